@@ -11,15 +11,6 @@ const DEEPEST = 100;
 /**
  * Returns the value of an expression of numbers, `+ - * / ^`, `×`, `÷` and parentheses; `undefined` if
  * the text is not such an expression or its value is not finite.
- *
- * @example Usage
- * ```ts
- * import { evaluate } from "./arithmetic.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(evaluate("10 * (10 + 1) / 2"), 55);
- * assertEquals(evaluate("fetch('x')"), undefined);
- * ```
  */
 export function evaluate(expression: string): number | undefined {
   if (expression.length > LONGEST) return undefined;

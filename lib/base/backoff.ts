@@ -11,15 +11,6 @@ const LONGEST_BACKOFF = 8_000;
  * retry together.
  *
  * @param draw Random number from 0 (half of the wait) to 1 (all of it).
- *
- * @example Usage
- * ```ts
- * import { backoffAfter } from "./backoff.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals([1, 2, 3].map((attempts) => backoffAfter(attempts, 500, 1)), [500, 1000, 2000]);
- * assertEquals(backoffAfter(99, 500, 0), 4000);
- * ```
  */
 export function backoffAfter(attempts: number, first: number, draw: number): number {
   const step = Math.min(first * 2 ** Math.min(attempts - 1, 30), LONGEST_BACKOFF);

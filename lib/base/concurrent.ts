@@ -17,16 +17,6 @@ export interface MapConcurrentOptions {
  * error nothing more is started; running work is awaited, and the error with the lowest index is thrown.
  *
  * @returns The result of each piece, in order; `undefined` for those not started.
- *
- * @example Usage
- * ```ts
- * import { mapConcurrent } from "./concurrent.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(mapConcurrent(3, (place) => 2 * place, { most: 2 }), [0, 2, 4]);
- * const slow = async (place: number) => await Promise.resolve(2 * place);
- * assertEquals(await mapConcurrent(3, slow, { most: 2 }), [0, 2, 4]);
- * ```
  */
 export function mapConcurrent<Result>(
   count: number,

@@ -22,16 +22,6 @@ export interface Deadline {
  * aborts; work that does not stop then is abandoned, and its later errors are ignored.
  *
  * @throws The work's error, `outOfTime()`, or the signal's reason.
- *
- * @example Usage
- * ```ts
- * import { inTime } from "./deadline.ts";
- * import { assertEquals, assertRejects } from "@std/assert";
- *
- * const outOfTime = () => new RangeError("too late");
- * assertEquals(await inTime(() => Promise.resolve(42), { timeout: 1000, outOfTime }), 42);
- * await assertRejects(() => inTime(() => new Promise(() => {}), { timeout: 1, outOfTime }), RangeError);
- * ```
  */
 export async function inTime<T>(
   work: (signal: AbortSignal) => Promise<T>,

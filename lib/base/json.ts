@@ -34,14 +34,6 @@ export function defined<T extends object>(fields: T): Defined<T> {
 /**
  * Returns the JSON text of `value` with the keys of every object sorted, so that equal values have equal
  * texts. Keys whose value is `undefined` are left out, as `JSON.stringify` does.
- *
- * @example Usage
- * ```ts
- * import { canonicalJson } from "./json.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(canonicalJson({ b: 1, a: [true] }), '{"a":[true],"b":1}');
- * ```
  */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner) => {
@@ -71,15 +63,6 @@ const UNPRINTABLE =
 /**
  * Returns `text` on one line, without characters that could control a terminal, cut to about `limit`
  * characters. All text from a model or a server passes through here before it is printed.
- *
- * @example Usage
- * ```ts
- * import { printable } from "./json.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(printable("red\u001b[31m\n"), "red\\u001b[31m\\n");
- * assertEquals(printable("abcdef", 4), "abc…");
- * ```
  */
 export function printable(text: string, limit = 200): string {
   const result = text.slice(0, limit + 1).replace(UNPRINTABLE, (character) => {

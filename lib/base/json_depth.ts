@@ -14,16 +14,6 @@ export interface Extent {
 /**
  * Returns whether `value` is within the limits. A deeper value could overflow the stack of recursive code;
  * a circular one, or one that holds the same value in very many places, would take forever to walk.
- *
- * @example Usage
- * ```ts
- * import { isWithin } from "./json_depth.ts";
- * import { assert } from "@std/assert";
- *
- * assert(isWithin([[1], 2], { levels: 2 }));
- * assert(!isWithin([[1], 2], { levels: 1 }));
- * assert(!isWithin([[1], 2], { levels: 2, values: 3 }));
- * ```
  */
 export function isWithin(value: unknown, { levels, values = Infinity }: Extent): boolean {
   let [left, level] = [values - 1, [value].filter(isContainer)];

@@ -8,19 +8,7 @@ import type { JsonObject, JsonValue } from "./json.ts";
 /** Longer values are spread over several lines. */
 const LONGEST_LINE = 100;
 
-/**
- * Returns the JSON text of `value`; all lines but the first begin with `indent`.
- *
- * @example Usage
- * ```ts
- * import { formatJson } from "./json_format.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const text = formatJson({ usage: { read: 1 }, said: ["x".repeat(80), "y".repeat(80)] });
- * assertEquals(text.split("\n")[1], '  "usage": { "read": 1 },');
- * assertEquals(text.split("\n").length, 7);
- * ```
- */
+/** Returns the JSON text of `value`; all lines but the first begin with `indent`. */
 export function formatJson(value: JsonValue, indent = ""): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const line = onOneLine(value, LONGEST_LINE - indent.length);

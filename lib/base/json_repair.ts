@@ -43,27 +43,6 @@ export interface TolerantJsonOptions {
 /**
  * Returns the value that begins at `from`, after spaces and a code fence; `undefined` if none can be read.
  * Takes time linear in the text read.
- *
- * @example Usage
- * ```ts
- * import { readTolerantJson } from "./json_repair.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(readTolerantJson("x = {'ok': True, n: [1, 2,", 4), {
- *   json: '{"ok": true, "n": [1, 2]}',
- *   value: { ok: true, n: [1, 2] },
- *   end: 26,
- *   repairs: [
- *     "single quotes",
- *     "True, False or None",
- *     "a key without quotes",
- *     "a trailing comma",
- *     "no closing bracket",
- *   ],
- * });
- * assertEquals(readTolerantJson("[1, 2] + [3]", 0)?.end, 6);
- * assertEquals(readTolerantJson("{a: f(x)}", 0), undefined);
- * ```
  */
 export function readTolerantJson(
   text: string,

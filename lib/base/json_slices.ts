@@ -17,17 +17,6 @@ export interface JsonPart {
  * Returns the members of an object or a list as text: numbers keep digits that a double would lose.
  *
  * @param json Strict JSON of an object or a list.
- *
- * @example Usage
- * ```ts
- * import { jsonParts } from "./json_slices.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(jsonParts('{"n": 12345678901234567890, "m": [1.0]}'), [
- *   { key: "n", json: "12345678901234567890" },
- *   { key: "m", json: "[1.0]" },
- * ]);
- * ```
  */
 export function jsonParts(json: string): JsonPart[] {
   const start = json.search(/\S/);

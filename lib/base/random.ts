@@ -40,15 +40,6 @@ function avalanche(word: number): number {
 /**
  * Returns the stream for `seed` and a purpose. The same words give the same stream on every machine;
  * different words give unrelated ones.
- *
- * @example Usage
- * ```ts
- * import { fork } from "./random.ts";
- * import { assertEquals, assertNotEquals } from "@std/assert";
- *
- * assertEquals(fork(7, "names").prng(), fork(7, "names").prng());
- * assertNotEquals(fork(7, "names").prng(), fork(7, "values").prng());
- * ```
  */
 export function fork(seed: number | string, ...purpose: readonly (number | string)[]): Stream {
   return { prng: randomSeeded(hash64([seed, ...purpose].join("\u0000"))) };

@@ -91,15 +91,6 @@ function decoded(text: string): string {
  * in base64. Includes those of {@linkcode registerSecrets} and, if Deno may read the whole environment,
  * the values of at least 16 characters of variables whose names end in words such as key, token, secret
  * or password.
- *
- * @example Usage
- * ```ts
- * import { hideSecrets, registerSecrets } from "./secrets.ts";
- * import { assertEquals } from "@std/assert";
- *
- * registerSecrets(["hunter22-and-more"]);
- * assertEquals(hideSecrets("401: hunter22-and-more is wrong"), "401: [redacted] is wrong");
- * ```
  */
 export function hideSecrets(text: string): string {
   if (text.length < SHORTEST_SECRET) return text;

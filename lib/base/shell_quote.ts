@@ -6,14 +6,6 @@
 /**
  * Returns `word` quoted so that bash, zsh, fish and the like read it back. Within single quotes only the
  * closing quote and, in fish, a backslash are special: both are put outside of them.
- *
- * @example Usage
- * ```ts
- * import { shellQuote } from "./shell_quote.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(shellQuote("core=5 $(true)"), "'core=5 $(true)'");
- * ```
  */
 export function shellQuote(word: string): string {
   // zsh expands = at the beginning of a word.

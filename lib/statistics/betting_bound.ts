@@ -31,18 +31,6 @@ export interface BettingOptions {
  * @throws {RangeError} If a value is not in 0..1, the confidence not between 0 and 1, `copies` not
  * above 0, or a stake not in [0, 1).
  * @see Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting", 2024.
- *
- * @example Usage
- * ```ts
- * import { bettingLowerBound } from "./betting_bound.ts";
- * import { assert } from "@std/assert";
- *
- * const values = new Array(100).fill(0.9);
- * const bound = bettingLowerBound(values, 0.95);
- * assert(bound > 0.8 && bound < 0.9);
- * // Stakes that suit the question give a tighter bound.
- * assert(bettingLowerBound(values, 0.95, { stake: (mean) => 0.9 * mean }) > bound);
- * ```
  */
 export function bettingLowerBound(
   values: readonly number[],

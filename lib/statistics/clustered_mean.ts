@@ -44,18 +44,6 @@ const NO_SPREAD = 1e-9;
  * @throws {RangeError} If the confidence is not between 0 and 1.
  * @see Dean and Pagano, "Evaluating Confidence Interval Methods for Binomial Proportions in Clustered
  * Surveys", 2015.
- *
- * @example Usage
- * ```ts
- * import { estimateMean } from "./clustered_mean.ts";
- * import { assertAlmostEquals, assertEquals } from "@std/assert";
- *
- * const graphs = [{ sum: 2, count: 2 }, { sum: 1, count: 3 }, { sum: 3, count: 4 }];
- * const { mean, interval } = estimateMean([...graphs, { sum: 1, count: 2 }]);
- * assertAlmostEquals(mean!, 7 / 11, 1e-12);
- * assertAlmostEquals(interval!.lower, 0.2511184, 1e-7);
- * assertEquals(estimateMean([]).mean, null);
- * ```
  */
 export function estimateMean(units: readonly UnitSum[], confidence = 0.95): MeanEstimate {
   assertConfidence("bound a mean", confidence);
@@ -106,18 +94,6 @@ export interface JointMean {
  *
  * @throws {RangeError} If the confidence is not between 0 and 1.
  * @see Zou and Donner, "Construction of Confidence Limits about Effect Measures: A General Approach", 2008.
- *
- * @example Usage
- * ```ts
- * import { jointMean } from "./clustered_mean.ts";
- * import { assert, assertEquals } from "@std/assert";
- *
- * const right = { sum: 1, count: 1 };
- * const wrong = { sum: 0, count: 1 };
- * const { mean, interval } = jointMean([[right, right, wrong], [wrong, wrong, right]]);
- * assertEquals(mean, 0.5);
- * assert(interval!.lower < 0.5 && interval!.upper > 0.5);
- * ```
  */
 export function jointMean(
   parts: readonly (readonly UnitSum[])[],

@@ -10,14 +10,6 @@
  *
  * @throws {RangeError} If the counts are not whole numbers, or the rate is not in 0..1.
  * @see Loader, "Fast and Accurate Computation of Binomial Probabilities", 2000.
- *
- * @example Usage
- * ```ts
- * import { binomialProbability } from "./distributions.ts";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * assertAlmostEquals(binomialProbability(5, 10, 0.5), 252 / 1024, 1e-14);
- * ```
  */
 export function binomialProbability(successes: number, trials: number, rate: number): number {
   assertBinomial(successes, trials, rate);
@@ -78,14 +70,6 @@ function deviance(x: number, mean: number): number {
  * Returns the probability of at least `successes` in `trials` independent trials of the given `rate`.
  *
  * @throws {RangeError} As {@linkcode binomialProbability}.
- *
- * @example Usage
- * ```ts
- * import { binomialUpperTail } from "./distributions.ts";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * assertAlmostEquals(binomialUpperTail(9, 10, 0.5), 11 / 1024, 1e-14);
- * ```
  */
 export function binomialUpperTail(successes: number, trials: number, rate: number): number {
   assertBinomial(successes, trials, rate);
@@ -107,14 +91,6 @@ export function binomialUpperTail(successes: number, trials: number, rate: numbe
  * Returns the probability of at most `successes` in `trials` independent trials of the given `rate`.
  *
  * @throws {RangeError} As {@linkcode binomialProbability}.
- *
- * @example Usage
- * ```ts
- * import { binomialLowerTail } from "./distributions.ts";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * assertAlmostEquals(binomialLowerTail(1, 10, 0.5), 11 / 1024, 1e-14);
- * ```
  */
 export function binomialLowerTail(successes: number, trials: number, rate: number): number {
   assertBinomial(successes, trials, rate);
@@ -137,14 +113,6 @@ export function binomialLowerTail(successes: number, trials: number, rate: numbe
  *
  * @see Marsaglia, "Evaluating the Normal Distribution", 2004.
  * @see Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.2.14.
- *
- * @example Usage
- * ```ts
- * import { normalCumulative } from "./distributions.ts";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * assertAlmostEquals(normalCumulative(1.959963984540054), 0.975, 1e-14);
- * ```
  */
 export function normalCumulative(x: number): number {
   if (x > 0) return 1 - normalCumulative(-x);
@@ -166,14 +134,6 @@ export function normalCumulative(x: number): number {
  * Returns the x that a standard normal variable stays below with the given probability.
  *
  * @throws {RangeError} If the probability is not between 0 and 1.
- *
- * @example Usage
- * ```ts
- * import { normalQuantile } from "./distributions.ts";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * assertAlmostEquals(normalQuantile(0.975), 1.959963984540054, 1e-12);
- * ```
  */
 export function normalQuantile(probability: number): number {
   if (!(probability > 0 && probability < 1)) {
@@ -208,14 +168,6 @@ function studentWithin(t: number, degrees: number): number {
  *
  * @throws {RangeError} If the probability is not between 0.5 and 1, or `degrees` is not a whole number of
  * at least 1.
- *
- * @example Usage
- * ```ts
- * import { studentQuantile } from "./distributions.ts";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * assertAlmostEquals(studentQuantile(0.975, 4), 2.7764451051977987, 1e-12);
- * ```
  */
 export function studentQuantile(probability: number, degrees: number): number {
   if (!(probability >= 0.5 && probability < 1 && Number.isSafeInteger(degrees) && degrees >= 1)) {
@@ -239,14 +191,6 @@ export function studentQuantile(probability: number, degrees: number): number {
  *
  * @throws {RangeError} If t is not a number, or `degrees` is not a whole number of at least 1.
  * @see Press and others, "Numerical Recipes", 6.4.
- *
- * @example Usage
- * ```ts
- * import { studentTail } from "./distributions.ts";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * assertAlmostEquals(studentTail(2.7764451051977987, 4), 0.025, 1e-15);
- * ```
  */
 export function studentTail(t: number, degrees: number): number {
   if (Number.isNaN(t) || !Number.isSafeInteger(degrees) || degrees < 1) {
@@ -299,17 +243,7 @@ function betaFraction(x: number, a: number, b: number): number {
   return fraction;
 }
 
-/**
- * Returns the point in [0, 1] from which on `holds` is true; 1 if there is none.
- *
- * @example Usage
- * ```ts
- * import { bisect } from "./distributions.ts";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * assertAlmostEquals(bisect((place) => place * place >= 0.5), Math.SQRT1_2, 1e-15);
- * ```
- */
+/** Returns the point in [0, 1] from which on `holds` is true; 1 if there is none. */
 export function bisect(holds: (place: number) => boolean): number {
   let [below, above] = [0, 1];
   for (let halving = 0; halving < 100 && below < above; halving++) {
@@ -321,18 +255,7 @@ export function bisect(holds: (place: number) => boolean): number {
   return above;
 }
 
-/**
- * Returns the whole number in `least..most` from which on `holds` is true; `most + 1` if there is none.
- *
- * @example Usage
- * ```ts
- * import { bisectWhole } from "./distributions.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(bisectWhole(0, 10, (count) => count * count >= 50), 8);
- * assertEquals(bisectWhole(0, 10, () => false), 11);
- * ```
- */
+/** Returns the whole number in `least..most` from which on `holds` is true; `most + 1` if there is none. */
 export function bisectWhole(
   least: number,
   most: number,

@@ -30,15 +30,6 @@ import { tangoStatistic } from "./proportions.ts";
  * confidence not between 0 and 1.
  * @see Tango, "Equivalence test and confidence interval for the difference in proportions for the
  * paired-sample design", Statistics in Medicine 17:891-908, 1998.
- *
- * @example Usage
- * ```ts
- * import { pairedGatePower } from "./paired_sample_size.ts";
- * import { assert } from "@std/assert";
- *
- * assert(pairedGatePower(875, 0.05, 0.2, 0, 0.95) >= 0.95);
- * assert(pairedGatePower(875, 0.05, 0.2, -0.05, 0.95) <= 0.05);
- * ```
  */
 export function pairedGatePower(
   pairs: number,

@@ -102,14 +102,6 @@ export function wilson(successes: number, trials: number, confidence = 0.95): Bo
 /**
  * Returns Wilson's bounds around the observed `rate` of `trials` independent trials, not necessarily a whole
  * number (an effective sample size); `quantile` is the number of standard errors they reach.
- *
- * @example Usage
- * ```ts
- * import { scoreBounds, wilson } from "./proportions.ts";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * assertAlmostEquals(scoreBounds(0.8, 10, 1.96).lower, wilson(8, 10).lower, 1e-4);
- * ```
  */
 export function scoreBounds(rate: number, trials: number, quantile: number): Bounds {
   const z = quantile;
@@ -220,15 +212,6 @@ export function mcNemar(
  * the difference is not in -1..1.
  * @see Tango, "Equivalence test and confidence interval for the difference in proportions for the
  * paired-sample design", Statistics in Medicine 17:891-908, 1998.
- *
- * @example Usage
- * ```ts
- * import { tangoStatistic } from "./proportions.ts";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * // Without a difference, it is McNemar's statistic.
- * assertAlmostEquals(tangoStatistic(10, 2, 100, 0), (10 - 2) / Math.sqrt(10 + 2), 1e-14);
- * ```
  */
 export function tangoStatistic(
   gained: number,

@@ -149,17 +149,6 @@ export interface GateChances {
  *
  * @throws {RangeError} If trials are not a whole number of at least 1, if not 0 <= margin < rate <= 1, if
  * the confidence is not between 0 and 1, or the true rate is not in 0..1.
- *
- * @example Usage
- * ```ts
- * import { rateGateChances } from "./sample_size.ts";
- * import { assert } from "@std/assert";
- *
- * const gate = { rate: 0.7, margin: 0.05, confidence: 0.95 };
- * assert(rateGateChances(960, 0.7, gate).pass >= 0.95);
- * assert(rateGateChances(960, 0.65, gate).pass <= 0.05);
- * assert(rateGateChances(960, 0.65, gate).fail >= 0.9);
- * ```
  */
 export function rateGateChances(trials: number, trueRate: number, gate: RateGate): GateChances {
   const { rate, margin, confidence } = gate;

@@ -58,6 +58,12 @@ const REPAIRED: readonly (readonly [written: string, json: string, ...repairs: s
   [`{'a': 'b'`, `{"a": "b"}`, "single quotes", "no closing bracket"],
   [`{"a": 1, `, `{"a": 1 }`, "a trailing comma", "no closing bracket"],
   [`{"a": {`, `{"a": {}}`, "no closing bracket"],
+  [
+    `{'ok': True, n: [1, 2,`,
+    `{"ok": true, "n": [1, 2]}`,
+    ...["single quotes", "True, False or None", "a key without quotes", "a trailing comma"],
+    "no closing bracket",
+  ],
   [`"a`, `"a"`, "no closing quote"],
   ["```json\n{'a': 1}\n```", `{"a": 1}`, "single quotes", "a code fence"],
   ['```\n{"a": 1}\n```', `{"a": 1}`, "a code fence"],

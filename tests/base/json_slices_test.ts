@@ -19,6 +19,13 @@ Deno.test("jsonParts() gives what an object or a list holds as it is written", (
   }));
 });
 
+Deno.test("jsonParts() keeps digits that a double would lose", () => {
+  assertEquals(jsonParts('{"n": 12345678901234567890, "m": [1.0]}'), [
+    { key: "n", json: "12345678901234567890" },
+    { key: "m", json: "[1.0]" },
+  ]);
+});
+
 Deno.test("jsonParts() takes time that is linear in the text", () => {
   for (const held of ["1", '"a\\\\"', '{"b": [1]}', " "]) {
     assertLinear((text) => jsonParts(`[${text}1]`), "", `${held === " " ? " " : `${held},`}`);

@@ -380,6 +380,8 @@ Deno.test("tangoStatistic() agrees with values computed with 50 digits", () => {
   const golden = [
     [0, 1, 44, -0.1, 1.7085642859406606],
     [10, 2, 100, 0.05, 0.92709853085041975],
+    // Without a difference, it is McNemar's statistic.
+    [10, 2, 100, 0, (10 - 2) / Math.sqrt(10 + 2)],
     [10, 2, 100, -0.05, 3.3203078957188665],
     [87, 88, 875, -0.05, 3.1777287740821193],
     [10_000, 10_100, 100_000, -0.005, 2.821000229470746],

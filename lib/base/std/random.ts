@@ -87,19 +87,7 @@ function seedPcg32(seed: bigint): Pcg32 {
   return pcg;
 }
 
-/**
- * A generator whose whole sequence follows from `seed` (its lowest 64 bits).
- *
- * @example Usage
- * ```ts
- * import { randomSeeded } from "@std/random";
- * import { assertEquals } from "@std/assert";
- *
- * const prng = randomSeeded(1n);
- * assertEquals(prng(), 0.20176767697557807);
- * assertEquals(prng(), 0.4911644416861236);
- * ```
- */
+/** A generator whose whole sequence follows from `seed` (its lowest 64 bits). */
 export function randomSeeded(seed: bigint): Prng {
   const pcg = seedPcg32(seed);
   return () => pcg.nextUint32() / 2 ** 32;
@@ -109,15 +97,6 @@ export function randomSeeded(seed: bigint): Prng {
  * A number in `[min, max)`.
  *
  * @throws {RangeError} If a bound is not finite, or `max` is below `min`.
- *
- * @example Usage
- * ```ts
- * import { randomBetween, randomSeeded } from "@std/random";
- * import { assert } from "@std/assert";
- *
- * const value = randomBetween(1, 10, { prng: randomSeeded(1n) });
- * assert(value >= 1 && value < 10);
- * ```
  */
 export function randomBetween(min: number, max: number, options?: RandomOptions): number {
   if (!Number.isFinite(min)) throw new RangeError(`min cannot be ${min}`);
@@ -130,14 +109,6 @@ export function randomBetween(min: number, max: number, options?: RandomOptions)
  * An integer in `[min, max]`, both included.
  *
  * @throws {RangeError} If a bound is not finite, or `max` is more than 1 below `min` when rounded.
- *
- * @example Usage
- * ```ts
- * import { randomIntegerBetween, randomSeeded } from "@std/random";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(randomIntegerBetween(1, 10, { prng: randomSeeded(1n) }), 3);
- * ```
  */
 export function randomIntegerBetween(min: number, max: number, options?: RandomOptions): number {
   if (!Number.isFinite(min) || !Number.isFinite(max)) {
@@ -150,14 +121,6 @@ export function randomIntegerBetween(min: number, max: number, options?: RandomO
  * A random item of `array`, or `undefined` if it is empty.
  *
  * @throws {RangeError} If there are not as many weights as items, or their sum is not above zero.
- *
- * @example Usage
- * ```ts
- * import { randomSeeded, sample } from "@std/random";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(sample(["a", "b"], { weights: [0, 1], prng: randomSeeded(1n) }), "b");
- * ```
  */
 export function sample<T>(array: readonly T[], options?: SampleOptions): T | undefined {
   const weights = options?.weights;
@@ -178,17 +141,7 @@ export function sample<T>(array: readonly T[], options?: SampleOptions): T | und
   return array[index === -1 ? weights.findLastIndex((weight) => weight > 0) : index];
 }
 
-/**
- * A shuffled copy of `items` (Fisher and Yates, from the last place down).
- *
- * @example Usage
- * ```ts
- * import { randomSeeded, shuffle } from "@std/random";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(shuffle([1, 2, 3], { prng: randomSeeded(1n) }).toSorted(), [1, 2, 3]);
- * ```
- */
+/** A shuffled copy of `items` (Fisher and Yates, from the last place down). */
 export function shuffle<T>(items: readonly T[], options?: RandomOptions): T[] {
   const result = [...items];
   for (let last = result.length - 1; last >= 1; last--) {
