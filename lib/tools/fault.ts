@@ -93,16 +93,6 @@ export function isFault(id: string): id is FaultId {
  * Parses the id of a fault.
  *
  * @throws {InputError} If its number is not valid for its kind.
- *
- * @example Usage
- * ```ts
- * import { faultIn } from "./fault.ts";
- * import { assertEquals, assertThrows } from "@std/assert";
- *
- * assertEquals(faultIn("timeout:3"), { kind: "timeout", times: 3, rate: 1 });
- * assertEquals(faultIn("flaky").rate, 0.2);
- * assertThrows(() => faultIn("timeout:0"));
- * ```
  */
 export function faultIn(id: FaultId): FaultSetting {
   const colon = id.indexOf(":");

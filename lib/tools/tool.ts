@@ -194,16 +194,6 @@ export interface OpenAITool {
 /**
  * Returns the full description of a tool for a model: no provider's format has a field for examples and
  * results, so they follow the description, one line each.
- *
- * @example Usage
- * ```ts
- * import { describeTool } from "./tool.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const parameters = { type: "object", properties: { x: { type: "number" } } };
- * const tool = { name: "double", description: "Doubles x.", parameters, examples: [{ x: 21 }] };
- * assertEquals(describeTool(tool), 'Doubles x.\nExample: {"x":21}');
- * ```
  */
 export function describeTool({ description, examples = [], returns }: ToolSchema): string {
   return [

@@ -22,21 +22,6 @@ export type TruthCheck = (given: JsonValue) => string | undefined;
  * afterwards.
  *
  * @throws {InputError} If its schema is invalid.
- *
- * @example Usage
- * ```ts
- * import { truthCheck } from "./_check_truth.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const properties = { city: { type: "string" }, days: { type: "integer" } };
- * const check = truthCheck({
- *   name: "forecast",
- *   description: "Tells the weather",
- *   parameters: { type: "object", properties, required: ["city"] },
- * });
- * assertEquals(check({ city: "Oslo", days: "$$$" }), undefined);
- * assertEquals(check({ days: "two" }), ": missing city; wrong days");
- * ```
  */
 export function truthCheck(tool: ToolSchema): TruthCheck {
   const check = argumentCheck(tool);

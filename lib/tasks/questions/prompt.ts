@@ -24,18 +24,6 @@ export interface CallPromptOptions {
  * form changes with `output`.
  *
  * @param functions Documents of the available functions, listed unchanged.
- *
- * @example Usage
- * ```ts
- * import { writeCallPrompt } from "./prompt.ts";
- * import { assert } from "@std/assert";
- *
- * const functions = [{ name: "getBalance", parameters: { accountID: "string" } }];
- * const options = { mode: "routing", input: "yaml", output: "json" } as const;
- * const prompt = writeCallPrompt(functions, "What is the balance of 987654?", options);
- * assert(prompt.includes("- name: getBalance\n  parameters:\n    accountID: string\n"));
- * assert(prompt.endsWith("NO explanation and NO parameters in the answer!"));
- * ```
  */
 export function writeCallPrompt(
   functions: readonly JsonObject[],

@@ -78,16 +78,6 @@ export interface CallSet {
 /**
  * Returns the difficulty of a question from its right calls: one is easy, several are medium, or hard if one
  * of their arguments is or contains a placeholder (CallNavi, section 4.1).
- *
- * @example Usage
- * ```ts
- * import { difficultyOf } from "./question_set.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const API = ["findParcel", "trackParcel"];
- * assertEquals(difficultyOf({ API, parameters: [{ name: "Ada" }, { parcel: "$$$" }] }), "hard");
- * assertEquals(difficultyOf({ API, parameters: [{ name: "Ada" }, { parcel: "P7" }] }), "medium");
- * ```
  */
 export function difficultyOf({ API, parameters }: CallTruth): Difficulty {
   if (API.length <= 1) return "easy";
@@ -105,22 +95,6 @@ function holdsPlaceholder(value: JsonValue): boolean {
  * conversion of documents to tools.
  *
  * @see CallNavi, appendix A.
- *
- * @example Usage
- * ```ts
- * import { documentOf } from "./question_set.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const parameters = { type: "object", properties: { accountID: { type: "string" } } };
- * const description = "Tells the balance of an account.";
- * const returns = { type: "object", properties: { balance: { type: "number" } } };
- * assertEquals(documentOf({ name: "getBalance", description, parameters, returns }), {
- *   name: "getBalance",
- *   description,
- *   parameters: { accountID: "string" },
- *   returnParameter: { balance: "number" },
- * });
- * ```
  */
 export function documentOf({ name, description, parameters, returns }: ToolSchema): JsonObject {
   const { properties } = parameters;

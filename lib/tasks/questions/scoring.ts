@@ -108,17 +108,6 @@ export function scorePrediction(
  * levels, and YAML of more than 100,000 characters or with values that JSON does not have, such as dates or
  * circular values, are not parsed; all are far beyond any answer. YAML must be a mapping or a list: by its
  * grammar almost every sentence is a string, and would be a valid answer.
- *
- * @example Usage
- * ```ts
- * import { readPrediction } from "./scoring.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(readPrediction("{'API': []}"), { API: [] });
- * assertEquals(readPrediction("{'API': []}", { rule: "strict" }), undefined);
- * assertEquals(readPrediction("API: []", { format: "yaml" }), { API: [] });
- * assertEquals(readPrediction("I am sorry.", { format: "yaml" }), undefined);
- * ```
  */
 export function readPrediction(
   text: string,

@@ -44,17 +44,6 @@ export interface FollowedPath {
  * Follows the path in `text` at `from` while values have parts: after any other value the text is plain text.
  * If a word with hyphens is not a key, its part before a hyphen may be: `@Order.total-5` is the total
  * and "-5", unless there is a key `total-5`.
- *
- * @example Usage
- * ```ts
- * import { followPath } from "./_field_paths.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const order = { total: 30, lines: [{ name: "pen" }] };
- * assertEquals(followPath("@Order.lines.0.name.", 6, order), { value: "pen", end: 19 });
- * assertEquals(followPath("@Order.total.5", 6, order), { value: 30, end: 12 });
- * assertEquals(followPath("@Order.sum", 6, order), { value: order, end: 6, missing: "sum" });
- * ```
  */
 export function followPath(
   text: string,

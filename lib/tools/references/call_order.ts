@@ -48,24 +48,6 @@ export interface PlanCallsOptions {
  * refer to a refused one stay in the plan: they fail in their turn, as it has no result.
  *
  * @throws {RangeError} If `depth` is not a whole number of at least 1.
- *
- * @example Usage
- * ```ts
- * import { planCalls } from "./call_order.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const { levels, refusals } = planCalls([
- *   { id: "mail", arguments: { to: "$2.address", text: "It is $forecast.degrees degrees" } },
- *   { id: "contact", arguments: { name: "John" } },
- *   { id: "forecast", arguments: { city: "Rome" } },
- *   { id: "lost", arguments: { to: "$9.address" } },
- * ]);
- * assertEquals(levels, [[1, 2], [0]]);
- * assertEquals(
- *   refusals.get(3)?.error,
- *   "$9 is no call of this reply, as in to: its calls are $1 to $4. Where the text itself is meant, write $$9",
- * );
- * ```
  */
 export function planCalls(
   calls: readonly NestedCall[],

@@ -62,24 +62,6 @@ export interface ResolveOptions {
  * a part that a result does not have, stays unchanged and is reported.
  *
  * @param results The results of calls, by the names that `planCalls` returns.
- *
- * @example Usage
- * ```ts
- * import { resolveReferences } from "./resolve.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const results = new Map([["1", { city: "Rome", days: [{ high: 31 }] }]]);
- * const written = { text: "Weather in $1.city", degrees: "$1.days.0.high", price: "$5" };
- * assertEquals(resolveReferences(written, results), {
- *   values: { text: "Weather in Rome", degrees: 31, price: "$5" },
- *   errors: [],
- *   faults: [],
- * });
- * assertEquals(
- *   resolveReferences({ zip: "$1.zip" }, results).errors,
- *   ["There is no $1.zip: $1 has the fields city, days"],
- * );
- * ```
  */
 export function resolveReferences(
   input: JsonObject,

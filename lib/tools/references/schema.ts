@@ -90,19 +90,6 @@ export function resultParameter({ parameters }: ToolSchema): string {
 /**
  * Returns the tool for a model that works with names: each call must name its result, and may give the
  * `@name` of a value, or `@name.field` for a part of it, wherever a value is expected.
- *
- * @example Usage
- * ```ts
- * import { offerNames } from "./schema.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const { parameters } = offerNames({
- *   name: "eval",
- *   description: "Evaluates an expression",
- *   parameters: { type: "object", properties: { expression: { type: "string" } } },
- * });
- * assertEquals(parameters["required"], ["result"]);
- * ```
  */
 export function offerNames(tool: ToolSchema): ToolSchema {
   const parameters = new Offer(tool.parameters, NAME).withResult(resultParameter(tool));
@@ -112,20 +99,6 @@ export function offerNames(tool: ToolSchema): ToolSchema {
 /**
  * Returns the tool for a model whose calls may refer to results of other calls in the same reply: wherever a
  * value is expected, strings included, `$1.field` is a field of the result of call 1.
- *
- * @example Usage
- * ```ts
- * import { offerReferences } from "./schema.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const { parameters } = offerReferences({
- *   name: "double",
- *   description: "Doubles a number",
- *   parameters: { type: "object", properties: { x: { type: "number" } } },
- * });
- * const { x } = parameters["properties"] as Record<string, { anyOf: { type: string }[] }>;
- * assertEquals(x?.anyOf.map(({ type }) => type), ["number", "string"]);
- * ```
  */
 export function offerReferences(tool: ToolSchema): ToolSchema {
   // No prompt explains references, so the schema must, even where any string is accepted.

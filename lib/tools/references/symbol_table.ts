@@ -47,16 +47,6 @@ const LONGEST_SHOWN = 100;
 /**
  * Returns the value that a function's result is bound to: its text parsed as JSON, else the text itself. Text
  * also stays text if a number would lose digits, or if it nests too deep.
- *
- * @example Usage
- * ```ts
- * import { valueOfResult } from "./symbol_table.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(valueOfResult("[3, 4]"), [3, 4]);
- * assertEquals(valueOfResult("Paris"), "Paris");
- * assertEquals(valueOfResult("12345678901234567890"), "12345678901234567890");
- * ```
  */
 export function valueOfResult(text: string): JsonValue {
   const value = parseJson(text);

@@ -32,20 +32,6 @@ export function isTypeWord(word: string): boolean {
  * Converts type words to a schema: a type name, words by key for an object, or anything else, such as
  * `"VISA/MASTER"` or an example value, which becomes the description: of a string if it is a string, else
  * of a value of its own type.
- *
- * @example Usage
- * ```ts
- * import { schemaOfWords } from "./plain_types.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(schemaOfWords({ amount: "number", card: "VISA/MASTER" }), {
- *   type: "object",
- *   properties: {
- *     amount: { type: "number" },
- *     card: { type: "string", description: "VISA/MASTER" },
- *   },
- * });
- * ```
  */
 export function schemaOfWords(words: JsonValue): JsonObject {
   if (typeof words === "string") {
@@ -61,16 +47,6 @@ export function schemaOfWords(words: JsonValue): JsonObject {
 /**
  * Converts a schema to type words: the inverse of {@linkcode schemaOfWords} as far as possible. Of several
  * types only the first is kept, listed values are all kept, and a description follows a type other than string.
- *
- * @example Usage
- * ```ts
- * import { wordsOfSchema } from "./plain_types.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(wordsOfSchema({ type: "string", description: "VISA/MASTER" }), "VISA/MASTER");
- * assertEquals(wordsOfSchema({ type: "string", enum: ["M", "F"] }), "M/F");
- * assertEquals(wordsOfSchema({ type: "integer", description: "in days" }), "integer (in days)");
- * ```
  */
 export function wordsOfSchema(schema: JsonValue): JsonValue {
   if (!isJsonObject(schema)) return "any";

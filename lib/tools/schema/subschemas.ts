@@ -60,21 +60,6 @@ export interface Subschema {
  * document order. A property named like a keyword does not count as one; references are not followed.
  *
  * @param path The location of `root`, as a JSON pointer.
- *
- * @example Usage
- * ```ts
- * import { subschemas } from "./subschemas.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const city = { type: "string" };
- * const found = [...subschemas({ properties: { city, items: { items: city } } })];
- * assertEquals(found.map(({ path }) => path), [
- *   "",
- *   "/properties/city",
- *   "/properties/items",
- *   "/properties/items/items",
- * ]);
- * ```
  */
 export function* subschemas(root: JsonObject, path = ""): Generator<Subschema> {
   const whole = { schema: root, path, role: "root", keyword: "", name: "" } as const;

@@ -21,20 +21,6 @@ export type ArgumentCheck = (given: JsonValue | undefined) => Refusal | undefine
  * Returns a check for the arguments of a tool. The schema is compiled once, and must not change afterwards.
  *
  * @throws {InputError} If the schema is not valid.
- *
- * @example Usage
- * ```ts
- * import { argumentCheck } from "./validate.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const check = argumentCheck({
- *   name: "double",
- *   description: "Doubles a number",
- *   parameters: { type: "object", properties: { x: { type: "number" } } },
- * });
- * assertEquals(check({ x: 21 }), undefined);
- * assertEquals(check({ x: "21" })?.fault.wrongType, ["x"]);
- * ```
  */
 export function argumentCheck({ name, parameters }: ToolSchema): ArgumentCheck {
   try {
@@ -145,18 +131,6 @@ export interface SchemaErrors {
  *
  * @throws {InputError} If the schema is not valid.
  * @throws {RangeError} If it refers to itself endlessly.
- *
- * @example Usage
- * ```ts
- * import { schemaErrors } from "./validate.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const day = { type: "string", format: "date" };
- * const { errors } = schemaErrors({ properties: { day } }, { day: "2026-02-30" });
- * assertEquals(errors.map(({ instancePath, keyword }) => [instancePath, keyword]), [
- *   ["/day", "format"],
- * ]);
- * ```
  */
 export function schemaErrors(schema: JsonObject, value: JsonValue): SchemaErrors {
   const validate = compileDetailed(schema);

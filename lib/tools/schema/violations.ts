@@ -31,21 +31,6 @@ export function pointer(path: string, place: string | number): string {
  * fits none of several alternatives, the violations of the likeliest are returned.
  *
  * @throws {InputError} If the schema is not valid.
- *
- * @example Usage
- * ```ts
- * import { violationsOf } from "./violations.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const schema = { type: "object", properties: { x: { type: "integer" } }, required: ["x"] };
- * assertEquals(violationsOf(schema, { x: "731" }), [
- *   { kind: "mismatch", path: "/x", given: "731" },
- * ]);
- * assertEquals(violationsOf(schema, { y: 731 }), [
- *   { kind: "undeclared", path: "/y", given: 731 },
- *   { kind: "missing", path: "/x" },
- * ]);
- * ```
  */
 export function violationsOf(schema: JsonObject, given: JsonObject): readonly Violation[] {
   const found = new Map<string, Violation>();
