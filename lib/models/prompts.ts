@@ -91,17 +91,7 @@ export type Prompted = keyof typeof PROMPTS;
 /** Words in braces. */
 const WORD = /\{([a-z]+)\}/g;
 
-/**
- * Replaces the words in braces of a text. Replacements are not searched again, as they may be hostile.
- *
- * @example Usage
- * ```ts
- * import { fillPrompt } from "./prompts.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(fillPrompt("Do {question}", { question: "{this}" }), "Do {this}");
- * ```
- */
+/** Replaces the words in braces of a text. Replacements are not searched again, as they may be hostile. */
 export function fillPrompt(text: string, words: Readonly<Record<string, string>>): string {
   return text.replaceAll(WORD, (whole, word) => Object.hasOwn(words, word) ? words[word]! : whole);
 }

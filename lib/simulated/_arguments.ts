@@ -24,19 +24,6 @@ const MOST_DEPTH = 50;
  *
  * Of several types, the value's own is preferred, then the first one. A name for a value is a string; if none is
  * allowed, it is still written in place of the value.
- *
- * @example Usage
- * ```ts
- * import { writeCall } from "./_arguments.ts";
- * import { readFunctions } from "./_functions.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const items = { type: "string" };
- * const parameters = { type: "object", properties: { mfmjsy: { type: "array", items } } };
- * const called = readFunctions([{ name: "func_yep", parameters }]).get("func_yep")!;
- * const { arguments: given } = writeCall(called, new Map([["mfmjsy", 731]]));
- * assertEquals([...given], [["mfmjsy", ["731"]]]);
- * ```
  */
 export function writeCall(
   called: FunctionReading,

@@ -41,17 +41,6 @@ export interface BreakDraws {
  *
  * @param prompt The first user message.
  * @param step The number of earlier replies with calls.
- *
- * @example Usage
- * ```ts
- * import { drawBreak } from "./_breaking.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const draws = { seed: 7, repetition: 1 };
- * assertEquals(drawBreak("x?", 0, { ...draws, rates: { hopeless: 1 } }), undefined);
- * assertEquals(drawBreak("x?", 0, { ...draws, rates: { breakFormat: 1 } }), "mendable");
- * assertEquals(drawBreak("x?", 0, { ...draws, rates: { breakFormat: 1, hopeless: 1 } }), "hopeless");
- * ```
  */
 export function drawBreak(prompt: string, step: number, draws: BreakDraws): Break | undefined {
   const { rates: { breakFormat = 0, hopeless = 0 } } = draws;

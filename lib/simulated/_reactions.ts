@@ -39,16 +39,6 @@ export interface ReactionDraws {
  * Returns how `sim:noisy` reacts to a function that failed, in a conversation that begins with `prompt`.
  *
  * @param prompt The first user message.
- *
- * @example Usage
- * ```ts
- * import { drawReaction } from "./_reactions.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const draws = { seed: 7, repetition: 1 };
- * assertEquals(drawReaction("x?", "func_yep", { ...draws, rates: {} }), "retry");
- * assertEquals(drawReaction("x?", "func_yep", { ...draws, rates: { invent: 1 } }), "invent");
- * ```
  */
 export function drawReaction(
   prompt: string,

@@ -77,23 +77,7 @@ export interface Conversation {
   readonly symbols: ReadonlySet<string>;
 }
 
-/**
- * Parses the body of a request.
- *
- * @example Usage
- * ```ts
- * import { readConversation } from "./_reading.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const prompt = "Give me the correct value of variable bujxe.\n\nVariable mfmjsy = 731";
- * const { target, inputs } = readConversation({
- *   model: "sim:planner",
- *   messages: [{ role: "user", content: prompt }],
- * });
- * assertEquals(target, "bujxe");
- * assertEquals([...inputs], [["mfmjsy", 731]]);
- * ```
- */
+/** Parses the body of a request. */
 export function readConversation(request: ChatRequest): Conversation {
   const { messages, tool_choice: choice } = request;
   const userTexts = messages.flatMap((message, place) =>

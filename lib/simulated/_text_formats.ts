@@ -31,25 +31,7 @@ interface FormatReader {
   readonly results: (text: string, names: readonly string[]) => ReadonlyMap<number, string>;
 }
 
-/**
- * Parses a request in a text format; `undefined` if it does not use one.
- *
- * @example Usage
- * ```ts
- * import { readTextRequest } from "./_text_formats.ts";
- * import { formatOf } from "../models/formats/registry.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const tool = { name: "add", description: "Adds.", parameters: { type: "object" } };
- * const messages = formatOf("xml").present([{ role: "user", content: "Add." }], [tool], "required")
- *   .map(({ role, content }) => ({ role: role as "system" | "user", content }));
- * const { format, request } = readTextRequest({ model: "sim:planner", messages })!;
- * assertEquals(format.id, "xml");
- * assertEquals(request.messages, [{ role: "user", content: "Add." }]);
- * assertEquals(request.tools, [{ type: "function", function: tool }]);
- * assertEquals(request.tool_choice, "required");
- * ```
- */
+/** Parses a request in a text format; `undefined` if it does not use one. */
 export function readTextRequest(request: ChatRequest): TextRequest | undefined {
   const [first, ...others] = request.messages;
   if ((request.tools ?? []).length > 0 || first?.role !== "system") return undefined;

@@ -21,20 +21,6 @@ export interface TextMistakes {
 /**
  * Writes an answer with these calls, which parses by either rule unless it is cut. A list of names that is cut
  * lacks the last one.
- *
- * @example Usage
- * ```ts
- * import { writeAnswer } from "./_truth_writing.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const calls = { API: ["findStop"], parameters: [{ place: "O'Hara Square" }] };
- * assertEquals(writeAnswer(calls, "names"), "['findStop']");
- * assertEquals(
- *   writeAnswer(calls, "json"),
- *   '{"API": ["findStop"], "parameters": [{"place":"O\\u0027Hara Square"}]}',
- * );
- * assertEquals(writeAnswer(calls, "names", { cut: true, fenced: false }), "['");
- * ```
  */
 export function writeAnswer(
   calls: CallTruth,

@@ -216,16 +216,6 @@ function writeRating(
  * parsed, otherwise the share of right names and arguments, which is below 1.
  *
  * @param truth The truth as JSON, `{API, parameters}`.
- *
- * @example Usage
- * ```ts
- * import { likenessOf } from "./truth.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const truth = '{"API":["getBalance"],"parameters":[{"account":"7"}]}';
- * assertEquals(likenessOf("{'API': ['getBalance'], 'parameters': [{'account': '7'}]}", truth), 1);
- * assertEquals(likenessOf("{'API': ['getBalance'], 'parameters': [{'account': '8'}]}", truth), 0.5);
- * ```
  */
 export function likenessOf(prediction: string, truth: string): number {
   const predictedCalls = readCalls(parsePrediction(prediction));

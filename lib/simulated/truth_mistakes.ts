@@ -59,26 +59,7 @@ export interface MistakeDraws {
   readonly repetition: number;
 }
 
-/**
- * Returns the mistakes that a question allows in a mode; others do not occur at any rate.
- *
- * @example Usage
- * ```ts
- * import { possibleMistakes } from "./truth_mistakes.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const question = {
- *   id: "w1",
- *   domain: "weather",
- *   messages: [{ role: "user", content: "Will it rain?" }] as const,
- *   truth: { API: ["forecast"], parameters: [{ city: "$$$" }] },
- *   difficulty: "easy",
- * } as const;
- * const known = { question, functions: [] };
- * assertEquals(possibleMistakes(known, "parameters"), ["syntax", "fence", "key", "extra"]);
- * assertEquals(possibleMistakes(known, "tools"), ["key", "extra"]);
- * ```
- */
+/** Returns the mistakes that a question allows in a mode; others do not occur at any rate. */
 export function possibleMistakes(known: KnownQuestion, mode: CallMode): AnswerMistake[] {
   const { truth } = known.question;
   const calls = callsOf(truth);

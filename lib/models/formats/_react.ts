@@ -24,17 +24,6 @@ import { describeTool } from "../../tools/tool.ts";
 /**
  * The ReAct format: `Thought: … Action: … Action Input: {…}`, answered by `Observation: …`, until there is a
  * `Final Answer: …`.
- *
- * @example Usage
- * ```ts
- * import { react } from "./_react.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const reply = 'Thought: I add.\nAction: add\nAction Input: {"a": 1}\nObservation: 2';
- * const { text, calls, repairs } = react.read(reply, ["add"]);
- * assertEquals([text, calls], ["I add.", [{ name: "add", arguments: '{"a": 1}' }]]);
- * assertEquals(repairs, ["a made-up result was left out, and all that stood behind it"]);
- * ```
  */
 export const react: TextFormat = textFormat({
   id: "react",

@@ -11,20 +11,7 @@ import { describeTool } from "../../tools/tool.ts";
 const CLOSING =
   /<\/(tool_definition|tool_use|tool_result|name|description|parameters|arguments|call|content)/gi;
 
-/**
- * The format with XML tags: `<tool_use><name>…</name><arguments>{…}</arguments></tool_use>`.
- *
- * @example Usage
- * ```ts
- * import { xml } from "./_xml.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const reply = "<tool_use><name>add</name><arguments>{'a': 1}</arguments>";
- * const { calls, repairs } = xml.read(reply, ["add"]);
- * assertEquals(calls, [{ name: "add", arguments: '{"a": 1}' }]);
- * assertEquals(repairs, ["call 1 had single quotes", "call 1 had no closing tag"]);
- * ```
- */
+/** The format with XML tags: `<tool_use><name>…</name><arguments>{…}</arguments></tool_use>`. */
 export const xml: TextFormat = textFormat({
   id: "xml",
   parallel: true,

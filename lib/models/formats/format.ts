@@ -102,27 +102,7 @@ export interface TextFormat extends FormatParts {
   ): Message[];
 }
 
-/**
- * Creates a format from its parts.
- *
- * @example Usage
- * ```ts
- * import { hermes } from "./hermes.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const call = { id: "call_1", name: "add", arguments: '{"a":1}' };
- * const presented = hermes.present([
- *   { role: "user", content: "Add." },
- *   { role: "assistant", content: "", calls: [call] },
- *   { role: "tool", callId: "call_1", name: "add", content: "1" },
- * ], [{ name: "add", description: "Adds.", parameters: { type: "object" } }]);
- * assertEquals(presented.map(({ role }) => role), ["system", "user", "assistant", "user"]);
- * assertEquals(
- *   presented[2]?.content,
- *   '<tool_call>\n{"name": "add", "arguments": {"a":1}}\n</tool_call>',
- * );
- * ```
- */
+/** Creates a format from its parts. */
 export function textFormat(parts: FormatParts): TextFormat {
   return {
     ...parts,

@@ -12,20 +12,7 @@ import { toOpenAITool } from "../../tools/tool.ts";
 /** Its closing tags. */
 const CLOSING = /<\/(tool_call|tool_response|tools)/gi;
 
-/**
- * The format of the Hermes models: `<tool_call>{"name": …, "arguments": …}</tool_call>`.
- *
- * @example Usage
- * ```ts
- * import { hermes } from "./hermes.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const reply = `I add. <tool_call>{'name': 'add', 'arguments': {'a': 1,}}</tool_call>`;
- * const { text, calls, parsed } = hermes.read(reply, ["add"]);
- * assertEquals([text, parsed], ["I add.", "repaired"]);
- * assertEquals(calls, [{ name: "add", arguments: '{"a": 1}' }]);
- * ```
- */
+/** The format of the Hermes models: `<tool_call>{"name": …, "arguments": …}</tool_call>`. */
 export const hermes: TextFormat = textFormat({
   id: "hermes",
   parallel: true,

@@ -62,15 +62,6 @@ export interface Endpoint {
  *
  * @throws {InputError} If `baseURL` is not an http or https address, if the key for OpenAI's own servers is
  * missing, or if a header cannot be sent.
- *
- * @example Usage
- * ```ts
- * import { endpointOf } from "./endpoint.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const { who } = endpointOf({ model: "llama", baseURL: "http://127.0.0.1:8000/v1" });
- * assertEquals(who, "llama at 127.0.0.1:8000");
- * ```
  */
 export function endpointOf(options: EndpointOptions): Endpoint {
   const { model, baseURL = OPENAI_URL } = options;

@@ -36,18 +36,7 @@ export type ParsedScore = { readonly score: number } | {
 // Its repetitions cannot overlap, so that matching stays linear: replies may be long.
 const SCORE = /\[\[\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*\]\]/g;
 
-/**
- * Reads the score in a reply: the last decimal number between `[[` and `]]`. It must be from 0 to 1.
- *
- * @example Usage
- * ```ts
- * import { readScore } from "./score.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(readScore("Not [[1.00]], as a parameter differs: [[0.93]]"), { score: 0.93 });
- * assertEquals(readScore("93 %"), { score: null, why: "no score in [[ ]]" });
- * ```
- */
+/** Reads the score in a reply: the last decimal number between `[[` and `]]`. It must be from 0 to 1. */
 export function readScore(reply: string): ParsedScore {
   let last: string | undefined;
   for (const [, number] of reply.matchAll(SCORE)) last = number;
@@ -89,21 +78,6 @@ export interface JudgingSummary {
 /**
  * Summarizes scores by their mean, which the paper calls GPT Score (CallNavi, Table 4). Missing scores are
  * not part of the mean, and are counted by their cause.
- *
- * @example Usage
- * ```ts
- * import { judge } from "./judge.ts";
- * import { scripted } from "../scripted.ts";
- * import { summarizeJudging } from "./score.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const model = scripted("double", [{ text: "[[0.5]]" }, { text: "[[1.0]]" }, { text: "alike" }]);
- * await using double = judge({ model });
- * const scores = [];
- * for (const city of ["Lyon", "Paris", "Rome"]) scores.push(await double.score(city, "Paris"));
- * const summary = { judged: 2, mean: 0.75, unusable: 1, unavailable: 0, unfit: 0 };
- * assertEquals(summarizeJudging(scores), summary);
- * ```
  */
 export function summarizeJudging(
   scores: readonly Pick<JudgeScore, "score" | "why" | "unfit">[],
