@@ -214,24 +214,7 @@ export interface SequentialChances {
   readonly units: number;
 }
 
-/**
- * Simulates sequential gates. `draw` returns one unit at a time, cell after cell.
- *
- * @example Usage
- * ```ts
- * import { completePolicy } from "./policy.ts";
- * import { drawOutcome, sequentialRule, simulateGates } from "./sequential.ts";
- * import { fork } from "../base/random.ts";
- * import { assert } from "@std/assert";
- *
- * const policy = completePolicy({ successRate: 0.9 });
- * const rule = sequentialRule(policy, 1);
- * const { prng } = fork(7, "example");
- * const chances = simulateGates(rule, policy, 200, () => drawOutcome(prng, 0.9));
- * assert(chances.pass > 0.8);
- * assert(chances.units < rule.fixedSize);
- * ```
- */
+/** Simulates sequential gates. `draw` returns one unit at a time, cell after cell. */
 export function simulateGates(
   rule: SequentialRule,
   policy: CompletePolicy,

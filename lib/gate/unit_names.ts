@@ -33,18 +33,6 @@ const TASKS = unitWords("task", { ofModel: "tasks of a model" });
 /**
  * Returns the names for the units of `tasks`, from a plan or from trials: those of their kind if all share it,
  * else `task`.
- *
- * @example Usage
- * ```ts
- * import { unitNames } from "./unit_names.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
- * const trials = [{ case: "refunds", seed: 1 }, { case: "refunds", seed: 2 }];
- * assertEquals(unitNames([task]).many, "graphs");
- * assertEquals(unitNames(trials).whole, "trials of one case");
- * assertEquals(unitNames([task, ...trials]).one, "task");
- * ```
  */
 export function unitNames(tasks: Iterable<object>): UnitNames {
   const kinds = new Set<UnitNames>();

@@ -134,16 +134,6 @@ export function isCheck(id: string): boolean {
  * that the faults of the perturbation are expected to make fail.
  *
  * @throws {InputError} If the perturbation is unknown.
- *
- * @example Usage
- * ```ts
- * import { usualCallLimit } from "./ids.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(usualCallLimit(3, "none"), 6);
- * assertEquals(usualCallLimit(3, "RD+timeout:4"), 10);
- * assertEquals(usualCallLimit(3, "flaky:0.5"), 12);
- * ```
  */
 export function usualCallLimit(fewest: number, perturbation: string): number {
   return 2 * fewest +

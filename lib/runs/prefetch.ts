@@ -26,16 +26,6 @@ export interface LookAheadOptions {
  * run at a time. The window is four times the concurrency, so that one slow piece does not idle the others.
  * With `slowStart` it begins at 1 and doubles with each consecutive request, starts over at a gap, and opens
  * fully at a backward jump, which only a shuffling runner makes.
- *
- * @example Usage
- * ```ts
- * import { LookAhead } from "./prefetch.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const squares = new LookAhead(100, (n) => Promise.resolve(n * n), { slowStart: true });
- * assertEquals(await squares.get(7), 49);
- * assertEquals(squares.started, 1);
- * ```
  */
 export class LookAhead<T> {
   readonly #count: number;

@@ -9,15 +9,6 @@ import { spansToRemove } from "../_removal.ts";
 /**
  * Returns a text without its examples: sentences such as `Example: 7.` and `For example, use 7.`, parentheses
  * such as `(e.g. 7)`, and the rest of a sentence from `e.g.` on. Spaces and punctuation around them are tidied.
- *
- * @example Usage
- * ```ts
- * import { withoutExamples } from "./_examples.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(withoutExamples("A city, e.g. Paris. Example: Rome. Required."), "A city. Required.");
- * assertEquals(withoutExamples("The day (e.g. Monday)."), "The day.");
- * ```
  */
 export function withoutExamples(text: string): string {
   // A removal can form a new example; text that people write needs far fewer rounds than this limit.

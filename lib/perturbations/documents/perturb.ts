@@ -249,16 +249,6 @@ function isIndex(key: string): boolean {
 /**
  * Draws two places whose descriptions differ, in ascending order: among pairs that both have a description,
  * else among those where one has. Returns `undefined` if there is no such pair.
- *
- * @example Usage
- * ```ts
- * import { choosePair } from "./perturb.ts";
- * import { fork } from "../../base/random.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(choosePair(["the city", undefined, "the day"], fork(7, "pair")), [0, 2]);
- * assertEquals(choosePair(["the city", "the city"], fork(7, "pair")), undefined);
- * ```
  */
 export function choosePair(
   descriptions: readonly (string | undefined)[],
@@ -293,16 +283,6 @@ function differingPair(
 /**
  * Draws a new order of `count` items, as a list of their old places. Never the old order; returns `undefined`
  * if there is no other.
- *
- * @example Usage
- * ```ts
- * import { newOrder } from "./perturb.ts";
- * import { fork } from "../../base/random.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(newOrder(2, fork(7, "order")), [1, 0]);
- * assertEquals(newOrder(1, fork(7, "order")), undefined);
- * ```
  */
 export function newOrder(count: number, stream: Stream): readonly number[] | undefined {
   if (count < 2) return undefined;

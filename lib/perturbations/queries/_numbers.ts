@@ -125,16 +125,6 @@ const MOST_TRIES = 8;
  * (Butterfly, appendix A.3.2, method CP).
  *
  * @throws {RangeError} If it is not finite.
- *
- * @example Usage
- * ```ts
- * import { complicateNumber } from "./_numbers.ts";
- * import { fork } from "../../base/random.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(complicateNumber(731, fork(3, "x")), "700 + 31");
- * assertEquals(complicateNumber(731, fork(2, "x")), "seven hundred thirty-one");
- * ```
  */
 export function complicateNumber(value: number, stream: Stream): string {
   const words = numberInWords(value);

@@ -334,17 +334,6 @@ function firstFree(
 /**
  * The built-in writer: expresses numbers as arithmetic or words, dates and times in words, places by
  * descriptions; spells or splits other texts. It does not support booleans, lists or objects.
- *
- * @example Usage
- * ```ts
- * import { WRITER } from "./write.ts";
- * import { fork } from "../../base/random.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const city = { name: "city", value: "Paris", spans: [{ start: 10, end: 15 }] };
- * assertEquals(WRITER.complicate(city, fork(3, "city")), "the capital of France");
- * assertEquals(WRITER.distract(city, fork(3, "city")), "Last year I asked about Cairo.");
- * ```
  */
 export const WRITER: FormsWriter = {
   complicate(parameter, stream) {

@@ -86,17 +86,6 @@ export function checkMessage(message: string | undefined): void {
  * The calls that were made, one per line.
  *
  * @param focus The place of a call that must be shown.
- *
- * @example Usage
- * ```ts
- * import { callLines } from "./_messages.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const written = '{"city":"Paris"}';
- * const given = { arguments: JSON.parse(written), written };
- * const call = { call: 1, step: 1, tool: "weather", ...given, result: "rain" };
- * assertEquals(callLines([call]), ["calls made: 1", '  1. step 1 weather(city="Paris") -> rain']);
- * ```
  */
 export function callLines(calls: readonly RecordedCall[], focus = 0): readonly string[] {
   if (calls.length === 0) return ["calls made: none"];
@@ -185,29 +174,7 @@ export function spareLines(spare: readonly RecordedCall[]): readonly string[] {
   return limitLines(spare.map((call) => `${callName(call)} is not expected`), "call");
 }
 
-/**
- * The differences, one per line.
- *
- * @example Usage
- * ```ts
- * import { differenceLines } from "./_messages.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const path = "arguments.city";
- * assertEquals(
- *   differenceLines([
- *     { path, expected: '"Paris"', actual: '"Rome"', kind: "different" },
- *     { path, expected: '"Paris"', actual: "nothing", kind: "missing" },
- *     { path, expected: "nothing", actual: '"Rome"', kind: "unexpected" },
- *   ]),
- *   [
- *     'arguments.city is different: expected "Paris", but it is "Rome"',
- *     'arguments.city is missing: expected "Paris"',
- *     'arguments.city is unexpected: it is "Rome"',
- *   ],
- * );
- * ```
- */
+/** The differences, one per line. */
 export function differenceLines(differences: readonly ValueDifference[]): readonly string[] {
   return limitLines(differences.map(describeDifference), "difference");
 }

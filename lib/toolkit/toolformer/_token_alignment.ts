@@ -22,21 +22,6 @@ export interface TokenSpan {
  *
  * Offsets given by servers are ignored: some count characters, some count opening tokens, and none counts
  * parts of characters. Takes time linear in the tokens and the text.
- *
- * @example Usage
- * ```ts
- * import { alignTokens } from "./_token_alignment.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(alignTokens("It is 5.", ["<s>", "It", " is", " 5", "."]), [
- *   { start: 0, end: 0 },
- *   { start: 0, end: 2 },
- *   { start: 2, end: 5 },
- *   { start: 5, end: 7 },
- *   { start: 7, end: 8 },
- * ]);
- * assertEquals(alignTokens("It is 5.", ["It", " was"]), undefined);
- * ```
  */
 export function alignTokens(text: string, tokens: readonly string[]): TokenSpan[] | undefined {
   const bytes = new TextEncoder().encode(text);

@@ -16,28 +16,6 @@ import type { TrainingConversation, TrainingFormat } from "./format.ts";
  * `human`; the model's texts, with its calls in `<tool_call>`, from `gpt`; the results of one reply in
  * `<tool_response>`, from `tool`. The texts are those that toolgate sends with the api `hermes`, so a model
  * trained on them will recognize them.
- *
- * @example Usage
- * ```ts
- * import { hermesConversations } from "./_hermes.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const { conversations } = hermesConversations.write({
- *   messages: [
- *     { role: "user", content: "Add 1." },
- *     { role: "assistant", content: "", calls: [{ id: "c1", name: "add", arguments: '{"a":1}' }] },
- *     { role: "tool", callId: "c1", name: "add", content: "1" },
- *     { role: "assistant", content: "It is 1.", calls: [] },
- *   ],
- *   tools: [{ name: "add", description: "Adds.", parameters: { type: "object" } }],
- *   parallel: true,
- * }) as { conversations: { from: string; value: string }[] };
- * assertEquals(conversations.map(({ from }) => from), ["system", "human", "gpt", "tool", "gpt"]);
- * assertEquals(
- *   conversations[2]?.value,
- *   '<tool_call>\n{"name": "add", "arguments": {"a":1}}\n</tool_call>',
- * );
- * ```
  */
 export const hermesConversations: TrainingFormat = {
   id: "hermes",

@@ -19,32 +19,6 @@ const MAX_TOOLS = 128;
  * OpenAI's format for chat models: each line has the messages and tools of a request, and the last message is
  * the assistant's. Contents are strings, as uploads require for results of tools. A reply with a failed call
  * has weight 0: it is context for later messages, not a training target.
- *
- * @example Usage
- * ```ts
- * import { openaiChat } from "./_openai_chat.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const { messages } = openaiChat.write({
- *   messages: [
- *     { role: "user", content: "Add 1." },
- *     { role: "assistant", content: "", calls: [{ id: "c1", name: "add", arguments: '{"a":1}' }] },
- *     { role: "tool", callId: "c1", name: "add", content: "1" },
- *     { role: "assistant", content: "It is 1.", calls: [] },
- *   ],
- *   tools: [{ name: "add", description: "Adds.", parameters: { type: "object" } }],
- *   parallel: true,
- * });
- * assertEquals(messages, [
- *   { role: "user", content: "Add 1." },
- *   {
- *     role: "assistant",
- *     tool_calls: [{ id: "c1", type: "function", function: { name: "add", arguments: '{"a":1}' } }],
- *   },
- *   { role: "tool", tool_call_id: "c1", content: "1" },
- *   { role: "assistant", content: "It is 1." },
- * ]);
- * ```
  */
 export const openaiChat: TrainingFormat = {
   id: "openai-chat",

@@ -55,32 +55,6 @@ export type ReconstructOptions = Pick<TrialOptions, "strategy" | "limits" | "ref
  * Every call is run again, and the reconstruction succeeds only if all results, the answer and the outcome
  * match the trial's line; otherwise the reason is returned. Reasoning that a provider does not reveal is in no
  * journal, so not in a reconstruction either.
- *
- * @example Usage
- * ```ts
- * import { reconstructTrial } from "./_reconstruct.ts";
- * import { runTrial } from "../../trials/trial.ts";
- * import { scripted } from "../../models/scripted.ts";
- * import { generateTask } from "../../tasks/generated/task.ts";
- * import { assert, assertEquals } from "@std/assert";
- *
- * const spec = { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 7 };
- * const { functions: [only], inputs, target } = generateTask(spec);
- * const model = scripted("one", [
- *   { text: "I call it.", calls: [{ name: only!.name, arguments: Object.fromEntries(inputs) }] },
- *   { text: `${target.variable} = ${target.value}` },
- * ]);
- * const trial = await runTrial(spec, model);
- *
- * const rebuilt = await reconstructTrial(trial);
- * assert("messages" in rebuilt);
- * assertEquals(rebuilt.messages.map(({ role }) => role), ["user", "assistant", "tool", "assistant"]);
- *
- * const forged = trial.events.map((event) =>
- *   event.kind === "call" ? { ...event, result: '{"x":1}' } : event
- * );
- * assertEquals(await reconstructTrial({ ...trial, events: forged }), { failure: "differs" });
- * ```
  */
 export async function reconstructTrial(
   trial: Trial,
