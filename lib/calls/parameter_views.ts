@@ -101,15 +101,6 @@ function inOrder(types: ReadonlySet<ParameterFailureType>): readonly ParameterFa
  * written as text, and accepted, become numbers.
  *
  * @throws {InputError} If arguments are not a JSON object, as when the trace has cut them.
- *
- * @example Usage
- * ```ts
- * import { oracleOf } from "./parameter_views.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const call = { call: 1, step: 1, function: "f", arguments: '{"x":1}', result: "" };
- * assertEquals(oracleOf([{ kind: "call", ...call }]), [{ tool: "f", arguments: { x: 1 } }]);
- * ```
  */
 export function oracleOf(events: readonly TraceEvent[]): readonly OracleCall[] {
   const right = callsOf(events).filter((call) => call.failure === undefined && !isLost(call));

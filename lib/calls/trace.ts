@@ -309,24 +309,7 @@ export interface StrategyWork {
   readonly mended: number;
 }
 
-/**
- * Counts the work of strategies in a trace; `undefined` if there was none outside the agent loop.
- *
- * @example Usage
- * ```ts
- * import { workOf } from "./trace.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const repair = { kind: "repair", function: "f", arguments: "{", error: "no JSON" } as const;
- * assertEquals(workOf([{ ...repair, attempts: 2 }]), {
- *   asked: 0,
- *   unusable: 0,
- *   sentBack: 1,
- *   mended: 0,
- * });
- * assertEquals(workOf([]), undefined);
- * ```
- */
+/** Counts the work of strategies in a trace; `undefined` if there was none outside the agent loop. */
 export function workOf(events: readonly TraceEvent[]): StrategyWork | undefined {
   const count = (counts: (event: TraceEvent) => boolean) => events.filter(counts).length;
   const work = {
@@ -345,26 +328,7 @@ export function callsOf(events: readonly TraceEvent[]): CallEvent[] {
   );
 }
 
-/**
- * Returns the failures of a trace, in order, as they are written to journals.
- *
- * @example Usage
- * ```ts
- * import { failuresOf } from "./trace.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const failures = failuresOf([{
- *   kind: "call",
- *   call: 1,
- *   step: 1,
- *   function: "func_qzx",
- *   arguments: "{}",
- *   result: '{"error":"There is no function func_qzx"}',
- *   failure: { type: "function_not_found", detail: { nearest: "func_qxz" }, root: true },
- * }]);
- * assertEquals(failures[0]?.type, "function_not_found");
- * ```
- */
+/** Returns the failures of a trace, in order, as they are written to journals. */
 export function failuresOf(events: readonly TraceEvent[]): Failure[] {
   return callsOf(events).flatMap(({ failure, call, step, function: name }) =>
     failure === undefined ? [] : [{ call, step, function: name, ...failure }]

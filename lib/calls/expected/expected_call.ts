@@ -141,27 +141,6 @@ export class CheckedCall {
  *
  * @param tool The expected tool, for the defaults in its JSON Schema; `undefined` if unknown.
  * @throws {InputError} If the expected call is invalid, or names another tool.
- *
- * @example Usage
- * ```ts
- * import { differencesOf } from "./expected_call.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const written = '{"city":"Paris","filters":{"since":"2025"},"unit":"celsius"}';
- * const given = { tool: "weather", arguments: JSON.parse(written), written };
- * const unit = { type: "string", default: "celsius" };
- * const parameters = { type: "object", properties: { unit } };
- * const tool = { name: "weather", description: "", parameters };
- *
- * const expected = { tool: "weather", arguments: { city: "Paris", filters: { since: "2026" } } };
- * assertEquals(differencesOf(given, expected, tool), [{
- *   path: "arguments.filters.since",
- *   expected: '"2026"',
- *   actual: '"2025"',
- *   kind: "different",
- * }]);
- * assertEquals(differencesOf(given, { ...expected, ignore: ["filters.since"] }, tool), []);
- * ```
  */
 export function differencesOf(
   given: ComparedCall,

@@ -86,26 +86,6 @@ export function checkExpectedCalls(
  * matches at most one expected call; the order of the expected calls does not affect how many match.
  *
  * @throws {InputError} If an expected call is invalid, or there is no such tool.
- *
- * @example Usage
- * ```ts
- * import { matchCalls } from "./match_calls.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const call = (number: number, city: string) => {
- *   const given = { city };
- *   const written = JSON.stringify(given);
- *   return { call: number, step: number, tool: "weather", arguments: given, written, result: "" };
- * };
- * const calls = [call(1, "Paris"), call(2, "Rome"), call(3, "Oslo")];
- * const rome = { tool: "weather", arguments: { city: "Rome" } };
- * const paris = { tool: "weather", arguments: { city: "Paris" } };
- * assertEquals(matchCalls({ calls, tools: [] }, ["weather", rome, paris]), {
- *   partners: [2, 1, 0],
- *   missing: [],
- *   unexpected: [],
- * });
- * ```
  */
 export function matchCalls(
   record: MadeCalls,
@@ -119,23 +99,6 @@ export function matchCalls(
  * common subsequence, so that as few calls as possible are missing or unexpected.
  *
  * @throws {InputError} If there is no such mode, an expected call is invalid, or there is no such tool.
- *
- * @example Usage
- * ```ts
- * import { compareTrajectory } from "./match_calls.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const call = (number: number, tool: string) =>
- *   ({ call: number, step: number, tool, arguments: {}, written: "{}", result: "" });
- * const record = { calls: [call(1, "locate"), call(2, "search")], tools: [] };
- * assertEquals(compareTrajectory(record, ["search", "locate"], "unordered").holds, true);
- * assertEquals(compareTrajectory(record, ["search", "locate"], "exact"), {
- *   holds: false,
- *   partners: [null, 0],
- *   missing: [0],
- *   unexpected: [1],
- * });
- * ```
  */
 export function compareTrajectory(
   record: MadeCalls,
@@ -164,18 +127,6 @@ export function compareTrajectory(
  * was made.
  *
  * @throws {InputError} If the expected call is invalid, or there is no such tool.
- *
- * @example Usage
- * ```ts
- * import { nearestCall } from "./match_calls.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const call = (number: number, tool: string, given: { [key: string]: number }) =>
- *   ({ call: number, step: 1, tool, arguments: given, written: JSON.stringify(given), result: "" });
- * const calls = [call(1, "add", { x: 1, y: 2 }), call(2, "add", { x: 1, y: 3 })];
- * const expected = { tool: "add", arguments: { x: 5, y: 3 } };
- * assertEquals(nearestCall(expected, { calls, tools: [] })?.call.call, 2);
- * ```
  */
 export function nearestCall(
   expected: CallExpectation | CheckedCall,

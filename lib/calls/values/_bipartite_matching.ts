@@ -10,16 +10,6 @@
  * @param edges For each vertex of one side, the vertices of the other that it may be paired with, as
  * whole numbers from 0; they are tried in order, and iterated only as far as needed.
  * @returns The partner of each vertex, or `null`. The same edges give the same pairs.
- *
- * @example Usage
- * ```ts
- * import { maximumMatching } from "./_bipartite_matching.ts";
- * import { assertEquals } from "@std/assert";
- *
- * // A greedy choice would leave the second vertex without a partner.
- * assertEquals(maximumMatching([[0, 1], [0]]), [1, 0]);
- * assertEquals(maximumMatching([[0], [0]]), [0, null]);
- * ```
  */
 export function maximumMatching(
   edges: readonly Iterable<number>[],

@@ -16,18 +16,6 @@ const MOST_READ = 100;
  * @param fits Returns whether a member is as expected, by the indexes of both; called at most once for each
  * pair.
  * @returns The index of each expected member's partner, or `null`.
- *
- * @example Usage
- * ```ts
- * import { matchMembers } from "./_match_members.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const expected = [{ id: 1 }, { id: 2 }, { id: 3 }];
- * const actual = [{ id: 2 }, { id: 3 }, { id: 4 }];
- * const partners = matchMembers(expected, actual, (one, other) =>
- *   expected[one]!.id === actual[other]!.id);
- * assertEquals(partners, [null, 0, 1]);
- * ```
  */
 export function matchMembers(
   expected: readonly unknown[],

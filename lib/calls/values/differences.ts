@@ -68,19 +68,6 @@ const LONGEST_REASON = 300;
  *
  * @throws {InputError} If more than half a million parts are objects or differ, as when getters create new
  * objects for ever.
- *
- * @example Usage
- * ```ts
- * import { valueDifferences } from "./differences.ts";
- * import { closeTo } from "../expected/oracle.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const order = { items: [{ id: 7 }], total: 9.5 };
- * const expected = { items: [{ id: 8 }], total: closeTo(9, 1) };
- * assertEquals(valueDifferences(order, expected, { name: "order" }), [
- *   { path: "order.items[0].id", expected: "8", actual: "7", kind: "different" },
- * ]);
- * ```
  */
 export function valueDifferences(
   actual: unknown,

@@ -18,18 +18,6 @@ const LONGEST_PATH = 300;
  *
  * @throws {InputError} If a path leads only into matchers without expectations, or to an item by its index
  * in a list in any order.
- *
- * @example Usage
- * ```ts
- * import { checkIgnored } from "./ignored.ts";
- * import { inAnyOrder } from "../expected/oracle.ts";
- * import { parsePath } from "./paths.ts";
- * import { assertThrows } from "@std/assert";
- *
- * const expected = { items: inAnyOrder({ name: "pen" }, { name: "ink" }) };
- * checkIgnored(expected, [parsePath("items[*].id")]);
- * assertThrows(() => checkIgnored(expected, [parsePath("items[0].id")]));
- * ```
  */
 export function checkIgnored(expected: unknown, paths: readonly ValuePath[]): void {
   const path = paths.find((path) => leadsIntoOpaqueMatcher(expected, path));
@@ -79,16 +67,6 @@ function partsAt(value: object, step: PathStep): readonly unknown[] {
  *
  * @param partial Whether there may be more than expected.
  * @param ignored Paths to ignore.
- *
- * @example Usage
- * ```ts
- * import { expectsNothing } from "./ignored.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(expectsNothing({ a: 1 }, true, [["b"]]), false);
- * assertEquals(expectsNothing({ a: 1 }, true, [["a"]]), true);
- * assertEquals(expectsNothing({ a: 1 }, false, [["a"]]), false);
- * ```
  */
 export function expectsNothing(
   expected: unknown,

@@ -16,20 +16,6 @@ export interface Parts {
 /**
  * Returns the visible parts of an object: its own properties, the content of a map or a set, and the getters
  * of a class instance, which alone show its private fields.
- *
- * @example Usage
- * ```ts
- * import { visibleParts } from "./parts.ts";
- * import { assertEquals } from "@std/assert";
- *
- * class Cart {
- *   #items = ["pen"];
- *   get items() {
- *     return this.#items;
- *   }
- * }
- * assertEquals([...visibleParts(new Cart()).named], [["items", ["pen"]]]);
- * ```
  */
 export function visibleParts(value: object): Parts {
   const named = new Map<unknown, unknown>(

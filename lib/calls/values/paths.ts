@@ -27,16 +27,6 @@ const PLAIN = /^[\p{L}\p{N}_$-]+$/u;
  * section 2.3.2): `items[*].id`, `["a.b"].c`.
  *
  * @throws {InputError} If the path is invalid; the message says from which character on.
- *
- * @example Usage
- * ```ts
- * import { ANY_ITEM, parsePath } from "./paths.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(parsePath("filters.since"), ["filters", "since"]);
- * assertEquals(parsePath("items[*].id"), ["items", ANY_ITEM, "id"]);
- * assertEquals(parsePath('rates["a.b"][0]'), ["rates", "a.b", 0]);
- * ```
  */
 export function parsePath(written: string): ValuePath {
   if (typeof written !== "string") throwInvalidPath(written, `it is of type ${typeof written}`);
@@ -73,17 +63,7 @@ function throwInvalidPath(written: unknown, state: string): never {
   );
 }
 
-/**
- * Formats a path. {@linkcode parsePath} can parse it again if all steps are keys and indexes.
- *
- * @example Usage
- * ```ts
- * import { pathText } from "./paths.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(pathText(["items", 0, "id", "a.b"]), 'items[0].id["a.b"]');
- * ```
- */
+/** Formats a path. {@linkcode parsePath} can parse it again if all steps are keys and indexes. */
 export function pathText(steps: readonly unknown[]): string {
   return steps.map((step, place) => {
     if (typeof step !== "string") return `[${step === ANY_ITEM ? "*" : String(step)}]`;

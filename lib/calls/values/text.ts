@@ -15,18 +15,6 @@ const LEAD = 20;
 
 /**
  * Formats a value as JSON, cut; matchers by their description, and values that are not JSON as in JavaScript.
- *
- * @example Usage
- * ```ts
- * import { valueText } from "./text.ts";
- * import { anyOf } from "../expected/oracle.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(valueText({ city: "Paris", days: [1] }), '{"city":"Paris","days":[1]}');
- * assertEquals(valueText({ city: anyOf("Rome", "Roma") }), '{"city":any of "Rome", "Roma"}');
- * assertEquals(valueText(new Map([["a", 1n]])), 'Map {"a" => 1n}');
- * assertEquals(valueText("long text", 6), '"long…');
- * ```
  */
 export function valueText(value: unknown, limit: number = LONGEST): string {
   const writer = new Writer(limit);
@@ -37,17 +25,6 @@ export function valueText(value: unknown, limit: number = LONGEST): string {
 /**
  * Formats two values so that their difference is visible: of long texts, the part around the difference;
  * characters that look alike, as escape sequences.
- *
- * @example Usage
- * ```ts
- * import { differingTexts } from "./text.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const start = "x".repeat(1_000);
- * const both = differingTexts(`${start} Paris`, `${start} Rome`);
- * assertEquals(both, ['"…xxxxxxxxxxxxxxxxxxx Paris"', '"…xxxxxxxxxxxxxxxxxxx Rome"']);
- * assertEquals(differingTexts("\u00e9", "e\u0301"), ['"\\u00e9"', '"e\\u0301"']);
- * ```
  */
 export function differingTexts(one: unknown, other: unknown): [one: string, other: string] {
   const isText = typeof one === "string" && typeof other === "string";
@@ -139,15 +116,6 @@ const LONGEST_COMPARED = 2_000;
  * Penn Treebank: at white space, punctuation and contractions. Case and the composition of characters count;
  * a text without spaces is one word. Texts are cut to 2,000 characters; a text without words is similar only
  * to itself.
- *
- * @example Usage
- * ```ts
- * import { rougeL } from "./text.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(rougeL("the cat sat", "the cat"), 0.8);
- * assertEquals(rougeL("Paris", "paris"), 0);
- * ```
  */
 export function rougeL(given: string, expected: string): number {
   if (given === expected) return 1;

@@ -58,6 +58,8 @@ Deno.test("matchCalls() finds as many expected calls as possible, whatever their
     const matching = matchCalls(recordOf(...callsIn(calls)), expectedIn(expected));
     assertEquals([matching.missing, matching.unexpected], [missing, unexpected], calls);
   }
+  const { partners } = matchCalls(recordOf(...callsIn("a=1 a=2 a=3")), expectedIn("a a=2 a=1"));
+  assertEquals(partners, [2, 1, 0]);
 });
 
 Deno.test("compareTrajectory() holds as its mode says", () => {
