@@ -15,27 +15,7 @@ const MOST_DIFFERENCES = 8;
 /** Characters of a part that are shown. */
 const LONGEST_PART = 200;
 
-/**
- * Describes the question, the right calls and, for a wrong answer, the differences.
- *
- * @example Usage
- * ```ts
- * import { describeQuestion } from "./_question_story.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const scores = { syntaxValid: true, structural: true, exact: false, routingExact: true };
- * const truth = { API: ["forecast"], parameters: [{ city: "Oslo" }] };
- * const output = '{"API": ["forecast"], "parameters": [{"city": "Rome"}]}';
- * const question = "Will it rain in Oslo?";
- * const event = { kind: "scored", question, output, truth, scores, errors: [] } as const;
- * const task = { set: "s", question: "q1", difficulty: "easy", mode: "parameters" } as const;
- * assertEquals(describeQuestion(event, task), [
- *   '  question "Will it rain in Oslo?"',
- *   '  true is forecast({"city":"Oslo"})',
- *   '  call 1 forecast: arguments.city is different: expected "Oslo", but it is "Rome"',
- * ]);
- * ```
- */
+/** Describes the question, the right calls and, for a wrong answer, the differences. */
 export function describeQuestion(
   { question, output, truth, scores }: ScoredEvent,
   task: QuestionSpec,

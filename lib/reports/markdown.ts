@@ -12,18 +12,7 @@ import { tablesOf } from "./tables/_tables.ts";
 import { markdownText } from "./text.ts";
 import { verdictsToMarkdown } from "./verdicts.ts";
 
-/**
- * Returns the report as Markdown. Names and notes are escaped, so that none becomes markup.
- *
- * @example Usage
- * ```ts
- * import { renderMarkdown } from "./markdown.ts";
- * import { makeReport } from "./report.ts";
- * import { assertStringIncludes } from "@std/assert";
- *
- * assertStringIncludes(renderMarkdown(makeReport([], { suite: "quick" })), "# quick");
- * ```
- */
+/** Returns the report as Markdown. Names and notes are escaped, so that none becomes markup. */
 export function renderMarkdown(report: Report): string {
   const { notes, gates } = report;
   const parts = [

@@ -85,18 +85,7 @@ export interface ReportOptions {
   readonly gates?: readonly GateReport[];
 }
 
-/**
- * Returns the report of `trials`, which must be in plan order.
- *
- * @example Usage
- * ```ts
- * import { makeReport } from "./report.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const report = makeReport([], { suite: "none yet" });
- * assertEquals(report.notes, ["No trial has ended yet: there is nothing to report."]);
- * ```
- */
+/** Returns the report of `trials`, which must be in plan order. */
 export function makeReport(trials: readonly TrialSummary[], options: ReportOptions): Report {
   const { suite, seed, references, planned, models, prices, notes = [], gates = [] } = options;
   const starts = trials.flatMap(({ startedAt }) => startedAt === "" ? [] : [startedAt]).sort();

@@ -35,18 +35,6 @@ export interface TrialDimensions {
  *   true values, or all correct calls of a case succeeded.
  * - Multi-step planning: 1 if solved. Only tasks of depth 1 or more, and cases of at least two correct
  *   calls.
- *
- * @example Usage
- * ```ts
- * import { dimensionsOf } from "./dimension_scores.ts";
- * import { scripted } from "../models/scripted.ts";
- * import { runTrial } from "./trial.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
- * const trial = await runTrial(task, scripted("shrug", () => ({ text: "I cannot tell." })));
- * assertEquals(dimensionsOf(trial), { tool_selection: 0, multi_step_planning: 0 });
- * ```
  */
 export function dimensionsOf(trial: Trial): TrialDimensions | undefined {
   const { task, perturbation, calls: count, events } = trial;

@@ -34,24 +34,7 @@ export interface PlannedTrial extends TrialKey {
   readonly block: number;
 }
 
-/**
- * Returns the one-line id of a trial: everything needed to run it again.
- *
- * @example Usage
- * ```ts
- * import { parseTrialId, trialId } from "./trial_id.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const key = {
- *   model: "sim:planner",
- *   strategy: "baseline",
- *   perturbation: "none",
- *   task: { core: 5, depth: 2, connected: 0, disconnected: 0, seed: 17 },
- *   repetition: 1,
- * };
- * assertEquals(parseTrialId(trialId(key)), key);
- * ```
- */
+/** Returns the one-line id of a trial: everything needed to run it again. */
 export function trialId({ model, strategy, perturbation, task, repetition }: TrialKey): string {
   const words = { ...briefTask(task), model, strategy, perturbation, repetition };
   return Object.entries(words).map(([name, value]) => {

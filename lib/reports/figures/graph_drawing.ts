@@ -23,16 +23,6 @@ const FAULT = "#8a4b00";
 /**
  * Returns the graph in Graphviz's language: an edge leads from the function that produces a value to the
  * one that takes it; roles have colours, the target a thick border.
- *
- * @example Usage
- * ```ts
- * import { toDot } from "./graph_drawing.ts";
- * import { generateTask } from "../../tasks/generated/task.ts";
- * import { assertStringIncludes } from "@std/assert";
- *
- * const spec = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
- * assertStringIncludes(toDot(generateTask(spec)), "->");
- * ```
  */
 export function toDot(task: Task): string {
   const lines = task.functions.flatMap(({ name, role, output, dependsOn }) => {
@@ -60,16 +50,6 @@ export function toDot(task: Task): string {
  * the last brace of {@linkcode toDot}'s text. Numbers are black; green where the function is not needed; red
  * with a cross where the call failed, in brackets for cascades (FuncBenchGen, Fig. 9); brown with an
  * exclamation mark where a fault lost its result. Calls of unknown functions are left out.
- *
- * @example Usage
- * ```ts
- * import { callMarks } from "./graph_drawing.ts";
- * import { generateTask } from "../../tasks/generated/task.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const task = generateTask({ core: 1, depth: 0, connected: 0, disconnected: 0, seed: 7 });
- * assertEquals(callMarks(task, []), "");
- * ```
  */
 export function callMarks(task: Task, calls: readonly CallEvent[]): string {
   const callsByFunction = Map.groupBy(calls, (call) => call.function);

@@ -62,15 +62,6 @@ export const CONNECTION_NAMES = [
 /**
  * Names the kind of a task's irrelevant functions. Halves may differ by one; any other mixture is
  * `mixed`.
- *
- * @example Usage
- * ```ts
- * import { connectionName } from "./_breakdown.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(connectionName({ connected: 5, disconnected: 5 }), "half and half");
- * assertEquals(connectionName({ connected: 0, disconnected: 0 }), "no extra");
- * ```
  */
 export function connectionName(
   { connected, disconnected }: Pick<GraphSpec, "connected" | "disconnected">,

@@ -155,17 +155,7 @@ function workOfAll(trials: readonly TrialSummary[]): StrategyWork | null {
   };
 }
 
-/**
- * Returns the tally of a set of trials.
- *
- * @example Usage
- * ```ts
- * import { tally } from "./metrics.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(tally([]).rate, null);
- * ```
- */
+/** Returns the tally of a set of trials. */
 export function tally(trials: readonly TrialSummary[]): Tally {
   const valid = trials.filter(isCounted);
   const solved = valid.filter((trial) => trial.solved);

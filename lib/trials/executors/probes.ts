@@ -49,19 +49,7 @@ interface Probe {
 /** The default call limit: more than any question needs. */
 const CALL_LIMIT = 6;
 
-/**
- * A probe in one trial.
- *
- * @example Usage
- * ```ts
- * import { ProbeExecutor } from "./probes.ts";
- * import { assertEquals } from "@std/assert";
- *
- * using probe = new ProbeExecutor({ case: "mental_arithmetic", seed: 1 });
- * probe.answer("It is surely result = 55.");
- * assertEquals(probe.behaviours(), ["aversion"]);
- * ```
- */
+/** A probe in one trial. */
 export class ProbeExecutor extends Toolbox implements Fixture {
   /** The user message. */
   readonly prompt: string;

@@ -54,17 +54,6 @@ export const indirection: Strategy<Texts<"indirection">> = async (options, next,
 /**
  * The prompt for a model that works with names: the question with its given values hidden, and an explanation
  * of names.
- *
- * @example Usage
- * ```ts
- * import { explainNames } from "./indirection.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(
- *   explainNames("Double x = 3.", { tools: [], given: new Map([["x", 3]]) }, "{question} Use names!"),
- *   "Double x = @x. Use names!",
- * );
- * ```
  */
 export function explainNames(
   question: string,

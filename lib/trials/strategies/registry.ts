@@ -109,14 +109,6 @@ export interface StrategyOptions {
  * the next ones start from its changes.
  *
  * @throws {InputError} If a strategy is unknown or named twice, or `baseline` is joined to others.
- *
- * @example Usage
- * ```ts
- * import { strategiesIn } from "./registry.ts";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(strategiesIn("restate+plan_then_call"), ["restate", "plan_then_call"]);
- * ```
  */
 export function strategiesIn(id: string): StrategyId[] {
   const ids = id.split(JOIN);

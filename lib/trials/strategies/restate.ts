@@ -24,21 +24,7 @@ export const restate: Strategy = (options, next) =>
     },
   });
 
-/**
- * Adds all known variables to a result.
- *
- * @example Usage
- * ```ts
- * import { withKnownVariables } from "./restate.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const known = new Map([["mfmjsy", 731], ["aargww", 123]]);
- * assertEquals(
- *   withKnownVariables('{"aargww":123}', known),
- *   '{"aargww":123,"known_variables":{"mfmjsy":731,"aargww":123}}',
- * );
- * ```
- */
+/** Adds all known variables to a result. */
 export function withKnownVariables(content: string, known: ReadonlyMap<string, JsonValue>): string {
   const list = JSON.stringify({ [KNOWN]: Object.fromEntries(known) });
   const returned = parseJson(content);
