@@ -117,7 +117,7 @@ const LONGEST_VALUE = 200;
  *
  * @example Usage
  * ```ts
- * import { viewCalls } from "./parameter_failure.ts";
+ * import { viewCalls } from "@toolgate/toolgate/calls";
  * import { assertEquals } from "@std/assert";
  *
  * const schema = { type: "object", properties: { city: { type: "string" }, days: { type: "integer" } } };

@@ -31,7 +31,7 @@ const LONGEST_REPAIR = 100;
  *
  * @example Usage
  * ```ts
- * import { parsesOf } from "./parse_counts.ts";
+ * import { parsesOf } from "@toolgate/toolgate/calls";
  * import { assertEquals } from "@std/assert";
  *
  * const numbers = { request: 1, calls: 1, inputTokens: 9, outputTokens: 9, durationMs: 9 };

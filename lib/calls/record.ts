@@ -61,8 +61,8 @@ export interface CallRecord {
  *
  * @example Usage
  * ```ts
- * import { recordedCalls } from "./record.ts";
- * import { Toolbox } from "../trials/executors/toolbox.ts";
+ * import { recordedCalls } from "@toolgate/toolgate/calls";
+ * import { Toolbox } from "@toolgate/toolgate/trials";
  * import { assertEquals } from "@std/assert";
  *
  * using toolbox = new Toolbox([]);

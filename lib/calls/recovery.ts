@@ -57,10 +57,9 @@ export function rightEndOf(fault: FaultKind): RecoveryEnd {
  *
  * @example Usage
  * ```ts
- * import { recoveryOf } from "./recovery.ts";
- * import { runTrial } from "../trials/trial.ts";
- * import { scripted } from "../models/scripted.ts";
- * import { generateTask } from "../tasks/generated/task.ts";
+ * import { generateTask, scripted } from "@toolgate/toolgate";
+ * import { recoveryOf } from "@toolgate/toolgate/calls";
+ * import { runTrial } from "@toolgate/toolgate/trials";
  * import { assertEquals } from "@std/assert";
  *
  * const spec = { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 7 };

@@ -141,7 +141,17 @@ ${
 toolgate COMMAND --help lists a command's options.
 Exit codes: 0 pass, 1 gate failed, 2 bad input, 3 undecided or invalid.`;
 
-/** Runs one command and returns its exit code; prints bad input to stderr. */
+/**
+ * Runs one command and returns its exit code; prints bad input to stderr.
+ *
+ * @example Usage
+ * ```ts
+ * import { main } from "@toolgate/toolgate/cli";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(await main(["--help"]), 0);
+ * ```
+ */
 export async function main(arguments_: readonly string[]): Promise<number> {
   const [name, ...rest] = arguments_;
   if (name === undefined || name === "--help" || name === "-h" || name === "help") {

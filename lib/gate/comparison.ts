@@ -82,9 +82,9 @@ export interface PairedSuccess extends PairedDifference {
  *
  * @example Usage
  * ```ts
- * import { compareStrategies } from "./comparison.ts";
- * import { runTrial } from "../trials/trial.ts";
- * import { scripted } from "../models/scripted.ts";
+ * import { scripted } from "@toolgate/toolgate";
+ * import { compareStrategies } from "@toolgate/toolgate/gate";
+ * import { runTrial } from "@toolgate/toolgate/trials";
  * import { assertEquals } from "@std/assert";
  *
  * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
@@ -108,9 +108,9 @@ export function compareStrategies(
  *
  * @example Usage
  * ```ts
- * import { comparePerturbations } from "./comparison.ts";
- * import { runTrial } from "../trials/trial.ts";
- * import { scripted } from "../models/scripted.ts";
+ * import { scripted } from "@toolgate/toolgate";
+ * import { comparePerturbations } from "@toolgate/toolgate/gate";
+ * import { runTrial } from "@toolgate/toolgate/trials";
  * import { assertEquals } from "@std/assert";
  *
  * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };

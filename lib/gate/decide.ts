@@ -99,7 +99,7 @@ export interface DecideOptions {
  *
  * @example Usage
  * ```ts
- * import { decide } from "./decide.ts";
+ * import { decide } from "@toolgate/toolgate/gate";
  * import { assertEquals } from "@std/assert";
  *
  * const units = Array.from({ length: 200 }, (_, n) => ({ solved: n < 190 ? 1 : 0, valid: 1, trials: 1 }));
@@ -130,7 +130,7 @@ export function decide(
  *
  * @example Usage
  * ```ts
- * import { decideUpgrade } from "./decide.ts";
+ * import { decideUpgrade } from "@toolgate/toolgate/gate";
  * import { assertEquals } from "@std/assert";
  *
  * const solved = { solved: 1, valid: 1, trials: 1 };

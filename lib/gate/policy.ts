@@ -193,7 +193,18 @@ export function isUpgrade<T extends GatePolicy | CompletePolicy>(
   return "baseline" in policy;
 }
 
-/** Fills in the defaults of a policy; its values must be checked already. */
+/**
+ * Fills in the defaults of a policy; its values must be checked already.
+ *
+ * @example Usage
+ * ```ts
+ * import { completePolicy } from "@toolgate/toolgate/gate";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { margin, confidence } = completePolicy({ successRate: 0.8 });
+ * assertEquals([margin, confidence], [0.05, 0.95]);
+ * ```
+ */
 export function completePolicy(policy: RatePolicy): CompleteRatePolicy;
 /** Fills in the defaults of an upgrade policy. */
 export function completePolicy(policy: UpgradePolicy): CompleteUpgradePolicy;

@@ -53,7 +53,7 @@ export type Outcomes = readonly boolean[];
  *
  * @example Usage
  * ```ts
- * import { selfCheck } from "./self_check.ts";
+ * import { selfCheck } from "@toolgate/toolgate/gate";
  * import { assertEquals } from "@std/assert";
  *
  * const graphs = Array.from({ length: 100 }, (_, n) => [n % 5 > 0, n % 7 > 0]);

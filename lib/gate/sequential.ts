@@ -88,8 +88,7 @@ export function stakesOf(policy: CompletePolicy): SequentialRule["lambda"] {
  *
  * @example Usage
  * ```ts
- * import { completePolicy } from "./policy.ts";
- * import { sequentialRule } from "./sequential.ts";
+ * import { completePolicy, sequentialRule } from "@toolgate/toolgate/gate";
  * import { assertEquals } from "@std/assert";
  *
  * const rule = sequentialRule(completePolicy({ successRate: 0.7 }), 6);

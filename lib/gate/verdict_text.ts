@@ -22,9 +22,7 @@ export interface VerdictNames {
  *
  * @example Usage
  * ```ts
- * import { decide } from "./decide.ts";
- * import { completePolicy } from "./policy.ts";
- * import { describeVerdict } from "./verdict_text.ts";
+ * import { completePolicy, decide, describeVerdict } from "@toolgate/toolgate/gate";
  * import { assertStringIncludes } from "@std/assert";
  *
  * const policy = completePolicy({ successRate: 0.9 });
@@ -173,9 +171,7 @@ function describeCeiling({ ceiling, limit, seen, lower, exceeded }: CeilingCheck
  *
  * @example Usage
  * ```ts
- * import { decide } from "./decide.ts";
- * import { completePolicy } from "./policy.ts";
- * import { verdictNumbers } from "./verdict_text.ts";
+ * import { completePolicy, decide, verdictNumbers } from "@toolgate/toolgate/gate";
  * import { assertEquals } from "@std/assert";
  *
  * const units = new Array(100).fill({ solved: 1, valid: 1, trials: 1 });

@@ -35,8 +35,8 @@ export interface ConnectOptions extends Omit<RetryPolicy, "limiter"> {
  *
  * @example Usage
  * ```ts
- * import { Connections } from "./connect.ts";
- * import { runTrial } from "../trials/trial.ts";
+ * import { Connections } from "@toolgate/toolgate/models";
+ * import { runTrial } from "@toolgate/toolgate/trials";
  * import { assertEquals } from "@std/assert";
  *
  * await using connections = new Connections();

@@ -34,7 +34,7 @@ export const PRICES: z.ZodType<Prices> = z.record(
  *
  * @example Usage
  * ```ts
- * import { costOf } from "./prices.ts";
+ * import { costOf } from "@toolgate/toolgate/models";
  * import { assertAlmostEquals } from "@std/assert";
  *
  * const prices = { "gpt-5": { input: 1.25, output: 10 } };
@@ -90,7 +90,7 @@ export function spentUsage({ usage, replaced }: Pick<Spender, "usage" | "replace
  *
  * @example Usage
  * ```ts
- * import { trialCost } from "./prices.ts";
+ * import { trialCost } from "@toolgate/toolgate/models";
  * import { assertAlmostEquals } from "@std/assert";
  *
  * const prices = { small: { input: 1, output: 4 }, large: { input: 10, output: 40 } };

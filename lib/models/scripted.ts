@@ -34,7 +34,7 @@ export type Script = (request: ModelRequest) => ScriptedReply | Promise<Scripted
  *
  * @example Usage
  * ```ts
- * import { scripted } from "./scripted.ts";
+ * import { scripted } from "@toolgate/toolgate";
  * import { assertEquals } from "@std/assert";
  *
  * const model = scripted("double", [{ calls: [{ name: "add", arguments: { a: 1 } }] }]);

@@ -49,7 +49,7 @@ const REMOVING: ReadonlySet<string> = new Set(
  *
  * @example Usage
  * ```ts
- * import { perturbationsIn } from "./ids.ts";
+ * import { perturbationsIn } from "@toolgate/toolgate/perturbations";
  * import { assertEquals, assertThrows } from "@std/assert";
  *
  * assertEquals(perturbationsIn("none"), []);

@@ -139,8 +139,7 @@ function toFault({ kind, retryAfter, message, ...others }: AimedFault): Fault {
  *
  * @example Usage
  * ```ts
- * import { withFaults } from "./inject_faults.ts";
- * import { tool } from "../tools/define_tool.ts";
+ * import { tool, withFaults } from "@toolgate/toolgate";
  * import { assertEquals } from "@std/assert";
  * import { z } from "zod";
  *

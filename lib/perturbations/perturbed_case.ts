@@ -72,7 +72,7 @@ export interface CaseOptions {
  *
  * @example Usage
  * ```ts
- * import { perturbCase } from "./perturbed_case.ts";
+ * import { perturbCase } from "@toolgate/toolgate/perturbations";
  * import { assertEquals } from "@std/assert";
  *
  * const text = "What is the weather in Rome?";

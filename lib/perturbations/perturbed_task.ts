@@ -76,8 +76,8 @@ export interface PerturbedTask {
  *
  * @example Usage
  * ```ts
- * import { generateTask } from "../tasks/generated/task.ts";
- * import { perturbTask } from "./perturbed_task.ts";
+ * import { generateTask } from "@toolgate/toolgate";
+ * import { perturbTask } from "@toolgate/toolgate/perturbations";
  * import { assert, assertEquals } from "@std/assert";
  *
  * const task = generateTask({ core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 });

@@ -25,7 +25,7 @@ import { type Change, type Perturbed, perturbed, type ReturnMethod, unchanged } 
  *
  * @example Usage
  * ```ts
- * import { perturbReturn } from "./returns.ts";
+ * import { perturbReturn } from "@toolgate/toolgate/perturbations";
  * import { assertEquals } from "@std/assert";
  *
  * const text = '{"user_id": 7, "video": "a.mp4"}';

@@ -57,9 +57,9 @@ export interface StoryOptions {
  *
  * @example Usage
  * ```ts
- * import { describeTrial } from "./story.ts";
- * import { runTrial } from "../trials/trial.ts";
- * import { scripted } from "../models/scripted.ts";
+ * import { scripted } from "@toolgate/toolgate";
+ * import { describeTrial } from "@toolgate/toolgate/reports";
+ * import { runTrial } from "@toolgate/toolgate/trials";
  * import { assertStringIncludes } from "@std/assert";
  *
  * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
@@ -154,7 +154,28 @@ function describeCall(
     `${printable(shownResult, 80)}${mark}`;
 }
 
-/** Describes one failure. */
+/**
+ * Describes one failure.
+ *
+ * @example Usage
+ * ```ts
+ * import { describeFailure } from "@toolgate/toolgate/reports";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const text = describeFailure({
+ *   call: 1,
+ *   step: 1,
+ *   function: "func_qzx",
+ *   type: "function_not_found",
+ *   detail: { nearest: "func_qxz" },
+ *   root: true,
+ * });
+ * assertEquals(
+ *   text,
+ *   "call 1 (step 1) func_qzx: function_not_found: there is no such function, the nearest is func_qxz",
+ * );
+ * ```
+ */
 export function describeFailure(failure: Failure): string {
   const where = `call ${failure.call} (step ${failure.step}) ${printable(failure.function, 60)}`;
   return `${where}: ${failure.type}: ${describeCause(failure)}`;

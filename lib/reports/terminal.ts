@@ -45,6 +45,18 @@ import { renderVerdicts } from "./verdicts.ts";
  * Returns the tables of all trials: success by cell, failures by type, behaviours, breakdowns, effects of
  * perturbations, scores of call sets, and last strategies against the baseline, with their extra cost
  * where `prices` has their models.
+ *
+ * @example Usage
+ * ```ts
+ * import { scripted } from "@toolgate/toolgate";
+ * import { renderTables } from "@toolgate/toolgate/reports";
+ * import { runTrial } from "@toolgate/toolgate/trials";
+ * import { assertStringIncludes } from "@std/assert";
+ *
+ * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+ * const trial = await runTrial(task, scripted("shrug", () => ({ text: "I cannot tell." })));
+ * assertStringIncludes(renderTables([trial]), "shrug");
+ * ```
  */
 export function renderTables(trials: readonly TrialSummary[], prices?: Prices): string {
   return renderParts({

@@ -212,7 +212,7 @@ export const CASE_SUITE = RULES.extend({ tasks: z.tuple([]) }) as unknown as z.Z
  *
  * @example Usage
  * ```ts
- * import { grid } from "./suite.ts";
+ * import { grid } from "@toolgate/toolgate";
  * import { assertEquals } from "@std/assert";
  *
  * const { cells, skipped } = grid({ core: [3, 5], depth: [1, 4], connected: [0, 2] });

@@ -40,7 +40,7 @@ import type { SimulatedModel } from "./wire.ts";
  *
  * @example Usage
  * ```ts
- * import { parseSimulatedModel } from "./names.ts";
+ * import { parseSimulatedModel } from "@toolgate/toolgate/simulated";
  * import { assertEquals, assertThrows } from "@std/assert";
  *
  * const model = parseSimulatedModel("sim:noisy?early=0.25&seed=7");

@@ -55,7 +55,7 @@ const BODY_LIMIT = 64 * 2 ** 20;
  *
  * @example Usage
  * ```ts
- * import { startSimulatedServer } from "./server.ts";
+ * import { startSimulatedServer } from "@toolgate/toolgate/simulated";
  * import { assertEquals } from "@std/assert";
  *
  * await using server = startSimulatedServer();

@@ -35,7 +35,7 @@ export interface Truths {
  *
  * @example Usage
  * ```ts
- * import { truthsOf } from "./truth.ts";
+ * import { truthsOf } from "@toolgate/toolgate/simulated";
  * import { assertEquals } from "@std/assert";
  *
  * const question = {

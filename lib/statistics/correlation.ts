@@ -25,7 +25,7 @@ export interface Correlation {
  *
  * @example Usage
  * ```ts
- * import { pearson } from "./correlation.ts";
+ * import { pearson } from "@toolgate/toolgate/statistics";
  * import { assertAlmostEquals, assertEquals } from "@std/assert";
  *
  * const { r, p } = pearson([1, 2, 3, 4], [1, 3, 2, 4])!;

@@ -114,7 +114,7 @@ function pairedChance(
  *
  * @example Usage
  * ```ts
- * import { pairedSampleSize } from "./paired_sample_size.ts";
+ * import { pairedSampleSize } from "@toolgate/toolgate/statistics";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(pairedSampleSize(0.05, 0.2), 875);
@@ -169,7 +169,7 @@ const RESOLUTION = 1e-9;
  *
  * @example Usage
  * ```ts
- * import { pairedDetectableEffect } from "./paired_sample_size.ts";
+ * import { pairedDetectableEffect } from "@toolgate/toolgate/statistics";
  * import { assertAlmostEquals, assertEquals } from "@std/assert";
  *
  * assertAlmostEquals(pairedDetectableEffect(875, 0.2)!, 0.05, 1e-3);

@@ -16,7 +16,7 @@ import { assertConfidence, type Bounds, isCount } from "./proportions.ts";
  *
  * @example Usage
  * ```ts
- * import { passAtK } from "./pass_at_k.ts";
+ * import { passAtK } from "@toolgate/toolgate/statistics";
  * import { assertAlmostEquals, assertEquals } from "@std/assert";
  *
  * assertAlmostEquals(passAtK(2, 4, 2)!, 5 / 6, 1e-14);
@@ -38,7 +38,7 @@ export function passAtK(solved: number, valid: number, k: number): number | null
  *
  * @example Usage
  * ```ts
- * import { passHatK } from "./pass_at_k.ts";
+ * import { passHatK } from "@toolgate/toolgate/statistics";
  * import { assertAlmostEquals, assertEquals } from "@std/assert";
  *
  * assertAlmostEquals(passHatK(2, 4, 2)!, 1 / 6, 1e-14);
@@ -75,7 +75,7 @@ function assertDraws(solved: number, valid: number, k: number): void {
  *
  * @example Usage
  * ```ts
- * import { clusteredStandardError } from "./pass_at_k.ts";
+ * import { clusteredStandardError } from "@toolgate/toolgate/statistics";
  * import { assertAlmostEquals } from "@std/assert";
  *
  * assertAlmostEquals(clusteredStandardError([[1, 1], [0, 0]])!, 0.5, 1e-12);
@@ -105,7 +105,7 @@ export function clusteredStandardError(clusters: readonly (readonly number[])[])
  *
  * @example Usage
  * ```ts
- * import { clusteredInterval } from "./pass_at_k.ts";
+ * import { clusteredInterval } from "@toolgate/toolgate/statistics";
  * import { assertAlmostEquals } from "@std/assert";
  *
  * const { lower, upper } = clusteredInterval([[1, 1], [1, 0], [1, 1], [1, 0]])!;

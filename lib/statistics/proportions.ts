@@ -31,7 +31,7 @@ export interface Bounds {
  *
  * @example Usage
  * ```ts
- * import { clopperPearson } from "./proportions.ts";
+ * import { clopperPearson } from "@toolgate/toolgate/statistics";
  * import { assertAlmostEquals } from "@std/assert";
  *
  * const { lower, upper } = clopperPearson(8, 10, 0.95, 2);
@@ -85,7 +85,7 @@ export function isCount(value: number): boolean {
  *
  * @example Usage
  * ```ts
- * import { wilson } from "./proportions.ts";
+ * import { wilson } from "@toolgate/toolgate/statistics";
  * import { assertAlmostEquals } from "@std/assert";
  *
  * const { lower, upper } = wilson(8, 10);
@@ -131,7 +131,7 @@ const TIES = 1 + 1e-7;
  *
  * @example Usage
  * ```ts
- * import { binomialTest } from "./proportions.ts";
+ * import { binomialTest } from "@toolgate/toolgate/statistics";
  * import { assertAlmostEquals } from "@std/assert";
  *
  * assertAlmostEquals(binomialTest(3, 15, 0.1, "greater"), 0.18406106910, 1e-10);
@@ -176,7 +176,7 @@ export function binomialTest(
  *
  * @example Usage
  * ```ts
- * import { mcNemar } from "./proportions.ts";
+ * import { mcNemar } from "@toolgate/toolgate/statistics";
  * import { assertAlmostEquals } from "@std/assert";
  *
  * const { exact, midP } = mcNemar(10, 2);
@@ -263,7 +263,7 @@ function assertPairs(gained: number, lost: number, pairs: number): void {
  *
  * @example Usage
  * ```ts
- * import { tango } from "./proportions.ts";
+ * import { tango } from "@toolgate/toolgate/statistics";
  * import { assertAlmostEquals } from "@std/assert";
  *
  * // Tango's own example.

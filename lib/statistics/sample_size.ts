@@ -35,7 +35,7 @@ const MOST_TRIALS = 10_000_000;
  *
  * @example Usage
  * ```ts
- * import { rateSampleSize } from "./sample_size.ts";
+ * import { rateSampleSize } from "@toolgate/toolgate/statistics";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(rateSampleSize(0.7, 0.05), 960);
@@ -98,7 +98,7 @@ export function firstSize(
  *
  * @example Usage
  * ```ts
- * import { rateDetectableEffect } from "./sample_size.ts";
+ * import { rateDetectableEffect } from "@toolgate/toolgate/statistics";
  * import { assertAlmostEquals, assertEquals } from "@std/assert";
  *
  * assertAlmostEquals(rateDetectableEffect(960, 0.7)!, 0.0497018, 1e-7);
@@ -182,7 +182,7 @@ export function rateGateChances(trials: number, trueRate: number, gate: RateGate
  *
  * @example Usage
  * ```ts
- * import { unpairedSampleSize } from "./sample_size.ts";
+ * import { unpairedSampleSize } from "@toolgate/toolgate/statistics";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(unpairedSampleSize(0.7, 0.05), 1_819);
@@ -207,7 +207,7 @@ export function unpairedSampleSize(
  *
  * @example Usage
  * ```ts
- * import { unpairedDetectableEffect } from "./sample_size.ts";
+ * import { unpairedDetectableEffect } from "@toolgate/toolgate/statistics";
  * import { assertAlmostEquals } from "@std/assert";
  *
  * assertAlmostEquals(unpairedDetectableEffect(1_819, 0.7), 0.05, 1e-4);

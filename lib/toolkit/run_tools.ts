@@ -101,8 +101,8 @@ const CALL_LIMIT = 50;
  *
  * @example Usage
  * ```ts
- * import { runTools } from "./run_tools.ts";
- * import { scripted } from "../models/scripted.ts";
+ * import { scripted } from "@toolgate/toolgate";
+ * import { runTools } from "@toolgate/toolgate/toolkit";
  * import { assertEquals } from "@std/assert";
  *
  * const double = {

@@ -31,7 +31,7 @@ export interface RestateOptions {
  *
  * @example Usage
  * ```ts
- * import { restate } from "./wrap_tools.ts";
+ * import { restate } from "@toolgate/toolgate/toolkit";
  * import { assertEquals } from "@std/assert";
  *
  * const [weather] = restate([{
@@ -111,7 +111,7 @@ export interface Indirection {
  *
  * @example The article's conversation
  * ```ts
- * import { indirect } from "./wrap_tools.ts";
+ * import { indirect } from "@toolgate/toolgate/toolkit";
  * import { assertEquals } from "@std/assert";
  *
  * const { tools: [double], prompt, render } = indirect([{

@@ -65,7 +65,7 @@ const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
  *
  * @example A real tool, a fake one, and one whose results change
  * ```ts
- * import { tool } from "./define_tool.ts";
+ * import { tool } from "@toolgate/toolgate";
  * import { assertEquals } from "@std/assert";
  * import { z } from "zod";
  *

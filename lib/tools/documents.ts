@@ -26,7 +26,7 @@ import type { ToolSchema } from "./tool.ts";
  *
  * @example Usage
  * ```ts
- * import { parseToolDocuments } from "./documents.ts";
+ * import { parseToolDocuments } from "@toolgate/toolgate/perturbations";
  * import { assertEquals } from "@std/assert";
  *
  * const parameters = { type: "object", properties: { city: { type: "string" } } };

@@ -177,8 +177,8 @@ export interface TrialOptions {
  *
  * @example Usage
  * ```ts
- * import { runTrial } from "./trial.ts";
- * import { scripted } from "../models/scripted.ts";
+ * import { scripted } from "@toolgate/toolgate";
+ * import { runTrial } from "@toolgate/toolgate/trials";
  * import { assertEquals } from "@std/assert";
  *
  * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };

@@ -181,6 +181,51 @@ Deno.test("Deno is named in base/, testing/, cli/ and the files listed here only
   assertEquals(uses.map(({ name }) => name), USES_DENO);
 });
 
+/** What entries make public, as `file#name`: true for values, false for what is a type alone. */
+function publicNames(): ReadonlyMap<string, boolean> {
+  const found = new Map([["cli/main#main", true]]);
+  const exported = /^export (type )?\{([^}]*)\} from "([^"]+)";$/gm;
+  for (const { name, text } of [ENTRY, ...SOURCES.filter(({ name }) => name.endsWith("/mod"))]) {
+    for (const [, type, names, path] of text.matchAll(exported)) {
+      const { href } = new URL(path!, new URL(`${name}.ts`, LIB));
+      for (const [, own, symbol] of names!.matchAll(/(type )?(\w+)/g)) {
+        const key = `${href.slice(LIB.href.length, -".ts".length)}#${symbol}`;
+        found.set(key, found.get(key) === true || (type ?? own) === undefined);
+      }
+    }
+  }
+  return found;
+}
+
+Deno.test("what is public has examples, each function and class, and nothing else has any", () => {
+  const symbols = publicNames();
+  const wrong = SOURCES.flatMap(({ name: file, text }) => {
+    const tell = (index: number, what: string) =>
+      `lib/${file}.ts:${text.slice(0, index).split("\n").length}: ${what}`;
+    const declarations = [...text.matchAll(
+      /^(?:export )?(?:async )?(?:abstract )?(function\*?|class|const|interface|type) (\w+)/gm,
+    )].map(({ index, 1: kind, 2: name }) => ({ index, kind, name }));
+    const shown = new Set<string>();
+    const lone = [...text.matchAll(/^( *) \* @example/gm)].flatMap(({ index, 1: indent }) => {
+      const isMember = indent !== "";
+      const { name } = isMember
+        ? declarations.findLast((declaration) => declaration.index < index)!
+        : declarations.find((declaration) => declaration.index > index)!;
+      if (!isMember) shown.add(name!);
+      return symbols.has(`${file}#${name}`) ? [] : [tell(index, `${name} is not public`)];
+    });
+    const bare = declarations.flatMap(({ index, kind, name }) => {
+      if (symbols.get(`${file}#${name}`) !== true || shown.has(name!)) return [];
+      return /^(function|class)/.test(kind!) ? [tell(index, `${name} has no example`)] : [];
+    });
+    // Readers copy examples, so these import as users do.
+    const odd = [...text.matchAll(/^ *\* .*\bfrom "\..*/gm)]
+      .map(({ index, 0: line }) => tell(index, `an example has${line.replace(/^ *\*/, "")}`));
+    return [...lone, ...bare, ...odd];
+  });
+  assertEquals(wrong, []);
+});
+
 Deno.test("lib/ draws no random numbers but from a seed", () => {
   // The copy of @std/random keeps the standard library's defaults.
   const wrong = SOURCES.filter(({ name, text }) =>

@@ -32,7 +32,7 @@ export interface CallScore {
  *
  * @example Usage
  * ```ts
- * import { scoreCalls } from "./precision_recall.ts";
+ * import { scoreCalls } from "@toolgate/toolgate/calls";
  * import { assertEquals } from "@std/assert";
  *
  * const call = { call: 1, step: 1, tool: "search", arguments: {}, written: "{}", result: "" };

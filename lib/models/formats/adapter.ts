@@ -26,8 +26,8 @@ export interface TextFormatOptions {
  *
  * @example Usage
  * ```ts
- * import { inTextFormat } from "./adapter.ts";
- * import { scripted } from "../scripted.ts";
+ * import { scripted } from "@toolgate/toolgate";
+ * import { inTextFormat } from "@toolgate/toolgate/models";
  * import { assertEquals } from "@std/assert";
  *
  * const text = 'Thought: I add.\nAction: add\nAction Input: {"a": 1}';

@@ -20,7 +20,7 @@ export const TEXT_FORMATS = Object.keys(FORMATS) as readonly FormatId[];
  *
  * @example Usage
  * ```ts
- * import { formatOf } from "./registry.ts";
+ * import { formatOf } from "@toolgate/toolgate/models";
  * import { assertEquals } from "@std/assert";
  *
  * const calls = [{ name: "add", arguments: '{"a":1}' }];

@@ -61,8 +61,7 @@ const CHARACTERS_A_TOKEN = 4;
  *
  * @example Usage
  * ```ts
- * import { RateLimiter } from "./rate_limiter.ts";
- * import { retrying } from "./retry.ts";
+ * import { RateLimiter, retrying } from "@toolgate/toolgate/models";
  * import { assertEquals } from "@std/assert";
  *
  * // Shared by all requests to the same model.
@@ -367,7 +366,7 @@ function estimatedTokens(request: object): number {
  *
  * @example Usage
  * ```ts
- * import { RateLimiters } from "./rate_limiter.ts";
+ * import { RateLimiters } from "@toolgate/toolgate/models";
  * import { assert } from "@std/assert";
  *
  * const limiters = new RateLimiters(console.error);

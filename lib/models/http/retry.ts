@@ -71,8 +71,8 @@ export type Asked = Pick<ModelRequest, "timeLimit" | "signal">;
  *
  * @example Usage
  * ```ts
- * import { retrying } from "./retry.ts";
- * import { InfrastructureError } from "../model.ts";
+ * import { InfrastructureError } from "@toolgate/toolgate";
+ * import { retrying } from "@toolgate/toolgate/models";
  * import { assertEquals } from "@std/assert";
  *
  * let attempts = 0;

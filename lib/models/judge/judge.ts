@@ -100,8 +100,7 @@ const DEFAULT_AT_LEAST = 0.8;
  *
  * @example Usage
  * ```ts
- * import { judge } from "./judge.ts";
- * import { scripted } from "../scripted.ts";
+ * import { judge, scripted } from "@toolgate/toolgate";
  * import { assertEquals } from "@std/assert";
  *
  * await using double = judge({ model: scripted("double", [{ text: "Close: [[0.93]]" }]) });
@@ -176,16 +175,11 @@ export class Judge implements AsyncDisposable {
    *
    * @example Usage
    * ```ts
-   * import { judge } from "./judge.ts";
-   * import { askJudges } from "../../testing/assertions/ask_judges.ts";
-   * import { scripted } from "../scripted.ts";
-   * import { meets } from "../../calls/expected/oracle.ts";
-   * import { assert } from "@std/assert";
+   * import { askJudges, assertAnswer, judge, scripted } from "@toolgate/toolgate";
    *
    * await using polite = judge({ model: scripted("double", [{ text: "[[0.9]]" }]) });
    * const run = { calls: [], answer: "Thank you so much!" };
-   * const expected = await askJudges(run, polite.like("thanks the customer"));
-   * assert(meets(run.answer, expected));
+   * assertAnswer(run, await askJudges(run, polite.like("thanks the customer")));
    * ```
    */
   like(truth: JsonValue, options: LikeOptions = {}): Matcher {

@@ -37,7 +37,7 @@ const FORMATS: Readonly<Record<WireApi, WireFormat>> = { chat: CHAT, responses: 
  *
  * @example Usage
  * ```ts
- * import { openai } from "./openai.ts";
+ * import { openai } from "@toolgate/toolgate";
  * import { assertEquals } from "@std/assert";
  *
  * const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, () =>

@@ -40,7 +40,7 @@ import { UNRELATED_DESCRIPTIONS } from "./_unrelated.ts";
  *
  * @example Usage
  * ```ts
- * import { perturbTools } from "./perturb.ts";
+ * import { perturbTools } from "@toolgate/toolgate/perturbations";
  * import { assertEquals } from "@std/assert";
  *
  * const city = { type: "string", description: "The city." };

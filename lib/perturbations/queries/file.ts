@@ -101,7 +101,7 @@ function placeFault(
  *
  * @example Usage
  * ```ts
- * import { parseQuery } from "./file.ts";
+ * import { parseQuery } from "@toolgate/toolgate/perturbations";
  * import { assertEquals } from "@std/assert";
  *
  * const query = "Weather in the States?";

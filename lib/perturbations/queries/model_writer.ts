@@ -74,10 +74,8 @@ const LONGEST_SHOWN = 20_000;
  *
  * @example Usage
  * ```ts
- * import { modelWriter } from "./model_writer.ts";
- * import { scripted } from "../../models/scripted.ts";
- * import { findParameters } from "./parameters.ts";
- * import { perturbQuery } from "./perturb.ts";
+ * import { scripted } from "@toolgate/toolgate";
+ * import { findParameters, modelWriter, perturbQuery } from "@toolgate/toolgate/perturbations";
  * import { assertEquals } from "@std/assert";
  *
  * const text = "The weather in Paris?";

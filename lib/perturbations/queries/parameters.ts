@@ -54,7 +54,7 @@ export function byPlace(one: QueryParameter, other: QueryParameter): number {
  *
  * @example Usage
  * ```ts
- * import { findParameters } from "./parameters.ts";
+ * import { findParameters } from "@toolgate/toolgate/perturbations";
  * import { assertEquals } from "@std/assert";
  *
  * const calls = [{ arguments: { from: "York", to: "New York", seats: 2 } }];

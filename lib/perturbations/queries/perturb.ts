@@ -56,8 +56,7 @@ const METHODS: Readonly<Record<QueryMethod, (work: Work) => TextEdit[]>> = {
  *
  * @example Usage
  * ```ts
- * import { findParameters } from "./parameters.ts";
- * import { perturbQuery } from "./perturb.ts";
+ * import { findParameters, perturbQuery } from "@toolgate/toolgate/perturbations";
  * import { assertEquals } from "@std/assert";
  *
  * const text = "Book a flight to Paris, please.";

@@ -139,16 +139,16 @@ export interface Brittleness {
  *
  * @example Usage
  * ```ts
- * import { measureBrittleness } from "./brittleness.ts";
- * import { scripted } from "../../models/scripted.ts";
- * import { runTrial } from "../../trials/trial.ts";
- * import { summarize } from "../../trials/summary.ts";
+ * import { scripted } from "@toolgate/toolgate";
+ * import { measureBrittleness } from "@toolgate/toolgate/reports";
+ * import { runTrial } from "@toolgate/toolgate/trials";
  * import { assertEquals } from "@std/assert";
  *
  * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
  * const model = scripted("shrug", () => ({ text: "I cannot tell." }));
- * const plain = summarize(await runTrial(task, model));
- * const [brittleness] = measureBrittleness([plain, { ...plain, perturbation: "reorder" }]);
+ * const plain = await runTrial(task, model);
+ * const perturbed = await runTrial(task, model, { perturbation: "reorder" });
+ * const [brittleness] = measureBrittleness([plain, perturbed]);
  * assertEquals(brittleness!.columns.map(({ perturbation }) => perturbation), ["none", "reorder"]);
  * assertEquals(brittleness!.flips[0]!.flipped.count, 0);
  * ```

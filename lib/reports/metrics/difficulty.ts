@@ -30,7 +30,7 @@ export interface DifficultyAverages extends Readonly<Record<Difficulty, number |
  *
  * @example Usage
  * ```ts
- * import { averageScores } from "./difficulty.ts";
+ * import { averageScores } from "@toolgate/toolgate/reports";
  * import { assertEquals } from "@std/assert";
  *
  * const { easy, all, macro } = averageScores([

@@ -74,9 +74,9 @@ export interface DimensionMetrics {
  *
  * @example Usage
  * ```ts
- * import { measureDimensions } from "./dimensions.ts";
- * import { scripted } from "../../models/scripted.ts";
- * import { runTrial } from "../../trials/trial.ts";
+ * import { scripted } from "@toolgate/toolgate";
+ * import { measureDimensions } from "@toolgate/toolgate/reports";
+ * import { runTrial } from "@toolgate/toolgate/trials";
  * import { assertEquals } from "@std/assert";
  *
  * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };

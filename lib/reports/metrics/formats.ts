@@ -53,18 +53,17 @@ function isParsed(trial: TrialSummary): trial is ParsedSummary {
  *
  * @example Usage
  * ```ts
- * import { measureFormats } from "./formats.ts";
- * import { scripted } from "../../models/scripted.ts";
- * import { runTrial } from "../../trials/trial.ts";
- * import { summarize } from "../../trials/summary.ts";
+ * import { scripted } from "@toolgate/toolgate";
+ * import { inTextFormat } from "@toolgate/toolgate/models";
+ * import { measureFormats } from "@toolgate/toolgate/reports";
+ * import { runTrial } from "@toolgate/toolgate/trials";
  * import { assertEquals } from "@std/assert";
  *
  * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
- * const trial = summarize(await runTrial(task, scripted("shrug", () => ({ text: "No idea." }))));
- * const parses = { strict: 3, repaired: 1, unreadable: 0, repairs: [] };
- * const [formats] = measureFormats([{ ...trial, parses }]);
- * assertEquals(formats!.strictRate.mean, 0.75);
- * assertEquals(formats!.usableRate.mean, 1);
+ * const text = "<tool_call>{'name': 'add', 'arguments': {}}</tool_call>";
+ * const model = inTextFormat(scripted("hasty", [{ text }, { text: "No idea." }]), "hermes");
+ * const [formats] = measureFormats([await runTrial(task, model)]);
+ * assertEquals([formats!.strictRate.mean, formats!.usableRate.mean], [0, 1]);
  * ```
  */
 export function measureFormats(

@@ -172,22 +172,15 @@ type AnsweredQuestion = QuestionSummary & { readonly scored: ScoredAnswer };
  *
  * @example Usage
  * ```ts
- * import { measureCallSets } from "./question_sets.ts";
- * import { runTrial } from "../../trials/trial.ts";
- * import { summarize } from "../../trials/summary.ts";
- * import { loadCallSet } from "../../tasks/questions/load.ts";
- * import { QuestionExecutor } from "../../trials/executors/question.ts";
- * import { type QuestionSpec } from "../../trials/executors/task_kind.ts";
- * import { scripted } from "../../models/scripted.ts";
+ * import { questionSource, scripted } from "@toolgate/toolgate";
+ * import { measureCallSets } from "@toolgate/toolgate/reports";
+ * import { type QuestionSpec, runTrial } from "@toolgate/toolgate/trials";
  * import { assertEquals } from "@std/assert";
  *
- * const set = loadCallSet("fixtures/call_sets/city.jsonc");
+ * const { open } = questionSource([{ set: "fixtures/call_sets/city.jsonc" }], (path) => path)!;
  * const task: QuestionSpec = { set: "city", question: "lib02", difficulty: "easy", mode: "routing" };
  * const model = scripted("librarian", [{ text: "['getOpeningHours']" }]);
- * const trial = await runTrial(task, model, {
- *   open: (_, options) => new QuestionExecutor(set, task, options),
- * });
- * const [metrics] = measureCallSets([summarize(trial)]);
+ * const [metrics] = measureCallSets([await runTrial(task, model, { open })]);
  * assertEquals(metrics!.name, "city routing");
  * assertEquals(metrics!.rows[0]!.scores.routing.easy, 1);
  * ```

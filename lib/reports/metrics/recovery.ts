@@ -66,10 +66,9 @@ interface Episode extends Recovery, Pick<TrialSummary, "task"> {}
  *
  * @example Usage
  * ```ts
- * import { measureRecovery } from "./recovery.ts";
- * import { runTrial } from "../../trials/trial.ts";
- * import { scripted } from "../../models/scripted.ts";
- * import { generateTask } from "../../tasks/generated/task.ts";
+ * import { generateTask, scripted } from "@toolgate/toolgate";
+ * import { measureRecovery } from "@toolgate/toolgate/reports";
+ * import { runTrial } from "@toolgate/toolgate/trials";
  * import { assertEquals } from "@std/assert";
  *
  * const spec = { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 7 };

@@ -76,7 +76,7 @@ export interface Graph {
  *
  * @example Usage
  * ```ts
- * import { completeSpec } from "./graph.ts";
+ * import { completeSpec } from "@toolgate/toolgate/tasks";
  * import { assertEquals, assertThrows } from "@std/assert";
  *
  * const spec = { core: 5, depth: 2, connected: 0, disconnected: 0, seed: 1 };
@@ -153,7 +153,7 @@ function reject(rule: string, state: string): never {
  *
  * @example Usage
  * ```ts
- * import { generateGraph } from "./graph.ts";
+ * import { generateGraph } from "@toolgate/toolgate/tasks";
  * import { assertEquals } from "@std/assert";
  *
  * const star = { core: 4, depth: 1, connected: 0, disconnected: 0, seed: 7 };

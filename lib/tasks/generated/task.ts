@@ -91,7 +91,7 @@ export const RESERVED: readonly string[] =
  *
  * @example Usage
  * ```ts
- * import { generateTask } from "./task.ts";
+ * import { generateTask } from "@toolgate/toolgate";
  * import { assertEquals, assertStringIncludes } from "@std/assert";
  *
  * const spec = { core: 5, depth: 2, connected: 1, disconnected: 1, seed: 7 };
@@ -343,7 +343,8 @@ export interface TaskJson {
  *
  * @example Usage
  * ```ts
- * import { generateTask, taskToJson } from "./task.ts";
+ * import { generateTask } from "@toolgate/toolgate";
+ * import { taskToJson } from "@toolgate/toolgate/tasks";
  * import { assertEquals } from "@std/assert";
  *
  * const spec = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };

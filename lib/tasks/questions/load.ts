@@ -21,7 +21,7 @@ import { cannot, cannotFile } from "../../base/errors.ts";
  *
  * @example Usage
  * ```ts
- * import { loadCallSet } from "./load.ts";
+ * import { loadCallSet } from "@toolgate/toolgate/tasks";
  * import { assertEquals } from "@std/assert";
  *
  * const path = await Deno.makeTempFile({ suffix: ".jsonc" });

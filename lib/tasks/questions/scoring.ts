@@ -71,7 +71,7 @@ export interface QuestionScores {
  *
  * @example Usage
  * ```ts
- * import { scorePrediction } from "./scoring.ts";
+ * import { scorePrediction } from "@toolgate/toolgate/tasks";
  * import { assertEquals } from "@std/assert";
  *
  * const truth = { API: ["getBalance"], parameters: [{ accountID: "987654" }] };
@@ -318,7 +318,7 @@ export type ErrorClass = typeof ERROR_CLASSES[number];
  *
  * @example Usage
  * ```ts
- * import { errorClassesOf } from "./scoring.ts";
+ * import { errorClassesOf } from "@toolgate/toolgate/tasks";
  * import { assertEquals } from "@std/assert";
  *
  * const truth = { API: ["getBaggageStatus"], parameters: [{ baggageId: "BAG123" }] };

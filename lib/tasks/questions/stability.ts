@@ -18,7 +18,7 @@ const LONGEST = 20_000;
  *
  * @example Usage
  * ```ts
- * import { electionStability } from "./stability.ts";
+ * import { electionStability } from "@toolgate/toolgate/tasks";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(electionStability(["a", "a", "a", "b", "c"]), 0.5);
@@ -42,7 +42,7 @@ export function electionStability(outputs: readonly string[]): number | null {
  *
  * @example Usage
  * ```ts
- * import { levenshteinStability } from "./stability.ts";
+ * import { levenshteinStability } from "@toolgate/toolgate/tasks";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(levenshteinStability(["abcd", "abcd", "abxd"]), 0.875);
@@ -92,7 +92,7 @@ const IGNORED_CHARACTERS = /["'[\]\n `\\]/g;
  *
  * @example Usage
  * ```ts
- * import { normalizeOutput } from "./stability.ts";
+ * import { normalizeOutput } from "@toolgate/toolgate/tasks";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(normalizeOutput("['getAccountBalance',\n 'payBill']"), "getaccountbalance,paybill");

@@ -56,23 +56,21 @@ const DEEPEST = 500;
  *
  * @example Usage
  * ```ts
- * import { judge } from "../../models/judge/judge.ts";
- * import { askJudges } from "./ask_judges.ts";
- * import { scripted } from "../../models/scripted.ts";
- * import { meets } from "../../calls/expected/oracle.ts";
- * import { Toolbox } from "../../trials/executors/toolbox.ts";
- * import { recordedCalls } from "../../calls/record.ts";
- * import { assert } from "@std/assert";
+ * import { askJudges, assertCalled, judge, logCalls, scripted, tool } from "@toolgate/toolgate";
+ * import { z } from "zod";
  *
- * using toolbox = new Toolbox([]);
- * await toolbox.execute([{ id: "1", name: "reply", arguments: '{"text":"Many thanks!"}' }]);
- * const run = { calls: recordedCalls(toolbox.events), answer: "Done." };
+ * const reply = tool({
+ *   name: "reply",
+ *   description: "Sends a reply",
+ *   parameters: z.object({ text: z.string() }),
+ *   returns: "sent",
+ * });
+ * const run = logCalls([reply]);
+ * await run.recorded[0]!.execute({ text: "Many thanks!" });
  *
  * await using polite = judge({ model: scripted("double", [{ text: "[[0.95]]" }]) });
- * const [reply] = await askJudges(run, [
- *   { tool: "reply", arguments: { text: polite.like("thanks the customer") } },
- * ]);
- * assert(meets(run.calls[0]!.arguments!, reply!.arguments));
+ * const expected = { tool: "reply", arguments: { text: polite.like("thanks the customer") } };
+ * assertCalled(run, await askJudges(run, expected));
  * ```
  */
 export async function askJudges<Expected>(

@@ -87,10 +87,9 @@ const SCORE_THRESHOLDS = z.strictObject({ precision: SHARE, recall: SHARE, f1: S
  *
  * @example Usage
  * ```ts
- * import { assertCalled } from "./calls.ts";
- * import { recordedCalls } from "../../calls/record.ts";
- * import { matchingText } from "../../calls/expected/oracle.ts";
- * import { Toolbox } from "../../trials/executors/toolbox.ts";
+ * import { assertCalled, matchingText } from "@toolgate/toolgate";
+ * import { recordedCalls } from "@toolgate/toolgate/calls";
+ * import { Toolbox } from "@toolgate/toolgate/trials";
  *
  * const weather = {
  *   name: "weather",
@@ -131,7 +130,7 @@ export function assertCalled(
  *
  * @example Usage
  * ```ts
- * import { assertNotCalled } from "./calls.ts";
+ * import { assertNotCalled } from "@toolgate/toolgate";
  * import { assertThrows } from "@std/assert";
  *
  * const tool = { name: "delete_order", description: "", parameters: {} };
@@ -158,7 +157,7 @@ export function assertNotCalled(
  *
  * @example Usage
  * ```ts
- * import { assertNoCalls } from "./calls.ts";
+ * import { assertNoCalls } from "@toolgate/toolgate";
  *
  * assertNoCalls({ calls: [] });
  * ```
@@ -181,7 +180,7 @@ export function assertNoCalls(record: Pick<CallRecord, "calls">, message?: strin
  *
  * @example Usage
  * ```ts
- * import { assertCallCount } from "./calls.ts";
+ * import { assertCallCount } from "@toolgate/toolgate";
  *
  * const call = { call: 1, step: 1, tool: "search", arguments: {}, written: "{}", result: "" };
  * const record = { calls: [call, { ...call, call: 2 }], tools: [] };
@@ -223,7 +222,7 @@ export function assertCallCount(
  *
  * @example Usage
  * ```ts
- * import { assertCallOrder } from "./calls.ts";
+ * import { assertCallOrder } from "@toolgate/toolgate";
  *
  * const call = { call: 1, step: 1, tool: "login", arguments: {}, written: "{}", result: "" };
  * const record = { calls: [call, { ...call, call: 2, step: 2, tool: "pay" }], tools: [] };
@@ -275,7 +274,7 @@ export function assertCallOrder(
  *
  * @example Usage
  * ```ts
- * import { assertTrajectory } from "./calls.ts";
+ * import { assertTrajectory } from "@toolgate/toolgate";
  *
  * const call = { call: 1, step: 1, tool: "login", arguments: {}, written: "{}", result: "" };
  * const record = { calls: [call, { ...call, call: 2, step: 2, tool: "pay" }], tools: [] };
@@ -316,7 +315,7 @@ export function assertTrajectory(
  *
  * @example Usage
  * ```ts
- * import { assertNoFailedCalls } from "./calls.ts";
+ * import { assertNoFailedCalls } from "@toolgate/toolgate";
  *
  * const call = { call: 1, step: 1, tool: "login", arguments: {}, written: "{}", result: "fine" };
  * assertNoFailedCalls({ calls: [call] });
@@ -347,7 +346,7 @@ export function assertNoFailedCalls(record: Pick<CallRecord, "calls">, message?:
  *
  * @example Usage
  * ```ts
- * import { assertCallScore } from "./calls.ts";
+ * import { assertCallScore } from "@toolgate/toolgate";
  *
  * const call = { call: 1, step: 1, tool: "search", arguments: {}, written: "{}", result: "" };
  * const record = { calls: [call, { ...call, call: 2 }], tools: [] };

@@ -71,7 +71,7 @@ const LONGEST_ANSWER = 1_000;
  *
  * @example Usage
  * ```ts
- * import { assertAnswer } from "./runs.ts";
+ * import { assertAnswer } from "@toolgate/toolgate";
  *
  * const record = { answer: "It rains in Paris.", calls: [] };
  * assertAnswer(record, "Paris");
@@ -117,8 +117,7 @@ export function assertAnswer(
  *
  * @example Usage
  * ```ts
- * import { assertState } from "./runs.ts";
- * import { matchingText } from "../../calls/expected/oracle.ts";
+ * import { assertState, matchingText } from "@toolgate/toolgate";
  *
  * const orders = new Map([["a7", { total: 30, placed: new Date(), note: "by phone" }]]);
  * assertState(orders, new Map([["a7", { total: 30, note: matchingText("phone") }]]), {
@@ -160,7 +159,7 @@ export function assertState(
  *
  * @example Usage
  * ```ts
- * import { assertBudget } from "./runs.ts";
+ * import { assertBudget } from "@toolgate/toolgate";
  *
  * const usage = { inputTokens: 900, outputTokens: 40 };
  * assertBudget({ calls: [], replies: 1, usage, durationMs: 800 }, { tokens: 1_000, seconds: 2 });

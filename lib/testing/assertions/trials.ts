@@ -28,9 +28,9 @@ import { describeVerdict, verdictNumbers } from "../../gate/verdict_text.ts";
  *
  * @example Usage
  * ```ts
- * import { assertSolved } from "./trials.ts";
- * import { Connections } from "../../models/connect.ts";
- * import { runTrial } from "../../trials/trial.ts";
+ * import { assertSolved } from "@toolgate/toolgate";
+ * import { Connections } from "@toolgate/toolgate/models";
+ * import { runTrial } from "@toolgate/toolgate/trials";
  *
  * await using connections = new Connections();
  * const task = { core: 5, depth: 2, connected: 0, disconnected: 0, seed: 7 };
@@ -74,9 +74,8 @@ function invalidTrial(trial: Trial): AssertionError {
  *
  * @example Usage
  * ```ts
- * import { assertRight } from "./trials.ts";
- * import { scripted } from "../../models/scripted.ts";
- * import { runTrial } from "../../trials/trial.ts";
+ * import { assertRight, scripted } from "@toolgate/toolgate";
+ * import { runTrial } from "@toolgate/toolgate/trials";
  *
  * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
  * const model = scripted("honest", [{ text: "I cannot tell." }]);
@@ -102,9 +101,8 @@ export function assertRight(trial: Trial): void {
  *
  * @example Usage
  * ```ts
- * import { assertNoFailures } from "./trials.ts";
- * import { runTrial } from "../../trials/trial.ts";
- * import { scripted } from "../../models/scripted.ts";
+ * import { assertNoFailures, scripted } from "@toolgate/toolgate";
+ * import { runTrial } from "@toolgate/toolgate/trials";
  *
  * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
  * assertNoFailures(await runTrial(task, scripted("shrug", [{ text: "I cannot tell." }])));
@@ -128,7 +126,7 @@ export function assertNoFailures(trial: Trial): void {
  *
  * @example Usage
  * ```ts
- * import { assertSuccessRate } from "./trials.ts";
+ * import { assertSuccessRate } from "@toolgate/toolgate";
  * import { assertThrows } from "@std/assert";
  *
  * assertThrows(() => assertSuccessRate([], { successRate: 0.8 }), Error, "there are no trials");

@@ -71,7 +71,7 @@ export interface DefinitionJson extends DefinitionParts {
  *
  * @example The article's definition
  * ```ts
- * import { Definition } from "./definition.ts";
+ * import { Definition } from "@toolgate/toolgate/toolkit";
  * import { assertEquals } from "@std/assert";
  *
  * const mean = new Definition({
@@ -209,7 +209,7 @@ const DEFINITION = z.strictObject({
  *
  * @example Usage
  * ```ts
- * import { parseDefinition } from "./definition.ts";
+ * import { parseDefinition } from "@toolgate/toolgate/toolkit";
  * import { assertEquals } from "@std/assert";
  *
  * const definition = parseDefinition({

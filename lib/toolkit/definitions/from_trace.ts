@@ -58,7 +58,7 @@ export interface DefineOptions {
  *
  * @example Usage
  * ```ts
- * import { defineFrom } from "./from_trace.ts";
+ * import { defineFrom } from "@toolgate/toolgate/toolkit";
  * import { assertEquals } from "@std/assert";
  *
  * const mean = defineFrom([

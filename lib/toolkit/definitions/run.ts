@@ -18,7 +18,31 @@ export interface RunDefinitionOptions {
   readonly read?: (result: string, tool: Tool) => JsonValue;
 }
 
-/** A call of a definition failed, or its output has the wrong type. */
+/**
+ * A call of a definition failed, or its output has the wrong type.
+ *
+ * @example Usage
+ * ```ts
+ * import { DefinitionError, parseDefinition, runDefinition } from "@toolgate/toolgate/toolkit";
+ * import { assertRejects } from "@std/assert";
+ *
+ * const definition = parseDefinition({
+ *   v: 1,
+ *   kind: "definition",
+ *   name: "today",
+ *   inputs: [],
+ *   output: { name: "Weather", type: "string" },
+ *   calls: [{ tool: "weather", arguments: {}, result: "Weather" }],
+ * });
+ * const weather = {
+ *   name: "weather",
+ *   description: "Tells the weather",
+ *   parameters: { type: "object", properties: {} },
+ *   execute: () => Promise.resolve('{"error":"no station"}'),
+ * };
+ * await assertRejects(() => runDefinition(definition, [weather], {}), DefinitionError, "no station");
+ * ```
+ */
 export class DefinitionError extends Error {
   /** The name of the class. */
   override name = "DefinitionError";
@@ -44,8 +68,7 @@ const LONGEST_ARGUMENTS = 300;
  *
  * @example Usage
  * ```ts
- * import { parseDefinition } from "./definition.ts";
- * import { runDefinition } from "./run.ts";
+ * import { parseDefinition, runDefinition } from "@toolgate/toolgate/toolkit";
  * import { assertEquals } from "@std/assert";
  *
  * const add = {
@@ -140,8 +163,7 @@ function checkInputs({ name, inputs }: Definition, given: JsonObject): [string, 
  *
  * @example Usage
  * ```ts
- * import { parseDefinition } from "./definition.ts";
- * import { definitionTool } from "./run.ts";
+ * import { definitionTool, parseDefinition } from "@toolgate/toolgate/toolkit";
  * import { assertEquals } from "@std/assert";
  *
  * const shout = {

@@ -75,8 +75,7 @@ export interface ToolExecutor {
  *
  * @example Usage
  * ```ts
- * import { createToolExecutor } from "./executor.ts";
- * import { ToolError } from "./tool_error.ts";
+ * import { createToolExecutor, ToolError } from "@toolgate/toolgate/toolkit";
  * import { assertEquals } from "@std/assert";
  *
  * let busy = true;

@@ -47,7 +47,7 @@ export interface ToolErrorOptions extends ErrorOptions {
  *
  * @example Usage
  * ```ts
- * import { ToolError } from "./tool_error.ts";
+ * import { ToolError } from "@toolgate/toolgate/toolkit";
  * import { assertEquals } from "@std/assert";
  *
  * const error = new ToolError("rate_limit", "Twice a minute is enough", { retryAfter: 30_000 });
@@ -111,7 +111,7 @@ function isWait(value: unknown): value is number {
  *
  * @example Usage
  * ```ts
- * import { toToolError } from "./tool_error.ts";
+ * import { toToolError } from "@toolgate/toolgate/toolkit";
  * import { assertEquals } from "@std/assert";
  *
  * const busy = Object.assign(new Error("Try later"), {
@@ -142,7 +142,7 @@ export function toToolError(thrown: unknown, now: number = Date.now()): ToolErro
  *
  * @example Usage
  * ```ts
- * import { errorInResult } from "./tool_error.ts";
+ * import { errorInResult } from "@toolgate/toolgate/toolkit";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(errorInResult('{"error":"Too many requests"}')?.category, "rate_limit");

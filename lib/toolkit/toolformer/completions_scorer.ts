@@ -38,7 +38,7 @@ export interface CompletionsOptions extends EndpointOptions, RetryPolicy {
  *
  * @example Usage
  * ```ts
- * import { completionsScorer } from "./completions_scorer.ts";
+ * import { completionsScorer } from "@toolgate/toolgate/toolkit";
  * import { assertEquals } from "@std/assert";
  *
  * // To this model, each character is one of sixteen.

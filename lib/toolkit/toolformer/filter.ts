@@ -122,8 +122,7 @@ export interface FilteredInsertions {
  *
  * @example Usage
  * ```ts
- * import { completionsScorer } from "./completions_scorer.ts";
- * import { filterInsertions } from "./filter.ts";
+ * import { completionsScorer, filterInsertions } from "@toolgate/toolgate/toolkit";
  * import { assertEquals } from "@std/assert";
  *
  * // A model to which a word is likelier once it has been said, behind an endpoint that echoes.
@@ -241,7 +240,7 @@ export async function filterInsertions(
  *
  * @example Usage
  * ```ts
- * import { writeInsertion } from "./filter.ts";
+ * import { writeInsertion } from "@toolgate/toolgate/toolkit";
  * import { assertEquals } from "@std/assert";
  *
  * const insertion = { position: 0, tool: "add", arguments: { a: 1 } };

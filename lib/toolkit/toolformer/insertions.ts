@@ -57,7 +57,7 @@ export interface CandidateOptions {
  *
  * @example Usage
  * ```ts
- * import { candidatePositions } from "./insertions.ts";
+ * import { candidatePositions } from "@toolgate/toolgate/toolkit";
  * import { assertEquals } from "@std/assert";
  *
  * const text = "We have two bags. Together 17 + 25 = 42 apples.";
@@ -154,8 +154,8 @@ export interface ProposedInsertions {
  *
  * @example Usage
  * ```ts
- * import { proposeInsertions } from "./insertions.ts";
- * import { scripted } from "../../models/scripted.ts";
+ * import { scripted } from "@toolgate/toolgate";
+ * import { proposeInsertions } from "@toolgate/toolgate/toolkit";
  * import { assertEquals } from "@std/assert";
  *
  * const calculator = {

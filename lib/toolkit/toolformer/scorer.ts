@@ -57,7 +57,7 @@ const WEIGHTS = {
  *
  * @example Usage
  * ```ts
- * import { lossFrom } from "./scorer.ts";
+ * import { lossFrom } from "@toolgate/toolgate/toolkit";
  * import { assertAlmostEquals } from "@std/assert";
  *
  * const tokens = [

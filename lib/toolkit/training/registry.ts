@@ -17,7 +17,7 @@ const FORMATS: Readonly<Record<TrainingFormatId, TrainingFormat>> = {
  *
  * @example Usage
  * ```ts
- * import { trainingFormat } from "./registry.ts";
+ * import { trainingFormat } from "@toolgate/toolgate/toolkit";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(trainingFormat("hermes").id, "hermes");

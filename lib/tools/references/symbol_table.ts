@@ -96,36 +96,6 @@ export interface UnreadCall extends Refusal {
  * underscores, and does not begin with a digit; only texts written by a model have an "@" before it. After
  * the name of an object or a list a path may lead to a part of it, as in `@Order.customer.name` or
  * `@List.0`; results are named without a path.
- *
- * @example The article's conversation
- * ```ts
- * import { Symbols } from "./symbol_table.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const tool = {
- *   name: "eval",
- *   description: "Evaluates an expression",
- *   parameters: { type: "object", properties: { expression: { type: "string" } } },
- * };
- * const symbols = new Symbols([["Sum", 3]]);
- * assertEquals(
- *   symbols.read(tool, '{"expression":"2×@Sum","result":"@DoubleSum"}'),
- *   { name: "DoubleSum", resolved: '{"expression":"2×3"}' },
- * );
- * symbols.bind("DoubleSum", 6);
- * assertEquals(symbols.render("It is `@DoubleSum`."), "It is `@DoubleSum=6`.");
- * assertEquals(symbols.resolve("@DoubleSum"), "6");
- * ```
- *
- * @example Parts of values
- * ```ts
- * import { Symbols } from "./symbol_table.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const symbols = new Symbols([["Order", { total: 30, customer: { name: "Ann" } }]]);
- * assertEquals(symbols.get("Order.total"), 30);
- * assertEquals(symbols.render("@Order.customer.name owes @Order.total."), "@Order.customer.name=Ann owes @Order.total=30.");
- * ```
  */
 export class Symbols {
   readonly #bindings = new Map<string, Binding>();

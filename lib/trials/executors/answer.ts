@@ -10,7 +10,7 @@
  *
  * @example Usage
  * ```ts
- * import { parseAnswer } from "./answer.ts";
+ * import { parseAnswer } from "@toolgate/toolgate/trials";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(parseAnswer("So **bujxe** is `512`, from 731.", "bujxe"), 512);

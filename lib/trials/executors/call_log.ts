@@ -156,8 +156,7 @@ function assertNoQueryPerturbation(perturbation: string | undefined): void {
  *
  * @example Usage
  * ```ts
- * import { logCalls } from "./call_log.ts";
- * import { tool } from "../../tools/define_tool.ts";
+ * import { logCalls, tool } from "@toolgate/toolgate";
  * import { assertEquals } from "@std/assert";
  * import { z } from "zod";
  *

@@ -61,8 +61,7 @@ interface Return extends CallPlace {
  *
  * @example With a custom agent
  * ```ts
- * import { createExecutor } from "./generated.ts";
- * import { generateTask } from "../../tasks/generated/task.ts";
+ * import { createExecutor, generateTask } from "@toolgate/toolgate";
  * import { assertEquals } from "@std/assert";
  *
  * const spec = { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 7 };

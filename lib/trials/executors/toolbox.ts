@@ -48,7 +48,7 @@ export interface ToolboxOptions extends Partial<ExecutorOptions> {
  *
  * @example Usage
  * ```ts
- * import { Toolbox } from "./toolbox.ts";
+ * import { Toolbox } from "@toolgate/toolgate/trials";
  * import { assertEquals } from "@std/assert";
  *
  * const double = {
