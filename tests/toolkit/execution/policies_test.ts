@@ -2,14 +2,9 @@
 
 import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
 import type { JsonObject } from "../../../lib/base/json.ts";
-import { fork } from "../../../lib/base/random.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import type { Tool } from "../../../lib/tools/tool.ts";
-import {
-  TOOL_ERRORS,
-  ToolError,
-  type ToolErrorCategory,
-} from "../../../lib/toolkit/execution/tool_error.ts";
+import { TOOL_ERRORS, ToolError } from "../../../lib/toolkit/execution/tool_error.ts";
 import type { Execution } from "../../../lib/toolkit/execution/result.ts";
 import { createToolExecutor } from "../../../lib/toolkit/execution/executor.ts";
 import type { ToolExecutorOptions } from "../../../lib/toolkit/execution/options.ts";
@@ -295,122 +290,4 @@ Deno.test("createToolExecutor() ends in the moment in which it is cancelled", as
     ),
     { numRuns: 300 },
   );
-});
-
-Deno.test("ToolExecutor.executeAll() keeps order and bound under any delays", async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(fc.nat({ max: 500 }), { maxLength: 40 }),
-      fc.integer({ min: 1, max: 12 }),
-      async (delays, parallel) => {
-        using clock = new VirtualClock();
-        let [running, most] = [0, 0];
-        const slow: Tool = {
-          name: "slow",
-          description: "Takes its time",
-          parameters: PARAMETERS,
-          async execute({ n }) {
-            most = Math.max(most, ++running);
-            await clock.pause(delays[Number(n)]!);
-            running--;
-            return String(n);
-          },
-        };
-        const executor = createToolExecutor([slow], { clock, parallel });
-        const calls = delays.map((_, n) => ({ name: "slow", arguments: { n }, id: `call_${n}` }));
-        const executions = await executor.executeAll(calls);
-        assertEquals(
-          executions.map(({ id, content }) => [id, content]),
-          delays.map((_, n) => [`call_${n}`, String(n)]),
-        );
-        assertLessOrEqual(most, parallel);
-        assertEquals(most, Math.min(parallel, delays.length), "as many as may run do");
-      },
-    ),
-    { numRuns: 100 },
-  );
-});
-
-// The table "Tool Call Success Rate by Error Handling Strategy" (Pipeline), which is empty there: filled by
-// simulation, with faults that are injected and a simulated model that repairs.
-
-const COLUMNS = ["valid", "wrong arguments", "rate limit", "not found", "timeout"] as const;
-type Column = typeof COLUMNS[number];
-
-/** What is done in each row; the model gives the right arguments four times in five. */
-const ROWS: Readonly<Record<string, ToolExecutorOptions>> = {
-  "no error handling": { retries: 0 },
-  "simple retry": { retries: 3 },
-  "model-assisted": {
-    retries: 3,
-    repair: {
-      attempts: 1,
-      model: scripted("simulated", ({ messages }) => {
-        const n = Number(/call (\d+)/.exec(messages[0]!.content)![1]);
-        const right = fork(11, "mends", n).prng() < 0.8;
-        return { text: right ? JSON.stringify({ n }) : "I do not know." };
-      }),
-    },
-    alternatives: { a: "b" },
-  },
-};
-
-/** A tool whose runs fail half of the time, each drawn by itself, and its alternative. */
-function failing(column: Column, clock: VirtualClock): Tool[] {
-  const runs = new Map<unknown, number>();
-  const fails = (n: unknown) => {
-    const run = (runs.get(n) ?? 0) + 1;
-    runs.set(n, run);
-    return fork(11, column, Number(n), run).prng() < 0.5;
-  };
-  const common = { description: "", parameters: PARAMETERS };
-  const right = ({ n }: JsonObject) => Promise.resolve(JSON.stringify({ n }));
-  const execute = async (input: JsonObject) => {
-    if (column === "not found") throw new ToolError("not_found", "Not here");
-    if (column === "rate limit" && fails(input["n"])) {
-      throw new ToolError("rate_limit", "Slower", { retryAfter: 2000 });
-    }
-    if (column === "timeout" && fails(input["n"])) await clock.pause(90_000);
-    return await right(input);
-  };
-  return [{ ...common, name: "a", execute }, { ...common, name: "b", execute: right }];
-}
-
-/** How many of 100 calls come to their result, how many attempts they take, and how others end. */
-async function cell(row: string, column: Column): Promise<[number, number, ...string[]]> {
-  using clock = new VirtualClock();
-  const executor = createToolExecutor(failing(column, clock), { ...ROWS[row], clock, seed: 11 });
-  const ends = new Set<ToolErrorCategory>();
-  let [solved, attempts] = [0, 0];
-  for (let n = 0; n < 100; n++) {
-    const given = column === "wrong arguments" ? { number: n } : { n };
-    const messages = [{ role: "user", content: `This is call ${n}` }] as const;
-    const execution = await executor.execute({ name: "a", arguments: given }, { messages });
-    attempts += execution.attempts.length;
-    if (execution.ok) assertEquals(execution.value, { n }, "what came is what was asked for");
-    if (execution.ok) solved++;
-    else ends.add(execution.error.category);
-  }
-  return [solved, attempts, ...ends];
-}
-
-Deno.test("createToolExecutor() fills the table of error handling strategies", async () => {
-  const table: Record<string, unknown[]> = {};
-  for (const row of Object.keys(ROWS)) {
-    table[row] = [];
-    for (const column of COLUMNS) table[row].push(await cell(row, column));
-  }
-  const [denied, lost] = [[0, 100, "validation"], [0, 100, "not_found"]];
-  assertEquals(table, {
-    "no error handling": [
-      ...[[100, 100], denied, [45, 100, "rate_limit"], lost, [55, 100, "timeout"]],
-    ],
-    "simple retry": [
-      ...[[100, 100], denied, [93, 203, "rate_limit"], lost, [96, 172, "timeout"]],
-    ],
-    "model-assisted": [
-      ...[[100, 100], [78, 178, "validation"], [93, 203, "rate_limit"], [100, 200]],
-      [96, 172, "timeout"],
-    ],
-  });
 });
