@@ -371,19 +371,6 @@ Deno.test("Executor.execute() tells of all that is wrong with a call, whose own 
   }]);
 });
 
-Deno.test("Executor.execute() keeps chains as long as they may be", async () => {
-  const calls = [1, 2, 3].map((place) =>
-    own(`c${place}`, "echo", place === 1 ? { y: 1 } : { y: `$c${place - 1}.y` })
-  );
-  using most = toolboxOf([ECHO], { depth: 3 });
-  assertEquals(await answers(most, ...calls), [{ y: 1 }, { y: 1 }, { y: 1 }]);
-  using less = toolboxOf([ECHO], { depth: 2 });
-  assertStringIncludes(
-    await lastError(less, ...calls),
-    "a chain of calls that refer to each other may have 2",
-  );
-});
-
 Deno.test("Executor.execute() has no results of calls past the limit, and none of earlier replies", async () => {
   using toolbox = toolboxOf([ECHO], { callLimit: 3 });
   await toolbox.execute([own("old", "echo", { y: 1 })]);

@@ -463,30 +463,6 @@ Deno.test("execute() may end at the limit without being over it", async () => {
   assertEquals(executor.answer("omega = 444"), { outcome: "solved", grounded: true });
 });
 
-Deno.test("execute() answers the calls of a reply up to the limit and tells one overrun", async () => {
-  const executor = createExecutor(TASK, { callLimit: 1 });
-  const results = await executor.execute([SRC, OTH, TGT]);
-  assertEquals(results.map(({ name }) => name), ["func_src", "func_oth", "func_tgt"]);
-  assertEquals(results[0]!.content, '{"alpha":111}');
-  assertStringIncludes(results[1]!.content, "error");
-  assertStringIncludes(results[2]!.content, "error");
-  assertEquals(executor.events.filter(({ kind }) => kind === "over_limit").length, 1);
-  assertEquals(executor.calls, 1);
-});
-
-Deno.test("Tool.execute() keeps the limit, too", async () => {
-  const executor = createExecutor(TASK, { callLimit: 1 });
-  await tool(executor, "func_src").execute({ given: 731 });
-  assertStringIncludes(await tool(executor, "func_oth").execute({ also: 205 }), "error");
-  assertEquals(executor.answer("omega = 444").outcome, "call_limit");
-});
-
-Deno.test("createExecutor() refuses a limit that is no count", () => {
-  for (const callLimit of [NaN, -1, 1.5]) {
-    assertThrows(() => createExecutor(TASK, { callLimit }), RangeError);
-  }
-});
-
 // Answers
 
 Deno.test("answer() tells whether the target function had returned the answer", async () => {
