@@ -10,10 +10,14 @@ import { inventNames } from "../../lib/simulated/_mistakes.ts";
 import { readInputs, readRestated, readValue } from "../../lib/simulated/_reading.ts";
 import { fillPrompt, PROMPTS } from "../../lib/models/prompts.ts";
 import { argumentCheck } from "../../lib/tools/schema/validate.ts";
-import { generateTask, type Task, type TaskFunction } from "../../lib/tasks/generated/task.ts";
+import { generateTask, type Task } from "../../lib/tasks/generated/task.ts";
 import type { ResultWriter, ToolSchema } from "../../lib/tools/tool.ts";
+import { callsOf } from "../../lib/calls/trace.ts";
+import { perturbTask } from "../../lib/perturbations/perturbed_task.ts";
+import { runTrial, type Trial } from "../../lib/trials/trial.ts";
 import fc from "../support/fast_check.ts";
 import { rightArguments, specs } from "../support/generated.ts";
+import { inProcess } from "../support/in_process.ts";
 import { makePrompt, makeTool } from "../support/simulated_world.ts";
 import {
   answerOf,
@@ -337,7 +341,7 @@ Deno.test("inventNames() invents names for names of every kind, and knows what t
   assertEquals(invented.map((name) => meant.get(name)), names);
 });
 
-// Generated tasks, edited by hand.
+// Generated tasks that are perturbed, or edited by hand.
 
 /** Tasks of both surfaces. */
 const TASKS: fc.Arbitrary<Task> = fc.tuple(specs(20), fc.constantFrom("plain", "rich"))
@@ -358,186 +362,123 @@ function tasks(count: number, more: Partial<GraphSpec> = {}): Task[] {
 
 const SENTENCE = "I cannot determine the value of variable";
 
+/** What the planner does on a task that is perturbed. */
+function trialOf(task: Task, perturbation: string, strategy = "baseline"): Promise<Trial> {
+  return runTrial(task.spec, inProcess("sim:planner"), {
+    perturbation,
+    strategy: { strategy },
+    limits: { calls: 2_000 },
+  });
+}
+
+function assertSolved({ outcome, grounded, calls, minimumCalls, failures }: Trial): void {
+  assertEquals([outcome, grounded, calls, failures], ["solved", true, minimumCalls!, []]);
+}
+
+function textOf({ events }: Trial): string {
+  return events.flatMap((event) => event.kind === "answer" ? [event.text] : []).join();
+}
+
 /** It made no call, and says just what is missing. */
-function assertMissing(task: Task, done: Work, missing: Iterable<string>): void {
-  assertEquals(done.calls, []);
-  assertEquals(done.judgement?.outcome, "no_answer");
-  const text = answerOf(done);
+function assertMissing(task: Task, trial: Trial, missing: Iterable<string>): void {
+  assertEquals([trial.calls, trial.solved], [0, false]);
+  const text = textOf(trial);
   const told = Array.from(text.matchAll(/variable (\w+) is not given/g), ([, name]) => name);
   assertEquals(new Set(told), new Set(missing));
   assert(text.startsWith(`${SENTENCE} ${task.target.variable}: `));
   assertNotMatch(text, /\d/);
 }
 
-interface Clause {
-  readonly name: string;
-  readonly types: string;
-}
-
-/** The task with other clauses for what its functions take. */
-function withClauses(task: Task, change: (clauses: readonly Clause[]) => readonly Clause[]): Task {
-  const edit = (description: string) => {
-    const [inputs, ...output] = description.split(" to produce ");
-    const clauses = Array.from(
-      inputs!.matchAll(/variable (\w+)( \([^)]*\))?/g),
-      ([, name, types = ""]) => ({ name: name!, types }),
-    );
-    const said = change(clauses).map(({ name, types }) => `variable ${name}${types}`);
-    return [`Processes ${said.join(", ")}`, ...output].join(" to produce ");
-  };
-  const tools = task.tools.map((tool) => ({ ...tool, description: edit(tool.description) }));
-  return { ...task, tools };
-}
-
-/** The task with other lines for what is given. */
-function withLines(task: Task, change: (lines: readonly string[]) => readonly string[]): Task {
-  const [start, lines, end] = task.prompt.split("\n\n");
-  return { ...task, prompt: [start, change(lines!.split("\n")).join("\n"), end].join("\n\n") };
-}
-
-function targetFunction({ functions, target }: Task): TaskFunction {
-  return functions.find(({ output }) => output.name === target.variable)!;
-}
+Deno.test("CO, AN, CK, UK and CF: what is meant is understood all the same", async () => {
+  const ids = fc.constantFrom("CO", "AN", "CK", "UK", "CF", "CO+AN+UK+CF");
+  await fc.assert(
+    fc.asyncProperty(TASKS, ids, fc.constantFrom("baseline", "restate"), async (task, ...how) => {
+      assertSolved(await trialOf(task, ...how));
+    }),
+    { numRuns: 120 },
+  );
+});
 
 Deno.test("RD and WD: a parameter without its types has no producer, and nothing is made up", async () => {
-  const others = ["", " (type_nn with subtype_mm)"];
   await fc.assert(
-    fc.asyncProperty(TASKS, fc.constantFrom(...others), async (task, other) => {
-      const perturbed = withClauses(
-        task,
-        (clauses) => clauses.map(({ name, types }) => ({ name, types: types === "" ? "" : other })),
-      );
-      const done = await attempt(perturbed);
+    fc.asyncProperty(TASKS, fc.constantFrom("RD", "WD"), async (task, id) => {
+      const trial = await trialOf(task, id);
       // Given variables are known by name, and so are all where names are what links them.
-      if (task.spec.core === 1 || task.spec.linking === "names") return assertPerfect(task, done);
-      assertMissing(task, done, targetFunction(task).parameters.map(({ name }) => name));
+      if (task.spec.core === 1 || task.spec.linking === "names") return assertSolved(trial);
+      const { parameters } = task.functions.find(({ output }) =>
+        output.name === task.target.variable
+      )!;
+      assertMissing(task, trial, parameters.map(({ name }) => name));
     }),
     { numRuns: 40 },
   );
 });
 
-Deno.test("CO: the order of clauses is of no account", async () => {
-  await fc.assert(
-    fc.asyncProperty(TASKS, async (task) => {
-      assertPerfect(task, await attempt(withClauses(task, (clauses) => clauses.toReversed())));
-    }),
-    { numRuns: 25 },
-  );
-});
-
 Deno.test("RP_F and RP_L: what was removed is named, and nothing is made up", async () => {
   await fc.assert(
-    fc.asyncProperty(TASKS, fc.boolean(), async (task, isFirst) => {
-      const given = [...task.inputs.keys()];
-      const removed = isFirst ? given[0]! : given.at(-1)!;
-      const perturbed = withLines(task, (lines) => isFirst ? lines.slice(1) : lines.slice(0, -1));
-      assertMissing(task, await attempt(perturbed), [removed]);
+    fc.asyncProperty(TASKS, fc.constantFrom("RP_F", "RP_L"), async (task, id) => {
+      const removed = [...task.inputs.keys()].at(id === "RP_F" ? 0 : -1)!;
+      const trial = await trialOf(task, id);
+      assertEquals(trial.outcome, "abstained");
+      assertMissing(task, trial, [removed]);
     }),
     { numRuns: 30 },
   );
 });
 
 Deno.test("CP: sums are understood, and number words are not", async () => {
+  const seen = { sums: 0, words: 0 };
   await fc.assert(
-    fc.asyncProperty(TASKS, fc.integer({ min: 1, max: 99 }), async (task, part) => {
-      const sums = withLines(
-        task,
-        (lines) =>
-          lines.map((line) =>
-            line.replace(/-?\d+$/, (number) => `${Number(number) - part} + ${part}`)
-          ),
-      );
-      assertPerfect(task, await attempt(sums));
-      const [first] = task.inputs.keys();
-      const words = withLines(task, ([line, ...lines]) => [
-        line!.replace(/-?\d+$/, "seven hundred thirty-one"),
-        ...lines,
-      ]);
-      assertMissing(task, await attempt(words), [first!]);
+    fc.asyncProperty(TASKS, async (task) => {
+      const lines = perturbTask(task, "CP").prompt.matchAll(/^Variable (\w+) = (.*)$/gm);
+      const words = [...lines].filter(([, , value]) => !/\d/.test(value!)).map(([, name]) => name!);
+      // At most twenty are named.
+      fc.pre(words.length <= 20);
+      seen[words.length > 0 ? "words" : "sums"]++;
+      const trial = await trialOf(task, "CP");
+      if (words.length > 0) assertMissing(task, trial, words);
+      else assertSolved(trial);
     }),
-    { numRuns: 20 },
+    { numRuns: 60 },
   );
-});
-
-Deno.test("AN: variables with nearly the same names mislead nobody", async () => {
-  for (const task of tasks(20)) {
-    const noise = [...task.inputs.keys()].flatMap((name) => [
-      `Variable ${name.replace(/^./, (letter) => letter === "q" ? "z" : "q")} = 999`,
-      `Variable ${name}x = 998`,
-    ]);
-    assertPerfect(task, await attempt(withLines(task, (lines) => [...lines, ...noise])));
-  }
-});
-
-const CAMEL = (key: string) => key.replace(/_+([a-z])/g, (_, letter) => letter.toUpperCase());
-const SNAKE = (key: string) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-
-/** Changes what functions return, not what goes back with refusals. */
-function returning(change: (text: string) => string): Pick<WorkOptions, "around"> {
-  const write: ResultWriter = (answered) =>
-    answered.map(({ content, value }) => value === undefined ? content : change(content));
-  return { around: { write } };
-}
-
-const keyed = (change: (key: string) => string) => (text: string) =>
-  text.replace(/"(\w+)":/, (_, key) => `"${change(key)}":`);
-const cut = (text: string) => `${text.slice(0, -1)}...`;
-
-Deno.test("CK, UK and CF: returns are understood all the same", async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      TASKS,
-      fc.constantFrom(keyed(CAMEL), keyed(SNAKE), cut, (text: string) => cut(keyed(SNAKE)(text))),
-      async (task, change) => {
-        for (const strategy of ["baseline", "restate"]) {
-          assertPerfect(task, await attempt(task, { strategy, ...returning(change) }));
-        }
-      },
-    ),
-    { numRuns: 25 },
-  );
+  assertGreater(Math.min(...Object.values(seen)), 5, JSON.stringify(seen));
 });
 
 Deno.test("FK: a value under another name says nothing, and its call is given up", async () => {
-  const fuzz = returning(keyed(() => "Object_1"));
   await fc.assert(
     fc.asyncProperty(TASKS, async (task) => {
-      const done = await attempt(task, fuzz);
+      const trial = await trialOf(task, "FK");
       const { variable } = task.target;
       assertEquals(
-        answerOf(done),
+        textOf(trial),
         `${SENTENCE} ${variable}: something that it depends on cannot be had.`,
       );
-      assertEquals(done.judgement?.outcome, "no_answer");
+      assertEquals(trial.outcome, "no_answer");
       const ready = task.functions.filter(({ role, dependsOn }) =>
         role === "core" && dependsOn.length === 0
       );
-      const counts = Map.groupBy(done.calls, (call) => call.function);
+      const counts = Map.groupBy(callsOf(trial.events), (call) => call.function);
       assertEquals(new Set(counts.keys()), new Set(ready.map(({ name }) => name)));
       for (const calls of counts.values()) assertEquals(calls.length, 3);
-      // What is known is listed by its name.
-      assertPerfect(task, await attempt(task, { strategy: "restate", ...fuzz }));
     }),
     { numRuns: 15 },
   );
 });
 
 Deno.test("AP: an id with letters before it is no number", async () => {
-  const prefix = returning((text) => text.replace(/"(\w*(?:_id|Id))":(\d+)/, '"$1":"ID_$2"'));
+  let ids = 0;
   for (const task of tasks(20)) {
-    const done = await attempt(task, prefix);
-    assertEquals(done.judgement?.outcome, "no_answer");
+    const trial = await trialOf(task, "AP");
+    if (trial.changed === false) assertSolved(trial);
+    else assertEquals(trial.outcome, "no_answer");
     // What a call is given up for is an id, and what is none is understood.
-    const counts = Map.groupBy(done.calls, (call) => call.function);
-    for (const [name, { length }] of counts) {
+    for (const [name, { length }] of Map.groupBy(callsOf(trial.events), (call) => call.function)) {
       const { output } = task.functions.find((made) => made.name === name)!;
       if (!/_id$|Id$/.test(output.name)) assertEquals(length, 1);
+      else if (length === 3) ids++;
     }
-    assert([...counts.values()].some(({ length }) => length === 3));
   }
-  for (const task of tasks(10, { surface: "plain" })) {
-    assertPerfect(task, await attempt(task, prefix));
-  }
+  assertGreater(ids, 15);
 });
 
 /** Other types for integers: each holds the value, but for booleans. */
