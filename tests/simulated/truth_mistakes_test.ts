@@ -2,7 +2,6 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { type CallSet, difficultyOf } from "../../lib/tasks/questions/question_set.ts";
-import { loadCallSet } from "../../lib/tasks/questions/load.ts";
 import {
   type AnswerMistake,
   drawMistakes,
@@ -13,7 +12,6 @@ import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { truthsOf } from "../../lib/simulated/truth.ts";
 import { CITY } from "../support/call_sets.ts";
 import fc from "../support/fast_check.ts";
-import { CALLNAVI, outsideTest } from "../support/outside_data.ts";
 import {
   EVERY_MISTAKE,
   knownIn,
@@ -49,10 +47,6 @@ function assertTable(set: CallSet, ways = WAYS): void {
 }
 
 Deno.test("sim:truth makes false just what the table of mistakes says", () => assertTable(CITY));
-
-outsideTest("sim:truth makes false just that of every published question", CALLNAVI, (path) => {
-  assertTable(loadCallSet(path));
-});
 
 Deno.test("possibleMistakes() tells what a question leaves room for", () => {
   const possible = (id: string, mode: "parameters" | "routing" | "tools") =>

@@ -2,19 +2,11 @@
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { writeCallPrompt } from "../../lib/tasks/questions/prompt.ts";
-import {
-  type CallMode,
-  type QuestionScores,
-  SCORING_RULES,
-} from "../../lib/tasks/questions/scoring.ts";
+import { type QuestionScores, SCORING_RULES } from "../../lib/tasks/questions/scoring.ts";
 import type { CallSet } from "../../lib/tasks/questions/question_set.ts";
 import { Connections } from "../../lib/models/connect.ts";
 import { InputError } from "../../lib/base/errors.ts";
-import {
-  type AnswerMistake,
-  drawMistakes,
-  possibleMistakes,
-} from "../../lib/simulated/truth_mistakes.ts";
+import { type AnswerMistake, drawMistakes } from "../../lib/simulated/truth_mistakes.ts";
 import type { ChatMessage, ChatRequest } from "../../lib/simulated/wire.ts";
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { truthsOf } from "../../lib/simulated/truth.ts";
@@ -168,32 +160,6 @@ Deno.test("sim:truth repairs the arguments of a call that does not fit its schem
     ["repair", true],
   ]);
   assertEquals(renewals.map(({ failures }) => failures.length), [1, 0]);
-});
-
-outsideTest("sim:truth errs at its rates on all published questions", CALLNAVI, async (path) => {
-  const rates = { syntax: 0.1, fence: 0.15, route: 0.2, key: 0.1, value: 0.3, extra: 0.25 };
-  const options = Object.entries(rates).map(([kind, rate]) => `${kind}=${rate}`).join("&");
-  const suite: Suite = {
-    name: "published",
-    seed: 1,
-    tasks: [{ set: path }, { set: path, mode: "tools" }],
-    models: [`sim:truth?${options}&seed=2`],
-  };
-  const plan = planSuite(suite, { tasks: questionSource(suite.tasks, (own) => own)! });
-  const trials = await runOver(plan);
-  const asked = (mode: CallMode) =>
-    trials.filter(({ task }) => isQuestion(task) && task.mode === mode);
-  assertEquals(asked("parameters").length, 729);
-  const [set] = plan.callSets ?? [];
-  assertDrawn(asked("tools"), set!, { rates, seed: 2 }, "published");
-  const made = assertDrawn(asked("parameters"), set!, { rates, seed: 2 }, "published");
-  const known = knownIn(set!);
-  for (const [kind, rate] of Object.entries(rates) as [AnswerMistake, number][]) {
-    const all = known.filter((one) => possibleMistakes(one, "parameters").includes(kind)).length;
-    assert(all > 600, `${kind}: ${all} opportunities`);
-    const share = made.get(kind)! / all;
-    assert(Math.abs(share - rate) < 4 * Math.sqrt(rate * (1 - rate) / all), `${kind}: ${share}`);
-  }
 });
 
 outsideTest("sim:truth solves all published questions in every mode", CALLNAVI, async (path) => {
