@@ -20,7 +20,7 @@ import { averageScores, type DifficultyAverages } from "../reports/metrics/diffi
 import { parseWith, readText } from "../base/input.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { type JsonValue, parseJson, printable } from "../base/json.ts";
-import { alignedTable } from "../reports/text.ts";
+import { alignedTable, layOut, shareText } from "../reports/tables/table.ts";
 import {
   electionStability,
   levenshteinStability,
@@ -233,36 +233,39 @@ function summarizeScores(
   };
 }
 
+const ROWS = [...DIFFICULTIES, "all", "macro"] as const;
+
 /** Formats the summary as tables. */
 function render(summary: Summary): string {
-  const { set, rule, mode, format, questions, answered, predictions, scores, wrong } = summary;
-  // The macro average is a mean of averages and has no count.
+  const { set, rule, mode, format, questions, answered, predictions, scores, errors, wrong } =
+    summary;
   const metrics = METRIC_NAMES.filter((metric) => scores[metric].counts.all > 0);
   const { counts } = scores.routingExact;
-  const rows = [...DIFFICULTIES, "all", "macro"].map((row) => [
-    row,
-    row === "macro" ? "" : `${counts[row as keyof typeof counts]}`,
-    ...metrics.map((metric) => percent(scores[metric][row as "macro"])),
-  ]);
-  const errors = ERROR_CLASSES.map((one) => [
-    one.replaceAll("_", " "),
-    `${summary.errors[one]}`,
-    percent(wrong === 0 ? null : summary.errors[one] / wrong),
-  ]);
   return [
     `${printable(set)}: ${count(predictions, "prediction")} for ${answered} of ` +
     `${count(questions, "question")}; rule ${rule}, mode ${mode}, format ${format}`,
-    alignedTable([["difficulty", "predictions", ...metrics.map((name) => METRICS[name])], ...rows]),
-    alignedTable([["error class", "predictions", "of those wrong"], ...errors]),
+    alignedTable(layOut(ROWS, [
+      { head: "difficulty", cell: (row) => row },
+      // The macro average is a mean of averages and has no count.
+      { head: "predictions", cell: (row) => row === "macro" ? "" : counts[row] },
+      metrics.map((metric) => ({
+        head: METRICS[metric],
+        cell: (row) => shareText(scores[metric][row]),
+      })),
+    ])),
+    alignedTable(layOut(ERROR_CLASSES, [
+      { head: "error class", cell: (one) => one.replaceAll("_", " ") },
+      { head: "predictions", cell: (one) => errors[one] },
+      {
+        head: "of those wrong",
+        cell: (one) => shareText(wrong === 0 ? null : errors[one] / wrong),
+      },
+    ])),
   ].join("\n\n");
 }
 
 function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
-}
-
-function percent(value: number | null): string {
-  return value === null ? "-" : `${(value * 100).toFixed(1)}%`;
 }
 
 const OUTPUTS = z.object({ id: z.string(), outputs: z.array(z.string()) });

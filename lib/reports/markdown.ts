@@ -3,14 +3,12 @@
  * @module
  */
 
-import type { GateReport } from "../gate/gate_report.ts";
+import { type GateReport, type ReportedVerdict, verdictName } from "../gate/gate_report.ts";
 import { printable } from "../base/json.ts";
 import { provenance, type Report } from "./report.ts";
 import { strategiesTable } from "./tables/_strategies.ts";
-import { sourceText, type Table } from "./tables/_table.ts";
+import { sourceText, type Table } from "./tables/table.ts";
 import { tablesOf } from "./tables/_tables.ts";
-import { markdownText } from "./text.ts";
-import { verdictsToMarkdown } from "./verdicts.ts";
 
 /** Returns the report as Markdown. Names and notes are escaped, so that none becomes markup. */
 export function renderMarkdown(report: Report): string {
@@ -23,6 +21,21 @@ export function renderMarkdown(report: Report): string {
     ...tablesOf(report).flatMap((table) => [`## ${words(table.title)}`, ...tableParts(table)]),
   ];
   return `${parts.join("\n\n")}\n`;
+}
+
+/** Returns the verdicts of a gate, a heading for each subject. */
+export function verdictsToMarkdown({ suite, verdict, verdicts, text }: GateReport): string {
+  const parts = text === undefined ? verdicts.map(verdictToMarkdown) : [markdownText(text)];
+  return `### ${markdownText(printable(suite))}: ${verdict}\n\n${parts.join("\n\n")}\n`;
+}
+
+function verdictToMarkdown(verdict: ReportedVerdict): string {
+  const [kind, ...words] = verdict.text.split(": ");
+  return [
+    `#### ${markdownText(verdictName(verdict))}`,
+    `**${kind}**: ${markdownText(words.join(": "))}`,
+    verdict.numbers.map((line) => `- ${markdownText(line)}`).join("\n"),
+  ].join("\n\n");
 }
 
 /** Returns a gate's verdicts, then its comparison of strategies, for a job summary. */
@@ -55,4 +68,12 @@ function sentence(text: string): string {
 
 function words(text: string): string {
   return markdownText(printable(text, 1000));
+}
+
+/** Escapes Markdown, HTML and the text that GitHub turns into links. */
+function markdownText(text: string): string {
+  return text.replace(
+    /[\\`*_{}[\]()<>#+!|&~$@:]|(?<=www)\./gi,
+    (character) => `&#${character.charCodeAt(0)};`,
+  );
 }

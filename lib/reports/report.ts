@@ -18,7 +18,7 @@ import { isProbe } from "../trials/executors/task_kind.ts";
 import { measureRecovery, type RecoveryMetrics } from "./metrics/recovery.ts";
 import type { ModelEntry } from "../models/entry.ts";
 import { SERVED_SEPARATOR } from "../trials/trial.ts";
-import type { TrialSummary } from "../trials/summary.ts";
+import { asSummary, type TrialSummary } from "../trials/summary.ts";
 import { unitNames } from "../gate/unit_names.ts";
 
 /** All results of a run. */
@@ -86,7 +86,8 @@ export interface ReportOptions {
 }
 
 /** Returns the report of `trials`, which must be in plan order. */
-export function makeReport(trials: readonly TrialSummary[], options: ReportOptions): Report {
+export function makeReport(all: readonly TrialSummary[], options: ReportOptions): Report {
+  const trials = all.map(asSummary);
   const { suite, seed, references, planned, models, prices, notes = [], gates = [] } = options;
   const starts = trials.flatMap(({ startedAt }) => startedAt === "" ? [] : [startedAt]).sort();
   const replayed = trials.filter((trial) => trial.replayed).length;

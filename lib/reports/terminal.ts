@@ -1,33 +1,32 @@
 /**
- * Terminal reports: tables of trials, and of a gate's error rates.
+ * Terminal reports: tables of trials, verdicts, and tables of a gate's error rates.
  * @module
  */
 
-import { breakDown } from "./metrics/_breakdown.ts";
-import { measureBrittleness } from "./metrics/brittleness.ts";
-import { measureCallSets } from "./metrics/question_sets.ts";
-import { comparePerturbations, compareStrategies } from "../gate/comparison.ts";
 import { variantName } from "../gate/variant.ts";
-import type { GateReport } from "../gate/gate_report.ts";
-import { measureDimensions } from "./metrics/dimensions.ts";
-import { measureFormats } from "./metrics/formats.ts";
+import { type GateReport, verdictName } from "../gate/gate_report.ts";
 import { printable } from "../base/json.ts";
-import { measure, type Repetition, type VariantMetrics } from "./metrics/metrics.ts";
+import type { Repetition, VariantMetrics } from "./metrics/metrics.ts";
 import type { Prices } from "../models/prices.ts";
-import { measureRecovery } from "./metrics/recovery.ts";
-import type { Report } from "./report.ts";
+import { makeReport, type Report } from "./report.ts";
 import type { Check } from "../gate/self_check.ts";
 import type { TrialSummary } from "../trials/summary.ts";
-import { unitNames } from "../gate/unit_names.ts";
 import { percent } from "../base/numbers.ts";
 import { callSetTables } from "./tables/_question_sets.ts";
 import { dimensionTables } from "./tables/_dimensions.ts";
 import { formatTables } from "./tables/_formats.ts";
-import { alignedTable } from "./text.ts";
 import { perturbationTables } from "./tables/_perturbations.ts";
 import { recoveryTables } from "./tables/_recovery.ts";
 import { strategiesTable, workTable } from "./tables/_strategies.ts";
-import { sourceText, type Table } from "./tables/_table.ts";
+import {
+  alignedTable,
+  layOut,
+  rateColumns,
+  shareText,
+  sourceText,
+  type Table,
+  UNAVAILABLE,
+} from "./tables/table.ts";
 import {
   behavioursTable,
   breakdownTable,
@@ -39,7 +38,6 @@ import {
   probesTable,
   repetitionsTable,
 } from "./tables/_tables.ts";
-import { renderVerdicts } from "./verdicts.ts";
 
 /**
  * Returns the tables of all trials: success by cell, failures by type, behaviours, breakdowns, effects of
@@ -59,36 +57,18 @@ import { renderVerdicts } from "./verdicts.ts";
  * ```
  */
 export function renderTables(trials: readonly TrialSummary[], prices?: Prices): string {
-  return renderParts({
-    comparisons: compareStrategies(trials, prices),
-    ...measureTables(trials),
-  });
+  const { subjects, ...report } = makeReport(trials, { suite: "", prices });
+  // Only reports have the costs of all trials.
+  return renderParts({ ...report, subjects: subjects.map((one) => ({ ...one, cost: null })) });
 }
 
 /** Returns the tables of all trials, the verdicts of the gate, and then its comparison of strategies. */
 export function renderGate(trials: readonly TrialSummary[], decision: GateReport): string {
   return [
-    renderParts({
-      comparisons: [],
-      ...measureTables(trials),
-    }),
+    renderParts({ ...makeReport(trials, { suite: "" }), comparisons: [] }),
     renderVerdicts(decision),
     ...strategiesTable(decision.comparisons).map(renderTable),
   ].join("\n\n");
-}
-
-function measureTables(trials: readonly TrialSummary[]): Omit<TableData, "comparisons"> {
-  return {
-    unit: unitNames(trials.map(({ task }) => task)).one,
-    subjects: measure(trials),
-    breakdowns: breakDown(trials),
-    perturbations: comparePerturbations(trials),
-    brittleness: measureBrittleness(trials),
-    callSets: measureCallSets(trials),
-    formats: measureFormats(trials),
-    recovery: measureRecovery(trials),
-    dimensions: measureDimensions(trials),
-  };
 }
 
 /** Returns a report with its notes, but without verdicts, which {@linkcode renderVerdicts} returns. */
@@ -101,26 +81,20 @@ export function renderReport({ suite, notes, ...data }: Report): string {
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
+/** Returns one paragraph a subject: its verdict, then its numbers. */
+export function renderVerdicts({ verdicts, text }: GateReport): string {
+  if (text !== undefined) return text;
+  return verdicts.map((one) =>
+    [`${verdictName(one)}: ${one.text}`, ...one.numbers.map((line) => `  ${line}`)].join("\n")
+  ).join("\n\n");
+}
+
 /** With more cells than this, breakdowns by size are shown in their place. */
 const MOST_CELLS = 24;
 /** More subjects than this share tables, as they are too many to read one after another. */
 const MOST_SUBJECTS = 6;
 
-type TableData = Pick<
-  Report,
-  | "unit"
-  | "subjects"
-  | "comparisons"
-  | "breakdowns"
-  | "perturbations"
-  | "brittleness"
-  | "callSets"
-  | "formats"
-  | "recovery"
-  | "dimensions"
->;
-
-function renderParts(report: TableData): string {
+function renderParts(report: Omit<Report, "suite" | "notes">): string {
   const { subjects, comparisons, breakdowns } = report;
   const needed = subjects.length > 1 || subjects.some(({ cells }) => cells.length > MOST_CELLS);
   const many = subjects.length > MOST_SUBJECTS;
@@ -130,20 +104,23 @@ function renderParts(report: TableData): string {
     // A breakdown with a single column would repeat the overview.
     !(many && values.length === 1)
   );
+  const tables = [
+    ...probesTable(subjects),
+    ...shownBreakdowns.map((breakdown) => breakdownTable(breakdown, true)),
+    ...callSetTables(report, true),
+    ...formatTables(report),
+    ...recoveryTables(report),
+    ...dimensionTables(report, true),
+    ...perturbationTables(report, true),
+    ...workTable(subjects),
+    // Last, next to the prompt: strategies are run for this comparison.
+    ...strategiesTable(comparisons),
+  ];
   return [
     ...(many
       ? renderSubjects(report)
       : subjects.map((one, place) => renderSubject(one, place, report.unit))),
-    ...probesTable(subjects).map(renderTable),
-    ...shownBreakdowns.map((breakdown) => renderTable(breakdownTable(breakdown, true))),
-    ...callSetTables(report, true).map(renderTable),
-    ...formatTables(report).map(renderTable),
-    ...recoveryTables(report).map(renderTable),
-    ...dimensionTables(report, true).map(renderTable),
-    ...perturbationTables(report, true).map(renderTable),
-    ...workTable(subjects).map(renderTable),
-    // Last, next to the prompt: strategies are run for this comparison.
-    ...strategiesTable(comparisons).map(renderTable),
+    ...tables.map(renderTable),
   ].join("\n\n");
 }
 
@@ -157,7 +134,7 @@ function renderTable({ title, source, paper, note, rows }: Table): string {
 }
 
 /** Returns the results of {@linkcode renderSubject} for all subjects, side by side. */
-function renderSubjects({ subjects, unit }: TableData): string[] {
+function renderSubjects({ subjects, unit }: Pick<Report, "subjects" | "unit">): string[] {
   const failures = failuresTable(subjects, true);
   return [
     renderTable(overviewTable(subjects)),
@@ -190,7 +167,7 @@ function renderSubject(metrics: VariantMetrics, place: number, unit: string): st
 }
 
 function renderRepetition({ k, graphs, unavailable, ...rates }: Repetition): string {
-  const show = (rate: number | null) => rate === null ? "not available" : percent(rate);
+  const show = (rate: number | null) => shareText(rate, UNAVAILABLE);
   const missing = unavailable === 0
     ? ""
     : `, not available for ${unavailable} with fewer than ${k} valid trials`;
@@ -201,29 +178,24 @@ function renderRepetition({ k, graphs, unavailable, ...rates }: Repetition): str
 function renderFailures({ failures, calls }: VariantMetrics, unit: string): string {
   const count = failures.reduce((sum, { roots, cascades }) => sum + roots + cascades, 0);
   if (count === 0) return calls === 0 ? "no call was made" : noFailures(unit);
-  return alignedTable([
-    ["failure type", "calls", "share", "roots", "cascades"],
-    ...failures.map(({ type, roots, cascades }) => [
-      type,
-      String(roots + cascades),
-      percent((roots + cascades) / count),
-      String(roots),
-      String(cascades),
-    ]),
-  ]);
+  return alignedTable(layOut(failures, [
+    { head: "failure type", cell: ({ type }) => type },
+    { head: "calls", cell: ({ roots, cascades }) => roots + cascades },
+    { head: "share", cell: ({ roots, cascades }) => percent((roots + cascades) / count) },
+    { head: "roots", cell: ({ roots }) => roots },
+    { head: "cascades", cell: ({ cascades }) => cascades },
+  ]));
 }
+
+const VERDICTS = ["pass", "fail", "undecided", "invalid"] as const;
 
 /** Returns a table of the decisions of gates on simulations whose true rate is known. */
 export function renderChecks(checks: readonly Check[]): string {
-  return alignedTable([
-    ["truth", "error", "allowed", "seen", "95% interval", "pass", "fail", "undecided", "invalid"],
-    ...checks.map(({ truth, error, allowed, rate, interval, gates }) => [
-      truth,
-      error,
-      percent(allowed),
-      percent(rate),
-      `${percent(interval.lower)} to ${percent(interval.upper)}`,
-      ...[gates.pass, gates.fail, gates.undecided, gates.invalid].map(String),
-    ]),
-  ]);
+  return alignedTable(layOut(checks, [
+    { head: "truth", cell: ({ truth }) => truth },
+    { head: "error", cell: ({ error }) => error },
+    { head: "allowed", cell: ({ allowed }) => percent(allowed) },
+    rateColumns("seen", (check) => check),
+    VERDICTS.map((kind) => ({ head: kind, cell: ({ gates }) => gates[kind] })),
+  ]));
 }

@@ -401,13 +401,11 @@ function registerGate(name: string, test: GateTest): void {
 
 /** The modules that render reports: loaded when a gate is about to decide, as most are large. */
 async function loadTexts() {
-  const [{ summarizeJob }, { gateToMarkdown }, { renderGate }, { renderVerdicts }] = await Promise
-    .all([
-      import("../reports/job_summary.ts"),
-      import("../reports/markdown.ts"),
-      import("../reports/terminal.ts"),
-      import("../reports/verdicts.ts"),
-    ]);
+  const [{ summarizeJob }, { gateToMarkdown }, { renderGate, renderVerdicts }] = await Promise.all([
+    import("../reports/job_summary.ts"),
+    import("../reports/markdown.ts"),
+    import("../reports/terminal.ts"),
+  ]);
   return { gateToMarkdown, renderGate, renderVerdicts, summarizeJob };
 }
 

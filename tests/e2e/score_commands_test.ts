@@ -60,6 +60,19 @@ logical error                    2           40.0%
   assertEquals(stderr.trimEnd().split("\n"), [...loadCallSet(CITY).warnings]);
 });
 
+Deno.test("toolgate score callnavi calls a share 100.0% only where it is all", () => {
+  using place = new Folder();
+  const right = JSON.parse(Deno.readTextFileSync(PREDICTIONS).split("\n")[0]!);
+  const wrong = { ...right, prediction: "none" };
+  const { out } = run(
+    "callnavi",
+    FILE,
+    lines(place, ...Array(2500).fill(right), wrong),
+    "--partial",
+  );
+  assertMatch(out.join("\n"), /^easy +2501 +99\.96% /m);
+});
+
 Deno.test("toolgate score callnavi --json prints a line a prediction, in order, and a summary", async () => {
   const arguments_ = ["score", "callnavi", FILE, PREDICTIONS, "--rule", "strict", "--json"];
   const { code, stdout, all } = await toolgate(arguments_);

@@ -413,3 +413,18 @@ Deno.test("shares have their intervals beneath them, as tables of many columns m
   const sized = await pageOf(trialsOf(["m"]));
   assertMatch(sized, /<small>\(\S+% to \S+%\), n \d+<\/small>/);
 });
+
+Deno.test("cells of tables are text, whatever they hold", async () => {
+  const model = '<img src="x" onerror="alert(1)">';
+  const parses = {
+    strict: 0,
+    repaired: 1,
+    unreadable: 0,
+    repairs: [{ repair: model, replies: 1 }],
+  };
+  const page = await pageOf([{ ...record({ model }), parses } as Trial]);
+  const [, repairs] = /Commonest repairs([^]*?)<\/table>/.exec(page)!;
+  assertMatch(repairs!, /<th scope="row">&#60;img/);
+  assertMatch(repairs!, /<td>&#60;img/);
+  assertNotMatch(repairs!, /<img/);
+});

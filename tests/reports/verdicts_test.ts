@@ -5,9 +5,9 @@ import { decideUpgrade } from "../../lib/gate/decide.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
 import { type DecidedVariant, decideTrials } from "../../lib/gate/decide_trials.ts";
 import { completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";
-import { renderChecks } from "../../lib/reports/terminal.ts";
+import { verdictsToMarkdown as markdownOf } from "../../lib/reports/markdown.ts";
+import { renderChecks, renderVerdicts as textOf } from "../../lib/reports/terminal.ts";
 import { reportProblem, reportVerdicts } from "../../lib/gate/gate_report.ts";
-import * as views from "../../lib/reports/verdicts.ts";
 import { selfCheck } from "../../lib/gate/self_check.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { describeVerdict, verdictNumbers } from "../../lib/gate/verdict_text.ts";
@@ -22,7 +22,7 @@ function judgedOf(trials: readonly Trial[], policy: GatePolicy = POLICY): Decide
 
 /** Verdicts as a view shows them. */
 function renderVerdicts(judged: readonly DecidedVariant[], policy: GatePolicy): string {
-  return views.renderVerdicts(reportVerdicts("s", judged, completePolicy(policy)));
+  return textOf(reportVerdicts("s", judged, completePolicy(policy)));
 }
 
 /** Verdicts as they are read back from JSON. */
@@ -39,7 +39,7 @@ function verdictsToMarkdown(
   judged: readonly DecidedVariant[],
   policy: GatePolicy,
 ): string {
-  return views.verdictsToMarkdown(reportVerdicts(suite, judged, completePolicy(policy)));
+  return markdownOf(reportVerdicts(suite, judged, completePolicy(policy)));
 }
 
 Deno.test("renderVerdicts() has one paragraph a subject, and its numbers under it", () => {
@@ -236,7 +236,7 @@ Deno.test("reportProblem() and its Markdown are an invalid verdict over all, wit
     text: "INVALID: shards are missing: 1/2.",
   });
   assertEquals(
-    views.verdictsToMarkdown(reportProblem("<b>", "shards are missing: 1/2")),
+    markdownOf(reportProblem("<b>", "shards are missing: 1/2")),
     "### &#60;b&#62;: invalid\n\nINVALID&#58; shards are missing&#58; 1/2.\n",
   );
 });

@@ -8,7 +8,7 @@ import type { MeanEstimate } from "../../statistics/clustered_mean.ts";
 import { type DimensionMetrics, DIMENSIONS } from "../metrics/dimensions.ts";
 import { dimensionName, scoreText } from "../tables/_dimensions.ts";
 import { colour, distinct, draw, inOrder, seriesChannel, seriesMark } from "./_plotting.ts";
-import { nameOf } from "../tables/_table.ts";
+import { nameOf } from "../tables/table.ts";
 
 /** Width of the axis, in pixels. */
 const WIDTH = 360;

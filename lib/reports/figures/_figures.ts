@@ -18,7 +18,7 @@ import {
   seriesChannel,
   seriesMark,
 } from "./_plotting.ts";
-import { nameOf } from "../tables/_table.ts";
+import { nameOf } from "../tables/table.ts";
 
 const WIDTH = 400;
 const HEIGHT = 230;

@@ -22,7 +22,7 @@ import { drawFailureRates, drawTransfer, hasBroadRates, highestRate } from "../f
 import { html, Markup } from "./_markup.ts";
 import { wholePercent } from "../tables/_perturbations.ts";
 import { seriesMark } from "../figures/_plotting.ts";
-import { nameOf, sourceText } from "../tables/_table.ts";
+import { nameOf, sourceText } from "../tables/table.ts";
 import { hasCalls, hasFailures, noFailures } from "../tables/_tables.ts";
 
 /** Returns the figure of success of all trials. */

@@ -15,7 +15,7 @@ import {
   strategyFigure,
 } from "./_figure_markup.ts";
 import { html, type Markup } from "./_markup.ts";
-import { sourceText, type Table } from "../tables/_table.ts";
+import { sourceText, type Table } from "../tables/table.ts";
 import { tablesOf } from "../tables/_tables.ts";
 import { WORDS } from "../_glossary.ts";
 

@@ -6,7 +6,7 @@
 import type { MeanEstimate } from "../../statistics/clustered_mean.ts";
 import { type Dimension, type DimensionMetrics, DIMENSIONS } from "../metrics/dimensions.ts";
 import type { Report } from "../report.ts";
-import { nameOf, type Table } from "./_table.ts";
+import { boundsText, layOut, MODEL, NOTHING, type Table } from "./table.ts";
 
 /** Returns the name of a dimension, or of the overall score, in reports. */
 export function dimensionName(dimension: Dimension | "overall"): string {
@@ -58,55 +58,44 @@ const BRIEF_NOTE =
 
 const NOT_MEASURED = "not measured";
 
-function wideRows(dimensions: readonly DimensionMetrics[]): string[][] {
-  return [
-    ["model", ...DIMENSIONS.map(dimensionName), "overall"],
-    ...dimensions.map((one) => [
-      nameOf(one),
-      ...one.dimensions.map((own) =>
-        own.mean === null ? NOT_MEASURED : `${estimateText(own)}, n ${own.count}`
-      ),
-      estimateText(one.overall) + countText(one),
-    ]),
-  ];
+function wideRows(dimensions: readonly DimensionMetrics[]): Table["rows"] {
+  return layOut(dimensions, [
+    MODEL,
+    DIMENSIONS.map((dimension, index) => ({
+      head: dimensionName(dimension),
+      cell: ({ dimensions }) => {
+        const own = dimensions[index]!;
+        return own.mean === null ? NOT_MEASURED : `${estimateText(own)}, n ${own.count}`;
+      },
+    })),
+    { head: "overall", cell: (one) => estimateText(one.overall) + countText(one) },
+  ]);
 }
 
-function tallRows(dimensions: readonly DimensionMetrics[]): string[][] {
-  return [
-    ["model", "dimension", "score", "95% interval", "n"],
-    ...dimensions.flatMap((one) => [
-      ...one.dimensions.map((own) => [
-        nameOf(one),
-        dimensionName(own.dimension),
-        ...(own.mean === null
-          ? [NOT_MEASURED, "-", "-"]
-          : [scoreText(own.mean), boundsText(own), String(own.count)]),
-      ]),
-      [
-        nameOf(one),
-        `overall${countText(one)}`,
-        one.overall.mean === null ? NOT_MEASURED : scoreText(one.overall.mean),
-        boundsText(one.overall),
-        "",
-      ],
-    ]),
-  ];
+function tallRows(all: readonly DimensionMetrics[]): Table["rows"] {
+  const rows = all.flatMap(({ dimensions, overall, ...one }) => [
+    ...dimensions.map(({ dimension, count, ...own }) => ({
+      ...{ ...one, ...own, name: dimensionName(dimension) },
+      count: own.mean === null ? NOTHING : count,
+    })),
+    { ...one, ...overall, name: `overall${countText(one)}`, count: "" },
+  ]);
+  return layOut(rows, [
+    MODEL,
+    { head: "dimension", cell: ({ name }) => name },
+    { head: "score", cell: ({ mean }) => mean === null ? NOT_MEASURED : scoreText(mean) },
+    { head: "95% interval", cell: ({ interval }) => boundsText(interval, scoreText) },
+    { head: "n", cell: ({ count }) => count },
+  ]);
 }
 
-function countText({ missing }: DimensionMetrics): string {
+function countText({ missing }: Pick<DimensionMetrics, "missing">): string {
   return missing.length === 0 ? "" : `, of ${DIMENSIONS.length - missing.length}`;
 }
 
-type Estimate = Pick<MeanEstimate, "mean" | "interval">;
-
-function estimateText(estimate: Estimate): string {
-  if (estimate.mean === null) return NOT_MEASURED;
-  const bounds = estimate.interval === null ? "" : ` (${boundsText(estimate)})`;
-  return scoreText(estimate.mean) + bounds;
-}
-
-function boundsText({ interval }: Estimate): string {
-  return interval === null ? "-" : `${scoreText(interval.lower)} to ${scoreText(interval.upper)}`;
+function estimateText({ mean, interval }: Pick<MeanEstimate, "mean" | "interval">): string {
+  if (mean === null) return NOT_MEASURED;
+  return scoreText(mean) + (interval === null ? "" : ` (${boundsText(interval, scoreText)})`);
 }
 
 /** Formats a score with two digits, or more where it would round to 0 or 1. */

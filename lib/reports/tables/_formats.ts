@@ -5,8 +5,8 @@
 
 import type { FormatMetrics } from "../metrics/formats.ts";
 import type { Report } from "../report.ts";
-import { percent } from "../../base/numbers.ts";
-import { grouped, nameOf, type Table } from "./_table.ts";
+import type { MeanEstimate } from "../../statistics/clustered_mean.ts";
+import { type Column, grouped, layOut, MODEL, rateColumns, type Table } from "./table.ts";
 
 /** At most this many kinds of repairs are shown for each model and format. */
 const MOST_REPAIRS = 3;
@@ -32,39 +32,27 @@ function ratesTable(formats: readonly FormatMetrics[]): Table {
       "replies of valid trials that attempt a call; strict: as the format requires; usable: strict or " +
       "repaired; unreadable: a call could not be parsed and was refused as invalid JSON; 95% intervals " +
       "account for dependent replies on one task",
-    rows: [
-      [
-        ...["model", "format", "replies", "strict", "95% interval", "usable", "95% interval"],
-        ...["repaired", "unreadable"],
-      ],
-      ...formats.map((one) => [
-        nameOf(one),
-        one.api,
-        grouped(one.attempts),
-        ...rateColumns(one.strictRate),
-        ...rateColumns(one.usableRate),
-        grouped(one.repaired),
-        grouped(one.unreadable),
-      ]),
-    ],
+    rows: layOut(formats, [
+      MODEL,
+      FORMAT,
+      { head: "replies", cell: ({ attempts }) => grouped(attempts) },
+      rateColumns("strict", ({ strictRate }) => rateOf(strictRate)),
+      rateColumns("usable", ({ usableRate }) => rateOf(usableRate)),
+      { head: "repaired", cell: ({ repaired }) => grouped(repaired) },
+      { head: "unreadable", cell: ({ unreadable }) => grouped(unreadable) },
+    ]),
   };
 }
 
-function rateColumns({ mean, interval }: FormatMetrics["strictRate"]): [string, string] {
-  return [
-    mean === null ? "-" : percent(mean),
-    interval === null ? "-" : `${percent(interval.lower)} to ${percent(interval.upper)}`,
-  ];
+const FORMAT: Column<Pick<FormatMetrics, "api">> = { head: "format", cell: ({ api }) => api };
+
+function rateOf({ mean, interval }: MeanEstimate) {
+  return { rate: mean, interval };
 }
 
 function repairsTable(formats: readonly FormatMetrics[]): Table[] {
-  const rows = formats.flatMap((one) =>
-    one.repairs.slice(0, MOST_REPAIRS).map(({ repair, replies }) => [
-      repair,
-      nameOf(one),
-      one.api,
-      grouped(replies),
-    ])
+  const rows = formats.flatMap(({ repairs, ...one }) =>
+    repairs.slice(0, MOST_REPAIRS).map((own) => ({ ...one, ...own }))
   );
   if (rows.length === 0) return [];
   return [{
@@ -72,6 +60,11 @@ function repairsTable(formats: readonly FormatMetrics[]): Table[] {
     section: "tool use",
     title: "Commonest repairs",
     note: "the most frequent repairs of replies, for each model and format; N stands for a number",
-    rows: [["repair", "model", "format", "replies"], ...rows],
+    rows: layOut(rows, [
+      { head: "repair", cell: ({ repair }) => repair },
+      MODEL,
+      FORMAT,
+      { head: "replies", cell: ({ replies }) => grouped(replies) },
+    ]),
   }];
 }

@@ -7,15 +7,31 @@ import type { CallSetJudging, CallSetMetrics, JudgeNames } from "../metrics/ques
 import type { Usage } from "../../tools/message.ts";
 import { probability } from "../../base/numbers.ts";
 import {
-  callSetNames,
   type Column,
+  grouped,
   layOut,
+  nameOf,
   NOTHING,
-  scoreText,
   shareText,
+  type Table,
   UNAVAILABLE,
-} from "./_columns.ts";
-import { grouped, nameOf, type Table } from "./_table.ts";
+} from "./table.ts";
+
+/** Formats a score from 0 to 1 as the paper does. */
+export function scoreText(score: number | null): string {
+  return score === null ? NOTHING : score.toFixed(3);
+}
+
+/** Names call sets: several in a column, a single one in the title. */
+export function callSetNames(callSets: readonly CallSetMetrics[]) {
+  const several = callSets.length > 1;
+  const column: Column<{ readonly callSet: CallSetMetrics }> = {
+    head: "questions of",
+    cell: ({ callSet }) => callSet.name,
+    shown: several,
+  };
+  return { title: several ? "" : `: ${callSets[0]?.name}`, column };
+}
 
 /** Ratings of the answers in a row; without `judging` a row is over all rows above. */
 interface JudgedRow {
@@ -29,19 +45,27 @@ interface JudgedRow {
 export function judgeTable(callSets: readonly CallSetMetrics[]): Table[] {
   const judgedSets = callSets.filter(({ rows }) => rows.some(({ judging }) => judging !== null));
   if (judgedSets.length === 0) return [];
-  const { title, columns } = callSetNames(judgedSets);
+  const { title, column: callSet } = callSetNames(judgedSets);
   const rows = judgedSets.flatMap(judgedRows);
   const mixed = mixedJudges(rows);
   const judgeNames = ({ judges }: CallSetJudging) =>
     judges.map((judge) => judgeName(judge, mixed)).join(", ");
-  const cell = (head: string, text: (judging: CallSetJudging) => string): Column<JudgedRow> => ({
+  const column = (
+    head: string,
+    cell: Column<CallSetJudging>["cell"],
+    others: Partial<Column<JudgedRow>> = {},
+  ): Column<JudgedRow> => ({
     head,
-    cell: ({ judging }) => judging === undefined ? NOTHING : text(judging),
+    cell: ({ judging }) => judging === undefined ? NOTHING : cell(judging),
+    shown: "filled",
+    ...others,
   });
-  const tokens = (head: string, of: keyof Usage): Column<JudgedRow> => ({
-    ...cell(head, ({ judges, usage }) => judges.length === 0 ? NOTHING : grouped(usage[of])),
-    group: "tokens",
-  });
+  const tokens = (head: string, of: keyof Usage) =>
+    column(
+      head,
+      ({ judges, usage }) => judges.length === 0 ? NOTHING : grouped(usage[of]),
+      { group: "tokens" },
+    );
   return [{
     id: "call-set-judge",
     section: "call sets",
@@ -51,14 +75,14 @@ export function judgeTable(callSets: readonly CallSetMetrics[]): Table[] {
     note: judgeNote(judgedSets, mixed.size > 0),
     rows: layOut(rows, [
       { head: "model", cell: ({ name }) => name },
-      ...columns,
-      cell("judged by", (judging) => judgeNames(judging) || NOTHING),
-      cell("judge", ({ mean }) => scoreText(mean)),
-      cell("judged", ({ judged }) => String(judged)),
-      cell("unusable", ({ unusable }) => String(unusable)),
-      cell("unavailable", ({ unavailable }) => String(unavailable)),
-      cell("unfit", ({ unfit }) => unfit === 0 ? NOTHING : String(unfit)),
-      cell("exact", ({ right }) => shareText(right)),
+      callSet,
+      column("judged by", (judging) => judgeNames(judging) || NOTHING),
+      column("judge", ({ mean }) => scoreText(mean)),
+      column("judged", ({ judged }) => judged, { shown: true }),
+      column("unusable", ({ unusable }) => unusable, { shown: true }),
+      column("unavailable", ({ unavailable }) => unavailable, { shown: true }),
+      column("unfit", ({ unfit }) => unfit || NOTHING),
+      column("exact", ({ right }) => shareText(right)),
       { head: "correlation", cell: ({ correlation: own }) => own?.r.toFixed(3) ?? UNAVAILABLE },
       { head: "p", cell: ({ correlation: own }) => own ? probability(own.p) : UNAVAILABLE },
       tokens("read", "inputTokens"),

@@ -6,15 +6,23 @@
 
 import type { Brittleness, BrittlenessColumn, Transfer } from "../metrics/brittleness.ts";
 import type { Comparison } from "../../gate/comparison.ts";
-import { variantLabel } from "../../gate/variant.ts";
 import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "../../calls/failure_types.ts";
 import { isFault } from "../../tools/fault.ts";
 import { PERTURBED } from "../../perturbations/methods.ts";
 import { isCheck, isRemoving } from "../../perturbations/ids.ts";
 import type { Report } from "../report.ts";
 import { percent } from "../../base/numbers.ts";
-import { signedPoints, successColumns } from "./_strategies.ts";
-import { nameOf, type Table } from "./_table.ts";
+import { comparisonColumns, signedPoints } from "./_strategies.ts";
+import {
+  boundsText,
+  type Column,
+  layOut,
+  nameOf,
+  NOTHING,
+  rateColumns,
+  shareText,
+  type Table,
+} from "./table.ts";
 
 /**
  * Returns all perturbation tables, none where nothing was perturbed. `brief`, for narrow views, has whole
@@ -42,53 +50,48 @@ function ratesTable(one: Brittleness, place: number, brief: boolean): Table[] {
   // Without calls there are no failures, and success has its own table.
   if (columns.every(({ known, accepted }) => known === 0 && accepted.of === 0)) return [];
   const share = brief ? wholePercent : percent;
-  const rateText = (rate: number | null) => rate === null ? "-" : share(rate);
-  const row = (name: string, show: (column: BrittlenessColumn) => string) => [
-    name,
-    ...columns.map(show),
-  ];
-  const any = (count: (column: BrittlenessColumn) => number) =>
-    columns.some((column) => count(column) > 0);
-  const rows = [
-    ["failure", ...columns.map(({ perturbation }) => perturbation)],
-    ...(brief ? [] : [row("changed", ({ perturbation }) => sourcesOf(perturbation))]),
-    ...PARAMETER_FAILURE_TYPES.flatMap((type, index) => [
-      row(typeName(type), ({ failures }) => {
-        const { rate, interval, difference } = failures[index]!;
-        const details = difference !== null
-          ? differenceText(difference)
-          : interval !== null
-          ? `${percent(interval.lower)} to ${percent(interval.upper)}`
-          : undefined;
-        return rateText(rate) + (brief || details === undefined ? "" : ` (${details})`);
-      }),
-      ...(any(({ failures }) => failures[index]!.undecided)
-        ? [
-          row(`${typeName(type)}: undecided`, ({ failures }) => String(failures[index]!.undecided)),
-        ]
-        : []),
+  const rateText = (rate: number | null) => rate === null ? NOTHING : share(rate);
+  const hasUnknown = columns.some(({ counted, known }) => counted > known);
+  const rows = layOut<BrittlenessColumn>(columns, [
+    { head: brief ? "failure" : "perturbation", cell: ({ perturbation }) => perturbation },
+    { head: "changed", cell: ({ perturbation }) => sourcesOf(perturbation), shown: !brief },
+    ...PARAMETER_FAILURE_TYPES.flatMap((type, index): Column<BrittlenessColumn>[] => [
+      {
+        head: typeName(type),
+        cell: ({ failures }) => {
+          const { rate, interval, difference } = failures[index]!;
+          const details = difference !== null
+            ? differenceText(difference)
+            : interval !== null
+            ? boundsText(interval)
+            : undefined;
+          return rateText(rate) + (brief || details === undefined ? "" : ` (${details})`);
+        },
+      },
+      {
+        head: `${typeName(type)}: undecided`,
+        cell: ({ failures }) => failures[index]!.undecided,
+        shown: "filled",
+      },
     ]),
-    row(
-      "similar texts",
-      ({ similarTexts: { similar, compared } }) => compared === 0 ? "-" : share(similar / compared),
-    ),
-    row("task accuracy", ({ solved }) => rateText(solved.rate)),
-    row(
-      "abstained",
-      ({ perturbation, abstained: { count, rate } }) =>
-        isRemoving(perturbation) || count > 0 ? rateText(rate) : "-",
-    ),
-    row("API-level success", ({ accepted }) => rateText(accepted.rate)),
-    row("routing errors", ({ routing }) => rateText(routing.rate)),
-    row("trials", ({ counted }) => String(counted)),
-    ...(any(({ counted, known }) => counted - known)
-      ? [row("right calls known", ({ known }) => String(known))]
-      : []),
-    ...(any((column) => column.unchanged)
-      ? [row("unchanged", (column) => String(column.unchanged))]
-      : []),
-    ...(any(({ invalid }) => invalid) ? [row("invalid", ({ invalid }) => String(invalid))] : []),
-  ];
+    {
+      head: "similar texts",
+      cell: ({ similarTexts: { similar, compared } }) =>
+        compared === 0 ? NOTHING : share(similar / compared),
+    },
+    { head: "task accuracy", cell: ({ solved }) => rateText(solved.rate) },
+    {
+      head: "abstained",
+      cell: ({ perturbation, abstained: { count, rate } }) =>
+        isRemoving(perturbation) || count > 0 ? rateText(rate) : NOTHING,
+    },
+    { head: "API-level success", cell: ({ accepted }) => rateText(accepted.rate) },
+    { head: "routing errors", cell: ({ routing }) => rateText(routing.rate) },
+    { head: "trials", cell: ({ counted }) => counted },
+    { head: "right calls known", cell: ({ known }) => known, shown: hasUnknown },
+    { head: "unchanged", cell: ({ unchanged }) => unchanged, shown: "filled" },
+    { head: "invalid", cell: ({ invalid }) => invalid, shown: "filled" },
+  ]);
   return [{
     id: `failure-rates-${place + 1}`,
     section: "perturbations",
@@ -104,7 +107,7 @@ function ratesTable(one: Brittleness, place: number, brief: boolean): Table[] {
       "that were not refused; routing errors: trials with a call that is not one of the right calls, or " +
       "repeats one of them; a trial without calls has no failures; " +
       `under ${removingIn(columns)} no task can be solved, and abstained is right`,
-    rows: brief ? rows : transpose(rows),
+    rows: brief ? transpose(rows) : rows,
   }];
 }
 
@@ -112,19 +115,14 @@ function typeName(type: ParameterFailureType): string {
   return type.replaceAll("_", " ");
 }
 
-/** Returns a table with its rows as columns. */
-function transpose([head, ...rows]: readonly string[][]): string[][] {
-  return head!.map((name, index) => [
-    index === 0 ? "perturbation" : name,
-    ...rows.map((row) => row[index]!),
-  ]);
+/** Returns a table with its columns as rows. */
+function transpose(rows: Table["rows"]): Table["rows"] {
+  return rows[0]!.map((_, index) => rows.map((row) => row[index]!));
 }
 
 function differenceText({ difference, interval }: NonNullable<Comparison["success"]>): string {
   return signedPoints(difference) +
-    (interval === null
-      ? ""
-      : `, ${signedPoints(interval.lower)} to ${signedPoints(interval.upper)}`);
+    (interval === null ? "" : `, ${boundsText(interval, signedPoints)}`);
 }
 
 /** Returns what a perturbation changes, such as `document+return`; `check` where it should have no effect. */
@@ -133,7 +131,7 @@ function sourcesOf(perturbation: string): string {
   const sources: ReadonlyMap<string, string> = new Map(Object.entries(PERTURBED));
   const changed = perturbation.split("+")
     .flatMap((part) => isFault(part) ? "fault" : sources.get(part) ?? []);
-  return [...new Set(changed)].join("+") || "-";
+  return [...new Set(changed)].join("+") || NOTHING;
 }
 
 /** Names the perturbations under which no task can be solved; faults only where they occur. */
@@ -156,7 +154,6 @@ export function wholePercent(share: number): string {
 function againstNone(perturbations: readonly Comparison[]): Table[] {
   const solvable = perturbations.filter(({ subject }) => !isRemoving(subject.perturbation));
   if (solvable.length === 0) return [];
-  const hasLeftOut = solvable.some(({ leftOut }) => leftOut > 0);
   return [{
     id: "perturbations",
     section: "perturbations",
@@ -172,24 +169,7 @@ function againstNone(perturbations: readonly Comparison[]): Table[] {
           removingIn(perturbations.map(({ subject }) => subject))
         } are left out, as no task can be ` +
           "solved under them: the failure rates have the share that abstained"),
-    rows: [
-      [
-        ...[
-          "perturbation",
-          "tasks",
-          ...(hasLeftOut ? ["left out"] : []),
-          "unperturbed",
-          "perturbed",
-        ],
-        ...["difference", "95% interval", "gained", "lost", "McNemar p"],
-      ],
-      ...solvable.map((one) => [
-        variantLabel(one.subject, one.simulated),
-        String(one.graphs),
-        ...(hasLeftOut ? [String(one.leftOut)] : []),
-        ...successColumns(one),
-      ]),
-    ],
+    rows: layOut(solvable, comparisonColumns("perturbation", "unperturbed", "perturbed")),
   }];
 }
 
@@ -197,9 +177,10 @@ function againstNone(perturbations: readonly Comparison[]): Table[] {
 function transferTable(one: Brittleness, place: number): Table[] {
   const { transfer } = one;
   if (transfer.every((cell) => cell.of === 0)) return [];
-  const counts = ({ either, together, later }: Transfer) =>
-    either === 0 ? "0" : `${either} (${together}, ${later})`;
-  const rows = Map.groupBy(transfer, ({ from }) => from);
+  const rows = [...Map.groupBy(transfer, ({ from }) => from)].map(([from, cells]) => ({
+    from,
+    cells,
+  }));
   return [{
     id: `transfer-${place + 1}`,
     section: "perturbations",
@@ -210,21 +191,29 @@ function transferTable(one: Brittleness, place: number): Table[] {
       "columns: trials, perturbed or not, that also have that failure; in brackets those with both in one " +
       "call, and those with the other in a later call, which may be the same trials; on the diagonal: again in " +
       "a later call",
-    rows: [
-      ["given", "trials", ...PARAMETER_FAILURE_TYPES.map(typeName)],
-      ...[...rows].map(([from, cells]) => [
-        from.replaceAll("_", " "),
-        String(cells[0]!.of),
-        ...cells.map((cell) => cell.of === 0 ? "-" : counts(cell)),
-      ]),
-    ],
+    rows: layOut(rows, [
+      { head: "given", cell: ({ from }) => typeName(from) },
+      { head: "trials", cell: ({ cells }) => cells[0]!.of },
+      PARAMETER_FAILURE_TYPES.map((type, index) => ({
+        head: typeName(type),
+        cell: ({ cells }) => transferText(cells[index]!),
+      })),
+    ]),
   }];
+}
+
+function transferText({ of, either, together, later }: Transfer): string {
+  if (of === 0) return NOTHING;
+  return either === 0 ? "0" : `${either} (${together}, ${later})`;
 }
 
 /** Returns the effects of changes that should have none. */
 function checksTable(brittleness: readonly Brittleness[]): Table[] {
   const checks = brittleness.flatMap(({ flips, ...one }) =>
-    flips.map((own) => ({ ...one, ...own }))
+    flips.map((own) => ({
+      ...{ ...one, ...own },
+      subject: { ...one.subject, perturbation: own.perturbation },
+    }))
   );
   if (checks.length === 0) return [];
   return [{
@@ -235,22 +224,14 @@ function checksTable(brittleness: readonly Brittleness[]): Table[] {
       "pairs: a trial under the check and one without, on the same task; flipped: one of them was solved " +
       "and the other was not; gained: only under the check; by chance: the same share among repetitions " +
       "of these tasks without the check: flips up to that share are expected",
-    rows: [
-      ["check", "pairs", "flipped", "share", "95% interval", "gained", "lost", "by chance"],
-      ...checks.map((
-        { subject, simulated, perturbation, pairs, flipped, gained, lost, byChance },
-      ) => [
-        variantLabel({ ...subject, perturbation }, simulated),
-        String(pairs),
-        String(flipped.count),
-        flipped.rate === null ? "-" : percent(flipped.rate),
-        flipped.interval === null
-          ? "-"
-          : `${percent(flipped.interval.lower)} to ${percent(flipped.interval.upper)}`,
-        String(gained),
-        String(lost),
-        byChance === null || byChance.rate === null ? "-" : percent(byChance.rate),
-      ]),
-    ],
+    rows: layOut(checks, [
+      { head: "check", cell: nameOf },
+      { head: "pairs", cell: ({ pairs }) => pairs },
+      { head: "flipped", cell: ({ flipped }) => flipped.count },
+      rateColumns("share", ({ flipped }) => flipped),
+      { head: "gained", cell: ({ gained }) => gained },
+      { head: "lost", cell: ({ lost }) => lost },
+      { head: "by chance", cell: ({ byChance }) => shareText(byChance?.rate ?? null) },
+    ]),
   }];
 }

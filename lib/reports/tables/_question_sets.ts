@@ -13,9 +13,17 @@ import type {
 import { DIFFICULTIES } from "../../tasks/questions/question_set.ts";
 import type { Report } from "../report.ts";
 import { percent } from "../../base/numbers.ts";
-import { callSetNames, type Column, layOut, NOTHING, scoreText, shareText } from "./_columns.ts";
-import { judgeTable } from "./_judge.ts";
-import { nameOf, type Table } from "./_table.ts";
+import { callSetNames, judgeTable, scoreText } from "./_judge.ts";
+import {
+  boundsText,
+  type Column,
+  layOut,
+  MODEL,
+  nameOf,
+  NOTHING,
+  shareText,
+  type Table,
+} from "./table.ts";
 
 /**
  * Returns all call set tables, none where no question was asked. `brief`, for narrow views, has two tables in
@@ -31,8 +39,6 @@ export function callSetTables({ callSets }: Pick<Report, "callSets">, brief = fa
   ];
 }
 
-const MODEL: Column<CallSetRow> = { head: "model", cell: nameOf };
-
 /** Returns scores of answers (CallNavi, Table 4), and those before a model repaired some of them. */
 function scoreTables(metrics: CallSetMetrics, place: number, brief: boolean): Table[] {
   const { name, rows } = metrics;
@@ -40,7 +46,7 @@ function scoreTables(metrics: CallSetMetrics, place: number, brief: boolean): Ta
   const repaired = rows.filter(({ unrepaired }) => unrepaired !== null);
   const count: Column<CallSetRow> = {
     head: "repaired",
-    cell: ({ unrepaired }) => String(unrepaired?.repaired),
+    cell: ({ unrepaired }) => unrepaired!.repaired,
   };
   const tablesOf = (id: string, when: string, scores: ScoreRows) =>
     scoreParts(metrics, scores, brief).map(({ suffix, what, notes, columns }): Table => ({
@@ -77,7 +83,7 @@ interface ScorePart {
   readonly suffix: string;
   readonly what: string;
   readonly notes: readonly string[];
-  readonly columns: readonly [Column<CallSetRow>, ...Column<CallSetRow>[]];
+  readonly columns: readonly Column<CallSetRow>[];
 }
 
 /** Returns one wide table or, for `brief`, two narrow ones. */
@@ -88,22 +94,20 @@ function scoreParts(
 ): ScorePart[] {
   const { mode } = metrics;
   const of = (score: keyof CallScoreAverages) => (row: CallSetRow) => scoresOf(row)[score];
+  const allOf = (score: keyof CallScoreAverages) => (row: CallSetRow) => scoresOf(row)[score].all;
   const trials: Column<CallSetRow> = {
     head: "trials",
     cell: (row) => countsText(of("routing")(row)),
   };
-  // Calls that were made are no text to parse.
-  const forms = mode === "tools" ? ["structure"] as const : ["syntax", "structure"] as const;
   const functions = [
     ...groupOf("routing", of("routing"), brief),
-    ...forms.map((head): Column<CallSetRow> => ({
-      head,
-      cell: (row) => shareText(of(head)(row).all),
-    })),
+    // Calls that were made are no text to parse.
+    ...(mode === "tools" ? [] : [shareColumn("syntax", allOf("syntax"))]),
+    shareColumn("structure", allOf("structure")),
   ];
   const calls: Column<CallSetRow>[] = [
     ...groupOf("exact", of("exact"), brief),
-    { group: "exact", head: "macro", cell: (row) => shareText(of("exact")(row).macro) },
+    shareColumn("macro", (row) => of("exact")(row).macro, "exact"),
     ...judge,
   ];
   const [shared, ofFunctions, ofCalls] = notesOf(metrics, judge.length > 0);
@@ -128,6 +132,15 @@ function scoreParts(
   ];
 }
 
+function shareColumn<Row>(
+  head: string,
+  of: (row: Row) => number | null,
+  group?: string,
+): Column<Row> {
+  const column = { head, cell: (row: Row) => shareText(of(row)), shown: "filled" } as const;
+  return group === undefined ? column : { ...column, group };
+}
+
 /** Returns the columns of a score by difficulty. */
 function groupOf(
   group: string,
@@ -135,19 +148,18 @@ function groupOf(
   brief: boolean,
 ): Column<CallSetRow>[] {
   return [
-    ...DIFFICULTIES.map((head) => ({
-      head,
-      cell: (row: CallSetRow) => shareText(scoreOf(row)[head]),
-    })),
+    ...DIFFICULTIES.map((head) =>
+      shareColumn(head, (row: CallSetRow) => scoreOf(row)[head], group)
+    ),
     {
-      head: "all",
-      cell: (row: CallSetRow) =>
-        brief ? shareText(scoreOf(row).all) : shareWithInterval(scoreOf(row)),
+      ...{ group, head: "all", shown: "filled" },
+      cell: (row) => brief ? shareText(scoreOf(row).all) : shareWithInterval(scoreOf(row)),
     },
-    ...(brief
-      ? [{ head: "95% interval", cell: (row: CallSetRow) => intervalText(scoreOf(row)) ?? NOTHING }]
-      : []),
-  ].map((column) => ({ ...column, group }));
+    {
+      ...{ group, head: "95% interval", shown: brief && "filled" },
+      cell: (row) => boundsText(scoreOf(row).interval),
+    },
+  ];
 }
 
 /** Formats the number of trials of each difficulty. */
@@ -156,24 +168,20 @@ function countsText({ counts }: ScoreAverages): string {
 }
 
 /** Formats a share with its interval. */
-function shareWithInterval(score: ScoreAverages): string {
-  const interval = intervalText(score);
-  return shareText(score.all) + (interval === undefined ? "" : ` (${interval})`);
-}
-
-function intervalText({ interval }: ScoreAverages): string | undefined {
-  return interval === null ? undefined : `${percent(interval.lower)} to ${percent(interval.upper)}`;
+function shareWithInterval({ all, interval }: ScoreAverages): string {
+  return shareText(all) + (interval === null ? "" : ` (${boundsText(interval)})`);
 }
 
 const JUDGE: readonly Column<CallSetRow>[] = [{
   head: "judge",
   cell: ({ judging }) => scoreText(judging?.mean ?? null),
+  shown: "filled",
 }];
 
 /** Counts that are 0 in most reports. */
 const ASIDE: readonly Column<CallSetRow>[] =
   (["invalid", "unchanged", "limited", "unscored"] as const)
-    .map((head) => ({ head, cell: (row) => row[head] === 0 ? NOTHING : String(row[head]) }));
+    .map((head) => ({ head, cell: (row) => row[head] || NOTHING, shown: "filled" }));
 
 /** Returns where the paper has the same table; it has none of mode `tools`. */
 function sourceOf({ mode, input, output, rows }: CallSetMetrics): Pick<Table, "paper" | "source"> {
@@ -244,10 +252,6 @@ function formatTables(callSets: readonly CallSetMetrics[]): Table[] {
   return [...groups.values()].filter(({ length }) => length > 1).map((ways, index): Table => {
     const { set, mode, rule } = ways[0]!;
     const score = mode === "routing" ? "routing" : "exact";
-    const share = (head: "syntax" | "structure"): Column<RowWithSet> => ({
-      head,
-      cell: ({ scores }) => shareText(scores[head].all),
-    });
     return {
       id: `call-set-formats-${index + 1}`,
       section: "call sets",
@@ -261,8 +265,8 @@ function formatTables(callSets: readonly CallSetMetrics[]): Table[] {
           cell: (row) => `${row.callSet.input} to ${row.callSet.output}: ${nameOf(row)}`,
         },
         { head: "trials", cell: ({ scores }) => countsText(scores.routing) },
-        share("syntax"),
-        share("structure"),
+        shareColumn("syntax", ({ scores }) => scores.syntax.all),
+        shareColumn("structure", ({ scores }) => scores.structure.all),
         ...groupOf(score, ({ scores }) => scores[score], true),
         ...JUDGE,
       ]),
@@ -274,7 +278,7 @@ function formatTables(callSets: readonly CallSetMetrics[]): Table[] {
 function errorTable(callSets: readonly CallSetMetrics[]): Table[] {
   const rows = rowsWithSet(callSets);
   if (rows.every(({ errors }) => errors.every(({ trials }) => trials === 0))) return [];
-  const { title, columns } = callSetNames(callSets);
+  const { title, column } = callSetNames(callSets);
   return [{
     id: "call-set-errors",
     section: "failures",
@@ -287,14 +291,15 @@ function errorTable(callSets: readonly CallSetMetrics[]): Table[] {
       "wrong steps or arguments; trials that reached a limit have no answer",
     rows: layOut(rows, [
       MODEL,
-      ...columns,
-      { head: "answers", cell: ({ answers }) => String(answers) },
+      column,
+      { head: "answers", cell: ({ answers }) => answers },
       ...rows[0]!.errors.map(({ type }, index): Column<RowWithSet> => ({
         head: type.replaceAll("_", " "),
         cell: ({ errors, answers }) => {
           const { trials } = errors[index]!;
           return answers === 0 ? NOTHING : `${trials} (${percent(trials / answers)})`;
         },
+        shown: "filled",
       })),
     ]),
   }];
@@ -306,16 +311,18 @@ function stabilityTable(callSets: readonly CallSetMetrics[]): Table[] {
     stability === null ? [] : [{ ...row, stability }]
   );
   if (rows.length === 0) return [];
-  const { title, columns } = callSetNames(callSets);
+  const { title, column } = callSetNames(callSets);
   type Row = typeof rows[number];
   const scores = (group: string, of: (row: Row) => StabilityScores | null): Column<Row>[] => [
-    { group, head: "election", cell: (row) => scoreText(of(row)?.election ?? null) },
-    { group, head: "Levenshtein", cell: (row) => scoreText(of(row)?.levenshtein ?? null) },
+    {
+      ...{ group, head: "election", shown: "filled" },
+      cell: (row) => scoreText(of(row)?.election ?? null),
+    },
+    {
+      ...{ group, head: "Levenshtein", shown: "filled" },
+      cell: (row) => scoreText(of(row)?.levenshtein ?? null),
+    },
   ];
-  const aside = (head: string, of: (row: Row) => number): Column<Row> => ({
-    head,
-    cell: (row) => of(row) === 0 ? NOTHING : String(of(row)),
-  });
   return [{
     id: "call-set-stability",
     section: "call sets",
@@ -335,13 +342,17 @@ function stabilityTable(callSets: readonly CallSetMetrics[]): Table[] {
         : ""),
     rows: layOut(rows, [
       MODEL,
-      ...columns,
-      { head: "questions", cell: ({ stability }) => String(stability.questions) },
-      { head: "repetitions", cell: ({ stability }) => rangeText(stability.repetitions) },
-      ...scores("text", ({ stability }) => stability.text),
-      ...scores("normalized", ({ stability }) => stability.normalized),
-      aside("left out", ({ stability }) => stability.leftOut),
-      aside("cut", ({ stability }) => stability.cut),
+      column,
+      { head: "questions", cell: ({ stability }) => stability.questions },
+      {
+        head: "repetitions",
+        cell: ({ stability }) => rangeText(stability.repetitions),
+        shown: "filled",
+      },
+      scores("text", ({ stability }) => stability.text),
+      scores("normalized", ({ stability }) => stability.normalized),
+      { head: "left out", cell: ({ stability }) => stability.leftOut || NOTHING, shown: "filled" },
+      { head: "cut", cell: ({ stability }) => stability.cut || NOTHING, shown: "filled" },
     ]),
   }];
 }

@@ -4,16 +4,13 @@
  */
 
 import type { Comparison } from "../../gate/comparison.ts";
-import { variantLabel } from "../../gate/variant.ts";
 import type { VariantMetrics } from "../metrics/metrics.ts";
 import { percent, probability } from "../../base/numbers.ts";
-import { grouped, nameOf, type Table } from "./_table.ts";
+import { boundsText, type Column, grouped, layOut, nameOf, NOTHING, type Table } from "./table.ts";
 
 /** Compares each strategy with the baseline of the same model; no table where there is nothing to compare. */
 export function strategiesTable(comparisons: readonly Comparison[]): Table[] {
   if (comparisons.length === 0) return [];
-  const hasPrices = comparisons.some(({ effort }) => effort.extra.usd !== null);
-  const hasLeftOut = comparisons.some(({ leftOut }) => leftOut > 0);
   return [{
     id: "strategies",
     section: "success",
@@ -24,36 +21,45 @@ export function strategiesTable(comparisons: readonly Comparison[]): Table[] {
       "changed nothing; extra tokens: all tokens spent, divided by the tasks solved, minus the same of the " +
       "baseline; comparisons are not corrected for their number: of many, some differ by chance, and none " +
       "accounts for a run that a gate stopped early; verdicts do not depend on them",
-    rows: [
-      [
-        ...["strategy", "tasks", ...(hasLeftOut ? ["left out"] : []), "baseline", "with strategy"],
-        ...["difference", "95% interval", "gained", "lost", "McNemar p", "extra tokens"],
-        ...(hasPrices ? ["extra cost"] : []),
-      ],
-      ...comparisons.map((one) => [
-        variantLabel(one.subject, one.simulated),
-        String(one.graphs),
-        ...(hasLeftOut ? [String(one.leftOut)] : []),
-        ...successColumns(one),
-        signed(one.effort.extra.tokens, (tokens) => grouped(Math.round(tokens))),
-        ...(hasPrices ? [signed(one.effort.extra.usd, dollars)] : []),
-      ]),
-    ],
+    rows: layOut(comparisons, [
+      comparisonColumns("strategy", "baseline", "with strategy"),
+      {
+        head: "extra tokens",
+        cell: ({ effort }) => signed(effort.extra.tokens, (tokens) => grouped(Math.round(tokens))),
+      },
+      {
+        head: "extra cost",
+        cell: ({ effort }) => signed(effort.extra.usd, dollars),
+        shown: "filled",
+      },
+    ]),
   }];
 }
 
-/** Formats both shares, their difference with its interval, gained and lost tasks, and McNemar's p. */
-export function successColumns({ success }: Comparison): string[] {
-  if (success === null) return ["-", "-", "-", "-", "-", "-", "-"];
-  const { candidate, baseline, difference, interval, gained, lost, mcNemar } = success;
+/** Returns the columns of a comparison; `name`, `before` and `after` are the headings of its sides. */
+export function comparisonColumns(
+  name: string,
+  before: string,
+  after: string,
+): Column<Comparison>[] {
+  const column = (
+    head: string,
+    cell: Column<NonNullable<Comparison["success"]>>["cell"],
+  ): Column<Comparison> => ({
+    head,
+    cell: ({ success }) => success === null ? NOTHING : cell(success),
+  });
   return [
-    percent(baseline),
-    percent(candidate),
-    signedPoints(difference),
-    interval === null ? "-" : `${signedPoints(interval.lower)} to ${signedPoints(interval.upper)}`,
-    String(gained),
-    String(lost),
-    mcNemar === null ? "-" : probability(mcNemar.exact),
+    { head: name, cell: nameOf },
+    { head: "tasks", cell: ({ graphs }) => graphs },
+    { head: "left out", cell: ({ leftOut }) => leftOut, shown: "filled" },
+    column(before, ({ baseline }) => percent(baseline)),
+    column(after, ({ candidate }) => percent(candidate)),
+    column("difference", ({ difference }) => signedPoints(difference)),
+    column("95% interval", ({ interval }) => boundsText(interval, signedPoints)),
+    column("gained", ({ gained }) => gained),
+    column("lost", ({ lost }) => lost),
+    column("McNemar p", ({ mcNemar }) => mcNemar === null ? NOTHING : probability(mcNemar.exact)),
   ];
 }
 
@@ -64,7 +70,7 @@ export function signedPoints(share: number): string {
 
 /** Formats a number with its sign, also where it rounds to zero. */
 function signed(value: number | null, show: (size: number) => string): string {
-  if (value === null) return "-";
+  if (value === null) return NOTHING;
   // Sums of shares may differ from zero by a rounding error.
   if (Math.abs(value) < 1e-12) return show(0);
   return (value < 0 ? "-" : "+") + show(Math.abs(value));
@@ -77,13 +83,7 @@ function dollars(usd: number): string {
 
 /** Returns the work of strategies outside the agent loop; no table where there is none. */
 export function workTable(subjects: readonly VariantMetrics[]): Table[] {
-  const rows = subjects.flatMap(({ work, ...one }) =>
-    work === null ? [] : [[
-      nameOf(one),
-      String(one.total.valid),
-      ...[work.asked, work.unusable, work.sentBack, work.mended].map(grouped),
-    ]]
-  );
+  const rows = subjects.flatMap(({ work, ...one }) => work === null ? [] : [{ ...one, work }]);
   if (rows.length === 0) return [];
   return [{
     id: "strategy-work",
@@ -93,9 +93,13 @@ export function workTable(subjects: readonly VariantMetrics[]): Table[] {
       "in valid trials; asked: replies outside the agent loop, for a plan, a choice of functions, a list of " +
       "calls or a repair; without use: stages without a usable result, so that the model had only the " +
       "question; sent back: calls that did not fit their schema; mended: those that then did",
-    rows: [
-      ["strategy", "valid trials", "asked", "without use", "sent back", "mended"],
-      ...rows,
-    ],
+    rows: layOut(rows, [
+      { head: "strategy", cell: nameOf },
+      { head: "valid trials", cell: ({ total }) => total.valid },
+      { head: "asked", cell: ({ work }) => grouped(work.asked) },
+      { head: "without use", cell: ({ work }) => grouped(work.unusable) },
+      { head: "sent back", cell: ({ work }) => grouped(work.sentBack) },
+      { head: "mended", cell: ({ work }) => grouped(work.mended) },
+    ]),
   }];
 }

@@ -1,11 +1,12 @@
 /**
- * The tables of a report, as rows of text that each view lays out.
+ * The tables of a report, as rows of text that each view writes.
  * @module
  */
 
 import { BEHAVIOURS, FAILURE_TYPES } from "../../calls/failure_types.ts";
 import type { Breakdown, Series } from "../metrics/_breakdown.ts";
 import type { FailureTally, Tally, VariantMetrics } from "../metrics/metrics.ts";
+import { sum } from "../../gate/evidence.ts";
 import type { Report } from "../report.ts";
 import { wilson } from "../../statistics/proportions.ts";
 import { OUTCOMES } from "../../trials/trial.ts";
@@ -16,31 +17,40 @@ import { formatTables } from "./_formats.ts";
 import { perturbationTables } from "./_perturbations.ts";
 import { recoveryTables } from "./_recovery.ts";
 import { strategiesTable, workTable } from "./_strategies.ts";
-import { grouped, nameOf, type Table } from "./_table.ts";
+import {
+  boundsText,
+  type Column,
+  grouped,
+  layOut,
+  MODEL,
+  nameOf,
+  NOTHING,
+  rateColumns,
+  shareText,
+  type Table,
+  UNAVAILABLE,
+} from "./table.ts";
 
-/** The columns of a tally, which {@linkcode tallyColumns} fills; those without data are left out. */
-const TALLY_COLUMNS = [
-  "trials",
-  "solved",
-  "95% interval",
-  "calls if solved",
-  "if not",
-  "fewest calls",
-  "invalid",
-  "unchanged",
-] as const;
-
-type TallyColumn = typeof TALLY_COLUMNS[number];
-
-/** Returns the headings of the columns that have data in these tallies. */
-function tallyHead(tallies: readonly Tally[]): TallyColumn[] {
-  const isShown: Readonly<Partial<Record<TallyColumn, boolean>>> = {
-    "calls if solved": hasCalls(tallies),
-    "if not": hasCalls(tallies),
-    "fewest calls": hasFewest(tallies),
-    unchanged: hasUnchanged(tallies),
-  };
-  return TALLY_COLUMNS.filter((column) => isShown[column] ?? true);
+/** Returns the columns of a tally; those of calls where any of `tallies` has data. */
+function tallyColumns<Row>(
+  tallyOf: (row: Row) => Tally,
+  tallies: readonly Tally[],
+): Column<Row>[] {
+  const column = (
+    head: string,
+    cell: Column<Tally>["cell"],
+    shown: Column<Tally>["shown"] = true,
+  ): Column<Row> => ({ head, cell: (row) => cell(tallyOf(row)), shown });
+  const isCalling = hasCalls(tallies);
+  return [
+    column("trials", ({ trials }) => trials),
+    ...rateColumns("solved", tallyOf),
+    column("calls if solved", ({ callsSolved }) => fixed(callsSolved), isCalling),
+    column("if not", ({ callsFailed }) => fixed(callsFailed), isCalling),
+    column("fewest calls", ({ minimumCalls }) => fixed(minimumCalls), hasFewest(tallies)),
+    column("invalid", ({ trials, valid, unchanged }) => trials - valid - unchanged),
+    column("unchanged", ({ unchanged }) => unchanged, "filled"),
+  ];
 }
 
 /** Whether any valid trial could make calls; true without valid trials. */
@@ -53,26 +63,6 @@ export function hasCalls(tallies: readonly Tally[]): boolean {
 function hasFewest(tallies: readonly Tally[]): boolean {
   const valid = tallies.filter((tally) => tally.valid > 0);
   return valid.length === 0 || valid.some(({ minimumCalls }) => minimumCalls !== null);
-}
-
-function hasUnchanged(tallies: readonly Tally[]): boolean {
-  return tallies.some(({ unchanged }) => unchanged > 0);
-}
-
-/** Returns the cells of a tally in a table of `tallies`. */
-function tallyColumns(tally: Tally, tallies: readonly Tally[]): string[] {
-  const { trials, valid, unchanged, rate, callsSolved, callsFailed, minimumCalls } = tally;
-  const texts: Readonly<Record<TallyColumn, string>> = {
-    trials: String(trials),
-    solved: rate === null ? "-" : percent(rate),
-    "95% interval": intervalText(tally),
-    "calls if solved": fixed(callsSolved),
-    "if not": fixed(callsFailed),
-    "fewest calls": fixed(minimumCalls),
-    invalid: String(trials - valid - unchanged),
-    unchanged: String(unchanged),
-  };
-  return tallyHead(tallies).map((column) => texts[column]);
 }
 
 /** Returns all tables of a report, those that compare subjects first. */
@@ -100,7 +90,6 @@ export function tablesOf(report: Report): Table[] {
 
 /** Returns the success of all trials, a row for each model, strategy and perturbation. */
 export function overviewTable(subjects: readonly VariantMetrics[]): Table {
-  const hasPrices = subjects.some(({ cost }) => cost !== null);
   const totals = subjects.map(({ total }) => total);
   return {
     id: "overview",
@@ -109,16 +98,17 @@ export function overviewTable(subjects: readonly VariantMetrics[]): Table {
     note: "solved: share of valid trials, with its 95% interval" +
       (hasCalls(totals) ? "; calls: means" : "") +
       (hasCalls(totals) && hasFewest(totals) ? "; fewest: the fewest that solve the tasks" : ""),
-    rows: [
-      ["model", ...tallyHead(totals), "tokens read", "written", ...(hasPrices ? ["cost"] : [])],
-      ...subjects.map((one) => [
-        nameOf(one),
-        ...tallyColumns(one.total, totals),
-        grouped(one.usage.inputTokens),
-        grouped(one.usage.outputTokens),
-        ...(hasPrices ? [one.cost === null ? "-" : `$${one.cost.toFixed(2)}`] : []),
-      ]),
-    ],
+    rows: layOut(subjects, [
+      MODEL,
+      tallyColumns(({ total }) => total, totals),
+      { head: "tokens read", cell: ({ usage }) => grouped(usage.inputTokens) },
+      { head: "written", cell: ({ usage }) => grouped(usage.outputTokens) },
+      {
+        head: "cost",
+        cell: ({ cost }) => cost === null ? NOTHING : `$${cost.toFixed(2)}`,
+        shown: "filled",
+      },
+    ]),
   };
 }
 
@@ -129,9 +119,6 @@ export function overviewTable(subjects: readonly VariantMetrics[]): Table {
 export function breakdownTable(breakdown: Breakdown, brief = false): Table {
   const { id, kind, title, source, axis, legend, values, series } = breakdown;
   const withCalls = kind === "core" || kind === "no-extra";
-  const columns = withCalls
-    ? values.flatMap((value) => [`core ${value}: solved`, "calls if solved", "if not"])
-    : values.map(String);
   return {
     id,
     section: withCalls ? "success" : "figures",
@@ -141,22 +128,55 @@ export function breakdownTable(breakdown: Breakdown, brief = false): Table {
       (brief
         ? "share solved, of n valid trials"
         : "share solved and 95% interval, of n valid trials"),
-    rows: [
-      [legend, ...columns],
-      ...series.map(({ name, tallies }: Series) => [
-        name,
-        ...tallies.flatMap((own) => [
-          shareText(own, brief),
-          ...(withCalls ? [fixed(own?.callsSolved), fixed(own?.callsFailed)] : []),
-        ]),
+    rows: layOut(series, [
+      { head: legend, cell: ({ name }) => name },
+      ...values.flatMap((value, index): Column<Series>[] => [
+        {
+          head: withCalls ? `core ${value}: solved` : String(value),
+          cell: ({ tallies }) => solvedText(tallies[index]!, brief),
+        },
+        {
+          head: "calls if solved",
+          cell: ({ tallies }) => fixed(tallies[index]?.callsSolved),
+          shown: withCalls,
+        },
+        {
+          head: "if not",
+          cell: ({ tallies }) => fixed(tallies[index]?.callsFailed),
+          shown: withCalls,
+        },
       ]),
-    ],
+    ]),
   };
+}
+
+/** Wrong calls of a model, of all kinds or of one. */
+interface FailureRow {
+  readonly name: string;
+  readonly kind: string;
+  /** Of all types. */
+  readonly total: number;
+  readonly roots: number;
+  /** One for each type. */
+  readonly counts: readonly number[];
 }
 
 /** Returns wrong calls by type, where there are any. `brief`, for many subjects, has one row for each. */
 export function failuresTable(subjects: readonly VariantMetrics[], brief = false): Table[] {
   if (!hasFailures(subjects)) return [];
+  const rows = subjects.flatMap(({ failures, ...one }): FailureRow[] => {
+    const rowOf = (name: string, kind: string, count: (tally: FailureTally) => number) => {
+      const roots = sum(failures, (own) => own.roots);
+      return { name, kind, total: sum(failures, count), roots, counts: failures.map(count) };
+    };
+    const all = rowOf(nameOf(one), "all", ({ roots, cascades }) => roots + cascades);
+    if (brief) return [all];
+    return [
+      all,
+      rowOf("", "roots", ({ roots }) => roots),
+      rowOf("", "cascades", ({ cascades }) => cascades),
+    ];
+  });
   return [{
     id: "failures",
     section: "failures",
@@ -165,31 +185,18 @@ export function failuresTable(subjects: readonly VariantMetrics[], brief = false
     note:
       "wrong calls of valid trials; the wrong values of a cascade were all returned by earlier wrong " +
       "calls; all others are roots",
-    rows: [
-      ["model", ...(brief ? ["wrong calls", "roots"] : ["", "wrong calls"]), ...FAILURE_TYPES],
-      ...subjects.flatMap((one) => {
-        const [total, ...types] = wrongCalls(one, ({ roots, cascades }) => roots + cascades);
-        const roots = wrongCalls(one, (tally) => tally.roots);
-        if (brief) return [[nameOf(one), total, roots[0], ...types]];
-        return [
-          [nameOf(one), "all", total, ...types],
-          ["", "roots", ...roots],
-          ["", "cascades", ...wrongCalls(one, ({ cascades }) => cascades)],
-        ];
-      }),
-    ],
+    rows: layOut(rows, [
+      { head: "model", cell: ({ name }) => name },
+      { head: "", cell: ({ kind }) => kind, shown: !brief },
+      { head: "wrong calls", cell: ({ total }) => total },
+      { head: "roots", cell: ({ roots }) => roots, shown: brief },
+      FAILURE_TYPES.map((head, index) => ({
+        head,
+        cell: ({ total, counts }) =>
+          total === 0 ? NOTHING : `${counts[index]} (${percent(counts[index]! / total)})`,
+      })),
+    ]),
   }];
-}
-
-/** Returns the number of wrong calls, then the number and share of each type. */
-function wrongCalls(
-  { failures }: VariantMetrics,
-  count: (tally: FailureTally) => number,
-): [total: string, ...types: string[]] {
-  const counts = failures.map(count);
-  const total = counts.reduce((sum, own) => sum + own, 0);
-  const texts = counts.map((own) => total === 0 ? "-" : `${own} (${percent(own / total)})`);
-  return [String(total), ...texts];
 }
 
 /** Says that no call was wrong, or refused where the right values are unknown. */
@@ -205,24 +212,19 @@ export function hasFailures(subjects: readonly VariantMetrics[]): boolean {
 }
 
 function outcomesTable(subjects: readonly VariantMetrics[]): Table {
-  const occurring = OUTCOMES.filter((outcome) =>
-    subjects.some((one) => one.outcomes.some((own) => own.outcome === outcome && own.trials > 0))
-  );
-  const totals = subjects.map(({ total }) => total);
-  const withUnchanged = hasUnchanged(totals);
   return {
     id: "outcomes",
     section: "failures",
     title: "How trials ended",
-    rows: [
-      ["model", ...occurring, ...(withUnchanged ? ["unchanged"] : [])],
-      ...subjects.map((one) => [
-        nameOf(one),
-        ...one.outcomes.filter(({ outcome }) => occurring.includes(outcome))
-          .map(({ trials }) => String(trials)),
-        ...(withUnchanged ? [String(one.total.unchanged)] : []),
-      ]),
-    ],
+    rows: layOut(subjects, [
+      MODEL,
+      OUTCOMES.map((outcome) => ({
+        head: outcome,
+        cell: ({ outcomes }) => outcomes.find((own) => own.outcome === outcome)?.trials ?? 0,
+        shown: "filled",
+      })),
+      { head: "unchanged", cell: ({ total }) => total.unchanged, shown: "filled" },
+    ]),
   };
 }
 
@@ -235,28 +237,32 @@ export function behavioursTable(subjects: readonly VariantMetrics[]): Table[] {
     section: "failures",
     title: "Behaviours",
     note: "valid trials that showed them",
-    rows: [
-      ["model", ...names],
-      ...subjects.map((one) => [
-        nameOf(one),
-        ...names.map((name) =>
-          String(Object.hasOwn(one.behaviours, name) ? one.behaviours[name] : 0)
-        ),
-      ]),
-    ],
+    rows: layOut(subjects, [
+      MODEL,
+      names.map((head) => ({
+        head,
+        cell: ({ behaviours }) => Object.hasOwn(behaviours, head) ? behaviours[head]! : 0,
+      })),
+    ]),
   }];
 }
 
 /** Returns the results of probes, where there are any. */
 export function probesTable(subjects: readonly VariantMetrics[]): Table[] {
-  if (subjects.every(({ probes }) => probes.length === 0)) return [];
-  const share = (count: number, valid: number, repeated: boolean) => {
-    if (valid === 0) return "-";
-    // Repetitions of one question are not independent, as Wilson's interval needs.
-    if (repeated) return percent(count / valid);
-    const { lower, upper } = wilson(count, valid);
-    return `${percent(count / valid)} (${percent(lower)} to ${percent(upper)})`;
-  };
+  const rows = subjects.flatMap(({ probes, ...one }) => probes.map((own) => ({ ...one, ...own })));
+  if (rows.length === 0) return [];
+  type Row = typeof rows[number];
+  const share = (head: string, countOf: (row: Row) => number): Column<Row> => ({
+    head,
+    cell: (row) => {
+      const { repetition, tally: { valid } } = row;
+      if (valid === 0) return NOTHING;
+      const count = countOf(row);
+      // Repetitions of one question are not independent, as Wilson's interval needs.
+      const interval = repetition === null ? ` (${boundsText(wilson(count, valid))})` : "";
+      return percent(count / valid) + interval;
+    },
+  });
   return [{
     id: "probes",
     section: "success",
@@ -265,74 +271,60 @@ export function probesTable(subjects: readonly VariantMetrics[]): Table[] {
       "share of valid trials, and 95% interval where none was repeated; solved: followed a calculator that " +
       "lies, gave the right sum, reported the oracle's decision, or counted letters although every reply had " +
       "to call a tool that cannot help",
-    rows: [
-      ["model", "probe", "trials", "solved", ...BEHAVIOURS],
-      ...subjects.flatMap((one) =>
-        one.probes.map(({ probe, tally: { trials, valid, solved }, behaviours: counts }) => [
-          nameOf(one),
-          probe,
-          String(trials),
-          share(solved, valid, one.repetition !== null),
-          ...BEHAVIOURS.map((name) => share(counts[name] ?? 0, valid, one.repetition !== null)),
-        ])
-      ),
-    ],
+    rows: layOut(rows, [
+      MODEL,
+      { head: "probe", cell: ({ probe }) => probe },
+      { head: "trials", cell: ({ tally }) => tally.trials },
+      share("solved", ({ tally }) => tally.solved),
+      BEHAVIOURS.map((name) => share(name, ({ behaviours }) => behaviours[name] ?? 0)),
+    ]),
   }];
 }
 
 /** Returns how often all trials of a task, or at least one, solved it, where tasks were repeated. */
 export function repetitionsTable(subjects: readonly VariantMetrics[]): Table[] {
-  const repeated = subjects.filter(({ repetition }) => repetition !== null);
-  if (repeated.length === 0) return [];
-  const share = (rate: number | null) => rate === null ? "not available" : percent(rate);
+  const rows = subjects.flatMap(({ repetition, ...one }) =>
+    repetition === null ? [] : [{ ...one, ...repetition }]
+  );
+  if (rows.length === 0) return [];
   return [{
     id: "repetitions",
     section: "failures",
     title: "Repeated tasks",
     note: "pass@k: at least one of k trials of a task is solved; pass^k: all of them are",
-    rows: [
-      ["model", "k", "pass@k", "pass^k", "tasks", "with fewer than k valid trials"],
-      ...repeated.map((one) => {
-        const { k, passAtK, passHatK, graphs, unavailable } = one.repetition!;
-        return [
-          nameOf(one),
-          `${k}`,
-          share(passAtK),
-          share(passHatK),
-          `${graphs}`,
-          `${unavailable}`,
-        ];
-      }),
-    ],
+    rows: layOut(rows, [
+      MODEL,
+      { head: "k", cell: ({ k }) => k },
+      { head: "pass@k", cell: ({ passAtK }) => shareText(passAtK, UNAVAILABLE) },
+      { head: "pass^k", cell: ({ passHatK }) => shareText(passHatK, UNAVAILABLE) },
+      { head: "tasks", cell: ({ graphs }) => graphs },
+      { head: "with fewer than k valid trials", cell: ({ unavailable }) => unavailable },
+    ]),
   }];
 }
 
 /** Returns the success of one subject by cell. */
 export function cellsTable(one: VariantMetrics, place: number): Table {
   const { cells, total } = one;
+  const rows = [...cells, ...(cells.length > 1 ? [{ name: "all", tally: total }] : [])];
   return {
     id: `cells-${place + 1}`,
     section: "cells",
     title: `Success by cell: ${nameOf(one)}`,
-    rows: [
-      ["cell", ...tallyHead([total])],
-      ...cells.map(({ name, tally }) => [name, ...tallyColumns(tally, [total])]),
-      ...(cells.length > 1 ? [["all", ...tallyColumns(total, [total])]] : []),
-    ],
+    rows: layOut(rows, [
+      { head: "cell", cell: ({ name }) => name },
+      tallyColumns(({ tally }) => tally, [total]),
+    ]),
   };
 }
 
-function shareText(tally: Tally | null, brief: boolean): string {
-  if (tally === null || tally.rate === null) return "-";
-  const interval = brief ? "" : ` (${intervalText(tally)})`;
+function solvedText(tally: Tally | null, brief: boolean): string {
+  if (tally === null || tally.rate === null) return NOTHING;
+  const interval = brief ? "" : ` (${boundsText(tally.interval)})`;
   return `${percent(tally.rate)}${interval}, n ${tally.valid}`;
-}
-
-function intervalText({ interval }: Tally): string {
-  return interval === null ? "-" : `${percent(interval.lower)} to ${percent(interval.upper)}`;
 }
 
 /** Formats a mean with one digit after the point; a dash where there is none. */
 function fixed(value: number | null | undefined): string {
-  return value === null || value === undefined ? "-" : value.toFixed(1);
+  return value === null || value === undefined ? NOTHING : value.toFixed(1);
 }

@@ -5,7 +5,7 @@ import { METAMORPHIC_CHECKS } from "../../../lib/perturbations/ids.ts";
 import { makeReport } from "../../../lib/reports/report.ts";
 import { renderMarkdown } from "../../../lib/reports/markdown.ts";
 import { perturbationTables, wholePercent } from "../../../lib/reports/tables/_perturbations.ts";
-import { sourceText, type Table } from "../../../lib/reports/tables/_table.ts";
+import { sourceText, type Table } from "../../../lib/reports/tables/table.ts";
 import { renderReport, renderTables } from "../../../lib/reports/terminal.ts";
 import { tango } from "../../../lib/statistics/proportions.ts";
 import type { TrialSummary } from "../../../lib/trials/summary.ts";

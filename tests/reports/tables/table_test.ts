@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertNotEquals, assertNotMatch } from "@std/assert";
 import stringWidth from "string-width";
-import { alignedTable } from "../../lib/reports/text.ts";
-import { HOSTILE, STEERING } from "../support/records.ts";
+import { alignedTable, layOut, NOTHING } from "../../../lib/reports/tables/table.ts";
+import { HOSTILE, STEERING } from "../../support/records.ts";
 
 /** How names are shown in front of a number, without the space behind them. */
 function shownNames(names: readonly string[]): string[] {
@@ -43,4 +43,42 @@ Deno.test("alignedTable() cuts no character in two, and lets none steer", () => 
   assertEquals(lines.length, 2);
   assertEquals(stringWidth(lines[0]!), stringWidth(lines[1]!));
   assertNotEquals(lines[0], lines[1]);
+});
+
+Deno.test("layOut() has a cell of each row in each column, and names groups once", () => {
+  const rows = [{ name: "a", tried: 3, solved: 0 }, { name: "b", tried: 4, solved: 2 }];
+  assertEquals(
+    layOut(rows, [
+      { head: "model", cell: ({ name }) => name },
+      (["tried", "solved"] as const).map((head) => ({
+        group: "tasks",
+        head,
+        cell: (row) => row[head],
+      })),
+      { head: "empty", cell: () => NOTHING },
+    ]),
+    [["model", "tasks: tried", "solved", "empty"], ["a", "3", "0", "-"], ["b", "4", "2", "-"]],
+  );
+});
+
+Deno.test("layOut() leaves out columns that are not shown, or to be filled and empty in all rows", () => {
+  const column = (head: string, ...cells: (string | number)[]) => ({
+    head,
+    cell: (row: number) => cells[row]!,
+    shown: "filled" as const,
+  });
+  const heads = (...columns: Parameters<typeof layOut<number>>[1]) => layOut([0, 1], columns)[0];
+  assertEquals(
+    heads(
+      ...[column("empty", NOTHING, NOTHING), column("none", 0, 0), column("mixed", NOTHING, 0)],
+      ...[column("first", "1", NOTHING), column("last", 0, 1), column("text", "0", "0")],
+      ...[{ ...column("off", 1, 1), shown: false }, { ...column("on", 0, 0), shown: true }],
+    ),
+    ["first", "last", "text", "on"],
+  );
+  // The heading of a group moves to the first column that is left.
+  assertEquals(
+    heads({ ...column("a", 0, 0), group: "g" }, { ...column("b", 1, 1), group: "g" }),
+    ["g: b"],
+  );
 });
