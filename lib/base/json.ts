@@ -1,5 +1,5 @@
 /**
- * JSON values: their types, a canonical text for each, and text that is safe to print.
+ * JSON values: their types, a canonical text for each, JSON pointers, and text that is safe to print.
  * @module
  */
 
@@ -10,6 +10,11 @@ export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObj
 export interface JsonObject {
   /** A value by its key. */
   [key: string]: JsonValue;
+}
+
+/** Whether `value` is an object of any kind: not `null`, but also an array. */
+export function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }
 
 /** Whether `value` is an object, neither `null` nor an array. */
@@ -29,6 +34,35 @@ export function defined<T extends object>(fields: T): Defined<T> {
     if (fields[key] !== undefined) result[key] = fields[key];
   }
   return result as unknown as Defined<T>;
+}
+
+/** Returns the value of a field; `undefined` where `value` has no field of this name of its own. */
+export function fieldOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
+  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+/** Escapes a key for a JSON pointer (RFC 6901). */
+export function pointerPart(key: string): string {
+  return key.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+/** Returns the key of an escaped part of a JSON pointer. */
+export function pointerKey(part: string): string {
+  return part.replaceAll("~1", "/").replaceAll("~0", "~");
+}
+
+/** Returns the keys of a JSON pointer. */
+export function pointerKeys(pointer: string): string[] {
+  return pointer.split("/").slice(1).map(pointerKey);
+}
+
+/** Decodes a part of a URL; one that is malformed stays. */
+export function decodeUri(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /**
@@ -72,13 +106,24 @@ export function printable(text: string, limit = 200): string {
     return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, "0")}`;
   });
   if (result.length <= limit) return result;
-  return result.slice(0, Math.max(0, limit - 1)).replace(/\p{Cs}$/u, "") + "…";
+  return cutText(result, Math.max(0, limit - 1)) + "…";
+}
+
+/** Returns at most the first `length` characters of `text`, and cuts no character in two. */
+export function cutText(text: string, length: number): string {
+  return text.length <= length ? text : text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
+}
+
+/** Returns the first `most` of several names, and how many more there are. */
+export function listText(names: readonly string[], most: number): string {
+  const more = names.length - most;
+  return names.slice(0, most).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
 /** Like {@linkcode printable}, but keeps line breaks: for views of whole texts. */
 export function printableLines(text: string, limit = 20_000): string {
-  const cut = text.length > limit ? text.slice(0, limit).replace(/\p{Cs}$/u, "") + "…" : text;
-  return cut.split(/\r?\n/).map((line) => printable(line, Infinity)).join("\n");
+  const whole = text.length > limit ? `${cutText(text, limit)}…` : text;
+  return whole.split(/\r?\n/).map((line) => printable(line, Infinity)).join("\n");
 }
 
 const SHORT_ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };

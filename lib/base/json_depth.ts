@@ -3,6 +3,8 @@
  * @module
  */
 
+import { isObject } from "./json.ts";
+
 /** How large a value may be. */
 export interface Extent {
   /** How many levels of lists and objects there may be. */
@@ -16,7 +18,7 @@ export interface Extent {
  * a circular one, or one that holds the same value in very many places, would take forever to walk.
  */
 export function isWithin(value: unknown, { levels, values = Infinity }: Extent): boolean {
-  let [left, level] = [values - 1, [value].filter(isContainer)];
+  let [left, level] = [values - 1, [value].filter(isObject)];
   for (let depth = 1; level.length > 0; depth++) {
     if (depth > levels) return false;
     const below: object[] = [];
@@ -24,13 +26,9 @@ export function isWithin(value: unknown, { levels, values = Infinity }: Extent):
       const children = Array.isArray(container) ? container : Object.values(container);
       left -= children.length;
       if (left < 0) return false;
-      for (const inner of children) if (isContainer(inner)) below.push(inner);
+      for (const inner of children) if (isObject(inner)) below.push(inner);
     }
     level = below;
   }
   return left >= 0;
-}
-
-function isContainer(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
 }

@@ -1,7 +1,17 @@
 /**
- * Numbers as text: shares in percent, differences in points, p-values.
+ * Sums and means, and numbers as text.
  * @module
  */
+
+/** Returns the sum of a number of each item. */
+export function sum<T>(items: readonly T[], valueOf: (item: T) => number): number {
+  return items.reduce((total, item) => total + valueOf(item), 0);
+}
+
+/** Returns the mean of values; `null` without any. */
+export function mean(values: readonly number[]): number | null {
+  return values.length === 0 ? null : sum(values, Number) / values.length;
+}
 
 /** Formats a share in percent, with enough decimals that only exactly 0 and 1 print as 0% and 100%. */
 export function percent(share: number): string {
@@ -23,4 +33,14 @@ export function points(share: number): string {
 /** Formats a p-value, never rounded to zero. */
 export function probability(value: number): string {
   return value < 0.0001 ? "below 0.0001" : value.toFixed(4);
+}
+
+/** Formats US dollars to the cent. */
+export function dollars(usd: number): string {
+  return `$${usd.toFixed(2)}`;
+}
+
+/** Formats a number of things, such as `2 calls`. */
+export function countText(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -3,6 +3,8 @@
  * @module
  */
 
+import { decodeUri } from "./json.ts";
+
 /** Replaces a secret. */
 export const MARK = "[redacted]";
 
@@ -56,7 +58,7 @@ export function requestSecrets(headers: Headers, url: URL): string[] {
     ...fields.flatMap((
       [name, value],
     ) => [value, ...(PARTED_NAME.test(name) ? headerParts(value) : [])]),
-    ...[decoded(url.username), decoded(url.password)],
+    ...[decodeUri(url.username), decodeUri(url.password)],
   ];
 }
 
@@ -75,14 +77,6 @@ function fromBase64(text: string): string {
     return new TextDecoder().decode(Uint8Array.fromBase64(text));
   } catch {
     return "";
-  }
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
   }
 }
 

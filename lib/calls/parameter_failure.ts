@@ -6,7 +6,15 @@
 
 import { z } from "zod";
 import { pointer, violationsOf } from "../tools/schema/violations.ts";
-import { defined, isJsonObject, type JsonObject, type JsonValue, parseJson } from "../base/json.ts";
+import {
+  cutText,
+  defined,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+  pointerKeys,
+} from "../base/json.ts";
 import {
   alignCalls,
   isList,
@@ -325,8 +333,7 @@ function isKeyed(expected: OracleValue): expected is Keyed {
 /** Returns the right value at a path; `undefined` if unknown. */
 function expectedAt(expected: OracleValue | undefined, path: string): OracleValue | undefined {
   let found = path === "" ? undefined : expected;
-  for (const part of path.split("/").slice(1)) {
-    const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
+  for (const key of pointerKeys(path)) {
     if (typeof found !== "object" || found === null || isMatcher(found)) return undefined;
     found = Object.hasOwn(found, key) ? (found as Keyed)[key] : undefined;
   }
@@ -345,8 +352,8 @@ function similarityOf(
 }
 
 function cutPath(path: string): string {
-  const names = path.split("/").map((name) => cut(name, LONGEST_NAME));
-  return cut(names.join("/"), LONGEST_PATH);
+  const names = path.split("/").map((name) => cutText(name, LONGEST_NAME));
+  return cutText(names.join("/"), LONGEST_PATH);
 }
 
 /** Cuts a value to the length that is kept; matchers become their description. */
@@ -355,10 +362,5 @@ function cutValue(value: OracleValue): JsonValue {
   if (nestsDeeper(value, MOST_NESTING)) return "…";
   const text = JSON.stringify(value);
   if (text.length <= LONGEST_VALUE) return JSON.parse(text);
-  return `${cut(typeof value === "string" ? value : text, LONGEST_VALUE - 1)}…`;
-}
-
-/** Cuts a text without splitting a surrogate pair. */
-function cut(text: string, length: number): string {
-  return text.length <= length ? text : text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
+  return `${cutText(typeof value === "string" ? value : text, LONGEST_VALUE - 1)}…`;
 }

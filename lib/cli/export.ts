@@ -10,6 +10,7 @@ import { questionSource } from "../runs/question_tasks.ts";
 import { type TrainingTally, writeTrainingData } from "../toolkit/training/examples.ts";
 import { TRAINING_FORMATS } from "../toolkit/training/format.ts";
 import { trainingFormat } from "../toolkit/training/registry.ts";
+import { countText, sum } from "../base/numbers.ts";
 import { Arguments, userPath } from "./arguments.ts";
 
 export const EXPORT_HELP =
@@ -116,9 +117,9 @@ function tallyText(
   { trials, written, recovered, simulated, same, skipped }: TrainingTally,
   out: string | undefined,
 ): string {
-  const skippedCount = [...skipped.values()].reduce((sum, count) => sum + count, 0);
+  const skippedCount = sum([...skipped.values()], Number);
   return [
-    `Wrote ${count(written, "conversation")} of ${count(trials, "trial")}` +
+    `Wrote ${countText(written, "conversation")} of ${countText(trials, "trial")}` +
     (out === undefined ? "" : ` to ${out}`),
     ...(recovered === 0 ? [] : [`  ${recovered} marked as recovered from errors`]),
     ...(simulated === 0 ? [] : [
@@ -128,8 +129,4 @@ function tallyText(
     ...(skippedCount === 0 ? [] : [`  ${skippedCount} left out:`]),
     ...Array.from(skipped, ([reason, count]) => `    ${count}: ${reason}`),
   ].join("\n");
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }

@@ -31,6 +31,7 @@ import { parseQuery } from "../perturbations/queries/file.ts";
 import { modelWriter } from "../perturbations/queries/model_writer.ts";
 import type { ToolSchema } from "../tools/tool.ts";
 import { parseToolDocuments } from "../tools/documents.ts";
+import { countText } from "../base/numbers.ts";
 import { type Arguments, userPath } from "./arguments.ts";
 import { differenceOf } from "./difference.ts";
 import { flagHelp } from "../runs/flags.ts";
@@ -313,7 +314,7 @@ function printResult(result: Result, { methods, seed, path, json }: PrintOptions
     return;
   }
   const effects = methods.map((method) => EFFECTS[method]).join(", then ");
-  const count = changed ? `, ${changes.length} change${changes.length === 1 ? "" : "s"}` : "";
+  const count = changed ? `, ${countText(changes.length, "change")}` : "";
   console.log(`${method}: ${effects}; seed ${seed}; changed: ${changed}${count}`);
   for (const [method, lacking] of idle) console.log(`${method} changed nothing: ${lacking}.`);
   if (!changed) return;

@@ -13,7 +13,7 @@ import {
 import { readJsonc } from "../base/input.ts";
 import { cannot, reasonOf } from "../base/errors.ts";
 import { defined, printable } from "../base/json.ts";
-import type { Usage } from "../tools/message.ts";
+import { meanUsage, type Usage } from "../tools/message.ts";
 import { modelName } from "../models/entry.ts";
 import { pricesFor } from "../runs/plan.ts";
 import { readPolicy } from "../gate/policy.ts";
@@ -29,7 +29,7 @@ import {
 } from "../statistics/sample_size.ts";
 import { SUITE } from "../runs/suite.ts";
 import { unitNames } from "../gate/unit_names.ts";
-import { percent, points } from "../base/numbers.ts";
+import { dollars, percent, points } from "../base/numbers.ts";
 import { Arguments, userPath } from "./arguments.ts";
 import { fileRequest } from "./running.ts";
 import { planWithSets } from "../runs/session.ts";
@@ -110,7 +110,7 @@ function outputOfSuite(file: string, options: Arguments): PlanOutput {
   const prices = table === undefined ? suite.prices : readJsonc(userPath(table), PRICES);
   const plan = planWithSets({ ...suite, ...defined({ prices }) }, fileRequest(path));
   const usages = pastResults(options)?.usages;
-  const usage = usages === undefined ? estimateUsage(plan) : meanOf([...usages.values()]);
+  const usage = usages === undefined ? estimateUsage(plan) : meanUsage([...usages.values()]);
   const gateForecast = forecast(plan);
   const { models, cells, repetitions, references } = plan.resolved;
   const cost = forecastCost(plan, usage, gateForecast);
@@ -245,7 +245,7 @@ function costsOf(options: Arguments, gates: readonly (readonly [string, number])
   return [...usages].flatMap(([model, usage]) => {
     const cost = costOf(usage, model, prices);
     return gates.map(([gate, count]) =>
-      `  ${printable(model)}, ${gate}: about $${(count * cost).toFixed(2)}`
+      `  ${printable(model)}, ${gate}: about ${dollars(count * cost)}`
     );
   });
 }
@@ -267,13 +267,7 @@ function pastResults(options: Arguments): PastResults | undefined {
   }
   const byModel = Map.groupBy(valid, ({ model }) => model.requested);
   const usages = new Map(
-    [...byModel].map(([model, own]) => [model, meanOf(own.map(({ usage }) => usage))]),
+    [...byModel].map(([model, own]) => [model, meanUsage(own.map(({ usage }) => usage))]),
   );
   return { usages, plan };
-}
-
-function meanOf(usages: readonly Usage[]): Usage {
-  const mean = (name: keyof Usage) =>
-    Math.round(usages.reduce((sum, usage) => sum + usage[name], 0) / usages.length);
-  return { inputTokens: mean("inputTokens"), outputTokens: mean("outputTokens") };
 }

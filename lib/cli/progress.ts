@@ -15,7 +15,7 @@ import type { Run } from "../runs/run.ts";
 import { wilson } from "../statistics/proportions.ts";
 import type { SkippedTrial } from "../runs/early_stopping.ts";
 import type { TrialSummary } from "../trials/summary.ts";
-import { percent } from "../base/numbers.ts";
+import { dollars, percent } from "../base/numbers.ts";
 
 /** The status of a run. */
 export interface RunStatus {
@@ -106,10 +106,6 @@ let compactFormat: Intl.NumberFormat | undefined;
 function shortNumber(number: number): string {
   compactFormat ??= new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
   return compactFormat.format(number);
-}
-
-function dollars(usd: number): string {
-  return `$${usd.toFixed(2)}`;
 }
 
 function duration(seconds: number): string {

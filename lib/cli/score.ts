@@ -19,13 +19,14 @@ import { loadCallSet } from "../tasks/questions/load.ts";
 import { averageScores, type DifficultyAverages } from "../reports/metrics/difficulty.ts";
 import { parseWith, readText } from "../base/input.ts";
 import { cannot, InputError } from "../base/errors.ts";
-import { type JsonValue, parseJson, printable } from "../base/json.ts";
+import { type JsonValue, listText, parseJson, printable } from "../base/json.ts";
 import { alignedTable, layOut, shareText } from "../reports/tables/table.ts";
 import {
   electionStability,
   levenshteinStability,
   normalizeOutput,
 } from "../tasks/questions/stability.ts";
+import { countText } from "../base/numbers.ts";
 import { Arguments, userPath } from "./arguments.ts";
 
 export const SCORE_HELP = `toolgate score: scores answers that were made elsewhere
@@ -152,14 +153,11 @@ function assertComplete(
   const answered = new Set(predictions.map(({ question }) => question));
   const missing = questions.filter((question) => !answered.has(question)).map(({ id }) => id);
   if (missing.length === 0) return;
-  const more = missing.length - MOST_NAMED;
-  const names = missing.slice(0, MOST_NAMED).map((id) => printable(id)).join(", ");
+  const names = listText(missing.map((id) => printable(id)), MOST_NAMED);
   throw cannot(
     `score ${path}`,
     "every question must have a prediction, unless --partial is given",
-    `${missing.length} of ${questions.length} have none: ${names}${
-      more > 0 ? ` and ${more} more` : ""
-    }`,
+    `${missing.length} of ${questions.length} have none: ${names}`,
   );
 }
 
@@ -242,8 +240,8 @@ function render(summary: Summary): string {
   const metrics = METRIC_NAMES.filter((metric) => scores[metric].counts.all > 0);
   const { counts } = scores.routingExact;
   return [
-    `${printable(set)}: ${count(predictions, "prediction")} for ${answered} of ` +
-    `${count(questions, "question")}; rule ${rule}, mode ${mode}, format ${format}`,
+    `${printable(set)}: ${countText(predictions, "prediction")} for ${answered} of ` +
+    `${countText(questions, "question")}; rule ${rule}, mode ${mode}, format ${format}`,
     alignedTable(layOut(ROWS, [
       { head: "difficulty", cell: (row) => row },
       // The macro average is a mean of averages and has no count.
@@ -262,10 +260,6 @@ function render(summary: Summary): string {
       },
     ])),
   ].join("\n\n");
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 const OUTPUTS = z.object({ id: z.string(), outputs: z.array(z.string()) });

@@ -25,7 +25,7 @@ import type { Suite } from "../runs/suite.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { unitNames } from "../gate/unit_names.ts";
-import { percent } from "../base/numbers.ts";
+import { percent, sum } from "../base/numbers.ts";
 import { type Arguments, userPath } from "./arguments.ts";
 import { Progress } from "./progress.ts";
 import { finish, Interrupt, PRINTER, runArguments, runFlags, suiteRequest } from "./running.ts";
@@ -123,17 +123,17 @@ function isGated(
 /** Warns of a gate that hardly ever decides: it rarely errs, but is of little use. */
 function undecidedShare(checked: readonly { readonly checks: readonly Check[] }[]): string {
   const counts = checked.flatMap(({ checks }) => checks.map(({ gates }) => gates));
-  const all = counts.reduce(
-    (sum, { pass, fail, undecided, invalid }) => sum + pass + fail + undecided + invalid,
-    0,
+  const all = sum(
+    counts,
+    ({ pass, fail, undecided, invalid }) => pass + fail + undecided + invalid,
   );
-  const share = counts.reduce((sum, { undecided }) => sum + undecided, 0) / all;
+  const share = sum(counts, ({ undecided }) => undecided) / all;
   return share < 0.2 ? "" : ` But ${percent(share)} were undecided: it has too few tasks.`;
 }
 
 /** Whether the rate is more than three standard errors of the simulation above the allowed one. */
 function isTooOften({ rate, allowed, gates }: Check): boolean {
-  const count = Object.values(gates).reduce((sum, one) => sum + one, 0);
+  const count = sum(Object.values(gates), Number);
   return rate > allowed + 3 * Math.sqrt(allowed * (1 - allowed) / count);
 }
 

@@ -3,9 +3,10 @@
  * @module
  */
 
+import { sum } from "../base/numbers.ts";
 import type { DecisionGraph, FinishedTrials } from "./decisions.ts";
 import type { ScoredTrial } from "./variant.ts";
-import { differenceBounds, rateBounds, sum, type Unit } from "./evidence.ts";
+import { differenceBounds, rateBounds, type Unit } from "./evidence.ts";
 import type { CeilingCheck } from "./decide.ts";
 import { type FailureType, PARAMETER_FAILURE_TYPES } from "../calls/failure_types.ts";
 import { type CompletePolicy, SIGNS } from "./policy.ts";

@@ -4,17 +4,17 @@
  * @module
  */
 
+import { sum } from "../base/numbers.ts";
+import { canonicalJson } from "../base/json.ts";
 import {
   differenceOf,
   DIFFERENCES,
   type Pair,
   type PairedDifference,
   pairedDifference,
-  sum,
   unitOf,
 } from "./evidence.ts";
 import { byGraph, byVariant, type Variant, variantOf } from "./variant.ts";
-import { canonicalJson } from "../base/json.ts";
 import { costOfAll, type Prices, spentUsage } from "../models/prices.ts";
 import { clusteredInterval } from "../statistics/pass_at_k.ts";
 import { type Bounds, tango } from "../statistics/proportions.ts";

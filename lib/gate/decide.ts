@@ -4,6 +4,7 @@
  * @module
  */
 
+import { sum } from "../base/numbers.ts";
 import {
   bound,
   DIFFERENCES,
@@ -12,7 +13,6 @@ import {
   type Pair,
   rateOf,
   RATES,
-  sum,
   type Unit,
 } from "./evidence.ts";
 import {

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { sum } from "../base/numbers.ts";
 import type { CompletePolicy } from "./policy.ts";
 import { type Sample, stakesOf } from "./sequential.ts";
 import { bettingLowerBound } from "../statistics/betting_bound.ts";
@@ -255,11 +256,6 @@ export function differenceBounds(
 /** Returns the observed rate or difference; NaN if no graph has a valid trial of both. */
 export function rateOf(evidence: Evidence): number {
   return evidence.of === "rate" ? evidence.rate : evidence.difference;
-}
-
-/** Sums a number of each item. */
-export function sum<T>(items: readonly T[], valueOf: (item: T) => number): number {
-  return items.reduce((total, item) => total + valueOf(item), 0);
 }
 
 /**

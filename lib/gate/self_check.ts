@@ -8,6 +8,7 @@
 
 import { defined } from "../base/json.ts";
 import { type Prng, shuffle } from "@std/random";
+import { mean } from "../base/numbers.ts";
 import type { Pair, Unit } from "./evidence.ts";
 import { decide, type DecideOptions, decideUpgrade, type Verdict } from "./decide.ts";
 import { type CompletePolicy, completePolicy, type GatePolicy, isUpgrade } from "./policy.ts";
@@ -115,9 +116,9 @@ interface Truth {
 function truthsOf(source: Source, policy: CompletePolicy): Truth[] {
   const rate = mean(
     source.cells.map((graphs) =>
-      mean(graphs.map((graph) => graph.filter(Boolean).length / graph.length))
+      mean(graphs.map((graph) => graph.filter(Boolean).length / graph.length))!
     ),
-  );
+  )!;
   const { margin } = policy;
   const truths: Truth[] = [];
   if (isUpgrade(policy)) {
@@ -172,10 +173,6 @@ function drawGates<T>(
     const block = () => cells.map((graphs) => draw(prng, pick(prng, graphs)));
     return conclude(Array.from({ length: blocks }, block).flat(), options);
   };
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 function pick<T>(prng: Prng, items: readonly T[]): T {

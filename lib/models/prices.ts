@@ -7,6 +7,7 @@ import { z } from "zod";
 import { cannot } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import { sumUsage, type Usage } from "../tools/message.ts";
+import { sum } from "../base/numbers.ts";
 
 /** Price of a model, in US dollars for a million tokens. */
 export interface Price {
@@ -104,8 +105,10 @@ export function spentUsage({ usage, replaced }: Pick<Spender, "usage" | "replace
  * ```
  */
 export function trialCost(trial: Spender, prices: Prices): number {
-  return usageByModel(trial)
-    .reduce((sum, { model, usage }) => sum + costOf(usage, model.requested, prices), 0);
+  return sum(
+    usageByModel(trial),
+    ({ model, usage }) => costOf(usage, model.requested, prices),
+  );
 }
 
 /** Returns the total cost of trials; `null` if the price of a model that took part is unknown. */

@@ -5,7 +5,7 @@
  */
 
 import { cannot } from "../base/errors.ts";
-import { type JsonValue, printable } from "../base/json.ts";
+import { type JsonValue, pointerPart, printable } from "../base/json.ts";
 import { type Change, type Perturbed, perturbed, type ReturnMethod, unchanged } from "./methods.ts";
 
 /**
@@ -170,10 +170,6 @@ function nextValuePath(
   const { container, above } = inner;
   if (container.keys === undefined) return [`${container.path}/${container.next++}`, above];
   return [`${container.path}/${pointerPart(container.key!)}`, container.key];
-}
-
-function pointerPart(key: string): string {
-  return key.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 /** Returns the new text of a token and the change to report; `undefined` if it stays. */

@@ -4,7 +4,7 @@
  */
 
 import { readPrediction } from "../tasks/questions/scoring.ts";
-import { isJsonObject, type JsonValue, parseJson, printable } from "../base/json.ts";
+import { fieldOf, isJsonObject, type JsonValue, parseJson, printable } from "../base/json.ts";
 import { trueArguments } from "../trials/executors/question.ts";
 import type { QuestionSpec } from "../trials/executors/task_kind.ts";
 import type { ScoredEvent } from "../calls/trace.ts";
@@ -82,10 +82,6 @@ function differenceText(
   if (kind === "missing") return `${path} is missing: expected ${expected}`;
   if (kind === "unexpected") return `${path} is unexpected: it is ${actual}`;
   return `${path} is different: expected ${expected}, but it is ${actual}`;
-}
-
-function fieldOf(value: JsonValue, name: string): JsonValue | undefined {
-  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
 function jsonText(value: JsonValue | undefined): string {

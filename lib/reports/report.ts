@@ -4,6 +4,7 @@
  */
 
 import { defined } from "../base/json.ts";
+import { countText } from "../base/numbers.ts";
 import { type Breakdown, breakDown, isGenerated } from "./metrics/_breakdown.ts";
 import { type Brittleness, measureBrittleness } from "./metrics/brittleness.ts";
 import { type CallSetMetrics, measureCallSets } from "./metrics/question_sets.ts";
@@ -206,9 +207,7 @@ export function missingTrialsNote(
 /** Returns the number, seed and dates of the trials, in one line. */
 export function provenance({ trials, planned, seed, references, began }: Report): string {
   return [
-    planned === null
-      ? `${trials} ${trials === 1 ? "trial" : "trials"}`
-      : `${trials} of ${planned} planned trials`,
+    planned === null ? countText(trials, "trial") : `${trials} of ${planned} planned trials`,
     ...(seed === null ? [] : [`seed ${seed}`]),
     ...(references ? ["nested references"] : []),
     ...(began === null ? [] : [spanText(...began)]),

@@ -6,12 +6,12 @@
 import { variantName } from "../gate/variant.ts";
 import { type GateReport, verdictName } from "../gate/gate_report.ts";
 import { printable } from "../base/json.ts";
+import { percent, sum } from "../base/numbers.ts";
 import type { Repetition, VariantMetrics } from "./metrics/metrics.ts";
 import type { Prices } from "../models/prices.ts";
 import { makeReport, type Report } from "./report.ts";
 import type { Check } from "../gate/self_check.ts";
 import type { TrialSummary } from "../trials/summary.ts";
-import { percent } from "../base/numbers.ts";
 import { callSetTables } from "./tables/_question_sets.ts";
 import { dimensionTables } from "./tables/_dimensions.ts";
 import { formatTables } from "./tables/_formats.ts";
@@ -176,7 +176,7 @@ function renderRepetition({ k, graphs, unavailable, ...rates }: Repetition): str
 }
 
 function renderFailures({ failures, calls }: VariantMetrics, unit: string): string {
-  const count = failures.reduce((sum, { roots, cascades }) => sum + roots + cascades, 0);
+  const count = sum(failures, ({ roots, cascades }) => roots + cascades);
   if (count === 0) return calls === 0 ? "no call was made" : noFailures(unit);
   return alignedTable(layOut(failures, [
     { head: "failure type", cell: ({ type }) => type },

@@ -14,6 +14,7 @@ import { variantName } from "../gate/variant.ts";
 import { pairSample, unitSample } from "../gate/evidence.ts";
 import { printable } from "../base/json.ts";
 import type { BaselineTrials } from "../gate/decide_trials.ts";
+import { sum } from "../base/numbers.ts";
 import type { Plan } from "./plan.ts";
 import { hypothesesOf, isUpgrade } from "../gate/policy.ts";
 import { Spending } from "../models/prices.ts";
@@ -153,7 +154,7 @@ export class Stopping {
         return { kind: "needless", by: "gate", reason };
       }
       if (block < end) return undefined;
-      const graphs = running.blocks.slice(0, end).reduce((sum, one) => sum + one.length, 0);
+      const graphs = sum(running.blocks.slice(0, end), ({ length }) => length);
       const reason = `the baseline ends after ${graphs} ${this.#unit.many}`;
       return { kind: "needless", by: "baseline", reason };
     });

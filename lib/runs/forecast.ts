@@ -4,6 +4,8 @@
  */
 
 import type { Pair, Unit } from "../gate/evidence.ts";
+import { canonicalJson, printable } from "../base/json.ts";
+import { dollars, percent, points } from "../base/numbers.ts";
 import {
   CHARACTERS_A_TOKEN,
   expectedUsage,
@@ -11,9 +13,8 @@ import {
   USUAL_CALLS,
 } from "./_usage_estimate.ts";
 import { decide, decideUpgrade } from "../gate/decide.ts";
-import { canonicalJson, printable } from "../base/json.ts";
 import { countGraphs } from "../gate/variant.ts";
-import type { Usage } from "../tools/message.ts";
+import { meanUsage, type Usage } from "../tools/message.ts";
 import { faultsIn } from "../perturbations/ids.ts";
 import type { Plan } from "./plan.ts";
 import {
@@ -50,7 +51,6 @@ import { offerNames } from "../tools/references/schema.ts";
 import { changesTask, openTask } from "../trials/executors/tasks.ts";
 import { isGenerated } from "../trials/executors/task_kind.ts";
 import { type UnitNames, unitNames } from "../gate/unit_names.ts";
-import { percent, points } from "../base/numbers.ts";
 
 /** The forecast of a gate. */
 export interface Forecast {
@@ -244,7 +244,7 @@ export function estimateUsage(plan: Plan): Usage {
       strategiesIn(strategyChoice(entry).strategy),
     ]),
   );
-  const estimates = block.map(({ task, strategy, perturbation }) => {
+  return meanUsage(block.map(({ task, strategy, perturbation }) => {
     const { references } = plan.resolved;
     using fixture = (plan.open ?? openTask)(task, { perturbation, references });
     const ids = strategies.get(strategy)!;
@@ -252,10 +252,7 @@ export function estimateUsage(plan: Plan): Usage {
       strategies: ids,
       faults: faultsIn(perturbation),
     });
-  });
-  const mean = (name: keyof Usage) =>
-    Math.round(estimates.reduce((sum, one) => sum + one[name], 0) / estimates.length);
-  return { inputTokens: mean("inputTokens"), outputTokens: mean("outputTokens") };
+  }));
 }
 
 function taskSize(
@@ -326,17 +323,17 @@ export function forecastCost(plan: Plan, usage: Usage, gateForecast = forecast(p
   return resolved.models.map((entry) => {
     const name = modelName(entry);
     const cost = each * costOf(usage, name, prices);
-    const full = `$${dollars(cost)} for ${each} trials`;
+    const full = `${costText(cost)} for ${each} trials`;
     return `${printable(name)}: ` +
       (share < 1
-        ? `about $${dollars(share * cost)} if it stops early, at most ${full}`
+        ? `about ${costText(share * cost)} if it stops early, at most ${full}`
         : `about ${full}`) +
       stages;
   });
 }
 
-function dollars(value: number): string {
-  return value >= 0.01 ? value.toFixed(2) : value.toPrecision(2);
+function costText(usd: number): string {
+  return usd >= 0.01 ? dollars(usd) : `$${usd.toPrecision(2)}`;
 }
 
 function oneDecimal(value: number): string {

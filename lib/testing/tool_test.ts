@@ -13,7 +13,7 @@ import { optionSchemas } from "../runs/options.ts";
 import type { ToolTestSettings } from "../runs/option_types.ts";
 import { variantName } from "../gate/variant.ts";
 import { cannot, InputError } from "../base/errors.ts";
-import { defined, isJsonObject, printable } from "../base/json.ts";
+import { defined, isJsonObject, isObject, printable } from "../base/json.ts";
 import { isCase, isProbe } from "../trials/executors/task_kind.ts";
 import { registerBenchmark, type RegisteredPlan, withPlainErrors } from "./_register_plan.ts";
 import { openTask, type TaskOpener } from "../trials/executors/tasks.ts";
@@ -25,7 +25,6 @@ import {
   type ToolCase,
 } from "../trials/executors/case.ts";
 import { Toolbox } from "../trials/executors/toolbox.ts";
-import { isObject } from "../calls/values/parts.ts";
 import { valueText } from "../calls/values/text.ts";
 
 /** Options of `toolTest()`. */

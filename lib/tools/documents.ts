@@ -6,14 +6,15 @@
 import { z } from "zod";
 import { parseWith, WITH_INPUT } from "../base/input.ts";
 import { InputError } from "../base/errors.ts";
-import { defined, isJsonObject, type JsonObject, type JsonValue, printable } from "../base/json.ts";
 import {
-  HOLDERS,
-  MOST_DEPTH,
+  defined,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
   pointerKeys,
-  type Subschema,
-  subschemas,
-} from "./schema/subschemas.ts";
+  printable,
+} from "../base/json.ts";
+import { HOLDERS, MOST_DEPTH, type Subschema, subschemas } from "./schema/subschemas.ts";
 import type { ToolSchema } from "./tool.ts";
 
 /**

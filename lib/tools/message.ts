@@ -4,6 +4,7 @@
  */
 
 import type { JsonObject } from "../base/json.ts";
+import { sum } from "../base/numbers.ts";
 import type { ToolCall } from "./tool.ts";
 
 /** Data that a provider expects back with the next request, such as its reasoning; opaque to all others. */
@@ -42,8 +43,17 @@ export interface Usage {
 /** Sums token counts. */
 export function sumUsage(usages: readonly Usage[]): Usage {
   return {
-    inputTokens: usages.reduce((sum, { inputTokens }) => sum + inputTokens, 0),
-    outputTokens: usages.reduce((sum, { outputTokens }) => sum + outputTokens, 0),
+    inputTokens: sum(usages, ({ inputTokens }) => inputTokens),
+    outputTokens: sum(usages, ({ outputTokens }) => outputTokens),
+  };
+}
+
+/** Returns the mean of token counts, of which there must be some, as whole numbers. */
+export function meanUsage(usages: readonly Usage[]): Usage {
+  const { inputTokens, outputTokens } = sumUsage(usages);
+  return {
+    inputTokens: Math.round(inputTokens / usages.length),
+    outputTokens: Math.round(outputTokens / usages.length),
   };
 }
 

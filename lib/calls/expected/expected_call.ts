@@ -11,12 +11,12 @@ import type { RecordedCall } from "../record.ts";
 import { checkIgnored } from "../values/ignored.ts";
 import { parseWith } from "../../base/input.ts";
 import { cannot } from "../../base/errors.ts";
-import { printable } from "../../base/json.ts";
+import { isObject, printable } from "../../base/json.ts";
 import { isMatcher, type OracleValue } from "./oracle.ts";
 import { Position } from "../../tools/schema/position.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
 import { type ValueDifference, valueDifferences } from "../values/differences.ts";
-import { className, isObject, isPlain } from "../values/parts.ts";
+import { className, isPlain } from "../values/parts.ts";
 import { parsePath, pathText, type ValuePath } from "../values/paths.ts";
 import { valueText } from "../values/text.ts";
 

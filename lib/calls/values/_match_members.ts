@@ -3,8 +3,9 @@
  * @module
  */
 
+import { isObject } from "../../base/json.ts";
 import { maximumMatching } from "./_bipartite_matching.ts";
-import { comparableText, isObject, itemsOf, visibleParts } from "./parts.ts";
+import { comparableText, itemsOf, visibleParts } from "./parts.ts";
 
 /** Parts of a member, and characters of a text, read to guess its partner, at most. */
 const MOST_READ = 100;

@@ -4,14 +4,13 @@
  */
 
 import { cannot, reasonOf } from "../../base/errors.ts";
-import { defined, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
+import { defined, isObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { matchMembers } from "./_match_members.ts";
 import { isMatcher, type Matcher, matching, mayBeAbsent } from "../expected/oracle.ts";
 import type { Position } from "../../tools/schema/position.ts";
 import {
   comparableText,
   hasFields,
-  isObject,
   isPlain,
   isSame,
   itemsOf,

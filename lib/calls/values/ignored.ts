@@ -4,9 +4,9 @@
  */
 
 import { cannot } from "../../base/errors.ts";
-import { printable } from "../../base/json.ts";
+import { isObject, printable } from "../../base/json.ts";
 import { isMatcher } from "../expected/oracle.ts";
-import { comparableText, isObject, itemsOf, visibleParts } from "./parts.ts";
+import { comparableText, itemsOf, visibleParts } from "./parts.ts";
 import { ANY_ITEM, type PathStep, pathText, type ValuePath } from "./paths.ts";
 
 /** Characters of a path shown in a message, at most. */

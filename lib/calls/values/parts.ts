@@ -3,6 +3,8 @@
  * @module
  */
 
+import { isObject } from "../../base/json.ts";
+
 /** The visible parts of an object. */
 export interface Parts {
   /** Values by the key of an object or of a map. */
@@ -68,11 +70,6 @@ export function prototypeOf(value: object): object {
 /** Returns whether an object is an instance of no class. */
 export function isPlain(value: object): boolean {
   return prototypeOf(value) === Object.prototype;
-}
-
-/** Returns whether a value is an object of any kind. */
-export function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
 }
 
 /** Returns whether two values are identical, numbers by value. */

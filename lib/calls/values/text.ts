@@ -4,9 +4,9 @@
  */
 
 import defer * as rouge from "js-rouge";
-import { printable } from "../../base/json.ts";
+import { isObject, printable } from "../../base/json.ts";
 import { isMatcher } from "../expected/oracle.ts";
-import { className, comparableText, isObject, isPlain, itemsOf, visibleParts } from "./parts.ts";
+import { className, comparableText, isPlain, itemsOf, visibleParts } from "./parts.ts";
 
 /** Characters of a value shown, at most. */
 const LONGEST = 100;

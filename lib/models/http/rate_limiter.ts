@@ -7,6 +7,7 @@
 import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
 import { cannot } from "../../base/errors.ts";
 import { defined, printable } from "../../base/json.ts";
+import { countText } from "../../base/numbers.ts";
 
 /** Rate limits of a model of a server. */
 export interface RateLimits {
@@ -416,7 +417,7 @@ export class RateLimiters {
       const { refusals, waited } = limiter;
       const time = `requests waited ${seconds(waited)} in total`;
       if (refusals > 0) {
-        this.#report(`${who} refused ${refusals} request${refusals === 1 ? "" : "s"}; ${time}`);
+        this.#report(`${who} refused ${countText(refusals, "request")}; ${time}`);
       } else if (waited >= 1_000) {
         this.#report(`Requests to ${who} were delayed by the given rate limits; ${time}`);
       }
@@ -426,5 +427,5 @@ export class RateLimiters {
 
 function seconds(milliseconds: number): string {
   const rounded = Math.max(milliseconds > 0 ? 0.1 : 0, Math.round(milliseconds / 100) / 10);
-  return `${rounded} second${rounded === 1 ? "" : "s"}`;
+  return countText(rounded, "second");
 }

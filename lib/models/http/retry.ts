@@ -16,6 +16,7 @@ import {
   TimeLimitError,
 } from "../model.ts";
 import { fork, freshSeed } from "../../base/random.ts";
+import { countText } from "../../base/numbers.ts";
 import { LONGEST_WAIT, RateLimiter, type RateLimits } from "./rate_limiter.ts";
 
 /** Retries, timeouts and rate limits of requests to a model. */
@@ -224,7 +225,7 @@ async function bounded<Request extends Asked, Reply extends object>(
 /** Returns `error` with the number of attempts in its message. */
 function withAttempts(error: InfrastructureError, attempts: number): InfrastructureError {
   const { message, retryable, retryAfter, rateLimited } = error;
-  return new InfrastructureError(`${message} (${attempts} attempt${attempts === 1 ? "" : "s"})`, {
+  return new InfrastructureError(`${message} (${countText(attempts, "attempt")})`, {
     cause: error,
     retryable,
     rateLimited,

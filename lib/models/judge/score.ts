@@ -5,6 +5,7 @@
  */
 
 import type { Usage } from "../../tools/message.ts";
+import { mean } from "../../base/numbers.ts";
 
 /** The score that a judge gave to one value. */
 export interface JudgeScore {
@@ -89,7 +90,7 @@ export function summarizeJudging(
     without.filter(({ why, unfit }) => !unfit && why?.startsWith(NOT_ASKED)).length;
   return {
     judged: known.length,
-    mean: known.length === 0 ? null : known.reduce((sum, score) => sum + score, 0) / known.length,
+    mean: mean(known),
     unusable: without.length - unavailable - unfit,
     unavailable,
     unfit,

@@ -3,9 +3,14 @@
  * @module
  */
 
-import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  pointerKeys,
+  pointerPart,
+} from "../../base/json.ts";
 import type { Change } from "../methods.ts";
-import { pointerKeys, pointerPart } from "../../tools/schema/subschemas.ts";
 
 /** A change of a value, or of the order of an object's keys. */
 export type Edit = Extract<Change, { kind: "value" | "order" }>;

@@ -3,7 +3,8 @@
  * @module
  */
 
-import { pointerKeys, pointerPart, type Subschema } from "../../tools/schema/subschemas.ts";
+import { decodeUri, pointerKeys, pointerPart } from "../../base/json.ts";
+import type { Subschema } from "../../tools/schema/subschemas.ts";
 import { textAt } from "./_schema_edits.ts";
 
 const REFERRING = ["$ref", "$dynamicRef", "$recursiveRef"];
@@ -92,14 +93,7 @@ export class References {
     const [address = "", fragment = ""] = reference.split("#", 2);
     const base = address === "" ? this.#bases.get(inner) : this.#byName.get(address);
     if (base === undefined || !/^(?:$|\/)/.test(fragment)) return undefined;
-    return base.path + pointerKeys(decoded(fragment)).map((key) => `/${pointerPart(key)}`).join("");
-  }
-}
-
-function decoded(fragment: string): string {
-  try {
-    return decodeURIComponent(fragment);
-  } catch {
-    return fragment;
+    return base.path +
+      pointerKeys(decodeUri(fragment)).map((key) => `/${pointerPart(key)}`).join("");
   }
 }

@@ -13,7 +13,7 @@ import {
   type Variant,
   variantOf,
 } from "../../gate/variant.ts";
-import { sum } from "../../gate/evidence.ts";
+import { sum } from "../../base/numbers.ts";
 import {
   type FailureType,
   PARAMETER_FAILURE_TYPES,

@@ -4,6 +4,7 @@
  */
 
 import { DIFFICULTIES, type Difficulty } from "../../tasks/questions/question_set.ts";
+import { mean } from "../../base/numbers.ts";
 
 /** A score of a question; `null` where there is none. */
 export interface DifficultyScore {
@@ -58,9 +59,4 @@ export function averageScores(scores: readonly DifficultyScore[]): DifficultyAve
 
 function valuesOf(scores: readonly DifficultyScore[]): number[] {
   return scores.flatMap(({ value }) => value === null ? [] : [Number(value)]);
-}
-
-function mean(values: readonly number[]): number | null {
-  if (values.length === 0) return null;
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -31,7 +31,7 @@ import {
   type UnitSum,
 } from "../../statistics/clustered_mean.ts";
 import { byGraph, byVariant, isCounted, type Variant, variantOf } from "../../gate/variant.ts";
-import { sum } from "../../gate/evidence.ts";
+import { sum } from "../../base/numbers.ts";
 import { isFault } from "../../tools/fault.ts";
 import { rightEndOf } from "../../calls/recovery.ts";
 import type { Trial } from "../../trials/trial.ts";

@@ -24,6 +24,7 @@ import { type Bounds, wilson } from "../../statistics/proportions.ts";
 import type { StrategyWork } from "../../calls/trace.ts";
 import { type Outcome, OUTCOMES } from "../../trials/trial.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
+import { mean, sum } from "../../base/numbers.ts";
 
 /** Counts and means of a set of trials. */
 export interface Tally {
@@ -122,7 +123,7 @@ export function measure(trials: readonly TrialSummary[], prices: Prices = {}): V
         ),
       total: tally(items),
       repetition: repetitionOf(items),
-      calls: counted.reduce((sum, { calls }) => sum + calls, 0),
+      calls: sum(counted, ({ calls }) => calls),
       usage: sumUsage(items.map(spentUsage)),
       cost: costOfAll(items, prices),
       outcomes: OUTCOMES.map((outcome) => ({
@@ -146,12 +147,12 @@ export function measure(trials: readonly TrialSummary[], prices: Prices = {}): V
 function workOfAll(trials: readonly TrialSummary[]): StrategyWork | null {
   const works = trials.flatMap(({ work }) => work ?? []);
   if (works.length === 0) return null;
-  const sum = (part: keyof StrategyWork) => works.reduce((total, own) => total + own[part], 0);
+  const total = (part: keyof StrategyWork) => sum(works, (own) => own[part]);
   return {
-    asked: sum("asked"),
-    unusable: sum("unusable"),
-    sentBack: sum("sentBack"),
-    mended: sum("mended"),
+    asked: total("asked"),
+    unusable: total("unusable"),
+    sentBack: total("sentBack"),
+    mended: total("mended"),
   };
 }
 
@@ -172,7 +173,7 @@ export function tally(trials: readonly TrialSummary[]): Tally {
     callsSolved: mean(solved.filter(canCall).map(({ calls }) => calls)),
     callsFailed: mean(failed.filter(canCall).map(({ calls }) => calls)),
     minimumCalls: minima.length < calling.length ? null : mean(minima),
-    tokens: trials.reduce((sum, { usage }) => sum + usage.inputTokens + usage.outputTokens, 0),
+    tokens: sum(trials, ({ usage }) => usage.inputTokens + usage.outputTokens),
     duration: mean(valid.map(({ durationMs }) => durationMs)),
   };
 }
@@ -268,8 +269,4 @@ function behaviourCounts(trials: readonly TrialSummary[]): Record<string, number
     }
   }
   return counts;
-}
-
-function mean(values: readonly number[]): number | null {
-  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -15,9 +15,10 @@ import {
 import type { Difficulty } from "../../tasks/questions/question_set.ts";
 import { byGraph, byVariant, isCounted, type Variant, variantOf } from "../../gate/variant.ts";
 import { type Correlation, pearson } from "../../statistics/correlation.ts";
+import { canonicalJson } from "../../base/json.ts";
+import { mean } from "../../base/numbers.ts";
 import { averageScores, type DifficultyAverages } from "./difficulty.ts";
 import { type JudgingSummary, summarizeJudging } from "../../models/judge/score.ts";
-import { canonicalJson } from "../../base/json.ts";
 import { sumUsage, type Usage } from "../../tools/message.ts";
 import { isWholeQuestion, questionWords, shareInterval } from "./metrics.ts";
 import type { QuestionSpec } from "../../trials/executors/task_kind.ts";
@@ -309,9 +310,7 @@ function judgingOf(
   const judgings = trials.flatMap(({ judging }) => judging ?? []);
   return {
     ...summarizeJudging(judgements),
-    right: pairs.length === 0
-      ? null
-      : pairs.reduce((sum, [, right]) => sum + right, 0) / pairs.length,
+    right: mean(pairs.map(([, right]) => right)),
     correlation: pearsonOf(pairs),
     judges: judgesOf(judgings.map(({ model }) => model)),
     usage: sumUsage(judgings.map(({ usage }) => usage)),
@@ -365,7 +364,7 @@ function stabilityOf(trials: readonly QuestionSummary[]): CallSetStability | nul
 
 function stabilityScores(outputs: readonly (readonly string[])[]): StabilityScores | null {
   if (outputs.length === 0) return null;
-  const mean = (score: (own: readonly string[]) => number | null) =>
-    outputs.reduce((sum, own) => sum + (score(own) ?? 0), 0) / outputs.length;
-  return { election: mean(electionStability), levenshtein: mean(levenshteinStability) };
+  const meanOf = (score: (own: readonly string[]) => number | null) =>
+    mean(outputs.map((own) => score(own) ?? 0))!;
+  return { election: meanOf(electionStability), levenshtein: meanOf(levenshteinStability) };
 }

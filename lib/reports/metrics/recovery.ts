@@ -5,6 +5,7 @@
 
 import { byVariant, type Variant, variantOf } from "../../gate/variant.ts";
 import { type FaultKind, FAULTS } from "../../tools/fault.ts";
+import { mean } from "../../base/numbers.ts";
 import { shareInterval } from "./metrics.ts";
 import {
   type Recovery,
@@ -127,6 +128,6 @@ function tallyOf(episodes: readonly Episode[]): RecoveryTally {
     right,
     rate: of === 0 ? null : right / of,
     interval: shareInterval(episodes, isRight),
-    attempts: of === 0 ? null : episodes.reduce((sum, one) => sum + one.attempts, 0) / of,
+    attempts: mean(episodes.map(({ attempts }) => attempts)),
   };
 }

@@ -25,6 +25,7 @@ import {
 import { isTextFormat } from "../../models/formats/registry.ts";
 import { isGenerated, isProbe } from "../../trials/executors/task_kind.ts";
 import type { Trial } from "../../trials/trial.ts";
+import { countText } from "../../base/numbers.ts";
 import { jsonText, parameterLines } from "./_parameter_lines.ts";
 import { changedText, type KnownTask, rightAnswer } from "./_task_view.ts";
 
@@ -159,7 +160,7 @@ function perturbationText(
 
 /** Describes how a fault ended. */
 function recoveryText({ fault, function: name, end, attempts }: Recovery): string {
-  const calls = attempts === 0 ? "" : ` after ${attempts} further call${attempts === 1 ? "" : "s"}`;
+  const calls = attempts === 0 ? "" : ` after ${countText(attempts, "further call")}`;
   return `${fault} of ${name}, ${end.replaceAll("_", " ")}${calls}`;
 }
 
@@ -216,9 +217,7 @@ function viewEvent(event: TraceEvent, { answered, task, isRead }: EventContext):
       ];
       return [{
         kind: "stage",
-        title: `repair of ${printable(name, 200)}, ${attempts} ${
-          attempts === 1 ? "attempt" : "attempts"
-        }`,
+        title: `repair of ${printable(name, 200)}, ${countText(attempts, "attempt")}`,
         text: printableLines(lines.join("\n")),
       }];
     }

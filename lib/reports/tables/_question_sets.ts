@@ -13,6 +13,7 @@ import type {
 import { DIFFICULTIES } from "../../tasks/questions/question_set.ts";
 import type { Report } from "../report.ts";
 import { percent } from "../../base/numbers.ts";
+import { defined } from "../../base/json.ts";
 import { callSetNames, judgeTable, scoreText } from "./_judge.ts";
 import {
   boundsText,
@@ -137,8 +138,7 @@ function shareColumn<Row>(
   of: (row: Row) => number | null,
   group?: string,
 ): Column<Row> {
-  const column = { head, cell: (row: Row) => shareText(of(row)), shown: "filled" } as const;
-  return group === undefined ? column : { ...column, group };
+  return { head, cell: (row) => shareText(of(row)), shown: "filled", ...defined({ group }) };
 }
 
 /** Returns the columns of a score by difficulty. */

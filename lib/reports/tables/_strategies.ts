@@ -29,7 +29,7 @@ export function strategiesTable(comparisons: readonly Comparison[]): Table[] {
       },
       {
         head: "extra cost",
-        cell: ({ effort }) => signed(effort.extra.usd, dollars),
+        cell: ({ effort }) => signed(effort.extra.usd, smallDollars),
         shown: "filled",
       },
     ]),
@@ -77,7 +77,7 @@ function signed(value: number | null, show: (size: number) => string): string {
 }
 
 /** Formats an amount that is often less than a cent. */
-function dollars(usd: number): string {
+function smallDollars(usd: number): string {
   return `$${usd.toLocaleString("en-US", { maximumSignificantDigits: 3 })}`;
 }
 

@@ -6,11 +6,10 @@
 import { BEHAVIOURS, FAILURE_TYPES } from "../../calls/failure_types.ts";
 import type { Breakdown, Series } from "../metrics/_breakdown.ts";
 import type { FailureTally, Tally, VariantMetrics } from "../metrics/metrics.ts";
-import { sum } from "../../gate/evidence.ts";
+import { dollars, percent, sum } from "../../base/numbers.ts";
 import type { Report } from "../report.ts";
 import { wilson } from "../../statistics/proportions.ts";
 import { OUTCOMES } from "../../trials/trial.ts";
-import { percent } from "../../base/numbers.ts";
 import { callSetTables } from "./_question_sets.ts";
 import { dimensionTables } from "./_dimensions.ts";
 import { formatTables } from "./_formats.ts";
@@ -105,7 +104,7 @@ export function overviewTable(subjects: readonly VariantMetrics[]): Table {
       { head: "written", cell: ({ usage }) => grouped(usage.outputTokens) },
       {
         head: "cost",
-        cell: ({ cost }) => cost === null ? NOTHING : `$${cost.toFixed(2)}`,
+        cell: ({ cost }) => cost === null ? NOTHING : dollars(cost),
         shown: "filled",
       },
     ]),

@@ -7,7 +7,7 @@ import defer * as width from "string-width";
 import type { Bounds } from "../../statistics/proportions.ts";
 import { variantLabel } from "../../gate/variant.ts";
 import type { VariantMetrics } from "../metrics/metrics.ts";
-import { printable } from "../../base/json.ts";
+import { cutText, printable } from "../../base/json.ts";
 import { percent } from "../../base/numbers.ts";
 
 /** A table: the first row names the columns, the first cell of the others names the row. */
@@ -133,6 +133,6 @@ function nameText(text: string): string {
   const name = printable(text, Infinity);
   if (name.length <= LONGEST_NAME) return name;
   const half = LONGEST_NAME / 2;
-  const [start, end] = [name.slice(0, half), name.slice(-half + 1)];
-  return `${start.replace(/\p{Cs}$/u, "")}…${end.replace(/^\p{Cs}/u, "")}`;
+  const end = name.slice(-half + 1);
+  return `${cutText(name, half)}…${end.replace(/^\p{Cs}/u, "")}`;
 }

@@ -7,6 +7,7 @@
 import { cannot, InputError } from "../../base/errors.ts";
 import { canonicalJson, printable } from "../../base/json.ts";
 import { comparisonHash } from "../plan.ts";
+import { sum } from "../../base/numbers.ts";
 import { journalLines } from "./jsonl.ts";
 import { readPlanLine } from "./journal.ts";
 import { differences, readResults, type Results } from "./results.ts";
@@ -66,7 +67,7 @@ export function readCollection(
         .toSorted((one, other) => one.index - other.index)
     ),
     planned: runs.every(({ results }) => results.plan !== undefined)
-      ? runs.reduce((sum, { results }) => sum + results.planned.length, 0)
+      ? sum(runs, ({ results }) => results.planned.length)
       : undefined,
   };
 }

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { canonicalJson, printable } from "../../base/json.ts";
+import { canonicalJson, listText, printable } from "../../base/json.ts";
 import { tornNotice } from "./jsonl.ts";
 import {
   type JournalFile,
@@ -233,10 +233,7 @@ function missingShards(files: readonly JournalFile[]): string | undefined {
   const missing = Array.from({ length: of }, (_, place) => place + 1)
     .filter((index) => !present.has(index));
   if (missing.length === 0) return undefined;
-  const more = missing.length - MOST_NAMED;
-  return `shards are missing: ${
-    missing.slice(0, MOST_NAMED).map((index) => `${index}/${of}`).join(", ")
-  }` + (more > 0 ? ` and ${more} more` : "");
+  return `shards are missing: ${listText(missing.map((index) => `${index}/${of}`), MOST_NAMED)}`;
 }
 
 function doubledProblem(files: readonly JournalFile[]): string | undefined {

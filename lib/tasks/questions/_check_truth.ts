@@ -3,8 +3,8 @@
  * @module
  */
 
-import { PLACEHOLDER } from "./question_set.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
+import { holdsPlaceholder, PLACEHOLDER } from "./question_set.ts";
 import { type ArgumentCheck, argumentCheck } from "../../tools/schema/validate.ts";
 import { HOLDERS } from "../../tools/schema/subschemas.ts";
 import type { SchemaFault, ToolSchema } from "../../tools/tool.ts";
@@ -31,11 +31,6 @@ export function truthCheck(tool: ToolSchema): TruthCheck {
     const refusal = own(given);
     return refusal === undefined ? undefined : faultText(refusal.fault);
   };
-}
-
-function holdsPlaceholder(value: JsonValue): boolean {
-  if (value === PLACEHOLDER) return true;
-  return typeof value === "object" && value !== null && Object.values(value).some(holdsPlaceholder);
 }
 
 function placeholderCheck(tool: ToolSchema): ArgumentCheck {

@@ -4,9 +4,15 @@
  */
 
 import { z } from "zod";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  listText,
+  printable,
+} from "../../base/json.ts";
 import type { ApiFunction, CallQuestion, CallSet, CallTruth } from "./question_set.ts";
 import { cannot } from "../../base/errors.ts";
-import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
 import { isWithin } from "../../base/json_depth.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
@@ -235,7 +241,11 @@ function warnAboutTypes(source: string, functions: readonly FunctionDraft[], war
     "names" in parameters && parameters.names.length > 0 ? [name] : []
   );
   if (nameless.length > 0) {
-    warn(`${source}: ${nameList(nameless)}: parameters are names without types, read as strings`);
+    warn(
+      `${source}: ${
+        listText(nameless, MOST_NAMED)
+      }: parameters are names without types, read as strings`,
+    );
   }
   const loose = functions.flatMap(({ name, parameters }) =>
     "words" in parameters
@@ -243,7 +253,9 @@ function warnAboutTypes(source: string, functions: readonly FunctionDraft[], war
       : []
   );
   if (loose.length > 0) {
-    warn(`${source}: ${nameList(loose)}: words that name no type, read as descriptions`);
+    warn(
+      `${source}: ${listText(loose, MOST_NAMED)}: words that name no type, read as descriptions`,
+    );
   }
 }
 
@@ -254,11 +266,6 @@ function looseWords(words: JsonObject, above = ""): [path: string, word: string]
     const isLoose = typeof word !== "string" || !isTypeWord(word);
     return isLoose ? [[above + key, printable(JSON.stringify(word), 60)]] : [];
   });
-}
-
-function nameList(names: readonly string[]): string {
-  const more = names.length - MOST_NAMED;
-  return names.slice(0, MOST_NAMED).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
 /** Warns about right calls that do not match the documents. */

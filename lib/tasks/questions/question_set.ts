@@ -84,7 +84,8 @@ export function difficultyOf({ API, parameters }: CallTruth): Difficulty {
   return parameters.some(holdsPlaceholder) ? "hard" : "medium";
 }
 
-function holdsPlaceholder(value: JsonValue): boolean {
+/** Whether a value has a placeholder for the result of another call, however deep. */
+export function holdsPlaceholder(value: JsonValue): boolean {
   if (value === PLACEHOLDER) return true;
   return typeof value === "object" && value !== null && Object.values(value).some(holdsPlaceholder);
 }

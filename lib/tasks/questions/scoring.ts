@@ -4,8 +4,14 @@
  */
 
 import defer * as yaml from "@std/yaml";
+import {
+  fieldOf,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+} from "../../base/json.ts";
 import { type CallTruth, PLACEHOLDER } from "./question_set.ts";
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../../base/json.ts";
 import { isWithin } from "../../base/json_depth.ts";
 import { normalizeOutput } from "./stability.ts";
 
@@ -238,10 +244,6 @@ const STRICT: Rule = {
 };
 
 const RULES: Readonly<Record<ScoringRule, Rule>> = { published: PUBLISHED, strict: STRICT };
-
-function fieldOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
-  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-}
 
 function isEmpty(object: JsonObject): boolean {
   return Object.keys(object).length === 0;

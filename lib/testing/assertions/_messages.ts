@@ -9,10 +9,11 @@ import type { RecordedCall } from "../../calls/record.ts";
 import type { CheckedCall } from "../../calls/expected/expected_call.ts";
 import { isLost } from "../../tools/fault.ts";
 import { cannot } from "../../base/errors.ts";
-import { isJsonObject, printable } from "../../base/json.ts";
+import { isJsonObject, isObject, printable } from "../../base/json.ts";
 import type { ValueDifference } from "../../calls/values/differences.ts";
-import { className, isObject } from "../../calls/values/parts.ts";
+import { className } from "../../calls/values/parts.ts";
 import { valueText } from "../../calls/values/text.ts";
+import { countText } from "../../base/numbers.ts";
 
 /** At most this many calls are shown. */
 const MOST_CALLS = 12;
@@ -197,9 +198,4 @@ function describeDifference(difference: ValueDifference): string {
   if (kind === "missing") return `${path} is missing: expected ${expected}`;
   if (kind === "unexpected") return `${path} is unexpected: it is ${actual}`;
   return `${path} is different: expected ${expected}, but it is ${actual}`;
-}
-
-/** A number of things, such as `2 calls`. */
-export function countText(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }

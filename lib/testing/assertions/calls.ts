@@ -24,11 +24,12 @@ import {
 import type { CallRecord, RecordedCall } from "../../calls/record.ts";
 import { isLost } from "../../tools/fault.ts";
 import { type CallScore, scoreCalls } from "../../calls/expected/precision_recall.ts";
+import { printable } from "../../base/json.ts";
+import { countText } from "../../base/numbers.ts";
 import {
   type AssertionStory,
   callName,
   checkUse,
-  countText,
   differenceLines,
   fail,
   limitLines,
@@ -40,7 +41,6 @@ import {
 import { type CallExpectation, CheckedCall } from "../../calls/expected/expected_call.ts";
 import { parseWith } from "../../base/input.ts";
 import { cannot } from "../../base/errors.ts";
-import { printable } from "../../base/json.ts";
 
 /** The expected number of calls; each is a whole number from 0. */
 export interface CallCount {

@@ -5,11 +5,12 @@
 
 import { z } from "zod";
 import type { CallRecord } from "../../calls/record.ts";
-import { checkMessage, checkUse, countText, differenceLines, fail } from "./_messages.ts";
+import { printable } from "../../base/json.ts";
+import { countText } from "../../base/numbers.ts";
+import { checkMessage, checkUse, differenceLines, fail } from "./_messages.ts";
 import { checkIgnored, expectsNothing } from "../../calls/values/ignored.ts";
 import { parseWith } from "../../base/input.ts";
 import { cannot, reasonOf } from "../../base/errors.ts";
-import { printable } from "../../base/json.ts";
 import { isMatcher, type Matcher, matchingText, mayBeAbsent } from "../../calls/expected/oracle.ts";
 import { valueDifferences } from "../../calls/values/differences.ts";
 import { parsePath } from "../../calls/values/paths.ts";

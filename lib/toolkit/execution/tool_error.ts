@@ -6,7 +6,7 @@
 
 import { type ReadableHeaders, retryAfterOf } from "../../base/backoff.ts";
 import { cannot } from "../../base/errors.ts";
-import { defined, isJsonObject, parseJson, printable } from "../../base/json.ts";
+import { defined, isJsonObject, isObject, parseJson, printable } from "../../base/json.ts";
 import { errorOfResult } from "../../tools/references/symbol_table.ts";
 
 /**
@@ -168,10 +168,6 @@ function errorChain(thrown: unknown): object[] {
     error = property(error, "cause");
   }
   return chain;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
 }
 
 /** A property of a thrown value; `undefined` if reading it throws. */

@@ -11,14 +11,16 @@
  * @module
  */
 
-import { replaceTexts, substituteArguments, type Substituted } from "./substitute.ts";
 import {
   isJsonObject,
+  isObject,
   type JsonObject,
   type JsonValue,
+  listText,
   parseJson,
   printable,
 } from "../../base/json.ts";
+import { replaceTexts, substituteArguments, type Substituted } from "./substitute.ts";
 import { isWithin } from "../../base/json_depth.ts";
 import {
   Binding,
@@ -122,9 +124,7 @@ export function listReferences(names: Iterable<string>): string {
 
 /** Lists the first few words. */
 export function listWords(words: Iterable<string>): string {
-  const all = [...words];
-  const first = all.slice(0, MOST_LISTED).map((word) => printable(word, LONGEST_QUOTE)).join(", ");
-  return all.length > MOST_LISTED ? `${first} and ${all.length - MOST_LISTED} more` : first;
+  return listText(Array.from(words, (word) => printable(word, LONGEST_QUOTE)), MOST_LISTED);
 }
 
 /** Returns the value of a reference to a result. */
@@ -149,8 +149,4 @@ function isReadable(result: JsonValue): boolean {
   if (!isWithin(result, LEVELS)) return false;
   READABLE.add(result);
   return true;
-}
-
-function isObject(value: JsonValue): value is JsonObject | JsonValue[] {
-  return typeof value === "object" && value !== null;
 }

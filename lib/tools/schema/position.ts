@@ -3,7 +3,13 @@
  * @module
  */
 
-import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import {
+  decodeUri,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  pointerKey,
+} from "../../base/json.ts";
 
 /** Returns the schema in `root` that a local reference points to; `undefined` for other references. */
 export function targetOf(
@@ -14,18 +20,10 @@ export function targetOf(
   let target: JsonValue | undefined = root;
   for (const part of reference.split("/").slice(1)) {
     if (typeof target !== "object" || target === null) return undefined;
-    const key = decodePart(part).replaceAll("~1", "/").replaceAll("~0", "~");
+    const key = pointerKey(decodeUri(part));
     target = Object.hasOwn(target, key) ? (target as JsonObject)[key] : undefined;
   }
   return isJsonObject(target) ? target : undefined;
-}
-
-function decodePart(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }
 
 /** Returns the types that a schema itself names, or those of its listed values; `undefined` if none. */

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, pointerPart } from "../../base/json.ts";
 
 /**
  * What a subschema applies to: a named `property` of the value around it; another `part` of it, such as an
@@ -91,16 +91,4 @@ function schemasBehind(keyword: string, value: JsonValue): [name: string, schema
   if (shape === "named") return isJsonObject(value) ? Object.entries(value) : [];
   if (!Array.isArray(value)) return shape === "list" ? [] : [["", value]];
   return shape === "one" ? [] : value.map((schema, place) => [String(place), schema]);
-}
-
-/** Escapes a key for a JSON pointer (RFC 6901). */
-export function pointerPart(key: string): string {
-  return key.replaceAll("~", "~0").replaceAll("/", "~1");
-}
-
-/** Returns the unescaped keys of a JSON pointer. */
-export function pointerKeys(pointer: string): string[] {
-  return pointer.split("/").slice(1).map((part) =>
-    part.replaceAll("~1", "/").replaceAll("~0", "~")
-  );
 }

@@ -10,7 +10,13 @@ import defer * as draft2020 from "ajv/2020";
 import type { Ajv2020 } from "ajv/2020";
 import defer * as formats from "ajv-formats";
 import { cannot, reasonOf } from "../../base/errors.ts";
-import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  pointerKeys,
+  printable,
+} from "../../base/json.ts";
 import { regExpOf } from "./position.ts";
 import type { Refusal, SchemaFault, ToolSchema } from "../tool.ts";
 
@@ -191,7 +197,7 @@ function schemaFault(errors: readonly ErrorObject[]): SchemaFault {
   const unexpected: string[] = [];
   const wrongType: string[] = [];
   for (const { instancePath, keyword, params } of errors) {
-    const top = instancePath.split("/")[1]?.replaceAll("~1", "/").replaceAll("~0", "~");
+    const [top] = pointerKeys(instancePath);
     if (top !== undefined) wrongType.push(cutName(top));
     else if (keyword === "required") missing.push(String(params["missingProperty"]));
     else if (keyword === "additionalProperties") {

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, pointerPart } from "../../base/json.ts";
 import { type SchemaError, type SchemaErrors, schemaErrors } from "./validate.ts";
 import { Position, targetOf } from "./position.ts";
 
@@ -22,7 +22,7 @@ export interface Violation {
 
 /** Extends a JSON pointer by a key or an index. */
 export function pointer(path: string, place: string | number): string {
-  return `${path}/${String(place).replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  return `${path}/${pointerPart(String(place))}`;
 }
 
 /**

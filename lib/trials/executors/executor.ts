@@ -6,7 +6,7 @@
 
 import type { UncutCall } from "../../calls/record.ts";
 import type { Fault, FaultInjector } from "../../tools/fault.ts";
-import { type JsonObject, type JsonValue, printable } from "../../base/json.ts";
+import { cutText, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { mapConcurrent } from "../../base/concurrent.ts";
 import { checkableArguments } from "../../tools/references/resolve.ts";
 import { NestedReply } from "../../tools/references/reply.ts";
@@ -273,7 +273,7 @@ export abstract class Executor implements Environment, Disposable {
     }
     const contents = done.map(({ answered }) => answered.content);
     const texts = write?.(done.map(({ answered }) => answered), this.known) ?? contents;
-    const results = texts.map((text) => this.#cut(text));
+    const results = texts.map((text) => cutText(text, this.#settings.longestResult));
     for (const [index, { call, place }] of done.entries()) {
       const resolved = call.resolved ?? call.arguments;
       if (Math.max(resolved.length, results[index]!.length) > LONGEST_KEPT) {
@@ -333,14 +333,6 @@ export abstract class Executor implements Environment, Disposable {
     const parsed = text === content ? value : this.valueOf(text);
     this.#unread.push([text, call, place]);
     return { call, content: text, value: parsed };
-  }
-
-  /** The part of a text that the model may see; no character is cut in two. */
-  #cut(text: string): string {
-    const { longestResult } = this.#settings;
-    return text.length <= longestResult
-      ? text
-      : text.slice(0, longestResult).replace(/[\uD800-\uDBFF]$/, "");
   }
 
   /** Ends the trial at the first call past the limit. */
