@@ -1,10 +1,8 @@
 // The tables of formats, of recovery and of the five dimensions: when they are there, and what stands in them.
 
 import { assert, assertEquals, assertNotMatch, assertStringIncludes } from "@std/assert";
-import type { FaultKind } from "../../lib/tools/fault.ts";
 import type { Api } from "../../lib/models/model.ts";
 import type { ParseCounts } from "../../lib/calls/parse_counts.ts";
-import type { RecoveryEnd } from "../../lib/calls/recovery.ts";
 import { makeReport } from "../../lib/reports/report.ts";
 import { dimensionTables, scoreText } from "../../lib/reports/tables/_dimensions.ts";
 import { formatTables } from "../../lib/reports/tables/_formats.ts";
@@ -12,10 +10,9 @@ import { renderMarkdown } from "../../lib/reports/markdown.ts";
 import { recoveryTables } from "../../lib/reports/tables/_recovery.ts";
 import { tablesOf } from "../../lib/reports/tables/_tables.ts";
 import { renderReport, renderTables } from "../../lib/reports/terminal.ts";
-import type { TrialDimensions } from "../../lib/trials/dimension_scores.ts";
 import { summarize, type TrialSummary } from "../../lib/trials/summary.ts";
 import fc from "../support/fast_check.ts";
-import { HOSTILE, record, STEERING, type TrialTraits } from "../support/records.ts";
+import { faulted, HOSTILE, plain, record, STEERING, type TrialTraits } from "../support/records.ts";
 
 const STRICT: ParseCounts = { strict: 4, repaired: 0, unreadable: 0, repairs: [] };
 const BROKEN: ParseCounts = {
@@ -28,19 +25,6 @@ const BROKEN: ParseCounts = {
 function parsed(parses: ParseCounts, traits: TrialTraits = {}, api?: Api): TrialSummary {
   const score = summarize(record(traits));
   return { ...score, parses, model: { ...score.model, ...(api === undefined ? {} : { api }) } };
-}
-
-function faulted(
-  ends: readonly RecoveryEnd[],
-  traits: TrialTraits = {},
-  fault: FaultKind = "timeout",
-): TrialSummary {
-  const recoveries = ends.map((end, place) => ({ fault, function: `f${place}`, end, attempts: 1 }));
-  return { ...summarize(record({ perturbation: fault, ...traits })), recoveries };
-}
-
-function plain(dimensions: TrialDimensions, traits: TrialTraits = {}): TrialSummary {
-  return { ...summarize(record(traits)), dimensions };
 }
 
 const told = (trials: readonly TrialSummary[]) => makeReport(trials, { suite: "s" });

@@ -11,6 +11,10 @@ import type { TaskSpec } from "../../lib/trials/executors/task_kind.ts";
 import { type CallEvent, callsOf, failuresOf, type TraceEvent } from "../../lib/calls/trace.ts";
 import type { Outcome, Trial } from "../../lib/trials/trial.ts";
 import { type PlannedTrial, trialId } from "../../lib/trials/trial_id.ts";
+import type { TrialDimensions } from "../../lib/trials/dimension_scores.ts";
+import { summarize, type TrialSummary } from "../../lib/trials/summary.ts";
+import type { RecoveryEnd } from "../../lib/calls/recovery.ts";
+import type { FaultKind } from "../../lib/tools/fault.ts";
 
 /** What matters of a trial to the test at hand; the rest is usual. */
 export interface TrialTraits
@@ -106,6 +110,21 @@ export function stageOf(requested: string, inputTokens: number): StageUse {
     model: { requested, served: [requested], simulated: false },
     usage: { inputTokens, outputTokens: 0 },
   };
+}
+
+/** The summary of a trial without a fault. */
+export function plain(dimensions: TrialDimensions, traits: TrialTraits = {}): TrialSummary {
+  return { ...summarize(record(traits)), dimensions };
+}
+
+/** The summary of a trial in which functions failed by a fault, and ended so. */
+export function faulted(
+  ends: readonly RecoveryEnd[],
+  traits: TrialTraits = {},
+  fault: FaultKind = "timeout",
+): TrialSummary {
+  const recoveries = ends.map((end, place) => ({ fault, function: `f${place}`, end, attempts: 1 }));
+  return { ...summarize(record({ perturbation: fault, ...traits })), recoveries };
 }
 
 /** The plan of which `trials` are all. */

@@ -1,27 +1,11 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { estimateMean, jointMean } from "../../../lib/statistics/clustered_mean.ts";
 import { DIMENSIONS, measureDimensions } from "../../../lib/reports/metrics/dimensions.ts";
-import { type FaultKind, FAULTS } from "../../../lib/tools/fault.ts";
-import { RECOVERY_ENDS, type RecoveryEnd } from "../../../lib/calls/recovery.ts";
-import { summarize, type TrialSummary } from "../../../lib/trials/summary.ts";
-import type { TrialDimensions } from "../../../lib/trials/dimension_scores.ts";
+import { FAULTS } from "../../../lib/tools/fault.ts";
+import { RECOVERY_ENDS } from "../../../lib/calls/recovery.ts";
+import type { TrialSummary } from "../../../lib/trials/summary.ts";
 import fc from "../../support/fast_check.ts";
-import { record, type TrialTraits } from "../../support/records.ts";
-
-/** A trial without a fault. */
-function plain(dimensions: TrialDimensions, traits: TrialTraits = {}): TrialSummary {
-  return { ...summarize(record(traits)), dimensions };
-}
-
-/** A trial in which functions failed by a fault, and ended so. */
-function faulted(
-  ends: readonly RecoveryEnd[],
-  traits: TrialTraits = {},
-  fault: FaultKind = "timeout",
-): TrialSummary {
-  const recoveries = ends.map((end, place) => ({ fault, function: `f${place}`, end, attempts: 1 }));
-  return { ...summarize(record({ perturbation: fault, ...traits })), recoveries };
-}
+import { faulted, plain, record } from "../../support/records.ts";
 
 const unit = (sum: number, count: number) => ({ sum, count });
 

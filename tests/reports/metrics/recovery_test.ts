@@ -1,7 +1,7 @@
 // Recovery rates: of trials made by hand, and of simulated models whose reactions are known.
 
 import { assert, assertEquals } from "@std/assert";
-import { type FaultKind, FAULTS } from "../../../lib/tools/fault.ts";
+import { FAULTS } from "../../../lib/tools/fault.ts";
 import type { Model } from "../../../lib/models/model.ts";
 import { drawReaction } from "../../../lib/simulated/_reactions.ts";
 import { perturbTask } from "../../../lib/perturbations/perturbed_task.ts";
@@ -12,28 +12,17 @@ import { wilson } from "../../../lib/statistics/proportions.ts";
 import { generateTask } from "../../../lib/tasks/generated/task.ts";
 import { runTrial, type Trial } from "../../../lib/trials/trial.ts";
 import { inProcess } from "../../support/in_process.ts";
-import { record, type TrialTraits } from "../../support/records.ts";
-
-/** A trial in which functions failed by a fault, and ended so. */
-function trial(
-  ends: readonly RecoveryEnd[],
-  traits: TrialTraits = {},
-  fault: FaultKind = "timeout",
-) {
-  const { perturbation = fault } = traits;
-  const recoveries = ends.map((end, place) => ({ fault, function: `f${place}`, end, attempts: 1 }));
-  return { ...record({ perturbation, ...traits }), recoveries };
-}
+import { faulted } from "../../support/records.ts";
 
 Deno.test("measureRecovery() counts the ends of all episodes of valid trials", () => {
   const [metrics, ...others] = measureRecovery([
-    trial(["recovered"], { seed: 1 }),
-    trial(["hallucinated"], { seed: 2 }),
-    trial(["repeated"], { seed: 3 }),
-    trial(["gave_up"], { seed: 4 }),
-    trial(["recovered"], { seed: 5, outcome: "invalid" }),
-    trial([], { seed: 6 }),
-    trial([], { seed: 1, perturbation: "none" }),
+    faulted(["recovered"], { seed: 1 }),
+    faulted(["hallucinated"], { seed: 2 }),
+    faulted(["repeated"], { seed: 3 }),
+    faulted(["gave_up"], { seed: 4 }),
+    faulted(["recovered"], { seed: 5, outcome: "invalid" }),
+    faulted([], { seed: 6 }),
+    faulted([], { seed: 1, perturbation: "none" }),
   ]);
   assertEquals(others, []);
   const { faults: [timeout, ...more], total, subject, simulated } = metrics!;
@@ -54,10 +43,10 @@ Deno.test("measureRecovery() counts the ends of all episodes of valid trials", (
 
 Deno.test("measureRecovery() takes giving up for right where permission is denied, and slow for no trial", () => {
   const [{ faults, total }] = measureRecovery([
-    trial(["recovered"], { seed: 1 }, "slow"),
-    trial(["gave_up"], { seed: 1 }, "permission_denied"),
-    trial(["hallucinated"], { seed: 2 }, "permission_denied"),
-    trial(["gave_up"], { seed: 1 }, "timeout"),
+    faulted(["recovered"], { seed: 1 }, "slow"),
+    faulted(["gave_up"], { seed: 1 }, "permission_denied"),
+    faulted(["hallucinated"], { seed: 2 }, "permission_denied"),
+    faulted(["gave_up"], { seed: 1 }, "timeout"),
   ]) as [ReturnType<typeof measureRecovery>[0]];
   assertEquals(
     faults.map(({ fault, right, episodes, rightEnd }) => [fault, right, episodes, rightEnd]),
@@ -72,11 +61,11 @@ Deno.test("measureRecovery() takes giving up for right where permission is denie
 
 Deno.test("measureRecovery() keeps models, strategies and perturbations apart", () => {
   const all = measureRecovery([
-    trial(["recovered"], { model: "a" }),
-    trial(["gave_up"], { model: "a", perturbation: "timeout:3" }),
-    trial(["gave_up"], { model: "a", strategy: "restate" }),
-    trial(["gave_up"], { model: "sim:b", simulated: true }),
-    trial([], { model: "c" }),
+    faulted(["recovered"], { model: "a" }),
+    faulted(["gave_up"], { model: "a", perturbation: "timeout:3" }),
+    faulted(["gave_up"], { model: "a", strategy: "restate" }),
+    faulted(["gave_up"], { model: "sim:b", simulated: true }),
+    faulted([], { model: "c" }),
   ]);
   assertEquals(
     all.map(({ subject: { model, strategy }, simulated, faults }) => [
@@ -93,12 +82,12 @@ Deno.test("measureRecovery() keeps models, strategies and perturbations apart", 
 
 Deno.test("measureRecovery() clusters episodes by their tasks", () => {
   const ends: RecoveryEnd[][] = [["recovered", "gave_up"], ["recovered", "recovered"], ["gave_up"]];
-  const trials = ends.map((own, place) => trial(own, { seed: place + 1 }));
+  const trials = ends.map((own, place) => faulted(own, { seed: place + 1 }));
   const [{ faults: [timeout] }] = measureRecovery(trials) as [
     ReturnType<typeof measureRecovery>[0],
   ];
   assertEquals(timeout!.interval, clusteredInterval([[1, 0], [1, 1], [0]]));
-  const none = measureRecovery([trial([])]);
+  const none = measureRecovery([faulted([])]);
   assertEquals(none, []);
 });
 
