@@ -11,7 +11,6 @@ export {
   MATCHER,
   type OracleCall,
   type OracleValue,
-  type ParsedCall,
 } from "./expected/oracle.ts";
 export { type CallScore, scoreCalls } from "./expected/precision_recall.ts";
 export type { Failure, FailureCause, Origin, WrongArgument } from "./failure.ts";
@@ -23,16 +22,10 @@ export {
   PARAMETER_FAILURE_TYPES,
   type ParameterFailureType,
 } from "./failure_types.ts";
-export {
-  type MadeCall,
-  type ParameterFailure,
-  type ParameterView,
-  type Undecided,
-  viewCalls,
-} from "./parameter_failure.ts";
+export { viewCalls } from "./parameter_failure.ts";
 export type { Oracle, ParameterScore } from "./parameter_views.ts";
 export { type ParseCounts, parsesOf, type RepairCount } from "./parse_counts.ts";
-export { type CallRecord, type RecordedCall, recordedCalls, type UncutCall } from "./record.ts";
+export { type CallRecord, type RecordedCall, recordedCalls } from "./record.ts";
 export { type Recovery, RECOVERY_ENDS, type RecoveryEnd, recoveryOf } from "./recovery.ts";
 export {
   type AnswerEvent,
@@ -40,6 +33,8 @@ export {
   type CallEvent,
   type JudgedAnswer,
   type OverLimitEvent,
+  type ParameterFailure,
+  type ParameterView,
   type Parse,
   PARSES,
   type RepairEvent,
@@ -50,4 +45,5 @@ export {
   type StrategyWork,
   type TraceEvent,
   type TurnEvent,
+  type Undecided,
 } from "./trace.ts";

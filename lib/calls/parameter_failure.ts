@@ -4,7 +4,6 @@
  * @module
  */
 
-import { z } from "zod";
 import { pointer, violationsOf } from "../tools/schema/violations.ts";
 import {
   cutText,
@@ -12,7 +11,6 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-  parseJson,
   pointerKeys,
 } from "../base/json.ts";
 import {
@@ -27,68 +25,8 @@ import {
 import { Position } from "../tools/schema/position.ts";
 import { rougeL } from "./values/text.ts";
 import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "./failure_types.ts";
-
-/** One parameter that is wrong. */
-export interface ParameterFailure {
-  /** The way in which it is wrong. */
-  readonly type: ParameterFailureType;
-  /**
-   * The parameter, as a JSON pointer such as `/city` or `/address/zip` (RFC 6901); empty for the
-   * arguments as a whole. Names in it are cut to 100 characters, all of it to 500.
-   */
-  readonly parameter: string;
-  /** The value given, cut to a text if long; omitted if none was given. */
-  readonly given?: JsonValue;
-  /** The right value, or a description of it, cut likewise; omitted if unknown. */
-  readonly expected?: JsonValue;
-  /** Similarity of two texts by Rouge-L, from 0 to 1; only for deviations and mismatches. */
-  readonly similarity?: number;
-}
-
-/** A wrong parameter whose failure type cannot be decided without the function's schema. */
-export interface Undecided {
-  /** The possible types. */
-  readonly types: readonly ParameterFailureType[];
-  /** The parameter, as in {@linkcode ParameterFailure}. */
-  readonly parameter: string;
-}
-
-/** One call compared with the oracle. */
-export interface ParameterView {
-  /**
-   * Number of the corresponding call of the oracle, from 1; `null` for a routing error: the call is none of
-   * the right calls, or repeats one of them.
-   */
-  readonly oracle: number | null;
-  /** Its wrong arguments, by type; at most 50, with at least one of each type found. */
-  readonly failures: readonly ParameterFailure[];
-  /** Failures of undecided type, at most 50; omitted if there are none. */
-  readonly undecided?: readonly Undecided[];
-}
-
-const type = z.enum(PARAMETER_FAILURE_TYPES);
-
-/** Schema of a view in a file. */
-export const PARAMETER_VIEW: z.ZodType<ParameterView> = z.looseObject({
-  oracle: z.int().min(1).nullable(),
-  failures: z.array(z.looseObject({
-    type,
-    parameter: z.string(),
-    given: z.any().exactOptional(),
-    expected: z.any().exactOptional(),
-    similarity: z.number().exactOptional(),
-  })),
-  undecided: z.array(z.looseObject({ types: z.array(type), parameter: z.string() }))
-    .exactOptional(),
-});
-
-/** A call as it was made. */
-export interface MadeCall {
-  /** The name that was called. */
-  readonly tool: string;
-  /** The arguments as text, after references are resolved; should be a JSON object. */
-  readonly arguments: string;
-}
+import type { RecordedCall } from "./record.ts";
+import type { ParameterFailure, ParameterView, Undecided } from "./trace.ts";
 
 /** Levels of nested arguments, at most: deeper ones could overflow a reader's stack. */
 const MOST_NESTING = 500;
@@ -129,7 +67,8 @@ const LONGEST_VALUE = 200;
  * import { assertEquals } from "@std/assert";
  *
  * const schema = { type: "object", properties: { city: { type: "string" }, days: { type: "integer" } } };
- * const calls = [{ tool: "forecast", arguments: '{"city":"Paris, Texas","days":"3"}' }];
+ * const given = { city: "Paris, Texas", days: "3" };
+ * const calls = [{ tool: "forecast", arguments: given, written: JSON.stringify(given) }];
  * const oracle = [{ tool: "forecast", arguments: { city: "Paris", days: 3 } }];
  * assertEquals(viewCalls(calls, oracle, () => schema), [{
  *   oracle: 1,
@@ -147,15 +86,18 @@ const LONGEST_VALUE = 200;
  * ```
  */
 export function viewCalls(
-  calls: readonly MadeCall[],
+  calls: readonly Pick<RecordedCall, "tool" | "arguments" | "written">[],
   oracle: readonly OracleCall[],
   schemaOf: (tool: string) => JsonObject | undefined,
 ): readonly ParameterView[] {
-  const parsed = calls.map(({ tool, arguments: text }) => ({ tool, arguments: argumentsIn(text) }));
-  return alignCalls(parsed, oracle).map((place, index) => {
-    const { tool, arguments: given } = parsed[index]!;
+  const comparable = calls.map(({ tool, arguments: given, written }) => {
+    const isComparable = isJsonObject(given) && !nestsDeeper(given, MOST_NESTING);
+    return { tool, arguments: isComparable ? given : undefined, written };
+  });
+  return alignCalls(comparable, oracle).map((place, index) => {
+    const { tool, arguments: given, written } = comparable[index]!;
     const view = new View(schemaOf(tool), place === null ? undefined : oracle[place]);
-    if (given === undefined) view.refuse(calls[index]!.arguments);
+    if (given === undefined) view.refuse(written);
     else view.compare(given);
     const undecided = view.undecided();
     return {
@@ -164,11 +106,6 @@ export function viewCalls(
       ...(undecided.length === 0 ? {} : { undecided }),
     };
   });
-}
-
-function argumentsIn(text: string): JsonObject | undefined {
-  const given = parseJson(text);
-  return isJsonObject(given) && !nestsDeeper(given, MOST_NESTING) ? given : undefined;
 }
 
 function nestsDeeper(value: unknown, levels: number): boolean {

@@ -7,10 +7,16 @@ import { isLost } from "../tools/fault.ts";
 import { cannot } from "../base/errors.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
 import type { OracleCall } from "./expected/oracle.ts";
-import { type ParameterView, viewCalls } from "./parameter_failure.ts";
+import { viewCalls } from "./parameter_failure.ts";
 import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "./failure_types.ts";
 import type { ToolSchema } from "../tools/tool.ts";
-import { type CallEvent, callsOf, LONGEST_KEPT, type TraceEvent } from "./trace.ts";
+import {
+  type CallEvent,
+  callsOf,
+  LONGEST_KEPT,
+  type ParameterView,
+  type TraceEvent,
+} from "./trace.ts";
 
 /** The right calls of a task, and its functions. */
 export interface Oracle {
@@ -49,7 +55,10 @@ export function withViews(
       (call.resolved ?? call.arguments).length < LONGEST_KEPT
   );
   const views = viewCalls(
-    calls.map((call) => ({ tool: call.function, arguments: call.resolved ?? call.arguments })),
+    calls.map(({ function: tool, resolved, arguments: text }) => {
+      const written = resolved ?? text;
+      return { tool, arguments: parseJson(written), written };
+    }),
     oracle.calls,
     (name) => oracle.tools.get(name)?.parameters,
   );

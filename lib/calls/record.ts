@@ -9,7 +9,7 @@ import type { Usage } from "../tools/message.ts";
 import type { ToolSchema } from "../tools/tool.ts";
 import { callsOf, type TraceEvent } from "./trace.ts";
 
-/** A call as it was made, with its result. */
+/** A call event as assertions, alignment, scores and views see it, its arguments parsed. */
 export interface RecordedCall {
   /** Number of the call in its run, from 1. */
   readonly call: number;
@@ -19,7 +19,7 @@ export interface RecordedCall {
   readonly tool: string;
   /** The arguments; `undefined` if the text written is not JSON. */
   readonly arguments: JsonValue | undefined;
-  /** The arguments as they were written. */
+  /** The arguments as they were written, with references resolved. */
   readonly written: string;
   /** The text sent back. */
   readonly result: string;
@@ -29,14 +29,6 @@ export interface RecordedCall {
   readonly fault?: FaultKind;
   /** `true` if no tool was run: the arguments do not conform, or there is no such tool. */
   readonly refused?: true;
-}
-
-/** The whole texts of a call that the trace has cut. */
-export interface UncutCall {
-  /** The arguments as they were written, or with references resolved. */
-  readonly written: string;
-  /** The text sent back. */
-  readonly result: string;
 }
 
 /** The calls and the answer of a run. */
@@ -72,7 +64,7 @@ export interface CallRecord {
  */
 export function recordedCalls(
   events: readonly TraceEvent[],
-  uncut: ReadonlyMap<number, UncutCall> = new Map(),
+  uncut: ReadonlyMap<number, Pick<RecordedCall, "written" | "result">> = new Map(),
 ): RecordedCall[] {
   return callsOf(events).map((event): RecordedCall => {
     const { call, step, function: tool } = event;

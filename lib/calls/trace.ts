@@ -9,7 +9,8 @@ import type { CallTruth } from "../tasks/questions/question_set.ts";
 import { type Failure, FAILURE_CAUSE, type FailureCause } from "./failure.ts";
 import { type FaultKind, FAULTS } from "../tools/fault.ts";
 import { type Role, ROLES } from "../tasks/generated/graph.ts";
-import { PARAMETER_VIEW, type ParameterView } from "./parameter_failure.ts";
+import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "./failure_types.ts";
+import type { JsonValue } from "../base/json.ts";
 
 /** Characters of a model's text kept in a trace, at most. */
 export const LONGEST_KEPT = 10_000;
@@ -50,6 +51,60 @@ export interface ReplyEvent {
   /** The reply as it was written, if calls in its text were repaired or unreadable; otherwise omitted. */
   readonly written?: string;
 }
+
+/** One parameter that is wrong. */
+export interface ParameterFailure {
+  /** The way in which it is wrong. */
+  readonly type: ParameterFailureType;
+  /**
+   * The parameter, as a JSON pointer such as `/city` or `/address/zip` (RFC 6901); empty for the
+   * arguments as a whole. Names in it are cut to 100 characters, all of it to 500.
+   */
+  readonly parameter: string;
+  /** The value given, cut to a text if long; omitted if none was given. */
+  readonly given?: JsonValue;
+  /** The right value, or a description of it, cut likewise; omitted if unknown. */
+  readonly expected?: JsonValue;
+  /** Similarity of two texts by Rouge-L, from 0 to 1; only for deviations and mismatches. */
+  readonly similarity?: number;
+}
+
+/** A wrong parameter whose failure type cannot be decided without the function's schema. */
+export interface Undecided {
+  /** The possible types. */
+  readonly types: readonly ParameterFailureType[];
+  /** The parameter, as in {@linkcode ParameterFailure}. */
+  readonly parameter: string;
+}
+
+/** One call compared with the oracle. */
+export interface ParameterView {
+  /**
+   * Number of the corresponding call of the oracle, from 1; `null` for a routing error: the call is none of
+   * the right calls, or repeats one of them.
+   */
+  readonly oracle: number | null;
+  /** Its wrong arguments, by type; at most 50, with at least one of each type found. */
+  readonly failures: readonly ParameterFailure[];
+  /** Failures of undecided type, at most 50; omitted if there are none. */
+  readonly undecided?: readonly Undecided[];
+}
+
+/** Schema of a view in a file. */
+export const PARAMETER_VIEW: z.ZodType<ParameterView> = z.looseObject({
+  oracle: z.int().min(1).nullable(),
+  failures: z.array(z.looseObject({
+    type: z.enum(PARAMETER_FAILURE_TYPES),
+    parameter: z.string(),
+    given: z.any().exactOptional(),
+    expected: z.any().exactOptional(),
+    similarity: z.number().exactOptional(),
+  })),
+  undecided: z.array(
+    z.looseObject({ types: z.array(z.enum(PARAMETER_FAILURE_TYPES)), parameter: z.string() }),
+  )
+    .exactOptional(),
+});
 
 /** A call and its answer. */
 export interface CallEvent {

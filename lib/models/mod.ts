@@ -12,7 +12,6 @@ export type {
   FormatParts,
   FormatReading,
   TextFormat,
-  WrittenCall,
   WrittenResult,
 } from "./formats/format.ts";
 export { formatOf, TEXT_FORMATS } from "./formats/registry.ts";

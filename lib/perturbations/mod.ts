@@ -36,7 +36,7 @@ export {
   type ModelWriterOptions,
   type WrittenMethod,
 } from "./queries/model_writer.ts";
-export { type ArgumentsOfCall, findParameters, type Query } from "./queries/parameters.ts";
+export { findParameters, type Query } from "./queries/parameters.ts";
 export { perturbQuery, type QueryPerturbationOptions } from "./queries/perturb.ts";
 export type { QueryWriter } from "./queries/write.ts";
 export { perturbReturn } from "./returns.ts";

@@ -241,8 +241,6 @@ export function likenessOf(prediction: string, truth: string): number {
 /** The highest rating of a wrong prediction; it must not be rounded to 1. */
 const BELOW_RIGHT = 0.999;
 
-type Calls = { API: string[]; parameters: JsonValue[] };
-
 /** Parses a prediction in any format. */
 function parsePrediction(text: string): JsonValue | undefined {
   for (const format of CALL_FORMATS) {
@@ -252,7 +250,9 @@ function parsePrediction(text: string): JsonValue | undefined {
 }
 
 /** Reads calls, or names alone. */
-function readCalls(value: JsonValue | undefined): Calls | undefined {
+function readCalls(
+  value: JsonValue | undefined,
+): { API: string[]; parameters: JsonValue[] } | undefined {
   if (Array.isArray(value)) return { API: value.filter(isText), parameters: [] };
   if (!isJsonObject(value)) return undefined;
   const { API, parameters } = value;

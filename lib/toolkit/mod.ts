@@ -26,11 +26,11 @@ export {
 } from "./definitions/run.ts";
 export type { ExecuteOptions } from "./execution/attempts.ts";
 export { createToolExecutor, type ToolExecutor } from "./execution/executor.ts";
+export type { ExecutableCall } from "../tools/tool.ts";
 export type { AlternativeTools, ArgumentRepair, ToolExecutorOptions } from "./execution/options.ts";
 export type {
   AttemptAction,
   AttemptRecord,
-  ExecutableCall,
   Execution,
   ExecutionRecord,
   FailedAttempt,

@@ -71,7 +71,7 @@ export function isIsolated(tool: Tool): boolean {
   return tool[FRESH] !== undefined && tool[SHARED] === undefined;
 }
 
-/** A call as a model wrote it: unchecked. */
+/** A call as a model wrote it, read from its reply and unchecked. */
 export interface ToolCall {
   /** Matches the call with its result. */
   readonly id: string;
@@ -79,6 +79,16 @@ export interface ToolCall {
   readonly name: string;
   /** The arguments as text, which should be a JSON object. */
   readonly arguments: string;
+}
+
+/** A call as a program gives it, to be carried out: every {@linkcode ToolCall} is one. */
+export interface ExecutableCall {
+  /** The name of the tool, which may not exist. */
+  readonly name: string;
+  /** The arguments: a JSON object, or the text that should be one. */
+  readonly arguments: JsonObject | string;
+  /** An id to pair the call with its execution. */
+  readonly id?: string;
 }
 
 /** How arguments violate the schema. */
@@ -101,7 +111,7 @@ export interface Refusal {
   readonly fault: SchemaFault;
 }
 
-/** A call, with additions by the layers around an environment. */
+/** A call on its way to a tool, with what the layers around an environment have added. */
 export interface PreparedCall extends ToolCall {
   /** The arguments with values in place of names, if the model wrote names. */
   readonly resolved?: string;
@@ -121,7 +131,7 @@ export interface ToolResult {
   readonly content: string;
 }
 
-/** A call with its outcome. */
+/** A call with its result, on the way back to the model. */
 export interface Answered {
   /** The call. */
   readonly call: PreparedCall;

@@ -5,7 +5,7 @@
 
 export type { Carried } from "../tools/message.ts";
 export type { Substituted } from "../tools/references/substitute.ts";
-export type { ReadCall, Symbols, UnreadCall } from "../tools/references/symbol_table.ts";
+export type { Symbols } from "../tools/references/symbol_table.ts";
 export {
   type Answered,
   type Environment,

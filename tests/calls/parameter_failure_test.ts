@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
-import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
+import { type JsonObject, type JsonValue, parseJson } from "../../lib/base/json.ts";
 import {
   absent,
   anyOf,
@@ -9,11 +9,8 @@ import {
   optional,
   type OracleValue,
 } from "../../lib/calls/expected/oracle.ts";
-import {
-  PARAMETER_VIEW,
-  type ParameterView,
-  viewCalls,
-} from "../../lib/calls/parameter_failure.ts";
+import { viewCalls } from "../../lib/calls/parameter_failure.ts";
+import { PARAMETER_VIEW, type ParameterView } from "../../lib/calls/trace.ts";
 import { PARAMETER_FAILURE_TYPES, PARAMETER_FAILURE_WORDS } from "../../lib/calls/failure_types.ts";
 import { argumentCheck } from "../../lib/tools/schema/validate.ts";
 import { rougeL } from "../../lib/calls/values/text.ts";
@@ -36,10 +33,15 @@ interface Options {
   readonly allowed?: readonly string[];
 }
 
+/** A call as it is recorded. */
+function made(written: string, tool = "tool") {
+  return { tool, arguments: parseJson(written), written };
+}
+
 /** One call of a tool beside the one call that is right. */
 function view(given: JsonValue, expected: Expected, { schema, allowed = [] }: Options = {}) {
   const [only] = viewCalls(
-    [{ tool: "tool", arguments: JSON.stringify(given) }],
+    [made(JSON.stringify(given))],
     [{ tool: "tool", arguments: expected, allowed }],
     () => schema,
   );
@@ -49,7 +51,7 @@ function view(given: JsonValue, expected: Expected, { schema, allowed = [] }: Op
 
 /** One call that corresponds to nothing. */
 function lone(given: JsonValue, schema: JsonObject | undefined): ParameterView {
-  const [only] = viewCalls([{ tool: "tool", arguments: JSON.stringify(given) }], [], () => schema);
+  const [only] = viewCalls([made(JSON.stringify(given))], [], () => schema);
   assertEquals(only!.oracle, null);
   return only!;
 }
@@ -438,7 +440,7 @@ Deno.test("viewCalls() finds one mismatch in arguments that are of no use", () =
   const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
   const broken = ["", "{", "[]", "null", "7", '"{}"', "{}{}", "{'a':1}", '{"a":NaN}'];
   for (const text of [...broken, deep(501), deep(100_000), "[".repeat(100_000)]) {
-    const calls = [{ tool: "tool", arguments: text }];
+    const calls = [made(text)];
     const oracle = [{ tool: "tool", arguments: { a: 1 } }];
     const schemas = [{ type: "object" }, undefined];
     for (const schema of schemas) {
@@ -449,7 +451,7 @@ Deno.test("viewCalls() finds one mismatch in arguments that are of no use", () =
     assertEquals(alone, [["specification "], []]);
   }
   const [whole] = viewCalls(
-    [{ tool: "tool", arguments: deep(500) }],
+    [made(deep(500))],
     [{ tool: "tool", arguments: JSON.parse(deep(500)) }],
     () => ({ type: "object", properties: { a: { $ref: "#" } } }),
   );
@@ -490,7 +492,7 @@ Deno.test("viewCalls() holds each call against the one that it is aligned with, 
     ["__proto__", {}],
   ];
   const views = viewCalls(
-    calls.map(([tool, given]) => ({ tool, arguments: JSON.stringify(given) })),
+    calls.map(([tool, given]) => made(JSON.stringify(given), tool)),
     [
       { tool: "locate", arguments: { name: "Paris" } },
       { tool: "search", arguments: {} },
@@ -571,7 +573,7 @@ Deno.test("viewCalls() keeps what was given, what is right, and how alike they a
   const long = matching(() => false, "y".repeat(1_000));
   assertEquals(failure({ days: 1 }, { days: long }), { given: 1, expected: long.description });
   const [broken] = viewCalls(
-    [{ tool: "t", arguments: "{broken" }],
+    [made("{broken", "t")],
     [{ tool: "t", arguments: {} }],
     () => schema,
   );

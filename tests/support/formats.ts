@@ -3,10 +3,10 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import type { TextFormat, WrittenCall } from "../../lib/models/formats/format.ts";
+import type { TextFormat } from "../../lib/models/formats/format.ts";
 import { formatOf, TEXT_FORMATS } from "../../lib/models/formats/registry.ts";
 import { parseJson } from "../../lib/base/json.ts";
-import type { ToolSchema } from "../../lib/tools/tool.ts";
+import type { ToolCall, ToolSchema } from "../../lib/tools/tool.ts";
 import type { Parse } from "../../lib/calls/trace.ts";
 import fc from "./fast_check.ts";
 
@@ -76,7 +76,7 @@ export function disturbingText(): fc.Arbitrary<string> {
 }
 
 /** Calls with arguments of any shape, to functions on offer and others. */
-export function anyCall(): fc.Arbitrary<WrittenCall> {
+export function anyCall(): fc.Arbitrary<Omit<ToolCall, "id">> {
   const values = fc.letrec((tie) => ({
     value: fc.oneof(
       { maxDepth: 4 },

@@ -43,12 +43,6 @@ export interface ExpectedCall {
 /** An expected call; a name alone means any call of that tool. */
 export type CallExpectation = string | ExpectedCall;
 
-/** One difference between a call and the expected call. */
-export type CallDifference = ValueDifference;
-
-/** The parts of a recorded call that are compared. */
-export type ComparedCall = Pick<RecordedCall, "tool" | "arguments" | "written">;
-
 const EXPECTED_CALL = z.strictObject({
   tool: z.string().min(1),
   arguments: z.custom<Readonly<Record<string, OracleValue>>>(
@@ -98,7 +92,9 @@ export class CheckedCall {
   }
 
   /** Returns the differences between a call and this one; none if it is as expected. */
-  differencesOf(given: ComparedCall): readonly CallDifference[] {
+  differencesOf(
+    given: Pick<RecordedCall, "tool" | "arguments" | "written">,
+  ): readonly ValueDifference[] {
     const { tool } = this;
     return [
       ...(given.tool === tool ? [] : valueDifferences(given.tool, tool, { name: "tool" })),
@@ -106,7 +102,9 @@ export class CheckedCall {
     ];
   }
 
-  #argumentDifferences(given: ComparedCall): readonly CallDifference[] {
+  #argumentDifferences(
+    given: Pick<RecordedCall, "arguments" | "written">,
+  ): readonly ValueDifference[] {
     if (this.#arguments === undefined) return [];
     if (given.arguments === undefined) {
       const actual = `no JSON: ${printable(given.written, LONGEST_TEXT)}`;
@@ -143,10 +141,10 @@ export class CheckedCall {
  * @throws {InputError} If the expected call is invalid, or names another tool.
  */
 export function differencesOf(
-  given: ComparedCall,
+  given: Pick<RecordedCall, "tool" | "arguments" | "written">,
   expected: CallExpectation,
   tool: ToolSchema | undefined,
-): readonly CallDifference[] {
+): readonly ValueDifference[] {
   return new CheckedCall(expected, tool === undefined ? [] : [tool]).differencesOf(given);
 }
 

@@ -7,17 +7,12 @@
 
 import { maximumMatching } from "../values/_bipartite_matching.ts";
 import type { CallRecord, RecordedCall } from "../record.ts";
-import {
-  type CallDifference,
-  type CallExpectation,
-  CheckedCall,
-  nameDistance,
-} from "./expected_call.ts";
+import { type CallExpectation, CheckedCall, nameDistance } from "./expected_call.ts";
 import { isLost } from "../../tools/fault.ts";
 import { cannot } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
-import { isUndecided } from "../values/differences.ts";
+import { isUndecided, type ValueDifference } from "../values/differences.ts";
 
 /** Every trajectory mode. */
 export const TRAJECTORY_MODES = ["exact", "unordered", "subset", "superset"] as const;
@@ -52,14 +47,6 @@ export interface CallMatching {
 export interface TrajectoryComparison extends CallMatching {
   /** Whether the calls are as the mode requires. */
   readonly holds: boolean;
-}
-
-/** The call most like an expected one. */
-export interface NearestCall {
-  /** The call. */
-  readonly call: RecordedCall;
-  /** Its differences from the expected call. A refused or faulted call may have none. */
-  readonly differences: readonly CallDifference[];
 }
 
 /**
@@ -122,16 +109,16 @@ export function compareTrajectory(
 }
 
 /**
- * Returns the call most like an expected one: by the edit distance of tool names, then by the number of
- * differences, then by order. It may have been refused, or have met a fault. Returns `undefined` if no call
- * was made.
+ * Returns the call most like an expected one, and its differences from it: by the edit distance of tool
+ * names, then by the number of differences, then by order. It may have been refused, or have met a fault, and
+ * then have no difference. Returns `undefined` if no call was made.
  *
  * @throws {InputError} If the expected call is invalid, or there is no such tool.
  */
 export function nearestCall(
   expected: CallExpectation | CheckedCall,
   { calls, tools }: MadeCalls,
-): NearestCall | undefined {
+): { readonly call: RecordedCall; readonly differences: readonly ValueDifference[] } | undefined {
   const checked = expected instanceof CheckedCall ? expected : new CheckedCall(expected, tools);
   const ranked = calls.map((call) => {
     const differences = checked.differencesOf(call);

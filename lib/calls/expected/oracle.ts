@@ -7,6 +7,7 @@
 import { maximumMatching } from "../values/_bipartite_matching.ts";
 import { cannot } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
+import type { RecordedCall } from "../record.ts";
 
 /** Key that marks matchers: no JSON value can have it. */
 export const MATCHER: unique symbol = Symbol("matcher");
@@ -345,14 +346,6 @@ export function isList(expected: OracleValue): expected is readonly OracleValue[
   return Array.isArray(expected);
 }
 
-/** A call with its arguments parsed. */
-export interface ParsedCall {
-  /** The name that was called. */
-  readonly tool: string;
-  /** The arguments; `undefined` if they cannot be parsed. */
-  readonly arguments: JsonValue | undefined;
-}
-
 /**
  * Aligns the calls of a trial with the oracle's: returns for each call the index of its counterpart of the
  * same name, or `null` for a surplus call. Both stay in order. As many calls as possible have a counterpart
@@ -370,7 +363,7 @@ export interface ParsedCall {
  * ```
  */
 export function alignCalls(
-  calls: readonly ParsedCall[],
+  calls: readonly Pick<RecordedCall, "tool" | "arguments">[],
   oracle: readonly OracleCall[],
 ): readonly (number | null)[] {
   const width = oracle.length + 1;

@@ -15,13 +15,13 @@
  * @module
  */
 
-import type { WrittenCall } from "./format.ts";
 import { isJsonObject, parseJson } from "../../base/json.ts";
 import { jsonParts, stickyEnd } from "../../base/json_slices.ts";
 import { readTolerantJson, type TolerantJson } from "../../base/json_repair.ts";
+import type { ToolCall } from "../../tools/tool.ts";
 
-/** A call in a reply, readable or not. */
-export interface ReadCall extends WrittenCall {
+/** A call in the text of a reply, readable or not. */
+export interface ReadCall extends Omit<ToolCall, "id"> {
   /** Whether its name and arguments could be read; if not, the arguments are the text as written. */
   readonly isReadable: boolean;
   /** Descriptions of its repairs, which continue "call 1 had ...". */

@@ -28,19 +28,11 @@
 
 import type { Message } from "../../tools/message.ts";
 import type { Api } from "../model.ts";
-import type { ToolChoice, ToolSchema } from "../../tools/tool.ts";
+import type { ToolCall, ToolChoice, ToolSchema } from "../../tools/tool.ts";
 import type { Parse } from "../../calls/trace.ts";
 
 /** Id of a text format. */
 export type FormatId = Exclude<Api, "chat" | "responses">;
-
-/** A call in a text. */
-export interface WrittenCall {
-  /** Name of the function, which may not exist. */
-  readonly name: string;
-  /** The arguments as text, which should be a JSON object. */
-  readonly arguments: string;
-}
 
 /** A result to send back in a text. */
 export interface WrittenResult {
@@ -57,7 +49,7 @@ export interface FormatReading {
   /** The text outside of calls, or the answer, without thinking. */
   readonly text: string;
   /** The calls, in order. The arguments of an unreadable one are the text as written, not a JSON object. */
-  readonly calls: readonly WrittenCall[];
+  readonly calls: readonly Omit<ToolCall, "id">[];
   /** How the calls could be parsed, the worst of them; omitted if none is attempted. */
   readonly parsed?: Parse;
   /** Descriptions of the repairs. */
@@ -75,7 +67,7 @@ export interface FormatParts {
   /** Describes the functions, and how to call them. */
   describe(tools: readonly ToolSchema[]): string;
   /** Writes a reply: text and calls. Without calls, it is an answer. */
-  writeCalls(text: string, calls: readonly WrittenCall[]): string;
+  writeCalls(text: string, calls: readonly Omit<ToolCall, "id">[]): string;
   /** Writes the results of the calls of one reply. */
   writeResults(results: readonly WrittenResult[]): string;
   /**

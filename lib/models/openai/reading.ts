@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
 import type { ToolCall } from "../../tools/tool.ts";
-import type { Parse } from "../../calls/trace.ts";
+import type { ModelReply } from "../model.ts";
 import type { ReplySource } from "./wire_format.ts";
 
 /** Schema of arguments as servers write them; `custom`, as an object schema would make a copy. */
@@ -18,7 +18,7 @@ export const WIRE_ARGUMENTS = z.custom<string | JsonObject | null | undefined>(
 /** Schema of token counts; the maximum is beyond any reply and keeps sums finite. */
 export const WIRE_TOKENS = z.number().nonnegative().max(1e12).nullish();
 
-/** A call as a server wrote it. */
+/** A call as a server sent it, which becomes a {@linkcode ToolCall}. */
 export interface WireCall {
   readonly id: string | null | undefined;
   readonly name: string;
@@ -54,14 +54,6 @@ function whyUnusable(answer: unknown, error: z.ZodError, place: readonly Propert
   ).join("; ");
 }
 
-/** The calls of a reply, and how they could be parsed. */
-export interface ReadCalls {
-  readonly calls: readonly ToolCall[];
-  readonly repairs: readonly string[];
-  /** Omitted if there are no calls. */
-  readonly parsed?: Parse;
-}
-
 /**
  * Returns the calls. Missing ids and arguments are added, and ids of earlier calls are replaced.
  *
@@ -70,7 +62,7 @@ export interface ReadCalls {
 export function readCalls(
   wireCalls: readonly WireCall[],
   { unusable, isTaken = () => false }: ReplySource,
-): ReadCalls {
+): Pick<ModelReply, "calls" | "repairs" | "parsed"> {
   const taken = new Set<string>();
   for (const { id } of wireCalls) {
     if (!id) continue;

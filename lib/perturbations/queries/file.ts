@@ -7,7 +7,7 @@ import { z } from "zod";
 import { parseWith } from "../../base/input.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { Claims, isWithinCharacter, type QueryParameter } from "./literals.ts";
-import { type ArgumentsOfCall, byPlace, claimValues, type Query, valuesIn } from "./parameters.ts";
+import { byPlace, claimValues, type Query, valuesIn } from "./parameters.ts";
 
 const NAMED_VALUE = z.strictObject({
   name: z.string(),
@@ -33,7 +33,7 @@ type Report = (path: readonly PropertyKey[], message: string) => void;
 interface QueryFile {
   readonly query: string;
   readonly parameters?: readonly z.output<typeof NAMED_VALUE>[];
-  readonly calls?: readonly ArgumentsOfCall[];
+  readonly calls?: readonly { readonly arguments: JsonObject }[];
 }
 
 /** Claims text for parameters with given places first, then for those without, then for arguments of calls. */

@@ -14,14 +14,8 @@ export interface Query {
   readonly parameters: readonly QueryParameter[];
 }
 
-/** A call whose arguments may occur in a query. */
-export interface ArgumentsOfCall {
-  /** The arguments. */
-  readonly arguments: JsonObject;
-}
-
 /** All values within the arguments of calls, named by path; without recursion, as nesting may be deep. */
-export function valuesIn(calls: readonly ArgumentsOfCall[]): NamedValue[] {
+export function valuesIn(calls: readonly { readonly arguments: JsonObject }[]): NamedValue[] {
   const values: NamedValue[] = [];
   const waiting: NamedValue[] = calls.map((call) => ({ name: "", value: call.arguments }))
     .reverse();
@@ -67,7 +61,7 @@ export function byPlace(one: QueryParameter, other: QueryParameter): number {
  */
 export function findParameters(
   text: string,
-  calls: readonly ArgumentsOfCall[],
+  calls: readonly { readonly arguments: JsonObject }[],
 ): QueryParameter[] {
   return claimValues(new Claims(text), valuesIn(calls));
 }

@@ -4,7 +4,7 @@
  */
 
 import { printable } from "../../base/json.ts";
-import type { ParameterFailure, ParameterView } from "../../calls/parameter_failure.ts";
+import type { ParameterFailure, ParameterView } from "../../calls/trace.ts";
 
 const ROUTING_ERROR = "routing error: it is not one of the right calls, or repeats one of them";
 

@@ -99,12 +99,12 @@ export interface SetDraft {
 export function assemble({ name, domains: drafts, questions: questionDrafts }: SetDraft): CallSet {
   assertIds(questionDrafts);
   const questions = questionDrafts.map(({ question }) => question);
-  const calls = Map.groupBy(questions.flatMap(rightCalls), ({ domain }) => domain);
+  const asked = Map.groupBy(questions, ({ domain }) => domain);
   const warnings: string[] = [];
   const domains = new Map(
     [...drafts].map(([domain, draft]) => [
       domain,
-      apiFunctions(draft, calls.get(domain) ?? [], (text) => warnings.push(text)),
+      apiFunctions(draft, asked.get(domain) ?? [], (text) => warnings.push(text)),
     ]),
   );
   const checks = new Map(
@@ -137,23 +137,12 @@ function assertIds(questions: readonly QuestionDraft[]): void {
   }
 }
 
-/** A right call. */
-interface Call {
-  readonly domain: string;
-  readonly name: string;
-  readonly given: JsonValue;
-}
-
-function rightCalls({ domain, truth: { API, parameters } }: CallQuestion): Call[] {
-  return parameters.map((given, place) => ({ domain, name: API[place]!, given }));
-}
-
 type Warn = (text: string) => void;
 
 /** Returns the functions of a domain. Of several with the same name, the first counts. */
 function apiFunctions(
   { source, functions }: DomainDraft,
-  calls: readonly Call[],
+  questions: readonly CallQuestion[],
   warn: Warn,
 ): ApiFunction[] {
   const byName = Map.groupBy(functions, ({ name }) => name);
@@ -162,7 +151,10 @@ function apiFunctions(
   }
   const own = [...byName.values()].map(([first]) => first!);
   warnAboutTypes(source, own, warn);
-  const given = Map.groupBy(calls, ({ name }) => name);
+  const truths = questions.flatMap(({ truth: { API, parameters } }) =>
+    parameters.map((given, place) => [API[place]!, given] as const)
+  );
+  const given = Map.groupBy(truths, ([name]) => name);
   const names = new Set(own.map(({ name }) => name).filter(isToolName));
   return own.map((draft) => {
     const name = toolName(draft.name, names);
@@ -173,7 +165,7 @@ function apiFunctions(
     return {
       name: draft.name,
       document,
-      tool: nativeTool(draft, name, given.get(draft.name) ?? []),
+      tool: nativeTool(draft, name, (given.get(draft.name) ?? []).map(([, value]) => value)),
     };
   });
 }
@@ -197,12 +189,12 @@ function toolName(name: string, taken: Set<string>): string {
 function nativeTool(
   { description, parameters, returns }: FunctionDraft,
   name: string,
-  calls: readonly Call[],
+  truths: readonly JsonValue[],
 ): ToolSchema {
   return {
     name,
     description,
-    parameters: "schema" in parameters ? parameters.schema : lenientSchema(parameters, calls),
+    parameters: "schema" in parameters ? parameters.schema : lenientSchema(parameters, truths),
     ...(returns === undefined
       ? {}
       : { returns: "schema" in returns ? returns.schema : schemaOfWords(returns.words) }),
@@ -217,15 +209,15 @@ function nativeTool(
  */
 function lenientSchema(
   parameters: { readonly words: JsonObject } | { readonly names: readonly string[] },
-  calls: readonly Call[],
+  truths: readonly JsonValue[],
 ): JsonObject {
   const words = "words" in parameters
     ? parameters.words
     : Object.fromEntries(parameters.names.map((name) => [name, "string"]));
   const { properties } = schemaOfWords(words);
   const lenient = Object.entries(properties as JsonObject).map(([key, schema]) => {
-    const given = calls.flatMap((call) =>
-      isJsonObject(call.given) && Object.hasOwn(call.given, key) ? [call.given[key]!] : []
+    const given = truths.flatMap((truth) =>
+      isJsonObject(truth) && Object.hasOwn(truth, key) ? [truth[key]!] : []
     );
     return [key, given.reduce<JsonObject>(acceptTypeOf, acceptText(schema as JsonObject))];
   });

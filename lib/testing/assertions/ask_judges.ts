@@ -3,6 +3,7 @@
  * @module
  */
 
+import type { ExpectedCall } from "../../calls/expected/expected_call.ts";
 import type { CallRecord } from "../../calls/record.ts";
 import { cannot } from "../../base/errors.ts";
 import { isJsonObject, type JsonValue, printable } from "../../base/json.ts";
@@ -29,13 +30,6 @@ export interface AskJudgesOptions {
 export type JudgedRecord =
   & Pick<CallRecord, "calls" | "answer">
   & Partial<Pick<CallRecord, "tools">>;
-
-/** An expected call; further fields do not matter here. */
-interface Call {
-  readonly tool: string;
-  readonly arguments?: Readonly<Record<string, OracleValue>>;
-  readonly defaults?: unknown;
-}
 
 /** At most this many requests run at the same time. */
 const CONCURRENCY = 8;
@@ -119,7 +113,7 @@ function comparisonsIn(
  *
  * @throws {InputError} If a value is none of these, as its matchers would not be asked.
  */
-function callsIn(expected: unknown): Call[] {
+function callsIn(expected: unknown): ExpectedCall[] {
   const parts: unknown[] = Array.isArray(expected) ? expected : [expected];
   return parts.flatMap((part) => {
     if (typeof part !== "object" || part === null || part instanceof RegExp) return [];
@@ -132,7 +126,7 @@ function callsIn(expected: unknown): Call[] {
   });
 }
 
-function isCall(value: unknown): value is Call {
+function isCall(value: unknown): value is ExpectedCall {
   return isJsonObject(value) && typeof value["tool"] === "string";
 }
 

@@ -14,7 +14,7 @@ import { PROMPTS } from "../../models/prompts.ts";
 import { fork, type Stream } from "../../base/random.ts";
 import { isLimited, type Limited } from "../../trials/agent/session.ts";
 import { valueOfResult } from "../../tools/references/symbol_table.ts";
-import { schemaOf, type StoppableTool, type Tool } from "../../tools/tool.ts";
+import { type PreparedCall, schemaOf, type StoppableTool, type Tool } from "../../tools/tool.ts";
 import { errorInResult, ToolError, toToolError } from "./tool_error.ts";
 import {
   type AttemptAction,
@@ -38,16 +38,6 @@ export interface ExecuteOptions {
 const REPAIRS = 2;
 /** At most so many alternatives are called in place of one call. */
 const MOST_ALTERNATIVES = 5;
-
-/** A call with its arguments as text. */
-export interface WrittenCall {
-  /** The name of the tool. */
-  readonly name: string;
-  /** The arguments as text. */
-  readonly written: string;
-  /** Why the call must not run at all; omitted if it may. */
-  readonly refusal?: string;
-}
 
 /** The tools of an executor. */
 export interface AttemptTools {
@@ -79,7 +69,7 @@ type Outcome =
 
 /** The reaction to an error: the next call, or the final error. */
 type Step =
-  | { readonly action: AttemptAction; readonly next: WrittenCall }
+  | { readonly action: AttemptAction; readonly next: PreparedCall }
   | { readonly action: AttemptAction; readonly error: ToolError };
 
 /** Carries out one call, with as many attempts as it needs. */
@@ -87,7 +77,7 @@ export class CallAttempts {
   readonly #tools: AttemptTools;
   readonly #settings: AttemptSettings;
   readonly #clock: Clock;
-  readonly #first: WrittenCall;
+  readonly #first: PreparedCall;
   readonly #signal: AbortSignal | undefined;
   readonly #messages: readonly Message[];
   readonly #stream: Stream;
@@ -105,7 +95,7 @@ export class CallAttempts {
   /** Prepares a call. The jitter of its pauses depends on `number`, that of the execution. */
   constructor(
     tools: AttemptTools,
-    first: WrittenCall,
+    first: PreparedCall,
     { signal, messages = [] }: ExecuteOptions,
     number: number,
   ) {
@@ -145,13 +135,13 @@ export class CallAttempts {
     }
   }
 
-  #ended(id: string | undefined, { name }: WrittenCall, content: string) {
+  #ended(id: string | undefined, { name }: PreparedCall, content: string) {
     const [attempts, usage] = [this.#attempts, this.#usage];
     const tool = name.slice(0, LONGEST_KEPT);
     return { ...defined({ id }), tool, content, attempts, usage };
   }
 
-  #failed(id: string | undefined, call: WrittenCall, error: ToolError): Execution {
+  #failed(id: string | undefined, call: PreparedCall, error: ToolError): Execution {
     const { name } = this.#first;
     const place = call.name === name || error.category === "cancelled"
       ? ""
@@ -174,8 +164,8 @@ export class CallAttempts {
     return new ToolError("cancelled", `The call was cancelled: ${message}`);
   }
 
-  async #attempt(call: WrittenCall): Promise<Outcome> {
-    const { name, written } = call;
+  async #attempt(call: PreparedCall): Promise<Outcome> {
+    const { name, arguments: written } = call;
     const started = this.#clock.now();
     const kept = { tool: name.slice(0, LONGEST_KEPT), arguments: written.slice(0, LONGEST_KEPT) };
     const recordOf = (ran: boolean): AttemptRecord => ({
@@ -207,8 +197,8 @@ export class CallAttempts {
   }
 
   /** Returns the tool of a call, or throws if the call must not run. */
-  #admit({ name, written, refusal }: WrittenCall): StoppableTool {
-    if (refusal !== undefined) throw new ToolError("validation", refusal);
+  #admit({ name, arguments: written, refusal }: PreparedCall): StoppableTool {
+    if (refusal !== undefined) throw new ToolError("validation", refusal.error);
     const tool = this.#tools.tool(name);
     if (tool === undefined) {
       throw new ToolError("unknown_tool", `There is no function ${printable(name, 100)}`);
@@ -235,7 +225,7 @@ export class CallAttempts {
   }
 
   /** Reacts to an error. */
-  async #handle(call: WrittenCall, error: ToolError): Promise<Step> {
+  async #handle(call: PreparedCall, error: ToolError): Promise<Step> {
     const remedy = await this.#remedy(call, error);
     if (this.#signal?.aborted) {
       const cancelled = error.category === "cancelled" ? error : this.#cancelled();
@@ -249,7 +239,7 @@ export class CallAttempts {
   }
 
   /** Returns the next step after an error, or why there is none. */
-  async #remedy(call: WrittenCall, error: ToolError): Promise<Step | string> {
+  async #remedy(call: PreparedCall, error: ToolError): Promise<Step | string> {
     try {
       switch (error.category) {
         case "rate_limit":
@@ -273,7 +263,7 @@ export class CallAttempts {
     }
   }
 
-  async #retry(call: WrittenCall, { retryAfter = 0 }: ToolError): Promise<Step | string> {
+  async #retry(call: PreparedCall, { retryAfter = 0 }: ToolError): Promise<Step | string> {
     const { retries, backoff, longestPause, timeLimit } = this.#settings;
     if (this.#retries >= retries) return `It was retried ${retries} times`;
     if (retryAfter > longestPause) {
@@ -286,7 +276,7 @@ export class CallAttempts {
     return { action: { kind: "retried", after }, next: call };
   }
 
-  async #repair(call: WrittenCall, error: ToolError): Promise<Step | string> {
+  async #repair(call: PreparedCall, error: ToolError): Promise<Step | string> {
     const { repair } = this.#settings;
     const tool = this.#tools.tool(call.name);
     if (call.refusal !== undefined) return "A call it refers to has no result";
@@ -297,7 +287,7 @@ export class CallAttempts {
     this.#refused.set(keyOf(call), reason);
     const repaired = await repairArguments({
       name: call.name,
-      arguments: call.written,
+      arguments: call.arguments,
       schema: tool.parameters,
       error: reason,
       messages: this.#messages,
@@ -307,12 +297,12 @@ export class CallAttempts {
       refuse: (written) =>
         this.#tools.refuse(call.name, written) ??
           // The tool itself refused these before, and would do so again.
-          this.#refused.get(keyOf({ name: call.name, written })),
+          this.#refused.get(keyOf({ ...call, arguments: written })),
     });
     if (isLimited(repaired)) return repaired.message;
     const { attempts: requests, arguments: written } = repaired;
     if (written === undefined) return `The model gave no right arguments in ${requests} attempts`;
-    return { action: { kind: "repaired", requests }, next: { name: call.name, written } };
+    return { action: { kind: "repaired", requests }, next: { ...call, arguments: written } };
   }
 
   /** Asks the model that repairs arguments, within the time left. */
@@ -343,7 +333,7 @@ export class CallAttempts {
     }
   }
 
-  async #replace(call: WrittenCall, error: ToolError): Promise<Step | string> {
+  async #replace(call: PreparedCall, error: ToolError): Promise<Step | string> {
     const { alternatives } = this.#settings;
     if (this.#alternatives >= MOST_ALTERNATIVES) {
       return `${MOST_ALTERNATIVES} calls were made in its place`;
@@ -356,14 +346,15 @@ export class CallAttempts {
   }
 
   async #alternativeTo(
-    { name, written }: WrittenCall,
+    call: PreparedCall,
     error: ToolError,
     alternatives: AlternativeTools | undefined,
-  ): Promise<WrittenCall | undefined> {
+  ): Promise<PreparedCall | undefined> {
+    const { name, arguments: written } = call;
     if (typeof alternatives === "function") {
       const input = parseJson(written);
-      const call = { name, arguments: isJsonObject(input) ? input : written };
-      const alternative = await inTime(async () => await alternatives(call, error), {
+      const given = { name, arguments: isJsonObject(input) ? input : written };
+      const alternative = await inTime(async () => await alternatives(given, error), {
         timeout: Math.max(1, this.#left),
         outOfTime: () => new TimeLimitError("No alternative was named in time"),
         signal: this.#signal,
@@ -371,15 +362,19 @@ export class CallAttempts {
       });
       // Untyped callers may return anything.
       if (!isJsonObject(alternative)) return undefined;
-      return { name: argumentText(alternative.name), written: argumentText(alternative.arguments) };
+      return {
+        ...call,
+        name: argumentText(alternative.name),
+        arguments: argumentText(alternative.arguments),
+      };
     }
     if (alternatives === undefined || !Object.hasOwn(alternatives, name)) return undefined;
-    return { name: alternatives[name]!, written };
+    return { ...call, name: alternatives[name]! };
   }
 }
 
 /** A key that is the same for calls of a tool with equal arguments. */
-function keyOf({ name, written }: WrittenCall): string {
+function keyOf({ name, arguments: written }: PreparedCall): string {
   const input = parseJson(written);
   try {
     return JSON.stringify([name, input === undefined ? written : canonicalJson(input)]);

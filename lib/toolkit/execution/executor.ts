@@ -13,13 +13,16 @@ import { freshSeed } from "../../base/random.ts";
 import { MOST_PARALLEL } from "../../trials/executors/executor.ts";
 import { offerReferences } from "../../tools/references/schema.ts";
 import {
+  type ExecutableCall,
   FRESH,
   freshTool,
   isIsolated,
+  type PreparedCall,
   schemaOf,
   SHARED,
   signalIn,
   type StoppableTool,
+  type ToolCall,
   type ToolSchema,
 } from "../../tools/tool.ts";
 import {
@@ -28,9 +31,8 @@ import {
   type AttemptTools,
   CallAttempts,
   type ExecuteOptions,
-  type WrittenCall,
 } from "./attempts.ts";
-import type { ExecutableCall, Execution } from "./result.ts";
+import type { Execution } from "./result.ts";
 import { checkExecutorOptions, type ToolExecutorOptions } from "./options.ts";
 import { Toolbox } from "../../trials/executors/toolbox.ts";
 
@@ -158,32 +160,32 @@ class RetryingExecutor implements ToolExecutor, AttemptTools {
     options: ExecuteOptions = {},
   ): Promise<readonly Execution[]> {
     // Numbered before any begins, so that timing does not change their jitter.
-    const numbered = calls.map((call) => ({ ...readCall(call), number: ++this.#executions }));
-    const nested = this.#references
-      ? new NestedReply(
-        numbered.map(({ id, name, written }) => ({ id: id ?? "", name, arguments: written })),
-        this.#depth,
-      )
-      : undefined;
+    const first = this.#executions + 1;
+    this.#executions += calls.length;
+    const read = calls.map(readCall);
+    const nested = this.#references ? new NestedReply(read, this.#depth) : undefined;
     const executions: Execution[] = [];
     const run = async (place: number) => {
-      const { id, number, ...first } = numbered[place]!;
-      const call = nested === undefined ? first : this.#resolved(nested, place, first);
-      const execution = await new CallAttempts(this, call, options, number).run(id);
+      const call = nested === undefined
+        ? read[place]!
+        : this.#resolved(nested, place, read[place]!);
+      const { id }: Partial<ExecutableCall> = Object(calls[place]);
+      const execution = await new CallAttempts(this, call, options, first + place)
+        .run(typeof id === "string" ? id : undefined);
       executions[place] = execution;
       if (execution.ok) nested?.keep(place, execution.value);
     };
-    for (const level of nested?.levels ?? [[...numbered.keys()]]) {
+    for (const level of nested?.levels ?? [[...read.keys()]]) {
       await mapConcurrent(level.length, (at) => run(level[at]!), { most: this.#parallel });
     }
     return executions;
   }
 
   /** A call with its references resolved; the calls that it refers to have ended. */
-  #resolved(nested: NestedReply, place: number, { name, written }: WrittenCall): WrittenCall {
-    const { resolved, refusal } = nested.prepare(place, this.tool(name)?.parameters);
-    if (refusal !== undefined) return { name, written, refusal: refusal.error };
-    return { name, written: resolved ?? written };
+  #resolved(nested: NestedReply, place: number, call: ToolCall): PreparedCall {
+    const { resolved, refusal } = nested.prepare(place, this.tool(call.name)?.parameters);
+    if (refusal !== undefined) return { ...call, refusal };
+    return resolved === undefined ? call : { ...call, arguments: resolved };
   }
 
   tool(name: string): StoppableTool | undefined {
@@ -203,7 +205,7 @@ class RetryingExecutor implements ToolExecutor, AttemptTools {
       ...schemaOf(tool),
       ...(tool.check === undefined ? {} : { check: (input) => tool.check?.(input) }),
       execute: async (input, options) => {
-        const call = { name: tool.name, written: argumentText(input) };
+        const call = { id: "", name: tool.name, arguments: argumentText(input) };
         const attempts = new CallAttempts(this, call, signalIn(options), ++this.#executions);
         const execution = await attempts.run(undefined);
         return execution.content;
@@ -213,10 +215,13 @@ class RetryingExecutor implements ToolExecutor, AttemptTools {
 }
 
 /** Reads a call defensively: it comes from a model through code that may not have checked it. */
-function readCall(call: ExecutableCall): WrittenCall & { readonly id?: string } {
-  const { id, name, arguments: args }: Partial<ExecutableCall> = Object(call);
-  const writtenCall = { name: argumentText(name), written: argumentText(args) };
-  return typeof id === "string" ? { ...writtenCall, id } : writtenCall;
+function readCall(call: ExecutableCall): ToolCall {
+  const { id, name, arguments: given }: Partial<ExecutableCall> = Object(call);
+  return {
+    id: typeof id === "string" ? id : "",
+    name: argumentText(name),
+    arguments: argumentText(given),
+  };
 }
 
 function withDefaults(options: ToolExecutorOptions): AttemptSettings {

@@ -7,9 +7,8 @@ import type { Clock } from "../../base/clock.ts";
 import { cannot } from "../../base/errors.ts";
 import { isJsonObject, printable } from "../../base/json.ts";
 import type { Model } from "../../models/model.ts";
-import type { Tool } from "../../tools/tool.ts";
+import type { ExecutableCall, Tool } from "../../tools/tool.ts";
 import type { ToolError } from "./tool_error.ts";
-import type { ExecutableCall } from "./result.ts";
 
 /** How arguments are repaired. */
 export interface ArgumentRepair {

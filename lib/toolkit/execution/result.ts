@@ -3,21 +3,11 @@
  * @module
  */
 
-import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { JsonValue } from "../../base/json.ts";
 import { printable } from "../../base/json.ts";
 import type { Usage } from "../../tools/message.ts";
 import { redact } from "../../base/redact.ts";
 import type { ToolErrorCategory } from "./tool_error.ts";
-
-/** A call to carry out, not yet checked. */
-export interface ExecutableCall {
-  /** The name of the tool, which may not exist. */
-  readonly name: string;
-  /** The arguments: a JSON object, or the text that should be one. */
-  readonly arguments: JsonObject | string;
-  /** An id to pair the call with its execution. */
-  readonly id?: string;
-}
 
 /**
  * The reaction to a failed attempt.

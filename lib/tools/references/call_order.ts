@@ -8,20 +8,12 @@ import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
 import { LEVELS, listReferences, listWords, mayRefer, RESULTS, TOO_DEEP } from "./resolve.ts";
 import { isWithin } from "../../base/json_depth.ts";
 import { LONGEST_QUOTE, referencesIn } from "./syntax.ts";
-import type { Refusal } from "../tool.ts";
+import type { ExecutableCall, Refusal } from "../tool.ts";
 
 /** The default limit on the calls in a chain of references (Pipeline's `max_depth`). */
 export const MOST_DEPTH = 5;
 /** At most this many parameters are recorded. */
 const MOST_KEPT = 20;
-
-/** The parts of a call that matter for references. */
-export interface NestedCall {
-  /** A name for references, in addition to its number; ignored if another call has the same. */
-  readonly id?: string;
-  /** The arguments, or their text; text that is not a JSON object has no references. */
-  readonly arguments: JsonObject | string;
-}
 
 /** The order in which the calls of a reply can run. */
 export interface CallPlan {
@@ -50,7 +42,7 @@ export interface PlanCallsOptions {
  * @throws {RangeError} If `depth` is not a whole number of at least 1.
  */
 export function planCalls(
-  calls: readonly NestedCall[],
+  calls: readonly Pick<ExecutableCall, "id" | "arguments">[],
   { depth = MOST_DEPTH }: PlanCallsOptions = {},
 ): CallPlan {
   assertDepth(depth);
@@ -99,7 +91,9 @@ type Uses = ReadonlyMap<string, readonly string[]>;
 const NONE: Uses = new Map();
 
 /** Returns the arguments of a call if they may hold references, else an empty object. */
-export function parsedArguments({ arguments: given }: NestedCall): JsonObject {
+export function parsedArguments(
+  { arguments: given }: Pick<ExecutableCall, "arguments">,
+): JsonObject {
   const input = typeof given === "string" && mayRefer(given) ? parseJson(given) : given;
   return isJsonObject(input) ? input : {};
 }
@@ -118,7 +112,7 @@ export function usesIn(input: JsonObject): Uses {
 }
 
 /** Maps names to indices of calls; an id of several calls maps to `undefined`. */
-function callNames(calls: readonly NestedCall[]) {
+function callNames(calls: readonly Pick<ExecutableCall, "id" | "arguments">[]) {
   const places = new Map<string, number | undefined>();
   for (const [place, { id }] of calls.entries()) {
     if (id !== undefined && id !== "") places.set(id, places.has(id) ? undefined : place);

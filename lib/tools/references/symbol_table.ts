@@ -77,20 +77,6 @@ export function isPlain(value: unknown, left = MOST_NESTING): value is JsonValue
   return left > 0 && Object.values(value).every((inner) => isPlain(inner, left - 1));
 }
 
-/** A call whose names have been replaced by values. */
-export interface ReadCall {
-  /** The name for its result. */
-  readonly name: string;
-  /** The arguments with values, as JSON text, without the parameter that names the result. */
-  readonly resolved: string;
-}
-
-/** Why a call cannot be read, and its arguments as far as they can be. */
-export interface UnreadCall extends Refusal {
-  /** The arguments without the parameter that names the result; known names replaced by values. */
-  readonly meant?: string;
-}
-
 /**
  * The names known in one conversation, and their values. A name has at most 64 letters, digits and
  * underscores, and does not begin with a digit; only texts written by a model have an "@" before it. After
@@ -171,12 +157,15 @@ export class Symbols {
    * @param tool The original tool, not the offered one.
    * @param text The arguments as text.
    * @param taken Names that other calls of the same reply have taken.
+   * @returns The name for the result, and the arguments as JSON text with values in place of names and
+   * without the parameter that names the result; else why they cannot be read, and this text as far as they
+   * can be.
    */
   read(
     tool: ToolSchema,
     text: string,
     taken: ReadonlySet<string> = new Set(),
-  ): ReadCall | UnreadCall {
+  ): { readonly name: string; readonly resolved: string } | Refusal & { readonly meant?: string } {
     const input = parseJson(text);
     if (!isJsonObject(input) || !isPlain(input)) {
       return {

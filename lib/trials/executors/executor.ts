@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { UncutCall } from "../../calls/record.ts";
+import type { RecordedCall } from "../../calls/record.ts";
 import type { Fault, FaultInjector } from "../../tools/fault.ts";
-import { cutText, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
+import { cutText, defined, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { mapConcurrent } from "../../base/concurrent.ts";
 import { checkableArguments } from "../../tools/references/resolve.ts";
 import { NestedReply } from "../../tools/references/reply.ts";
@@ -40,7 +40,7 @@ export abstract class Executor implements Environment, Disposable {
   abstract readonly given: ReadonlyMap<string, JsonValue>;
 
   readonly #events: TraceEvent[] = [];
-  readonly #uncut = new Map<number, UncutCall>();
+  readonly #uncut = new Map<number, Pick<RecordedCall, "written" | "result">>();
   readonly #returned = new Map<string, JsonValue>();
   /** Results whose variables have not been read yet. */
   readonly #unread: [text: string, call: PreparedCall, place: CallPlace][] = [];
@@ -98,7 +98,7 @@ export abstract class Executor implements Environment, Disposable {
   }
 
   /** The parts of calls that events truncate, by call number. */
-  get uncut(): ReadonlyMap<number, UncutCall> {
+  get uncut(): ReadonlyMap<number, Pick<RecordedCall, "written" | "result">> {
     return this.#uncut;
   }
 
@@ -244,7 +244,7 @@ export abstract class Executor implements Environment, Disposable {
     this.#calls += within.length;
     const { references, depth, parallel } = this.#settings;
     const nested = references ? new NestedReply(calls, depth) : undefined;
-    const done: EndedCall[] = [];
+    const done: { answered: Answered; place: CallPlace; outcome: CallOutcome }[] = [];
     for (const [level, indexes] of (nested?.levels ?? [[...within.keys()]]).entries()) {
       const batch = indexes.filter((index) => index < within.length).map((index) => ({
         index,
@@ -263,23 +263,26 @@ export abstract class Executor implements Environment, Disposable {
         return calls.map(({ id, name }) => ({ callId: id, name, content: TRIAL_OVER }));
       }
       for (const [at, { index, call, place }] of batch.entries()) {
-        const outcome = outcomes[at]!;
+        // A call that only waited for a failed one is no first mistake.
+        const outcome = nested?.waitsInVain(call) ? withoutRoot(outcomes[at]!) : outcomes[at]!;
         // Code around the environment sees the tool's results and knows of no perturbation.
         const answered = this.#answered(outcome, call, place);
         // References name parts of the text sent to the model, which an environment may keep only in part.
         if (answered.value !== undefined) nested?.keep(index, valueOfResult(answered.content));
-        done[index] = { call, place, outcome, answered, waits: nested?.waitsInVain(call) ?? false };
+        done[index] = { answered, place, outcome };
       }
     }
     const contents = done.map(({ answered }) => answered.content);
     const texts = write?.(done.map(({ answered }) => answered), this.known) ?? contents;
     const results = texts.map((text) => cutText(text, this.#settings.longestResult));
-    for (const [index, { call, place }] of done.entries()) {
-      const resolved = call.resolved ?? call.arguments;
-      if (Math.max(resolved.length, results[index]!.length) > LONGEST_KEPT) {
-        this.#uncut.set(place.call, { written: resolved, result: results[index]! });
+    for (const [index, { answered, place, outcome }] of done.entries()) {
+      const { call } = answered;
+      const result = results[index]!;
+      const written = call.resolved ?? call.arguments;
+      if (Math.max(written.length, result.length) > LONGEST_KEPT) {
+        this.#uncut.set(place.call, { written, result });
       }
-      this.#events.push(eventOf(done[index]!, results[index]!));
+      this.#events.push(eventOf(answered, place, outcome, result));
     }
     if (beyond.length > 0) this.#endByLimit(beyond[0]!.name);
     const error = JSON.stringify({ error: `No more than ${this.callLimit} calls are allowed` });
@@ -435,12 +438,8 @@ export interface CallPlace {
   readonly level: number;
 }
 
-/** The outcome of a call. */
-export interface CallOutcome {
-  /** The text that is returned, unless code around the environment writes another. */
-  readonly content: string;
-  /** The returned value; omitted when the call was refused or failed. */
-  readonly value?: JsonValue;
+/** What a call came to, as the tool left it: before perturbation, and before the text for the model. */
+export interface CallOutcome extends Omit<Answered, "call"> {
   /** The event fields it adds to the call. */
   readonly event?: Pick<
     CallEvent,
@@ -450,26 +449,18 @@ export interface CallOutcome {
   readonly failure?: FailureCause & { readonly root: boolean };
 }
 
-/** A call that has ended, with its reply. */
-export interface EndedCall {
-  /** The call as it was carried out. */
-  readonly call: PreparedCall;
-  /** Its position in the trial. */
-  readonly place: CallPlace;
-  /** Its outcome. */
-  readonly outcome: CallOutcome;
-  /** The reply, unless code around the environment writes another text. */
-  readonly answered: Answered;
-  /** Whether it was refused only because calls that it refers to had failed. */
-  readonly waits: boolean;
+function withoutRoot({ failure, ...outcome }: CallOutcome): CallOutcome {
+  return failure === undefined ? outcome : { ...outcome, failure: { ...failure, root: false } };
 }
 
 /** The event of a call, with the text that was finally returned for it. */
-export function eventOf(
-  { call, place, outcome, answered, waits }: EndedCall,
+function eventOf(
+  answered: Answered,
+  place: CallPlace,
+  { content, event, failure }: CallOutcome,
   result: string,
 ): CallEvent {
-  const { content, event, failure } = outcome;
+  const { call } = answered;
   return {
     kind: "call",
     call: place.call,
@@ -482,7 +473,6 @@ export function eventOf(
       : { resolved: call.resolved.slice(0, LONGEST_KEPT) }),
     result: result.slice(0, LONGEST_KEPT),
     ...(answered.content === content ? {} : { unperturbed: content.slice(0, LONGEST_KEPT) }),
-    // A call that only waited for a failed one is no first mistake.
-    ...(failure === undefined ? {} : { failure: waits ? { ...failure, root: false } : failure }),
+    ...defined({ failure }),
   };
 }

@@ -16,7 +16,6 @@ import {
   optional,
   type OracleCall,
   type OracleValue,
-  type ParsedCall,
 } from "../../../lib/calls/expected/oracle.ts";
 import { oracleOf } from "../../../lib/calls/parameter_views.ts";
 import type { CallEvent, TraceEvent } from "../../../lib/calls/trace.ts";
@@ -285,13 +284,13 @@ Deno.test("alignCalls() counts arguments that are right, by matchers too, and no
   assertEquals(at([{ y: [1, 2] }, { x: 0, y: [1] }], { x: 1, y: [1] }), 1);
   assertEquals(at([{}, { toString: 1 }], { toString: anything() }), 1);
   assertEquals(at([[1], "x", null, { x: 1 }], { x: 1 }), 3);
-  const unread: ParsedCall[] = [{ tool: "f", arguments: undefined }];
+  const unread = [{ tool: "f", arguments: undefined }];
   assertEquals(alignCalls(unread, [{ tool: "f", arguments: { x: 1 } }]), [0]);
 });
 
 /** Every way to pair calls in order, slowly. */
 function* everyAlignment(
-  calls: readonly ParsedCall[],
+  calls: Parameters<typeof alignCalls>[0],
   oracle: readonly OracleCall[],
   from = 0,
 ): Generator<(number | null)[]> {

@@ -1,12 +1,11 @@
 // The contract of all text formats: what one writes, it reads; what is told is there; no reply breaks it.
 
 import { assert, assertEquals } from "@std/assert";
-import type { WrittenCall } from "../../../lib/models/formats/format.ts";
 import { formatOf, isTextFormat, TEXT_FORMATS } from "../../../lib/models/formats/registry.ts";
 import { parseJson } from "../../../lib/base/json.ts";
 import type { Message } from "../../../lib/tools/message.ts";
 import { APIS } from "../../../lib/models/model.ts";
-import type { ToolChoice } from "../../../lib/tools/tool.ts";
+import type { ToolCall, ToolChoice } from "../../../lib/tools/tool.ts";
 import fc from "../../support/fast_check.ts";
 import {
   ADD,
@@ -25,7 +24,7 @@ Deno.test("formatOf() has a format for every way that is neither chat nor respon
 });
 
 /** Calls by the values of their arguments. */
-const meant = (calls: readonly WrittenCall[]) =>
+const meant = (calls: readonly Omit<ToolCall, "id">[]) =>
   calls.map(({ name, arguments: given }) => [name, parseJson(given)]);
 
 for (const format of ALL_FORMATS) {

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
-import { type NestedCall, planCalls } from "../../../lib/tools/references/call_order.ts";
+import { planCalls } from "../../../lib/tools/references/call_order.ts";
 import {
   ANY_REFERENCE,
   checkableArguments,
@@ -257,7 +257,7 @@ Deno.test("resolveReferences() has brackets to itself: names for values go witho
 // The order of calls
 
 /** Calls that refer to others by their places. */
-function callsOf(needs: readonly (readonly number[])[], ids = false): NestedCall[] {
+function callsOf(needs: readonly (readonly number[])[], ids = false) {
   return needs.map((own, place) => ({
     id: `call_${place}`,
     arguments: Object.fromEntries(
@@ -496,7 +496,7 @@ Deno.test("nested calls work on replies of 10,000 calls, in whatever way they re
   assertEquals(planCalls(callsOf(ring)).refusals.size, count);
   const star = places.map((place) => place === 0 ? places.slice(1) : []);
   assertEquals(planCalls(callsOf(star)).levels, [places.slice(1), [0]]);
-  const lost: NestedCall = {
+  const lost = {
     arguments: Object.fromEntries(places.map((place) => [`p${place}`, `$${place + 2}.v`])),
   };
   const { error, fault } = planCalls([lost]).refusals.get(0)!;

@@ -10,7 +10,6 @@ import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import { isSymbol, replaceReferences } from "../../../lib/tools/references/syntax.ts";
 import {
   errorOfResult,
-  type ReadCall,
   Symbols,
   valueOfResult,
 } from "../../../lib/tools/references/symbol_table.ts";
@@ -46,7 +45,7 @@ function resolved(schema: JsonValue, written: JsonValue, given = GIVEN): JsonVal
   return JSON.parse(read.resolved)["x"];
 }
 
-function refusal(read: ReadCall | Refusal): Refusal {
+function refusal(read: ReturnType<Symbols["read"]>): Refusal {
   assert("error" in read, `${JSON.stringify(read).slice(0, 1_000)} is not refused`);
   assertNotMatch(read.error, STEERING);
   return read;
