@@ -52,13 +52,13 @@ export function behavioursIn(
   );
   // Repeating a call after a transient fault is not a loop.
   const counted = calls.filter(({ fault }) => fault === undefined || !isTransient(fault));
-  const different = new Set(counted.map(callSignature)).size;
+  const isRepeated = () => new Set(counted.map(callSignature)).size < counted.length;
   const shows: Record<Behaviour, boolean> = {
     aversion: answered && needed.some((name) => !called.has(name)),
     ignored_result: value !== null && returned.length > 0 && !returned.includes(value),
     silent: replies.length > 0 &&
       replies.every((event) => event.kind === "reply" && event.text.trim() === ""),
-    forced_loop: limited && calls.length > 0 && (forced || different < counted.length),
+    forced_loop: limited && calls.length > 0 && (forced || isRepeated()),
   };
   return BEHAVIOURS.filter((behaviour) => shows[behaviour]);
 }

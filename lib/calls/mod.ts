@@ -13,7 +13,7 @@ export {
   type OracleValue,
 } from "./expected/oracle.ts";
 export { type CallScore, scoreCalls } from "./expected/precision_recall.ts";
-export type { Failure, FailureCause, Origin, WrongArgument } from "./failure.ts";
+export type { Conforming, Failure, FailureCause, Origin, WrongArgument } from "./failure.ts";
 export {
   type Behaviour,
   BEHAVIOURS,

@@ -8,7 +8,14 @@ import { cannot, reasonOf } from "../base/errors.ts";
 import { defined, isJsonObject, type JsonObject, type JsonValue, printable } from "../base/json.ts";
 import { argumentCheck } from "./schema/validate.ts";
 import { redact } from "../base/redact.ts";
-import { FRESH, type Refusal, signalIn, type StoppableTool, type Tool } from "./tool.ts";
+import {
+  checkingTool,
+  FRESH,
+  type Refusal,
+  signalIn,
+  type StoppableTool,
+  type Tool,
+} from "./tool.ts";
 
 /** A schema of any copy of zod 4: its output is inferred from its type. */
 export interface ZodSchema<Output = unknown> {
@@ -111,19 +118,18 @@ export function tool<Parameters extends ZodSchema | JsonObject>(
   const refuse = argumentCheck(schema);
   const make = (): StoppableTool => {
     const run = runner(options);
-    const result: StoppableTool = {
+    const unchecked: StoppableTool["execute"] = async (input, callOptions) =>
+      asText(subject, await run(read(input) as ToolInput<Parameters>, signalIn(callOptions)));
+    const result = checkingTool({
       ...schema,
       ...defined({ check }),
       execute: async (input, callOptions) => {
         // Callers without an executor get the same checks.
         const refusal = refuse(input) ?? check?.(input);
         if (refusal !== undefined) throw new Error(refusal.error);
-        return asText(
-          subject,
-          await run(read(input) as ToolInput<Parameters>, signalIn(callOptions)),
-        );
+        return await unchecked(input, callOptions);
       },
-    };
+    }, unchecked);
     if (options.execute !== undefined) return result;
     // Not enumerable: a copy, such as one that wraps execute, must not be replaced by a fresh unwrapped tool.
     return Object.defineProperty(result, FRESH, { value: make, enumerable: false });
@@ -212,29 +218,41 @@ function argumentReader(subject: string, schema: ZodSchema | JsonObject): Reader
     );
   }
   if (!isZod(schema)) return { parameters, read: (input) => input };
+  // Arguments that were checked, and have not been read: zod does both at once.
+  const checked = new WeakMap<JsonObject, { readonly output: unknown }>();
+  const check = (input: JsonObject) => {
+    const parsed = zodOutput(subject, schema, input);
+    if ("error" in parsed) return parsed;
+    checked.set(input, parsed);
+  };
   return {
     parameters,
-    check: (input) => zodRefusal(subject, schema, withoutPrototypes(input).whole),
+    check,
     read: (input) => {
-      const { whole, parts } = withoutPrototypes(input);
-      const parsed = schema.parse(whole);
-      // Objects that zod passes through must have the usual prototype.
-      for (const part of parts) {
-        if (!Array.isArray(part)) Object.setPrototypeOf(part, Object.prototype);
-      }
-      return parsed;
+      const refusal = checked.has(input) ? undefined : check(input);
+      if (refusal !== undefined) throw new Error(refusal.error);
+      const { output } = checked.get(input)!;
+      // The tool may change what it gets.
+      checked.delete(input);
+      return output;
     },
   };
 }
 
-function zodRefusal(
+function zodOutput(
   subject: string,
   schema: z.ZodType,
   input: JsonObject,
-): Refusal | undefined {
+): { readonly output: unknown } | Refusal {
+  const { whole, parts } = withoutPrototypes(input);
   try {
-    const { error } = schema.safeParse(input);
-    return error === undefined ? undefined : issuesRefusal(error);
+    const { error, data } = schema.safeParse(whole);
+    if (error !== undefined) return issuesRefusal(error);
+    // Objects that zod passes through must have the usual prototype.
+    for (const part of parts) {
+      if (!Array.isArray(part)) Object.setPrototypeOf(part, Object.prototype);
+    }
+    return { output: data };
   } catch (error) {
     // Recursive schemas recurse as deep as the arguments.
     if (isTooDeep(error)) return tooDeep(input);

@@ -55,6 +55,27 @@ export interface StoppableTool extends Tool {
   execute(input: JsonObject, options?: { readonly signal?: AbortSignal }): Promise<string>;
 }
 
+/** Runs tools without the checks of their `execute`; not a property, as a copy may wrap `execute`. */
+const UNCHECKED = new WeakMap<Tool, StoppableTool["execute"]>();
+
+/** Returns a tool whose `execute` checks the arguments, and which `unchecked` runs where they are checked. */
+export function checkingTool(
+  tool: StoppableTool,
+  unchecked: StoppableTool["execute"],
+): StoppableTool {
+  UNCHECKED.set(tool, unchecked);
+  return tool;
+}
+
+/** Runs a tool on arguments that its schema and its `check` accept: it does not check them again. */
+export function runTool(
+  tool: StoppableTool,
+  input: JsonObject,
+  options?: { readonly signal?: AbortSignal },
+): Promise<string> {
+  return UNCHECKED.get(tool)?.(input, options) ?? tool.execute(input, options);
+}
+
 /** Returns the signal in the options of a tool's run: other frameworks pass further options. */
 export function signalIn(options: unknown): { readonly signal?: AbortSignal } {
   const { signal }: { signal?: unknown } = Object(options);

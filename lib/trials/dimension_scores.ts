@@ -3,8 +3,7 @@
  * @module
  */
 
-import { canonicalJson, parseJson } from "../base/json.ts";
-import { isWithin } from "../base/json_depth.ts";
+import { callSignature } from "../calls/behaviour.ts";
 import { isCase, isGenerated } from "./executors/task_kind.ts";
 import { type CallEvent, callsOf } from "../calls/trace.ts";
 import type { Trial } from "./trial.ts";
@@ -78,14 +77,16 @@ function caseDimensions(
   const called = functionNames(calls);
   // Only calls that are wrong in some way have a view.
   const right = calls.filter(isRight);
-  const texts = new Set(right.map(callText));
+  const texts = new Set(right.map(callSignature));
   const correct = calls.flatMap((call) => {
     const { failure, parameters } = call;
     if (failure?.type === "function_not_found") return [];
     if (failure !== undefined || parameters === undefined) return [failure === undefined];
     if (parameters.failures.length > 0) return [false];
     if (parameters.undecided !== undefined) return [];
-    return [parameters.oracle !== null || !needed.has(call.function) || texts.has(callText(call))];
+    return [
+      parameters.oracle !== null || !needed.has(call.function) || texts.has(callSignature(call)),
+    ];
   });
   const fewest = minimumCalls ?? 0;
   const couldAnswer = fewest > 0 &&
@@ -118,14 +119,4 @@ function f1(common: number, called: number, needed: number): number {
 function correctShare(correct: readonly boolean[]): Pick<TrialDimensions, "argument_correctness"> {
   if (correct.length === 0) return {};
   return { argument_correctness: correct.filter((right) => right).length / correct.length };
-}
-
-/** JSON nested deeper is compared as text. */
-const MOST_NESTING = 500;
-
-/** The call as text; equal calls have equal texts. */
-function callText({ function: name, arguments: written, resolved = written }: CallEvent): string {
-  const value = parseJson(resolved);
-  const plain = value !== undefined && isWithin(value, { levels: MOST_NESTING });
-  return JSON.stringify([name, plain ? canonicalJson(value) : resolved]);
 }

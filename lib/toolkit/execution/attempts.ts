@@ -6,7 +6,14 @@
 import { backoffAfter } from "../../base/backoff.ts";
 import type { Clock } from "../../base/clock.ts";
 import { inTime } from "../../base/deadline.ts";
-import { canonicalJson, defined, isJsonObject, parseJson, printable } from "../../base/json.ts";
+import {
+  canonicalJson,
+  defined,
+  isJsonObject,
+  type JsonObject,
+  parseJson,
+  printable,
+} from "../../base/json.ts";
 import { repairArguments } from "../../trials/strategies/argument_repair.ts";
 import { type Message, sumUsage, type Usage } from "../../tools/message.ts";
 import { type ModelReply, TimeLimitError } from "../../models/model.ts";
@@ -14,7 +21,14 @@ import { PROMPTS } from "../../models/prompts.ts";
 import { fork, type Stream } from "../../base/random.ts";
 import { isLimited, type Limited } from "../../trials/agent/session.ts";
 import { valueOfResult } from "../../tools/references/symbol_table.ts";
-import { type PreparedCall, schemaOf, type StoppableTool, type Tool } from "../../tools/tool.ts";
+import {
+  type PreparedCall,
+  type Refusal,
+  runTool,
+  schemaOf,
+  type StoppableTool,
+  type Tool,
+} from "../../tools/tool.ts";
 import { errorInResult, ToolError, toToolError } from "./tool_error.ts";
 import {
   type AttemptAction,
@@ -45,8 +59,8 @@ export interface AttemptTools {
   readonly settings: AttemptSettings;
   /** A tool by its name. */
   tool(name: string): StoppableTool | undefined;
-  /** Why arguments are refused; `undefined` if they are valid. */
-  refuse(name: string, written: string): string | undefined;
+  /** Returns the arguments of a call, or why they are refused; `undefined` if there is no such tool. */
+  checked(call: PreparedCall): { readonly input: JsonObject } | Refusal | undefined;
   /** Returns the number of the next request to the model that repairs arguments. */
   nextRequest(): number;
 }
@@ -114,7 +128,7 @@ export class CallAttempts {
     let call = this.#first;
     if (this.#signal?.aborted) return this.#failed(id, call, this.#cancelled());
     while (true) {
-      this.#called.add(keyOf(call));
+      if (this.#settings.alternatives !== undefined) this.#called.add(keyOf(call));
       const outcome = await this.#attempt(call);
       if ("content" in outcome) {
         const { record, content } = outcome;
@@ -176,12 +190,11 @@ export class CallAttempts {
     });
     let ran = false;
     try {
-      const tool = this.#admit(call);
+      const { tool, input } = this.#admit(call);
       const content = await this.#within(async (signal) => {
         ran = true;
-        const input = parseJson(written);
         // Untyped callers may return anything, but the model needs a text.
-        const result: unknown = await tool.execute(isJsonObject(input) ? input : {}, { signal });
+        const result: unknown = await runTool(tool, input, { signal });
         return typeof result === "string" ? result : JSON.stringify(result) ?? "null";
       });
       const error = errorInResult(content, this.#clock.now());
@@ -196,16 +209,17 @@ export class CallAttempts {
     }
   }
 
-  /** Returns the tool of a call, or throws if the call must not run. */
-  #admit({ name, arguments: written, refusal }: PreparedCall): StoppableTool {
-    if (refusal !== undefined) throw new ToolError("validation", refusal.error);
-    const tool = this.#tools.tool(name);
-    if (tool === undefined) {
-      throw new ToolError("unknown_tool", `There is no function ${printable(name, 100)}`);
+  /** Returns the tool of a call and its arguments, or throws if the call must not run. */
+  #admit(call: PreparedCall): { readonly tool: StoppableTool; readonly input: JsonObject } {
+    const tool = this.#tools.tool(call.name);
+    const checked = this.#tools.checked(call);
+    if (checked !== undefined && "error" in checked) {
+      throw new ToolError("validation", checked.error);
     }
-    const mismatch = this.#tools.refuse(name, written);
-    if (mismatch !== undefined) throw new ToolError("validation", mismatch);
-    return tool;
+    if (tool === undefined || checked === undefined) {
+      throw new ToolError("unknown_tool", `There is no function ${printable(call.name, 100)}`);
+    }
+    return { tool, input: checked.input };
   }
 
   /** Runs a tool within the time limits of the attempt and of the whole execution. */
@@ -273,7 +287,8 @@ export class CallAttempts {
     const after = Math.ceil(Math.max(retryAfter, Math.min(step, longestPause)));
     if (after >= this.#left) return `The ${timeLimit} ms for the whole call leave no time to wait`;
     await this.#clock.pause(after, this.#signal);
-    return { action: { kind: "retried", after }, next: call };
+    // Another call, as the tool may have changed the arguments that it got.
+    return { action: { kind: "retried", after }, next: { ...call } };
   }
 
   async #repair(call: PreparedCall, error: ToolError): Promise<Step | string> {
@@ -285,6 +300,7 @@ export class CallAttempts {
     if (left <= 0) return `The model was asked ${this.#requests} times`;
     const reason = safeErrorMessage(error.message);
     this.#refused.set(keyOf(call), reason);
+    let next = call;
     const repaired = await repairArguments({
       name: call.name,
       arguments: call.arguments,
@@ -294,15 +310,20 @@ export class CallAttempts {
       prompt: repair.prompt ?? PROMPTS.repair.fix,
       attempts: left,
       ask: (messages) => this.#ask(messages, tool),
-      refuse: (written) =>
-        this.#tools.refuse(call.name, written) ??
-          // The tool itself refused these before, and would do so again.
-          this.#refused.get(keyOf({ ...call, arguments: written })),
+      refuse: (written) => {
+        next = { ...call, arguments: written };
+        const checked = this.#tools.checked(next);
+        if (checked !== undefined && "error" in checked) return checked.error;
+        // The tool itself refused these before, and would do so again.
+        return this.#refused.get(keyOf(next));
+      },
     });
     if (isLimited(repaired)) return repaired.message;
-    const { attempts: requests, arguments: written } = repaired;
-    if (written === undefined) return `The model gave no right arguments in ${requests} attempts`;
-    return { action: { kind: "repaired", requests }, next: { ...call, arguments: written } };
+    const { attempts: requests } = repaired;
+    if (repaired.arguments === undefined) {
+      return `The model gave no right arguments in ${requests} attempts`;
+    }
+    return { action: { kind: "repaired", requests }, next };
   }
 
   /** Asks the model that repairs arguments, within the time left. */

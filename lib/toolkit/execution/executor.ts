@@ -192,8 +192,8 @@ class RetryingExecutor implements ToolExecutor, AttemptTools {
     return this.#byName.get(name);
   }
 
-  refuse(name: string, written: string): string | undefined {
-    return this.#toolbox.refuse({ id: "", name, arguments: written })?.error;
+  checked(call: PreparedCall): ReturnType<Toolbox["checked"]> {
+    return this.#toolbox.checked(call);
   }
 
   nextRequest(): number {

@@ -31,7 +31,8 @@ import type { FailureCause } from "../../calls/failure.ts";
  * Answers calls and records them. Calls that begin before an earlier one has resolved share its step, like
  * calls of one reply; {@linkcode Executor.step} sets the steps by hand instead.
  */
-export abstract class Executor implements Environment, Disposable {
+export abstract class Executor<Accepted extends object = object>
+  implements Environment, Disposable {
   /** The functions on offer, ready to be called by a custom agent. */
   readonly tools: readonly Tool[];
   /** The number of calls that may be made. */
@@ -44,6 +45,8 @@ export abstract class Executor implements Environment, Disposable {
   readonly #returned = new Map<string, JsonValue>();
   /** Results whose variables have not been read yet. */
   readonly #unread: [text: string, call: PreparedCall, place: CallPlace][] = [];
+  /** The arguments of calls that were checked: strategies and faults ask before a call is carried out. */
+  readonly #checked = new WeakMap<PreparedCall, Accepted | Refusal>();
   readonly #settings: ExecutorSettings;
   /** The parameters of the functions on offer, without references. */
   readonly #parameters: ReadonlyMap<string, JsonObject>;
@@ -172,14 +175,31 @@ export abstract class Executor implements Environment, Disposable {
     const shape = parameters === undefined
       ? undefined
       : checkableArguments(call.arguments, parameters);
-    return shape === undefined ? this.refuseMeant(call) : this.refuseShape(name, shape);
+    const checked = shape === undefined ? this.checked(call) : this.checkShape(name, shape);
+    return checked !== undefined && "error" in checked ? checked : undefined;
   }
 
-  /** Returns why arguments without references would be refused. */
-  protected abstract refuseMeant(call: PreparedCall): Refusal | undefined;
+  /**
+   * Returns the arguments of a call as its function takes them, or why they are refused; `undefined` if there
+   * is no such function. A call is checked once, however often it is asked for.
+   */
+  checked(call: PreparedCall): Accepted | Refusal | undefined {
+    if (call.refusal !== undefined) return call.refusal;
+    const known = this.#checked.get(call);
+    if (known !== undefined) return known;
+    const checked = this.check(call.name, call.resolved ?? call.arguments);
+    if (checked !== undefined) this.#checked.set(call, checked);
+    return checked;
+  }
 
-  /** Returns why arguments with {@linkcode ANY_REFERENCE} in place of unknown values would be refused. */
-  protected abstract refuseShape(name: string, shape: JsonObject): Refusal | undefined;
+  /** Checks arguments without references; `undefined` if there is no such function. */
+  protected abstract check(name: string, written: string): Accepted | Refusal | undefined;
+
+  /** Checks arguments with {@linkcode ANY_REFERENCE} in place of unknown values. */
+  protected abstract checkShape(
+    name: string,
+    shape: JsonObject,
+  ): Accepted | Refusal | undefined;
 
   /** Carries out a call within the limit, or refuses it. */
   protected abstract carryOut(

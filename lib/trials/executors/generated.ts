@@ -85,7 +85,7 @@ export function createExecutor(
 }
 
 /** Answers and judges calls on a generated task. */
-export class GeneratedTaskExecutor extends Executor implements Fixture {
+export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixture {
   /** The task by which calls and answers are judged. */
   readonly task: Task;
   /** The user message that the agent should get. */
@@ -151,23 +151,22 @@ export class GeneratedTaskExecutor extends Executor implements Fixture {
     return this.#perturbed.given;
   }
 
-  /** Returns why the arguments of a call do not conform to its function's schema (predicate 2). */
-  protected override refuseMeant(call: PreparedCall): Refusal | undefined {
-    const taskFunction = this.#functions.get(call.name);
-    const checked = taskFunction === undefined ? undefined : checkCall(taskFunction, call);
-    return checked === undefined || "values" in checked ? undefined : checked;
+  /** Checks that arguments conform to their function's schema (predicate 2). */
+  protected override check(name: string, written: string): Conforming | Refusal | undefined {
+    const taskFunction = this.#functions.get(name);
+    if (taskFunction === undefined) return undefined;
+    const checked = checkSchema(taskFunction, written);
+    return "values" in checked
+      ? checked
+      : { error: schemaError(taskFunction), fault: checked.detail };
   }
 
-  /** Returns why partly unknown arguments do not conform: any number may take the place of an unknown one. */
-  protected override refuseShape(name: string, shape: JsonObject): Refusal | undefined {
+  /** Checks partly unknown arguments: any number may take the place of an unknown one. */
+  protected override checkShape(name: string, shape: JsonObject): Conforming | Refusal | undefined {
     const entries = Object.entries(shape).map((
       [key, value],
     ) => [key, value === ANY_REFERENCE ? 0 : value]);
-    return this.refuseMeant({
-      id: "",
-      name,
-      arguments: JSON.stringify(Object.fromEntries(entries)),
-    });
+    return this.check(name, JSON.stringify(Object.fromEntries(entries)));
   }
 
   /**
@@ -251,7 +250,7 @@ export class GeneratedTaskExecutor extends Executor implements Fixture {
       return { content: noSuchFunction(name), failure: { ...failure, root: true } };
     }
     const { role } = taskFunction;
-    const checked = checkCall(taskFunction, call);
+    const checked = this.checked(call)!;
     if ("error" in checked) {
       const { error, fault } = checked;
       const failure = { type: "wrong_number_of_inputs", detail: fault, root: true } as const;
@@ -358,15 +357,6 @@ function holdsDigit(value: JsonValue): boolean {
 /** Finds a number stated for the answer, but not a count of something. */
 const CLAIM =
   /\b(?:answer|result|value|it)\b[*`"']{0,3}\s{0,3}(?:is|=|:|equals|equal to)[\s:*`"']{0,5}(-?\d[\d,]{0,20})(?=[*`"']{0,3}(?:[.,;!)]|\s*$|\n))/i;
-
-/** Checks a call; where names stand for values, by their values. */
-function checkCall(taskFunction: TaskFunction, call: PreparedCall): Conforming | Refusal {
-  if (call.refusal !== undefined) return call.refusal;
-  const checked = checkSchema(taskFunction, call.resolved ?? call.arguments);
-  return "values" in checked
-    ? checked
-    : { error: schemaError(taskFunction), fault: checked.detail };
-}
 
 /**
  * One correct call of each core function. A task may be solved in many orders, so that each is compared to

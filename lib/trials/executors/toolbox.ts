@@ -27,6 +27,7 @@ import {
   freshTool,
   type PreparedCall,
   type Refusal,
+  runTool,
   type Tool,
   type ToolSchema,
 } from "../../tools/tool.ts";
@@ -62,7 +63,7 @@ export interface ToolboxOptions extends Partial<ExecutorOptions> {
  * assertEquals((await toolbox.execute([call]))[0]?.content, "42");
  * ```
  */
-export class Toolbox extends Executor {
+export class Toolbox extends Executor<{ readonly input: JsonObject }> {
   /** The values given in the first message, by name. */
   override readonly given: ReadonlyMap<string, JsonValue>;
 
@@ -94,16 +95,20 @@ export class Toolbox extends Executor {
     this.#checks = new Map(tools.map((tool) => [tool.name, argumentCheck(tool)]));
   }
 
-  /** Returns why the arguments of a call do not conform to its tool's schema. */
-  protected override refuseMeant(call: PreparedCall): Refusal | undefined {
-    if (call.refusal !== undefined) return call.refusal;
-    const input = parseJson(call.resolved ?? call.arguments);
-    return this.#checks.get(call.name)?.(input) ??
-      (isJsonObject(input) ? this.#tools.get(call.name)?.check?.(input) : undefined);
+  /** Checks that arguments conform to their tool's schema, and to its `check`. */
+  protected override check(
+    name: string,
+    written: string,
+  ): { readonly input: JsonObject } | Refusal | undefined {
+    const input = parseJson(written);
+    const refusal = this.#checks.get(name)?.(input);
+    const tool = this.#tools.get(name);
+    if (refusal !== undefined || tool === undefined || !isJsonObject(input)) return refusal;
+    return tool.check?.(input) ?? { input };
   }
 
   /** Returns why partly unknown arguments do not conform. */
-  protected override refuseShape(name: string, shape: JsonObject): Refusal | undefined {
+  protected override checkShape(name: string, shape: JsonObject): Refusal | undefined {
     const tool = this.#tools.get(name);
     if (tool === undefined) return undefined;
     const check = this.#shapes.get(name) ?? argumentCheck(offerReferences(tool));
@@ -119,18 +124,17 @@ export class Toolbox extends Executor {
       const failure = functionNotFound(name, this.#tools.keys());
       return { content: noSuchFunction(name), failure: { ...failure, root: true } };
     }
-    const refusal = this.refuseMeant(call);
-    if (refusal !== undefined) {
-      const { error, fault: detail } = refusal;
+    const checked = this.checked(call)!;
+    if ("error" in checked) {
+      const { error, fault: detail } = checked;
       return {
         content: JSON.stringify({ error }),
         failure: { type: "wrong_number_of_inputs", detail, root: true },
       };
     }
-    const input = parseJson(call.resolved ?? call.arguments);
     try {
       // Tools written without types may return anything; the reply must be text.
-      const returned: unknown = await tool.execute(isJsonObject(input) ? input : {});
+      const returned: unknown = await runTool(tool, checked.input);
       const content = typeof returned === "string" ? returned : JSON.stringify(returned) ?? "null";
       const error = errorOfResult(content);
       if (error !== undefined) return { content, event: { error: printable(redact(error), 1000) } };

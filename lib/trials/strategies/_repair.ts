@@ -90,6 +90,7 @@ async function repairCall(
   const schema = environment.tools.find((tool) => tool.name === name)?.parameters;
   const first = schema === undefined ? undefined : environment.refuse(call);
   if (schema === undefined || first === undefined) return call;
+  let current = call;
   const repaired = await repairArguments({
     name,
     arguments: call.arguments,
@@ -105,7 +106,7 @@ async function repairCall(
         messages: history,
         tools: environment.tools,
       }),
-    refuse: (text) => environment.refuse({ ...call, arguments: text })?.error,
+    refuse: (text) => environment.refuse(current = { ...call, arguments: text })?.error,
   });
   if (isLimited(repaired)) return repaired;
   session.record({
@@ -118,5 +119,6 @@ async function repairCall(
       ? {}
       : { repaired: repaired.arguments.slice(0, LONGEST_KEPT) }),
   });
-  return repaired.arguments === undefined ? call : { ...call, arguments: repaired.arguments };
+  // As it was checked: no call is checked twice.
+  return repaired.arguments === undefined ? call : current;
 }

@@ -68,6 +68,33 @@ async function lastError(toolbox: Toolbox, ...calls: ToolCall[]): Promise<string
   return last["error"];
 }
 
+// Checks
+
+Deno.test("an executor checks a call once, whoever asks before it is carried out", async () => {
+  const injectFault = () => ({ kind: "slow" as const });
+  const counts = { written: 0, zod: 0, check: 0 };
+  const parameters = z.object({ x: z.string().transform(Number) }).refine(() => ++counts.zod > 0);
+  const returns = "done";
+  const zodTool = tool({ name: "zod", description: "", parameters, returns });
+  const checked: Tool = {
+    ...plain("checked", (input) => input),
+    check: () => void counts.check++,
+  };
+  class CountingToolbox extends Toolbox {
+    protected override check(name: string, written: string) {
+      counts.written++;
+      return super.check(name, written);
+    }
+  }
+  using toolbox = new CountingToolbox([zodTool, checked], { injectFault });
+  const calls = ["zod", "checked", "zod"].map((name) => own(name, name, { x: "1" }));
+  for (const one of [...calls, ...calls]) assertEquals(toolbox.refuse(one), undefined);
+  await toolbox.execute(calls);
+  assertEquals(counts, { written: 3, zod: 2, check: 1 });
+  // Arguments that a model has changed are those of another call.
+  assertEquals(toolbox.refuse({ ...calls[0]!, arguments: "{}" })?.fault.missing, ["x"]);
+});
+
 // At the same time
 
 Deno.test("Executor.execute() runs calls at the same time, at most 10, and records them in order", async () => {
