@@ -20,18 +20,16 @@
 
 export { InputError } from "./lib/base/errors.ts";
 export type { JsonObject, JsonValue } from "./lib/base/json.ts";
-export type { ExpectedCall } from "./lib/calls/expected/expected_call.ts";
 export {
   absent,
   anyOf,
   anything,
   closeTo,
   inAnyOrder,
-  type Matcher,
   matching,
   matchingText,
   optional,
-} from "./lib/calls/expected/oracle.ts";
+} from "./lib/calls/expected/matchers.ts";
 export type { GatePolicy, RatePolicy, UpgradePolicy } from "./lib/gate/policy.ts";
 export { type Judge, judge } from "./lib/models/judge/judge.ts";
 export {
@@ -106,6 +104,7 @@ export {
   type ToolInput,
   type ZodSchema,
 } from "./lib/tools/define_tool.ts";
+export type { ExpectedCall, Matcher } from "./lib/tools/expected_call.ts";
 export type { Message, Usage } from "./lib/tools/message.ts";
 export type { Tool, ToolCall, ToolChoice, ToolSchema } from "./lib/tools/tool.ts";
 export { type CallLog, logCalls, type LogCallsOptions } from "./lib/trials/executors/call_log.ts";

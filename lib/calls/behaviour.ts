@@ -23,7 +23,10 @@ export interface Expectations {
 
 /** Returns a text that is the same for calls that differ only in the formatting of their arguments. */
 export function callSignature(
-  { function: name, arguments: own, resolved: written = own }: CallEvent,
+  { function: name, arguments: own, resolved: written = own }: Pick<
+    CallEvent,
+    "function" | "arguments" | "resolved"
+  >,
 ): string {
   try {
     return canonicalJson([name, parseJson(written) ?? written]);

@@ -3,15 +3,10 @@
  * @module
  */
 
-export type { CallExpectation } from "./expected/expected_call.ts";
 export { type MadeCalls, TRAJECTORY_MODES, type TrajectoryMode } from "./expected/match_calls.ts";
-export {
-  alignCalls,
-  type Held,
-  MATCHER,
-  type OracleCall,
-  type OracleValue,
-} from "./expected/oracle.ts";
+export { alignCalls } from "./expected/alignment.ts";
+export type { CallExpectation, ExpectedCall, ExpectedValue, Held } from "../tools/expected_call.ts";
+export { MATCHER } from "../tools/tool.ts";
 export { type CallScore, scoreCalls } from "./expected/precision_recall.ts";
 export type { Conforming, Failure, FailureCause, Origin, WrongArgument } from "./failure.ts";
 export {
@@ -23,7 +18,7 @@ export {
   type ParameterFailureType,
 } from "./failure_types.ts";
 export { viewCalls } from "./parameter_failure.ts";
-export type { Oracle, ParameterScore } from "./parameter_views.ts";
+export type { ParameterScore } from "./parameter_views.ts";
 export { type ParseCounts, parsesOf, type RepairCount } from "./parse_counts.ts";
 export { type CallRecord, type RecordedCall, recordedCalls } from "./record.ts";
 export { type Recovery, RECOVERY_ENDS, type RecoveryEnd, recoveryOf } from "./recovery.ts";

@@ -15,13 +15,13 @@ import {
 } from "../base/json.ts";
 import {
   alignCalls,
-  isList,
-  isMatcher,
-  mayBeAbsent,
-  meets,
-  type OracleCall,
-  type OracleValue,
-} from "./expected/oracle.ts";
+  type Leniency,
+  leniencyOf,
+  leniencyWithin,
+  meetsLeniently,
+} from "./expected/alignment.ts";
+import { isList, isMatcher, mayBeAbsent, meets } from "./expected/matchers.ts";
+import type { ExpectedCall, ExpectedValue } from "../tools/expected_call.ts";
 import { Position } from "../tools/schema/position.ts";
 import { rougeL } from "./values/text.ts";
 import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "./failure_types.ts";
@@ -40,26 +40,26 @@ const LONGEST_PATH = 500;
 const LONGEST_VALUE = 200;
 
 /**
- * Compares each call of a trial with the oracle.
+ * Compares each call of a trial with the expected calls.
  *
- * Calls are aligned with the oracle's by name, in order ({@linkcode alignCalls}). Each parameter of an
+ * Calls are aligned with the expected ones by name, in order ({@linkcode alignCalls}). Each parameter of an
  * aligned call has at most one failure:
  *
  * - `hallucination_name`: the schema lists keys and this is none of them.
- * - `missing_information`: the oracle has the key, or the schema requires it, and it is absent.
+ * - `missing_information`: the key is expected, or the schema requires it, and it is absent.
  * - `specification_mismatch`: the value violates the schema; `"731"` is not an integer. Arguments that are
  *   not a JSON object, or nest deeper than 500 levels, are one mismatch as a whole.
- * - `redundant_information`: the schema declares the key, and the oracle neither has nor allows it; the
- *   schema's default value is accepted.
- * - `task_deviation`: the value conforms, but is not the oracle's. It is reported at the deepest key that
+ * - `redundant_information`: the schema declares the key, and it is neither expected nor ignored, nor may
+ *   there be further ones; the schema's default value is accepted.
+ * - `task_deviation`: the value conforms, but is not the expected one. It is reported at the deepest key that
  *   differs; lists are reported as a whole.
  *
- * Without a schema it is undecided whether a key that the oracle does not have is hallucinated or
- * redundant, and whether another value than the oracle's is a mismatch or a deviation. A call that
- * corresponds to none of the oracle's only has failures that the schema alone decides.
+ * Without a schema it is undecided whether a key that is not expected is hallucinated or redundant, and
+ * whether another value than the expected one is a mismatch or a deviation. A call that corresponds to no
+ * expected one only has failures that the schema alone decides.
  *
  * @param schemaOf Returns the schema of a tool's parameters before any perturbation.
- * @throws {InputError} If a schema is invalid.
+ * @throws {InputError} If a schema is invalid, or an expected call sets `defaults`.
  *
  * @example Usage
  * ```ts
@@ -69,8 +69,8 @@ const LONGEST_VALUE = 200;
  * const schema = { type: "object", properties: { city: { type: "string" }, days: { type: "integer" } } };
  * const given = { city: "Paris, Texas", days: "3" };
  * const calls = [{ tool: "forecast", arguments: given, written: JSON.stringify(given) }];
- * const oracle = [{ tool: "forecast", arguments: { city: "Paris", days: 3 } }];
- * assertEquals(viewCalls(calls, oracle, () => schema), [{
+ * const expected = [{ tool: "forecast", arguments: { city: "Paris", days: 3 } }];
+ * assertEquals(viewCalls(calls, expected, () => schema), [{
  *   oracle: 1,
  *   failures: [
  *     { type: "specification_mismatch", parameter: "/days", given: "3", expected: 3 },
@@ -87,16 +87,16 @@ const LONGEST_VALUE = 200;
  */
 export function viewCalls(
   calls: readonly Pick<RecordedCall, "tool" | "arguments" | "written">[],
-  oracle: readonly OracleCall[],
+  expected: readonly ExpectedCall[],
   schemaOf: (tool: string) => JsonObject | undefined,
 ): readonly ParameterView[] {
   const comparable = calls.map(({ tool, arguments: given, written }) => {
     const isComparable = isJsonObject(given) && !nestsDeeper(given, MOST_NESTING);
     return { tool, arguments: isComparable ? given : undefined, written };
   });
-  return alignCalls(comparable, oracle).map((place, index) => {
+  return alignCalls(comparable, expected).map((place, index) => {
     const { tool, arguments: given, written } = comparable[index]!;
-    const view = new View(schemaOf(tool), place === null ? undefined : oracle[place]);
+    const view = new View(schemaOf(tool), place === null ? undefined : expected[place]);
     if (given === undefined) view.refuse(written);
     else view.compare(given);
     const undecided = view.undecided();
@@ -123,34 +123,33 @@ const NEITHER_NAME = ["hallucination_name", "redundant_information"] as const;
 const NEITHER_VALUE = ["specification_mismatch", "task_deviation"] as const;
 
 interface Keyed {
-  readonly [key: string]: OracleValue;
+  readonly [key: string]: ExpectedValue;
 }
 
 /** A value and the right one. */
 interface Pair {
   readonly path: string;
   readonly given: JsonValue;
-  readonly expected: OracleValue;
+  readonly expected: ExpectedValue;
+  readonly leniency: Leniency;
 }
 
-/** Compares one call with the oracle's call and with the schema, as far as there are any. */
+/** Compares one call with the expected call and with the schema, as far as there are any. */
 class View {
   readonly #schema: JsonObject | undefined;
-  readonly #oracle: OracleCall | undefined;
-  readonly #allowed: ReadonlySet<string>;
+  readonly #expected: ExpectedCall | undefined;
   /** By path, uncut. */
   readonly #failures = new Map<string, ParameterFailure>();
   readonly #undecided = new Map<string, Undecided>();
 
-  constructor(schema: JsonObject | undefined, oracle: OracleCall | undefined) {
+  constructor(schema: JsonObject | undefined, expected: ExpectedCall | undefined) {
     this.#schema = schema;
-    this.#oracle = oracle;
-    this.#allowed = new Set(oracle?.allowed);
+    this.#expected = expected;
   }
 
   /** Records arguments that are not a JSON object, or nest too deep. */
   refuse(text: string): void {
-    if (this.#schema === undefined && this.#oracle === undefined) return;
+    if (this.#schema === undefined && this.#expected === undefined) return;
     this.#add("specification_mismatch", "", { given: text });
   }
 
@@ -158,16 +157,17 @@ class View {
     const schema = this.#schema;
     if (schema !== undefined) {
       for (const { kind, path, ...rest } of violationsOf(schema, given)) {
-        const expected = expectedAt(this.#oracle?.arguments, path);
+        const expected = expectedAt(this.#expected?.arguments, path);
         this.#add(VIOLATION_TYPES[kind], path, {
           ...rest,
           ...defined({ expected }),
         });
       }
     }
-    if (this.#oracle === undefined) return;
+    if (this.#expected === undefined) return;
     const position = schema === undefined ? undefined : new Position(schema);
-    this.#compareKeys(given, this.#oracle.arguments, "", position);
+    const whole = { path: "", leniency: leniencyOf(this.#expected) };
+    this.#compareKeys(given, this.#expected.arguments ?? {}, whole, position);
   }
 
   /** Returns the failures by type, those of a type in the order found. */
@@ -188,39 +188,43 @@ class View {
   #compareKeys(
     given: JsonObject,
     expected: Keyed,
-    path: string,
+    { path, leniency }: Pick<Pair, "path" | "leniency">,
     position: Position | undefined,
     list?: Pair,
   ): void {
-    const isAllowed = (key: string) => path === "" && this.#allowed.has(key);
     const within = position?.within(given);
     for (const [key, value] of Object.entries(expected)) {
-      if (isAllowed(key)) continue;
+      const inner = leniencyWithin(leniency, key);
+      if (inner === undefined) continue;
       const place = pointer(path, key);
       if (Object.hasOwn(given, key)) {
-        this.#compare({ path: place, given: given[key]!, expected: value }, within?.(key), list);
+        const pair = { path: place, given: given[key]!, expected: value, leniency: inner };
+        this.#compare(pair, within?.(key), list);
       } else if (!mayBeAbsent(value)) this.#add("missing_information", place, { expected: value });
     }
+    if (leniency.partial) return;
     for (const [key, value] of Object.entries(given)) {
-      if (Object.hasOwn(expected, key) || isAllowed(key)) continue;
+      if (Object.hasOwn(expected, key) || leniencyWithin(leniency, key) === undefined) continue;
       this.#addUnexpected(pointer(path, key), value, within?.(key));
     }
   }
 
   #compare(pair: Pair, position: Position | undefined, list?: Pair): void {
-    const { path, given, expected } = pair;
+    const { path, given, expected, leniency } = pair;
     // The parts of a value that is wrong as a whole are not compared.
     if (this.#failures.has(path)) return;
     if (isJsonObject(given) && isKeyed(expected)) {
-      return this.#compareKeys(given, expected, path, position, list);
+      return this.#compareKeys(given, expected, pair, position, list);
     }
     if (Array.isArray(given) && isList(expected) && given.length === expected.length) {
       const within = position?.within(given);
       for (const [index, value] of expected.entries()) {
-        const item = { path: pointer(path, index), given: given[index]!, expected: value };
-        this.#compare(item, within?.(index), list ?? pair);
+        const inner = leniencyWithin(leniency, index);
+        if (inner === undefined) continue;
+        const own = { given: given[index]!, expected: value, leniency: inner };
+        this.#compare({ path: pointer(path, index), ...own }, within?.(index), list ?? pair);
       }
-    } else if (!meets(given, expected)) this.#addDifference(pair, list ?? pair);
+    } else if (!meetsLeniently(given, expected, leniency)) this.#addDifference(pair, list ?? pair);
   }
 
   #addUnexpected(path: string, given: JsonValue, position: Position | undefined): void {
@@ -243,7 +247,7 @@ class View {
   #add(
     type: ParameterFailureType,
     path: string,
-    { given, expected }: { readonly given?: JsonValue; readonly expected?: OracleValue },
+    { given, expected }: { readonly given?: JsonValue; readonly expected?: ExpectedValue },
   ): void {
     if (this.#failures.has(path)) return;
     const similarity = NEITHER_VALUE.some((one) => one === type)
@@ -263,12 +267,12 @@ class View {
   }
 }
 
-function isKeyed(expected: OracleValue): expected is Keyed {
+function isKeyed(expected: ExpectedValue): expected is Keyed {
   return isJsonObject(expected) && !isMatcher(expected);
 }
 
 /** Returns the right value at a path; `undefined` if unknown. */
-function expectedAt(expected: OracleValue | undefined, path: string): OracleValue | undefined {
+function expectedAt(expected: ExpectedValue | undefined, path: string): ExpectedValue | undefined {
   let found = path === "" ? undefined : expected;
   for (const key of pointerKeys(path)) {
     if (typeof found !== "object" || found === null || isMatcher(found)) return undefined;
@@ -280,7 +284,7 @@ function expectedAt(expected: OracleValue | undefined, path: string): OracleValu
 /** Returns the similarity of a text to the right one; of several right ones, to the most similar. */
 function similarityOf(
   given: JsonValue | undefined,
-  expected: OracleValue | undefined,
+  expected: ExpectedValue | undefined,
 ): number | undefined {
   if (typeof given !== "string" || expected === undefined) return undefined;
   const values = isMatcher(expected) ? expected.values ?? [] : [expected];
@@ -294,7 +298,7 @@ function cutPath(path: string): string {
 }
 
 /** Cuts a value to the length that is kept; matchers become their description. */
-function cutValue(value: OracleValue): JsonValue {
+function cutValue(value: ExpectedValue): JsonValue {
   if (isMatcher(value)) return value.description;
   if (nestsDeeper(value, MOST_NESTING)) return "…";
   const text = JSON.stringify(value);

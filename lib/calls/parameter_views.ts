@@ -4,9 +4,8 @@
  */
 
 import { isLost } from "../tools/fault.ts";
-import { cannot } from "../base/errors.ts";
-import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
-import type { OracleCall } from "./expected/oracle.ts";
+import { parseJson } from "../base/json.ts";
+import type { ExpectedCall } from "../tools/expected_call.ts";
 import { viewCalls } from "./parameter_failure.ts";
 import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "./failure_types.ts";
 import type { ToolSchema } from "../tools/tool.ts";
@@ -17,14 +16,6 @@ import {
   type ParameterView,
   type TraceEvent,
 } from "./trace.ts";
-
-/** The right calls of a task, and its functions. */
-export interface Oracle {
-  /** The right calls; they may depend on the order in which calls were made. */
-  readonly calls: readonly OracleCall[];
-  /** The functions before any perturbation, by name. */
-  readonly tools: ReadonlyMap<string, ToolSchema>;
-}
 
 /** The parameter failures of one trial. */
 export interface ParameterScore {
@@ -41,17 +32,23 @@ export interface ParameterScore {
 /** Texts count as similar above this value of Rouge-L (Butterfly, section 5.2). */
 const SIMILAR = 0.8;
 
-/** Returns the events, with a view added to each call that is not entirely right. */
+/**
+ * Returns the events, with a view added to each call that is not entirely right.
+ *
+ * @param tools The functions before any perturbation.
+ */
 export function withViews(
   events: readonly TraceEvent[],
-  oracle: Oracle,
+  expected: readonly ExpectedCall[],
+  tools: readonly ToolSchema[],
 ): readonly TraceEvent[] {
+  const byName = new Map(tools.map((tool) => [tool.name, tool]));
   // A call answered without a function, such as looking at a value, is not a call of the task. Nor is one
   // that a fault kept from its result, or that depended on a failed call: it must be made again. Arguments
   // that the trace has cut cannot be parsed, and the function that took them found nothing wrong with them.
   const calls = callsOf(events).filter((call) =>
     call.failure !== undefined && !dependedOnFailedCall(call) ||
-    call.failure === undefined && !isLost(call) && oracle.tools.has(call.function) &&
+    call.failure === undefined && !isLost(call) && byName.has(call.function) &&
       (call.resolved ?? call.arguments).length < LONGEST_KEPT
   );
   const views = viewCalls(
@@ -59,8 +56,8 @@ export function withViews(
       const written = resolved ?? text;
       return { tool, arguments: parseJson(written), written };
     }),
-    oracle.calls,
-    (name) => oracle.tools.get(name)?.parameters,
+    expected,
+    (name) => byName.get(name)?.parameters,
   );
   const byCall = new Map(calls.map(({ call }, place) => [call, views[place]!]));
   return events.map((event) => {
@@ -102,35 +99,4 @@ export function scoreOfViews(events: readonly TraceEvent[]): ParameterScore {
 
 function inOrder(types: ReadonlySet<ParameterFailureType>): readonly ParameterFailureType[] {
   return PARAMETER_FAILURE_TYPES.filter((type) => types.has(type));
-}
-
-/**
- * Returns the right calls of a trace as an oracle, in order: those without a failure or a fault. Takes a
- * trial that solved an unperturbed task as the right way to solve it (Butterfly, section 4). Whole numbers
- * written as text, and accepted, become numbers.
- *
- * @throws {InputError} If arguments are not a JSON object, as when the trace has cut them.
- */
-export function oracleOf(events: readonly TraceEvent[]): readonly OracleCall[] {
-  const right = callsOf(events).filter((call) => call.failure === undefined && !isLost(call));
-  return right.map(({ call, function: tool, ...written }) => {
-    const given = parseJson(written.resolved ?? written.arguments);
-    if (!isJsonObject(given)) {
-      throw cannot(
-        "take a trace for an oracle",
-        "the arguments of its calls must be JSON objects",
-        `those of call ${call} are none`,
-      );
-    }
-    return { tool, arguments: withNumbers(given, written.coerced ?? []) };
-  });
-}
-
-function withNumbers(given: JsonObject, coerced: readonly string[]): JsonObject {
-  return Object.fromEntries(
-    Object.entries(given).map(([key, value]) => [
-      key,
-      coerced.includes(key) ? Number(value) : value,
-    ]),
-  );
 }

@@ -77,11 +77,11 @@ export interface Undecided {
   readonly parameter: string;
 }
 
-/** One call compared with the oracle. */
+/** One call compared with the expected calls. */
 export interface ParameterView {
   /**
-   * Number of the corresponding call of the oracle, from 1; `null` for a routing error: the call is none of
-   * the right calls, or repeats one of them.
+   * Number of the corresponding expected call, from 1; `null` for a routing error: the call is none of them,
+   * or repeats one of them.
    */
   readonly oracle: number | null;
   /** Its wrong arguments, by type; at most 50, with at least one of each type found. */

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { nameDistance } from "../calls/expected/expected_call.ts";
+import { nameDistance } from "../calls/expected/checked_call.ts";
 import {
   briefFault,
   type FaultId,

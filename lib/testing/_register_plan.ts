@@ -298,7 +298,7 @@ function assertPerturbed({ changed, perturbation, task }: Trial): void {
   if (changed !== false || !isCase(task)) return;
   throw new AssertionError(
     `The perturbation ${perturbation} found nothing to change, so that the test says nothing about it. ` +
-      "Values in the question are found by the arguments of oracle, or given by parameters",
+      "Values in the question are found by the arguments of expected, or given by parameters",
   );
 }
 

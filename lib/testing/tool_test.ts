@@ -25,6 +25,8 @@ import {
   type ToolCase,
 } from "../trials/executors/case.ts";
 import { Toolbox } from "../trials/executors/toolbox.ts";
+import { leniencyOf } from "../calls/expected/alignment.ts";
+import { checkExpectedCalls } from "../calls/expected/match_calls.ts";
 import { valueText } from "../calls/values/text.ts";
 
 /** Options of `toolTest()`. */
@@ -53,7 +55,7 @@ const CASE_OPTIONS: Readonly<Record<keyof Omit<ToolCase, "name">, true>> = {
   system: true,
   prompt: true,
   turns: true,
-  oracle: true,
+  expected: true,
   parameters: true,
   toolChoice: true,
   assert: true,
@@ -124,9 +126,12 @@ function register<State>(name: string, options: ToolTestOptions<State>): void {
   assertOptions(subject, options, {
     place: "toolTest",
     names: [...Object.keys(CASE_OPTIONS), ...RUN_OPTIONS],
-    elsewhere: new Map(
-      [...SUITE_NAMES].map(([word, option]) => [word, `${option}, which takes one or a list`]),
-    ),
+    elsewhere: new Map([
+      ...[...SUITE_NAMES].map(([word, option]) =>
+        [word, `${option}, which takes one or a list`] as const
+      ),
+      ["oracle", "expected, whose calls have ignore in place of allowed"],
+    ]),
   });
   const toolCase: ToolCase<State> = { ...options, name };
   assertCase(subject, toolCase);
@@ -202,9 +207,12 @@ function areIndependent(tools: ToolCase<never>["tools"]): boolean {
 function assertCase<State>(subject: string, toolCase: ToolCase<State>): void {
   const fault = caseFault(toolCase);
   if (fault !== undefined) throw cannot(`use ${subject}`, fault);
-  // Tools made by a function are checked when a trial begins.
-  if (typeof toolCase.tools === "function") return;
   try {
+    const { expected = [] } = toolCase;
+    checkExpectedCalls(expected, []);
+    for (const call of expected) leniencyOf(call);
+    // Tools made by a function are checked when a trial begins.
+    if (typeof toolCase.tools === "function") return;
     assertCaseTools(toolCase, toolCase.tools);
     new Toolbox(toolCase.tools)[Symbol.dispose]();
   } catch (error) {
@@ -219,7 +227,7 @@ function assertCase<State>(subject: string, toolCase: ToolCase<State>): void {
 /** The first broken rule of a case. */
 function caseFault<State>(toolCase: ToolCase<State>): string | undefined {
   const { name, state, tools, system, prompt, turns = [], assert } = toolCase;
-  const { oracle = [], parameters = [], toolChoice = "auto" } = toolCase;
+  const { expected = [], parameters = [], toolChoice = "auto" } = toolCase;
   const rules: [holds: boolean, rule: string, value: unknown][] = [
     [isText(name), "its name must be a text", name],
     [!isProbe({ case: name }), "its name must not be that of a probe", name],
@@ -237,7 +245,11 @@ function caseFault<State>(toolCase: ToolCase<State>): string | undefined {
       "tools must be a list of tools, or a function that makes it",
       tools,
     ],
-    [isListOf(oracle, isCall), "oracle must be a list of calls: tool and arguments", oracle],
+    [
+      isListOf(expected, isJsonObject),
+      "expected must be a list of calls: tool and arguments",
+      expected,
+    ],
     [
       isListOf(parameters, isParameter),
       "parameters must be a list of names, values and spans",
@@ -274,10 +286,6 @@ function isText(value: unknown): boolean {
 
 function isListOf(value: unknown, isOne: (item: unknown) => boolean): boolean {
   return Array.isArray(value) && value.every(isOne);
-}
-
-function isCall(value: unknown): boolean {
-  return isJsonObject(value) && isText(value["tool"]) && isJsonObject(value["arguments"]);
 }
 
 function isParameter(value: unknown): boolean {

@@ -34,6 +34,9 @@ export const FRESH: unique symbol = Symbol("fresh");
 /** Marks tools whose runs share what the tool works on: only wrappers around them start fresh. */
 export const SHARED: unique symbol = Symbol("shared");
 
+/** Key that marks matchers: no JSON value can have it. */
+export const MATCHER: unique symbol = Symbol("matcher");
+
 /** A function that can be called: a plain shape that agents of any kind understand. */
 export interface Tool extends ToolSchema {
   /** Runs the function on parsed arguments and returns the text for the model. */

@@ -26,7 +26,7 @@ export interface TrialDimensions {
  *
  * - Tool selection: F1 of the functions called against those needed, which is 1 only if both are the same
  *   (Pipeline, "Benchmarking Tool Use"). Needed are the core functions of a generated task, or the tools of
- *   a case's oracle. Names of functions that do not exist count as called.
+ *   a case's expected calls. Names of functions that do not exist count as called.
  * - Argument correctness: the share of calls to existing functions with correct arguments, by the task's
  *   own check or the case's correct calls. A repeated call of a needed tool is correct if it equals a
  *   correct one; a call of a tool that is not needed, if it conforms to its schema.

@@ -5,10 +5,12 @@ import {
   absent,
   anyOf,
   anything,
+  inAnyOrder,
   matching,
   optional,
-  type OracleValue,
-} from "../../lib/calls/expected/oracle.ts";
+} from "../../lib/calls/expected/matchers.ts";
+import { differencesOf } from "../../lib/calls/expected/checked_call.ts";
+import type { ExpectedCall, ExpectedValue } from "../../lib/tools/expected_call.ts";
 import { viewCalls } from "../../lib/calls/parameter_failure.ts";
 import { PARAMETER_VIEW, type ParameterView } from "../../lib/calls/trace.ts";
 import { PARAMETER_FAILURE_TYPES, PARAMETER_FAILURE_WORDS } from "../../lib/calls/failure_types.ts";
@@ -16,7 +18,7 @@ import { argumentCheck } from "../../lib/tools/schema/validate.ts";
 import { rougeL } from "../../lib/calls/values/text.ts";
 import fc from "../support/fast_check.ts";
 
-type Expected = Readonly<Record<string, OracleValue>>;
+type Expected = Readonly<Record<string, ExpectedValue>>;
 
 /** Failures as `type path`, sorted; the type by its first letters. */
 function told({ failures, undecided = [] }: ParameterView): string[] {
@@ -30,7 +32,7 @@ function told({ failures, undecided = [] }: ParameterView): string[] {
 
 interface Options {
   readonly schema?: JsonObject | undefined;
-  readonly allowed?: readonly string[];
+  readonly ignore?: readonly string[];
 }
 
 /** A call as it is recorded. */
@@ -39,10 +41,10 @@ function made(written: string, tool = "tool") {
 }
 
 /** One call of a tool beside the one call that is right. */
-function view(given: JsonValue, expected: Expected, { schema, allowed = [] }: Options = {}) {
+function view(given: JsonValue, expected: Expected, { schema, ignore = [] }: Options = {}) {
   const [only] = viewCalls(
     [made(JSON.stringify(given))],
-    [{ tool: "tool", arguments: expected, allowed }],
+    [{ tool: "tool", arguments: expected, ignore }],
     () => schema,
   );
   assertEquals(only!.oracle, 1);
@@ -100,7 +102,7 @@ Deno.test("viewCalls() finds names that are hallucinated, at any depth that list
       "hallucination /toString",
       "hallucination /constructor",
     ]],
-    // What is in it is no matter of its own, nor is it when the oracle has it.
+    // What is in it is no matter of its own, nor is it when it is expected.
     [{ ...PARIS, town: { zip: "x" } }, PARIS, ["hallucination /town"]],
     [{ ...PARIS, town: 1 }, { ...PARIS, town: 2 }, ["hallucination /town"]],
     [{ ...PARIS, address: { zip: 1, no: 2 } }, { ...PARIS, address: { zip: 1 } }, [
@@ -160,7 +162,7 @@ Deno.test("viewCalls() takes names as declared wherever a schema can declare the
 Deno.test("viewCalls() finds information that is missing, at any depth", () => {
   check([
     [{}, PARIS, ["missing /city"]],
-    // Required though the oracle does not have it.
+    // Required though it is not expected.
     [{}, {}, ["missing /city"]],
     [{ city: "Paris" }, { ...PARIS, days: 3 }, ["missing /days"]],
     [PARIS, { ...PARIS, address: { zip: 1 } }, ["missing /address"]],
@@ -190,7 +192,7 @@ Deno.test("viewCalls() finds information that is missing, at any depth", () => {
   check([[{ a: 1 }, { a: 1 }, ["missing /b"]]], { schema: draft7 });
 });
 
-Deno.test("viewCalls() finds information that is redundant, but for defaults and what is allowed", () => {
+Deno.test("viewCalls() finds information that is redundant, but for defaults and what is ignored", () => {
   check([
     [{ ...PARIS, days: 3 }, PARIS, ["redundant /days"]],
     [{ ...PARIS, unit: "F" }, PARIS, ["redundant /unit"]],
@@ -214,7 +216,7 @@ Deno.test("viewCalls() finds information that is redundant, but for defaults and
     [{}, {}, ["missing /city"]],
     // Only parameters themselves are allowed.
     [{ ...PARIS, labels: { days: "3" } }, { ...PARIS, labels: {} }, ["redundant /labels/days"]],
-  ], { schema: FORECAST, allowed: ["days", "town", "city"] });
+  ], { schema: FORECAST, ignore: ["days", "town", "city"] });
   const nested = objectOf({
     page: objectOf({
       size: { default: { of: [10, 0] } },
@@ -228,6 +230,99 @@ Deno.test("viewCalls() finds information that is redundant, but for defaults and
     [{ shared: 7 }, {}, []],
     [{ shared: 8 }, {}, ["redundant /shared"]],
   ], { schema: nested });
+});
+
+Deno.test("viewCalls() leaves open what an expected call leaves open, at any depth", () => {
+  const items = [{ id: 1, name: "pen" }, { id: 2, name: "ink" }];
+  const table: [given: JsonValue, Omit<ExpectedCall, "tool">, string[]][] = [
+    [{ x: 1, y: [2] }, {}, []],
+    [{ x: 1 }, { arguments: {} }, ["hallucination or redundant /x"]],
+    [{ x: 1 }, { arguments: {}, match: "partial" }, []],
+    [{ a: { b: 1, c: 2 }, d: 3 }, { arguments: { a: { b: 1 } }, match: "partial" }, []],
+    [{ a: { c: 2 } }, { arguments: { a: { b: 1 } }, match: "partial" }, ["missing /a/b"]],
+    [{ a: { b: 2 } }, { arguments: { a: { b: 1 } }, ignore: ["a.b"] }, []],
+    [{ a: {} }, { arguments: { a: { b: 1 } }, ignore: ["a.b"] }, []],
+    [{ a: { b: 2 } }, { arguments: { a: {} }, ignore: ["a.b"] }, []],
+    [{ a: 1 }, { arguments: { a: { b: 1 } }, ignore: ["a.b"] }, ["specification or task /a"]],
+    [{ items: items.map((one) => ({ ...one, id: 7 })) }, {
+      arguments: { items },
+      ignore: ["items[*].id"],
+    }, []],
+    [{ items: items.toReversed() }, { arguments: { items }, ignore: ["items[*].id"] }, [
+      "specification or task /items",
+    ]],
+    [{ items: items.toReversed() }, {
+      arguments: { items: inAnyOrder(...items.map(({ name }) => ({ name }))) },
+      ignore: ["items[*].id"],
+    }, []],
+    [{ a: { b: 1, c: 2 } }, { arguments: { a: anyOf({ b: 1 }, { b: 2 }) }, match: "partial" }, []],
+  ];
+  for (const [given, expected, outcome] of table) {
+    const [only] = viewCalls([made(JSON.stringify(given))], [{ tool: "tool", ...expected }], () => {
+      return undefined;
+    });
+    assertEquals(told(only!), outcome, JSON.stringify([given, expected]));
+  }
+});
+
+Deno.test("viewCalls() finds nothing wrong with what assertions accept, and only with that", () => {
+  const value = fc.letrec<{ value: JsonValue; right: ExpectedValue }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 2, depthIdentifier: "value" },
+      fc.constantFrom(1, 2),
+      fc.dictionary(fc.constantFrom("a", "b"), tie("value"), { maxKeys: 2 }),
+      fc.array(tie("value"), { maxLength: 2 }),
+    ),
+    right: fc.oneof(
+      { maxDepth: 2, depthIdentifier: "right" },
+      fc.constantFrom(1, 2),
+      fc.dictionary(fc.constantFrom("a", "b"), tie("right"), { maxKeys: 2 }),
+      fc.array(tie("right"), { maxLength: 2 }),
+      tie("right").map(optional),
+      fc.tuple(tie("right"), tie("right")).map((both) => anyOf(...both)),
+      fc.array(tie("right"), { maxLength: 2 }).map((all) => inAnyOrder(...all)),
+    ),
+  }));
+  const keyed = <Value>(inner: fc.Arbitrary<Value>) =>
+    fc.dictionary(fc.constantFrom("a", "b"), inner, { maxKeys: 2 });
+  const call = fc.record({
+    tool: fc.constant("tool"),
+    arguments: keyed(value.right),
+    match: fc.constantFrom("exact" as const, "partial" as const),
+    ignore: fc.subarray(["a", "b.a", "a[*]", "[*].b", "b[*].a"], { maxLength: 2 }),
+  }, { requiredKeys: ["tool"] });
+  const seen = { right: 0, wrong: 0 };
+  fc.assert(
+    fc.property(keyed(value.value), call, (given, expected) => {
+      const one = made(JSON.stringify(given));
+      const [accepted, faultless] = [
+        () => differencesOf(one, expected, undefined).length === 0,
+        () => told(viewCalls([one], [expected], () => undefined)[0]!).length === 0,
+      ].map((find) => {
+        try {
+          return find() ? "right" : "wrong";
+        } catch (error) {
+          assert(error instanceof InputError);
+          return error.message;
+        }
+      });
+      if (accepted === "right" || accepted === "wrong") seen[accepted]++;
+      assertEquals(faultless, accepted);
+    }),
+    { numRuns: 3_000 },
+  );
+  assert(seen.right > 300 && seen.wrong > 300, JSON.stringify(seen));
+});
+
+Deno.test("viewCalls() refuses the field of expected calls that only assertions know", () => {
+  for (const defaults of ["allowed", "refused"] as const) {
+    assertThrows(
+      () => viewCalls([], [{ tool: "book", defaults }], () => undefined),
+      InputError,
+      "Cannot expect a call of book as only assertions take defaults: failure types always accept a " +
+        `default that is given, and never one that is left out; here it is ${defaults}`,
+    );
+  }
 });
 
 Deno.test("viewCalls() finds values that mismatch the specification, and never converts one", () => {
@@ -271,7 +366,7 @@ Deno.test("viewCalls() finds values that mismatch the specification, and never c
     check([[{ x: right }, { x: right }, []]], { schema });
     for (const one of wrong) {
       const mismatch = ["specification /x"];
-      // It is one beside any oracle, and beside none.
+      // It is one beside any expected call, and beside none.
       check([[{ x: one }, { x: right }, mismatch], [{ x: one }, { x: one }, mismatch]], { schema });
       check([[{ x: one }, {}, mismatch]], { schema });
       assertEquals(told(lone({ x: one }, schema)), mismatch);
@@ -431,7 +526,7 @@ Deno.test("viewCalls() leaves undecided what needs a schema", () => {
     ]],
     [without({ a: 7 }), { ...right, a: anyOf(6, 7) }, []],
   ], {});
-  check([[without({ f: 1 }), right, []], [{ b: right.b }, right, []]], { allowed: ["f", "a"] });
+  check([[without({ f: 1 }), right, []], [{ b: right.b }, right, []]], { ignore: ["f", "a"] });
   assertEquals("undecided" in view(right, right), false);
   assertEquals("undecided" in view({}, right), false);
 });
@@ -441,10 +536,10 @@ Deno.test("viewCalls() finds one mismatch in arguments that are of no use", () =
   const broken = ["", "{", "[]", "null", "7", '"{}"', "{}{}", "{'a':1}", '{"a":NaN}'];
   for (const text of [...broken, deep(501), deep(100_000), "[".repeat(100_000)]) {
     const calls = [made(text)];
-    const oracle = [{ tool: "tool", arguments: { a: 1 } }];
+    const expected = [{ tool: "tool", arguments: { a: 1 } }];
     const schemas = [{ type: "object" }, undefined];
     for (const schema of schemas) {
-      const [only] = viewCalls(calls, oracle, () => schema);
+      const [only] = viewCalls(calls, expected, () => schema);
       assertEquals([told(only!), only!.oracle], [["specification "], 1], text.slice(0, 20));
     }
     const alone = schemas.map((schema) => told(viewCalls(calls, [], () => schema)[0]!));
@@ -459,7 +554,7 @@ Deno.test("viewCalls() finds one mismatch in arguments that are of no use", () =
   assertEquals(told(whole!), [`specification ${"/a".repeat(250)}`]);
 });
 
-Deno.test("viewCalls() takes any nesting of the oracle's", () => {
+Deno.test("viewCalls() takes any nesting of what is expected", () => {
   const levels = 5_000;
   const x = JSON.parse(`${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`);
   assertEquals(view({}, { x }).failures, [

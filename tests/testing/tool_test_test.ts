@@ -486,7 +486,7 @@ Deno.test("each trial has a seed", () => assertEquals(seen.size, 3));
 toolTest("nothing told", {
   ...rests,
   model: silent(),
-  oracle: [{ tool: "add", arguments: { x: 1, y: 2 } }],
+  expected: [{ tool: "add", arguments: { x: 1, y: 2 } }],
   perturbation: "RP_F",
   assert(run) {
     assertEquals([run.removed, run.messages[0].content.includes("1")], [true, false]);
@@ -504,7 +504,7 @@ toolTest("tools are a promise", { ...own, tools: async () => [add] });
 toolTest("tools are none", { ...own, tools: () => undefined });
 toolTest("tools share a name", { ...own, tools: () => [add, add] });
 toolTest("tools are no tools", { ...own, tools: () => [{ name: "add" }] });
-toolTest("oracle of others", { ...own, tools: () => [add], oracle: [{ tool: "ad", arguments: {} }] });
+toolTest("calls of others", { ...own, tools: () => [add], expected: [{ tool: "ad", arguments: {} }] });
 toolTest("model throws", { ...own, model: scripted("m", () => { throw new TypeError("boo"); }) });
 toolTest("assert throws a text", { ...own, assert() { throw "boo"; } });
 toolTest("assert throws later", { ...own, assert: async () => { throw new RangeError("boo"); } });
@@ -515,7 +515,7 @@ toolTest("gated", { ...own, trials: 2, gate: { successRate: 0.5 }, state() { thr
   `
 const own = { ...rests, model: adder(), perturbation: "RP_F" };
 toolTest("idle", own);
-toolTest("told", { ...own, oracle: [{ tool: "add", arguments: { x: 1, y: 2 } }] });
+toolTest("told", { ...own, expected: [{ tool: "add", arguments: { x: 1, y: 2 } }] });
 `,
   `
 toolTest("spoofed", {
@@ -637,7 +637,7 @@ Deno.test("toolTest() tells what is wrong with what is made for a trial, without
       "tools are no tools",
       /^error: InputError: Cannot offer tools as each must have a description/,
     ],
-    ["oracle of others", /^error: InputError: Cannot use oracle as .* no tool ad, but add$/m],
+    ["calls of others", /^error: InputError: Cannot use expected as .* no tool ad, but add$/m],
     ["model throws", /^error: AssertionError: The trial is invalid: the model threw: boo$/m],
     [
       "assert throws a text",
@@ -768,14 +768,30 @@ const WRONG: readonly [options: unknown, message: RegExp, name?: unknown][] = [
     { tools: [{ ...add, parameters: { type: "objekt" } }] },
     /adds: Cannot offer tool add as its par/,
   ],
-  [{ oracle: "add" }, /as oracle must be a list of calls: tool and arguments: it is "add"/],
   [
-    { oracle: [{ tool: "add" }] },
-    /as oracle must be a list of calls: .*: it is \[\{"tool":"add"\}\]/,
+    { oracle: [{ tool: "add", arguments: {}, allowed: ["x"] }] },
+    /as there is no option oracle: here it is called expected, whose calls have ignore in place of/,
   ],
   [
-    { oracle: [{ tool: "ad", arguments: {} }] },
-    /adds: Cannot use oracle as .*: there is no tool ad, but add/,
+    { expected: [{ tool: "add", arguments: {}, allowed: ["x"] }] },
+    /adds: Cannot use an expected call:\n {2}at the top: Unrecognized key: "allowed"/,
+  ],
+  [
+    { expected: [{ tool: "add", ignore: ["x["] }] },
+    /adds: Cannot use path "x\[" as it must be keys/,
+  ],
+  [
+    { expected: [{ tool: "add", defaults: "refused" }] },
+    /adds: Cannot expect a call of add as only assertions take defaults: .*; here it is refused/,
+  ],
+  [{ expected: "add" }, /as expected must be a list of calls: tool and arguments: it is "add"/],
+  [
+    { expected: ["add"] },
+    /as expected must be a list of calls: .*: it is \["add"\]/,
+  ],
+  [
+    { expected: [{ tool: "ad", arguments: {} }] },
+    /adds: Cannot use expected as .*: there is no tool ad, but add/,
   ],
   [{ parameters: [{ name: "x" }] }, /as parameters must be a list of names, values and spans/],
   [

@@ -145,7 +145,7 @@ const [first, second, spare] = ["first", "second", "spare"].map((name) =>
     execute: ({ x }) => ({ x: x + 1 }),
   })
 );
-const ORACLE = [
+const EXPECTED = [
   { tool: "first", arguments: { x: 1 } },
   { tool: "second", arguments: { x: 2 } },
 ];
@@ -153,7 +153,10 @@ const ORACLE = [
 /** What a trial of a case tells whose model makes these calls, all right if its answer is 3. */
 async function caseOf(
   calls: readonly (readonly [name: string, x: unknown])[],
-  { answer = "3", oracle = ORACLE }: { answer?: string; oracle?: ToolCase["oracle"] | null } = {},
+  { answer = "3", expected = EXPECTED }: {
+    answer?: string;
+    expected?: ToolCase["expected"] | null;
+  } = {},
 ): Promise<ReturnType<typeof dimensionsOf>> {
   const replies: ScriptedReply[] = [
     ...calls.map(([name, x]) => ({
@@ -165,7 +168,7 @@ async function caseOf(
     name: "mine",
     tools: [first!, second!, spare!],
     prompt: "Add two to 1.",
-    ...(oracle === null ? {} : { oracle }),
+    ...(expected === null ? {} : { expected }),
     assert: (run) => assertEquals(run.answer, "3"),
   };
   const trial = await runTrial({ case: "mine", seed: 1 }, scripted("m", replies), {
@@ -214,17 +217,17 @@ Deno.test("dimensionsOf() of a case holds calls against the right ones", async (
 });
 
 Deno.test("dimensionsOf() of a case that needs no tool or one, and of one whose right calls are not known", async () => {
-  assertEquals(await caseOf([], { oracle: [] }), { tool_selection: 1 });
-  assertEquals(await caseOf([["spare", 1]], { oracle: [] }), {
+  assertEquals(await caseOf([], { expected: [] }), { tool_selection: 1 });
+  assertEquals(await caseOf([["spare", 1]], { expected: [] }), {
     tool_selection: 0,
     argument_correctness: 1,
   });
-  assertEquals(await caseOf([["first", 1]], { oracle: ORACLE.slice(0, 1) }), {
+  assertEquals(await caseOf([["first", 1]], { expected: EXPECTED.slice(0, 1) }), {
     tool_selection: 1,
     argument_correctness: 1,
     result_interpretation: 1,
   });
-  assertEquals(await caseOf([["first", 1]], { oracle: null }), undefined);
+  assertEquals(await caseOf([["first", 1]], { expected: null }), undefined);
 });
 
 Deno.test("dimensionsOf() of a case knows what arguments stand for, and what no schema decides", () => {

@@ -7,7 +7,8 @@
 
 import { maximumMatching } from "../values/_bipartite_matching.ts";
 import type { CallRecord, RecordedCall } from "../record.ts";
-import { type CallExpectation, CheckedCall, nameDistance } from "./expected_call.ts";
+import type { CallExpectation } from "../../tools/expected_call.ts";
+import { CheckedCall, nameDistance } from "./checked_call.ts";
 import { isLost } from "../../tools/fault.ts";
 import { cannot } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";

@@ -4,7 +4,7 @@
  */
 
 import { type MadeCalls, matchCalls } from "./match_calls.ts";
-import type { CallExpectation } from "./expected_call.ts";
+import type { CallExpectation } from "../../tools/expected_call.ts";
 import { isLost } from "../../tools/fault.ts";
 
 /** How many calls are right. Shares are from 0 to 1. */

@@ -6,7 +6,8 @@
 import { cannot, reasonOf } from "../../base/errors.ts";
 import { defined, isObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { matchMembers } from "./_match_members.ts";
-import { isMatcher, type Matcher, matching, mayBeAbsent } from "../expected/oracle.ts";
+import { isMatcher, matching, mayBeAbsent } from "../expected/matchers.ts";
+import type { Matcher } from "../../tools/expected_call.ts";
 import type { Position } from "../../tools/schema/position.ts";
 import {
   comparableText,

@@ -5,7 +5,7 @@
 
 import { cannot } from "../../base/errors.ts";
 import { isObject, printable } from "../../base/json.ts";
-import { isMatcher } from "../expected/oracle.ts";
+import { isMatcher } from "../expected/matchers.ts";
 import { comparableText, itemsOf, visibleParts } from "./parts.ts";
 import { ANY_ITEM, type PathStep, pathText, type ValuePath } from "./paths.ts";
 

@@ -5,7 +5,7 @@
 
 import defer * as rouge from "js-rouge";
 import { isObject, printable } from "../../base/json.ts";
-import { isMatcher } from "../expected/oracle.ts";
+import { isMatcher } from "../expected/matchers.ts";
 import { className, comparableText, isPlain, itemsOf, visibleParts } from "./parts.ts";
 
 /** Characters of a value shown, at most. */

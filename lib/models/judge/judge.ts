@@ -15,7 +15,7 @@ import { LikeMatcher } from "./like_matcher.ts";
 import { claimedCount, sumUsage, type Usage } from "../../tools/message.ts";
 import type { Model, ModelReply, ModelRequest, RequestContext } from "../model.ts";
 import { MODEL, type ModelEntry, modelName } from "../entry.ts";
-import type { Matcher } from "../../calls/expected/oracle.ts";
+import type { Matcher } from "../../tools/expected_call.ts";
 import { fillPrompt } from "../prompts.ts";
 import {
   type ConnectableModel,

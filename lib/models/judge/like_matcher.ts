@@ -7,7 +7,8 @@
 import { cannot, InputError } from "../../base/errors.ts";
 import { canonicalJson, type JsonValue, printable } from "../../base/json.ts";
 import type { JudgeScore } from "./score.ts";
-import { MATCHER, type Matcher } from "../../calls/expected/oracle.ts";
+import { MATCHER } from "../../tools/tool.ts";
+import type { Matcher } from "../../tools/expected_call.ts";
 
 /** A question to a judge about values. */
 export interface LikeQuestion {

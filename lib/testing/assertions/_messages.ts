@@ -6,7 +6,7 @@
 import { AssertionError } from "@std/assert/assertion-error";
 import { nearestCall } from "../../calls/expected/match_calls.ts";
 import type { RecordedCall } from "../../calls/record.ts";
-import type { CheckedCall } from "../../calls/expected/expected_call.ts";
+import type { CheckedCall } from "../../calls/expected/checked_call.ts";
 import { isLost } from "../../tools/fault.ts";
 import { cannot } from "../../base/errors.ts";
 import { isJsonObject, isObject, printable } from "../../base/json.ts";

@@ -3,7 +3,7 @@
  * @module
  */
 
-import type { ExpectedCall } from "../../calls/expected/expected_call.ts";
+import type { ExpectedCall } from "../../tools/expected_call.ts";
 import type { CallRecord } from "../../calls/record.ts";
 import { cannot } from "../../base/errors.ts";
 import { isJsonObject, type JsonValue, printable } from "../../base/json.ts";
@@ -11,13 +11,8 @@ import { type JudgeScore, notAsked } from "../../models/judge/score.ts";
 import { LikeMatcher, TOO_DEEP, valueKey } from "../../models/judge/like_matcher.ts";
 import { LookAhead } from "../../runs/prefetch.ts";
 import { InfrastructureError } from "../../models/model.ts";
-import {
-  isList,
-  isMatcher,
-  type Matcher,
-  mayBeAbsent,
-  type OracleValue,
-} from "../../calls/expected/oracle.ts";
+import { isList, isMatcher, mayBeAbsent } from "../../calls/expected/matchers.ts";
+import type { ExpectedValue, Matcher } from "../../tools/expected_call.ts";
 import { Position } from "../../tools/schema/position.ts";
 
 /** Options of {@linkcode askJudges}. */
@@ -84,7 +79,7 @@ export async function askJudges<Expected>(
 /** A value of the run and the value expected in its place. */
 interface Comparison {
   readonly given: JsonValue;
-  readonly value: OracleValue;
+  readonly value: ExpectedValue;
   /** The tool's JSON Schema at this place, if defaults count. */
   readonly position?: Position | undefined;
 }
@@ -138,7 +133,7 @@ class Questions {
   readonly #byLikeness = new Map<LikeMatcher, Map<string, Question>>();
 
   /** Collects the questions about a value that will be compared. */
-  collect(given: JsonValue, expected: OracleValue, position?: Position): void {
+  collect(given: JsonValue, expected: ExpectedValue, position?: Position): void {
     if (expected instanceof LikeMatcher) return this.#add(given, expected);
     if (isMatcher(expected)) {
       for (const one of expected.held?.values ?? []) {
@@ -227,14 +222,14 @@ function replaceIn(expected: unknown, by: (likeness: LikeMatcher) => LikeMatcher
 }
 
 function replace(
-  expected: OracleValue,
+  expected: ExpectedValue,
   by: (likeness: LikeMatcher) => LikeMatcher,
   depth = 0,
-): OracleValue {
+): ExpectedValue {
   if (depth > DEEPEST) {
     throw cannot("ask judges", `the expectation must nest at most ${DEEPEST} levels deep`);
   }
-  const within = (one: OracleValue) => replace(one, by, depth + 1);
+  const within = (one: ExpectedValue) => replace(one, by, depth + 1);
   if (expected instanceof LikeMatcher) return by(expected);
   if (isMatcher(expected)) {
     return expected.held?.replace(expected.held.values.map(within)) ?? expected;

@@ -38,7 +38,8 @@ import {
   nearestLines,
   spareLines,
 } from "./_messages.ts";
-import { type CallExpectation, CheckedCall } from "../../calls/expected/expected_call.ts";
+import type { CallExpectation } from "../../tools/expected_call.ts";
+import { CheckedCall } from "../../calls/expected/checked_call.ts";
 import { parseWith } from "../../base/input.ts";
 import { cannot } from "../../base/errors.ts";
 

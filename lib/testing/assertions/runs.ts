@@ -11,7 +11,8 @@ import { checkMessage, checkUse, differenceLines, fail } from "./_messages.ts";
 import { checkIgnored, expectsNothing } from "../../calls/values/ignored.ts";
 import { parseWith } from "../../base/input.ts";
 import { cannot, reasonOf } from "../../base/errors.ts";
-import { isMatcher, type Matcher, matchingText, mayBeAbsent } from "../../calls/expected/oracle.ts";
+import { isMatcher, matchingText, mayBeAbsent } from "../../calls/expected/matchers.ts";
+import type { Matcher } from "../../tools/expected_call.ts";
 import { valueDifferences } from "../../calls/values/differences.ts";
 import { parsePath } from "../../calls/values/paths.ts";
 

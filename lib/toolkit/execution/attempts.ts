@@ -6,14 +6,8 @@
 import { backoffAfter } from "../../base/backoff.ts";
 import type { Clock } from "../../base/clock.ts";
 import { inTime } from "../../base/deadline.ts";
-import {
-  canonicalJson,
-  defined,
-  isJsonObject,
-  type JsonObject,
-  parseJson,
-  printable,
-} from "../../base/json.ts";
+import { defined, isJsonObject, type JsonObject, parseJson, printable } from "../../base/json.ts";
+import { callSignature } from "../../calls/behaviour.ts";
 import { repairArguments } from "../../trials/strategies/argument_repair.ts";
 import { type Message, sumUsage, type Usage } from "../../tools/message.ts";
 import { type ModelReply, TimeLimitError } from "../../models/model.ts";
@@ -396,13 +390,7 @@ export class CallAttempts {
 
 /** A key that is the same for calls of a tool with equal arguments. */
 function keyOf({ name, arguments: written }: PreparedCall): string {
-  const input = parseJson(written);
-  try {
-    return JSON.stringify([name, input === undefined ? written : canonicalJson(input)]);
-  } catch {
-    // The arguments nest too deeply for canonical JSON.
-    return JSON.stringify([name, written]);
-  }
+  return callSignature({ function: name, arguments: written });
 }
 
 /** The arguments as text; empty if JSON cannot represent them. */

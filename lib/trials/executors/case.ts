@@ -18,7 +18,8 @@ import {
 } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
 import type { Message } from "../../tools/message.ts";
-import { isJson, isMatcher, type OracleCall } from "../../calls/expected/oracle.ts";
+import { isJson, isMatcher } from "../../calls/expected/matchers.ts";
+import type { ExpectedCall } from "../../tools/expected_call.ts";
 import { assertTools } from "../../tools/define_tool.ts";
 import { withViews } from "../../calls/parameter_views.ts";
 import {
@@ -68,9 +69,12 @@ export interface ToolCase<State = undefined> {
   readonly prompt: string;
   /** The user's further messages, each sent after an answer, with the same tools and state. */
   readonly turns?: readonly string[];
-  /** The correct calls, used to classify parameter failures and to find their arguments in the question. */
-  readonly oracle?: readonly OracleCall[];
-  /** The parameters stated in the question; default: arguments of the oracle found in it. */
+  /**
+   * The correct calls, without `defaults`: they classify parameter failures, and their arguments are looked
+   * for in the question.
+   */
+  readonly expected?: readonly ExpectedCall[];
+  /** The parameters stated in the question; default: arguments of the expected calls found in it. */
   readonly parameters?: readonly QueryParameter[];
   /** Whether the model may, must or must not call; default: as its options say. */
   readonly toolChoice?: ToolChoice;
@@ -122,12 +126,12 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     assertCaseTools(toolCase, tools);
     const text = toolCase.prompt;
     const parameters = toolCase.parameters ??
-      findParameters(text, (toolCase.oracle ?? []).map(plainArguments));
+      findParameters(text, (toolCase.expected ?? []).map(plainArguments));
     const perturbed = perturbation === "none"
       ? undefined
       : perturbCase(tools.map(schemaOf), { text, parameters }, perturbation, {
         seed,
-        needed: [...new Set((toolCase.oracle ?? []).map(({ tool }) => tool))],
+        needed: [...new Set((toolCase.expected ?? []).map(({ tool }) => tool))],
       });
     super(tools, {
       callLimit: MOST_CALLS,
@@ -142,10 +146,10 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     this.prompt = perturbed?.query.text ?? text;
     this.system = toolCase.system;
     this.turns = toolCase.turns ?? [];
-    this.minimumCalls = toolCase.oracle?.length ?? null;
-    this.needed = toolCase.oracle === undefined
+    this.minimumCalls = toolCase.expected?.length ?? null;
+    this.needed = toolCase.expected === undefined
       ? undefined
-      : [...new Set(toolCase.oracle.map(({ tool }) => tool))];
+      : [...new Set(toolCase.expected.map(({ tool }) => tool))];
     this.toolChoice = toolCase.toolChoice;
   }
 
@@ -171,16 +175,14 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
 
   /** The events with each call compared to the correct ones, if these are known. */
   viewed(): readonly TraceEvent[] | undefined {
-    const { oracle } = this.#case;
-    if (oracle === undefined) return undefined;
-    const tools = new Map(this.#tools.map((tool) => [tool.name, schemaOf(tool)]));
-    return withViews(this.events, { calls: oracle, tools });
+    const { expected } = this.#case;
+    return expected === undefined ? undefined : withViews(this.events, expected, this.#tools);
   }
 
   /** The behaviours that the trace shows. */
   behaviours(): Behaviour[] {
     return behavioursIn(this.events, {
-      needed: this.#case.oracle?.map(({ tool }) => tool) ?? [],
+      needed: this.#case.expected?.map(({ tool }) => tool) ?? [],
       answerOf: () => undefined,
       wordsCount: true,
       forced: this.toolChoice !== undefined && this.toolChoice !== "auto",
@@ -228,9 +230,11 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
  * different texts are never mixed.
  */
 export function caseDigest<State>(toolCase: ToolCase<State>): string {
-  const { name, tools, system, prompt, turns, toolChoice, oracle, parameters, state, assert } =
+  const { name, tools, system, prompt, turns, toolChoice, expected, parameters, state, assert } =
     toolCase;
   const offered = typeof tools === "function" ? String(tools) : tools.map(schemaOf);
+  // Under the names of version 1, so that journals go on with the same tests.
+  const oracle = expected?.map(({ ignore: allowed, ...call }) => ({ ...call, allowed }));
   return sha256(canonicalJson({
     ...{ name, offered, system, prompt, turns, toolChoice, oracle, parameters },
     state: state === undefined ? undefined : String(state),
@@ -241,10 +245,10 @@ export function caseDigest<State>(toolCase: ToolCase<State>): string {
 /**
  * Checks the tools of a case, and the names it uses for them.
  *
- * @throws {InputError} If a tool is invalid, or `oracle` or `toolChoice` names a tool that does not exist.
+ * @throws {InputError} If a tool is invalid, or `expected` or `toolChoice` names a tool that does not exist.
  */
 export function assertCaseTools(
-  { oracle = [], toolChoice }: Pick<ToolCase, "oracle" | "toolChoice">,
+  { expected = [], toolChoice }: Pick<ToolCase, "expected" | "toolChoice">,
   tools: readonly Tool[],
 ): void {
   if (!Array.isArray(tools)) {
@@ -253,7 +257,7 @@ export function assertCaseTools(
   assertTools(tools);
   const names = tools.map(({ name }) => name);
   const named = [
-    ...oracle.map(({ tool }) => ["oracle", tool] as const),
+    ...expected.map(({ tool }) => ["expected", tool] as const),
     ...(typeof toolChoice === "object" ? [["toolChoice", toolChoice.function] as const] : []),
   ];
   const absent = named.find(([, name]) => !names.includes(name));
@@ -323,7 +327,7 @@ function misusedAssertion(error: InputError): InputError {
 }
 
 /** The arguments of a correct call that are plain values; of several alternatives, the first. */
-function plainArguments({ arguments: expected }: OracleCall): { arguments: JsonObject } {
+function plainArguments({ arguments: expected = {} }: ExpectedCall): { arguments: JsonObject } {
   const plain = Object.entries(expected).flatMap(([name, value]): [string, JsonValue][] => {
     const [first] = isMatcher(value) ? value.values ?? [] : isJson(value) ? [value] : [];
     return first === undefined ? [] : [[name, first]];

@@ -19,8 +19,8 @@ import { isLost } from "../../tools/fault.ts";
 import type { AnswerCheck, Fixture } from "./fixture.ts";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../../base/json.ts";
 import { ANY_REFERENCE } from "../../tools/references/resolve.ts";
-import type { OracleCall } from "../../calls/expected/oracle.ts";
-import { type Oracle, withViews } from "../../calls/parameter_views.ts";
+import type { ExpectedCall } from "../../tools/expected_call.ts";
+import { withViews } from "../../calls/parameter_views.ts";
 import { usualCallLimit } from "../../perturbations/ids.ts";
 import { type PerturbedTask, perturbTask } from "../../perturbations/perturbed_task.ts";
 import { hash64 } from "../../base/random.ts";
@@ -123,11 +123,6 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     return this.task.minimumCalls;
   }
 
-  /** One correct call of each core function; those that were called are in the order of their best calls. */
-  get oracle(): Oracle {
-    return expectedCallsFor(this.task, callsOf(this.events));
-  }
-
   /** The events with each call compared to the correct ones. */
   viewed(): readonly TraceEvent[] {
     const called = new Set<string>();
@@ -138,7 +133,9 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
       called.add(name);
       return role === "core" && !again && failure === undefined && coerced === undefined;
     });
-    return right ? this.events : withViews(this.events, this.oracle);
+    if (right) return this.events;
+    const expected = expectedCallsFor(this.task, callsOf(this.events));
+    return withViews(this.events, expected, this.task.tools);
   }
 
   /** Generated tasks leave the tool choice to the model. */
@@ -359,34 +356,35 @@ const CLAIM =
   /\b(?:answer|result|value|it)\b[*`"']{0,3}\s{0,3}(?:is|=|:|equals|equal to)[\s:*`"']{0,5}(-?\d[\d,]{0,20})(?=[*`"']{0,3}(?:[.,;!)]|\s*$|\n))/i;
 
 /**
- * One correct call of each core function. A task may be solved in many orders, so that each is compared to
- * its best call: the first with the most correct arguments.
+ * One correct call of each core function; those that were called are in the order of their best calls. A task
+ * may be solved in many orders, so that each is compared to its best call: the first with the most correct
+ * arguments.
  */
-function expectedCallsFor({ functions, values, tools }: Task, calls: readonly CallEvent[]): Oracle {
-  const oracle = functions.filter(({ role }) => role === "core").map(({ name, parameters }) => {
+function expectedCallsFor(
+  { functions, values }: Task,
+  calls: readonly CallEvent[],
+): readonly ExpectedCall[] {
+  const expected = functions.filter(({ role }) => role === "core").map(({ name, parameters }) => {
     const right = Object.create(null) as Record<string, number>;
     for (const parameter of parameters) right[parameter.name] = values.get(parameter.variable)!;
     return { tool: name, arguments: right };
   });
   const best = new Map<string, { place: number; right: number }>();
-  const byName = new Map(oracle.map((one) => [one.tool, one]));
+  const byName = new Map(expected.map((one) => [one.tool, one]));
   for (const [place, call] of calls.entries()) {
     if (isLost(call)) continue;
-    const expected = byName.get(call.function)?.arguments;
-    if (expected === undefined) continue;
+    const truth = byName.get(call.function)?.arguments;
+    if (truth === undefined) continue;
     const input = parseJson(call.resolved ?? call.arguments);
-    const right = Object.entries(expected).filter(([name, value]) =>
+    const right = Object.entries(truth).filter(([name, value]) =>
       isJsonObject(input) && Object.hasOwn(input, name) && input[name] === value
     ).length;
     if (right > (best.get(call.function)?.right ?? -1)) {
       best.set(call.function, { place, right });
     }
   }
-  const bestPlace = ({ tool }: OracleCall) => best.get(tool)?.place ?? calls.length;
-  return {
-    calls: oracle.toSorted((one, other) => bestPlace(one) - bestPlace(other)),
-    tools: new Map(tools.map((tool) => [tool.name, tool])),
-  };
+  const bestPlace = ({ tool }: ExpectedCall) => best.get(tool)?.place ?? calls.length;
+  return expected.toSorted((one, other) => bestPlace(one) - bestPlace(other));
 }
 
 function coreValuesOf({ functions, inputs, values }: Task): ReadonlySet<number> {

@@ -34,7 +34,8 @@ import {
   printable,
 } from "../../base/json.ts";
 import type { Message } from "../../tools/message.ts";
-import { anything, type OracleCall, type OracleValue } from "../../calls/expected/oracle.ts";
+import { anything } from "../../calls/expected/matchers.ts";
+import type { ExpectedCall, ExpectedValue } from "../../tools/expected_call.ts";
 import { withViews } from "../../calls/parameter_views.ts";
 import {
   perturbCase,
@@ -183,15 +184,14 @@ export class QuestionExecutor extends Toolbox implements Fixture {
   /** The events with each call compared to the true ones, if calls were made. */
   viewed(): readonly TraceEvent[] | undefined {
     if (this.#spec.mode !== "tools") return undefined;
-    const tools = new Map(this.#functions.map(({ tool }) => [tool.name, schemaOf(tool)]));
-    return withViews(this.events, { calls: this.#oracle, tools });
+    return withViews(this.events, this.#expected, this.#functions.map(({ tool }) => tool));
   }
 
   /** The behaviours that the trace shows. */
   behaviours(): Behaviour[] {
     if (this.#spec.mode !== "tools") return [];
     return behavioursIn(this.events, {
-      needed: [...new Set(this.#oracle.map(({ tool }) => tool))],
+      needed: [...new Set(this.#expected.map(({ tool }) => tool))],
       answerOf: () => undefined,
       wordsCount: true,
       forced: false,
@@ -199,7 +199,7 @@ export class QuestionExecutor extends Toolbox implements Fixture {
   }
 
   /** The true calls, by the names of tools. */
-  get #oracle(): OracleCall[] {
+  get #expected(): ExpectedCall[] {
     return trueCalls(this.#question, this.#functions);
   }
 
@@ -290,9 +290,9 @@ function messageText({ messages }: CallQuestion, role: "system" | "user"): strin
 function trueCalls(
   { truth: { API, parameters } }: CallQuestion,
   functions: readonly ApiFunction[],
-): OracleCall[] {
+): ExpectedCall[] {
   const offered = new Map(functions.map(({ name, tool }) => [name, tool.name]));
-  return API.map((name, place): OracleCall => {
+  return API.map((name, place): ExpectedCall => {
     const given = parameters[place];
     return {
       tool: offered.get(name) ?? name,
@@ -338,8 +338,8 @@ function placeholderResult({ returnParameter, returns = returnParameter }: JsonO
 }
 
 /** The arguments of a true call, in which a placeholder matches anything. */
-export function trueArguments(truth: JsonObject): Record<string, OracleValue> {
-  const expectedValue = (value: JsonValue): OracleValue =>
+export function trueArguments(truth: JsonObject): Record<string, ExpectedValue> {
+  const expectedValue = (value: JsonValue): ExpectedValue =>
     value === PLACEHOLDER
       ? anything()
       : Array.isArray(value)

@@ -7,13 +7,10 @@ import {
   type TrajectoryMode,
 } from "../../../lib/calls/expected/match_calls.ts";
 import type { RecordedCall } from "../../../lib/calls/record.ts";
-import {
-  type CallExpectation,
-  differencesOf,
-  type ExpectedCall,
-} from "../../../lib/calls/expected/expected_call.ts";
+import type { CallExpectation, ExpectedCall } from "../../../lib/tools/expected_call.ts";
+import { differencesOf } from "../../../lib/calls/expected/checked_call.ts";
 import { InputError } from "../../../lib/base/errors.ts";
-import { anyOf, matching } from "../../../lib/calls/expected/oracle.ts";
+import { anyOf, matching } from "../../../lib/calls/expected/matchers.ts";
 import { made, recordOf, refused, toolWith } from "../../support/calls.ts";
 import fc from "../../support/fast_check.ts";
 

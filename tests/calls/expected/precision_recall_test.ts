@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { scoreCalls } from "../../../lib/calls/expected/precision_recall.ts";
 import { InputError } from "../../../lib/base/errors.ts";
-import { anyOf } from "../../../lib/calls/expected/oracle.ts";
+import { anyOf } from "../../../lib/calls/expected/matchers.ts";
 import { made, recordOf, refused, toolWith } from "../../support/calls.ts";
 import fc from "../../support/fast_check.ts";
 

@@ -9,7 +9,7 @@ import {
   matching,
   meets,
   optional,
-} from "../../../lib/calls/expected/oracle.ts";
+} from "../../../lib/calls/expected/matchers.ts";
 import {
   type ComparisonOptions,
   isUndecided,

@@ -7,7 +7,7 @@ import {
   inAnyOrder,
   matching,
   optional,
-} from "../../../lib/calls/expected/oracle.ts";
+} from "../../../lib/calls/expected/matchers.ts";
 import { parsePath } from "../../../lib/calls/values/paths.ts";
 
 const whole = matching(() => true, "what it likes");

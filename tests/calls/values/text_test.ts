@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { anyOf, anything } from "../../../lib/calls/expected/oracle.ts";
+import { anyOf, anything } from "../../../lib/calls/expected/matchers.ts";
 import { differingTexts, valueText } from "../../../lib/calls/values/text.ts";
 import fc from "../../support/fast_check.ts";
 

@@ -6,24 +6,24 @@ import {
   assertThrows,
 } from "@std/assert";
 import type { RecordedCall } from "../../../lib/calls/record.ts";
-import { differencesOf, type ExpectedCall } from "../../../lib/calls/expected/expected_call.ts";
+import { differencesOf } from "../../../lib/calls/expected/checked_call.ts";
+import type { ExpectedCall } from "../../../lib/tools/expected_call.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import { type JsonObject, type JsonValue, printable } from "../../../lib/base/json.ts";
 import { askJudges } from "../../../lib/testing/assertions/ask_judges.ts";
 import { judge, LIKENESS_PROMPT, type LikeOptions } from "../../../lib/models/judge/judge.ts";
 import { InfrastructureError, type ModelRequest } from "../../../lib/models/model.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
+import { alignCalls } from "../../../lib/calls/expected/alignment.ts";
 import {
-  alignCalls,
   anyOf,
   inAnyOrder,
   isMatcher,
-  type Matcher,
   matching,
   meets,
   optional,
-  type OracleValue,
-} from "../../../lib/calls/expected/oracle.ts";
+} from "../../../lib/calls/expected/matchers.ts";
+import type { ExpectedValue, Matcher } from "../../../lib/tools/expected_call.ts";
 import fc from "../../support/fast_check.ts";
 
 const PROMPT = "{predicted}\n{truth}";
@@ -68,8 +68,8 @@ Deno.test("like() refuses to match before its judge was asked", () => {
     assertThrows(() => like.matches(given), InputError, message);
   }
   assertThrows(() => meets({ text: "x" }, { text: anyOf("y", like) }), InputError, message);
-  const oracle = [{ tool: "reply", arguments: { text: like } }];
-  assertThrows(() => alignCalls([call("reply", { text: "x" })], oracle), InputError, message);
+  const right = [{ tool: "reply", arguments: { text: like } }];
+  assertThrows(() => alignCalls([call("reply", { text: "x" })], right), InputError, message);
   assertEquals(asked, []);
 });
 
@@ -241,7 +241,7 @@ Deno.test("askJudges() asks about the answer, and about the arguments of each ca
 
 Deno.test("askJudges() finds matchers wherever they stand, and what they will be compared with", async () => {
   const odd = JSON.parse('{"__proto__":"a","constructor":"b"}');
-  const table: [JsonValue, (like: Matcher) => OracleValue, asked: string[], right: boolean][] = [
+  const table: [JsonValue, (like: Matcher) => ExpectedValue, asked: string[], right: boolean][] = [
     ["a", (like) => like, ["a"], true],
     ["a", (like) => anyOf("b", like), ["a"], true],
     // It would do without, but alternatives are tried in order.
@@ -287,7 +287,7 @@ Deno.test("askJudges() settles all that a comparison of a run with what is expec
     (value) => (typeof value === "string" ? value : JSON.stringify(value)).length % 2 === 1,
     "odd",
   );
-  const { given, expectation } = fc.letrec<{ given: JsonValue; expectation: OracleValue }>((
+  const { given, expectation } = fc.letrec<{ given: JsonValue; expectation: ExpectedValue }>((
     tie,
   ) => ({
     given: fc.oneof(
@@ -299,7 +299,7 @@ Deno.test("askJudges() settles all that a comparison of a run with what is expec
     expectation: fc.oneof(
       { maxDepth: 3 },
       fc.constant(like),
-      fc.constantFrom<OracleValue[]>("a", "bb", 1, null),
+      fc.constantFrom<ExpectedValue[]>("a", "bb", 1, null),
       fc.array(tie("expectation"), { maxLength: 3 }),
       fc.dictionary(fc.constantFrom("x", "y", "__proto__", "0"), tie("expectation"), {
         maxKeys: 3,
@@ -310,7 +310,7 @@ Deno.test("askJudges() settles all that a comparison of a run with what is expec
     ),
   }));
   /** What is expected, with a matcher that needs no judge in the place of the judge's. */
-  const unjudged = (value: OracleValue): OracleValue => {
+  const unjudged = (value: ExpectedValue): ExpectedValue => {
     if (value === like) return odd;
     if (isMatcher(value)) return value.held?.replace(value.held.values.map(unjudged)) ?? value;
     if (Array.isArray(value)) return value.map(unjudged);
@@ -321,9 +321,9 @@ Deno.test("askJudges() settles all that a comparison of a run with what is expec
   await fc.assert(
     fc.asyncProperty(given, expectation, async (value, expected) => {
       const made = run([call("f", { at: value })]);
-      const [oracle] = await askJudges(made, [{ tool: "f", arguments: { at: expected } }]);
+      const [judged] = await askJudges(made, [{ tool: "f", arguments: { at: expected } }]);
       const wanted = meets({ at: value }, { at: unjudged(expected) });
-      assertEquals(meets({ at: value }, oracle!.arguments), wanted);
+      assertEquals(meets({ at: value }, judged!.arguments), wanted);
       if (wanted) right++;
     }),
     { numRuns: 2_000 },
@@ -395,7 +395,7 @@ Deno.test("askJudges() asks equal questions once, and different ones each", asyn
     "y 1",
   ]);
   assertEquals(other.asked, [['{"p":1,"q":2}', "x"]]);
-  const takes = expected.map((oracle) => oracle.arguments.a.matches({ q: 2, p: 1 }));
+  const takes = expected.map((call) => call.arguments.a.matches({ q: 2, p: 1 }));
   assertEquals(takes, [false, true, false]);
 });
 
@@ -439,7 +439,7 @@ Deno.test("askJudges() refuses what it would leave unasked, and what nests too d
         "a part of it names no tool",
     );
   }
-  let deep: OracleValue = like;
+  let deep: ExpectedValue = like;
   for (let level = 0; level < 100_000; level++) deep = level % 2 === 0 ? [deep] : { x: deep };
   await assertRejects(
     () => askJudges(made, { tool: "f", arguments: { x: like, y: deep } }),

@@ -17,9 +17,9 @@ import {
 } from "../../../lib/testing/assertions/calls.ts";
 import { compareTrajectory, TRAJECTORY_MODES } from "../../../lib/calls/expected/match_calls.ts";
 import type { CallRecord } from "../../../lib/calls/record.ts";
-import type { CallExpectation, ExpectedCall } from "../../../lib/calls/expected/expected_call.ts";
+import type { CallExpectation, ExpectedCall } from "../../../lib/tools/expected_call.ts";
 import { InputError } from "../../../lib/base/errors.ts";
-import { anyOf, matching, matchingText } from "../../../lib/calls/expected/oracle.ts";
+import { anyOf, matching, matchingText } from "../../../lib/calls/expected/matchers.ts";
 import { inSteps, made, recordOf, refused, toolWith } from "../../support/calls.ts";
 import fc from "../../support/fast_check.ts";
 

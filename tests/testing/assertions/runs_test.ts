@@ -6,7 +6,7 @@ import {
   closeTo,
   matching,
   matchingText,
-} from "../../../lib/calls/expected/oracle.ts";
+} from "../../../lib/calls/expected/matchers.ts";
 import { assertAnswer, assertBudget, assertState } from "../../../lib/testing/assertions/runs.ts";
 import { made, recordOf } from "../../support/calls.ts";
 

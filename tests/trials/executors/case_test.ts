@@ -12,6 +12,7 @@ import { InfrastructureError, type Model } from "../../../lib/models/model.ts";
 import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
 import { tool } from "../../../lib/tools/define_tool.ts";
 import {
+  caseDigest,
   CaseExecutor,
   type ToolCase,
   type ToolTestRun,
@@ -29,7 +30,7 @@ const BOOK = tool({
   }),
   returns: { room_id: 12, price: 80 },
 });
-const ORACLE = [{ tool: "book", arguments: { city: "Rome", nights: 3 } }];
+const EXPECTED = [{ tool: "book", arguments: { city: "Rome", nights: 3 } }];
 const PROMPT = "Book 3 nights in Rome.";
 const RIGHT: ScriptedReply[] = [
   { calls: [{ name: "book", arguments: { city: "Rome", nights: 3 } }] },
@@ -71,7 +72,7 @@ async function runOf<State = undefined>(
 const assertion = ({ events }: Trial) => events.find((event) => event.kind === "assertion");
 
 Deno.test("a case tells its assert all that has happened", async () => {
-  const run = await runOf({ system: "You book.", oracle: ORACLE }, {
+  const run = await runOf({ system: "You book.", expected: EXPECTED }, {
     model: [
       { text: "Wait.", calls: RIGHT[0]!.calls!, usage: { inputTokens: 100, outputTokens: 10 } },
       { text: "Booked.", usage: { inputTokens: 150, outputTokens: 5 } },
@@ -296,7 +297,7 @@ async function seenUnder(perturbation: string, own: Partial<ToolCase> = {}, seed
     Object.assign(seen, { tools, messages });
     return RIGHT[context.request - 1]!;
   });
-  const run = await runOf({ oracle: ORACLE, ...own }, { model, perturbation, seed });
+  const run = await runOf({ expected: EXPECTED, ...own }, { model, perturbation, seed });
   return {
     run,
     tools: JSON.stringify(seen.tools),
@@ -331,24 +332,24 @@ Deno.test("a case is perturbed for the model alone: calls are checked by the too
 Deno.test("a case tells where a perturbation found nothing to change", async () => {
   const unknown = await tryCase({}, { perturbation: "RP_F" });
   assertEquals(unknown.changed, false);
-  const known = await tryCase({ oracle: ORACLE }, { perturbation: "RP_F" });
+  const known = await tryCase({ expected: EXPECTED }, { perturbation: "RP_F" });
   assertEquals("changed" in known, false);
   const spans = [{ start: PROMPT.indexOf("Rome"), end: PROMPT.indexOf("Rome") + 4 }];
   const told = await seenUnder("RP_F", {
-    oracle: [],
+    expected: [],
     parameters: [{ name: "city", value: "Rome", spans }],
   });
   assertEquals(told.question.includes("Rome"), false);
 });
 
 Deno.test("a case with right calls tells how others differ, and how few would do", async () => {
-  const wrong = await tryCase({ oracle: ORACLE }, {
+  const wrong = await tryCase({ expected: EXPECTED }, {
     model: [{ calls: [{ name: "book", arguments: { city: "Rome", nights: 2 } }] }, { text: "" }],
   });
   assertEquals([wrong.minimumCalls, wrong.oracle], [1, "truth"]);
   const [call] = wrong.events.filter((event) => event.kind === "call");
   assertStringIncludes(JSON.stringify(call!.parameters), "task_deviation");
-  const shy = await tryCase({ oracle: ORACLE }, { model: [{ text: "No." }] });
+  const shy = await tryCase({ expected: EXPECTED }, { model: [{ text: "No." }] });
   assert(shy.behaviours.includes("aversion"));
   const plain = await tryCase({});
   assertEquals([plain.minimumCalls, plain.oracle, plain.behaviours.includes("aversion")], [
@@ -402,8 +403,8 @@ Deno.test("a case cannot begin with what is no state and are no tools", () => {
       /^Cannot offer tools as each must have a name: number 1, , has none/,
     ],
     [
-      { oracle: [{ tool: "bok", arguments: {} }] },
-      /^Cannot use oracle as .*: there is no tool bok, but book$/,
+      { expected: [{ tool: "bok", arguments: {} }] },
+      /^Cannot use expected as .*: there is no tool bok, but book$/,
     ],
     [
       { toolChoice: { function: "bok" } },
@@ -436,7 +437,7 @@ Deno.test("a case records whatever a model writes, and never breaks of it", asyn
       ),
       fc.string({ unit: fc.character() }),
       async (calls, answer) => {
-        const run = await runOf({ oracle: ORACLE }, { model: [{ calls }, { text: answer }] });
+        const run = await runOf({ expected: EXPECTED }, { model: [{ calls }, { text: answer }] });
         assertEquals(run.answer, calls.length === 0 ? "" : answer);
         assertEquals(
           run.calls.map(({ tool, written }) => [tool, written]),
@@ -446,4 +447,16 @@ Deno.test("a case records whatever a model writes, and never breaks of it", asyn
     ),
     { numRuns: 100 },
   );
+});
+
+Deno.test("caseDigest() tells expected calls as version 1 did, so that journals go on", () => {
+  const expected = [{ tool: "weather", arguments: { city: "Rome" }, ignore: ["days"] }];
+  const written = { name: "n", prompt: "p", tools: [], expected, assert: undefined };
+  const digest = caseDigest(written as unknown as ToolCase);
+  // Written by version 1, where the option was called oracle and ignore was called allowed.
+  assertEquals(digest, "8b7467358c59589fb8ff3d02b1bcade62b66ed97ba9b981a788782f322e303ec");
+  const others = [{}, { match: "partial" as const }, { ignore: ["city"] }].map((own) =>
+    caseDigest({ ...written, expected: [{ ...expected[0]!, ...own }] } as unknown as ToolCase)
+  );
+  assertEquals(others.map((other) => other === digest), [true, false, false]);
 });

@@ -3,7 +3,6 @@ import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonValue } from "../../../lib/base/json.ts";
 import {
   absent,
-  alignCalls,
   anyOf,
   anything,
   closeTo,
@@ -14,18 +13,15 @@ import {
   mayBeAbsent,
   meets,
   optional,
-  type OracleCall,
-  type OracleValue,
-} from "../../../lib/calls/expected/oracle.ts";
-import { oracleOf } from "../../../lib/calls/parameter_views.ts";
-import type { CallEvent, TraceEvent } from "../../../lib/calls/trace.ts";
+} from "../../../lib/calls/expected/matchers.ts";
+import type { ExpectedValue } from "../../../lib/tools/expected_call.ts";
 import fc from "../../support/fast_check.ts";
 
 const even = matching((value) => Number(value) % 2 === 0, "an even number");
 
 Deno.test("meets() compares values as JSON, and asks matchers wherever they stand", () => {
   const own = JSON.parse('{"__proto__":1}');
-  const table: [JsonValue, OracleValue, boolean][] = [
+  const table: [JsonValue, ExpectedValue, boolean][] = [
     [1, 1, true],
     [1, JSON.parse("1.0"), true],
     [0, -0, true],
@@ -95,7 +91,7 @@ Deno.test("matchers say what they take, and what of it can be listed", () => {
 });
 
 Deno.test("meets() takes what may be left out for right where it is, and where it is right", () => {
-  const table: [JsonValue, OracleValue, boolean][] = [
+  const table: [JsonValue, ExpectedValue, boolean][] = [
     [{}, { a: optional(1) }, true],
     [{ a: 1 }, { a: optional(1) }, true],
     [{ a: 2 }, { a: optional(1) }, false],
@@ -120,8 +116,6 @@ Deno.test("meets() takes what may be left out for right where it is, and where i
   }
   assert(mayBeAbsent(absent()) && mayBeAbsent(optional(1)) && mayBeAbsent(anyOf(2, absent())));
   assert(!mayBeAbsent(anything()) && !mayBeAbsent(undefined) && !mayBeAbsent({ optional: true }));
-  const calls = [{ tool: "f", arguments: { x: 2 } }, { tool: "f", arguments: {} }];
-  assertEquals(alignCalls(calls, [{ tool: "f", arguments: { x: absent() } }]), [null, 0]);
 });
 
 Deno.test("closeTo() takes numbers within its tolerance, both bounds included", () => {
@@ -190,7 +184,7 @@ Deno.test("matchingText() finds a text or a pattern, and carries nothing from on
 });
 
 Deno.test("inAnyOrder() takes a list for what is in it, whatever its order", () => {
-  const table: [JsonValue, OracleValue[], boolean][] = [
+  const table: [JsonValue, ExpectedValue[], boolean][] = [
     [[], [], true],
     [["b", "a"], ["a", "b"], true],
     [["a", "a", "b"], ["a", "b", "b"], false],
@@ -227,166 +221,4 @@ Deno.test("nothing that JSON can carry passes for a matcher", () => {
     assertEquals(meets(1, value), false);
   }
   assert(isMatcher(even));
-});
-
-/** Calls as `name` or `name=value`, the value being the argument `x`. */
-const callsOf = (written: string) =>
-  written.split(" ").filter((one) => one !== "").map((one) => {
-    const [tool, x] = one.split("=");
-    return { tool: tool!, arguments: x === undefined ? {} : { x } };
-  });
-
-Deno.test("alignCalls() pairs calls with the oracle's by name, in order", () => {
-  const table: [calls: string, oracle: string, (number | null)[]][] = [
-    ["", "", []],
-    ["", "a b", []],
-    ["a b", "", [null, null]],
-    ["a b c", "a b c", [0, 1, 2]],
-    // Calls too many, and too few.
-    ["z a z b z", "a b", [null, 0, null, 1, null]],
-    ["a c", "a b c", [0, 2]],
-    ["c", "a b c", [2]],
-    ["a a a", "a", [0, null, null]],
-    ["a", "a a a", [0]],
-    // In another order: one of the two, and with nothing else to choose by, the first call.
-    ["b a", "a b", [1, null]],
-    ["b a=1", "a=1 b", [null, 0]],
-    ["b=1 a=2", "a=1 b=1", [1, null]],
-    ["c a b", "a b c", [null, 0, 1]],
-    // More calls outweigh better arguments.
-    ["c=1 a b", "a=2 b=2 c=1", [null, 0, 1]],
-    // Of calls of one name, those that are right.
-    ["a=1 a=2 a=3", "a=2", [null, 0, null]],
-    ["a=3", "a=1 a=2 a=3", [2]],
-    ["a=2 a=3", "a=1 a=2 a=3", [1, 2]],
-    ["a=1 a=9 a=2", "a=1 a=2", [0, null, 1]],
-    ["a=9 a=8", "a=1 a=2", [0, 1]],
-    ["a=2 a=1", "a=1 a=2", [0, 1]],
-    ["a=2 a=1 a=2", "a=1 a=2", [null, 0, 1]],
-    // The earliest, call by call.
-    ["x a", "a a", [null, 0]],
-    ["a x a", "a a a", [0, null, 1]],
-    ["a b a", "a b a b a", [0, 1, 2]],
-    ["toString __proto__", "__proto__ toString", [1, null]],
-  ];
-  for (const [calls, oracle, expected] of table) {
-    assertEquals(alignCalls(callsOf(calls), callsOf(oracle)), expected, `${calls} | ${oracle}`);
-  }
-});
-
-Deno.test("alignCalls() counts arguments that are right, by matchers too, and none of what is no object", () => {
-  const at = (calls: JsonValue[], oracle: OracleCall["arguments"]) =>
-    alignCalls(calls.map((given) => ({ tool: "f", arguments: given })), [
-      { tool: "f", arguments: oracle },
-    ]).indexOf(0);
-  assertEquals(at([{ x: 1 }, { x: 1, y: 2 }, { x: 1, y: 2, z: 3 }], { x: 1, y: 2 }), 1);
-  assertEquals(at([{ x: 1 }, { x: 4 }], { x: even }), 1);
-  assertEquals(at([{ y: [1, 2] }, { x: 0, y: [1] }], { x: 1, y: [1] }), 1);
-  assertEquals(at([{}, { toString: 1 }], { toString: anything() }), 1);
-  assertEquals(at([[1], "x", null, { x: 1 }], { x: 1 }), 3);
-  const unread = [{ tool: "f", arguments: undefined }];
-  assertEquals(alignCalls(unread, [{ tool: "f", arguments: { x: 1 } }]), [0]);
-});
-
-/** Every way to pair calls in order, slowly. */
-function* everyAlignment(
-  calls: Parameters<typeof alignCalls>[0],
-  oracle: readonly OracleCall[],
-  from = 0,
-): Generator<(number | null)[]> {
-  const [first, ...others] = calls;
-  if (first === undefined) return yield [];
-  for (const rest of everyAlignment(others, oracle, from)) yield [null, ...rest];
-  for (let other = from; other < oracle.length; other++) {
-    if (oracle[other]!.tool !== first.tool) continue;
-    for (const rest of everyAlignment(others, oracle, other + 1)) yield [other, ...rest];
-  }
-}
-
-Deno.test("alignCalls() finds what trying all alignments finds", () => {
-  const keys = ["x", "y"];
-  const call = fc.record({
-    tool: fc.constantFrom("a", "b"),
-    arguments: fc.dictionary(fc.constantFrom(...keys), fc.constantFrom("1", "2")),
-  });
-  const few = fc.array(call, { maxLength: 6 });
-  let ties = 0;
-  fc.assert(
-    fc.property(few, few, (calls, oracle) => {
-      const scored = [...everyAlignment(calls, oracle)].map((pairs) => {
-        const paired = pairs.flatMap((other, place) =>
-          other === null ? [] : [{ given: calls[place]!, expected: oracle[other]! }]
-        );
-        const right = paired.map(({ given, expected }) =>
-          keys.filter((key) =>
-            key in expected.arguments && given.arguments[key] === expected.arguments[key]
-          ).length
-        );
-        const rank = [
-          -paired.length,
-          -right.reduce((sum, count) => sum + count, 0),
-          ...pairs.map((other) => other ?? Infinity),
-        ];
-        return { pairs, rank };
-      });
-      scored.sort(({ rank: one }, { rank: other }) => {
-        const place = one.findIndex((value, index) => value !== other[index]);
-        return place < 0 ? 0 : one[place]! - other[place]!;
-      });
-      const [best, second] = scored;
-      if (
-        second !== undefined && best!.rank.slice(0, 2).join() === second.rank.slice(0, 2).join()
-      ) {
-        ties++;
-      }
-      assertEquals(alignCalls(calls, oracle), best!.pairs);
-    }),
-    { numRuns: 500 },
-  );
-  assert(ties > 100, `${ties} ties`);
-});
-
-Deno.test("alignCalls() aligns a thousand calls with a thousand others", () => {
-  const many = Array.from({ length: 1_000 }, (_, x) => ({ tool: "f", arguments: { x, y: 0 } }));
-  assertEquals(alignCalls(many, many), many.map((_, index) => index));
-  const shifted = many.slice(500).concat(many.slice(0, 500));
-  assertEquals(alignCalls(shifted, many).filter((other) => other === null).length, 0);
-});
-
-const EVENT: CallEvent = {
-  kind: "call",
-  call: 1,
-  step: 1,
-  function: "f",
-  arguments: '{"x":1}',
-  result: "{}",
-};
-
-Deno.test("oracleOf() takes the calls of a trace that have no failure, with what they mean", () => {
-  const detail = { nearest: null };
-  const events: readonly TraceEvent[] = [
-    { kind: "over_limit", function: "f", limit: 1 },
-    EVENT,
-    { ...EVENT, failure: { type: "function_not_found", detail, root: true } },
-    { ...EVENT, function: "g", arguments: '{"x":"@a"}', resolved: '{"x":{"y":[731]}}' },
-    { ...EVENT, arguments: '{"x":"731","y":"5","__proto__":1}', coerced: ["x"] },
-    { kind: "answer", text: "x = 1", value: 1 },
-  ];
-  assertEquals(oracleOf(events), [
-    { tool: "f", arguments: { x: 1 } },
-    { tool: "g", arguments: { x: { y: [731] } } },
-    { tool: "f", arguments: JSON.parse('{"x":731,"y":"5","__proto__":1}') },
-  ]);
-  assertEquals(oracleOf([]), []);
-});
-
-Deno.test("oracleOf() refuses arguments that it cannot read", () => {
-  for (const text of ["", "{", "[]", "null", '{"x":"cut of']) {
-    assertThrows(
-      () => oracleOf([EVENT, { ...EVENT, call: 7, arguments: text }]),
-      InputError,
-      "Cannot take a trace for an oracle as the arguments of its calls must be JSON objects: " +
-        "those of call 7 are none",
-    );
-  }
 });

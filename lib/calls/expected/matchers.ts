@@ -1,59 +1,13 @@
 /**
- * Oracles: the right calls of a task, matchers for their arguments, and their alignment with the calls of a
- * trial (Butterfly, sections 4 and 5.2).
+ * Matchers: expected values that more than one value can meet.
  * @module
  */
 
 import { maximumMatching } from "../values/_bipartite_matching.ts";
 import { cannot } from "../../base/errors.ts";
+import type { ExpectedValue, Held, Matcher } from "../../tools/expected_call.ts";
+import { MATCHER } from "../../tools/tool.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
-import type { RecordedCall } from "../record.ts";
-
-/** Key that marks matchers: no JSON value can have it. */
-export const MATCHER: unique symbol = Symbol("matcher");
-
-/** An expectation that more than one value can meet. */
-export interface Matcher {
-  /** Marks matchers. */
-  readonly [MATCHER]: true;
-  /** Describes the values that are right. */
-  readonly description: string;
-  /** The right values that can be listed; omitted if none can. */
-  readonly values?: readonly JsonValue[];
-  /** Whether the argument, or the key of an object, may also be omitted. */
-  readonly optional?: true;
-  /** The expectations that it consists of; omitted if there are none. */
-  readonly held?: Held;
-  /** Returns whether a value is right. */
-  matches(value: JsonValue): boolean;
-}
-
-/** The expectations that a matcher consists of. */
-export interface Held {
-  /** The expectations. */
-  readonly values: readonly OracleValue[];
-  /** Whether they are the items that a list must have, in any order; otherwise, alternatives for the value. */
-  readonly items: boolean;
-  /** Returns the same matcher with other expectations. */
-  readonly replace: (values: readonly OracleValue[]) => Matcher;
-}
-
-/** A right value, or a matcher; objects and lists may contain matchers, too. */
-export type OracleValue =
-  | JsonValue
-  | Matcher
-  | readonly OracleValue[]
-  | { readonly [key: string]: OracleValue };
-
-/** A right call. */
-export interface OracleCall {
-  /** Name of the function. */
-  readonly tool: string;
-  /** Its arguments. */
-  readonly arguments: Readonly<Record<string, OracleValue>>;
-  /** Parameters that may be omitted or have any value that the schema accepts. */
-  readonly allowed?: readonly string[];
-}
 
 /** Characters of a matcher's description, at most. */
 const LONGEST_DESCRIPTION = 200;
@@ -116,7 +70,7 @@ export function isMatcher(value: unknown): value is Matcher {
  * assertState({ city: "Paris" }, { city: anyOf("Paris", "Paris, France") });
  * ```
  */
-export function anyOf(...values: readonly OracleValue[]): Matcher {
+export function anyOf(...values: readonly ExpectedValue[]): Matcher {
   if (values.length === 0) {
     throw cannot("match any of several values", "there must be at least one");
   }
@@ -249,7 +203,7 @@ export function matchingText(pattern: string | RegExp): Matcher {
  * assertThrows(() => assertState({ guests: ["bob", "ann", "bob"] }, { guests }));
  * ```
  */
-export function inAnyOrder(...items: readonly OracleValue[]): Matcher {
+export function inAnyOrder(...items: readonly ExpectedValue[]): Matcher {
   return new PredicateMatcher(
     (given) => {
       if (!Array.isArray(given) || given.length !== items.length) return false;
@@ -293,7 +247,7 @@ export function absent(): Matcher {
  * assertThrows(() => assertState({ city: "Paris", unit: "kelvin" }, expected));
  * ```
  */
-export function optional(value: OracleValue): Matcher {
+export function optional(value: ExpectedValue): Matcher {
   return new PredicateMatcher((given) => meets(given, value), `${describe(value)} or left out`, {
     values: listableValues(value),
     optional: true,
@@ -306,17 +260,17 @@ export function mayBeAbsent(expected: unknown): boolean {
   return isMatcher(expected) && expected.optional === true;
 }
 
-function describe(value: OracleValue): string {
+function describe(value: ExpectedValue): string {
   return isMatcher(value) ? value.description : JSON.stringify(value);
 }
 
 /** Returns the right values that can be listed. */
-function listableValues(value: OracleValue): readonly JsonValue[] {
+function listableValues(value: ExpectedValue): readonly JsonValue[] {
   return isMatcher(value) ? value.values ?? [] : isJson(value) ? [value] : [];
 }
 
 /** Returns whether a value contains no matcher. */
-export function isJson(value: OracleValue): value is JsonValue {
+export function isJson(value: ExpectedValue): value is JsonValue {
   if (typeof value !== "object" || value === null) return true;
   return !isMatcher(value) && Object.values(value).every(isJson);
 }
@@ -325,7 +279,7 @@ export function isJson(value: OracleValue): value is JsonValue {
  * Returns whether a value is right: equal as JSON, numbers by value and keys in any order, or accepted by
  * the matcher in its place.
  */
-export function meets(given: JsonValue, expected: OracleValue): boolean {
+export function meets(given: JsonValue, expected: ExpectedValue): boolean {
   if (isMatcher(expected)) return expected.matches(given);
   if (typeof expected !== "object" || expected === null) return given === expected;
   if (isList(expected)) {
@@ -337,69 +291,11 @@ export function meets(given: JsonValue, expected: OracleValue): boolean {
     Object.entries(expected).every(([key, value]) => meetsAt(given, key, value));
 }
 
-function meetsAt(given: JsonObject, key: string, expected: OracleValue): boolean {
+function meetsAt(given: JsonObject, key: string, expected: ExpectedValue): boolean {
   return Object.hasOwn(given, key) ? meets(given[key]!, expected) : mayBeAbsent(expected);
 }
 
 /** Returns whether the expected value is a list. */
-export function isList(expected: OracleValue): expected is readonly OracleValue[] {
+export function isList(expected: ExpectedValue): expected is readonly ExpectedValue[] {
   return Array.isArray(expected);
-}
-
-/**
- * Aligns the calls of a trial with the oracle's: returns for each call the index of its counterpart of the
- * same name, or `null` for a surplus call. Both stay in order. As many calls as possible have a counterpart
- * (the longest common subsequence of names); of these alignments, the one with most right arguments, at the
- * top level; and of these, the one in which the first call has the earliest counterpart, then the second,
- * and so on. Time and space grow with the product of both lengths.
- *
- * @example Usage
- * ```ts
- * import { alignCalls } from "@toolgate/toolgate/calls";
- * import { assertEquals } from "@std/assert";
- *
- * const calls = ["locate", "search", "locate"].map((tool, x) => ({ tool, arguments: { x } }));
- * assertEquals(alignCalls(calls, [{ tool: "locate", arguments: { x: 2 } }]), [null, null, 0]);
- * ```
- */
-export function alignCalls(
-  calls: readonly Pick<RecordedCall, "tool" | "arguments">[],
-  oracle: readonly OracleCall[],
-): readonly (number | null)[] {
-  const width = oracle.length + 1;
-  const expected = oracle.map((call) => Object.entries(call.arguments));
-  // One more aligned call outweighs all arguments.
-  const weight = 1 + expected.flat().length;
-  /** The best score of the calls from an index on against the oracle's from an index on. */
-  const best = new Float64Array((calls.length + 1) * width);
-  /** The same score if the first two of them are paired; `NaN` if their names differ. */
-  const together = new Float64Array(best.length).fill(NaN);
-  for (let call = calls.length - 1; call >= 0; call--) {
-    for (let other = oracle.length - 1; other >= 0; other--) {
-      const here = call * width + other;
-      if (calls[call]!.tool === oracle[other]!.tool) {
-        together[here] = best[here + width + 1]! + weight +
-          rightArguments(calls[call]!.arguments, expected[other]!);
-      }
-      best[here] = Math.max(best[here + 1]!, best[here + width]!, together[here]! || 0);
-    }
-  }
-  let next = 0;
-  return calls.map((_, call) => {
-    const most = best[call * width + next]!;
-    for (let other = next; other < oracle.length; other++) {
-      if (together[call * width + other] !== most) continue;
-      next = other + 1;
-      return other;
-    }
-    return null;
-  });
-}
-
-function rightArguments(
-  given: JsonValue | undefined,
-  expected: readonly (readonly [string, OracleValue])[],
-): number {
-  if (!isJsonObject(given)) return 0;
-  return expected.filter(([key, value]) => meetsAt(given, key, value)).length;
 }

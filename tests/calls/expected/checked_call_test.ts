@@ -1,10 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import {
-  type CallExpectation,
-  CheckedCall,
-  differencesOf,
-  type ExpectedCall,
-} from "../../../lib/calls/expected/expected_call.ts";
+import type { CallExpectation, ExpectedCall } from "../../../lib/tools/expected_call.ts";
+import { CheckedCall, differencesOf } from "../../../lib/calls/expected/checked_call.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import {
@@ -15,7 +11,7 @@ import {
   matching,
   meets,
   optional,
-} from "../../../lib/calls/expected/oracle.ts";
+} from "../../../lib/calls/expected/matchers.ts";
 import { made, toolWith } from "../../support/calls.ts";
 import fc from "../../support/fast_check.ts";
 

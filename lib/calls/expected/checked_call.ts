@@ -12,7 +12,8 @@ import { checkIgnored } from "../values/ignored.ts";
 import { parseWith } from "../../base/input.ts";
 import { cannot } from "../../base/errors.ts";
 import { isObject, printable } from "../../base/json.ts";
-import { isMatcher, type OracleValue } from "./oracle.ts";
+import { isMatcher } from "./matchers.ts";
+import type { CallExpectation, ExpectedValue } from "../../tools/expected_call.ts";
 import { Position } from "../../tools/schema/position.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
 import { type ValueDifference, valueDifferences } from "../values/differences.ts";
@@ -20,32 +21,9 @@ import { className, isPlain } from "../values/parts.ts";
 import { parsePath, pathText, type ValuePath } from "../values/paths.ts";
 import { valueText } from "../values/text.ts";
 
-/** An expected call. Its options also apply to values within `anyOf()`, `optional()` and `inAnyOrder()`. */
-export interface ExpectedCall {
-  /** Name of the tool. */
-  readonly tool: string;
-  /** Values, matchers, or both. Default: any arguments. */
-  readonly arguments?: Readonly<Record<string, OracleValue>>;
-  /** `partial` allows further arguments, and further keys in objects. Default: `exact`. */
-  readonly match?: "exact" | "partial";
-  /**
-   * Arguments, or parts of them, that may have any value or be absent: `date`, `items[*].id`. A star means
-   * every item of a list or key of an object. If all are ignored, any call of the tool matches.
-   */
-  readonly ignore?: readonly string[];
-  /**
-   * Whether a call may pass a parameter's default from the tool's JSON Schema though it is not expected, and
-   * may omit a parameter whose default is expected. Default: `allowed`.
-   */
-  readonly defaults?: "allowed" | "refused";
-}
-
-/** An expected call; a name alone means any call of that tool. */
-export type CallExpectation = string | ExpectedCall;
-
 const EXPECTED_CALL = z.strictObject({
   tool: z.string().min(1),
-  arguments: z.custom<Readonly<Record<string, OracleValue>>>(
+  arguments: z.custom<Readonly<Record<string, ExpectedValue>>>(
     (value) => isObject(value) && isPlain(value),
     "must be a plain object",
   ).optional(),
@@ -64,7 +42,7 @@ export class CheckedCall {
   /** Name of the tool. */
   readonly tool: string;
 
-  readonly #arguments: Readonly<Record<string, OracleValue>> | undefined;
+  readonly #arguments: Readonly<Record<string, ExpectedValue>> | undefined;
   readonly #partial: boolean;
   readonly #ignore: readonly ValuePath[];
   readonly #position: Position | undefined;
@@ -165,7 +143,7 @@ function checkTool(name: string, tools: readonly ToolSchema[]): void {
 }
 
 /** Checks that a call can have such arguments at all: a value that never matches is a mistake in the test. */
-function checkArguments(tool: string, all: Readonly<Record<string, OracleValue>>): void {
+function checkArguments(tool: string, all: Readonly<Record<string, ExpectedValue>>): void {
   const waiting = [{ steps: ["arguments"] as (string | number)[], value: all as unknown }];
   const seen = new Set<object>();
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
