@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import type { JsonObject, JsonValue } from "../base/json.ts";
-import { type Api, APIS } from "./model.ts";
+import { type Api, APIS, isTextFormat } from "./formats/registry.ts";
 import type { Prices } from "./prices.ts";
 import { redactRecord } from "../base/redact.ts";
 import type { ToolChoice } from "../tools/tool.ts";
@@ -71,14 +71,14 @@ function holdsSecret(value: JsonValue): boolean {
   );
 }
 
-/** Options that an API does not have, and what to do about it. */
-const NOT_WITH: Readonly<Record<Api, readonly [option: keyof ModelEntry, rule: string][]>> = {
-  chat: [],
-  responses: [["seed", "responses take no seed: leave it out, or take the api chat"]],
-  react: [["parallelToolCalls", "a text may hold any calls: leave it out, or take the api chat"]],
-  xml: [["parallelToolCalls", "a text may hold any calls: leave it out, or take the api chat"]],
-  hermes: [["parallelToolCalls", "a text may hold any calls: leave it out, or take the api chat"]],
-};
+/** An option that an API does not have, and what to do about it. */
+function notWith(api: Api): readonly [option?: keyof ModelEntry, rule?: string] {
+  if (api === "responses") {
+    return ["seed", "responses take no seed: leave it out, or take the api chat"];
+  }
+  if (!isTextFormat(api)) return [];
+  return ["parallelToolCalls", "a text may hold any calls: leave it out, or take the api chat"];
+}
 
 /** Schema of a model entry. */
 export const MODEL = z.strictObject({
@@ -105,9 +105,8 @@ export const MODEL = z.strictObject({
     }).exactOptional(),
   name: z.string().min(1).exactOptional(),
 }).check(({ value, issues }) => {
-  const [option, message] = NOT_WITH[value.api ?? "chat"]
-    .find(([option]) => value[option] !== undefined) ?? [];
-  if (option === undefined) return;
+  const [option, message] = notWith(value.api ?? "chat");
+  if (option === undefined || value[option] === undefined) return;
   issues.push({ code: "custom", message: message!, path: [option], input: value });
 });
 

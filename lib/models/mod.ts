@@ -7,13 +7,8 @@ export type { Clock } from "../base/clock.ts";
 export { Connections, type ConnectOptions } from "./connect.ts";
 export { type ModelEntry, REASONING_EFFORTS } from "./entry.ts";
 export { inTextFormat, type TextFormatOptions } from "./formats/adapter.ts";
-export type {
-  FormatId,
-  FormatParts,
-  FormatReading,
-  TextFormat,
-  WrittenResult,
-} from "./formats/format.ts";
+export type { FormatParts, FormatReading, TextFormat, WrittenResult } from "./formats/format.ts";
+export type { FormatId } from "./formats/registry.ts";
 export { formatOf, TEXT_FORMATS } from "./formats/registry.ts";
 export type { EndpointOptions } from "./http/endpoint.ts";
 export {
@@ -34,8 +29,6 @@ export {
 } from "./judge/judge.ts";
 export type { JudgeScore, JudgingSummary } from "./judge/score.ts";
 export {
-  type Api,
-  APIS,
   type FinishReason,
   InfrastructureError,
   type InfrastructureErrorOptions,
@@ -43,6 +36,7 @@ export {
   type StageUse,
   TimeLimitError,
 } from "./model.ts";
+export { type Api, APIS } from "./formats/registry.ts";
 export { openai } from "./openai/openai.ts";
 export type { WireApi } from "./openai/wire_format.ts";
 export {

@@ -8,15 +8,7 @@ import type { Carried, Message, Usage } from "../tools/message.ts";
 import { redact } from "../base/redact.ts";
 import type { ToolCall, ToolChoice, ToolSchema } from "../tools/tool.ts";
 import type { Parse } from "../calls/trace.ts";
-
-/**
- * API of a model: OpenAI's chat completions or responses, or a text format over plain chat, for models
- * without native tool calls (Pipeline, "Structured Output for Tool Invocation").
- */
-export const APIS = ["chat", "responses", "react", "xml", "hermes"] as const;
-
-/** API of a model. */
-export type Api = typeof APIS[number];
+import type { Api } from "./formats/registry.ts";
 
 /** The use of another model than the trial's. */
 export interface StageUse {

@@ -8,7 +8,7 @@
 import { z } from "zod";
 import { GATE_POLICY } from "../gate/policy.ts";
 import { reasonOf } from "../base/errors.ts";
-import { APIS } from "../models/model.ts";
+import { APIS } from "../models/formats/registry.ts";
 import { REASONING_EFFORTS } from "../models/entry.ts";
 import { BUDGET, PRICES } from "../models/prices.ts";
 import { RECORDINGS } from "../models/recordings/recordings.ts";

@@ -5,9 +5,10 @@
 
 import type { BREAKS } from "../models/simulated_name.ts";
 import { randomIntegerBetween, sample } from "@std/random";
-import type { FormatId, TextFormat } from "../models/formats/format.ts";
+import type { TextFormat } from "../models/formats/format.ts";
 import { type JsonObject, type JsonValue, parseJson } from "../base/json.ts";
 import { fork, type Stream } from "../base/random.ts";
+import { slipsOf } from "./_text_formats.ts";
 import type { ChatCall } from "./wire.ts";
 
 /**
@@ -93,7 +94,7 @@ export function breakText(
   if (kind === "hopeless") return write(garble(json, stream));
   const loose = LOOSE.flatMap((loosen) => loosen(json) ?? []);
   return sample(
-    [...loose.map(write), ...SLIPS[format.id].map((slip) => slip(write(json)))],
+    [...loose.map(write), ...slipsOf(format).map((slip) => slip(write(json)))],
     stream,
   )!;
 }
@@ -141,22 +142,4 @@ function inPython(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(inPython).join(", ")}]`;
   const entries = Object.entries(value);
   return `{${entries.map(([key, own]) => `${inPython(key)}: ${inPython(own)}`).join(", ")}}`;
-}
-
-/** Slips around the arguments, at the end of a reply. */
-const SLIPS: Readonly<Record<FormatId, readonly ((text: string) => string)[]>> = {
-  react: [(text) => `${text}\nObservation: [1, it] {"value": 512}\nThought: That is it.`],
-  xml: [
-    (text) => withoutEnd(text, "\n</tool_use>"),
-    (text) => `\`\`\`xml\n${text}\n\`\`\``,
-    (text) => withoutEnd(text, "</arguments>\n</tool_use>"),
-  ],
-  hermes: [
-    (text) => withoutEnd(text, "\n</tool_call>"),
-    (text) => `\`\`\`\n${text}\n\`\`\``,
-  ],
-};
-
-function withoutEnd(text: string, end: string): string {
-  return text.endsWith(end) ? text.slice(0, -end.length) : text;
 }

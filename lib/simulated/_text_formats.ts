@@ -5,7 +5,7 @@
  */
 
 import type { TextFormat } from "../models/formats/format.ts";
-import { formatOf, TEXT_FORMATS } from "../models/formats/registry.ts";
+import { type FormatId, formatOf, TEXT_FORMATS } from "../models/formats/registry.ts";
 import { defined, isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
 import {
   type ChatCall,
@@ -29,6 +29,8 @@ interface FormatReader {
   readonly tools: (functionsText: string) => ChatTool[];
   /** Parses the results in a message, by the numbers of their calls from 1; empty if it has none. */
   readonly results: (text: string, names: readonly string[]) => ReadonlyMap<number, string>;
+  /** Frequent slips around the arguments of a call, at the end of a reply. */
+  readonly slips: readonly ((text: string) => string)[];
 }
 
 /** Parses a request in a text format; `undefined` if it does not use one. */
@@ -102,7 +104,7 @@ function readMessages(
       continue;
     }
     const results = message.role === "user" && waiting.length > 0
-      ? READERS[format.id].results(text, waiting.map((call) => call.function.name))
+      ? READERS[format.id as FormatId].results(text, waiting.map((call) => call.function.name))
       : new Map<number, string>();
     if (results.size === 0) result.push(message);
     for (const [number, content] of results) {
@@ -129,8 +131,9 @@ const FRAMES = TEXT_FORMATS.map((id) => ({ id, ...frameOf(formatOf(id)) }));
 
 // The contents of the formats.
 
-const READERS: Readonly<Record<TextFormat["id"], FormatReader>> = {
+const READERS: Readonly<Record<FormatId, FormatReader>> = {
   react: {
+    slips: [(text) => `${text}\nObservation: [1, it] {"value": 512}\nThought: That is it.`],
     tools: (functionsText) =>
       functionsText.split(/\n(?=- )/).flatMap((entry) => {
         const colon = entry.indexOf(": ");
@@ -155,6 +158,11 @@ const READERS: Readonly<Record<TextFormat["id"], FormatReader>> = {
       ),
   },
   xml: {
+    slips: [
+      (text) => withoutEnd(text, "\n</tool_use>"),
+      (text) => `\`\`\`xml\n${text}\n\`\`\``,
+      (text) => withoutEnd(text, "</arguments>\n</tool_use>"),
+    ],
     tools: (functionsText) =>
       elements(functionsText, "tool_definition").flatMap((entry) => {
         const [name = "", description = "", parameters = ""] = elements(entry);
@@ -173,6 +181,10 @@ const READERS: Readonly<Record<TextFormat["id"], FormatReader>> = {
       ),
   },
   hermes: {
+    slips: [
+      (text) => withoutEnd(text, "\n</tool_call>"),
+      (text) => `\`\`\`\n${text}\n\`\`\``,
+    ],
     tools: (functionsText) =>
       functionsText.split("\n").flatMap((line) => {
         const parsed = parseJson(line);
@@ -197,6 +209,15 @@ const READERS: Readonly<Record<TextFormat["id"], FormatReader>> = {
       ),
   },
 };
+
+/** Returns the slips of models that write calls in a format. */
+export function slipsOf({ id }: TextFormat): FormatReader["slips"] {
+  return READERS[id as FormatId].slips;
+}
+
+function withoutEnd(text: string, end: string): string {
+  return text.endsWith(end) ? text.slice(0, -end.length) : text;
+}
 
 const PARAMETERS = "\n  Parameters: ";
 const CONTENT = ', "content": ';

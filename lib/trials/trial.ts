@@ -16,13 +16,12 @@ import { defined, type JsonValue, printable } from "../base/json.ts";
 import type { JudgeScore } from "../models/judge/score.ts";
 import type { Usage } from "../tools/message.ts";
 import {
-  type Api,
-  APIS,
   InfrastructureError,
   type Model,
   type RequestContext,
   type StageUse,
 } from "../models/model.ts";
+import { type Api, APIS } from "../models/formats/registry.ts";
 import { redact, redactRecordValue } from "../base/redact.ts";
 import { type Limits, Session } from "./agent/session.ts";
 import { assertReferring, type StrategyOptions, withStrategy } from "./strategies/registry.ts";

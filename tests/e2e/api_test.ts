@@ -1,7 +1,7 @@
 // How models are spoken to, as users say it: --api on the command line, and entries of benchmarks and tests.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { APIS } from "../../lib/models/model.ts";
+import { APIS } from "../../lib/models/formats/registry.ts";
 import { countingServer, deno, folder, readLines, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 

@@ -6,7 +6,7 @@ import { FAULTS } from "../../lib/tools/fault.ts";
 import { measureFormats } from "../../lib/reports/metrics/formats.ts";
 import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
 import { canonicalJson } from "../../lib/base/json.ts";
-import { APIS } from "../../lib/models/model.ts";
+import { APIS } from "../../lib/models/formats/registry.ts";
 import { drawBreak } from "../../lib/simulated/_breaking.ts";
 import { PERTURBATION_METHODS } from "../../lib/perturbations/methods.ts";
 import type { Report } from "../../lib/reports/report.ts";

@@ -3,12 +3,10 @@
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { Connections } from "../../lib/models/connect.ts";
-import { formatOf, isTextFormat } from "../../lib/models/formats/registry.ts";
+import { type Api, APIS, formatOf, isTextFormat } from "../../lib/models/formats/registry.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
 import type { Message } from "../../lib/tools/message.ts";
 import {
-  type Api,
-  APIS,
   InfrastructureError,
   type Model,
   type ModelRequest,

@@ -3,7 +3,7 @@ import { planSuiteFile } from "../support/suites.ts";
 import { parseWith, readJsonc } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { judge } from "../../lib/models/judge/judge.ts";
-import { APIS } from "../../lib/models/model.ts";
+import { APIS } from "../../lib/models/formats/registry.ts";
 import { MODEL, modelName, withApiPrices } from "../../lib/models/entry.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { SUITE, type Suite } from "../../lib/runs/suite.ts";

@@ -1,7 +1,7 @@
 // The tables of formats, of recovery and of the five dimensions: when they are there, and what stands in them.
 
 import { assert, assertEquals, assertNotMatch, assertStringIncludes } from "@std/assert";
-import type { Api } from "../../lib/models/model.ts";
+import type { Api } from "../../lib/models/formats/registry.ts";
 import type { ParseCounts } from "../../lib/calls/parse_counts.ts";
 import { makeReport } from "../../lib/reports/report.ts";
 import { dimensionTables, scoreText } from "../../lib/reports/tables/_dimensions.ts";

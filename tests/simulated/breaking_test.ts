@@ -1,8 +1,8 @@
 // Simulated models that break the form of their calls, at stated rates and in ways that are told.
 
 import { assert, assertEquals, assertGreater } from "@std/assert";
-import { formatOf, TEXT_FORMATS } from "../../lib/models/formats/registry.ts";
-import type { Api, Model } from "../../lib/models/model.ts";
+import { type Api, formatOf, TEXT_FORMATS } from "../../lib/models/formats/registry.ts";
+import type { Model } from "../../lib/models/model.ts";
 import { openai } from "../../lib/models/openai/openai.ts";
 import { type Break, breakText, drawBreak } from "../../lib/simulated/_breaking.ts";
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";

@@ -4,14 +4,16 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { TextFormat } from "../../lib/models/formats/format.ts";
-import { formatOf, TEXT_FORMATS } from "../../lib/models/formats/registry.ts";
+import { type FormatId, formatOf, TEXT_FORMATS } from "../../lib/models/formats/registry.ts";
 import { parseJson } from "../../lib/base/json.ts";
 import type { ToolCall, ToolSchema } from "../../lib/tools/tool.ts";
 import type { Parse } from "../../lib/calls/trace.ts";
 import fc from "./fast_check.ts";
 
 /** All formats. */
-export const ALL_FORMATS: readonly TextFormat[] = TEXT_FORMATS.map(formatOf);
+export const ALL_FORMATS: readonly (TextFormat & { readonly id: FormatId })[] = TEXT_FORMATS.map(
+  (id) => ({ ...formatOf(id), id }),
+);
 
 /** Functions on offer. */
 export const ADD: ToolSchema = {

@@ -4,8 +4,7 @@
  * @module
  */
 
-import type { FormatId } from "./format.ts";
-import { formatOf } from "./registry.ts";
+import { type FormatId, formatOf } from "./registry.ts";
 import { defined, isJsonObject, parseJson } from "../../base/json.ts";
 import type { Model, ModelReply, ModelRequest } from "../model.ts";
 import type { ToolCall, ToolChoice } from "../../tools/tool.ts";

@@ -27,12 +27,8 @@
  */
 
 import type { Message } from "../../tools/message.ts";
-import type { Api } from "../model.ts";
 import type { ToolCall, ToolChoice, ToolSchema } from "../../tools/tool.ts";
 import type { Parse } from "../../calls/trace.ts";
-
-/** Id of a text format. */
-export type FormatId = Exclude<Api, "chat" | "responses">;
 
 /** A result to send back in a text. */
 export interface WrittenResult {
@@ -59,7 +55,7 @@ export interface FormatReading {
 /** The parts of a format: a writer of prompts, a writer and a reader of replies, a writer of results. */
 export interface FormatParts {
   /** Its id. */
-  readonly id: FormatId;
+  readonly id: string;
   /** Whether one reply may contain several calls. */
   readonly parallel: boolean;
   /** Stop sequences for servers that support them; optional for reading. */

@@ -1,19 +1,29 @@
 /**
- * Registry of text formats.
+ * Registry of text formats and of the other APIs.
  * @module
  */
 
-import type { FormatId, TextFormat } from "./format.ts";
+import type { TextFormat } from "./format.ts";
 import { hermes } from "./hermes.ts";
 import { react } from "./_react.ts";
 import { xml } from "./_xml.ts";
-import type { Api } from "../model.ts";
-
-/** All formats, by their ids. */
-const FORMATS: Readonly<Record<FormatId, TextFormat>> = { react, xml, hermes };
 
 /** The ids of all text formats. */
-export const TEXT_FORMATS = Object.keys(FORMATS) as readonly FormatId[];
+export const TEXT_FORMATS = ["react", "xml", "hermes"] as const;
+
+/** Id of a text format. */
+export type FormatId = typeof TEXT_FORMATS[number];
+
+const FORMATS: Readonly<Record<FormatId, TextFormat>> = { react, xml, hermes };
+
+/**
+ * API of a model: OpenAI's chat completions or responses, or a text format over plain chat, for models
+ * without native tool calls (Pipeline, "Structured Output for Tool Invocation").
+ */
+export const APIS = ["chat", "responses", ...TEXT_FORMATS] as const;
+
+/** API of a model. */
+export type Api = typeof APIS[number];
 
 /**
  * Returns the format with an id.

@@ -7,7 +7,7 @@
 import { estimateMean, type MeanEstimate } from "../../statistics/clustered_mean.ts";
 import { byGraph, byVariant, isCounted, type Variant, variantOf } from "../../gate/variant.ts";
 import { sum } from "../../base/numbers.ts";
-import type { Api } from "../../models/model.ts";
+import type { Api } from "../../models/formats/registry.ts";
 import { type ParseCounts, type RepairCount, sumRepairs } from "../../calls/parse_counts.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";

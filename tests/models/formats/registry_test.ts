@@ -1,10 +1,14 @@
 // The contract of all text formats: what one writes, it reads; what is told is there; no reply breaks it.
 
 import { assert, assertEquals } from "@std/assert";
-import { formatOf, isTextFormat, TEXT_FORMATS } from "../../../lib/models/formats/registry.ts";
+import {
+  APIS,
+  formatOf,
+  isTextFormat,
+  TEXT_FORMATS,
+} from "../../../lib/models/formats/registry.ts";
 import { parseJson } from "../../../lib/base/json.ts";
 import type { Message } from "../../../lib/tools/message.ts";
-import { APIS } from "../../../lib/models/model.ts";
 import type { ToolCall, ToolChoice } from "../../../lib/tools/tool.ts";
 import fc from "../../support/fast_check.ts";
 import {

@@ -1,7 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { estimateMean } from "../../../lib/statistics/clustered_mean.ts";
 import { measureFormats } from "../../../lib/reports/metrics/formats.ts";
-import type { Api } from "../../../lib/models/model.ts";
+import type { Api } from "../../../lib/models/formats/registry.ts";
 import { type Parse, PARSES, type ReplyEvent } from "../../../lib/calls/trace.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import { summarize } from "../../../lib/trials/summary.ts";
