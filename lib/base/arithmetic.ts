@@ -4,16 +4,16 @@
  */
 
 /** Longer text is rejected. */
-const LONGEST = 1000;
+const MAX_LENGTH = 1000;
 /** Deepest nesting of parentheses; more would overflow the stack. */
-const DEEPEST = 100;
+const MAX_DEPTH = 100;
 
 /**
  * Returns the value of an expression of numbers, `+ - * / ^`, `×`, `÷` and parentheses; `undefined` if
  * the text is not such an expression or its value is not finite.
  */
 export function evaluate(expression: string): number | undefined {
-  if (expression.length > LONGEST) return undefined;
+  if (expression.length > MAX_LENGTH) return undefined;
   const tokens = expression.match(/\d+(?:\.\d+)?|\.\d+|[-+*/^()×÷−·]|\S/g) ?? [];
   const reader = new Reader(tokens);
   const value = reader.sum(0);
@@ -52,7 +52,7 @@ class Reader {
   }
 
   #signed(depth: number): number {
-    if (depth > DEEPEST) return NaN;
+    if (depth > MAX_DEPTH) return NaN;
     const sign = this.#take("+-−");
     if (sign !== undefined) return (sign === "+" ? 1 : -1) * this.#signed(depth + 1);
     const base = this.#atom(depth);

@@ -3,7 +3,7 @@
  * @module
  */
 
-const LONGEST_BACKOFF = 8_000;
+const MAX_BACKOFF = 8_000;
 
 /**
  * Returns the milliseconds to wait after `attempts` failed attempts: `first` after one, doubling with
@@ -13,7 +13,7 @@ const LONGEST_BACKOFF = 8_000;
  * @param draw Random number from 0 (half of the wait) to 1 (all of it).
  */
 export function backoffAfter(attempts: number, first: number, draw: number): number {
-  const step = Math.min(first * 2 ** Math.min(attempts - 1, 30), LONGEST_BACKOFF);
+  const step = Math.min(first * 2 ** Math.min(attempts - 1, 30), MAX_BACKOFF);
   return step * (0.5 + draw / 2);
 }
 

@@ -14,7 +14,7 @@ export interface Clock {
 }
 
 // Timers hold 31 bits; a longer delay would fire at once.
-const LONGEST_TIMER = 2 ** 31 - 1;
+const MAX_TIMER = 2 ** 31 - 1;
 
 /** The system's time. Changes of the machine's clock do not affect it. */
 export const SYSTEM_CLOCK: Clock = {
@@ -23,7 +23,7 @@ export const SYSTEM_CLOCK: Clock = {
     signal?.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const stop = () => reject(signal?.reason);
-    const timer = setTimeout(resolve, Math.min(milliseconds, LONGEST_TIMER));
+    const timer = setTimeout(resolve, Math.min(milliseconds, MAX_TIMER));
     signal?.addEventListener("abort", stop, { once: true });
     try {
       await promise;
@@ -33,7 +33,7 @@ export const SYSTEM_CLOCK: Clock = {
     }
   },
   after(milliseconds, wake) {
-    const timer = setTimeout(wake, Math.min(milliseconds, LONGEST_TIMER));
+    const timer = setTimeout(wake, Math.min(milliseconds, MAX_TIMER));
     return () => clearTimeout(timer);
   },
 };

@@ -26,12 +26,12 @@ export class InputError extends Error {
   /** Makes the error. Its message may quote files and servers, so keys and control characters go. */
   constructor(message: string) {
     super(
-      redactRecord(message).split("\n").map((line) => printable(line, LONGEST_LINE)).join("\n"),
+      redactRecord(message).split("\n").map((line) => printable(line, MAX_LINE_LENGTH)).join("\n"),
     );
   }
 }
 
-const LONGEST_LINE = 2_000;
+const MAX_LINE_LENGTH = 2_000;
 
 /** Returns the error `Cannot ACTION as RULE: STATE`; without a state, the rule says it all. */
 export function cannot(action: string, rule: string, state?: string): InputError {

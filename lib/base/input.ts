@@ -51,19 +51,19 @@ export const WITH_INPUT = { reportInput: true };
 export function parseWith<T>(schema: z.ZodType<T>, value: unknown, source: string): T {
   const result = schema.safeParse(value, WITH_INPUT);
   if (result.success) return result.data;
-  const faults = result.error.issues.slice(0, MOST_FAULTS).flatMap((issue) => issueFaults(issue))
+  const faults = result.error.issues.slice(0, MAX_FAULTS).flatMap((issue) => issueFaults(issue))
     .map(({ path, message }) =>
       `  at ${printable(z.core.toDotPath(path)) || "the top"}: ${
         printable(redactRecord(message), 300)
       }`
     );
-  const more = result.error.issues.length - MOST_FAULTS;
+  const more = result.error.issues.length - MAX_FAULTS;
   if (more > 0) faults.push(`  and ${more} more`);
   throw new InputError(`Cannot use ${source}:\n${faults.join("\n")}`);
 }
 
 /** More faults than this are only counted: one mistake may repeat in each line of a long list. */
-const MOST_FAULTS = 20;
+const MAX_FAULTS = 20;
 
 interface Fault {
   readonly path: readonly PropertyKey[];
@@ -145,7 +145,7 @@ export function readJsonc<T>(path: string, schema: z.ZodType<T>): T {
 }
 
 /** Far deeper than people write, and shallow enough for recursive code not to overflow the stack. */
-const MOST_LEVELS = 500;
+const MAX_LEVELS = 500;
 
 /**
  * Rejects values that nest too deep for recursive code.
@@ -153,8 +153,8 @@ const MOST_LEVELS = 500;
  * @throws {InputError} If `value` nests too deep; names `source`.
  */
 export function assertShallow(value: unknown, source: string): void {
-  if (isWithin(value, { levels: MOST_LEVELS })) return;
+  if (isWithin(value, { levels: MAX_LEVELS })) return;
   throw new InputError(
-    `Cannot use ${source}: it must nest at most ${MOST_LEVELS} levels deep, and nests deeper`,
+    `Cannot use ${source}: it must nest at most ${MAX_LEVELS} levels deep, and nests deeper`,
   );
 }

@@ -6,12 +6,12 @@
 import type { JsonObject, JsonValue } from "./json.ts";
 
 /** Longer values are spread over several lines. */
-const LONGEST_LINE = 100;
+const MAX_LINE_LENGTH = 100;
 
 /** Returns the JSON text of `value`; all lines but the first begin with `indent`. */
 export function formatJson(value: JsonValue, indent = ""): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const line = onOneLine(value, LONGEST_LINE - indent.length);
+  const line = onOneLine(value, MAX_LINE_LENGTH - indent.length);
   if (line !== undefined) return line;
   const [opening, closing] = Array.isArray(value) ? "[]" : "{}";
   const inner = `${indent}  `;

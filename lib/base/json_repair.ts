@@ -77,7 +77,7 @@ function fenceEnd(text: string, fence: string): number {
 }
 
 /** Deepest nesting of lists and objects. */
-const MOST_LEVELS = 500;
+const MAX_LEVELS = 500;
 
 // All of them are tried at one position only, and none can backtrack.
 const SPACE = /[\s\ufeff]*/y;
@@ -184,7 +184,7 @@ class Scanner {
     }
     if (expected === "key") return this.#readKey() ? "colon" : undefined;
     if (char === "{" || char === "[") {
-      if (this.#open.push(char === "{" ? "}" : "]") > MOST_LEVELS) return undefined;
+      if (this.#open.push(char === "{" ? "}" : "]") > MAX_LEVELS) return undefined;
       this.#at++;
       return char === "{" ? "key" : "value";
     }

@@ -137,7 +137,7 @@ function withoutKeys(text: string, onKey: (key: string) => void): string {
 export function redactRecordValue<T>(value: T, keys: Set<string> = new Set()): T {
   const add = (key: string) => {
     // A shorter one may be an ordinary word; the limit keeps the search fast.
-    if (key.length >= SHORTEST_TOKEN && keys.size < MOST_FOUND) keys.add(key);
+    if (key.length >= SHORTEST_TOKEN && keys.size < MAX_FOUND) keys.add(key);
   };
   const clean = mapTexts(value, {
     text: (text) => withoutKeys(text, add),
@@ -158,9 +158,9 @@ export function redactRecordValue<T>(value: T, keys: Set<string> = new Set()): T
 }
 
 /** Deeper values would overflow the stack, and are removed whole. */
-const DEEPEST = 1_000;
+const MAX_DEPTH = 1_000;
 const SHORTEST_TOKEN = 16;
-const MOST_FOUND = 100;
+const MAX_FOUND = 100;
 
 /** How to map the parts of a value. */
 interface Mapping {
@@ -174,7 +174,7 @@ interface Mapping {
 function mapTexts(value: unknown, mapping: Mapping, depth = 0): unknown {
   if (typeof value === "string") return mapping.text(value);
   if (typeof value !== "object" || value === null) return value;
-  if (depth > DEEPEST) return MARK;
+  if (depth > MAX_DEPTH) return MARK;
   if (Array.isArray(value)) {
     const items = value.map((item) => mapTexts(item, mapping, depth + 1));
     return items.every((item, index) => Object.is(item, value[index])) ? value : items;

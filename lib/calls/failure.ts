@@ -112,15 +112,15 @@ export interface Conforming {
 }
 
 /** Characters of a name, at most: a longer one is not a misspelling, and is cut in details. */
-const LONGEST_NAME = 100;
+const MAX_NAME_LENGTH = 100;
 /** Unexpected arguments listed, at most. */
-const MOST_NAMES = 100;
+const MAX_NAMES = 100;
 
 /** Returns the failure of predicate 1: no function has this name. It names the nearest existing name. */
 export function functionNotFound(name: string, existing: Iterable<string>): FailureCause {
   let nearest: string | null = null;
   let least = Infinity;
-  if (name.length <= LONGEST_NAME) {
+  if (name.length <= MAX_NAME_LENGTH) {
     for (const candidate of existing) {
       const distance = levenshteinDistance(name, candidate);
       if (distance < least) [nearest, least] = [candidate, distance];
@@ -146,8 +146,8 @@ export function checkSchema(
   }
   const unexpected = Object.keys(given)
     .filter((key) => !parameters.some(({ name }) => name === key))
-    .slice(0, MOST_NAMES)
-    .map((key) => key.slice(0, LONGEST_NAME));
+    .slice(0, MAX_NAMES)
+    .map((key) => key.slice(0, MAX_NAME_LENGTH));
   const values: number[] = [];
   const coerced: string[] = [];
   for (const { name } of parameters) {

@@ -29,15 +29,15 @@ import type { RecordedCall } from "./record.ts";
 import type { ParameterFailure, ParameterView, Undecided } from "./trace.ts";
 
 /** Levels of nested arguments, at most: deeper ones could overflow a reader's stack. */
-const MOST_NESTING = 500;
+const MAX_NESTING = 500;
 /** Failures of one call, at most. */
-const MOST_FAILURES = 50;
+const MAX_FAILURES = 50;
 /** Characters of a name, at most. */
-const LONGEST_NAME = 100;
+const MAX_NAME_LENGTH = 100;
 /** Characters of the path to a parameter, at most. */
-const LONGEST_PATH = 500;
+const MAX_PATH_LENGTH = 500;
 /** Characters of a value as JSON, at most. */
-const LONGEST_VALUE = 200;
+const MAX_VALUE_LENGTH = 200;
 
 /**
  * Compares each call of a trial with the expected calls.
@@ -91,7 +91,7 @@ export function viewCalls(
   schemaOf: (tool: string) => JsonObject | undefined,
 ): readonly ParameterView[] {
   const comparable = calls.map(({ tool, arguments: given, written }) => {
-    const isComparable = isJsonObject(given) && !nestsDeeper(given, MOST_NESTING);
+    const isComparable = isJsonObject(given) && !nestsDeeper(given, MAX_NESTING);
     return { tool, arguments: isComparable ? given : undefined, written };
   });
   return alignCalls(comparable, expected).map((place, index) => {
@@ -176,12 +176,12 @@ class View {
     const byType = PARAMETER_FAILURE_TYPES.map((type) => all.filter((one) => one.type === type));
     const first = byType.flatMap((some) => some.slice(0, 1));
     const others = byType.flatMap((some) => some.slice(1));
-    const kept = new Set([...first, ...others.slice(0, MOST_FAILURES - first.length)]);
+    const kept = new Set([...first, ...others.slice(0, MAX_FAILURES - first.length)]);
     return byType.flat().filter((failure) => kept.has(failure));
   }
 
   undecided(): readonly Undecided[] {
-    return [...this.#undecided.values()].slice(0, MOST_FAILURES);
+    return [...this.#undecided.values()].slice(0, MAX_FAILURES);
   }
 
   /** Compares objects; a difference within a list is reported of the `list` as a whole. */
@@ -293,15 +293,15 @@ function similarityOf(
 }
 
 function cutPath(path: string): string {
-  const names = path.split("/").map((name) => cutText(name, LONGEST_NAME));
-  return cutText(names.join("/"), LONGEST_PATH);
+  const names = path.split("/").map((name) => cutText(name, MAX_NAME_LENGTH));
+  return cutText(names.join("/"), MAX_PATH_LENGTH);
 }
 
 /** Cuts a value to the length that is kept; matchers become their description. */
 function cutValue(value: ExpectedValue): JsonValue {
   if (isMatcher(value)) return value.description;
-  if (nestsDeeper(value, MOST_NESTING)) return "…";
+  if (nestsDeeper(value, MAX_NESTING)) return "…";
   const text = JSON.stringify(value);
-  if (text.length <= LONGEST_VALUE) return JSON.parse(text);
-  return `${cutText(typeof value === "string" ? value : text, LONGEST_VALUE - 1)}…`;
+  if (text.length <= MAX_VALUE_LENGTH) return JSON.parse(text);
+  return `${cutText(typeof value === "string" ? value : text, MAX_VALUE_LENGTH - 1)}…`;
 }

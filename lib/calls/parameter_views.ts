@@ -12,7 +12,7 @@ import type { ToolSchema } from "../tools/tool.ts";
 import {
   type CallEvent,
   callsOf,
-  LONGEST_KEPT,
+  MAX_KEPT_LENGTH,
   type ParameterView,
   type TraceEvent,
 } from "./trace.ts";
@@ -49,7 +49,7 @@ export function withViews(
   const calls = callsOf(events).filter((call) =>
     call.failure !== undefined && !dependedOnFailedCall(call) ||
     call.failure === undefined && !isLost(call) && byName.has(call.function) &&
-      (call.resolved ?? call.arguments).length < LONGEST_KEPT
+      (call.resolved ?? call.arguments).length < MAX_KEPT_LENGTH
   );
   const views = viewCalls(
     calls.map(({ function: tool, resolved, arguments: text }) => {

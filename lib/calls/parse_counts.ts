@@ -21,9 +21,9 @@ export interface ParseCounts extends Readonly<Record<Parse, number>> {
 }
 
 /** Kinds of repairs, at most. */
-const MOST_REPAIRS = 20;
+const MAX_REPAIRS = 20;
 /** Characters of each repair, at most: it may quote the model. */
-const LONGEST_REPAIR = 100;
+const MAX_REPAIR_LENGTH = 100;
 
 /**
  * Counts how the replies that attempt calls could be parsed; `undefined` if no reply says, as in older
@@ -72,12 +72,12 @@ export function sumRepairs(counts: readonly RepairCount[]): RepairCount[] {
   }
   return [...sums].map(([repair, replies]) => ({ repair, replies }))
     .sort((one, other) => other.replies - one.replies || (one.repair < other.repair ? -1 : 1))
-    .slice(0, MOST_REPAIRS);
+    .slice(0, MAX_REPAIRS);
 }
 
 /** Returns the kind of a repair: its text without the numbers of calls, which differ from reply to reply. */
 function repairKind(repair: string): string {
   // An id that was already in use is continued, as in call_1_2.
-  const kind = repair.slice(0, 2 * LONGEST_REPAIR).replace(/\d+(?:_\d+)*/g, "N");
-  return printable(kind, LONGEST_REPAIR);
+  const kind = repair.slice(0, 2 * MAX_REPAIR_LENGTH).replace(/\d+(?:_\d+)*/g, "N");
+  return printable(kind, MAX_REPAIR_LENGTH);
 }

@@ -13,7 +13,7 @@ import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "./failure_ty
 import type { JsonValue } from "../base/json.ts";
 
 /** Characters of a model's text kept in a trace, at most. */
-export const LONGEST_KEPT = 10_000;
+export const MAX_KEPT_LENGTH = 10_000;
 
 /**
  * How the calls of a reply could be parsed: `strict` as the format requires, `repaired` after a repair,

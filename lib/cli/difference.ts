@@ -7,7 +7,7 @@ import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from "diff";
 import { printable } from "../base/json.ts";
 
 /** The search gives up at more differing lines than this, as it would take too long. */
-const MOST_LINES = 4_000;
+const MAX_LINES = 4_000;
 
 /** A difference as text, and whether a line in it is a part of a longer one. */
 export interface Difference {
@@ -28,7 +28,7 @@ export function differenceOf(
     linesText(afterLines),
     undefined,
     undefined,
-    { context: 3, maxEditLength: MOST_LINES },
+    { context: 3, maxEditLength: MAX_LINES },
   );
   if (patch === undefined) {
     return { text: "The difference is too large to show: use --json", isBroken: false };

@@ -125,7 +125,7 @@ export interface Screen {
 }
 
 /** At most this many plain lines before the last one. */
-const MOST_LINES = 10;
+const MAX_LINES = 10;
 /** Milliseconds between two drawings of the bar. */
 const PAUSE = 100;
 
@@ -189,7 +189,7 @@ export class Progress {
     this.#run = run;
     this.#began = performance.now();
     this.#reported = this.#counts.done;
-    this.#step = Math.max(1, Math.ceil((run.trials.length - this.#reported) / MOST_LINES));
+    this.#step = Math.max(1, Math.ceil((run.trials.length - this.#reported) / MAX_LINES));
     const screen = this.#screen;
     if (!screen.isTerminal) return;
     this.#bar = new SingleBar({

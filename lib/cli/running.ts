@@ -233,11 +233,11 @@ export class Interrupt implements Disposable {
 }
 
 /** At most this many reasons are shown. */
-const MOST_REASONS = 3;
+const MAX_REASONS = 3;
 
 /** Returns why trials are invalid, the most frequent reasons first. */
 export function invalidReasons(invalid: readonly TrialSummary[]): [string, number][] {
   const counts = Map.groupBy(invalid, ({ reason }) => printable(reason ?? "unknown", 300));
   return [...counts].map(([reason, own]): [string, number] => [reason, own.length])
-    .sort(([, one], [, other]) => other - one).slice(0, MOST_REASONS);
+    .sort(([, one], [, other]) => other - one).slice(0, MAX_REASONS);
 }

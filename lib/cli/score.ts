@@ -142,7 +142,7 @@ function readPredictions(path: string, { questions, name }: CallSet): Prediction
 }
 
 /** At most this many questions without a prediction are named. */
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 /** @throws {InputError} If a question has no prediction. */
 function assertComplete(
@@ -153,7 +153,7 @@ function assertComplete(
   const answered = new Set(predictions.map(({ question }) => question));
   const missing = questions.filter((question) => !answered.has(question)).map(({ id }) => id);
   if (missing.length === 0) return;
-  const names = listText(missing.map((id) => printable(id)), MOST_NAMED);
+  const names = listText(missing.map((id) => printable(id)), MAX_NAMED);
   throw cannot(
     `score ${path}`,
     "every question must have a prediction, unless --partial is given",

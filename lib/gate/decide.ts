@@ -229,7 +229,7 @@ function followBets<T>(
 }
 
 /** The largest number of trials considered. */
-const MOST_TRIALS = 1_000_000;
+const MAX_TRIALS = 1_000_000;
 
 /** Returns how many more trials of a model would decide if results went on as observed; `null` if none. */
 function moreTrials<T>(
@@ -244,7 +244,7 @@ function moreTrials<T>(
       undefined;
   let [below, above] = [planned, 2 * planned];
   while (!decides(above)) {
-    if (above > MOST_TRIALS) return null;
+    if (above > MAX_TRIALS) return null;
     [below, above] = [above, 2 * above];
   }
   while (above - below > 1) {

@@ -58,7 +58,7 @@ export interface Sample {
 }
 
 /** The largest stake, as a share of the one that could lose everything at once. */
-const LARGEST_STAKE = 0.95;
+const MAX_STAKE = 0.95;
 
 /**
  * Returns the signed stakes against the two hypotheses of a policy: the edge over the second moment of the
@@ -70,12 +70,12 @@ export function stakesOf(policy: CompletePolicy): SequentialRule["lambda"] {
   const { pass, fail } = hypothesesOf(policy);
   if (isUpgrade(policy)) {
     return {
-      pass: Math.min(margin / (policy.discordance + margin ** 2), LARGEST_STAKE / (1 - margin)),
-      fail: -Math.min(margin / policy.discordance, LARGEST_STAKE),
+      pass: Math.min(margin / (policy.discordance + margin ** 2), MAX_STAKE / (1 - margin)),
+      fail: -Math.min(margin / policy.discordance, MAX_STAKE),
     };
   }
   return {
-    pass: pass < 1 ? Math.min(margin / (pass * (1 - pass)), LARGEST_STAKE / pass) : 0,
+    pass: pass < 1 ? Math.min(margin / (pass * (1 - pass)), MAX_STAKE / pass) : 0,
     // A rate of 1 is refuted by one failure.
     fail: fail < 1 ? -margin / (fail * (1 - fail)) : -1 / (1 - policy.power),
   };

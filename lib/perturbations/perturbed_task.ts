@@ -253,7 +253,7 @@ const CLAUSES: Readonly<
     newOrder(clauses.length, stream)?.map((place) => clauses[place]!) ?? clauses,
 };
 
-const MOST_DRAWS = 20;
+const MAX_DRAWS = 20;
 
 /** Rewrites the values of a task: numbers in other words, and variables with names similar to given ones. */
 class TaskWriter implements QueryWriter {
@@ -283,7 +283,7 @@ class TaskWriter implements QueryWriter {
     for (let draws = 1;; draws++) {
       const phrase = complicateNumber(value, stream);
       const numbers = phrase.match(/\d+/g)?.map(Number) ?? [];
-      if (draws === MOST_DRAWS || numbers.every((one) => !this.#values.has(one))) return phrase;
+      if (draws === MAX_DRAWS || numbers.every((one) => !this.#values.has(one))) return phrase;
     }
   }
 

@@ -11,9 +11,9 @@ import type { ScoredEvent } from "../calls/trace.ts";
 import { valueDifferences } from "../calls/values/differences.ts";
 
 /** At most this many differences are shown. */
-const MOST_DIFFERENCES = 8;
+const MAX_DIFFERENCES = 8;
 /** Characters of a part that are shown. */
-const LONGEST_PART = 200;
+const MAX_PART_LENGTH = 200;
 
 /** Describes the question, the right calls and, for a wrong answer, the differences. */
 export function describeQuestion(
@@ -24,8 +24,8 @@ export function describeQuestion(
     task.mode === "routing" ? name : `${name}(${JSON.stringify(truth.parameters[index] ?? {})})`
   );
   const lines = [
-    `question ${printable(JSON.stringify(question), LONGEST_PART)}`,
-    `true is ${printable(calls.join(", then "), 3 * LONGEST_PART) || "no call"}`,
+    `question ${printable(JSON.stringify(question), MAX_PART_LENGTH)}`,
+    `true is ${printable(calls.join(", then "), 3 * MAX_PART_LENGTH) || "no call"}`,
   ];
   const isRight = task.mode === "routing" ? scores.routingExact : scores.exact === true;
   const differences = isRight || task.mode === "routing"
@@ -33,9 +33,9 @@ export function describeQuestion(
     : answerDifferences(output, truth, task);
   return [
     ...lines,
-    ...differences.slice(0, MOST_DIFFERENCES),
-    ...(differences.length > MOST_DIFFERENCES
-      ? [`... ${differences.length - MOST_DIFFERENCES} more`]
+    ...differences.slice(0, MAX_DIFFERENCES),
+    ...(differences.length > MAX_DIFFERENCES
+      ? [`... ${differences.length - MAX_DIFFERENCES} more`]
       : []),
   ].map((line) => `  ${line}`);
 }
@@ -71,7 +71,7 @@ function answerDifferences(
     );
     return differences.map((difference) =>
       `call ${index + 1} ${printable(name)}: ` +
-      printable(differenceText(difference), 2 * LONGEST_PART)
+      printable(differenceText(difference), 2 * MAX_PART_LENGTH)
     );
   });
 }
@@ -85,5 +85,5 @@ function differenceText(
 }
 
 function jsonText(value: JsonValue | undefined): string {
-  return printable(JSON.stringify(value) ?? "nothing", LONGEST_PART);
+  return printable(JSON.stringify(value) ?? "nothing", MAX_PART_LENGTH);
 }

@@ -82,7 +82,7 @@ export function describeTrial(
     const cascades = failures.filter((failure) => !failure.root).length;
     if (others > 0) lines.push(`further wrong calls: ${others}, cascades among them: ${cascades}`);
   }
-  lines.push(...events.flatMap((event) => describeStage(event) ?? []).slice(0, MOST_STAGES));
+  lines.push(...events.flatMap((event) => describeStage(event) ?? []).slice(0, MAX_STAGES));
   if (limit > 0) lines.push(...callLines(callsOf(events), root?.call ?? 0, limit));
   const scored = events.find((event) => event.kind === "scored");
   if (scored !== undefined && isQuestion(trial.task)) {
@@ -111,7 +111,7 @@ function callLines(calls: readonly CallEvent[], root: number, limit: number): st
 }
 
 /** At most this many stages and repairs are shown. */
-const MOST_STAGES = 10;
+const MAX_STAGES = 10;
 
 /** Describes a step of a strategy outside the agent loop; `undefined` for all other events. */
 function describeStage(event: TraceEvent): string | undefined {

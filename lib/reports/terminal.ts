@@ -90,14 +90,14 @@ export function renderVerdicts({ verdicts, text }: GateReport): string {
 }
 
 /** With more cells than this, breakdowns by size are shown in their place. */
-const MOST_CELLS = 24;
+const MAX_CELLS = 24;
 /** More subjects than this share tables, as they are too many to read one after another. */
-const MOST_SUBJECTS = 6;
+const MAX_SUBJECTS = 6;
 
 function renderParts(report: Omit<Report, "suite" | "notes">): string {
   const { subjects, comparisons, breakdowns } = report;
-  const needed = subjects.length > 1 || subjects.some(({ cells }) => cells.length > MOST_CELLS);
-  const many = subjects.length > MOST_SUBJECTS;
+  const needed = subjects.length > 1 || subjects.some(({ cells }) => cells.length > MAX_CELLS);
+  const many = subjects.length > MAX_SUBJECTS;
   const shownBreakdowns = breakdowns.filter(({ kind, values }) =>
     // There is one of kind `sets` for each model, meant as a figure.
     needed && kind !== "sets" &&
@@ -151,7 +151,7 @@ function renderSubjects({ subjects, unit }: Pick<Report, "subjects" | "unit">): 
 function renderSubject(metrics: VariantMetrics, place: number, unit: string): string {
   const { subject, simulated, cells, total, repetition, behaviours, usage } = metrics;
   const { rows } = cellsTable(metrics, place);
-  const shownRows = cells.length > MOST_CELLS ? [rows[0]!, rows.at(-1)!] : rows;
+  const shownRows = cells.length > MAX_CELLS ? [rows[0]!, rows.at(-1)!] : rows;
   const parts = [
     printable(variantName(subject)) +
     (simulated ? "  (simulated: a program, no language model)" : ""),

@@ -158,11 +158,11 @@ function promptTokens(functions: number): number {
 function trialCost(size: TaskSize, setting: TrialSetting): number {
   const { inputTokens, outputTokens } = expectedUsage(size, setting);
   const cost = Math.round(inputTokens + outputTokens);
-  return cost >= 1 ? Math.min(cost, MOST_COST) : 1;
+  return cost >= 1 ? Math.min(cost, MAX_COST) : 1;
 }
 
 /** Keeps the total cost of a plan within the integers that a double holds exactly. */
-const MOST_COST = 1e9;
+const MAX_COST = 1e9;
 
 /** The ids; none if another version wrote them. */
 function idsOrNone<T>(parse: () => T[]): T[] {

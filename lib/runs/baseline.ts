@@ -16,7 +16,7 @@ import {
   comparisonHash,
   countTrials,
   listTrials,
-  MOST_TRIALS,
+  MAX_TRIALS,
   type Plan,
   type ResolvedSuite,
 } from "./plan.ts";
@@ -203,10 +203,10 @@ function baselineTrials(file: BaselineFile, path: string): ScoredTrial[] {
     ...resolved,
     ...{ models: [{ model: "" }], strategies: [""], perturbations: [""] },
   });
-  if (size > MOST_TRIALS) {
+  if (size > MAX_TRIALS) {
     throw cannot(
       `compare with ${path}`,
-      `a model has at most ${MOST_TRIALS} trials`,
+      `a model has at most ${MAX_TRIALS} trials`,
       `it has ${size}`,
     );
   }

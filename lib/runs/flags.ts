@@ -57,7 +57,7 @@ export function readFlags<P extends FlagPlace>(
 }
 
 /** Characters of a line of `--help`, at most. */
-const LONGEST_LINE = 106;
+const MAX_LINE_LENGTH = 106;
 /** Where the sentences of `--help` begin. */
 const INDENT = 23;
 
@@ -79,7 +79,7 @@ export function flagList(place: FlagPlace): string {
 function wrapped(text: string, column: number): string {
   let line = column;
   return text.split(" ").map((word, place) => {
-    const fits = line + word.length <= LONGEST_LINE;
+    const fits = line + word.length <= MAX_LINE_LENGTH;
     line = (fits ? line : column) + word.length + 1;
     if (place === 0) return word;
     return fits ? ` ${word}` : `\n${" ".repeat(column)}${word}`;

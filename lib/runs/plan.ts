@@ -109,7 +109,7 @@ export interface PlanOptions {
 }
 
 /** The maximum number of trials in a plan. */
-export const MOST_TRIALS = 1_000_000;
+export const MAX_TRIALS = 1_000_000;
 
 /**
  * Makes every choice that `suite` leaves open and lists its trials. Each graph of each cell gets its own
@@ -177,8 +177,8 @@ export function planSuite(
     ...(tasks?.cases === undefined ? {} : { cases: tasks.cases }),
   };
   const count = countTrials(resolved);
-  if (count > MOST_TRIALS) {
-    throw cannot(`plan ${source}`, `it must have at most ${MOST_TRIALS} trials`, `it has ${count}`);
+  if (count > MAX_TRIALS) {
+    throw cannot(`plan ${source}`, `it must have at most ${MAX_TRIALS} trials`, `it has ${count}`);
   }
   if (rule !== undefined) assertChanging(source, resolved, tasks?.open);
   return {

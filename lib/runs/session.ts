@@ -162,15 +162,15 @@ export function planWithSets(
 ): ReturnType<typeof planSuite> {
   const sets = source === undefined ? questionSource(suite.tasks, setPath) : undefined;
   const warnings = sets?.warnings ?? [];
-  for (const warning of warnings.slice(0, MOST_WARNINGS)) printer.warn(printable(warning, 2_000));
-  if (warnings.length > MOST_WARNINGS) {
-    printer.warn(`${warnings.length - MOST_WARNINGS} more warnings of the call sets`);
+  for (const warning of warnings.slice(0, MAX_WARNINGS)) printer.warn(printable(warning, 2_000));
+  if (warnings.length > MAX_WARNINGS) {
+    printer.warn(`${warnings.length - MAX_WARNINGS} more warnings of the call sets`);
   }
   return planSuite(suite, { source: subject, sharded, ...defined({ tasks: source ?? sets }) });
 }
 
 /** At most this many warnings of call sets are shown. */
-const MOST_WARNINGS = 5;
+const MAX_WARNINGS = 5;
 
 /** Refuses settings that would have no effect. */
 function assertSettings(subject: string, { journal, resume, retryInvalid }: Settings): void {

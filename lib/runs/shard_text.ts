@@ -13,7 +13,7 @@ export interface Shard {
 }
 
 /** The maximum number of shards. */
-export const MOST_SHARDS = 999_999;
+export const MAX_SHARDS = 999_999;
 
 /**
  * Parses a shard such as `2/5`.
@@ -23,7 +23,7 @@ export const MOST_SHARDS = 999_999;
 export function parseShard(text: string): Shard {
   const [index, of] = (/^(\d+)\/(\d+)$/.exec(text)?.slice(1) ?? []).map(Number);
   if (
-    index !== undefined && of !== undefined && index >= 1 && index <= of && of <= MOST_SHARDS
+    index !== undefined && of !== undefined && index >= 1 && index <= of && of <= MAX_SHARDS
   ) return { index, of };
   throw cannot(`use shard ${text}`, "it must be I/N with 1 <= I <= N, such as 2/5");
 }

@@ -226,10 +226,10 @@ export function grid(sizes: Grid | ProbeSet): Cells {
     return { cells: probes.map((probe) => ({ case: probe })), skipped: 0 };
   }
   const crossings = countCrossings(sizes);
-  if (crossings > MOST_CROSSINGS) {
+  if (crossings > MAX_CROSSINGS) {
     throw cannot(
       "make a grid",
-      `its lists must have at most ${MOST_CROSSINGS} crossings`,
+      `its lists must have at most ${MAX_CROSSINGS} crossings`,
       `they have ${crossings}`,
     );
   }
@@ -272,7 +272,7 @@ export function grid(sizes: Grid | ProbeSet): Cells {
 }
 
 /** At least the maximum number of trials in a plan. */
-const MOST_CROSSINGS = 1_000_000;
+const MAX_CROSSINGS = 1_000_000;
 
 /** The number of crossings, including impossible ones, which take time to skip. */
 function countCrossings(sizes: Grid): number {

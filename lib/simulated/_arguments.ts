@@ -9,7 +9,7 @@ import type { FunctionReading } from "./_functions.ts";
 import type { OutgoingCall, Value } from "./wire.ts";
 
 /** How deep a value may be nested in lists and objects, as a schema may be recursive. */
-const MOST_DEPTH = 50;
+const MAX_DEPTH = 50;
 
 /**
  * Writes a call of `called`, by another name if given, with each value in the type that the schema declares.
@@ -72,7 +72,7 @@ class Writer {
     const isName = typeof this.#value === "string";
     const ownTypes = isName ? ["string"] : ["integer", "number"];
     if (types.length === 0 || ownTypes.some((type) => types.includes(type))) return this.#value;
-    for (const type of depth < MOST_DEPTH ? types : []) {
+    for (const type of depth < MAX_DEPTH ? types : []) {
       if (type === "array") return [this.write(itemsIn(parts), depth + 1)];
       if (type === "object") return this.#object(parts, depth);
       if (type === "boolean" && !isName) return this.#value !== 0;

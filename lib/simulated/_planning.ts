@@ -175,7 +175,7 @@ function fill(
 }
 
 /** The longest chain of references in one reply, in calls. */
-const LONGEST_CHAIN = 5;
+const MAX_CHAIN_LENGTH = 5;
 
 /**
  * Appends calls that wait for nothing but results of the calls before, if their parameters accept references
@@ -190,7 +190,7 @@ function chain(
   const called = new Set(intentions.map((intention) => intention.function));
   let waiting = open.filter((one) => one.references.size > 0 && !called.has(one) && !tried(one));
   const results = new Map<string, string>();
-  for (let length = 2; length <= LONGEST_CHAIN && waiting.length > 0; length++) {
+  for (let length = 2; length <= MAX_CHAIN_LENGTH && waiting.length > 0; length++) {
     for (const [place, { function: { output, result } }] of chained.entries()) {
       // A result with a name is available through that name only.
       if (output === undefined || result !== undefined) continue;

@@ -21,7 +21,7 @@ export interface SizingOptions {
 }
 
 /** The largest size to plan. */
-const MOST_TRIALS = 10_000_000;
+const MAX_TRIALS = 10_000_000;
 
 /**
  * Returns the smallest number of trials with which a gate of fixed size separates `rate` from
@@ -73,11 +73,11 @@ export function firstSize(
   meets: (size: number) => boolean,
 ): number {
   let most = 1;
-  while (most < MOST_TRIALS && !isPossible(most)) most = Math.min(2 * most, MOST_TRIALS);
+  while (most < MAX_TRIALS && !isPossible(most)) most = Math.min(2 * most, MAX_TRIALS);
   const first = bisectWhole(1, most, isPossible);
-  if (first > MOST_TRIALS) {
+  if (first > MAX_TRIALS) {
     throw new RangeError(
-      `Cannot plan a gate as it must need at most ${MOST_TRIALS} trials: ` +
+      `Cannot plan a gate as it must need at most ${MAX_TRIALS} trials: ` +
         `margin, confidence and power ask for more`,
     );
   }

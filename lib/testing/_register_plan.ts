@@ -217,7 +217,7 @@ function printOnce(notice: string): void {
 }
 
 /** At most this many replay commands are printed by a benchmark with a gate. */
-const MOST_REPLAYS = 5;
+const MAX_REPLAYS = 5;
 
 /** Retries would turn pass@1 into pass@k; sanitizers mistake trials that run ahead for leaks. */
 const ONCE_AND_AHEAD = {
@@ -281,7 +281,7 @@ function registerCases(
     const { describeOutcome } = await import("../reports/story.ts");
     // Hundreds of replay commands would bury the verdict.
     console.log(
-      replays++ < MOST_REPLAYS ? `${describeOutcome(trial)}\n${replay}` : describeOutcome(trial),
+      replays++ < MAX_REPLAYS ? `${describeOutcome(trial)}\n${replay}` : describeOutcome(trial),
     );
   });
   if (!strict) return;

@@ -264,9 +264,9 @@ function zodOutput(
       );
     }
     // A custom refinement or transform threw on unexpected input.
-    const names = Object.keys(input).slice(0, MOST_ISSUES);
+    const names = Object.keys(input).slice(0, MAX_ISSUES);
     return refusal(
-      `The arguments do not conform: ${printable(redact(reasonOf(error)), LONGEST_ISSUE)}`,
+      `The arguments do not conform: ${printable(redact(reasonOf(error)), MAX_ISSUE_LENGTH)}`,
       names,
     );
   }
@@ -294,16 +294,16 @@ function copyFields(value: JsonObject): Record<string, JsonValue> {
 }
 
 /** Limits on the number and length of the faults in a message. */
-const MOST_ISSUES = 20;
-const LONGEST_ISSUE = 300;
+const MAX_ISSUES = 20;
+const MAX_ISSUE_LENGTH = 300;
 /** Longer names from the model are cut. */
-const LONGEST_NAME = 100;
+const MAX_NAME_LENGTH = 100;
 
 function issuesRefusal(error: z.ZodError): Refusal {
-  const issues = error.issues.slice(0, MOST_ISSUES);
+  const issues = error.issues.slice(0, MAX_ISSUES);
   const messages = issues.map(({ path, message }) => {
     const where = path.length === 0 ? "" : `${z.core.toDotPath(path)}: `;
-    return printable(`${where}${message}`, LONGEST_ISSUE);
+    return printable(`${where}${message}`, MAX_ISSUE_LENGTH);
   });
   return refusal(
     `The arguments do not conform: ${messages.join("; ")}`,
@@ -316,11 +316,11 @@ function isTooDeep(error: unknown): boolean {
 }
 
 function tooDeep(input: JsonObject): Refusal {
-  return refusal("The arguments nest too deep", Object.keys(input).slice(0, MOST_ISSUES));
+  return refusal("The arguments nest too deep", Object.keys(input).slice(0, MAX_ISSUES));
 }
 
 function refusal(error: string, names: readonly string[]): Refusal {
-  const wrongType = [...new Set(names.map((name) => name.slice(0, LONGEST_NAME)))];
+  const wrongType = [...new Set(names.map((name) => name.slice(0, MAX_NAME_LENGTH)))];
   return { error, fault: { missing: [], unexpected: [], wrongType, malformed: false } };
 }
 

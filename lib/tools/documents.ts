@@ -14,7 +14,7 @@ import {
   pointerKeys,
   printable,
 } from "../base/json.ts";
-import { HOLDERS, MOST_DEPTH, type Subschema, subschemas } from "./schema/subschemas.ts";
+import { HOLDERS, MAX_DEPTH, type Subschema, subschemas } from "./schema/subschemas.ts";
 import type { ToolSchema } from "./tool.ts";
 
 /**
@@ -118,8 +118,8 @@ interface Fault {
 /** Returns the first fault in a schema or its subschemas. */
 function firstFault(schema: JsonObject): Fault | undefined {
   for (const inner of subschemas(schema)) {
-    if (inner.depth > MOST_DEPTH) {
-      return { path: [], message: `must nest at most ${MOST_DEPTH} schemas deep: it nests deeper` };
+    if (inner.depth > MAX_DEPTH) {
+      return { path: [], message: `must nest at most ${MAX_DEPTH} schemas deep: it nests deeper` };
     }
     for (const [keyword, value] of Object.entries(inner.schema)) {
       const fault = keywordFault(keyword, value);

@@ -73,7 +73,7 @@ export const FAULT_EFFECTS: Readonly<Record<FaultKind, string>> = {
 };
 
 /** No trial repeats calls of one function more often than this. */
-const MOST_TIMES = 99;
+const MAX_TIMES = 99;
 
 /** The ids of faults as a regular expression, for editors. */
 export const FAULT_PATTERN: string = [
@@ -116,7 +116,7 @@ export function faultIn(id: FaultId): FaultSetting {
   }
   if (number !== undefined && !/^[1-9][0-9]?$/.test(number)) {
     fail(
-      `must say how many calls fail by a whole number from 1 to ${MOST_TIMES}, such as ${kind}:2`,
+      `must say how many calls fail by a whole number from 1 to ${MAX_TIMES}, such as ${kind}:2`,
     );
   }
   return { kind, times: number === undefined ? 1 : Number(number), rate: 1 };

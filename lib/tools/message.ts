@@ -58,9 +58,9 @@ export function meanUsage(usages: readonly Usage[]): Usage {
 }
 
 /** More than any reply uses, and low enough for sums to stay exact. */
-const MOST = 1e9;
+const MAX_TOKENS = 1e9;
 
 /** Returns a reported count as a whole number, or 0 if it is not plausible. */
 export function claimedCount(claimed: number): number {
-  return claimed >= 0 && claimed <= MOST ? Math.round(claimed) : 0;
+  return claimed >= 0 && claimed <= MAX_TOKENS ? Math.round(claimed) : 0;
 }

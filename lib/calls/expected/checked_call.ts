@@ -33,9 +33,9 @@ const EXPECTED_CALL = z.strictObject({
 });
 
 /** Characters of an expected value, and of arguments that are not JSON, shown in a message, at most. */
-const LONGEST_TEXT = 120;
+const MAX_TEXT_LENGTH = 120;
 /** Characters of a name that are compared, at most. */
-const LONGEST_NAME = 100;
+const MAX_NAME_LENGTH = 100;
 
 /** An expected call that is checked once and then compared with many calls. */
 export class CheckedCall {
@@ -85,7 +85,7 @@ export class CheckedCall {
   ): readonly ValueDifference[] {
     if (this.#arguments === undefined) return [];
     if (given.arguments === undefined) {
-      const actual = `no JSON: ${printable(given.written, LONGEST_TEXT)}`;
+      const actual = `no JSON: ${printable(given.written, MAX_TEXT_LENGTH)}`;
       const expected = valueText(this.#arguments);
       return [{ path: "arguments", expected, actual, kind: "different" }];
     }
@@ -99,12 +99,12 @@ export class CheckedCall {
 
   /** Describes the call, such as `weather({"city":"Paris"}, and others)`. */
   toString(): string {
-    const tool = printable(this.tool, LONGEST_NAME);
+    const tool = printable(this.tool, MAX_NAME_LENGTH);
     if (this.#arguments === undefined) return tool;
     const ignored = this.#ignore.map(pathText).join(", ");
-    return `${tool}(${valueText(this.#arguments, LONGEST_TEXT)}${
+    return `${tool}(${valueText(this.#arguments, MAX_TEXT_LENGTH)}${
       this.#partial ? ", and others" : ""
-    }${ignored === "" ? "" : `, but for ${printable(ignored, LONGEST_TEXT)}`})`;
+    }${ignored === "" ? "" : `, but for ${printable(ignored, MAX_TEXT_LENGTH)}`})`;
   }
 }
 
@@ -128,7 +128,7 @@ export function differencesOf(
 
 /** Returns the Levenshtein distance between two names, over the characters that are compared. */
 export function nameDistance(one: string, other: string): number {
-  return levenshteinDistance(one.slice(0, LONGEST_NAME), other.slice(0, LONGEST_NAME));
+  return levenshteinDistance(one.slice(0, MAX_NAME_LENGTH), other.slice(0, MAX_NAME_LENGTH));
 }
 
 function checkTool(name: string, tools: readonly ToolSchema[]): void {
@@ -136,9 +136,9 @@ function checkTool(name: string, tools: readonly ToolSchema[]): void {
   const [nearest] = tools.map((tool) => tool.name)
     .toSorted((one, other) => nameDistance(one, name) - nameDistance(other, name));
   throw cannot(
-    `expect a call of ${printable(name, LONGEST_NAME)}`,
+    `expect a call of ${printable(name, MAX_NAME_LENGTH)}`,
     "it must be one of the tools",
-    `there is no tool of this name, and the nearest is ${printable(nearest!, LONGEST_NAME)}`,
+    `there is no tool of this name, and the nearest is ${printable(nearest!, MAX_NAME_LENGTH)}`,
   );
 }
 
@@ -151,7 +151,7 @@ function checkArguments(tool: string, all: Readonly<Record<string, ExpectedValue
     const state = whyNoJson(value);
     if (state !== undefined) {
       throw cannot(
-        `expect a call of ${printable(tool, LONGEST_NAME)}`,
+        `expect a call of ${printable(tool, MAX_NAME_LENGTH)}`,
         "its arguments must be values of JSON or matchers",
         `${printable(pathText(steps))} is ${state}`,
       );
@@ -169,7 +169,7 @@ function checkArguments(tool: string, all: Readonly<Record<string, ExpectedValue
 function whyNoJson(value: unknown): string | undefined {
   if (isObject(value)) {
     if (isMatcher(value) || Array.isArray(value) || isPlain(value)) return undefined;
-    return `of class ${printable(className(value), LONGEST_NAME)}`;
+    return `of class ${printable(className(value), MAX_NAME_LENGTH)}`;
   }
   if (typeof value === "number") return Number.isFinite(value) ? undefined : String(value);
   if (value === undefined) return "undefined, and what may be left out is optional() or absent()";

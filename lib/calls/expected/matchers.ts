@@ -10,7 +10,7 @@ import { MATCHER } from "../../tools/tool.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 
 /** Characters of a matcher's description, at most. */
-const LONGEST_DESCRIPTION = 200;
+const MAX_DESCRIPTION_LENGTH = 200;
 
 class PredicateMatcher implements Matcher {
   readonly [MATCHER] = true as const;
@@ -30,7 +30,7 @@ class PredicateMatcher implements Matcher {
     } = {},
   ) {
     this.#matches = matches;
-    this.description = printable(description, LONGEST_DESCRIPTION);
+    this.description = printable(description, MAX_DESCRIPTION_LENGTH);
     if (values.length > 0) this.values = values;
     if (optional) this.optional = true;
     if (held !== undefined) this.held = held;

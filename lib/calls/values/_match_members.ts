@@ -8,7 +8,7 @@ import { maximumMatching } from "./_bipartite_matching.ts";
 import { comparableText, itemsOf, visibleParts } from "./parts.ts";
 
 /** Parts of a member, and characters of a text, read to guess its partner, at most. */
-const MOST_READ = 100;
+const MAX_READ = 100;
 
 /**
  * Finds partners for as many expected members as possible. Members that look alike, or have the same index,
@@ -88,12 +88,12 @@ function likelyPartners(
 function valueOutline(value: unknown): string {
   const texts: string[] = [];
   const waiting = [value];
-  while (waiting.length > 0 && texts.length < MOST_READ) {
+  while (waiting.length > 0 && texts.length < MAX_READ) {
     const next = waiting.pop();
     const text = isObject(next) ? comparableText(next) : String(next);
     const inner = text === undefined ? partsIn(next as object) : [];
-    texts.push(`${typeof next} ${text?.slice(0, MOST_READ) ?? inner.length}`);
-    for (const part of inner.slice(0, MOST_READ).reverse()) waiting.push(part);
+    texts.push(`${typeof next} ${text?.slice(0, MAX_READ) ?? inner.length}`);
+    for (const part of inner.slice(0, MAX_READ).reverse()) waiting.push(part);
   }
   return texts.join("\n");
 }
@@ -101,7 +101,7 @@ function valueOutline(value: unknown): string {
 /** Returns the parts of an object, keys sorted. */
 function partsIn(value: object): readonly unknown[] {
   const items = itemsOf(value);
-  if (items !== undefined) return [...items.slice(0, MOST_READ), items.length];
+  if (items !== undefined) return [...items.slice(0, MAX_READ), items.length];
   const { named, members } = visibleParts(value);
   const keys = [...named.keys()].sort((one, other) => String(one) < String(other) ? -1 : 1);
   return [...keys.flatMap((key) => [key, named.get(key)]), ...members];

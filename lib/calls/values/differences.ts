@@ -52,11 +52,11 @@ export interface ComparisonOptions {
 /** Text for an absent value. */
 const NOTHING = "nothing";
 /** Parts compared, at most: getters may create new objects for ever. */
-const MOST_COMPARED = 500_000;
+const MAX_COMPARED = 500_000;
 /** Characters of a path shown in a message, at most. */
-const LONGEST_PATH = 300;
+const MAX_PATH_LENGTH = 300;
 /** Characters of a matcher's error shown in a message, at most. */
-const LONGEST_REASON = 300;
+const MAX_REASON_LENGTH = 300;
 
 /**
  * Returns the differences between a value and the expected one; empty if there are none. Objects are
@@ -139,7 +139,7 @@ class Comparison {
 
   #compare(place: Place): void {
     const { actual, expected } = place;
-    if (++this.#count.value > MOST_COMPARED) throwTooManyParts(place);
+    if (++this.#count.value > MAX_COMPARED) throwTooManyParts(place);
     if (isMatcher(expected)) return this.#applyMatcher(place, expected);
     if (isSame(actual, expected)) return;
     if (!isObject(actual) || !isObject(expected) || !this.#areAlike(actual, expected)) {
@@ -184,7 +184,7 @@ class Comparison {
         matcher;
       if (!comparing.matches(place.actual as JsonValue)) this.#report(place, "different");
     } catch (error) {
-      this.#report(place, "different", printable(reasonOf(error), LONGEST_REASON));
+      this.#report(place, "different", printable(reasonOf(error), MAX_REASON_LENGTH));
     }
   }
 
@@ -302,7 +302,7 @@ class Comparison {
       : kind === "unexpected"
       ? [NOTHING, valueText(place.actual)]
       : differingTexts(place.expected, place.actual);
-    const path = printable(pathText(stepsTo(place)), LONGEST_PATH);
+    const path = printable(pathText(stepsTo(place)), MAX_PATH_LENGTH);
     this.#found.push({ path, expected, actual, kind, ...defined({ error }) });
   }
 }
@@ -313,10 +313,10 @@ export function isUndecided(differences: readonly ValueDifference[]): boolean {
 }
 
 function throwTooManyParts(place: Place): never {
-  const path = printable(pathText(stepsTo(place)), LONGEST_PATH);
+  const path = printable(pathText(stepsTo(place)), MAX_PATH_LENGTH);
   throw cannot(
     "compare values",
-    `they must not have more than ${MOST_COMPARED} parts that differ or are objects`,
+    `they must not have more than ${MAX_COMPARED} parts that differ or are objects`,
     `${path} is one too many`,
   );
 }

@@ -10,7 +10,7 @@ import { comparableText, itemsOf, visibleParts } from "./parts.ts";
 import { ANY_ITEM, type PathStep, pathText, type ValuePath } from "./paths.ts";
 
 /** Characters of a path shown in a message, at most. */
-const LONGEST_PATH = 300;
+const MAX_PATH_LENGTH = 300;
 
 /**
  * Checks that paths can be ignored. A matcher that consists of other expectations, such as `anyOf()`, can
@@ -23,7 +23,7 @@ export function checkIgnored(expected: unknown, paths: readonly ValuePath[]): vo
   const path = paths.find((path) => leadsIntoOpaqueMatcher(expected, path));
   if (path === undefined) return;
   throw cannot(
-    `ignore ${printable(pathText(path), LONGEST_PATH)}`,
+    `ignore ${printable(pathText(path), MAX_PATH_LENGTH)}`,
     "a path must not end in a matcher",
     "it leads into one that gets the whole value, or to one item of a list in any order, where only [*] can be used",
   );

@@ -9,14 +9,14 @@ import { isMatcher } from "../expected/matchers.ts";
 import { className, comparableText, isPlain, itemsOf, visibleParts } from "./parts.ts";
 
 /** Characters of a value shown, at most. */
-const LONGEST = 100;
+const MAX_LENGTH = 100;
 /** Characters shown before the place where two long texts differ. */
 const LEAD = 20;
 
 /**
  * Formats a value as JSON, cut; matchers by their description, and values that are not JSON as in JavaScript.
  */
-export function valueText(value: unknown, limit: number = LONGEST): string {
+export function valueText(value: unknown, limit: number = MAX_LENGTH): string {
   const writer = new Writer(limit);
   writer.write(value);
   return printable(writer.text, limit);
@@ -41,7 +41,7 @@ export function differingTexts(one: unknown, other: unknown): [one: string, othe
 function excerptStart(one: string, other: string): number {
   let same = 0;
   while (same < one.length && one[same] === other[same]) same++;
-  return same < LONGEST / 2 ? 0 : same - LEAD;
+  return same < MAX_LENGTH / 2 ? 0 : same - LEAD;
 }
 
 function asciiText(text: string): string {
@@ -108,7 +108,7 @@ class Writer {
 }
 
 /** Characters of a text that are compared, at most. */
-const LONGEST_COMPARED = 2_000;
+const MAX_COMPARED_LENGTH = 2_000;
 
 /**
  * Returns the similarity of two texts, from 0 to 1: the F-score of Rouge-L, from the longest common
@@ -119,7 +119,10 @@ const LONGEST_COMPARED = 2_000;
  */
 export function rougeL(given: string, expected: string): number {
   if (given === expected) return 1;
-  const [one, other] = [given.slice(0, LONGEST_COMPARED), expected.slice(0, LONGEST_COMPARED)];
+  const [one, other] = [
+    given.slice(0, MAX_COMPARED_LENGTH),
+    expected.slice(0, MAX_COMPARED_LENGTH),
+  ];
   if (isBlank(one) || isBlank(other)) return 0;
   // Parameter values are not summaries, and the library limits the number of sentences.
   return rouge.l(one, other, { segmenter: (text) => [text] });

@@ -120,8 +120,8 @@ function environmentKey(): string | undefined {
 }
 
 /** Bytes of a reply, at most: far more than any model writes. */
-const MOST_BYTES = 16 * 2 ** 20;
-const TOO_LONG = `a body must not exceed ${MOST_BYTES} bytes`;
+const MAX_BYTES = 16 * 2 ** 20;
+const TOO_LONG = `a body must not exceed ${MAX_BYTES} bytes`;
 
 /**
  * Creates a `fetch` for one client, whose headers are the same each time. It rejects bodies that are too
@@ -142,7 +142,7 @@ async function withinLength(response: Response): Promise<Response> {
   if (body === null) return response;
   const announced = headers.get("content-length");
   const bytes = Number(announced);
-  if (bytes > MOST_BYTES) {
+  if (bytes > MAX_BYTES) {
     await body.cancel();
     throw new RangeError(`${TOO_LONG}: ${bytes} bytes are announced`);
   }
@@ -158,7 +158,7 @@ async function readBounded(body: ReadableStream<Uint8Array>): Promise<Uint8Array
   // Leaving the loop cancels the body.
   for await (const chunk of body) {
     bytes += chunk.length;
-    if (bytes > MOST_BYTES) throw new RangeError(`${TOO_LONG}: more than that came`);
+    if (bytes > MAX_BYTES) throw new RangeError(`${TOO_LONG}: more than that came`);
     chunks.push(chunk);
   }
   const whole = new Uint8Array(bytes);

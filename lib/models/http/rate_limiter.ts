@@ -43,7 +43,7 @@ interface Waiter {
 }
 
 /** Milliseconds to wait for a server, at most: beyond that the request fails. */
-export const LONGEST_WAIT = 600_000;
+export const MAX_WAIT = 600_000;
 
 const MINUTE = 60_000;
 
@@ -191,7 +191,7 @@ export class RateLimiter {
     this.#aloneSince = isAlone ? this.#aloneSince ?? now : undefined;
     // A request that must wait for longer fails, and no other has to wait for it.
     const wait = retryAfter ?? 0;
-    if (wait <= LONGEST_WAIT) this.#pause(isAlone ? Math.max(wait, backoff) : wait);
+    if (wait <= MAX_WAIT) this.#pause(isAlone ? Math.max(wait, backoff) : wait);
     this.#leave(place);
     return this.#aloneSince === undefined ? undefined : now - this.#aloneSince;
   }

@@ -17,7 +17,7 @@ import {
 } from "../model.ts";
 import { fork, freshSeed } from "../../base/random.ts";
 import { countText } from "../../base/numbers.ts";
-import { LONGEST_WAIT, RateLimiter, type RateLimits } from "./rate_limiter.ts";
+import { MAX_WAIT, RateLimiter, type RateLimits } from "./rate_limiter.ts";
 
 /** Retries, timeouts and rate limits of requests to a model. */
 export interface RetryPolicy extends RateLimits {
@@ -141,7 +141,7 @@ export function retrying<
         if (!error.retryable) throw withAttempts(error, attempts);
         if (!isRefused && ++failed > retries) throw withAttempts(error, attempts);
         const wait = error.retryAfter ?? 0;
-        if (wait > LONGEST_WAIT) {
+        if (wait > MAX_WAIT) {
           throw withAttempts(
             tooLong(error, `the server asks to wait ${inSeconds(wait)}`),
             attempts,
@@ -156,10 +156,10 @@ export function retrying<
         // Most limits are per minute: only after one has passed is waiting known to be useless.
         const isVain = refusedFor !== undefined && (retries === 0 || refusedFor >= PATIENCE);
         // A request that waited during others' refusals need not collect as many of its own.
-        const isHopeless = refusedFor !== undefined && refusedFor >= LONGEST_WAIT;
+        const isHopeless = refusedFor !== undefined && refusedFor >= MAX_WAIT;
         if (isHopeless || (isVain && refusals > retries)) throw withAttempts(error, attempts);
         waited += pause;
-        if (waited > LONGEST_WAIT) {
+        if (waited > MAX_WAIT) {
           throw withAttempts(
             tooLong(error, `rate limits ask to wait ${inSeconds(waited)}`),
             attempts,

@@ -31,7 +31,7 @@ import {
 } from "../recordings/recordings.ts";
 import { redact } from "../../base/redact.ts";
 import type { RetryPolicy } from "../http/retry.ts";
-import { LONGEST_KEPT } from "../../calls/trace.ts";
+import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
 
 /** Prompt of a judge of calls (CallNavi, appendix B.2). */
 export const JUDGE_PROMPT =
@@ -230,7 +230,10 @@ export class Judge implements AsyncDisposable {
       // A missing recording is not an error of the judge.
       if (recording?.fault !== undefined) throw recording.fault;
       if (this.#recordings !== undefined && error instanceof InputError) throw error;
-      const reason = printable(redact(reasonOf(error).slice(0, LONGEST_KEPT)), LONGEST_REASON);
+      const reason = printable(
+        redact(reasonOf(error).slice(0, MAX_KEPT_LENGTH)),
+        MAX_REASON_LENGTH,
+      );
       return notAsked(reason, error instanceof UnfitError);
     }
   }
@@ -243,27 +246,27 @@ export class Judge implements AsyncDisposable {
 }
 
 /** Characters of a reason, at most. */
-const LONGEST_REASON = 500;
+const MAX_REASON_LENGTH = 500;
 
 function replyScore({ text, usage, served, duration, finish }: ModelReply): JudgeScore {
   const read = readScore(text);
   const isCut = read.score === null && finish === "length";
   return {
     ...(isCut ? { score: null, why: `${read.why}: it ran out of tokens` } : read),
-    text: text.slice(0, LONGEST_KEPT),
+    text: text.slice(0, MAX_KEPT_LENGTH),
     usage: {
       inputTokens: claimedCount(usage.inputTokens),
       outputTokens: claimedCount(usage.outputTokens),
     },
-    served: served.slice(0, LONGEST_NAME),
+    served: served.slice(0, MAX_NAME_LENGTH),
     durationMs: claimedCount(duration),
   };
 }
 
 /** Characters of a model's name, at most. */
-const LONGEST_NAME = 200;
+const MAX_NAME_LENGTH = 200;
 /** Characters of a value to judge, at most: longer ones cost too much. */
-const LONGEST_TEXT = 200_000;
+const MAX_TEXT_LENGTH = 200_000;
 
 // The delimiters of the prompts; ordinary sentences do not contain them.
 const DELIMITER = /={4,}/g;
@@ -275,8 +278,8 @@ class UnfitError extends RangeError {}
 function promptText(value: JsonValue, what: string): string {
   const text: unknown = typeof value === "string" ? value : jsonText(value, what);
   if (typeof text !== "string") throw new TypeError(`the ${what} must be a JSON value`);
-  if (text.length > LONGEST_TEXT) {
-    throw new UnfitError(`the ${what} is longer than ${LONGEST_TEXT} characters`);
+  if (text.length > MAX_TEXT_LENGTH) {
+    throw new UnfitError(`the ${what} is longer than ${MAX_TEXT_LENGTH} characters`);
   }
   return text.replace(DELIMITER, (run) => [...run].join(" ")).toWellFormed();
 }

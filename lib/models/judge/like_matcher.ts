@@ -35,9 +35,9 @@ export function valueKey(value: JsonValue): string {
 }
 
 /** Characters of a name, and of a value, in a description, at most. */
-const LONGEST_SHOWN = 60;
+const MAX_SHOWN_LENGTH = 60;
 /** Scores in a description, at most. */
-const MOST_SHOWN = 3;
+const MAX_SHOWN = 3;
 
 /** Matches values that a judge finds similar to a description. */
 export class LikeMatcher implements Matcher {
@@ -55,7 +55,7 @@ export class LikeMatcher implements Matcher {
     const { judge: { name }, truth, atLeast } = question;
     this.question = question;
     this.#scores = scores;
-    this.description = `at least ${atLeast} by judge ${printable(name, LONGEST_SHOWN)} like ` +
+    this.description = `at least ${atLeast} by judge ${printable(name, MAX_SHOWN_LENGTH)} like ` +
       quoted(truth) + (scores === undefined ? "" : `; it ${describeScores([...scores])}`);
   }
 
@@ -86,7 +86,7 @@ export class LikeMatcher implements Matcher {
     }
     if (known.score === null) {
       throw cannot(
-        `match by judge ${printable(this.question.judge.name, LONGEST_SHOWN)}`,
+        `match by judge ${printable(this.question.judge.name, MAX_SHOWN_LENGTH)}`,
         "it gave no score",
         `${known.why ?? "it does not say why"}`,
       );
@@ -104,8 +104,8 @@ function describeScores(scores: readonly (readonly [string, JudgeScore])[]): str
   if (scores.length === 0) return "was asked about nothing";
   const [[, only]] = scores as [readonly [string, JudgeScore]];
   if (scores.length === 1) return `gave ${describeScore(only)}`;
-  const shown = scores.slice(0, MOST_SHOWN)
-    .map(([value, score]) => `${describeScore(score)} to ${printable(value, LONGEST_SHOWN)}`);
+  const shown = scores.slice(0, MAX_SHOWN)
+    .map(([value, score]) => `${describeScore(score)} to ${printable(value, MAX_SHOWN_LENGTH)}`);
   const more = scores.length - shown.length;
   return `gave ${shown.join(", ")}${more > 0 ? `, and ${more} more` : ""}`;
 }
@@ -115,5 +115,5 @@ function describeScore({ score, why = "" }: JudgeScore): string {
 }
 
 function quoted(text: string): string {
-  return printable(JSON.stringify(text.slice(0, LONGEST_SHOWN * 2)), LONGEST_SHOWN * 2);
+  return printable(JSON.stringify(text.slice(0, MAX_SHOWN_LENGTH * 2)), MAX_SHOWN_LENGTH * 2);
 }

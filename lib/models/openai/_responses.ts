@@ -107,7 +107,7 @@ const CALL = z.looseObject({
 });
 
 /** Levels of nesting in the items of a reply, at most. */
-const MOST_LEVELS = 100;
+const MAX_LEVELS = 100;
 
 /** Why a reply is not complete. */
 const INCOMPLETE: ReadonlyMap<string, FinishReason> = new Map([
@@ -127,7 +127,7 @@ function read(answer: unknown, answerer: ReplySource): Omit<ModelReply, "duratio
     throw unusable(`its status is ${status}`);
   }
   // They are sent back with the next request.
-  if (!isWithin(output, { levels: MOST_LEVELS })) throw unusable("its items nest too deep");
+  if (!isWithin(output, { levels: MAX_LEVELS })) throw unusable("its items nest too deep");
   const wireCalls = output.flatMap((item, place): WireCall[] => {
     if (item["type"] === "message") parseShape(MESSAGE, item, answerer, ["output", place]);
     if (item["type"] !== "function_call") return [];

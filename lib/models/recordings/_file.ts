@@ -70,7 +70,7 @@ export interface Recording {
 }
 
 /** Bytes of a recording, at most: far more than any trial needs. */
-const LARGEST_FILE = 2 ** 27;
+const MAX_FILE_BYTES = 2 ** 27;
 
 /** A text, split into lines so that a diff shows which line changed. */
 type Lines = string | readonly string[];
@@ -274,10 +274,10 @@ export function parseRecording(content: string, path: string): Recording {
 function readIfExists(path: string): string | undefined {
   try {
     const { size } = Deno.statSync(path);
-    if (size > LARGEST_FILE) {
+    if (size > MAX_FILE_BYTES) {
       throw cannot(
         `use the recording ${path}`,
-        `it must have at most ${LARGEST_FILE} bytes`,
+        `it must have at most ${MAX_FILE_BYTES} bytes`,
         `it has ${size}`,
       );
     }

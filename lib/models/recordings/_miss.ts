@@ -67,12 +67,12 @@ function unrecordedLines({ path, nearest, trial, folder }: Miss): string[] {
   const words = differingWords(nearest.trial, redactRecord(trial));
   const what = words.length === 0
     ? "of a trial with the same id"
-    : `of ${words.slice(0, MOST_WORDS).join(", ")}${words.length > MOST_WORDS ? " and more" : ""}`;
+    : `of ${words.slice(0, MAX_WORDS).join(", ")}${words.length > MAX_WORDS ? " and more" : ""}`;
   return [place, `nearest: ${nearest.path}, ${what}`];
 }
 
 /** Words of an id in a message, at most. */
-const MOST_WORDS = 4;
+const MAX_WORDS = 4;
 
 function differingWords(known: string, wanted: string): string[] {
   const [one, other] = [idWords(known), idWords(wanted)];

@@ -372,7 +372,7 @@ function readTrialRecording(path: string, id: string) {
 }
 
 /** Files searched for the nearest recording, at most. */
-const MOST_FILES = 20_000;
+const MAX_FILES = 20_000;
 /** Bytes read of a file: the trial's id is in the first lines. */
 const HEAD_BYTES = 8_192;
 
@@ -383,7 +383,7 @@ function recordingsIn(folder: string): Nearest[] {
     for (const path of filesIn(folder)) {
       const trial = trialIdIn(path);
       if (trial !== undefined) found.push({ path, trial });
-      if (found.length >= MOST_FILES) break;
+      if (found.length >= MAX_FILES) break;
     }
   } catch {
     // Files that cannot be read are not searched.

@@ -305,11 +305,11 @@ function recordedError(error: unknown, wasGivenUp = false): RecordedError {
     : error instanceof InfrastructureError || wasGivenUp
     ? "infrastructure"
     : "other";
-  return { kind, message: redact(reasonOf(error).slice(0, LONGEST_REASON)) };
+  return { kind, message: redact(reasonOf(error).slice(0, MAX_REASON_LENGTH)) };
 }
 
 /** Characters of an error message, at most. */
-const LONGEST_REASON = 10_000;
+const MAX_REASON_LENGTH = 10_000;
 
 /** Returns the key that finds a recorded request: its place in the trial, or its hash. */
 function requestKey({ stage, request, occurrence = 1, hash }: RecordedRequest): string {

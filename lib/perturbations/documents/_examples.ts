@@ -185,11 +185,11 @@ function endOfExample(text: string, tokens: readonly Token[], first: number, rea
 
 /** A block below its label ends at an empty line. */
 function endOfBlock(text: string, { text: own, start, end }: Token): End | undefined {
-  const isEnd = own === "\n" && /^[^\S\n]*\n/.test(text.slice(end, end + LONGEST_EMPTY_LINE));
+  const isEnd = own === "\n" && /^[^\S\n]*\n/.test(text.slice(end, end + MAX_EMPTY_LINE_LENGTH));
   return isEnd ? { start, end: start, outerEnd: start } : undefined;
 }
 
-const LONGEST_EMPTY_LINE = 80;
+const MAX_EMPTY_LINE_LENGTH = 80;
 
 function endAt(
   text: string,

@@ -14,7 +14,7 @@ import {
 } from "../../base/json.ts";
 import { type DocumentMethod, type Perturbed, perturbed } from "../methods.ts";
 import { fork, type Stream } from "../../base/random.ts";
-import { MOST_DEPTH, type Subschema, subschemas } from "../../tools/schema/subschemas.ts";
+import { MAX_DEPTH, type Subschema, subschemas } from "../../tools/schema/subschemas.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
 import { applyEdits, type Edit, objectAt, removal, textAt } from "./_schema_edits.ts";
 import { withoutExamples } from "./_examples.ts";
@@ -102,10 +102,10 @@ function stateOf(path: string, value: unknown): string {
 /** All schemas within one schema of a tool, itself included. */
 function* schemasOf(tool: ToolSchema, schema: JsonObject, path: string): Generator<Subschema> {
   for (const inner of subschemas(schema, path)) {
-    if (inner.depth > MOST_DEPTH) {
+    if (inner.depth > MAX_DEPTH) {
       throw cannot(
         `perturb tool ${printable(tool.name)}`,
-        `its schemas must nest at most ${MOST_DEPTH} deep`,
+        `its schemas must nest at most ${MAX_DEPTH} deep`,
         "they nest deeper",
       );
     }

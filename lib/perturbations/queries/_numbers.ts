@@ -66,22 +66,22 @@ export function numberInWords(value: number): string {
   }
   const { whole, fraction, negative, exponent } = decimalOf(value);
   const digits = (text: string) => [...text].map((digit) => DIGITS[Number(digit)]).join(" ");
-  const words = whole.length > LONGEST ? digits(whole) : wholeInWords(Number(whole));
+  const words = whole.length > MAX_DIGITS ? digits(whole) : wholeInWords(Number(whole));
   return (negative ? "minus " : "") + words +
     (fraction === "" ? "" : ` point ${digits(fraction)}`) +
     (exponent === 0 ? "" : ` times ten to the power of ${numberInWords(exponent)}`);
 }
 
 /** Whole numbers with at most so many digits are written in words, longer ones digit by digit. */
-const LONGEST = 16;
+const MAX_DIGITS = 16;
 /** Up to here whole numbers and sums of two are exact. */
-const LARGEST = 10 ** 15;
+const MAX_UNITS = 10 ** 15;
 
 /** A number as a count of `10 ** -places`, if that is exact. */
 function scaled(value: number): { readonly units: number; readonly places: number } | undefined {
   const { whole, fraction, negative, exponent } = decimalOf(value);
   const units = Number(whole + fraction) * (negative ? -1 : 1);
-  if (exponent !== 0 || Math.abs(units) > LARGEST) return undefined;
+  if (exponent !== 0 || Math.abs(units) > MAX_UNITS) return undefined;
   return { units, places: fraction.length };
 }
 
@@ -118,7 +118,7 @@ function asArithmetic(value: number, stream: Stream): string | undefined {
 }
 
 const WAYS = [asArithmetic, asArithmetic, (value: number) => numberInWords(value)];
-const MOST_TRIES = 8;
+const MAX_TRIES = 8;
 
 /**
  * Expresses a number in a complicated way, as arithmetic or in words that never contain its digits
@@ -128,7 +128,7 @@ const MOST_TRIES = 8;
  */
 export function complicateNumber(value: number, stream: Stream): string {
   const words = numberInWords(value);
-  for (let tries = 0; tries < MOST_TRIES; tries++) {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
     const phrase = sample(WAYS, stream)!(value, stream) ?? words;
     if (!phrase.includes(String(value))) return phrase;
   }

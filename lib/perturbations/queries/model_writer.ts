@@ -60,9 +60,9 @@ export interface ModelWriter extends QueryWriter {
 }
 
 /** The longest usable text, in characters. */
-const LONGEST_WRITTEN = 300;
+const MAX_WRITTEN_LENGTH = 300;
 /** Longer queries and values are cut off in prompts. */
-const LONGEST_SHOWN = 20_000;
+const MAX_SHOWN_LENGTH = 20_000;
 
 /**
  * Asks `model` once for each parameter of `query`, and again if its text cannot be used: it must be one
@@ -167,9 +167,9 @@ function promptOf(
     ? query.text.slice(span?.start, span?.end)
     : String(value);
   return fillPrompt(PROMPTS[method], {
-    query: query.text.slice(0, LONGEST_SHOWN),
-    name: name.slice(0, LONGEST_WRITTEN),
-    value: valueText.slice(0, LONGEST_SHOWN),
+    query: query.text.slice(0, MAX_SHOWN_LENGTH),
+    name: name.slice(0, MAX_WRITTEN_LENGTH),
+    value: valueText.slice(0, MAX_SHOWN_LENGTH),
   }).toWellFormed();
 }
 
@@ -185,6 +185,6 @@ function unquoted(text: string): string {
 function formFault(text: string): string | undefined {
   if (text === "") return "it is empty";
   if (/[\r\n]/.test(text)) return "it has more than one line";
-  if (text.length > LONGEST_WRITTEN) return `it is longer than ${LONGEST_WRITTEN} characters`;
-  if (printable(text, LONGEST_WRITTEN) !== text) return "it cannot be printed";
+  if (text.length > MAX_WRITTEN_LENGTH) return `it is longer than ${MAX_WRITTEN_LENGTH} characters`;
+  if (printable(text, MAX_WRITTEN_LENGTH) !== text) return "it cannot be printed";
 }

@@ -148,7 +148,7 @@ function addNoise(work: Work): TextEdit[] {
 }
 
 /** How often a writer is asked for a text that reveals no value, as it may draw another each time. */
-const MOST_TRIES = 32;
+const MAX_TRIES = 32;
 
 /**
  * Writes a text for each parameter; those without a usable text are left out. For each parameter, `settle`
@@ -177,7 +177,7 @@ function firstFreeText(
   write: () => string | undefined,
   isFree: (text: string) => boolean,
 ): string | undefined {
-  for (let tries = 0; tries < MOST_TRIES; tries++) {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
     const text = write();
     if (text === undefined) return undefined;
     if (text.trim() !== "" && isFree(text)) return text;

@@ -65,10 +65,10 @@ interface Reading {
 }
 
 /** Longer texts are treated as prose. */
-const LONGEST_READ = 300;
-const LONGEST_SPELLED = 24;
-const LONGEST_CODE = 40;
-const MOST_TRIES = 12;
+const MAX_READ_LENGTH = 300;
+const MAX_SPELLED_LENGTH = 24;
+const MAX_CODE_LENGTH = 40;
+const MAX_TRIES = 12;
 
 const ANY_SENTENCES: readonly Form[] = [
   (near) => `Last time I asked about ${near}.`,
@@ -203,7 +203,7 @@ function readPlace(text: string): Reading | undefined {
 
 /** `AB-1234`, `0049`, `USD`: text with digits, signs between letters, or capitals only. */
 function readCode(text: string): Reading | undefined {
-  if (text.length > LONGEST_CODE || /\s/.test(text)) return undefined;
+  if (text.length > MAX_CODE_LENGTH || /\s/.test(text)) return undefined;
   const isCode = /\d/.test(text) || /\p{L}[-_/.#:+]\p{L}/u.test(text) ||
     /^\p{Lu}{2,5}$/u.test(text);
   return !isCode ? undefined : {
@@ -236,7 +236,7 @@ const WORDS = (
 
 /** Any other text: spelled if it is one short word, otherwise given as two parts. */
 function readText(text: string): Reading {
-  const isWord = [...text].length <= LONGEST_SPELLED && !/\s/.test(text);
+  const isWord = [...text].length <= MAX_SPELLED_LENGTH && !/\s/.test(text);
   return {
     say: isWord ? (stream) => sayWord(text, stream) : (stream) => sayHalves(text, stream),
     near: (stream) => otherLetter(text, stream) ?? otherWord(text, stream),
@@ -273,7 +273,9 @@ const SHORTEST_CHANGED = 3;
 /** A word with one letter changed, a vowel for a vowel; `undefined` if it is not a single word. */
 function otherLetter(text: string, stream: Stream): string | undefined {
   const letters = text.match(/\p{L}/gu)?.length ?? 0;
-  if (text.length > LONGEST_CODE || letters < SHORTEST_CHANGED || !/^[\p{L}\p{M}]+$/u.test(text)) {
+  if (
+    text.length > MAX_CODE_LENGTH || letters < SHORTEST_CHANGED || !/^[\p{L}\p{M}]+$/u.test(text)
+  ) {
     return undefined;
   }
   const kindAt = (place: number) => letterKind(text[place]!);
@@ -293,10 +295,10 @@ function letterKind(letter: string): string | undefined {
 }
 
 /** At most so many words of a text are repeated with one of them changed. */
-const MOST_WORDS = 8;
+const MAX_WORDS = 8;
 
 function otherWord(text: string, stream: Stream): string | undefined {
-  const words = text.split(/\s+/).slice(0, MOST_WORDS).map((word) => word.slice(0, LONGEST_CODE));
+  const words = text.split(/\s+/).slice(0, MAX_WORDS).map((word) => word.slice(0, MAX_CODE_LENGTH));
   const place = randomIntegerBetween(0, words.length - 1, stream);
   const word = sample(WORDS, stream)!;
   const isCapital = /^\p{Lu}/u.test(words[place]!);
@@ -310,21 +312,21 @@ function readingOf({ value }: QueryParameter): Reading | undefined {
   if (typeof value === "number" && Number.isFinite(value)) return numeric(value);
   const text = typeof value === "string" ? value.trim() : "";
   if (text === "") return undefined;
-  for (const read of text.length > LONGEST_READ ? [] : READERS) {
+  for (const read of text.length > MAX_READ_LENGTH ? [] : READERS) {
     const reading = read(text);
     if (reading !== undefined) return reading;
   }
   return readText(text);
 }
 
-/** The first draw that does not contain the value; `undefined` after `MOST_TRIES`. */
+/** The first draw that does not contain the value; `undefined` after `MAX_TRIES`. */
 function firstFree(
   parameter: QueryParameter,
   draw: () => string | undefined,
 ): string | undefined {
   const literals = literalsOf(parameter.value);
   const isFree = freeOf([...literals, ...literals.map((literal) => literal.trim())]);
-  for (let tries = 0; tries < MOST_TRIES; tries++) {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
     const text = draw();
     if (text !== undefined && isFree(text)) return text;
   }

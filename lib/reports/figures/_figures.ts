@@ -27,7 +27,7 @@ const BAR = 10;
 /** Width of all bars at most, in pixels. */
 const BROADEST = 1150;
 /** More lines than this need a wider figure to be readable. */
-const MOST_LINES = 8;
+const MAX_LINES = 8;
 
 /** Returns the width for a number of bars, wide enough to tell them apart. */
 function barsWidth(bars: number): number {
@@ -37,7 +37,7 @@ function barsWidth(bars: number): number {
 /** Returns the width of a breakdown's figure. */
 function widthOf({ shape, values, series }: Breakdown): number {
   if (shape === "bars") return barsWidth(values.length * series.length);
-  return series.length > MOST_LINES ? 2.2 * WIDTH : WIDTH;
+  return series.length > MAX_LINES ? 2.2 * WIDTH : WIDTH;
 }
 
 /** A wider figure takes the space of two. */

@@ -92,11 +92,11 @@ const NARROW = 50;
 /** Width of a letter of a label at most, in pixels. */
 const LETTER = 7;
 /** A drawing with more columns than this takes the space of two. */
-const MOST_COLUMNS = 5;
+const MAX_COLUMNS = 5;
 
 /** Whether the heatmap of failure rates is broad. */
 export function hasBroadRates({ columns }: Pick<Brittleness, "columns">): boolean {
-  return columns.length > MOST_COLUMNS;
+  return columns.length > MAX_COLUMNS;
 }
 
 /** Splits joined names and names of several words into lines; ids such as `RP_F` stay in one. */

@@ -28,7 +28,7 @@ import {
   normalizeOutput,
 } from "../../tasks/questions/stability.ts";
 import type { Bounds } from "../../statistics/proportions.ts";
-import { LONGEST_KEPT } from "../../calls/trace.ts";
+import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
 import type { Outcome } from "../../trials/trial.ts";
 import { asSummary, type ScoredAnswer, type TrialSummary } from "../../trials/summary.ts";
 
@@ -356,7 +356,7 @@ function stabilityOf(trials: readonly QuestionSummary[]): CallSetStability | nul
     questions: repeated.length,
     leftOut: outputs.length - repeated.length,
     repetitions: counts.length === 0 ? null : { least: counts[0]!, most: counts.at(-1)! },
-    cut: repeated.flat().filter(({ length }) => length >= LONGEST_KEPT).length,
+    cut: repeated.flat().filter(({ length }) => length >= MAX_KEPT_LENGTH).length,
     text: stabilityScores(repeated),
     normalized: stabilityScores(repeated.map((own) => own.map(normalizeOutput))),
   };

@@ -194,12 +194,12 @@ function isFigure({ values, shape }: Breakdown): boolean {
 }
 
 /** With more models than this, one legend is shared by all figures. */
-const MOST_LEGENDS = 3;
+const MAX_LEGENDS = 3;
 
 /** Returns the legend that all figures of models share: with many models it is larger than a figure. */
 export function sharedLegend({ subjects, breakdowns }: Report): Markup[] {
   const ofModels = breakdowns.filter(({ legend }) => legend === "model");
-  const shared = subjects.length > MOST_LEGENDS && ofModels.some(isFigure) &&
+  const shared = subjects.length > MAX_LEGENDS && ofModels.some(isFigure) &&
     ofModels.every(({ series }) => series.length === subjects.length);
   if (!shared) return [];
   return [html`<div class="shared">${legendMarkup("model", subjects.map(nameOf), "lines")}</div>`];
@@ -265,11 +265,11 @@ interface Part<T> {
 }
 
 /** At most this many rows are in one part; further parts are side by side. */
-const MOST_ROWS = 8;
+const MAX_ROWS = 8;
 
 /** Splits rows into parts: one a model where models have several rows, with the model's name as its title. */
 function figureParts<T extends Row>(rows: readonly T[]): Part<T>[] {
-  if (rows.length <= MOST_ROWS) return [{ title: "", rows, label: nameOf }];
+  if (rows.length <= MAX_ROWS) return [{ title: "", rows, label: nameOf }];
   const models = Map.groupBy(
     rows,
     ({ subject, simulated }) => canonicalJson([subject.model, simulated]),
@@ -286,9 +286,9 @@ function figureParts<T extends Row>(rows: readonly T[]): Part<T>[] {
       };
     });
   }
-  return Array.from({ length: Math.ceil(rows.length / MOST_ROWS) }, (_, index) => ({
+  return Array.from({ length: Math.ceil(rows.length / MAX_ROWS) }, (_, index) => ({
     title: "",
-    rows: rows.slice(MOST_ROWS * index, MOST_ROWS * (index + 1)),
+    rows: rows.slice(MAX_ROWS * index, MAX_ROWS * (index + 1)),
     label: nameOf,
   }));
 }

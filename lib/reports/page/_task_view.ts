@@ -92,17 +92,17 @@ export function viewTask(known: KnownTask): TaskView {
 }
 
 /** At most this many changes of one perturbation are shown. */
-const MOST_CHANGES = 100;
+const MAX_CHANGES = 100;
 
 function viewSteps({ steps, tools }: PerturbedTask): ChangeView[] {
   return steps.map(({ id, changed, changes }) => {
     // Checks come first, and methods on documents keep the order of functions.
     const names = isOn(id, "document") ? tools.map(({ name }) => name) : [];
-    const more = changes.length - MOST_CHANGES;
+    const more = changes.length - MAX_CHANGES;
     return {
       title: `${id}, a perturbation ${perturbationWords(id)}: ${changedText(changed)}`,
       lines: [
-        ...changes.slice(0, MOST_CHANGES)
+        ...changes.slice(0, MAX_CHANGES)
           .map((change) => printable(functionOf(change, names) + describeChange(change), 2000)),
         ...(more > 0 ? [`and ${more} more`] : []),
       ],

@@ -9,7 +9,7 @@ import type { MeanEstimate } from "../../statistics/clustered_mean.ts";
 import { type Column, grouped, layOut, MODEL, rateColumns, type Table } from "./table.ts";
 
 /** At most this many kinds of repairs are shown for each model and format. */
-const MOST_REPAIRS = 3;
+const MAX_REPAIRS = 3;
 
 /**
  * Returns all format tables; none where there is a single format and every reply was strict, as that needs no
@@ -52,7 +52,7 @@ function rateOf({ mean, interval }: MeanEstimate) {
 
 function repairsTable(formats: readonly FormatMetrics[]): Table[] {
   const rows = formats.flatMap(({ repairs, ...one }) =>
-    repairs.slice(0, MOST_REPAIRS).map((own) => ({ ...one, ...own }))
+    repairs.slice(0, MAX_REPAIRS).map((own) => ({ ...one, ...own }))
   );
   if (rows.length === 0) return [];
   return [{

@@ -126,13 +126,13 @@ export function alignedTable(rows: Table["rows"]): string {
 }
 
 /** Longer names are shortened. */
-const LONGEST_NAME = 100;
+const MAX_NAME_LENGTH = 100;
 
 /** Shortens long names in the middle, as they may differ at either end. */
 function nameText(text: string): string {
   const name = printable(text, Infinity);
-  if (name.length <= LONGEST_NAME) return name;
-  const half = LONGEST_NAME / 2;
+  if (name.length <= MAX_NAME_LENGTH) return name;
+  const half = MAX_NAME_LENGTH / 2;
   const end = name.slice(-half + 1);
   return `${cutText(name, half)}…${end.replace(/^\p{Cs}/u, "")}`;
 }

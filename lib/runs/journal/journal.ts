@@ -18,7 +18,7 @@ import {
   comparisonHash,
   countTrials,
   listTrials,
-  MOST_TRIALS,
+  MAX_TRIALS,
   type Plan,
   planHash,
   type ResolvedSuite,
@@ -28,7 +28,7 @@ import { redactRecordValue } from "../../base/redact.ts";
 import { sumUsage } from "../../tools/message.ts";
 import { BUDGET, type Budget, PRICES, type Prices } from "../../models/prices.ts";
 import { SEQUENTIAL_RULE, type SequentialRule } from "../../gate/sequential.ts";
-import { MOST_SHARDS, type Shard } from "../shard_text.ts";
+import { MAX_SHARDS, type Shard } from "../shard_text.ts";
 import { type Trial, TRIAL_LINE } from "../../trials/trial.ts";
 import { summarize, type TrialSummary } from "../../trials/summary.ts";
 import type { PlannedTrial } from "../../trials/trial_id.ts";
@@ -111,7 +111,7 @@ const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
   generator: z.int(),
   trials: z.int().min(0),
   seed: z.int().min(0),
-  shard: z.object({ index: z.int().min(1), of: z.int().min(1).max(MOST_SHARDS) })
+  shard: z.object({ index: z.int().min(1), of: z.int().min(1).max(MAX_SHARDS) })
     .refine(({ index, of }) => index <= of, { message: "must not be above of", path: ["index"] }),
   gate: PLANNED_GATE.nullable(),
   budget: BUDGET.exactOptional(),
@@ -309,7 +309,7 @@ function lineKind(value: JsonValue): unknown {
 export function trialsOfLine(line: PlanLine): readonly PlannedTrial[] | undefined {
   if (planHash(line) !== line.planHash) return undefined;
   const count = countTrials(line.resolved);
-  if (count !== line.trials || count > MOST_TRIALS) return undefined;
+  if (count !== line.trials || count > MAX_TRIALS) return undefined;
   try {
     return listTrials(line.resolved);
   } catch {

@@ -68,7 +68,7 @@ export function* journalLines(path: string): Generator<JournalLine, JournalEnd, 
       start += bytes.length + 1;
     }
     pending.push(filled.slice(from));
-    if (pending.length > LONGEST_LINE / CHUNK_BYTES) {
+    if (pending.length > MAX_LINE_LENGTH / CHUNK_BYTES) {
       throw new InputError(`Cannot use ${path}: line ${line} is longer than any line of a journal`);
     }
   }
@@ -120,7 +120,7 @@ export function readLineAgain(path: string, { line, start, bytes }: JournalPlace
 const LINE_BREAK = "\n".charCodeAt(0);
 const CHUNK_BYTES = 2 ** 20;
 /** Far longer than any trial: a file without a line break for so long is no journal. */
-const LONGEST_LINE = 2 ** 28;
+const MAX_LINE_LENGTH = 2 ** 28;
 
 const decoder = new TextDecoder();
 

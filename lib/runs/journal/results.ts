@@ -225,7 +225,7 @@ function shardProblem(files: readonly JournalFile[]): string | undefined {
 }
 
 /** At most this many missing shards are listed. */
-const MOST_NAMED = 20;
+const MAX_NAMED = 20;
 
 function missingShards(files: readonly JournalFile[]): string | undefined {
   const { of } = files[0]!.plan!.shard;
@@ -233,7 +233,7 @@ function missingShards(files: readonly JournalFile[]): string | undefined {
   const missing = Array.from({ length: of }, (_, place) => place + 1)
     .filter((index) => !present.has(index));
   if (missing.length === 0) return undefined;
-  return `shards are missing: ${listText(missing.map((index) => `${index}/${of}`), MOST_NAMED)}`;
+  return `shards are missing: ${listText(missing.map((index) => `${index}/${of}`), MAX_NAMED)}`;
 }
 
 function doubledProblem(files: readonly JournalFile[]): string | undefined {

@@ -86,10 +86,10 @@ export interface Graph {
  */
 export function completeSpec(spec: GraphSpec): CompleteGraphSpec {
   const { core, depth, connected, disconnected, seed } = spec;
-  assertWholeNumber("core", core, 1, MOST);
-  assertWholeNumber("depth", depth, 0, MOST);
-  assertWholeNumber("connected", connected, 0, MOST);
-  assertWholeNumber("disconnected", disconnected, 0, MOST);
+  assertWholeNumber("core", core, 1, MAX_SIZE);
+  assertWholeNumber("depth", depth, 0, MAX_SIZE);
+  assertWholeNumber("connected", connected, 0, MAX_SIZE);
+  assertWholeNumber("disconnected", disconnected, 0, MAX_SIZE);
   assertWholeNumber("seed", seed, 0, Number.MAX_SAFE_INTEGER);
   if (core === 1 && depth !== 0) reject("depth must be 0 when core is 1", `depth is ${depth}`);
   if (core > 1 && depth === 0) {
@@ -99,19 +99,19 @@ export function completeSpec(spec: GraphSpec): CompleteGraphSpec {
     reject("depth must be below core", `depth is ${depth}, core is ${core}`);
   }
   const types = spec.types ?? Math.ceil(core / 2);
-  assertWholeNumber("types", types, 1, MOST);
+  assertWholeNumber("types", types, 1, MAX_SIZE);
   const range = spec.inputs ?? [1, 2];
   if (!Array.isArray(range) || range.length !== 2) {
     reject("inputs must be a pair", `it is [${range}]`);
   }
   const [fewest, most] = range;
-  assertWholeNumber("the fewest inputs", fewest, 1, MOST);
-  assertWholeNumber("the most inputs", most, 1, MOST);
+  assertWholeNumber("the fewest inputs", fewest, 1, MAX_SIZE);
+  assertWholeNumber("the most inputs", most, 1, MAX_SIZE);
   if (fewest > most) {
     reject("the fewest inputs must not be above the most", `inputs are ${fewest}..${most}`);
   }
   const extraEdges = spec.extraEdges ?? 2 * core;
-  assertWholeNumber("extraEdges", extraEdges, 0, 100 * MOST);
+  assertWholeNumber("extraEdges", extraEdges, 0, 100 * MAX_SIZE);
   const linking = spec.linking ?? "types";
   if (!LINKINGS.includes(linking)) {
     reject(`linking must be one of ${LINKINGS.join(", ")}`, `it is ${String(linking)}`);
@@ -128,7 +128,7 @@ export function completeSpec(spec: GraphSpec): CompleteGraphSpec {
 }
 
 /** Nodes of each kind, at most: more than any model accepts, and few enough to fit in memory. */
-const MOST = 100_000;
+const MAX_SIZE = 100_000;
 
 function assertWholeNumber(name: string, value: unknown, least: number, most: number): void {
   if (Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most) return;

@@ -25,12 +25,12 @@ import {
 } from "../../tools/schema/plain_types.ts";
 
 /** Levels of nesting in documents and calls, at most: far more than people write. */
-const MOST_LEVELS = 100;
+const MAX_LEVELS = 100;
 
 /** Schema of an object with any keys. */
 export const OBJECT = z.custom<JsonObject>(isJsonObject, "must be an object").refine(
-  (value) => isWithin(value, { levels: MOST_LEVELS }),
-  `must nest at most ${MOST_LEVELS} levels deep: it nests deeper`,
+  (value) => isWithin(value, { levels: MAX_LEVELS }),
+  `must nest at most ${MAX_LEVELS} levels deep: it nests deeper`,
 );
 
 /** Schema of a question's messages. */
@@ -225,7 +225,7 @@ function lenientSchema(
 }
 
 /** Records named in one warning, at most. */
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 /** Warns about parameters without types, or with words that are not type names. */
 function warnAboutTypes(source: string, functions: readonly FunctionDraft[], warn: Warn): void {
@@ -235,7 +235,7 @@ function warnAboutTypes(source: string, functions: readonly FunctionDraft[], war
   if (nameless.length > 0) {
     warn(
       `${source}: ${
-        listText(nameless, MOST_NAMED)
+        listText(nameless, MAX_NAMED)
       }: parameters are names without types, read as strings`,
     );
   }
@@ -246,7 +246,7 @@ function warnAboutTypes(source: string, functions: readonly FunctionDraft[], war
   );
   if (loose.length > 0) {
     warn(
-      `${source}: ${listText(loose, MOST_NAMED)}: words that name no type, read as descriptions`,
+      `${source}: ${listText(loose, MAX_NAMED)}: words that name no type, read as descriptions`,
     );
   }
 }

@@ -130,28 +130,28 @@ const CLEAN: Readonly<Record<CallFormat, (text: string) => string>> = {
 };
 
 /** Levels of nesting, at most: deeper values could overflow the stack, and no answer needs them. */
-const MOST_LEVELS = 500;
+const MAX_LEVELS = 500;
 
 function readJson(text: string): JsonValue | undefined {
   const value = parseJson(text);
-  return isWithin(value, { levels: MOST_LEVELS }) ? value : undefined;
+  return isWithin(value, { levels: MAX_LEVELS }) ? value : undefined;
 }
 
 /** Characters of YAML, at most: the parser's time may grow with the square of the length. */
-const LONGEST_YAML = 100_000;
+const MAX_YAML_LENGTH = 100_000;
 /** Characters of YAML with aliases, at most: aliases repeat parts of the text. */
-const LONGEST_ALIASED = 10_000;
+const MAX_ALIASED_LENGTH = 10_000;
 
 function readYaml(text: string): JsonValue | undefined {
   const isAliased = text.includes("&") && text.includes("*");
-  if (text.trim() === "" || text.length > (isAliased ? LONGEST_ALIASED : LONGEST_YAML)) {
+  if (text.trim() === "" || text.length > (isAliased ? MAX_ALIASED_LENGTH : MAX_YAML_LENGTH)) {
     return undefined;
   }
   try {
     const value = yaml.parse(text, { schema: "core" });
     // Without aliases, a text has no more values than characters.
     return typeof value === "object" && value !== null &&
-        isWithin(value, { levels: MOST_LEVELS, values: text.length }) && isJson(value)
+        isWithin(value, { levels: MAX_LEVELS, values: text.length }) && isJson(value)
       ? value
       : undefined;
   } catch {
@@ -170,7 +170,7 @@ function isJson(value: unknown): value is JsonValue {
 /** Returns the text of a prediction; `undefined` if it nests too deep. */
 function predictionText(prediction: JsonValue): string | undefined {
   if (typeof prediction === "string") return prediction;
-  return isWithin(prediction, { levels: MOST_LEVELS }) ? JSON.stringify(prediction) : undefined;
+  return isWithin(prediction, { levels: MAX_LEVELS }) ? JSON.stringify(prediction) : undefined;
 }
 
 /** Returns the value of a prediction with arguments; `undefined` if it cannot be parsed. */

@@ -6,7 +6,7 @@
 import { levenshteinDistance } from "@std/text/levenshtein-distance";
 
 /** Code points of an output that are compared, at most: the time grows with the square. */
-const LONGEST = 20_000;
+const MAX_LENGTH = 20_000;
 
 /**
  * Returns how clearly one output wins if every run votes: (F1 - F2) / (N - F2), where N is the number of
@@ -64,8 +64,8 @@ export function levenshteinStability(outputs: readonly string[]): number | null 
 
 /** Returns the part of a text that is compared. No code point has more than two units. */
 function comparedPart(text: string): string {
-  if (text.length <= LONGEST) return text;
-  return [...text.slice(0, 2 * LONGEST)].slice(0, LONGEST).join("");
+  if (text.length <= MAX_LENGTH) return text;
+  return [...text.slice(0, 2 * MAX_LENGTH)].slice(0, MAX_LENGTH).join("");
 }
 
 function similarity(one: string, other: string): number {

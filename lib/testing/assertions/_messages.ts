@@ -16,13 +16,13 @@ import { valueText } from "../../calls/values/text.ts";
 import { countText } from "../../base/numbers.ts";
 
 /** At most this many calls are shown. */
-const MOST_CALLS = 12;
+const MAX_CALLS = 12;
 /** At most this many differences of one call, and this many wrong calls, are listed. */
-const MOST_LISTED = 10;
+const MAX_LISTED = 10;
 /** At most this many missing calls are listed. */
-const MOST_MISSING = 5;
+const MAX_MISSING = 5;
 /** At most this many characters of a name are shown. */
-const LONGEST_NAME = 60;
+const MAX_NAME_LENGTH = 60;
 
 /** The parts of a failure message. */
 export interface AssertionStory {
@@ -63,7 +63,7 @@ export function checkUse(
     throw cannot(
       "assert anything",
       "what it is asserted of must be a record with a list of calls",
-      `it is ${printable(state, LONGEST_NAME)}`,
+      `it is ${printable(state, MAX_NAME_LENGTH)}`,
     );
   }
   checkMessage(message);
@@ -90,8 +90,8 @@ export function checkMessage(message: string | undefined): void {
  */
 export function callLines(calls: readonly RecordedCall[], focus = 0): readonly string[] {
   if (calls.length === 0) return ["calls made: none"];
-  const end = Math.min(Math.max(MOST_CALLS, focus + 2), calls.length);
-  const start = Math.max(0, end - MOST_CALLS);
+  const end = Math.min(Math.max(MAX_CALLS, focus + 2), calls.length);
+  const start = Math.max(0, end - MAX_CALLS);
   const lost = calls.filter(isLost).length;
   return [
     `calls made: ${calls.length}${lost === 0 ? "" : `, ${lost} of them met a fault`}`,
@@ -118,14 +118,14 @@ function describeRecordedCall(recorded: RecordedCall): string {
     ? ""
     : "failed: ";
   const outcome = failed + printable(error ?? result, 80);
-  return `${call}. step ${step} ${printable(tool, LONGEST_NAME)}(${
+  return `${call}. step ${step} ${printable(tool, MAX_NAME_LENGTH)}(${
     printable(argumentsText, 120)
   }) -> ${outcome}`;
 }
 
 /** The name of a call, such as `call 2 (step 1) weather`, which says if it was refused or lost. */
 export function callName({ call, step, tool, refused, fault }: RecordedCall): string {
-  return `call ${call} (step ${step}) ${printable(tool, LONGEST_NAME)}${
+  return `call ${call} (step ${step}) ${printable(tool, MAX_NAME_LENGTH)}${
     refused ? " (refused)" : isLost({ fault }) ? ` (fault ${fault})` : ""
   }`;
 }
@@ -162,11 +162,11 @@ export function missingLines(
   missing: readonly number[],
   spare: readonly RecordedCall[],
 ): readonly string[] {
-  const lines = missing.slice(0, MOST_MISSING).flatMap((place) => [
+  const lines = missing.slice(0, MAX_MISSING).flatMap((place) => [
     `expected call ${place + 1} of ${expected.length} was not made: ${expected[place]}`,
     ...nearestLines(expected[place]!, spare).map((line) => `  ${line}`),
   ]);
-  const more = missing.length - MOST_MISSING;
+  const more = missing.length - MAX_MISSING;
   return more > 0 ? [...lines, `... ${countText(more, "more expected call")} not made`] : lines;
 }
 
@@ -182,10 +182,10 @@ export function differenceLines(differences: readonly ValueDifference[]): readon
 
 /** The first of the lines, and the number of further ones. */
 export function limitLines(lines: readonly string[], what: string): readonly string[] {
-  if (lines.length <= MOST_LISTED) return lines;
+  if (lines.length <= MAX_LISTED) return lines;
   return [
-    ...lines.slice(0, MOST_LISTED),
-    `... ${countText(lines.length - MOST_LISTED, `more ${what}`)}`,
+    ...lines.slice(0, MAX_LISTED),
+    `... ${countText(lines.length - MAX_LISTED, `more ${what}`)}`,
   ];
 }
 

@@ -29,7 +29,7 @@ export type JudgedRecord =
 /** At most this many requests run at the same time. */
 const CONCURRENCY = 8;
 /** Far deeper than any expectation written by hand. */
-const DEEPEST = 500;
+const MAX_DEPTH = 500;
 
 /**
  * Returns `expected` after asking its judges: each matcher of a judge (`judge.like(...)`) has the scores of
@@ -226,8 +226,8 @@ function replace(
   by: (likeness: LikeMatcher) => LikeMatcher,
   depth = 0,
 ): ExpectedValue {
-  if (depth > DEEPEST) {
-    throw cannot("ask judges", `the expectation must nest at most ${DEEPEST} levels deep`);
+  if (depth > MAX_DEPTH) {
+    throw cannot("ask judges", `the expectation must nest at most ${MAX_DEPTH} levels deep`);
   }
   const within = (one: ExpectedValue) => replace(one, by, depth + 1);
   if (expected instanceof LikeMatcher) return by(expected);

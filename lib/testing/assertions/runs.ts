@@ -63,7 +63,7 @@ const RUN_BUDGET = z.strictObject({
 );
 
 /** At most this many characters of an answer are shown. */
-const LONGEST_ANSWER = 1_000;
+const MAX_ANSWER_LENGTH = 1_000;
 
 /**
  * Asserts that the final text contains a text, matches a regular expression, or is accepted by a matcher.
@@ -94,7 +94,9 @@ export function assertAnswer(
     return fail({ what: `There is no answer, and it should be ${description}`, message, calls });
   }
   const lines = [
-    `the answer is ${printable(JSON.stringify(answer.slice(0, LONGEST_ANSWER)), LONGEST_ANSWER)}`,
+    `the answer is ${
+      printable(JSON.stringify(answer.slice(0, MAX_ANSWER_LENGTH)), MAX_ANSWER_LENGTH)
+    }`,
   ];
   let isRight: boolean;
   try {

@@ -14,7 +14,12 @@ import {
   parseJson,
   printable,
 } from "../../base/json.ts";
-import { isSymbol, LONGEST_QUOTE, NAME_RULE, referencesIn } from "../../tools/references/syntax.ts";
+import {
+  isSymbol,
+  MAX_QUOTE_LENGTH,
+  NAME_RULE,
+  referencesIn,
+} from "../../tools/references/syntax.ts";
 import { typeOf } from "../../tools/schema/position.ts";
 import { isPlain } from "../../tools/references/symbol_table.ts";
 
@@ -128,10 +133,10 @@ export class Definition implements DefinitionParts {
     const { name, description, inputs, output, calls } = this;
     const typed = (one: TypedName) => `@${one.name}: ${one.type}`;
     return [
-      ...(description === undefined ? [] : [`/** ${printable(description, LONGEST_LINE)} */`]),
+      ...(description === undefined ? [] : [`/** ${printable(description, MAX_LINE_LENGTH)} */`]),
       `${name}(${inputs.map(typed).join(", ")}) -> ${typed(output)} :-`,
       ...calls.map(({ tool, arguments: args, result }) =>
-        `  ${printable(tool)}(${printable(JSON.stringify(args), LONGEST_LINE)}) -> @${result}`
+        `  ${printable(tool)}(${printable(JSON.stringify(args), MAX_LINE_LENGTH)}) -> @${result}`
       ),
     ].join("\n");
   }
@@ -143,11 +148,11 @@ export class Definition implements DefinitionParts {
 }
 
 /** The longest line shown of a definition. */
-const LONGEST_LINE = 2_000;
+const MAX_LINE_LENGTH = 2_000;
 const FUNCTION_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 function check({ name, inputs, output, calls }: DefinitionParts): void {
-  const action = `Cannot define ${printable(name, LONGEST_QUOTE)}`;
+  const action = `Cannot define ${printable(name, MAX_QUOTE_LENGTH)}`;
   const fail = (rule: string, state: string): never => {
     throw new InputError(`${action} as ${rule}: ${state}`);
   };
@@ -156,7 +161,7 @@ function check({ name, inputs, output, calls }: DefinitionParts): void {
   }
   const known = new Set<string>();
   const bind = (name: string, where: string) => {
-    const binding = `${where} names @${printable(name, LONGEST_QUOTE)}`;
+    const binding = `${where} names @${printable(name, MAX_QUOTE_LENGTH)}`;
     if (!isSymbol(name)) fail(NAME_RULE, binding);
     if (known.has(name)) fail("a name stands for one value", `${binding} again`);
     known.add(name);
@@ -164,7 +169,7 @@ function check({ name, inputs, output, calls }: DefinitionParts): void {
   for (const { name } of inputs) bind(name, "an input");
   if (calls.length === 0) fail("it must make a call", "there is none");
   calls.forEach(({ tool, arguments: args, result }, index) => {
-    const call = `call ${index + 1}, ${printable(tool, LONGEST_QUOTE)},`;
+    const call = `call ${index + 1}, ${printable(tool, MAX_QUOTE_LENGTH)},`;
     if (!isPlain(args)) {
       fail("arguments must be JSON that does not nest too deeply", `those of ${call} are not`);
     }
@@ -172,13 +177,13 @@ function check({ name, inputs, output, calls }: DefinitionParts): void {
       if (known.has(name)) continue;
       fail(
         "each name must be an input or the result of an earlier call",
-        `${call} uses @${name.slice(0, LONGEST_QUOTE)}`,
+        `${call} uses @${name.slice(0, MAX_QUOTE_LENGTH)}`,
       );
     }
     bind(result, call);
   });
   if (!calls.some(({ result }) => result === output.name)) {
-    fail("a call must bind its output", `none binds @${printable(output.name, LONGEST_QUOTE)}`);
+    fail("a call must bind its output", `none binds @${printable(output.name, MAX_QUOTE_LENGTH)}`);
   }
 }
 

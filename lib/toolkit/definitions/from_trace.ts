@@ -14,7 +14,7 @@ import {
   wholeReference,
 } from "../../tools/references/syntax.ts";
 import { isPlain } from "../../tools/references/symbol_table.ts";
-import { LONGEST_KEPT, type TraceEvent } from "../../calls/trace.ts";
+import { MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
 
 /** The name of the function that shows a model a value, with a number if that name was taken. */
 const DEREFERENCE = /^dereference(?:_\d+)?$/;
@@ -120,7 +120,7 @@ function stepsOf(event: TraceEvent, parameters?: ReadonlyMap<string, string>): S
   }
   const { [parameters?.get(tool) ?? "result"]: named, ...otherArgs } = args;
   if (named === undefined && DEREFERENCE.test(tool)) {
-    if (text.length >= LONGEST_KEPT) return fail("have been recorded with all that it returned");
+    if (text.length >= MAX_KEPT_LENGTH) return fail("have been recorded with all that it returned");
     const name = String(args["name"]).replace(/^@/, "");
     // The strategy `restate` appends a line to results that are not objects.
     const [valueText] = text.split('\n{"known_variables":', 1);

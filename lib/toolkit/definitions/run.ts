@@ -51,13 +51,13 @@ export class DefinitionError extends Error {
 
   /** Makes the error. Its message is made printable, as results may be hostile. */
   constructor(message: string, options: ErrorOptions & { readonly call?: number } = {}) {
-    super(printable(message, LONGEST_MESSAGE), options);
+    super(printable(message, MAX_MESSAGE_LENGTH), options);
     this.call = options.call;
   }
 }
 
-const LONGEST_MESSAGE = 2_000;
-const LONGEST_ARGUMENTS = 300;
+const MAX_MESSAGE_LENGTH = 2_000;
+const MAX_ARGUMENTS_LENGTH = 300;
 
 /**
  * Makes the calls of `definition` one after another, and returns the value of its output.
@@ -121,7 +121,7 @@ export async function runDefinition(
       symbols.bind(result, read(text, tool));
     } catch (error) {
       const call = index + 1;
-      const list = printable(JSON.stringify(filled), LONGEST_ARGUMENTS);
+      const list = printable(JSON.stringify(filled), MAX_ARGUMENTS_LENGTH);
       throw new DefinitionError(
         `Cannot run ${definition.name} as call ${call}, ${name}(${list}), failed: ${
           reasonOf(error)
@@ -135,7 +135,7 @@ export async function runDefinition(
   if (isOfType(value, type)) return value;
   throw new DefinitionError(
     `Cannot run ${definition.name} as its output @${name} must be of type ${type}: it is ${
-      printable(JSON.stringify(value), LONGEST_ARGUMENTS)
+      printable(JSON.stringify(value), MAX_ARGUMENTS_LENGTH)
     }`,
   );
 }
@@ -154,7 +154,7 @@ function checkInputs({ name, inputs }: Definition, given: JsonObject): [string, 
     const value = Object.hasOwn(given, name) ? given[name] : undefined;
     if (value === undefined) return fail(`@${name} is missing`);
     if (isOfType(value, type)) return [name, value];
-    return fail(`@${name} is ${printable(String(JSON.stringify(value)), LONGEST_ARGUMENTS)}`);
+    return fail(`@${name} is ${printable(String(JSON.stringify(value)), MAX_ARGUMENTS_LENGTH)}`);
   });
 }
 

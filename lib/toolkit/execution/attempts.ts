@@ -32,7 +32,7 @@ import {
   type ToolAttempt,
 } from "./result.ts";
 import type { AlternativeTools, ArgumentRepair, ToolExecutorOptions } from "./options.ts";
-import { LONGEST_KEPT } from "../../calls/trace.ts";
+import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
 
 /** Options for one execution. */
 export interface ExecuteOptions {
@@ -45,7 +45,7 @@ export interface ExecuteOptions {
 /** How often a model is asked for arguments by default, as in the strategy `repair`. */
 const REPAIRS = 2;
 /** At most so many alternatives are called in place of one call. */
-const MOST_ALTERNATIVES = 5;
+const MAX_ALTERNATIVES = 5;
 
 /** The tools of an executor. */
 export interface AttemptTools {
@@ -145,7 +145,7 @@ export class CallAttempts {
 
   #ended(id: string | undefined, { name }: PreparedCall, content: string) {
     const [attempts, usage] = [this.#attempts, this.#usage];
-    const tool = name.slice(0, LONGEST_KEPT);
+    const tool = name.slice(0, MAX_KEPT_LENGTH);
     return { ...defined({ id }), tool, content, attempts, usage };
   }
 
@@ -175,7 +175,10 @@ export class CallAttempts {
   async #attempt(call: PreparedCall): Promise<Outcome> {
     const { name, arguments: written } = call;
     const started = this.#clock.now();
-    const kept = { tool: name.slice(0, LONGEST_KEPT), arguments: written.slice(0, LONGEST_KEPT) };
+    const kept = {
+      tool: name.slice(0, MAX_KEPT_LENGTH),
+      arguments: written.slice(0, MAX_KEPT_LENGTH),
+    };
     const recordOf = (ran: boolean): AttemptRecord => ({
       ...kept,
       startedAt: new Date(started).toISOString(),
@@ -350,14 +353,14 @@ export class CallAttempts {
 
   async #replace(call: PreparedCall, error: ToolError): Promise<Step | string> {
     const { alternatives } = this.#settings;
-    if (this.#alternatives >= MOST_ALTERNATIVES) {
-      return `${MOST_ALTERNATIVES} calls were made in its place`;
+    if (this.#alternatives >= MAX_ALTERNATIVES) {
+      return `${MAX_ALTERNATIVES} calls were made in its place`;
     }
     const next = await this.#alternativeTo(call, error, alternatives);
     if (next === undefined) return "There is no alternative";
     if (this.#called.has(keyOf(next))) return `${printable(next.name, 100)} was already called so`;
     this.#alternatives++;
-    return { action: { kind: "alternative", tool: next.name.slice(0, LONGEST_KEPT) }, next };
+    return { action: { kind: "alternative", tool: next.name.slice(0, MAX_KEPT_LENGTH) }, next };
   }
 
   async #alternativeTo(

@@ -5,12 +5,12 @@
  */
 
 import { SYSTEM_CLOCK } from "../../base/clock.ts";
-import { MOST_DEPTH } from "../../tools/references/call_order.ts";
+import { MAX_DEPTH } from "../../tools/references/call_order.ts";
 import { mapConcurrent } from "../../base/concurrent.ts";
 import { NestedReply } from "../../tools/references/reply.ts";
 import { assertTools } from "../../tools/define_tool.ts";
 import { freshSeed } from "../../base/random.ts";
-import { MOST_PARALLEL } from "../../trials/executors/executor.ts";
+import { MAX_PARALLEL } from "../../trials/executors/executor.ts";
 import { offerReferences } from "../../tools/references/schema.ts";
 import {
   type ExecutableCall,
@@ -132,7 +132,7 @@ class RetryingExecutor implements ToolExecutor, AttemptTools {
 
   constructor(tools: readonly StoppableTool[], options: ToolExecutorOptions) {
     this.settings = withDefaults(options);
-    const { parallel = MOST_PARALLEL, references = false, depth = MOST_DEPTH } = options;
+    const { parallel = MAX_PARALLEL, references = false, depth = MAX_DEPTH } = options;
     [this.#parallel, this.#references, this.#depth] = [parallel, references, depth];
     this.offered = tools.map((tool) => schemaOf(references ? offerReferences(tool) : tool));
     this.#toolbox = new Toolbox(tools);

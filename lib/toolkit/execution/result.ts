@@ -92,9 +92,9 @@ export interface FailedExecution extends ExecutionRecord {
 export type Execution = SuccessfulExecution | FailedExecution;
 
 /** The longest error message, in UTF-16 code units. */
-const LONGEST_MESSAGE = 1000;
+const MAX_MESSAGE_LENGTH = 1000;
 
 /** An error message fit for models and people: one line of bounded length, with likely secrets removed. */
 export function safeErrorMessage(message: string): string {
-  return printable(redact(message), LONGEST_MESSAGE);
+  return printable(redact(message), MAX_MESSAGE_LENGTH);
 }

@@ -282,10 +282,10 @@ function statusesOf(error: object): unknown[] {
 }
 
 /** Only so much of a message is searched. */
-const LONGEST_READ = 2_000;
+const MAX_READ_LENGTH = 2_000;
 
 function categoryOfWords(text: string): ToolErrorCategory | undefined {
-  const low = text.slice(0, LONGEST_READ).toLowerCase();
+  const low = text.slice(0, MAX_READ_LENGTH).toLowerCase();
   return WORDS.find(([, words]) => words.some((word) => low.includes(word)))?.[0];
 }
 
@@ -326,7 +326,7 @@ const WAIT_WORDS = new RegExp(
 
 /** The wait in milliseconds that a message asks for; numbers without a unit are seconds. */
 function waitInWords(text: string): number | undefined {
-  const [, amount, unit = "s"] = WAIT_WORDS.exec(text.slice(0, LONGEST_READ)) ?? [];
+  const [, amount, unit = "s"] = WAIT_WORDS.exec(text.slice(0, MAX_READ_LENGTH)) ?? [];
   if (amount === undefined) return undefined;
   const low = unit.toLowerCase();
   const factor = low === "ms" || low.startsWith("milli") ? 1 : low.startsWith("m") ? 60_000 : 1000;

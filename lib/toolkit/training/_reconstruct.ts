@@ -14,7 +14,7 @@ import { isGenerated, isProbe, isQuestion } from "../../trials/executors/task_ki
 import { withStrategy } from "../../trials/strategies/registry.ts";
 import { openTask } from "../../trials/executors/tasks.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
-import { LONGEST_KEPT, type TraceEvent } from "../../calls/trace.ts";
+import { MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
 import { runTrial, type Trial, type TrialOptions } from "../../trials/trial.ts";
 
 /** The reasons why a trial cannot be reconstructed, with descriptions. */
@@ -151,7 +151,7 @@ function repliesIn(
   for (const event of events) {
     if (event.kind === "reply") {
       const { text, stage, calls: count } = event;
-      if (text.length >= LONGEST_KEPT) return { failure: "cut" };
+      if (text.length >= MAX_KEPT_LENGTH) return { failure: "cut" };
       const reply = { text, count, calls: [], ...defined({ stage }) };
       replies.push(reply);
       // Calls in replies outside the loop are not carried out.
@@ -159,7 +159,7 @@ function repliesIn(
     } else if (event.kind === "call") {
       const { function: name, arguments: argumentText } = event;
       if (current === undefined) return { failure: "no_replies" };
-      if (Math.max(name.length, argumentText.length) >= LONGEST_KEPT) return { failure: "cut" };
+      if (Math.max(name.length, argumentText.length) >= MAX_KEPT_LENGTH) return { failure: "cut" };
       if (!isJsonObject(parseJson(argumentText))) return { failure: "malformed" };
       current.calls.push({ name, arguments: argumentText });
     }

@@ -9,17 +9,17 @@ import type { JsonObject, JsonValue } from "../../base/json.ts";
 export type Structure = JsonObject | JsonValue[];
 
 /** The longest key in a path. */
-const LONGEST_KEY = 200;
+const MAX_KEY_LENGTH = 200;
 /** At most this many keys of an object are listed. */
-const MOST_LISTED = 20;
+const MAX_LISTED = 20;
 /** Longer keys are not listed. */
-const LONGEST_QUOTE = 100;
+const MAX_QUOTE_LENGTH = 100;
 
 /** Cased letters, digits and underscores: text in other scripts may follow without a space. */
 const LETTER = String.raw`\w\p{Lu}\p{Ll}`;
 /** A dot and a word that may be a key, or one character longer than a key. */
-const STEP = new RegExp(`\\.([${LETTER}][${LETTER}-]{0,${LONGEST_KEY}})`, "uy");
-const KEY = new RegExp(`^[${LETTER}](?:[${LETTER}-]{0,${LONGEST_KEY}}[${LETTER}])?$`, "u");
+const STEP = new RegExp(`\\.([${LETTER}][${LETTER}-]{0,${MAX_KEY_LENGTH}})`, "uy");
+const KEY = new RegExp(`^[${LETTER}](?:[${LETTER}-]{0,${MAX_KEY_LENGTH}}[${LETTER}])?$`, "u");
 const INDEX = /^(?:0|[1-9]\d{0,8})$/;
 /** An index in brackets. */
 const BRACKETS = /\[(0|[1-9]\d{0,8})\]/y;
@@ -84,7 +84,7 @@ export function describeParts(value: JsonValue): string {
   const keys: string[] = [];
   let others = 0;
   for (const key of Object.keys(value)) {
-    if (keys.length < MOST_LISTED && key.length <= LONGEST_QUOTE && KEY.test(key)) keys.push(key);
+    if (keys.length < MAX_LISTED && key.length <= MAX_QUOTE_LENGTH && KEY.test(key)) keys.push(key);
     else others++;
   }
   if (keys.length === 0) return "has no fields that can be named";
@@ -125,7 +125,7 @@ function beginnings(word: string): string[] {
 }
 
 function hasPart(value: Structure, key: string): boolean {
-  if (key.length > LONGEST_KEY) return false;
+  if (key.length > MAX_KEY_LENGTH) return false;
   // Arrays have own keys that are not items, such as `length`.
   return Array.isArray(value)
     ? INDEX.test(key) && Number(key) < value.length

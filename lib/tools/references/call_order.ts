@@ -7,13 +7,13 @@
 import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
 import { LEVELS, listReferences, listWords, mayRefer, RESULTS, TOO_DEEP } from "./resolve.ts";
 import { isWithin } from "../../base/json_depth.ts";
-import { LONGEST_QUOTE, referencesIn } from "./syntax.ts";
+import { MAX_QUOTE_LENGTH, referencesIn } from "./syntax.ts";
 import type { ExecutableCall, Refusal } from "../tool.ts";
 
 /** The default limit on the calls in a chain of references (Pipeline's `max_depth`). */
-export const MOST_DEPTH = 5;
+export const MAX_DEPTH = 5;
 /** At most this many parameters are recorded. */
-const MOST_KEPT = 20;
+const MAX_KEPT = 20;
 
 /** The order in which the calls of a reply can run. */
 export interface CallPlan {
@@ -43,7 +43,7 @@ export interface PlanCallsOptions {
  */
 export function planCalls(
   calls: readonly Pick<ExecutableCall, "id" | "arguments">[],
-  { depth = MOST_DEPTH }: PlanCallsOptions = {},
+  { depth = MAX_DEPTH }: PlanCallsOptions = {},
 ): CallPlan {
   assertDepth(depth);
   const { places, names } = callNames(calls);
@@ -169,7 +169,7 @@ function refuseUses(
       unknown,
       "is no call of this reply",
       "are no calls of this reply",
-      `${numbers}. Where the text itself is meant, write $$${odd?.slice(0, LONGEST_QUOTE)}`,
+      `${numbers}. Where the text itself is meant, write $$${odd?.slice(0, MAX_QUOTE_LENGTH)}`,
     ],
   ];
   const found = faults.filter(([{ size }]) => size > 0);
@@ -207,7 +207,7 @@ function refuse(error: string, uses: Uses): Refusal {
 
 /** Makes a refusal for invalid references, with the parameters that hold them. */
 export function referenceRefusal(error: string, parameters: Iterable<string>): Refusal {
-  const wrongType = [...parameters].slice(0, MOST_KEPT)
-    .map((parameter) => parameter.slice(0, LONGEST_QUOTE));
+  const wrongType = [...parameters].slice(0, MAX_KEPT)
+    .map((parameter) => parameter.slice(0, MAX_QUOTE_LENGTH));
   return { error, fault: { missing: [], unexpected: [], wrongType, malformed: false } };
 }

@@ -13,7 +13,7 @@ import {
 import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { LEVELS, resolveReferences } from "./resolve.ts";
 import { isWithin } from "../../base/json_depth.ts";
-import { LONGEST_TEXT } from "./syntax.ts";
+import { MAX_TEXT_LENGTH } from "./syntax.ts";
 import type { PreparedCall } from "../tool.ts";
 
 /** The calls of one reply, some of which refer to results of others. */
@@ -27,7 +27,7 @@ export class NestedReply {
   /** The calls whose only fault is a reference to a missing result. */
   readonly #waiting = new Set<PreparedCall>();
   /** How many characters of results the calls may still receive, together. */
-  #left = LONGEST_TEXT;
+  #left = MAX_TEXT_LENGTH;
 
   /** Plans the calls; none has run yet. */
   constructor(calls: readonly PreparedCall[], depth: number) {

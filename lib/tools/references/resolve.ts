@@ -24,8 +24,8 @@ import { replaceTexts, substituteArguments, type Substituted } from "./substitut
 import { isWithin } from "../../base/json_depth.ts";
 import {
   Binding,
-  LONGEST_QUOTE,
-  LONGEST_TEXT,
+  MAX_QUOTE_LENGTH,
+  MAX_TEXT_LENGTH,
   type MissingPart,
   type Notation,
   type Reference,
@@ -49,7 +49,7 @@ export const LEVELS = { levels: 500 };
 export const TOO_DEEP =
   `References are looked for in arguments that nest at most ${LEVELS.levels} deep`;
 /** At most this many names and parameters are listed. */
-const MOST_LISTED = 5;
+const MAX_LISTED = 5;
 
 /** Options of {@linkcode resolveReferences}. */
 export interface ResolveOptions {
@@ -68,7 +68,7 @@ export interface ResolveOptions {
 export function resolveReferences(
   input: JsonObject,
   results: ReadonlyMap<string, JsonValue>,
-  { parameters = {}, left = LONGEST_TEXT }: ResolveOptions = {},
+  { parameters = {}, left = MAX_TEXT_LENGTH }: ResolveOptions = {},
 ): Substituted {
   if (!isWithin(input, LEVELS)) {
     return { values: input, errors: [TOO_DEEP], faults: Object.keys(input) };
@@ -124,7 +124,7 @@ export function listReferences(names: Iterable<string>): string {
 
 /** Lists the first few words. */
 export function listWords(words: Iterable<string>): string {
-  return listText(Array.from(words, (word) => printable(word, LONGEST_QUOTE)), MOST_LISTED);
+  return listText(Array.from(words, (word) => printable(word, MAX_QUOTE_LENGTH)), MAX_LISTED);
 }
 
 /** Returns the value of a reference to a result. */

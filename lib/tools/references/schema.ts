@@ -6,7 +6,7 @@
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
-import { LONGEST_NAME } from "./syntax.ts";
+import { MAX_NAME_LENGTH } from "./syntax.ts";
 import { schemasFor, targetOf, typesOf } from "../schema/position.ts";
 import { schemaOf, type ToolSchema } from "../tool.ts";
 
@@ -68,7 +68,7 @@ const ANNOTATIONS = new Set(["title", "description", "default", "examples", "dep
 /** Keywords that are kept only at the root when the root is copied elsewhere. */
 const OF_THE_ROOT = new Set(["$schema", "$id", "$defs", "definitions"]);
 /** Deeper parts of a schema stay unchanged. */
-const MOST_DEPTH = 100;
+const MAX_DEPTH = 100;
 
 /**
  * Returns the parameter in which a call of `tool` names its result: `result`, or another free name if the
@@ -155,7 +155,7 @@ class Offer {
   /** Returns the schema of all arguments, with the parameter for the result added. */
   #withResult(schema: JsonObject, result: string, depth: number): JsonObject {
     const { $ref, ...rest } = schema;
-    const target = depth < MOST_DEPTH ? targetOf(this.#root, $ref) : undefined;
+    const target = depth < MAX_DEPTH ? targetOf(this.#root, $ref) : undefined;
     // The target may also be the schema of an inner value, which has no result, so it is copied.
     const own = target === undefined || target === schema ? schema : { ...target, ...rest };
     if (own !== schema && own["$ref"] !== undefined) {
@@ -166,7 +166,7 @@ class Offer {
     for (const keyword of ["anyOf", "oneOf", "allOf"]) {
       // The branches are made from the original ones, as references point to these.
       const given = keyword === "anyOf" && own["anyOf"] === undefined ? own["oneOf"] : own[keyword];
-      if (changed[keyword] === undefined || !Array.isArray(given) || depth >= MOST_DEPTH) continue;
+      if (changed[keyword] === undefined || !Array.isArray(given) || depth >= MAX_DEPTH) continue;
       changed[keyword] = given.map((branch) =>
         isJsonObject(branch) ? this.#withResult(branch, result, depth + 1) : branch
       );
@@ -181,7 +181,7 @@ class Offer {
 
   /** Returns a schema that accepts a reference too. */
   #position(schema: JsonValue, depth: number): JsonValue {
-    if (!isJsonObject(schema) || depth > MOST_DEPTH) return schema;
+    if (!isJsonObject(schema) || depth > MAX_DEPTH) return schema;
     const result = this.#inside(schema, depth);
     if (!this.#everywhere && takesEveryName(this.#root, schema)) return result;
     const { anyOf } = result;
@@ -202,7 +202,7 @@ class Offer {
         if (kind === undefined) return [[keyword, value]];
         const change = (inner: JsonValue): JsonValue => {
           if (kind === "position") return this.#position(inner, depth + 1);
-          return isJsonObject(inner) && depth < MOST_DEPTH ? this.#inside(inner, depth + 1) : inner;
+          return isJsonObject(inner) && depth < MAX_DEPTH ? this.#inside(inner, depth + 1) : inner;
         };
         const changed = Array.isArray(value)
           ? value.map(change)
@@ -254,7 +254,7 @@ function takesEveryName(
     return false;
   }
   if (typeof minLength === "number" && minLength > 2) return false;
-  if (typeof maxLength === "number" && maxLength <= LONGEST_NAME) return false;
+  if (typeof maxLength === "number" && maxLength <= MAX_NAME_LENGTH) return false;
   if ($ref !== undefined && !takes(targetOf(root, $ref) ?? false)) return false;
   if (Array.isArray(allOf) && !allOf.every(takes)) return false;
   return [anyOf, oneOf].every((branches) => !Array.isArray(branches) || branches.some(takes));

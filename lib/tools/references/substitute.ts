@@ -7,8 +7,8 @@ import { describeParts } from "./_field_paths.ts";
 import { type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import {
   Binding,
-  LONGEST_QUOTE,
-  LONGEST_TEXT,
+  MAX_QUOTE_LENGTH,
+  MAX_TEXT_LENGTH,
   type MissingPart,
   type Notation,
   type Reference,
@@ -17,9 +17,9 @@ import {
 import { Position } from "../schema/position.ts";
 
 /** At most this many parameters and unknown names are listed. */
-const MOST_LISTED = 20;
+const MAX_LISTED = 20;
 /** At most this many missing parts are listed, each with the parts that exist. */
-const MOST_PARTS = 3;
+const MAX_PARTS = 3;
 
 /** Arguments with values in place of references. */
 export interface Substituted {
@@ -114,7 +114,7 @@ class Substitution {
   /** Starts without faults. */
   constructor(meanings: Meanings) {
     this.#meanings = meanings;
-    this.#left = meanings.left ?? LONGEST_TEXT;
+    this.#left = meanings.left ?? MAX_TEXT_LENGTH;
   }
 
   /** Returns a value with its references replaced. */
@@ -124,10 +124,10 @@ class Substitution {
 
   /** Returns messages about the references that could not be replaced. */
   errors(): string[] {
-    const { notation: { sign, example }, unknown, left = LONGEST_TEXT } = this.#meanings;
-    const most = left === LONGEST_TEXT
-      ? `${LONGEST_TEXT} characters`
-      : `the ${left} characters that are left of ${LONGEST_TEXT} for its reply`;
+    const { notation: { sign, example }, unknown, left = MAX_TEXT_LENGTH } = this.#meanings;
+    const most = left === MAX_TEXT_LENGTH
+      ? `${MAX_TEXT_LENGTH} characters`
+      : `the ${left} characters that are left of ${MAX_TEXT_LENGTH} for its reply`;
     const partial = [...this.#partial].map(([parameter, text]) => `${parameter} is ${text}`);
     return [
       ...(this.#unknown.names.size === 0 ? [] : unknown(this.#unknown)),
@@ -162,9 +162,9 @@ class Substitution {
     if (takes !== "value") return filled;
     // Unknown and missing references in it are reported already.
     if (bindings.length > 0 && !bindings.includes(undefined)) {
-      const text = printable(JSON.stringify(source.slice(0, LONGEST_QUOTE)), LONGEST_QUOTE);
+      const text = printable(JSON.stringify(source.slice(0, MAX_QUOTE_LENGTH)), MAX_QUOTE_LENGTH);
       const parameter = this.#refuse();
-      if (this.#partial.size < MOST_LISTED) this.#partial.set(parameter, text);
+      if (this.#partial.size < MAX_LISTED) this.#partial.set(parameter, text);
     }
     return source;
   }
@@ -180,10 +180,10 @@ class Substitution {
     const parameter = this.#refuse();
     if (meaning === undefined) {
       const { names, parameters } = this.#unknown;
-      if (names.size < MOST_LISTED) names.add(reference.name.slice(0, LONGEST_QUOTE));
-      if (parameters.size < MOST_LISTED) parameters.add(parameter);
+      if (names.size < MAX_LISTED) names.add(reference.name.slice(0, MAX_QUOTE_LENGTH));
+      if (parameters.size < MAX_LISTED) parameters.add(parameter);
       this.#unknown.inText ||= inText;
-    } else if (this.#missing.size < MOST_PARTS) {
+    } else if (this.#missing.size < MAX_PARTS) {
       this.#missing.set(`${meaning.path}.${meaning.key}`, meaning);
     }
     return undefined;
@@ -191,15 +191,15 @@ class Substitution {
 
   /** Records a fault in the current parameter, and returns its name for messages. */
   #refuse(): string {
-    this.faults.add(this.parameter.slice(0, LONGEST_QUOTE));
-    return printable(this.parameter, LONGEST_QUOTE);
+    this.faults.add(this.parameter.slice(0, MAX_QUOTE_LENGTH));
+    return printable(this.parameter, MAX_QUOTE_LENGTH);
   }
 }
 
 /** Describes a missing part, and the parts that exist. */
 export function describeMissing({ path, key, value }: MissingPart, sign: string = "@"): string {
-  const whole = printable(path, LONGEST_QUOTE);
-  return `There is no ${sign}${printable(`${path}.${key}`, LONGEST_QUOTE)}: ${sign}${whole} ${
+  const whole = printable(path, MAX_QUOTE_LENGTH);
+  return `There is no ${sign}${printable(`${path}.${key}`, MAX_QUOTE_LENGTH)}: ${sign}${whole} ${
     describeParts(value)
   }`;
 }

@@ -21,9 +21,9 @@ import {
 import {
   Binding,
   isSymbol,
-  LONGEST_NAME,
-  LONGEST_QUOTE,
-  LONGEST_TEXT,
+  MAX_NAME_LENGTH,
+  MAX_QUOTE_LENGTH,
+  MAX_TEXT_LENGTH,
   meaningOf,
   type MissingPart,
   NAME_RULE,
@@ -38,11 +38,11 @@ import type { Refusal, ToolSchema } from "../tool.ts";
 export type { Substituted } from "./substitute.ts";
 
 /** Deeper values and arguments could overflow the stack of recursive code. */
-const MOST_NESTING = 500;
+const MAX_NESTING = 500;
 /** At most this many known names are listed. */
-const MOST_LISTED = 20;
+const MAX_LISTED = 20;
 /** Longer values are cut when rendered for people. */
-const LONGEST_SHOWN = 100;
+const MAX_SHOWN_LENGTH = 100;
 
 /**
  * Returns the value that a function's result is bound to: its text parsed as JSON, else the text itself. Text
@@ -68,7 +68,7 @@ export function errorOfResult(text: string): string | undefined {
 const KIND = Object.prototype.toString;
 
 /** Whether `value` is a JSON value, and does not nest too deep. */
-export function isPlain(value: unknown, left = MOST_NESTING): value is JsonValue {
+export function isPlain(value: unknown, left = MAX_NESTING): value is JsonValue {
   if (typeof value === "number") return Number.isFinite(value);
   if (typeof value !== "object") return typeof value === "string" || typeof value === "boolean";
   if (value === null) return true;
@@ -119,14 +119,14 @@ export class Symbols {
    * @throws {InputError} If the name is not valid or has a value, or `value` is not JSON.
    */
   bind(name: string, value: JsonValue): void {
-    const action = `Cannot bind @${printable(name, LONGEST_QUOTE)}`;
+    const action = `Cannot bind @${printable(name, MAX_QUOTE_LENGTH)}`;
     if (!isSymbol(name)) throw new InputError(`${action} as ${NAME_RULE}`);
     if (this.#bindings.has(name)) {
       throw new InputError(`${action} as a name stands for one value: it has one`);
     }
     if (!isPlain(value)) {
       throw new InputError(
-        `${action} as a value must be JSON, nested at most ${MOST_NESTING} deep: it is ${
+        `${action} as a value must be JSON, nested at most ${MAX_NESTING} deep: it is ${
           typeof value === "object" ? "not" : String(value)
         }`,
       );
@@ -169,7 +169,7 @@ export class Symbols {
     const input = parseJson(text);
     if (!isJsonObject(input) || !isPlain(input)) {
       return {
-        error: `The arguments must be one JSON object, nested at most ${MOST_NESTING} deep`,
+        error: `The arguments must be one JSON object, nested at most ${MAX_NESTING} deep`,
         fault: { missing: [], unexpected: [], wrongType: [], malformed: true },
       };
     }
@@ -210,7 +210,7 @@ export class Symbols {
     const meaning = typeof path === "string" ? this.#meaning(path.replace(/^@/, "")) : undefined;
     if (meaning instanceof Binding) return JSON.stringify(meaning.value);
     if (meaning !== undefined) return JSON.stringify({ error: describeMissing(meaning) });
-    const quote = printable(JSON.stringify(path) ?? "nothing", LONGEST_QUOTE);
+    const quote = printable(JSON.stringify(path) ?? "nothing", MAX_QUOTE_LENGTH);
     return JSON.stringify({ error: `There is no value named ${quote}. ${this.#knownNames()}` });
   }
 
@@ -219,7 +219,7 @@ export class Symbols {
    * exist stays unchanged.
    */
   resolve(text: string): string {
-    let left = LONGEST_TEXT;
+    let left = MAX_TEXT_LENGTH;
     return replaceReferences(text, (reference) => {
       const meaning = meaningOf(reference, this.#bindings);
       if (!(meaning instanceof Binding)) return undefined;
@@ -233,7 +233,7 @@ export class Symbols {
     return replaceReferences(text, (reference) => {
       const meaning = meaningOf(reference, this.#bindings);
       if (!(meaning instanceof Binding)) return undefined;
-      return `@${reference.path}=${printable(meaning.text, LONGEST_SHOWN)}`;
+      return `@${reference.path}=${printable(meaning.text, MAX_SHOWN_LENGTH)}`;
     });
   }
 
@@ -267,7 +267,7 @@ export class Symbols {
     if (name === undefined || !isSymbol(name)) {
       const state = result === undefined
         ? "it is missing"
-        : `it is ${printable(JSON.stringify(result), LONGEST_QUOTE)}`;
+        : `it is ${printable(JSON.stringify(result), MAX_QUOTE_LENGTH)}`;
       const free = this.#free("Result", taken);
       return `Parameter ${parameter} must name the result, such as @${free}; ${NAME_RULE}: ${state}`;
     }
@@ -286,7 +286,7 @@ export class Symbols {
     if (!this.#isTaken(name, taken)) return name;
     const stem = name.replace(/_\d{1,9}$/, "");
     for (let next = 2;; next++) {
-      const free = `${stem.slice(0, LONGEST_NAME - 10)}_${next}`;
+      const free = `${stem.slice(0, MAX_NAME_LENGTH - 10)}_${next}`;
       if (!this.#isTaken(free, taken)) return free;
     }
   }
@@ -294,10 +294,10 @@ export class Symbols {
   #knownNames(): string {
     const names = this.names();
     // The model is most likely to use the newest.
-    const newest = names.slice(-MOST_LISTED).map((name) => `@${name}`).join(", ");
+    const newest = names.slice(-MAX_LISTED).map((name) => `@${name}`).join(", ");
     if (names.length === 0) return "No name is known yet";
-    return names.length > MOST_LISTED
-      ? `Known names: ${newest} and ${names.length - MOST_LISTED} older ones`
+    return names.length > MAX_LISTED
+      ? `Known names: ${newest} and ${names.length - MAX_LISTED} older ones`
       : `Known names: ${newest}`;
   }
 }

@@ -31,19 +31,19 @@ export const NAMES: Notation = { sign: "@", example: "@name", pattern: REFERENCE
 
 const WHOLE = /^@([A-Za-z_][A-Za-z0-9_]*)$/;
 /** The longest name, without its "@". */
-export const LONGEST_NAME = 64;
+export const MAX_NAME_LENGTH = 64;
 /** The longest text: names within names could double a text with every call. */
-export const LONGEST_TEXT = 10_000_000;
+export const MAX_TEXT_LENGTH = 10_000_000;
 /** Longer names are cut in messages. */
-export const LONGEST_QUOTE = 100;
+export const MAX_QUOTE_LENGTH = 100;
 
 /** The rule for names, in messages. */
 export const NAME_RULE =
-  `a name has at most ${LONGEST_NAME} letters of English, digits and underscores, the first of them no digit`;
+  `a name has at most ${MAX_NAME_LENGTH} letters of English, digits and underscores, the first of them no digit`;
 
 /** Whether `name`, without "@", is a valid name for a value. */
 export function isSymbol(name: string): boolean {
-  return name.length <= LONGEST_NAME && NAME.test(name);
+  return name.length <= MAX_NAME_LENGTH && NAME.test(name);
 }
 
 /** Returns the name if `text` is only a reference without a path. */

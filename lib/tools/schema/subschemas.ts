@@ -35,7 +35,7 @@ export const HOLDERS: ReadonlyMap<string, { readonly shape: Shape; readonly role
 );
 
 /** The largest supported nesting depth of schemas. */
-export const MOST_DEPTH = 1_000;
+export const MAX_DEPTH = 1_000;
 
 /** A schema within a schema, or the root. */
 export interface Subschema {

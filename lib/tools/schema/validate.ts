@@ -60,12 +60,12 @@ function argumentRefusal(
       fault: {
         missing: [],
         unexpected: [],
-        wrongType: Object.keys(given).slice(0, MOST_ERRORS).map(cutName),
+        wrongType: Object.keys(given).slice(0, MAX_ERRORS).map(cutName),
         malformed: false,
       },
     };
   }
-  const errors = (validate.errors ?? []).slice(0, MOST_ERRORS);
+  const errors = (validate.errors ?? []).slice(0, MAX_ERRORS);
   return {
     error: `The arguments do not conform to the schema: ${errors.map(errorText).join("; ")}`,
     fault: schemaFault(errors),
@@ -160,7 +160,7 @@ const DETAILS = new Compiler((kind) => {
   formats.default.default(dialect);
   const url = formats.default.default.get("url") as RegExp;
   // It takes time quadratic in the length.
-  dialect.addFormat("url", (text: string) => text.length <= LONGEST_URL && url.test(text));
+  dialect.addFormat("url", (text: string) => text.length <= MAX_URL_LENGTH && url.test(text));
   // Ajv validates schemas with it: every pattern that compiles must pass.
   dialect.addFormat("regex", isRegExp);
   return dialect;
@@ -176,10 +176,10 @@ function isRegExp(text: string): boolean {
 }
 
 /** The longest URL that browsers and servers accept. */
-const LONGEST_URL = 2_000;
+const MAX_URL_LENGTH = 2_000;
 
 /** At most this many faults of one call are reported. */
-const MOST_ERRORS = 20;
+const MAX_ERRORS = 20;
 
 function errorText({ instancePath, message = "is not valid", params }: ErrorObject): string {
   const extra = params["additionalProperty"];

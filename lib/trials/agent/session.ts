@@ -15,7 +15,7 @@ import {
   TimeLimitError,
 } from "../../models/model.ts";
 import type { Tool, ToolChoice, ToolSchema } from "../../tools/tool.ts";
-import { LONGEST_KEPT, type TraceEvent } from "../../calls/trace.ts";
+import { MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
 
 /** The limits of a trial. */
 export interface Limits {
@@ -294,7 +294,7 @@ export class Session {
     this.#milliseconds += durationMs;
     this.#replying += durationMs;
     this.#usage = add(this.#usage, usage);
-    const served = reply.served.slice(0, LONGEST_NAME);
+    const served = reply.served.slice(0, MAX_NAME_LENGTH);
     if (other === undefined) {
       if (served !== "") this.#served.add(served);
     } else {
@@ -308,14 +308,14 @@ export class Session {
       kind: "reply",
       request,
       ...(aside && stage !== undefined ? { stage } : {}),
-      ...(other === undefined ? {} : { model: other.name.slice(0, LONGEST_NAME) }),
-      text: reply.text.slice(0, LONGEST_KEPT),
+      ...(other === undefined ? {} : { model: other.name.slice(0, MAX_NAME_LENGTH) }),
+      text: reply.text.slice(0, MAX_KEPT_LENGTH),
       calls: reply.calls.length,
       ...usage,
       durationMs,
-      ...(reply.repairs.length === 0 ? {} : { repairs: reply.repairs.slice(0, MOST_REPAIRS) }),
+      ...(reply.repairs.length === 0 ? {} : { repairs: reply.repairs.slice(0, MAX_REPAIRS) }),
       ...defined({ parsed: reply.parsed }),
-      ...(reply.written === undefined ? {} : { written: reply.written.slice(0, LONGEST_KEPT) }),
+      ...(reply.written === undefined ? {} : { written: reply.written.slice(0, MAX_KEPT_LENGTH) }),
     });
   }
 }
@@ -329,9 +329,9 @@ interface Request {
 }
 
 /** At most this many characters of a model's name are recorded. */
-const LONGEST_NAME = 200;
+const MAX_NAME_LENGTH = 200;
 /** At most this many repairs of one reply are recorded. */
-const MOST_REPAIRS = 20;
+const MAX_REPAIRS = 20;
 function add(one: Usage, other: Usage): Usage {
   return {
     inputTokens: one.inputTokens + other.inputTokens,

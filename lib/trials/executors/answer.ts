@@ -31,7 +31,7 @@ export function statedAnswer(text: string, variable: string): number | null {
 }
 
 function integersIn(text: string): RegExpExecArray[] {
-  return [...text.slice(-LONGEST_READ).matchAll(INTEGER)]
+  return [...text.slice(-MAX_READ_LENGTH).matchAll(INTEGER)]
     .filter((match) => isWhole(match) && !isListNumber(match));
 }
 
@@ -45,7 +45,7 @@ function statementIn(integers: readonly RegExpExecArray[], variable: string) {
 const INTEGER =
   /(?<![\p{L}\p{N}.]|[\p{L}\p{N}]_{1,2}|\d,)[-\u2212]?(?:\d{1,3}(?:[,_]\d{3}){1,5}|\d{1,16})(?!_{0,2}[\p{L}\p{N}])/gu;
 /** Only the end of a long text is searched, as answers come last. */
-const LONGEST_READ = 100_000;
+const MAX_READ_LENGTH = 100_000;
 /** The most characters between a variable and its value: enough for these words. */
 const REACH = 60;
 const WORDS =

@@ -34,7 +34,7 @@ import type { ExecutorOptions } from "./executor.ts";
 import { schemaOf, type Tool, type ToolChoice } from "../../tools/tool.ts";
 import { redact } from "../../base/redact.ts";
 import { Toolbox } from "./toolbox.ts";
-import { type AssertionEvent, LONGEST_KEPT, type TraceEvent } from "../../calls/trace.ts";
+import { type AssertionEvent, MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
 import type { CaseSpec } from "./task_kind.ts";
 
 /** The result of one trial of a case, passed to its `assert`. */
@@ -83,7 +83,7 @@ export interface ToolCase<State = undefined> {
 }
 
 /** The default call limit: stops a model that never stops calling. */
-const MOST_CALLS = 50;
+const MAX_CALLS = 50;
 
 /** Options of {@linkcode CaseExecutor}. */
 export interface CaseExecutorOptions extends Partial<ExecutorOptions> {
@@ -134,7 +134,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
         needed: [...new Set((toolCase.expected ?? []).map(({ tool }) => tool))],
       });
     super(tools, {
-      callLimit: MOST_CALLS,
+      callLimit: MAX_CALLS,
       ...others,
       ...(perturbed === undefined ? {} : toolboxOptions(perturbed)),
     });
@@ -317,7 +317,7 @@ function assertionText(error: unknown): string {
     : `assert ${errorText(error).replace(/^it /, "")} (no AssertionError)`;
   // Model output must not act as a command in a CI log.
   const text = redact(message).replace(/^(\s*)::/gm, "$1\\::").replaceAll("##[", "#\\#[");
-  return printableLines(text, LONGEST_KEPT);
+  return printableLines(text, MAX_KEPT_LENGTH);
 }
 
 /** An assertion that was used wrongly: its own message says how. */
@@ -353,7 +353,7 @@ const FOREIGN = [
 ];
 
 /** At most this many characters of a stack are searched. */
-const LONGEST_STACK = 10_000;
+const MAX_STACK_LENGTH = 10_000;
 
 /** The location in the user's file where an error was thrown, if its stack names it. */
 function testLocation(error: unknown): string | undefined {
@@ -361,7 +361,7 @@ function testLocation(error: unknown): string | undefined {
   const { stack = "", message } = error;
   // The message may contain text that looks like a frame.
   const frames = stack.slice(Math.max(0, stack.indexOf(message)) + message.length);
-  const location = frames.slice(0, LONGEST_STACK).split("\n")
+  const location = frames.slice(0, MAX_STACK_LENGTH).split("\n")
     .map((frame) => /^\s+at .*?(file:[^\s)]+)\)?$/.exec(frame)?.[1])
     .find((url) => url !== undefined && !FOREIGN.some((part) => url.includes(part)));
   if (location === undefined) return undefined;

@@ -23,8 +23,8 @@ import type {
   ToolResult,
   ToolSchema,
 } from "../../tools/tool.ts";
-import { type CallEvent, LONGEST_KEPT, type TraceEvent } from "../../calls/trace.ts";
-import { assertDepth, MOST_DEPTH } from "../../tools/references/call_order.ts";
+import { type CallEvent, MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
+import { assertDepth, MAX_DEPTH } from "../../tools/references/call_order.ts";
 import type { FailureCause } from "../../calls/failure.ts";
 
 /**
@@ -245,8 +245,8 @@ export abstract class Executor<Accepted extends object = object>
   protected end(text: string, value: number | null, rendered: string | undefined): void {
     this.record({
       kind: "answer",
-      text: text.slice(0, LONGEST_KEPT),
-      ...(rendered === undefined ? {} : { rendered: rendered.slice(0, LONGEST_KEPT) }),
+      text: text.slice(0, MAX_KEPT_LENGTH),
+      ...(rendered === undefined ? {} : { rendered: rendered.slice(0, MAX_KEPT_LENGTH) }),
       value,
     });
     this.#closed = true;
@@ -299,7 +299,7 @@ export abstract class Executor<Accepted extends object = object>
       const { call } = answered;
       const result = results[index]!;
       const written = call.resolved ?? call.arguments;
-      if (Math.max(written.length, result.length) > LONGEST_KEPT) {
+      if (Math.max(written.length, result.length) > MAX_KEPT_LENGTH) {
         this.#uncut.set(place.call, { written, result });
       }
       this.#events.push(eventOf(answered, place, outcome, result));
@@ -363,7 +363,7 @@ export abstract class Executor<Accepted extends object = object>
     if (!this.#exhausted) {
       this.#events.push({
         kind: "over_limit",
-        function: name.slice(0, LONGEST_KEPT),
+        function: name.slice(0, MAX_KEPT_LENGTH),
         limit: this.callLimit,
       });
     }
@@ -418,7 +418,7 @@ export interface ExecutorSettings extends ExecutorOptions {
 }
 
 /** Calls of a reply that run at the same time by default (Pipeline's `max_parallel`). */
-export const MOST_PARALLEL = 10;
+export const MAX_PARALLEL = 10;
 
 /**
  * Returns the options with their defaults.
@@ -427,7 +427,7 @@ export const MOST_PARALLEL = 10;
  */
 export function executorSettings(options: ExecutorOptions): ExecutorSettings {
   const { callLimit, longestResult = Infinity } = options;
-  const { references = false, parallel = MOST_PARALLEL, depth = MOST_DEPTH } = options;
+  const { references = false, parallel = MAX_PARALLEL, depth = MAX_DEPTH } = options;
   if (!(Number.isSafeInteger(callLimit) || callLimit === Infinity) || callLimit < 0) {
     throw new RangeError(
       `Cannot limit calls as the limit must be a whole number from 0 on: it is ${callLimit}`,
@@ -485,14 +485,14 @@ function eventOf(
     kind: "call",
     call: place.call,
     step: place.step,
-    function: call.name.slice(0, LONGEST_KEPT),
+    function: call.name.slice(0, MAX_KEPT_LENGTH),
     ...event,
-    arguments: call.arguments.slice(0, LONGEST_KEPT),
+    arguments: call.arguments.slice(0, MAX_KEPT_LENGTH),
     ...(call.resolved === undefined || call.resolved === call.arguments
       ? {}
-      : { resolved: call.resolved.slice(0, LONGEST_KEPT) }),
-    result: result.slice(0, LONGEST_KEPT),
-    ...(answered.content === content ? {} : { unperturbed: content.slice(0, LONGEST_KEPT) }),
+      : { resolved: call.resolved.slice(0, MAX_KEPT_LENGTH) }),
+    result: result.slice(0, MAX_KEPT_LENGTH),
+    ...(answered.content === content ? {} : { unperturbed: content.slice(0, MAX_KEPT_LENGTH) }),
     ...defined({ failure }),
   };
 }

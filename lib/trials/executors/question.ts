@@ -48,7 +48,7 @@ import { forkSeed } from "../../base/random.ts";
 import type { ExecutorOptions } from "./executor.ts";
 import { schemaOf, type Tool, type ToolSchema } from "../../tools/tool.ts";
 import { Toolbox } from "./toolbox.ts";
-import { LONGEST_KEPT, type TraceEvent } from "../../calls/trace.ts";
+import { MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
 import type { QuestionSpec } from "./task_kind.ts";
 
 /** How a question is asked and scored, as JSON: results with different keys cannot be compared. */
@@ -159,9 +159,9 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     const judged = await work.judge?.(prediction, compared);
     this.record({
       kind: "scored",
-      question: this.prompt.slice(0, LONGEST_KEPT),
+      question: this.prompt.slice(0, MAX_KEPT_LENGTH),
       output: (typeof prediction === "string" ? prediction : JSON.stringify(prediction))
-        .slice(0, LONGEST_KEPT),
+        .slice(0, MAX_KEPT_LENGTH),
       truth,
       scores,
       ...(unrepaired === undefined ? {} : { unrepaired: this.#score(unrepaired) }),

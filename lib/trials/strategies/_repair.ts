@@ -10,7 +10,7 @@ import { fillPrompt } from "../../models/prompts.ts";
 import { type Ending, isLimited, type Limited, type Session } from "../agent/session.ts";
 import { limitText, type Strategy, type StrategySettings, type Texts } from "./_stage.ts";
 import type { ToolCall } from "../../tools/tool.ts";
-import { LONGEST_KEPT } from "../../calls/trace.ts";
+import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
 
 /**
  * A call whose arguments do not conform to the schema is returned to the model with the errors (stage
@@ -70,10 +70,10 @@ async function repairAnswer(
   session.record({
     kind: "repair",
     function: "answer",
-    arguments: ending.text.slice(0, LONGEST_KEPT),
+    arguments: ending.text.slice(0, MAX_KEPT_LENGTH),
     error: first,
     attempts: attempt,
-    ...(error === undefined ? { repaired: text.slice(0, LONGEST_KEPT) } : {}),
+    ...(error === undefined ? { repaired: text.slice(0, MAX_KEPT_LENGTH) } : {}),
   });
   return error === undefined ? { ...ending, text, unrepaired: ending.text } : ending;
 }
@@ -112,12 +112,12 @@ async function repairCall(
   session.record({
     kind: "repair",
     function: name,
-    arguments: call.arguments.slice(0, LONGEST_KEPT),
+    arguments: call.arguments.slice(0, MAX_KEPT_LENGTH),
     error: first.error,
     attempts: repaired.attempts,
     ...(repaired.arguments === undefined
       ? {}
-      : { repaired: repaired.arguments.slice(0, LONGEST_KEPT) }),
+      : { repaired: repaired.arguments.slice(0, MAX_KEPT_LENGTH) }),
   });
   // As it was checked: no call is checked twice.
   return repaired.arguments === undefined ? call : current;

@@ -46,7 +46,7 @@ export const routeThenFill: Strategy<Texts<"route_then_fill">> = async (
 };
 
 /** At most this many unknown names are listed. */
-const MOST_UNKNOWN = 10;
+const MAX_UNKNOWN = 10;
 
 /** Quoted names that no function has. */
 function unknownNames(answer: string, tools: readonly ToolSchema[]): string[] {
@@ -55,5 +55,5 @@ function unknownNames(answer: string, tools: readonly ToolSchema[]): string[] {
     answer.matchAll(/["'`]([\w.:-]{1,100})["'`](?!\s*:)/g),
     ([, name]) => name!,
   );
-  return [...new Set(quoted)].filter((name) => !names.has(name)).slice(0, MOST_UNKNOWN);
+  return [...new Set(quoted)].filter((name) => !names.has(name)).slice(0, MAX_UNKNOWN);
 }

@@ -75,11 +75,11 @@ export function carryOut(
 }
 
 /** The maximum length of a text that is passed on by a stage. */
-const LONGEST_PASSED = 20_000;
+const MAX_PASSED_LENGTH = 20_000;
 
 /** Limits the length of a text passed from one stage to another. */
 export function limitText(text: string): string {
-  return text.slice(0, LONGEST_PASSED).toWellFormed();
+  return text.slice(0, MAX_PASSED_LENGTH).toWellFormed();
 }
 
 /** All messages except system messages, as one text for the prompts of stages. */

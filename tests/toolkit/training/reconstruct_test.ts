@@ -21,7 +21,7 @@ import {
   reconstructTrial,
 } from "../../../lib/toolkit/training/_reconstruct.ts";
 import { generateTask } from "../../../lib/tasks/generated/task.ts";
-import { LONGEST_KEPT, type TraceEvent } from "../../../lib/calls/trace.ts";
+import { MAX_KEPT_LENGTH, type TraceEvent } from "../../../lib/calls/trace.ts";
 import { runTrial, type Trial, type TrialOptions } from "../../../lib/trials/trial.ts";
 import { openaiChat } from "../../../lib/toolkit/training/_openai_chat.ts";
 import { calling, CITY, CITY_PATH, writing } from "../../support/call_sets.ts";
@@ -226,10 +226,10 @@ Deno.test("reconstructTrial() tells results whole that a journal has cut", async
   const model = listened(inProcess("sim:planner"), requests);
   const trial = await run(model, "restate", {}, task as unknown as GraphSpec);
   assert(
-    trial.events.some((event) => event.kind === "call" && event.result.length === LONGEST_KEPT),
+    trial.events.some((event) => event.kind === "call" && event.result.length === MAX_KEPT_LENGTH),
   );
   const { messages } = told(await reconstructTrial(trial));
-  assert(messages.some(({ role, content }) => role === "tool" && content.length > LONGEST_KEPT));
+  assert(messages.some(({ role, content }) => role === "tool" && content.length > MAX_KEPT_LENGTH));
   assertEquals(messages.slice(0, -1), numbered(requests.at(-1)!.messages));
 });
 
@@ -310,7 +310,7 @@ Deno.test("reconstructTrial() says why a trial cannot be told", async () => {
         return "x = 1";
       },
     }),
-    cut: await tried([{ text: "a".repeat(LONGEST_KEPT) }]),
+    cut: await tried([{ text: "a".repeat(MAX_KEPT_LENGTH) }]),
     malformed: await tried([{ calls: [{ name: name!, arguments: "{" }] }, answer]),
     differs: { ...await tried([answer]), outcome: "solved", solved: true },
   };
@@ -324,7 +324,7 @@ Deno.test("reconstructTrial() says why a trial cannot be told", async () => {
 
 Deno.test("reconstructTrial() takes arguments that are cut for cut", async () => {
   const [name] = generateTask(SPEC).tools.map((tool) => tool.name);
-  const long = JSON.stringify({ a: "a".repeat(LONGEST_KEPT) });
+  const long = JSON.stringify({ a: "a".repeat(MAX_KEPT_LENGTH) });
   const trial = await tried([{ calls: [{ name: name!, arguments: long }] }, { text: "x = 1" }]);
   assertEquals(await reconstructTrial(trial), { failure: "cut" });
 });

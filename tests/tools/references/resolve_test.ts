@@ -6,7 +6,7 @@ import {
   checkableArguments,
   resolveReferences,
 } from "../../../lib/tools/references/resolve.ts";
-import { LONGEST_TEXT } from "../../../lib/tools/references/syntax.ts";
+import { MAX_TEXT_LENGTH } from "../../../lib/tools/references/syntax.ts";
 import { Symbols } from "../../../lib/tools/references/symbol_table.ts";
 import { REFERENCE_PATTERN } from "../../../lib/tools/references/schema.ts";
 import fc from "../../support/fast_check.ts";
@@ -448,10 +448,11 @@ Deno.test("nested calls keep keys such as __proto__ to themselves", () => {
 });
 
 Deno.test("nested calls bound how long their arguments can grow", () => {
-  const half = "x".repeat(LONGEST_TEXT / 2);
+  const half = "x".repeat(MAX_TEXT_LENGTH / 2);
   const results = new Map<string, JsonValue>([["1", { half }], ["2", { list: [half] }]]);
   assertEquals(resolveReferences({ x: "$1.half$1.half" }, results).errors, []);
-  const told = `With the values of its names, the call is longer than ${LONGEST_TEXT} characters`;
+  const told =
+    `With the values of its names, the call is longer than ${MAX_TEXT_LENGTH} characters`;
   for (const x of ["$1.half$1.half$1.half", ["$1.half", "$2.list", "$2.list.0"]]) {
     assertEquals(resolveReferences({ x }, results).errors, [told]);
   }
