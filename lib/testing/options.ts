@@ -70,8 +70,8 @@ export interface BenchmarkStrategy extends Omit<StrategyEntry, "models"> {
 /** A model, or how to connect one. */
 export type ModelChoice = string | ModelEntry | Model;
 
-/** The model of a suite: custom models are referred to by name. */
-function suiteModel(choice: ModelChoice): string | ModelEntry {
+/** A model or judge of a suite: custom models are referred to by name. */
+function inSuite<Entry extends ModelEntry>(choice: string | Entry | Model): string | Entry {
   return typeof choice === "object" && "reply" in choice ? choice.name : choice;
 }
 
@@ -82,11 +82,6 @@ export function modelChoices({ model, judge, strategies = [] }: BenchmarkOptions
   );
   const judges = judge === undefined ? [] : [judge];
   return [...[model].flat() as readonly ModelChoice[], ...stages, ...judges];
-}
-
-/** The judge of a suite. */
-function suiteJudge(judge: ModelChoice | JudgeEntry): string | JudgeEntry {
-  return typeof judge === "object" && "reply" in judge ? judge.name : judge;
 }
 
 /** The names of options. */
@@ -180,8 +175,13 @@ export function planBenchmark(
     ...suiteSettings(settings),
     name,
     tasks: tasks.flatMap((one): Suite["tasks"] => "cells" in one ? one.cells : [one]),
-    models: ([options.model].flat() as readonly ModelChoice[]).map(suiteModel),
-    ...defined({ strategies: strategies?.map(suiteStrategy), judge: judge && suiteJudge(judge) }),
+    models: ([options.model].flat() as readonly ModelChoice[]).map((choice) =>
+      inSuite<ModelEntry>(choice)
+    ),
+    ...defined({
+      strategies: strategies?.map(suiteStrategy),
+      judge: judge && inSuite<JudgeEntry>(judge),
+    }),
   }, subject);
   const planned = planRun({
     subject,
@@ -227,7 +227,7 @@ function suiteStrategy(entry: string | BenchmarkStrategy): string | StrategyEntr
   const { models, ...others } = entry;
   if (models === undefined) return others;
   const entries = Object.entries(models).map(([stage, choice]) =>
-    [stage, suiteModel(choice)] as const
+    [stage, inSuite(choice)] as const
   );
   return { ...others, models: Object.fromEntries(entries) };
 }
