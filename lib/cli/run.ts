@@ -12,6 +12,7 @@ import { planOfJournal, trialToReplay } from "../runs/replay.ts";
 import {
   type PlannedRun,
   planRun,
+  planWithSets,
   printForecast,
   RunSession,
   settingsOf,
@@ -162,7 +163,7 @@ async function replay(path: string, id: string, options: Arguments): Promise<num
     throw options.error(`a journal goes without --${inPlan}: its plan has this setting`);
   }
   const flags = runFlags("run", options);
-  const planned = isJournal(path) ? journalRun(path, flags) : planRun(suiteRequest(path, flags));
+  const planned = isJournal(path) ? journalRun(path, flags) : suiteRun(path, flags);
   const { plan, settings } = planned;
   // A journal must have the trial; for a suite the id may be of another seed.
   const trial = trialToReplay(plan, id, { strict: isJournal(path) });
@@ -197,6 +198,13 @@ async function replay(path: string, id: string, options: Arguments): Promise<num
     console.error("Interrupted: the trial did not finish");
     return 3;
   }
+}
+
+/** The plan of a suite, to run one trial of it: nothing is decided, so that no baseline is read. */
+function suiteRun(path: string, flags: FlagsOf<"run">): PlannedRun {
+  const request = suiteRequest(path, flags);
+  const { settings } = request;
+  return { subject: path, plan: planWithSets(request.suite, request), settings };
 }
 
 /** The plan of a journal, to run one of its trials again. */

@@ -80,7 +80,10 @@ export function fileRequest(path: string) {
   const folder = path.slice(0, path.lastIndexOf("/") + 1);
   return {
     subject: path,
-    printer: PRINTER,
+    printer: {
+      ...PRINTER,
+      note: (line: string) => PRINTER.note(line.charAt(0).toUpperCase() + line.slice(1)),
+    },
     setPath: (set: string) => /^([/\\]|[A-Za-z]:[/\\])/.test(set) ? set : folder + set,
     baselinePath: userPath,
   };

@@ -9,7 +9,7 @@ import type { Verdict } from "./decide.ts";
 import { printable } from "../base/json.ts";
 import { type DecidedVariant, exitCodeOf, worstKind } from "./decide_trials.ts";
 import type { CompletePolicy } from "./policy.ts";
-import { describeVerdict, verdictNumbers } from "./verdict_text.ts";
+import { verdictLines, verdictText } from "./verdict_text.ts";
 
 /** The report of a gate, as `gate --json` prints it. */
 export interface GateReport {
@@ -59,7 +59,7 @@ export function reportVerdicts(
     verdicts: variants.map(({ verdict, unit, ...subject }) => ({
       ...subject,
       ...verdict,
-      text: describeVerdict(
+      text: verdictText(
         verdict,
         policy,
         {
@@ -68,7 +68,7 @@ export function reportVerdicts(
         },
       ),
       numbers: [
-        ...verdictNumbers(verdict, policy, unit),
+        ...verdictLines(verdict, policy, unit),
         ...(subject.replayed === undefined ? [] : [replayedNote(subject.replayed)]),
       ],
     })),

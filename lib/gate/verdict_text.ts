@@ -5,7 +5,14 @@
 
 import type { Evidence } from "./evidence.ts";
 import type { CeilingCheck, Verdict } from "./decide.ts";
-import { type Ceilings, type CompletePolicy, hypothesesOf, isUpgrade } from "./policy.ts";
+import {
+  type Ceilings,
+  type CompletePolicy,
+  completePolicy,
+  type GatePolicy,
+  hypothesesOf,
+  isUpgrade,
+} from "./policy.ts";
 import { GRAPHS, type UnitNames } from "./unit_names.ts";
 import { percent, points, probability } from "../base/numbers.ts";
 
@@ -22,14 +29,23 @@ export interface VerdictNames {
  *
  * @example Usage
  * ```ts
- * import { completePolicy, decide, describeVerdict } from "@toolgate/toolgate/gate";
+ * import { decide, describeVerdict } from "@toolgate/toolgate/gate";
  * import { assertStringIncludes } from "@std/assert";
  *
- * const policy = completePolicy({ successRate: 0.9 });
+ * const policy = { successRate: 0.9 };
  * assertStringIncludes(describeVerdict(decide([], policy), policy), "INVALID");
  * ```
  */
 export function describeVerdict(
+  verdict: Verdict,
+  policy: GatePolicy,
+  names: VerdictNames = {},
+): string {
+  return verdictText(verdict, completePolicy(policy), names);
+}
+
+/** As {@linkcode describeVerdict}, for a policy that was completed. */
+export function verdictText(
   verdict: Verdict,
   policy: CompletePolicy,
   { baseline = "the baseline", unit = GRAPHS }: VerdictNames = {},
@@ -171,16 +187,25 @@ function describeCeiling({ ceiling, limit, seen, lower, exceeded }: CeilingCheck
  *
  * @example Usage
  * ```ts
- * import { completePolicy, decide, verdictNumbers } from "@toolgate/toolgate/gate";
+ * import { decide, verdictNumbers } from "@toolgate/toolgate/gate";
  * import { assertEquals } from "@std/assert";
  *
  * const units = new Array(100).fill({ solved: 1, valid: 1, trials: 1 });
- * const policy = completePolicy({ successRate: 0.9 });
+ * const policy = { successRate: 0.9 };
  * const [first] = verdictNumbers(decide(units, policy), policy);
  * assertEquals(first, "solved: 100 of 100 valid trials (100.0%), 100 graphs");
  * ```
  */
 export function verdictNumbers(
+  verdict: Verdict,
+  policy: GatePolicy,
+  unit: UnitNames = GRAPHS,
+): string[] {
+  return verdictLines(verdict, completePolicy(policy), unit);
+}
+
+/** As {@linkcode verdictNumbers}, for a policy that was completed. */
+export function verdictLines(
   verdict: Verdict,
   policy: CompletePolicy,
   unit: UnitNames = GRAPHS,

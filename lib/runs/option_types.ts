@@ -17,13 +17,19 @@ export interface RunSettings {
    * functions are among them, such as `timeout`, `timeout:3` or `flaky:0.35`.
    */
   readonly perturbations?: readonly string[];
-  /** The seed of all tasks; `fresh` draws one at the start, for contamination-free runs. */
+  /**
+   * The seed of all tasks: a number always gives the same tasks; `fresh` draws one at the start and prints
+   * it, for contamination-free runs.
+   */
   readonly seed?: number | "fresh";
   /** Graphs per cell; default 5. A sequential gate sets it itself. */
   readonly graphs?: number;
   /** Trials of each graph; default 1. */
   readonly repetitions?: number;
-  /** The limits of each trial. */
+  /**
+   * The limits of each trial: `calls` (default: twice as many as its task needs, and what faults are
+   * expected to take), `steps` (replies), `seconds`, `tokens`, `observation`, `parallel` and `depth`.
+   */
   readonly limits?: Limits;
   /**
    * Whether arguments may refer to results of other calls of the same reply, such as `$1.field` for call 1
@@ -36,7 +42,7 @@ export interface RunSettings {
    * fails.
    */
   readonly gate?: GatePolicy;
-  /** A file to which finished trials are appended. */
+  /** A journal: a file to which finished trials are appended. */
   readonly journal?: string;
   /** Trials that run at the same time; default 8. */
   readonly concurrency?: number;

@@ -8,6 +8,7 @@
 import { z } from "zod";
 import { GATE_POLICY } from "../gate/policy.ts";
 import { reasonOf } from "../base/errors.ts";
+import { printable } from "../base/json.ts";
 import { APIS } from "../models/formats/registry.ts";
 import { REASONING_EFFORTS } from "../models/entry.ts";
 import { BUDGET, PRICES } from "../models/prices.ts";
@@ -115,7 +116,16 @@ const PERTURBATION_ID = z.string().check((context) => {
 
 const PERTURBATION_LIST: z.ZodType<readonly string[]> = z.array(PERTURBATION_ID);
 
-const quoted = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(", ");
+/** Lists words to type. */
+const quoted = (words: readonly string[]): string =>
+  words.map((word) => `\`${word}\``).join(", ").replace(/, ([^,]+)$/, " or $1");
+
+/** The schema of a whole number that no suite has. */
+const whole = (least: number) =>
+  z.int({
+    error: ({ input }) =>
+      `must be a whole number from ${least} on: it is ${printable(`${JSON.stringify(input)}`, 60)}`,
+  }).min(least);
 
 /** Where options hold that both functions have, that suites have as well, and whose flags commands have. */
 const TESTS = ["benchmark", "toolTest"] as const;
@@ -152,7 +162,11 @@ export const OPTIONS = {
     about: "The server of models that name none; default OpenAI's.",
     places: [...TESTS, ...COMMANDS, "perturb"],
     schema: z.string(),
-    flag: { name: "base-url", value: "U", read: address },
+    flag: {
+      ...{ name: "base-url", value: "U", read: address },
+      help: "the server of all models other than `sim:...`, also of those that name one; default " +
+        "OpenAI's",
+    },
   },
   strategies: {
     places: COMMANDS,
@@ -177,7 +191,9 @@ export const OPTIONS = {
     },
   },
   seed: {
-    about: "The seed of all tasks; `fresh` draws one at the start, for contamination-free runs.",
+    about:
+      "The seed of all tasks: a number always gives the same tasks; `fresh` draws one at the " +
+      "start and prints it, for contamination-free runs.",
     type: 'number | "fresh"',
     places: [...CODE, ...RUNNERS],
     schema: z.union([z.int().min(0), z.literal("fresh")], {
@@ -195,7 +211,15 @@ export const OPTIONS = {
     places: ["benchmark", "suite"],
     schema: z.int().min(1),
   },
-  limits: { about: "The limits of each trial.", type: "Limits", places: CODE, schema: LIMITS },
+  limits: {
+    about:
+      "The limits of each trial: `calls` (default: twice as many as its task needs, and what " +
+      "faults are expected to take), `steps` (replies), `seconds`, `tokens`, `observation`, " +
+      "`parallel` and `depth`.",
+    type: "Limits",
+    places: CODE,
+    schema: LIMITS,
+  },
   references: {
     about: "Whether arguments may refer to results of other calls of the same reply, such as " +
       "`$1.field` for call 1 or `$call_id.field`; default `false`. Calls are then carried out in " +
@@ -213,7 +237,7 @@ export const OPTIONS = {
     schema: GATE_POLICY,
   },
   journal: {
-    about: "A file to which finished trials are appended.",
+    about: "A journal: a file to which finished trials are appended.",
     places: [...TESTS, ...RUNNERS],
     schema: z.string(),
     flag: { name: "out", value: "F.jsonl", read: text },
@@ -229,7 +253,7 @@ export const OPTIONS = {
   concurrency: {
     about: "Trials that run at the same time; default 8.",
     places: [...TESTS, ...RUNNERS],
-    schema: z.int().min(1),
+    schema: whole(1),
     flag: { value: "N", read: wholeFrom(1) },
   },
   shard: {
@@ -240,8 +264,7 @@ export const OPTIONS = {
     places: ["run", "deno test"],
     flag: {
       ...{ value: "ID", read: text },
-      help: "runs this one trial again and describes it; for `run` a journal may take the place " +
-        "of the suite",
+      help: "runs this one trial again and describes it; a journal may take the place of a suite",
     },
   },
   recordings: {
@@ -311,29 +334,32 @@ export const OPTIONS = {
   requestTimeout: {
     about: "Milliseconds that one attempt of a request may take; default 600,000.",
     places: [...TESTS, ...COMMANDS, "perturb"],
-    schema: z.number().gt(0),
+    type: "number",
+    schema: z.union([z.number().gt(0), z.literal(Infinity)], {
+      error: "must be a number above 0",
+    }) as z.ZodType<number>,
     flag: {
       ...{ value: "S", read: milliseconds },
-      help: "seconds that one attempt of a request may take (default 600)",
+      help: "seconds that one attempt of a request may take; default 600",
     },
   },
   retries: {
     about: "Further attempts of a failed request; default 3. Attempts that a rate limit refuses " +
       "while other requests are in flight do not count, as the run then slows down.",
     places: [...TESTS, ...COMMANDS, "perturb"],
-    schema: z.int().min(0),
+    schema: whole(0),
     flag: { value: "N", read: wholeFrom(0) },
   },
   requestsPerMinute: {
     about: "Requests to each model that may begin within any 60 seconds; default unlimited.",
     places: [...TESTS, ...RUNNERS],
-    schema: z.int().min(1),
+    schema: whole(1),
     flag: { value: "N", read: wholeFrom(1) },
   },
   tokensPerMinute: {
     about: "Tokens that each model may read and write within any 60 seconds; default unlimited.",
     places: [...TESTS, ...RUNNERS],
-    schema: z.int().min(1),
+    schema: whole(1),
     flag: { value: "N", read: wholeFrom(1) },
   },
   verdict: {

@@ -461,7 +461,7 @@ Deno.test("toolgate run and gate work on the quick suite", async () => {
   const run = await toolgate(["run", QUICK, "--out", out]);
   assertEquals(run.code, 0, run.all);
   assertEquals(totalsIn(run), [100, 100]);
-  assertMatch(run.stderr, /^skipped 2 impossible crossings/);
+  assertMatch(run.stderr, /^Skipped 2 impossible crossings/);
   assertMatch(run.stderr, /^200\/200 trials, \d+ solved \(/m);
   assertStringIncludes(run.stderr, `To decide: deno task toolgate gate ${out}`);
   const ids = idsOf(out);
@@ -546,6 +546,14 @@ Deno.test("toolgate run --only replays a trial of a suite or a journal, and tell
     assertMatch(finished.stdout, new RegExp(`^mine: ${outcome} after ${calls} call`));
   }
   assertEquals(Deno.readTextFileSync(out), before, "a replay is no part of the run");
+
+  // One trial decides nothing: no baseline is read, however it is.
+  const gated = temporary.write(
+    "gated.jsonc",
+    suiteOf([entry], 3, { limits: { steps: 4 }, gate: { baseline: { file: suite } } }),
+  );
+  const alone = await toolgate(["run", gated, "--only", id, ...here]);
+  assertEquals([alone.code, alone.stderr], [0, ""], alone.all);
 
   // The id says all of the task: one of another seed has its model, limits and options from here.
   const other = id.replace(/seed=\d+/, "seed=4711");

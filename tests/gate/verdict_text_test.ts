@@ -19,8 +19,8 @@ import { describeVerdict, verdictNumbers } from "../../lib/gate/verdict_text.ts"
 import { percent, points } from "../../lib/base/numbers.ts";
 import { once, pairsOf } from "../support/records.ts";
 
-const RATE = completePolicy({ successRate: 0.9 });
-const UPGRADE = completePolicy({ baseline: "old" });
+const RATE = { successRate: 0.9 };
+const UPGRADE = { baseline: "old" };
 const BUDGET = "the budget of 9 tokens was reached (10 were spent)";
 
 /** The words and the numbers of an absolute gate over graphs that were run once. */
@@ -38,8 +38,8 @@ function compared(counts: Parameters<typeof pairsOf>[0], policy: UpgradePolicy =
 
 function wordsOf(verdict: Verdict, policy: RatePolicy | UpgradePolicy) {
   return {
-    text: describeVerdict(verdict, completePolicy(policy)),
-    numbers: verdictNumbers(verdict, completePolicy(policy)),
+    text: describeVerdict(verdict, policy),
+    numbers: verdictNumbers(verdict, policy),
   };
 }
 

@@ -24,6 +24,10 @@ const TYPES_PATH = `${ROOT}/lib/runs/option_types.ts`;
 /** The types of options in code and suites, with their doc comments. */
 function typesFile(): string {
   const rows = TABLE.filter(([, { schema }]) => schema !== undefined);
+  const [silent] = rows.find(([, { about }]) => about === undefined) ?? [];
+  if (silent !== undefined) {
+    throw new Error(`Cannot write the type of the option ${silent} as it must have an "about"`);
+  }
   const byFile = Map.groupBy(
     Object.entries(TYPES).filter(([type]) => rows.some(([, row]) => row.type === type)),
     ([, file]) => file,
@@ -77,6 +81,11 @@ function flagTable(place: FlagPlace): string {
   return ["| flag | what it does |", "| --- | --- |", ...rows].join("\n");
 }
 
+/** The names of the flags of a command line. */
+function flagNames(place: FlagPlace): string {
+  return `${flagsAt(place).map(({ name }) => `\`--${name}\``).join(", ")}.`;
+}
+
 /** The table of the options of `benchmark()` that the table of options has. */
 function optionTable(): string {
   const rows = TABLE.filter(([, { schema }]) => schema !== undefined).map(([name, { about }]) =>
@@ -89,11 +98,15 @@ function optionTable(): string {
 const TABLES: readonly (readonly [file: string, mark: string, table: string])[] = [
   ["docs/commands.md", "flags of deno test", flagTable("deno test")],
   ["docs/commands.md", "flags of run", flagTable("run")],
+  ["docs/commands.md", "flags of selfcheck", flagNames("selfcheck")],
   ["docs/benchmarks.md", "options", optionTable()],
 ];
 
 /** The text of each file that comes from the table of options, by its path. */
 export async function optionFiles(): Promise<Map<string, string>> {
+  const types = await formatted(new Map([[TYPES_PATH, typesFile()]]));
+  // The schema has its sentences from the doc comments of the types, which come first.
+  if (Deno.readTextFileSync(TYPES_PATH) !== types.get(TYPES_PATH)) return types;
   const files = new Map([
     [TYPES_PATH, typesFile()],
     [SCHEMA_PATH, JSON.stringify(await suiteSchema(), null, 2)],
@@ -127,7 +140,7 @@ async function formatted(files: ReadonlyMap<string, string>): Promise<Map<string
 }
 
 if (import.meta.main) {
-  // The schema has its sentences from the doc comments of the types.
-  Deno.writeTextFileSync(TYPES_PATH, typesFile());
-  for (const [path, text] of await optionFiles()) Deno.writeTextFileSync(path, text);
+  for (const _ of ["types", "the rest"]) {
+    for (const [path, text] of await optionFiles()) Deno.writeTextFileSync(path, text);
+  }
 }

@@ -24,12 +24,20 @@ Deno.test("assertOptions() says where an option that there is not belongs", () =
     ],
     [{ model: HOSTILE, body: deep }, "it belongs to the model, as in model: { model: "],
     [{ concurrency: 0 }, "at concurrency: must be at least 1: it is 0"],
-    [{ retries: 1.5 }, "at retries: "],
+    [{ concurrency: 1.5 }, "at concurrency: must be a whole number from 1 on: it is 1.5"],
+    [{ requestTimeout: 0 }, "at requestTimeout: must be above 0: it is 0"],
+    [{ retries: "3" }, 'at retries: must be a whole number from 0 on: it is "3"'],
     [{ report: 7 }, "at report: "],
   ];
   for (const [options, message] of table) {
     assertThrows(() => assertOptions("benchmark b", options), InputError, message);
   }
-  const right = { model: "m", perturbations: ["RD"], concurrency: 2 };
+  const right = {
+    model: "m",
+    perturbations: ["RD"],
+    concurrency: 2,
+    requestTimeout: Infinity,
+    journal: undefined,
+  };
   assertOptions("benchmark b", right);
 });

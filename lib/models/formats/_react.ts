@@ -100,7 +100,7 @@ function readReact(text: string, names: readonly string[]): FormatReading {
 
 /** Reads calls in tags, which models trained on them fall back to. */
 function inTags(text: string, names: readonly string[]): FormatReading | undefined {
-  const read = readTagged(text, names, { tag: "tool_call", body: "json" });
+  const read = readTagged(text, names, { tag: "tool_call", result: "tool_response", body: "json" });
   if (read.calls.length === 0) return undefined;
   const repairs = [...read.repairs, "tags in the place of labels"];
   return { ...read, repairs, ...(read.parsed === "strict" ? { parsed: "repaired" } : {}) };

@@ -24,14 +24,16 @@ import { readTolerantJson } from "../../base/json_repair.ts";
 /** The form of calls that a format asks for. */
 export interface TagForm {
   /** The tag around a call. */
-  readonly tag: "tool_use" | "tool_call";
+  readonly tag: string;
+  /** The tag around a result. */
+  readonly result: string;
   /** The content between the tags. */
   readonly body: "elements" | "json";
 }
 
 /** Reads a reply whose calls are between tags. */
 export function readTagged(text: string, names: readonly string[], form: TagForm): FormatReading {
-  const marks = tagsOf(text);
+  const marks = tagsOf(text, form);
   return readMarked({
     text,
     marks,
@@ -50,20 +52,31 @@ interface Tag extends Mark {
   readonly isPlain: boolean;
 }
 
-/** Tags around calls, of these formats and others. */
+/** Tags around calls, of these formats and others; a form adds its own. */
 const CALLS: readonly string[] = ["tool_call", "tool_use", "function_call", "tool_calls"];
 /** Tags with the name of the function in them, as Qwen Coder, Llama and others write them. */
 const NAMED: readonly string[] = ["function", "invoke"];
 /** Tags around results. */
 const RESULTS: readonly string[] = ["tool_response", "tool_result"];
-const TAG = new RegExp(
-  `<(/?)(${[...THINKING, ...CALLS, ...RESULTS].join("|")}|function(?==)|invoke(?=\\s))` +
-    "([\\s=][^<>]{0,200})?>",
-  "gi",
-);
+/** The pattern of all tags, by the tag of the form that is asked for. */
+const patterns = new Map<string, RegExp>();
 
-function tagsOf(text: string): Tag[] {
-  return [...text.matchAll(TAG)].map((found) => {
+function patternOf({ tag, result }: TagForm): RegExp {
+  const pattern = patterns.get(tag) ?? new RegExp(
+    `<(/?)(${[...THINKING, ...new Set([...CALLS, tag, ...RESULTS, result])].join("|")}|` +
+      "function(?==)|invoke(?=\\s))([\\s=][^<>]{0,200})?>",
+    "gi",
+  );
+  patterns.set(tag, pattern);
+  return pattern;
+}
+
+function isCall(name: string, { tag }: TagForm): boolean {
+  return name === tag || CALLS.includes(name);
+}
+
+function tagsOf(text: string, form: TagForm): Tag[] {
+  return [...text.matchAll(patternOf(form))].map((found) => {
     const [all, slash, written, attributes = ""] = found;
     const name = written!.toLowerCase();
     const closes = slash === "/";
@@ -71,7 +84,7 @@ function tagsOf(text: string): Tag[] {
       ? closes ? "unthink" : "think"
       : closes
       ? "other"
-      : CALLS.includes(name) || NAMED.includes(name)
+      : isCall(name, form) || NAMED.includes(name)
       ? "call"
       : "result";
     const [start, end] = [found.index, found.index + all.length];
@@ -298,7 +311,7 @@ class CallReader {
   #words(): readonly ReadCall[] | undefined {
     const limit = this.#limit();
     const tag = this.#tags[this.#next];
-    if (tag?.start !== limit || !tag.closes || !CALLS.includes(tag.name)) return undefined;
+    if (tag?.start !== limit || !tag.closes || !isCall(tag.name, this.#form)) return undefined;
     const call = namedCall(this.#text.slice(this.#at, limit), this.#names);
     if (call === undefined) return undefined;
     this.#at = limit;
@@ -309,7 +322,7 @@ class CallReader {
   #close(): void {
     const limit = this.#limit();
     const tag = this.#tags[this.#next];
-    const isCalls = tag?.start === limit && CALLS.includes(tag.name);
+    const isCalls = tag?.start === limit && isCall(tag.name, this.#form);
     const between = this.#text.slice(this.#at, limit).trim();
     if (!isCalls || !(tag.closes || (between === "" && this.#isMentioned(this.#next)))) {
       if (!NAMED.includes(this.#open.name)) this.#repairs.push("no closing tag");

@@ -49,7 +49,8 @@ Before it you may say what you do. One reply may have several calls, each in a <
         element("content", content),
       ])
     ).join("\n"),
-  read: (text, names) => readTagged(text, names, { tag: "tool_use", body: "elements" }),
+  read: (text, names) =>
+    readTagged(text, names, { tag: "tool_use", result: "tool_result", body: "elements" }),
 });
 
 /** Writes an element around a text, or around other elements. */

@@ -42,5 +42,6 @@ Before it you may say what you do. One reply may have several calls, each within
       const result = `{"name": ${JSON.stringify(name)}, "call": ${call}, "content": ${value}}`;
       return `<tool_response>\n${escapeClosingTags(result, CLOSING)}\n</tool_response>`;
     }).join("\n"),
-  read: (text, names) => readTagged(text, names, { tag: "tool_call", body: "json" }),
+  read: (text, names) =>
+    readTagged(text, names, { tag: "tool_call", result: "tool_response", body: "json" }),
 });

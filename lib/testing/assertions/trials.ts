@@ -18,7 +18,7 @@ import {
 import { isCase } from "../../trials/executors/task_kind.ts";
 import type { AssertionEvent } from "../../calls/trace.ts";
 import type { Trial } from "../../trials/trial.ts";
-import { describeVerdict, verdictNumbers } from "../../gate/verdict_text.ts";
+import { verdictLines, verdictText } from "../../gate/verdict_text.ts";
 
 /**
  * Asserts that the trial ended with the right answer.
@@ -154,8 +154,8 @@ export function assertSuccessRate(trials: readonly Trial[], policy: RatePolicy):
   if (!passes(verdict, checked)) {
     const unit = variants[0]?.unit;
     const lines = [
-      describeVerdict(verdict, checked, { unit }),
-      ...verdictNumbers(verdict, checked, unit),
+      verdictText(verdict, checked, { unit }),
+      ...verdictLines(verdict, checked, unit),
     ];
     throw new AssertionError(lines.join("\n  "));
   }
