@@ -193,6 +193,8 @@ function failing(
     const fault = inject(tool.name);
     if (fault?.delay !== undefined) {
       await SYSTEM_CLOCK.pause(fault.delay, signalIn(callOptions).signal);
+      // The arguments may have been changed meanwhile.
+      return fault.content ?? await tool.execute(input, callOptions);
     }
     return fault?.content ?? await runTool(tool, input, callOptions);
   };

@@ -58,15 +58,18 @@ export interface StoppableTool extends Tool {
   execute(input: JsonObject, options?: { readonly signal?: AbortSignal }): Promise<string>;
 }
 
-/** Runs tools without the checks of their `execute`; not a property, as a copy may wrap `execute`. */
-const UNCHECKED = new WeakMap<Tool, StoppableTool["execute"]>();
+/** What runs tools without the checks of their `execute`; not a property, as a copy may wrap `execute`. */
+const UNCHECKED = new WeakMap<
+  Tool,
+  { readonly run: StoppableTool["execute"]; readonly made: Readonly<StoppableTool> }
+>();
 
 /** Returns a tool whose `execute` checks the arguments, and which `unchecked` runs where they are checked. */
 export function checkingTool(
   tool: StoppableTool,
   unchecked: StoppableTool["execute"],
 ): StoppableTool {
-  UNCHECKED.set(tool, unchecked);
+  UNCHECKED.set(tool, { run: unchecked, made: { ...tool } });
   return tool;
 }
 
@@ -76,7 +79,11 @@ export function runTool(
   input: JsonObject,
   options?: { readonly signal?: AbortSignal },
 ): Promise<string> {
-  return UNCHECKED.get(tool)?.(input, options) ?? tool.execute(input, options);
+  const { run, made } = UNCHECKED.get(tool) ?? {};
+  // A tool that was changed since, such as by a mock in place of its execute, runs as it is now.
+  const isSame = made?.execute === tool.execute && made.check === tool.check &&
+    made.parameters === tool.parameters;
+  return run !== undefined && isSame ? run(input, options) : tool.execute(input, options);
 }
 
 /** Returns the signal in the options of a tool's run: other frameworks pass further options. */

@@ -55,6 +55,8 @@ export interface AttemptTools {
   tool(name: string): StoppableTool | undefined;
   /** Returns the arguments of a call, or why they are refused; `undefined` if there is no such tool. */
   checked(call: PreparedCall): { readonly input: JsonObject } | Refusal | undefined;
+  /** As `checked`, for the one time that the call is carried out. */
+  take(call: PreparedCall): { readonly input: JsonObject } | Refusal | undefined;
   /** Returns the number of the next request to the model that repairs arguments. */
   nextRequest(): number;
 }
@@ -209,7 +211,7 @@ export class CallAttempts {
   /** Returns the tool of a call and its arguments, or throws if the call must not run. */
   #admit(call: PreparedCall): { readonly tool: StoppableTool; readonly input: JsonObject } {
     const tool = this.#tools.tool(call.name);
-    const checked = this.#tools.checked(call);
+    const checked = this.#tools.take(call);
     if (checked !== undefined && "error" in checked) {
       throw new ToolError("validation", checked.error);
     }

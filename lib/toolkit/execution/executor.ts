@@ -196,6 +196,10 @@ class RetryingExecutor implements ToolExecutor, AttemptTools {
     return this.#toolbox.checked(call);
   }
 
+  take(call: PreparedCall): ReturnType<Toolbox["take"]> {
+    return this.#toolbox.take(call);
+  }
+
   nextRequest(): number {
     return ++this.#requests;
   }

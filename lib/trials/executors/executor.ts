@@ -46,7 +46,10 @@ export abstract class Executor<Accepted extends object = object>
   /** Results whose variables have not been read yet. */
   readonly #unread: [text: string, call: PreparedCall, place: CallPlace][] = [];
   /** The arguments of calls that were checked: strategies and faults ask before a call is carried out. */
-  readonly #checked = new WeakMap<PreparedCall, Accepted | Refusal>();
+  readonly #checked = new WeakMap<
+    PreparedCall,
+    { readonly name: string; readonly written: string; readonly result: Accepted | Refusal }
+  >();
   readonly #settings: ExecutorSettings;
   /** The parameters of the functions on offer, without references. */
   readonly #parameters: ReadonlyMap<string, JsonObject>;
@@ -181,14 +184,25 @@ export abstract class Executor<Accepted extends object = object>
 
   /**
    * Returns the arguments of a call as its function takes them, or why they are refused; `undefined` if there
-   * is no such function. A call is checked once, however often it is asked for.
+   * is no such function. A call is checked once before it is carried out, however often it is asked for.
    */
   checked(call: PreparedCall): Accepted | Refusal | undefined {
     if (call.refusal !== undefined) return call.refusal;
+    const { name, resolved: written = call.arguments } = call;
     const known = this.#checked.get(call);
-    if (known !== undefined) return known;
-    const checked = this.check(call.name, call.resolved ?? call.arguments);
-    if (checked !== undefined) this.#checked.set(call, checked);
+    if (known?.name === name && known.written === written) return known.result;
+    const result = this.check(name, written);
+    if (result !== undefined) this.#checked.set(call, { name, written, result });
+    return result;
+  }
+
+  /**
+   * Returns what {@linkcode checked} does, for the one time that the call is carried out: a function may change
+   * its arguments, and a call that is carried out again is checked again.
+   */
+  take(call: PreparedCall): Accepted | Refusal | undefined {
+    const checked = this.checked(call);
+    this.#checked.delete(call);
     return checked;
   }
 

@@ -247,7 +247,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
       return { content: noSuchFunction(name), failure: { ...failure, root: true } };
     }
     const { role } = taskFunction;
-    const checked = this.checked(call)!;
+    const checked = this.take(call)!;
     if ("error" in checked) {
       const { error, fault } = checked;
       const failure = { type: "wrong_number_of_inputs", detail: fault, root: true } as const;

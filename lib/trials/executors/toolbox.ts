@@ -104,7 +104,9 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
     const refusal = this.#checks.get(name)?.(input);
     const tool = this.#tools.get(name);
     if (refusal !== undefined || tool === undefined || !isJsonObject(input)) return refusal;
-    return tool.check?.(input) ?? { input };
+    const refused: unknown = tool.check?.(input);
+    if (refused === undefined) return { input };
+    return isRefusal(refused) ? refused : NO_REFUSAL;
   }
 
   /** Returns why partly unknown arguments do not conform. */
@@ -124,7 +126,7 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
       const failure = functionNotFound(name, this.#tools.keys());
       return { content: noSuchFunction(name), failure: { ...failure, root: true } };
     }
-    const checked = this.checked(call)!;
+    const checked = this.take(call)!;
     if ("error" in checked) {
       const { error, fault: detail } = checked;
       return {
@@ -159,6 +161,16 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
     return namedReturns(name, call, valueOfResult(text));
   }
 }
+
+/** Checks written without types may give anything; none of it lets a call pass. */
+function isRefusal(value: unknown): value is Refusal {
+  return isJsonObject(value) && typeof value["error"] === "string" && isJsonObject(value["fault"]);
+}
+
+const NO_REFUSAL: Refusal = {
+  error: "The check of the tool gave neither undefined nor a refusal",
+  fault: { missing: [], unexpected: [], wrongType: [], malformed: false },
+};
 
 /**
  * Returns the given values by name.

@@ -9,6 +9,7 @@ import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import { runTools } from "../../../lib/toolkit/run_tools.ts";
+import { tool as define } from "../../../lib/tools/define_tool.ts";
 import type { SchemaFault, Tool, ToolCall } from "../../../lib/tools/tool.ts";
 import { Toolbox, type ToolboxOptions } from "../../../lib/trials/executors/toolbox.ts";
 import { type CallEvent, callsOf } from "../../../lib/calls/trace.ts";
@@ -559,4 +560,62 @@ Deno.test("Toolbox() offers tools whose schema refers to itself, and takes what 
     assertEquals(results[0]!.content, '{"grown":true}');
     assertStringIncludes(results[1]!.content, "must NOT have additional properties");
   }
+});
+
+Deno.test("Toolbox.execute() checks a call anew where it, its tool or its tool's state has changed", async () => {
+  const seen: JsonValue[] = [];
+  const parameters = {
+    type: "object",
+    properties: { n: { type: "integer" } },
+    additionalProperties: false,
+  };
+  const keep = define({
+    name: "keep",
+    description: "Keeps a number",
+    parameters,
+    execute: (input: JsonObject) => {
+      seen.push(structuredClone(input));
+      input["n"] = "changed";
+      return "kept";
+    },
+  });
+  const results = async (box: Toolbox, calls: readonly ToolCall[]) =>
+    (await box.execute(calls)).map(({ content }) => content);
+  using box = new Toolbox([keep]);
+
+  // The function changes its arguments: the same call gets those that it was made with.
+  const again = call("keep", { n: 1 });
+  assertEquals(await results(box, [again, again]), ["kept", "kept"]);
+  assertEquals(seen, [{ n: 1 }, { n: 1 }]);
+
+  // A call whose text was changed after it was checked.
+  const changed = { ...call("keep", { n: 2 }) };
+  assertEquals(box.refuse(changed), undefined);
+  changed.arguments = '{"n":"bad"}';
+  assertStringIncludes((await results(box, [changed]))[0]!, "n must be integer");
+  assertEquals(seen.length, 2);
+
+  // A mock takes the place of the function, or other parameters that of the schema.
+  using mocked = new Toolbox([Object.assign(keep, { execute: () => Promise.resolve("mock") })]);
+  assertEquals(await results(mocked, [call("keep", { n: 3 })]), ["mock"]);
+  assertEquals(seen.length, 2);
+
+  // Whatever a check without types gives, only undefined lets a call pass.
+  for (const given of [true, Promise.resolve({ error: "no" }), {}, "no"]) {
+    const check = (() => given) as unknown as NonNullable<Tool["check"]>;
+    const { failure, error } = await one({ ...tool("guarded"), check }, {});
+    assertEquals([failure?.type, error], ["wrong_number_of_inputs", undefined]);
+  }
+
+  // What a check asks may change between two calls that are the same object.
+  let open = false;
+  const door = {
+    ...tool("door"),
+    check: () => open ? undefined : { error: "closed", fault: NOTHING },
+  };
+  using doors = new Toolbox([door]);
+  const enter = call("door", {});
+  assertEquals(await results(doors, [enter]), ['{"error":"closed"}']);
+  open = true;
+  assertEquals(await results(doors, [enter]), ["{}"]);
 });
