@@ -26,6 +26,7 @@ export {
   type AnswerEvent,
   type AssertionEvent,
   type CallEvent,
+  type FailedAttempt,
   type JudgedAnswer,
   type OverLimitEvent,
   type ParameterFailure,

@@ -24,6 +24,19 @@ export const PARSES = ["strict", "repaired", "unreadable"] as const;
 /** How the calls of a reply could be parsed. */
 export type Parse = typeof PARSES[number];
 
+/** An attempt of a request that failed before another one got the reply. */
+export interface FailedAttempt {
+  /**
+   * `infrastructure` if network, server or account are known to have failed, such as at a rate limit;
+   * `unclear` if the model may have had a part in it, so that asking again may have drawn a better reply.
+   */
+  readonly cause: "infrastructure" | "unclear";
+  /** The HTTP status of the server's answer; omitted without an answer. */
+  readonly status?: number;
+  /** What was wrong, without secrets, on one line. */
+  readonly message: string;
+}
+
 /** A reply of the model. */
 export interface ReplyEvent {
   /** Kind of event. */
@@ -44,6 +57,8 @@ export interface ReplyEvent {
   readonly outputTokens: number;
   /** Duration of the successful attempt, in milliseconds. */
   readonly durationMs: number;
+  /** The attempts that failed before, in order; omitted if the first one got the reply. */
+  readonly failed?: readonly FailedAttempt[];
   /** Descriptions of the repairs made to the reply; omitted if there are none. */
   readonly repairs?: readonly string[];
   /** How its calls could be parsed; omitted if it attempts none. */
@@ -247,7 +262,14 @@ export interface StopEvent {
   /** Kind of event. */
   readonly kind: "stop";
   /** The limit or the error that ended it. */
-  readonly reason: "call_limit" | "step_limit" | "time_limit" | "token_limit" | "invalid";
+  readonly reason:
+    | "call_limit"
+    | "step_limit"
+    | "time_limit"
+    | "token_limit"
+    | "filtered"
+    | "agent_error"
+    | "invalid";
   /** Description of the reason. */
   readonly message: string;
 }
@@ -285,6 +307,11 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     inputTokens: z.number(),
     outputTokens: z.number(),
     durationMs: z.number(),
+    failed: z.array(z.looseObject({
+      cause: z.enum(["infrastructure", "unclear"]),
+      status: z.int().exactOptional(),
+      message: z.string(),
+    })).exactOptional(),
     repairs: z.array(z.string()).exactOptional(),
     parsed: z.enum(PARSES).exactOptional(),
     written: z.string().exactOptional(),

@@ -6,6 +6,7 @@
 import type { FailureType } from "../calls/failure_types.ts";
 import { canonicalJson } from "../base/json.ts";
 import { isQuestion } from "../trials/executors/task_kind.ts";
+import type { TrialSummary } from "../trials/summary.ts";
 import type { Trial } from "../trials/trial.ts";
 
 /** The unit of a gate's decision. */
@@ -60,6 +61,8 @@ export interface ScoredTrial
   readonly stages?: Trial["stages"];
   readonly failures: readonly { readonly type: FailureType }[];
   readonly replayed?: true;
+  readonly unclear?: TrialSummary["unclear"];
+  readonly replaced?: TrialSummary["replaced"];
 }
 
 /** Returns the variant of a finished trial. */

@@ -7,7 +7,7 @@
 import type { Carried, Message, Usage } from "../tools/message.ts";
 import { redact } from "../base/redact.ts";
 import type { ToolCall, ToolChoice, ToolSchema } from "../tools/tool.ts";
-import type { Parse } from "../calls/trace.ts";
+import type { FailedAttempt, Parse } from "../calls/trace.ts";
 import type { Api } from "./formats/registry.ts";
 
 /** The use of another model than the trial's. */
@@ -69,6 +69,8 @@ export interface ModelReply {
   readonly served: string;
   /** Duration of the successful attempt, in milliseconds. */
   readonly duration: number;
+  /** The attempts that failed before, in order; omitted if the first one got the reply. */
+  readonly failed?: readonly FailedAttempt[];
   /** Descriptions of the repairs made to the reply. */
   readonly repairs: readonly string[];
   /** How its calls could be parsed, the worst of them; omitted if it attempts none. */
@@ -104,6 +106,13 @@ export interface InfrastructureErrorOptions extends ErrorOptions {
   readonly retryAfter?: number;
   /** Whether the server refused it because of a rate limit. Default: `false`. */
   readonly rateLimited?: boolean;
+  /** The HTTP status of the server's answer, if there was one. */
+  readonly status?: number;
+  /**
+   * Whether only network, server or account can have caused it, or also what the model wrote. Default:
+   * `infrastructure`.
+   */
+  readonly fault?: FailedAttempt["cause"];
 }
 
 /**
@@ -131,6 +140,10 @@ export class InfrastructureError extends Error {
   readonly retryAfter: number | undefined;
   /** Whether the server refused it because of a rate limit. */
   readonly rateLimited: boolean;
+  /** The HTTP status of the server's answer, if there was one. */
+  readonly status: number | undefined;
+  /** Whether only network, server or account can have caused it, or also what the model wrote. */
+  readonly fault: FailedAttempt["cause"];
 
   /** Creates the error; anything that looks like a secret is removed from its message. */
   constructor(message: string, options: InfrastructureErrorOptions = {}) {
@@ -138,6 +151,8 @@ export class InfrastructureError extends Error {
     this.retryable = options.retryable ?? false;
     this.retryAfter = options.retryAfter;
     this.rateLimited = options.rateLimited ?? false;
+    this.status = options.status;
+    this.fault = options.fault ?? "infrastructure";
   }
 }
 

@@ -13,6 +13,7 @@ import { type ParseCounts, parsesOf } from "../calls/parse_counts.ts";
 import { type Recovery, recoveryOf } from "../calls/recovery.ts";
 import {
   callsOf,
+  type FailedAttempt,
   type ScoredEvent,
   type StrategyWork,
   type TraceEvent,
@@ -20,6 +21,22 @@ import {
 } from "../calls/trace.ts";
 import type { Trial } from "./trial.ts";
 import { dimensionsOf, type TrialDimensions } from "./dimension_scores.ts";
+
+/** Failed attempts of unclear cause kept of a trial, at most. */
+const MAX_UNCLEAR = 20;
+
+/** Returns the different failed attempts of unclear cause in a trace; `undefined` without any. */
+function unclearOf(events: readonly TraceEvent[]): TrialSummary["unclear"] {
+  const found = new Map<string, Omit<FailedAttempt, "cause">>();
+  for (const event of events) {
+    if (event.kind !== "reply") continue;
+    for (const { cause, status, message } of event.failed ?? []) {
+      if (cause !== "unclear" || found.size === MAX_UNCLEAR) continue;
+      found.set(`${status} ${message}`, { ...defined({ status }), message });
+    }
+  }
+  return found.size === 0 ? undefined : [...found.values()];
+}
 
 /** A trial without its events and the details of its failures, small enough to keep those of a whole run. */
 export interface TrialSummary extends Omit<Trial, "events" | "failures"> {
@@ -37,6 +54,11 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures"> {
   readonly dimensions?: TrialDimensions;
   /** The scored answer to a question of a call set; omitted for other tasks. */
   readonly scored?: ScoredAnswer;
+  /**
+   * Failed attempts of unclear cause before its replies, at most 20 different ones; omitted without any. Such
+   * a trial was not valid at the first go.
+   */
+  readonly unclear?: readonly Omit<FailedAttempt, "cause">[];
   /** Tokens of earlier attempts that ended with infrastructure errors; omitted without any. */
   readonly replaced?: Usage;
 }
@@ -52,13 +74,14 @@ export function summarize(trial: Trial): TrialSummary {
   const recoveries = recoveryOf(trial.events);
   const parses = parsesOf(trial.events);
   const dimensions = dimensionsOf(trial);
+  const unclear = unclearOf(trial.events);
   return {
     ...{ v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition },
     ...{ outcome, solved, grounded, calls, minimumCalls, behaviours, usage, startedAt, durationMs },
     ...defined({ changed, stages, judging, work }),
     ...(hasViews(trial) ? { parameters: scoreOfViews(trial.events) } : {}),
     ...(recoveries.length === 0 ? {} : { recoveries }),
-    ...defined({ parses, dimensions, scored: answer, reason, replayed, ends }),
+    ...defined({ parses, dimensions, scored: answer, unclear, reason, replayed, ends }),
     failures: trial.failures.map(({ type, root }) => FAILURE_KINDS[`${root}`][type]),
   };
 }
@@ -91,12 +114,12 @@ function hasViews({ oracle, calls, events }: Trial): boolean {
  */
 export function asSummary(trial: Trial | TrialSummary): TrialSummary {
   if (!("events" in trial)) return trial;
-  const { work, parameters, recoveries, parses, dimensions, scored, replaced }: Partial<
+  const { work, parameters, recoveries, parses, dimensions, scored, unclear, replaced }: Partial<
     TrialSummary
   > = trial;
   return {
     ...summarize(trial),
-    ...defined({ work, parameters, recoveries, parses, dimensions, scored, replaced }),
+    ...defined({ work, parameters, recoveries, parses, dimensions, scored, unclear, replaced }),
   };
 }
 

@@ -32,7 +32,8 @@ import { type PlannedTrial, trialId } from "./trial_id.ts";
 
 /**
  * The ways a trial can end. `invalid` means an infrastructure error: neither a failure nor a success of the
- * model. `abstained` is right if a perturbation removed something the answer needs: the model gave no answer,
+ * model. `agent_error` means that an agent of the user's own threw, `filtered` that a content filter left
+ * nothing of a reply. `abstained` is right if a perturbation removed something the answer needs: the model gave no answer,
  * and no call had an invented value in its place.
  */
 export const OUTCOMES = [
@@ -44,6 +45,8 @@ export const OUTCOMES = [
   "step_limit",
   "time_limit",
   "token_limit",
+  "filtered",
+  "agent_error",
   "invalid",
 ] as const;
 

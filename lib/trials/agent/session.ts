@@ -313,6 +313,9 @@ export class Session {
       calls: reply.calls.length,
       ...usage,
       durationMs,
+      ...(reply.failed === undefined || reply.failed.length === 0
+        ? {}
+        : { failed: reply.failed.slice(-MAX_FAILED) }),
       ...(reply.repairs.length === 0 ? {} : { repairs: reply.repairs.slice(0, MAX_REPAIRS) }),
       ...defined({ parsed: reply.parsed }),
       ...(reply.written === undefined ? {} : { written: reply.written.slice(0, MAX_KEPT_LENGTH) }),
@@ -330,6 +333,8 @@ interface Request {
 
 /** At most this many characters of a model's name are recorded. */
 const MAX_NAME_LENGTH = 200;
+/** At most this many failed attempts of one request are recorded, those before are left out. */
+const MAX_FAILED = 50;
 /** At most this many repairs of one reply are recorded. */
 const MAX_REPAIRS = 20;
 function add(one: Usage, other: Usage): Usage {

@@ -290,6 +290,8 @@ Deno.test("measure() counts how trials ended, all ways in order", () => {
     { outcome: "step_limit", trials: 1 },
     { outcome: "time_limit", trials: 0 },
     { outcome: "token_limit", trials: 0 },
+    { outcome: "filtered", trials: 0 },
+    { outcome: "agent_error", trials: 0 },
     { outcome: "invalid", trials: 1 },
   ]);
 });
