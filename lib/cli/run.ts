@@ -9,6 +9,7 @@ import { renderTables } from "../reports/terminal.ts";
 import { flagHelp } from "../runs/flags.ts";
 import type { FlagsOf } from "../runs/options.ts";
 import { planOfJournal, trialToReplay } from "../runs/replay.ts";
+import type { RunFault } from "../runs/run.ts";
 import {
   type PlannedRun,
   planRun,
@@ -84,6 +85,11 @@ export async function run(arguments_: readonly string[]): Promise<number> {
     console.error(`${running.resumed} of ${running.trials.length} trials are in ${out} already`);
   }
   const { finished, spared, beyond } = await finish(running, progress, interrupt.signal);
+  const { fault } = running;
+  if (fault?.atFirst) {
+    console.error(fault.reason);
+    return exitCodeOfFault(fault);
+  }
   const all = running.trials.length;
   const unrun = all - finished.length - spared - beyond;
   const isPartial = interrupt.signal.aborted && unrun > 0;
@@ -108,8 +114,9 @@ export async function run(arguments_: readonly string[]): Promise<number> {
         : "Interrupted: continue with the same command and --resume",
     );
   }
+  const why = fault?.reason ?? stopped;
   if (unrun > 0) {
-    console.error(`${unrun} trials were not run${stopped === undefined ? "" : `: ${stopped}`}`);
+    console.error(`${unrun} trials were not run${why === undefined ? "" : `: ${why}`}`);
   }
   if (plan.gate !== undefined && !isPartial) {
     const journal = options.text("out");
@@ -129,6 +136,11 @@ export async function run(arguments_: readonly string[]): Promise<number> {
     );
   }
   return invalid.length + unrun > 0 ? 3 : 0;
+}
+
+/** Returns 3 if the server may only be down, or the account empty; 2 if the user named something wrong. */
+function exitCodeOfFault({ permanent }: RunFault): 2 | 3 {
+  return permanent === "refused" || permanent === "credit" ? 3 : 2;
 }
 
 /** Returns the path of the suite or journal given, or of the default suite. */

@@ -190,7 +190,7 @@ export async function finish(
   signal: AbortSignal,
 ): Promise<{ finished: TrialSummary[]; spared: number; beyond: number }> {
   const finished: TrialSummary[] = [];
-  const needless = { gate: 0, baseline: 0, budget: 0 };
+  const needless = { gate: 0, baseline: 0, budget: 0, fault: 0 };
   // A second interrupt ends the process at once, so the terminal must be restored before.
   const stop = () => progress.stop();
   signal.addEventListener("abort", stop);

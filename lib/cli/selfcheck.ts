@@ -197,9 +197,11 @@ async function trialsOfSuite(file: string, options: Arguments): Promise<CheckInp
   const { finished } = await finish(running, progress, interrupt.signal);
   limiters.tellWaiting();
   if (finished.length === plan.trials.length) return { trials: finished, gate: suite.gate };
+  const why = running.fault?.reason ?? running.stopped;
   console.error(
-    `${plan.trials.length - finished.length} trials were not run` +
-      (running.stopped === undefined ? "" : `: ${running.stopped}`),
+    `${plan.trials.length - finished.length} trials were not run${
+      why === undefined ? "" : `: ${why}`
+    }`,
   );
   return { trials: undefined, gate: suite.gate };
 }

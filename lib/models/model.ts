@@ -98,6 +98,15 @@ export interface Model {
   reply(request: ModelRequest): Promise<ModelReply>;
 }
 
+/**
+ * What must change before any request to a model can succeed: the key, the model's name, the address, a
+ * permission of Deno, the account's credit, or that nothing listens at the address.
+ */
+export const PERMANENT = ["key", "model", "address", "permission", "credit", "refused"] as const;
+
+/** What must change before any request to a model can succeed. */
+export type Permanent = typeof PERMANENT[number];
+
 /** Options of an {@linkcode InfrastructureError}. */
 export interface InfrastructureErrorOptions extends ErrorOptions {
   /** Whether the same request may succeed when sent again. Default: `false`. */
@@ -113,6 +122,8 @@ export interface InfrastructureErrorOptions extends ErrorOptions {
    * `infrastructure`.
    */
   readonly fault?: FailedAttempt["cause"];
+  /** Set if every request will fail alike until someone changes something: what that is. */
+  readonly permanent?: Permanent;
 }
 
 /**
@@ -144,6 +155,8 @@ export class InfrastructureError extends Error {
   readonly status: number | undefined;
   /** Whether only network, server or account can have caused it, or also what the model wrote. */
   readonly fault: FailedAttempt["cause"];
+  /** Set if every request will fail alike until someone changes something: what that is. */
+  readonly permanent: Permanent | undefined;
 
   /** Creates the error; anything that looks like a secret is removed from its message. */
   constructor(message: string, options: InfrastructureErrorOptions = {}) {
@@ -153,6 +166,7 @@ export class InfrastructureError extends Error {
     this.rateLimited = options.rateLimited ?? false;
     this.status = options.status;
     this.fault = options.fault ?? "infrastructure";
+    this.permanent = options.permanent;
   }
 }
 
@@ -177,4 +191,12 @@ export class InfrastructureError extends Error {
 export class TimeLimitError extends Error {
   /** The name of the class. */
   override name = "TimeLimitError";
+  /** Whether the time of one request was up, and not that of the trial. */
+  readonly ofRequest: boolean;
+
+  /** Creates the error. */
+  constructor(message: string, options: { readonly ofRequest?: boolean } = {}) {
+    super(message);
+    this.ofRequest = options.ofRequest ?? false;
+  }
 }

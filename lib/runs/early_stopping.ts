@@ -27,8 +27,11 @@ import { type UnitNames, unitNames } from "../gate/unit_names.ts";
 export interface SkippedTrial {
   /** Distinguishes it from a trial. */
   readonly kind: "needless";
-  /** The cause: the gate has decided, the baseline has no more blocks, or a budget is spent. */
-  readonly by: "gate" | "baseline" | "budget";
+  /**
+   * The cause: the gate has decided, the baseline has no more blocks, a budget is spent, or a model cannot be
+   * asked.
+   */
+  readonly by: "gate" | "baseline" | "budget" | "fault";
   /** A description of the reason. */
   readonly reason: string;
 }

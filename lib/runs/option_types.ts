@@ -52,7 +52,10 @@ export interface RunSettings {
   readonly budget?: Budget;
   /** The prices of models in US dollars per million tokens; required for budgets and limits in dollars. */
   readonly prices?: Prices;
-  /** Milliseconds that one attempt of a request may take; default 600,000. */
+  /**
+   * Milliseconds that one attempt of a request may take; default 300,000. A server that answers other
+   * requests meanwhile is not asked again: the trial ends with `time_limit`.
+   */
   readonly requestTimeout?: number;
   /**
    * Further attempts of a failed request; default 3. Attempts that a rate limit refuses while other

@@ -332,7 +332,9 @@ export const OPTIONS = {
     },
   },
   requestTimeout: {
-    about: "Milliseconds that one attempt of a request may take; default 600,000.",
+    about:
+      "Milliseconds that one attempt of a request may take; default 300,000. A server that answers " +
+      "other requests meanwhile is not asked again: the trial ends with `time_limit`.",
     places: [...TESTS, ...COMMANDS, "perturb"],
     type: "number",
     schema: z.union([z.number().gt(0), z.literal(Infinity)], {
@@ -340,7 +342,7 @@ export const OPTIONS = {
     }) as z.ZodType<number>,
     flag: {
       ...{ value: "S", read: milliseconds },
-      help: "seconds that one attempt of a request may take; default 600",
+      help: "seconds that one attempt of a request may take; default 300",
     },
   },
   retries: {

@@ -25,6 +25,7 @@ import { differences, foreignTrial } from "./journal/results.ts";
 import type { Plan } from "./plan.ts";
 import { shardOf } from "./_assign_shards.ts";
 import { type Shard, shardText } from "./shard_text.ts";
+import { Reachability, type RunFault } from "./_reachability.ts";
 import { type SkippedTrial, Stopping } from "./early_stopping.ts";
 import { type ModelEntry, modelName } from "../models/entry.ts";
 import {
@@ -36,6 +37,8 @@ import {
 import { type Agent, type AnswerJudge, runTrial, type Trial } from "../trials/trial.ts";
 import { summarize, type TrialSummary } from "../trials/summary.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
+
+export type { RunFault } from "./_reachability.ts";
 
 /** Options of {@linkcode Run}. */
 export interface RunOptions {
@@ -99,9 +102,12 @@ export class Run implements Disposable {
   /** The summaries of finished trials, by place. */
   readonly #scores: TrialSummary[] = [];
   readonly #stopping: Stopping;
+  readonly #reachability = new Reachability();
   #answerJudge: AnswerJudge | undefined;
   #writer: JournalWriter | undefined;
   #inFlight = 0;
+  /** Whether a trial of this run is in its journal. */
+  #kept = false;
   /** Why nothing more is started: the run was disposed of, or its journal cannot be written. */
   #ended: Error | undefined;
 
@@ -210,6 +216,11 @@ export class Run implements Disposable {
     return this.#stopping.stopped;
   }
 
+  /** Why the run ended as a model cannot be asked; `undefined` if it did not. */
+  get fault(): RunFault | undefined {
+    return this.#reachability.fault;
+  }
+
   /** The number of trials that have begun and not ended. */
   get inFlight(): number {
     return this.#inFlight;
@@ -225,6 +236,13 @@ export class Run implements Disposable {
     this.#ended ??= new Error("Cannot run a trial as the run is over: it was disposed of");
     this.#writer?.[Symbol.dispose]();
     this.#writer = undefined;
+    // Nothing was lost: the same command must not meet a journal without trials.
+    const { journal } = this.#options;
+    if (
+      this.fault?.atFirst && journal !== undefined && this.#resumed === undefined && !this.#kept
+    ) {
+      Deno.removeSync(journal);
+    }
   }
 
   async #runAt(place: number): Promise<Trial | SkippedTrial> {
@@ -236,8 +254,20 @@ export class Run implements Disposable {
   async #run(planned: PlannedTrial): Promise<Trial | SkippedTrial> {
     const place = this.#finished.get(planned.id);
     if (place !== undefined) return wholeTrial(this.#options.journal!, place);
-    const skipped = this.#stopping.skipReason(planned);
+    if (!this.#isWatched) return await this.#carryOut(planned);
+    const { model } = planned;
+    await this.#reachability.enter(model);
+    return await this.#carryOut(planned).finally(() => this.#reachability.leave(model));
+  }
+
+  /** An agent asks models that this run does not know, and one trial alone tells its own story. */
+  get #isWatched(): boolean {
+    return this.#options.agent === undefined && this.#options.only === undefined;
+  }
+
+  async #carryOut(planned: PlannedTrial): Promise<Trial | SkippedTrial> {
     const { agent, signal, onTrial } = this.#options;
+    const skipped = this.#stopping.skipReason(planned) ?? this.#unreachable();
     if (skipped !== undefined) {
       onTrial?.(skipped, false);
       return skipped;
@@ -268,6 +298,9 @@ export class Run implements Disposable {
     });
     // Without a recorded reply there is no trial, however it ended.
     if (recording?.fault !== undefined) throw recording.fault;
+    if (this.#isWatched) this.#reachability.judge(planned.model, result);
+    // Nothing is kept of a run that could not begin, so that the same command can be given again.
+    if (this.fault?.atFirst) return result;
     this.#stopping.record(result);
     // Readers of the journal must distinguish a stopped run from an interrupted one.
     const ends = this.#stopping.spent;
@@ -280,6 +313,7 @@ export class Run implements Disposable {
       // A trial in the journal must have its recording.
       if (recording !== undefined) await recordings?.keep(recording, result.outcome !== "invalid");
       journal?.write(trial);
+      this.#kept = true;
     } catch (error) {
       // No more trials are paid for if they cannot be stored.
       this.#ended ??= error as Error;
@@ -287,6 +321,11 @@ export class Run implements Disposable {
     }
     onTrial?.(trial, false);
     return trial;
+  }
+
+  /** Why trials are skipped once a model cannot be asked. */
+  #unreachable(): SkippedTrial | undefined {
+    return this.fault && { kind: "needless", by: "fault", reason: this.fault.reason };
   }
 
   #model(name: string): Model {
@@ -304,8 +343,9 @@ export class Run implements Disposable {
     const model = recordings === undefined
       ? connect(entry)
       : recordings.model(entry, identify(entry), () => connect(entry));
-    this.#models.set(name, model);
-    return model;
+    const watched = this.#reachability.watch(model);
+    this.#models.set(name, watched);
+    return watched;
   }
 
   #judge(): AnswerJudge | undefined {

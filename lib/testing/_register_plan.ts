@@ -312,13 +312,16 @@ function withLine({ message, stack = "" }: AssertionError, line: string): Assert
   return error;
 }
 
-/** Ends a skipped case with a note; without a gate nothing else decides, so that it fails. */
+/**
+ * Ends a skipped case with a note; without a gate nothing else decides, so that it fails. Where a model cannot
+ * be asked, the case that showed it has failed for all.
+ */
 async function skip(
   { by, reason }: SkippedTrial,
   strict: boolean,
   context: Deno.TestContext,
 ): Promise<void> {
-  if (strict) throw new AssertionError(`The trial was not run as ${reason}`);
+  if (strict && by !== "fault") throw new AssertionError(`The trial was not run as ${reason}`);
   const name = `${by === "gate" ? "not needed" : "not run"}: ${reason}`;
   await context.step({ name, ignore: true, fn() {} });
 }
@@ -371,8 +374,9 @@ function registerGate(name: string, test: GateTest): void {
     // Nothing waits between the decision and its text: an interruption finds both or neither.
     const texts = await loadTexts();
     decided = true;
-    if (missing !== undefined) {
-      const problem = reportProblem(name, missing);
+    const undecidable = missing ?? run.fault?.reason;
+    if (undecidable !== undefined) {
+      const problem = reportProblem(name, undecidable);
       publish(texts, trials, problem);
       throw verdictError(texts.renderVerdicts(problem));
     }

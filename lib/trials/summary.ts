@@ -68,7 +68,8 @@ export function summarize(trial: Trial): TrialSummary {
   const { v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition } =
     trial;
   const { outcome, solved, grounded, calls, minimumCalls, behaviours, usage } = trial;
-  const { changed, stages, judging, startedAt, durationMs, reason, replayed, ends } = trial;
+  const { changed, stages, judging, startedAt, durationMs, reason, permanent, replayed, ends } =
+    trial;
   const work = workOf(trial.events);
   const answer = scoredAnswer(trial.events);
   const recoveries = recoveryOf(trial.events);
@@ -81,7 +82,7 @@ export function summarize(trial: Trial): TrialSummary {
     ...defined({ changed, stages, judging, work }),
     ...(hasViews(trial) ? { parameters: scoreOfViews(trial.events) } : {}),
     ...(recoveries.length === 0 ? {} : { recoveries }),
-    ...defined({ parses, dimensions, scored: answer, unclear, reason, replayed, ends }),
+    ...defined({ parses, dimensions, scored: answer, unclear, reason, permanent, replayed, ends }),
     failures: trial.failures.map(({ type, root }) => FAILURE_KINDS[`${root}`][type]),
   };
 }

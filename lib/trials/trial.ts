@@ -18,6 +18,8 @@ import type { Usage } from "../tools/message.ts";
 import {
   InfrastructureError,
   type Model,
+  PERMANENT,
+  type Permanent,
   type RequestContext,
   type StageUse,
 } from "../models/model.ts";
@@ -109,6 +111,8 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly durationMs: number;
   /** Why it is invalid; omitted if it is not. */
   readonly reason?: string;
+  /** What must change before any trial of the model can be valid; omitted if that is not known. */
+  readonly permanent?: Permanent;
   /** Set if no model was asked: all replies came from recordings. */
   readonly replayed?: true;
   /** Why the run ended after it, such as a budget; omitted if nothing ended it. */
@@ -273,6 +277,7 @@ export async function runTrial(
     });
   };
   let reason: string | undefined;
+  let permanent: Permanent | undefined;
   const { outcome, grounded } = await run().catch((error) => {
     signal?.throwIfAborted();
     // An agent that fails on the error of a call past the limit has reached the limit.
@@ -281,6 +286,7 @@ export async function runTrial(
       ? error.message
       : `the ${options.agent === undefined ? "model" : "agent"} threw: ${reasonOf(error)}`;
     reason = printable(redact(message), 500);
+    if (error instanceof InfrastructureError) permanent = error.permanent;
     return stop("invalid", reason);
   });
 
@@ -327,7 +333,7 @@ export async function runTrial(
     durationMs: Math.round(
       options.agent === undefined ? session.duration : performance.now() - started,
     ),
-    ...defined({ reason: redacted.reason }),
+    ...defined({ reason: redacted.reason, permanent }),
     events: redacted.events,
   };
 }
@@ -429,6 +435,7 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   startedAt: z.string().default(""),
   durationMs: z.number().default(0),
   reason: z.string().nullish().transform((reason) => reason ?? undefined),
+  permanent: z.enum(PERMANENT).exactOptional(),
   replayed: z.literal(true).exactOptional(),
   ends: z.string().exactOptional(),
   // Other tools may record other events; facts derived from them are then unknown.

@@ -3,10 +3,12 @@
 import {
   assert,
   assertEquals,
+  assertLess,
   assertLessOrEqual,
   assertMatch,
   assertNotEquals,
   assertStringIncludes,
+  assertThrows,
 } from "@std/assert";
 import { randomIntegerBetween, randomSeeded } from "@std/random";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
@@ -31,6 +33,11 @@ const QUICK = `${ROOT}/fixtures/suites/quick.jsonc`;
 function suiteOf(models: unknown, graphs: number, more: Record<string, unknown> = {}): string {
   const tasks = [{ core: [3, 4], depth: 2, connected: 1 }];
   return JSON.stringify({ name: "small", seed: 1, graphs, tasks, models, ...more }, null, 2);
+}
+
+/** A server that answers with an error, after so many requests. */
+function failing(status: number, message: string, { after = 0 } = {}) {
+  return countingServer(undefined, 0, { status, message, after });
 }
 
 /** No exception that nobody caught ever reaches the user. */
@@ -649,9 +656,8 @@ Deno.test("toolgate run ends with 3 when trials are invalid, and tries these aga
   const out = temporary.file("out.jsonl");
   const run = (server: { url: string }, ...more: string[]) =>
     toolgate(["run", suite, "--base-url", server.url, "--retries", "0", "--out", out, ...more]);
-  const gone = countingServer();
-  await gone[Symbol.asyncDispose]();
-  const first = await run(gone);
+  await using broken = failing(400, "it is out of order");
+  const first = await run(broken);
   assertEquals(first.code, 3, first.all);
   assertMatch(first.stderr, /^4 trials are invalid/m);
   assertEquals(totalsIn(first), [4]);
@@ -669,6 +675,50 @@ Deno.test("toolgate run ends with 3 when trials are invalid, and tries these aga
   assertStringIncludes(gate.stdout, "solved: 4 of 4 valid trials");
 });
 
+Deno.test("toolgate run ends with one message, and nothing kept, where a model cannot be asked", async () => {
+  await using temporary = await folder();
+  const suite = temporary.write("suite.jsonc", suiteOf(["m"], 20));
+  const out = temporary.file("out.jsonl");
+  const gone = countingServer();
+  await gone[Symbol.asyncDispose]();
+  const kinds = [
+    [401, "wrong", 2, /refuses the key.*OPENAI_API_KEY/],
+    [404, "The model `m` does not exist", 2, /there is no such model: check its name/],
+    [404, "404 page not found", 2, /knows no such address: check http.*\/v1/],
+    [402, "pay", 3, /out of credit/],
+    [undefined, "", 3, /nothing listens at 127\.0\.0\.1:\d+: start the server/],
+  ] as const;
+  for (const [status, message, code, advice] of kinds) {
+    await using server = status === undefined ? gone : failing(status, message);
+    const line = ["run", suite, "--out", out, "--base-url", server.url, "--retries", "0"];
+    const finished = await toolgate([...line, "--concurrency", "8"]);
+    assertEquals(finished.code, code, finished.all);
+    assertMatch(finished.stderr, advice);
+    assertEquals(finished.stderr.match(/Cannot get a reply/g)?.length, 1, finished.all);
+    if (status !== undefined) assertEquals(server.requests, 1);
+    assertThrows(() => Deno.statSync(out), Deno.errors.NotFound);
+  }
+  await using shallow = failing(404, "404 page not found");
+  const lacking = shallow.url.replace("/v1", "");
+  const finished = await toolgate(["run", suite, "--base-url", lacking, "--retries", "0"]);
+  assertMatch(finished.stderr, /most end with \/v1, which is missing from/);
+});
+
+Deno.test("toolgate run ends where its model cannot be asked any more, and says why", async () => {
+  await using temporary = await folder();
+  const suite = temporary.write("suite.jsonc", suiteOf(["m"], 100));
+  const out = temporary.file("out.jsonl");
+  await using server = failing(401, "revoked", { after: 40 });
+  const line = ["run", suite, "--out", out, "--base-url", server.url, "--retries", "0"];
+  const finished = await toolgate([...line, "--concurrency", "4"]);
+  assertEquals(finished.code, 3, finished.all);
+  assertMatch(finished.stderr, /^\d+ trials were not run: Cannot get a reply .*refuses the key/m);
+  const trials = readLines(out).slice(1);
+  const invalid = trials.filter(({ outcome }) => outcome === "invalid").length;
+  assert(invalid >= 4 + 3 && invalid <= 2 * 4 + 3, `${invalid} of ${trials.length}`);
+  assertLess(trials.length, 60);
+});
+
 Deno.test("toolgate run never tells a key", async () => {
   await using temporary = await folder();
   const key = "sk-a-very-secret-key-0123456789";
@@ -676,7 +726,7 @@ Deno.test("toolgate run never tells a key", async () => {
     { port: 0, hostname: "127.0.0.1", onListen() {} },
     ({ headers }) =>
       Response.json({ error: { message: `Wrong key: ${headers.get("authorization")}` } }, {
-        status: 401,
+        status: 400,
       }),
   );
   const entry = {

@@ -243,10 +243,7 @@ Deno.test("benchmark() is invalid, and no failure of the model, when the server 
   const { finished, of } = await many();
   assertEquals(of("gone")[1], ["gate"]);
   assertMatch(finished.stdout, /^invalid after 0 calls \(fewest 3\); infrastructure: /m);
-  assertMatch(
-    verdictsOf(outputOf(finished, "gone > gate")).join("\n"),
-    /^m: INVALID: .*none of 5 planned trials is valid/,
-  );
+  assertMatch(outputOf(finished, "gone > gate"), /INVALID: .*nothing listens at/);
 });
 
 Deno.test("benchmark() runs probes and strategies with options as cases, and replays them", async () => {

@@ -316,7 +316,7 @@ for (const api of APIS) {
   });
 
   test("time limits and signals are kept", async () => {
-    await using server = breaking({ bytes: "", stall: true });
+    await using server = breaking({ bytes: "", stall: true, alive: true });
     await ask(server, async (model) => {
       await assertRejects(() => model.reply(request({ timeLimit: 60 })), TimeLimitError);
       const controller = new AbortController();

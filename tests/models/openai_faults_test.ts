@@ -271,24 +271,33 @@ for (const { api, replyName, hello, calling } of WIRES) {
       }],
     ] as const
   ) {
-    test(`openai() retries a server that ${what}`, async () => {
+    test(`openai() asks a dead server that ${what} once more`, async () => {
       await using server = breaking(plan, SOUND);
-      const { text } = await server.model({ requestTimeout: 150 }).reply(asked());
+      const { text, failed } = await server.model({ requestTimeout: 150 }).reply(asked());
       assertEquals([text, server.received.length], ["hello", 2]);
+      assertEquals(failed?.map(({ cause }) => cause), ["infrastructure"]);
     });
 
-    test(`openai() gives up on a server that ${what}`, async () => {
-      await using server = breaking(plan);
-      const error = await refusedBy(server, { requestTimeout: 60, retries: 1 });
-      assertEquals(error.retryable, true);
-      assertMatch(error.message, /60 ms have passed \(2 attempts\)/);
-    });
+    for (const limit of [{ timeLimit: 60 }, {}]) {
+      const limited = "timeLimit" in limit ? "a trial" : "a request";
+      test(`openai() blames no model if a dead server ${what} until ${limited} is over`, async () => {
+        await using server = breaking(plan);
+        const model = server.model({ requestTimeout: 60, retries: 3 });
+        const error = await assertRejects(() => model.reply(asked(limit)), InfrastructureError);
+        assertMatch(
+          error.message,
+          /60 ms .*nor a small one afterwards was answered \(2 attempts\)/,
+        );
+        assertEquals(error.fault, "infrastructure");
+      });
 
-    test(`openai() keeps to the time limit when a server ${what}`, async () => {
-      await using server = breaking(plan);
-      await assertRejects(() => server.model().reply(asked({ timeLimit: 60 })), TimeLimitError);
-      assertEquals(server.received.length <= 1, true);
-    });
+      test(`openai() blames the model if a live server ${what} until ${limited} is over`, async () => {
+        await using server = breaking({ ...plan, alive: true });
+        const model = server.model({ requestTimeout: 60 });
+        const error = await assertRejects(() => model.reply(asked(limit)), TimeLimitError);
+        assertEquals([error.ofRequest, server.received.length], [limited === "a request", 1]);
+      });
+    }
 
     test(`openai() throws the signal's reason at once when a server ${what}`, async () => {
       await using server = breaking(plan);

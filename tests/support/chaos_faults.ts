@@ -36,6 +36,8 @@ export interface ChaosKind {
   readonly name: string;
   /** A reply that is right but odd: nothing is asked again. All other kinds are infrastructure's faults. */
   readonly sound: boolean;
+  /** Whether the request is never answered in whole: a slow model could do that as well. */
+  readonly silent: boolean;
   /** How often it is drawn for each time that a usual kind is. */
   readonly weight: number;
   /** Whether it can happen to this reply; what cannot waits for the next. */
@@ -44,10 +46,10 @@ export interface ChaosKind {
 }
 
 type Happen = ChaosKind["happen"];
-type Details = Partial<Pick<ChaosKind, "sound" | "weight" | "fits">>;
+type Details = Partial<Pick<ChaosKind, "sound" | "silent" | "weight" | "fits">>;
 
 function kind(name: string, happen: Happen, details: Details = {}): ChaosKind {
-  return { name, happen, sound: false, weight: 2, fits: () => true, ...details };
+  return { name, happen, sound: false, silent: false, weight: 2, fits: () => true, ...details };
 }
 
 function sound(name: string, happen: Happen, details: Details = {}): ChaosKind {
@@ -184,6 +186,7 @@ function manyHeaders(count: number): Record<string, string> {
 
 /** Rare kinds: each takes a second of everybody's time. */
 const RARE = { weight: 1 };
+const SILENT: Details = { ...RARE, silent: true };
 
 const PAGE = "<html>\n<body>" + "<p>Bad gateway</p>\n".repeat(500) + "</body></html>";
 const failed = (message: string) => JSON.stringify({ error: { message, type: "server_error" } });
@@ -249,26 +252,26 @@ export const CHAOS_KINDS: readonly ChaosKind[] = [
   // Servers that take their time.
   kind("nothing at all", async (exchange) => {
     await exchange.left();
-  }, RARE),
+  }, SILENT),
   kind("a head and then nothing", async (exchange) => {
     await exchange.send(`${headOf()}content-length: 1000\r\n\r\n`);
     await exchange.left();
-  }, RARE),
+  }, SILENT),
   kind("half a body and then nothing", async (exchange) => {
     await exchange.send(
       `${headOf()}content-length: ${encoder.encode(text(exchange)).length}\r\n\r\n`,
     );
     await exchange.send(text(exchange).slice(0, 40));
     await exchange.left();
-  }, RARE),
+  }, SILENT),
   kind("half an error and then nothing", async (exchange) => {
     await exchange.send(`${headOf({ status: "500 Oops" })}content-length: 1000\r\n\r\n{`);
     await exchange.left();
-  }, RARE),
+  }, SILENT),
   kind("an endless drip", async (exchange) => {
     await exchange.send(headOf() + CHUNKED);
     while (!await exchange.left(50)) await exchange.send("1\r\n \r\n");
-  }, RARE),
+  }, SILENT),
   sound("a slow drip", async (exchange) => {
     const bytes = encoder.encode(text(exchange));
     await exchange.send(`${headOf()}content-length: ${bytes.length}\r\n\r\n`);

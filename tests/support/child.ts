@@ -139,11 +139,12 @@ export interface CountingServer extends AsyncDisposable {
 
 /**
  * Serves `model`, whatever a request names, or what it names if that is `null`; and takes `latency`
- * milliseconds for each reply.
+ * milliseconds for each reply. After so many requests it answers with an error only, if one is given.
  */
 export function countingServer(
   model: string | null = "sim:planner",
   latency = 0,
+  error?: { readonly status: number; readonly message: string; readonly after?: number },
 ): CountingServer {
   const simulated = model === null ? undefined : parseSimulatedModel(model);
   const begun = new Map<string, number>();
@@ -161,6 +162,10 @@ export function countingServer(
     mostAtOnce = Math.max(mostAtOnce, ++atOnce);
     if (asked.messages.length === 1) add(begun, prompt);
     for (const one of waiting) if (requests >= one.requests) one.resolve();
+    if (error !== undefined && requests > (error.after ?? 0)) {
+      atOnce--;
+      return Response.json({ error: { message: error.message } }, { status: error.status });
+    }
     const answer = (simulated ?? parseSimulatedModel(asked.model)).reply(asked);
     // One name for all, as the gate asks for one served model.
     const named = { ...answer, model: asked.model };

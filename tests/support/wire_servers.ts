@@ -242,6 +242,8 @@ export function status(
 export interface Raw {
   readonly bytes: string;
   readonly stall?: boolean;
+  /** Whether GET requests are answered nevertheless; others of them are left without any answer. */
+  readonly alive?: boolean;
 }
 
 export function rawHead(length: number, type = "application/json"): string {
@@ -266,8 +268,14 @@ function breakingAs(api: WireApi, plans: readonly Raw[]): Faulty {
   const connected = async (connection: Deno.TcpConn) => {
     open.add(connection);
     try {
-      received.push(await readRequest(connection));
-      const { bytes, stall } = plans[Math.min(received.length, plans.length) - 1]!;
+      const request = await readRequest(connection);
+      if (request !== undefined) received.push(request);
+      const plan = plans[Math.max(0, Math.min(received.length, plans.length) - 1)]!;
+      const { bytes, stall } = request !== undefined
+        ? plan
+        : plan.alive
+        ? { bytes: rawHead(0).replace("200 OK", "404 Not Found"), stall: false }
+        : { bytes: "", stall: true };
       await connection.write(new TextEncoder().encode(bytes));
       if (stall) await over.promise;
     } catch {
@@ -305,11 +313,13 @@ export function serversOf(api: WireApi): {
   };
 }
 
-async function readRequest(connection: Deno.TcpConn): Promise<Received> {
+/** Reads a request; `undefined` if it is a GET. */
+async function readRequest(connection: Deno.TcpConn): Promise<Received | undefined> {
   let text = "";
   const buffer = new Uint8Array(65_536);
   while (true) {
     const [head = "", rest] = text.split("\r\n\r\n");
+    if (rest !== undefined && head.startsWith("GET ")) return undefined;
     const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? Infinity);
     if (rest !== undefined && rest.length >= length) {
       return { path: head.split(" ")[1] ?? "", headers: new Headers(), body: JSON.parse(rest) };

@@ -6,10 +6,12 @@
 
 import type OpenAI from "openai";
 import type { APIError } from "openai";
-import { retryAfterOf } from "../../base/backoff.ts";
+import { retryAfterOf } from "../../base/attempts.ts";
 import { cannot, reasonOf } from "../../base/errors.ts";
 import { defined, printable } from "../../base/json.ts";
-import { InfrastructureError } from "../model.ts";
+import { InfrastructureError, type Permanent } from "../model.ts";
+import { type ErrorMeaning, errorMeaning } from "./_error_meaning.ts";
+import type { IsAlive } from "./retry.ts";
 import { redact } from "../../base/redact.ts";
 import { hideSecrets, MARK, registerSecrets, requestSecrets } from "../../base/secrets.ts";
 
@@ -220,69 +222,164 @@ async function clientOf({ url, key, headers }: Endpoint): Promise<Client> {
   }
 }
 
-/**
- * Returns a function that posts a body to a path below the endpoint's base URL and returns the answer as
- * JSON, unchecked. It throws an {@linkcode InfrastructureError} for every fault of network or server.
- */
-export function postTo(
-  endpoint: Endpoint,
-): (path: string, body: object, signal: AbortSignal) => Promise<unknown> {
+/** When hosts last answered a request, in the milliseconds of `performance.now()`. */
+const lastAnswered = new Map<string, number>();
+
+/** Milliseconds that a small request may take to show that a server is alive: as many as the other, within. */
+const PROBE = { least: 1_000, most: 5_000 };
+
+/** Requests to an endpoint. */
+export interface Requests {
+  /**
+   * Posts a body to a path below the endpoint's base URL and returns the answer as JSON, unchecked.
+   *
+   * @throws {InfrastructureError} For every fault of network or server; a {@linkcode ModelFault} if the
+   * model answered nevertheless.
+   */
+  post(path: string, body: object, signal: AbortSignal): Promise<unknown>;
+  /** Whether the server has answered any request since a time, or answers a small one now. */
+  readonly isAlive: IsAlive;
+}
+
+/** Returns the requests to an endpoint; its client is created with the first one. */
+export function requestsTo(endpoint: Endpoint): Requests {
+  const { host } = endpoint.url;
   let connecting: Promise<Client> | undefined;
-  return async (path, body, signal) => {
-    const { client, library } = await (connecting ??= clientOf(endpoint));
-    try {
-      const { data, response } = await client.post<unknown>(path, { body, signal }).withResponse();
-      // The client does not read a body announced as empty, which would stay open.
-      if (!response.bodyUsed) await response.body?.cancel();
-      return data;
-    } catch (error) {
-      throw networkFault(error, endpoint, library);
-    }
+  const connect = () => connecting ??= clientOf(endpoint);
+  const answered = () => lastAnswered.set(host, performance.now());
+  return {
+    async post(path, body, signal) {
+      const { client, library } = await connect();
+      try {
+        const { data, response } = await client.post<unknown>(path, { body, signal })
+          .withResponse();
+        answered();
+        // The client does not read a body announced as empty, which would stay open.
+        if (!response.bodyUsed) await response.body?.cancel();
+        return data;
+      } catch (error) {
+        if (error instanceof library.APIError && error.status !== undefined) answered();
+        throw networkFault(error, endpoint, library);
+      }
+    },
+    async isAlive(since, signal) {
+      if ((lastAnswered.get(host) ?? -Infinity) >= since) return true;
+      const { client, library } = await connect();
+      const waited = performance.now() - since;
+      const timeout = AbortSignal.timeout(Math.min(PROBE.most, Math.max(PROBE.least, waited)));
+      try {
+        await client.get("/models", {
+          signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+        }).asResponse().then((response) => response.body?.cancel());
+        return true;
+      } catch (error) {
+        signal?.throwIfAborted();
+        // Any answer shows that it is alive, and most servers refuse what they do not know.
+        return error instanceof library.APIError && error.status !== undefined;
+      }
+    },
   };
 }
 
-/** Turns a thrown error into one that says whether a retry may help. */
+/**
+ * The error of a request that the model did answer, though the server sent an error: its calls could not be
+ * read, or a content filter stopped it. Who needs a reply makes one of it; for all others there is none.
+ */
+export class ModelFault extends InfrastructureError {
+  /** What became of the reply. */
+  readonly reply: "unreadable" | "filtered";
+  /** What the model wrote, as far as the server says. */
+  readonly generated: string;
+
+  /** Creates the error. */
+  constructor(
+    message: string,
+    { reply, generated = "" }: Pick<ErrorMeaning, "reply" | "generated">,
+  ) {
+    super(message, { fault: "unclear" });
+    this.reply = reply!;
+    this.generated = generated;
+  }
+}
+
+/** Turns a thrown error into one that says whose fault it is, and whether a retry may help. */
 function networkFault(
   error: unknown,
   { who, url, quote }: Endpoint,
   { APIConnectionError, APIError }: Client["library"],
 ): InfrastructureError {
-  const refused = causesOf(error).find((cause) => cause instanceof Deno.errors.NotCapable);
-  if (refused !== undefined) {
+  const causes = causesOf(error);
+  const denied = causes.find((cause) => cause instanceof Deno.errors.NotCapable);
+  if (denied !== undefined) {
     // After a redirect it may be another host than the requested one.
-    const named = /access to "([^"]+)"/.exec(refused.message)?.[1] ?? url.host;
+    const named = /access to "([^"]+)"/.exec(denied.message)?.[1] ?? url.host;
     const host = named.startsWith(`${url.hostname}:`) ? url.host : named;
     return new InfrastructureError(
       `Cannot reach ${url.host} as Deno was not given the permission: add --allow-net=${
         quote(host)
       }`,
+      { permanent: "permission" },
     );
   }
   const action = `Cannot get a reply of ${who}`;
   if (error instanceof APIConnectionError) {
     // The client's own message, "Connection error.", says nothing that its cause does not.
     const reason = causesOf(error.cause ?? error).map((cause) => cause.message).join(": ");
-    return new InfrastructureError(`${action}: ${quote(reason)}`, { retryable: true });
+    const unheard = unheardReason(reason, url);
+    return new InfrastructureError(
+      `${action}${unheard === undefined ? "" : ` as ${unheard.why}`}: ${quote(reason)}`,
+      { retryable: true, ...defined({ permanent: unheard?.permanent }) },
+    );
   }
   if (error instanceof APIError && error.status !== undefined) {
-    const retryAfter = retryAfterOf(error.headers);
-    const why = permanentReason(error);
+    const { status, headers } = error;
+    const { reply, generated, why, permanent, fault = "unclear" } = errorMeaning(error);
+    if (reply !== undefined) {
+      return new ModelFault(`${action}: ${quote(error.message)}`, defined({ reply, generated }));
+    }
+    const advice = permanent === "address" && !/\/v\d+\w*\/?$/.test(url.pathname)
+      ? `${why}: most end with /v1, which is missing from ${quote(url.href)}`
+      : permanent === "address"
+      ? `${why}: check ${quote(url.href)}`
+      : why;
     return new InfrastructureError(
-      `${action}${why === undefined ? "" : ` as ${why}`}: ${quote(error.message)}`,
+      `${action}${advice === undefined ? "" : ` as ${advice}`}: ${quote(error.message)}`,
       {
-        retryable: why === undefined && isRetryable(error.status, error.headers),
-        rateLimited: error.status === 429 && why === undefined,
-        ...defined({ retryAfter }),
+        ...{ status, fault },
+        retryable: why === undefined && isRetryable(status, headers),
+        rateLimited: status === 429 && why === undefined,
+        ...defined({ retryAfter: retryAfterOf(headers), permanent }),
       },
     );
   }
   // The client passes on errors of reading a body: a SyntaxError if it is not JSON, which quotes the body
   // too briefly for a key in it to be recognized, and a TypeError if the connection breaks.
   if (error instanceof SyntaxError) {
-    return new InfrastructureError(`${action}: the body is no JSON`, { retryable: true });
+    return new InfrastructureError(`${action}: the body is no JSON`, {
+      ...{ retryable: true, fault: "unclear" },
+    });
   }
   const retryable = error instanceof TypeError;
-  return new InfrastructureError(`${action}: ${quote(reasonOf(error))}`, { retryable });
+  return new InfrastructureError(`${action}: ${quote(reasonOf(error))}`, {
+    ...{ retryable, fault: retryable ? "infrastructure" : "unclear" },
+  });
+}
+
+/** Returns why no connection came about, if that is not likely to change. */
+function unheardReason(
+  reason: string,
+  { host }: URL,
+): { readonly why: string; readonly permanent: Permanent } | undefined {
+  if (/connection refused|ECONNREFUSED/i.test(reason)) {
+    return {
+      why: `nothing listens at ${host}: start the server, or check the address`,
+      permanent: "refused",
+    };
+  }
+  if (/failed to lookup address|dns error|ENOTFOUND/i.test(reason)) {
+    return { why: `there is no host ${host}: check the address`, permanent: "address" };
+  }
+  return undefined;
 }
 
 /** Returns an error and its causes, the outermost first. */
@@ -298,31 +395,4 @@ function isRetryable(status: number, headers: Headers | undefined): boolean {
   const wish = headers?.get("x-should-retry");
   if (wish === "true" || wish === "false") return wish === "true";
   return status === 408 || status === 409 || status === 429 || status >= 500;
-}
-
-/** Returns why every retry of the request will be refused, if that is known. */
-function permanentReason(error: APIError): string | undefined {
-  if (isContextLength(error)) return "the conversation exceeds its context length";
-  if (isOutOfCredit(error)) return "its account is out of credit, which no waiting changes";
-  return undefined;
-}
-
-/** Error codes of limits that waiting does not lift. */
-const OUT_OF_CREDIT: readonly unknown[] = [
-  "insufficient_quota",
-  "insufficient_balance",
-  "billing_hard_limit_reached",
-  "billing_not_active",
-  "account_deactivated",
-];
-
-/** Checks code and type only: messages also mention quota and billing for limits per minute. */
-function isOutOfCredit({ status, code, type }: APIError): boolean {
-  return status === 429 && (OUT_OF_CREDIT.includes(code) || OUT_OF_CREDIT.includes(type));
-}
-
-function isContextLength({ status, code, message }: APIError): boolean {
-  if (status !== 400 && status !== 413) return false;
-  return code === "context_length_exceeded" ||
-    /context.{0,12}(length|window|size)|prompt is too long/i.test(message);
 }

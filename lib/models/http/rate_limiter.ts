@@ -23,8 +23,25 @@ export interface RateLimiterOptions extends RateLimits {
   readonly onSlowed?: (retryAfter: number | undefined) => void;
   /** Called the first time that the given limits delay requests for long, with the milliseconds. */
   readonly onHeld?: (milliseconds: number) => void;
+  /** Called when a request waits for long, with the milliseconds and for what; not while it still does. */
+  readonly onWait?: (milliseconds: number, what: Wait) => void;
   /** Source of time. Default: the system clock. */
   readonly clock?: Clock;
+}
+
+/** What a request waits for: the time that the server asked to wait, or the first reply of all. */
+export type Wait = "asked" | "silent";
+
+/** What a refusal says, compared with the same request's next one. */
+export interface Refusal {
+  /** Requests that the model had answered by then. */
+  readonly answered: number;
+  /** Requests that the model had refused by then. */
+  readonly refused: number;
+  /** Whether the limit is of this request alone: others get replies, so that nobody else need wait. */
+  readonly isOwn: boolean;
+  /** The time since which waiting has been of no use; `undefined` while asking less often helps. */
+  readonly vainSince: number | undefined;
 }
 
 /** Permission for one request, from its begin to its end. */
@@ -80,6 +97,8 @@ export class RateLimiter {
   readonly #tokens: number;
   readonly #onSlowed: RateLimiterOptions["onSlowed"];
   #onHeld: RateLimiterOptions["onHeld"];
+  readonly #onWait: RateLimiterOptions["onWait"];
+  #toldUntil = 0;
   /** Requests that may be under way, at most, with fractions; no limit before the first refusal. */
   #most = Infinity;
   /** Number of requests under way when it was last lowered. */
@@ -87,7 +106,10 @@ export class RateLimiter {
   #era = 0;
   #underWay = 0;
   #refusals = 0;
+  #answered = 0;
   #aloneSince: number | undefined;
+  /** Refusals of single requests since the last reply. */
+  #alone = 0;
   #waited = 0;
   #pausedUntil = 0;
   readonly #queue: Waiter[] = [];
@@ -110,11 +132,12 @@ export class RateLimiter {
   constructor(options: RateLimiterOptions = {}) {
     assertRates(options);
     const { requestsPerMinute = Infinity, tokensPerMinute = Infinity } = options;
-    const { onSlowed, onHeld, clock } = options;
+    const { onSlowed, onHeld, onWait, clock } = options;
     this.#requests = requestsPerMinute;
     this.#tokens = tokensPerMinute;
     this.#onSlowed = onSlowed;
     this.#onHeld = onHeld;
+    this.#onWait = onWait;
     this.clock = clock ?? SYSTEM_CLOCK;
   }
 
@@ -138,6 +161,11 @@ export class RateLimiter {
     return this.#refusals;
   }
 
+  /** Number of requests that got a reply. */
+  get answered(): number {
+    return this.#answered;
+  }
+
   /** Milliseconds that requests have waited in total, for a permit and after a refusal. */
   get waited(): number {
     return this.#waited;
@@ -158,7 +186,9 @@ export class RateLimiter {
 
   /** Returns the permit of a request that got a reply of `tokens` tokens; `undefined` if unknown. */
   succeeded(place: Permit, tokens: number | undefined): void {
+    this.#answered++;
     this.#aloneSince = undefined;
+    this.#alone = 0;
     // A success below the limit says nothing about how many requests the server allows.
     if (this.#most !== Infinity && this.#underWay >= this.most) this.#raise();
     if (this.#tokens !== Infinity) this.#take(tokens ?? place.reserved);
@@ -173,27 +203,55 @@ export class RateLimiter {
   /**
    * Returns the permit of a request that was refused because of a rate limit. That halves the number of
    * requests that may be under way, once for all of those under way; and if the server asks to wait, all
-   * requests wait. If the request was the only one under way, all also wait for its `backoff`.
+   * requests wait. If the request was the only one under way, all also wait for `backoff`, which is given how
+   * many single ones were refused since the last reply.
    *
-   * @returns Milliseconds for which nothing but refusals of single requests has come; `undefined` if others
-   * were under way, so that slowing down helps.
+   * If since the request's refusal before, `last`, more requests got a reply than were refused, the limit is
+   * probably of this request alone, such as for its size: then only it waits, and one request less may be
+   * under way.
    */
-  refused(place: Permit, retryAfter: number | undefined, backoff = 0): number | undefined {
-    if (this.#refusals++ === 0) this.#onSlowed?.(retryAfter);
+  refused(
+    place: Permit,
+    retryAfter: number | undefined,
+    { backoff = () => 0, last }: {
+      readonly backoff?: (refusals: number) => number;
+      readonly last?: Refusal | undefined;
+    } = {},
+  ): Refusal {
+    const isOwn = last !== undefined &&
+      this.#answered - last.answered > this.#refusals - last.refused;
+    const now = this.clock.now();
+    if (this.#refusals++ === 0) {
+      this.#onSlowed?.(retryAfter);
+      this.#toldUntil = now + (retryAfter ?? 0);
+    }
+    const counts = { answered: this.#answered, refused: this.#refusals, isOwn };
     const isOld = place.era < this.#era;
     const isAlone = !isOld && this.#underWay === 1;
     if (!isOld && !isAlone) {
       this.#era++;
       this.#refusedAt = this.#underWay;
-      this.#most = Math.max(1, Math.floor(this.#underWay / 2));
+      this.#most = Math.max(1, isOwn ? this.#underWay - 1 : Math.floor(this.#underWay / 2));
     }
-    const now = this.clock.now();
+    if (isOwn) {
+      this.#leave(place);
+      return { ...counts, vainSince: last.isOwn ? last.vainSince : now };
+    }
     this.#aloneSince = isAlone ? this.#aloneSince ?? now : undefined;
+    this.#alone = isAlone ? this.#alone + 1 : 0;
     // A request that must wait for longer fails, and no other has to wait for it.
     const wait = retryAfter ?? 0;
-    if (wait <= MAX_WAIT) this.#pause(isAlone ? Math.max(wait, backoff) : wait);
+    if (wait <= MAX_WAIT) this.#pause(isAlone ? Math.max(wait, backoff(this.#alone)) : wait);
     this.#leave(place);
-    return this.#aloneSince === undefined ? undefined : now - this.#aloneSince;
+    return { ...counts, vainSince: this.#aloneSince };
+  }
+
+  /** Tells the user that a request waits for long, unless one of the last waits still goes on. */
+  tellWait(milliseconds: number, what: Wait): void {
+    const now = this.clock.now();
+    if (milliseconds < LONG || now < this.#toldUntil) return;
+    this.#toldUntil = now + milliseconds;
+    this.#onWait?.(milliseconds, what);
   }
 
   /** Delays all requests that have not begun. */
@@ -399,6 +457,16 @@ export class RateLimiters {
       onSlowed: (retryAfter) => {
         const wish = retryAfter === undefined ? "" : `, and asks to wait ${seconds(retryAfter)}`;
         this.#report(`${who} refuses requests as they are too many (429)${wish}: slowing down`);
+      },
+      onWait: (milliseconds, what) => {
+        this.#report(
+          what === "asked"
+            ? `${who} asks to wait ${seconds(milliseconds)} before a request is sent again`
+            : `${who} has not replied yet, after ${
+              seconds(milliseconds)
+            }: --request-timeout says how ` +
+              "long to wait for a reply",
+        );
       },
       onHeld: (milliseconds) => {
         this.#report(

@@ -1,14 +1,15 @@
 /**
- * Retrying: the one place that decides how long to wait for a model, and how often to repeat a request.
+ * Retrying: sends requests to a model until one gets a reply, as far as that may help (`base/attempts.ts`).
  * @module
  */
 
 import { defined } from "../../base/json.ts";
-import { backoffAfter } from "../../base/backoff.ts";
-import { SYSTEM_CLOCK } from "../../base/clock.ts";
+import { Attempts, backoffAfter, type GiveUp } from "../../base/attempts.ts";
+import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
 import { inTime } from "../../base/deadline.ts";
 import { cannot } from "../../base/errors.ts";
 import type { Usage } from "../../tools/message.ts";
+import type { FailedAttempt } from "../../calls/trace.ts";
 import {
   InfrastructureError,
   type ModelReply,
@@ -17,13 +18,16 @@ import {
 } from "../model.ts";
 import { fork, freshSeed } from "../../base/random.ts";
 import { countText } from "../../base/numbers.ts";
-import { MAX_WAIT, RateLimiter, type RateLimits } from "./rate_limiter.ts";
+import { MAX_WAIT, RateLimiter, type RateLimits, type Refusal } from "./rate_limiter.ts";
 
 /** Retries, timeouts and rate limits of requests to a model. */
 export interface RetryPolicy extends RateLimits {
   /** Attempts after the first one. Default: 3. */
   retries?: number;
-  /** Milliseconds that one attempt may take. Default: 600,000 (ten minutes). */
+  /**
+   * Milliseconds that one attempt may take. Default: 300,000 (five minutes). A server that answers other
+   * requests meanwhile is not asked again: the trial ends with `time_limit`.
+   */
   requestTimeout?: number;
   /** Milliseconds before the first retry, doubling with each, jittered, at most 8,000. Default: 500. */
   backoff?: number;
@@ -49,22 +53,35 @@ export type Attempt<
 export type Asked = Pick<ModelRequest, "timeLimit" | "signal">;
 
 /**
+ * Whether the server of a silent attempt is alive: it answered another request since the attempt began
+ * (`since`, in the milliseconds of `performance.now()`), or it answers a small one now.
+ */
+export type IsAlive = (since: number, signal: AbortSignal | undefined) => Promise<boolean>;
+
+/**
  * Creates a model's `reply` that makes up to `1 + retries` attempts.
  *
  * An attempt is stopped when `request.signal` aborts, when `requestTimeout` passes, or when it alone has
  * taken `request.timeLimit`: waiting and failed attempts do not count. After a retryable
  * {@linkcode InfrastructureError} it waits for its `retryAfter`, or for the backoff if that is longer; any
- * other error is thrown at once. The reply's `duration` is that of the successful attempt.
+ * other error is thrown at once. The reply's `duration` is that of the successful attempt, and `failed` are
+ * the attempts before it.
+ *
+ * Silence cannot tell a dead server from a slow model. With `isAlive`, an attempt without any answer is
+ * never repeated if the server is alive, as another one would draw another reply, and repeated once if it is
+ * not. Without it, a `timeLimit` is the model's, and a `requestTimeout` the server's.
  *
  * With a limiter, each attempt first waits for a permit. A rate limit (429) while other requests are under
  * way does not count as a retry, as slowing down helps then. Nor does one of a single request under way,
- * until nothing but refusals has come for 90 seconds: then the attempt is the last one if it was refused
- * more than `retries` times, and after ten minutes in any case. With `retries` 0 it is the last one at once.
+ * until nothing but refusals has come for 90 seconds, or one of a request that alone is refused for so
+ * long, more than eight times: then the attempt is the last one if it was refused more than `retries` times, and after ten minutes
+ * in any case. With `retries` 0 it is the last one at once.
  *
  * The returned function throws
  * - {@linkcode InfrastructureError} if the last attempt failed; the message says how many were made,
  *   and the cause is the attempt's own error;
- * - {@linkcode TimeLimitError} if one attempt took `request.timeLimit`;
+ * - {@linkcode TimeLimitError} if one attempt took `request.timeLimit`, or if a live server gave no answer
+ *   within `requestTimeout`;
  * - the reason of `request.signal` as soon as that aborts, also during a pause.
  *
  * @throws {InputError} If `retries` is not a whole number from 0, `requestTimeout` not above 0, `backoff`
@@ -102,8 +119,9 @@ export function retrying<
 >(
   attempt: Attempt<Request, Reply>,
   policy: RetryPolicy = {},
-): (request: Request) => Promise<Reply & Pick<ModelReply, "duration">> {
-  const { retries = 3, requestTimeout = 600_000, backoff = 500 } = policy;
+  isAlive?: IsAlive,
+): (request: Request) => Promise<Reply & Pick<ModelReply, "duration" | "failed">> {
+  const { retries = 3, requestTimeout = 300_000, backoff = 500 } = policy;
   if (!Number.isInteger(retries) || retries < 0) {
     throw cannot("retry", "retries must be a whole number from 0", `it is ${retries}`);
   }
@@ -116,64 +134,86 @@ export function retrying<
   const limiter = policy.limiter ?? ownLimiter(policy);
   const clock = limiter?.clock ?? SYSTEM_CLOCK;
   const { prng } = fork(freshSeed(), "backoff");
+  const rules = { retries, backoff, longestPause: MAX_WAIT };
   return async (request) => {
     const { signal } = request;
-    let failed = 0;
-    let refusals = 0;
-    let waited = 0;
-    for (let attempts = 1;; attempts++) {
+    const attempts = new Attempts(rules, prng);
+    const failed: FailedAttempt[] = [];
+    let last: Refusal | undefined;
+    while (true) {
       signal?.throwIfAborted();
-      const entering = limiter?.enter(request, attempts > 1);
+      // Only once ahead of others: a request that is refused for ever must let them pass.
+      const entering = limiter?.enter(request, attempts.failed === 1);
       const place = entering instanceof Promise ? await entering : entering;
       const startedAt = performance.now();
+      const noticed = watchSilence(limiter, clock);
       try {
-        const reply = await bounded(attempt, request, requestTimeout);
+        const reply = await bounded(attempt, request, requestTimeout).finally(noticed);
         const duration = performance.now() - startedAt;
         limiter?.succeeded(place!, replyTokens(reply));
-        return { ...reply, duration };
+        return { ...reply, duration, ...(failed.length === 0 ? {} : { failed }) };
       } catch (error) {
-        const isRefused = limiter !== undefined && isRateLimit(error);
-        if (!isRefused) limiter?.failed(place!);
-        const own = backoffAfter(attempts, backoff, prng());
-        const refusedFor = isRefused ? limiter.refused(place!, error.retryAfter, own) : undefined;
+        const refusal = limiter !== undefined && isRateLimit(error)
+          ? limiter.refused(place!, error.retryAfter, {
+            backoff: (refusals) => backoffAfter(refusals, backoff, prng()),
+            last,
+          })
+          : undefined;
+        if (refusal === undefined) limiter?.failed(place!);
         signal?.throwIfAborted();
-        if (!(error instanceof InfrastructureError)) throw error;
-        if (!error.retryable) throw withAttempts(error, attempts);
-        if (!isRefused && ++failed > retries) throw withAttempts(error, attempts);
-        const wait = error.retryAfter ?? 0;
-        if (wait > MAX_WAIT) {
-          throw withAttempts(
-            tooLong(error, `the server asks to wait ${inSeconds(wait)}`),
-            attempts,
-          );
+        const fault = error instanceof Silence
+          ? await silenceFault(error, isAlive && (() => isAlive(startedAt, signal)))
+          : error;
+        if (!(fault instanceof InfrastructureError)) throw fault;
+        addFailed(failed, fault);
+        const { retryable, retryAfter } = fault;
+        const next = attempts.next({
+          ...{ retryable, retryAfter, silent: error instanceof Silence && isAlive !== undefined },
+          ...(refusal === undefined ? {} : {
+            refused: {
+              vainFor: refusal.vainSince === undefined
+                ? undefined
+                : clock.now() - refusal.vainSince,
+              isOwn: refusal.isOwn,
+            },
+          }),
+        });
+        if ("giveUp" in next) throw withAttempts(fault, attempts.failed, next.giveUp);
+        const { wait } = next;
+        if ((retryAfter ?? 0) === wait) limiter?.tellWait(wait, "asked");
+        last = refusal;
+        if (refusal === undefined) await clock.pause(wait, signal);
+        else if (refusal.isOwn) await limiter!.rest(wait, signal);
+        // Otherwise all requests wait, and this one for its permit: those that wait to be sent may be refused
+        // as well.
+        else if (refusal.vainSince === undefined && wait > (retryAfter ?? 0)) {
+          await limiter!.rest(wait, signal);
         }
-        const pause = Math.max(wait, own);
-        if (!isRefused) {
-          await clock.pause(pause, signal);
-          continue;
-        }
-        refusals++;
-        // Most limits are per minute: only after one has passed is waiting known to be useless.
-        const isVain = refusedFor !== undefined && (retries === 0 || refusedFor >= PATIENCE);
-        // A request that waited during others' refusals need not collect as many of its own.
-        const isHopeless = refusedFor !== undefined && refusedFor >= MAX_WAIT;
-        if (isHopeless || (isVain && refusals > retries)) throw withAttempts(error, attempts);
-        waited += pause;
-        if (waited > MAX_WAIT) {
-          throw withAttempts(
-            tooLong(error, `rate limits ask to wait ${inSeconds(waited)}`),
-            attempts,
-          );
-        }
-        // Otherwise all requests wait, and this one waits for its permit, ahead of new ones.
-        if (refusedFor === undefined && own > wait) await limiter.rest(own, signal);
       }
     }
   };
 }
 
-/** Milliseconds of nothing but refusals before one is final: a minute, and some more. */
-const PATIENCE = 90_000;
+/** Milliseconds without any reply of a model after which the user is told that it is waited for. */
+const LONG_SILENCE = 30_000;
+
+/** Tells the user when a model that has never replied stays silent, until the returned function is called. */
+function watchSilence(limiter: RateLimiter | undefined, clock: Clock): (() => void) | undefined {
+  if (limiter === undefined || limiter.answered > 0) return undefined;
+  return clock.after(LONG_SILENCE, () => limiter.tellWait(LONG_SILENCE, "silent"));
+}
+
+/** Failed attempts of infrastructure that are kept of a request, at most: a rate limit may cause hundreds. */
+const MAX_KEPT = 20;
+
+/** Keeps every attempt of unclear cause, as these decide whether a trial was valid at the first go. */
+function addFailed(
+  failed: FailedAttempt[],
+  { fault: cause, status, message }: InfrastructureError,
+) {
+  if (cause === "infrastructure" && failed.length >= MAX_KEPT) return;
+  failed.push({ cause, ...defined({ status }), message });
+}
 
 function ownLimiter({ requestsPerMinute, tokensPerMinute }: RateLimits): RateLimiter | undefined {
   if (requestsPerMinute === undefined && tokensPerMinute === undefined) return undefined;
@@ -193,12 +233,36 @@ function replyTokens(reply: { readonly usage?: Partial<Usage> }): number | undef
     : inputTokens + outputTokens;
 }
 
-function inSeconds(milliseconds: number): string {
-  return `${Math.round(milliseconds / 1000)} seconds`;
+/** An attempt without any answer until its time was up. */
+class Silence extends Error {
+  /** Whether the trial's own time was up, not that of a request. */
+  readonly ofTrial: boolean;
+
+  constructor(message: string, ofTrial: boolean) {
+    super(message);
+    this.ofTrial = ofTrial;
+  }
 }
 
-function tooLong(error: InfrastructureError, why: string): InfrastructureError {
-  return new InfrastructureError(`${error.message}; ${why}, too long`, { cause: error });
+/** Returns the error that silence is: the model's, if its server is alive. */
+async function silenceFault(
+  { message, ofTrial }: Silence,
+  isAlive: (() => Promise<boolean>) | undefined,
+): Promise<TimeLimitError | InfrastructureError> {
+  if (isAlive === undefined) {
+    return ofTrial
+      ? new TimeLimitError(message)
+      : new InfrastructureError(message, { retryable: true });
+  }
+  if (await isAlive()) {
+    return ofTrial
+      ? new TimeLimitError(message)
+      : new TimeLimitError(`${message}, though the server answers others`, { ofRequest: true });
+  }
+  return new InfrastructureError(
+    `${message}, and neither another request nor a small one afterwards was answered`,
+    { retryable: true },
+  );
 }
 
 /** Makes one attempt that ends in time, whether or not it observes its signal. */
@@ -208,27 +272,28 @@ async function bounded<Request extends Asked, Reply extends object>(
   requestTimeout: number,
 ): Promise<Reply> {
   const { signal, timeLimit = Infinity } = request;
+  if (timeLimit <= 0) throw new TimeLimitError("The time limit of 0 ms was reached");
+  const timeout = Math.min(timeLimit, requestTimeout);
   const outOfTime = () =>
     timeLimit <= requestTimeout
-      ? new TimeLimitError(`The time limit of ${Math.max(0, timeLimit)} ms was reached`)
-      : new InfrastructureError(
-        `Cannot wait longer for a reply: ${requestTimeout} ms have passed`,
-        {
-          retryable: true,
-        },
-      );
-  if (timeLimit <= 0) throw outOfTime();
-  const timeout = Math.min(timeLimit, requestTimeout);
+      ? new Silence(`The time limit of ${timeLimit} ms was reached`, true)
+      : new Silence(`Cannot wait longer for a reply: ${requestTimeout} ms have passed`, false);
   return await inTime((own) => attempt(request, own), { timeout, outOfTime, signal });
 }
 
-/** Returns `error` with the number of attempts in its message. */
-function withAttempts(error: InfrastructureError, attempts: number): InfrastructureError {
-  const { message, retryable, retryAfter, rateLimited } = error;
-  return new InfrastructureError(`${message} (${countText(attempts, "attempt")})`, {
-    cause: error,
-    retryable,
-    rateLimited,
-    ...defined({ retryAfter }),
+/** Returns `error` with the number of attempts in its message, and why the server's wish was not heeded. */
+function withAttempts(
+  error: InfrastructureError,
+  attempts: number,
+  why: GiveUp,
+): InfrastructureError {
+  const { message, retryable, retryAfter, rateLimited, status, fault, permanent } = error;
+  const wish = retryAfter === undefined || retryAfter <= MAX_WAIT
+    ? "rate limits ask to wait for more than ten minutes"
+    : `the server asks to wait ${Math.round(retryAfter / 1000)} seconds`;
+  const reason = why === "pause" ? `; ${wish}, too long` : "";
+  return new InfrastructureError(`${message}${reason} (${countText(attempts, "attempt")})`, {
+    ...{ cause: error, retryable, rateLimited, fault },
+    ...defined({ retryAfter, status, permanent }),
   });
 }

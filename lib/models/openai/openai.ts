@@ -11,7 +11,7 @@
  * @module
  */
 
-import { endpointOf, postTo } from "../http/endpoint.ts";
+import { endpointOf, requestsTo } from "../http/endpoint.ts";
 import { cannot } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { InfrastructureError, type Model } from "../model.ts";
@@ -82,7 +82,7 @@ export function openai(options: OpenAIOptions): Model {
       `Cannot use the reply of ${who} as it must be ${format.replyName}: ${quote(state)}`,
       { retryable: true },
     );
-  const post = postTo(endpoint);
+  const { post, isAlive } = requestsTo(endpoint);
   const attempt: Attempt = async (request, signal) => {
     const choice = request.toolChoice === undefined
       ? defaultChoice
@@ -111,7 +111,7 @@ export function openai(options: OpenAIOptions): Model {
     simulated,
     // The default is not written to journals, so that older ones stay comparable.
     ...(api === "chat" ? {} : { api }),
-    reply: retrying(attempt, options),
+    reply: retrying(attempt, options, isAlive),
   };
 }
 

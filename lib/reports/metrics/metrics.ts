@@ -97,7 +97,10 @@ export interface VariantMetrics {
   readonly usage: Usage;
   /** Cost of these tokens in US dollars; `null` unless every model that took part has a price. */
   readonly cost: number | null;
-  /** Number of trials by outcome, without unchanged ones; all outcomes in order. */
+  /**
+   * Number of trials by outcome, without unchanged ones; all outcomes in order, but `filtered` and
+   * `agent_error` only if there are any.
+   */
   readonly outcomes: readonly { readonly outcome: Outcome; readonly trials: number }[];
   /** Failures by type, all types in order. */
   readonly failures: readonly FailureTally[];
@@ -106,6 +109,9 @@ export interface VariantMetrics {
   /** Work of strategies outside the agent loop in all valid trials; `null` without any. */
   readonly work: StrategyWork | null;
 }
+
+/** Outcomes that reports of version 1 do not have: those without them stay as they were. */
+const LATER_OUTCOMES: readonly Outcome[] = ["filtered", "agent_error"];
 
 /** Returns the metrics of `trials` for each subject; costs are known where `prices` has the model. */
 export function measure(trials: readonly TrialSummary[], prices: Prices = {}): VariantMetrics[] {
@@ -131,7 +137,7 @@ export function measure(trials: readonly TrialSummary[], prices: Prices = {}): V
         trials: items.filter((trial) =>
           trial.outcome === outcome && trial.changed !== false
         ).length,
-      })),
+      })).filter(({ outcome, trials }) => trials > 0 || !LATER_OUTCOMES.includes(outcome)),
       failures: FAILURE_TYPES.map((type) => {
         const own = counted
           .flatMap(({ failures }) => failures.filter((failure) => failure.type === type));

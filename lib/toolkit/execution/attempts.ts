@@ -3,7 +3,7 @@
  * @module
  */
 
-import { backoffAfter } from "../../base/backoff.ts";
+import { Attempts, type GiveUp } from "../../base/attempts.ts";
 import type { Clock } from "../../base/clock.ts";
 import { inTime } from "../../base/deadline.ts";
 import { defined, isJsonObject, type JsonObject, parseJson, printable } from "../../base/json.ts";
@@ -12,7 +12,7 @@ import { repairArguments } from "../../trials/strategies/argument_repair.ts";
 import { type Message, sumUsage, type Usage } from "../../tools/message.ts";
 import { type ModelReply, TimeLimitError } from "../../models/model.ts";
 import { PROMPTS } from "../../models/prompts.ts";
-import { fork, type Stream } from "../../base/random.ts";
+import { fork } from "../../base/random.ts";
 import { isLimited, type Limited } from "../../trials/agent/session.ts";
 import { valueOfResult } from "../../tools/references/symbol_table.ts";
 import {
@@ -90,7 +90,7 @@ export class CallAttempts {
   readonly #first: PreparedCall;
   readonly #signal: AbortSignal | undefined;
   readonly #messages: readonly Message[];
-  readonly #stream: Stream;
+  readonly #retried: Attempts;
   readonly #deadline: number;
   readonly #attempts: ToolAttempt[] = [];
   /** The keys of the calls made so far. */
@@ -98,7 +98,6 @@ export class CallAttempts {
   /** Why arguments were refused, by the key of the call. */
   readonly #refused = new Map<string, string>();
   #usage: Usage = { inputTokens: 0, outputTokens: 0 };
-  #retries = 0;
   #requests = 0;
   #alternatives = 0;
 
@@ -115,7 +114,7 @@ export class CallAttempts {
     this.#first = first;
     this.#signal = signal;
     this.#messages = messages;
-    this.#stream = fork(tools.settings.seed, "pause", number);
+    this.#retried = new Attempts(tools.settings, fork(tools.settings.seed, "pause", number).prng);
     this.#deadline = this.#clock.now() + tools.settings.timeLimit;
   }
 
@@ -277,17 +276,19 @@ export class CallAttempts {
   }
 
   async #retry(call: PreparedCall, { retryAfter = 0 }: ToolError): Promise<Step | string> {
-    const { retries, backoff, longestPause, timeLimit } = this.#settings;
-    if (this.#retries >= retries) return `It was retried ${retries} times`;
-    if (retryAfter > longestPause) {
-      return `It asks to wait ${retryAfter} ms, and the longest pause is ${longestPause} ms`;
-    }
-    const step = backoffAfter(++this.#retries, backoff, this.#stream.prng());
-    const after = Math.ceil(Math.max(retryAfter, Math.min(step, longestPause)));
-    if (after >= this.#left) return `The ${timeLimit} ms for the whole call leave no time to wait`;
+    const next = this.#retried.next({ retryAfter }, this.#left);
+    if ("giveUp" in next) return this.#whyNoRetry(next.giveUp, retryAfter);
+    const after = Math.ceil(next.wait);
     await this.#clock.pause(after, this.#signal);
     // Another call, as the tool may have changed the arguments that it got.
     return { action: { kind: "retried", after }, next: { ...call } };
+  }
+
+  #whyNoRetry(why: GiveUp, retryAfter: number): string {
+    const { retries, longestPause, timeLimit } = this.#settings;
+    if (why === "time") return `The ${timeLimit} ms for the whole call leave no time to wait`;
+    if (why !== "pause") return `It was retried ${retries} times`;
+    return `It asks to wait ${retryAfter} ms, and the longest pause is ${longestPause} ms`;
   }
 
   async #repair(call: PreparedCall, error: ToolError): Promise<Step | string> {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type ReadableHeaders, retryAfterOf } from "../../base/backoff.ts";
+import { type ReadableHeaders, retryAfterOf } from "../../base/attempts.ts";
 import { cannot } from "../../base/errors.ts";
 import { defined, isJsonObject, isObject, parseJson, printable } from "../../base/json.ts";
 import { errorOfResult } from "../../tools/references/symbol_table.ts";

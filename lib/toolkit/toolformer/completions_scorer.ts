@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import { endpointOf, type EndpointOptions, postTo } from "../../models/http/endpoint.ts";
+import { endpointOf, type EndpointOptions, requestsTo } from "../../models/http/endpoint.ts";
 import { cannot } from "../../base/errors.ts";
 import { defined, type JsonObject } from "../../base/json.ts";
 import { InfrastructureError } from "../../models/model.ts";
@@ -67,7 +67,7 @@ export function completionsScorer(options: CompletionsOptions): Scorer {
   }
   const endpoint = endpointOf(options);
   const { who, hide, quote } = endpoint;
-  const post = postTo(endpoint);
+  const { post, isAlive } = requestsTo(endpoint);
   const unusable = (state: string) =>
     new InfrastructureError(
       `Cannot use the reply of ${who} as it must echo the prompt with the log-probability of each of its ` +
@@ -85,7 +85,7 @@ export function completionsScorer(options: CompletionsOptions): Scorer {
     const answer = await post("/completions", body, signal);
     return { tokens: readTokens(answer, text, { who, hide, unusable }) };
   };
-  const ask = retrying(attempt, options);
+  const ask = retrying(attempt, options, isAlive);
   return {
     name,
     async score(text, { signal } = {}) {

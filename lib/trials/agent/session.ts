@@ -3,7 +3,7 @@
  * @module
  */
 
-import { defined } from "../../base/json.ts";
+import { defined, printable } from "../../base/json.ts";
 import { z } from "zod";
 import { abortable } from "@std/async/abortable";
 import { claimedCount, type Message, type Usage } from "../../tools/message.ts";
@@ -255,8 +255,10 @@ export class Session {
       });
       reply = await (signal === undefined ? replying : abortable(replying, signal));
     } catch (error) {
-      if (error instanceof TimeLimitError) return timeLimitReached(limits.seconds);
-      throw error;
+      if (!(error instanceof TimeLimitError)) throw error;
+      return error.ofRequest || limits.seconds === undefined
+        ? { kind: "time_limit", message: printable(error.message, 300) }
+        : timeLimitReached(limits.seconds);
     }
     this.#charge(reply, { request, stage, aside, other });
     if (reply.finish === "length") {
@@ -313,9 +315,7 @@ export class Session {
       calls: reply.calls.length,
       ...usage,
       durationMs,
-      ...(reply.failed === undefined || reply.failed.length === 0
-        ? {}
-        : { failed: reply.failed.slice(-MAX_FAILED) }),
+      ...defined({ failed: reply.failed }),
       ...(reply.repairs.length === 0 ? {} : { repairs: reply.repairs.slice(0, MAX_REPAIRS) }),
       ...defined({ parsed: reply.parsed }),
       ...(reply.written === undefined ? {} : { written: reply.written.slice(0, MAX_KEPT_LENGTH) }),
@@ -333,8 +333,6 @@ interface Request {
 
 /** At most this many characters of a model's name are recorded. */
 const MAX_NAME_LENGTH = 200;
-/** At most this many failed attempts of one request are recorded, those before are left out. */
-const MAX_FAILED = 50;
 /** At most this many repairs of one reply are recorded. */
 const MAX_REPAIRS = 20;
 function add(one: Usage, other: Usage): Usage {
@@ -344,9 +342,6 @@ function add(one: Usage, other: Usage): Usage {
   };
 }
 
-function timeLimitReached(seconds: number | undefined): Limited {
-  const message = seconds === undefined
-    ? "the model's time is over"
-    : `${seconds} seconds are over`;
-  return { kind: "time_limit", message };
+function timeLimitReached(seconds: number): Limited {
+  return { kind: "time_limit", message: `${seconds} seconds are over` };
 }

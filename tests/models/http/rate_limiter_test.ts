@@ -1,3 +1,4 @@
+import { defined } from "../../../lib/base/json.ts";
 import {
   assert,
   assertEquals,
@@ -139,26 +140,27 @@ Deno.test("RateLimiter.refused() halves those under way, once for all that were"
   const limiter = new RateLimiter();
   const places = times(32).map(() => placeIn(limiter));
   assertEquals(limiter.most, Infinity);
-  assertEquals(limiter.refused(places[0]!, undefined), undefined);
+  assertEquals(limiter.refused(places[0]!, undefined).vainSince, undefined);
   assertEquals(limiter.most, 16);
   for (const place of places.slice(1, 31)) {
-    assertEquals(limiter.refused(place, undefined), undefined);
+    assertEquals(limiter.refused(place, undefined).vainSince, undefined);
   }
   assertEquals([limiter.most, limiter.underWay, limiter.refusals], [16, 1, 31]);
   // The last one began with the others: that it is alone now says nothing.
-  assertEquals(limiter.refused(places[31]!, undefined), undefined);
+  assertEquals(limiter.refused(places[31]!, undefined).vainSince, undefined);
   assertEquals(limiter.most, 16);
 });
 
 Deno.test("RateLimiter.refused() never goes below one, and tells how long single ones were refused", async () => {
   using clock = new VirtualClock();
   const limiter = new RateLimiter({ clock });
-  for (const since of [0, 5_000, 10_000]) {
-    assertEquals(limiter.refused(placeIn(limiter), undefined), since);
+  const since = clock.now();
+  for (let count = 0; count < 3; count++) {
+    assertEquals(limiter.refused(placeIn(limiter), undefined).vainSince, since);
     await clock.pause(5_000);
   }
   limiter.succeeded(placeIn(limiter), undefined);
-  assertEquals(limiter.refused(placeIn(limiter), undefined), 0);
+  assertEquals(limiter.refused(placeIn(limiter), undefined).vainSince, clock.now());
 });
 
 Deno.test("RateLimiter.succeeded() allows no more than is asked for", () => {
@@ -328,7 +330,10 @@ Deno.test("retrying() does not wait for rate limits for ever", async () => {
   await mapConcurrent(100, async (place) => {
     await ask({ isUnlucky: place === 1 }).catch((error) => why += error.message);
   }, { most: 4 });
-  assertEquals(why, "429; rate limits ask to wait 750 seconds, too long (3 attempts)");
+  assertEquals(
+    why,
+    "429; rate limits ask to wait for more than ten minutes, too long (3 attempts)",
+  );
   assertIdle(limiter, clock);
 });
 
@@ -343,6 +348,35 @@ Deno.test("retrying() lets a server's wish for hours hold up nobody else", async
   assertStringIncludes(error.message, "asks to wait 3600 seconds, too long (1 attempt)");
   assertEquals(clock.now(), 0);
   placeIn(limiter);
+});
+
+Deno.test("retrying() lets others go on while one request alone is refused for ever", async () => {
+  for (const retryAfter of [undefined, 5_000]) {
+    using clock = new VirtualClock();
+    const limiter = new RateLimiter({ clock });
+    const ended = new Map<number, number>();
+    let poisoned = 0;
+    const ask = retrying(async ({ place }: Asked & { place: number }, signal) => {
+      await clock.pause(1_000, signal);
+      if (place === 8) {
+        poisoned++;
+        const more = { retryable: true, rateLimited: true, ...defined({ retryAfter }) };
+        throw new InfrastructureError("429 TPM", more);
+      }
+      return {};
+    }, { limiter });
+    await mapConcurrent(120, async (place) => {
+      await ask({ place }).catch(() => undefined);
+      ended.set(place, clock.now());
+    }, { most: 8 });
+    const others = Math.max(...[...ended].flatMap(([place, at]) => place === 8 ? [] : [at]));
+    // Eight at a time take 15 seconds; the pauses of a refusal that may be of all requests come on top.
+    assertLess(others, 60_000);
+    assertGreaterOrEqual(ended.get(8)!, 90_000);
+    assertLess(ended.get(8)!, 3 * MINUTE);
+    assertLess(poisoned, 40);
+    assertIdle(limiter, clock);
+  }
 });
 
 // Pauses

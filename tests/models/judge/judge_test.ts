@@ -439,7 +439,10 @@ Deno.test("a server that is not there gives no score", async () => {
   await using own = judge({ model: "m", baseURL: `http://127.0.0.1:${port}/v1`, retries: 0 });
   const { score, why } = await own.score("a", "b");
   assertEquals(score, null);
-  assertMatch(why!, /^the judge could not be asked: Cannot get a reply of m at 127\.0\.0\.1:\d+: /);
+  assertMatch(
+    why!,
+    /^the judge could not be asked: Cannot get a reply of m at 127\.0\.0\.1:\d+ as nothing listens/,
+  );
 });
 
 Deno.test("a server that hangs is waited for as long as requestTimeout says", async () => {
@@ -450,8 +453,8 @@ Deno.test("a server that hangs is waited for as long as requestTimeout says", as
   // The server ends once it has answered, after a failed assertion too.
   using _ = { [Symbol.dispose]: resolve };
   const { score, why } = await at.own.score("a", "b");
-  assertEquals([score, at.bodies.length], [null, 2]);
-  assertStringIncludes(why!, "50 ms have passed (2 attempts)");
+  assertEquals([score, at.bodies.length], [null, 1]);
+  assertStringIncludes(why!, "50 ms have passed, though the server answers others");
 
   const controller = new AbortController();
   const asked = at.own.score("a", "b", { signal: controller.signal });

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { backoffAfter, retryAfterOf } from "../../lib/base/backoff.ts";
+import { backoffAfter, retryAfterOf } from "../../lib/base/attempts.ts";
 import { SYSTEM_CLOCK } from "../../lib/base/clock.ts";
 import fc from "../support/fast_check.ts";
 

@@ -1,0 +1,117 @@
+/**
+ * Reachability: which models of a run have replied, and whether going on is vain.
+ * @module
+ */
+
+import type { Model, ModelReply, ModelRequest, Permanent } from "../models/model.ts";
+
+/** Why a run ends: no further request to a model can succeed until someone changes something. */
+export interface RunFault {
+  /** What must change. */
+  readonly permanent: Permanent;
+  /** What is wrong and what to do, on one line. */
+  readonly reason: string;
+  /** Whether the model never replied in this run, so that nothing was lost. */
+  readonly atFirst: boolean;
+}
+
+/** How a trial ended, as far as it shows whether its model can be reached. */
+export interface ReachedTrial {
+  readonly permanent?: Permanent;
+  readonly reason?: string | undefined;
+}
+
+/** Trials without any reply after which those of a model no longer wait for each other. */
+const MAX_ALONE = 3;
+
+/** Trials that must fail alike after those that were in flight, before a run ends. */
+const NEXT = 3;
+
+/** A model of the run. */
+interface Reached {
+  replied: boolean;
+  /** Trials that have begun and not ended. */
+  inFlight: number;
+  /** Trials that ended without any reply of the model. */
+  unanswered: number;
+  readonly waiting: (() => void)[];
+  /** The fault of its last trials, and how many more must have it to end the run. */
+  streak: { readonly permanent: Permanent; left: number } | undefined;
+}
+
+/**
+ * Lets only one trial of a model begin until the model has replied for the first time, as a wrong key or
+ * address would fail them all; and ends the run once trials fail alike with a fault that no waiting changes:
+ * at once before a first reply, later when all in flight and the next ones did.
+ */
+export class Reachability {
+  readonly #models = new Map<string, Reached>();
+  #fault: RunFault | undefined;
+
+  /** Why the run ends; `undefined` while it goes on. */
+  get fault(): RunFault | undefined {
+    return this.#fault;
+  }
+
+  /** Returns the model, whose first reply lets its other trials begin. */
+  watch(model: Model): Model {
+    const reached = this.#of(model.name);
+    return {
+      ...model,
+      reply: async (request: ModelRequest): Promise<ModelReply> => {
+        const reply = await model.reply(request);
+        reached.replied = true;
+        open(reached);
+        return reply;
+      },
+    };
+  }
+
+  /** Waits until a trial of a model may begin. */
+  async enter(model: string): Promise<void> {
+    const reached = this.#of(model);
+    while (isClosed(reached) && reached.inFlight > 0 && this.#fault === undefined) {
+      await new Promise<void>((resolve) => reached.waiting.push(resolve));
+    }
+    reached.inFlight++;
+  }
+
+  /** Ends a trial of a model, finished or not. */
+  leave(model: string): void {
+    const reached = this.#of(model);
+    reached.inFlight--;
+    open(reached);
+  }
+
+  /** Learns from a finished trial of a model whether going on is vain. */
+  judge(model: string, { permanent, reason = "" }: ReachedTrial): void {
+    const reached = this.#of(model);
+    if (!reached.replied) reached.unanswered++;
+    if (permanent === undefined) {
+      reached.streak = undefined;
+      return;
+    }
+    if (reached.streak?.permanent !== permanent) {
+      reached.streak = { permanent, left: reached.inFlight + NEXT };
+    }
+    const atFirst = !reached.replied;
+    if (--reached.streak.left <= 0 || atFirst) this.#fault ??= { permanent, reason, atFirst };
+    for (const one of this.#models.values()) open(one);
+  }
+
+  #of(name: string): Reached {
+    return this.#models.getOrInsertComputed(name, () => ({
+      ...{ replied: false, inFlight: 0, unanswered: 0, waiting: [], streak: undefined },
+    }));
+  }
+}
+
+/** Whether only one trial of a model may be in flight. */
+function isClosed({ replied, unanswered }: Reached): boolean {
+  return !replied && unanswered < MAX_ALONE;
+}
+
+/** Lets those that wait look again. */
+function open(reached: Reached): void {
+  for (const resolve of reached.waiting.splice(0)) resolve();
+}
