@@ -37,6 +37,15 @@ async function withEnvironment(
   }
 }
 
+// First, as only the first request could leave something behind.
+Deno.test("openai() leaves nothing that a test which is checked for leaks would be blamed for", {
+  sanitizeOps: true,
+  sanitizeResources: true,
+}, async () => {
+  await using server = serving(sound);
+  assertEquals((await server.model().reply(asked())).text, "hello");
+});
+
 // Construction.
 
 Deno.test("openai() names itself after the model unless told otherwise", () => {
