@@ -12,7 +12,13 @@ import { SIMULATED_MODELS } from "../models/simulated_name.ts";
 import { readChosen } from "./_reading.ts";
 import { readResponsesRequest, toResponse } from "./_responses.ts";
 import { truthsOf } from "./truth.ts";
-import { type ChatAnswer, type ChatRequest, chatRequestSchema, type WireFault } from "./wire.ts";
+import {
+  asWritten,
+  type ChatAnswer,
+  type ChatRequest,
+  chatRequestSchema,
+  type WireFault,
+} from "./wire.ts";
 
 /** Options of {@linkcode startSimulatedServer}. */
 export interface SimulatedServerOptions {
@@ -89,7 +95,8 @@ export function startSimulatedServer(options: SimulatedServerOptions = {}): Simu
     if (body === undefined) return refuse(400, "The body must be JSON");
     const parsed = read(body);
     if ("message" in parsed) return refuse(parsed.status ?? 400, parsed.message, parsed);
-    const { chat, write } = parsed;
+    const { write } = parsed;
+    const chat = asWritten(parsed.chat);
     const chosen = readChosen(chat.tool_choice);
     if (chosen !== undefined && !chat.tools?.some((tool) => tool.function.name === chosen)) {
       return refuse(400, `There is no tool ${chosen} to choose`, { param: "tool_choice" });

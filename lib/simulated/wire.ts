@@ -6,7 +6,7 @@
  */
 
 import { z } from "zod";
-import { isJsonObject, type JsonObject, type JsonValue } from "../base/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../base/json.ts";
 import { hash64 } from "../base/random.ts";
 
 /** The content of a message: a text, a list of parts of which those with a `text` are read, or nothing. */
@@ -200,6 +200,32 @@ export function composeAnswer(
     },
   }));
   return answerWith(name, request, text, toolCalls);
+}
+
+/**
+ * Returns a request with all calls as their model wrote them. Those whose arguments are no JSON object come
+ * within one, as servers which parse them refuse them otherwise.
+ */
+export function asWritten(request: ChatRequest): ChatRequest {
+  const restored = (call: ChatCall): ChatCall => {
+    // Parsing the arguments of all calls again would take longer than the reply.
+    const parsed = call.function.arguments.startsWith('{"unreadable":')
+      ? parseJson(call.function.arguments)
+      : undefined;
+    const written = isJsonObject(parsed) && Object.keys(parsed).length === 1
+      ? parsed["unreadable"]
+      : undefined;
+    if (typeof written !== "string") return call;
+    return { ...call, function: { ...call.function, arguments: written } };
+  };
+  return {
+    ...request,
+    messages: request.messages.map((message) =>
+      message.role === "assistant" && message.tool_calls
+        ? { ...message, tool_calls: message.tool_calls.map(restored) }
+        : message
+    ),
+  };
 }
 
 /** The reply of the model `name` with `text` and calls that are already in OpenAI's format. */

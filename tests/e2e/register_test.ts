@@ -627,3 +627,25 @@ Deno.test("benchmark() tells wrong options and flags before anything is run", as
   assertMatch(all, WRONG[0]!.message);
   assertEquals(/ \.\.\. ok/.test(all), false, "a case was run");
 });
+
+Deno.test("benchmark() keeps its connections from one test to the next", async () => {
+  await using server = countingServer("sim:planner", 5);
+  const file = place.write(
+    "connections.ts",
+    `import { benchmark, grid } from ${MOD};
+benchmark("connections", {
+  model: { model: "my-model", baseURL: "${server.url}" },
+  tasks: grid({ core: 3, depth: 2 }),
+  seed: 1,
+  graphs: 200,
+  concurrency: 4,
+  gate: { successRate: 0.7 },
+});
+`,
+  );
+  const { code, all } = await run(file);
+  assertEquals([code, server.trials], [0, 200], all);
+  assert(server.requests > 600);
+  // The runner drops the connections of its own client between tests.
+  assert(server.connections <= 2 * server.mostAtOnce, `${server.connections} connections`);
+});

@@ -127,6 +127,8 @@ export interface CountingServer extends AsyncDisposable {
   readonly requests: number;
   /** The most requests that were answered at the same time. */
   readonly mostAtOnce: number;
+  /** Connections so far. */
+  readonly connections: number;
   /** How often a trial was begun, by its first message. */
   readonly begun: ReadonlyMap<string, number>;
   /** How often a trial got its last reply, by its first message. */
@@ -155,7 +157,10 @@ export function countingServer(
   let requests = 0;
   let atOnce = 0;
   let mostAtOnce = 0;
-  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+  const ports = new Set<number>();
+  const options = { port: 0, hostname: "127.0.0.1", onListen() {} };
+  const server = Deno.serve(options, async (request, { remoteAddr }) => {
+    ports.add(remoteAddr.port);
     const asked: ChatRequest = await request.json();
     const prompt = String(asked.messages[0]!.content);
     requests++;
@@ -183,6 +188,9 @@ export function countingServer(
     },
     get mostAtOnce() {
       return mostAtOnce;
+    },
+    get connections() {
+      return ports.size;
     },
     get trials() {
       return [...begun.values()].reduce((sum, count) => sum + count, 0);

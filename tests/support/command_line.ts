@@ -4,6 +4,8 @@
  */
 
 import { main } from "../../lib/cli/main.ts";
+// Commands load it late. It opens a client for all requests, which no test should be blamed for.
+import "../../lib/models/http/endpoint.ts";
 import type { ChildOptions, Finished } from "./child.ts";
 import { keptVariables } from "./surroundings.ts";
 

@@ -64,7 +64,7 @@ const SIGNATURES: readonly Signature[] = [
   // vLLM where a call is required: https://github.com/kubernetes-sigs/inference-perf/issues/695
   { status: [400, 500], says: /validation errors? for list\[function/, reply: "unreadable" },
   // Amazon Nova: https://docs.aws.amazon.com/nova/latest/userguide/tool-use-definition.html
-  { says: /produced an? invalid sequence as part of ToolUse/i, reply: "unreadable" },
+  { says: /produced (?:an? )?invalid sequence as part of ToolUse/i, reply: "unreadable" },
 
   // Questions and replies that a content filter stopped.
   // https://learn.microsoft.com/azure/ai-services/openai/concepts/content-filter

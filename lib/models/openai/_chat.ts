@@ -5,14 +5,25 @@
  * @module
  */
 
-import { defined } from "../../base/json.ts";
+import { defined, isJsonObject, type JsonObject } from "../../base/json.ts";
 import type OpenAI from "openai";
 import { z } from "zod";
 import type { Message } from "../../tools/message.ts";
-import type { FinishReason, ModelReply } from "../model.ts";
+import type { FinishReason } from "../model.ts";
+import { isWithin } from "../../base/json_depth.ts";
 import { type OpenAITool, type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
-import { parseShape, readCalls, WIRE_ARGUMENTS, WIRE_TOKENS } from "./reading.ts";
-import type { ReplySource, WireFormat, WireRequest } from "./wire_format.ts";
+import { contentText, fieldsBack, isOfChat, itemOf, refusedField } from "./_fields.ts";
+import {
+  MAX_LEVELS,
+  parseShape,
+  readCalls,
+  readUsage,
+  sendableCall,
+  unreadableReply,
+  WIRE_ID,
+  type WireCall,
+} from "./reading.ts";
+import type { ReplySource, WireFormat, WireReply, WireRequest } from "./wire_format.ts";
 
 /** OpenAI's chat completions. */
 export const CHAT: WireFormat = {
@@ -21,17 +32,21 @@ export const CHAT: WireFormat = {
   unknown: [],
   write,
   read,
+  refused: (message, body) => refusedField(message, (body as Body).messages),
 };
 
-function write(
-  { request, options, choice }: WireRequest,
-): OpenAI.ChatCompletionCreateParamsNonStreaming {
+type Body = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, "messages"> & {
+  // Servers have fields of their own.
+  readonly messages: readonly JsonObject[];
+};
+
+function write({ request, options, choice, who, withheld }: WireRequest): Body {
   const { model, temperature, topP, maxCompletionTokens, reasoningEffort, seed } = options;
   const { parallelToolCalls } = options;
   const { messages, tools } = request;
   return {
     model,
-    messages: messages.map(writeMessage),
+    messages: messages.map((message) => writeMessage(message, [who, model], withheld)),
     ...(tools.length === 0 ? {} : { tools: writeTools(tools) }),
     // OpenAI refuses the field when there are no tools.
     ...(tools.length === 0 || parallelToolCalls === undefined
@@ -59,24 +74,35 @@ function writeTools(tools: readonly ToolSchema[]): OpenAITool[] {
   return writtenTools.getOrInsertComputed(tools, () => tools.map(toOpenAITool));
 }
 
-function writeMessage(message: Message): OpenAI.ChatCompletionMessageParam {
+/** Writes a message; fields carried by one of `whose` go back. Recordings name only models. */
+function writeMessage(
+  message: Message,
+  whose: readonly string[],
+  withheld: ReadonlySet<string>,
+): JsonObject {
   if (message.role === "tool") {
     return { role: "tool", tool_call_id: message.callId, content: message.content };
   }
   if (message.role !== "assistant") return { role: message.role, content: message.content };
-  const { role, content, calls } = message;
-  if (calls.length === 0) return { role, content };
+  const { role, content, calls, carried } = message;
+  const isOwn = carried !== undefined && whose.includes(carried.by) && isOfChat(carried);
+  const back = isOwn ? fieldsBack(message, carried, withheld) : undefined;
+  const said = back?.parts === undefined ? content : [...back.parts];
+  if (calls.length === 0) return { role, content: said, ...back?.fields };
   return {
     role,
-    content: content === "" ? null : content,
+    content: said.length === 0 ? null : said,
     tool_calls: calls.map((call) => ({
       id: call.id,
       type: "function",
-      function: { name: call.name, arguments: call.arguments },
+      function: { ...sendableCall(call) },
+      ...back?.calls.get(call.id),
     })),
+    ...back?.fields,
   };
 }
 
+/** Why models stop. */
 const FINISH: ReadonlyMap<string, FinishReason> = new Map([
   ["stop", "stop"],
   ["tool_calls", "calls"],
@@ -85,49 +111,105 @@ const FINISH: ReadonlyMap<string, FinishReason> = new Map([
   ["content_filter", "filter"],
 ]);
 
+/** Finish reasons of Gemini's compatible endpoint for calls that it could not read. */
+const UNREADABLE = ["malformed_function_call", "unexpected_tool_call", "function_call_filter"];
+
+/** Finish reasons for replies that the server did not finish; the second is DeepSeek's, the third vLLM's. */
+const BROKEN = ["error", "insufficient_system_resource", "abort"];
+
+const MESSAGE = z.custom<JsonObject>(isJsonObject, "Invalid input: expected object");
+
 const REPLY = z.looseObject({
   model: z.string().nullish(),
-  choices: z.array(z.looseObject({
-    finish_reason: z.string().nullish(),
-    message: z.looseObject({
-      content: z.string().nullish(),
-      refusal: z.string().nullish(),
-      tool_calls: z.array(z.looseObject({
-        id: z.string().nullish(),
-        type: z.string().nullish(),
-        function: z.looseObject({ name: z.string(), arguments: WIRE_ARGUMENTS }),
-      })).nullish(),
-    }),
-  })).min(1, "Invalid input: expected at least one"),
-  usage: z.looseObject({
-    prompt_tokens: WIRE_TOKENS,
-    completion_tokens: WIRE_TOKENS,
-  }).nullish(),
+  // Messages are sent back in part; object schemas would make copies.
+  choices: z.array(z.looseObject({ finish_reason: z.string().nullish(), message: MESSAGE }))
+    .min(1, "Invalid input: expected at least one"),
 });
 
-function read(answer: unknown, answerer: ReplySource): Omit<ModelReply, "duration"> {
-  const { hide, unusable } = answerer;
+const SAID = z.looseObject({
+  content: z.union(
+    [z.string(), z.array(z.unknown())],
+    "Invalid input: expected string or array of parts",
+  ).nullish(),
+  refusal: z.string().nullish(),
+  tool_calls: z.array(z.looseObject({
+    id: WIRE_ID,
+    function: z.looseObject({ name: z.string().nullish(), arguments: z.unknown().optional() }),
+  })).nullish(),
+});
+
+function read(answer: unknown, answerer: ReplySource): WireReply {
+  const { who, hide, unusable, tools } = answerer;
   const reply = parseShape(REPLY, answer, answerer);
-  const { choices: [choice], model, usage } = reply;
+  const { choices: [choice], model } = reply;
   if (choice === undefined) throw unusable("it has no choices");
+  const reason = reasonIn(choice.finish_reason);
+  // OpenRouter has one of its own, and that of the model's server beside it.
+  const isUnreadable = [reason, reasonIn(choice["native_finish_reason"])]
+    .some((one) => UNREADABLE.includes(one));
   const error = reply["error"] ?? choice["error"];
-  if ((error !== undefined && error !== null) || choice.finish_reason === "error") {
-    throw unusable(`it is an error: ${JSON.stringify(error ?? "no more is said")}`);
+  const isError = (error !== undefined && error !== null) || BROKEN.includes(reason);
+  if (isError && !isUnreadable) {
+    const said = error ?? (reason === "error" ? "no more is said" : reason);
+    throw unusable(`it is an error: ${JSON.stringify(said)}`);
   }
-  const { content, refusal, tool_calls } = choice.message;
-  const wireCalls = tool_calls ?? [];
-  const finish = FINISH.get(choice.finish_reason ?? "") ?? "other";
-  if (finish === "calls" && wireCalls.length === 0) {
-    throw unusable("it announces calls, and has none");
-  }
-  return {
-    text: hide(content || refusal || ""),
-    ...readCalls(wireCalls.map(({ id, function: called }) => ({ ...called, id })), answerer),
-    finish,
-    usage: {
-      inputTokens: usage?.prompt_tokens ?? 0,
-      outputTokens: usage?.completion_tokens ?? 0,
-    },
-    served: hide(model ?? ""),
-  };
+  const { message } = choice;
+  const said = parseShape(SAID, message, answerer, ["choices", 0, "message"]);
+  const text = contentText(said.content) || said.refusal || "";
+  const wireCalls = (said.tool_calls ?? []).map((call): WireCall & { fields: JsonObject } => ({
+    ...call.function,
+    id: call.id,
+    // The id of a call is none within its function.
+    fields: call as JsonObject,
+  }));
+  const legacy = wireCalls.length === 0 ? legacyCall(message["function_call"]) : [];
+  const allCalls: readonly (WireCall & { readonly fields?: JsonObject })[] = [
+    ...wireCalls,
+    ...legacy,
+  ];
+  const finish = FINISH.get(reason) ?? "other";
+  const usage = usageOf(reply["usage"]);
+  const served = model ?? "";
+  // What is announced to a model without functions is text, such as a call in a text format.
+  const isAnnounced = finish === "calls" && (tools.length > 0 || text === "");
+  const found = allCalls.length === 0 && (isAnnounced || isUnreadable)
+    ? unreadableReply(generatedIn(choice) ?? text, answerer, { text, usage, served })
+    : {
+      text: hide(text),
+      ...readCalls(allCalls, answerer),
+      finish: finish === "calls" && allCalls.length === 0 ? "other" as const : finish,
+      usage,
+      served: hide(served),
+    };
+  const item = itemOf(message, allCalls, found.calls);
+  if (item === undefined) return found;
+  // It is sent back with the next request.
+  if (!isWithin(item, { levels: MAX_LEVELS })) throw unusable("its fields nest too deep");
+  return { ...found, carried: { by: who, items: [item] } };
+}
+
+/** Returns why a model stopped in lower case, without what some servers say behind a colon. */
+function reasonIn(reason: unknown): string {
+  return typeof reason === "string" ? reason.toLowerCase().replace(/:.*$/s, "").trim() : "";
+}
+
+/** Reads the one call of OpenAI's first API for calls; some servers send an empty one with each reply. */
+function legacyCall(call: unknown): WireCall[] {
+  if (!isJsonObject(call)) return [];
+  const { name, arguments: given } = call;
+  const isEmpty = !name && (!given || (isJsonObject(given) && Object.keys(given).length === 0));
+  return isEmpty
+    ? []
+    : [{ id: null, name: typeof name === "string" ? name : "", arguments: given }];
+}
+
+/** Returns what the model wrote in place of a call, if the server says so. */
+function generatedIn(choice: JsonObject | Readonly<Record<string, unknown>>): string | undefined {
+  const said = choice["finish_message"] ?? choice["finishMessage"];
+  return typeof said === "string" && said !== "" ? said : undefined;
+}
+
+function usageOf(usage: unknown): WireReply["usage"] {
+  if (!isJsonObject(usage)) return undefined;
+  return readUsage(usage["prompt_tokens"], usage["completion_tokens"]);
 }

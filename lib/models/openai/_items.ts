@@ -6,6 +6,7 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { Carried, Message } from "../../tools/message.ts";
 import type { ToolCall } from "../../tools/tool.ts";
+import { sendableCall } from "./reading.ts";
 
 /** Returns the text of the messages among the items, or their refusals if there is no text. */
 export function itemsText(items: readonly JsonObject[]): string {
@@ -33,8 +34,8 @@ export function writeText(content: string): JsonObject[] {
 }
 
 /** Writes a call as an item without a server's id. */
-export function writeCall({ id, name, arguments: written }: ToolCall): JsonObject {
-  return { type: "function_call", call_id: id, name, arguments: written };
+export function writeCall(call: ToolCall): JsonObject {
+  return { type: "function_call", call_id: call.id, ...sendableCall(call) };
 }
 
 /**
@@ -80,7 +81,8 @@ function carriedItem(
   const call = left.get(id);
   if (call === undefined) return undefined;
   left.delete(id);
-  const asItCame = item["name"] === call.name && item["arguments"] === call.arguments;
+  const { name, arguments: written } = sendableCall(call);
+  const asItCame = item["name"] === name && item["arguments"] === written;
   // An item's id refers to the server's version, which this no longer is.
   return asItCame ? item : writeCall(call);
 }

@@ -10,12 +10,19 @@ import type OpenAI from "openai";
 import { z } from "zod";
 import { defined, isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { Message } from "../../tools/message.ts";
-import type { FinishReason, ModelReply } from "../model.ts";
+import type { FinishReason } from "../model.ts";
 import { isWithin } from "../../base/json_depth.ts";
 import { type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
 import { carriedItems, itemsText, writeCall, writeText } from "./_items.ts";
-import { parseShape, readCalls, WIRE_ARGUMENTS, WIRE_TOKENS, type WireCall } from "./reading.ts";
-import type { OpenAIOptions, ReplySource, WireFormat, WireRequest } from "./wire_format.ts";
+import { isOfChat } from "./_fields.ts";
+import { MAX_LEVELS, parseShape, readCalls, readUsage, WIRE_ID, type WireCall } from "./reading.ts";
+import type {
+  OpenAIOptions,
+  ReplySource,
+  WireFormat,
+  WireReply,
+  WireRequest,
+} from "./wire_format.ts";
 
 /** OpenAI's responses. */
 export const RESPONSES: WireFormat = {
@@ -73,7 +80,8 @@ function writeMessage(message: Message, whose: readonly string[]): JsonObject[] 
   }
   if (role !== "assistant") return [{ role, content }];
   const { calls, carried } = message;
-  if (carried !== undefined && whose.includes(carried.by)) return carriedItems(message, carried);
+  const isOwn = carried !== undefined && whose.includes(carried.by) && !isOfChat(carried);
+  if (isOwn) return carriedItems(message, carried);
   return [...writeText(content), ...calls.map(writeCall)];
 }
 
@@ -83,10 +91,6 @@ const REPLY = z.looseObject({
   incomplete_details: z.looseObject({ reason: z.string().nullish() }).nullish(),
   // Items are sent back as they came; object schemas would make copies.
   output: z.array(z.custom<JsonObject>(isJsonObject, "Invalid input: expected object")),
-  usage: z.looseObject({
-    input_tokens: WIRE_TOKENS,
-    output_tokens: WIRE_TOKENS,
-  }).nullish(),
 });
 
 const MESSAGE = z.looseObject({
@@ -101,13 +105,10 @@ const MESSAGE = z.looseObject({
 });
 
 const CALL = z.looseObject({
-  call_id: z.string().nullish(),
-  name: z.string(),
-  arguments: WIRE_ARGUMENTS,
+  call_id: WIRE_ID,
+  name: z.string().nullish(),
+  arguments: z.unknown().optional(),
 });
-
-/** Levels of nesting in the items of a reply, at most. */
-const MAX_LEVELS = 100;
 
 /** Why a reply is not complete. */
 const INCOMPLETE: ReadonlyMap<string, FinishReason> = new Map([
@@ -115,11 +116,11 @@ const INCOMPLETE: ReadonlyMap<string, FinishReason> = new Map([
   ["content_filter", "filter"],
 ]);
 
-function read(answer: unknown, answerer: ReplySource): Omit<ModelReply, "duration"> {
+function read(answer: unknown, answerer: ReplySource): WireReply {
   const { who, hide, unusable } = answerer;
   const reply = parseShape(REPLY, answer, answerer);
-  const { status, model, usage, output } = reply;
-  const error = reply["error"];
+  const { status, model, output } = reply;
+  const { error, usage } = reply;
   if ((error !== undefined && error !== null) || status === "failed") {
     throw unusable(`it is an error: ${JSON.stringify(error ?? "no more is said")}`);
   }
@@ -147,10 +148,9 @@ function read(answer: unknown, answerer: ReplySource): Omit<ModelReply, "duratio
     finish: status === "completed"
       ? found.calls.length > 0 ? "calls" : "stop"
       : INCOMPLETE.get(reason) ?? "other",
-    usage: {
-      inputTokens: usage?.input_tokens ?? 0,
-      outputTokens: usage?.output_tokens ?? 0,
-    },
+    usage: isJsonObject(usage)
+      ? readUsage(usage["input_tokens"], usage["output_tokens"])
+      : undefined,
     served: hide(model ?? ""),
     ...(items.length === 0 ? {} : { carried: { by: who, items } }),
   };

@@ -6,21 +6,35 @@
  * | `wire_format.ts` | interface of a wire format, and the options |
  * | `reading.ts` | reading of replies, common to both formats |
  * | `chat.ts` | chat completions |
+ * | `fields.ts` | fields of their messages that servers add, and how they are sent back |
  * | `items.ts` | items of responses, and how they are sent back |
  * | `responses.ts` | responses |
  * @module
  */
 
-import { endpointOf, requestsTo } from "../http/endpoint.ts";
+import { endpointOf, ModelFault, requestsTo } from "../http/endpoint.ts";
 import { cannot } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
-import { InfrastructureError, type Model } from "../model.ts";
+import type { Usage } from "../../tools/message.ts";
+import type { ToolChoice } from "../../tools/tool.ts";
+import { InfrastructureError, type Model, type ModelRequest } from "../model.ts";
 import { type Attempt, retrying } from "../http/retry.ts";
 import { CHAT } from "./_chat.ts";
 import { RESPONSES } from "./_responses.ts";
-import { checkedChoice, type OpenAIOptions, type WireApi, type WireFormat } from "./wire_format.ts";
+import { unreadableReply } from "./reading.ts";
+import {
+  checkedChoice,
+  type OpenAIOptions,
+  type ReplySource,
+  type WireApi,
+  type WireFormat,
+  type WireReply,
+} from "./wire_format.ts";
 
 export type { OpenAIOptions, WireApi } from "./wire_format.ts";
+
+/** The usage of a reply whose server does not say it. */
+const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0 };
 
 const FORMATS: Readonly<Record<WireApi, WireFormat>> = { chat: CHAT, responses: RESPONSES };
 
@@ -65,6 +79,9 @@ export function openai(options: OpenAIOptions): Model {
   if (options.body?.["stream"]) {
     throw cannot(`ask ${model}`, "replies are read whole", "body.stream is set");
   }
+  if (options.body?.["background"]) {
+    throw cannot(`ask ${model}`, "replies are waited for", "body.background is set");
+  }
   const format = formatOf(model, api);
   const unknown = format.unknown.find((option) => options[option] !== undefined);
   if (unknown !== undefined) {
@@ -80,31 +97,57 @@ export function openai(options: OpenAIOptions): Model {
   const unusable = (state: string) =>
     new InfrastructureError(
       `Cannot use the reply of ${who} as it must be ${format.replyName}: ${quote(state)}`,
-      { retryable: true },
+      { retryable: true, fault: "unclear" },
     );
   const { post, isAlive } = requestsTo(endpoint);
+  const withheld = new Set<string>();
+  /** Posts a request; again without a field of an earlier reply that the server refuses, as nothing was drawn. */
+  const ask = async (
+    request: ModelRequest,
+    choice: ToolChoice | undefined,
+    signal: AbortSignal,
+  ): Promise<unknown> => {
+    while (true) {
+      const known = new Set(withheld);
+      const body = {
+        ...format.write({ request, options, choice, who, withheld: known }),
+        ...options.body,
+        ...options.requestFields?.(request),
+      };
+      try {
+        return await post(format.path, body, signal);
+      } catch (error) {
+        const isRefusal = error instanceof InfrastructureError && !error.retryable &&
+          !(error instanceof ModelFault);
+        const refused = isRefusal ? format.refused?.(error.message, body) : undefined;
+        if (refused === undefined || known.has(refused)) throw error;
+        withheld.add(refused);
+      }
+    }
+  };
   const attempt: Attempt = async (request, signal) => {
     const choice = request.toolChoice === undefined
       ? defaultChoice
       : checkedChoice(model, request.toolChoice);
-    const body = {
-      ...format.write({ request, options, choice, who }),
-      ...options.body,
-      ...options.requestFields?.(request),
+    const source = {
+      ...{ who, hide, unusable },
+      tools: request.tools,
+      isTaken: (id: string) =>
+        request.messages.some((message) =>
+          message.role === "assistant" && message.calls.some((call) => call.id === id)
+        ),
     };
-    const answer = await post(format.path, body, signal);
-    try {
-      return format.read(answer, {
-        ...{ who, hide, unusable },
-        isTaken: (id) =>
-          request.messages.some((message) =>
-            message.role === "assistant" && message.calls.some((call) => call.id === id)
-          ),
-      });
-    } catch (error) {
-      // Serializing a part that nests too deep overflows the stack.
-      throw error instanceof RangeError ? unusable("it nests too deep") : error;
-    }
+    const answered = async () => {
+      try {
+        return format.read(await ask(request, choice, signal), source);
+      } catch (error) {
+        if (error instanceof ModelFault) return faultReply(error, source);
+        // Serializing a part that nests too deep overflows the stack.
+        throw error instanceof RangeError ? unusable("it nests too deep") : error;
+      }
+    };
+    const { usage = NO_USAGE, ...reply } = await answered();
+    return { ...reply, usage };
   };
   return {
     name,
@@ -112,6 +155,20 @@ export function openai(options: OpenAIOptions): Model {
     // The default is not written to journals, so that older ones stay comparable.
     ...(api === "chat" ? {} : { api }),
     reply: retrying(attempt, options, isAlive),
+  };
+}
+
+/** Returns the reply of a model that its server passed on as an error. */
+function faultReply({ reply, generated }: ModelFault, source: ReplySource): WireReply {
+  // Without tools the calls of a text format may stand in the text, which is read as any other.
+  if (reply === "unreadable" && source.tools.length > 0) return unreadableReply(generated, source);
+  return {
+    text: source.hide(generated),
+    calls: [],
+    finish: reply === "filtered" ? "filter" : "other",
+    usage: undefined,
+    served: "",
+    repairs: [],
   };
 }
 

@@ -4,25 +4,41 @@
  */
 
 import { z } from "zod";
-import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
-import type { ToolCall } from "../../tools/tool.ts";
+import { defined, isJsonObject, parseJson } from "../../base/json.ts";
+import type { Usage } from "../../tools/message.ts";
+import type { ToolCall, ToolSchema } from "../../tools/tool.ts";
+import { unreadable, unreadableCall } from "../formats/_json_calls.ts";
 import type { ModelReply } from "../model.ts";
-import type { ReplySource } from "./wire_format.ts";
+import type { ReplySource, WireReply } from "./wire_format.ts";
 
-/** Schema of arguments as servers write them; `custom`, as an object schema would make a copy. */
-export const WIRE_ARGUMENTS = z.custom<string | JsonObject | null | undefined>(
-  (value) => typeof value === "string" || value == null || isJsonObject(value),
-  "Invalid input: expected string or object",
-).optional();
-
-/** Schema of token counts; the maximum is beyond any reply and keeps sums finite. */
-export const WIRE_TOKENS = z.number().nonnegative().max(1e12).nullish();
+/** Schema of the id of a call. */
+export const WIRE_ID = z.union(
+  [z.string(), z.number()],
+  "Invalid input: expected string or number",
+).nullish();
 
 /** A call as a server sent it, which becomes a {@linkcode ToolCall}. */
 export interface WireCall {
-  readonly id: string | null | undefined;
-  readonly name: string;
-  readonly arguments?: z.infer<typeof WIRE_ARGUMENTS>;
+  readonly id: z.infer<typeof WIRE_ID>;
+  /** A model that writes none makes a call that cannot be read. */
+  readonly name?: string | null | undefined;
+  /** Mostly a text, which should be a JSON object; some servers parse it. */
+  readonly arguments?: unknown;
+}
+
+/** Levels of nesting in what a reply carries, at most. */
+export const MAX_LEVELS = 100;
+
+/** More tokens than any reply has. */
+const MAX_TOKENS = 1e12;
+
+/** Returns the usage with two token counts as a server sent them; `undefined` unless both can be counts. */
+export function readUsage(inputTokens: unknown, outputTokens: unknown): Usage | undefined {
+  return isCount(inputTokens) && isCount(outputTokens) ? { inputTokens, outputTokens } : undefined;
+}
+
+function isCount(tokens: unknown): tokens is number {
+  return typeof tokens === "number" && tokens >= 0 && tokens <= MAX_TOKENS;
 }
 
 /**
@@ -55,45 +71,179 @@ function whyUnusable(answer: unknown, error: z.ZodError, place: readonly Propert
 }
 
 /**
- * Returns the calls. Missing ids and arguments are added, and ids of earlier calls are replaced.
- *
- * @throws {InfrastructureError} If two of them have the same id.
+ * Returns the calls. Missing ids and arguments are added, and ids of other calls are replaced.
  */
 export function readCalls(
   wireCalls: readonly WireCall[],
-  { unusable, isTaken = () => false }: ReplySource,
+  { tools, isTaken = () => false }: Pick<ReplySource, "tools" | "isTaken">,
 ): Pick<ModelReply, "calls" | "repairs" | "parsed"> {
-  const taken = new Set<string>();
-  for (const { id } of wireCalls) {
-    if (!id) continue;
-    if (taken.has(id)) throw unusable(`two of its calls have the id "${id}"`);
-    taken.add(id);
-  }
+  const given = new Set(wireCalls.map(({ id }) => `${id ?? ""}`));
+  const used = new Set<string>();
   const repairs: string[] = [];
   const calls = wireCalls.map((call, index): ToolCall => {
     const position = index + 1;
-    let id = call.id;
+    let id = `${call.id ?? ""}`;
     // Ids distinguish results, including those of earlier replies.
-    if (!id || isTaken(id)) {
-      const flaw = id ? "the id of an earlier call" : "no id";
-      id = `call_${position}`;
-      for (let suffix = 2; taken.has(id) || isTaken(id); suffix++) {
-        id = `call_${position}_${suffix}`;
-      }
-      taken.add(id);
+    if (id === "" || used.has(id) || isTaken(id)) {
+      const flaw = id === "" ? "no id" : `the id of an${used.has(id) ? "other" : " earlier"} call`;
+      id = freeId(position, (one) => given.has(one) || used.has(one) || isTaken(one));
       repairs.push(`call ${position} had ${flaw} and was given ${id}`);
+    } else if (typeof call.id === "number") {
+      repairs.push(`call ${position} had a number for an id, which was written as text`);
     }
-    const { name, arguments: given } = call;
-    if (typeof given === "string") return { id, name, arguments: given };
-    repairs.push(
-      given === undefined || given === null
-        ? `call ${position} had no arguments and was given {}`
-        : `call ${position} had an object for arguments, which was written as text`,
-    );
-    return { id, name, arguments: JSON.stringify(given ?? {}) };
+    used.add(id);
+    const name = call.name ?? "";
+    const { arguments: written, repair } = readArguments(call.arguments, name, tools);
+    if (repair !== undefined) repairs.push(`call ${position} had ${repair}`);
+    return { id, name, arguments: written };
   });
   if (calls.length === 0) return { calls, repairs };
   const readable = calls.every((call) => isJsonObject(parseJson(call.arguments)));
   const parsed = !readable ? "unreadable" : repairs.length > 0 ? "repaired" : "strict";
   return { calls, repairs, parsed };
+}
+
+/** Returns an id for the call at a position, from 1. */
+function freeId(position: number, isTaken: (id: string) => boolean): string {
+  let id = `call_${position}`;
+  for (let suffix = 2; isTaken(id); suffix++) id = `call_${position}_${suffix}`;
+  return id;
+}
+
+/** Returns arguments as text, and the repair that was made. */
+function readArguments(
+  given: unknown,
+  name: string,
+  tools: readonly ToolSchema[],
+): { readonly arguments: string; readonly repair?: string } {
+  if (given === undefined || given === null) {
+    return { arguments: "{}", repair: "no arguments and was given {}" };
+  }
+  if (typeof given !== "string") {
+    // Only an object can be meant; anything else the model wrote itself.
+    const written = JSON.stringify(given);
+    return isJsonObject(given)
+      ? {
+        arguments: written,
+        repair: "an object for arguments, which was written as text",
+      }
+      : { arguments: written };
+  }
+  if (given.trim() !== "" || !tools.some((tool) => tool.name === name && needsNothing(tool))) {
+    return { arguments: given };
+  }
+  return { arguments: "{}", repair: "an empty text for arguments and was given {}" };
+}
+
+/** Whether a tool can be called without arguments, as far as its schema says so plainly. */
+function needsNothing({ parameters }: ToolSchema): boolean {
+  const { required } = parameters;
+  return (required === undefined || (Array.isArray(required) && required.length === 0)) &&
+    !DEMANDING.some((keyword) => Object.hasOwn(parameters, keyword));
+}
+
+/** Keywords by which a schema may refuse an empty object. */
+const DEMANDING = [
+  "$ref",
+  "allOf",
+  "anyOf",
+  "oneOf",
+  "not",
+  "if",
+  "minProperties",
+  "const",
+  "enum",
+];
+
+/**
+ * Returns the reply of a model that meant to call a function, of which its server could read nothing: a reply
+ * like any other, as asking again would draw a better one. It makes one unreadable call of the function that
+ * `generated` names, or else of one without a name, as text formats do.
+ *
+ * @param generated What the model wrote, if the server says so, or else an empty text.
+ */
+export function unreadableReply(
+  generated: string,
+  { tools, hide, isTaken = () => false }: Pick<ReplySource, "tools" | "hide" | "isTaken">,
+  { text = "", usage, served = "" }: Partial<Pick<WireReply, "text" | "usage" | "served">> = {},
+): WireReply {
+  const written = hide(generated);
+  const call = callWithin(written, tools.map(({ name }) => name));
+  return {
+    text: hide(text),
+    calls: [{ ...call, id: freeId(1, isTaken) }],
+    finish: "calls",
+    usage,
+    served: hide(served),
+    repairs: [],
+    parsed: "unreadable",
+    ...defined({ written: written === "" ? undefined : written }),
+  };
+}
+
+/**
+ * Returns the name and the arguments in the text of a call, as far as they can be found. The arguments are no
+ * JSON object, so that no environment carries the call out: its server has refused it.
+ */
+function callWithin(text: string, names: readonly string[]): Omit<ToolCall, "id"> {
+  const { name, arguments: written } = partsWithin(text, names);
+  const isWhole = !isJsonObject(parseJson(text));
+  return {
+    name,
+    arguments: isWhole && isJsonObject(parseJson(written)) ? text.trim() : unreadable(written),
+  };
+}
+
+function partsWithin(text: string, names: readonly string[]): Omit<ToolCall, "id"> {
+  const tag = FUNCTION_TAG.exec(text);
+  if (tag !== null) {
+    const behind = text.slice(tag.index + tag[0].length);
+    return { name: tag[1]!, arguments: behind.replace(/^[\s>"',)]+/, "").replace(CLOSING, "") };
+  }
+  const { name, arguments: written } = unreadableCall(text);
+  if (name !== "") return { name, arguments: written };
+  // Code, such as `print(default_api.add(left=1))`, or words.
+  const found = names.map((name) => ({ name, at: placeOf(name, text) }))
+    .filter(({ at }) => at >= 0)
+    .sort((one, other) => one.at - other.at || other.name.length - one.name.length);
+  return { name: found[0]?.name ?? "", arguments: text.trim() };
+}
+
+/** Llama's form, in which Groq's models write calls: `<function=add>{"left": 1}</function>`. */
+const FUNCTION_TAG = /<function\s{0,9}[=(:]\s{0,9}["']?([^\s"'<>{}()[\],]{1,300})/;
+const CLOSING = /\s*<\/function>\s*$/;
+/** Characters searched for the names of functions, at most. */
+const REACH = 10_000;
+
+/** Returns where a name stands in a text as a whole word; -1 if it does not. */
+function placeOf(name: string, text: string): number {
+  if (name === "") return -1;
+  const beginning = text.slice(0, REACH);
+  const isPart = (at: number) => /[\p{L}\p{N}_]/u.test(beginning[at] ?? "");
+  for (let at = beginning.indexOf(name); at >= 0; at = beginning.indexOf(name, at + 1)) {
+    if (!isPart(at - 1) && !isPart(at + name.length)) return at;
+  }
+  return -1;
+}
+
+/** The name of a call without one, when it is sent back. */
+const NAMELESS = "unreadable_call";
+
+/**
+ * Returns name and arguments of a call as they are sent back. Servers parse the calls of earlier replies (vLLM,
+ * SGLang, llama.cpp, Ollama), and refuse every further request once there is one that a model wrote wrongly:
+ * the fault of the model would look like one of the server. So arguments that are no JSON object go back
+ * within one.
+ */
+export function sendableCall(
+  { name, arguments: written }: Omit<ToolCall, "id">,
+): Omit<ToolCall, "id"> {
+  return {
+    name: name === "" ? NAMELESS : name,
+    arguments: isJsonObject(parseJson(written))
+      ? written
+      : written.trim() === ""
+      ? "{}"
+      : JSON.stringify({ unreadable: written }),
+  };
 }

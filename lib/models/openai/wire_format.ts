@@ -9,7 +9,8 @@ import { cannot } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, printable } from "../../base/json.ts";
 import type { InfrastructureError, ModelReply, ModelRequest } from "../model.ts";
 import type { RetryPolicy } from "../http/retry.ts";
-import type { ToolChoice } from "../../tools/tool.ts";
+import type { Usage } from "../../tools/message.ts";
+import type { ToolChoice, ToolSchema } from "../../tools/tool.ts";
 
 /** The APIs with native tool calls. */
 export type WireApi = "chat" | "responses";
@@ -61,6 +62,8 @@ export interface WireRequest {
   readonly choice: ToolChoice | undefined;
   /** The model and its host: items carried from its replies are sent to no other. */
   readonly who: string;
+  /** Fields of earlier replies that the server has refused to take back. */
+  readonly withheld: ReadonlySet<string>;
 }
 
 /** The source of an answer, with helpers to read it. */
@@ -73,7 +76,14 @@ export interface ReplySource {
   readonly unusable: (state: string) => InfrastructureError;
   /** Returns whether an earlier call of the conversation has an id; omitted without a conversation. */
   readonly isTaken?: (id: string) => boolean;
+  /** The functions on offer. */
+  readonly tools: readonly ToolSchema[];
 }
+
+/** A reply as it was read; the usage is `undefined` if the server does not say it. */
+export type WireReply = Omit<ModelReply, "duration" | "usage"> & {
+  readonly usage: Usage | undefined;
+};
 
 /** Writes requests to a server, and reads its replies. */
 export interface WireFormat {
@@ -90,7 +100,9 @@ export interface WireFormat {
    *
    * @throws {InfrastructureError} If it is unusable.
    */
-  read(answer: unknown, answerer: ReplySource): Omit<ModelReply, "duration">;
+  read(answer: unknown, answerer: ReplySource): WireReply;
+  /** Returns the field of an earlier reply that a server refuses to take back in `body`, by its message. */
+  refused?(message: string, body: object): string | undefined;
 }
 
 /**

@@ -83,7 +83,7 @@ export function completionsScorer(options: CompletionsOptions): Scorer {
       ...options.body,
     };
     const answer = await post("/completions", body, signal);
-    return { tokens: readTokens(answer, text, { who, hide, unusable }) };
+    return { tokens: readTokens(answer, text, { who, hide, unusable, tools: [] }) };
   };
   const ask = retrying(attempt, options, isAlive);
   return {

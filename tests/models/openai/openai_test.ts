@@ -37,6 +37,15 @@ async function withEnvironment(
   }
 }
 
+// First, as only the first request could leave something behind.
+Deno.test("openai() leaves nothing that a test which is checked for leaks would be blamed for", {
+  sanitizeOps: true,
+  sanitizeResources: true,
+}, async () => {
+  await using server = serving(sound);
+  assertEquals((await server.model().reply(asked())).text, "hello");
+});
+
 // Construction.
 
 Deno.test("openai() names itself after the model unless told otherwise", () => {
@@ -163,7 +172,13 @@ Deno.test("openai() refuses a key or a header that cannot be sent, without showi
 
 Deno.test("openai() refuses to stream and policies that make no sense", () => {
   const options = { model: "p", baseURL: "http://127.0.0.1:1/v1", apiKey: KEY };
-  assertThrows(() => openai({ ...options, body: { stream: true } }), InputError, "body.stream");
+  for (const field of ["stream", "background"]) {
+    assertThrows(
+      () => openai({ ...options, body: { [field]: true } }),
+      InputError,
+      `body.${field}`,
+    );
+  }
   assertThrows(() => openai({ ...options, retries: -1 }), InputError, "retries");
 });
 

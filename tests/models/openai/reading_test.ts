@@ -1,6 +1,7 @@
 // What is read of replies: the same in every wire format.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import fc from "../../support/fast_check.ts";
 import {
   answering,
@@ -144,11 +145,113 @@ for (const { api, hello, calling } of WIRES) {
     }
   });
 
-  test("openai() can do nothing with more tokens than any reply takes, which sum up to no number", async () => {
-    const counted = JSON.stringify(hello()).replace(":11,", ":1e308,");
-    await using server = breaking(whole(counted));
-    const { message } = await refusedBy(server, { retries: 0 });
-    assertMatch(message, /at usage\.(prompt|input)_tokens: Too big/);
+  test("openai() takes a usage that cannot be one for unknown", async () => {
+    const nonsense: JsonValue[] = [
+      ...[null, "11 and 7", 3, []],
+      // Sums of too large counts are no numbers.
+      ...["3", -1, null, {}, 1e308].map((count) => ({
+        ...{ prompt_tokens: count, input_tokens: count },
+        ...{ completion_tokens: 7, output_tokens: 7 },
+      })),
+    ];
+    for (const usage of nonsense) {
+      await using server = serving(answering({ ...hello(), usage }));
+      const reply = await server.model({ retries: 0 }).reply(asked());
+      assertEquals([reply.text, reply.usage], ["hello", { inputTokens: 0, outputTokens: 0 }]);
+    }
+  });
+
+  test("openai() writes ids that are numbers as text, and notes it", async () => {
+    await using server = serving(answering(calling({ id: 7 }, { id: 0 })));
+    const { calls, repairs } = await server.model({ retries: 0 }).reply(asked());
+    assertEquals(calls.map(({ id }) => id), ["7", "0"]);
+    assertEquals(repairs, [
+      "call 1 had a number for an id, which was written as text",
+      "call 2 had a number for an id, which was written as text",
+    ]);
+  });
+
+  test("openai() gives other ids to calls that have those of others in the reply", async () => {
+    await using server = serving(
+      answering(calling({ id: "a" }, { id: "a" }, { id: "call_2" }, { id: "a" })),
+    );
+    const { calls, repairs, parsed } = await server.model({ retries: 0 }).reply(asked());
+    assertEquals(calls.map(({ id }) => id), ["a", "call_2_2", "call_2", "call_4"]);
+    assertEquals(repairs, [
+      "call 2 had the id of another call and was given call_2_2",
+      "call 4 had the id of another call and was given call_4",
+    ]);
+    assertEquals(parsed, "repaired");
+  });
+
+  test("openai() keeps arguments that are another value: the model wrote them", async () => {
+    for (const given of [[1], 7, true, [{ left: 1 }]] as JsonValue[]) {
+      await using server = serving(answering(calling({ arguments: given })));
+      const { calls, parsed } = await server.model({ retries: 0 }).reply(asked());
+      assertEquals([calls[0]?.arguments, parsed], [JSON.stringify(given), "unreadable"]);
+    }
+  });
+
+  test("openai() keeps a call that the model wrote without a name", async () => {
+    await using server = serving(answering(calling({ name: null })));
+    const { calls } = await server.model({ retries: 0 }).reply(asked());
+    assertEquals(calls, [{ id: "x", name: "", arguments: "{}" }]);
+  });
+
+  test("openai() takes empty arguments for {} where a function needs none", async () => {
+    const tool = (parameters: JsonObject) => ({ name: "add", description: "Adds", parameters });
+    const properties = { left: { type: "integer" } };
+    const table: [parameters: JsonObject, needsNone: boolean][] = [
+      [{ type: "object", properties: {} }, true],
+      [{}, true],
+      [{ type: "object", properties, required: [] }, true],
+      [{ type: "object", properties, required: ["left"] }, false],
+      [{ type: "object", anyOf: [{ required: ["left"] }], properties }, false],
+      [{ $ref: "#/$defs/one", $defs: { one: { required: ["left"] } } }, false],
+    ];
+    for (const [parameters, needsNone] of table) {
+      await using server = serving(answering(calling({ arguments: "" })));
+      const reply = await server.model().reply(asked({ tools: [tool(parameters)] }));
+      assertEquals(
+        [reply.calls[0]?.arguments, reply.parsed, reply.repairs],
+        needsNone
+          ? ["{}", "repaired", ["call 1 had an empty text for arguments and was given {}"]]
+          : ["", "unreadable", []],
+      );
+    }
+  });
+
+  test("openai() sends back a call that cannot be read so that servers which parse it take it", async () => {
+    const table: [name: string, written: string, sent: [name: string, arguments: string]][] = [
+      ["add", ' {"left": 1}', ["add", ' {"left": 1}']],
+      ["add", "", ["add", "{}"]],
+      ["add", '{"left": ', ["add", '{"unreadable":"{\\"left\\": "}']],
+      ["add", "[1]", ["add", '{"unreadable":"[1]"}']],
+      ["add", '"one"', ["add", '{"unreadable":"\\"one\\""}']],
+      ["", "add one", ["unreadable_call", '{"unreadable":"add one"}']],
+    ];
+    for (const [name, written, [sentName, sentArguments]] of table) {
+      await using server = serving(
+        answering(calling({ name, arguments: written })),
+        answering(hello()),
+      );
+      const model = server.model();
+      const { text: content, calls, carried } = await model.reply(asked());
+      await model.reply(asked({
+        messages: [
+          { role: "user", content: "Add" },
+          { role: "assistant", content, calls, ...(carried === undefined ? {} : { carried }) },
+          { role: "tool", callId: "x", name, content: "error" },
+        ],
+      }));
+      const { body } = server.received[1]!;
+      const sent = api === "chat"
+        // deno-lint-ignore no-explicit-any
+        ? (body["messages"] as any)[1].tool_calls[0].function
+        // deno-lint-ignore no-explicit-any
+        : (body["input"] as any)[1];
+      assertEquals([sent.name, sent.arguments], [sentName, sentArguments]);
+    }
   });
 
   test("openai() can do nothing with arguments that nest without end", async () => {

@@ -50,7 +50,7 @@ Deno.test("openai() by responses writes every kind of message as OpenAI takes it
     { role: "system", content: "Be brief" },
     { role: "user", content: "Add" },
     written("a", '{"left":1}'),
-    written("b", "no JSON"),
+    written("b", '{"unreadable":"no JSON"}'),
     answered("a", '{"sum":1}'),
     answered("b", "error"),
     { role: "assistant", content: "Once more" },
@@ -202,13 +202,11 @@ for (
     ],
     ["with a text that is none", { output: [said("", { content: [part(4)] })] }, /content: /],
     [
-      "with a call without a name",
-      { output: [said("x"), callItem({ name: null })] },
+      "with a call whose name is none",
+      { output: [said("x"), callItem({ name: 7 })] },
       /output\[1\]\.name: /,
     ],
     ["with a status that is no text", { status: 7 }, /at status: /],
-    ["with usage that is no number", { usage: { input_tokens: "3" } }, /usage\.input_tokens: /],
-    ["with less than no tokens", { usage: { output_tokens: -1 } }, /usage\.output_tokens: /],
   ] as [string, JsonObject, RegExp][]
 ) {
   Deno.test(`openai() by responses retries a reply ${what}`, async () => {
