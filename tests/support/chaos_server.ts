@@ -96,6 +96,8 @@ export function startChaosServer(
     if (path === "/v1/counts") {
       return await connection.send(plain(JSON.stringify(counts())));
     }
+    // A client looks whether the server is alive.
+    if (body === "") return await connection.send(plain("{}"));
     const asked = JSON.parse(body);
     const api = path === "/v1/responses" ? "responses" : "chat";
     const sound = api === "chat" ? chatReply(asked) : responsesReply(asked);
