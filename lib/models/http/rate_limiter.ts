@@ -23,7 +23,7 @@ export interface RateLimiterOptions extends RateLimits {
   readonly onSlowed?: (retryAfter: number | undefined) => void;
   /** Called the first time that the given limits delay requests for long, with the milliseconds. */
   readonly onHeld?: (milliseconds: number) => void;
-  /** Called when a request waits for long, with the milliseconds and for what; not while it still does. */
+  /** Called when a request waits for long, with the milliseconds and for what. */
   readonly onWait?: (milliseconds: number, what: Wait) => void;
   /** Source of time. Default: the system clock. */
   readonly clock?: Clock;
@@ -99,6 +99,7 @@ export class RateLimiter {
   #onHeld: RateLimiterOptions["onHeld"];
   readonly #onWait: RateLimiterOptions["onWait"];
   #toldUntil = 0;
+  #toldSilent = false;
   /** Requests that may be under way, at most, with fractions; no limit before the first refusal. */
   #most = Infinity;
   /** Number of requests under way when it was last lowered. */
@@ -246,12 +247,18 @@ export class RateLimiter {
     return { ...counts, vainSince: this.#aloneSince };
   }
 
-  /** Tells the user that a request waits for long, unless one of the last waits still goes on. */
-  tellWait(milliseconds: number, what: Wait): void {
+  /** Tells the user that the server asks to wait for long, unless the last such wait still goes on. */
+  tellAsked(milliseconds: number): void {
     const now = this.clock.now();
     if (milliseconds < LONG || now < this.#toldUntil) return;
     this.#toldUntil = now + milliseconds;
-    this.#onWait?.(milliseconds, what);
+    this.#onWait?.(milliseconds, "asked");
+  }
+
+  /** Tells the user, once, that the model has never replied for so long. */
+  tellSilent(milliseconds: number): void {
+    if (!this.#toldSilent && this.#answered === 0) this.#onWait?.(milliseconds, "silent");
+    this.#toldSilent = true;
   }
 
   /** Delays all requests that have not begun. */

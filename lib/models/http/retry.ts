@@ -180,7 +180,7 @@ export function retrying<
         });
         if ("giveUp" in next) throw withAttempts(fault, attempts.failed, next.giveUp);
         const { wait } = next;
-        if ((retryAfter ?? 0) === wait) limiter?.tellWait(wait, "asked");
+        if ((retryAfter ?? 0) === wait) limiter?.tellAsked(wait);
         last = refusal;
         if (refusal === undefined) await clock.pause(wait, signal);
         else if (refusal.isOwn) await limiter!.rest(wait, signal);
@@ -200,7 +200,7 @@ const LONG_SILENCE = 30_000;
 /** Tells the user when a model that has never replied stays silent, until the returned function is called. */
 function watchSilence(limiter: RateLimiter | undefined, clock: Clock): (() => void) | undefined {
   if (limiter === undefined || limiter.answered > 0) return undefined;
-  return clock.after(LONG_SILENCE, () => limiter.tellWait(LONG_SILENCE, "silent"));
+  return clock.after(LONG_SILENCE, () => limiter.tellSilent(LONG_SILENCE));
 }
 
 /** Failed attempts of infrastructure that are kept of a request, at most: a rate limit may cause hundreds. */

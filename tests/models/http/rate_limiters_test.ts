@@ -1,10 +1,14 @@
 import { assert, assertEquals } from "@std/assert";
 import { Connections } from "../../../lib/models/connect.ts";
+import { InfrastructureError } from "../../../lib/models/model.ts";
 import {
   type Permit,
-  type RateLimiter,
+  RateLimiter,
   RateLimiters,
+  type Wait,
 } from "../../../lib/models/http/rate_limiter.ts";
+import { type Asked, retrying } from "../../../lib/models/http/retry.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
 import { asked, completion } from "../../support/wire_servers.ts";
 
 function place(limiter: RateLimiter): Permit {
@@ -43,6 +47,28 @@ Deno.test("RateLimiters tell once that a model is slowed down, and in the end ho
   assertEquals(lines.slice(1).map((line) => line.replace(/\d+(\.\d)? seconds?/, "S")), [
     "m\\n at 127.0.0.1:8000 refused 1 request; requests waited S in total",
   ]);
+});
+
+Deno.test("RateLimiters tell of long waits for a server, but not while one goes on", async () => {
+  const lines: string[] = [];
+  const limiter = new RateLimiters((line) => lines.push(line)).of("http://h/v1", "m", {});
+  for (const wait of [4_000, 120_000, 60_000]) limiter.tellAsked(wait);
+  assertEquals(lines, ["m at h asks to wait 120 seconds before a request is sent again"]);
+
+  using clock = new VirtualClock();
+  const told: [number, Wait][] = [];
+  const own = new RateLimiter({ clock, onWait: (wait, what) => told.push([wait, what]) });
+  let busy = true;
+  const ask = retrying(async (_: Asked, signal) => {
+    await clock.pause(40_000, signal);
+    if (!busy) return {};
+    busy = false;
+    throw new InfrastructureError("503", { retryable: true, retryAfter: 90_000 });
+  }, { limiter: own });
+  await ask({});
+  await ask({});
+  // It is silent for long only until it has replied for the first time.
+  assertEquals(told, [[30_000, "silent"], [90_000, "asked"]]);
 });
 
 Deno.test("RateLimiters tell once that the limits given hold requests back", () => {
