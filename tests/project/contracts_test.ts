@@ -30,7 +30,8 @@ const TABLES = new Map(
 /** Fields of which no file here has an example. */
 const RARE = Object.entries({
   gate: "baseline.perturbation atMost.failureShifts",
-  events: "call.parameters.failures[].similarity call.parameters.undecided call.guessed " +
+  events:
+    "reply.textCall call.parameters.failures[].similarity call.parameters.undecided call.guessed " +
     "call.coerced stage.unusable scored.judged.why scored.judged.unfit",
   request: "occurrence toolChoice toolChoice.function messages[].calls[].id " +
     "messages[].calls[].name messages[].calls[].arguments messages[].carried redacted error " +
