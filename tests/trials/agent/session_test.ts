@@ -273,7 +273,8 @@ Deno.test("Session.ask() takes a reply of which a filter left nothing for the en
     message: "a content filter left nothing of the reply",
   });
   assertEquals([nothing.session.usage, repliesIn(nothing.events).length], [USAGE, 1]);
-  for (const rest of [{ text: "omeg" }, { calls: [{ name: "func", arguments: {} }] }]) {
+  const call = { id: "a", name: "func", arguments: "{}" };
+  for (const rest of [{ text: "omeg", calls: [] }, { text: "", calls: [call] }]) {
     const { session } = open(parrot([{ ...rest, finish: "filter" }]));
     assertEquals(isLimited(await session.ask(question())), false);
   }
