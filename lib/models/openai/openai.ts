@@ -95,10 +95,10 @@ export function openai(options: OpenAIOptions): Model {
   const defaultChoice = checkedChoice(model, options.toolChoice);
   const endpoint = endpointOf(options);
   const { who, quote, hide } = endpoint;
-  const unusable = (state: string) =>
+  const unusable: ReplySource["unusable"] = (state, fault = "unclear") =>
     new InfrastructureError(
       `Cannot use the reply of ${who} as it must be ${format.replyName}: ${quote(state)}`,
-      { retryable: true, fault: "unclear" },
+      { retryable: true, fault },
     );
   const { post, isAlive } = requestsTo(endpoint);
   const withheld = new Set<string>();

@@ -159,6 +159,19 @@ for (
   });
 }
 
+Deno.test("openai() by chat knows a server that ran out of resources for the cause", async () => {
+  for (
+    const [finish_reason, fault] of [
+      ["insufficient_system_resource", "infrastructure"],
+      ["error", "unclear"],
+    ]
+  ) {
+    const choices = [{ finish_reason: finish_reason!, message: { content: "x" } }];
+    await using server = serving(answering(completion({}, { choices })));
+    assertEquals((await refusedBy(server, { retries: 0 })).fault, fault);
+  }
+});
+
 Deno.test("openai() by chat takes a refusal's text for the text", async () => {
   await using server = serving(answering(completion({ content: null, refusal: "I will not" })));
   assertEquals((await server.model().reply(asked())).text, "I will not");
