@@ -51,7 +51,7 @@ export function behavioursIn(
     event.kind === "reply" && event.stage === undefined && event.calls > 0
   );
   const limited = events.some((event) =>
-    event.kind === "over_limit" || event.kind === "stop" && event.reason !== "invalid"
+    event.kind === "over_limit" || event.kind === "stop" && event.reason.endsWith("_limit")
   );
   // Repeating a call after a transient fault is not a loop.
   const counted = calls.filter(({ fault }) => fault === undefined || !isTransient(fault));

@@ -61,6 +61,11 @@ export interface ReplyEvent {
   readonly failed?: readonly FailedAttempt[];
   /** Descriptions of the repairs made to the reply; omitted if there are none. */
   readonly repairs?: readonly string[];
+  /**
+   * The function that its text calls, although it could have called it as such and called none; else
+   * omitted.
+   */
+  readonly textCall?: string;
   /** How its calls could be parsed; omitted if it attempts none. */
   readonly parsed?: Parse;
   /** The reply as it was written, if calls in its text were repaired or unreadable; otherwise omitted. */
@@ -313,6 +318,7 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
       message: z.string(),
     })).exactOptional(),
     repairs: z.array(z.string()).exactOptional(),
+    textCall: z.string().exactOptional(),
     parsed: z.enum(PARSES).exactOptional(),
     written: z.string().exactOptional(),
   }),

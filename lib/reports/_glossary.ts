@@ -110,6 +110,15 @@ export const WORDS: readonly Entry[] = [
     "invalid",
     "a trial in which the network or a server failed: neither a success nor a failure of the model",
   ],
+  [
+    "filtered",
+    "an outcome: a content filter left nothing of a reply. The task counts as not solved, and no call as " +
+    "wrong",
+  ],
+  [
+    "agent_error",
+    "an outcome: an agent of your own threw an error. The task counts as not solved",
+  ],
   ["behaviour", "a habit seen in a trial; its cause is not known"],
   ...entriesOf(BEHAVIOUR_WORDS),
   ["strategy", "a way to let a model work on the same task"],

@@ -88,6 +88,7 @@ export function describeTrial(
   if (scored !== undefined && isQuestion(trial.task)) {
     lines.push(...describeQuestion(scored, trial.task));
   }
+  if (!trial.solved) lines.push(...textCallLines(events));
   const last = events.findLast((event) => event.kind === "answer" || event.kind === "stop");
   if (last?.kind === "answer") {
     const answer = (last.rendered ?? last.text).slice(0, 160);
@@ -97,6 +98,19 @@ export function describeTrial(
     lines.push(`  stopped: ${printable(last.message, 300)}`);
   }
   return lines.join("\n");
+}
+
+/** Hints at the server where a model wrote a call as text, which is none. */
+function textCallLines(events: readonly TraceEvent[]): string[] {
+  const reply = events.find((event) => event.kind === "reply" && event.textCall !== undefined);
+  if (reply?.kind !== "reply") return [];
+  return [
+    `  wrote a call of ${
+      printable(reply.textCall!, 60)
+    } as text in reply ${reply.request}, which is no ` +
+    "call: does the server have a parser for the calls of this model? If not, set api to the text format " +
+    "that it writes, such as hermes",
+  ];
 }
 
 /** Describes the calls up to just after the first root failure, which show how it happened. */

@@ -11,7 +11,7 @@ import type { ToolCall } from "./tool.ts";
 export interface Carried {
   /** The provider it came from, and the only one it is sent to. */
   readonly by: string;
-  /** The provider's items, unchanged and in order. */
+  /** The provider's items, unchanged and in order; of a chat completion one, with fields of its message. */
   readonly items: readonly JsonObject[];
 }
 

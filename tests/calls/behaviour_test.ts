@@ -86,11 +86,13 @@ Deno.test("behaviours() finds a forced loop at each limit of a trial", () => {
   }
 });
 
-Deno.test("behaviours() finds no forced loop in a trial that was invalid", () => {
-  const executor = createExecutor(TASK);
-  executor.execute([SRC, SRC]);
-  executor.record({ kind: "stop", reason: "invalid", message: "" });
-  assertEquals(executor.behaviours(), []);
+Deno.test("behaviours() finds no forced loop in a trial that something else ended", () => {
+  for (const reason of ["invalid", "filtered", "agent_error"] as const) {
+    const executor = createExecutor(TASK);
+    executor.execute([SRC, SRC]);
+    executor.record({ kind: "stop", reason, message: "" });
+    assertEquals(executor.behaviours(), [], reason);
+  }
 });
 
 Deno.test("behaviours() takes calls for repeated when only their writing differs", async () => {

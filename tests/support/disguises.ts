@@ -83,7 +83,6 @@ export async function countDisguised(trials: number, seed: number) {
   await using connections = new Connections({ backoff: 1, retries: 8 });
   using run = new Run(plan, { connect: (entry) => connections.model(entry), concurrency: 32 });
   const sums = { model: 0, infrastructure: 0, unclear: 0, invalid: 0 };
-  const byPrompt = new Map<string, Counts>([...done]);
   for (const place of plan.trials.keys()) {
     const trial = await run.trial(place);
     assert(trial.kind === "trial");

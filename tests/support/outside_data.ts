@@ -22,6 +22,9 @@ export const CALLNAVI = find("CallNavi's data", "TOOLGATE_CALLNAVI", "data/calln
 /** Scores that were worked out by other programs. */
 export const GOLDEN = find("expected scores", "TOOLGATE_GOLDEN", "golden");
 
+/** Recorded replies of real servers: a folder with `replies.jsonl`. */
+export const WIRE_REPLIES = find("recorded replies", "TOOLGATE_WIRE_REPLIES", "data/wire");
+
 function find(what: string, variable: string, beside: string): OutsideData {
   const path = Deno.env.get(variable) ?? `${ROOT}../shared/${beside}`;
   return { what, variable, path: isThere(path) ? path : undefined };

@@ -151,7 +151,8 @@ function read(answer: unknown, answerer: ReplySource): WireReply {
   const isError = (error !== undefined && error !== null) || BROKEN.includes(reason);
   if (isError && !isUnreadable) {
     const said = error ?? (reason === "error" ? "no more is said" : reason);
-    throw unusable(`it is an error: ${JSON.stringify(said)}`);
+    const fault = reason === "insufficient_system_resource" ? "infrastructure" : "unclear";
+    throw unusable(`it is an error: ${JSON.stringify(said)}`, fault);
   }
   const { message } = choice;
   const said = parseShape(SAID, message, answerer, ["choices", 0, "message"]);

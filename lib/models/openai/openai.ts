@@ -39,8 +39,9 @@ const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0 };
 const FORMATS: Readonly<Record<WireApi, WireFormat>> = { chat: CHAT, responses: RESPONSES };
 
 /**
- * Creates a model that is asked through OpenAI's chat completions or responses. With responses, the model's
- * reasoning before a call is sent back to it, and to no other model.
+ * Creates a model that is asked through OpenAI's chat completions or responses. What its server adds to a
+ * reply and expects back, such as reasoning and signatures, is sent back to it, and to no other model or host.
+ * A call that the server could not read is a reply with a call whose arguments are no JSON object.
  *
  * Its `reply` throws an {@linkcode InfrastructureError} for every fault of network, server, account or
  * reply, after retries where these may help. Its message contains at most about 300 characters of the
@@ -94,10 +95,10 @@ export function openai(options: OpenAIOptions): Model {
   const defaultChoice = checkedChoice(model, options.toolChoice);
   const endpoint = endpointOf(options);
   const { who, quote, hide } = endpoint;
-  const unusable = (state: string) =>
+  const unusable: ReplySource["unusable"] = (state, fault = "unclear") =>
     new InfrastructureError(
       `Cannot use the reply of ${who} as it must be ${format.replyName}: ${quote(state)}`,
-      { retryable: true, fault: "unclear" },
+      { retryable: true, fault },
     );
   const { post, isAlive } = requestsTo(endpoint);
   const withheld = new Set<string>();

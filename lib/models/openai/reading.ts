@@ -49,7 +49,7 @@ function isCount(tokens: unknown): tokens is number {
 export function parseShape<T>(
   schema: z.ZodType<T>,
   answer: unknown,
-  { unusable }: ReplySource,
+  { unusable }: Pick<ReplySource, "unusable">,
   place: readonly PropertyKey[] = [],
 ): T {
   const parsed = schema.safeParse(answer);

@@ -72,8 +72,8 @@ export interface ReplySource {
   readonly who: string;
   /** Returns a text without known secrets, otherwise unchanged. */
   readonly hide: (text: string) => string;
-  /** Creates the error of an unusable answer, from a description of what is wrong. */
-  readonly unusable: (state: string) => InfrastructureError;
+  /** Creates the error of an unusable answer, from a description of what is wrong; default: of unclear cause. */
+  readonly unusable: (state: string, fault?: InfrastructureError["fault"]) => InfrastructureError;
   /** Returns whether an earlier call of the conversation has an id; omitted without a conversation. */
   readonly isTaken?: (id: string) => boolean;
   /** The functions on offer. */

@@ -246,6 +246,7 @@ const LIMIT_OUTCOMES: readonly Outcome[] = [
   "step_limit",
   "time_limit",
   "token_limit",
+  "filtered",
 ];
 
 /** The scores of a missing answer in each mode. */

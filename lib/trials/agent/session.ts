@@ -14,6 +14,8 @@ import {
   type StageUse,
   TimeLimitError,
 } from "../../models/model.ts";
+import { isTextFormat } from "../../models/formats/registry.ts";
+import { textCall } from "../../models/formats/text_call.ts";
 import type { Tool, ToolChoice, ToolSchema } from "../../tools/tool.ts";
 import { MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
 
@@ -64,10 +66,10 @@ export type Ending =
   }
   | Limited;
 
-/** The limit that ended the work. */
+/** The limit that ended the work, or the content filter that left nothing of a reply. */
 export interface Limited {
   /** The limit. */
-  readonly kind: "call_limit" | "step_limit" | "time_limit" | "token_limit";
+  readonly kind: "call_limit" | "step_limit" | "time_limit" | "token_limit" | "filtered";
   /** A description of how it was reached. */
   readonly message: string;
 }
@@ -77,6 +79,7 @@ const LIMIT_KINDS: readonly unknown[] = [
   "step_limit",
   "time_limit",
   "token_limit",
+  "filtered",
 ] satisfies Limited["kind"][];
 
 /** Options of {@linkcode Session}. */
@@ -260,9 +263,17 @@ export class Session {
         ? { kind: "time_limit", message: printable(error.message, 300) }
         : timeLimitReached(limits.seconds);
     }
-    this.#charge(reply, { request, stage, aside, other });
+    // Text formats have read the calls of their texts.
+    const isNative = model.api === undefined || !isTextFormat(model.api);
+    const called = isNative && tools.length > 0 && reply.calls.length === 0
+      ? textCall(reply.text, tools.map(({ name }) => name))
+      : undefined;
+    this.#charge(reply, { request, stage, aside, other, called });
     if (reply.finish === "length") {
       return { kind: "token_limit", message: "the model ran out of tokens in mid-reply" };
+    }
+    if (reply.finish === "filter" && reply.text.trim() === "" && reply.calls.length === 0) {
+      return { kind: "filtered", message: "a content filter left nothing of the reply" };
     }
     const tokens = this.#usage.inputTokens + this.#usage.outputTokens;
     if (limits.tokens !== undefined && tokens > limits.tokens) {
@@ -286,7 +297,7 @@ export class Session {
     return shown;
   }
 
-  #charge(reply: ModelReply, { request, stage, aside, other }: Request): void {
+  #charge(reply: ModelReply, { request, stage, aside, other, called }: Request): void {
     // Servers and custom models may report any count; a journal must stay readable.
     const durationMs = claimedCount(reply.duration);
     const usage = {
@@ -317,7 +328,7 @@ export class Session {
       durationMs,
       ...defined({ failed: reply.failed }),
       ...(reply.repairs.length === 0 ? {} : { repairs: reply.repairs.slice(0, MAX_REPAIRS) }),
-      ...defined({ parsed: reply.parsed }),
+      ...defined({ textCall: called, parsed: reply.parsed }),
       ...(reply.written === undefined ? {} : { written: reply.written.slice(0, MAX_KEPT_LENGTH) }),
     });
   }
@@ -329,6 +340,8 @@ interface Request {
   readonly aside: boolean;
   /** The model, if it is not the trial's own. */
   readonly other: Model | undefined;
+  /** The function that the text of its reply calls, if it should have been called as such. */
+  readonly called: string | undefined;
 }
 
 /** At most this many characters of a model's name are recorded. */

@@ -159,6 +159,19 @@ for (
   });
 }
 
+Deno.test("openai() by chat knows a server that ran out of resources for the cause", async () => {
+  for (
+    const [finish_reason, fault] of [
+      ["insufficient_system_resource", "infrastructure"],
+      ["error", "unclear"],
+    ]
+  ) {
+    const choices = [{ finish_reason: finish_reason!, message: { content: "x" } }];
+    await using server = serving(answering(completion({}, { choices })));
+    assertEquals((await refusedBy(server, { retries: 0 })).fault, fault);
+  }
+});
+
 Deno.test("openai() by chat takes a refusal's text for the text", async () => {
   await using server = serving(answering(completion({ content: null, refusal: "I will not" })));
   assertEquals((await server.model().reply(asked())).text, "I will not");
@@ -198,6 +211,7 @@ Deno.test("openai() by chat reads a content of parts: what is said, and none of 
     ],
     [[{ text: "2" }, { type: "reference", reference_ids: [1] }, null, 7], "2"],
     [[{ type: "refusal", refusal: "I will not" }], "I will not"],
+    [[{ type: "reasoning", text: "One and one." }, { type: "text", text: "2" }], "2"],
     [[thinking], ""],
     [[], ""],
   ];
@@ -436,7 +450,7 @@ Deno.test("openai() sends nothing from one API back by the other", async () => {
     messages.push({ role: "assistant", content, calls: [], ...defined({ carried }) });
   }
   const [, second, third] = server.received.map(({ body }) => body);
-  assertEquals((second!["input"] as JsonObject[])[1], { role: "assistant", content: "2" });
+  assertEquals((second!["input"] as JsonObject[]).slice(1), [{ role: "assistant", content: "2" }]);
   assertEquals((third!["messages"] as JsonObject[]).slice(1), [
     { role: "assistant", ...said },
     { role: "assistant", content: "hello" },

@@ -1,15 +1,17 @@
 // What is read of replies: the same in every wire format.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
+import { defined, type JsonObject, type JsonValue } from "../../../lib/base/json.ts";
 import fc from "../../support/fast_check.ts";
 import {
+  ADD,
   answering,
   asked,
   CONVERSATION,
   KEY,
   refusedBy,
   serversOf,
+  status,
   whole,
   WIRES,
 } from "../../support/wire_servers.ts";
@@ -251,6 +253,43 @@ for (const { api, hello, calling } of WIRES) {
         // deno-lint-ignore no-explicit-any
         : (body["input"] as any)[1];
       assertEquals([sent.name, sent.arguments], [sentName, sentArguments]);
+    }
+  });
+
+  test("openai() makes a reply of an error that is the model's own doing, and asks no second time", async () => {
+    const groq = {
+      message:
+        "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.",
+      type: "invalid_request_error",
+      code: "tool_use_failed",
+      failed_generation: '<function=add{"left": one}</function>',
+    };
+    const ollama = `error parsing tool call: raw='{"left": one}', err=invalid character 'o'`;
+    const filter = { message: "The response was filtered", code: "content_filter" };
+    const none = { calls: [], finish: "filter" };
+    const unreadable = { finish: "calls", parsed: "unreadable" };
+    const table: [code: number, error: JsonObject, expected: JsonObject][] = [
+      [400, groq, {
+        ...unreadable,
+        calls: [{ id: "call_1", name: "add", arguments: '{"left": one}' }],
+        written: groq.failed_generation,
+      }],
+      [500, { message: ollama }, {
+        ...unreadable,
+        calls: [{ id: "call_1", name: "", arguments: '{"left": one}' }],
+        written: '{"left": one}',
+      }],
+      [400, filter, none],
+    ];
+    for (const [code, error, expected] of table) {
+      await using server = serving(status(code, { error }), answering(hello()));
+      const reply = await server.model().reply(asked({ tools: [ADD] }));
+      const { text, calls, finish, parsed, written } = reply;
+      assertEquals<unknown>(
+        { text, calls, finish, ...defined({ parsed, written }) },
+        { text: "", ...expected },
+      );
+      assertEquals(server.received.length, 1);
     }
   });
 

@@ -86,11 +86,11 @@ Deno.test("measureCallSets() averages scores by difficulty, and counts what is i
   assertEquals([row.unrepaired, row.judging, row.stability], [null, null, null]);
 });
 
-Deno.test("measureCallSets() counts each limit as wrong, and no other end without an answer", () => {
+Deno.test("measureCallSets() counts each limit and a filter as wrong, and no other end without an answer", () => {
   const limited = OUTCOMES.filter((outcome) =>
     onlyRow([unanswered(question("q"), { outcome })]).limited === 1
   );
-  assertEquals(limited, ["call_limit", "step_limit", "time_limit", "token_limit"]);
+  assertEquals(limited, ["call_limit", "step_limit", "time_limit", "token_limit", "filtered"]);
   for (const mode of CALL_MODES) {
     const { scores } = onlyRow([unanswered(question("q", { mode }), { outcome: "step_limit" })]);
     const all = [scores.routing, scores.syntax, scores.structure, scores.exact].map((one) =>
@@ -446,7 +446,7 @@ Deno.test("measureCallSets() agrees with averages that are worked out anew, for 
     isAnswered: fc.boolean(),
     repetition: fc.integer({ min: 1, max: 3 }),
   });
-  const limits = new Set(["call_limit", "step_limit", "time_limit", "token_limit"]);
+  const limits = new Set(["call_limit", "step_limit", "time_limit", "token_limit", "filtered"]);
   fc.assert(fc.property(fc.array(traits, { maxLength: 30 }), (all) => {
     const trials = all.map(({ id, difficulty, mode, rule, worth, isAnswered, changed, ...own }) => {
       const task = question(`q${id}`, { difficulty, mode, rule });

@@ -141,7 +141,7 @@ Deno.test("runLoop() ends with the text whatever it is when there are no calls",
   for (const text of ["", " ", "I give up."]) {
     assertEquals((await run(replying({ text }))).ending, { kind: "answer", text });
   }
-  const filtered = await run(replying({ text: "", finish: "filter" }));
+  const filtered = await run(replying({ text: "I", finish: "filter" }));
   assertEquals(filtered.ending.kind, "answer");
 });
 

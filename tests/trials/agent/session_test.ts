@@ -265,6 +265,21 @@ Deno.test("Session.ask() takes a reply that was cut off for the end, and charges
   assertEquals([session.usage, repliesIn(events).length], [USAGE, 1]);
 });
 
+Deno.test("Session.ask() takes a reply of which a filter left nothing for the end, and charges it", async () => {
+  const nothing = open(parrot([{ text: "", finish: "filter", usage: USAGE }]));
+  const limited = await nothing.session.ask(question());
+  assertEquals(limited, {
+    kind: "filtered",
+    message: "a content filter left nothing of the reply",
+  });
+  assertEquals([nothing.session.usage, repliesIn(nothing.events).length], [USAGE, 1]);
+  const call = { id: "a", name: "func", arguments: "{}" };
+  for (const rest of [{ text: "omeg", calls: [] }, { text: "", calls: [call] }]) {
+    const { session } = open(parrot([{ ...rest, finish: "filter" }]));
+    assertEquals(isLimited(await session.ask(question())), false);
+  }
+});
+
 Deno.test("Session.ask() takes a model's TimeLimitError for the end of the time", async () => {
   const late: Model = {
     name: "late",
