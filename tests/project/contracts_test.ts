@@ -31,8 +31,8 @@ const TABLES = new Map(
 const RARE = Object.entries({
   gate: "baseline.perturbation atMost.failureShifts",
   "trial-line": "permanent",
-  events:
-    "reply.textCall reply.failed reply.failed[].cause reply.failed[].message reply.failed[].status " +
+  events: "reply.failed reply.failed[].cause reply.failed[].message reply.failed[].status " +
+    "reply.textCall " +
     "call.parameters.failures[].similarity call.parameters.undecided call.guessed " +
     "call.coerced stage.unusable scored.judged.why scored.judged.unfit",
   request: "occurrence toolChoice toolChoice.function messages[].calls[].id " +

@@ -209,7 +209,7 @@ export class RateLimiter {
    *
    * If since the request's refusal before, `last`, more requests got a reply than were refused, the limit is
    * probably of this request alone, such as for its size: then only it waits, and one request less may be
-   * under way.
+   * under way; if it is refused so again, others are no longer slowed down at all.
    */
   refused(
     place: Permit,
@@ -229,7 +229,10 @@ export class RateLimiter {
     const counts = { answered: this.#answered, refused: this.#refusals, isOwn };
     const isOld = place.era < this.#era;
     const isAlone = !isOld && this.#underWay === 1;
-    if (!isOld && !isAlone) {
+    if (isOwn && last.isOwn) {
+      // It is refused again and again, and so its refusals say nothing about the others.
+      this.#refusedAt = 0;
+    } else if (!isOld && !isAlone) {
       this.#era++;
       this.#refusedAt = this.#underWay;
       this.#most = Math.max(1, isOwn ? this.#underWay - 1 : Math.floor(this.#underWay / 2));
