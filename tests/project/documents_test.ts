@@ -184,6 +184,19 @@ Deno.test("the files that documents name are there", () => {
   assertEquals(missing, []);
 });
 
+Deno.test("each row of the page of attacks names a test that there is", () => {
+  const rows = textOf("docs/attacks.md").split("\n")
+    .filter((line) => line.startsWith("| ") && !/^\| (attack|-)/.test(line));
+  assert(rows.length > 10);
+  const wrong = rows.filter((row) => {
+    const [, path, name] = /\| `(tests\/[\w/]+\.ts)`: (.+?) *\|$/.exec(row) ?? [];
+    if (path === undefined || name === undefined) return true;
+    // Names of tests may hold values, and be cut into several lines.
+    return !textOf(path).includes(name);
+  });
+  assertEquals(wrong, []);
+});
+
 /** The anchor that a heading gets. */
 const anchorOf = (heading: string) =>
   heading.toLowerCase().replaceAll(/[^\w\- ]/g, "").replaceAll(" ", "-");
