@@ -7,7 +7,7 @@ import { z } from "zod";
 import { cannot, reasonOf } from "../base/errors.ts";
 import { defined, isJsonObject, type JsonObject, type JsonValue, printable } from "../base/json.ts";
 import { targetOf, typesOf } from "./schema/position.ts";
-import { trustOwnSchema } from "./schema/patterns.ts";
+import { trustOwnSchema } from "./schema/_patterns.ts";
 import { subschemas } from "./schema/subschemas.ts";
 import { argumentCheck } from "./schema/validate.ts";
 import { redact } from "../base/redact.ts";

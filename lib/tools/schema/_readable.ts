@@ -57,7 +57,7 @@ export function readableSchema(schema: JsonObject, formats: boolean): Readable {
   const { components } = schema;
   // Operations of OpenAPI keep the place that their references point to.
   const schemas = isJsonObject(components) ? components["schemas"] : undefined;
-  const moved = isJsonObject(schemas)
+  const moved: JsonObject = isJsonObject(schemas)
     ? { components: { schemas: reader.rewriteNamed(schemas) } }
     : {};
   const { hasTuples, hasFormats } = reader;

@@ -25,7 +25,7 @@ import {
   isPattern,
   type PatternTrust,
   trustOf,
-} from "./patterns.ts";
+} from "./_patterns.ts";
 import type { Refusal, SchemaFault, Tool, ToolSchema } from "../tool.ts";
 
 /** Returns why arguments do not conform to a tool's schema; `undefined` if they do. */
