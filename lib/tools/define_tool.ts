@@ -6,6 +6,9 @@
 import { z } from "zod";
 import { cannot, reasonOf } from "../base/errors.ts";
 import { defined, isJsonObject, type JsonObject, type JsonValue, printable } from "../base/json.ts";
+import { targetOf, typesOf } from "./schema/position.ts";
+import { trustOwnSchema } from "./schema/_patterns.ts";
+import { subschemas } from "./schema/subschemas.ts";
 import { argumentCheck } from "./schema/validate.ts";
 import { redact } from "../base/redact.ts";
 import {
@@ -56,8 +59,16 @@ export interface OwnToolOptions<Parameters extends ZodSchema | JsonObject> {
   readonly examples?: readonly JsonObject[];
   /** The schema of its result, which is shown to the model. */
   readonly output?: ZodSchema | JsonObject;
-  /** Whether the provider should hold the model to the schema (OpenAI's strict mode). */
+  /**
+   * Whether the provider should hold the model to the schema. OpenAI's strict mode refuses schemas in which a
+   * parameter is optional, or further ones are allowed.
+   */
   readonly strict?: boolean;
+  /**
+   * Whether patterns of a JSON Schema that no linear engine can express, such as ones with a backreference, are
+   * run nevertheless. A text can then block the process for minutes. Default: such a tool is refused.
+   */
+  readonly unsafePatterns?: boolean;
 }
 
 /** The names that OpenAI accepts. */
@@ -105,7 +116,7 @@ const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 export function tool<Parameters extends ZodSchema | JsonObject>(
   options: OwnToolOptions<Parameters>,
 ): StoppableTool {
-  const { name, description, strict, examples, output } = options;
+  const { name, description, strict, examples, output, unsafePatterns } = options;
   const subject = `tool ${printable(String(name), 80)}`;
   assertOptions(subject, options);
   assertOneBehaviour(subject, options);
@@ -115,13 +126,14 @@ export function tool<Parameters extends ZodSchema | JsonObject>(
     ...defined({ strict, examples }),
     ...(output === undefined ? {} : { returns: jsonSchemaOf(subject, output) }),
   };
-  const refuse = argumentCheck(schema);
+  const rights = defined({ unsafePatterns });
+  const refuse = argumentCheck({ ...schema, ...rights });
   const make = (): StoppableTool => {
     const run = runner(options);
     const unchecked: StoppableTool["execute"] = async (input, callOptions) =>
       asText(subject, await run(read(input) as ToolInput<Parameters>, signalIn(callOptions)));
     const result = checkingTool({
-      ...schema,
+      ...{ ...schema, ...rights },
       ...defined({ check }),
       execute: async (input, callOptions) => {
         // Callers without an executor get the same checks.
@@ -161,6 +173,7 @@ const OPTION_NAMES: Readonly<Record<keyof OwnToolOptions<JsonObject>, true>> = {
   examples: true,
   output: true,
   strict: true,
+  unsafePatterns: true,
 };
 
 /** Checks at run time what types do not check for plain JavaScript. */
@@ -201,6 +214,28 @@ function assertOneBehaviour(subject: string, options: object): void {
   }
 }
 
+/** Whether a schema accepts an object, itself or by what it refers to. */
+function takesObject(
+  root: JsonObject,
+  schema: JsonValue | undefined,
+  visited = new Set<JsonValue>(),
+): boolean {
+  if (!isJsonObject(schema) || visited.has(schema)) return false;
+  visited.add(schema);
+  const types = typesOf(schema);
+  if (types !== undefined) return types.includes("object");
+  const { $ref, anyOf, oneOf, allOf, properties } = schema;
+  const takes = (branch: JsonValue | undefined) => takesObject(root, branch, visited);
+  if (isJsonObject(properties) || takes(targetOf(root, $ref))) return true;
+  if (Array.isArray(allOf) && allOf.some(takes)) return true;
+  return [anyOf, oneOf].some((branches) => {
+    if (!Array.isArray(branches)) return false;
+    // A body that may be left out is null in OpenAPI.
+    const others = branches.filter((branch) => !isJsonObject(branch) || branch["type"] !== "null");
+    return others.length > 0 && others.every(takes);
+  });
+}
+
 /** Checks and parses the arguments of a tool. */
 interface Reader {
   readonly parameters: JsonObject;
@@ -209,15 +244,18 @@ interface Reader {
 }
 
 function argumentReader(subject: string, schema: ZodSchema | JsonObject): Reader {
-  const parameters = jsonSchemaOf(subject, schema);
-  if (parameters["type"] !== "object") {
+  const given = jsonSchemaOf(subject, schema);
+  if (!takesObject(given, given)) {
     throw cannot(
       `make ${subject}`,
       "its parameters must be the schema of an object",
-      `the type is ${printable(JSON.stringify(parameters["type"] ?? null))}`,
+      `the type is ${printable(JSON.stringify(given["type"] ?? null))}`,
     );
   }
+  // Providers want the type, also beside a reference or alternatives.
+  const parameters = given["type"] === undefined ? { type: "object", ...given } : given;
   if (!isZod(schema)) return { parameters, read: (input) => input };
+  trustOwnSchema(parameters);
   // Arguments that were checked, and have not been read: zod does both at once.
   const checked = new WeakMap<JsonObject, { readonly output: unknown }>();
   const check = (input: JsonObject) => {
@@ -380,7 +418,7 @@ function asText(subject: string, result: unknown): string {
 }
 
 /**
- * Checks that values are tools, for callers without TypeScript.
+ * Checks that values are tools, for callers without TypeScript. Prints once what OpenAI would refuse in a strict one.
  *
  * @throws {InputError} If one lacks a name, description, parameters or `execute`.
  */
@@ -396,8 +434,44 @@ export function assertTools(tools: readonly Tool[]): void {
       : typeof fields.execute !== "function"
       ? "a function execute"
       : undefined;
-    if (fault === undefined) continue;
+    if (fault === undefined) {
+      tellStrictness(one);
+      continue;
+    }
     const which = typeof fields.name === "string" ? `, ${printable(fields.name, 80)},` : "";
     throw cannot("offer tools", `each must have ${fault}`, `number ${place + 1}${which} has none`);
   }
+}
+
+/** Tools whose strictness was told of. */
+const told = new Set<string>();
+/** At most so many parameters are named. */
+const MAX_TOLD = 5;
+
+/** Prints what OpenAI's strict mode refuses in a tool that asks for it; other servers may take it. */
+function tellStrictness({ name, strict, parameters }: Tool): void {
+  if (strict !== true) return;
+  const optional: string[] = [];
+  const open: string[] = [];
+  for (const { schema, path } of subschemas(parameters)) {
+    const { properties, required, additionalProperties } = schema;
+    if (!isJsonObject(properties)) continue;
+    const needed = new Set(Array.isArray(required) ? required : []);
+    const free = Object.keys(properties).filter((key) => !needed.has(key));
+    optional.push(...free.map((key) => path === "" ? key : `${path}/properties/${key}`));
+    if (additionalProperties !== false) open.push(path === "" ? "its parameters" : path);
+  }
+  const faults = [
+    ...(optional.length === 0 ? [] : [`every parameter must be required: ${few(optional)}`]),
+    ...(open.length === 0 ? [] : [`additionalProperties must be false: ${few(open)}`]),
+  ];
+  const text = `Tool ${printable(name, 80)} is strict, and OpenAI refuses it: ${faults.join("; ")}`;
+  if (faults.length === 0 || told.has(text)) return;
+  told.add(text);
+  console.error(text);
+}
+
+function few(names: readonly string[]): string {
+  const shown = names.slice(0, MAX_TOLD).map((name) => printable(name, 100)).join(", ");
+  return names.length <= MAX_TOLD ? shown : `${shown} and ${names.length - MAX_TOLD} more`;
 }

@@ -46,6 +46,11 @@ export interface Tool extends ToolSchema {
    * complete.
    */
   readonly check?: (input: JsonObject) => Refusal | undefined;
+  /**
+   * Whether patterns of the schema that no linear engine can express, such as ones with a backreference, are
+   * run nevertheless. A text can then block the process for minutes; without it such a tool is refused.
+   */
+  readonly unsafePatterns?: boolean;
   /** Returns the tool in its state at the beginning of a run; omitted if runs do not change it. */
   readonly [FRESH]?: () => Tool;
   /** `true` if runs share what the tool works on, although a part of it starts fresh. */

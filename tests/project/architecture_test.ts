@@ -243,7 +243,7 @@ Deno.test("lib/ has no default exports", () => {
 
 /** What no entry for tests and numbers may load before it is needed: each costs a start of `deno test`. */
 const HEAVY = [
-  /^(vega|vega-lite|@viz-js\/viz|ajv|ajv\/2020|ajv-formats|openai|diff|js-rouge|string-width)$/,
+  /^(vega|vega-lite|@viz-js\/viz|ajv|ajv\/2020|ajv-formats|re2js|openai|diff|js-rouge|string-width)$/,
   /^(@std\/yaml|node:.*)$/,
   /^lib\/(simulated|toolkit|cli)\//,
   /^lib\/reports\/(page|figures|tables)\//,

@@ -19,6 +19,9 @@ export interface OutsideData {
 /** CallNavi's published data set: a folder with `APIs/` and `Questions/`. */
 export const CALLNAVI = find("CallNavi's data", "TOOLGATE_CALLNAVI", "data/callnavi");
 
+/** Tools of public MCP servers: a folder with `tools.json`, as their `tools/list` answers. */
+export const MCP = find("tools of MCP servers", "TOOLGATE_MCP", "data/mcp");
+
 /** Scores that were worked out by other programs. */
 export const GOLDEN = find("expected scores", "TOOLGATE_GOLDEN", "golden");
 

@@ -44,7 +44,7 @@ function placeholderCheck(tool: ToolSchema): ArgumentCheck {
 
 /** Keywords that apply to values, and so not to placeholders. */
 const VALUE_KEYWORDS = new Set([
-  ...["type", "nullable", "enum", "const", "pattern", "minLength", "maxLength"],
+  ...["type", "nullable", "enum", "const", "pattern", "format", "minLength", "maxLength"],
 ]);
 /** Keywords whose result depends on the unknown values. */
 const UNDECIDABLE = new Set(["not", "uniqueItems", "maxContains"]);

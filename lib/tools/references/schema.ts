@@ -8,6 +8,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { MAX_NAME_LENGTH } from "./syntax.ts";
 import { schemasFor, targetOf, typesOf } from "../schema/position.ts";
+import { inheritTrust } from "../schema/_patterns.ts";
 import { schemaOf, type ToolSchema } from "../tool.ts";
 
 const NAME_PATTERN = "^@[A-Za-z_][A-Za-z0-9_]*$";
@@ -147,9 +148,12 @@ class Offer {
       const rest = Object.entries(target).filter(([keyword]) => !OF_THE_ROOT.has(keyword));
       definitions[name] = this.#inside(Object.fromEntries(rest), 1);
     }
-    if (this.#moved.size === 0) return schema;
     const { $defs } = schema;
-    return { ...schema, $defs: { ...(isJsonObject($defs) ? $defs : {}), ...definitions } };
+    const whole = this.#moved.size === 0
+      ? schema
+      : { ...schema, $defs: { ...(isJsonObject($defs) ? $defs : {}), ...definitions } };
+    inheritTrust(whole, this.#root);
+    return whole;
   }
 
   /** Returns the schema of all arguments, with the parameter for the result added. */

@@ -10,6 +10,7 @@ import {
   type JsonValue,
   pointerKey,
 } from "../../base/json.ts";
+import { compilePattern, trustOf } from "./_patterns.ts";
 
 /** Returns the schema in `root` that a local reference points to; `undefined` for other references. */
 export function targetOf(
@@ -118,8 +119,8 @@ export class Position {
 
   /** Whether `null` is accepted here. */
   get takesNull(): boolean {
-    const { types } = this.#own;
-    return types.size === 0 || types.has("null");
+    const { types, parts } = this.#own;
+    return types.size === 0 || types.has("null") || parts.some((part) => part["nullable"] === true);
   }
 
   /** Whether `text` itself is a listed value. */
@@ -183,7 +184,8 @@ export class Position {
     if (!lists || takesAny) return () => true;
     const keysOf = (keyword: string) =>
       parts.flatMap((part) => isJsonObject(part[keyword]) ? Object.keys(part[keyword]) : []);
-    const patterns = keysOf("patternProperties").map(regExpOf);
+    const trust = trustOf(this.#root);
+    const patterns = keysOf("patternProperties").map((key) => compilePattern(key, trust));
     const declared = new Set<JsonValue>([
       ...keysOf("properties"),
       ...parts.flatMap((part) => listOf(part["required"])),
@@ -205,14 +207,5 @@ export class Position {
       if (Object.hasOwn(schema, "const")) return schema["const"] === inner;
       return !Array.isArray(schema["enum"]) || schema["enum"].includes(inner);
     });
-  }
-}
-
-/** Compiles a pattern by code points, as JSON Schema does; without the `u` flag if it is not valid so. */
-export function regExpOf(pattern: string): RegExp {
-  try {
-    return new RegExp(pattern, "u");
-  } catch {
-    return new RegExp(pattern);
   }
 }

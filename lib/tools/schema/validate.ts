@@ -8,6 +8,7 @@ import type { Ajv, ErrorObject, ValidateFunction } from "ajv";
 import defer * as draft7 from "ajv";
 import defer * as draft2020 from "ajv/2020";
 import type { Ajv2020 } from "ajv/2020";
+import type { FormatName } from "ajv-formats";
 import defer * as formats from "ajv-formats";
 import { cannot, reasonOf } from "../../base/errors.ts";
 import {
@@ -17,8 +18,15 @@ import {
   pointerKeys,
   printable,
 } from "../../base/json.ts";
-import { regExpOf } from "./position.ts";
-import type { Refusal, SchemaFault, ToolSchema } from "../tool.ts";
+import { readableSchema } from "./_readable.ts";
+import {
+  allowUnsafePatterns,
+  compilePattern,
+  isPattern,
+  type PatternTrust,
+  trustOf,
+} from "./_patterns.ts";
+import type { Refusal, SchemaFault, Tool, ToolSchema } from "../tool.ts";
 
 /** Returns why arguments do not conform to a tool's schema; `undefined` if they do. */
 export type ArgumentCheck = (given: JsonValue | undefined) => Refusal | undefined;
@@ -26,9 +34,13 @@ export type ArgumentCheck = (given: JsonValue | undefined) => Refusal | undefine
 /**
  * Returns a check for the arguments of a tool. The schema is compiled once, and must not change afterwards.
  *
- * @throws {InputError} If the schema is not valid.
+ * @throws {InputError} If the schema is not valid, or has a pattern that cannot be checked in linear time and
+ * the tool does not allow `unsafePatterns`.
  */
-export function argumentCheck({ name, parameters }: ToolSchema): ArgumentCheck {
+export function argumentCheck(
+  { name, parameters, unsafePatterns }: ToolSchema & Pick<Tool, "unsafePatterns">,
+): ArgumentCheck {
+  if (unsafePatterns === true) allowUnsafePatterns(parameters);
   try {
     const validate = CONFORMANCE.compile(parameters);
     return (given) => argumentRefusal(given, validate);
@@ -72,27 +84,48 @@ function argumentRefusal(
   };
 }
 
+/** The trust of the schema that is being compiled: Ajv tells a pattern's compiler nothing about it. */
+let trust: PatternTrust = "linear";
+
 const AJV = {
   strict: false,
   allErrors: true,
-  validateFormats: false,
+  logger: false,
   // Fractions are not exact: 19.99 is 1998.9999999999998 times 0.01.
   multipleOfPrecision: 6,
-  code: { regExp: Object.assign(regExpOf, { code: "regExpOf" }) },
+  code: {
+    regExp: Object.assign(
+      // Ajv takes patterns of one text for the same.
+      (pattern: string) => {
+        const { test } = compilePattern(pattern, trust);
+        return { test, toString: () => `${trust} ${pattern}` };
+      },
+      { code: "compilePattern" },
+    ),
+  },
   // Parameters may have names that every object inherits, such as `constructor`.
   ownProperties: true,
-};
+} as const;
 
-/** Compiles schemas with one set of options: drafts up to 7, and later ones. */
+/** The formats of JSON Schema that are checked, and `url`: all others say nothing about a value. */
+const FORMATS: FormatName[] = [
+  ...["date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uri"] as const,
+  ...["uri-reference", "uri-template", "uuid", "json-pointer", "relative-json-pointer"] as const,
+];
+
+/** Compiles schemas: those of drafts up to 7, and later ones. */
 class Compiler {
-  readonly #prepare: (kind: typeof Ajv | typeof Ajv2020) => Ajv | Ajv2020;
+  /** Whether errors hold values and schemas, which takes twice as long where there are errors. */
+  readonly #verbose: boolean;
   /** Cached, as setting up the first one is slow. */
   readonly #dialects = new Map<typeof Ajv | typeof Ajv2020, Ajv | Ajv2020>();
+  /** Those that know formats. */
+  readonly #withFormats = new WeakSet<Ajv | Ajv2020>();
   /** Cached, as agents wrap the same tools again for every conversation. */
   readonly #compiled = new WeakMap<JsonObject, ValidateFunction>();
 
-  constructor(prepare: (kind: typeof Ajv | typeof Ajv2020) => Ajv | Ajv2020) {
-    this.#prepare = prepare;
+  constructor({ verbose }: { readonly verbose: boolean }) {
+    this.#verbose = verbose;
   }
 
   compile(schema: JsonObject): ValidateFunction {
@@ -101,20 +134,42 @@ class Compiler {
     return validate;
   }
 
-  /** Compiles a schema, without keywords that only concern programs. */
-  #compile({ $schema, $async: _, ...rules }: JsonObject): ValidateFunction {
-    const kind = String($schema).includes("/draft-0") ? draft7.Ajv : draft2020.Ajv2020;
-    const dialect = this.#dialects.get(kind) ?? this.#prepare(kind);
-    this.#dialects.set(kind, dialect);
+  #compile(schema: JsonObject): ValidateFunction {
+    trust = trustOf(schema);
+    const { rules, hasTuples, hasFormats } = readableSchema(schema, trust !== "own");
+    const isOld = String(schema["$schema"]).includes("/draft-0") || hasTuples;
+    const dialect = this.#dialect(isOld ? draft7.Ajv : draft2020.Ajv2020);
+    if (hasFormats) this.#addFormats(dialect);
     try {
       return dialect.compile(rules);
     } finally {
       dialect.removeSchema(rules);
     }
   }
+
+  #dialect(kind: typeof Ajv | typeof Ajv2020): Ajv | Ajv2020 {
+    const known = this.#dialects.get(kind);
+    if (known !== undefined) return known;
+    const dialect = new kind({ ...AJV, verbose: this.#verbose });
+    // JSON Schema's own schema is compiled before there are formats: real schemas refer to names with spaces.
+    dialect.validateSchema({});
+    this.#dialects.set(kind, dialect);
+    return dialect;
+  }
+
+  #addFormats(dialect: Ajv | Ajv2020): void {
+    if (this.#withFormats.has(dialect)) return;
+    this.#withFormats.add(dialect);
+    formats.default.default(dialect, FORMATS);
+    const url = formats.default.default.get("url") as RegExp;
+    // It takes time quadratic in the length.
+    dialect.addFormat("url", (text: string) => text.length <= MAX_URL_LENGTH && url.test(text));
+    dialect.addFormat("regex", isPattern);
+  }
 }
 
-const CONFORMANCE = new Compiler((kind) => new kind(AJV));
+const CONFORMANCE = new Compiler({ verbose: false });
+const DETAILS = new Compiler({ verbose: true });
 
 /** An error of Ajv, with its value and schema. */
 export type SchemaError = ErrorObject & {
@@ -132,8 +187,7 @@ export interface SchemaErrors {
 }
 
 /**
- * Returns all errors of a value against a schema, including formats such as `date`, which do not count when
- * a call is checked. The schema is compiled once, and must not change afterwards.
+ * Returns all errors of a value against a schema. The schema is compiled once, and must not change afterwards.
  *
  * @throws {InputError} If the schema is not valid.
  * @throws {RangeError} If it refers to itself endlessly.
@@ -152,26 +206,6 @@ function compileDetailed(schema: JsonObject): ValidateFunction {
     return DETAILS.compile(schema);
   } catch (error) {
     throw cannot("check a value", "its schema must be a JSON Schema", reasonOf(error));
-  }
-}
-
-const DETAILS = new Compiler((kind) => {
-  const dialect = new kind({ ...AJV, validateFormats: true, verbose: true, logger: false });
-  formats.default.default(dialect);
-  const url = formats.default.default.get("url") as RegExp;
-  // It takes time quadratic in the length.
-  dialect.addFormat("url", (text: string) => text.length <= MAX_URL_LENGTH && url.test(text));
-  // Ajv validates schemas with it: every pattern that compiles must pass.
-  dialect.addFormat("regex", isRegExp);
-  return dialect;
-});
-
-function isRegExp(text: string): boolean {
-  try {
-    regExpOf(text);
-    return true;
-  } catch {
-    return false;
   }
 }
 

@@ -5,6 +5,7 @@
 
 import { isJsonObject, type JsonObject, type JsonValue, pointerPart } from "../../base/json.ts";
 import { type SchemaError, type SchemaErrors, schemaErrors } from "./validate.ts";
+import { trustOf } from "./_patterns.ts";
 import { Position, targetOf } from "./position.ts";
 
 /** A part of the arguments that does not conform to their schema. */
@@ -27,7 +28,7 @@ export function pointer(path: string, place: string | number): string {
 
 /**
  * Returns how arguments violate the schema of a tool's parameters. Keys count as undeclared wherever the schema
- * lists keys, whether or not it forbids others; values are never converted, and formats count. If a value
+ * lists keys, whether or not it forbids others; values are never converted. If a value
  * fits none of several alternatives, the violations of the likeliest are returned.
  *
  * @throws {InputError} If the schema is not valid.
@@ -88,7 +89,7 @@ function flatten(schema: JsonObject): Flat | null {
     required.every((name) => typeof name === "string") &&
     typeof additionalProperties === "boolean" &&
     Object.keys(others).every((keyword) => ANNOTATIONS.includes(keyword)) &&
-    !JSON.stringify(properties).includes('"$');
+    !/"\$|"required":true/.test(JSON.stringify(properties)) && trustOf(schema) === "linear";
   if (!isFlat) return null;
   const entries = Object.entries(properties as Record<string, JsonObject>);
   return {

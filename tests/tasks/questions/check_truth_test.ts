@@ -45,6 +45,7 @@ Deno.test("truthCheck() takes a placeholder for any value of its place", () => {
     [{ const: 5 }, [U], [6]],
     [{ type: "string", pattern: "^[a-z]+$" }, [U, "a"], ["A"]],
     [{ type: "string", minLength: 5 }, [U, "abcde"], ["abcd"]],
+    [{ type: "string", format: "date" }, [U, "2024-02-29"], ["today"]],
     [{ type: "string", maxLength: 2 }, [U, "ab"], ["abc"]],
     [{ type: "integer", nullable: true }, [U, null], ["x", [U]]],
     [{ type: "array", items: { type: "integer" } }, [U, [U, 1]], [[U, "1"]]],

@@ -259,11 +259,14 @@ Deno.test("Toolbox takes schemas as other programs write them", async () => {
   assertEquals((await one(tuple, { pair: ["a", "b"] })).failure?.type, "wrong_number_of_inputs");
 });
 
-Deno.test("Toolbox leaves formats and unknown keywords to the tools", async () => {
-  const own = tool("own", {
-    properties: { day: { type: "string", format: "date", "x-of": "ours" } },
+Deno.test("Toolbox checks formats of JSON Schema, and leaves unknown ones and keywords to the tools", async () => {
+  const day = { type: "string", format: "date", "x-of": "ours" };
+  const own = tool("own", { properties: { day, place: { type: "string", format: "place" } } });
+  assertEquals((await one(own, { day: "2024-02-29", place: "here" })).failure, undefined);
+  assertEquals((await one(own, { day: "someday" })).failure?.detail, {
+    ...NOTHING,
+    wrongType: ["day"],
   });
-  assertEquals((await one(own, { day: "someday" })).failure, undefined);
 });
 
 Deno.test("Toolbox refuses tools of one name, and schemas that are none", () => {
