@@ -17,8 +17,16 @@ export {
   type RateLimiterOptions,
   RateLimiters,
   type RateLimits,
+  type Refusal,
+  type Wait,
 } from "./http/rate_limiter.ts";
-export { type Asked, type Attempt, retrying, type RetryPolicy } from "./http/retry.ts";
+export {
+  type Asked,
+  type Attempt,
+  type IsAlive,
+  retrying,
+  type RetryPolicy,
+} from "./http/retry.ts";
 export {
   judge,
   JUDGE_PROMPT,
@@ -32,6 +40,7 @@ export {
   type FinishReason,
   InfrastructureError,
   type InfrastructureErrorOptions,
+  type Permanent,
   type RequestContext,
   type StageUse,
   TimeLimitError,

@@ -102,10 +102,12 @@ export interface Model {
  * What must change before any request to a model can succeed: the key, the model's name, the address, a
  * permission of Deno, the account's credit, or that nothing listens at the address.
  */
-export const PERMANENT = ["key", "model", "address", "permission", "credit", "refused"] as const;
+export type Permanent = "key" | "model" | "address" | "permission" | "credit" | "refused";
 
-/** What must change before any request to a model can succeed. */
-export type Permanent = typeof PERMANENT[number];
+/** All that may have to change. */
+export const PERMANENT = [
+  ...["key", "model", "address", "permission", "credit", "refused"] as const,
+] as const satisfies readonly Permanent[];
 
 /** Options of an {@linkcode InfrastructureError}. */
 export interface InfrastructureErrorOptions extends ErrorOptions {

@@ -168,7 +168,9 @@ const FIRST_BYTES = 2 ** 14;
  * runtime allocates takes 64 KiB, however little of it was received.
  */
 async function readBounded(body: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
-  const reader = body.getReader({ mode: "byob" });
+  const reader = byteReader(body);
+  // A body made by a program, as a stand-in for `fetch` makes one, has its chunks already.
+  if (reader === undefined) return await readChunks(body);
   let buffer = new Uint8Array(FIRST_BYTES);
   let bytes = 0;
   while (true) {
@@ -186,6 +188,29 @@ async function readBounded(body: ReadableStream<Uint8Array>): Promise<Uint8Array
     larger.set(buffer);
     buffer = larger;
   }
+}
+
+/** Returns a reader into buffers of one's own; `undefined` if a stream has none. */
+function byteReader(body: ReadableStream<Uint8Array>): ReadableStreamBYOBReader | undefined {
+  try {
+    return body.getReader({ mode: "byob" });
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
+/** Reads the chunks of a whole body that is not too long, or throws. */
+async function readChunks(body: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let bytes = 0;
+  // Leaving the loop cancels the body.
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > MAX_BYTES) throw new RangeError(`${TOO_LONG}: more than that came`);
+    chunks.push(new Uint8Array(chunk));
+  }
+  return await new Blob(chunks).bytes();
 }
 
 /** OpenAI's client for an endpoint, and its library. */

@@ -80,9 +80,10 @@ export function itemOf(
 ): JsonObject | undefined {
   const fields = fieldsOf(message, MESSAGE_FIELDS);
   const { content } = message;
-  const parts = Array.isArray(content) && content.some((part) => textPart(part) === undefined)
-    ? { content }
-    : {};
+  const parts: JsonObject =
+    Array.isArray(content) && content.some((part) => textPart(part) === undefined)
+      ? { content }
+      : {};
   const callFields = calls.map(({ id }, index) => ({
     id,
     ...fieldsOf(wireCalls[index]?.fields ?? {}, CALL_FIELDS),
