@@ -42,12 +42,20 @@ export type ReportedVerdict = Omit<DecidedVariant, "verdict" | "unit"> & Verdict
   readonly numbers: readonly string[];
 };
 
-/** Reports the verdicts of a gate, and the comparisons of strategies. */
+/** What is reported beside verdicts. */
+export interface GateReportOptions {
+  /** The comparisons of strategies; default none. */
+  readonly comparisons?: readonly Comparison[];
+  /** What else matters of the trials that were judged, one line each; default nothing. */
+  readonly notes?: readonly string[];
+}
+
+/** Reports the verdicts of a gate. */
 export function reportVerdicts(
   suite: string,
   variants: readonly DecidedVariant[],
   policy: CompletePolicy,
-  comparisons: readonly Comparison[] = [],
+  { comparisons = [], notes = [] }: GateReportOptions = {},
 ): GateReport {
   const kind = worstKind(variants.map(({ verdict }) => verdict));
   return {
@@ -70,6 +78,7 @@ export function reportVerdicts(
       numbers: [
         ...verdictLines(verdict, policy, unit),
         ...(subject.replayed === undefined ? [] : [replayedNote(subject.replayed)]),
+        ...notes,
       ],
     })),
     comparisons,
