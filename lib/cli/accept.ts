@@ -29,7 +29,9 @@ export async function accept(arguments_: readonly string[]): Promise<number> {
   if (first === undefined) throw options.error("it takes one journal or more: none is given");
   const results = readResults(options.operands.map(userPath));
   for (const notice of results.notices) console.error(notice);
-  for (const note of await deriveJournals(results)) console.error(note);
+  if (results.problem === undefined) {
+    for (const note of await deriveJournals(results)) console.error(note);
+  }
   const file = acceptResults(results, options.operands.join(", "));
   const out = options.text("out") ?? `${first.replace(/\.jsonl$/, "")}.baseline.json`;
   const path = userPath(out);

@@ -313,7 +313,7 @@ async function playCalls(
 ): Promise<string> {
   let step = 0;
   for (const [number, calls] of Map.groupBy(callsOf(events), (call) => call.step)) {
-    for (; step < number; step++) executor.step();
+    for (const end = Math.min(number, step + MAX_STEPS); step < end; step++) executor.step();
     await executor.execute(calls.map(asCall));
   }
   const over = events.find((event) => event.kind === "over_limit");
@@ -322,6 +322,11 @@ async function playCalls(
   if (answer !== undefined) return answer.text;
   throw outer === "agent_error" ? new Error(NO_MORE) : new InfrastructureError(NO_MORE);
 }
+
+/** Steps that an agent may begin without a call: a file may name any number. */
+const MAX_STEPS = 10_000;
+/** Calls past the limit in one reply that are played again: they decide nothing. */
+const MAX_BEYOND = 1_000;
 
 const NO_MORE = "there are no more events";
 
@@ -423,9 +428,15 @@ class Script {
       from = place + 1;
     }
     const beyond = Math.max(0, reply.calls - calls.length);
-    if (over !== undefined) written.push(...new Array(beyond).fill(pastLimit(over.function)));
+    if (over !== undefined) {
+      const past = new Array(Math.min(beyond, MAX_BEYOND)).fill(pastLimit(over.function));
+      written.push(...past);
+    }
     this.#add(reply.text, written);
-    for (const repair of repairs) this.#addRepair(repair);
+    const replies = after.filter(({ kind }) => kind === "reply").length;
+    for (const repair of repairs) {
+      this.#addRepair({ ...repair, attempts: Math.min(repair.attempts, replies) });
+    }
     return differs(
       `events after request ${reply.request}`,
       `${calls.length} calls${over === undefined ? "" : ", and more past the limit"}`,
