@@ -25,7 +25,7 @@ declares; options override it. A sequential gate cannot be overridden: its run s
                      a journal, or a file written by accept
   --margin M         how far below it is still good enough (default 0.05)
   --confidence C     confidence of each bound (default 0.95)
-  --coverage C       share of the planned trials that must be valid (default 0.95)
+  --coverage C       share of the planned trials that must be valid at the first go (default 0.95)
   --prices F.jsonc   prices of models, for ceilings in US dollars:
                      { "MODEL": { "input": 1.25, "output": 10 } } in dollars a million tokens
   --json             prints the verdicts, and the comparison of strategies, as JSON, without tables
