@@ -19,6 +19,7 @@ import {
   type StopEvent,
   type TraceEvent,
 } from "../calls/trace.ts";
+import type { Fixture } from "./executors/fixture.ts";
 import type { GeneratedTaskExecutor } from "./executors/generated.ts";
 import type { Limits } from "./agent/session.ts";
 import {
@@ -183,13 +184,17 @@ async function difference(
   const script = new Script(events, outer);
   const byAgent = isGenerated(trial.task) && events.some(({ kind }) => kind === "call") &&
     !events.some(({ kind }) => kind === "reply");
+  let opened: Fixture | undefined;
+  const opening: TaskOpener = (spec, at) => opened = open(spec, at);
   const model = script.model(trial.model.requested);
   const played = await runTrial(
     { ...trial, model: model.name },
     model,
     {
-      ...{ limits: kept, references, strategy, open },
-      ...(byAgent ? { agent: (executor) => playCalls(executor, events, outer) } : {}),
+      ...{ limits: kept, references, strategy, open: opening },
+      ...(byAgent
+        ? { agent: () => playCalls(opened as GeneratedTaskExecutor, events, outer) }
+        : {}),
     },
   );
   if (script.fault !== undefined) return script.fault;

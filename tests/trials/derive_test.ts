@@ -13,6 +13,7 @@ import { runTrial, type Trial, TRIAL_LINE, type TrialOptions } from "../../lib/t
 import { scripted } from "../../lib/models/scripted.ts";
 import { STRATEGIES } from "../../lib/trials/strategies/registry.ts";
 import { calling, CITY_PATH, cityPlan, citySuite, writing } from "../support/call_sets.ts";
+import { generateTask } from "../../lib/tasks/generated/task.ts";
 import { inProcess } from "../support/in_process.ts";
 
 const SPEC = { core: 4, depth: 2, connected: 2, disconnected: 1, seed: 7 };
@@ -111,19 +112,20 @@ Deno.test("trials that were spoiled agree, wherever that was", async () => {
 });
 
 Deno.test("agents of the user's own agree with their own lines", async () => {
+  const spec = { core: 1, depth: 0, connected: 1, disconnected: 0, seed: 3 };
+  const task = generateTask(spec);
   const right: NonNullable<TrialOptions["agent"]> = async (executor) => {
     const [tool] = executor.tools;
-    const given = Object.fromEntries(executor.task.inputs);
+    const given = Object.fromEntries(task.inputs);
     await Promise.all([tool!.execute(given), tool!.execute({})]);
     executor.step();
     executor.step();
     await tool!.execute(given);
-    return `${executor.task.target.variable} = ${executor.task.target.value}`;
+    return `${task.target.variable} = ${task.target.value}`;
   };
   const endless: NonNullable<TrialOptions["agent"]> = async (executor) => {
     for (;;) await executor.tools[0]!.execute({});
   };
-  const spec = { core: 1, depth: 0, connected: 1, disconnected: 0, seed: 3 };
   for (const agent of [right, endless]) {
     for (const perturbation of ["none", "timeout"]) {
       await assertAgrees(spec, inProcess("sim:planner"), { agent, perturbation });
