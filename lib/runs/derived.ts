@@ -8,16 +8,16 @@ import type { Baseline } from "./baseline.ts";
 import { canonicalJson, defined, printable } from "../base/json.ts";
 import { InputError, reasonOf } from "../base/errors.ts";
 import { countText } from "../base/numbers.ts";
-import { numberedTrials, type PlanLine, planOfLine, readPlanLine } from "./journal/journal.ts";
+import { numberedTrials, type PlanLine, readPlanLine } from "./journal/journal.ts";
 import { createExecutor } from "../trials/executors/generated.ts";
 import { type Derivation, deriveAgain, scoresDifference } from "../trials/derive.ts";
 import { generateTask, GENERATOR_VERSION, type Task } from "../tasks/generated/task.ts";
-import { isGenerated, isQuestion } from "../trials/executors/task_kind.ts";
+import { isCase, isGenerated, isQuestion } from "../trials/executors/task_kind.ts";
 import { openTask, type TaskOpener } from "../trials/executors/tasks.ts";
 import { strategyChoice, strategyName } from "../trials/strategies/entry.ts";
 import { withCallSets } from "./question_tasks.ts";
 
-/** Journals with the plan that their first lines share. */
+/** Journals with the plan that their first lines share, which must agree with its own hash. */
 export interface JournalsOfPlan {
   readonly paths: readonly string[];
   /** `undefined` in journals written by other tools. */
@@ -30,14 +30,11 @@ export interface JournalsOfPlan {
  *
  * @throws {InputError} If a line disagrees with its own events; the message has file, line, trial and field.
  */
-export async function deriveJournals({ paths, plan: line }: JournalsOfPlan): Promise<string[]> {
-  const plan = line === undefined ? undefined : planOfLine(line);
-  // Whoever decides says what is wrong with such a plan.
-  if (line !== undefined && plan === undefined) return [];
-  const whyNone = line === undefined
-    ? "have no plan, which names their limits"
-    : line.resolved.generator !== GENERATOR_VERSION
-    ? `are of generator ${line.resolved.generator}`
+export async function deriveJournals({ paths, plan }: JournalsOfPlan): Promise<string[]> {
+  const whyNone = plan === undefined
+    ? "without a plan, which names their limits"
+    : plan.resolved.generator !== GENERATOR_VERSION
+    ? `of generator ${plan.resolved.generator}`
     : undefined;
   const sets = plan === undefined ? { open: openTask } : setsOf(plan);
   const open = openerOf(sets.open);
@@ -47,20 +44,23 @@ export async function deriveJournals({ paths, plan: line }: JournalsOfPlan): Pro
   const { limits = {}, references = false } = plan?.resolved ?? {};
   const recorded = new Map<string, number>();
   for (const path of paths) {
-    for (const { trial, line: number } of numberedTrials(path)) {
+    for (const { trial, line } of numberedTrials(path)) {
       const strategy = strategies.get(trial.strategy);
-      const why = whyNone ?? (isQuestion(trial.task) ? sets.missing : undefined);
-      const derivation: Derivation = why === undefined && strategy !== undefined
-        ? await deriveAgain(trial, { limits, references, strategy, open })
-        : (line === undefined ? undefined : scoresDifference(trial)) ??
-          { kind: "recorded", ...defined({ why }) };
+      const why = isCase(trial.task)
+        ? undefined
+        : whyNone ?? (isQuestion(trial.task) ? sets.missing : undefined);
+      const derivation: Derivation =
+        plan !== undefined && why === undefined && strategy !== undefined
+          ? await deriveAgain(trial, { limits, references, strategy, open })
+          : (plan === undefined ? undefined : scoresDifference(trial)) ??
+            { kind: "recorded", ...defined({ why }) };
       if (derivation.kind === "recorded" && derivation.why !== undefined) {
         recorded.set(derivation.why, (recorded.get(derivation.why) ?? 0) + 1);
       }
       if (derivation.kind !== "differs") continue;
       const { field, recorded: said, derived } = derivation;
       throw new InputError(
-        `Cannot judge ${path}, line ${number}: trial ${
+        `Cannot judge ${path}, line ${line}: trial ${
           printable(trial.id, 500)
         } disagrees with its own ` +
           `events: ${printable(field)} is ${said}, and its events give ${derived}`,
@@ -68,7 +68,7 @@ export async function deriveJournals({ paths, plan: line }: JournalsOfPlan): Pro
     }
   }
   return [...recorded].map(([why, count]) =>
-    `${countText(count, "trial")} could not be derived again and stand as recorded: they ${why}`
+    `taken as recorded, not derived again: ${countText(count, "trial")} ${why}`
   );
 }
 
@@ -80,20 +80,21 @@ export async function deriveJournals({ paths, plan: line }: JournalsOfPlan): Pro
 export async function deriveBaseline({ file, plan }: Baseline): Promise<string[]> {
   if (plan !== undefined && "kind" in plan && plan.kind === "baseline") return [];
   const notices = await deriveJournals({ paths: [file], plan: readPlanLine(file) });
-  return notices.map((notice) => `of the baseline, ${notice}`);
+  return notices.map((notice) => `of the baseline: ${notice}`);
 }
 
 /** The call sets of a plan, or why they cannot be read. */
 function setsOf(
-  plan: NonNullable<ReturnType<typeof planOfLine>>,
+  { suite, resolved, places }: PlanLine,
 ): { readonly open: TaskOpener; readonly missing?: string } {
   try {
+    const plan = { suite, resolved, trials: [], ...defined({ places }) };
     return { open: withCallSets(plan).open ?? openTask };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     return {
       open: openTask,
-      missing: `are of a call set that cannot be read (${reasonOf(error)})`,
+      missing: `of a call set that cannot be read (${reasonOf(error)})`,
     };
   }
 }

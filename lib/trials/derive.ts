@@ -63,7 +63,7 @@ export type Derivation =
   | {
     /** It stands as recorded. */
     readonly kind: "recorded";
-    /** What its events lack; omitted where its truth is no data, as in tests of the user's own tools. */
+    /** What keeps it from being derived; omitted where its truth is no data, as in tests of the user's own tools. */
     readonly why?: string;
   }
   | Difference;
@@ -83,19 +83,19 @@ export async function deriveAgain(
   options: DerivationOptions,
 ): Promise<Derivation> {
   const { task, events } = trial;
-  if (events.length === 0) return { kind: "recorded", why: "hold no events" };
+  if (events.length === 0) return { kind: "recorded", why: "without events" };
   if (!isGenerated(task) && !isProbe(task) && !isQuestion(task)) {
     return contradiction(trial) ?? { kind: "recorded" };
   }
   const cut = events.some((event) => judgedTexts(event).some(isCut));
-  if (cut) return { kind: "recorded", why: "hold a text that was cut" };
+  if (cut) return { kind: "recorded", why: "with a text that was cut" };
   if (options.references && callsOf(events).some(refersById)) {
-    return { kind: "recorded", why: "refer to calls by ids, which journals do not keep" };
+    return { kind: "recorded", why: "with references to calls by ids, which journals do not keep" };
   }
   const found = await difference(trial, options);
   if (found === undefined) return { kind: "agrees" };
   return JSON.stringify(events).includes(MARK)
-    ? { kind: "recorded", why: "hold a text from which a secret was removed" }
+    ? { kind: "recorded", why: "with a text from which a secret was removed" }
     : found;
 }
 

@@ -252,8 +252,8 @@ Deno.test("trials whose events lack what decides them stand as recorded, and it 
     whys.push(found.kind === "recorded" ? found.why : found);
   }
   assertEquals(whys, [
-    "hold no events",
-    "hold a text that was cut",
-    "hold a text from which a secret was removed",
+    "without events",
+    "with a text that was cut",
+    "with a text from which a secret was removed",
   ]);
 });
