@@ -119,7 +119,7 @@ Deno.test("answers to questions are scored again where the call set is gone", as
   const gone = await toolgate(["gate", journal]);
   assertMatch(
     gone.stdout,
-    /taken as recorded, not derived again: 3 trials of a call set that cannot be read/,
+    /taken as recorded, not derived again: 7 trials of a call set that cannot be read/,
   );
   change(journal, ({ solved }) => !solved, () => SOLVED);
   const changed = await toolgate(["gate", journal]);
