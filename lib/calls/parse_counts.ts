@@ -3,7 +3,7 @@
  * @module
  */
 
-import { printable } from "../base/json.ts";
+import { withoutNumbers } from "../base/text_kind.ts";
 import { type Parse, PARSES, type TraceEvent } from "./trace.ts";
 
 /** A repair, and how often it was needed. */
@@ -57,7 +57,10 @@ export function parsesOf(events: readonly TraceEvent[]): ParseCounts | undefined
   );
   if (replies.length === 0) return undefined;
   const counted = (parse: Parse) => replies.filter(({ parsed }) => parsed === parse).length;
-  const kinds = replies.map(({ repairs = [] }) => [...new Set(repairs.map(repairKind))]);
+  // The numbers of calls differ from reply to reply.
+  const kinds = replies.map(({ repairs = [] }) => [
+    ...new Set(repairs.map((repair) => withoutNumbers(repair, MAX_REPAIR_LENGTH))),
+  ]);
   return {
     ...Object.fromEntries(PARSES.map((parse) => [parse, counted(parse)])) as Record<Parse, number>,
     repairs: sumRepairs(kinds.flat().map((repair) => ({ repair, replies: 1 }))),
@@ -73,11 +76,4 @@ export function sumRepairs(counts: readonly RepairCount[]): RepairCount[] {
   return [...sums].map(([repair, replies]) => ({ repair, replies }))
     .sort((one, other) => other.replies - one.replies || (one.repair < other.repair ? -1 : 1))
     .slice(0, MAX_REPAIRS);
-}
-
-/** Returns the kind of a repair: its text without the numbers of calls, which differ from reply to reply. */
-function repairKind(repair: string): string {
-  // An id that was already in use is continued, as in call_1_2.
-  const kind = repair.slice(0, 2 * MAX_REPAIR_LENGTH).replace(/\d+(?:_\d+)*/g, "N");
-  return printable(kind, MAX_REPAIR_LENGTH);
 }

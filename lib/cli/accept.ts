@@ -4,6 +4,7 @@
  */
 
 import { acceptResults, baselineText } from "../runs/baseline.ts";
+import { deriveJournals } from "../runs/derived.ts";
 import { readText } from "../base/input.ts";
 import { cannot, cannotFile } from "../base/errors.ts";
 import { isJsonObject, parseJson } from "../base/json.ts";
@@ -22,12 +23,15 @@ are the shards of one run.
 Exit code 0 when it is written.`;
 
 /** Writes the baseline and reports it on stderr. */
-export function accept(arguments_: readonly string[]): number {
+export async function accept(arguments_: readonly string[]): Promise<number> {
   const options = new Arguments("accept", arguments_, { values: ["out"] });
   const [first] = options.operands;
   if (first === undefined) throw options.error("it takes one journal or more: none is given");
   const results = readResults(options.operands.map(userPath));
   for (const notice of results.notices) console.error(notice);
+  if (results.problem === undefined) {
+    for (const note of await deriveJournals(results)) console.error(note);
+  }
   const file = acceptResults(results, options.operands.join(", "));
   const out = options.text("out") ?? `${first.replace(/\.jsonl$/, "")}.baseline.json`;
   const path = userPath(out);

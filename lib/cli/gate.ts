@@ -25,7 +25,7 @@ declares; options override it. A sequential gate cannot be overridden: its run s
                      a journal, or a file written by accept
   --margin M         how far below it is still good enough (default 0.05)
   --confidence C     confidence of each bound (default 0.95)
-  --coverage C       share of the planned trials that must be valid (default 0.95)
+  --coverage C       share of the planned trials that must be valid at the first go (default 0.95)
   --prices F.jsonc   prices of models, for ceilings in US dollars:
                      { "MODEL": { "input": 1.25, "output": 10 } } in dollars a million tokens
   --json             prints the verdicts, and the comparison of strategies, as JSON, without tables
@@ -36,7 +36,7 @@ verdicts do not depend on this comparison.
 Exit code 0 pass, 1 fail, 3 undecided or invalid.`;
 
 /** Prints tables and verdicts to stdout. */
-export function gate(arguments_: readonly string[]): number {
+export async function gate(arguments_: readonly string[]): Promise<number> {
   const options = new Arguments("gate", arguments_, {
     values: ["success-rate", "baseline", "margin", "confidence", "coverage", "prices"],
     switches: ["json"],
@@ -61,7 +61,7 @@ export function gate(arguments_: readonly string[]): number {
   for (const notice of baseline?.notices ?? []) console.error(notice);
   const table = options.text("prices");
   const prices = table === undefined ? undefined : readJsonc(userPath(table), PRICES);
-  const decision = decideResults(results, policy, { baseline, prices });
+  const decision = await decideResults(results, policy, { baseline, prices });
   if (decision.verdicts.length === 0) {
     throw options.error("there is nothing to compare with the baseline but the baseline itself");
   }

@@ -70,7 +70,8 @@ export async function report(arguments_: readonly string[]): Promise<number> {
   );
   const prices = tablePrices ?? pricesOf(options, collection);
   assertNoBaseline(options, outputs, collection);
-  const decisions = runs.map(({ results }) => decide(results, tablePrices));
+  const decisions: (GateReport | undefined)[] = [];
+  for (const { results } of runs) decisions.push(await decide(results, tablePrices));
   const content = makeReport(trials, {
     suite: collection.suite,
     seed: seedOf(collection),
@@ -191,7 +192,10 @@ function assertNoBaseline(
 }
 
 /** Returns the verdict of the plan's gate; `undefined` without one. */
-function decide(results: Results, prices: Prices | undefined): GateReport | undefined {
+async function decide(
+  results: Results,
+  prices: Prices | undefined,
+): Promise<GateReport | undefined> {
   const { gate, suite } = results;
   if (gate === undefined) return undefined;
   try {
@@ -199,7 +203,7 @@ function decide(results: Results, prices: Prices | undefined): GateReport | unde
     const missing = missingBaseline(gate, baseline);
     const problem = undecidableReason(results) ?? missing;
     return problem === undefined
-      ? decideResults(results, gate, { baseline, prices })
+      ? await decideResults(results, gate, { baseline, prices })
       : reportProblem(suite, printable(problem, 1000));
   } catch (error) {
     // Results without a verdict can still be shown.

@@ -6,6 +6,8 @@
 import { InputError } from "../base/errors.ts";
 import { defined } from "../base/json.ts";
 import { renderTables } from "../reports/terminal.ts";
+import { deriveJournals } from "../runs/derived.ts";
+import { readPlanLine } from "../runs/journal/journal.ts";
 import { flagHelp } from "../runs/flags.ts";
 import type { FlagsOf } from "../runs/options.ts";
 import { planOfJournal, trialToReplay } from "../runs/replay.ts";
@@ -83,6 +85,8 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   if (out === undefined) console.error("Without --out the trials are not kept");
   if (running.resumed > 0) {
     console.error(`${running.resumed} of ${running.trials.length} trials are in ${out} already`);
+    // They may stop a sequential gate, so that a wrong one must not cost anything.
+    await deriveJournals({ paths: [flags.journal!], plan: readPlanLine(flags.journal!) });
   }
   const { finished, spared, beyond } = await finish(running, progress, interrupt.signal);
   const { fault } = running;

@@ -4,11 +4,12 @@
  * @module
  */
 
-import { sum } from "../base/numbers.ts";
+import { countText, sum } from "../base/numbers.ts";
 import {
   bound,
   DIFFERENCES,
   type Evidence,
+  type LaterGoes,
   type Measure,
   type Pair,
   rateOf,
@@ -172,15 +173,16 @@ function conclude<T>(
     const reason = `none of ${used.length} ${unit.many} has a valid trial of both`;
     return { kind: "invalid", reason };
   }
-  const { coverage } = policy;
-  // Tolerates rounding errors of the product.
-  if (valid < coverage * needed - 1e-9) {
-    return {
-      kind: "invalid",
-      reason: `${valid} of ${needed} planned trials are valid, ` +
-        `fewer than the coverage of ${Number((100 * coverage).toPrecision(12))}% requires`,
-      evidence,
-    };
+  if (!isCovered(evidence, policy)) {
+    const required = `the coverage of ${Number((100 * policy.coverage).toPrecision(12))}% requires`;
+    const later = laterGoesText(evidence);
+    const reason = later === undefined
+      ? `${valid} of ${needed} planned trials are valid, fewer than ${required}`
+      : `${
+        firstGoes(evidence)
+      } of ${needed} planned trials were valid at the first go, fewer than ` +
+        `${required}: ${later}`;
+    return { kind: "invalid", reason, evidence };
   }
   if (bets?.decision !== undefined) return { kind: bets.decision, evidence };
   const stop = stopped === undefined ? {} : { stopped };
@@ -198,6 +200,32 @@ function conclude<T>(
     ? moreTrials(used, measure, policy, stopped !== undefined)
     : null;
   return { kind: "undecided", evidence, moreTrials: more, ...stop };
+}
+
+/** The valid trials that were so at the first go. */
+function firstGoes({ valid, replaced = 0, resampled = 0 }: Evidence): number {
+  return valid - replaced - resampled;
+}
+
+/** Whether enough trials were valid at the first go. */
+export function isCovered(evidence: Evidence, { coverage }: CompletePolicy): boolean {
+  // Tolerates rounding errors of the product.
+  return firstGoes(evidence) >= coverage * (evidence.valid + evidence.unknown) - 1e-9;
+}
+
+/** Says how many valid trials were not so at the first go; `undefined` if all were. */
+export function laterGoesText({ replaced = 0, resampled = 0 }: LaterGoes): string | undefined {
+  const counts = [
+    ...(replaced === 0
+      ? []
+      : [`${countText(replaced, "trial")} run again in place of invalid ones`]),
+    ...(resampled === 0 ? [] : [
+      `${
+        countText(resampled, "trial")
+      } with a reply asked for again after a failure of unclear cause`,
+    ]),
+  ];
+  return counts.length === 0 ? undefined : counts.join(", ");
 }
 
 function boundsVerdict(

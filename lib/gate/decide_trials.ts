@@ -12,16 +12,26 @@ import {
   plannedDecisions,
   trialNames,
 } from "./decisions.ts";
-import { isCounted, type ScoredTrial, type Variant, variantName } from "./variant.ts";
+import {
+  type Excused,
+  excusedBy,
+  goOf,
+  isCounted,
+  type ScoredTrial,
+  type Variant,
+  variantName,
+} from "./variant.ts";
 import {
   decide,
   type DecideOptions,
   decideUpgrade,
+  isCovered,
   type Verdict,
   VERDICT_KINDS,
   withCeilings,
 } from "./decide.ts";
 import { defined, printable } from "../base/json.ts";
+import { textKind } from "../base/text_kind.ts";
 import { isRemoving } from "../perturbations/ids.ts";
 import type { ParameterFailureType } from "../calls/failure_types.ts";
 import { type CompletePolicy, isUpgrade } from "./policy.ts";
@@ -43,6 +53,11 @@ export interface DecidedVariant extends Variant {
    * a model; omitted if none.
    */
   readonly replayed?: number;
+  /**
+   * The failures that the policy declares to be infrastructure's, as far as its trials, and those it is compared
+   * with, had them; omitted if none.
+   */
+  readonly excused?: readonly Excused[];
   /** The name of the baseline; omitted in an absolute gate. */
   readonly baseline?: string;
   readonly verdict: Verdict;
@@ -108,7 +123,11 @@ export function decideTrials(
       : { kind: "invalid", reason };
     const replayed = both.filter((trial) => trial.replayed).length;
     const replays = replayed === 0 ? {} : { replayed };
-    return { ...subject, simulated, ...replays, ...compared, verdict, unit };
+    const excused = excusedBy(policy.infrastructure ?? [], both);
+    return {
+      ...{ ...subject, simulated, ...replays, ...compared, verdict, unit },
+      ...(excused.length === 0 ? {} : { excused }),
+    };
   });
 }
 
@@ -129,23 +148,34 @@ function unsolvable(subjects: readonly (Variant | undefined)[]): string | undefi
     } no task can be solved: the right answer is to abstain`;
 }
 
-/** Adds the commonest reason of invalid trials to a verdict that too few are valid. */
-function withCommonestReason(
+/** Adds the commonest kinds of reasons to a verdict that too few trials are valid. */
+function withCommonestReasons(
   verdict: Extract<Verdict, { kind: "invalid" }>,
-  { coverage }: CompletePolicy,
+  policy: CompletePolicy,
   trials: readonly ScoredTrial[],
 ): Verdict {
-  const { valid = 0, unknown = 1 } = verdict.evidence ?? {};
-  if (valid >= coverage * (valid + unknown) - 1e-9) return verdict;
-  const spoiled = trials.filter(({ outcome }) => outcome === "invalid");
-  const reasons = Map.groupBy(spoiled, ({ reason }) => reason ?? "unknown");
-  const [commonest] = [...reasons].sort(([, one], [, other]) => other.length - one.length);
-  if (commonest === undefined) return verdict;
-  const [reason, own] = commonest;
-  const text = `${verdict.reason}; most often (${own.length} of ${spoiled.length}) as ` +
-    printable(reason, 300);
-  return { ...verdict, reason: text };
+  if (verdict.evidence !== undefined && isCovered(verdict.evidence, policy)) return verdict;
+  const spoiled = trials.flatMap((trial) => {
+    if (trial.outcome === "invalid") return [trial.reason ?? "unknown"];
+    if (goOf(trial, policy.infrastructure) !== "resampled") return [];
+    return trial.unclear!.slice(0, 1).map(({ message }) => message);
+  });
+  const kinds = Map.groupBy(spoiled, (reason) => textKind(reason, MAX_REASON_LENGTH));
+  const commonest = [...kinds].sort(([, one], [, other]) => other.length - one.length);
+  if (commonest.length === 0) return verdict;
+  const texts = commonest.slice(0, MAX_REASONS).map(([kind, own], place) => {
+    const [first] = own;
+    // What differs from one to the next says nothing.
+    const text = own.every((one) => one === first) ? printable(first!, MAX_REASON_LENGTH) : kind;
+    return `${place === 0 ? "most often" : "then"} (${own.length} of ${spoiled.length}) as ${text}`;
+  });
+  return { ...verdict, reason: [verdict.reason, ...texts].join("; ") };
 }
+
+/** Kinds of reasons that are named, at most. */
+const MAX_REASONS = 3;
+/** Characters of each, at most. */
+const MAX_REASON_LENGTH = 300;
 
 function decideVariant(
   decision: GateDecision,
@@ -183,19 +213,21 @@ function decideVariant(
     unit,
     ...defined({ rule, stopped: why }),
   };
+  const unitFor = (names: readonly string[]) =>
+    scores.unit(names, undefined, policy.infrastructure);
   const verdict = isUpgrade(policy)
     ? decideUpgrade(
       graphs.map(({ candidate, baseline }) => ({
-        candidate: scores.unit(candidate),
-        baseline: scores.unit(baseline),
+        candidate: unitFor(candidate),
+        baseline: unitFor(baseline),
       })),
       policy,
       decideOptions,
     )
-    : decide(graphs.map(({ candidate }) => scores.unit(candidate)), policy, decideOptions);
+    : decide(graphs.map(({ candidate }) => unitFor(candidate)), policy, decideOptions);
   const used = graphs.slice(0, verdict.evidence?.graphs);
   if (verdict.kind === "invalid") {
-    return withCommonestReason(verdict, policy, scores.of(used.flatMap(trialNames)));
+    return withCommonestReasons(verdict, policy, scores.of(used.flatMap(trialNames)));
   }
   const unknown = missingViews(used, scores, policy) ?? missingPairs(used, scores);
   if (unknown !== undefined) return { kind: "invalid", reason: unknown };

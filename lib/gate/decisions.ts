@@ -6,9 +6,14 @@
 import { canonicalJson, defined } from "../base/json.ts";
 import { type Unit, unitOf } from "./evidence.ts";
 import { isCheck } from "../perturbations/ids.ts";
-import { type BaselineChoice, type GatePolicy, isUpgrade } from "./policy.ts";
+import {
+  type BaselineChoice,
+  type GatePolicy,
+  type InfrastructureFailure,
+  isUpgrade,
+} from "./policy.ts";
 import type { PlannedTrial, TrialKey } from "../trials/trial_id.ts";
-import { byGraph, byVariant, type ScoredTrial, type Variant } from "./variant.ts";
+import { byGraph, byVariant, goOf, type ScoredTrial, type Variant } from "./variant.ts";
 
 /** One graph of a decision: the trials of the candidate and of the baseline on it. */
 export interface DecisionGraph {
@@ -144,8 +149,15 @@ export class FinishedTrials {
     return { solved, valid: pairs.length, trials: names.length };
   }
 
-  /** Returns the results on one graph; `counts` decides which trials count as solved. */
-  unit(names: readonly string[], counts?: (trial: ScoredTrial) => boolean): Unit {
-    return unitOf(this.of(names), names.length, counts);
+  /**
+   * Returns the results on one graph; `counts` decides which trials count as solved, and `declared` are failures
+   * that are infrastructure's.
+   */
+  unit(
+    names: readonly string[],
+    counts?: (trial: ScoredTrial) => boolean,
+    declared?: readonly InfrastructureFailure[],
+  ): Unit {
+    return unitOf(this.of(names), names.length, counts, (trial) => goOf(trial, declared));
   }
 }

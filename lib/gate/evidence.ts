@@ -8,10 +8,20 @@ import type { CompletePolicy } from "./policy.ts";
 import { type Sample, stakesOf } from "./sequential.ts";
 import { bettingLowerBound } from "../statistics/betting_bound.ts";
 import { type Bounds, clopperPearson, mcNemar, tango } from "../statistics/proportions.ts";
-import type { ScoredTrial } from "./variant.ts";
+import type { Go, ScoredTrial } from "./variant.ts";
+
+/** Valid trials that were not valid at the first go. */
+export interface LaterGoes {
+  /** Trials that were run again in place of invalid ones; omitted without any. */
+  readonly replaced?: number;
+  /**
+   * Other trials with a reply that was asked for again after a failure of unclear cause; omitted without any.
+   */
+  readonly resampled?: number;
+}
 
 /** The independent unit: one graph with all trials of one model on it. */
-export interface Unit {
+export interface Unit extends LaterGoes {
   /** Valid trials that were solved. */
   readonly solved: number;
   /** Trials whose outcome is not `invalid`. */
@@ -32,7 +42,7 @@ export interface Pair {
 export type Method = "clopper-pearson" | "tango" | "betting" | "sequential";
 
 /** The numbers under a verdict on a success rate. The bounds are of the true rate. */
-export interface RateEvidence extends Bounds {
+export interface RateEvidence extends Bounds, LaterGoes {
   /** The kind of quantity. */
   readonly of: "rate";
   /** Graphs on which the verdict is based. */
@@ -69,7 +79,7 @@ export interface PairedDifference {
 }
 
 /** The numbers under a verdict on a difference. The bounds are of the true difference. */
-export interface DifferenceEvidence extends Bounds, PairedDifference {
+export interface DifferenceEvidence extends Bounds, PairedDifference, LaterGoes {
   /** The kind of quantity. */
   readonly of: "difference";
   /** Graphs on which the verdict is based. */
@@ -92,6 +102,8 @@ export interface Measure<T> {
   sample(unit: T): Sample;
   /** The trials of a unit: all planned ones, valid ones, and planned ones of one model. */
   trials(unit: T): { planned: number; valid: number; each: number };
+  /** The results of each model on the graph. */
+  parts(unit: T): readonly Unit[];
   /** Whether each model has one trial on the graph. */
   single(unit: T): boolean;
   /** Bounds for graphs that ran once, as if the results occurred `copies` times. */
@@ -105,6 +117,7 @@ export const RATES: Measure<Unit> = {
   least: 0,
   sample: unitSample,
   trials: ({ trials, valid }) => ({ planned: trials, valid, each: trials }),
+  parts: (unit) => [unit],
   single: ({ trials }) => trials === 1,
   exact(samples, confidence, copies) {
     const size = Math.round(copies * samples.length);
@@ -118,7 +131,10 @@ export const RATES: Measure<Unit> = {
     const valid = sum(units, (unit) => unit.valid);
     const unknown = sum(units, ({ trials }) => trials) - valid;
     const rate = solved / valid;
-    return { of: "rate", graphs: units.length, solved, valid, unknown, rate, ...bounds, method };
+    return {
+      ...{ of: "rate", graphs: units.length, solved, valid, unknown, rate, ...bounds, method },
+      ...laterGoes(units),
+    };
   },
 };
 
@@ -131,6 +147,7 @@ export const DIFFERENCES: Measure<Pair> = {
     valid: candidate.valid + baseline.valid,
     each: candidate.trials,
   }),
+  parts: ({ candidate, baseline }) => [candidate, baseline],
   single: ({ candidate, baseline }) => candidate.trials === 1 && baseline.trials === 1,
   exact(samples, confidence, copies) {
     const size = Math.round(copies * samples.length);
@@ -155,9 +172,20 @@ export const DIFFERENCES: Measure<Pair> = {
       unknown: sum(trials, (pair) => pair.planned) - valid,
       ...bounds,
       method,
+      ...laterGoes(pairs.flatMap(DIFFERENCES.parts)),
     };
   },
 };
+
+/** Sums up the valid trials that were not valid at the first go. */
+function laterGoes(units: readonly LaterGoes[]): LaterGoes {
+  const replaced = sum(units, (unit) => unit.replaced ?? 0);
+  const resampled = sum(units, (unit) => unit.resampled ?? 0);
+  return {
+    ...(replaced === 0 ? {} : { replaced }),
+    ...(resampled === 0 ? {} : { resampled }),
+  };
+}
 
 /** Compares pairs, each graph weighing the same; rates are NaN if none has a valid trial of both. */
 export function pairedDifference(pairs: readonly Pair[]): PairedDifference {
@@ -259,13 +287,22 @@ export function rateOf(evidence: Evidence): number {
 }
 
 /**
- * Counts the trials of one graph, given the number planned; `counts` decides which count as solved.
+ * Counts the trials of one graph, given the number planned; `counts` decides which count as solved, and `go` says
+ * how each came to be.
  */
 export function unitOf<T extends Pick<ScoredTrial, "outcome" | "solved">>(
   trials: readonly T[],
   planned: number = trials.length,
   counts: (trial: T) => boolean = ({ solved }) => solved,
+  go: (trial: T) => Go = () => "first",
 ): Unit {
   const valid = trials.filter(({ outcome }) => outcome !== "invalid");
-  return { solved: valid.filter(counts).length, valid: valid.length, trials: planned };
+  const goes = valid.map(go);
+  const [replaced, resampled] = (["replaced", "resampled"] as const).map((one) =>
+    goes.filter((other) => other === one).length
+  ) as [number, number];
+  return {
+    ...{ solved: valid.filter(counts).length, valid: valid.length, trials: planned },
+    ...laterGoes([{ replaced, resampled }]),
+  };
 }

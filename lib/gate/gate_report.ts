@@ -4,8 +4,9 @@
  */
 
 import type { Comparison } from "./comparison.ts";
-import { variantName } from "./variant.ts";
+import { type Excused, variantName } from "./variant.ts";
 import type { Verdict } from "./decide.ts";
+import { countText } from "../base/numbers.ts";
 import { printable } from "../base/json.ts";
 import { type DecidedVariant, exitCodeOf, worstKind } from "./decide_trials.ts";
 import type { CompletePolicy } from "./policy.ts";
@@ -42,12 +43,20 @@ export type ReportedVerdict = Omit<DecidedVariant, "verdict" | "unit"> & Verdict
   readonly numbers: readonly string[];
 };
 
-/** Reports the verdicts of a gate, and the comparisons of strategies. */
+/** What is reported beside verdicts. */
+export interface GateReportOptions {
+  /** The comparisons of strategies; default none. */
+  readonly comparisons?: readonly Comparison[];
+  /** What else matters of the trials that were judged, one line each; default nothing. */
+  readonly notes?: readonly string[];
+}
+
+/** Reports the verdicts of a gate. */
 export function reportVerdicts(
   suite: string,
   variants: readonly DecidedVariant[],
   policy: CompletePolicy,
-  comparisons: readonly Comparison[] = [],
+  { comparisons = [], notes = [] }: GateReportOptions = {},
 ): GateReport {
   const kind = worstKind(variants.map(({ verdict }) => verdict));
   return {
@@ -70,6 +79,8 @@ export function reportVerdicts(
       numbers: [
         ...verdictLines(verdict, policy, unit),
         ...(subject.replayed === undefined ? [] : [replayedNote(subject.replayed)]),
+        ...(subject.excused ?? []).map(excusedNote),
+        ...notes,
       ],
     })),
     comparisons,
@@ -80,6 +91,16 @@ function replayedNote(replayed: number): string {
   return replayed === 1
     ? "1 trial was replayed from a recording: no model was asked for it"
     : `${replayed} trials were replayed from recordings: no model was asked for these`;
+}
+
+function excusedNote({ status, message, trials }: Excused): string {
+  const which = [
+    ...(status === undefined ? [] : [`status ${status}`]),
+    ...(message === undefined ? [] : [`message "${printable(message)}"`]),
+  ].join(" and ");
+  return `declared as infrastructure: failures with ${which}, which leaves ${
+    countText(trials, "trial")
+  } valid at the first go`;
 }
 
 /** Reports results on which no decision is possible. */

@@ -20,6 +20,7 @@ export {
 export type {
   DifferenceEvidence,
   Evidence,
+  LaterGoes,
   Method,
   Pair,
   PairedDifference,
@@ -34,6 +35,7 @@ export {
   type CompleteRatePolicy,
   type CompleteUpgradePolicy,
   type GateOptions,
+  type InfrastructureFailure,
   type Sign,
   SIGNS,
 } from "./policy.ts";

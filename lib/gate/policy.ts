@@ -29,8 +29,17 @@ export interface GateOptions {
    * 0.5, below 1; default `confidence`.
    */
   readonly power?: number;
-  /** The share of the required trials that must be valid; default 0.95. */
+  /**
+   * The share of the required trials that must be valid at the first go; default 0.95. A trial that was run
+   * again in place of an invalid one is not, nor is one with a reply that was asked for again after a failure of
+   * unclear cause: whoever may ask again until a reply is right can pass any gate.
+   */
   readonly coverage?: number;
+  /**
+   * Failures of unclear cause that infrastructure is known to be behind: trials with no others are valid at the
+   * first go. The verdict names those that were used.
+   */
+  readonly infrastructure?: readonly InfrastructureFailure[];
   /** The result of an undecided gate in `deno test`; default `fail`. */
   readonly undecided?: "fail" | "pass";
   /**
@@ -40,6 +49,14 @@ export interface GateOptions {
   readonly sequential?: boolean;
   /** Limits that hold for any success rate. */
   readonly atMost?: Ceilings;
+}
+
+/** Failed attempts of requests that are declared to be infrastructure's; both fields must fit, at least one is set. */
+export interface InfrastructureFailure {
+  /** The HTTP status of the server's answer. */
+  readonly status?: number;
+  /** A text within the message, in any case. */
+  readonly message?: string;
 }
 
 /** The policy of an absolute gate: a success rate. */
@@ -111,12 +128,15 @@ export interface Ceilings {
 export type CompletePolicy = CompleteRatePolicy | CompleteUpgradePolicy;
 
 /** An absolute policy with its defaults. */
-export type CompleteRatePolicy = Required<RatePolicy>;
+export type CompleteRatePolicy =
+  & Required<Omit<RatePolicy, "infrastructure">>
+  & Pick<RatePolicy, "infrastructure">;
 
 /** An upgrade policy with its defaults. */
-export type CompleteUpgradePolicy = Required<Omit<UpgradePolicy, "baseline">> & {
-  readonly baseline: BaselineChoice;
-};
+export type CompleteUpgradePolicy =
+  & Required<Omit<UpgradePolicy, "baseline" | "infrastructure">>
+  & Pick<UpgradePolicy, "infrastructure">
+  & { readonly baseline: BaselineChoice };
 
 const share = z.number().min(0).max(1);
 const sharesOf = <K extends string>(names: readonly K[]) =>
@@ -139,6 +159,15 @@ const OPTIONS = {
   confidence: z.number().gt(0.5).lt(1).exactOptional(),
   power: z.number().gt(0.5).lt(1).exactOptional(),
   coverage: z.number().gt(0).max(1).exactOptional(),
+  infrastructure: z.array(
+    z.strictObject({
+      status: z.int().min(100).max(599).exactOptional(),
+      message: z.string().min(1).exactOptional(),
+    }).refine(
+      ({ status, message }) => status !== undefined || message !== undefined,
+      "must have a status or a message",
+    ),
+  ).exactOptional(),
   undecided: z.enum(["fail", "pass"]).exactOptional(),
   sequential: z.boolean().exactOptional(),
   atMost: CEILINGS.exactOptional(),

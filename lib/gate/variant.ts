@@ -3,6 +3,7 @@
  * @module
  */
 
+import type { InfrastructureFailure } from "./policy.ts";
 import type { FailureType } from "../calls/failure_types.ts";
 import { canonicalJson } from "../base/json.ts";
 import { isQuestion } from "../trials/executors/task_kind.ts";
@@ -63,6 +64,47 @@ export interface ScoredTrial
   readonly replayed?: true;
   readonly unclear?: TrialSummary["unclear"];
   readonly replaced?: TrialSummary["replaced"];
+}
+
+/** How a valid trial came to be: `replaced` and `resampled` ones were not valid at the first go. */
+export type Go = "first" | "replaced" | "resampled";
+
+/** Returns how a valid trial came to be, given the failures that are declared to be infrastructure's. */
+export function goOf(
+  { replaced, unclear = [] }: ScoredTrial,
+  declared: readonly InfrastructureFailure[] = [],
+): Go {
+  if (replaced !== undefined) return "replaced";
+  const isOurs = (failed: FailedReply) => !declared.some((one) => isDeclared(failed, one));
+  return unclear.some(isOurs) ? "resampled" : "first";
+}
+
+/** A failed attempt of unclear cause. */
+type FailedReply = NonNullable<ScoredTrial["unclear"]>[number];
+
+/** Whether a failed attempt is one of those that are declared to be infrastructure's. */
+function isDeclared(failed: FailedReply, { status, message }: InfrastructureFailure): boolean {
+  return (status === undefined || status === failed.status) &&
+    (message === undefined || failed.message.toLowerCase().includes(message.toLowerCase()));
+}
+
+/** A declaration that was used, and how many trials it made valid at the first go. */
+export interface Excused extends InfrastructureFailure {
+  readonly trials: number;
+}
+
+/** Returns the declarations that were used; of a trial with several kinds of failures each counts. */
+export function excusedBy(
+  declared: readonly InfrastructureFailure[],
+  trials: readonly ScoredTrial[],
+): Excused[] {
+  const excused = trials.filter((trial) =>
+    trial.outcome !== "invalid" && goOf(trial) === "resampled" && goOf(trial, declared) === "first"
+  );
+  return declared.flatMap((one) => {
+    const own = excused.filter(({ unclear = [] }) => unclear.some((it) => isDeclared(it, one)));
+    return own.length === 0 ? [] : [{ ...one, trials: own.length }];
+  });
 }
 
 /** Returns the variant of a finished trial. */

@@ -4,7 +4,7 @@
  */
 
 import type { Evidence } from "./evidence.ts";
-import type { CeilingCheck, Verdict } from "./decide.ts";
+import { type CeilingCheck, laterGoesText, type Verdict } from "./decide.ts";
 import {
   type Ceilings,
   type CompletePolicy,
@@ -213,12 +213,14 @@ export function verdictLines(
   const { evidence } = verdict;
   if (evidence === undefined) return [];
   const { unknown, method } = evidence;
+  const later = laterGoesText(evidence);
   return [
     ...(evidence.of === "rate" ? rateNumbers(evidence, unit) : differenceNumbers(evidence, unit)),
     boundsText(evidence, policy, unit),
     ...(unknown === 0
       ? []
       : [`invalid or missing trials, which count as the worst case of each bound: ${unknown}`]),
+    ...(later === undefined ? [] : [`valid, but not at the first go: ${later}`]),
     ...(method === "tango" && evidence.graphs < FEW_GRAPHS
       ? [`with so few ${unit.many} Tango's bounds may err up to twice as often as stated`]
       : []),

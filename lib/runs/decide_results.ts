@@ -5,6 +5,7 @@
 
 import { assertComparable, assertOtherRun, type Baseline } from "./baseline.ts";
 import { compareStrategies } from "../gate/comparison.ts";
+import { deriveBaseline, deriveJournals } from "./derived.ts";
 import { printable } from "../base/json.ts";
 import { decideTrials } from "../gate/decide_trials.ts";
 import { pricesFor } from "./plan.ts";
@@ -28,16 +29,16 @@ export function undecidableReason({ problem, trials }: Results): string | undefi
 }
 
 /**
- * Decides the gate over the results of a run.
+ * Decides the gate over the results of a run, once their journals were derived again.
  *
- * @throws {InputError} If the baseline has other graphs or is these very trials, or a cost limit lacks a
- * price.
+ * @throws {InputError} If a line disagrees with its own events, the baseline has other graphs or is these very
+ * trials, or a cost limit lacks a price.
  */
-export function decideResults(
+export async function decideResults(
   results: Results,
   policy: CompletePolicy,
   { baseline, prices }: DecisionOptions = {},
-): GateReport {
+): Promise<GateReport> {
   const { suite, trials, planned, plan, rule, stopped } = results;
   const fault = undecidableReason(results);
   if (fault !== undefined) return reportProblem(suite, fault);
@@ -45,6 +46,10 @@ export function decideResults(
     assertComparable(baseline, plan, planned);
     assertOtherRun(baseline, trials);
   }
+  const notes = [
+    ...await deriveJournals(results),
+    ...(baseline === undefined ? [] : await deriveBaseline(baseline)),
+  ];
   const costs = prices === undefined || plan === undefined
     ? prices ?? results.prices
     : pricesFor(prices, plan.resolved);
@@ -54,5 +59,8 @@ export function decideResults(
     prices: costs,
     stopped,
   });
-  return reportVerdicts(suite, variants, policy, compareStrategies(trials, costs));
+  return reportVerdicts(suite, variants, policy, {
+    comparisons: compareStrategies(trials, costs),
+    notes,
+  });
 }

@@ -37,6 +37,7 @@ import {
 import { type Agent, type AnswerJudge, runTrial, type Trial } from "../trials/trial.ts";
 import { summarize, type TrialSummary } from "../trials/summary.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
+import { sumUsage, type Usage } from "../tools/message.ts";
 
 export type { RunFault } from "./_reachability.ts";
 
@@ -101,6 +102,8 @@ export class Run implements Disposable {
   readonly #ahead: LookAhead<Trial | SkippedTrial>;
   /** The summaries of finished trials, by place. */
   readonly #scores: TrialSummary[] = [];
+  /** The usage of invalid trials in whose place others were run, by id: a verdict must know of these. */
+  readonly #replaced = new Map<string, Usage>();
   readonly #stopping: Stopping;
   readonly #reachability = new Reachability();
   #answerJudge: AnswerJudge | undefined;
@@ -141,10 +144,13 @@ export class Run implements Disposable {
     const watched = options.only !== undefined || shard !== undefined ? withoutRule(plan) : plan;
     this.#stopping = new Stopping(watched, options.baseline);
     for (const trial of finished) {
+      const { id, usage, replaced } = trial;
       if (retryInvalid && trial.outcome === "invalid") {
         // It will be run again, and its cost counts.
         this.#stopping.charge(trial);
+        this.#replaced.set(id, replaced === undefined ? usage : sumUsage([usage, replaced]));
       } else {
+        if (replaced !== undefined) this.#replaced.set(id, replaced);
         this.#stopping.record(trial);
         this.#finished.set(trial.id, places.get(trial.id)!);
         options.onTrial?.(trial, true);
@@ -247,7 +253,10 @@ export class Run implements Disposable {
 
   async #runAt(place: number): Promise<Trial | SkippedTrial> {
     const result = await this.#run(this.trials[place]!);
-    if (result.kind === "trial") this.#scores[place] = summarize(result);
+    if (result.kind === "trial") {
+      const replaced = this.#replaced.get(result.id);
+      this.#scores[place] = { ...summarize(result), ...defined({ replaced }) };
+    }
     return result;
   }
 

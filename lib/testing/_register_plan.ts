@@ -23,6 +23,7 @@ import { type Flags, parseFlags } from "./_flags.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { type DecidedVariant, decideTrials } from "../gate/decide_trials.ts";
 import { writeOutput } from "../base/output_file.ts";
+import { readPlanLine } from "../runs/journal/journal.ts";
 import type { Plan } from "../runs/plan.ts";
 import type { CompletePolicy } from "../gate/policy.ts";
 import { claimFile, shareFile, withFileNames } from "./_claimed_files.ts";
@@ -145,7 +146,7 @@ function registerPlan(
     const partial = sharded || only !== undefined;
     if (!partial) printForecast(plan, printerOf(name));
     const gate = { plan, policy: plan.gate, run, baseline, missing, partial, sharded };
-    registerGate(name, { ...gate, file: verdict, state, signal });
+    registerGate(name, { ...gate, file: verdict, journal, state, signal });
   }
   const writeTrials = async (trials: readonly Trial[], stopped: string | undefined) => {
     if (report === undefined || trials.length === 0) return;
@@ -339,6 +340,8 @@ interface GateTest {
   readonly sharded: boolean;
   /** The file of the verdicts. */
   readonly file: string | undefined;
+  /** The file of the trials. */
+  readonly journal: string | undefined;
   readonly state: RunState;
   /** Aborts when the run is interrupted. */
   readonly signal: AbortSignal;
@@ -371,10 +374,12 @@ function registerGate(name: string, test: GateTest): void {
     if (state.whole) state.trials = await run.all();
     state.origin = origin;
     const { rule, prices } = plan;
-    // Nothing waits between the decision and its text: an interruption finds both or neither.
     const texts = await loadTexts();
+    const { notes, disagreement } = await untilInterrupted(derivedAgain(test), signal)
+      .catch(withoutFrames);
+    // Nothing waits between the decision and its text: an interruption finds both or neither.
     decided = true;
-    const undecidable = missing ?? run.fault?.reason;
+    const undecidable = missing ?? run.fault?.reason ?? disagreement;
     if (undecidable !== undefined) {
       const problem = reportProblem(name, undecidable);
       publish(texts, trials, problem);
@@ -389,7 +394,10 @@ function registerGate(name: string, test: GateTest): void {
     publish(
       texts,
       trials,
-      reportVerdicts(name, variants, policy, compareStrategies(trials, prices)),
+      reportVerdicts(name, variants, policy, {
+        comparisons: compareStrategies(trials, prices),
+        notes,
+      }),
     );
     const failed = variants.filter(({ verdict }) => !passes(verdict, policy));
     if (failed.length > 0) {
@@ -401,6 +409,24 @@ function registerGate(name: string, test: GateTest): void {
   Deno.test.afterAll(() => {
     if (!decided) console.error(`${name}: the gate did not run: nothing was decided`);
   });
+}
+
+/** Derives trials that this process did not run: those of a resumed journal, and of a baseline. */
+async function derivedAgain(
+  { run, journal, baseline }: GateTest,
+): Promise<{ readonly notes: readonly string[]; readonly disagreement?: string }> {
+  const resumed = run.resumed === 0 ? undefined : journal;
+  if (resumed === undefined && baseline === undefined) return { notes: [] };
+  const { deriveBaseline, deriveJournals } = await import("../runs/derived.ts");
+  try {
+    const own = resumed === undefined
+      ? []
+      : await deriveJournals({ paths: [resumed], plan: readPlanLine(resumed) });
+    return { notes: [...own, ...(baseline === undefined ? [] : await deriveBaseline(baseline))] };
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return { notes: [], disagreement: error.message };
+  }
 }
 
 /** The modules that render reports: loaded when a gate is about to decide, as most are large. */

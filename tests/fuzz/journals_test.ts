@@ -109,7 +109,7 @@ async function judgedAll(paths: readonly string[], given: readonly string[] = []
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     assertReadable(error.message);
-    assert(/^Cannot (use|read|run|report|tell|compare) /.test(error.message), error.message);
+    assert(/^Cannot (use|judge|read|run|report|tell|compare) /.test(error.message), error.message);
     if (!error.message.startsWith("Cannot run toolgate gate") && !/price/.test(error.message)) {
       assertStringIncludes(error.message, paths[0]!.slice(0, paths[0]!.lastIndexOf("/")));
     }

@@ -101,6 +101,8 @@ Deno.test("GATE_POLICY accepts every value at the edge of its range", () => {
     { successRate: 0.9, confidence: 0.9999, coverage: 0.01, undecided: "fail" },
     { successRate: 0.9, power: 0.501, sequential: true },
     { successRate: 0.9, power: 0.9999, margin: 0, sequential: false },
+    { successRate: 0.9, infrastructure: [{ status: 100 }, { status: 599, message: "x" }] },
+    { baseline: "gpt-5", infrastructure: [] },
     { baseline: "gpt-5" },
     { baseline: "gpt-5", margin: 0, discordance: 0.001 },
     { baseline: "gpt-5", margin: 0.19 },
@@ -146,6 +148,9 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
   [{ ...UPGRADE, power: 1 }, "power", "must be below 1"],
   [{ ...RATE, coverage: 0 }, "coverage", "must be above 0"],
   [{ ...RATE, coverage: 1.1 }, "coverage", "must be at most 1"],
+  [{ ...RATE, infrastructure: [{}] }, "infrastructure[0]", "must have a status or a message"],
+  [{ ...RATE, infrastructure: [{ message: "" }] }, "infrastructure[0].message", ">=1 characters"],
+  [{ ...RATE, infrastructure: [{ status: 600 }] }, "infrastructure[0].status", "at most 599"],
   [{ ...RATE, undecided: "maybe" }, "undecided", '"fail"|"pass"'],
   [{ ...RATE, sequential: "yes" }, "sequential", "expected boolean"],
   [

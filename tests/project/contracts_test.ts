@@ -38,7 +38,8 @@ const RARE = Object.entries({
   request: "occurrence toolChoice toolChoice.function messages[].calls[].id " +
     "messages[].calls[].name messages[].calls[].arguments messages[].carried redacted error " +
     "error.kind error.message",
-  verdict: "stopped",
+  verdict: "excused excused[].status excused[].message excused[].trials evidence.replaced " +
+    "evidence.resampled stopped",
 }).flatMap(([table, fields]) => fields.split(" ").map((field) => `${table}: ${field}`));
 
 const IS: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -127,7 +128,10 @@ const suiteFor = (...models: unknown[]) =>
     models,
     strategies: ["baseline", "restate"],
     limits: { seconds: 60 },
-    gate: { successRate: 0.3, margin: 0.2, atMost: { failures: { wrong_number_of_inputs: 0 } } },
+    gate: {
+      ...{ successRate: 0.3, margin: 0.2, atMost: { failures: { wrong_number_of_inputs: 0 } } },
+      infrastructure: [{ status: 500, message: "overloaded" }],
+    },
   });
 const WRONG = "sim:noisy?quit=0.2&stale=0.3&arity=0.2";
 const BROKEN = { model: "sim:noisy?breakFormat=0.5", api: "hermes" };

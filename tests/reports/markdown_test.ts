@@ -229,7 +229,7 @@ Deno.test("gateToMarkdown() has the verdicts, and strategies beneath them, as te
   const policy = completePolicy({ successRate: 0.8 });
   const judged = decideTrials(trials, planOf(trials), policy);
   const markdown = gateToMarkdown(
-    reportVerdicts("s", judged, policy, compareStrategies(trials)),
+    reportVerdicts("s", judged, policy, { comparisons: compareStrategies(trials) }),
   );
   assertNotMatch(markdown, STEERING);
   const [verdicts, strategies] = markdown.split("\n#### Strategies against the baseline\n");

@@ -255,7 +255,7 @@ Deno.test("renderGate() has tables, verdicts, and beneath them strategies, each 
   const judged = decideTrials(trials, planOf(trials), policy);
   const text = renderGate(
     trials,
-    reportVerdicts("s", judged, policy, compareStrategies(trials)),
+    reportVerdicts("s", judged, policy, { comparisons: compareStrategies(trials) }),
   );
   const [tables, verdicts, strategies, ...others] = [
     text.indexOf("failure type") + text.indexOf("no call was wrong") + 1,

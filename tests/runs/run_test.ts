@@ -288,7 +288,15 @@ Deno.test("Run with resume keeps invalid trials, unless told to run them again",
     assertEquals(trials[1]!.outcome, retryInvalid ? "no_answer" : "invalid");
     // The last line of an id counts.
     assertEquals(linesOf(Deno.readTextFileSync(journal)).length, retryInvalid ? 6 : 5);
-    assertEquals(readResults([journal]).trials[1]!.outcome, trials[1]!.outcome);
+    const kept = readResults([journal]).trials;
+    assertEquals(kept[1]!.outcome, trials[1]!.outcome);
+    // A verdict must know which trials were run again, now and after a further run.
+    const again = kept.map(({ replaced }) => replaced !== undefined);
+    assertEquals(again, [false, retryInvalid, false, false]);
+    assertEquals((await run.scores()).map(({ replaced }) => replaced !== undefined), again);
+    run[Symbol.dispose]();
+    using later = new Run(PLAN, { connect, journal, resume: true });
+    assertEquals((await later.scores()).map(({ replaced }) => replaced !== undefined), again);
   }
 });
 

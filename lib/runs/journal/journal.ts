@@ -281,6 +281,19 @@ export function* journalTrials(path: string): Generator<Trial, void, void> {
 }
 
 /**
+ * Yields each trial line of a journal with its number, also of trials that were run again.
+ *
+ * @throws {InputError} Like {@linkcode readJournalFile}, once a line is reached.
+ */
+export function* numberedTrials(path: string): Generator<{ trial: Trial; line: number }> {
+  for (const { value, line } of journalLines(path)) {
+    if (lineKind(value) === "trial") {
+      yield { trial: parseTrial(value, `${path}, line ${line}`), line };
+    }
+  }
+}
+
+/**
  * Reads one trial of a journal again, with all of its fields.
  *
  * @throws {InputError} If the journal has changed since it was read.

@@ -22,6 +22,8 @@ import type { PlannedTrial } from "../../trials/trial_id.ts";
 
 /** The trials of one or more journals that belong together. */
 export interface Results {
+  /** The files they were read from. */
+  readonly paths: readonly string[];
   /** The names of the suites. */
   readonly suite: string;
   /** The planned trials; for journals without a plan, the trials they have. */
@@ -76,7 +78,7 @@ export function readResults(paths: readonly string[]): Results {
       : [];
     const allNotices = [...notices, ...unknown];
     const noPlan = { plan: undefined, missing: undefined };
-    return { suite, planned, trials, ...noGate, ...noPlan, notices: allNotices, problem };
+    return { paths, suite, planned, trials, ...noGate, ...noPlan, notices: allNotices, problem };
   }
   const planned = trialsOfLine(first.plan);
   const mixed = mixedProblem(files);
@@ -96,6 +98,7 @@ export function readResults(paths: readonly string[]): Results {
   const short = usable && shards !== undefined ? shortShards(files, shards) : [];
   if (first.plan.shard.of > 1) notices.push(...short.map(shortNotice));
   return {
+    paths,
     suite,
     planned: planned ?? [],
     trials,

@@ -346,7 +346,10 @@ export abstract class Executor<Accepted extends object = object>
   ): CallOutcome | Promise<CallOutcome> {
     const { kind, content, error, delay = 0 } = fault;
     if (delay > 0) {
-      return new Promise((resolve) => setTimeout(resolve, delay))
+      const waiting = this.#settings.waits
+        ? new Promise((resolve) => setTimeout(resolve, delay))
+        : Promise.resolve();
+      return waiting
         .then(() => this.#applyFault({ ...fault, delay: 0 }, call, place));
     }
     // A delayed call must not reach a tool once the trial is over.
@@ -421,6 +424,8 @@ export interface ExecutorOptions {
   readonly parallel?: number | undefined;
   /** Calls in a chain of references; default 5. */
   readonly depth?: number | undefined;
+  /** Whether calls that a fault makes slow take their time; default `true`. */
+  readonly waits?: boolean | undefined;
 }
 
 /** The options of an {@linkcode Executor} with their defaults. */
@@ -429,6 +434,7 @@ export interface ExecutorSettings extends ExecutorOptions {
   readonly references: boolean;
   readonly parallel: number;
   readonly depth: number;
+  readonly waits: boolean;
 }
 
 /** Calls of a reply that run at the same time by default (Pipeline's `max_parallel`). */
@@ -441,7 +447,7 @@ export const MAX_PARALLEL = 10;
  */
 export function executorSettings(options: ExecutorOptions): ExecutorSettings {
   const { callLimit, longestResult = Infinity } = options;
-  const { references = false, parallel = MAX_PARALLEL, depth = MAX_DEPTH } = options;
+  const { references = false, parallel = MAX_PARALLEL, depth = MAX_DEPTH, waits = true } = options;
   if (!(Number.isSafeInteger(callLimit) || callLimit === Infinity) || callLimit < 0) {
     throw new RangeError(
       `Cannot limit calls as the limit must be a whole number from 0 on: it is ${callLimit}`,
@@ -459,7 +465,7 @@ export function executorSettings(options: ExecutorOptions): ExecutorSettings {
     );
   }
   assertDepth(depth);
-  return { ...options, longestResult, references, parallel, depth };
+  return { ...options, longestResult, references, parallel, depth, waits };
 }
 
 /** The position of a call in its trial. */

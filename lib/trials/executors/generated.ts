@@ -104,10 +104,10 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     const { callLimit = usualCallLimit(original.minimumCalls, perturbation) } = options;
     const perturbed = perturbTask(original, perturbation);
     const { task, prompt, tools, changed, perturbReturn, injectFault } = perturbed;
-    const { references, parallel, depth } = options;
+    const { references, parallel, depth, waits } = options;
     super(tools, {
       ...{ callLimit, longestResult, perturbReturn, injectFault },
-      ...{ references, parallel, depth },
+      ...{ references, parallel, depth, waits },
     });
     this.#perturbed = perturbed;
     this.task = task;

@@ -1,0 +1,121 @@
+/**
+ * Derives journals again before anything is decided over them: where the truth is data, each line must say what
+ * its own events give.
+ * @module
+ */
+
+import type { Baseline } from "./baseline.ts";
+import { canonicalJson, defined, printable } from "../base/json.ts";
+import { InputError, reasonOf } from "../base/errors.ts";
+import { countText } from "../base/numbers.ts";
+import { numberedTrials, type PlanLine, readPlanLine } from "./journal/journal.ts";
+import { createExecutor } from "../trials/executors/generated.ts";
+import { type Derivation, deriveAgain, scoresDifference } from "../trials/derive.ts";
+import { generateTask, GENERATOR_VERSION, type Task } from "../tasks/generated/task.ts";
+import { isCase, isGenerated, isQuestion } from "../trials/executors/task_kind.ts";
+import { openTask, type TaskOpener } from "../trials/executors/tasks.ts";
+import { strategyChoice, strategyName } from "../trials/strategies/entry.ts";
+import { withCallSets } from "./question_tasks.ts";
+
+/** Journals with the plan that their first lines share, which must agree with its own hash. */
+export interface JournalsOfPlan {
+  readonly paths: readonly string[];
+  /** `undefined` in journals written by other tools. */
+  readonly plan: PlanLine | undefined;
+}
+
+/**
+ * Derives the trials of journals again, and returns notices about those that stand as recorded although their
+ * truth is data.
+ *
+ * @throws {InputError} If a line disagrees with its own events; the message has file, line, trial and field.
+ */
+export async function deriveJournals({ paths, plan }: JournalsOfPlan): Promise<string[]> {
+  const whyNone = plan === undefined
+    ? "without a plan, which names their limits"
+    : plan.resolved.generator !== GENERATOR_VERSION
+    ? `of generator ${plan.resolved.generator}`
+    : undefined;
+  const sets = plan === undefined ? { open: openTask } : setsOf(plan);
+  const open = openerOf(sets.open);
+  const strategies = new Map(
+    plan?.resolved.strategies.map((entry) => [strategyName(entry), strategyChoice(entry)]),
+  );
+  const { limits = {}, references = false } = plan?.resolved ?? {};
+  const recorded = new Map<string, number>();
+  for (const path of paths) {
+    for (const { trial, line } of numberedTrials(path)) {
+      const strategy = strategies.get(trial.strategy);
+      const why = isCase(trial.task)
+        ? undefined
+        : whyNone ?? (isQuestion(trial.task) ? sets.missing : undefined);
+      const derivation: Derivation =
+        plan !== undefined && why === undefined && strategy !== undefined
+          ? await deriveAgain(trial, { limits, references, strategy, open })
+          : (plan === undefined ? undefined : scoresDifference(trial)) ??
+            { kind: "recorded", ...defined({ why }) };
+      if (derivation.kind === "recorded" && derivation.why !== undefined) {
+        recorded.set(derivation.why, (recorded.get(derivation.why) ?? 0) + 1);
+      }
+      if (derivation.kind !== "differs") continue;
+      const { field, recorded: said, derived } = derivation;
+      throw new InputError(
+        `Cannot judge ${path}, line ${line}: trial ${
+          printable(trial.id, 500)
+        } disagrees with its own ` +
+          `events: ${printable(field)} is ${said}, and its events give ${derived}`,
+      );
+    }
+  }
+  return [...recorded].map(([why, count]) =>
+    `taken as recorded, not derived again: ${countText(count, "trial")} ${why}`
+  );
+}
+
+/**
+ * Derives the trials of a baseline, if it is a journal: a file of accepted results holds no events.
+ *
+ * @throws {InputError} Like {@linkcode deriveJournals}.
+ */
+export async function deriveBaseline({ file, plan }: Baseline): Promise<string[]> {
+  if (plan !== undefined && "kind" in plan && plan.kind === "baseline") return [];
+  const notices = await deriveJournals({ paths: [file], plan: readPlanLine(file) });
+  return notices.map((notice) => `of the baseline: ${notice}`);
+}
+
+/** The call sets of a plan, or why they cannot be read. */
+function setsOf(
+  { suite, resolved, places }: PlanLine,
+): { readonly open: TaskOpener; readonly missing?: string } {
+  try {
+    const plan = { suite, resolved, trials: [], ...defined({ places }) };
+    return { open: withCallSets(plan).open ?? openTask };
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return {
+      open: openTask,
+      missing: `of a call set that cannot be read (${reasonOf(error)})`,
+    };
+  }
+}
+
+/** Trials of a task follow each other in most journals, and a few others run at the same time. */
+const MAX_TASKS = 64;
+
+/** Opens tasks without generating those of the last trials again, and without the time that faults take. */
+function openerOf(openOther: TaskOpener): TaskOpener {
+  const tasks = new Map<string, Task>();
+  return (spec, options) => {
+    const at = { ...options, waits: false };
+    if (!isGenerated(spec)) return openOther(spec, at);
+    const key = canonicalJson(spec);
+    const task = tasks.get(key) ?? generateTask(spec);
+    tasks.delete(key);
+    tasks.set(key, task);
+    for (const [oldest] of tasks) {
+      if (tasks.size <= MAX_TASKS) break;
+      tasks.delete(oldest);
+    }
+    return createExecutor(task, at);
+  };
+}

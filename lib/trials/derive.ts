@@ -1,0 +1,475 @@
+/**
+ * Derivation: plays a recorded trial again from its own events, through the code that judged it, and compares.
+ *
+ * What the model wrote is taken from the events: its replies, its calls, its answer. All that follows from
+ * these, where the truth of the task is data, is made anew and must be what the line says.
+ * @module
+ */
+
+import { canonicalJson, defined, printable } from "../base/json.ts";
+import { scorePrediction } from "../tasks/questions/scoring.ts";
+import { isGenerated, isProbe, isQuestion } from "./executors/task_kind.ts";
+import {
+  type CallEvent,
+  callsOf,
+  failuresOf,
+  MAX_KEPT_LENGTH,
+  type RepairEvent,
+  type ReplyEvent,
+  type StopEvent,
+  type TraceEvent,
+} from "../calls/trace.ts";
+import type { Fixture } from "./executors/fixture.ts";
+import type { GeneratedTaskExecutor } from "./executors/generated.ts";
+import type { Limits } from "./agent/session.ts";
+import {
+  InfrastructureError,
+  type Model,
+  type ModelReply,
+  TimeLimitError,
+} from "../models/model.ts";
+import { MARK } from "../base/secrets.ts";
+import { parsedArguments, usesIn } from "../tools/references/call_order.ts";
+import { runTrial, type StrategyChoice, type Trial } from "./trial.ts";
+import type { TaskOpener } from "./executors/tasks.ts";
+import type { ToolCall } from "../tools/tool.ts";
+
+/** What a trial ran with, apart from its model. */
+export interface DerivationOptions {
+  /** The limits of the trial. */
+  readonly limits: Limits;
+  /** Whether arguments could refer to results of other calls of the same reply. */
+  readonly references: boolean;
+  /** The strategy and its options. */
+  readonly strategy: StrategyChoice;
+  /** Opens the task; faults in it need not take the time that they took. */
+  readonly open: TaskOpener;
+}
+
+/** A field of a line that is not what the events of the line give. */
+export interface Difference {
+  readonly kind: "differs";
+  /** The field, such as `outcome` or `result of call 3`. */
+  readonly field: string;
+  /** What the line says, as JSON. */
+  readonly recorded: string;
+  /** What its events give, as JSON. */
+  readonly derived: string;
+}
+
+/** What deriving a trial again came to. */
+export type Derivation =
+  | { readonly kind: "agrees" }
+  | {
+    /** It stands as recorded. */
+    readonly kind: "recorded";
+    /** What keeps it from being derived; omitted where its truth is no data, as in tests of the user's own tools. */
+    readonly why?: string;
+  }
+  | Difference;
+
+/**
+ * Derives outcome, failures, calls and answer of a trial again, and compares them with its line. Trials on
+ * tools of the user's own stand as recorded: only their code can judge them. Of these, what the line says must
+ * agree with its own events.
+ *
+ * Texts that a journal cuts or redacts may have been judged whole, so that such a trial stands as recorded where
+ * it would differ.
+ *
+ * @throws {InputError} If the task cannot be opened.
+ */
+export async function deriveAgain(
+  trial: Trial,
+  options: DerivationOptions,
+): Promise<Derivation> {
+  const { task, events } = trial;
+  if (events.length === 0) return { kind: "recorded", why: "without events" };
+  if (!isGenerated(task) && !isProbe(task) && !isQuestion(task)) {
+    return contradiction(trial) ?? { kind: "recorded" };
+  }
+  const cut = events.some((event) => judgedTexts(event).some(isCut));
+  if (cut) return { kind: "recorded", why: "with a text that was cut" };
+  if (options.references && callsOf(events).some(refersById)) {
+    return { kind: "recorded", why: "with references to calls by ids, which journals do not keep" };
+  }
+  const found = await difference(trial, options);
+  if (found === undefined) return { kind: "agrees" };
+  return JSON.stringify(events).includes(MARK)
+    ? { kind: "recorded", why: "with a text from which a secret was removed" }
+    : found;
+}
+
+/** The texts of an event by which a trial is judged. */
+function judgedTexts(event: TraceEvent): string[] {
+  switch (event.kind) {
+    case "reply":
+      // What is written beside calls decides nothing.
+      return event.calls === 0 || event.stage !== undefined ? [event.text] : [];
+    case "call":
+      return [event.function, event.arguments, event.resolved ?? ""];
+    case "repair":
+      return [event.arguments, event.repaired ?? ""];
+    case "answer":
+      return [event.text];
+    default:
+      return [];
+  }
+}
+
+function isCut(text: string): boolean {
+  return text.length >= MAX_KEPT_LENGTH;
+}
+
+function refersById({ arguments: given }: CallEvent): boolean {
+  return [...usesIn(parsedArguments({ arguments: given })).keys()].some((name) =>
+    !/^\d+$/.test(name)
+  );
+}
+
+/** Returns what is recorded of a case and cannot be together; its assertions are not run again. */
+function contradiction({ outcome, failures, events }: Trial): Difference | undefined {
+  const stop = stopOf(events);
+  const ended = stop?.reason ??
+    (outcome === "solved" && events.some(({ kind }) => kind === "assertion")
+      ? "wrong_answer"
+      : outcome === "solved" && events.some(({ kind }) => kind === "over_limit")
+      ? "call_limit"
+      : outcome);
+  return differs("outcome", outcome, ended) ?? differs("failures", failures, failuresOf(events));
+}
+
+/**
+ * Scores the answer of a question again by the true calls that its own event holds, for whoever does not have
+ * the call set; `undefined` if nothing differs.
+ */
+export function scoresDifference({ task, outcome, events }: Trial): Difference | undefined {
+  const event = events.find((event) => event.kind === "scored");
+  if (!isQuestion(task) || event === undefined || isCut(event.output)) return undefined;
+  const { rule, mode, output: format } = task;
+  const scores = scorePrediction(event.output, event.truth, defined({ rule, mode, format }));
+  const right = mode === "routing" ? scores.routingExact : scores.exact === true;
+  const found = differs("scores", event.scores, scores) ??
+    (right === (outcome === "solved") || outcome === "call_limit"
+      ? undefined
+      : differs("outcome", outcome, right ? "solved" : "wrong_answer"));
+  return found !== undefined && JSON.stringify(event).includes(MARK) ? undefined : found;
+}
+
+function stopOf(events: readonly TraceEvent[]): StopEvent | undefined {
+  const last = events.at(-1);
+  return last?.kind === "stop" ? last : undefined;
+}
+
+/** Stops whose cause lies outside of replies and limits, so that the record of them is all there is. */
+const OUTER_STOPS: readonly string[] = [
+  "time_limit",
+  "token_limit",
+  "filtered",
+  "agent_error",
+  "invalid",
+] satisfies StopEvent["reason"][];
+
+async function difference(
+  trial: Trial,
+  { limits, references, strategy, open }: DerivationOptions,
+): Promise<Difference | undefined> {
+  const { events } = trial;
+  const stop = stopOf(events);
+  const requests = events.filter(({ kind }) => kind === "reply").length;
+  const outer = stop?.reason === "step_limit" && requests === limits.steps
+    ? stop.reason
+    : OUTER_STOPS.find((reason) => reason === stop?.reason);
+  // Time is not played again, and tokens were counted by the server.
+  const { seconds: _, tokens: __, ...kept } = limits;
+  const script = new Script(events, outer);
+  const byAgent = isGenerated(trial.task) && events.some(({ kind }) => kind === "call") &&
+    !events.some(({ kind }) => kind === "reply");
+  let opened: Fixture | undefined;
+  const opening: TaskOpener = (spec, at) => opened = open(spec, at);
+  const model = script.model(trial.model.requested);
+  const played = await runTrial(
+    { ...trial, model: model.name },
+    model,
+    {
+      ...{ limits: kept, references, strategy, open: opening },
+      ...(byAgent
+        ? { agent: () => playCalls(opened as GeneratedTaskExecutor, events, outer) }
+        : {}),
+    },
+  );
+  if (script.fault !== undefined) return script.fault;
+  const left = script.left;
+  if (left > 0 && !byAgent) {
+    return differs("events", `${left} replies after the end`, "no reply after the end")!;
+  }
+  const isCutOff = script.isCutOff || byAgent && played.outcome === "invalid";
+  const outcome = isCutOff ? outer ?? "no end" : played.outcome;
+  return differs("outcome", trial.outcome, outcome) ??
+    differs("changed", trial.changed ?? true, played.changed ?? true) ??
+    callsDifference(trial, played, script.dangling) ??
+    differs("failures", trial.failures, failuresOf(events)) ??
+    endDifference(trial, played) ??
+    differs("grounded", trial.grounded, played.grounded) ??
+    differs("minimumCalls", trial.minimumCalls, played.minimumCalls) ??
+    // Whatever a trial showed before it was spoiled is not counted.
+    (outcome === "invalid"
+      ? undefined
+      : differs("behaviours", trial.behaviours, played.behaviours)) ??
+    differs("oracle", trial.oracle ?? null, played.oracle ?? null);
+}
+
+const CALL_FIELDS = [
+  "step",
+  "function",
+  "role",
+  "arguments",
+  "resolved",
+  "result",
+  "unperturbed",
+  "returned",
+  "fault",
+  "withheld",
+  "error",
+  "failure",
+  "parameters",
+  "guessed",
+  "coerced",
+] as const satisfies (keyof CallEvent)[];
+
+/** Compares the calls; of the last reply, `dangling` ones may have been in flight when the trial was stopped. */
+function callsDifference(
+  recorded: Trial,
+  played: Trial,
+  dangling: number,
+): Difference | undefined {
+  const [own, others] = [callsOf(recorded.events), callsOf(played.events)];
+  for (const [place, call] of own.entries()) {
+    const other = others[place];
+    if (other === undefined) break;
+    for (const field of CALL_FIELDS) {
+      const found = differs(
+        `${field} of call ${call.call}`,
+        call[field] ?? null,
+        other[field] ?? null,
+      );
+      if (found !== undefined) return found;
+    }
+  }
+  const isIn = (count: number, least: number) => count >= least && count <= least + dangling;
+  if (!isIn(own.length, others.length)) {
+    return differs("events", `${own.length} calls`, `${others.length} calls`);
+  }
+  return isIn(recorded.calls, played.calls)
+    ? undefined
+    : differs("calls", recorded.calls, played.calls);
+}
+
+/** Compares how trials ended: answers, their scores, and calls past the limit. */
+function endDifference(recorded: Trial, played: Trial): Difference | undefined {
+  for (const kind of ["answer", "scored", "over_limit"] as const) {
+    const [own, other] = [recorded, played].map(({ events }) =>
+      events.find((event) => event.kind === kind)
+    );
+    if (own === undefined || other === undefined) {
+      const found = differs(kind, own ?? null, other ?? null);
+      if (found !== undefined) return found;
+      continue;
+    }
+    // The score of a judge model stands as recorded, and so does what this version does not know.
+    for (const [field, value] of Object.entries(other)) {
+      const found = differs(`${field} of ${kind}`, Reflect.get(own, field) ?? null, value ?? null);
+      if (found !== undefined) return found;
+    }
+  }
+  return undefined;
+}
+
+/** Characters of a value that are shown of a difference. */
+const MAX_SHOWN = 200;
+
+function differs(field: string, recorded: unknown, derived: unknown): Difference | undefined {
+  if (isSame(recorded, derived)) return undefined;
+  const [shown, other] = [recorded, derived]
+    .map((value) => printable(canonicalJson(value), MAX_SHOWN)) as [string, string];
+  return { kind: "differs", field, recorded: shown, derived: other };
+}
+
+/** Whether two values are the same JSON; files leave out what is undefined. */
+function isSame(one: unknown, other: unknown): boolean {
+  if (Object.is(one, other)) return true;
+  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) {
+    return one === 0 && other === 0;
+  }
+  if (Array.isArray(one) !== Array.isArray(other)) return false;
+  const [fields, others] = [one, other].map((value) =>
+    Object.entries(value).filter(([, inner]) => inner !== undefined)
+  ) as [[string, unknown][], [string, unknown][]];
+  return fields.length === others.length &&
+    fields.every(([name, inner]) =>
+      Object.hasOwn(other, name) && isSame(inner, (other as Record<string, unknown>)[name])
+    );
+}
+
+/** Gives the calls of a custom agent again, step by step, and its answer. */
+async function playCalls(
+  executor: GeneratedTaskExecutor,
+  events: readonly TraceEvent[],
+  outer: string | undefined,
+): Promise<string> {
+  let step = 0;
+  for (const [number, calls] of Map.groupBy(callsOf(events), (call) => call.step)) {
+    for (const end = Math.min(number, step + MAX_STEPS); step < end; step++) executor.step();
+    await executor.execute(calls.map(asCall));
+  }
+  const over = events.find((event) => event.kind === "over_limit");
+  if (over !== undefined) await executor.execute([pastLimit(over.function)]);
+  const answer = events.find((event) => event.kind === "answer");
+  if (answer !== undefined) return answer.text;
+  throw outer === "agent_error" ? new Error(NO_MORE) : new InfrastructureError(NO_MORE);
+}
+
+/** Steps that an agent may begin without a call: a file may name any number. */
+const MAX_STEPS = 10_000;
+/** Calls past the limit in one reply that are played again: they decide nothing. */
+const MAX_BEYOND = 1_000;
+
+const NO_MORE = "there are no more events";
+
+function asCall({ function: name, arguments: written }: CallEvent): ToolCall {
+  return { id: "", name, arguments: written };
+}
+
+function pastLimit(name: string): ToolCall {
+  return { id: "", name, arguments: "{}" };
+}
+
+/** The replies in a trace, to be given again. */
+class Script {
+  /** A fault of the events themselves; `undefined` without one. */
+  readonly fault: Difference | undefined;
+
+  readonly #replies: ModelReply[] = [];
+  readonly #outer: string | undefined;
+  #given = 0;
+  #isCutOff = false;
+  #dangling = 0;
+
+  constructor(events: readonly TraceEvent[], outer: string | undefined) {
+    this.#outer = outer;
+    for (let place = 0; place < events.length; place++) {
+      const event = events[place]!;
+      if (event.kind !== "reply") continue;
+      const isLast = events[place + 1]?.kind === "stop";
+      if (event.stage !== undefined || event.calls === 0) {
+        // The reply that reached a limit is no answer.
+        this.#add(event.text, [], event.stage === undefined && isLast);
+        continue;
+      }
+      const next = events.findIndex((one, other) => other > place && !followsCalls(one));
+      const end = next < 0 ? events.length : next;
+      const isStopped = this.#outer !== undefined && end === events.length - 1;
+      this.fault ??= this.#addCalls(event, events.slice(place + 1, end), isStopped);
+      place = end - 1;
+    }
+  }
+
+  /** The number of replies that nobody asked for. */
+  get left(): number {
+    return this.#replies.length - this.#given;
+  }
+
+  /** Whether the trial went on to the end of its events without ending by itself. */
+  get isCutOff(): boolean {
+    return this.#isCutOff;
+  }
+
+  /** The number of calls in the last reply, if the trial was stopped before all of them had ended. */
+  get dangling(): number {
+    return this.#dangling;
+  }
+
+  /** The model that gives them. */
+  model(name: string): Model {
+    return {
+      name,
+      simulated: true,
+      // deno-lint-ignore require-await
+      reply: async () => {
+        const reply = this.#replies[this.#given++];
+        if (reply?.finish === "length") this.#isCutOff = true;
+        if (reply !== undefined) return reply;
+        this.#isCutOff = true;
+        // A limit counts as one in the behaviours of a trial, a spoiled trial does not.
+        throw this.#outer === undefined || this.#outer === "invalid"
+          ? new InfrastructureError(NO_MORE)
+          : new TimeLimitError(NO_MORE);
+      },
+    };
+  }
+
+  /** Adds a reply that makes calls, with the replies that repaired these. */
+  #addCalls(
+    reply: ReplyEvent,
+    after: readonly TraceEvent[],
+    isStopped: boolean,
+  ): Difference | undefined {
+    const calls = callsOf(after);
+    const over = after.find((event) => event.kind === "over_limit");
+    if (isStopped && over === undefined && calls.length < reply.calls) {
+      this.#add(reply.text, [], true);
+      this.#dangling = reply.calls;
+      return undefined;
+    }
+    const written = calls.map(asCall);
+    const repairs = after.filter((event) => event.kind === "repair");
+    let from = 0;
+    for (const repair of repairs) {
+      const { function: name, arguments: before, repaired = before } = repair;
+      const place = written.findIndex((call, place) =>
+        place >= from && call.name === name && call.arguments === repaired
+      );
+      if (place < 0) continue;
+      written[place] = { ...written[place]!, arguments: before };
+      from = place + 1;
+    }
+    const beyond = Math.max(0, reply.calls - calls.length);
+    if (over !== undefined) {
+      const past = new Array(Math.min(beyond, MAX_BEYOND)).fill(pastLimit(over.function));
+      written.push(...past);
+    }
+    this.#add(reply.text, written);
+    const replies = after.filter(({ kind }) => kind === "reply").length;
+    for (const repair of repairs) {
+      this.#addRepair({ ...repair, attempts: Math.min(repair.attempts, replies) });
+    }
+    return differs(
+      `events after request ${reply.request}`,
+      `${calls.length} calls${over === undefined ? "" : ", and more past the limit"}`,
+      over === undefined || beyond === 0
+        ? `${reply.calls} calls`
+        : `${calls.length} calls, and more past the limit`,
+    );
+  }
+
+  /** Adds replies that repair a call: only the arguments that were accepted are recorded. */
+  #addRepair({ function: name, attempts, repaired }: RepairEvent): void {
+    for (let attempt = 1; attempt <= attempts; attempt++) {
+      const isLast = attempt === attempts && repaired !== undefined;
+      this.#add("", isLast ? [{ id: "", name, arguments: repaired }] : []);
+    }
+  }
+
+  #add(text: string, calls: readonly ToolCall[], isCutOff = false): void {
+    this.#replies.push({
+      ...{ text, calls, served: "", duration: 0, repairs: [] },
+      finish: isCutOff ? "length" : calls.length === 0 ? "stop" : "calls",
+      usage: { inputTokens: 0, outputTokens: 0 },
+    });
+  }
+}
+
+/** Whether an event belongs to the calls of the reply before it. */
+function followsCalls(event: TraceEvent): boolean {
+  return event.kind === "call" || event.kind === "over_limit" || event.kind === "repair" ||
+    event.kind === "reply" && event.stage === "repair";
+}

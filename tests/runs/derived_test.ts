@@ -1,0 +1,150 @@
+// Journals derived again by whatever judges them: the commands, and `deno test` on a resumed journal.
+
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { APIS } from "../../lib/models/formats/registry.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
+import { deno, type Folder, folder, readLines, ROOT } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
+import { linesOf } from "../support/journals.ts";
+
+/** Runs a suite and gives its journal. */
+async function journalOf(place: Folder, suite: object, name = "a"): Promise<string> {
+  const file = place.write(
+    `${name}.jsonc`,
+    JSON.stringify({
+      ...{ name: "small", seed: 1, graphs: 3, tasks: [{ core: [3, 4], depth: 2 }] },
+      ...{ models: ["sim:noisy?stale=0.5&seed=1"], gate: { successRate: 0.5, margin: 0.2 } },
+      ...suite,
+    }),
+  );
+  const journal = place.file(`${name}.jsonl`);
+  const ran = await toolgate(["run", file, "--out", journal]);
+  assertEquals(ran.code, 0, ran.all);
+  return journal;
+}
+
+/** Writes a journal with one trial changed, and gives the number of its line. */
+function change(
+  journal: string,
+  isOne: (trial: Trial) => boolean,
+  changed: (trial: Trial) => object,
+): number {
+  const lines = readLines(journal);
+  const place = lines.findIndex((line) => line.kind === "trial" && isOne(line as unknown as Trial));
+  assert(place > 0);
+  lines[place] = { ...lines[place], ...changed(lines[place] as unknown as Trial) };
+  Deno.writeTextFileSync(journal, linesOf(lines));
+  return place + 1;
+}
+
+const SOLVED = { outcome: "solved", solved: true };
+
+Deno.test("a run of every API, of probes and of a judged call set is gated without a word", async () => {
+  await using place = await folder();
+  const broken = { model: "sim:noisy?stale=0.2&breakFormat=0.5&seed=1" };
+  const journals = [
+    await journalOf(place, {
+      graphs: 1,
+      models: APIS.map((api) => ({ ...broken, api, name: api })),
+      strategies: ["baseline", "repair"],
+      perturbations: ["none", "flaky"],
+    }, "apis"),
+    await journalOf(place, { tasks: [{ case: "oracle" }, { case: "lying_calculator" }] }, "probes"),
+    await journalOf(place, {
+      graphs: undefined,
+      tasks: [{ set: `${ROOT}/fixtures/call_sets/city`, sample: 2 }],
+      models: ["sim:truth?value=0.3&seed=1"],
+      judge: "sim:truth",
+    }, "city"),
+  ];
+  for (const journal of journals) {
+    const { code, stdout, all } = await toolgate(["gate", journal]);
+    assert(code === 0 || code === 1 || code === 3, all);
+    assertEquals(/as recorded|disagrees/.test(stdout), false, all);
+  }
+});
+
+Deno.test("a line that was changed stops gate, accept and a resumed run, and spoils a report's verdict", async () => {
+  await using place = await folder();
+  const journal = await journalOf(place, {});
+  const line = change(journal, ({ solved }) => !solved, () => SOLVED);
+  const message = new RegExp(
+    `Cannot judge \\S+a\\.jsonl, line ${line}: trial core=.* disagrees with its own events: ` +
+      'outcome is "solved", and its events give "wrong_answer"',
+  );
+  for (
+    const command of [
+      ["gate", journal],
+      ["accept", journal, "--out", place.file("baseline.json")],
+      ["run", place.file("a.jsonc"), "--out", journal, "--resume"],
+    ]
+  ) {
+    const { code, stderr, all } = await toolgate(command);
+    assertEquals(code, 2, all);
+    assertMatch(stderr, message);
+  }
+  const report = await toolgate(["report", journal]);
+  assertMatch(report.stdout, message);
+  assertMatch(report.stdout, /INVALID/);
+  const candidate = await journalOf(place, {}, "candidate");
+  const against = await toolgate(["gate", candidate, "--baseline", journal, "--margin", "0.1"]);
+  assertEquals(against.code, 2, against.all);
+  assertMatch(against.stderr, message);
+});
+
+Deno.test("trials without events stand as recorded, and the verdict counts them", async () => {
+  await using place = await folder();
+  const journal = await journalOf(place, {});
+  change(journal, () => true, () => ({ events: [] }));
+  const { code, stdout, all } = await toolgate(["gate", journal]);
+  assert(code !== 2, all);
+  assertStringIncludes(
+    stdout,
+    "taken as recorded, not derived again: 1 trial without events",
+  );
+});
+
+Deno.test("answers to questions are scored again where the call set is gone", async () => {
+  await using place = await folder();
+  const set = place.write(
+    "city.jsonc",
+    Deno.readTextFileSync(`${ROOT}/fixtures/call_sets/city.jsonc`),
+  );
+  const journal = await journalOf(place, {
+    graphs: undefined,
+    tasks: [{ set: "city.jsonc", sample: 3 }],
+    models: ["sim:truth?value=1&seed=1"],
+  });
+  Deno.removeSync(set);
+  const gone = await toolgate(["gate", journal]);
+  assertMatch(
+    gone.stdout,
+    /taken as recorded, not derived again: 7 trials of a call set that cannot be read/,
+  );
+  change(journal, ({ solved }) => !solved, () => SOLVED);
+  const changed = await toolgate(["gate", journal]);
+  assertEquals(changed.code, 2, changed.all);
+  assertMatch(changed.stderr, /outcome is "solved", and its events give "wrong_answer"/);
+});
+
+Deno.test("deno test decides nothing over a resumed journal that was changed", async () => {
+  await using place = await folder();
+  const file = place.write(
+    "a_test.ts",
+    `import { benchmark } from ${JSON.stringify(`${ROOT}/mod.ts`)};
+benchmark("small", {
+  ...{ model: "sim:noisy?stale=0.5&seed=1", tasks: { core: 3, depth: 2 }, seed: 1, graphs: 6 },
+  gate: { successRate: 0.3, margin: 0.29, confidence: 0.6 },
+});
+`,
+  );
+  const journal = place.file("a.jsonl");
+  const test = ["test", "-A", "--no-check", file, "--", `--out=${journal}`];
+  await deno(test);
+  const whole = await deno([...test, "--resume"]);
+  assertStringIncludes(whole.stdout, "PASS", whole.all);
+  change(journal, ({ solved }) => !solved, () => SOLVED);
+  const changed = await deno([...test, "--resume"]);
+  assertEquals(changed.code, 1, changed.all);
+  assertMatch(changed.stdout, /INVALID: Cannot judge .* disagrees with its own events: outcome is/);
+});

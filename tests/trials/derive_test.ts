@@ -1,0 +1,259 @@
+// Trials derived again from their own events: whatever ran agrees with its line, and a line that was changed does
+// not.
+
+import { assert, assertEquals } from "@std/assert";
+import { type Derivation, deriveAgain } from "../../lib/trials/derive.ts";
+import { callsOf, MAX_KEPT_LENGTH, type TraceEvent } from "../../lib/calls/trace.ts";
+import { InfrastructureError, type Model } from "../../lib/models/model.ts";
+import { openTask, type TaskOpener } from "../../lib/trials/executors/tasks.ts";
+import { PERTURBATIONS } from "../../lib/perturbations/ids.ts";
+import { PROBES } from "../../lib/trials/executors/task_kind.ts";
+import { questionSource } from "../../lib/runs/question_tasks.ts";
+import { runTrial, type Trial, TRIAL_LINE, type TrialOptions } from "../../lib/trials/trial.ts";
+import { scripted } from "../../lib/models/scripted.ts";
+import { STRATEGIES } from "../../lib/trials/strategies/registry.ts";
+import { calling, CITY_PATH, cityPlan, citySuite, writing } from "../support/call_sets.ts";
+import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { inProcess } from "../support/in_process.ts";
+
+const SPEC = { core: 4, depth: 2, connected: 2, disconnected: 1, seed: 7 };
+/** Makes mistakes of every kind, but none that only the wire has. */
+const NOISY =
+  "sim:noisy?early=0.2&stale=0.2&distract=0.2&copy=0.1&arity=0.2&hallucinate=0.1&invent=0.3&seed=1";
+
+const quickly = (open: TaskOpener): TaskOpener => (spec, options) =>
+  open(spec, { ...options, waits: false });
+
+/** The trial as a journal gives it back. */
+function line(trial: Trial): Trial {
+  return TRIAL_LINE.parse(JSON.parse(JSON.stringify(trial)));
+}
+
+/** Derives a trial again that ran with these options. */
+function derive(trial: Trial, options: TrialOptions = {}): Promise<Derivation> {
+  const { limits = {}, references = false, open = openTask } = options;
+  const { strategy = { strategy: trial.strategy } } = options;
+  return deriveAgain(line(trial), { limits, references, strategy, open: quickly(open) });
+}
+
+/** Runs a trial, and derives it again; gives the trial. */
+async function assertAgrees(
+  spec: Parameters<typeof runTrial>[0],
+  model: Model,
+  options: TrialOptions = {},
+): Promise<Trial> {
+  const trial = await runTrial(spec, model, {
+    ...options,
+    open: quickly(options.open ?? openTask),
+  });
+  assertEquals(
+    await derive(trial, options),
+    { kind: "agrees" },
+    JSON.stringify({ spec, model: model.name, ...options }),
+  );
+  return trial;
+}
+
+Deno.test("every strategy under every perturbation agrees with its own line", async () => {
+  const joined = ["restate+plan_then_call", "indirection+repair", "repair+indirection"];
+  const outcomes = new Set<string>();
+  let seed = 0;
+  for (const perturbation of ["none", ...PERTURBATIONS]) {
+    for (const id of [...STRATEGIES, ...joined]) {
+      const names = id.includes("indirection");
+      for (const references of names ? [false] : [false, true]) {
+        const strategy = { strategy: id, ...(names ? { dereference: true } : {}) };
+        const { outcome } = await assertAgrees(
+          { ...SPEC, seed: ++seed },
+          inProcess(NOISY),
+          { perturbation, strategy, references },
+        );
+        outcomes.add(outcome);
+      }
+    }
+  }
+  for (const outcome of ["solved", "wrong_answer", "no_answer", "abstained", "call_limit"]) {
+    assert(outcomes.has(outcome), outcome);
+  }
+});
+
+Deno.test("every probe, and every limit, agrees with its own line", async () => {
+  for (const id of STRATEGIES) {
+    const strategy = { strategy: id };
+    for (const probe of PROBES) {
+      for (const seed of [1, 2]) {
+        await assertAgrees({ case: probe, seed }, inProcess(NOISY), { strategy });
+      }
+    }
+    const limited = [
+      ...[{ calls: 2 }, { steps: 2 }, { observation: 5 }, { tokens: 900 }, { parallel: 1 }],
+      ...[{ depth: 1 }, { seconds: 1e-6 }],
+    ];
+    for (const limits of limited) {
+      await assertAgrees(SPEC, inProcess(NOISY), { strategy, limits, perturbation: "flaky" });
+    }
+  }
+});
+
+Deno.test("trials that were spoiled agree, wherever that was", async () => {
+  for (const id of ["baseline", "repair", "plan_then_call"]) {
+    for (let last = 1; last <= 4; last++) {
+      const whole = inProcess(NOISY);
+      const failing: Model = {
+        ...whole,
+        reply: (request) =>
+          request.context.request < last
+            ? whole.reply(request)
+            : Promise.reject(new InfrastructureError("the line is dead")),
+      };
+      await assertAgrees(SPEC, failing, { strategy: { strategy: id } });
+    }
+  }
+});
+
+Deno.test("agents of the user's own agree with their own lines", async () => {
+  const spec = { core: 1, depth: 0, connected: 1, disconnected: 0, seed: 3 };
+  const task = generateTask(spec);
+  const right: NonNullable<TrialOptions["agent"]> = async (executor) => {
+    const [tool] = executor.tools;
+    const given = Object.fromEntries(task.inputs);
+    await Promise.all([tool!.execute(given), tool!.execute({})]);
+    executor.step();
+    executor.step();
+    await tool!.execute(given);
+    return `${task.target.variable} = ${task.target.value}`;
+  };
+  const endless: NonNullable<TrialOptions["agent"]> = async (executor) => {
+    for (;;) await executor.tools[0]!.execute({});
+  };
+  for (const agent of [right, endless]) {
+    for (const perturbation of ["none", "timeout"]) {
+      await assertAgrees(spec, inProcess("sim:planner"), { agent, perturbation });
+    }
+  }
+});
+
+Deno.test("questions of call sets agree in every mode, right and wrong, called and written", async () => {
+  const { open } = questionSource(citySuite().tasks, () => CITY_PATH)!;
+  const wrong = writing((truth) => truth.replace(/"\w/, '"x'));
+  for (const mode of ["parameters", "routing", "tools"] as const) {
+    for (const rule of ["published", "strict"] as const) {
+      const plan = cityPlan({ mode, rule });
+      for (const trial of plan.trials) {
+        for (const model of [mode === "tools" ? calling() : writing((truth) => truth), wrong]) {
+          for (const id of ["baseline", "repair"]) {
+            const planned = { ...trial, strategy: id };
+            await assertAgrees(planned, model, { open });
+          }
+        }
+      }
+    }
+  }
+});
+
+/** A copy of a trial with one event changed. */
+function withEvent(
+  trial: Trial,
+  kind: TraceEvent["kind"],
+  change: (event: never) => object | undefined,
+): Trial {
+  const place = trial.events.findIndex((event) => event.kind === kind);
+  const changed = change(trial.events[place] as never);
+  const events = changed === undefined
+    ? trial.events.toSpliced(place, 1)
+    : trial.events.with(place, { ...trial.events[place]!, ...changed } as TraceEvent);
+  return { ...trial, events };
+}
+
+Deno.test("a line that was changed by hand disagrees, and the field is named", async () => {
+  const wrong = await runTrial(SPEC, inProcess("sim:noisy?stale=1&seed=1"));
+  const right = await runTrial(SPEC, inProcess("sim:planner"));
+  assertEquals([wrong.outcome, right.outcome], ["wrong_answer", "solved"]);
+  assert(wrong.failures.length > 0);
+  const failing = callsOf(wrong.events).findIndex(({ failure }) => failure !== undefined);
+  const whitewashed = wrong.events.map((event) => {
+    if (event.kind !== "call") return event;
+    const { failure: _, parameters: __, ...rest } = event;
+    return rest;
+  });
+  const value = /-?\d+/;
+  const changes: readonly (readonly [field: string, Trial])[] = [
+    ["outcome", { ...wrong, outcome: "solved", solved: true }],
+    ["outcome", { ...right, outcome: "invalid", solved: false }],
+    ["failures", { ...wrong, failures: wrong.failures.slice(1) }],
+    [`failure of call ${failing + 1}`, { ...wrong, failures: [], events: whitewashed }],
+    ["answer", withEvent(right, "answer", () => undefined)],
+    [
+      "value of answer",
+      withEvent(right, "answer", ({ value }: { value: number }) => ({ value: value + 1 })),
+    ],
+    ["text of answer", withEvent(right, "answer", () => ({ text: "I cannot tell." }))],
+    ["grounded", { ...right, grounded: false }],
+    [
+      "result of call 1",
+      withEvent(
+        right,
+        "call",
+        ({ result }: { result: string }) => ({ result: result.replace(value, "1") }),
+      ),
+    ],
+    [
+      "returned of call 1",
+      withEvent(
+        right,
+        "call",
+        ({ returned }: { returned: object }) => ({ returned: { ...returned, value: 1 } }),
+      ),
+    ],
+    ["events after request 1", withEvent(right, "call", () => undefined)],
+    ["calls", { ...right, calls: right.calls + 1 }],
+    ["minimumCalls", { ...right, minimumCalls: 1 }],
+    ["changed", { ...right, changed: false }],
+    ["behaviours", { ...right, behaviours: ["aversion"] }],
+  ];
+  for (const [field, trial] of changes) {
+    const found = await derive(trial);
+    assert(found.kind === "differs", `${field}: ${JSON.stringify(found)}`);
+    assertEquals(found.field, field);
+  }
+});
+
+Deno.test("scores and outcomes of questions that were changed by hand disagree", async () => {
+  const { open } = questionSource(citySuite().tasks, () => CITY_PATH)!;
+  const [planned] = cityPlan({ mode: "parameters" }).trials;
+  const trial = await runTrial(planned!, writing(() => "{}"), { open });
+  const scores = { syntaxValid: true, structural: true, exact: true, routingExact: true };
+  const changes: Record<string, Trial> = {
+    outcome: { ...trial, outcome: "solved", solved: true },
+    "scores of scored": withEvent(trial, "scored", () => ({ scores })),
+    "truth of scored": withEvent(trial, "scored", () => ({ truth: { API: [], parameters: [] } })),
+    "output of scored": withEvent(trial, "scored", () => ({ output: "[]" })),
+  };
+  for (const [field, changed] of Object.entries(changes)) {
+    const found = await derive(changed, { open });
+    assert(found.kind === "differs", `${field}: ${JSON.stringify(found)}`);
+    assertEquals(found.field, field);
+  }
+});
+
+Deno.test("trials whose events lack what decides them stand as recorded, and it is said why", async () => {
+  const trial = await runTrial(SPEC, inProcess("sim:planner"));
+  const variable = JSON.stringify(trial.events).match(/"variable":"(\w+)"/)![1]!;
+  const long = await runTrial(
+    SPEC,
+    scripted("long", [{ text: `${variable} = 1`.padStart(MAX_KEPT_LENGTH + 1) }]),
+  );
+  const hidden = withEvent({ ...trial, outcome: "wrong_answer", solved: false }, "answer", () => ({
+    text: "it is [redacted]",
+  }));
+  const whys = [];
+  for (const one of [{ ...trial, events: [] }, long, hidden]) {
+    const found = await derive(one);
+    whys.push(found.kind === "recorded" ? found.why : found);
+  }
+  assertEquals(whys, [
+    "without events",
+    "with a text that was cut",
+    "with a text from which a secret was removed",
+  ]);
+});
