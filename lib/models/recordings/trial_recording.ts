@@ -270,7 +270,7 @@ export class TrialRecording {
   /** Returns the fields of a reply to record: a custom model may return others, too. */
   #storable(reply: ModelReply): NonNullable<Entry["outcome"]> {
     const { text, calls, finish, usage, served, duration, repairs } = reply;
-    const { parsed, written, carried } = reply;
+    const { parsed, written, carried, failed } = reply;
     const plain: ModelReply = {
       text,
       calls: calls.map(({ id, name, arguments: written }) => ({ id, name, arguments: written })),
@@ -282,6 +282,13 @@ export class TrialRecording {
       },
       served,
       duration: claimedCount(duration),
+      ...(failed === undefined || failed.length === 0 ? {} : {
+        failed: failed.map(({ cause, status, message }) => ({
+          cause,
+          ...defined({ status }),
+          message,
+        })),
+      }),
       repairs: [...repairs],
       ...defined({ parsed, written }),
       ...(carried === undefined
