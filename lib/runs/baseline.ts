@@ -33,7 +33,8 @@ type TrialEnding = Outcome | readonly [Outcome, ...FailureType[]] | null;
 
 /** The file that `toolgate accept` writes. */
 export interface BaselineFile {
-  readonly v: 1;
+  /** Version 1 has `run` in place of `keys`. */
+  readonly v: 1 | 2;
   readonly kind: "baseline";
   /** The suite's name. */
   readonly suite: string;
@@ -54,8 +55,10 @@ export interface BaselineFile {
     readonly model: ScoredTrial["model"];
     readonly strategy: string;
     readonly perturbation: string;
-    /** Identifies the run: see {@linkcode runKey}. */
-    readonly run: string;
+    /** Identifies the run, in version 1: see {@linkcode runKey}. */
+    readonly run?: string;
+    /** The {@linkcode trialKey} of each trial, with commas between; empty for one that was not run. */
+    readonly keys?: string;
     /** In plan order, up to the last trial that was run. */
     readonly trials: readonly TrialEnding[];
   }[];
@@ -64,7 +67,7 @@ export interface BaselineFile {
 const outcome = z.enum(OUTCOMES);
 
 const BASELINE_FILE = z.strictObject({
-  v: z.literal(1),
+  v: z.union([z.literal(1), z.literal(2)]),
   kind: z.literal("baseline"),
   suite: z.string(),
   planHash: z.string(),
@@ -77,15 +80,23 @@ const BASELINE_FILE = z.strictObject({
     model: z.strictObject({ requested: z.string(), served: z.string(), simulated: z.boolean() }),
     strategy: z.string(),
     perturbation: z.string(),
-    run: z.string(),
+    run: z.string().exactOptional(),
+    keys: z.string().exactOptional(),
     trials: z.array(z.union([outcome, z.tuple([outcome], z.enum(FAILURE_TYPES)), z.null()])),
   })).min(1, "must not be empty"),
+}).check(({ value, issues }) => {
+  const name = value.v === 1 ? "run" : "keys";
+  for (const [index, subject] of value.subjects.entries()) {
+    if (subject[name] !== undefined) continue;
+    const path = ["subjects", index, name];
+    issues.push({ code: "custom", message: "must be a text", path, input: subject });
+  }
 }) as unknown as z.ZodType<BaselineFile>;
 
 /** Results to compare with, and their plan. */
 export interface Baseline extends BaselineTrials {
-  /** The keys of its runs. */
-  readonly runs: ReadonlySet<string>;
+  /** The keys of its trials; of a file of version 1 those of its runs. */
+  readonly keys: ReadonlySet<string>;
   /** The fields of the plan; `undefined` for journals written by other tools. */
   readonly plan: Pick<BaselineFile, "suite" | "comparisonHash" | "seed" | "resolved"> | undefined;
   /** Messages for the user, such as dropped torn lines. */
@@ -102,8 +113,10 @@ export function readBaseline(path: string): Baseline {
   if (value !== undefined && isJsonObject(value) && value["kind"] === "baseline") {
     assertShallow(value, path);
     const file = parseWith(BASELINE_FILE, value, path);
-    const runs = new Set(file.subjects.map(({ run }) => run));
-    return { file: path, trials: baselineTrials(file, path), plan: file, notices: [], runs };
+    const keys = new Set(
+      file.subjects.flatMap(({ run, keys }) => keys?.split(",").filter(Boolean) ?? run ?? []),
+    );
+    return { file: path, trials: baselineTrials(file, path), plan: file, notices: [], keys };
   }
   const { trials, plan, problem, notices } = readResults([path]);
   if (problem !== undefined) {
@@ -112,7 +125,7 @@ export function readBaseline(path: string): Baseline {
   if (trials.length === 0) {
     throw cannot(`compare with ${path}`, "it must have trials", "there are none");
   }
-  return { file: path, trials, plan, notices, runs: runKeys(trials) };
+  return { file: path, trials, plan, notices, keys: trialKeys(trials) };
 }
 
 /**
@@ -151,7 +164,19 @@ function baselineFile(gate: GatePolicy | undefined): string | undefined {
   return typeof gate.baseline === "string" ? undefined : gate.baseline.file;
 }
 
-/** A key that distinguishes runs of the same trials, by when each began and how it ended. */
+/** A key that tells apart the runs of one trial, by when it began; empty where other tools do not say. */
+function trialKey({ id, startedAt }: TrialSummary): string {
+  return startedAt === "" ? "" : sha256(canonicalJson([id, startedAt])).slice(0, KEY_LENGTH);
+}
+
+/** Characters of a key: two trials of one place in a plan share one by chance in 2 ** 64 cases. */
+const KEY_LENGTH = 16;
+
+function trialKeys(trials: readonly TrialSummary[]): Set<string> {
+  return new Set(trials.map(trialKey).filter((key) => key !== ""));
+}
+
+/** The key of the runs of a variant in baselines of version 1, which have none of trials. */
 function runKey(trials: readonly TrialSummary[]): string {
   return sha256(
     canonicalJson(trials.map(({ id, startedAt, outcome }) => [id, startedAt, outcome])),
@@ -164,18 +189,27 @@ function runKeys(trials: readonly TrialSummary[]): Set<string> {
 }
 
 /**
- * Refuses to compare trials with themselves, as any gate would pass.
+ * Refuses to compare trials with themselves: any gate would pass over these, and be nearer to it for each
+ * one. A baseline of version 1 is compared as a whole, as it does not tell its trials apart.
  *
- * @throws {InputError} If they are the baseline's own.
+ * @throws {InputError} If one of them or more are the baseline's own.
  */
 export function assertOtherRun(baseline: Baseline, trials: readonly TrialSummary[]): void {
+  const { file, keys } = baseline;
   // Other tools may omit start times, without which runs cannot be told apart.
-  if (trials.every(({ startedAt }) => startedAt === "")) return;
-  if (runKeys(trials).isDisjointFrom(baseline.runs)) return;
+  const dated = trials.filter(({ startedAt }) => startedAt !== "");
+  if (dated.length === 0) return;
+  const shared = dated.filter((trial) => keys.has(trialKey(trial)));
+  const isWhole = shared.length === dated.length || !runKeys(trials).isDisjointFrom(keys);
+  if (shared.length === 0 && !isWhole) return;
   throw cannot(
-    `compare with ${baseline.file}`,
+    `compare with ${file}`,
     "the candidate must be another run",
-    "these are the trials of the baseline itself",
+    isWhole
+      ? "these are the trials of the baseline itself"
+      : `${shared.length} of its ${trials.length} trials are the baseline's own, such as ${
+        printable(shared[0]!.id, 300)
+      }`,
   );
 }
 
@@ -271,7 +305,8 @@ export function acceptResults(results: Results, source: string): BaselineFile {
     const fault = servedModelChange(items, "the served model");
     if (fault !== undefined) throw new InputError(`Cannot accept ${source}: ${fault}`);
     const finished = new Map(items.map((trial) => [trial.id, trial]));
-    const ended = plannedTrials(resolved, subject).map(({ id }): TrialEnding => {
+    const planned = plannedTrials(resolved, subject);
+    const ended = planned.map(({ id }): TrialEnding => {
       const trial = finished.get(id);
       if (trial === undefined) return null;
       const types = FAILURE_TYPES.filter((type) =>
@@ -279,18 +314,22 @@ export function acceptResults(results: Results, source: string): BaselineFile {
       );
       return types.length === 0 ? trial.outcome : [trial.outcome, ...types];
     });
+    const size = ended.findLastIndex((one) => one !== null) + 1;
     const served = items.find(({ outcome }) => outcome !== "invalid")?.model ?? items[0]!.model;
     const { requested, simulated } = served;
     return {
       model: { requested, served: served.served, simulated },
       strategy,
       perturbation,
-      run: [...runKeys(items)][0]!,
-      trials: ended.slice(0, ended.findLastIndex((one) => one !== null) + 1),
+      keys: planned.slice(0, size).map(({ id }) => {
+        const trial = finished.get(id);
+        return trial === undefined ? "" : trialKey(trial);
+      }).join(","),
+      trials: ended.slice(0, size),
     };
   });
   const content = {
-    ...{ v: 1, kind: "baseline", suite, planHash, comparisonHash, generator, seed } as const,
+    ...{ v: 2, kind: "baseline", suite, planHash, comparisonHash, generator, seed } as const,
     resolved,
     subjects,
   };

@@ -31,6 +31,8 @@ export interface RecordedError {
   readonly kind: "time_limit" | "infrastructure" | "other";
   /** Its message. */
   readonly message: string;
+  /** Set if the time of one request was up, and not that of the trial. */
+  readonly ofRequest?: true;
 }
 
 /** A request, and its reply or error. */
@@ -148,7 +150,7 @@ function requestJson(request: RecordedRequest): JsonObject {
     ...defined({ redacted }),
     ...(error === undefined
       ? {}
-      : { error: { kind: error.kind, message: splitLines(error.message) as JsonValue } }),
+      : { error: { ...error, message: splitLines(error.message) as JsonValue } }),
     checksum: checksumOf(request),
   };
 }
@@ -232,6 +234,7 @@ const REQUEST = z.strictObject({
   error: z.strictObject({
     kind: z.enum(["time_limit", "infrastructure", "other"]),
     message: LINES,
+    ofRequest: z.literal(true).exactOptional(),
   }).exactOptional(),
   checksum: z.string().exactOptional(),
 }).refine(({ reply, error }) => (reply === undefined) !== (error === undefined), {

@@ -210,7 +210,8 @@ export class TrialRecording {
   /** Returns whether the model exceeded a time limit that is longer now. */
   #hadLessTime({ error }: RecordedRequest): boolean {
     const before = this.#recorded().file?.seconds ?? Infinity;
-    return error?.kind === "time_limit" && (this.#options.seconds ?? Infinity) > before;
+    return error?.kind === "time_limit" && !error.ofRequest &&
+      (this.#options.seconds ?? Infinity) > before;
   }
 
   #recorded() {
@@ -301,8 +302,8 @@ export class TrialRecording {
 }
 
 /** Creates the error that a replayed trial sees. */
-function replayedError({ kind, message }: RecordedError): Error {
-  if (kind === "time_limit") return new TimeLimitError(message);
+function replayedError({ kind, message, ofRequest = false }: RecordedError): Error {
+  if (kind === "time_limit") return new TimeLimitError(message, { ofRequest });
   return kind === "infrastructure" ? new InfrastructureError(message) : new Error(message);
 }
 
@@ -312,7 +313,11 @@ function recordedError(error: unknown, wasGivenUp = false): RecordedError {
     : error instanceof InfrastructureError || wasGivenUp
     ? "infrastructure"
     : "other";
-  return { kind, message: redact(reasonOf(error).slice(0, MAX_REASON_LENGTH)) };
+  return {
+    kind,
+    message: redact(reasonOf(error).slice(0, MAX_REASON_LENGTH)),
+    ...(error instanceof TimeLimitError && error.ofRequest ? { ofRequest: true } : {}),
+  };
 }
 
 /** Characters of an error message, at most. */

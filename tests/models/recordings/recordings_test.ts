@@ -252,6 +252,17 @@ Deno.test("Recordings replay a model that ran out of time, or could not be reach
   await exchange(folder, { mode: "replay", seconds: 0.5 }, talk);
 });
 
+Deno.test("Recordings replay a request that ran out of its own time as that, however long a trial may be", async () => {
+  using folder = new Folder();
+  const late = () => Promise.reject(new TimeLimitError("no reply in 60 s", { ofRequest: true }));
+  const talk = async (ask: (request: Partial<ModelRequest>) => Promise<ModelReply>) => {
+    const error = await assertRejects(() => ask({}), TimeLimitError, "no reply in 60 s");
+    assert(error.ofRequest);
+  };
+  await exchange(folder, { mode: "record", seconds: 100, answer: late }, talk);
+  await exchange(folder, { mode: "replay", seconds: 200 }, talk);
+});
+
 Deno.test("a miss tells the first difference from what was recorded", async () => {
   using folder = new Folder();
   const long = `${"The same. ".repeat(30)}In Rome it rains.${" And so on.".repeat(30)}`;
