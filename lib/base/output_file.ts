@@ -76,10 +76,11 @@ export class Output implements Disposable {
     }
     // Nobody can guess the name, and put a file there or a link.
     const part = `${path}.${crypto.randomUUID()}.part`;
-    const file = isReplaceable(path, part) ? openIfAllowed(part, what) : undefined;
-    if (!links && file === undefined) {
-      throw cannot(`write ${what} ${path}`, "a file beside it must be writable", "it is not");
-    }
+    const file = !links
+      ? open(part, what, { createNew: true })
+      : isReplaceable(path, part)
+      ? openIfAllowed(part, what)
+      : undefined;
     this.#part = file === undefined ? path : part;
     this.#file = file ?? open(path, what, { truncate: true });
   }

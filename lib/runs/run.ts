@@ -20,7 +20,11 @@ import {
   readPlanLine,
   wholeTrial,
 } from "./journal/journal.ts";
-import { withinRecording } from "../models/recordings/trial_recording.ts";
+import {
+  isRecorded,
+  recordedModel,
+  withinRecording,
+} from "../models/recordings/trial_recording.ts";
 import type { Recordings } from "../models/recordings/recordings.ts";
 import { changedSources, differences, foreignTrial } from "./journal/results.ts";
 import type { Plan } from "./plan.ts";
@@ -358,7 +362,9 @@ export class Run implements Disposable {
     const model = recordings === undefined
       ? connect(entry)
       : recordings.model(entry, identify(entry), () => connect(entry));
-    const watched = this.#reachability.watch(model);
+    const reached = this.#reachability.watch(model);
+    // A judge that is recorded with its trial must not be recorded once more.
+    const watched = isRecorded(model) ? recordedModel(reached, reached.reply) : reached;
     this.#models.set(name, watched);
     return watched;
   }

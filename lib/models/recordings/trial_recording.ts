@@ -302,8 +302,8 @@ export class TrialRecording {
 }
 
 /** Creates the error that a replayed trial sees. */
-function replayedError({ kind, message, ofRequest = false }: RecordedError): Error {
-  if (kind === "time_limit") return new TimeLimitError(message, { ofRequest });
+function replayedError({ kind, message, ofRequest }: RecordedError): Error {
+  if (kind === "time_limit") return new TimeLimitError(message, defined({ ofRequest }));
   return kind === "infrastructure" ? new InfrastructureError(message) : new Error(message);
 }
 
