@@ -147,13 +147,18 @@ export function readJsonc<T>(path: string, schema: z.ZodType<T>): T {
 /** Far deeper than people write, and shallow enough for recursive code not to overflow the stack. */
 const MAX_LEVELS = 500;
 
+/** Returns whether recursive code can take a value: whether it nests at most 500 levels deep. */
+export function isShallow(value: unknown): boolean {
+  return isWithin(value, { levels: MAX_LEVELS });
+}
+
 /**
  * Rejects values that nest too deep for recursive code.
  *
  * @throws {InputError} If `value` nests too deep; names `source`.
  */
 export function assertShallow(value: unknown, source: string): void {
-  if (isWithin(value, { levels: MAX_LEVELS })) return;
+  if (isShallow(value)) return;
   throw new InputError(
     `Cannot use ${source}: it must nest at most ${MAX_LEVELS} levels deep, and nests deeper`,
   );

@@ -4,7 +4,7 @@
  */
 
 import defer * as paths from "node:path";
-import { cannotFile, type InputError } from "./errors.ts";
+import { cannot, cannotFile, type InputError } from "./errors.ts";
 
 /**
  * Creates the parent folders of `path`. `what` names the output in messages, such as `the report to`.
@@ -46,6 +46,12 @@ function open(path: string, what: string, how: Deno.OpenOptions): Deno.FsFile {
   }
 }
 
+/** Options of {@linkcode Output}. */
+export interface OutputOptions {
+  /** Whether a link is followed, and stays one; default `true`. */
+  readonly links?: boolean;
+}
+
 /**
  * A file that replaces the existing one only once it is complete: half a report would look like a whole
  * one.
@@ -60,14 +66,21 @@ export class Output implements Disposable {
    * Starts to write a file, and creates its parent folders. `what` names the output in messages, such as
    * `the report to`.
    *
-   * @throws {InputError} If it cannot be written.
+   * @throws {InputError} If it cannot be written, or is a link that must not be followed.
    */
-  constructor(path: string, what: string) {
+  constructor(path: string, what: string, { links = true }: OutputOptions = {}) {
     this.#path = path;
     this.#what = what;
-    // A part file that exists already, such as another run's, must not be overwritten.
-    const part = `${path}.${Deno.pid}.part`;
-    const file = isReplaceable(path, part) ? openIfAllowed(part, what) : undefined;
+    if (!links && isLink(path)) {
+      throw cannot(`write ${what} ${path}`, "it must be a file of its own", "it is a link");
+    }
+    // Nobody can guess the name, and put a file there or a link.
+    const part = `${path}.${crypto.randomUUID()}.part`;
+    const file = !links
+      ? open(part, what, { createNew: true })
+      : isReplaceable(path, part)
+      ? openIfAllowed(part, what)
+      : undefined;
     this.#part = file === undefined ? path : part;
     this.#file = file ?? open(path, what, { truncate: true });
   }
@@ -102,6 +115,14 @@ export class Output implements Disposable {
   }
 }
 
+function isLink(path: string): boolean {
+  try {
+    return Deno.lstatSync(path).isSymlink;
+  } catch {
+    return false;
+  }
+}
+
 /** Whether the existing file may be replaced: a device may not. */
 function isReplaceable(path: string, part: string): boolean {
   // Deno requires read permission to rename a file.
@@ -128,8 +149,13 @@ function openIfAllowed(path: string, what: string): Deno.FsFile | undefined {
  *
  * @throws {InputError} If it cannot be written.
  */
-export function writeOutput(path: string, text: string, what: string): void {
-  using output = new Output(path, what);
+export function writeOutput(
+  path: string,
+  text: string,
+  what: string,
+  options: OutputOptions = {},
+): void {
+  using output = new Output(path, what, options);
   output.write(text);
   output.finish();
 }

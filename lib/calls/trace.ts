@@ -277,6 +277,8 @@ export interface StopEvent {
     | "invalid";
   /** Description of the reason. */
   readonly message: string;
+  /** The place in the user's file where an agent threw, such as `tools_test.ts:31:5`; omitted otherwise. */
+  readonly at?: string;
 }
 
 /** Schema of an answer's scores in a file. */
@@ -382,7 +384,12 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     rendered: z.string().exactOptional(),
     value: z.number().nullable(),
   }),
-  z.looseObject({ kind: z.literal("stop"), reason: z.string(), message: z.string() }),
+  z.looseObject({
+    kind: z.literal("stop"),
+    reason: z.string(),
+    message: z.string(),
+    at: z.string().exactOptional(),
+  }),
 ]) as unknown as z.ZodType<TraceEvent>;
 
 /** The work of strategies outside the agent loop. */

@@ -6,16 +6,21 @@
 import { acceptResults, baselineText } from "../runs/baseline.ts";
 import { deriveJournals } from "../runs/derived.ts";
 import { readText } from "../base/input.ts";
-import { cannot, cannotFile } from "../base/errors.ts";
-import { isJsonObject, parseJson } from "../base/json.ts";
-import { readResults } from "../runs/journal/results.ts";
+import { cannot } from "../base/errors.ts";
+import { isJsonObject, parseJson, printable } from "../base/json.ts";
+import { percent, sum } from "../base/numbers.ts";
+import { writeOutput } from "../base/output_file.ts";
+import { rateBounds, unitOf } from "../gate/evidence.ts";
+import { completePolicy } from "../gate/policy.ts";
+import { byGraph, byVariant, variantLabel, variantOf } from "../gate/variant.ts";
+import { readResults, type Results } from "../runs/journal/results.ts";
 import { Arguments, userPath } from "./arguments.ts";
 
 export const ACCEPT_HELP = `toolgate accept F.jsonl...: makes results a baseline
 
 Writes a small file to commit, with the outcome of each trial. A gate compares with it by
 "gate": { "baseline": { "file": "baseline.json" } } or gate --baseline baseline.json. Several journals
-are the shards of one run.
+are the shards of one run. Prints the success rates that are accepted.
 
   --out F.json   the file to write (default: the first journal's name with .baseline.json); an existing
                  baseline is replaced
@@ -36,21 +41,33 @@ export async function accept(arguments_: readonly string[]): Promise<number> {
   const out = options.text("out") ?? `${first.replace(/\.jsonl$/, "")}.baseline.json`;
   const path = userPath(out);
   assertReplaceable(path, out);
-  try {
-    // Renamed into place, as a truncated baseline must not replace a good one.
-    Deno.writeTextFileSync(`${path}.new`, baselineText(file));
-    Deno.renameSync(`${path}.new`, path);
-  } catch (error) {
-    throw cannotFile(`write the baseline ${out}`, error);
-  }
+  writeOutput(path, baselineText(file), "the baseline", { links: false });
   const names = new Set(file.subjects.map(({ model }) => model.requested));
   const models = names.size === 1 ? "1 model" : `${names.size} models`;
   console.error(`Accepted ${results.trials.length} trials of ${models} in ${out}`);
+  for (const line of rateLines(results)) console.error(`  ${line}`);
   const replayed = results.trials.filter((trial) => trial.replayed).length;
   if (replayed > 0) {
     console.error(`  ${replayed} were replayed from recordings: no model was asked for these`);
   }
   return 0;
+}
+
+/** What each variant is accepted with: a later gate allows as much less as its margin. */
+function rateLines({ trials, gate, stopped, rule }: Results): string[] {
+  const policy = gate ?? completePolicy({ successRate: 0.5 });
+  return byVariant(trials.filter(({ changed }) => changed !== false), variantOf)
+    .map(({ subject, items }) => {
+      const units = byGraph(items).map((own) => unitOf(own));
+      const solved = sum(units, (unit) => unit.solved);
+      const valid = sum(units, (unit) => unit.valid);
+      const { lower, upper } = rateBounds(units, policy, (stopped ?? rule) !== undefined);
+      const [least, most] = [Math.floor(lower * 1000) / 1000, Math.ceil(upper * 1000) / 1000];
+      const name = printable(variantLabel(subject, items.some(({ model }) => model.simulated)));
+      return `${name}: ${solved} of ${valid} valid trials solved (${percent(solved / valid)}); ` +
+        `the true rate is at least ${percent(least)}, at most ${percent(most)}, each with ` +
+        `${percent(policy.confidence)} confidence`;
+    });
 }
 
 /** @throws {InputError} If the file exists and is no baseline, as it may be the user's. */

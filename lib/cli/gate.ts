@@ -6,10 +6,12 @@
 import { readBaseline } from "../runs/baseline.ts";
 import { readJsonc } from "../base/input.ts";
 import { type CompletePolicy, isUpgrade, readPolicy } from "../gate/policy.ts";
-import { PRICES } from "../models/prices.ts";
+import { PRICES, type Prices } from "../models/prices.ts";
+import { canonicalJson, printable } from "../base/json.ts";
 import { gateToMarkdown } from "../reports/markdown.ts";
 import { renderGate, renderVerdicts } from "../reports/terminal.ts";
 import { type GateReport, reportProblem } from "../gate/gate_report.ts";
+import { pricesFor } from "../runs/plan.ts";
 import { decideResults, undecidableReason } from "../runs/decide_results.ts";
 import { readResults, type Results } from "../runs/journal/results.ts";
 import { summarizeJob } from "../reports/job_summary.ts";
@@ -28,6 +30,8 @@ declares; options override it. A sequential gate cannot be overridden: its run s
   --coverage C       share of the planned trials that must be valid at the first go (default 0.95)
   --prices F.jsonc   prices of models, for ceilings in US dollars:
                      { "MODEL": { "input": 1.25, "output": 10 } } in dollars a million tokens
+  --without-plan     decides over journals without a plan line, such as those of other tools: nobody
+                     can tell which trials are missing, or which gate was declared
   --json             prints the verdicts, and the comparison of strategies, as JSON, without tables
 
 Below the verdicts each strategy is compared with the baseline of the same model, on the same graphs;
@@ -39,7 +43,7 @@ Exit code 0 pass, 1 fail, 3 undecided or invalid.`;
 export async function gate(arguments_: readonly string[]): Promise<number> {
   const options = new Arguments("gate", arguments_, {
     values: ["success-rate", "baseline", "margin", "confidence", "coverage", "prices"],
-    switches: ["json"],
+    switches: ["json", "without-plan"],
   });
   if (options.operands.length === 0) {
     throw options.error("it takes one journal or more: none is given");
@@ -56,16 +60,78 @@ export async function gate(arguments_: readonly string[]): Promise<number> {
     const decision = reportProblem(results.suite, problem);
     return printDecision(decision, asJson, renderVerdicts(decision));
   }
+  assertPlan(options, results);
   const policy = policyOf(options, results);
   const baseline = baselineOf(policy, options);
   for (const notice of baseline?.notices ?? []) console.error(notice);
   const table = options.text("prices");
   const prices = table === undefined ? undefined : readJsonc(userPath(table), PRICES);
-  const decision = await decideResults(results, policy, { baseline, prices });
+  const decision = withRemarks(
+    await decideResults(results, policy, { baseline, prices }),
+    remarks(results, policy, prices),
+  );
   if (decision.verdicts.length === 0) {
     throw options.error("there is nothing to compare with the baseline but the baseline itself");
   }
   return printDecision(decision, asJson, renderGate(results.trials, decision));
+}
+
+/**
+ * Without a plan line trials may have been left out, and the gate chosen once they were known.
+ *
+ * @throws {InputError} If there is none and nobody has said that this is known, or there is one.
+ */
+function assertPlan(options: Arguments, { plan }: Results): void {
+  const isAllowed = options.has("without-plan");
+  if (plan === undefined && !isAllowed) {
+    throw options.error(
+      "the journal has no plan line, so that nobody can tell which trials are missing or which gate was " +
+        "declared; --without-plan decides all the same",
+    );
+  }
+  if (plan !== undefined && isAllowed) {
+    throw options.error("--without-plan is for journals without a plan line, and there is one");
+  }
+}
+
+/** Sentences on what a verdict does not rest on: the plan, or the gate that it declares. */
+function remarks(
+  { plan, gate: declared, prices: planned }: Results,
+  policy: CompletePolicy,
+  prices: Prices | undefined,
+): string[] {
+  if (plan === undefined) {
+    return [
+      "The journal has no plan line: trials may be missing, and no gate was declared before the run",
+    ];
+  }
+  if (declared === undefined) return [];
+  const names = [...new Set([...Object.keys(declared), ...Object.keys(policy)])];
+  const value = (gate: CompletePolicy, name: string) => canonicalJson(Reflect.get(gate, name));
+  const other = names.filter((name) => value(declared, name) !== value(policy, name));
+  const words = other.flatMap((name) => {
+    const before = value(declared, name);
+    return before === undefined ? [] : [`${name} ${printable(before, 200)}`];
+  });
+  const given = prices === undefined ? undefined : pricesFor(prices, plan.resolved);
+  if (
+    given !== undefined && planned !== undefined && canonicalJson(given) !== canonicalJson(planned)
+  ) {
+    words.push("other prices");
+  }
+  return words.length === 0
+    ? []
+    : [`The plan declares ${words.join(", ")}, which the options of this command replace`];
+}
+
+/** Adds sentences to the text of each verdict. */
+function withRemarks(decision: GateReport, sentences: readonly string[]): GateReport {
+  if (sentences.length === 0) return decision;
+  const more = sentences.map((sentence) => ` ${sentence}.`).join("");
+  return {
+    ...decision,
+    verdicts: decision.verdicts.map((verdict) => ({ ...verdict, text: verdict.text + more })),
+  };
 }
 
 /** Prints a decision, and returns its exit code. */

@@ -106,7 +106,7 @@ function changedSuite(
   const crossed = withEfforts(withApis(chosen, flags), flags);
   const models = crossed.map(({ entry: { baseURL, ...others } }) => ({
     ...others,
-    // The flag's server is not part of the plan, so that a run can be resumed with another address.
+    // The flag's server does not decide which trials there are; resuming compares it by itself.
     ...(flags.baseURL === undefined ? defined({ baseURL }) : {}),
   }));
   const declared = flags.prices === undefined ? suite.prices : readJsonc(flags.prices, PRICES);

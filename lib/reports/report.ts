@@ -122,6 +122,7 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
   const simulated = trials.some(({ model }) => model.simulated);
   const replayed = trials.filter((trial) => trial.replayed).length;
   const unchanged = trials.filter(({ changed }) => changed === false).length;
+  const replaced = trials.filter((trial) => trial.replaced !== undefined).length;
   const invalid = trials.length - unchanged - trials.filter(isCounted).length;
   // No reader expects probes in breakdowns by size, nor any task where no task has sizes.
   const notGenerated = trials.filter((trial) => !isGenerated(trial) && !isProbe(trial.task)).length;
@@ -139,6 +140,10 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
     ...(invalid === 0 ? [] : [
       `${invalid} of ${trials.length} trials are invalid: infrastructure failed. They count ` +
       "neither as failures of the model nor as successes, and rates leave them out.",
+    ]),
+    ...(replaced === 0 ? [] : [
+      `${replaced} of ${trials.length} trials were run again, as they had been invalid: figures are of ` +
+      "their last runs, and the journal has the others too.",
     ]),
     ...(unchanged === 0 ? [] : [
       `${unchanged} of ${trials.length} trials are unchanged: their perturbation found nothing to change ` +

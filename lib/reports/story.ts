@@ -34,6 +34,7 @@ export function describeOutcome(trial: Trial, { reasons = true } = {}): string {
   return [
     outcome + (canCall(trial) ? ` after ${calls} ${calls === 1 ? "call" : "calls"}${fewest}` : ""),
     ...(outcome === "invalid" && reasons ? [describeInvalid(trial)] : []),
+    ...(outcome === "agent_error" ? [printable(trial.reason ?? "the agent threw", 500)] : []),
     ...(changed === false ? ["the perturbation found nothing to change"] : []),
     ...(failed !== undefined
       ? [`an assertion failed${reasons ? `: ${printable(failed.message.split("\n")[0]!)}` : ""}`]

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { FAILURE_TYPES, type FailureType } from "../calls/failure_types.ts";
 import { assertShallow, parseWith, readText } from "../base/input.ts";
 import { cannot, InputError } from "../base/errors.ts";
-import { canonicalJson, isJsonObject, parseJson, printable } from "../base/json.ts";
+import { canonicalJson, defined, isJsonObject, parseJson, printable } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
 import { byVariant, type ScoredTrial, variantOf } from "../gate/variant.ts";
 import { type BaselineTrials, decideTrials, servedModelChange } from "../gate/decide_trials.ts";
@@ -33,7 +33,8 @@ type TrialEnding = Outcome | readonly [Outcome, ...FailureType[]] | null;
 
 /** The file that `toolgate accept` writes. */
 export interface BaselineFile {
-  readonly v: 1;
+  /** Version 1 has `run` in place of `keys`. */
+  readonly v: 1 | 2;
   readonly kind: "baseline";
   /** The suite's name. */
   readonly suite: string;
@@ -54,17 +55,33 @@ export interface BaselineFile {
     readonly model: ScoredTrial["model"];
     readonly strategy: string;
     readonly perturbation: string;
-    /** Identifies the run: see {@linkcode runKey}. */
-    readonly run: string;
+    /** Identifies the run, in version 1: see {@linkcode runKey}. */
+    readonly run?: string;
+    /** The {@linkcode trialKey} of each trial, with commas between; empty for one that was not run. */
+    readonly keys?: string;
     /** In plan order, up to the last trial that was run. */
     readonly trials: readonly TrialEnding[];
+    /** What of the trials was not valid at the first go, by their places; omitted if all were. */
+    readonly later?: Readonly<Record<string, LaterGo>>;
   }[];
 }
+
+/** Why a trial was not valid at the first go: see {@linkcode TrialSummary}. */
+interface LaterGo {
+  readonly replaced?: true;
+  readonly unclear?: TrialSummary["unclear"];
+}
+
+const LATER_GO = z.strictObject({
+  replaced: z.literal(true).exactOptional(),
+  unclear: z.array(z.strictObject({ status: z.int().exactOptional(), message: z.string() }))
+    .exactOptional(),
+});
 
 const outcome = z.enum(OUTCOMES);
 
 const BASELINE_FILE = z.strictObject({
-  v: z.literal(1),
+  v: z.union([z.literal(1), z.literal(2)]),
   kind: z.literal("baseline"),
   suite: z.string(),
   planHash: z.string(),
@@ -77,15 +94,24 @@ const BASELINE_FILE = z.strictObject({
     model: z.strictObject({ requested: z.string(), served: z.string(), simulated: z.boolean() }),
     strategy: z.string(),
     perturbation: z.string(),
-    run: z.string(),
+    run: z.string().exactOptional(),
+    keys: z.string().exactOptional(),
     trials: z.array(z.union([outcome, z.tuple([outcome], z.enum(FAILURE_TYPES)), z.null()])),
+    later: z.record(z.string(), LATER_GO).exactOptional(),
   })).min(1, "must not be empty"),
+}).check(({ value, issues }) => {
+  const name = value.v === 1 ? "run" : "keys";
+  for (const [index, subject] of value.subjects.entries()) {
+    if (subject[name] !== undefined) continue;
+    const path = ["subjects", index, name];
+    issues.push({ code: "custom", message: "must be a text", path, input: subject });
+  }
 }) as unknown as z.ZodType<BaselineFile>;
 
 /** Results to compare with, and their plan. */
 export interface Baseline extends BaselineTrials {
-  /** The keys of its runs. */
-  readonly runs: ReadonlySet<string>;
+  /** The keys of its trials; of a file of version 1 those of its runs. */
+  readonly keys: ReadonlySet<string>;
   /** The fields of the plan; `undefined` for journals written by other tools. */
   readonly plan: Pick<BaselineFile, "suite" | "comparisonHash" | "seed" | "resolved"> | undefined;
   /** Messages for the user, such as dropped torn lines. */
@@ -102,8 +128,10 @@ export function readBaseline(path: string): Baseline {
   if (value !== undefined && isJsonObject(value) && value["kind"] === "baseline") {
     assertShallow(value, path);
     const file = parseWith(BASELINE_FILE, value, path);
-    const runs = new Set(file.subjects.map(({ run }) => run));
-    return { file: path, trials: baselineTrials(file, path), plan: file, notices: [], runs };
+    const keys = new Set(
+      file.subjects.flatMap(({ run, keys }) => keys?.split(",").filter(Boolean) ?? run ?? []),
+    );
+    return { file: path, trials: baselineTrials(file, path), plan: file, notices: [], keys };
   }
   const { trials, plan, problem, notices } = readResults([path]);
   if (problem !== undefined) {
@@ -112,7 +140,7 @@ export function readBaseline(path: string): Baseline {
   if (trials.length === 0) {
     throw cannot(`compare with ${path}`, "it must have trials", "there are none");
   }
-  return { file: path, trials, plan, notices, runs: runKeys(trials) };
+  return { file: path, trials, plan, notices, keys: trialKeys(trials) };
 }
 
 /**
@@ -151,7 +179,19 @@ function baselineFile(gate: GatePolicy | undefined): string | undefined {
   return typeof gate.baseline === "string" ? undefined : gate.baseline.file;
 }
 
-/** A key that distinguishes runs of the same trials, by when each began and how it ended. */
+/** A key that tells apart the runs of one trial, by when it began; empty where other tools do not say. */
+function trialKey({ id, startedAt }: TrialSummary): string {
+  return startedAt === "" ? "" : sha256(canonicalJson([id, startedAt])).slice(0, KEY_LENGTH);
+}
+
+/** Characters of a key: two trials of one place in a plan share one by chance in 2 ** 64 cases. */
+const KEY_LENGTH = 16;
+
+function trialKeys(trials: readonly TrialSummary[]): Set<string> {
+  return new Set(trials.map(trialKey).filter((key) => key !== ""));
+}
+
+/** The key of the runs of a variant in baselines of version 1, which have none of trials. */
 function runKey(trials: readonly TrialSummary[]): string {
   return sha256(
     canonicalJson(trials.map(({ id, startedAt, outcome }) => [id, startedAt, outcome])),
@@ -164,18 +204,27 @@ function runKeys(trials: readonly TrialSummary[]): Set<string> {
 }
 
 /**
- * Refuses to compare trials with themselves, as any gate would pass.
+ * Refuses to compare trials with themselves: any gate would pass over these, and be nearer to it for each
+ * one. A baseline of version 1 is compared as a whole, as it does not tell its trials apart.
  *
- * @throws {InputError} If they are the baseline's own.
+ * @throws {InputError} If one of them or more are the baseline's own.
  */
 export function assertOtherRun(baseline: Baseline, trials: readonly TrialSummary[]): void {
+  const { file, keys } = baseline;
   // Other tools may omit start times, without which runs cannot be told apart.
-  if (trials.every(({ startedAt }) => startedAt === "")) return;
-  if (runKeys(trials).isDisjointFrom(baseline.runs)) return;
+  const dated = trials.filter(({ startedAt }) => startedAt !== "");
+  if (dated.length === 0) return;
+  const shared = dated.filter((trial) => keys.has(trialKey(trial)));
+  const isWhole = shared.length === dated.length || !runKeys(trials).isDisjointFrom(keys);
+  if (shared.length === 0 && !isWhole) return;
   throw cannot(
-    `compare with ${baseline.file}`,
+    `compare with ${file}`,
     "the candidate must be another run",
-    "these are the trials of the baseline itself",
+    isWhole
+      ? "these are the trials of the baseline itself"
+      : `${shared.length} of its ${trials.length} trials are the baseline's own, such as ${
+        printable(shared[0]!.id, 300)
+      }`,
   );
 }
 
@@ -210,7 +259,7 @@ function baselineTrials(file: BaselineFile, path: string): ScoredTrial[] {
       `it has ${size}`,
     );
   }
-  return file.subjects.flatMap(({ model, strategy, perturbation, trials }) => {
+  return file.subjects.flatMap(({ model, strategy, perturbation, trials, later = {} }) => {
     const planned = plannedTrials(resolved, { model: model.requested, strategy, perturbation });
     if (trials.length > planned.length) {
       throw cannot(
@@ -225,7 +274,11 @@ function baselineTrials(file: BaselineFile, path: string): ScoredTrial[] {
       const [outcome, ...types] = typeof ended === "string" ? [ended] : ended;
       const solved = outcome === "solved";
       const failures = types.map((type) => ({ type }));
-      const trial = { model, strategy, perturbation, task, repetition, outcome, solved, failures };
+      const { replaced, unclear } = Object.hasOwn(later, place) ? later[place]! : {} as LaterGo;
+      const trial = {
+        ...{ model, strategy, perturbation, task, repetition, outcome, solved, failures },
+        ...defined({ unclear, replaced: replaced && { inputTokens: 0, outputTokens: 0 } }),
+      };
       return [changesTask(task, perturbation) ? trial : { ...trial, changed: false }];
     });
   });
@@ -271,7 +324,8 @@ export function acceptResults(results: Results, source: string): BaselineFile {
     const fault = servedModelChange(items, "the served model");
     if (fault !== undefined) throw new InputError(`Cannot accept ${source}: ${fault}`);
     const finished = new Map(items.map((trial) => [trial.id, trial]));
-    const ended = plannedTrials(resolved, subject).map(({ id }): TrialEnding => {
+    const planned = plannedTrials(resolved, subject);
+    const ended = planned.map(({ id }): TrialEnding => {
       const trial = finished.get(id);
       if (trial === undefined) return null;
       const types = FAILURE_TYPES.filter((type) =>
@@ -279,22 +333,39 @@ export function acceptResults(results: Results, source: string): BaselineFile {
       );
       return types.length === 0 ? trial.outcome : [trial.outcome, ...types];
     });
+    const size = ended.findLastIndex((one) => one !== null) + 1;
     const served = items.find(({ outcome }) => outcome !== "invalid")?.model ?? items[0]!.model;
     const { requested, simulated } = served;
     return {
       model: { requested, served: served.served, simulated },
       strategy,
       perturbation,
-      run: [...runKeys(items)][0]!,
-      trials: ended.slice(0, ended.findLastIndex((one) => one !== null) + 1),
+      keys: planned.slice(0, size).map(({ id }) => {
+        const trial = finished.get(id);
+        return trial === undefined ? "" : trialKey(trial);
+      }).join(","),
+      trials: ended.slice(0, size),
+      ...laterGoes(planned.map(({ id }) => finished.get(id))),
     };
   });
   const content = {
-    ...{ v: 1, kind: "baseline", suite, planHash, comparisonHash, generator, seed } as const,
+    ...{ v: 2, kind: "baseline", suite, planHash, comparisonHash, generator, seed } as const,
     resolved,
     subjects,
   };
   return { ...content, checksum: checksumOf(content) };
+}
+
+/** The trials that were not valid at the first go, by their places: a gate counts these for both sides. */
+function laterGoes(
+  trials: readonly (TrialSummary | undefined)[],
+): Pick<BaselineFile["subjects"][number], "later"> {
+  const later = trials.flatMap((trial, place): [string, LaterGo][] => {
+    const { replaced, unclear } = trial ?? {};
+    if (replaced === undefined && unclear === undefined) return [];
+    return [[`${place}`, defined({ replaced: replaced && true as const, unclear })]];
+  });
+  return later.length === 0 ? {} : { later: Object.fromEntries(later) };
 }
 
 /** Why results must not replace a baseline; `undefined` if they may. */

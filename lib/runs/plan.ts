@@ -75,6 +75,11 @@ export interface Plan {
   readonly baseURL?: string;
   /** Set if only the benchmark's own file has its model, server or agent. */
   readonly ownCode?: true;
+  /**
+   * A hash of the text of each file that its own code stands in, by its path from the first of them; omitted
+   * where these cannot be read. They do not decide which trials there are.
+   */
+  readonly sources?: Readonly<Record<string, string>>;
   /** The paths of its call sets, by name. They do not affect the trials. */
   readonly places?: Readonly<Record<string, string>>;
   /** The call sets of its questions; omitted without any. */

@@ -4,14 +4,15 @@
  */
 
 import { cannot, cannotFile } from "../base/errors.ts";
-import { canonicalJson, defined } from "../base/json.ts";
+import { canonicalJson, defined, listText, printable } from "../base/json.ts";
 import { type JournalPlace, JournalWriter, tornNotice } from "./journal/jsonl.ts";
-import type { BaselineTrials } from "../gate/decide_trials.ts";
+import { assertOtherRun, type Baseline } from "./baseline.ts";
 import { LookAhead } from "./prefetch.ts";
 import { judge } from "../models/judge/judge.ts";
 import { identityOf } from "../models/connect.ts";
 import type { Model } from "../models/model.ts";
 import {
+  DECLARED_RULE,
   type JournalFile,
   type PlanLine,
   planLine,
@@ -19,9 +20,13 @@ import {
   readPlanLine,
   wholeTrial,
 } from "./journal/journal.ts";
-import { withinRecording } from "../models/recordings/trial_recording.ts";
+import {
+  isRecorded,
+  recordedModel,
+  withinRecording,
+} from "../models/recordings/trial_recording.ts";
 import type { Recordings } from "../models/recordings/recordings.ts";
-import { differences, foreignTrial } from "./journal/results.ts";
+import { changedSources, differences, foreignTrial } from "./journal/results.ts";
 import type { Plan } from "./plan.ts";
 import { shardOf } from "./_assign_shards.ts";
 import { type Shard, shardText } from "./shard_text.ts";
@@ -36,8 +41,9 @@ import {
 } from "../trials/strategies/entry.ts";
 import { type Agent, type AnswerJudge, runTrial, type Trial } from "../trials/trial.ts";
 import { summarize, type TrialSummary } from "../trials/summary.ts";
+import { spentUsage } from "../models/prices.ts";
+import type { Usage } from "../tools/message.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
-import { sumUsage, type Usage } from "../tools/message.ts";
 
 export type { RunFault } from "./_reachability.ts";
 
@@ -63,8 +69,8 @@ export interface RunOptions {
   readonly resume?: boolean;
   /** When resuming, runs invalid trials again. */
   readonly retryInvalid?: boolean;
-  /** The baseline of a sequential upgrade gate, if it comes from a file. */
-  readonly baseline?: BaselineTrials;
+  /** The baseline of the gate, if it comes from a file. */
+  readonly baseline?: Baseline;
   /** Works on tasks instead of the agent loop. */
   readonly agent?: Agent;
   /**
@@ -140,15 +146,17 @@ export class Run implements Disposable {
     if (foreign !== undefined) {
       throw cannot(`resume ${journal}`, "it has a trial that is not in its plan", foreign);
     }
+    // Whatever is decided later, trials must not be compared with themselves.
+    if (options.baseline !== undefined) assertOtherRun(options.baseline, finished);
     // A part of the plan cannot decide what the whole needs; its budget applies all the same.
     const watched = options.only !== undefined || shard !== undefined ? withoutRule(plan) : plan;
     this.#stopping = new Stopping(watched, options.baseline);
     for (const trial of finished) {
-      const { id, usage, replaced } = trial;
+      const { id, replaced } = trial;
       if (retryInvalid && trial.outcome === "invalid") {
         // It will be run again, and its cost counts.
         this.#stopping.charge(trial);
-        this.#replaced.set(id, replaced === undefined ? usage : sumUsage([usage, replaced]));
+        this.#replaced.set(id, spentUsage(trial));
       } else {
         if (replaced !== undefined) this.#replaced.set(id, replaced);
         this.#stopping.record(trial);
@@ -157,7 +165,10 @@ export class Run implements Disposable {
       }
     }
     const torn = this.#resumed?.end.tornBytes ?? 0;
-    this.notices = torn === 0 ? [] : [tornNotice(journal!, torn)];
+    this.notices = [
+      ...(torn === 0 ? [] : [tornNotice(journal!, torn)]),
+      ...uncomparedNotice(journal, this.#resumed?.plan, this.#line),
+    ];
     this.#ahead = new LookAhead(this.trials.length, (place) => this.#runAt(place), {
       ...defined({ concurrency: options.concurrency, slowStart: options.slowStart }),
       // A run that may end early is useful only up to its first missing trial.
@@ -255,6 +266,7 @@ export class Run implements Disposable {
     const result = await this.#run(this.trials[place]!);
     if (result.kind === "trial") {
       const replaced = this.#replaced.get(result.id);
+      // The same as a reader of the journal sees.
       this.#scores[place] = { ...summarize(result), ...defined({ replaced }) };
     }
     return result;
@@ -352,7 +364,9 @@ export class Run implements Disposable {
     const model = recordings === undefined
       ? connect(entry)
       : recordings.model(entry, identify(entry), () => connect(entry));
-    const watched = this.#reachability.watch(model);
+    const reached = this.#reachability.watch(model);
+    // A judge that is recorded with its trial must not be recorded once more.
+    const watched = isRecorded(model) ? recordedModel(reached, reached.reply) : reached;
     this.#models.set(name, watched);
     return watched;
   }
@@ -401,7 +415,7 @@ function withoutRule({ rule: _, ...plan }: Plan): Plan {
 const PLAN_START = '{"v":1,"kind":"plan",';
 
 /** An empty journal or a torn plan fits any plan: its run died before it wrote a line. */
-function assertSamePlan({ path, plan, end }: JournalFile, expected: PlanLine): void {
+function assertSamePlan({ path, plan, altered, end }: JournalFile, expected: PlanLine): void {
   if (end.count === 0 && PLAN_START.startsWith(end.torn.slice(0, PLAN_START.length))) return;
   if (plan === undefined) {
     throw cannot(`resume ${path}`, "its first line must be a plan", "it is none");
@@ -420,6 +434,49 @@ function assertSamePlan({ path, plan, end }: JournalFile, expected: PlanLine): v
   if (one !== other) {
     throw cannot(`resume ${path}`, `it is of ${one}`, `this is ${other}`);
   }
+  if (altered) throw cannot(`resume ${path}`, DECLARED_RULE, "it was changed");
+  // Another server may have another model by the same name.
+  const [before, now] = [plan, expected].map(serverText);
+  if (before !== now) {
+    throw cannot(
+      `resume ${path}`,
+      "all of its trials must ask the same server",
+      `it is of ${before}, and this run would ask ${now}; name the first one, or begin another journal`,
+    );
+  }
+  const changed = changedSources(plan.sources, expected.sources);
+  if (changed.length > 0) {
+    throw cannot(
+      `resume ${path}`,
+      "all of its trials must be judged by the same code",
+      `${listText(changed, MAX_NAMED)} changed since it began; begin another journal`,
+    );
+  }
+}
+
+/** Tells what resuming cannot compare: code of the user's own, of which no hash is known. */
+function uncomparedNotice(
+  path: string | undefined,
+  before: PlanLine | undefined,
+  now: PlanLine,
+): string[] {
+  if (before === undefined || !now.ownCode) return [];
+  if (before.sources !== undefined && now.sources !== undefined) return [];
+  const why = now.sources === undefined
+    ? "its file may not be read (--allow-read)"
+    : "the journal does not have the hashes of its files";
+  return [
+    `Continues ${path} without comparing the code of the test with that of the trials before: ${why}`,
+  ];
+}
+
+/** At most this many changed files are named. */
+const MAX_NAMED = 5;
+
+/** The server that a plan names for models that name none. */
+function serverText({ baseURL, ownCode }: PlanLine): string {
+  if (baseURL !== undefined) return printable(baseURL.replace(/\/+$/, ""), 200);
+  return ownCode ? "a server that only its own file knows" : "OpenAI's server";
 }
 
 function exists(path: string): boolean {

@@ -93,6 +93,8 @@ export interface RunRequest {
   readonly agent?: boolean;
   /** Whether only the user's file has the models or tasks; default false. */
   readonly ownCode?: boolean;
+  /** See {@linkcode Plan.sources}. */
+  readonly sources?: Plan["sources"];
   /** Impossible crossings that were left out before; default 0. */
   readonly skipped?: number;
 }
@@ -137,7 +139,13 @@ export function planRun(request: RunRequest): PlannedRun {
   // Journals keep plans, and no secret may reach a journal.
   const isKept = baseURL === undefined || !/[?#@]/.test(baseURL);
   const ownCode = request.ownCode || !isKept ? { ownCode: true as const } : {};
-  const plan = { ...planned, ...(isKept ? defined({ baseURL }) : {}), ...ownCode };
+  const { sources } = request;
+  const plan = {
+    ...planned,
+    ...(isKept ? defined({ baseURL }) : {}),
+    ...ownCode,
+    ...defined({ sources }),
+  };
   if (baseline !== undefined) assertComparable(baseline, plan, plan.trials);
   const skipped = plan.skipped + (request.skipped ?? 0);
   if (skipped > 0) {

@@ -38,6 +38,7 @@ import {
   assertAgentTasks,
 } from "../trials/trial.ts";
 import { valueText } from "../calls/values/text.ts";
+import { sourcesOfCaller } from "./_sources.ts";
 
 /** Options of `benchmark()`. */
 export interface BenchmarkOptions extends RunSettings {
@@ -183,14 +184,16 @@ export function planBenchmark(
       judge: judge && inSuite<JudgeEntry>(judge),
     }),
   }, subject);
+  const ownCode = agent !== undefined || source !== undefined ||
+    modelChoices(options).some((choice) => typeof choice === "object" && "reply" in choice);
   const planned = planRun({
     subject,
     suite,
     settings,
     source,
     agent: agent !== undefined,
-    ownCode: agent !== undefined || source !== undefined ||
-      modelChoices(options).some((choice) => typeof choice === "object" && "reply" in choice),
+    ownCode,
+    ...(ownCode && settings.journal !== undefined ? defined({ sources: sourcesOfCaller() }) : {}),
     skipped: tasks.reduce((sum, one) => sum + ("cells" in one ? one.skipped : 0), 0),
     printer: printerOf(name),
   });

@@ -31,12 +31,13 @@ import { openTask, type TaskOpener } from "./executors/tasks.ts";
 import { isGenerated, type TaskSpec } from "./executors/task_kind.ts";
 import { EVENT, failuresOf, type StopEvent, type TraceEvent } from "../calls/trace.ts";
 import { type PlannedTrial, trialId } from "./trial_id.ts";
+import { placeOf, thrownText } from "../base/user_code.ts";
 
 /**
  * The ways a trial can end. `invalid` means an infrastructure error: neither a failure nor a success of the
  * model. `agent_error` means that an agent of the user's own threw, `filtered` that a content filter left
- * nothing of a reply. `abstained` is right if a perturbation removed something the answer needs: the model gave no answer,
- * and no call had an invented value in its place.
+ * nothing of a reply. `abstained` is right if a perturbation removed something the answer needs: the model
+ * gave no answer, and no call had an invented value in its place.
  */
 export const OUTCOMES = [
   "solved",
@@ -109,7 +110,7 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly startedAt: string;
   /** Milliseconds, without waiting, retries and failed attempts. */
   readonly durationMs: number;
-  /** Why it is invalid; omitted if it is not. */
+  /** Why it is invalid, or what its agent threw; omitted for other outcomes. */
   readonly reason?: string;
   /** What must change before any trial of the model can be valid; omitted if that is not known. */
   readonly permanent?: Permanent;
@@ -175,7 +176,9 @@ export interface TrialOptions {
 }
 
 /**
- * Runs one trial to its end. Any error on the way to the model makes it `invalid`.
+ * Runs one trial to its end. Any error on the way to the model makes it `invalid`. What an agent throws is
+ * its own failure, with the outcome `agent_error`, unless it is an {@linkcode InfrastructureError} itself:
+ * one that is only its cause is not looked for.
  *
  * @throws {InputError} If the strategy or perturbation is unknown, or does not apply to the task or a custom
  * agent.
@@ -229,8 +232,8 @@ export async function runTrial(
     ...defined({ models: stageModels, signal }),
   });
 
-  const stop = (kind: StopEvent["reason"], message: string) => {
-    if (!fixture.ended) fixture.record({ kind: "stop", reason: kind, message });
+  const stop = (kind: StopEvent["reason"], message: string, at?: string) => {
+    if (!fixture.ended) fixture.record({ kind: "stop", reason: kind, message, ...defined({ at }) });
     return { outcome: kind, grounded: false };
   };
   let judging: Judging | undefined;
@@ -282,9 +285,14 @@ export async function runTrial(
     signal?.throwIfAborted();
     // An agent that fails on the error of a call past the limit has reached the limit.
     if (fixture.exhausted) return stop("call_limit", "a call past the limit was made");
+    if (options.agent !== undefined && !(error instanceof InfrastructureError)) {
+      // Run again until it throws no more, a bad agent would look good.
+      reason = printable(thrownText(error).replace(/^it /, "the agent "), 500);
+      return stop("agent_error", reason, placeOf(error));
+    }
     const message = error instanceof InfrastructureError || error instanceof InputError
       ? error.message
-      : `the ${options.agent === undefined ? "model" : "agent"} threw: ${reasonOf(error)}`;
+      : `the model threw: ${reasonOf(error)}`;
     reason = printable(redact(message), 500);
     if (error instanceof InfrastructureError) permanent = error.permanent;
     return stop("invalid", reason);

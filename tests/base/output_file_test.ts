@@ -1,4 +1,11 @@
-import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotEquals,
+  assertRejects,
+  assertThrows,
+} from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
 import { Output, resolvePath, writeOutput } from "../../lib/base/output_file.ts";
 import { makeReport } from "../../lib/reports/report.ts";
@@ -80,6 +87,7 @@ Deno.test("Output writes over no file but its own, whatever it calls the unfinis
     output.write("half");
     return place.names().filter((name) => name !== "r.html");
   };
+  assertNotEquals(beside(), beside(), "whoever could guess it could put a link there");
   const names = [...beside(), "r.html.part", "r.html.new", "r.html~"];
   for (const name of names) place.write(name, "a journal");
   writeOutput(path, "text", WHAT);

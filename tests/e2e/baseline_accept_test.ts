@@ -115,6 +115,31 @@ Deno.test("readBaseline() of an accepted file gives the verdicts that its journa
   assert(kinds.size > 1, [...kinds].join());
 });
 
+Deno.test("an accepted file keeps which trials were not valid at the first go", () => {
+  using folder = new Folder();
+  const [first, second] = PLAN.trials.filter(({ model }) => model === "b");
+  const unclear = { cause: "unclear", status: 500, message: "the reply broke off" } as const;
+  const reply = {
+    ...{ kind: "reply", request: 1, text: "?", calls: 0, failed: [unclear] } as const,
+    ...{ inputTokens: 1, outputTokens: 1, durationMs: 1 },
+  };
+  const lines = PLAN.trials.flatMap((planned) =>
+    planned === first
+      ? [finish(planned, { outcome: "invalid" }), finish(planned)]
+      : [finish(planned, planned === second ? { events: [reply] } : {})]
+  );
+  const path = writeJournal(folder, PLAN, lines);
+  const { trials } = readBaseline(accept(folder, path));
+  const of = (planned: typeof first) =>
+    trials.find(({ model, task, repetition }) =>
+      model.requested === "b" && repetition === planned!.repetition &&
+      JSON.stringify(task) === JSON.stringify(planned!.task)
+    )!;
+  assert(of(first).replaced !== undefined);
+  assertEquals(of(second).unclear, [{ status: 500, message: "the reply broke off" }]);
+  assertEquals(trials.filter(({ replaced, unclear }) => replaced ?? unclear).length, 2);
+});
+
 Deno.test("acceptResults() keeps each subject with the model that answered, in plan order", () => {
   using folder = new Folder();
   const trials = PLAN.trials.map((planned, index) =>
@@ -135,7 +160,8 @@ Deno.test("acceptResults() keeps each subject with the model that answered, in p
     [{ requested: "a", served: "a-2026", simulated: true }, 12],
     [{ requested: "b", served: "b-2026", simulated: false }, 12],
   ]);
-  assertEquals(new Set(file.subjects.map(({ run }) => run)).size, 2);
+  const keys = file.subjects.flatMap((subject) => subject.keys!.split(","));
+  assertEquals([keys.length, new Set(keys).size], [24, 24]);
   assertEquals(Object.keys(file.resolved).toSorted(), [
     "cells",
     "generator",
@@ -228,7 +254,7 @@ Deno.test("baselineText() has a line for each trial, and is the file itself", ()
   const file = acceptResults(readResults([writeJournal(folder, PLAN, trials)]), "a");
   const text = baselineText(file);
   assertEquals(JSON.parse(text), file);
-  assertMatch(text, /^\{\n {2}"v": 1,\n {2}"kind": "baseline",\n {2}"suite": "s",\n/);
+  assertMatch(text, /^\{\n {2}"v": 2,\n {2}"kind": "baseline",\n {2}"suite": "s",\n/);
   const end = `      "trials": [
       "solved",
       "no_answer",

@@ -36,8 +36,8 @@ function suiteOf(models: unknown, graphs: number, more: Record<string, unknown> 
 }
 
 /** A server that answers with an error, after so many requests. */
-function failing(status: number, message: string, { after = 0 } = {}) {
-  return countingServer(undefined, 0, { status, message, after });
+function failing(status: number, message: string, { after = 0, lasts = Infinity } = {}) {
+  return countingServer(undefined, 0, { status, message, after, lasts });
 }
 
 /** No exception that nobody caught ever reaches the user. */
@@ -577,7 +577,7 @@ Deno.test("toolgate run --only replays a trial of a suite or a journal, and tell
   const changed = temporary.write("changed.jsonl", before.replace('"steps":4', '"steps":5'));
   const refused = await toolgate(["run", changed, "--only", id, ...here]);
   assertEquals(refused.code, 2, refused.all);
-  assertMatch(refused.stderr, /changed\.jsonl as its plan must agree with its own hash/);
+  assertMatch(refused.stderr, /changed\.jsonl, line 1 as a plan line must agree with its own hash/);
 });
 
 Deno.test("toolgate gate ends with 3 when nothing can be said", async (context) => {
@@ -654,22 +654,31 @@ Deno.test("toolgate run ends with 3 when trials are invalid, and tries these aga
   await using temporary = await folder();
   const suite = temporary.write("suite.jsonc", suiteOf(["m"], 2));
   const out = temporary.file("out.jsonl");
-  const run = (server: { url: string }, ...more: string[]) =>
+  await using server = failing(400, "it is out of order", { lasts: 4 });
+  const run = (...more: string[]) =>
     toolgate(["run", suite, "--base-url", server.url, "--retries", "0", "--out", out, ...more]);
-  await using broken = failing(400, "it is out of order");
-  const first = await run(broken);
+  const first = await run();
   assertEquals(first.code, 3, first.all);
   assertMatch(first.stderr, /^4 trials are invalid/m);
   assertEquals(totalsIn(first), [4]);
   assertNoStack(first);
 
-  await using server = countingServer();
-  const kept = await run(server, "--resume");
+  const kept = await run("--resume");
   assertEquals(kept.code, 3, kept.all);
-  assertEquals(server.requests, 0);
-  const again = await run(server, "--resume", "--retry-invalid");
+  assertEquals([server.requests, server.ended.size], [4, 0]);
+  const again = await run("--resume", "--retry-invalid");
   assertEquals(again.code, 0, again.all);
-  assertEquals(server.trials, 4);
+  assertEquals(server.ended.size, 4);
+  // Elsewhere another model may have this name.
+  await using other = countingServer();
+  const elsewhere = await toolgate([
+    ...["run", suite, "--base-url", other.url, "--out", out, "--resume", "--retry-invalid"],
+  ]);
+  assertEquals([elsewhere.code, other.requests], [2, 0], elsewhere.all);
+  assertStringIncludes(
+    elsewhere.stderr,
+    `it is of ${server.url}, and this run would ask ${other.url}`,
+  );
   // A gate that all trials were run again for until they were valid has not seen them fail.
   const gate = await toolgate(["gate", out, "--success-rate", "0.2"]);
   assertEquals(gate.code, 3, gate.all);

@@ -12,6 +12,10 @@ import {
 } from "@std/assert";
 import { canonicalJson } from "../../lib/base/json.ts";
 import { sha256 } from "../../lib/base/hash.ts";
+import { type PlanLine, planLine } from "../../lib/runs/journal/journal.ts";
+import { planSuite } from "../../lib/runs/plan.ts";
+import { linesOf } from "../support/journals.ts";
+import { finish } from "../support/records.ts";
 import {
   beginToolgate,
   countingServer,
@@ -21,6 +25,12 @@ import {
   readLines,
 } from "../support/child.ts";
 import { toolgate, toolgates } from "../support/command_line.ts";
+
+/** A plan of 40 graphs with a gate. */
+const GATED = planSuite({
+  ...{ name: "s", seed: 1, graphs: 40, tasks: [{ core: 3, depth: 2 }], models: ["m"] },
+  gate: { successRate: 0.9 },
+});
 
 /** A suite of two cells; `more` overrides. */
 function suiteOf(more: Record<string, unknown>): string {
@@ -203,6 +213,138 @@ Deno.test("toolgate accept makes a baseline that gates like the journal it comes
   assertEquals(short.code, 2, short.all);
   assertStringIncludes(short.stderr, "trials were not run; continue the run with --resume");
   assertEquals(JSON.parse(Deno.readTextFileSync(baseline)), file);
+});
+
+Deno.test("toolgate accept tells the rate that it accepts, and writes where nobody has put a link", async () => {
+  await using place = await folder();
+  const trials = GATED.trials.map((planned, index) =>
+    finish(planned, index < 6 ? { outcome: index < 2 ? "invalid" : "no_answer" } : {})
+  );
+  const journal = place.write("a.jsonl", linesOf([planLine(GATED), ...trials]));
+  const file = place.file("a.baseline.json");
+  // Whoever may write to the folder could guess these.
+  const secret = place.write("secret", "mine");
+  for (const name of [`${file}.new`, `${file}.part`, `${file}.tmp`]) Deno.symlinkSync(secret, name);
+  const accepted = await toolgate(["accept", journal]);
+  assertEquals(accepted.code, 0, accepted.all);
+  // By Clopper and Pearson, with both invalid trials as the worst case of each bound.
+  assertStringIncludes(
+    accepted.stderr,
+    "  m: 34 of 38 valid trials solved (89.5%); the true rate is at least 72.5%, at most 96.6%, " +
+      "each with 95.0% confidence\n",
+  );
+  assertEquals(Deno.readTextFileSync(secret), "mine");
+  assertEquals(Deno.lstatSync(file).isSymlink, false);
+  const text = Deno.readTextFileSync(file);
+  // A link may lead to a baseline that must stay, or come to lead elsewhere.
+  const real = place.write("real.json", text.replace('"suite": "s"', '"suite": "t"'));
+  const link = place.file("link.json");
+  Deno.symlinkSync(real, link);
+  const refused = await toolgate(["accept", journal, "--out", link]);
+  assertEquals(refused.code, 2, refused.all);
+  assertStringIncludes(
+    refused.stderr,
+    `Cannot write the baseline ${link} as it must be a file of its own: it is a link`,
+  );
+  assertStringIncludes(Deno.readTextFileSync(real), '"suite": "t"');
+});
+
+Deno.test("toolgate gate needs to be told that it decides without a plan line, and tells it", async () => {
+  await using place = await folder();
+  const trials = GATED.trials.map((planned) => finish(planned));
+  const bare = place.write("bare.jsonl", linesOf(trials));
+  const planned = place.write("planned.jsonl", linesOf([planLine(GATED), ...trials]));
+  const [refused, told, needless] = await toolgates([
+    ["gate", bare, "--success-rate", "0.9"],
+    ["gate", bare, "--success-rate", "0.9", "--without-plan"],
+    ["gate", planned, "--without-plan"],
+  ]);
+  assertEquals([refused!.code, refused!.stdout], [2, ""], refused!.all);
+  assertStringIncludes(refused!.stderr, "nobody can tell which trials are missing");
+  assertEquals(told!.code, 0, told!.all);
+  assertMatch(
+    verdictIn(told!),
+    /PASS: .* The journal has no plan line: trials may be missing, and no gate was declared before the run\.$/,
+  );
+  assertEquals(needless!.code, 2, needless!.all);
+});
+
+Deno.test("toolgate gate tells what the plan declares where an option replaces it", async () => {
+  await using place = await folder();
+  const trials = GATED.trials.map((planned, index) =>
+    finish(planned, index < 12 ? { outcome: "no_answer" } : {})
+  );
+  const journal = place.write("a.jsonl", linesOf([planLine(GATED), ...trials]));
+  const [declared, same, lower] = await toolgates([
+    ["gate", journal],
+    ["gate", journal, "--success-rate", "0.9", "--coverage", "0.95"],
+    ["gate", journal, "--success-rate", "0.5", "--margin", "0.1", "--json"],
+  ]);
+  assertEquals([declared!.code, same!.code, lower!.code], [1, 1, 0]);
+  assertEquals(declared!.stdout.includes("plan declares"), false);
+  assertEquals(same!.stdout, declared!.stdout);
+  assertMatch(
+    JSON.parse(lower!.stdout).verdicts[0].text,
+    /^PASS: .* The plan declares margin 0\.05, successRate 0\.9, which the options of this command replace\.$/,
+  );
+});
+
+Deno.test("toolgate decides nothing by a plan line that was changed after the run", async (context) => {
+  await using place = await folder();
+  const trials = GATED.trials.map((planned, index) =>
+    finish(planned, index < 12 ? { outcome: "no_answer" } : {})
+  );
+  const line = planLine({ ...GATED, budget: { tokens: 9 }, baseURL: "http://a.example/v1" });
+  const { gate } = line;
+  const changes: Record<string, Partial<PlanLine>> = {
+    gate: { gate: { ...gate!, successRate: 0.5 } as typeof gate },
+    budget: { budget: { tokens: 10 } },
+    "base URL": { baseURL: "http://b.example/v1" },
+    prices: { prices: { m: { input: 0, output: 0 } } },
+  };
+  const told = "a plan line must agree with its own hash, declared";
+  for (const [name, change] of Object.entries(changes)) {
+    await context.step(name, async () => {
+      const path = place.write("a.jsonl", linesOf([{ ...line, ...change }, ...trials]));
+      const [decided, reported, again] = await toolgates([
+        ["gate", path],
+        ["report", path],
+        ["run", path, "--only", trials[0]!.id],
+      ]);
+      assertEquals([decided!.code, reported!.code, again!.code], [3, 2, 2], decided!.all);
+      assertStringIncludes(decided!.stdout, `INVALID: ${told}: that of ${path} was changed.`);
+      assertStringIncludes(reported!.stderr, told);
+      assertStringIncludes(again!.stderr, told);
+    });
+  }
+  // Journals of before there was such a hash.
+  const { declared: _, ...older } = line;
+  const path = place.write("older.jsonl", linesOf([older, ...trials]));
+  assertEquals((await toolgate(["gate", path])).code, 1);
+});
+
+Deno.test("toolgate gate refuses to compare an accepted run with itself, continued by another model", async () => {
+  await using place = await folder();
+  const [first, ...others] = GATED.trials.map((planned) => finish(planned));
+  const spoiled = { ...first!, outcome: "invalid", solved: false, grounded: false };
+  const accepted = place.write("a.jsonl", linesOf([planLine(GATED), spoiled, ...others]));
+  const baseline = place.file("b.json");
+  assertEquals((await toolgate(["accept", accepted, "--out", baseline])).code, 0);
+  const later = { ...first!, startedAt: "2027-01-01T00:00:00.000Z" };
+  const continued = place.write(
+    "c.jsonl",
+    linesOf([planLine(GATED), spoiled, ...others, later]),
+  );
+  const refused = await toolgates(
+    [accepted, baseline].map((file) => ["gate", continued, "--baseline", file]),
+  );
+  for (const { code, stderr, all } of refused) {
+    assertEquals(code, 2, all);
+    assertStringIncludes(
+      stderr,
+      "as the candidate must be another run: 39 of its 40 trials are the baseline's own",
+    );
+  }
 });
 
 Deno.test("toolgate gate refuses baselines that are not of the same graphs", async (context) => {

@@ -67,7 +67,10 @@ Deno.test("toolgate run asks a model's own server again, unless another is named
   const [plan, trial] = readLines(out);
   assertEquals([plan.baseURL, plan.resolved.models], [undefined, [entry]]);
   // A server for all models does not take the place of a model's own.
-  const changed = place.write("both.jsonl", linesOf([{ ...plan, baseURL: usual.url }]));
+  const changed = place.write(
+    "both.jsonl",
+    linesOf([{ ...plan, baseURL: usual.url, declared: undefined }]),
+  );
   for (const [journal, more] of [[changed, []], [out, ["--base-url", other.url]]] as const) {
     const replay = await toolgate(["run", journal, "--only", trial.id, ...more]);
     assertEquals(replay.code, 0, replay.all);

@@ -380,7 +380,8 @@ Deno.test("toolgate report of tasks of another generator has no graph, and nothi
       planHash: planHash({ suite, resolved: other }),
       comparisonHash: comparisonHash({ resolved: other }),
     };
-    const line = { ...lines[0] as PlanLine, ...hashes, generator: 2, resolved: other };
+    const { declared: _, ...before } = lines[0] as PlanLine;
+    const line = { ...before, ...hashes, generator: 2, resolved: other };
     return [line, ...lines.slice(1)];
   };
   const path = writeLines(place, "other.jsonl", {}, ofOther);
@@ -420,7 +421,7 @@ Deno.test("toolgate report is not deceived by a hash that stands for other tasks
   await using place = await folder();
   const [first] = readLines(write(place, "a.jsonl", { models: ["a"] }));
   writeLines(place, "b.jsonl", { models: ["b"], seed: 2 }, ([line, ...trials]) => [
-    { ...line as PlanLine, comparisonHash: first.comparisonHash },
+    { ...line as PlanLine, comparisonHash: first.comparisonHash, declared: undefined },
     ...trials,
   ]);
   const finished = await report(place, "a.jsonl", "b.jsonl", "--html", "r.html");
@@ -464,9 +465,13 @@ Deno.test("toolgate report counts what spoiled trials took that were run again",
   });
   const finished = await report(place, "a.jsonl", "--json", "r.json");
   assertEquals(finished.code, 0, finished.all);
-  const { trials, subjects: [{ usage: used, cost, total }] } = JSON.parse(
+  const { trials, notes, subjects: [{ usage: used, cost, total }] } = JSON.parse(
     Deno.readTextFileSync(place.file("r.json")),
   );
+  assertEquals(notes, [
+    "1 of 6 trials were run again, as they had been invalid: figures are of their last runs, and the " +
+    "journal has the others too.",
+  ]);
   assertEquals([trials, total.trials, total.valid], [6, 6, 6]);
   assertEquals([used, cost], [{ inputTokens: 3127, outputTokens: 0 }, 3127 / 1e6]);
 });

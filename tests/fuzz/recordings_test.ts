@@ -1,5 +1,5 @@
 // Recordings that a merge, an editor or a disk has spoiled: a replay goes as it was recorded, or says what is
-// wrong. What a person writes into a reply is replayed, as a reviewer sees it; nothing else is.
+// wrong. What a person writes into a reply is refused.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
@@ -182,6 +182,15 @@ function withLine(text: string, { at, to, cut }: Extract<Change, { of: "lines" }
   return lines.join("\n");
 }
 
+/** Of seed 826799052: it sets the number of a reply, from 1, to 0. */
+const REPLY_0: [number, Change] = [
+  0,
+  {
+    of: "value",
+    changes: [{ kind: "set", place: 1_593_202_588, other: 0, value: 0, name: "" }],
+  },
+];
+
 fuzz(
   "Recordings replay a spoiled file as it was recorded, or say what is wrong with it",
   fc.tuple(fc.nat(RECORDED.length - 1), anyChange()),
@@ -189,7 +198,7 @@ fuzz(
     const one = RECORDED[place]!;
     await replayed(one, spoil(one.text, change));
   },
-  { runs: 80 },
+  { runs: 80, examples: [REPLY_0] },
 );
 
 Deno.test("Recordings replay what was not spoiled, and not the file of another trial", async () => {

@@ -42,7 +42,6 @@ const USES_DENO = [
   "simulated/server",
   "tasks/questions/_load_callnavi",
   "tasks/questions/load",
-  "trials/executors/case",
 ];
 
 interface Source {

@@ -29,15 +29,17 @@ const TABLES = new Map(
 
 /** Fields of which no file here has an example. */
 const RARE = Object.entries({
+  "plan-line": "sources sources.*",
   gate: "baseline.perturbation atMost.failureShifts",
   "trial-line": "permanent",
   events: "reply.failed reply.failed[].cause reply.failed[].message reply.failed[].status " +
     "reply.textCall " +
     "call.parameters.failures[].similarity call.parameters.undecided call.guessed " +
-    "call.coerced stage.unusable scored.judged.why scored.judged.unfit",
+    "call.coerced stage.unusable scored.judged.why scored.judged.unfit stop.at",
   request: "occurrence toolChoice toolChoice.function messages[].calls[].id " +
-    "messages[].calls[].name messages[].calls[].arguments messages[].carried redacted error " +
-    "error.kind error.message",
+    "messages[].calls[].name messages[].calls[].arguments reply.failed reply.failed[].cause " +
+    "reply.failed[].message reply.failed[].status messages[].carried redacted error error.kind " +
+    "error.message error.ofRequest",
   verdict: "excused excused[].status excused[].message excused[].trials evidence.replaced " +
     "evidence.resampled stopped",
 }).flatMap(([table, fields]) => fields.split(" ").map((field) => `${table}: ${field}`));
@@ -181,6 +183,7 @@ Deno.test("docs/contracts.md has every field of the files, and no other", async 
   await t.step("files of version 1", async () => {
     for await (const text of filesIn(`${GOLDEN}/journals`)) compareLines(text);
     for await (const text of filesIn(`${GOLDEN}/scores`)) compareLines(text, "scores");
+    compare(JSON.parse(Deno.readTextFileSync(`${GOLDEN}/baseline.json`)), "baseline");
     for (
       const [path, table] of [
         ["recordings", "recording"],

@@ -78,7 +78,7 @@ Deno.test("readBaseline() refuses a baseline that was changed, be it by an outco
     ['"requested":"b"', '"requested":"c"'],
     ['"seed":1', '"seed":2'],
     ['"suite": "s"', '"suite": "t"'],
-    ['"run":"', '"run":"0'],
+    ['"keys":"', '"keys":"0'],
   ];
   for (const [before, after] of slips) {
     assert(text.includes(before!), before);
@@ -137,7 +137,8 @@ Deno.test("readBaseline() names the path and the rule of what is wrong in a base
     return { ...file, subjects: [{ ...subject, ...change }, ...others] };
   };
   const faults: [change: (file: BaselineFile) => object, path: string, rule: string][] = [
-    [(file) => ({ ...file, v: 2 }), "v", "expected 1"],
+    [(file) => ({ ...file, v: 3 }), "v", "expected 1"],
+    [(file) => ({ ...file, v: 1 }), "subjects[0].run", "must be a text"],
     [(file) => ({ ...file, subjects: [] }), "subjects", "must not be empty"],
     [(file) => ({ ...file, more: 1 }), "the top", '"more"'],
     [(file) => ({ ...file, seed: -1 }), "seed", "must be at least 0"],
@@ -266,8 +267,38 @@ Deno.test("assertOtherRun() refuses to compare trials with themselves: anything 
       );
     }
     assertOtherRun(baseline, again);
-    assertOtherRun(baseline, other.filter(({ model }) => model.requested === "b"));
+    // Continued by another model for one trial of it, or for all but one.
+    for (const [continued, shared] of [[other, 24], [again.with(3, trials[3]!), 1]] as const) {
+      const { message } = assertThrows(() => assertOtherRun(baseline, continued), InputError);
+      const told = shared === 24
+        ? "these are the trials of the baseline itself"
+        : `1 of its 24 trials are the baseline's own, such as ${trials[3]!.id}`;
+      assertStringIncludes(message, `the candidate must be another run: ${told}`);
+    }
   }
+});
+
+Deno.test("assertOtherRun() compares a baseline of version 1, which has no keys of trials, as a whole", () => {
+  using folder = new Folder();
+  const trials = PLAN.trials.map((planned) => finish(planned));
+  const path = writeChanged(folder, (file) => ({
+    ...file,
+    v: 1,
+    subjects: file.subjects.map(({ keys: _, ...subject }) => {
+      const own = trials.filter(({ model }) => model.requested === subject.model.requested)
+        .toSorted((one, other) => one.id < other.id ? -1 : 1);
+      const run = sha256(
+        canonicalJson(own.map(({ id, startedAt, outcome }) => [id, startedAt, outcome])),
+      );
+      return { ...subject, run };
+    }),
+  }));
+  const baseline = readBaseline(path);
+  assertThrows(() => assertOtherRun(baseline, trials), InputError, "the baseline itself");
+  assertOtherRun(
+    baseline,
+    trials.map((trial) => ({ ...trial, startedAt: "2026-02-02T00:00:00.000Z" })),
+  );
 });
 
 Deno.test("baselineOfGate() reads the file that a gate names, where there is one", () => {

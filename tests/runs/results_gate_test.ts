@@ -5,7 +5,12 @@ import { InputError } from "../../lib/base/errors.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import { shardOf } from "../../lib/runs/_assign_shards.ts";
 import { completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";
-import { planLine, readJournalFile, splitGate } from "../../lib/runs/journal/journal.ts";
+import {
+  type PlanLine,
+  planLine,
+  readJournalFile,
+  splitGate,
+} from "../../lib/runs/journal/journal.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
 import { sequentialRule } from "../../lib/gate/sequential.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
@@ -38,7 +43,7 @@ const PLANS: [string, Plan][] = [
 function write(
   folder: Folder,
   plan: Plan,
-  change: (line: object) => object = (line) => line,
+  change: (line: PlanLine) => object = (line) => line,
 ): string {
   return folder.write("a.jsonl", JSON.stringify(change(planLine(plan))) + "\n");
 }
@@ -110,7 +115,10 @@ Deno.test("readJournalFile() fills in what the gate of an older journal lacks", 
     coverage: 0.95,
     undecided: "fail",
   };
-  const path = write(folder, planOf({ successRate: 0.5 }), (line) => ({ ...line, gate: older }));
+  const path = write(folder, planOf({ successRate: 0.5 }), ({ declared: _, ...line }) => ({
+    ...line,
+    gate: older,
+  }));
   assertEquals(
     readJournalFile(path).plan?.gate,
     completePolicy({ successRate: 0.5, confidence: 0.99 }),

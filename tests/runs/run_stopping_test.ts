@@ -138,7 +138,9 @@ Deno.test("Run compares with the baseline that it is given", async () => {
   };
   const plan = planOf({ gate });
   const old = planOf({ gate, models: ["old"] });
-  const baseline = { file: "b.json", trials: old.trials.map((planned) => finish(planned)) };
+  const trialsOfOld = old.trials.map((planned) => finish(planned));
+  const unread = { keys: new Set<string>(), plan: undefined, notices: [] };
+  const baseline = { file: "b.json", trials: trialsOfOld, ...unread };
   using run = new Run(plan, { ...shrugging(), baseline, concurrency: 1 });
   const trials = await run.all();
   const [judged] = decideTrials(trials, plan.trials, plan.gate!, { rule: plan.rule, baseline });

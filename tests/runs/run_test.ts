@@ -6,6 +6,8 @@ import {
   assertThrows,
 } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
+import { decideTrials } from "../../lib/gate/decide_trials.ts";
+import { completePolicy } from "../../lib/gate/policy.ts";
 import {
   InfrastructureError,
   type Model,
@@ -16,7 +18,9 @@ import { scripted } from "../../lib/models/scripted.ts";
 import { planLine } from "../../lib/runs/journal/journal.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
 import { Run, type RunOptions, seedToResume } from "../../lib/runs/run.ts";
-import { planSuite } from "../../lib/runs/plan.ts";
+import { readBaseline } from "../../lib/runs/baseline.ts";
+import { type Plan, planSuite } from "../../lib/runs/plan.ts";
+import { accept } from "../support/journals.ts";
 import { shardOf } from "../../lib/runs/_assign_shards.ts";
 import { planOfJournal, trialToReplay } from "../../lib/runs/replay.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
@@ -300,6 +304,29 @@ Deno.test("Run with resume keeps invalid trials, unless told to run them again",
   }
 });
 
+Deno.test("Run with resume does not ask an agent again that threw", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  const connect = () => model(() => Promise.reject(new Error("an agent asks no model")));
+  let asked = 0;
+  const throwing = () => {
+    asked++;
+    return Promise.reject(new Error("a slip"));
+  };
+  {
+    using run = new Run(PLAN, { connect, journal, agent: throwing });
+    await run.all();
+  }
+  assertEquals(asked, 4);
+  const agent = () => Promise.resolve("42");
+  using run = new Run(PLAN, { connect, journal, agent, resume: true, retryInvalid: true });
+  assertEquals((await run.all()).map(({ outcome }) => outcome), Array(4).fill("agent_error"));
+  const { trials } = readResults([journal]);
+  const policy = completePolicy({ successRate: 0.9, margin: 0.1 });
+  const [decided] = decideTrials(trials, PLAN.trials, policy);
+  assertEquals(decided!.verdict.kind, "fail");
+});
+
 Deno.test("Run refuses to resume the journal of another plan, and names what differs", async () => {
   const others: [Suite, string][] = [
     [{ ...SUITE, seed: 2 }, "seed"],
@@ -323,6 +350,81 @@ Deno.test("Run refuses to resume the journal of another plan, and names what dif
     );
   }
   assertEquals(Deno.readTextFileSync(journal), before);
+});
+
+Deno.test("Run refuses to resume at another server, where another model may have the name", async () => {
+  const at = (baseURL: string | undefined) => ({ ...PLAN, ...(baseURL && { baseURL }) });
+  const resume = (plan: Plan, journal: string) =>
+    new Run(plan, { ...shrugging(), journal, resume: true })[Symbol.dispose]();
+  const [a, b] = ["http://a.example/v1", "http://b.example/v1"];
+  const cases = [
+    [a, b, `it is of ${a}, and this run would ask ${b}`],
+    [a, undefined, `it is of ${a}, and this run would ask OpenAI's server`],
+    [undefined, b, `it is of OpenAI's server, and this run would ask ${b}`],
+  ] as const;
+  using folder = new Folder();
+  for (const [place, [before, now, told]] of cases.entries()) {
+    const journal = folder.file(`${place}.jsonl`);
+    {
+      using run = new Run(at(before), { ...shrugging(), journal });
+      await run.trial(0);
+    }
+    const { message } = assertThrows(() => resume(at(now), journal), InputError);
+    assertStringIncludes(
+      message,
+      `Cannot resume ${journal} as all of its trials must ask the same server`,
+    );
+    assertStringIncludes(message, told);
+    resume(at(before && `${before}/`), journal);
+  }
+});
+
+Deno.test("Run refuses to resume a journal whose plan line was changed", async () => {
+  using folder = new Folder();
+  const journal = await finishedJournal(folder);
+  const text = Deno.readTextFileSync(journal);
+  folder.write("a.jsonl", text.replace('"gate":null', '"gate":null,"budget":{"tokens":9}'));
+  assertThrows(
+    () => new Run(PLAN, { ...shrugging(), journal, resume: true }),
+    InputError,
+    "a plan line must agree with its own hash, declared: it was changed",
+  );
+});
+
+Deno.test("Run tells of each trial that it replaces, as readers of the journal do", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  const usage = { inputTokens: 5, outputTokens: 2 };
+  {
+    let asked = 0;
+    const connect = () =>
+      model((request) => {
+        if (++asked > 1) return Promise.reject(new InfrastructureError("502"));
+        const call = { name: "none", arguments: {} };
+        return scripted("shrug", [{ calls: [call], usage }]).reply(request);
+      });
+    using run = new Run(PLAN, { connect, journal, concurrency: 1 });
+    await run.all();
+  }
+  using run = new Run(PLAN, { ...shrugging(), journal, resume: true, retryInvalid: true });
+  const scores = await run.scores();
+  const replaced = scores.map((score) => score.replaced);
+  const nothing = { inputTokens: 0, outputTokens: 0 };
+  assertEquals(replaced, [usage, nothing, nothing, nothing]);
+  assertEquals(readResults([journal]).trials.map((trial) => trial.replaced), replaced);
+});
+
+Deno.test("Run refuses to continue a run that its baseline was made of", async () => {
+  using folder = new Folder();
+  const journal = await finishedJournal(folder);
+  const baseline = readBaseline(accept(folder, journal));
+  const lines = Deno.readTextFileSync(journal).split("\n");
+  folder.write("a.jsonl", lines.slice(0, 2).join("\n") + "\n");
+  assertThrows(
+    () => new Run(PLAN, { ...shrugging(), journal, resume: true, baseline }),
+    InputError,
+    "the candidate must be another run: these are the trials of the baseline itself",
+  );
 });
 
 Deno.test("Run refuses to resume the journal of another shard", () => {

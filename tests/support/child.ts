@@ -141,12 +141,18 @@ export interface CountingServer extends AsyncDisposable {
 
 /**
  * Serves `model`, whatever a request names, or what it names if that is `null`; and takes `latency`
- * milliseconds for each reply. After so many requests it answers with an error only, if one is given.
+ * milliseconds for each reply. After so many requests it answers with an error, if one is given, and for
+ * as many as it lasts.
  */
 export function countingServer(
   model: string | null = "sim:planner",
   latency = 0,
-  error?: { readonly status: number; readonly message: string; readonly after?: number },
+  error?: {
+    readonly status: number;
+    readonly message: string;
+    readonly after?: number;
+    readonly lasts?: number;
+  },
 ): CountingServer {
   const simulated = model === null ? undefined : parseSimulatedModel(model);
   const begun = new Map<string, number>();
@@ -167,7 +173,8 @@ export function countingServer(
     mostAtOnce = Math.max(mostAtOnce, ++atOnce);
     if (asked.messages.length === 1) add(begun, prompt);
     for (const one of waiting) if (requests >= one.requests) one.resolve();
-    if (error !== undefined && requests > (error.after ?? 0)) {
+    const since = requests - (error?.after ?? 0);
+    if (error !== undefined && since > 0 && since <= (error.lasts ?? Infinity)) {
       atOnce--;
       return Response.json({ error: { message: error.message } }, { status: error.status });
     }

@@ -10,9 +10,11 @@ import fc from "./fast_check.ts";
 const LONGEST = 30_000;
 
 /** Options of {@linkcode fuzz}. */
-export interface FuzzOptions {
+export interface FuzzOptions<T> {
   /** How many inputs are checked, where nothing multiplies them. */
   readonly runs: number;
+  /** Inputs that once failed, which are checked first. */
+  readonly examples?: readonly T[];
 }
 
 /**
@@ -23,7 +25,7 @@ export function fuzz<T>(
   name: string,
   inputs: fc.Arbitrary<T>,
   check: (input: T) => void | Promise<void>,
-  { runs }: FuzzOptions,
+  { runs, examples = [] }: FuzzOptions<T>,
 ): void {
   Deno.test({
     name,
@@ -37,7 +39,7 @@ export function fuzz<T>(
         const taken = performance.now() - started;
         assert(taken < LONGEST, `it took ${Math.round(taken / 1000)} s`);
       });
-      await fc.assert(property, { numRuns: runs });
+      await fc.assert(property, { numRuns: runs, examples: examples.map((one) => [one]) });
     },
   });
 }

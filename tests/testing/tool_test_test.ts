@@ -710,6 +710,79 @@ Deno.test("toolTest() does not go on with the trials of a case that has changed"
   for (const [at, message] of messages.entries()) assertMatch(told[at]!, message);
 });
 
+Deno.test("toolTest() does not go on with trials that other code has judged", async (context) => {
+  const helper = (answer: string) => `export const right = (text) => text.includes("${answer}");\n`;
+  // The assertion itself never changes, nor does anything else that a case holds.
+  const body = (limit: number) => `
+import { right } from "./closures/helper.ts";
+const limit = ${limit};
+toolTest("sums", { ...rests, model: adder(), trials: 2, assert: (run) => {
+  assertEquals([right(run.answer), run.calls.length <= limit], [true, true]);
+} });
+`;
+  Deno.mkdirSync(place.file("closures"));
+  place.write("closures/helper.ts", `import "./other.ts";\n${helper("3")}`);
+  place.write("closures/other.ts", "// Nothing yet.\n");
+  const file = write("closures.ts", body(5));
+  const own = [`--out=${place.file("closures.jsonl")}`];
+  const first = await run(file, { flags: FILES, own });
+  assertEquals(first.code, 0, first.all);
+  const [plan, ...lines] = readLines(place.file("closures.jsonl"));
+  assertEquals(Object.keys(plan.sources), [
+    "closures.ts",
+    "closures/helper.ts",
+    "closures/other.ts",
+  ]);
+  assertEquals(lines.length, 2);
+  const resume = (flags = FILES) => run(file, { flags, own: [...own, "--resume"] });
+  await context.step("the same files go on", async () => {
+    write("closures.ts", body(5).replaceAll("\n", "\r\n"));
+    const again = await resume();
+    assertEquals(again.code, 0, again.all);
+    assert(!again.all.includes("without comparing"), again.all);
+    write("closures.ts", body(5));
+  });
+  const changes: [name: string, change: () => void, undo: () => void][] = [
+    ["closures.ts", () => write("closures.ts", body(6)), () => write("closures.ts", body(5))],
+    [
+      "closures/helper.ts",
+      () => place.write("closures/helper.ts", `import "./other.ts";\n${helper("It")}`),
+      () => place.write("closures/helper.ts", `import "./other.ts";\n${helper("3")}`),
+    ],
+    [
+      "closures/other.ts",
+      () => place.write("closures/other.ts", "// Something.\n"),
+      () => place.write("closures/other.ts", "// Nothing yet.\n"),
+    ],
+  ];
+  for (const [name, change, undo] of changes) {
+    await context.step(`${name} has changed`, async () => {
+      change();
+      const refused = await resume();
+      undo();
+      assertEquals(refused.code, 1, refused.all);
+      assertMatch(
+        refused.all,
+        new RegExp(
+          "Cannot resume \\S+closures\\.jsonl as all of its trials must be judged by the same code: " +
+            `${name} changed since it began`,
+        ),
+      );
+    });
+  }
+  await context.step("files that may not be read are told", async () => {
+    const journal = place.file("closures.jsonl");
+    const flags = [`--allow-read=${journal}`, `--allow-write=${place.path}`];
+    const told = await resume(flags);
+    assertEquals(told.code, 0, told.all);
+    assertStringIncludes(
+      told.all,
+      `Continues ${journal} without comparing the code of the test with that of the trials before: ` +
+        "its file may not be read (--allow-read)",
+    );
+  });
+});
+
 Deno.test("toolTest() shows nothing that a message makes look like a place", async () => {
   const { finished } = await own();
   assertEquals(finished.code, 1, finished.all);

@@ -2,6 +2,7 @@ import { completePolicy } from "../../lib/gate/policy.ts";
 import {
   assert,
   assertEquals,
+  AssertionError,
   assertRejects,
   assertStringIncludes,
   assertThrows,
@@ -9,6 +10,7 @@ import {
 import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
 import { parseWith } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
+import { assertSolved } from "../../lib/testing/assertions/trials.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import {
   InfrastructureError,
@@ -349,13 +351,31 @@ Deno.test("runTrial() holds an agent to the limit of calls", async () => {
   assertEquals([trial.outcome, trial.calls, trial.solved], ["call_limit", 8, false]);
 });
 
-Deno.test("runTrial() makes a trial invalid when its agent throws", async () => {
-  const agent: Agent = () => Promise.reject(new TypeError("a slip"));
-  const trial = await run([{}], { agent });
-  assertEquals([trial.outcome, trial.reason], ["invalid", "the agent threw: a slip"]);
+Deno.test("runTrial() counts what an agent throws as its failure, and tells where", async () => {
+  const throwing = (error: unknown): Agent => () => Promise.reject(error);
+  const down = new InfrastructureError("502");
+  const slip = new TypeError("a slip");
+  const at = /\/?(\S*trial_test\.ts:\d+:\d+)/.exec(slip.stack!)![1]!;
+  const trial = await run([{}], { agent: throwing(slip) });
+  const reason = `the agent threw TypeError at ${at.slice(at.indexOf("tests/"))}: a slip`;
+  assertEquals([trial.outcome, trial.solved, trial.reason], ["agent_error", false, reason]);
+  assertEquals([trial.failures, trial.behaviours], [[], []]);
+  assertEquals<unknown>(trial.events.at(-1), {
+    ...{ kind: "stop", reason: "agent_error", message: reason },
+    at: at.slice(at.indexOf("tests/")),
+  });
+  assertStringIncludes(assertThrows(() => assertSolved(trial), AssertionError).message, reason);
+  // Whoever wraps an error of infrastructure, or throws one of this library's, has thrown it themselves.
+  for (const error of [new Error("it", { cause: down }), new AggregateError([down]), "it", null]) {
+    assertEquals((await run([{}], { agent: throwing(error) })).outcome, "agent_error");
+  }
+  const misused = await run([{}], { agent: throwing(new InputError("no such tool")) });
+  assertEquals(misused.outcome, "agent_error");
+  const spoiled = await run([{}], { agent: throwing(down) });
+  assertEquals([spoiled.outcome, spoiled.reason], ["invalid", "502"]);
 });
 
-Deno.test("runTrial() makes a trial invalid when its agent ends it by itself", async () => {
+Deno.test("runTrial() counts it as its agent's failure when that ends the trial by itself", async () => {
   const answering: Agent = (executor) => {
     executor.answer("42");
     return Promise.resolve("42");
@@ -366,7 +386,7 @@ Deno.test("runTrial() makes a trial invalid when its agent ends it by itself", a
   };
   for (const agent of [answering, disposing]) {
     const trial = await run([{}], { agent });
-    assertEquals(trial.outcome, "invalid");
+    assertEquals(trial.outcome, "agent_error");
     assertStringIncludes(trial.reason!, "the trial is over");
   }
 });
@@ -706,7 +726,7 @@ Deno.test("runTrial() keeps no key of an agent's error", async () => {
   const spec = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
   const agent = () => Promise.reject(new Error("401 for Bearer sk-live-abcdefghijklmnop"));
   const trial = await runTrial(spec, scripted("mine", [{}]), { agent });
-  assertEquals(trial.outcome, "invalid");
+  assertEquals(trial.outcome, "agent_error");
   assert(!JSON.stringify(trial).includes("abcdefghijklmnop"));
 });
 

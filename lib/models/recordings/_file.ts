@@ -4,9 +4,15 @@
  */
 
 import { z } from "zod";
-import { parseWith } from "../../base/input.ts";
+import { isShallow, parseWith } from "../../base/input.ts";
 import { cannot, cannotFile, InputError } from "../../base/errors.ts";
-import { defined, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import {
+  canonicalJson,
+  defined,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
 import { formatJson } from "../../base/json_format.ts";
 import type { Message } from "../../tools/message.ts";
@@ -25,6 +31,8 @@ export interface RecordedError {
   readonly kind: "time_limit" | "infrastructure" | "other";
   /** Its message. */
   readonly message: string;
+  /** Set if the time of one request was up, and not that of the trial. */
+  readonly ofRequest?: true;
 }
 
 /** A request, and its reply or error. */
@@ -53,6 +61,31 @@ export interface RecordedRequest {
   readonly redacted?: true;
   /** The error; omitted if there was a reply. */
   readonly error?: RecordedError;
+}
+
+/** The version of recordings that are written; those of version 1 have no checksums. */
+const WRITTEN_VERSION = 2;
+const VERSIONS: readonly unknown[] = [1, WRITTEN_VERSION];
+
+/** A request as it stands in a file. */
+interface CheckedRequest extends RecordedRequest {
+  /** Omitted in version 1. */
+  readonly checksum?: string;
+}
+
+/** Returns why a request is not as it was recorded; `undefined` if it is, or if that is unknown. */
+function checksumFault(request: CheckedRequest, version: number): string | undefined {
+  const { checksum, reply } = request;
+  if (checksum === undefined) {
+    return version === 1 ? undefined : "must have a checksum, by which changes are noticed";
+  }
+  if (isShallow(reply) && checksum === checksumOf(request)) return undefined;
+  return "must be as it was recorded: it was changed, as its checksum is that of another one; record it again";
+}
+
+/** A hash of what a request came to, and of the request: replies that change places are noticed as well. */
+function checksumOf({ hash, reply, redacted, error }: RecordedRequest): string {
+  return sha256(canonicalJson({ hash, reply, redacted, error }));
 }
 
 /** All requests to models in one trial. */
@@ -90,7 +123,7 @@ export function recordingText({ trial, seconds, models, tools, requests }: Recor
       last ? "" : ","
     }\n`;
   return "{\n" +
-    '  "v": 1,\n' +
+    `  "v": ${WRITTEN_VERSION},\n` +
     '  "kind": "recording",\n' +
     `  "trial": ${JSON.stringify(trial)},\n` +
     (seconds === undefined ? "" : `  "seconds": ${seconds},\n`) +
@@ -117,7 +150,8 @@ function requestJson(request: RecordedRequest): JsonObject {
     ...defined({ redacted }),
     ...(error === undefined
       ? {}
-      : { error: { kind: error.kind, message: splitLines(error.message) as JsonValue } }),
+      : { error: { ...error, message: splitLines(error.message) as JsonValue } }),
+    checksum: checksumOf(request),
   };
 }
 
@@ -169,6 +203,11 @@ const REPLY = z.strictObject({
   usage: z.strictObject({ inputTokens: COUNT, outputTokens: COUNT }),
   served: z.string(),
   duration: COUNT,
+  failed: z.array(z.strictObject({
+    cause: z.enum(["infrastructure", "unclear"]),
+    status: z.int().exactOptional(),
+    message: z.string(),
+  })).exactOptional(),
   repairs: z.array(z.string()).default([]),
   parsed: z.enum(PARSES).exactOptional(),
   written: LINES.exactOptional(),
@@ -195,14 +234,18 @@ const REQUEST = z.strictObject({
   error: z.strictObject({
     kind: z.enum(["time_limit", "infrastructure", "other"]),
     message: LINES,
+    ofRequest: z.literal(true).exactOptional(),
   }).exactOptional(),
+  checksum: z.string().exactOptional(),
 }).refine(({ reply, error }) => (reply === undefined) !== (error === undefined), {
   message: "must have either a reply or an error",
 });
 
-const VERSION = z.literal(1, {
+const VERSION = z.custom<1 | 2>((version) => VERSIONS.includes(version), {
   error: ({ input }) =>
-    `must be 1, the version that this toolgate reads: it is ${describeInput(input)}`,
+    `must be ${VERSIONS.join(" or ")}, the versions that this toolgate reads: it is ${
+      describeInput(input)
+    }`,
 });
 const KIND = z.literal("recording", {
   error: ({ input }) => `must be "recording": it is ${describeInput(input)}`,
@@ -231,6 +274,8 @@ const RECORDING = z.strictObject({
       : undefined;
     const reply = one.messages.findIndex((message) =>
       "reply" in message &&
+      // A number below 1 was reported by its own rule.
+      message.reply >= 1 &&
       (message.reply > index || value.requests[message.reply - 1]!.reply === undefined)
     );
     const path = wrong ?? (reply < 0 ? undefined : ["messages", reply, "reply"]);
@@ -238,7 +283,16 @@ const RECORDING = z.strictObject({
     const message = "must be the number of an entry above it in this file";
     issues.push({ code: "custom", message, path: ["requests", index, ...path], input: one });
   }
-}) as unknown as z.ZodType<Recording & { v: 1; kind: "recording" }>;
+  for (const [index, one] of value.requests.entries()) {
+    const message = checksumFault(one as CheckedRequest, value.v);
+    if (message === undefined) continue;
+    const place = one.reply === undefined ? "error" : "reply";
+    issues.push({ code: "custom", message, path: ["requests", index, place], input: one });
+  }
+}).transform(({ requests, ...recording }) => ({
+  ...recording,
+  requests: requests.map(({ checksum: _, ...request }) => request),
+})) as unknown as z.ZodType<Recording & { v: 1 | 2; kind: "recording" }>;
 
 function describeInput(value: unknown): string {
   return value === undefined ? "left out" : JSON.stringify(value)?.slice(0, 100) ?? "nothing";

@@ -202,7 +202,7 @@ export class Recordings {
       Deno.mkdirSync(this.folder, { recursive: true });
       // Only writing a file shows whether the system permits it.
       const file = temporaryPath(`${this.folder}/writable`);
-      Deno.writeTextFileSync(file, "");
+      Deno.writeTextFileSync(file, "", { createNew: true });
       Deno.removeSync(file);
     } catch (error) {
       throw cannot(`record in ${this.folder}`, "a folder must be writable", fileReason(error));
@@ -423,7 +423,7 @@ async function writeWhole(path: string, text: string): Promise<void> {
   const part = temporaryPath(path);
   try {
     await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
-    await Deno.writeTextFile(part, text);
+    await Deno.writeTextFile(part, text, { createNew: true });
     await Deno.rename(part, path);
   } catch (error) {
     await Deno.remove(part).catch(() => {});

@@ -210,7 +210,8 @@ export class TrialRecording {
   /** Returns whether the model exceeded a time limit that is longer now. */
   #hadLessTime({ error }: RecordedRequest): boolean {
     const before = this.#recorded().file?.seconds ?? Infinity;
-    return error?.kind === "time_limit" && (this.#options.seconds ?? Infinity) > before;
+    return error?.kind === "time_limit" && !error.ofRequest &&
+      (this.#options.seconds ?? Infinity) > before;
   }
 
   #recorded() {
@@ -270,7 +271,7 @@ export class TrialRecording {
   /** Returns the fields of a reply to record: a custom model may return others, too. */
   #storable(reply: ModelReply): NonNullable<Entry["outcome"]> {
     const { text, calls, finish, usage, served, duration, repairs } = reply;
-    const { parsed, written, carried } = reply;
+    const { parsed, written, carried, failed } = reply;
     const plain: ModelReply = {
       text,
       calls: calls.map(({ id, name, arguments: written }) => ({ id, name, arguments: written })),
@@ -282,6 +283,13 @@ export class TrialRecording {
       },
       served,
       duration: claimedCount(duration),
+      ...(failed === undefined || failed.length === 0 ? {} : {
+        failed: failed.map(({ cause, status, message }) => ({
+          cause,
+          ...defined({ status }),
+          message,
+        })),
+      }),
       repairs: [...repairs],
       ...defined({ parsed, written }),
       ...(carried === undefined
@@ -294,8 +302,8 @@ export class TrialRecording {
 }
 
 /** Creates the error that a replayed trial sees. */
-function replayedError({ kind, message }: RecordedError): Error {
-  if (kind === "time_limit") return new TimeLimitError(message);
+function replayedError({ kind, message, ofRequest }: RecordedError): Error {
+  if (kind === "time_limit") return new TimeLimitError(message, defined({ ofRequest }));
   return kind === "infrastructure" ? new InfrastructureError(message) : new Error(message);
 }
 
@@ -305,7 +313,11 @@ function recordedError(error: unknown, wasGivenUp = false): RecordedError {
     : error instanceof InfrastructureError || wasGivenUp
     ? "infrastructure"
     : "other";
-  return { kind, message: redact(reasonOf(error).slice(0, MAX_REASON_LENGTH)) };
+  return {
+    kind,
+    message: redact(reasonOf(error).slice(0, MAX_REASON_LENGTH)),
+    ...(error instanceof TimeLimitError && error.ofRequest ? { ofRequest: true } : {}),
+  };
 }
 
 /** Characters of an error message, at most. */

@@ -6,7 +6,14 @@
 import { z } from "zod";
 import { assertShallow, parseWith, WITH_INPUT } from "../../base/input.ts";
 import { cannot, InputError } from "../../base/errors.ts";
-import { defined, isJsonObject, type JsonValue } from "../../base/json.ts";
+import {
+  canonicalJson,
+  defined,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../base/json.ts";
+import { sha256 } from "../../base/hash.ts";
 import {
   type JournalEnd,
   journalLines,
@@ -63,8 +70,12 @@ export interface PlanLine {
   readonly places?: Readonly<Record<string, string>>;
   /** Set if only the benchmark's own file can run a trial again. */
   readonly ownCode?: true;
+  /** The hashes of the files of its test: see {@linkcode Plan.sources}. */
+  readonly sources?: Readonly<Record<string, string>>;
   /** All that determines the trials. */
   readonly resolved: ResolvedSuite;
+  /** See {@linkcode declaredHash}; omitted in journals from before there was one. */
+  readonly declared?: string;
 }
 
 /** A gate in a plan line. */
@@ -119,6 +130,8 @@ const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
   baseURL: z.string().exactOptional(),
   places: z.record(z.string(), z.string()).exactOptional(),
   ownCode: z.literal(true).exactOptional(),
+  sources: z.record(z.string(), z.string()).exactOptional(),
+  declared: z.string().exactOptional(),
   resolved: z.looseObject({
     generator: z.int(),
     seed: z.int().min(0),
@@ -159,11 +172,12 @@ export function planLine(plan: Plan, shard: Shard = { index: 1, of: 1 }): PlanLi
       baseURL: plan.baseURL,
       places: plan.places,
       ownCode: plan.ownCode,
+      sources: plan.sources,
     }),
     resolved: plan.resolved,
   };
   const clean = redactRecordValue(line);
-  if (clean === line) return line;
+  if (clean === line) return { ...line, declared: declaredHash(line) };
   const fields = (one: PlanLine) =>
     Object.entries({ ...one, ...one.resolved, resolved: undefined });
   const places = fields(line).filter(([name, value]) =>
@@ -176,6 +190,14 @@ export function planLine(plan: Plan, shard: Shard = { index: 1, of: 1 }): PlanLi
   );
 }
 
+/**
+ * A hash of all other fields of a plan line, those that decide nothing about the trials too. It shows damage
+ * and careless edits, not forgery.
+ */
+export function declaredHash(line: object): string {
+  return sha256(canonicalJson({ ...line, declared: undefined }));
+}
+
 /** A journal with its lines checked. */
 export interface JournalFile {
   readonly path: string;
@@ -183,6 +205,8 @@ export interface JournalFile {
   readonly end: JournalEnd;
   /** The plan line; `undefined` in journals written by other tools. */
   readonly plan: PlanLine | undefined;
+  /** Whether its plan line was changed after it was written, so that it declares something else now. */
+  readonly altered: boolean;
   /**
    * Summaries of the trials. Of several lines with one id the last counts, as invalid trials may be run
    * again.
@@ -203,6 +227,7 @@ export interface JournalFile {
  */
 export function readJournalFile(path: string): JournalFile {
   let plan: PlanLine | undefined;
+  let altered = false;
   const trials = new Map<string, TrialSummary>();
   const places = new Map<string, JournalPlace>();
   let doubled: string | undefined;
@@ -213,6 +238,7 @@ export function readJournalFile(path: string): JournalFile {
     if (lineKind(value) === "plan") {
       if (!first) throw new InputError(`Cannot use ${source}: only the first line can be a plan`);
       plan = parsePlan(value, source);
+      altered = isAltered(value);
     } else if (lineKind(value) !== "trial") {
       throw new InputError(
         `Cannot use ${source}: it is no line of a journal, whose kind is "plan" or "trial"`,
@@ -227,7 +253,7 @@ export function readJournalFile(path: string): JournalFile {
     }
     first = false;
   });
-  return { path, end, plan, trials: [...trials.values()], places, doubled, ends };
+  return { path, end, plan, altered, trials: [...trials.values()], places, doubled, ends };
 }
 
 /** Adds the usage of an earlier attempt, which was paid for as well. */
@@ -238,13 +264,25 @@ function withReplacedUsage(trial: TrialSummary, { usage, replaced }: TrialSummar
 /**
  * Reads only the plan of a journal; returns `undefined` if its first line is none.
  *
- * @throws {InputError} If it is invalid; the message has the file, the line, the path in it and the rule.
+ * @throws {InputError} If it is invalid, or was changed after it was written; the message has the file, the
+ * line, the path in it and the rule.
  */
 export function readPlanLine(path: string): PlanLine | undefined {
   for (const { value, line } of journalLines(path)) {
     if (lineKind(value) !== "plan") return undefined;
-    return parsePlan(value, `${path}, line ${line}`);
+    const plan = parsePlan(value, `${path}, line ${line}`);
+    if (!isAltered(value)) return plan;
+    throw cannot(`use ${path}, line ${line}`, DECLARED_RULE, "it was changed");
   }
+}
+
+/** The rule that a plan line breaks which was changed. */
+export const DECLARED_RULE = "a plan line must agree with its own hash, declared";
+
+/** Whether a plan line was changed after it was written. Its parsed form may have more defaults than it. */
+function isAltered(value: JsonValue): boolean {
+  const line = value as JsonObject;
+  return line["declared"] !== undefined && line["declared"] !== declaredHash(line);
 }
 
 /** The plan of a plan line; `undefined` if it does not match its own hash. */

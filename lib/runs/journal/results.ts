@@ -6,6 +6,7 @@
 import { canonicalJson, listText, printable } from "../../base/json.ts";
 import { tornNotice } from "./jsonl.ts";
 import {
+  DECLARED_RULE,
   type JournalFile,
   type PlanLine,
   readJournalFile,
@@ -91,7 +92,8 @@ export function readResults(paths: readonly string[]): Results {
       ? "the plan line does not agree with its own hash: " +
         `that of ${first.path} was changed, or made by another version`
       : shardProblem(files) ?? doubledProblem(files) ?? foreignProblem(files, planned) ??
-        misplacedProblem(files, shards) ?? ruleProblem(first.plan) ?? missing ?? empty[0]);
+        misplacedProblem(files, shards) ?? ruleProblem(first.plan) ?? alteredProblem(files) ??
+        missing ?? empty[0]);
   const { gate, rule } = splitGate(first.plan.gate);
   const { prices } = first.plan;
   const usable = problem === undefined || problem === missing;
@@ -145,6 +147,12 @@ function stoppedBy(short: readonly ShortShard[]): string | undefined {
   return short.every(({ file }) => file.ends !== undefined) ? short[0]?.file.ends : undefined;
 }
 
+/** What a run declared before its first trial must not depend on how the trials ended. */
+function alteredProblem(files: readonly JournalFile[]): string | undefined {
+  const altered = files.find((file) => file.altered);
+  return altered && `${DECLARED_RULE}: that of ${altered.path} was changed`;
+}
+
 /** Only a rule fixed in advance bounds the errors; one that does not fit the policy was changed later. */
 function ruleProblem({ gate: planned, resolved, trials }: PlanLine): string | undefined {
   const { gate, rule } = splitGate(planned);
@@ -187,7 +195,24 @@ function mixedProblem(files: readonly JournalFile[]): string | undefined {
     if (canonicalJson(first!.plan?.gate) !== canonicalJson(other.plan?.gate)) {
       return `${first!.path} and ${other.path} declare different gates`;
     }
+    const changed = changedSources(first!.plan?.sources, other.plan?.sources);
+    if (changed.length > 0) {
+      return `${first!.path} and ${other.path} are of different code: ${
+        listText(changed, MAX_NAMED)
+      }`;
+    }
   }
+}
+
+/** The files of a test that differ between two runs of it, as far as both know them. */
+export function changedSources(
+  one: PlanLine["sources"],
+  other: PlanLine["sources"],
+): string[] {
+  if (one === undefined || other === undefined) return [];
+  const paths = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return [...paths].filter((path) => one[path] !== other[path])
+    .map((path) => printable(path, 200));
 }
 
 /** The parts of plans that are compared. */

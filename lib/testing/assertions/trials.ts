@@ -45,16 +45,22 @@ export function assertSolved(trial: Trial): void {
   const what = isCase(trial.task)
     ? `The model reached a limit before it answered: ${trial.outcome}`
     : "The task is not solved.";
-  throw new AssertionError(`${what}\n${describeTrial(trial)}`);
+  const stop = trial.events.find((event) => event.kind === "stop");
+  throw atPlace(new AssertionError(`${what}\n${describeTrial(trial)}`), stop?.at);
 }
 
 /** The user's failed assertion, with its place in the user's file: a stack would lead into this library. */
 function userAssertion({ message, at }: AssertionEvent, trial: Trial): AssertionError {
   // Assertions on calls already list them.
   const story = LISTS_CALLS.test(message) ? { calls: 0 } : {};
-  const error = new AssertionError(
-    `${message}\n\n${describeTrial(trial, { ...story, reasons: false })}`,
+  return atPlace(
+    new AssertionError(`${message}\n\n${describeTrial(trial, { ...story, reasons: false })}`),
+    at,
   );
+}
+
+/** Gives an error the place in the user's file as its only frame, if that is known. */
+function atPlace(error: AssertionError, at: string | undefined): AssertionError {
   if (at !== undefined) error.stack = `AssertionError\n    at ${at}`;
   return error;
 }

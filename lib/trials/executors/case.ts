@@ -7,7 +7,7 @@ import { behavioursIn } from "../../calls/behaviour.ts";
 import type { Behaviour } from "../../calls/failure_types.ts";
 import { type CallRecord, recordedCalls } from "../../calls/record.ts";
 import type { AnswerCheck, Fixture, Work } from "./fixture.ts";
-import { cannot, InputError, reasonOf } from "../../base/errors.ts";
+import { cannot, InputError } from "../../base/errors.ts";
 import {
   canonicalJson,
   defined,
@@ -33,6 +33,7 @@ import { findParameters } from "../../perturbations/queries/parameters.ts";
 import type { ExecutorOptions } from "./executor.ts";
 import { schemaOf, type Tool, type ToolChoice } from "../../tools/tool.ts";
 import { redact } from "../../base/redact.ts";
+import { atPlace, placeOf, thrownText } from "../../base/user_code.ts";
 import { Toolbox } from "./toolbox.ts";
 import { type AssertionEvent, MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
 import type { CaseSpec } from "./task_kind.ts";
@@ -215,7 +216,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
       if (error instanceof InputError) throw misusedAssertion(error);
       // An unreachable judge is not the model's failure.
       if (error instanceof Error && error.name === "InfrastructureError") throw error;
-      const at = testLocation(error);
+      const at = placeOf(error);
       return {
         kind: "assertion",
         message: assertionText(error),
@@ -278,7 +279,7 @@ function makeForTrial<Value>(what: "state" | "tools", make: () => Value): Value 
   try {
     value = make();
   } catch (error) {
-    throw cannot("begin a trial", `${what} must not throw`, errorText(error));
+    throw cannot("begin a trial", `${what} must not throw`, thrownText(error));
   }
   if (value instanceof Promise) {
     value.catch(() => {});
@@ -295,17 +296,6 @@ function typeName(value: unknown): string {
   return value === null ? "null" : typeof value;
 }
 
-/** The error that the user's code threw, and its location. */
-function errorText(error: unknown): string {
-  const kind = error instanceof Error ? printable(error.constructor.name, 60) : typeof error;
-  return `it threw ${kind}${atPlace(error)}: ${printable(redact(reasonOf(error)), 500)}`;
-}
-
-function atPlace(error: unknown): string {
-  const at = testLocation(error);
-  return at === undefined ? "" : ` at ${at}`;
-}
-
 /**
  * The text of an error thrown by the user's assert. Assertions may come from any library, even from several
  * copies of one. Any other error counts as one too: it usually means that an expected value is missing, and
@@ -314,7 +304,7 @@ function atPlace(error: unknown): string {
 function assertionText(error: unknown): string {
   const message = error instanceof Error && isAssertion(error)
     ? error.message.replace(COLOURS, "")
-    : `assert ${errorText(error).replace(/^it /, "")} (no AssertionError)`;
+    : `assert ${thrownText(error).replace(/^it /, "")} (no AssertionError)`;
   // Model output must not act as a command in a CI log.
   const text = redact(message).replace(/^(\s*)::/gm, "$1\\::").replaceAll("##[", "#\\#[");
   return printableLines(text, MAX_KEPT_LENGTH);
@@ -342,29 +332,3 @@ function isAssertion(error: Error): boolean {
 /** Terminal colour codes. */
 // deno-lint-ignore no-control-regex
 const COLOURS = /\u001b\[[\d;]*m/g;
-
-/** Files of this library and of others. */
-const FOREIGN = [
-  new URL("../../", import.meta.url).href,
-  "/node_modules/",
-  "/npm/",
-  "https://",
-  "ext:",
-];
-
-/** At most this many characters of a stack are searched. */
-const MAX_STACK_LENGTH = 10_000;
-
-/** The location in the user's file where an error was thrown, if its stack names it. */
-function testLocation(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined;
-  const { stack = "", message } = error;
-  // The message may contain text that looks like a frame.
-  const frames = stack.slice(Math.max(0, stack.indexOf(message)) + message.length);
-  const location = frames.slice(0, MAX_STACK_LENGTH).split("\n")
-    .map((frame) => /^\s+at .*?(file:[^\s)]+)\)?$/.exec(frame)?.[1])
-    .find((url) => url !== undefined && !FOREIGN.some((part) => url.includes(part)));
-  if (location === undefined) return undefined;
-  const here = new URL(`file://${Deno.cwd()}/`).href;
-  return printable(location.startsWith(here) ? location.slice(here.length) : location, 500);
-}

@@ -113,7 +113,7 @@ Deno.test("recordingText() and parseRecording() keep any recording as it is", ()
       v: number;
       kind: string;
     };
-    assertEquals([v, kind], [1, "recording"]);
+    assertEquals([v, kind], [2, "recording"]);
     assertEquals(sorted(read), sorted(recording));
   }));
 });
@@ -187,7 +187,7 @@ Deno.test("readRecording() names the file, the path and the rule of what it cann
     ["", "must be JSON: it is none, or was cut short"],
     [recordingText(SMALL).slice(0, -20), "must be JSON: it is none, or was cut short"],
     [[], "at the top"],
-    [{ ...whole, v: 2 }, "at v: must be 1, the version that this toolgate reads: it is 2"],
+    [{ ...whole, v: 3 }, "at v: must be 1 or 2, the versions that this toolgate reads: it is 3"],
     [{ ...whole, kind: "plan" }, 'at kind: must be "recording": it is "plan"'],
     [{ ...whole, trial: 7 }, "at trial"],
     [{ ...whole, more: 1 }, "more"],
@@ -217,6 +217,15 @@ Deno.test("readRecording() names the file, the path and the rule of what it cann
       },
       "usage",
     ],
+    [{ ...whole, requests: [null] }, "at requests[0]: Invalid input: expected object"],
+    [
+      { ...whole, requests: [{ ...request, messages: [{ reply: 0 }] }] },
+      "at requests[0].messages[0].reply: must be at least 1: it is 0",
+    ],
+    [
+      { ...whole, requests: [request, { ...request, messages: [{ reply: -3 }] }] },
+      "at requests[1].messages[0].reply: must be at least 1: it is -3",
+    ],
   ];
   for (const [what, told] of bad) {
     const path = folder.write("a.json", typeof what === "string" ? what : JSON.stringify(what));
@@ -226,6 +235,51 @@ Deno.test("readRecording() names the file, the path and the rule of what it cann
   }
   const error = assertThrows(() => readRecording(folder.path), InputError);
   assertStringIncludes(error.message, "it is a folder");
+});
+
+Deno.test("readRecording() refuses what was changed after it was recorded", () => {
+  using folder = new Folder();
+  const failed = [{ cause: "unclear" as const, status: 500, message: "no JSON" }];
+  const error = { kind: "infrastructure" as const, message: "no network" };
+  const { reply, ...asked } = REQUEST_1;
+  const kept: Recording = {
+    ...SMALL,
+    requests: [
+      { ...asked, reply: { ...reply!, failed } },
+      { ...asked, request: 2, hash: "1".repeat(64), reply: reply! },
+      { ...asked, request: 3, error },
+    ],
+  };
+  const text = recordingText(kept);
+  const read = (changed: string) => readRecording(folder.write("a.json", changed));
+  assertEquals(read(text)?.requests, kept.requests);
+  const whole = JSON.parse(text);
+  // Its layout is free.
+  assertEquals(read(JSON.stringify(whole))?.requests, kept.requests);
+  const changes: [at: string, change: (requests: Record<string, unknown>[]) => void][] = [
+    ["requests[0].reply", ([one]) => Object.assign(one!["reply"] as object, { text: "3" })],
+    ["requests[0].reply", ([one]) => Object.assign(one!["reply"] as object, { failed: [] })],
+    [
+      "requests[2].error",
+      (all) => Object.assign(all[2]!["error"] as object, { kind: "time_limit" }),
+    ],
+    ["requests[1].reply", (all) => delete all[1]!["checksum"]],
+    ["requests[1].reply", ([one, two]) => {
+      const { reply, checksum } = one!;
+      Object.assign(two!, { reply, checksum });
+    }],
+  ];
+  for (const [at, change] of changes) {
+    const changed = structuredClone(whole);
+    change(changed.requests);
+    const { message } = assertThrows(() => read(JSON.stringify(changed)), InputError);
+    assertStringIncludes(message, `${folder.file("a.json")}:\n  at ${at}: must `);
+  }
+  // Those of version 1 have no checksums, and people may have written into them.
+  const first = { ...whole, v: 1 };
+  for (const request of first.requests) delete request.checksum;
+  first.requests[1].reply.text = "4";
+  assertEquals(read(JSON.stringify(first))?.requests[1]?.reply?.text, "4");
 });
 
 Deno.test("readRecording() survives whatever a file holds", () => {

@@ -65,7 +65,8 @@ function writeJournal(
 }
 
 Deno.test("planLine() has what the design says, and the gate with its defaults", () => {
-  const { resolved, planHash: hash, comparisonHash, ...line } = planLine(PLAN, { index: 2, of: 3 });
+  const whole = planLine(PLAN, { index: 2, of: 3 });
+  const { resolved, planHash: hash, comparisonHash, declared, ...line } = whole;
   assertEquals(line, {
     v: 1,
     kind: "plan",
@@ -78,6 +79,7 @@ Deno.test("planLine() has what the design says, and the gate with its defaults",
   });
   assertMatch(hash, /^[0-9a-f]{64}$/);
   assertMatch(comparisonHash, /^[0-9a-f]{64}$/);
+  assertMatch(declared!, /^[0-9a-f]{64}$/);
   assertEquals(resolved, PLAN.resolved);
   assertEquals(planLine(PLAN).shard, { index: 1, of: 1 });
   assertEquals(planLine(planSuite(UNGATED)).gate, null);
