@@ -141,12 +141,14 @@ export interface CountingServer extends AsyncDisposable {
 
 /**
  * Serves `model`, whatever a request names, or what it names if that is `null`; and takes `latency`
- * milliseconds for each reply. After so many requests it answers with an error only, if one is given.
+ * milliseconds for each reply, some of whose fields are others. After so many requests it answers with an error only,
+ * if one is given.
  */
 export function countingServer(
   model: string | null = "sim:planner",
   latency = 0,
   error?: { readonly status: number; readonly message: string; readonly after?: number },
+  more: Readonly<Record<string, unknown>> = {},
 ): CountingServer {
   const simulated = model === null ? undefined : parseSimulatedModel(model);
   const begun = new Map<string, number>();
@@ -173,7 +175,7 @@ export function countingServer(
     }
     const answer = (simulated ?? parseSimulatedModel(asked.model)).reply(asked);
     // One name for all, as the gate asks for one served model.
-    const named = { ...answer, model: asked.model };
+    const named = { ...answer, model: asked.model, ...more };
     if (latency > 0) await new Promise((resolve) => setTimeout(resolve, latency));
     atOnce--;
     if (answer.choices[0]!.message.tool_calls === undefined) add(ended, prompt);
