@@ -5,6 +5,7 @@
 
 import { readBaseline } from "../runs/baseline.ts";
 import { readJsonc } from "../base/input.ts";
+import { printableJson } from "../base/json.ts";
 import { type CompletePolicy, isUpgrade, readPolicy } from "../gate/policy.ts";
 import { PRICES } from "../models/prices.ts";
 import { gateToMarkdown } from "../reports/markdown.ts";
@@ -70,7 +71,7 @@ export async function gate(arguments_: readonly string[]): Promise<number> {
 
 /** Prints a decision, and returns its exit code. */
 function printDecision(decision: GateReport, asJson: boolean, text: string): number {
-  console.log(asJson ? JSON.stringify(decision, null, 2) : text);
+  console.log(asJson ? printableJson(decision, 2) : text);
   summarizeJob(gateToMarkdown(decision));
   return decision.exitCode;
 }
