@@ -30,13 +30,15 @@ const TABLES = new Map(
 /** Fields of which no file here has an example. */
 const RARE = Object.entries({
   gate: "baseline.perturbation atMost.failureShifts",
-  "trial-line": "permanent",
-  events: "reply.failed reply.failed[].cause reply.failed[].message reply.failed[].status " +
+  "trial-line": "usage.estimated permanent",
+  use: "usage.estimated",
+  events:
+    "reply.estimated reply.failed reply.failed[].cause reply.failed[].message reply.failed[].status " +
     "reply.textCall " +
     "call.parameters.failures[].similarity call.parameters.undecided call.guessed " +
     "call.coerced stage.unusable scored.judged.why scored.judged.unfit",
   request: "occurrence toolChoice toolChoice.function messages[].calls[].id " +
-    "messages[].calls[].name messages[].calls[].arguments messages[].carried redacted error " +
+    "messages[].calls[].name messages[].calls[].arguments reply.usage.estimated messages[].carried redacted error " +
     "error.kind error.message",
   verdict: "excused excused[].status excused[].message excused[].trials evidence.replaced " +
     "evidence.resampled stopped",
