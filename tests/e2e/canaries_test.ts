@@ -46,6 +46,7 @@ const QUOTED = `Incorrect API key provided: ${SHOWN.sk}. Bearer ${SHOWN.bearer};
 /** A server that says back whatever it is told. */
 function echoing() {
   const sent = new Map<string, number>();
+  const begun = new Map<string, number>();
   const seen: string[] = [];
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
     const asked = await request.json();
@@ -74,7 +75,12 @@ function echoing() {
       "no json": () =>
         new Response(`{"choices": ${echo}`, { headers: { "content-type": "application/json" } }),
       "odd shape": () => Response.json({ choices: echo, [echo]: 1 }),
-      text: () => say({ content: `The headers are ${echo}, in base64 ${btoa(secrets)}` }),
+      text: () =>
+        say({
+          content: `The headers are ${echo}, in base64 ${btoa(secrets)} and ${
+            Buffer.from(`user:${secrets}`).toString("base64url")
+          }, for a URL ${percentEncoded(secrets)}`,
+        }),
       call: () =>
         say({
           content: `I call with ${echo}`,
@@ -84,13 +90,16 @@ function echoing() {
           ],
         }),
     };
-    const kinds = asked.model === "calm" ? ["text", "call"] : Object.keys(answers);
+    // A model whose first reply is refused would not be asked again.
+    const kinds = asked.model === "calm"
+      ? ["text", "call"]
+      : ["text", ...Object.keys(answers).filter((kind) => kind !== "text")];
     const { messages } = asked;
     const first = messages.length < 3;
     // A trial's first message decides, so that every kind has its trials and calls have an end.
-    const kind = first
-      ? kinds[[...sent.values()].reduce((sum, n) => sum + n, 0) % kinds.length]!
-      : "text";
+    const count = begun.get(asked.model) ?? 0;
+    if (first) begun.set(asked.model, count + 1);
+    const kind = first ? kinds[count % kinds.length]! : "text";
     sent.set(kind, (sent.get(kind) ?? 0) + 1);
     return answers[kind]!();
   });
@@ -100,6 +109,11 @@ function echoing() {
     seen,
     [Symbol.asyncDispose]: () => server.shutdown(),
   };
+}
+
+/** Escapes every character for a URL, also those that need no escape. */
+function percentEncoded(text: string): string {
+  return [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
 }
 
 function escapeHtml(text: string): string {
@@ -125,14 +139,17 @@ function shapesOf(secret: string): string[] {
   const json = JSON.stringify(secret).slice(1, -1);
   return [
     ...[secret, json, JSON.stringify(json).slice(1, -1), encodeURIComponent(secret)],
+    percentEncoded(secret),
     ...[secret, json].flatMap((text) => [
       escapeHtml(text),
       escapeHtml(text).replaceAll('"', "&quot;"),
     ]),
-    ...[0, 1, 2].map((before) =>
-      Buffer.from("x".repeat(before) + secret).toString("base64").slice(
-        4 * Math.ceil(before / 3),
-        -4,
+    ...[0, 1, 2].flatMap((before) =>
+      (["base64", "base64url"] as const).map((alphabet) =>
+        Buffer.from("x".repeat(before) + secret).toString(alphabet).slice(
+          4 * Math.ceil(before / 3),
+          -4,
+        )
       )
     ),
   ];

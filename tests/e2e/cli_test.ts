@@ -496,6 +496,28 @@ Deno.test("toolgate run without a file runs the quick suite, and says so", async
   assertEquals(totalsIn(finished), [6, 4]);
 });
 
+Deno.test("toolgate takes the models of a suite that names none from --model", async () => {
+  await using place = await folder();
+  const suite = place.write("suite.jsonc", suiteOf(undefined, 2, { gate: { successRate: 0.5 } }));
+  const out = place.file("out.jsonl");
+  const models = ["--model", "sim:planner", "--model", "sim:noisy"];
+  const [run, plan, check] = await toolgates([
+    ["run", suite, ...models, "--out", out],
+    ["plan", suite, ...models, "--json"],
+    ["selfcheck", suite, "--model", "sim:planner"],
+  ]);
+  for (const { code, all } of [run!, plan!]) assertEquals(code, 0, all);
+  assertEquals(check!.stderr.includes("at models"), false, check!.all);
+  const asked = readLines(out).slice(1).map((trial) => trial.model.requested).sort();
+  assertEquals([...new Set(asked)], ["sim:noisy", "sim:planner"]);
+  assertEquals(JSON.parse(plan!.stdout).trials, 8);
+  for (const command of ["run", "plan", "selfcheck"]) {
+    const { code, stderr, all } = await toolgate([command, suite]);
+    assertEquals(code, 2, all);
+    assertStringIncludes(stderr, "at models: must name a model, here or with the flag --model");
+  }
+});
+
 Deno.test("toolgate run --reasoning-effort asks for it, and crosses several with the models", async () => {
   const asked: Record<string, unknown>[] = [];
   await using server = Deno.serve(
@@ -728,6 +750,34 @@ Deno.test("toolgate run ends where its model cannot be asked any more, and says 
   const invalid = trials.filter(({ outcome }) => outcome === "invalid").length;
   assert(invalid >= 4 + 3 && invalid <= 2 * 4 + 3, `${invalid} of ${trials.length}`);
   assertLess(trials.length, 60);
+});
+
+Deno.test("toolgate run holds a budget where a server counts no tokens, and tells that it estimates", async () => {
+  await using place = await folder();
+  await using server = countingServer("sim:planner", 0, undefined, { usage: undefined });
+  const suite = place.write("suite.jsonc", suiteOf(["mine"], 20));
+  const [out, markdown] = ["out.jsonl", "out.md"].map((name) => place.file(name));
+  const limited = ["--max-tokens", "4000", "--concurrency", "1"];
+  const run = await toolgate(["run", suite, "--base-url", server.url, "--out", out!, ...limited]);
+  assertEquals(run.code, 3, run.all);
+  assertMatch(run.stderr, /trials were not run: the budget of 4000 tokens was reached/);
+  assertMatch(run.stdout, /tokens read, \d+ written \(estimated/);
+  const trials = readLines(out!).slice(1);
+  assert(trials.length > 0 && trials.length < 40, run.all);
+  for (const { usage, events } of trials) {
+    assert(usage.estimated && usage.inputTokens > 0 && usage.outputTokens > 0);
+    assert(
+      events.some(({ kind, estimated }: { kind: string; estimated?: true }) =>
+        kind === "reply" && estimated
+      ),
+    );
+  }
+  const report = await toolgate(["report", out!, "--markdown", markdown!]);
+  assertEquals(report.code, 0, report.all);
+  assertMatch(
+    Deno.readTextFileSync(markdown!),
+    /tokens estimated in part.*\| &#126;[\d,]+ \| &#126;[\d,]+ \|/s,
+  );
 });
 
 Deno.test("toolgate run never tells a key", async () => {
