@@ -27,17 +27,17 @@ import {
   unpairedDetectableEffect,
   unpairedSampleSize,
 } from "../statistics/sample_size.ts";
-import { SUITE } from "../runs/suite.ts";
 import { unitNames } from "../gate/unit_names.ts";
 import { dollars, percent, points } from "../base/numbers.ts";
 import { Arguments, userPath } from "./arguments.ts";
-import { fileRequest } from "./running.ts";
+import { fileRequest, readSuite } from "./running.ts";
 import { planWithSets } from "../runs/session.ts";
 
 export const PLAN_HELP =
   `toolgate plan [SUITE.jsonc]: how many trials a gate needs, before money is spent
 
-For a suite file it shows what its gate can decide. Without one it shows the graphs that gates need:
+For a suite file it shows what its gate can decide; --model M takes the place of its models, and may be
+given several times. Without a file it shows the graphs that gates need:
 
   --rate R           the success rate required, or that of both models (default 0.8)
   --margin M         how far below it is still good enough (default 0.05)
@@ -70,6 +70,7 @@ export function plan(arguments_: readonly string[]): number {
       "prices",
       "results",
     ],
+    lists: ["model"],
     switches: ["json"],
   });
   const [file, ...rest] = options.operands;
@@ -106,7 +107,7 @@ function outputOfSuite(file: string, options: Arguments): PlanOutput {
   }
   const path = userPath(file);
   const table = options.text("prices");
-  const suite = readJsonc(path, SUITE);
+  const suite = readSuite(path, options.list("model"));
   const prices = table === undefined ? suite.prices : readJsonc(userPath(table), PRICES);
   const plan = planWithSets({ ...suite, ...defined({ prices }) }, fileRequest(path));
   const usages = pastResults(options)?.usages;
@@ -147,6 +148,9 @@ function outputOfSuite(file: string, options: Arguments): PlanOutput {
 }
 
 function outputOfNumbers(options: Arguments): PlanOutput {
+  if (options.list("model").length > 0) {
+    throw options.error("--model takes the place of a suite's models: it goes with a suite file");
+  }
   const rate = options.number("rate") ?? 0.8;
   const discordance = options.number("discordance") ?? 0.2;
   const design = {

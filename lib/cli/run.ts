@@ -4,13 +4,17 @@
  */
 
 import { InputError } from "../base/errors.ts";
-import { defined } from "../base/json.ts";
 import { renderTables } from "../reports/terminal.ts";
 import { deriveJournals } from "../runs/derived.ts";
 import { readPlanLine } from "../runs/journal/journal.ts";
 import { flagHelp } from "../runs/flags.ts";
 import type { FlagsOf } from "../runs/options.ts";
-import { planOfJournal, trialToReplay } from "../runs/replay.ts";
+import {
+  connectPlanned,
+  type JournalServers,
+  planOfJournal,
+  trialToReplay,
+} from "../runs/replay.ts";
 import type { RunFault } from "../runs/run.ts";
 import {
   type PlannedRun,
@@ -183,25 +187,24 @@ async function replay(path: string, id: string, options: Arguments): Promise<num
   const { plan, settings } = planned;
   // A journal must have the trial; for a suite the id may be of another seed.
   const trial = trialToReplay(plan, id, { strict: isJournal(path) });
-  // The plan's server is used again, as a local model's prompts and key must not go to another one.
-  const baseURL = settings.baseURL ?? plan.baseURL;
   await using session = new RunSession(
-    { ...planned, settings: { ...settings, ...defined({ baseURL }) } },
+    planned,
     new RateLimiters((line) => console.error(line)),
   );
   const { recordings } = session;
   if (recordings !== undefined) console.error(recordings.notice);
   using interrupt = new Interrupt();
   const { signal } = interrupt;
+  const servers: JournalServers = {
+    ...{ path, planned: plan.baseURL, named: flags.baseURL },
+    note: (line) => console.error(line),
+  };
   using running = session.begin({
     signal,
     only: [trial],
-    // The flag's server replaces the plan's, as in whole runs.
-    connect: ({ baseURL, ...entry }) =>
-      session.connections.model({
-        ...entry,
-        ...(flags.baseURL === undefined ? defined({ baseURL }) : {}),
-      }),
+    ...(isJournal(path)
+      ? { connect: (entry) => connectPlanned(entry, session.connections, servers) }
+      : {}),
   });
   try {
     const trial = await running.trial(0);

@@ -17,7 +17,7 @@ import {
   settingsOf,
   suiteSettings,
 } from "../runs/session.ts";
-import { SUITE, type Suite } from "../runs/suite.ts";
+import { SUITE, type Suite, SUITE_FILE } from "../runs/suite.ts";
 import { type ModelEntry, modelName, withApiPrices } from "../models/entry.ts";
 import { strategyName } from "../trials/strategies/entry.ts";
 import type { TrialSummary } from "../trials/summary.ts";
@@ -69,10 +69,29 @@ export function suiteRequest(
   path: string,
   flags: FlagsOf<"run"> & FlagsOf<"selfcheck">,
 ): RunRequest {
-  const suite = readJsonc(path, SUITE);
-  const { models: _, strategies: __, prices: ___, ...others } = flags;
+  const { models, strategies: _, prices: __, ...others } = flags;
+  const suite = readSuite(path, models);
   const settings = settingsOf(suite, others);
   return { ...fileRequest(path), suite: changedSuite(suite, flags, settings, path), settings };
+}
+
+/**
+ * Reads a suite file; models named by flags take the place of its own, and those that it has keep their options.
+ *
+ * @throws {InputError} If it cannot be used, or neither the file nor a flag names a model.
+ */
+export function readSuite(path: string, names: readonly string[] = []): Suite {
+  const suite = readJsonc(path, SUITE_FILE);
+  const entries = (suite.models ?? []).map((entry): ModelEntry =>
+    typeof entry === "string" ? { model: entry } : entry
+  );
+  const models = names.length === 0
+    ? entries
+    : names.map((name) => entries.find((entry) => modelName(entry) === name) ?? { model: name });
+  if (models.length > 0) return { ...suite, models };
+  throw new InputError(
+    `Cannot use ${path}:\n  at models: must name a model, here or with the flag --model`,
+  );
 }
 
 /** What belongs to the file of a suite: paths of its call sets are relative to it. */
@@ -89,20 +108,15 @@ export function fileRequest(path: string) {
   };
 }
 
-/** Changes a suite by flags; a model or strategy that names one of the suite keeps its options. */
+/** Changes a suite by flags; a strategy that names one of the suite keeps its options. */
 function changedSuite(
   suite: Suite,
   flags: FlagsOf<"run">,
   settings: Settings,
   path: string,
 ): Suite {
-  const { models: names = [], strategies = [] } = flags;
-  const entries = suite.models.map((entry): ModelEntry =>
-    typeof entry === "string" ? { model: entry } : entry
-  );
-  const chosen = names.length === 0
-    ? entries
-    : names.map((name) => entries.find((entry) => modelName(entry) === name) ?? { model: name });
+  const { strategies = [] } = flags;
+  const chosen = suite.models as readonly ModelEntry[];
   const crossed = withEfforts(withApis(chosen, flags), flags);
   const models = crossed.map(({ entry: { baseURL, ...others } }) => ({
     ...others,

@@ -64,9 +64,10 @@ export class Connections implements AsyncDisposable {
   /**
    * Returns the model that `entry` names.
    *
+   * @param apiKey Its key. Default: the value of the variable that the entry names, or of `OPENAI_API_KEY`.
    * @throws {InputError} If there is no such simulated model, or a key or a permission is missing.
    */
-  model(entry: ModelEntry): Model {
+  model(entry: ModelEntry, apiKey?: string): Model {
     const { latency: _, sets: __, limiters: ___, baseURL: usual, ...policy } = this.#options;
     const { apiKeyVariable, baseURL = usual, ...options } = entry;
     const { model } = options;
@@ -85,8 +86,7 @@ export class Connections implements AsyncDisposable {
           name,
           simulated: true,
           baseURL: url,
-          // Not a real key: a key that is a common word would be redacted from all output.
-          apiKey: "none",
+          apiKey: NO_KEY,
           limiter: limiterAt(url),
           requestFields: ({ context }) => ({ seed: context.repetition }),
         });
@@ -108,7 +108,7 @@ export class Connections implements AsyncDisposable {
       simulated: model.startsWith("sim:"),
       limiter: limiterAt(baseURL ?? OPENAI_URL),
       ...defined({ baseURL }),
-      ...(apiKeyVariable === undefined ? {} : { apiKey: readKey(apiKeyVariable, name) }),
+      ...defined({ apiKey: apiKey ?? (apiKeyVariable && readKey(apiKeyVariable, name)) }),
     });
   }
 
@@ -136,6 +136,9 @@ export class Connections implements AsyncDisposable {
     });
   }
 }
+
+/** Sent where a server gets no key. A word of eight letters or more would be redacted from all output. */
+export const NO_KEY = "none";
 
 /** Returns the name and the API of an entry's model, before it is connected. */
 export function identityOf(entry: ModelEntry): Omit<Model, "reply"> {

@@ -6,9 +6,15 @@
 import { z } from "zod";
 import { parseWith } from "../base/input.ts";
 import { cannot } from "../base/errors.ts";
+import { defined, printable } from "../base/json.ts";
+import { shellQuote } from "../base/shell_quote.ts";
 import type { Plan } from "./plan.ts";
 import { planOfLine, readPlanLine } from "./journal/journal.ts";
-import { modelName } from "../models/entry.ts";
+import { MODEL, type ModelEntry, modelName } from "../models/entry.ts";
+import { type Connections, NO_KEY } from "../models/connect.ts";
+import { isOpenAI } from "../models/http/endpoint.ts";
+import type { Model } from "../models/model.ts";
+import { JUDGE } from "./suite.ts";
 import { withCallSets } from "./question_tasks.ts";
 import { STRATEGY, STRATEGY_ID, strategyName } from "../trials/strategies/entry.ts";
 import { GENERATOR_VERSION } from "../tasks/generated/task.ts";
@@ -52,8 +58,12 @@ export function trialToReplay(plan: Plan, id: string, { strict = false } = {}): 
   return planned ?? { ...key, id: canonicalId, index: 0, block: 0 };
 }
 
-/** The schema of strategies that must be runnable, not only readable. */
-const STRATEGIES = z.array(z.union([STRATEGY_ID, STRATEGY]));
+/** The schema of a plan whose models can be asked, not only read about. */
+const RUNNABLE = z.looseObject({
+  models: z.array(MODEL),
+  strategies: z.array(z.union([STRATEGY_ID, STRATEGY])),
+  judge: JUDGE.exactOptional(),
+});
 
 /**
  * Reads the plan of a journal from its first line, with all that determines a trial, and loads its call sets.
@@ -81,7 +91,7 @@ export function planOfJournal(path: string): Plan {
       "run  deno test FILE -- --only=ID",
     );
   }
-  parseWith(STRATEGIES, line.resolved.strategies, `the strategies in the plan of ${path}`);
+  parseWith(RUNNABLE, line.resolved, `the plan of ${path}`);
   const plan = planOfLine(line);
   if (plan !== undefined) return withCallSets(plan);
   throw cannot(
@@ -89,4 +99,67 @@ export function planOfJournal(path: string): Plan {
     "its plan must agree with its own hash",
     "it was changed, or made by another version",
   );
+}
+
+/** How models of a journal's plan are connected. */
+export interface JournalServers {
+  /** The journal. */
+  readonly path: string;
+  /** The server that its plan names for models without one of their own. */
+  readonly planned: string | undefined;
+  /** The server that the user names, in place of all those that the plan names. */
+  readonly named: string | undefined;
+  /** Says what the user should know. */
+  readonly note: (line: string) => void;
+}
+
+/**
+ * Connects a model of a journal's plan. Anyone may have written the journal, so that a key goes only to OpenAI and
+ * to the server that the user names. A server on this machine is asked without a key, and any other one that only
+ * the journal names is not asked at all. No variable that a journal names is read.
+ *
+ * @throws {InputError} If the plan names another server or variable, or the model cannot be connected.
+ */
+export function connectPlanned(
+  { apiKeyVariable, baseURL: own, ...entry }: ModelEntry,
+  connections: Connections,
+  { path, planned, named, note }: JournalServers,
+): Model {
+  if (entry.model.startsWith("sim:") && (own === undefined || named !== undefined)) {
+    return connections.model(entry);
+  }
+  const address = named === undefined ? own ?? planned : undefined;
+  const model = printable(modelName(entry));
+  const url = address !== undefined && URL.canParse(address) ? new URL(address) : undefined;
+  if (url !== undefined && !isOwn(url)) {
+    const advice = `add --base-url=${shellQuote(url.href)}`;
+    if (!isLoopback(url)) {
+      throw cannot(
+        `run a trial of ${path}`,
+        "a server that only a journal names is sent neither questions nor keys",
+        `it names ${printable(url.host)} for ${model}; if you trust this server, ${advice}`,
+      );
+    }
+    note(`No key is sent to ${url.host}, which only the journal names: to send it, ${advice}`);
+    return connections.model({ ...entry, baseURL: address! }, NO_KEY);
+  }
+  if (apiKeyVariable !== undefined && apiKeyVariable !== "OPENAI_API_KEY") {
+    throw cannot(
+      `run a trial of ${path}`,
+      "no variable that only a journal names is read for a key",
+      `it names ${printable(apiKeyVariable)} for ${model}; run the trial from its suite: ` +
+        "toolgate run SUITE.jsonc --only ID",
+    );
+  }
+  return connections.model({ ...entry, ...defined({ baseURL: address }) });
+}
+
+/** Whether an address is OpenAI's, reached in a way that nobody can listen to. */
+function isOwn(url: URL): boolean {
+  return url.protocol === "https:" && isOpenAI(url);
+}
+
+/** Whether an address is on this machine. */
+function isLoopback({ hostname }: URL): boolean {
+  return /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
 }

@@ -121,7 +121,7 @@ export interface Suite extends SuiteSettings {
   readonly seed: number | "fresh";
   /** The sizes of generated tasks, probes, or call sets. */
   readonly tasks: readonly (Grid | ProbeSet | QuestionSet)[];
-  /** The models. */
+  /** The models; a suite file without any is run with `--model`. */
   readonly models: readonly (string | ModelEntry)[];
   /** The strategies, by id or with options; default `["baseline"]`. */
   readonly strategies?: readonly (string | StrategyEntry)[];
@@ -180,7 +180,8 @@ const QUESTION_SET = z.strictObject({
   output: oneOrMore(z.enum(CALL_FORMATS)).exactOptional(),
 });
 
-const JUDGE = MODEL.safeExtend({
+/** The schema of a judge's entry. */
+export const JUDGE = MODEL.safeExtend({
   prompt: z.string().refine(
     (text) => ["{predicted}", "{truth}"].every((word) => text.includes(word)),
     { message: "must hold {predicted} and {truth}" },
@@ -198,8 +199,16 @@ const RULES = z.strictObject({
   seed: OPTIONS.seed.schema!,
 });
 
-/** The schema of suite files. */
+/** The schema of suites that can be run. */
 export const SUITE = RULES as unknown as z.ZodType<Suite>;
+
+/** A suite as a file has it: commands take its models from flags where it names none. */
+export type SuiteFile = Omit<Suite, "models"> & Partial<Pick<Suite, "models">>;
+
+/** The schema of suite files. */
+export const SUITE_FILE = RULES.extend({
+  models: RULES.shape.models.exactOptional(),
+}) as unknown as z.ZodType<SuiteFile>;
 
 /** The schema of suites whose tasks no file can name. */
 export const CASE_SUITE = RULES.extend({ tasks: z.tuple([]) }) as unknown as z.ZodType<Suite>;

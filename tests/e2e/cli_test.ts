@@ -496,6 +496,28 @@ Deno.test("toolgate run without a file runs the quick suite, and says so", async
   assertEquals(totalsIn(finished), [6, 4]);
 });
 
+Deno.test("toolgate takes the models of a suite that names none from --model", async () => {
+  await using place = await folder();
+  const suite = place.write("suite.jsonc", suiteOf(undefined, 2, { gate: { successRate: 0.5 } }));
+  const out = place.file("out.jsonl");
+  const models = ["--model", "sim:planner", "--model", "sim:noisy"];
+  const [run, plan, check] = await toolgates([
+    ["run", suite, ...models, "--out", out],
+    ["plan", suite, ...models, "--json"],
+    ["selfcheck", suite, "--model", "sim:planner"],
+  ]);
+  for (const { code, all } of [run!, plan!]) assertEquals(code, 0, all);
+  assertEquals(check!.stderr.includes("at models"), false, check!.all);
+  const asked = readLines(out).slice(1).map((trial) => trial.model.requested).sort();
+  assertEquals([...new Set(asked)], ["sim:noisy", "sim:planner"]);
+  assertEquals(JSON.parse(plan!.stdout).trials, 8);
+  for (const command of ["run", "plan", "selfcheck"]) {
+    const { code, stderr, all } = await toolgate([command, suite]);
+    assertEquals(code, 2, all);
+    assertStringIncludes(stderr, "at models: must name a model, here or with the flag --model");
+  }
+});
+
 Deno.test("toolgate run --reasoning-effort asks for it, and crosses several with the models", async () => {
   const asked: Record<string, unknown>[] = [];
   await using server = Deno.serve(

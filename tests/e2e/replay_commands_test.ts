@@ -3,6 +3,7 @@
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { planSuite } from "../../lib/runs/plan.ts";
+import type { Suite } from "../../lib/runs/suite.ts";
 import { planLine } from "../../lib/runs/journal/journal.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import {
@@ -19,6 +20,7 @@ import { linesOf } from "../support/journals.ts";
 import { finish, HOSTILE, record } from "../support/records.ts";
 import { reportedTrials } from "../support/report_data.ts";
 import { writeReport } from "../support/report_page.ts";
+import { completion } from "../support/wire_servers.ts";
 
 const SUITE = {
   name: "small",
@@ -76,6 +78,76 @@ Deno.test("toolgate run asks a model's own server again, unless another is named
     assertEquals(replay.code, 0, replay.all);
   }
   assertEquals([own.trials, usual.trials, other.trials], [2 + 1, 0, 1]);
+});
+
+/** A server that solves no task, and keeps the headers of requests. */
+function listening() {
+  const keys: (string | null)[] = [];
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
+    keys.push(request.headers.get("authorization"));
+    return Response.json(completion({ content: "no" }));
+  });
+  return {
+    keys,
+    url: `http://127.0.0.1:${server.addr.port}/v1`,
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
+
+Deno.test("toolgate run --only sends a journal's servers no key, and reads no variable that it names", async () => {
+  await using place = await folder();
+  await using server = listening();
+  const env = { OPENAI_API_KEY: "key-of-openai-12345", AWS_SECRET: "secret-of-another-67890" };
+  const elsewhere = "https://models.example/v1";
+  const bare = { model: "mine" };
+  const stage = (entry: object) => ({
+    models: [bare],
+    strategies: [{ strategy: "plan_then_call", models: { plan: entry } }],
+  });
+  const journal = (plan: Record<string, unknown>, baseURL?: string) => {
+    const planned = planSuite({ ...SUITE, graphs: 1, ...plan } as Suite);
+    // What an attacker writes is hashed as well as what we write.
+    const line = planLine({ ...planned, ...(baseURL === undefined ? {} : { baseURL }) });
+    return { path: place.write("a.jsonl", linesOf([line])), id: planned.trials[0]!.id };
+  };
+  const only = ({ path, id }: { path: string; id: string }, ...more: string[]) =>
+    toolgate(["run", path, "--only", id, "--retries", "0", ...more], { env });
+
+  // A server on this machine is asked, without a key, unless the user names it too.
+  for (const at of [{ models: [{ ...bare, baseURL: server.url }] }, { baseURL: server.url }]) {
+    const { models = [bare], baseURL } = at as { models?: object[]; baseURL?: string };
+    const asked = await only(journal({ models }, baseURL));
+    assertEquals(asked.code, 0, asked.all);
+    assertStringIncludes(asked.stderr, `No key is sent to ${new URL(server.url).host}`);
+    assertEquals(server.keys.splice(0), ["Bearer none"]);
+  }
+  const variable = { ...bare, apiKeyVariable: "AWS_SECRET", baseURL: server.url };
+  assertEquals((await only(journal({ models: [variable] }))).code, 0);
+  assertEquals(server.keys.splice(0), ["Bearer none"]);
+  const named = await only(journal({ models: [bare] }, elsewhere), "--base-url", server.url);
+  assertEquals(named.code, 0, named.all);
+  assertEquals(server.keys.splice(0), [`Bearer ${env.OPENAI_API_KEY}`]);
+
+  const unnamed = await only(journal({ models: [bare] }, elsewhere));
+  assertEquals(unnamed.code, 2, unnamed.all);
+  assertMatch(unnamed.stderr, /models\.example .*--base-url='?https:\/\/models\.example\/v1/);
+  const plans: [Record<string, unknown>, string[], RegExp][] = [
+    [{ models: [{ ...bare, baseURL: elsewhere }] }, [], /it names models\.example for mine/],
+    [{ models: [{ ...bare, baseURL: "http://0.0.0.0:9/v1" }] }, [], /it names 0\.0\.0\.0:9/],
+    [{ models: [{ ...bare, baseURL: "http://api.openai.com/v1" }] }, [], /names api\.openai\.com/],
+    [{ models: [{ ...bare, baseURL: "https://127.0.0.1.evil.example/v1" }] }, [], /evil\.example/],
+    [stage({ model: "planner", baseURL: elsewhere }), [], /it names models\.example for planner/],
+    [{ models: [variable] }, ["--base-url", server.url], /it names AWS_SECRET for mine/],
+    [{ models: [{ ...bare, apiKeyVariable: "AWS_SECRET" }] }, [], /it names AWS_SECRET for mine/],
+    [{ models: [{ ...bare, headers: { "x-key": "$AWS_SECRET" } }] }, [], /headers/],
+  ];
+  for (const [plan, more, rule] of plans) {
+    const { code, stderr, all } = await only(journal(plan), ...more);
+    assertEquals(code, 2, all);
+    assertMatch(stderr, rule);
+    assertEquals(/key-of-openai|secret-of-another/.test(all), false, all);
+  }
+  assertEquals(server.keys, []);
 });
 
 Deno.test("toolgate run refuses a server's address that holds a secret", async () => {

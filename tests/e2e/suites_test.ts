@@ -10,7 +10,7 @@ import { planSuiteFile } from "../support/suites.ts";
 import type { Plan } from "../../lib/runs/plan.ts";
 import { isQuestion } from "../../lib/trials/executors/task_kind.ts";
 import { Run } from "../../lib/runs/run.ts";
-import { type SeededCell, SUITE, type Suite } from "../../lib/runs/suite.ts";
+import { type SeededCell, SUITE, type Suite, SUITE_FILE } from "../../lib/runs/suite.ts";
 import { modelName } from "../../lib/models/entry.ts";
 import { countingServer, ROOT } from "../support/child.ts";
 import { generatedFrom } from "../support/generated.ts";
@@ -269,7 +269,7 @@ const BROKEN: Record<string, unknown> = {
 };
 
 /**
- * The rules of SUITE that are not in its schema. The first ones relate fields to each other, the
+ * The rules of SUITE_FILE that are not in its schema. The first ones relate fields to each other, the
  * others are about what stands in a text or in a key: such rules are functions, and a schema made of
  * them has none.
  */
@@ -309,15 +309,15 @@ function changed(change: unknown): unknown {
   return JSON.parse(JSON.stringify({ ...COMPLETE, ...change as object }));
 }
 
-Deno.test("schema.json and SUITE take a suite with everything in it", () => {
+Deno.test("schema.json and SUITE_FILE take a suite with everything in it", () => {
   assert(validate(COMPLETE), JSON.stringify(validate.errors));
-  SUITE.parse(COMPLETE);
+  SUITE_FILE.parse(COMPLETE);
 });
 
-Deno.test("schema.json and SUITE refuse broken suites", () => {
+Deno.test("schema.json and SUITE_FILE refuse broken suites", () => {
   const taken = Object.entries(BROKEN).flatMap(([what, change]) => [
     ...validate(changed(change)) ? [`schema.json takes ${what}`] : [],
-    ...SUITE.safeParse(changed(change)).success ? [`SUITE takes ${what}`] : [],
+    ...SUITE_FILE.safeParse(changed(change)).success ? [`SUITE_FILE takes ${what}`] : [],
   ]);
   assertEquals(taken, []);
 });
@@ -325,7 +325,7 @@ Deno.test("schema.json and SUITE refuse broken suites", () => {
 Deno.test("schema.json lacks just the rules that a schema cannot say", () => {
   const wrong = Object.entries(UNSAID).flatMap(([what, change]) => [
     ...validate(changed(change)) ? [] : [`schema.json says it after all: ${what}`],
-    ...SUITE.safeParse(changed(change)).success ? [`SUITE takes ${what}`] : [],
+    ...SUITE_FILE.safeParse(changed(change)).success ? [`SUITE_FILE takes ${what}`] : [],
   ]);
   assertEquals(wrong, []);
 });
@@ -357,17 +357,17 @@ function* mutations(value: unknown, others: readonly unknown[]): Generator<unkno
   }
 }
 
-Deno.test("schema.json and SUITE agree on every suite with one part changed", () => {
+Deno.test("schema.json and SUITE_FILE agree on every suite with one part changed", () => {
   const others = [null, true, -1, 0, 1, 1.5, 2 ** 53, "", "all", "none", [], [1], ["none"], {}];
   let refused = 0;
   for (const suite of mutations(COMPLETE, others)) {
-    const { error } = SUITE.safeParse(suite);
+    const { error } = SUITE_FILE.safeParse(suite);
     const bySchema = validate(suite);
     if (!bySchema) refused++;
     if (bySchema === (error === undefined)) continue;
     const shown = `${JSON.stringify(suite)}\n${JSON.stringify(validate.errors)}\n${error}`;
-    assert(bySchema, `schema.json refuses what SUITE takes: ${shown}`);
-    assert(error!.issues.every(isUnsayable), `schema.json takes what SUITE refuses: ${shown}`);
+    assert(bySchema, `schema.json refuses what SUITE_FILE takes: ${shown}`);
+    assert(error!.issues.every(isUnsayable), `schema.json takes what SUITE_FILE refuses: ${shown}`);
   }
   assert(refused > 1000, `${refused} were refused`);
 });

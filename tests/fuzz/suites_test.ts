@@ -5,12 +5,11 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { parse as parseJsonc } from "@std/jsonc";
 import { Ajv } from "ajv";
 import { planSuiteFile } from "../support/suites.ts";
-import { readJsonc } from "../../lib/base/input.ts";
+import { readSuite } from "../../lib/cli/running.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { canonicalJson, type JsonValue, parseJson } from "../../lib/base/json.ts";
 import { planLine, planOfLine, readPlanLine } from "../../lib/runs/journal/journal.ts";
 import { countTrials, type Plan } from "../../lib/runs/plan.ts";
-import { SUITE } from "../../lib/runs/suite.ts";
 import { parseTrialId } from "../../lib/trials/trial_id.ts";
 import { ROOT } from "../support/child.ts";
 import fc from "../support/fast_check.ts";
@@ -49,7 +48,7 @@ async function planOf(bytes: string | Uint8Array): Promise<Plan | InputError> {
   using folder = new Folder();
   const path = folder.write("suite.jsonc", bytes);
   try {
-    return (await quietly(() => planSuiteFile(readJsonc(path, SUITE), path))).value;
+    return (await quietly(() => planSuiteFile(readSuite(path), path))).value;
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     assertReadable(error.message);

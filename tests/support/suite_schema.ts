@@ -1,10 +1,10 @@
 /**
  * The JSON schema of suite files, by which editors complete, check and explain them. Its rules come
- * from SUITE and its sentences from doc comments: neither is written twice.
+ * from SUITE_FILE and its sentences from doc comments: neither is written twice.
  */
 
 import { z } from "zod";
-import { SUITE } from "../../lib/runs/suite.ts";
+import { SUITE_FILE } from "../../lib/runs/suite.ts";
 import { deno, ROOT } from "./child.ts";
 
 /** Where the schema is kept, beside the suites that name it. */
@@ -16,7 +16,7 @@ export type Schema = z.core.JSONSchema.BaseSchema;
 /** The JSON schema of suite files. */
 export async function suiteSchema(): Promise<Schema> {
   // Draft 7 is what editors know best. What suites hold is read as it is written.
-  const rules = z.toJSONSchema(SUITE, { target: "draft-7", io: "input" });
+  const rules = z.toJSONSchema(SUITE_FILE, { target: "draft-7", io: "input" });
   const sentences = new Sentences(await readDeclarations());
   return sentences.addTo(rules, ["Suite"], "", sentences.of("Suite"));
 }

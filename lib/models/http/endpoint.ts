@@ -108,7 +108,8 @@ function setHeader(headers: Headers, name: string, value: string, what: string) 
   }
 }
 
-function isOpenAI(url: URL): boolean {
+/** Whether an address is one of OpenAI's own servers. */
+export function isOpenAI(url: URL): boolean {
   return url.hostname === "api.openai.com" || url.hostname.endsWith(".api.openai.com");
 }
 
