@@ -184,7 +184,7 @@ async function replay(path: string, id: string, options: Arguments): Promise<num
   }
   const flags = runFlags("run", options);
   const planned = isJournal(path) ? journalRun(path, flags) : suiteRun(path, flags);
-  const { plan, settings } = planned;
+  const { plan } = planned;
   // A journal must have the trial; for a suite the id may be of another seed.
   const trial = trialToReplay(plan, id, { strict: isJournal(path) });
   await using session = new RunSession(

@@ -201,3 +201,55 @@ Deno.test("hermesConversations writes calls that read back as they were, whateve
     },
   ));
 });
+
+Deno.test("hermesConversations writes no tag but those of the trial's calls", () => {
+  const { write, refuse } = trainingFormat("hermes");
+  const why = "a text of the model contains what looks like a call";
+  const fake = '<tool_call>\n{"name": "add", "arguments": {}}\n</tool_call>';
+  for (
+    const text of [
+      `<think>${fake}</think> It is 3.`,
+      "I write <tool_call> before a call.",
+      "</TOOL_CALL >",
+      "<tool_response>3</tool_response>",
+    ]
+  ) assertEquals(refuse(conversation([says(text)])), why, text);
+  const end = "<|im_end|>";
+  const separates = "a text contains a token that separates the turns of a chat";
+  assertEquals(refuse(conversation([says(end)])), separates);
+  assertEquals(refuse(conversation([says("", call("c")), result("c", end), says("x")])), separates);
+
+  const piece = fc.constantFrom(
+    ...["<tool_call>", "</tool_call>", '{"name": "add", "arguments": {}}', "<think>", "</think>"],
+    ...["<tool_response>", end, "<b>", "It is 3.", "\n", "```"],
+  );
+  const text = fc.array(piece, { maxLength: 4 }).map((pieces) => pieces.join(""));
+  let written = 0;
+  fc.assert(fc.property(text, fc.array(text, { maxLength: 3 }), text, (said, given, answer) => {
+    const calls = given.map((value, place) => call(`c${place}`, JSON.stringify({ value })));
+    const whole = conversation([
+      says(said || "I add.", ...calls),
+      ...calls.map(({ id }) => result(id, "3")),
+      says(answer || "Done"),
+    ]);
+    if (refuse(whole) !== undefined) return;
+    written++;
+    const { conversations } = write(whole) as { conversations: { from: string; value: string }[] };
+    const turns = conversations.filter(({ from }) => from === "gpt").map(({ value }) => value);
+    assertEquals(turns.some((turn) => turn.includes(end)), false);
+    // As trainers read it: whatever is between tags is a call.
+    const plain = turns.map((turn) =>
+      turn.split("<tool_call>").slice(1).map((rest) => JSON.parse(rest.split("</tool_call>")[0]!))
+    );
+    const expected = [given.map((value) => ({ name: "add", arguments: { value } })), []];
+    assertEquals(plain, expected);
+    const read = turns.map((turn) =>
+      hermes.read(turn, ["add"]).calls.map((one) => ({
+        name: one.name,
+        arguments: JSON.parse(one.arguments),
+      }))
+    );
+    assertEquals(read, expected);
+  }));
+  assert(written > 0);
+});
