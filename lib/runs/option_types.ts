@@ -42,6 +42,12 @@ export interface RunSettings {
    * fails.
    */
   readonly gate?: GatePolicy;
+  /**
+   * Whether the test file fails if the gate does not decide, as `deno test --filter` can leave its test
+   * out; default `false`: that is only said. Not for parts of a run, by `--only` or `--shard`, whose gate
+   * is decided elsewhere.
+   */
+  readonly requireGate?: boolean;
   /** A journal: a file to which finished trials are appended. */
   readonly journal?: string;
   /** Trials that run at the same time; default 8. */
@@ -77,6 +83,7 @@ export type ToolTestSettings = Omit<RunSettings, "perturbations" | "graphs" | "r
 export type SuiteSettings = Omit<
   RunSettings,
   | "baseURL"
+  | "requireGate"
   | "journal"
   | "concurrency"
   | "recordings"

@@ -236,6 +236,14 @@ export const OPTIONS = {
     places: CODE,
     schema: GATE_POLICY,
   },
+  requireGate: {
+    about: "Whether the test file fails if the gate does not decide, as `deno test --filter` can " +
+      "leave its test out; default `false`: that is only said. Not for parts of a run, by `--only` or " +
+      "`--shard`, whose gate is decided elsewhere.",
+    places: [...TESTS, "deno test"],
+    schema: z.boolean(),
+    flag: { read: given, help: "fails if a gate of the file does not decide, as with `--filter`" },
+  },
   journal: {
     about: "A journal: a file to which finished trials are appended.",
     places: [...TESTS, ...RUNNERS],

@@ -83,10 +83,16 @@ export function registerBenchmark(options: BenchmarkOptions, registration: Regis
 }
 
 /** Refuses flags that would have no effect on tests, or lose paid results. */
-function assertFlags(subject: string, flags: Flags, { gate, journal }: Settings): void {
+function assertFlags(subject: string, flags: Flags, settings: Settings): void {
   const { verdict, report, shard, only } = flags;
+  const { gate, journal, requireGate } = settings;
   const isPart = shard !== undefined || only !== undefined;
-  const fault = verdict !== undefined && (gate === undefined || isPart)
+  const fault = flags.requireGate && isPart
+    ? "--require-gate needs all trials, over which the gate decides"
+    // A flag is for all benchmarks of its files, of which some may have no gate.
+    : requireGate && !flags.requireGate && gate === undefined
+    ? "requireGate needs a gate"
+    : verdict !== undefined && (gate === undefined || isPart)
     ? "--verdict needs a gate that decides, over all trials"
     : report !== undefined && only !== undefined
     ? "--report needs more than the one trial of --only"
@@ -136,6 +142,7 @@ function registerPlan(
     scores: [],
     trials: [],
     whole: report !== undefined,
+    isOwed: false,
     origin: "",
   };
   const strict = plan.gate === undefined || only !== undefined;
@@ -146,6 +153,7 @@ function registerPlan(
     const partial = sharded || only !== undefined;
     if (!partial) printForecast(plan, printerOf(name));
     const gate = { plan, policy: plan.gate, run, baseline, missing, partial, sharded };
+    state.isOwed = !partial;
     registerGate(name, { ...gate, file: verdict, journal, state, signal });
   }
   const writeTrials = async (trials: readonly Trial[], stopped: string | undefined) => {
@@ -180,6 +188,9 @@ function registerPlan(
     run[Symbol.dispose]();
     await session[Symbol.asyncDispose]();
     stopListening();
+    if (!state.isOwed) return;
+    console.error(`${name}: the gate did not run: nothing was decided`);
+    if (settings.requireGate) owe(name);
   });
 }
 
@@ -207,6 +218,17 @@ async function finishedTrials(run: Run, { whole }: Pick<RunState, "whole">) {
 
 /** Shared by all benchmarks of a file, as a server's limits apply to all of them. */
 const RATE_LIMITERS = new RateLimiters((line) => console.error(line));
+
+/** Benchmarks whose gate had to decide and did not. */
+const owing: string[] = [];
+
+/** Fails the file once all else is done: an error of one hook would keep those behind it from running. */
+function owe(name: string): void {
+  if (owing.push(name) > 1) return;
+  globalThis.addEventListener("unload", () => {
+    throw verdictError(`The gates of these benchmarks did not run: ${owing.join(", ")}`);
+  });
+}
 
 /** Notices that were printed already. */
 const printedNotices = new Set<string>();
@@ -239,6 +261,8 @@ interface RunState {
   readonly whole: boolean;
   /** The decision of the gate. */
   decision?: GateReport;
+  /** Whether its gate must decide and has not done so yet. */
+  isOwed: boolean;
   /** The test file, as a URL. */
   origin: string;
 }
@@ -356,7 +380,6 @@ function registerGate(name: string, test: GateTest): void {
         (sharded ? ". Over the journals of all shards decides: deno task toolgate gate" : ""),
     );
   }
-  let decided = false;
   const publish = (
     { gateToMarkdown, renderGate, summarizeJob }: Awaited<ReturnType<typeof loadTexts>>,
     trials: readonly TrialSummary[],
@@ -378,7 +401,7 @@ function registerGate(name: string, test: GateTest): void {
     const { notes, disagreement } = await untilInterrupted(derivedAgain(test), signal)
       .catch(withoutFrames);
     // Nothing waits between the decision and its text: an interruption finds both or neither.
-    decided = true;
+    state.isOwed = false;
     const undecidable = missing ?? run.fault?.reason ?? disagreement;
     if (undecidable !== undefined) {
       const problem = reportProblem(name, undecidable);
@@ -404,10 +427,6 @@ function registerGate(name: string, test: GateTest): void {
       throw verdictError(texts.renderVerdicts(reportVerdicts(name, failed, policy)));
     }
     if (variants.length === 0) throw new AssertionError("INVALID: there is nothing to decide");
-  });
-  if (partial) return;
-  Deno.test.afterAll(() => {
-    if (!decided) console.error(`${name}: the gate did not run: nothing was decided`);
   });
 }
 

@@ -15,6 +15,7 @@ import { cannot, InputError, reasonOf } from "../base/errors.ts";
 import { defined, type JsonValue, printable } from "../base/json.ts";
 import type { JudgeScore } from "../models/judge/score.ts";
 import type { Usage } from "../tools/message.ts";
+import type { Tool } from "../tools/tool.ts";
 import {
   InfrastructureError,
   type Model,
@@ -122,11 +123,49 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly events: readonly TraceEvent[];
 }
 
-/** Works on a task instead of the agent loop: calls `executor.tools` and returns its final text. */
-export type Agent = (
-  executor: GeneratedTaskExecutor,
-  options: { signal?: AbortSignal },
-) => Promise<string>;
+/**
+ * What an agent of the user's own gets of a task: what a model would see, and nothing that leads to the answer.
+ */
+export interface AgentTask {
+  /** The user message. */
+  readonly prompt: string;
+  /** The functions on offer, ready to be called. */
+  readonly tools: readonly Tool[];
+  /** The number of calls that may be made. */
+  readonly callLimit: number;
+  /** The number of calls made within the limit, including refused ones. */
+  readonly calls: number;
+  /** The number of calls that may still be made. */
+  readonly left: number;
+  /** Whether a call past the limit was made, so that the trial is over. */
+  readonly exhausted: boolean;
+  /**
+   * Begins a new step. After the first use, only this begins steps: for agents that make the calls of one
+   * reply one after another.
+   */
+  step(): void;
+}
+
+/** Works on a task instead of the agent loop: calls the task's tools and returns its final text. */
+export type Agent = (task: AgentTask, options: { signal?: AbortSignal }) => Promise<string>;
+
+/** Returns what an agent gets of a task; the executor, which knows the answer, cannot be reached from it. */
+function agentTask(executor: GeneratedTaskExecutor): AgentTask {
+  const { prompt, tools, callLimit } = executor;
+  return {
+    ...{ prompt, tools, callLimit },
+    get calls() {
+      return executor.calls;
+    },
+    get left() {
+      return executor.left;
+    },
+    get exhausted() {
+      return executor.exhausted;
+    },
+    step: () => executor.step(),
+  };
+}
 
 /** A strategy by its id, such as `restate+plan_then_call`, with its options. */
 export interface StrategyChoice extends StrategyOptions {
@@ -256,7 +295,7 @@ export async function runTrial(
   const run = async () => {
     signal?.throwIfAborted();
     if (options.agent !== undefined && fixture instanceof GeneratedTaskExecutor) {
-      const working = options.agent(fixture, signal === undefined ? {} : { signal });
+      const working = options.agent(agentTask(fixture), signal === undefined ? {} : { signal });
       return fixture.answer(await (signal === undefined ? working : abortable(working, signal)));
     }
     const { prompt, system, turns = [], present, unreadable } = fixture;

@@ -464,6 +464,34 @@ Deno.test("benchmark() resumes a journal, and runs only what is missing", async 
   assertEquals(ids.length, TRIALS);
 });
 
+Deno.test("benchmark() fails where a gate is required and --filter leaves it out", async () => {
+  const gated = (name: string, more = "") =>
+    `benchmark("${name}", { ${good}, gate: { successRate: 0.1, margin: 0.05 }${more} });\n`;
+  const head = `import { benchmark } from ${MOD};\n`;
+  const asked = place.write(
+    "asked.ts",
+    `${head}benchmark("open", { ${good} });\n${gated("one")}${gated("two")}`,
+  );
+  const coded = place.write("coded.ts", head + gated("one", ", requireGate: true"));
+  const only = (text: string) => ["--filter", text];
+  const left = await run(asked, { flags: only("core"), own: ["--require-gate"] });
+  assertEquals(left.code, 1, left.all);
+  for (const name of ["one", "two"]) {
+    assertStringIncludes(left.all, `${name}: the gate did not run: nothing was decided`);
+  }
+  assertMatch(left.all, /AssertionError: The gates of these benchmarks did not run: two, one/);
+  for (const words of ["core", "nothing at all"]) {
+    const { code, all } = await run(coded, { flags: only(words) });
+    assertEquals(code, 1, all);
+    assertStringIncludes(all, "one: the gate did not run: nothing was decided");
+  }
+  const decided = await run([asked, coded], { own: ["--require-gate"] });
+  assertEquals(decided.all.includes("the gate did not run"), false, decided.all);
+  assertEquals(verdictsOf(decided.stdout).length > 0, true, decided.all);
+  const notice = await run(asked, { flags: only("core") });
+  assertEquals(notice.code, 0, notice.all);
+});
+
 Deno.test("benchmark() starts one trial when --filter selects one case", async () => {
   await using server = countingServer();
   const filter = "--filter=own server > core 4, depth 2, connected 1, disconnected 0, graph 2, ";
@@ -565,6 +593,7 @@ const WRONG: readonly { options: string; message: RegExp }[] = [
     options: `model: "sim:planner", tasks: { case: "orakel" }, seed: 1`,
     message: /Cannot use benchmark bad:\n {2}at tasks\[0\]\.case: must be all, one of lying_calc/,
   },
+  { options: `${good}, requireGate: true`, message: /requireGate needs a gate/ },
   { options: `${good}, concurrency: 0`, message: /at concurrency: must be at least 1: it is 0/ },
 ];
 
@@ -582,6 +611,11 @@ function wrongFlags(): (Refused & { readonly message: RegExp })[] {
     },
     { flags: ["--shard=1/2"], call: fresh, message: /add --seed=/ },
     { flags: ["--resume"], call, message: /--resume needs --out=FILE/ },
+    {
+      flags: ["--require-gate", "--shard=1/2"],
+      call,
+      message: /--require-gate needs all trials/,
+    },
     { flags: ["--retry-invalid"], call, message: /--retry-invalid needs --resume/ },
     {
       flags: ["--shard=1/2"],

@@ -417,16 +417,17 @@ Deno.test("faults come over a real server, and to an agent of one's own", async 
   const trial = await runTrial(SPEC, model, { perturbation: "rate_limit" });
   assertEquals([trial.outcome, recoveryOf(trial.events)[0]?.end], ["solved", "recovered"]);
 
-  const own = await runTrial({ ...SPEC, connected: 0 }, scripted("agent", [{ text: "" }]), {
+  const task = generateTask({ ...SPEC, connected: 0 });
+  const own = await runTrial(task.spec, scripted("agent", [{ text: "" }]), {
     perturbation: "timeout+slow",
-    async agent(executor) {
-      for (const made of coreInOrder(executor.task)) {
-        const tool = executor.tools.find(({ name }) => name === made.name)!;
-        const given = rightArguments(executor.task, made);
+    async agent({ tools }) {
+      for (const made of coreInOrder(task)) {
+        const tool = tools.find(({ name }) => name === made.name)!;
+        const given = rightArguments(task, made);
         const told = JSON.parse(await tool.execute(given));
         if ("error" in told) await tool.execute(given);
       }
-      return `${executor.task.target.variable} = ${executor.task.target.value}`;
+      return `${task.target.variable} = ${task.target.value}`;
     },
   });
   assertEquals([own.outcome, own.grounded, own.calls], ["solved", true, 6]);

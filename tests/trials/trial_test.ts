@@ -22,6 +22,7 @@ import {
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { STRATEGIES } from "../../lib/trials/strategies/registry.ts";
 import { briefSpec, generateTask, type Task } from "../../lib/tasks/generated/task.ts";
+import { GeneratedTaskExecutor } from "../../lib/trials/executors/generated.ts";
 import { callsOf, failuresOf } from "../../lib/calls/trace.ts";
 import {
   type Agent,
@@ -312,12 +313,12 @@ Deno.test("runTrial() refuses a spec that no task can be made from", async () =>
 // Agents of one's own
 
 Deno.test("runTrial() lets an agent of one's own work on the task", async () => {
-  const agent: Agent = async (executor) => {
-    for (const made of coreInOrder(executor.task)) {
-      const tool = executor.tools.find(({ name }) => name === made.name)!;
-      await tool.execute(rightArguments(executor.task, made));
+  const agent: Agent = async ({ tools }) => {
+    for (const made of coreInOrder(TASK)) {
+      const tool = tools.find(({ name }) => name === made.name)!;
+      await tool.execute(rightArguments(TASK, made));
     }
-    return `${executor.task.target.variable} = ${executor.task.target.value}`;
+    return `${TASK.target.variable} = ${TASK.target.value}`;
   };
   const trial = await run([{ text: "never asked" }], { agent });
   assertEquals([trial.outcome, trial.grounded, trial.calls], ["solved", true, 4]);
@@ -345,7 +346,7 @@ Deno.test("runTrial() refuses an agent with a strategy, and a strategy that ther
 Deno.test("runTrial() holds an agent to the limit of calls", async () => {
   const agent: Agent = async (executor) => {
     for (let calls = 0; calls < 9; calls++) await executor.tools[0]!.execute({});
-    return `${executor.task.target.variable} = ${executor.task.target.value}`;
+    return `${TASK.target.variable} = ${TASK.target.value}`;
   };
   const trial = await run([{}], { agent });
   assertEquals([trial.outcome, trial.calls, trial.solved], ["call_limit", 8, false]);
@@ -375,20 +376,45 @@ Deno.test("runTrial() counts what an agent throws as its failure, and tells wher
   assertEquals([spoiled.outcome, spoiled.reason], ["invalid", "502"]);
 });
 
-Deno.test("runTrial() counts it as its agent's failure when that ends the trial by itself", async () => {
-  const answering: Agent = (executor) => {
-    executor.answer("42");
-    return Promise.resolve("42");
-  };
-  const disposing: Agent = (executor) => {
-    executor[Symbol.dispose]();
-    return Promise.resolve("42");
-  };
-  for (const agent of [answering, disposing]) {
-    const trial = await run([{}], { agent });
-    assertEquals(trial.outcome, "agent_error");
-    assertStringIncludes(trial.reason!, "the trial is over");
+/** Everything that can be read from a value: of its own, of its prototypes, and of what these lead to. */
+function reachable(value: unknown, seen: Set<unknown> = new Set()): Set<unknown> {
+  if (seen.has(value)) return seen;
+  seen.add(value);
+  if (value instanceof Map || value instanceof Set) {
+    for (const item of [...value].flat()) reachable(item, seen);
   }
+  if (typeof value !== "object" && typeof value !== "function" || value === null) return seen;
+  reachable(Object.getPrototypeOf(value), seen);
+  for (const key of Reflect.ownKeys(value)) {
+    try {
+      reachable((value as Record<PropertyKey, unknown>)[key], seen);
+    } catch {
+      // A getter of a prototype has nothing to read from.
+    }
+  }
+  return seen;
+}
+
+Deno.test("runTrial() gives an agent nothing from which the answer could be read", async () => {
+  const outputs = TASK.functions.map(({ output }) => TASK.values.get(output.name)!);
+  let found: Set<unknown> | undefined;
+  const agent: Agent = async (given) => {
+    await given.tools[0]!.execute({});
+    given.step();
+    assertEquals([given.callLimit, given.calls, given.left, given.exhausted], [8, 1, 7, false]);
+    found = reachable(given);
+    return "I give up";
+  };
+  assertEquals((await run([{}], { agent })).outcome, "no_answer");
+  const texts = [...found!].filter((value) => typeof value === "string");
+  assertEquals(texts.filter((text) => outputs.some((value) => text.includes(`${value}`))), []);
+  assertEquals(outputs.filter((value) => found!.has(value)), []);
+  // What a method could be asked for.
+  const names = [...found!].filter((value) => typeof value === "function").map(({ name }) => name);
+  for (const name of ["answer", "viewed", "execute"]) {
+    assertEquals(names.includes(name), name === "execute", name);
+  }
+  assertEquals([...found!].some((value) => value instanceof GeneratedTaskExecutor), false);
 });
 
 Deno.test("runTrial() counts a trial past the limit as call_limit, though its agent then throws", async () => {
