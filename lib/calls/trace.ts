@@ -55,6 +55,8 @@ export interface ReplyEvent {
   readonly inputTokens: number;
   /** Tokens written. */
   readonly outputTokens: number;
+  /** Set if these were estimated, as the server did not report them; otherwise omitted. */
+  readonly estimated?: true;
   /** Duration of the successful attempt, in milliseconds. */
   readonly durationMs: number;
   /** The attempts that failed before, in order; omitted if the first one got the reply. */
@@ -313,6 +315,7 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     calls: z.int(),
     inputTokens: z.number(),
     outputTokens: z.number(),
+    estimated: z.literal(true).exactOptional(),
     durationMs: z.number(),
     failed: z.array(z.looseObject({
       cause: z.enum(["infrastructure", "unclear"]),

@@ -20,6 +20,7 @@ import { recoveryTables } from "./tables/_recovery.ts";
 import { strategiesTable, workTable } from "./tables/_strategies.ts";
 import {
   alignedTable,
+  estimateNote,
   layOut,
   rateColumns,
   shareText,
@@ -159,7 +160,7 @@ function renderSubject(metrics: VariantMetrics, place: number, unit: string): st
     ...(shownRows === rows ? [] : [`over ${cells.length} cells`]),
     ...(repetition === null ? [] : [renderRepetition(repetition)]),
     ...(hasCalls([total]) ? [renderFailures(metrics, unit)] : []),
-    `spent: ${usage.inputTokens} tokens read, ${usage.outputTokens} written`,
+    `spent: ${usage.inputTokens} tokens read, ${usage.outputTokens} written${estimateNote(usage)}`,
   ];
   const counts = Object.entries(behaviours).map(([name, count]) => `${name} ${count}`);
   if (counts.length > 0) parts.push(`behaviours (trials): ${printable(counts.join(", "))}`);

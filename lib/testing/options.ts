@@ -170,7 +170,7 @@ export function planBenchmark(
   { name, subject, source }: Registration,
 ): PlannedRun {
   const { agent, strategies, judge } = options;
-  if (agent !== undefined) assertAgent(subject, options);
+  if (agent !== undefined) assertAgent(subject, options, settings);
   const tasks = [options.tasks].flat() as readonly TaskChoice[];
   const suite = parseWith(source === undefined ? SUITE : CASE_SUITE, {
     ...suiteSettings(settings),
@@ -211,13 +211,25 @@ export function printerOf(name: string): Printer {
 }
 
 /** Checks that an agent of the user's own can work under the options. */
-function assertAgent(subject: string, options: BenchmarkOptions): void {
+function assertAgent(
+  subject: string,
+  options: BenchmarkOptions,
+  { budget, gate }: Settings,
+): void {
   const { limits = {}, strategies = [], references } = options;
   if (Object.keys(limits).some((name) => name !== "calls")) {
     throw cannot(
       `limit ${subject}`,
       "an agent of your own can only be limited by calls",
       `limits are ${JSON.stringify(limits)}`,
+    );
+  }
+  const { tokens, usd } = gate?.atMost ?? {};
+  if (budget !== undefined || tokens !== undefined || usd !== undefined) {
+    throw cannot(
+      `limit ${subject}`,
+      "nobody reports the tokens of an agent of your own, so that no budget or ceiling of them can hold",
+      budget === undefined ? "the gate has a ceiling of tokens or dollars" : "there is a budget",
     );
   }
   assertAgentStrategies(subject, strategies.map(strategyId));

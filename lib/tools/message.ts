@@ -32,12 +32,17 @@ export type Message =
     readonly content: string;
   };
 
-/** Tokens of a reply, as counted by the provider; 0 if it does not report them. */
+/** Tokens of a reply, as counted by the provider, or estimated where it does not count them. */
 export interface Usage {
   /** Tokens read. */
   readonly inputTokens: number;
   /** Tokens written, hidden reasoning included. */
   readonly outputTokens: number;
+  /**
+   * Set if they were estimated, all or in part: a token for every four bytes of JSON. Omitted if the provider
+   * counted them.
+   */
+  readonly estimated?: true;
 }
 
 /** Sums token counts. */
@@ -45,13 +50,15 @@ export function sumUsage(usages: readonly Usage[]): Usage {
   return {
     inputTokens: sum(usages, ({ inputTokens }) => inputTokens),
     outputTokens: sum(usages, ({ outputTokens }) => outputTokens),
+    ...(usages.some(({ estimated }) => estimated) ? { estimated: true } : {}),
   };
 }
 
 /** Returns the mean of token counts, of which there must be some, as whole numbers. */
 export function meanUsage(usages: readonly Usage[]): Usage {
-  const { inputTokens, outputTokens } = sumUsage(usages);
+  const { inputTokens, outputTokens, ...others } = sumUsage(usages);
   return {
+    ...others,
     inputTokens: Math.round(inputTokens / usages.length),
     outputTokens: Math.round(outputTokens / usages.length),
   };
@@ -63,4 +70,13 @@ const MAX_TOKENS = 1e9;
 /** Returns a reported count as a whole number, or 0 if it is not plausible. */
 export function claimedCount(claimed: number): number {
   return claimed >= 0 && claimed <= MAX_TOKENS ? Math.round(claimed) : 0;
+}
+
+/** Returns reported tokens with plausible counts: servers and custom models may report anything. */
+export function claimedUsage({ inputTokens, outputTokens, estimated }: Usage): Usage {
+  return {
+    inputTokens: claimedCount(inputTokens),
+    outputTokens: claimedCount(outputTokens),
+    ...(estimated ? { estimated: true } : {}),
+  };
 }

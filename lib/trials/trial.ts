@@ -434,6 +434,13 @@ function onlyTrial(task: TaskSpec, model: string, perturbation = "none"): Planne
   return { ...key, id: trialId(key), index: 0, block: 0 };
 }
 
+/** The schema of tokens. */
+const USAGE = z.looseObject({
+  inputTokens: z.number().min(0),
+  outputTokens: z.number().min(0),
+  estimated: z.literal(true).exactOptional(),
+});
+
 /** The usage of a model other than the trial's own. */
 const MODEL_USE = {
   model: z.looseObject({
@@ -441,7 +448,7 @@ const MODEL_USE = {
     served: z.array(z.string()),
     simulated: z.boolean(),
   }),
-  usage: z.looseObject({ inputTokens: z.number().min(0), outputTokens: z.number().min(0) }),
+  usage: USAGE,
 };
 
 /** The schema of a trial in a journal; further fields are kept as they are. */
@@ -475,8 +482,7 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   failures: z.array(FAILURE).default([]),
   oracle: z.literal("truth").exactOptional(),
   behaviours: z.array(z.string()).default([]),
-  usage: z.looseObject({ inputTokens: z.number().min(0), outputTokens: z.number().min(0) })
-    .default({ inputTokens: 0, outputTokens: 0 }),
+  usage: USAGE.default({ inputTokens: 0, outputTokens: 0 }),
   stages: z.array(z.looseObject({ stage: z.string(), ...MODEL_USE })).exactOptional(),
   judging: z.looseObject(MODEL_USE).exactOptional(),
   startedAt: z.string().default(""),

@@ -752,6 +752,34 @@ Deno.test("toolgate run ends where its model cannot be asked any more, and says 
   assertLess(trials.length, 60);
 });
 
+Deno.test("toolgate run holds a budget where a server counts no tokens, and tells that it estimates", async () => {
+  await using place = await folder();
+  await using server = countingServer("sim:planner", 0, undefined, { usage: undefined });
+  const suite = place.write("suite.jsonc", suiteOf(["mine"], 20));
+  const [out, markdown] = ["out.jsonl", "out.md"].map((name) => place.file(name));
+  const limited = ["--max-tokens", "4000", "--concurrency", "1"];
+  const run = await toolgate(["run", suite, "--base-url", server.url, "--out", out!, ...limited]);
+  assertEquals(run.code, 3, run.all);
+  assertMatch(run.stderr, /trials were not run: the budget of 4000 tokens was reached/);
+  assertMatch(run.stdout, /tokens read, \d+ written \(estimated/);
+  const trials = readLines(out!).slice(1);
+  assert(trials.length > 0 && trials.length < 40, run.all);
+  for (const { usage, events } of trials) {
+    assert(usage.estimated && usage.inputTokens > 0 && usage.outputTokens > 0);
+    assert(
+      events.some(({ kind, estimated }: { kind: string; estimated?: true }) =>
+        kind === "reply" && estimated
+      ),
+    );
+  }
+  const report = await toolgate(["report", out!, "--markdown", markdown!]);
+  assertEquals(report.code, 0, report.all);
+  assertMatch(
+    Deno.readTextFileSync(markdown!),
+    /tokens estimated in part.*\| &#126;[\d,]+ \| &#126;[\d,]+ \|/s,
+  );
+});
+
 Deno.test("toolgate run never tells a key", async () => {
   await using temporary = await folder();
   const key = "sk-a-very-secret-key-0123456789";

@@ -580,6 +580,12 @@ const WRONG: readonly { options: string; message: RegExp }[] = [
     message:
       /Cannot run benchmark bad as an agent of your own has no loop .*: the strategy is restate/,
   },
+  ...["budget: { tokens: 100 }", "gate: { successRate: 0.5, atMost: { tokens: 100 } }"].map((
+    limit,
+  ) => ({
+    options: `${good}, ${limit}, agent: () => Promise.resolve("")`,
+    message: /Cannot limit benchmark bad as nobody reports the tokens of an agent of your own/,
+  })),
   {
     options: `model: "sim:planner", tasks: { case: "oracle" }, seed: 1, ` +
       `agent: () => Promise.resolve("")`,
@@ -610,6 +616,11 @@ function wrongFlags(): (Refused & { readonly message: RegExp })[] {
       message: /Cannot run --only=nonsense as that is no trial id/,
     },
     { flags: ["--shard=1/2"], call: fresh, message: /add --seed=/ },
+    {
+      flags: ["--max-tokens=100"],
+      call: `benchmark("own", { ${good}, agent: () => Promise.resolve("") })`,
+      message: /Cannot limit benchmark own as nobody reports the tokens .*: there is a budget/,
+    },
     { flags: ["--resume"], call, message: /--resume needs --out=FILE/ },
     {
       flags: ["--require-gate", "--shard=1/2"],

@@ -141,7 +141,7 @@ export interface CountingServer extends AsyncDisposable {
 
 /**
  * Serves `model`, whatever a request names, or what it names if that is `null`; and takes `latency`
- * milliseconds for each reply. After so many requests it answers with an error, if one is given, and for
+ * milliseconds for each reply, some of whose fields are others (`more`). After so many requests it answers with an error, if one is given, and for
  * as many as it lasts.
  */
 export function countingServer(
@@ -153,6 +153,7 @@ export function countingServer(
     readonly after?: number;
     readonly lasts?: number;
   },
+  more: Readonly<Record<string, unknown>> = {},
 ): CountingServer {
   const simulated = model === null ? undefined : parseSimulatedModel(model);
   const begun = new Map<string, number>();
@@ -180,7 +181,7 @@ export function countingServer(
     }
     const answer = (simulated ?? parseSimulatedModel(asked.model)).reply(asked);
     // One name for all, as the gate asks for one served model.
-    const named = { ...answer, model: asked.model };
+    const named = { ...answer, model: asked.model, ...more };
     if (latency > 0) await new Promise((resolve) => setTimeout(resolve, latency));
     atOnce--;
     if (answer.choices[0]!.message.tool_calls === undefined) add(ended, prompt);

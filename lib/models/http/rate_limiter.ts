@@ -8,6 +8,7 @@ import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
 import { cannot } from "../../base/errors.ts";
 import { defined, printable } from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
+import { estimatedTokens } from "./_estimate.ts";
 
 /** Rate limits of a model of a server. */
 export interface RateLimits {
@@ -66,9 +67,6 @@ const MINUTE = 60_000;
 
 /** Milliseconds of delay from which on the user is notified. */
 const LONG = 5_000;
-
-/** Characters of a request per token, as a first guess. */
-const CHARACTERS_A_TOKEN = 4;
 
 /**
  * Limits the requests to one model of a server. Each request takes a permit, and returns it when it ends.
@@ -417,16 +415,6 @@ export function assertRates({ requestsPerMinute, tokensPerMinute }: RateLimits):
   for (const [name, limit] of Object.entries({ requestsPerMinute, tokensPerMinute })) {
     if (limit === undefined || (Number.isSafeInteger(limit) && limit >= 1)) continue;
     throw cannot("limit requests", `${name} must be a whole number from 1 on`, `it is ${limit}`);
-  }
-}
-
-/** Estimates the tokens of a request from its length. */
-function estimatedTokens(request: object): number {
-  try {
-    return Math.ceil(JSON.stringify(request).length / CHARACTERS_A_TOKEN);
-  } catch {
-    // A request that nests too deep to serialize fails when it is sent.
-    return 1;
   }
 }
 

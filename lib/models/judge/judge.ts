@@ -12,7 +12,7 @@ import { cannot, InputError, reasonOf } from "../../base/errors.ts";
 import { defined, type JsonValue, printable } from "../../base/json.ts";
 import { type JudgeScore, notAsked, readScore } from "./score.ts";
 import { LikeMatcher } from "./like_matcher.ts";
-import { claimedCount, sumUsage, type Usage } from "../../tools/message.ts";
+import { claimedCount, claimedUsage, sumUsage, type Usage } from "../../tools/message.ts";
 import type { Model, ModelReply, ModelRequest, RequestContext } from "../model.ts";
 import { MODEL, type ModelEntry, modelName } from "../entry.ts";
 import type { Matcher } from "../../tools/expected_call.ts";
@@ -254,10 +254,7 @@ function replyScore({ text, usage, served, duration, finish }: ModelReply): Judg
   return {
     ...(isCut ? { score: null, why: `${read.why}: it ran out of tokens` } : read),
     text: text.slice(0, MAX_KEPT_LENGTH),
-    usage: {
-      inputTokens: claimedCount(usage.inputTokens),
-      outputTokens: claimedCount(usage.outputTokens),
-    },
+    usage: claimedUsage(usage),
     served: served.slice(0, MAX_NAME_LENGTH),
     durationMs: claimedCount(duration),
   };

@@ -13,9 +13,9 @@
  */
 
 import { endpointOf, ModelFault, requestsTo } from "../http/endpoint.ts";
+import { estimatedUsage } from "../http/_estimate.ts";
 import { cannot } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
-import type { Usage } from "../../tools/message.ts";
 import type { ToolChoice } from "../../tools/tool.ts";
 import { InfrastructureError, type Model, type ModelRequest } from "../model.ts";
 import { type Attempt, retrying } from "../http/retry.ts";
@@ -32,9 +32,6 @@ import {
 } from "./wire_format.ts";
 
 export type { OpenAIOptions, WireApi } from "./wire_format.ts";
-
-/** The usage of a reply whose server does not say it. */
-const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0 };
 
 const FORMATS: Readonly<Record<WireApi, WireFormat>> = { chat: CHAT, responses: RESPONSES };
 
@@ -147,8 +144,10 @@ export function openai(options: OpenAIOptions): Model {
         throw error instanceof RangeError ? unusable("it nests too deep") : error;
       }
     };
-    const { usage = NO_USAGE, ...reply } = await answered();
-    return { ...reply, usage };
+    const { usage, ...reply } = await answered();
+    // No request reads nothing: some servers report zeros instead.
+    const isReported = usage !== undefined && usage.inputTokens > 0;
+    return { ...reply, usage: isReported ? usage : estimatedUsage(request, reply) };
   };
   return {
     name,

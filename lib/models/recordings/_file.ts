@@ -200,7 +200,11 @@ const REPLY = z.strictObject({
   text: LINES,
   calls: z.array(CALL).default([]),
   finish: z.enum(["stop", "calls", "length", "filter", "other"]),
-  usage: z.strictObject({ inputTokens: COUNT, outputTokens: COUNT }),
+  usage: z.strictObject({
+    inputTokens: COUNT,
+    outputTokens: COUNT,
+    estimated: z.literal(true).exactOptional(),
+  }),
   served: z.string(),
   duration: COUNT,
   failed: z.array(z.strictObject({

@@ -6,7 +6,7 @@
 import { defined } from "../../base/json.ts";
 import defer * as hooks from "node:async_hooks";
 import { reasonOf } from "../../base/errors.ts";
-import { claimedCount, type Message } from "../../tools/message.ts";
+import { claimedCount, claimedUsage, type Message } from "../../tools/message.ts";
 import {
   InfrastructureError,
   type Model,
@@ -277,10 +277,7 @@ export class TrialRecording {
       calls: calls.map(({ id, name, arguments: written }) => ({ id, name, arguments: written })),
       finish,
       // The same numbers that a journal keeps.
-      usage: {
-        inputTokens: claimedCount(usage.inputTokens),
-        outputTokens: claimedCount(usage.outputTokens),
-      },
+      usage: claimedUsage(usage),
       served,
       duration: claimedCount(duration),
       ...(failed === undefined || failed.length === 0 ? {} : {

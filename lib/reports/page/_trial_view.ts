@@ -26,6 +26,7 @@ import { isTextFormat } from "../../models/formats/registry.ts";
 import { isGenerated, isProbe } from "../../trials/executors/task_kind.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { countText } from "../../base/numbers.ts";
+import { estimateNote } from "../tables/table.ts";
 import { jsonText, parameterLines } from "./_parameter_lines.ts";
 import { changedText, type KnownTask, rightAnswer } from "./_task_view.ts";
 
@@ -88,7 +89,6 @@ export function viewTrial(
 ): TrialView {
   const task = known?.kind === "generated" ? known.task : undefined;
   const { model, strategy, repetition, usage, durationMs, startedAt } = trial;
-  const { inputTokens, outputTokens } = usage;
   const calls = trial.events.filter((event) => event.kind === "call");
   const answered = trial.events.some((event) => event.kind === "answer");
   const root = trial.failures.find((failure) => failure.root) ?? trial.failures[0];
@@ -109,7 +109,7 @@ export function viewTrial(
     ["seed", "seed" in trial.task ? JSON.stringify(trial.task.seed) : "-"],
     ["repetition", String(repetition)],
     ...formatFacts(trial),
-    ["tokens", `${inputTokens} read, ${outputTokens} written`],
+    ["tokens", `${usage.inputTokens} read, ${usage.outputTokens} written${estimateNote(usage)}`],
     ["time", `${durationMs} ms`],
     ["began", startedAt || "-"],
   ];

@@ -4,16 +4,15 @@
  */
 
 import type { CallSetJudging, CallSetMetrics, JudgeNames } from "../metrics/question_sets.ts";
-import type { Usage } from "../../tools/message.ts";
 import { probability } from "../../base/numbers.ts";
 import {
   type Column,
-  grouped,
   layOut,
   nameOf,
   NOTHING,
   shareText,
   type Table,
+  tokensText,
   UNAVAILABLE,
 } from "./table.ts";
 
@@ -60,10 +59,10 @@ export function judgeTable(callSets: readonly CallSetMetrics[]): Table[] {
     shown: "filled",
     ...others,
   });
-  const tokens = (head: string, of: keyof Usage) =>
+  const tokens = (head: string, of: Parameters<typeof tokensText>[1]) =>
     column(
       head,
-      ({ judges, usage }) => judges.length === 0 ? NOTHING : grouped(usage[of]),
+      ({ judges, usage }) => judges.length === 0 ? NOTHING : tokensText(usage, of),
       { group: "tokens" },
     );
   return [{

@@ -19,7 +19,6 @@ import { strategiesTable, workTable } from "./_strategies.ts";
 import {
   boundsText,
   type Column,
-  grouped,
   layOut,
   MODEL,
   nameOf,
@@ -27,6 +26,7 @@ import {
   rateColumns,
   shareText,
   type Table,
+  tokensText,
   UNAVAILABLE,
 } from "./table.ts";
 
@@ -96,12 +96,15 @@ export function overviewTable(subjects: readonly VariantMetrics[]): Table {
     title: "Success",
     note: "solved: share of valid trials, with its 95% interval" +
       (hasCalls(totals) ? "; calls: means" : "") +
-      (hasCalls(totals) && hasFewest(totals) ? "; fewest: the fewest that solve the tasks" : ""),
+      (hasCalls(totals) && hasFewest(totals) ? "; fewest: the fewest that solve the tasks" : "") +
+      (subjects.some(({ usage }) => usage.estimated)
+        ? "; ~: tokens estimated in part, as a server reported none"
+        : ""),
     rows: layOut(subjects, [
       MODEL,
       tallyColumns(({ total }) => total, totals),
-      { head: "tokens read", cell: ({ usage }) => grouped(usage.inputTokens) },
-      { head: "written", cell: ({ usage }) => grouped(usage.outputTokens) },
+      { head: "tokens read", cell: ({ usage }) => tokensText(usage, "inputTokens") },
+      { head: "written", cell: ({ usage }) => tokensText(usage, "outputTokens") },
       {
         head: "cost",
         cell: ({ cost }) => cost === null ? NOTHING : dollars(cost),

@@ -9,6 +9,7 @@ import { variantLabel } from "../../gate/variant.ts";
 import type { VariantMetrics } from "../metrics/metrics.ts";
 import { cutText, printable } from "../../base/json.ts";
 import { percent } from "../../base/numbers.ts";
+import type { Usage } from "../../tools/message.ts";
 
 /** A table: the first row names the columns, the first cell of the others names the row. */
 export interface Table {
@@ -102,6 +103,16 @@ export function boundsText(bounds: Bounds | null, show = percent): string {
 /** Formats a whole number with thousands separators. */
 export function grouped(value: number): string {
   return value.toLocaleString("en-US");
+}
+
+/** Formats tokens, and marks estimated ones. */
+export function tokensText(usage: Usage, of: "inputTokens" | "outputTokens"): string {
+  return `${usage.estimated ? "~" : ""}${grouped(usage[of])}`;
+}
+
+/** Says behind tokens that they were estimated; empty if they were not. */
+export function estimateNote({ estimated }: Usage): string {
+  return estimated ? " (estimated, at least in part: a server reported none)" : "";
 }
 
 /** Returns the source of a table with the name of its paper. */

@@ -6,7 +6,13 @@
 import { defined, printable } from "../../base/json.ts";
 import { z } from "zod";
 import { abortable } from "@std/async/abortable";
-import { claimedCount, type Message, type Usage } from "../../tools/message.ts";
+import {
+  claimedCount,
+  claimedUsage,
+  type Message,
+  sumUsage,
+  type Usage,
+} from "../../tools/message.ts";
 import {
   type Model,
   type ModelReply,
@@ -300,20 +306,17 @@ export class Session {
   #charge(reply: ModelReply, { request, stage, aside, other, called }: Request): void {
     // Servers and custom models may report any count; a journal must stay readable.
     const durationMs = claimedCount(reply.duration);
-    const usage = {
-      inputTokens: claimedCount(reply.usage.inputTokens),
-      outputTokens: claimedCount(reply.usage.outputTokens),
-    };
+    const usage = claimedUsage(reply.usage);
     this.#milliseconds += durationMs;
     this.#replying += durationMs;
-    this.#usage = add(this.#usage, usage);
+    this.#usage = sumUsage([this.#usage, usage]);
     const served = reply.served.slice(0, MAX_NAME_LENGTH);
     if (other === undefined) {
       if (served !== "") this.#served.add(served);
     } else {
       const use = this.#stages.get(stage!) ??
         { model: other, served: new Set(), usage: { inputTokens: 0, outputTokens: 0 } };
-      use.usage = add(use.usage, usage);
+      use.usage = sumUsage([use.usage, usage]);
       if (served !== "") use.served.add(served);
       this.#stages.set(stage!, use);
     }
@@ -348,12 +351,6 @@ interface Request {
 const MAX_NAME_LENGTH = 200;
 /** At most this many repairs of one reply are recorded. */
 const MAX_REPAIRS = 20;
-function add(one: Usage, other: Usage): Usage {
-  return {
-    inputTokens: one.inputTokens + other.inputTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
-  };
-}
 
 function timeLimitReached(seconds: number): Limited {
   return { kind: "time_limit", message: `${seconds} seconds are over` };

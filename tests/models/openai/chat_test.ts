@@ -184,10 +184,32 @@ Deno.test("openai() by chat bears a reply without usage, model, content and fini
     text: "",
     calls: [],
     finish: "other",
-    usage: { inputTokens: 0, outputTokens: 0 },
+    // {"messages":[{"role":"user","content":"Hello"}],"tools":[]} and ["",[]].
+    usage: { inputTokens: 15, outputTokens: 2, estimated: true },
     served: "",
     repairs: [],
   });
+});
+
+Deno.test("openai() by chat estimates tokens that a server does not count", async () => {
+  const text = "é".repeat(1_000);
+  const usages = [undefined, null, {}, { prompt_tokens: 5 }, {
+    prompt_tokens: 0,
+    completion_tokens: 0,
+  }];
+  for (const usage of usages) {
+    await using server = serving(
+      answering(completion({ content: text }, { usage: usage as never })),
+    );
+    const messages = [{ role: "user" as const, content: "x".repeat(4_000) }];
+    const reply = await server.model().reply(asked({ messages, tools: [ADD] }));
+    const { inputTokens, outputTokens, estimated } = reply.usage;
+    assertEquals(estimated, true);
+    assert(inputTokens > 1_000 + JSON.stringify(ADD).length / 4 && inputTokens < 1_200);
+    assertEquals(outputTokens, Math.ceil((2_000 + '["",[]]'.length) / 4));
+  }
+  await using server = serving(answering(completion()));
+  assertEquals((await server.model().reply(asked())).usage, { inputTokens: 11, outputTokens: 7 });
 });
 
 Deno.test("openai() by chat takes the id of a call, and none within its function", async () => {

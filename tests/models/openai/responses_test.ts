@@ -255,7 +255,12 @@ Deno.test("openai() by responses bears items that it does not know, and absent f
     text: "x",
     calls: [],
     finish: "other",
-    usage: { inputTokens: 0, outputTokens: 0 },
+    usage: {
+      inputTokens: 15,
+      // What is carried holds the text, and is longer.
+      outputTokens: Math.ceil(JSON.stringify([...odd, said("x")]).length / 4),
+      estimated: true,
+    },
     served: "",
     repairs: [],
   });
