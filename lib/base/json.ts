@@ -94,9 +94,18 @@ export function parseJson(text: string): JsonValue | undefined {
 const UNPRINTABLE =
   /[\p{Cc}\p{Cs}\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
 
+// Commands to the runner of a CI job: `##[error]` (GitHub, Azure), `##vso[...]` (Azure) and `##teamcity[...]`
+// anywhere in a line, and `::error::` (GitHub) where a line begins, apart from spaces. The end of a text may come
+// to stand before a bracket. An address such as `::1` is no command.
+// Sources: ActionCommand.cs of github.com/actions/runner; "Logging commands" of Azure Pipelines; "Service messages"
+// of TeamCity.
+const MARKED_COMMAND = /#(?=#\w*(?:\[|$))/g;
+const LINE_COMMAND = /^(\s*):(?=:(?!\d))/;
+
 /**
- * Returns `text` on one line, without characters that could control a terminal, cut to about `limit`
- * characters. All text from a model or a server passes through here before it is printed.
+ * Returns `text` on one line, without characters that could control a terminal and without commands to the runner
+ * of a CI job, cut to about `limit` characters. All text from a model or a server passes through here before it is
+ * printed.
  */
 export function printable(text: string, limit = 200): string {
   const result = text.slice(0, limit + 1).replace(UNPRINTABLE, (character) => {
@@ -104,7 +113,7 @@ export function printable(text: string, limit = 200): string {
     if (short !== undefined) return short;
     const code = character.codePointAt(0)!.toString(16);
     return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, "0")}`;
-  });
+  }).replace(MARKED_COMMAND, "\\u0023").replace(LINE_COMMAND, "$1\\u003a");
   if (result.length <= limit) return result;
   return cutText(result, Math.max(0, limit - 1)) + "…";
 }
@@ -125,5 +134,18 @@ export function printableLines(text: string, limit = 20_000): string {
   const whole = text.length > limit ? `${cutText(text, limit)}…` : text;
   return whole.split(/\r?\n/).map((line) => printable(line, Infinity)).join("\n");
 }
+
+/** Returns the JSON text of `value` for a terminal or the log of a CI job: it is read as the same value. */
+export function printableJson(value: unknown, indent?: number): string {
+  // These characters are within strings only, where each may be escaped.
+  return JSON.stringify(value, null, indent).replace(
+    UNPRINTABLE_JSON,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** What JSON leaves as it is and no terminal or runner should get. */
+const UNPRINTABLE_JSON =
+  /#(?=#\w*\[)|[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 
 const SHORT_ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };

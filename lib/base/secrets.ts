@@ -81,31 +81,81 @@ function fromBase64(text: string): string {
 }
 
 /**
- * Returns `text` without the registered secrets, also where they are escaped for JSON, a URL or HTML, or
- * in base64. Includes those of {@linkcode registerSecrets} and, if Deno may read the whole environment,
+ * Returns `text` without the registered secrets, also where they are escaped for JSON, a URL or HTML, all of
+ * their characters or some, or in base64 or base64url, alone or within other text. Includes those of {@linkcode registerSecrets} and, if Deno may read the whole environment,
  * the values of at least 16 characters of variables whose names end in words such as key, token, secret
  * or password.
  */
 export function hideSecrets(text: string): string {
   if (text.length < SHORTEST_SECRET) return text;
-  const all = knownForms();
-  const end = text.endsWith("…") ? text.length - 1 : text.length;
+  const plain = without(text, findSecrets(text));
+  // Any character may be escaped: then secrets are looked for in what the text stands for.
+  return ESCAPE.test(plain) ? hideEscaped(plain) : plain;
+}
+
+/** Where something is in a text. */
+type Range = readonly [from: number, to: number];
+
+/** Returns `text` with the mark in place of each range. */
+function without(text: string, ranges: readonly Range[]): string {
   let clean = "";
   let done = 0;
+  for (const [from, to] of ranges) {
+    clean += text.slice(done, from) + MARK;
+    done = to;
+  }
+  return done === 0 ? text : clean + text.slice(done);
+}
+
+/** A printable character of ASCII, escaped for a URL, JSON or HTML, also in JSON within JSON. */
+const ESCAPE =
+  /%([2-7][0-9a-f])|\\{1,4}(?:u00|x)([2-7][0-9a-f])|\\{1,4}(\/)|&#x([2-7][0-9a-f]);|&#(\d{2,3});/i;
+const ESCAPES = new RegExp(ESCAPE, "gi");
+
+/** Hides secrets of which some characters are escaped. */
+function hideEscaped(text: string): string {
+  /** Where a character was escaped, in what the text stands for, and the length of all escapes up to it. */
+  const shifts: { readonly at: number; readonly by: number }[] = [];
+  let by = 0;
+  const meant = text.replace(
+    ESCAPES,
+    (escape: string, url, json, slash, hex, decimal, place: number) => {
+      const code = slash === undefined
+        ? decimal === undefined ? parseInt(url ?? json ?? hex, 16) : Number(decimal)
+        : 47;
+      const at = place - by;
+      by += escape.length - 1;
+      shifts.push({ at, by });
+      return String.fromCharCode(code);
+    },
+  );
+  let next = 0;
+  /** Where a character of it begins in the text; ranges are asked for in order. */
+  const placeOf = (index: number): number => {
+    while (next < shifts.length && shifts[next]!.at < index) next++;
+    return index + (shifts[next - 1]?.by ?? 0);
+  };
+  const ranges = findSecrets(meant)
+    .map(([from, to]): Range => [placeOf(from), placeOf(to)]);
+  return without(text, ranges);
+}
+
+/** Finds the secrets in a text, in order. */
+function findSecrets(text: string): Range[] {
+  const all = knownForms();
+  const end = text.endsWith("…") ? text.length - 1 : text.length;
+  const ranges: Range[] = [];
   beginnings.lastIndex = 0;
   for (let found = beginnings.exec(text); found !== null; found = beginnings.exec(text)) {
     const { 0: beginning, index } = found;
     const candidates = all.get(beginning)!;
     const length = candidates.find((form) => text.startsWith(form, index))?.length ??
       (isCut(text, index, end, candidates) ? end - index : 0);
-    if (length > 0) {
-      clean += text.slice(done, index) + MARK;
-      done = index + length;
-    }
+    if (length > 0) ranges.push([index, index + length]);
     // A secret may begin within what looked like the beginning of another.
-    beginnings.lastIndex = length > 0 ? done : index + 1;
+    beginnings.lastIndex = index + Math.max(1, length);
   }
-  return done === 0 ? text : clean + text.slice(done);
+  return ranges;
 }
 
 /** Shorter texts are never cut before they come here. */
@@ -173,14 +223,17 @@ function encodedForUrl(text: string): string {
 }
 
 /**
- * Returns how `text` appears in base64, also within other text: three bytes make four characters, so it
- * can start in one of three ways, and the characters at its edges depend on its neighbours.
+ * Returns how `text` appears in base64 and base64url, also within other text: three bytes make four characters,
+ * so it can start in one of three ways, and the characters at its edges depend on its neighbours. Padding stands
+ * behind these.
  */
 function inBase64(text: string): string[] {
   const bytes = new TextEncoder().encode(text);
-  return [0, 1, 2].map((before) => {
+  return [0, 1, 2].flatMap((before) => {
     const shifted = new Uint8Array([...new Uint8Array(before), ...bytes]);
     const whole = Math.floor(shifted.length * 8 / 6);
-    return shifted.toBase64().slice(Math.ceil(before * 8 / 6), whole);
+    return (["base64", "base64url"] as const).map((alphabet) =>
+      shifted.toBase64({ alphabet }).slice(Math.ceil(before * 8 / 6), whole)
+    );
   });
 }

@@ -4,7 +4,7 @@
  */
 
 import { cannot } from "../base/errors.ts";
-import { printable } from "../base/json.ts";
+import { printable, printableJson } from "../base/json.ts";
 import { Output, resolvePath } from "../base/output_file.ts";
 import { questionSource } from "../runs/question_tasks.ts";
 import { type TrainingTally, writeTrainingData } from "../toolkit/training/examples.ts";
@@ -70,10 +70,10 @@ export async function exportTrials(arguments_: readonly string[]): Promise<numbe
     options.operands.map(userPath),
     { format: trainingFormat(id), onlySolved: only === "solved", sets },
     (line, metadata) => {
-      const text = JSON.stringify(metadataLines === undefined ? { ...line, metadata } : line);
+      const whole = metadataLines === undefined ? { ...line, metadata } : line;
       metadataLines?.write(`${JSON.stringify(metadata)}\n`);
-      if (lines === undefined) console.log(text);
-      else lines.write(`${text}\n`);
+      if (lines === undefined) console.log(printableJson(whole));
+      else lines.write(`${JSON.stringify(whole)}\n`);
     },
   );
   lines?.finish();

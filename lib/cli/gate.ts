@@ -5,6 +5,7 @@
 
 import { readBaseline } from "../runs/baseline.ts";
 import { readJsonc } from "../base/input.ts";
+import { printableJson } from "../base/json.ts";
 import { type CompletePolicy, isUpgrade, readPolicy } from "../gate/policy.ts";
 import { PRICES, type Prices } from "../models/prices.ts";
 import { canonicalJson, printable } from "../base/json.ts";
@@ -136,7 +137,7 @@ function withRemarks(decision: GateReport, sentences: readonly string[]): GateRe
 
 /** Prints a decision, and returns its exit code. */
 function printDecision(decision: GateReport, asJson: boolean, text: string): number {
-  console.log(asJson ? JSON.stringify(decision, null, 2) : text);
+  console.log(asJson ? printableJson(decision, 2) : text);
   summarizeJob(gateToMarkdown(decision));
   return decision.exitCode;
 }

@@ -12,7 +12,7 @@ import type { Fixture } from "../trials/executors/fixture.ts";
 import { type GraphSpec, LINKINGS, SURFACES } from "../tasks/generated/graph.ts";
 import { parseWith } from "../base/input.ts";
 import { InputError, reasonOf } from "../base/errors.ts";
-import { defined, parseJson, printable } from "../base/json.ts";
+import { defined, parseJson, printable, printableJson } from "../base/json.ts";
 import { ProbeExecutor } from "../trials/executors/probes.ts";
 import {
   isGenerated,
@@ -132,7 +132,7 @@ export async function generate(arguments_: readonly string[]): Promise<number> {
       console.log((await FORMATS[format]!(generateTask(spec))).trimEnd());
     } else {
       using fixture = isProbe(spec) ? new ProbeExecutor(spec) : questionOf(spec, options);
-      console.log(JSON.stringify(PLAIN_FORMATS[format]!(spec, modelInput(fixture)), null, 2));
+      console.log(printableJson(PLAIN_FORMATS[format]!(spec, modelInput(fixture)), 2));
     }
   } catch (error) {
     throw error instanceof RangeError ? new InputError(reasonOf(error)) : error;

@@ -6,7 +6,7 @@
  */
 
 import { InputError } from "../base/errors.ts";
-import { printable } from "../base/json.ts";
+import { printable, printableLines } from "../base/json.ts";
 import { keepOnly, type Need } from "./permissions.ts";
 import { redact, redactRecord } from "../base/redact.ts";
 
@@ -186,7 +186,7 @@ function isOption(arguments_: readonly string[], option: string): boolean {
 
 /** Exits with 3 after an internal error, which must not look like a gate that failed. */
 function crash(error: unknown): never {
-  console.error(redact(Deno.inspect(error)));
+  console.error(printableLines(redact(Deno.inspect(error))));
   Deno.exit(3);
 }
 

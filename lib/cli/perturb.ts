@@ -7,7 +7,7 @@ import { Connections } from "../models/connect.ts";
 import { isFault } from "../tools/fault.ts";
 import { readText } from "../base/input.ts";
 import { cannot, InputError, reasonOf } from "../base/errors.ts";
-import { defined, isJsonObject, parseJson, printable } from "../base/json.ts";
+import { defined, isJsonObject, parseJson, printable, printableJson } from "../base/json.ts";
 import { InfrastructureError, type Model } from "../models/model.ts";
 import {
   type Change,
@@ -310,7 +310,7 @@ function printResult(result: Result, { methods, seed, path, json }: PrintOptions
   const method = methods.join("+");
   const changed = changes.length > 0;
   if (json) {
-    console.log(JSON.stringify({ method, seed, changed, changes, before, after }));
+    console.log(printableJson({ method, seed, changed, changes, before, after }));
     return;
   }
   const effects = methods.map((method) => EFFECTS[method]).join(", then ");

@@ -12,7 +12,7 @@ import {
 } from "../runs/forecast.ts";
 import { readJsonc } from "../base/input.ts";
 import { cannot, reasonOf } from "../base/errors.ts";
-import { defined, printable } from "../base/json.ts";
+import { defined, printable, printableJson } from "../base/json.ts";
 import { meanUsage, type Usage } from "../tools/message.ts";
 import { modelName } from "../models/entry.ts";
 import { pricesFor } from "../runs/plan.ts";
@@ -78,7 +78,7 @@ export function plan(arguments_: readonly string[]): number {
     throw options.error(`it takes one suite file at most: ${options.operands.length} are given`);
   }
   const { numbers, lines } = planOutput(file, options);
-  console.log(options.has("json") ? JSON.stringify(numbers, null, 2) : lines.join("\n"));
+  console.log(options.has("json") ? printableJson(numbers, 2) : lines.join("\n"));
   return 0;
 }
 

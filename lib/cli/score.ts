@@ -19,7 +19,7 @@ import { loadCallSet } from "../tasks/questions/load.ts";
 import { averageScores, type DifficultyAverages } from "../reports/metrics/difficulty.ts";
 import { parseWith, readText } from "../base/input.ts";
 import { cannot, InputError } from "../base/errors.ts";
-import { type JsonValue, listText, parseJson, printable } from "../base/json.ts";
+import { type JsonValue, listText, parseJson, printable, printableJson } from "../base/json.ts";
 import { alignedTable, layOut, shareText } from "../reports/tables/table.ts";
 import {
   electionStability,
@@ -91,9 +91,9 @@ function scoreCalls(arguments_: readonly string[]): number {
   const summary = summarizeScores(scored, set, scoring);
   if (options.has("json")) {
     for (const { id, difficulty, scores } of scored) {
-      console.log(JSON.stringify({ id, difficulty, ...scores }));
+      console.log(printableJson({ id, difficulty, ...scores }));
     }
-    console.log(JSON.stringify({ summary }));
+    console.log(printableJson({ summary }));
   } else console.log(render(summary));
   return 0;
 }
@@ -274,7 +274,7 @@ function scoreStability(arguments_: readonly string[]): number {
   for (const { value: { id, outputs } } of readLines(userPath(file), OUTPUTS)) {
     const texts = outputs.map(prepare);
     const election = electionStability(texts);
-    console.log(JSON.stringify({ id, election, levenshtein: levenshteinStability(texts) }));
+    console.log(printableJson({ id, election, levenshtein: levenshteinStability(texts) }));
   }
   return 0;
 }

@@ -14,7 +14,7 @@ import {
 import { isRemoving } from "../perturbations/ids.ts";
 import { parseWith } from "../base/input.ts";
 import { InputError, reasonOf } from "../base/errors.ts";
-import { defined, printable } from "../base/json.ts";
+import { defined, printable, printableJson } from "../base/json.ts";
 import { exitCodeOf } from "../gate/decide_trials.ts";
 import { GATE_POLICY, type GatePolicy, isUpgrade } from "../gate/policy.ts";
 import { cellName } from "../reports/metrics/metrics.ts";
@@ -87,7 +87,7 @@ export async function selfcheck(arguments_: readonly string[]): Promise<number> 
     simulated: items.some(({ model }) => model.simulated),
     checks: check(items, policy, options),
   }));
-  if (options.has("json")) console.log(JSON.stringify(checked, null, 2));
+  if (options.has("json")) console.log(printableJson(checked, 2));
   else {
     for (const { subject, simulated, checks } of checked) {
       const name = printable(variantName(subject)) + (simulated ? " (simulated)" : "");

@@ -4,6 +4,7 @@ import {
   isJsonObject,
   parseJson,
   printable,
+  printableJson,
   printableLines,
 } from "../../lib/base/json.ts";
 import { sha256 } from "../../lib/base/hash.ts";
@@ -98,6 +99,33 @@ Deno.test("printable() names line breaks and tabs as programmers do", () => {
 
 Deno.test("printable() lets nothing hostile through", () => {
   assertNotMatch(printable(HOSTILE), STEERING);
+});
+
+Deno.test("printable() leaves no command to the runner of a CI job, and texts alike alone", () => {
+  const shown = {
+    "##[error]x": "\\u0023#[error]x",
+    "a ###vso[task.complete]": "a #\\u0023#vso[task.complete]",
+    "##teamcity[x '1']": "\\u0023#teamcity[x '1']",
+    "##": "\\u0023#",
+    "::warning::x": "\\u003a:warning::x",
+    " \u00a0::add-mask::x": " \u00a0\\u003a:add-mask::x",
+    "# a": "# a",
+    "## Results [1]": "## Results [1]",
+    "std::vector": "std::vector",
+    "::1": "::1",
+  };
+  for (const [text, expected] of Object.entries(shown)) assertEquals(printable(text), expected);
+  assertEquals(printableLines("a\n  ::error::x"), "a\n  \\u003a:error::x");
+});
+
+Deno.test("printableJson() writes no command and no control character, and says the same as JSON", () => {
+  const value = { "##[error]": ["\\##vso[a]", "\u009b2J", "a\u2028b", HOSTILE], b: 1 };
+  for (const indent of [undefined, 2]) {
+    const text = printableJson(value, indent);
+    assertEquals(JSON.parse(text), value);
+    assertNotMatch(text, /##\w*\[/);
+    assertNotMatch(text.replaceAll("\n", ""), STEERING);
+  }
 });
 
 Deno.test("printable() cuts long text, and shows that it did", () => {

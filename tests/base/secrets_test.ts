@@ -2,7 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { hideSecrets, MARK, registerSecrets, requestSecrets } from "../../lib/base/secrets.ts";
 import { deno, folder, ROOT } from "../support/child.ts";
 import fc from "../support/fast_check.ts";
-import { assertAlike } from "../support/growth.ts";
+import { assertAlike, assertLinear } from "../support/growth.ts";
 
 Deno.test("hideSecrets() takes out every occurrence of a secret, and the longer of two whole", () => {
   registerSecrets(["nightjar-1", "nightjar-1-and-more"]);
@@ -63,6 +63,55 @@ Deno.test("hideSecrets() finds a secret in base64, whatever stands around it", (
       true,
     );
   }));
+});
+
+Deno.test("hideSecrets() finds a key that a server echoes in base64url, with its padding or without", () => {
+  // Bytes that base64 and base64url write differently.
+  const key = "wood>>>???pecker~~~0123";
+  registerSecrets([key]);
+  for (const whole of [key, `Bearer ${key}`, `user:${key}`, `{"key":"${key}"}`]) {
+    const bytes = new TextEncoder().encode(whole);
+    for (const omitPadding of [true, false]) {
+      const text = bytes.toBase64({ alphabet: "base64url", omitPadding });
+      for (const written of [text, encodeURIComponent(text), JSON.stringify(text)]) {
+        const clean = hideSecrets(`It was ${written}.`);
+        assertStringIncludes(clean, MARK, written);
+        // What may be left of it are the bits that share a character with their neighbours.
+        const left = clean.length - MARK.length - "It was .".length;
+        assertEquals(left <= written.length - key.length * 8 / 6 + 4, true, clean);
+      }
+    }
+  }
+});
+
+Deno.test("hideSecrets() finds a secret of which any characters are escaped", () => {
+  const hex = (character: string) => character.charCodeAt(0).toString(16);
+  const escapes: ((character: string) => string)[] = [
+    (character) => character,
+    (character) => `%${hex(character)}`,
+    (character) => `%${hex(character).toUpperCase()}`,
+    (character) => `\\u00${hex(character)}`,
+    (character) => `&#x${hex(character)};`,
+    (character) => `&#${character.charCodeAt(0)};`,
+  ];
+  const secret = "fire/crest-0123=x";
+  registerSecrets([secret]);
+  const escaped = fc.array(fc.nat(escapes.length - 1), { minLength: 17, maxLength: 17 })
+    .map((kinds) => [...secret].map((character, at) => escapes[kinds[at]!]!(character)).join(""));
+  const around = fc.string({ unit: fc.constantFrom(..."a %2\\u00&#;é/"), maxLength: 12 });
+  fc.assert(fc.property(around, escaped, around, (before, written, after) => {
+    const text = `${before} ${written} ${after}`;
+    assertEquals(hideSecrets(text), `${before} ${MARK} ${after}`, text);
+  }));
+});
+
+Deno.test("hideSecrets() takes time in proportion to a text, however it is escaped", () => {
+  registerSecrets(["goldcrest-0123"]);
+  for (
+    const unit of ["%", "%67", "%67%6f", "%25", "\\u0067", "\\", "&#", "&#x67;", "goldcrest%2d"]
+  ) {
+    assertLinear(hideSecrets, "", unit, 5_000);
+  }
 });
 
 Deno.test("hideSecrets() takes out the beginning of a secret where a long text was cut", () => {

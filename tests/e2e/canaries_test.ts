@@ -74,7 +74,12 @@ function echoing() {
       "no json": () =>
         new Response(`{"choices": ${echo}`, { headers: { "content-type": "application/json" } }),
       "odd shape": () => Response.json({ choices: echo, [echo]: 1 }),
-      text: () => say({ content: `The headers are ${echo}, in base64 ${btoa(secrets)}` }),
+      text: () =>
+        say({
+          content: `The headers are ${echo}, in base64 ${btoa(secrets)} and ${
+            Buffer.from(`user:${secrets}`).toString("base64url")
+          }, for a URL ${percentEncoded(secrets)}`,
+        }),
       call: () =>
         say({
           content: `I call with ${echo}`,
@@ -102,6 +107,11 @@ function echoing() {
   };
 }
 
+/** Escapes every character for a URL, also those that need no escape. */
+function percentEncoded(text: string): string {
+  return [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+}
+
 function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
@@ -125,14 +135,17 @@ function shapesOf(secret: string): string[] {
   const json = JSON.stringify(secret).slice(1, -1);
   return [
     ...[secret, json, JSON.stringify(json).slice(1, -1), encodeURIComponent(secret)],
+    percentEncoded(secret),
     ...[secret, json].flatMap((text) => [
       escapeHtml(text),
       escapeHtml(text).replaceAll('"', "&quot;"),
     ]),
-    ...[0, 1, 2].map((before) =>
-      Buffer.from("x".repeat(before) + secret).toString("base64").slice(
-        4 * Math.ceil(before / 3),
-        -4,
+    ...[0, 1, 2].flatMap((before) =>
+      (["base64", "base64url"] as const).map((alphabet) =>
+        Buffer.from("x".repeat(before) + secret).toString(alphabet).slice(
+          4 * Math.ceil(before / 3),
+          -4,
+        )
       )
     ),
   ];
