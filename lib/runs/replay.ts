@@ -140,7 +140,9 @@ export function connectPlanned(
         `it names ${printable(url.host)} for ${model}; if you trust this server, ${advice}`,
       );
     }
-    note(`No key is sent to ${url.host}, which only the journal names: to send it, ${advice}`);
+    const what =
+      `No key is sent to ${url.host}, which only the journal names: to send it, ${advice}`;
+    note(printable(what, 1_000));
     return connections.model({ ...entry, baseURL: address! }, NO_KEY);
   }
   if (apiKeyVariable !== undefined && apiKeyVariable !== "OPENAI_API_KEY") {

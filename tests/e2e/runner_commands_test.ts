@@ -167,6 +167,11 @@ Deno.test("no command to a runner gets into logs, JUnit reports and job summarie
     assertEquals(refused.code, 2, refused.all);
     finished.push(refused);
   }
+  const address = `${server.url}/##vso[task.complete]`;
+  const elsewhere = place.write("else.jsonl", `${JSON.stringify({ ...plan, baseURL: address })}\n`);
+  const asked = await toolgate(["run", elsewhere, "--only", trial.id, "--retries", "0"]);
+  assert(asked.stderr.includes("No key is sent to"), asked.all);
+  finished.push(asked);
   for (const { stdout, stderr, all } of finished) {
     const what = all.split("\n")[0]!;
     assertNoCommand(stdout, what);

@@ -31,14 +31,16 @@ const TABLES = new Map(
 const RARE = Object.entries({
   "plan-line": "sources sources.*",
   gate: "baseline.perturbation atMost.failureShifts",
-  "trial-line": "permanent",
-  events: "reply.failed reply.failed[].cause reply.failed[].message reply.failed[].status " +
+  "trial-line": "usage.estimated permanent",
+  use: "usage.estimated",
+  events:
+    "reply.estimated reply.failed reply.failed[].cause reply.failed[].message reply.failed[].status " +
     "reply.textCall " +
     "call.parameters.failures[].similarity call.parameters.undecided call.guessed " +
     "call.coerced stage.unusable scored.judged.why scored.judged.unfit stop.at",
   request: "occurrence toolChoice toolChoice.function messages[].calls[].id " +
     "messages[].calls[].name messages[].calls[].arguments reply.failed reply.failed[].cause " +
-    "reply.failed[].message reply.failed[].status messages[].carried redacted error error.kind " +
+    "reply.failed[].message reply.failed[].status reply.usage.estimated messages[].carried redacted error error.kind " +
     "error.message error.ofRequest",
   verdict: "excused excused[].status excused[].message excused[].trials evidence.replaced " +
     "evidence.resampled stopped",
