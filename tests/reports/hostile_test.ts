@@ -32,6 +32,7 @@ const EVIL: readonly (readonly [text: string, shown?: string])[] = [
   ["**bold** _it_ ~~no~~ `code` | cell | [x](javascript:alert(1)) ![x](https://evil.example/x.png)"],
   ["# heading https://evil.example/?a=1 www.evil.example mail@evil.example @everyone"],
   ["\u001b[31m\u001b]0;owned\u0007\u009b2J", "\\u001b[31m\\u001b]0;owned\\u0007\\u009b2J"],
+  ["##[error]a ##vso[task.complete]b", "\\u0023#[error]a \\u0023#vso[task.complete]b"],
   ["\u0000 NUL \u007f\b\v", "\\u0000 NUL \\u007f\\u0008\\u000b"],
   ["\u202egnp.exe\u202c \u200fright", "\\u202egnp.exe\\u202c \\u200fright"],
   ["\u2066 a \u2067 b \u2069", "\\u2066 a \\u2067 b \\u2069"],
