@@ -46,6 +46,7 @@ const QUOTED = `Incorrect API key provided: ${SHOWN.sk}. Bearer ${SHOWN.bearer};
 /** A server that says back whatever it is told. */
 function echoing() {
   const sent = new Map<string, number>();
+  const begun = new Map<string, number>();
   const seen: string[] = [];
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
     const asked = await request.json();
@@ -89,13 +90,16 @@ function echoing() {
           ],
         }),
     };
-    const kinds = asked.model === "calm" ? ["text", "call"] : Object.keys(answers);
+    // A model whose first reply is refused would not be asked again.
+    const kinds = asked.model === "calm"
+      ? ["text", "call"]
+      : ["text", ...Object.keys(answers).filter((kind) => kind !== "text")];
     const { messages } = asked;
     const first = messages.length < 3;
     // A trial's first message decides, so that every kind has its trials and calls have an end.
-    const kind = first
-      ? kinds[[...sent.values()].reduce((sum, n) => sum + n, 0) % kinds.length]!
-      : "text";
+    const count = begun.get(asked.model) ?? 0;
+    if (first) begun.set(asked.model, count + 1);
+    const kind = first ? kinds[count % kinds.length]! : "text";
     sent.set(kind, (sent.get(kind) ?? 0) + 1);
     return answers[kind]!();
   });
