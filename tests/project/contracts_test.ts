@@ -39,8 +39,8 @@ const RARE = Object.entries({
     "call.parameters.failures[].similarity call.parameters.undecided call.guessed " +
     "call.coerced stage.unusable scored.judged.why scored.judged.unfit stop.at",
   request: "occurrence toolChoice toolChoice.function messages[].calls[].id " +
-    "messages[].calls[].name messages[].calls[].arguments reply.failed reply.failed[].cause " +
-    "reply.failed[].message reply.failed[].status reply.usage.estimated messages[].carried redacted error error.kind " +
+    "messages[].calls[].name messages[].calls[].arguments reply.usage.estimated reply.failed reply.failed[].cause " +
+    "reply.failed[].message reply.failed[].status messages[].carried redacted error error.kind " +
     "error.message error.ofRequest",
   verdict: "excused excused[].status excused[].message excused[].trials evidence.replaced " +
     "evidence.resampled stopped",
