@@ -6,6 +6,7 @@
 import { parseWith, readJsonc } from "../base/input.ts";
 import { InputError } from "../base/errors.ts";
 import { canonicalJson, defined, printable } from "../base/json.ts";
+import { textKind } from "../base/text_kind.ts";
 import { PRICES, type Prices } from "../models/prices.ts";
 import { flagsAt, readFlags } from "../runs/flags.ts";
 import type { FlagsOf } from "../runs/options.ts";
@@ -252,9 +253,13 @@ export class Interrupt implements Disposable {
 /** At most this many reasons are shown. */
 const MAX_REASONS = 3;
 
-/** Returns why trials are invalid, the most frequent reasons first. */
+/** Returns why trials are invalid, the most frequent kinds of reasons first. */
 export function invalidReasons(invalid: readonly TrialSummary[]): [string, number][] {
-  const counts = Map.groupBy(invalid, ({ reason }) => printable(reason ?? "unknown", 300));
-  return [...counts].map(([reason, own]): [string, number] => [reason, own.length])
+  const counts = Map.groupBy(invalid, ({ reason }) => textKind(reason ?? "unknown", 300));
+  // One alone is shown as it is.
+  return [...counts].map(([kind, own]): [string, number] => [
+    own.length === 1 ? printable(own[0]!.reason ?? "unknown", 300) : kind,
+    own.length,
+  ])
     .sort(([, one], [, other]) => other - one).slice(0, MAX_REASONS);
 }

@@ -42,6 +42,7 @@ const RARE = Object.entries({
     "messages[].calls[].name messages[].calls[].arguments reply.usage.estimated reply.failed reply.failed[].cause " +
     "reply.failed[].message reply.failed[].status messages[].carried redacted error error.kind " +
     "error.message error.ofRequest",
+  baseline: "subjects[].later",
   verdict: "excused excused[].status excused[].message excused[].trials evidence.replaced " +
     "evidence.resampled stopped",
 }).flatMap(([table, fields]) => fields.split(" ").map((field) => `${table}: ${field}`));
