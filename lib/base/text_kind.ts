@@ -20,8 +20,8 @@ export function withoutNumbers(text: string, limit: number): string {
 }
 
 /**
- * Returns the kind of a message: without its ids, its quoted texts and its numbers but an HTTP status, cut to `limit` characters and made
- * printable.
+ * Returns the kind of a message: without its ids, its quoted texts and its numbers but an HTTP status, cut to
+ * `limit` characters and made printable.
  */
 export function textKind(text: string, limit: number): string {
   const plain = text.slice(0, 4 * limit).replace(QUOTED, '"..."').replace(IDS, "ID");
