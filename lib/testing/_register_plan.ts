@@ -143,6 +143,7 @@ function registerPlan(
     trials: [],
     whole: report !== undefined,
     isOwed: false,
+    isFaultTold: false,
     origin: "",
   };
   const strict = plan.gate === undefined || only !== undefined;
@@ -263,6 +264,8 @@ interface RunState {
   decision?: GateReport;
   /** Whether its gate must decide and has not done so yet. */
   isOwed: boolean;
+  /** Whether a case has failed as its model cannot be asked. */
+  isFaultTold: boolean;
   /** The test file, as a URL. */
   origin: string;
 }
@@ -286,7 +289,7 @@ function registerCases(
   Deno.test.each(cases)("$title", ONCE_AND_AHEAD, async ({ place }, context) => {
     state.begin();
     const trial = await untilInterrupted(run.trial(place), signal).catch(withoutFrames);
-    if (trial.kind === "needless") return await skip(trial, strict, context);
+    if (trial.kind === "needless") return await skip(trial, strict, state, context);
     state.origin = context.origin;
     state.scores.push(run.score(place)!);
     if (state.whole) state.trials.push(trial);
@@ -296,6 +299,7 @@ function registerCases(
     if ((trial.solved || trial.outcome === "abstained") && !isUnchanged) return;
     const replay = `replay: ${replayLine(context.origin, trial)}`;
     if (strict) {
+      state.isFaultTold ||= trial.permanent !== undefined;
       try {
         assertRight(trial);
         assertPerturbed(trial);
@@ -339,14 +343,20 @@ function withLine({ message, stack = "" }: AssertionError, line: string): Assert
 
 /**
  * Ends a skipped case with a note; without a gate nothing else decides, so that it fails. Where a model cannot
- * be asked, the case that showed it has failed for all.
+ * be asked, one case fails for all.
  */
 async function skip(
   { by, reason }: SkippedTrial,
   strict: boolean,
+  state: RunState,
   context: Deno.TestContext,
 ): Promise<void> {
-  if (strict && by !== "fault") throw new AssertionError(`The trial was not run as ${reason}`);
+  if (strict && (by !== "fault" || !state.isFaultTold)) {
+    state.isFaultTold = by === "fault";
+    throw by === "fault"
+      ? verdictError(`The trial was not run: ${reason}`)
+      : new AssertionError(`The trial was not run as ${reason}`);
+  }
   const name = `${by === "gate" ? "not needed" : "not run"}: ${reason}`;
   await context.step({ name, ignore: true, fn() {} });
 }

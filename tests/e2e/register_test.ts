@@ -1,7 +1,7 @@
 // Benchmarks as users run them: `deno test` on the files of fixtures/benchmarks, in child processes. A process
 // takes longer to start than most benchmarks take, so that those that need no flags share one.
 
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertLess, assertMatch, assertStringIncludes } from "@std/assert";
 import type { StageUse } from "../../lib/models/model.ts";
 import {
   type CountingServer,
@@ -671,6 +671,29 @@ Deno.test("benchmark() tells wrong options and flags before anything is run", as
   assertEquals(code, 1, all);
   assertMatch(all, WRONG[0]!.message);
   assertEquals(/ \.\.\. ok/.test(all), false, "a case was run");
+});
+
+Deno.test("benchmark() fails once where its model cannot be asked any more, whatever is selected", async () => {
+  for (const filter of ["", "--filter=/graph ([1-6]|3\\d),/"]) {
+    await using server = countingServer(undefined, 0, {
+      ...{ status: 401, message: "revoked", after: 25 },
+    });
+    const file = place.write(
+      "revoked.ts",
+      `import { benchmark, grid } from ${MOD};
+      benchmark("revoked", {
+        model: { model: "m", baseURL: "${server.url}" },
+        ...{ tasks: grid({ core: 3, depth: 2 }), graphs: 40, seed: 1, concurrency: 2 },
+      });`,
+    );
+    const flags = filter === "" ? [] : [filter];
+    const { code, all } = await deno([...ELSEWHERE, ...flags, file]);
+    assertEquals(code, 1, all);
+    assertMatch(all, /\.\.\. FAILED/);
+    // All others are ignored, with the reason in the name of a step.
+    assertMatch(all, /not run: Cannot get a reply of m .*refuses the key/);
+    assertLess(all.match(/ \.\.\. FAILED/g)!.length, 12, all);
+  }
 });
 
 Deno.test("benchmark() keeps its connections from one test to the next", async () => {
