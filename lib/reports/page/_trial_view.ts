@@ -184,6 +184,11 @@ function viewEvent(event: TraceEvent, { answered, task, isRead }: EventContext):
     case "reply": {
       const repairs = event.repairs ?? [];
       const notes = [
+        ...(event.failed ?? []).map(({ cause, message }) =>
+          `(an attempt failed before, ${
+            cause === "unclear" ? "of unclear cause" : "by infrastructure"
+          }: ${message})`
+        ),
         ...repairs.map((repair) => `(repaired: ${repair})`),
         ...(event.parsed === "unreadable" ? ["(a call in it could not be parsed)"] : []),
         ...(event.written === undefined ? [] : [`original text:\n${event.written}`]),
