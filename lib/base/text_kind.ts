@@ -19,11 +19,29 @@ export function withoutNumbers(text: string, limit: number): string {
   return printable(text.slice(0, 2 * limit).replace(NUMBERS, "N"), limit);
 }
 
+/** Kinds that are named, at most. */
+const MAX_KINDS = 3;
+/** Characters of each, at most. */
+const MAX_LENGTH = 300;
+
 /**
- * Returns the kind of a message: without its ids, its quoted texts and its numbers but an HTTP status, cut to
- * `limit` characters and made printable.
+ * Returns the three commonest kinds of texts, most frequent first: each as the text itself if all of its kind
+ * are the same, else without its ids, its quoted texts and its numbers but an HTTP status; cut and printable.
  */
-export function textKind(text: string, limit: number): string {
-  const plain = text.slice(0, 4 * limit).replace(QUOTED, '"..."').replace(IDS, "ID");
-  return printable(plain.replace(OTHER_NUMBERS, "N"), limit);
+export function commonKinds(
+  texts: readonly string[],
+): { readonly text: string; readonly count: number }[] {
+  const kinds = [...Map.groupBy(texts, kindOf)]
+    .sort(([, one], [, other]) => other.length - one.length);
+  return kinds.slice(0, MAX_KINDS).map(([kind, own]) => {
+    const [first] = own;
+    // What differs from one to the next says nothing.
+    const isOne = own.every((one) => one === first);
+    return { text: isOne ? printable(first!, MAX_LENGTH) : kind, count: own.length };
+  });
+}
+
+function kindOf(text: string): string {
+  const plain = text.slice(0, 4 * MAX_LENGTH).replace(QUOTED, '"..."').replace(IDS, "ID");
+  return printable(plain.replace(OTHER_NUMBERS, "N"), MAX_LENGTH);
 }

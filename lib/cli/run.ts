@@ -29,15 +29,7 @@ import { shellQuote } from "../base/shell_quote.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
 import { type Arguments, userPath } from "./arguments.ts";
 import { Progress } from "./progress.ts";
-import {
-  finish,
-  Interrupt,
-  invalidReasons,
-  PRINTER,
-  runArguments,
-  runFlags,
-  suiteRequest,
-} from "./running.ts";
+import { finish, Interrupt, PRINTER, runArguments, runFlags, suiteRequest } from "./running.ts";
 
 export const RUN_HELP = `toolgate run [SUITE.jsonc]: runs the trials of a suite
 
@@ -113,7 +105,8 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   if (beyond > 0) console.error(`${beyond} trials were not run: the baseline ends before them`);
   if (invalid.length > 0) {
     console.error(`${invalid.length} trials are invalid: infrastructure failed`);
-    for (const [reason, count] of invalidReasons(invalid)) console.error(`  ${count} x ${reason}`);
+    const reasons = invalid.map(({ reason }) => reason ?? "unknown");
+    for (const { text, count } of commonKinds(reasons)) console.error(`  ${count} x ${text}`);
   }
   if (isPartial) {
     console.error(

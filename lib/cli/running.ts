@@ -5,8 +5,7 @@
 
 import { parseWith, readJsonc } from "../base/input.ts";
 import { InputError } from "../base/errors.ts";
-import { canonicalJson, defined, printable } from "../base/json.ts";
-import { textKind } from "../base/text_kind.ts";
+import { canonicalJson, defined } from "../base/json.ts";
 import { PRICES, type Prices } from "../models/prices.ts";
 import { flagsAt, readFlags } from "../runs/flags.ts";
 import type { FlagsOf } from "../runs/options.ts";
@@ -248,18 +247,4 @@ export class Interrupt implements Disposable {
   [Symbol.dispose](): void {
     for (const name of ["SIGINT", "SIGTERM"] as const) Deno.removeSignalListener(name, this.#stop);
   }
-}
-
-/** At most this many reasons are shown. */
-const MAX_REASONS = 3;
-
-/** Returns why trials are invalid, the most frequent kinds of reasons first. */
-export function invalidReasons(invalid: readonly TrialSummary[]): [string, number][] {
-  const counts = Map.groupBy(invalid, ({ reason }) => textKind(reason ?? "unknown", 300));
-  // One alone is shown as it is.
-  return [...counts].map(([kind, own]): [string, number] => [
-    own.length === 1 ? printable(own[0]!.reason ?? "unknown", 300) : kind,
-    own.length,
-  ])
-    .sort(([, one], [, other]) => other - one).slice(0, MAX_REASONS);
 }

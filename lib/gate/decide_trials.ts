@@ -31,7 +31,7 @@ import {
   withCeilings,
 } from "./decide.ts";
 import { defined, printable } from "../base/json.ts";
-import { textKind } from "../base/text_kind.ts";
+import { commonKinds } from "../base/text_kind.ts";
 import { isRemoving } from "../perturbations/ids.ts";
 import type { ParameterFailureType } from "../calls/failure_types.ts";
 import { type CompletePolicy, isUpgrade } from "./policy.ts";
@@ -160,22 +160,13 @@ function withCommonestReasons(
     if (goOf(trial, policy.infrastructure) !== "resampled") return [];
     return trial.unclear!.slice(0, 1).map(({ message }) => message);
   });
-  const kinds = Map.groupBy(spoiled, (reason) => textKind(reason, MAX_REASON_LENGTH));
-  const commonest = [...kinds].sort(([, one], [, other]) => other.length - one.length);
-  if (commonest.length === 0) return verdict;
-  const texts = commonest.slice(0, MAX_REASONS).map(([kind, own], place) => {
-    const [first] = own;
-    // What differs from one to the next says nothing.
-    const text = own.every((one) => one === first) ? printable(first!, MAX_REASON_LENGTH) : kind;
-    return `${place === 0 ? "most often" : "then"} (${own.length} of ${spoiled.length}) as ${text}`;
-  });
+  const kinds = commonKinds(spoiled);
+  if (kinds.length === 0) return verdict;
+  const texts = kinds.map(({ text, count }, place) =>
+    `${place === 0 ? "most often" : "then"} (${count} of ${spoiled.length}) as ${text}`
+  );
   return { ...verdict, reason: [verdict.reason, ...texts].join("; ") };
 }
-
-/** Kinds of reasons that are named, at most. */
-const MAX_REASONS = 3;
-/** Characters of each, at most. */
-const MAX_REASON_LENGTH = 300;
 
 function decideVariant(
   decision: GateDecision,

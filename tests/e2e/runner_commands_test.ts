@@ -168,7 +168,9 @@ Deno.test("no command to a runner gets into logs, JUnit reports and job summarie
     finished.push(refused);
   }
   const address = `${server.url}/##vso[task.complete]`;
-  const elsewhere = place.write("else.jsonl", `${JSON.stringify({ ...plan, baseURL: address })}\n`);
+  // Whoever changes a plan line can leave out its hash.
+  const { declared: _, ...open } = { ...plan, baseURL: address };
+  const elsewhere = place.write("else.jsonl", `${JSON.stringify(open)}\n`);
   const asked = await toolgate(["run", elsewhere, "--only", trial.id, "--retries", "0"]);
   assert(asked.stderr.includes("No key is sent to"), asked.all);
   finished.push(asked);
