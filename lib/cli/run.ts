@@ -4,6 +4,7 @@
  */
 
 import { InputError } from "../base/errors.ts";
+import { commonKinds } from "../base/text_kind.ts";
 import { renderTables } from "../reports/terminal.ts";
 import { deriveJournals } from "../runs/derived.ts";
 import { readPlanLine } from "../runs/journal/journal.ts";
