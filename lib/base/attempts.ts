@@ -20,8 +20,6 @@ export interface AttemptFault {
   readonly retryable?: boolean;
   /** Milliseconds that the other side asks to wait. */
   readonly retryAfter?: number | undefined;
-  /** Whether nothing answered, so that another attempt may take as long. */
-  readonly silent?: boolean;
   /**
    * Set if it was refused as there were too many requests: such an attempt does not count as a retry while
    * waiting may help.
@@ -51,16 +49,12 @@ const PATIENCE = 90_000;
 /** Refusals of one thing alone before one is final, at least: chance may refuse a few. */
 const MIN_OWN = 8;
 
-/** Attempts after one that nothing answered, at most: each may take minutes. */
-const MAX_SILENT = 1;
-
 /**
  * Counts the failed attempts at one thing.
  *
  * | the attempt failed, and | next |
  * | --- | --- |
  * | cannot succeed | give up: `final` |
- * | nothing answered, for the second time | give up: `retries` |
  * | was not refused, after all retries | give up: `retries` |
  * | the other side asks to wait for too long | give up: `pause` |
  * | was refused, where asking less often helps | wait, without counting it |
@@ -75,7 +69,6 @@ export class Attempts {
   #failed = 0;
   #counted = 0;
   #refusals = 0;
-  #silent = 0;
   #waited = 0;
 
   /** Counts none yet; `draw` returns random numbers from 0 to 1, for the jitter of waits. */
@@ -91,11 +84,10 @@ export class Attempts {
 
   /** Decides after a failed attempt; `left` are the milliseconds that the next one may begin in. */
   next(fault: AttemptFault, left: number = Infinity): NextAttempt {
-    const { retryable = true, retryAfter = 0, silent = false, refused } = fault;
+    const { retryable = true, retryAfter = 0, refused } = fault;
     const { retries, backoff, longestPause } = this.#rules;
     const step = backoffAfter(++this.#failed, backoff, this.#draw());
     if (!retryable) return { giveUp: "final" };
-    if (silent && ++this.#silent > MAX_SILENT) return { giveUp: "retries" };
     if (refused === undefined && ++this.#counted > retries) return { giveUp: "retries" };
     if (retryAfter > longestPause) return { giveUp: "pause" };
     const wait = Math.max(retryAfter, Math.min(step, longestPause));

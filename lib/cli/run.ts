@@ -85,9 +85,13 @@ export async function run(arguments_: readonly string[]): Promise<number> {
     // They may stop a sequential gate, so that a wrong one must not cost anything.
     await deriveJournals({ paths: [flags.journal!], plan: readPlanLine(flags.journal!) });
   }
-  const { finished, spared, beyond } = await finish(running, progress, interrupt.signal);
+  const { finished: ended, spared, beyond } = await finish(running, progress, interrupt.signal);
   const { fault } = running;
-  if (fault?.atFirst) {
+  // The trial that showed it is not kept; those of other models are.
+  const finished = fault?.atFirst
+    ? ended.filter(({ permanent }) => permanent === undefined)
+    : ended;
+  if (fault?.atFirst && finished.length === 0) {
     console.error(fault.reason);
     return exitCodeOfFault(fault);
   }
@@ -137,12 +141,13 @@ export async function run(arguments_: readonly string[]): Promise<number> {
       `To view a report: deno task toolgate report ${shellQuote(journal)} --html ${page}`,
     );
   }
+  if (fault?.atFirst) return exitCodeOfFault(fault);
   return invalid.length + unrun > 0 ? 3 : 0;
 }
 
-/** Returns 3 if the server may only be down, or the account empty; 2 if the user named something wrong. */
+/** Returns 3 if the server may only be down, or the account at its limit; 2 if something named is wrong. */
 function exitCodeOfFault({ permanent }: RunFault): 2 | 3 {
-  return permanent === "refused" || permanent === "credit" ? 3 : 2;
+  return permanent === "refused" || permanent === "credit" || permanent === "limit" ? 3 : 2;
 }
 
 /** Returns the path of the suite or journal given, or of the default suite. */

@@ -64,6 +64,7 @@ export interface ScoredTrial
   readonly replayed?: true;
   readonly unclear?: TrialSummary["unclear"];
   readonly replaced?: TrialSummary["replaced"];
+  readonly replacedIdle?: TrialSummary["replacedIdle"];
 }
 
 /** How a valid trial came to be: `replaced` and `resampled` ones were not valid at the first go. */
@@ -71,10 +72,10 @@ export type Go = "first" | "replaced" | "resampled";
 
 /** Returns how a valid trial came to be, given the failures that are declared to be infrastructure's. */
 export function goOf(
-  { replaced, unclear = [] }: ScoredTrial,
+  { replaced, replacedIdle, unclear = [] }: ScoredTrial,
   declared: readonly InfrastructureFailure[] = [],
 ): Go {
-  if (replaced !== undefined) return "replaced";
+  if (replaced !== undefined && !replacedIdle) return "replaced";
   const isOurs = (failed: FailedReply) => !declared.some((one) => isDeclared(failed, one));
   return unclear.some(isOurs) ? "resampled" : "first";
 }

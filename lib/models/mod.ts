@@ -20,13 +20,7 @@ export {
   type Refusal,
   type Wait,
 } from "./http/rate_limiter.ts";
-export {
-  type Asked,
-  type Attempt,
-  type IsAlive,
-  retrying,
-  type RetryPolicy,
-} from "./http/retry.ts";
+export { type Asked, type Asking, type Attempt, retrying, type RetryPolicy } from "./http/retry.ts";
 export {
   judge,
   JUDGE_PROMPT,

@@ -100,13 +100,20 @@ export interface Model {
 
 /**
  * What must change before any request to a model can succeed: the key, the model's name, the address, a
- * permission of Deno, the account's credit, or that nothing listens at the address.
+ * permission of Deno, the account's credit, its rate limit, or that nothing answers at the address.
  */
-export type Permanent = "key" | "model" | "address" | "permission" | "credit" | "refused";
+export type Permanent =
+  | "key"
+  | "model"
+  | "address"
+  | "permission"
+  | "credit"
+  | "limit"
+  | "refused";
 
 /** All that may have to change. */
 export const PERMANENT = [
-  ...["key", "model", "address", "permission", "credit", "refused"] as const,
+  ...["key", "model", "address", "permission", "credit", "limit", "refused"] as const,
 ] as const satisfies readonly Permanent[];
 
 /** Options of an {@linkcode InfrastructureError}. */

@@ -7,6 +7,8 @@ import type { Model, ModelReply, ModelRequest, Permanent } from "../models/model
 
 /** Why a run ends: no further request to a model can succeed until someone changes something. */
 export interface RunFault {
+  /** The model that cannot be asked. */
+  readonly model: string;
   /** What must change. */
   readonly permanent: Permanent;
   /** What is wrong and what to do, on one line. */
@@ -21,8 +23,8 @@ export interface ReachedTrial {
   readonly reason?: string | undefined;
 }
 
-/** Trials without any reply after which those of a model no longer wait for each other. */
-const MAX_ALONE = 3;
+/** Trials without any reply after which those of a model no longer wait for each other: what failed may pass. */
+const MAX_ALONE = 1;
 
 /** Trials that must fail alike after those that were in flight, before a run ends. */
 const NEXT = 3;
@@ -95,7 +97,9 @@ export class Reachability {
       reached.streak = { permanent, left: reached.inFlight + NEXT };
     }
     const atFirst = !reached.replied;
-    if (--reached.streak.left <= 0 || atFirst) this.#fault ??= { permanent, reason, atFirst };
+    if (--reached.streak.left <= 0 || atFirst) {
+      this.#fault ??= { model, permanent, reason, atFirst };
+    }
     for (const one of this.#models.values()) open(one);
   }
 

@@ -361,9 +361,13 @@ function laterGoes(
   trials: readonly (TrialSummary | undefined)[],
 ): Pick<BaselineFile["subjects"][number], "later"> {
   const later = trials.flatMap((trial, place): [string, LaterGo][] => {
-    const { replaced, unclear } = trial ?? {};
-    if (replaced === undefined && unclear === undefined) return [];
-    return [[`${place}`, defined({ replaced: replaced && true as const, unclear })]];
+    const { replaced, replacedIdle, unclear } = trial ?? {};
+    const isReplaced = replaced !== undefined && !replacedIdle;
+    if (!isReplaced && unclear === undefined) return [];
+    return [[`${place}`, {
+      ...(isReplaced ? { replaced: true as const } : {}),
+      ...defined({ unclear }),
+    }]];
   });
   return later.length === 0 ? {} : { later: Object.fromEntries(later) };
 }

@@ -59,8 +59,8 @@ export interface RunSettings {
   /** The prices of models in US dollars per million tokens; required for budgets and limits in dollars. */
   readonly prices?: Prices;
   /**
-   * Milliseconds that one attempt of a request may take; default 300,000. A server that answers other
-   * requests meanwhile is not asked again: the trial ends with `time_limit`.
+   * Milliseconds that one attempt of a request may take; default 300,000. A request without a whole reply
+   * in time is not sent again.
    */
   readonly requestTimeout?: number;
   /**

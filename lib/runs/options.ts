@@ -341,8 +341,8 @@ export const OPTIONS = {
   },
   requestTimeout: {
     about:
-      "Milliseconds that one attempt of a request may take; default 300,000. A server that answers " +
-      "other requests meanwhile is not asked again: the trial ends with `time_limit`.",
+      "Milliseconds that one attempt of a request may take; default 300,000. A request without " +
+      "a whole reply in time is not sent again.",
     places: [...TESTS, ...COMMANDS, "perturb"],
     type: "number",
     schema: z.union([z.number().gt(0), z.literal(Infinity)], {

@@ -40,9 +40,7 @@ import {
   strategyName,
 } from "../trials/strategies/entry.ts";
 import { type Agent, type AnswerJudge, runTrial, type Trial } from "../trials/trial.ts";
-import { summarize, type TrialSummary } from "../trials/summary.ts";
-import { spentUsage } from "../models/prices.ts";
-import type { Usage } from "../tools/message.ts";
+import { replacing, summarize, type TrialSummary } from "../trials/summary.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 
 export type { RunFault } from "./_reachability.ts";
@@ -108,8 +106,8 @@ export class Run implements Disposable {
   readonly #ahead: LookAhead<Trial | SkippedTrial>;
   /** The summaries of finished trials, by place. */
   readonly #scores: TrialSummary[] = [];
-  /** The usage of invalid trials in whose place others were run, by id: a verdict must know of these. */
-  readonly #replaced = new Map<string, Usage>();
+  /** What trials take over from invalid ones in whose place they are run, by id: a verdict must know of these. */
+  readonly #replaced = new Map<string, ReturnType<typeof replacing>>();
   readonly #stopping: Stopping;
   readonly #reachability = new Reachability();
   #answerJudge: AnswerJudge | undefined;
@@ -152,13 +150,13 @@ export class Run implements Disposable {
     const watched = options.only !== undefined || shard !== undefined ? withoutRule(plan) : plan;
     this.#stopping = new Stopping(watched, options.baseline);
     for (const trial of finished) {
-      const { id, replaced } = trial;
+      const { id, replaced, replacedIdle } = trial;
       if (retryInvalid && trial.outcome === "invalid") {
         // It will be run again, and its cost counts.
         this.#stopping.charge(trial);
-        this.#replaced.set(id, spentUsage(trial));
+        this.#replaced.set(id, replacing(trial));
       } else {
-        if (replaced !== undefined) this.#replaced.set(id, replaced);
+        if (replaced !== undefined) this.#replaced.set(id, defined({ replaced, replacedIdle }));
         this.#stopping.record(trial);
         this.#finished.set(trial.id, places.get(trial.id)!);
         options.onTrial?.(trial, true);
@@ -258,16 +256,15 @@ export class Run implements Disposable {
     if (
       this.fault?.atFirst && journal !== undefined && this.#resumed === undefined && !this.#kept
     ) {
-      Deno.removeSync(journal);
+      removeIfThere(journal);
     }
   }
 
   async #runAt(place: number): Promise<Trial | SkippedTrial> {
     const result = await this.#run(this.trials[place]!);
     if (result.kind === "trial") {
-      const replaced = this.#replaced.get(result.id);
       // The same as a reader of the journal sees.
-      this.#scores[place] = { ...summarize(result), ...defined({ replaced }) };
+      this.#scores[place] = { ...summarize(result), ...this.#replaced.get(result.id) };
     }
     return result;
   }
@@ -321,7 +318,10 @@ export class Run implements Disposable {
     if (recording?.fault !== undefined) throw recording.fault;
     if (this.#isWatched) this.#reachability.judge(planned.model, result);
     // Nothing is kept of a run that could not begin, so that the same command can be given again.
-    if (this.fault?.atFirst) return result;
+    const { fault } = this;
+    if (fault?.atFirst && fault.model === planned.model && result.permanent !== undefined) {
+      return result;
+    }
     this.#stopping.record(result);
     // Readers of the journal must distinguish a stopped run from an interrupted one.
     const ends = this.#stopping.spent;
@@ -477,6 +477,14 @@ const MAX_NAMED = 5;
 function serverText({ baseURL, ownCode }: PlanLine): string {
   if (baseURL !== undefined) return printable(baseURL.replace(/\/+$/, ""), 200);
   return ownCode ? "a server that only its own file knows" : "OpenAI's server";
+}
+
+function removeIfThere(path: string): void {
+  try {
+    Deno.removeSync(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw cannotFile(`remove ${path}`, error);
+  }
 }
 
 function exists(path: string): boolean {

@@ -7,7 +7,7 @@
 import { defined } from "../base/json.ts";
 import type { Failure } from "../calls/failure.ts";
 import { FAILURE_TYPES, type FailureType } from "../calls/failure_types.ts";
-import type { Usage } from "../tools/message.ts";
+import { sumUsage, type Usage } from "../tools/message.ts";
 import { type ParameterScore, scoreOfViews } from "../calls/parameter_views.ts";
 import { type ParseCounts, parsesOf } from "../calls/parse_counts.ts";
 import { type Recovery, recoveryOf } from "../calls/recovery.ts";
@@ -61,6 +61,11 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures"> {
   readonly unclear?: readonly Omit<FailedAttempt, "cause">[];
   /** Tokens of earlier attempts that ended with infrastructure errors; omitted without any. */
   readonly replaced?: Usage;
+  /**
+   * Set if what it replaces had failed for nothing that a model can cause, such as a wrong key: it was then
+   * valid at the first go.
+   */
+  readonly replacedIdle?: true;
 }
 
 /** Summarizes a trial. Fields unknown to this format, such as transcripts of other tools, are dropped. */
@@ -115,12 +120,23 @@ function hasViews({ oracle, calls, events }: Trial): boolean {
  */
 export function asSummary(trial: Trial | TrialSummary): TrialSummary {
   if (!("events" in trial)) return trial;
-  const { work, parameters, recoveries, parses, dimensions, scored, unclear, replaced }: Partial<
+  const {
+    work,
+    parameters,
+    recoveries,
+    parses,
+    dimensions,
+    scored,
+    unclear,
+    replaced,
+    replacedIdle,
+  }: Partial<
     TrialSummary
   > = trial;
   return {
     ...summarize(trial),
-    ...defined({ work, parameters, recoveries, parses, dimensions, scored, unclear, replaced }),
+    ...defined({ work, parameters, recoveries, parses, dimensions, scored, unclear }),
+    ...defined({ replaced, replacedIdle }),
   };
 }
 
@@ -132,4 +148,19 @@ function failureKinds(root: boolean) {
     FailureType,
     Pick<Failure, "type" | "root">
   >;
+}
+
+/** Faults that no model can cause; a connection that is refused may be that of a server that a model broke. */
+const IDLE: readonly unknown[] = ["key", "model", "address", "permission", "credit", "limit"];
+
+/** What a trial that is run again in place of an invalid one takes over from it. */
+export function replacing(
+  before: Pick<TrialSummary, "usage" | "replaced" | "replacedIdle" | "permanent">,
+): Pick<TrialSummary, "replaced" | "replacedIdle"> {
+  const { usage, replaced, replacedIdle, permanent } = before;
+  const isIdle = IDLE.includes(permanent) && (replaced === undefined || replacedIdle === true);
+  return {
+    replaced: replaced === undefined ? usage : sumUsage([usage, replaced]),
+    ...(isIdle ? { replacedIdle: true } : {}),
+  };
 }

@@ -36,8 +36,12 @@ function suiteOf(models: unknown, graphs: number, more: Record<string, unknown> 
 }
 
 /** A server that answers with an error, after so many requests. */
-function failing(status: number, message: string, { after = 0, lasts = Infinity } = {}) {
-  return countingServer(undefined, 0, { status, message, after, lasts });
+function failing(
+  status: number,
+  message: string,
+  more: Omit<NonNullable<Parameters<typeof countingServer>[2]>, "status" | "message"> = {},
+) {
+  return countingServer(undefined, 0, { status, message, ...more });
 }
 
 /** No exception that nobody caught ever reaches the user. */
@@ -719,10 +723,13 @@ Deno.test("toolgate run ends with one message, and nothing kept, where a model c
     [404, "The model `m` does not exist", 2, /there is no such model: check its name/],
     [404, "404 page not found", 2, /knows no such address: check http.*\/v1/],
     [402, "pay", 3, /out of credit/],
+    [429, "quota", 3, /the server asks to wait 7200 seconds, too long/, { "retry-after": "7200" }],
     [undefined, "", 3, /nothing listens at 127\.0\.0\.1:\d+: start the server/],
   ] as const;
-  for (const [status, message, code, advice] of kinds) {
-    await using server = status === undefined ? gone : failing(status, message);
+  for (const [status, message, code, advice, headers] of kinds) {
+    await using server = status === undefined
+      ? gone
+      : failing(status, message, { headers: { ...headers } });
     const line = ["run", suite, "--out", out, "--base-url", server.url, "--retries", "0"];
     const finished = await toolgate([...line, "--concurrency", "8"]);
     assertEquals(finished.code, code, finished.all);
@@ -778,6 +785,40 @@ Deno.test("toolgate run holds a budget where a server counts no tokens, and tell
     Deno.readTextFileSync(markdown!),
     /tokens estimated in part.*\| &#126;[\d,]+ \| &#126;[\d,]+ \|/s,
   );
+});
+
+Deno.test("toolgate run goes on after a key was replaced, and its gate holds that against no model", async () => {
+  await using temporary = await folder();
+  const gate = { successRate: 0.5, margin: 0.1 };
+  const suite = temporary.write("suite.jsonc", suiteOf(["m"], 40, { gate }));
+  const out = temporary.file("out.jsonl");
+  // It refuses the key for as many requests as it takes to end the run.
+  await using server = countingServer(undefined, 0, {
+    ...{ status: 401, message: "revoked", after: 100, lasts: 7 },
+  });
+  const line = ["run", suite, "--out", out, "--base-url", server.url, "--concurrency", "4"];
+  const first = await toolgate(line);
+  assertEquals(first.code, 3, first.all);
+  const again = await toolgate([...line, "--resume", "--retry-invalid"]);
+  assertEquals(again.code, 0, again.all);
+  const decided = await toolgate(["gate", out]);
+  assertEquals(decided.code, 0, decided.all);
+});
+
+Deno.test("toolgate run keeps the trials of one model where another one cannot be asked", async () => {
+  await using temporary = await folder();
+  await using server = countingServer();
+  await using other = failing(401, "no such key");
+  const models = [{ model: "a", baseURL: server.url }, { model: "b", baseURL: other.url }];
+  const suite = temporary.write("suite.jsonc", suiteOf(models, 10));
+  const out = temporary.file("out.jsonl");
+  const finished = await toolgate(["run", suite, "--out", out, "--concurrency", "1"]);
+  assertEquals(finished.code, 2, finished.all);
+  const kept = readLines(out).slice(1);
+  assert(kept.length > 0, finished.all);
+  assertEquals([...new Set(kept.map(({ model }) => model.requested))], ["a"]);
+  assertMatch(finished.stdout, /^a$/m);
+  assertMatch(finished.stderr, /trials were not run: Cannot get a reply of b .*refuses the key/);
 });
 
 Deno.test("toolgate run never tells a key", async () => {

@@ -3,6 +3,7 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { InfrastructureError } from "../../lib/models/model.ts";
 import { Connections } from "../../lib/models/connect.ts";
+import { openai } from "../../lib/models/openai/openai.ts";
 import { runTrial } from "../../lib/trials/trial.ts";
 import { summarize } from "../../lib/trials/summary.ts";
 import { ADD, answering, asked, completion, serving, status } from "../support/wire_servers.ts";
@@ -61,6 +62,17 @@ const UNREADABLE = [
     "",
     undefined,
   ],
+  [
+    "a gateway",
+    502,
+    error("Provider returned error", {
+      metadata: {
+        raw: '{"error":{"code":"tool_use_failed","failed_generation":"<function=add>"}}',
+      },
+    }),
+    "",
+    undefined,
+  ],
   ["Bedrock", 424, error("Model produced invalid sequence as part of ToolUse."), "", undefined],
 ] as const;
 
@@ -114,6 +126,18 @@ Deno.test("an error says whether asking again may draw another reply, and what m
       ...{ retryable: true, fault: "infrastructure" },
     }],
     [500, error("panic: index out of range"), { retryable: true, fault: "unclear" }],
+    // What a model wrote, quoted, makes no known service of a server.
+    [
+      500,
+      error('cannot parse {"note": "overloaded, the server had an error"}', { type: "api_error" }),
+      {
+        ...{ retryable: true, fault: "unclear" },
+      },
+    ],
+    [502, error("Provider returned error"), { retryable: true, fault: "unclear" }],
+    [524, {}, { retryable: true, fault: "unclear" }],
+    [403, error("Your API key was flagged"), { retryable: false, permanent: "key" }],
+    [400, error("Invalid model output: {}"), { retryable: false, permanent: undefined }],
     [409, error("conflict"), { retryable: true, fault: "unclear" }],
     [429, error("Request too large for m on tokens per min (TPM): Limit 10, Requested 20"), {
       ...{ retryable: false, fault: "unclear" },
@@ -137,6 +161,52 @@ Deno.test("an error says whether asking again may draw another reply, and what m
     assertEquals(thrown.status, code);
     assertEquals({ ...thrown, ...expected }, { ...thrown }, `${code} ${JSON.stringify(body)}`);
   }
+});
+
+Deno.test("a page of a firewall is about no key", async () => {
+  await using server = serving(() => new Response("<html>You were blocked", { status: 403 }));
+  const thrown = await assertRejects(
+    () => server.model({ retries: 0 }).reply(asked()),
+    InfrastructureError,
+  );
+  assertEquals(thrown.permanent, undefined);
+});
+
+Deno.test("a request whose connection closes while the model writes is not sent again unseen", async () => {
+  const body = JSON.stringify(completion({ content: "hello" }));
+  const reply =
+    `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+  let requests = 0;
+  const connections: Deno.TcpConn[] = [];
+  const serve = async (connection: Deno.TcpConn) => {
+    connections.push(connection);
+    const buffer = new Uint8Array(65_536);
+    for (let text = ""; await connection.read(buffer).catch(() => null) !== null;) {
+      text += "x";
+      requests++;
+      // The second request on a connection that was kept gets no answer.
+      if (text.length > 1) return connection.close();
+      await connection.write(new TextEncoder().encode(reply));
+    }
+  };
+  const serving = (async () => {
+    for await (const connection of listener) serve(connection);
+  })();
+  const model = openai({
+    ...{
+      model: "m",
+      baseURL: `http://127.0.0.1:${listener.addr.port}/v1`,
+      apiKey: "any",
+      backoff: 1,
+    },
+  });
+  const first = await model.reply(asked());
+  const second = await model.reply(asked());
+  assertEquals([first.failed, second.failed?.length, requests], [undefined, 1, 3]);
+  listener.close();
+  connections.at(-1)!.close();
+  await serving;
 });
 
 Deno.test("a trial tells of attempts that may have drawn another reply, and of no others", async () => {

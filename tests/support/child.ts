@@ -152,6 +152,7 @@ export function countingServer(
     readonly message: string;
     readonly after?: number;
     readonly lasts?: number;
+    readonly headers?: Record<string, string>;
   },
   more: Readonly<Record<string, unknown>> = {},
 ): CountingServer {
@@ -177,7 +178,10 @@ export function countingServer(
     const since = requests - (error?.after ?? 0);
     if (error !== undefined && since > 0 && since <= (error.lasts ?? Infinity)) {
       atOnce--;
-      return Response.json({ error: { message: error.message } }, { status: error.status });
+      return Response.json({ error: { message: error.message } }, {
+        status: error.status,
+        headers: error.headers ?? {},
+      });
     }
     const answer = (simulated ?? parseSimulatedModel(asked.model)).reply(asked);
     // One name for all, as the gate asks for one served model.

@@ -31,12 +31,20 @@ interface Signature extends ErrorMeaning {
   readonly status?: readonly number[];
   /** The error's `code` or `type`. */
   readonly code?: readonly string[];
-  /** The error's text; its first group, if any, is what the model wrote. */
+  /**
+   * The error's text; for errors of a model also the whole error, in which a gateway hands on that of a server.
+   * The first group, if any, is what the model wrote.
+   */
   readonly says?: RegExp;
+  /** Whether the error came as JSON: a firewall answers with a page. */
+  readonly isJson?: true;
 }
 
-/** Statuses of overload and of gateways without a server behind them, Cloudflare's included. */
-const INFRASTRUCTURE: readonly number[] = [408, 429, 502, 503, 504, 520, 521, 522, 523, 524, 529];
+/**
+ * Statuses of overload and of gateways without a server behind them, Cloudflare's included. With 408, 520 and
+ * 524 there was one, which may have waited for a model.
+ */
+const INFRASTRUCTURE: readonly number[] = [429, 502, 503, 504, 521, 522, 523, 529];
 
 /** Characters of an error's text that are searched. */
 const MAX_SEARCHED = 20_000;
@@ -49,7 +57,6 @@ const SIGNATURES: readonly Signature[] = [
   // Calls that the server's own parser could not read.
   // https://github.com/ollama/ollama/issues/17638 and /12884
   {
-    status: [500],
     says: /error parsing tool call(?:: raw='([^]*)', err=|)/,
     reply: "unreadable",
   },
@@ -60,9 +67,9 @@ const SIGNATURES: readonly Signature[] = [
     reply: "unreadable",
   },
   // https://console.groq.com/docs/tool-use and github.com/groq/groq-typescript/issues/103
-  { status: [400], code: ["tool_use_failed"], reply: "unreadable" },
+  { says: /\btool_use_failed\b|\bfailed_generation\b/, reply: "unreadable" },
   // vLLM where a call is required: https://github.com/kubernetes-sigs/inference-perf/issues/695
-  { status: [400, 500], says: /validation errors? for list\[function/, reply: "unreadable" },
+  { says: /validation errors? for list\[function/, reply: "unreadable" },
   // Amazon Nova: https://docs.aws.amazon.com/nova/latest/userguide/tool-use-definition.html
   { says: /produced (?:an? )?invalid sequence as part of ToolUse/i, reply: "unreadable" },
 
@@ -72,7 +79,7 @@ const SIGNATURES: readonly Signature[] = [
   // https://platform.openai.com/docs/guides/reasoning, of prompts against its usage policy
   { status: [400], code: ["invalid_prompt"], reply: "filtered" },
   // https://openrouter.ai/docs/api-reference/errors, of moderated models
-  { status: [403], says: /flagged|moderation/i, reply: "filtered" },
+  { status: [403], says: /\binput was flagged\b/i, reply: "filtered" },
 
   // Requests that will never fit.
   { status: [400, 413], code: ["context_length_exceeded"], why: CONTEXT },
@@ -106,6 +113,7 @@ const SIGNATURES: readonly Signature[] = [
   },
   {
     status: [401, 403],
+    isJson: true,
     why: "the server refuses the key, or the key may not use this model: set the right one in " +
       "OPENAI_API_KEY, or name its variable in apiKeyVariable",
     permanent: "key",
@@ -114,7 +122,7 @@ const SIGNATURES: readonly Signature[] = [
   {
     status: [400, 404],
     says:
-      /\bmodel\b.{0,200}(?:not found|(?:does|do) not exist|not a valid model)|\binvalid model\b/i,
+      /\bmodel\b.{0,200}(?:not found|(?:does|do) not exist|not a valid model)|\binvalid model(?: name| id|:|$)/i,
     why: NO_MODEL,
     permanent: "model",
   },
@@ -122,28 +130,32 @@ const SIGNATURES: readonly Signature[] = [
 
   // What known services say when they fail.
   // https://platform.openai.com/docs/guides/error-codes
-  { status: [500], says: /the server had an error/i, fault: "infrastructure" },
+  { status: [500], says: /^the server had an error/i, fault: "infrastructure" },
   // https://ai.google.dev/gemini-api/docs/troubleshooting
-  { status: [500], says: /an internal error has occurred/i, fault: "infrastructure" },
+  { status: [500], says: /^an internal error has occurred/i, fault: "infrastructure" },
   // https://docs.anthropic.com/en/api/errors
   {
     status: [500],
     code: ["api_error", "overloaded_error"],
-    says: /internal server error|overloaded/i,
+    says: /^(?:internal server error|overloaded)$/i,
     fault: "infrastructure",
   },
+  // OpenRouter, whatever the error of a provider was.
+  { says: /^provider returned error/i, fault: "unclear" },
   { status: INFRASTRUCTURE, fault: "infrastructure" },
 ];
 
 /** Returns what an HTTP error means. */
 export function errorMeaning({ status, code, type, error, message }: APIError): ErrorMeaning {
   const text = errorText(error, message).slice(0, MAX_SEARCHED);
-  for (const { status: statuses, code: codes, says, ...meaning } of SIGNATURES) {
+  const whole = isJsonObject(error) ? JSON.stringify(error).slice(0, MAX_SEARCHED) : "";
+  for (const { status: statuses, code: codes, says, isJson, ...meaning } of SIGNATURES) {
     if (statuses?.includes(status ?? 0) === false) continue;
     // Some servers send numbers.
     if (codes?.some((one) => one === code || one === type) === false) continue;
-    const found = says?.exec(text);
-    if (found === null) continue;
+    if (isJson && error === undefined) continue;
+    const found = says?.exec(text) ?? (meaning.reply === "unreadable" ? says?.exec(whole) : null);
+    if (says !== undefined && found === null) continue;
     if (meaning.reply !== "unreadable") return meaning;
     return { ...meaning, generated: generatedText(error) ?? found?.[1] ?? "" };
   }

@@ -11,7 +11,7 @@ import { cannot, reasonOf } from "../../base/errors.ts";
 import { defined, printable } from "../../base/json.ts";
 import { InfrastructureError, type Permanent } from "../model.ts";
 import { type ErrorMeaning, errorMeaning } from "./_error_meaning.ts";
-import type { IsAlive } from "./retry.ts";
+import type { Asking } from "./retry.ts";
 import { redact } from "../../base/redact.ts";
 import { hideSecrets, MARK, registerSecrets, requestSecrets } from "../../base/secrets.ts";
 
@@ -142,8 +142,25 @@ function boundedFetch(): typeof fetch {
   let headers: Record<string, string> | undefined;
   return async (input, init) => {
     headers ??= Object.fromEntries(new Headers(init?.headers));
-    return await withinLength(await fetch(input, { ...init, headers, client: CONNECTIONS }));
+    const body = sentOnce(input, init?.body);
+    return await withinLength(
+      await fetch(input, { ...init, ...defined({ body }), headers, client: CONNECTIONS }),
+    );
   };
+}
+
+/**
+ * Returns a body that the runtime cannot send again: it would do so with a text, unseen, if a kept connection
+ * closes while the model is writing. Without the permission nothing is sent, and a stream would stay open.
+ */
+function sentOnce(
+  input: string | URL | Request,
+  body: BodyInit | null | undefined,
+): BodyInit | null | undefined {
+  if (typeof body !== "string") return body;
+  const { host } = new URL(String(input instanceof Request ? input.url : input));
+  const { state } = Deno.permissions.querySync({ name: "net", host });
+  return state === "granted" ? new Blob([body]) : body;
 }
 
 /** Returns a response whose body is not too long, or throws. */
@@ -280,7 +297,7 @@ export interface Requests {
    */
   post(path: string, body: object, signal: AbortSignal): Promise<unknown>;
   /** Whether the server has answered any request since a time, or answers a small one now. */
-  readonly isAlive: IsAlive;
+  readonly isAlive: Asking["isAlive"];
 }
 
 /** Returns the requests to an endpoint; its client is created with the first one. */
@@ -300,7 +317,7 @@ export function requestsTo(endpoint: Endpoint): Requests {
         if (!response.bodyUsed) await response.body?.cancel();
         return data;
       } catch (error) {
-        if (error instanceof library.APIError && error.status !== undefined) answered();
+        if (isAnswer(error, library)) answered();
         throw networkFault(error, endpoint, library);
       }
     },
@@ -316,11 +333,19 @@ export function requestsTo(endpoint: Endpoint): Requests {
         return true;
       } catch (error) {
         signal?.throwIfAborted();
-        // Any answer shows that it is alive, and most servers refuse what they do not know.
-        return error instanceof library.APIError && error.status !== undefined;
+        return isAnswer(error, library);
       }
     },
   };
+}
+
+/**
+ * Whether an error is the answer of a server: most refuse what they do not know, which shows that they are
+ * alive. A gateway answers for a server that does not.
+ */
+function isAnswer(error: unknown, { APIError }: Client["library"]): boolean {
+  return error instanceof APIError && error.status !== undefined &&
+    !(error.status >= 502 && error.status !== 529);
 }
 
 /**

@@ -25,8 +25,8 @@ export interface RetryPolicy extends RateLimits {
   /** Attempts after the first one. Default: 3. */
   retries?: number;
   /**
-   * Milliseconds that one attempt may take. Default: 300,000 (five minutes). A server that answers other
-   * requests meanwhile is not asked again: the trial ends with `time_limit`.
+   * Milliseconds that one attempt may take. Default: 300,000 (five minutes). A request without a whole reply in
+   * time is not sent again.
    */
   requestTimeout?: number;
   /** Milliseconds before the first retry, doubling with each, jittered, at most 8,000. Default: 500. */
@@ -52,11 +52,16 @@ export type Attempt<
 /** The fields of any request, for a model's reply or anything else, that retrying uses. */
 export type Asked = Pick<ModelRequest, "timeLimit" | "signal">;
 
-/**
- * Whether the server of a silent attempt is alive: it answered another request since the attempt began
- * (`since`, in the milliseconds of `performance.now()`), or it answers a small one now.
- */
-export type IsAlive = (since: number, signal: AbortSignal | undefined) => Promise<boolean>;
+/** The server of a request, of which an attempt may get no answer. */
+export interface Asking {
+  /** The model and its host, for messages. */
+  readonly who: string;
+  /**
+   * Whether the server is alive: it answered another request since the attempt began (`since`, in the
+   * milliseconds of `performance.now()`), or it answers a small one now.
+   */
+  isAlive(since: number, signal: AbortSignal | undefined): Promise<boolean>;
+}
 
 /**
  * Creates a model's `reply` that makes up to `1 + retries` attempts.
@@ -67,9 +72,10 @@ export type IsAlive = (since: number, signal: AbortSignal | undefined) => Promis
  * other error is thrown at once. The reply's `duration` is that of the successful attempt, and `failed` are
  * the attempts before it.
  *
- * Silence cannot tell a dead server from a slow model. With `isAlive`, an attempt without any answer is
- * never repeated if the server is alive, as another one would draw another reply, and repeated once if it is
- * not. Without it, a `timeLimit` is the model's, and a `requestTimeout` the server's.
+ * Silence cannot tell a dead server from a slow model, so that with `server` an attempt without a whole answer
+ * is never repeated: another one could draw another reply. It is the server's fault if that is not alive, or
+ * if no reply of the model ever came within `requestTimeout`, else the model's. Without `server`, a
+ * `timeLimit` is the model's fault, and a `requestTimeout` one that may pass.
  *
  * With a limiter, each attempt first waits for a permit. A rate limit (429) while other requests are under
  * way does not count as a retry, as slowing down helps then. Nor does one of a single request under way,
@@ -119,7 +125,7 @@ export function retrying<
 >(
   attempt: Attempt<Request, Reply>,
   policy: RetryPolicy = {},
-  isAlive?: IsAlive,
+  server?: Asking,
 ): (request: Request) => Promise<Reply & Pick<ModelReply, "duration" | "failed">> {
   const { retries = 3, requestTimeout = 300_000, backoff = 500 } = policy;
   if (!Number.isInteger(retries) || retries < 0) {
@@ -151,7 +157,10 @@ export function retrying<
         const reply = await bounded(attempt, request, requestTimeout).finally(noticed);
         const duration = performance.now() - startedAt;
         limiter?.succeeded(place!, replyTokens(reply));
-        return { ...reply, duration, ...(failed.length === 0 ? {} : { failed }) };
+        // An attempt may have failed within itself.
+        const { failed: within = [] } = reply as Pick<ModelReply, "failed">;
+        const all = [...failed, ...within];
+        return { ...reply, duration, ...(all.length === 0 ? {} : { failed: all }) };
       } catch (error) {
         const refusal = limiter !== undefined && isRateLimit(error)
           ? limiter.refused(place!, error.retryAfter, {
@@ -162,13 +171,20 @@ export function retrying<
         if (refusal === undefined) limiter?.failed(place!);
         signal?.throwIfAborted();
         const fault = error instanceof Silence
-          ? await silenceFault(error, isAlive && (() => isAlive(startedAt, signal)))
+          ? await silenceFault(
+            error,
+            server && {
+              who: server.who,
+              isNew: !error.ofTrial && limiter?.answered === 0,
+              isAlive: () => server.isAlive(startedAt, signal),
+            },
+          )
           : error;
         if (!(fault instanceof InfrastructureError)) throw fault;
         addFailed(failed, fault);
         const { retryable, retryAfter } = fault;
         const next = attempts.next({
-          ...{ retryable, retryAfter, silent: error instanceof Silence && isAlive !== undefined },
+          ...{ retryable, retryAfter },
           ...(refusal === undefined ? {} : {
             refused: {
               vainFor: refusal.vainSince === undefined
@@ -178,7 +194,11 @@ export function retrying<
             },
           }),
         });
-        if ("giveUp" in next) throw withAttempts(fault, attempts.failed, next.giveUp);
+        if ("giveUp" in next) {
+          // Nothing but refusals came for long, or the server says that nothing else will come.
+          const isLimited = refusal !== undefined && !refusal.isOwn;
+          throw withAttempts(fault, attempts.failed, next.giveUp, isLimited);
+        }
         const { wait } = next;
         if ((retryAfter ?? 0) === wait) limiter?.tellAsked(wait);
         last = refusal;
@@ -244,25 +264,39 @@ class Silence extends Error {
   }
 }
 
-/** Returns the error that silence is: the model's, if its server is alive. */
+/** Returns the error that silence is: the model's, if its server is alive and has replied before. */
 async function silenceFault(
   { message, ofTrial }: Silence,
-  isAlive: (() => Promise<boolean>) | undefined,
+  server: {
+    readonly who: string;
+    readonly isNew: boolean;
+    isAlive(): Promise<boolean>;
+  } | undefined,
 ): Promise<TimeLimitError | InfrastructureError> {
-  if (isAlive === undefined) {
+  if (server === undefined) {
     return ofTrial
       ? new TimeLimitError(message)
       : new InfrastructureError(message, { retryable: true });
   }
-  if (await isAlive()) {
-    return ofTrial
-      ? new TimeLimitError(message)
-      : new TimeLimitError(`${message}, though the server answers others`, { ofRequest: true });
+  const { who, isNew } = server;
+  const permanent = { permanent: "refused" } as const;
+  if (!await server.isAlive()) {
+    return new InfrastructureError(
+      `Cannot get a reply of ${who} as its server is silent: ${message}, and neither another request nor a ` +
+        "small one afterwards was answered",
+      permanent,
+    );
   }
-  return new InfrastructureError(
-    `${message}, and neither another request nor a small one afterwards was answered`,
-    { retryable: true },
-  );
+  if (isNew) {
+    return new InfrastructureError(
+      `Cannot get a reply of ${who} as it has never replied: ${message}; if it needs longer, raise ` +
+        "requestTimeout (--request-timeout)",
+      permanent,
+    );
+  }
+  return ofTrial
+    ? new TimeLimitError(message)
+    : new TimeLimitError(`${message}, though the server answers others`, { ofRequest: true });
 }
 
 /** Makes one attempt that ends in time, whether or not it observes its signal. */
@@ -277,7 +311,7 @@ async function bounded<Request extends Asked, Reply extends object>(
   const outOfTime = () =>
     timeLimit <= requestTimeout
       ? new Silence(`The time limit of ${timeLimit} ms was reached`, true)
-      : new Silence(`Cannot wait longer for a reply: ${requestTimeout} ms have passed`, false);
+      : new Silence(`no whole reply came within ${requestTimeout / 1000} seconds`, false);
   return await inTime((own) => attempt(request, own), { timeout, outOfTime, signal });
 }
 
@@ -286,8 +320,10 @@ function withAttempts(
   error: InfrastructureError,
   attempts: number,
   why: GiveUp,
+  isLimited: boolean,
 ): InfrastructureError {
-  const { message, retryable, retryAfter, rateLimited, status, fault, permanent } = error;
+  const { message, retryable, retryAfter, rateLimited, status, fault } = error;
+  const permanent = error.permanent ?? (isLimited ? "limit" : undefined);
   const wish = retryAfter === undefined || retryAfter <= MAX_WAIT
     ? "rate limits ask to wait for more than ten minutes"
     : `the server asks to wait ${Math.round(retryAfter / 1000)} seconds`;

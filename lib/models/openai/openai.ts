@@ -15,7 +15,8 @@
 import { endpointOf, ModelFault, requestsTo } from "../http/endpoint.ts";
 import { estimatedUsage } from "../http/_estimate.ts";
 import { cannot } from "../../base/errors.ts";
-import { printable } from "../../base/json.ts";
+import type { FailedAttempt } from "../../calls/trace.ts";
+import { defined, printable } from "../../base/json.ts";
 import type { ToolChoice } from "../../tools/tool.ts";
 import { InfrastructureError, type Model, type ModelRequest } from "../model.ts";
 import { type Attempt, retrying } from "../http/retry.ts";
@@ -99,27 +100,37 @@ export function openai(options: OpenAIOptions): Model {
     );
   const { post, isAlive } = requestsTo(endpoint);
   const withheld = new Set<string>();
-  /** Posts a request; again without a field of an earlier reply that the server refuses, as nothing was drawn. */
+  /**
+   * Posts a request; again without a field of an earlier reply that the server refuses. Whether nothing was
+   * drawn before the refusal is up to the server, so that it is told of as any other failed attempt.
+   */
   const ask = async (
-    request: ModelRequest,
-    choice: ToolChoice | undefined,
-    signal: AbortSignal,
+    { request, choice, signal, failed }: {
+      readonly request: ModelRequest;
+      readonly choice: ToolChoice | undefined;
+      readonly signal: AbortSignal;
+      readonly failed: FailedAttempt[];
+    },
   ): Promise<unknown> => {
+    const known = new Set(withheld);
     while (true) {
-      const known = new Set(withheld);
       const body = {
         ...format.write({ request, options, choice, who, withheld: known }),
         ...options.body,
         ...options.requestFields?.(request),
       };
       try {
-        return await post(format.path, body, signal);
+        const answer = await post(format.path, body, signal);
+        for (const field of known) withheld.add(field);
+        return answer;
       } catch (error) {
         const isRefusal = error instanceof InfrastructureError && !error.retryable &&
           !(error instanceof ModelFault);
         const refused = isRefusal ? format.refused?.(error.message, body) : undefined;
         if (refused === undefined || known.has(refused)) throw error;
-        withheld.add(refused);
+        known.add(refused);
+        const { status, message } = error as InfrastructureError;
+        failed.push({ cause: "unclear", ...defined({ status }), message });
       }
     }
   };
@@ -135,9 +146,10 @@ export function openai(options: OpenAIOptions): Model {
           message.role === "assistant" && message.calls.some((call) => call.id === id)
         ),
     };
+    const failed: FailedAttempt[] = [];
     const answered = async () => {
       try {
-        return format.read(await ask(request, choice, signal), source);
+        return format.read(await ask({ request, choice, signal, failed }), source);
       } catch (error) {
         if (error instanceof ModelFault) return faultReply(error, source);
         // Serializing a part that nests too deep overflows the stack.
@@ -147,14 +159,18 @@ export function openai(options: OpenAIOptions): Model {
     const { usage, ...reply } = await answered();
     // No request reads nothing: some servers report zeros instead.
     const isReported = usage !== undefined && usage.inputTokens > 0;
-    return { ...reply, usage: isReported ? usage : estimatedUsage(request, reply) };
+    return {
+      ...reply,
+      usage: isReported ? usage : estimatedUsage(request, reply),
+      ...(failed.length === 0 ? {} : { failed }),
+    };
   };
   return {
     name,
     simulated,
     // The default is not written to journals, so that older ones stay comparable.
     ...(api === "chat" ? {} : { api }),
-    reply: retrying(attempt, options, isAlive),
+    reply: retrying(attempt, options, { who, isAlive }),
   };
 }
 

@@ -226,6 +226,14 @@ function placeOf(name: string, text: string): number {
   return -1;
 }
 
+/**
+ * Returns a name as it is sent back: OpenAI refuses other characters in it, and longer ones. What the model wrote
+ * is in the result that says that there is no such function.
+ */
+function sendableName(name: string): string {
+  return name === "" ? NAMELESS : name.slice(0, 64).replaceAll(/[^\w.:/-]/g, "_");
+}
+
 /** The name of a call without one, when it is sent back. */
 const NAMELESS = "unreadable_call";
 
@@ -239,7 +247,7 @@ export function sendableCall(
   { name, arguments: written }: Omit<ToolCall, "id">,
 ): Omit<ToolCall, "id"> {
   return {
-    name: name === "" ? NAMELESS : name,
+    name: sendableName(name),
     arguments: isJsonObject(parseJson(written))
       ? written
       : written.trim() === ""

@@ -32,12 +32,11 @@ import {
 } from "../plan.ts";
 import { type CompletePolicy, completePolicy, GATE_POLICY } from "../../gate/policy.ts";
 import { redactRecordValue } from "../../base/redact.ts";
-import { sumUsage } from "../../tools/message.ts";
 import { BUDGET, type Budget, PRICES, type Prices } from "../../models/prices.ts";
 import { SEQUENTIAL_RULE, type SequentialRule } from "../../gate/sequential.ts";
 import { MAX_SHARDS, type Shard } from "../shard_text.ts";
 import { type Trial, TRIAL_LINE } from "../../trials/trial.ts";
-import { summarize, type TrialSummary } from "../../trials/summary.ts";
+import { replacing, summarize, type TrialSummary } from "../../trials/summary.ts";
 import type { PlannedTrial } from "../../trials/trial_id.ts";
 
 /** The first line of a journal: its plan. */
@@ -247,18 +246,13 @@ export function readJournalFile(path: string): JournalFile {
       const trial = summarize(parseTrial(value, source));
       const before = trials.get(trial.id);
       if (before !== undefined && before.outcome !== "invalid") doubled ??= trial.id;
-      trials.set(trial.id, before === undefined ? trial : withReplacedUsage(trial, before));
+      trials.set(trial.id, before === undefined ? trial : { ...trial, ...replacing(before) });
       places.set(trial.id, place);
       ends = trial.ends;
     }
     first = false;
   });
   return { path, end, plan, altered, trials: [...trials.values()], places, doubled, ends };
-}
-
-/** Adds the usage of an earlier attempt, which was paid for as well. */
-function withReplacedUsage(trial: TrialSummary, { usage, replaced }: TrialSummary): TrialSummary {
-  return { ...trial, replaced: replaced === undefined ? usage : sumUsage([usage, replaced]) };
 }
 
 /**

@@ -85,7 +85,7 @@ export function completionsScorer(options: CompletionsOptions): Scorer {
     const answer = await post("/completions", body, signal);
     return { tokens: readTokens(answer, text, { who, hide, unusable, tools: [] }) };
   };
-  const ask = retrying(attempt, options, isAlive);
+  const ask = retrying(attempt, options, { who, isAlive });
   return {
     name,
     async score(text, { signal } = {}) {
