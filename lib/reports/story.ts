@@ -23,7 +23,10 @@ export function failedAssertion({ events }: Trial): AssertionEvent | undefined {
   return events.find((event) => event.kind === "assertion");
 }
 
-/** Describes in one line how a trial ended; `reasons` adds why it is invalid and the assertion's message. */
+/**
+ * Describes in one line how a trial ended; `reasons` adds why it is invalid, how its agent failed, and the
+ * assertion's message.
+ */
 export function describeOutcome(trial: Trial, { reasons = true } = {}): string {
   const { outcome, calls, minimumCalls, failures, changed, events } = trial;
   const fewest = minimumCalls === null ? "" : ` (fewest ${minimumCalls})`;
@@ -34,7 +37,9 @@ export function describeOutcome(trial: Trial, { reasons = true } = {}): string {
   return [
     outcome + (canCall(trial) ? ` after ${calls} ${calls === 1 ? "call" : "calls"}${fewest}` : ""),
     ...(outcome === "invalid" && reasons ? [describeInvalid(trial)] : []),
-    ...(outcome === "agent_error" ? [printable(trial.reason ?? "the agent threw", 500)] : []),
+    ...(outcome === "agent_error" && reasons
+      ? [printable(trial.reason ?? "the agent threw", 500)]
+      : []),
     ...(changed === false ? ["the perturbation found nothing to change"] : []),
     ...(failed !== undefined
       ? [`an assertion failed${reasons ? `: ${printable(failed.message.split("\n")[0]!)}` : ""}`]
@@ -49,7 +54,10 @@ export function describeOutcome(trial: Trial, { reasons = true } = {}): string {
 export interface StoryOptions {
   /** At most this many calls are shown, around the first root failure. Default: 12. */
   readonly calls?: number;
-  /** Whether to show why a trial is invalid and the message of a failed assertion. Default: true. */
+  /**
+   * Whether to show why a trial is invalid, how its agent failed, and the message of a failed assertion.
+   * Default: true.
+   */
   readonly reasons?: boolean;
 }
 
@@ -89,7 +97,7 @@ export function describeTrial(
   if (scored !== undefined && isQuestion(trial.task)) {
     lines.push(...describeQuestion(scored, trial.task));
   }
-  if (!trial.solved) lines.push(...textCallLines(events));
+  if (!trial.solved) lines.push(...unreadableLines(events), ...textCallLines(events));
   const last = events.findLast((event) => event.kind === "answer" || event.kind === "stop");
   if (last?.kind === "answer") {
     const answer = (last.rendered ?? last.text).slice(0, 160);
@@ -99,6 +107,21 @@ export function describeTrial(
     lines.push(`  stopped: ${printable(last.message, 300)}`);
   }
   return lines.join("\n");
+}
+
+/** At most this many replies with calls that could not be read are shown. */
+const MAX_UNREADABLE = 3;
+
+/** Quotes replies whose calls a server or a text format could not read: the calls show only parts of them. */
+function unreadableLines(events: readonly TraceEvent[]): string[] {
+  return events.flatMap((event) =>
+    event.kind === "reply" && event.parsed === "unreadable" && event.written !== undefined
+      ? [
+        `  reply ${event.request} has a call that could not be read; it was written as ` +
+        printable(event.written, 160),
+      ]
+      : []
+  ).slice(0, MAX_UNREADABLE);
 }
 
 /** Hints at the server where a model wrote a call as text, which is none. */

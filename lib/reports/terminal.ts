@@ -11,6 +11,7 @@ import type { Repetition, VariantMetrics } from "./metrics/metrics.ts";
 import type { Prices } from "../models/prices.ts";
 import { makeReport, type Report } from "./report.ts";
 import type { Check } from "../gate/self_check.ts";
+import type { Outcome } from "../trials/trial.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { callSetTables } from "./tables/_question_sets.ts";
 import { dimensionTables } from "./tables/_dimensions.ts";
@@ -35,6 +36,7 @@ import {
   failuresTable,
   hasCalls,
   noFailures,
+  outcomesTable,
   overviewTable,
   probesTable,
   repetitionsTable,
@@ -139,6 +141,9 @@ function renderSubjects({ subjects, unit }: Pick<Report, "subjects" | "unit">): 
   const failures = failuresTable(subjects, true);
   return [
     renderTable(overviewTable(subjects)),
+    ...(subjects.some((one) => cutShort(one).length > 0)
+      ? [renderTable(outcomesTable(subjects))]
+      : []),
     ...repetitionsTable(subjects).map(renderTable),
     ...(failures.length > 0
       ? failures.map(renderTable)
@@ -158,6 +163,7 @@ function renderSubject(metrics: VariantMetrics, place: number, unit: string): st
     (simulated ? "  (simulated: a program, no language model)" : ""),
     alignedTable(shownRows),
     ...(shownRows === rows ? [] : [`over ${cells.length} cells`]),
+    ...endingsLine(metrics),
     ...(repetition === null ? [] : [renderRepetition(repetition)]),
     ...(hasCalls([total]) ? [renderFailures(metrics, unit)] : []),
     `spent: ${usage.inputTokens} tokens read, ${usage.outputTokens} written${estimateNote(usage)}`,
@@ -165,6 +171,27 @@ function renderSubject(metrics: VariantMetrics, place: number, unit: string): st
   const counts = Object.entries(behaviours).map(([name, count]) => `${name} ${count}`);
   if (counts.length > 0) parts.push(`behaviours (trials): ${printable(counts.join(", "))}`);
   return parts.join("\n\n");
+}
+
+/** Outcomes that the table of success tells of, or that are answers. */
+const PLAIN_OUTCOMES: readonly Outcome[] = [
+  "solved",
+  "wrong_answer",
+  "no_answer",
+  "abstained",
+  "invalid",
+];
+
+/** The outcomes that ended trials before an answer, with their trials, the commonest first. */
+function cutShort({ outcomes }: VariantMetrics): VariantMetrics["outcomes"] {
+  return outcomes
+    .filter(({ outcome, trials }) => trials > 0 && !PLAIN_OUTCOMES.includes(outcome))
+    .sort((one, other) => other.trials - one.trials);
+}
+
+function endingsLine(metrics: VariantMetrics): string[] {
+  const endings = cutShort(metrics).map(({ outcome, trials }) => `${trials} ${outcome}`);
+  return endings.length === 0 ? [] : [`ended without an answer: ${endings.join(", ")}`];
 }
 
 function renderRepetition({ k, graphs, unavailable, ...rates }: Repetition): string {

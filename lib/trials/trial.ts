@@ -36,7 +36,7 @@ import { placeOf, thrownText } from "../base/user_code.ts";
 
 /**
  * The ways a trial can end. `invalid` means an infrastructure error: neither a failure nor a success of the
- * model. `agent_error` means that an agent of the user's own threw, `filtered` that a content filter left
+ * model. `agent_error` means that an agent of the user's own threw or returned no text, `filtered` that a content filter left
  * nothing of a reply. `abstained` is right if a perturbation removed something the answer needs: the model
  * gave no answer, and no call had an invented value in its place.
  */
@@ -167,6 +167,13 @@ function agentTask(executor: GeneratedTaskExecutor): AgentTask {
   };
 }
 
+/** Names the kind of a value that is no text. */
+function kindOf(value: unknown): string {
+  if (value === undefined || value === null) return String(value);
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
 /** A strategy by its id, such as `restate+plan_then_call`, with its options. */
 export interface StrategyChoice extends StrategyOptions {
   /** The id. */
@@ -217,7 +224,7 @@ export interface TrialOptions {
 /**
  * Runs one trial to its end. Any error on the way to the model makes it `invalid`. What an agent throws is
  * its own failure, with the outcome `agent_error`, unless it is an {@linkcode InfrastructureError} itself:
- * one that is only its cause is not looked for.
+ * one that is only its cause is not looked for. So is anything but a text that it returns.
  *
  * @throws {InputError} If the strategy or perturbation is unknown, or does not apply to the task or a custom
  * agent.
@@ -275,6 +282,15 @@ export async function runTrial(
     if (!fixture.ended) fixture.record({ kind: "stop", reason: kind, message, ...defined({ at }) });
     return { outcome: kind, grounded: false };
   };
+  let reason: string | undefined;
+  let permanent: Permanent | undefined;
+  const overLimit = () => stop("call_limit", "a call past the limit was made");
+  const stopAgent = (why: string, at?: string) => {
+    // An agent that fails on the error of a call past the limit has reached the limit.
+    if (fixture.exhausted) return overLimit();
+    reason = why;
+    return stop("agent_error", why, at);
+  };
   let judging: Judging | undefined;
   const askJudge = (judge: AnswerJudge): NonNullable<Work["judge"]> => async (predicted, truth) => {
     const { score, why, unfit, usage, served } = await judge.score(predicted, truth, {
@@ -295,8 +311,13 @@ export async function runTrial(
   const run = async () => {
     signal?.throwIfAborted();
     if (options.agent !== undefined && fixture instanceof GeneratedTaskExecutor) {
-      const working = options.agent(agentTask(fixture), signal === undefined ? {} : { signal });
-      return fixture.answer(await (signal === undefined ? working : abortable(working, signal)));
+      // Agents are the user's own code: one that is not type-checked may return anything.
+      const working: Promise<unknown> = Promise.resolve(
+        options.agent(agentTask(fixture), signal === undefined ? {} : { signal }),
+      );
+      const said = await (signal === undefined ? working : abortable(working, signal));
+      if (typeof said === "string") return fixture.answer(said);
+      return stopAgent(`the agent must return a text: it returned ${kindOf(said)}`);
     }
     const { prompt, system, turns = [], present, unreadable } = fixture;
     const { ending, messages } = await converse(work, {
@@ -318,17 +339,14 @@ export async function runTrial(
       ...(options.judge === undefined ? {} : { judge: askJudge(options.judge) }),
     });
   };
-  let reason: string | undefined;
-  let permanent: Permanent | undefined;
   const { outcome, grounded } = await run().catch((error) => {
     signal?.throwIfAborted();
-    // An agent that fails on the error of a call past the limit has reached the limit.
-    if (fixture.exhausted) return stop("call_limit", "a call past the limit was made");
     if (options.agent !== undefined && !(error instanceof InfrastructureError)) {
       // Run again until it throws no more, a bad agent would look good.
-      reason = printable(thrownText(error).replace(/^it /, "the agent "), 500);
-      return stop("agent_error", reason, placeOf(error));
+      const why = printable(thrownText(error).replace(/^it /, "the agent "), 500);
+      return stopAgent(why, placeOf(error));
     }
+    if (fixture.exhausted) return overLimit();
     const message = error instanceof InfrastructureError || error instanceof InputError
       ? error.message
       : `the model threw: ${reasonOf(error)}`;

@@ -8,6 +8,8 @@ import {
   assertThrows,
 } from "@std/assert";
 import type { Failure, FailureCause } from "../../lib/calls/failure.ts";
+import { defined } from "../../lib/base/json.ts";
+import type { Parse, TraceEvent } from "../../lib/calls/trace.ts";
 import { parseWith } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { describeFailure, describeOutcome, describeTrial } from "../../lib/reports/story.ts";
@@ -96,6 +98,30 @@ Deno.test("describeTrial() shows the text of a refused call, and arguments that 
     '1. step 1 func_1({oops) -> {"error":"malformed"}  <- wrong_number_of_inputs',
   );
   assertStringIncludes(story, "the arguments are not a JSON object");
+});
+
+Deno.test("describeTrial() quotes what was written where a call could not be read", () => {
+  const reply = (request: number, written: string | undefined, parsed: Parse = "unreadable") => ({
+    ...{ kind: "reply" as const, request, text: "", calls: 1, durationMs: 1 },
+    ...{ inputTokens: 1, outputTokens: 1, parsed },
+    ...defined({ written }),
+  });
+  const told = (events: readonly TraceEvent[]) =>
+    describeTrial(traced(events, { outcome: "no_answer" })).split("\n")
+      .filter((line) => line.includes("could not be read"));
+  const events = [
+    reply(1, `{"a": 1`),
+    reply(2, "repaired", "repaired"),
+    reply(3, undefined),
+    reply(4, HOSTILE),
+    reply(5, "x".repeat(5_000)),
+    reply(6, "one too many"),
+  ];
+  const [first, second, third, ...others] = told(events);
+  assertEquals(first, `  reply 1 has a call that could not be read; it was written as {"a": 1`);
+  assertNotMatch(second!, STEERING);
+  assertLess(third!.length, 300);
+  assertEquals(others, []);
 });
 
 Deno.test("describeTrial() tells why a trial was stopped", () => {

@@ -89,6 +89,24 @@ Deno.test("renderTables() names behaviours, and leaves the line out without any"
   assertEquals(renderTables([record()]).includes("behaviours"), false);
 });
 
+Deno.test("tables tell how trials ended before an answer, where any did", () => {
+  const ended = records([
+    "solved",
+    "call_limit",
+    "filtered",
+    "wrong_answer",
+    "filtered",
+    "invalid",
+  ]);
+  assertMatch(renderTables(ended), /^ended without an answer: 2 filtered, 1 call_limit$/m);
+  assertNotMatch(renderTables(records(["solved", "no_answer", "invalid"])), /ended/);
+  // Side by side, each model has a row.
+  const others = Array.from({ length: 6 }, (_, place) => record({ model: `model ${place}` }));
+  const many = renderTables([...ended, ...others]);
+  assertMatch(many, /^How trials ended\n.*\bcall_limit +filtered +invalid\nm .* 1 +2 +1\n/m);
+  assertNotMatch(renderTables([record(), ...others]), /How trials ended/);
+});
+
 Deno.test("renderTables() marks simulated models, and only them", () => {
   const text = renderTables([
     record({ model: "sim:planner", simulated: true }),

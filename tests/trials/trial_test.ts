@@ -26,6 +26,7 @@ import { GeneratedTaskExecutor } from "../../lib/trials/executors/generated.ts";
 import { callsOf, failuresOf } from "../../lib/calls/trace.ts";
 import {
   type Agent,
+  type AgentTask,
   OUTCOMES,
   runTrial,
   type Trial,
@@ -365,7 +366,8 @@ Deno.test("runTrial() counts what an agent throws as its failure, and tells wher
     ...{ kind: "stop", reason: "agent_error", message: reason },
     at: at.slice(at.indexOf("tests/")),
   });
-  assertStringIncludes(assertThrows(() => assertSolved(trial), AssertionError).message, reason);
+  const { message } = assertThrows(() => assertSolved(trial), AssertionError);
+  assertStringIncludes(message, reason.replace("the", "The"));
   // Whoever wraps an error of infrastructure, or throws one of this library's, has thrown it themselves.
   for (const error of [new Error("it", { cause: down }), new AggregateError([down]), "it", null]) {
     assertEquals((await run([{}], { agent: throwing(error) })).outcome, "agent_error");
@@ -374,6 +376,33 @@ Deno.test("runTrial() counts what an agent throws as its failure, and tells wher
   assertEquals(misused.outcome, "agent_error");
   const spoiled = await run([{}], { agent: throwing(down) });
   assertEquals([spoiled.outcome, spoiled.reason], ["invalid", "502"]);
+});
+
+Deno.test("runTrial() says what an agent must return, where that is no text", async () => {
+  const { signal } = new AbortController();
+  for (
+    const [returned, kind] of [
+      [{ text: "7" }, "an object"],
+      [["7"], "a list"],
+      [undefined, "undefined"],
+      [7, "a number"],
+    ] as const
+  ) {
+    const agent = (() => Promise.resolve(returned)) as unknown as Agent;
+    const trial = await run([{}], { agent, signal });
+    const reason = `the agent must return a text: it returned ${kind}`;
+    assertEquals([trial.outcome, trial.reason], ["agent_error", reason]);
+    // It is the agent that must be mended: no line of the caller's is named.
+    assertEquals<unknown>(trial.events, [{ kind: "stop", reason: "agent_error", message: reason }]);
+  }
+  const overdone = async (task: AgentTask) => {
+    for (let calls = 0; calls < 9; calls++) await task.tools[0]!.execute({});
+  };
+  const past = await run([{}], { agent: overdone as unknown as Agent });
+  assertEquals(past.outcome, "call_limit");
+  // Without types an agent need not be async.
+  const prompt = (() => `${TASK.target.variable} = 0`) as unknown as Agent;
+  assertEquals((await run([{}], { agent: prompt, signal })).outcome, "wrong_answer");
 });
 
 /** Everything that can be read from a value: of its own, of its prototypes, and of what these lead to. */

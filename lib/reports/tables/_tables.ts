@@ -213,7 +213,8 @@ export function hasFailures(subjects: readonly VariantMetrics[]): boolean {
   );
 }
 
-function outcomesTable(subjects: readonly VariantMetrics[]): Table {
+/** Returns the number of trials by outcome. */
+export function outcomesTable(subjects: readonly VariantMetrics[]): Table {
   return {
     id: "outcomes",
     section: "failures",

@@ -7,6 +7,7 @@ import { AssertionError } from "@std/assert/assertion-error";
 import type { Verdict } from "../../gate/decide.ts";
 import { cannot } from "../../base/errors.ts";
 import { decideTrials } from "../../gate/decide_trials.ts";
+import { printable } from "../../base/json.ts";
 import { isRemoving } from "../../perturbations/ids.ts";
 import { type CompletePolicy, isUpgrade, type RatePolicy, readPolicy } from "../../gate/policy.ts";
 import {
@@ -42,11 +43,20 @@ export function assertSolved(trial: Trial): void {
   const failed = failedAssertion(trial);
   if (failed !== undefined) throw userAssertion(failed, trial);
   if (trial.outcome === "invalid") throw invalidTrial(trial);
-  const what = isCase(trial.task)
-    ? `The model reached a limit before it answered: ${trial.outcome}`
-    : "The task is not solved.";
   const stop = trial.events.find((event) => event.kind === "stop");
-  throw atPlace(new AssertionError(`${what}\n${describeTrial(trial)}`), stop?.at);
+  const story = describeTrial(trial, { reasons: false });
+  throw atPlace(new AssertionError(`${unsolved(trial)}\n${story}`), stop?.at);
+}
+
+/** Says in one line why a valid trial without a failed assertion is not solved. */
+function unsolved({ outcome, reason = "the agent threw", task }: Trial): string {
+  if (outcome === "filtered") return "A content filter left nothing of the model's reply";
+  if (outcome === "agent_error") {
+    return printable(reason.charAt(0).toUpperCase() + reason.slice(1), 500);
+  }
+  return isCase(task)
+    ? `The model reached a limit before it answered: ${outcome}`
+    : "The task is not solved.";
 }
 
 /** The user's failed assertion, with its place in the user's file: a stack would lead into this library. */

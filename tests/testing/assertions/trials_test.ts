@@ -9,7 +9,15 @@ import {
 import type { Failure } from "../../../lib/calls/failure.ts";
 import { decide, type Verdict } from "../../../lib/gate/decide.ts";
 import { InputError } from "../../../lib/base/errors.ts";
-import { callEvent, HOSTILE, manyRecords, once, record, STEERING } from "../../support/records.ts";
+import {
+  callEvent,
+  HOSTILE,
+  manyRecords,
+  once,
+  record,
+  STEERING,
+  type TrialTraits,
+} from "../../support/records.ts";
 
 const FAILURE: Failure = {
   call: 2,
@@ -35,6 +43,19 @@ Deno.test("assertSolved() tells the story of a trial that is not solved", () => 
   assertStringIncludes(message, "The task is not solved.\nm: wrong_answer after 3 calls");
   assertStringIncludes(message, "first root failure: call 2 (step 1) func_abc: function_not_found");
   assertStringIncludes(message, 'said "It is 12."');
+});
+
+Deno.test("assertSolved() blames no limit where a filter or an agent ended the trial", () => {
+  const story = "m: filtered after 3 calls (fewest 3)";
+  const ended = (traits: TrialTraits) =>
+    assertThrows(() => assertSolved(record(traits)), AssertionError).message;
+  const filtered = ended({ outcome: "filtered", task: { case: "a test" } });
+  assertEquals(filtered, `A content filter left nothing of the model's reply\n${story}`);
+  const reason = "the agent threw TypeError at a.ts:1:2: a slip";
+  assertEquals(
+    ended({ outcome: "agent_error", reason }),
+    "The agent threw TypeError at a.ts:1:2: a slip\nm: agent_error after 3 calls (fewest 3)",
+  );
 });
 
 Deno.test("assertSolved() blames infrastructure for an invalid trial", () => {
