@@ -226,7 +226,7 @@ const FAULTS:
       [
         "a page",
         () => new Response("<html>Hi", { headers: { "content-type": "text/html" } }),
-        /text that is not marked as JSON: <html>Hi/,
+        /it is a page \(HTML\): is this the address of the API\? Most end with \/v1: <html>Hi/,
         3,
       ],
       [

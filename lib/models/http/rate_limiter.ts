@@ -460,10 +460,8 @@ export class RateLimiters {
         this.#report(
           what === "asked"
             ? `${who} asks to wait ${seconds(milliseconds)} before a request is sent again`
-            : `${who} has not replied yet, after ${
-              seconds(milliseconds)
-            }: --request-timeout says how ` +
-              "long to wait for a reply",
+            : `${who} has not replied yet, after ${seconds(milliseconds)} ` +
+              "(requestTimeout, or --request-timeout, limits the wait)",
         );
       },
       onHeld: (milliseconds) => {

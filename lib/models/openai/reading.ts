@@ -57,10 +57,17 @@ export function parseShape<T>(
   throw unusable(whyUnusable(answer, parsed.error, place));
 }
 
+/** The beginning of a page, such as a website has at addresses that are not of its API. */
+const PAGE = /^\s*<(?:!|html)/i;
+
 /** Describes what is wrong with an answer. */
 function whyUnusable(answer: unknown, error: z.ZodError, place: readonly PropertyKey[]): string {
   if (answer === undefined || answer === null) return "it is empty";
-  if (typeof answer === "string") return `it is text that is not marked as JSON: ${answer}`;
+  if (typeof answer === "string") {
+    return PAGE.test(answer)
+      ? `it is a page (HTML): is this the address of the API? Most end with /v1: ${answer}`
+      : `it is text that is not marked as JSON: ${answer}`;
+  }
   // Some routers pass on a provider's error with status 200.
   if (isJsonObject(answer) && isJsonObject(answer["error"])) {
     return `it is an error: ${JSON.stringify(answer["error"])}`;

@@ -53,7 +53,12 @@ Deno.test("RateLimiters tell of long waits for a server, but not while one goes 
   const lines: string[] = [];
   const limiter = new RateLimiters((line) => lines.push(line)).of("http://h/v1", "m", {});
   for (const wait of [4_000, 120_000, 60_000]) limiter.tellAsked(wait);
-  assertEquals(lines, ["m at h asks to wait 120 seconds before a request is sent again"]);
+  limiter.tellSilent(30_000);
+  assertEquals(lines, [
+    "m at h asks to wait 120 seconds before a request is sent again",
+    // Tests have an option, and no such flag.
+    "m at h has not replied yet, after 30 seconds (requestTimeout, or --request-timeout, limits the wait)",
+  ]);
 
   using clock = new VirtualClock();
   const told: [number, Wait][] = [];
