@@ -264,7 +264,7 @@ interface RunState {
   decision?: GateReport;
   /** Whether its gate must decide and has not done so yet. */
   isOwed: boolean;
-  /** Whether a case has failed as its model cannot be asked. */
+  /** Whether a case has told why its model cannot be asked. */
   isFaultTold: boolean;
   /** The test file, as a URL. */
   origin: string;
@@ -298,8 +298,9 @@ function registerCases(
     const isUnchanged = strict && trial.changed === false && isCase(trial.task);
     if ((trial.solved || trial.outcome === "abstained") && !isUnchanged) return;
     const replay = `replay: ${replayLine(context.origin, trial)}`;
+    // With a gate, its outcome is printed below.
+    state.isFaultTold ||= trial.permanent !== undefined;
     if (strict) {
-      state.isFaultTold ||= trial.permanent !== undefined;
       try {
         assertRight(trial);
         assertPerturbed(trial);
@@ -343,7 +344,7 @@ function withLine({ message, stack = "" }: AssertionError, line: string): Assert
 
 /**
  * Ends a skipped case with a note; without a gate nothing else decides, so that it fails. Where a model cannot
- * be asked, one case fails for all.
+ * be asked, one case fails for all, and one tells why.
  */
 async function skip(
   { by, reason }: SkippedTrial,
@@ -351,13 +352,15 @@ async function skip(
   state: RunState,
   context: Deno.TestContext,
 ): Promise<void> {
-  if (strict && (by !== "fault" || !state.isFaultTold)) {
-    state.isFaultTold = by === "fault";
+  const isTold = by === "fault" && state.isFaultTold;
+  state.isFaultTold ||= by === "fault";
+  if (strict && !isTold) {
     throw by === "fault"
       ? verdictError(`The trial was not run: ${reason}`)
       : new AssertionError(`The trial was not run as ${reason}`);
   }
-  const name = `${by === "gate" ? "not needed" : "not run"}: ${reason}`;
+  const why = isTold ? "the model cannot be asked" : reason;
+  const name = `${by === "gate" ? "not needed" : "not run"}: ${why}`;
   await context.step({ name, ignore: true, fn() {} });
 }
 

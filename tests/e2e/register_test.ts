@@ -1,7 +1,14 @@
 // Benchmarks as users run them: `deno test` on the files of fixtures/benchmarks, in child processes. A process
 // takes longer to start than most benchmarks take, so that those that need no flags share one.
 
-import { assert, assertEquals, assertLess, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertLess,
+  assertMatch,
+  assertNotMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import type { StageUse } from "../../lib/models/model.ts";
 import {
   type CountingServer,
@@ -674,7 +681,13 @@ Deno.test("benchmark() tells wrong options and flags before anything is run", as
 });
 
 Deno.test("benchmark() fails once where its model cannot be asked any more, whatever is selected", async () => {
-  for (const filter of ["", "--filter=/graph ([1-6]|3\\d),/"]) {
+  for (
+    const [flags, gate] of [
+      [[], ""],
+      [["--filter=/graph ([1-6]|3\\d),/"], ""],
+      [[], "gate: { successRate: 0.8, margin: 0.2 },"],
+    ] as const
+  ) {
     await using server = countingServer(undefined, 0, {
       ...{ status: 401, message: "revoked", after: 25 },
     });
@@ -684,14 +697,16 @@ Deno.test("benchmark() fails once where its model cannot be asked any more, what
       benchmark("revoked", {
         model: { model: "m", baseURL: "${server.url}" },
         ...{ tasks: grid({ core: 3, depth: 2 }), graphs: 40, seed: 1, concurrency: 2 },
+        ${gate}
       });`,
     );
-    const flags = filter === "" ? [] : [filter];
     const { code, all } = await deno([...ELSEWHERE, ...flags, file]);
     assertEquals(code, 1, all);
     assertMatch(all, /\.\.\. FAILED/);
-    // All others are ignored, with the reason in the name of a step.
-    assertMatch(all, /not run: Cannot get a reply of m .*refuses the key/);
+    // All others are ignored, with the reason in the name of a step: that all of it was told.
+    assertMatch(all, /not run: the model cannot be asked \.\.\. ignored/);
+    assertNotMatch(all, /not run: Cannot get.* ignored/);
+    assertMatch(all, /Cannot get a reply of m .*refuses the key/);
     assertLess(all.match(/ \.\.\. FAILED/g)!.length, 12, all);
   }
 });

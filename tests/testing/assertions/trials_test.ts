@@ -49,7 +49,7 @@ Deno.test("assertSolved() blames no limit where a filter or an agent ended the t
   const story = "m: filtered after 3 calls (fewest 3)";
   const ended = (traits: TrialTraits) =>
     assertThrows(() => assertSolved(record(traits)), AssertionError).message;
-  const filtered = ended({ outcome: "filtered", task: { case: "a test" } });
+  const filtered = ended({ outcome: "filtered", task: { case: "a test", seed: 1 } });
   assertEquals(filtered, `A content filter left nothing of the model's reply\n${story}`);
   const reason = "the agent threw TypeError at a.ts:1:2: a slip";
   assertEquals(
