@@ -117,7 +117,7 @@ export const WORDS: readonly Entry[] = [
   ],
   [
     "agent_error",
-    "an outcome: an agent of your own threw an error. The task counts as not solved",
+    "an outcome: an agent of your own threw an error, or returned no text. The task counts as not solved",
   ],
   ["behaviour", "a habit seen in a trial; its cause is not known"],
   ...entriesOf(BEHAVIOUR_WORDS),

@@ -323,7 +323,7 @@ Deno.test("toolgate decides nothing by a plan line that was changed after the ru
   assertEquals((await toolgate(["gate", path])).code, 1);
 });
 
-Deno.test("toolgate gate refuses to compare an accepted run with itself, continued by another model", async () => {
+Deno.test("toolgate gate refuses a baseline that shares trials with the candidate", async () => {
   await using place = await folder();
   const [first, ...others] = GATED.trials.map((planned) => finish(planned));
   const spoiled = { ...first!, outcome: "invalid", solved: false, grounded: false };
