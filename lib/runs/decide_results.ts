@@ -22,10 +22,17 @@ export interface DecisionOptions {
   readonly prices?: Prices | undefined;
 }
 
+/** What a verdict cannot rest on where the plan line lacks its hash. */
+const UNDECLARED =
+  "its plan line has no hash named declared (it was written before there was one, or " +
+  "changed): nobody can tell whether the gate was changed";
+
 /** Returns why no decision is possible; `undefined` if one is. */
-export function undecidableReason({ problem, trials }: Results): string | undefined {
+export function undecidableReason({ paths, problem, trials }: Results): string | undefined {
   if (problem !== undefined) return printable(problem, 1000);
-  return trials.length === 0 ? "there are no trials" : undefined;
+  return trials.length === 0
+    ? `there are no trials in ${printable(paths.join(", "), 1000)}`
+    : undefined;
 }
 
 /**
@@ -47,6 +54,7 @@ export async function decideResults(
     assertOtherRun(baseline, trials);
   }
   const notes = [
+    ...(plan === undefined || plan.declared !== undefined ? [] : [UNDECLARED]),
     ...await deriveJournals(results),
     ...(baseline === undefined ? [] : await deriveBaseline(baseline)),
   ];

@@ -4,7 +4,7 @@
  */
 
 import { cannot, cannotFile } from "../base/errors.ts";
-import { canonicalJson, defined, listText, printable } from "../base/json.ts";
+import { canonicalJson, defined, listText } from "../base/json.ts";
 import { type JournalPlace, JournalWriter, tornNotice } from "./journal/jsonl.ts";
 import { assertOtherRun, type Baseline } from "./baseline.ts";
 import { LookAhead } from "./prefetch.ts";
@@ -26,7 +26,7 @@ import {
   withinRecording,
 } from "../models/recordings/trial_recording.ts";
 import type { Recordings } from "../models/recordings/recordings.ts";
-import { changedSources, differences, foreignTrial } from "./journal/results.ts";
+import { changedSources, differences, foreignTrial, serverText } from "./journal/results.ts";
 import type { Plan } from "./plan.ts";
 import { shardOf } from "./_assign_shards.ts";
 import { type Shard, shardText } from "./shard_text.ts";
@@ -435,7 +435,6 @@ function assertSamePlan({ path, plan, altered, end }: JournalFile, expected: Pla
     throw cannot(`resume ${path}`, `it is of ${one}`, `this is ${other}`);
   }
   if (altered) throw cannot(`resume ${path}`, DECLARED_RULE, "it was changed");
-  // Another server may have another model by the same name.
   const [before, now] = [plan, expected].map(serverText);
   if (before !== now) {
     throw cannot(
@@ -472,12 +471,6 @@ function uncomparedNotice(
 
 /** At most this many changed files are named. */
 const MAX_NAMED = 5;
-
-/** The server that a plan names for models that name none. */
-function serverText({ baseURL, ownCode }: PlanLine): string {
-  if (baseURL !== undefined) return printable(baseURL.replace(/\/+$/, ""), 200);
-  return ownCode ? "a server that only its own file knows" : "OpenAI's server";
-}
 
 function removeIfThere(path: string): void {
   try {

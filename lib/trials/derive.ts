@@ -21,7 +21,7 @@ import {
 } from "../calls/trace.ts";
 import type { Fixture } from "./executors/fixture.ts";
 import type { GeneratedTaskExecutor } from "./executors/generated.ts";
-import type { Limits } from "./agent/session.ts";
+import { type Limits, MAX_NAME_LENGTH } from "./agent/session.ts";
 import {
   InfrastructureError,
   type Model,
@@ -29,6 +29,7 @@ import {
   TimeLimitError,
 } from "../models/model.ts";
 import { MARK } from "../base/secrets.ts";
+import { sumUsage, type Usage } from "../tools/message.ts";
 import { parsedArguments, usesIn } from "../tools/references/call_order.ts";
 import { runTrial, type StrategyChoice, type Trial } from "./trial.ts";
 import type { TaskOpener } from "./executors/tasks.ts";
@@ -84,6 +85,8 @@ export async function deriveAgain(
 ): Promise<Derivation> {
   const { task, events } = trial;
   if (events.length === 0) return { kind: "recorded", why: "without events" };
+  const used = usageDifference(trial);
+  if (used !== undefined) return used;
   if (!isGenerated(task) && !isProbe(task) && !isQuestion(task)) {
     return contradiction(trial) ?? { kind: "recorded" };
   }
@@ -94,7 +97,7 @@ export async function deriveAgain(
   }
   const found = await difference(trial, options);
   if (found === undefined) return { kind: "agrees" };
-  return JSON.stringify(events).includes(MARK)
+  return events.flatMap(comparedTexts).some((text) => text.includes(MARK))
     ? { kind: "recorded", why: "with a text from which a secret was removed" }
     : found;
 }
@@ -114,6 +117,44 @@ function judgedTexts(event: TraceEvent): string[] {
     default:
       return [];
   }
+}
+
+/** The texts of an event that decide what is derived, or are compared with it. */
+function comparedTexts(event: TraceEvent): string[] {
+  const results = event.kind === "call"
+    ? [event.result, event.unperturbed ?? "", event.error ?? ""]
+    : event.kind === "scored"
+    ? [JSON.stringify(event)]
+    : [];
+  return [...judgedTexts(event), ...results];
+}
+
+/**
+ * Compares the tokens of a trial, and of each other model in it, with those of its replies. Agents of the
+ * user's own ask models by themselves, and the judge of an answer leaves no reply.
+ */
+function usageDifference({ usage, stages = [], events }: Trial): Difference | undefined {
+  const replies = events.filter((event) => event.kind === "reply");
+  if (replies.length === 0) return undefined;
+  const others = replies.filter(({ model }) => model !== undefined);
+  return differs("usage", sumUsage([usage]), sumUsage(replies)) ??
+    differs(
+      "stages",
+      usageByModel(stages, ({ model }) => model.requested, ({ usage }) => usage),
+      usageByModel(others, ({ model }) => model!, (reply) => reply),
+    );
+}
+
+/** The tokens of each model; events do not keep names in full. */
+function usageByModel<Item>(
+  items: readonly Item[],
+  nameOf: (item: Item) => string,
+  usageOf: (item: Item) => Usage,
+): Record<string, Usage> {
+  const models = Map.groupBy(items, (item) => nameOf(item).slice(0, MAX_NAME_LENGTH));
+  return Object.fromEntries(
+    models.entries().map(([name, own]) => [name, sumUsage(own.map(usageOf))]),
+  );
 }
 
 function isCut(text: string): boolean {
@@ -182,8 +223,7 @@ async function difference(
   // Time is not played again, and tokens were counted by the server.
   const { seconds: _, tokens: __, ...kept } = limits;
   const script = new Script(events, outer);
-  const byAgent = isGenerated(trial.task) && events.some(({ kind }) => kind === "call") &&
-    !events.some(({ kind }) => kind === "reply");
+  const byAgent = isGenerated(trial.task) && isByAgent(events);
   let opened: Fixture | undefined;
   const opening: TaskOpener = (spec, at) => opened = open(spec, at);
   const model = script.model(trial.model.requested);
@@ -211,11 +251,16 @@ async function difference(
     endDifference(trial, played) ??
     differs("grounded", trial.grounded, played.grounded) ??
     differs("minimumCalls", trial.minimumCalls, played.minimumCalls) ??
-    // Whatever a trial showed before it was spoiled is not counted.
-    (outcome === "invalid"
-      ? undefined
-      : differs("behaviours", trial.behaviours, played.behaviours)) ??
+    // The replay has neither the texts beside calls nor the causes of limits.
+    differs("behaviours", trial.behaviours, opened!.behaviours(events)) ??
     differs("oracle", trial.oracle ?? null, played.oracle ?? null);
+}
+
+/** Whether no model was asked for what happened: a model calls, answers and fails by replies. */
+function isByAgent(events: readonly TraceEvent[]): boolean {
+  if (events.some(({ kind }) => kind === "reply")) return false;
+  return stopOf(events)?.reason === "agent_error" ||
+    events.some(({ kind }) => kind === "call" || kind === "answer");
 }
 
 const CALL_FIELDS = [

@@ -8,6 +8,7 @@ import {
   missingBaseline,
   readBaseline,
 } from "../../lib/runs/baseline.ts";
+import { deriveBaseline } from "../../lib/runs/derived.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { canonicalJson } from "../../lib/base/json.ts";
 import { sha256 } from "../../lib/base/hash.ts";
@@ -278,7 +279,7 @@ Deno.test("assertOtherRun() refuses to compare trials with themselves: anything 
   }
 });
 
-Deno.test("assertOtherRun() compares a baseline of version 1, which has no keys of trials, as a whole", () => {
+Deno.test("assertOtherRun() compares a baseline of version 1, which has no keys of trials, as a whole", async () => {
   using folder = new Folder();
   const trials = PLAN.trials.map((planned) => finish(planned));
   const path = writeChanged(folder, (file) => ({
@@ -299,6 +300,12 @@ Deno.test("assertOtherRun() compares a baseline of version 1, which has no keys 
     baseline,
     trials.map((trial) => ({ ...trial, startedAt: "2026-02-02T00:00:00.000Z" })),
   );
+  // Some of them may be shared, and no verdict may keep quiet about it.
+  assertEquals(await deriveBaseline(baseline), [
+    "the baseline is of version 1: whether single trials are shared cannot be told",
+  ]);
+  const second = accept(folder, writeJournal(folder, PLAN, trials, "second.jsonl"));
+  assertEquals(await deriveBaseline(readBaseline(second)), []);
 });
 
 Deno.test("baselineOfGate() reads the file that a gate names, where there is one", () => {

@@ -2,6 +2,7 @@
 // not.
 
 import { assert, assertEquals } from "@std/assert";
+import type { Behaviour } from "../../lib/calls/failure_types.ts";
 import { type Derivation, deriveAgain } from "../../lib/trials/derive.ts";
 import { callsOf, MAX_KEPT_LENGTH, type TraceEvent } from "../../lib/calls/trace.ts";
 import { InfrastructureError, type Model } from "../../lib/models/model.ts";
@@ -10,7 +11,7 @@ import { PERTURBATIONS } from "../../lib/perturbations/ids.ts";
 import { PROBES } from "../../lib/trials/executors/task_kind.ts";
 import { questionSource } from "../../lib/runs/question_tasks.ts";
 import { runTrial, type Trial, TRIAL_LINE, type TrialOptions } from "../../lib/trials/trial.ts";
-import { scripted } from "../../lib/models/scripted.ts";
+import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { STRATEGIES } from "../../lib/trials/strategies/registry.ts";
 import { calling, CITY_PATH, cityPlan, citySuite, writing } from "../support/call_sets.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
@@ -111,6 +112,23 @@ Deno.test("trials that were spoiled agree, wherever that was", async () => {
   }
 });
 
+Deno.test("replies that a limit or a filter ended agree, whatever they had shown before", async () => {
+  const call = { calls: [{ name: "no_such", arguments: "{}" }] };
+  const usage = { inputTokens: 10, outputTokens: 5 };
+  const scripts:
+    readonly (readonly [replies: readonly ScriptedReply[], behaviours: Behaviour[]])[] = [
+      [[{ ...call, finish: "length" }], ["silent"]],
+      [[{ ...call, text: "I call it.", finish: "length" }], []],
+      [[{ ...call, usage }], ["silent", "forced_loop"]],
+      [[{ ...call, text: "I call it." }, call, { finish: "filter" }], []],
+    ];
+  for (const [replies, behaviours] of scripts) {
+    const trial = await assertAgrees(SPEC, scripted("script", replies), { limits: { tokens: 40 } });
+    assert(["token_limit", "filtered"].includes(trial.outcome), trial.outcome);
+    assertEquals(trial.behaviours, behaviours);
+  }
+});
+
 Deno.test("agents of the user's own agree with their own lines", async () => {
   const spec = { core: 1, depth: 0, connected: 1, disconnected: 0, seed: 3 };
   const task = generateTask(spec);
@@ -126,7 +144,9 @@ Deno.test("agents of the user's own agree with their own lines", async () => {
   const endless: NonNullable<TrialOptions["agent"]> = async (executor) => {
     for (;;) await executor.tools[0]!.execute({});
   };
-  for (const agent of [right, endless]) {
+  const guessing = () => Promise.resolve(`${task.target.variable} = 1`);
+  const broken = () => Promise.reject(new Error("there is no key"));
+  for (const agent of [right, endless, guessing, broken]) {
     for (const perturbation of ["none", "timeout"]) {
       await assertAgrees(spec, inProcess("sim:planner"), { agent, perturbation });
     }
@@ -210,6 +230,12 @@ Deno.test("a line that was changed by hand disagrees, and the field is named", a
     ["minimumCalls", { ...right, minimumCalls: 1 }],
     ["changed", { ...right, changed: false }],
     ["behaviours", { ...right, behaviours: ["aversion"] }],
+    ["usage", { ...right, usage: { ...right.usage, inputTokens: 1 } }],
+    ["stages", withEvent(right, "reply", () => ({ model: "another" }))],
+    ["outcome", {
+      ...withEvent(wrong, "reply", () => ({ text: "The key is [redacted]." })),
+      ...{ outcome: "solved", solved: true },
+    }],
   ];
   for (const [field, trial] of changes) {
     const found = await derive(trial);

@@ -195,6 +195,10 @@ function mixedProblem(files: readonly JournalFile[]): string | undefined {
     if (canonicalJson(first!.plan?.gate) !== canonicalJson(other.plan?.gate)) {
       return `${first!.path} and ${other.path} declare different gates`;
     }
+    const [server, next] = [first!, other].map(({ plan }) => plan && serverText(plan));
+    if (server !== next) {
+      return `${first!.path} and ${other.path} asked different servers: ${server} and ${next}`;
+    }
     const changed = changedSources(first!.plan?.sources, other.plan?.sources);
     if (changed.length > 0) {
       return `${first!.path} and ${other.path} are of different code: ${
@@ -202,6 +206,12 @@ function mixedProblem(files: readonly JournalFile[]): string | undefined {
       }`;
     }
   }
+}
+
+/** The server that a plan names for models that name none: another one may have another model by its name. */
+export function serverText({ baseURL, ownCode }: PlanLine): string {
+  if (baseURL !== undefined) return printable(baseURL.replace(/\/+$/, ""), 200);
+  return ownCode ? "a server that only its own file knows" : "OpenAI's server";
 }
 
 /** The files of a test that differ between two runs of it, as far as both know them. */

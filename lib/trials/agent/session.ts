@@ -348,7 +348,7 @@ interface Request {
 }
 
 /** At most this many characters of a model's name are recorded. */
-const MAX_NAME_LENGTH = 200;
+export const MAX_NAME_LENGTH = 200;
 /** At most this many repairs of one reply are recorded. */
 const MAX_REPAIRS = 20;
 

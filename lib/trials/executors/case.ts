@@ -180,9 +180,9 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     return expected === undefined ? undefined : withViews(this.events, expected, this.#tools);
   }
 
-  /** The behaviours that the trace shows. */
-  behaviours(): Behaviour[] {
-    return behavioursIn(this.events, {
+  /** The behaviours that a trace of it shows; default: its own. */
+  behaviours(events: readonly TraceEvent[] = this.events): Behaviour[] {
+    return behavioursIn(events, {
       needed: this.#case.expected?.map(({ tool }) => tool) ?? [],
       answerOf: () => undefined,
       wordsCount: true,

@@ -80,6 +80,6 @@ export interface Fixture extends Environment, Disposable {
   ): AnswerCheck | Promise<AnswerCheck>;
   /** The events with each call compared to the correct ones; `undefined` if no calls are correct. */
   viewed(): readonly TraceEvent[] | undefined;
-  /** The behaviours that the trace shows. */
-  behaviours(): Behaviour[];
+  /** The behaviours that a trace of it shows; default: its own. */
+  behaviours(events?: readonly TraceEvent[]): Behaviour[];
 }

@@ -227,10 +227,10 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     );
   }
 
-  /** The behaviours that the trace shows. */
-  behaviours(): Behaviour[] {
+  /** The behaviours that a trace of it shows; default: its own. */
+  behaviours(events: readonly TraceEvent[] = this.events): Behaviour[] {
     const { variable } = this.task.target;
-    return behavioursIn(this.events, {
+    return behavioursIn(events, {
       needed: this.task.functions.flatMap(({ role, name }) => role === "core" ? [name] : []),
       answerOf: ({ returned }) => returned?.variable === variable ? returned.value : undefined,
       wordsCount: false,

@@ -17,6 +17,7 @@ import type { PreparedCall, Tool, ToolChoice } from "../../tools/tool.ts";
 import { Toolbox } from "./toolbox.ts";
 import { Vocabulary } from "../../tasks/generated/vocabulary.ts";
 import type { ProbeId, ProbeSpec } from "./task_kind.ts";
+import type { TraceEvent } from "../../calls/trace.ts";
 
 /**
  * Returns the spec without further fields.
@@ -106,10 +107,10 @@ export class ProbeExecutor extends Toolbox implements Fixture {
     return undefined;
   }
 
-  /** The behaviours that the trace shows. */
-  behaviours(): Behaviour[] {
+  /** The behaviours that a trace of it shows; default: its own. */
+  behaviours(events: readonly TraceEvent[] = this.events): Behaviour[] {
     const forced = this.toolChoice !== undefined;
-    return behavioursIn(this.events, {
+    return behavioursIn(events, {
       needed: forced ? [] : [this.#probe.tool.name],
       answerOf: ({ returned }) => forced ? undefined : returned?.value,
       wordsCount: true,

@@ -187,10 +187,10 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     return withViews(this.events, this.#expected, this.#functions.map(({ tool }) => tool));
   }
 
-  /** The behaviours that the trace shows. */
-  behaviours(): Behaviour[] {
+  /** The behaviours that a trace of it shows; default: its own. */
+  behaviours(events: readonly TraceEvent[] = this.events): Behaviour[] {
     if (this.#spec.mode !== "tools") return [];
-    return behavioursIn(this.events, {
+    return behavioursIn(events, {
       needed: [...new Set(this.#expected.map(({ tool }) => tool))],
       answerOf: () => undefined,
       wordsCount: true,

@@ -264,6 +264,24 @@ Deno.test("readResults() finds shards whose gates differ: neither may win silent
   assertNotEquals(readResults([other, one]).problem, undefined);
 });
 
+Deno.test("readResults() finds shards that asked different servers", () => {
+  using folder = new Folder();
+  const asked = { ...PLAN, baseURL: "http://a.example/v1/" };
+  const one = writeShard(folder, "1.jsonl", { index: 1, of: 2 }, asked);
+  const others = [
+    [{ baseURL: "http://a.example/v1" }, undefined],
+    [
+      { baseURL: "http://b.example/v1" },
+      "asked different servers: http://a.example/v1 and http://b.example/v1",
+    ],
+  ] as const;
+  for (const [change, told] of others) {
+    const other = writeShard(folder, "2.jsonl", { index: 2, of: 2 }, { ...asked, ...change });
+    const { problem } = readResults([one, other]);
+    assertEquals(problem, told && `${one} and ${other} ${told}`);
+  }
+});
+
 Deno.test("readResults() finds a tampered plan", () => {
   const changes: ((line: PlanLine) => unknown)[] = [
     (line) => ({ ...line, trials: 11 }),
