@@ -23,7 +23,7 @@ const planner = parseSimulatedModel("sim:planner");
 globalThis.fetch = async (input, init) => {
   const { hostname } = new URL(String(input instanceof Request ? input.url : input));
   if (hostname === "127.0.0.1") return real(input, init);
-  return Response.json(planner.reply(JSON.parse(String(init.body))));
+  return Response.json(planner.reply(await new Response(init.body).json()));
 };
 `;
 
