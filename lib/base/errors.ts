@@ -43,9 +43,25 @@ export function cannotFile(action: string, error: unknown): InputError {
   return new InputError(`Cannot ${action}: ${fileReason(error)}`);
 }
 
-/** Returns the message of an error, without the prefix of its class. */
+/** Whether a thrown value is an error of a class; of a hostile one, such as a proxy, nothing can be asked. */
+export function isErrorOf<Kind>(
+  error: unknown,
+  kind: abstract new (...options: never[]) => Kind,
+): error is Kind {
+  try {
+    return error instanceof kind;
+  } catch {
+    return false;
+  }
+}
+
+/** Returns the message of an error, without the prefix of its class; anything may be thrown. */
 export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  try {
+    return `${error instanceof Error ? error.message : String(error)}`;
+  } catch {
+    return "a value that has no text";
+  }
 }
 
 /** Returns why a file operation failed, in plain words. */

@@ -39,7 +39,12 @@ export function placesOf({ stack = "", message }: Error): string[] {
  * if its stack does not name it.
  */
 export function placeOf(error: unknown): string | undefined {
-  const [place] = error instanceof Error ? placesOf(error) : [];
+  let place: string | undefined;
+  try {
+    if (error instanceof Error) [place] = placesOf(error);
+  } catch {
+    // Anything may be thrown, also what throws when it is looked at.
+  }
   if (place === undefined) return undefined;
   const here = new URL(`file://${Deno.cwd()}/`).href;
   return printable(place.startsWith(here) ? place.slice(here.length) : place, 500);
@@ -51,8 +56,17 @@ export function atPlace(error: unknown): string {
   return at === undefined ? "" : ` at ${at}`;
 }
 
+function kindOf(error: unknown): string {
+  try {
+    return error instanceof Error ? `${error.constructor.name}` : typeof error;
+  } catch {
+    return typeof error;
+  }
+}
+
 /** Describes an error that the user's code threw, and its place: `it threw TypeError at ...: ...`. */
 export function thrownText(error: unknown): string {
-  const kind = error instanceof Error ? printable(error.constructor.name, 60) : typeof error;
-  return `it threw ${kind}${atPlace(error)}: ${printable(redact(reasonOf(error)), 500)}`;
+  return `it threw ${printable(kindOf(error), 60)}${atPlace(error)}: ${
+    printable(redact(reasonOf(error)), 500)
+  }`;
 }

@@ -13,6 +13,7 @@ import { pricesFor } from "../runs/plan.ts";
 import { isUpgrade } from "../gate/policy.ts";
 import { type Price, PRICES, type Prices } from "../models/prices.ts";
 import { type GateReport, reportProblem } from "../gate/gate_report.ts";
+import { deriveJournals } from "../runs/derived.ts";
 import { decideResults, undecidableReason } from "../runs/decide_results.ts";
 import { makeReport, missingTrialsNote } from "../reports/report.ts";
 import { writeHtml } from "../reports/html.ts";
@@ -79,7 +80,10 @@ export async function report(arguments_: readonly string[]): Promise<number> {
     planned,
     models: runs.flatMap(({ results }) => results.plan?.resolved.models ?? []),
     prices,
-    notes: runs.flatMap((run, index) => notesOf(run, decisions[index])),
+    notes: [
+      ...runs.flatMap((run, index) => notesOf(run, decisions[index])),
+      ...await ungatedNotes(runs),
+    ],
     gates: decisions.filter((decision) => decision !== undefined),
   });
   for (const { name, file } of outputs) {
@@ -210,6 +214,23 @@ async function decide(
     if (!(error instanceof InputError)) throw error;
     return reportProblem(suite, printable(error.message, 1000));
   }
+}
+
+/** Derives journals that no gate is decided over, and returns how they disagree with themselves. */
+async function ungatedNotes(runs: Collection["runs"]): Promise<string[]> {
+  const notes: string[] = [];
+  for (const { results } of runs) {
+    if (results.gate !== undefined || undecidableReason(results) !== undefined) continue;
+    try {
+      // What was taken as recorded matters to verdicts alone.
+      await deriveJournals(results);
+    } catch (error) {
+      // Results that nobody can rely on can still be shown.
+      if (!(error instanceof InputError)) throw error;
+      notes.push(printable(error.message, 1000));
+    }
+  }
+  return notes;
 }
 
 /** Returns the notices of a run, and a note on missing trials. */

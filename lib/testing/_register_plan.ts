@@ -148,14 +148,16 @@ function registerPlan(
   };
   const strict = plan.gate === undefined || only !== undefined;
   const { signal } = interruption;
-  registerCases(name, run, { strict, prices: plan.prices, titleOf, signal }, state);
+  let derived: Promise<DerivedAgain> | undefined;
+  const derive = () => derived ??= derivedAgain({ run, journal, baseline });
+  registerCases(name, run, { strict, prices: plan.prices, titleOf, derive, signal }, state);
   if (plan.gate !== undefined) {
     const sharded = shard !== undefined;
     const partial = sharded || only !== undefined;
     if (!partial) printForecast(plan, printerOf(name));
     const gate = { plan, policy: plan.gate, run, baseline, missing, partial, sharded };
     state.isOwed = !partial;
-    registerGate(name, { ...gate, file: verdict, journal, state, signal });
+    registerGate(name, { ...gate, file: verdict, derive, state, signal });
   }
   const writeTrials = async (trials: readonly Trial[], stopped: string | undefined) => {
     if (report === undefined || trials.length === 0) return;
@@ -274,6 +276,8 @@ interface CaseOptions extends Pick<RegisteredPlan, "titleOf"> {
   /** Whether a case fails if its trial did not end correctly. */
   readonly strict: boolean;
   readonly prices: Plan["prices"];
+  /** Derives trials that this process did not run, once. */
+  readonly derive: () => Promise<DerivedAgain>;
   /** Aborts when the run is interrupted. */
   readonly signal: AbortSignal;
 }
@@ -281,13 +285,23 @@ interface CaseOptions extends Pick<RegisteredPlan, "titleOf"> {
 function registerCases(
   name: string,
   run: Run,
-  { strict, prices, titleOf, signal }: CaseOptions,
+  { strict, prices, titleOf, derive, signal }: CaseOptions,
   state: RunState,
 ): void {
   const cases = run.trials.map((planned, place) => ({ title: titleOf(planned), place }));
   let replays = 0;
   Deno.test.each(cases)("$title", ONCE_AND_AHEAD, async ({ place }, context) => {
     state.begin();
+    const { disagreement } = await untilInterrupted(derive(), signal).catch(withoutFrames);
+    // Without a gate, or in a shard, nothing else would fail.
+    if (disagreement !== undefined) {
+      return await skip(
+        { kind: "needless", by: "fault", reason: disagreement },
+        true,
+        state,
+        context,
+      );
+    }
     const trial = await untilInterrupted(run.trial(place), signal).catch(withoutFrames);
     if (trial.kind === "needless") return await skip(trial, strict, state, context);
     state.origin = context.origin;
@@ -377,15 +391,16 @@ interface GateTest {
   readonly sharded: boolean;
   /** The file of the verdicts. */
   readonly file: string | undefined;
-  /** The file of the trials. */
-  readonly journal: string | undefined;
+  /** Derives trials that this process did not run, once. */
+  readonly derive: () => Promise<DerivedAgain>;
   readonly state: RunState;
   /** Aborts when the run is interrupted. */
   readonly signal: AbortSignal;
 }
 
 function registerGate(name: string, test: GateTest): void {
-  const { plan, policy, run, baseline, missing, partial, sharded, file, state, signal } = test;
+  const { plan, policy, run, baseline, missing, partial, sharded, file, derive, state, signal } =
+    test;
   if (partial) {
     console.error(
       `${name}: the gate needs all trials; this is a part of them, so it is ignored` +
@@ -405,14 +420,16 @@ function registerGate(name: string, test: GateTest): void {
   };
   Deno.test(`${name} > gate`, { ...ONCE_AND_AHEAD, ignore: partial }, async ({ origin }) => {
     state.begin();
-    const trials = await untilInterrupted(run.scores(), signal).catch(withoutFrames);
+    const { notes, disagreement } = await untilInterrupted(derive(), signal).catch(withoutFrames);
+    // Nothing is run, and paid for, beside trials that nobody can judge.
+    const trials = disagreement === undefined
+      ? await untilInterrupted(run.scores(), signal).catch(withoutFrames)
+      : [];
     state.scores = trials;
-    if (state.whole) state.trials = await run.all();
+    if (state.whole && disagreement === undefined) state.trials = await run.all();
     state.origin = origin;
     const { rule, prices } = plan;
     const texts = await loadTexts();
-    const { notes, disagreement } = await untilInterrupted(derivedAgain(test), signal)
-      .catch(withoutFrames);
     // Nothing waits between the decision and its text: an interruption finds both or neither.
     state.isOwed = false;
     const undecidable = missing ?? run.fault?.reason ?? disagreement;
@@ -443,10 +460,19 @@ function registerGate(name: string, test: GateTest): void {
   });
 }
 
+/** What deriving trials again came to. */
+interface DerivedAgain {
+  readonly notes: readonly string[];
+  /** Why nothing can be decided over them; omitted if it can be. */
+  readonly disagreement?: string;
+}
+
 /** Derives trials that this process did not run: those of a resumed journal, and of a baseline. */
 async function derivedAgain(
-  { run, journal, baseline }: GateTest,
-): Promise<{ readonly notes: readonly string[]; readonly disagreement?: string }> {
+  { run, journal, baseline }: Pick<GateTest, "run" | "baseline"> & {
+    readonly journal: string | undefined;
+  },
+): Promise<DerivedAgain> {
   const resumed = run.resumed === 0 ? undefined : journal;
   if (resumed === undefined && baseline === undefined) return { notes: [] };
   const { deriveBaseline, deriveJournals } = await import("../runs/derived.ts");

@@ -11,7 +11,7 @@ import { converse } from "./agent/conversation.ts";
 import { GeneratedTaskExecutor } from "./executors/generated.ts";
 import type { Work } from "./executors/fixture.ts";
 import { FAILURE, type Failure } from "../calls/failure.ts";
-import { cannot, InputError, reasonOf } from "../base/errors.ts";
+import { cannot, InputError, isErrorOf, reasonOf } from "../base/errors.ts";
 import { defined, type JsonValue, printable } from "../base/json.ts";
 import type { JudgeScore } from "../models/judge/score.ts";
 import type { Usage } from "../tools/message.ts";
@@ -341,17 +341,17 @@ export async function runTrial(
   };
   const { outcome, grounded } = await run().catch((error) => {
     signal?.throwIfAborted();
-    if (options.agent !== undefined && !(error instanceof InfrastructureError)) {
+    if (options.agent !== undefined && !isErrorOf(error, InfrastructureError)) {
       // Run again until it throws no more, a bad agent would look good.
       const why = printable(thrownText(error).replace(/^it /, "the agent "), 500);
       return stopAgent(why, placeOf(error));
     }
     if (fixture.exhausted) return overLimit();
-    const message = error instanceof InfrastructureError || error instanceof InputError
+    const message = isErrorOf(error, InfrastructureError) || isErrorOf(error, InputError)
       ? error.message
       : `the model threw: ${reasonOf(error)}`;
     reason = printable(redact(message), 500);
-    if (error instanceof InfrastructureError) permanent = error.permanent;
+    if (isErrorOf(error, InfrastructureError)) permanent = error.permanent;
     return stop("invalid", reason);
   });
 

@@ -148,3 +148,28 @@ benchmark("small", {
   assertEquals(changed.code, 1, changed.all);
   assertMatch(changed.stdout, /INVALID: Cannot judge .* disagrees with its own events: outcome is/);
 });
+
+Deno.test("deno test without a gate fails before it runs anything beside a changed trial", async () => {
+  await using place = await folder();
+  const file = place.write(
+    "a_test.ts",
+    `import { benchmark } from ${JSON.stringify(`${ROOT}/mod.ts`)};
+benchmark("small", { model: "sim:planner", tasks: { core: 3, depth: 2 }, seed: 1, graphs: 4 });
+`,
+  );
+  const journal = place.file("a.jsonl");
+  const test = ["test", "-A", "--no-check", file, "--", `--out=${journal}`];
+  const ran = await deno(test);
+  assertEquals(ran.code, 0, ran.all);
+  const kept = readLines(journal).slice(0, -1);
+  Deno.writeTextFileSync(journal, linesOf(kept));
+  change(journal, () => true, ({ calls }) => ({ calls: calls + 1 }));
+  const changed = await deno([...test, "--resume"]);
+  assertEquals(changed.code, 1, changed.all);
+  assertMatch(changed.stdout, /not run: Cannot judge .* disagrees with its own events/);
+  assertStringIncludes(changed.stdout, "3 passed | 1 failed", changed.all);
+  assertEquals(readLines(journal).length, kept.length);
+  const { code, stdout, all } = await toolgate(["report", journal]);
+  assertEquals(code, 0, all);
+  assertMatch(stdout, /Cannot judge .* disagrees with its own\s+events/);
+});

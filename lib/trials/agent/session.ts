@@ -4,6 +4,7 @@
  */
 
 import { defined, printable } from "../../base/json.ts";
+import { isErrorOf } from "../../base/errors.ts";
 import { z } from "zod";
 import { abortable } from "@std/async/abortable";
 import {
@@ -264,7 +265,7 @@ export class Session {
       });
       reply = await (signal === undefined ? replying : abortable(replying, signal));
     } catch (error) {
-      if (!(error instanceof TimeLimitError)) throw error;
+      if (!isErrorOf(error, TimeLimitError)) throw error;
       return error.ofRequest || limits.seconds === undefined
         ? { kind: "time_limit", message: printable(error.message, 300) }
         : timeLimitReached(limits.seconds);

@@ -7,7 +7,7 @@ import { behavioursIn } from "../../calls/behaviour.ts";
 import type { Behaviour } from "../../calls/failure_types.ts";
 import { type CallRecord, recordedCalls } from "../../calls/record.ts";
 import type { AnswerCheck, Fixture, Work } from "./fixture.ts";
-import { cannot, InputError } from "../../base/errors.ts";
+import { cannot, InputError, isErrorOf, reasonOf } from "../../base/errors.ts";
 import {
   canonicalJson,
   defined,
@@ -213,9 +213,9 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
       await this.#case.assert(run);
       return undefined;
     } catch (error) {
-      if (error instanceof InputError) throw misusedAssertion(error);
+      if (isErrorOf(error, InputError)) throw misusedAssertion(error);
       // An unreachable judge is not the model's failure.
-      if (error instanceof Error && error.name === "InfrastructureError") throw error;
+      if (isNamed(error, "InfrastructureError")) throw error;
       const at = placeOf(error);
       return {
         kind: "assertion",
@@ -302,8 +302,8 @@ function typeName(value: unknown): string {
  * were such a trial `invalid`, running it again until it passes would make a bad model look good.
  */
 function assertionText(error: unknown): string {
-  const message = error instanceof Error && isAssertion(error)
-    ? error.message.replace(COLOURS, "")
+  const message = isNamed(error, "AssertionError")
+    ? reasonOf(error).replace(COLOURS, "")
     : `assert ${thrownText(error).replace(/^it /, "")} (no AssertionError)`;
   // Model output must not act as a command in a CI log.
   const text = redact(message).replace(/^(\s*)::/gm, "$1\\::").replaceAll("##[", "#\\#[");
@@ -325,8 +325,13 @@ function plainArguments({ arguments: expected = {} }: ExpectedCall): { arguments
   return { arguments: Object.fromEntries(plain) };
 }
 
-function isAssertion(error: Error): boolean {
-  return error.name === "AssertionError" || error.constructor.name === "AssertionError";
+/** Whether an error, or its class, has a name; of a hostile one nothing can be asked. */
+function isNamed(error: unknown, name: string): boolean {
+  try {
+    return error instanceof Error && (error.name === name || error.constructor.name === name);
+  } catch {
+    return false;
+  }
 }
 
 /** Terminal colour codes. */

@@ -6,6 +6,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { z } from "zod";
+import { callsOf } from "../../../lib/calls/trace.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import type { Message } from "../../../lib/tools/message.ts";
 import { InfrastructureError, type Model } from "../../../lib/models/model.ts";
@@ -159,6 +160,35 @@ Deno.test("a case takes whatever assert throws for a failed assertion", async ()
     assertEquals([trial.outcome, trial.solved], ["wrong_answer", false]);
     assertMatch(assertion(trial)!.message, /^assert threw .* \(no AssertionError\)$/);
     assertMatch(assertion(trial)!.message, told);
+  }
+});
+
+Deno.test("what has no text is thrown like anything else: by assert, a tool or an agent", async () => {
+  const silent = () => {
+    throw new Error("nothing can be asked of it");
+  };
+  const unspeakable: unknown[] = [
+    Object.assign(Object.create(null), { code: 7 }),
+    { toString: silent },
+    Object.defineProperty(new Error(), "message", { get: silent }),
+    new Proxy(new Error("hidden"), { get: silent, getPrototypeOf: silent }),
+  ];
+  for (const thrown of unspeakable) {
+    const failing = await tryCase({
+      assert() {
+        throw thrown;
+      },
+    });
+    assertEquals(failing.outcome, "wrong_answer");
+    assertStringIncludes(assertion(failing)!.message, "a value that has no text");
+    const execute = () => Promise.reject(thrown);
+    const told = await tryCase({ tools: [{ ...BOOK, execute }] });
+    assertEquals(told.outcome, "solved");
+    assertEquals(callsOf(told.events)[0]!.error, "a value that has no text");
+    const spec = { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 1 };
+    const agent = await runTrial(spec, scripted("m", [{}]), { agent: execute });
+    assertEquals(agent.outcome, "agent_error");
+    assertStringIncludes(agent.reason!, "a value that has no text");
   }
 });
 
