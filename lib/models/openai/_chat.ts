@@ -46,7 +46,7 @@ function write({ request, options, choice, who, withheld }: WireRequest): Body {
   const { messages, tools } = request;
   return {
     model,
-    messages: messages.map((message) => writeMessage(message, [who, model], withheld)),
+    messages: messages.map((message) => writeMessage(message, [who, model], withheld, tools)),
     ...(tools.length === 0 ? {} : { tools: writeTools(tools) }),
     // OpenAI refuses the field when there are no tools.
     ...(tools.length === 0 || parallelToolCalls === undefined
@@ -79,6 +79,7 @@ function writeMessage(
   message: Message,
   whose: readonly string[],
   withheld: ReadonlySet<string>,
+  tools: readonly ToolSchema[],
 ): JsonObject {
   if (message.role === "tool") {
     return { role: "tool", tool_call_id: message.callId, content: message.content };
@@ -95,7 +96,7 @@ function writeMessage(
     tool_calls: calls.map((call) => ({
       id: call.id,
       type: "function",
-      function: { ...sendableCall(call) },
+      function: { ...sendableCall(call, tools) },
       ...back?.calls.get(call.id),
     })),
     ...back?.fields,

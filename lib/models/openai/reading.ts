@@ -238,7 +238,7 @@ function placeOf(name: string, text: string): number {
  * is in the result that says that there is no such function.
  */
 function sendableName(name: string): string {
-  return name === "" ? NAMELESS : name.slice(0, 64).replaceAll(/[^\w.:/-]/g, "_");
+  return name === "" ? NAMELESS : name.slice(0, 64).replaceAll(/[^\w-]/g, "_");
 }
 
 /** The name of a call without one, when it is sent back. */
@@ -252,9 +252,10 @@ const NAMELESS = "unreadable_call";
  */
 export function sendableCall(
   { name, arguments: written }: Omit<ToolCall, "id">,
+  offered: readonly ToolSchema[] = [],
 ): Omit<ToolCall, "id"> {
   return {
-    name: sendableName(name),
+    name: offered.some((tool) => tool.name === name) ? name : sendableName(name),
     arguments: isJsonObject(parseJson(written))
       ? written
       : written.trim() === ""

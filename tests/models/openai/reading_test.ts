@@ -230,6 +230,7 @@ for (const { api, hello, calling } of WIRES) {
       ["add", '{"left": ', ["add", '{"unreadable":"{\\"left\\": "}']],
       ["add", "[1]", ["add", '{"unreadable":"[1]"}']],
       ["add", '"one"', ["add", '{"unreadable":"\\"one\\""}']],
+      ["multi_tool_use.parallel", "{}", ["multi_tool_use_parallel", "{}"]],
       ["", "add one", ["unreadable_call", '{"unreadable":"add one"}']],
     ];
     for (const [name, written, [sentName, sentArguments]] of table) {
