@@ -175,8 +175,10 @@ browserTest(
       await page.selectOption("#outcome", { label: "invalid" });
       assertEquals(await page.textContent("#count"), "12 of 12 trials");
     });
-    assertEquals(seen.notes.length, 1);
+    assertEquals(seen.notes.length, 2);
     assertStringIncludes(seen.notes[0]!, "12 of 12 trials are invalid");
+    // They were made by hand, which a report tells.
+    assertStringIncludes(seen.notes[1]!, "disagrees with its own events");
     assertEquals(seen.rows.map(([, outcome]) => outcome), new Array(12).fill("invalid"));
   },
 );
