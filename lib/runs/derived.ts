@@ -9,6 +9,7 @@ import { canonicalJson, defined, printable } from "../base/json.ts";
 import { InputError, reasonOf } from "../base/errors.ts";
 import { countText } from "../base/numbers.ts";
 import { numberedTrials, type PlanLine, readPlanLine } from "./journal/journal.ts";
+import { JUDGING_RULES } from "../trials/executors/answer.ts";
 import { createExecutor } from "../trials/executors/generated.ts";
 import { type Derivation, deriveAgain, scoresDifference } from "../trials/derive.ts";
 import { generateTask, GENERATOR_VERSION, type Task } from "../tasks/generated/task.ts";
@@ -43,8 +44,10 @@ export async function deriveJournals({ paths, plan }: JournalsOfPlan): Promise<s
   );
   const { limits = {}, references = false } = plan?.resolved ?? {};
   const recorded = new Map<string, number>();
+  let earlier = 0;
   for (const path of paths) {
     for (const { trial, line } of numberedTrials(path)) {
+      if (trial.rules === undefined && !isCase(trial.task)) earlier++;
       const strategy = strategies.get(trial.strategy);
       const why = isCase(trial.task)
         ? undefined
@@ -67,9 +70,14 @@ export async function deriveJournals({ paths, plan }: JournalsOfPlan): Promise<s
       );
     }
   }
-  return [...recorded].map(([why, count]) =>
+  const notices = [...recorded].map(([why, count]) =>
     `taken as recorded, not derived again: ${countText(count, "trial")} ${why}`
   );
+  return earlier === 0 ? notices : [
+    ...notices,
+    `judged by version 1 of the rules, of which today's is ${JUDGING_RULES}: ` +
+    `${countText(earlier, "trial")} (docs/contracts.md says what differs)`,
+  ];
 }
 
 /**

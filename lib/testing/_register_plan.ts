@@ -373,7 +373,7 @@ async function skip(
       ? verdictError(`The trial was not run: ${reason}`)
       : new AssertionError(`The trial was not run as ${reason}`);
   }
-  const why = isTold ? "the model cannot be asked" : reason;
+  const why = isTold ? "an earlier case says why" : reason;
   const name = `${by === "gate" ? "not needed" : "not run"}: ${why}`;
   await context.step({ name, ignore: true, fn() {} });
 }

@@ -9,6 +9,7 @@ import { runLoop } from "./agent/loop.ts";
 import type { Behaviour } from "../calls/failure_types.ts";
 import { converse } from "./agent/conversation.ts";
 import { GeneratedTaskExecutor } from "./executors/generated.ts";
+import { JUDGING_RULES } from "./executors/answer.ts";
 import type { Work } from "./executors/fixture.ts";
 import { FAILURE, type Failure } from "../calls/failure.ts";
 import { cannot, InputError, isErrorOf, reasonOf } from "../base/errors.ts";
@@ -101,6 +102,8 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly oracle?: "truth";
   /** The behaviours it showed. */
   readonly behaviours: readonly Behaviour[];
+  /** The version of the rules that judged it; omitted by version 1. */
+  readonly rules?: typeof JUDGING_RULES;
   /** Token usage of all models. */
   readonly usage: Usage;
   /** Usage of models other than the requested one, by stage; omitted without any. */
@@ -392,6 +395,7 @@ export async function runTrial(
     failures: redacted.failures,
     ...(viewed === undefined ? {} : { oracle: "truth" as const }),
     behaviours: fixture.behaviours(),
+    rules: JUDGING_RULES,
     usage: session.usage,
     ...defined({ stages: redacted.stages, judging: redacted.judging }),
     startedAt,
@@ -500,6 +504,7 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   failures: z.array(FAILURE).default([]),
   oracle: z.literal("truth").exactOptional(),
   behaviours: z.array(z.string()).default([]),
+  rules: z.literal(JUDGING_RULES).exactOptional(),
   usage: USAGE.default({ inputTokens: 0, outputTokens: 0 }),
   stages: z.array(z.looseObject({ stage: z.string(), ...MODEL_USE })).exactOptional(),
   judging: z.looseObject(MODEL_USE).exactOptional(),

@@ -704,7 +704,7 @@ Deno.test("benchmark() fails once where its model cannot be asked any more, what
     assertEquals(code, 1, all);
     assertMatch(all, /\.\.\. FAILED/);
     // All others are ignored, with the reason in the name of a step: that all of it was told.
-    assertMatch(all, /not run: the model cannot be asked \.\.\. ignored/);
+    assertMatch(all, /not run: an earlier case says why \.\.\. ignored/);
     assertNotMatch(all, /not run: Cannot get.* ignored/);
     assertMatch(all, /Cannot get a reply of m .*refuses the key/);
     assertLess(all.match(/ \.\.\. FAILED/g)!.length, 12, all);

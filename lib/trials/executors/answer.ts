@@ -3,6 +3,22 @@
  * @module
  */
 
+import { parseFirstAnswer } from "./_answer_before.ts";
+
+/**
+ * The version of the rules by which trials are judged: how answers are read, and how behaviours and failures of
+ * parameters are defined. Trials of an earlier version stand as they were judged.
+ */
+export const JUDGING_RULES = 2;
+
+/** A version of the rules. */
+export type JudgingRules = 1 | typeof JUDGING_RULES;
+
+/** Returns what reads answers by the rules of a version. */
+export function answerReader(rules: JudgingRules = JUDGING_RULES): typeof parseAnswer {
+  return rules === 1 ? parseFirstAnswer : parseAnswer;
+}
+
 /**
  * Returns the value that `text` gives for `variable`: its last statement (`x = 512`, `x is 512`, `x → 512`,
  * also with emphasis or in a table); else the last integer in the text; else `null`. List numbers, decimals

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { parseAnswer, statedAnswer } from "./answer.ts";
+import { answerReader, type JudgingRules, parseAnswer, statedAnswer } from "./answer.ts";
 import { behavioursIn } from "../../calls/behaviour.ts";
 import type { Behaviour } from "../../calls/failure_types.ts";
 import {
@@ -45,6 +45,8 @@ export interface GeneratedTaskExecutorOptions
   readonly callLimit?: number;
   /** Perturbation of what the agent sees, such as `RD` or `RP_F+CF`; default `none`. */
   readonly perturbation?: string;
+  /** The version of the rules that judge; default: {@linkcode JUDGING_RULES}. */
+  readonly rules?: JudgingRules;
 }
 
 interface Return extends CallPlace {
@@ -95,6 +97,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
 
   readonly #perturbed: PerturbedTask;
   readonly #functions: ReadonlyMap<string, TaskFunction>;
+  readonly #parseAnswer: typeof parseAnswer;
   readonly #returns: Return[] = [];
   #coreValues: ReadonlySet<number> | undefined;
 
@@ -110,6 +113,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
       ...{ references, parallel, depth, waits },
     });
     this.#perturbed = perturbed;
+    this.#parseAnswer = answerReader(options.rules);
     this.task = task;
     this.prompt = prompt;
     this.changed = changed;
@@ -174,7 +178,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     this.assertOpen("take an answer");
     const { variable, value: truth } = this.task.target;
     const hasNoAnswer = this.#perturbed.unsolvable || this.#lacksResult;
-    const value = hasNoAnswer ? this.#claimedValue(text) : parseAnswer(text, variable);
+    const value = hasNoAnswer ? this.#claimedValue(text) : this.#parseAnswer(text, variable);
     this.end(text, value, rendered);
     const grounded = value !== null &&
       this.#returns.some((result) => result.variable === variable && result.value === value);

@@ -5,7 +5,7 @@
  */
 
 import { randomIntegerBetween, sample, shuffle } from "@std/random";
-import { parseAnswer } from "./answer.ts";
+import { answerReader, type JudgingRules } from "./answer.ts";
 import { evaluate } from "../../base/arithmetic.ts";
 import { behavioursIn } from "../../calls/behaviour.ts";
 import type { Behaviour } from "../../calls/failure_types.ts";
@@ -50,6 +50,12 @@ interface Probe {
 /** The default call limit: more than any question needs. */
 const CALL_LIMIT = 6;
 
+/** Options of a {@linkcode ProbeExecutor}. */
+export interface ProbeOptions extends Partial<ExecutorOptions> {
+  /** The version of the rules that judge; default: {@linkcode JUDGING_RULES}. */
+  readonly rules?: JudgingRules;
+}
+
 /** A probe in one trial. */
 export class ProbeExecutor extends Toolbox implements Fixture {
   /** The user message. */
@@ -62,16 +68,19 @@ export class ProbeExecutor extends Toolbox implements Fixture {
   readonly toolChoice: ToolChoice | undefined;
 
   readonly #probe: Probe;
+  readonly #parseAnswer: ReturnType<typeof answerReader>;
 
   /**
    * Makes a probe. The default call limit is 6.
    *
    * @throws {RangeError} If the seed is out of its range.
    */
-  constructor(spec: ProbeSpec, options: Partial<ExecutorOptions> = {}) {
+  constructor(spec: ProbeSpec, options: ProbeOptions = {}) {
     const { case: id, seed } = briefProbe(spec);
     const probe = MAKERS[id](fork(seed, "probe", id), seed);
-    super([probe.tool], { callLimit: CALL_LIMIT, ...options });
+    const { rules, ...others } = options;
+    super([probe.tool], { callLimit: CALL_LIMIT, ...others });
+    this.#parseAnswer = answerReader(rules);
     this.#probe = probe;
     this.prompt = probe.prompt;
     this.toolChoice = probe.toolChoice;
@@ -89,7 +98,7 @@ export class ProbeExecutor extends Toolbox implements Fixture {
   answer(text: string, rendered?: string): AnswerCheck {
     this.assertOpen("take an answer");
     const { variable, truth, own } = this.#probe;
-    const value = parseAnswer(text, variable);
+    const value = this.#parseAnswer(text, variable);
     const grounded = value !== null && this.#returned.includes(value);
     if (own !== undefined && value !== null) {
       const follows = grounded ? "the tool" : value === own ? "the model's own result" : "neither";
