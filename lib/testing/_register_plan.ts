@@ -5,8 +5,7 @@
 
 import { defined } from "../base/json.ts";
 import { AssertionError } from "@std/assert/assertion-error";
-import { assertRight, passes } from "./assertions/trials.ts";
-import type { Baseline } from "../runs/baseline.ts";
+import { assertRight } from "./assertions/trials.ts";
 import {
   type BenchmarkOptions,
   connectChoice,
@@ -16,16 +15,15 @@ import {
   printerOf,
   type Registration,
 } from "./options.ts";
-import { compareStrategies } from "../gate/comparison.ts";
 import { onInterruption, untilInterrupted } from "./_interruption.ts";
-import { type GateReport, reportProblem, reportVerdicts } from "../gate/gate_report.ts";
+import { reportProblem } from "../gate/gate_report.ts";
 import { type Flags, parseFlags } from "./_flags.ts";
 import { cannot, InputError } from "../base/errors.ts";
-import { type DecidedVariant, decideTrials } from "../gate/decide_trials.ts";
-import { writeOutput } from "../base/output_file.ts";
-import { readPlanLine } from "../runs/journal/journal.ts";
-import type { Plan } from "../runs/plan.ts";
 import type { CompletePolicy } from "../gate/policy.ts";
+import type { Plan } from "../runs/plan.ts";
+import { ONCE_AND_AHEAD, type RunState, verdictError, withoutFrames } from "./_run_state.ts";
+import { onlyTrials, replayLine, replayTest } from "./_only.ts";
+import { type DerivedAgain, derivedAgain, gateTest, owe, writeVerdicts } from "./_gate_test.ts";
 import { claimFile, shareFile, withFileNames } from "./_claimed_files.ts";
 import { openReport, writeReport } from "./_write_report.ts";
 import type { Run } from "../runs/run.ts";
@@ -36,13 +34,11 @@ import {
   type Settings,
   settingsOf,
 } from "../runs/session.ts";
-import { shellQuote } from "../base/shell_quote.ts";
 import type { SkippedTrial } from "../runs/early_stopping.ts";
-import { isCase, type TaskSpec } from "../trials/executors/task_kind.ts";
+import { isCase } from "../trials/executors/task_kind.ts";
 import type { Trial } from "../trials/trial.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
-import type { TrialSummary } from "../trials/summary.ts";
-import { parseTrialId, type PlannedTrial } from "../trials/trial_id.ts";
+import type { PlannedTrial } from "../trials/trial_id.ts";
 
 /** The registration of a benchmark, with the names of its tests. */
 export interface RegisteredPlan extends Registration {
@@ -57,12 +53,6 @@ export function withPlainErrors(register: () => void): void {
   } catch (error) {
     return withoutFrames(error);
   }
-}
-
-/** Throws invalid input without its stack, which would lead into this library. */
-function withoutFrames(error: unknown): never {
-  if (error instanceof InputError) error.stack = `${error.name}: ${error.message}`;
-  throw error;
 }
 
 /**
@@ -113,7 +103,11 @@ function registerPlan(
   const { agent } = options;
   const choices = modelChoices(options);
   const only = settings.only === undefined ? undefined : onlyTrials(plan, settings.only);
-  if (only !== undefined) claimReplay(only.length > 0, settings.only!);
+  if (only !== undefined) {
+    const test = replayTest(only.length > 0, settings.only!);
+    // The runner groups tests by the module that registers them: all are registered in this one.
+    if (test !== undefined) Deno.test("replay", ONCE_AND_AHEAD, test);
+  }
   // A baseline is only read; several benchmarks may share it.
   if (baseline !== undefined) shareFile(baseline.file, "the baseline of a gate");
   if (journal !== undefined && only === undefined) claimFile(registration, journal, "trials");
@@ -155,9 +149,12 @@ function registerPlan(
     const sharded = shard !== undefined;
     const partial = sharded || only !== undefined;
     if (!partial) printForecast(plan, printerOf(name));
-    const gate = { plan, policy: plan.gate, run, baseline, missing, partial, sharded };
+    else tellPartial(name, plan.gate, sharded);
     state.isOwed = !partial;
-    registerGate(name, { ...gate, file: verdict, derive, state, signal });
+    const { gate: policy } = plan;
+    const test = { plan, policy, run, baseline, missing, file: verdict, derive, state, signal };
+    const options = { ...ONCE_AND_AHEAD, ignore: partial };
+    Deno.test(`${name} > gate`, options, gateTest(name, test));
   }
   const writeTrials = async (trials: readonly Trial[], stopped: string | undefined) => {
     if (report === undefined || trials.length === 0) return;
@@ -197,6 +194,15 @@ function registerPlan(
   });
 }
 
+/** Says why the gate of a part of a plan is ignored. */
+function tellPartial(name: string, { sequential }: CompletePolicy, sharded: boolean): void {
+  console.error(
+    `${name}: the gate needs all trials; this is a part of them, so it is ignored` +
+      (sequential ? ", and nothing is stopped early" : "") +
+      (sharded ? ". Over the journals of all shards decides: deno task toolgate gate" : ""),
+  );
+}
+
 /**
  * The finished trials once those in flight are abandoned: their number, the whole trials if a report shows
  * them, and whether no needed one is missing.
@@ -222,17 +228,6 @@ async function finishedTrials(run: Run, { whole }: Pick<RunState, "whole">) {
 /** Shared by all benchmarks of a file, as a server's limits apply to all of them. */
 const RATE_LIMITERS = new RateLimiters((line) => console.error(line));
 
-/** Benchmarks whose gate had to decide and did not. */
-const owing: string[] = [];
-
-/** Fails the file once all else is done: an error of one hook would keep those behind it from running. */
-function owe(name: string): void {
-  if (owing.push(name) > 1) return;
-  globalThis.addEventListener("unload", () => {
-    throw verdictError(`The gates of these benchmarks did not run: ${owing.join(", ")}`);
-  });
-}
-
 /** Notices that were printed already. */
 const printedNotices = new Set<string>();
 
@@ -244,33 +239,6 @@ function printOnce(notice: string): void {
 
 /** At most this many replay commands are printed by a benchmark with a gate. */
 const MAX_REPLAYS = 5;
-
-/** Retries would turn pass@1 into pass@k; sanitizers mistake trials that run ahead for leaks. */
-const ONCE_AND_AHEAD = {
-  ...{ retry: 0, repeats: 0, sanitizeOps: false, sanitizeResources: false },
-  // An interruption exits during a test; `noticeExit` reports all other exits.
-  sanitizeExit: false,
-};
-
-/** The progress of a run. */
-interface RunState {
-  /** Call before a trial is run. */
-  readonly begin: () => void;
-  /** The summaries, in order of request; all of them once the gate has decided. */
-  scores: TrialSummary[];
-  /** The whole trials, in the same order; empty unless a report shows them. */
-  trials: Trial[];
-  /** Whether a report shows the whole trials. */
-  readonly whole: boolean;
-  /** The decision of the gate. */
-  decision?: GateReport;
-  /** Whether its gate must decide and has not done so yet. */
-  isOwed: boolean;
-  /** Whether a case has told why its model cannot be asked. */
-  isFaultTold: boolean;
-  /** The test file, as a URL. */
-  origin: string;
-}
 
 interface CaseOptions extends Pick<RegisteredPlan, "titleOf"> {
   /** Whether a case fails if its trial did not end correctly. */
@@ -376,180 +344,4 @@ async function skip(
   const why = isTold ? "an earlier case says why" : reason;
   const name = `${by === "gate" ? "not needed" : "not run"}: ${why}`;
   await context.step({ name, ignore: true, fn() {} });
-}
-
-interface GateTest {
-  readonly plan: Plan;
-  readonly policy: CompletePolicy;
-  readonly run: Run;
-  readonly baseline: Baseline | undefined;
-  /** Why the baseline is missing, if it is. */
-  readonly missing: string | undefined;
-  /** Whether only a part of the plan is run. */
-  readonly partial: boolean;
-  /** Whether that is due to shards, not to a replay. */
-  readonly sharded: boolean;
-  /** The file of the verdicts. */
-  readonly file: string | undefined;
-  /** Derives trials that this process did not run, once. */
-  readonly derive: () => Promise<DerivedAgain>;
-  readonly state: RunState;
-  /** Aborts when the run is interrupted. */
-  readonly signal: AbortSignal;
-}
-
-function registerGate(name: string, test: GateTest): void {
-  const { plan, policy, run, baseline, missing, partial, sharded, file, derive, state, signal } =
-    test;
-  if (partial) {
-    console.error(
-      `${name}: the gate needs all trials; this is a part of them, so it is ignored` +
-        (policy.sequential ? ", and nothing is stopped early" : "") +
-        (sharded ? ". Over the journals of all shards decides: deno task toolgate gate" : ""),
-    );
-  }
-  const publish = (
-    { gateToMarkdown, renderGate, summarizeJob }: Awaited<ReturnType<typeof loadTexts>>,
-    trials: readonly TrialSummary[],
-    decision: GateReport,
-  ) => {
-    console.log(`\n${name}\n\n${renderGate(trials, decision)}\n`);
-    summarizeJob(gateToMarkdown(decision));
-    if (file !== undefined) writeVerdicts(file, decision);
-    state.decision = decision;
-  };
-  Deno.test(`${name} > gate`, { ...ONCE_AND_AHEAD, ignore: partial }, async ({ origin }) => {
-    state.begin();
-    const { notes, disagreement } = await untilInterrupted(derive(), signal).catch(withoutFrames);
-    // Nothing is run, and paid for, beside trials that nobody can judge.
-    const trials = disagreement === undefined
-      ? await untilInterrupted(run.scores(), signal).catch(withoutFrames)
-      : [];
-    state.scores = trials;
-    if (state.whole && disagreement === undefined) state.trials = await run.all();
-    state.origin = origin;
-    const { rule, prices } = plan;
-    const texts = await loadTexts();
-    // Nothing waits between the decision and its text: an interruption finds both or neither.
-    state.isOwed = false;
-    const undecidable = missing ?? run.fault?.reason ?? disagreement;
-    if (undecidable !== undefined) {
-      const problem = reportProblem(name, undecidable);
-      publish(texts, trials, problem);
-      throw verdictError(texts.renderVerdicts(problem));
-    }
-    const variants: readonly DecidedVariant[] = decideTrials(trials, plan.trials, policy, {
-      rule,
-      prices,
-      baseline,
-      stopped: run.stopped,
-    });
-    publish(
-      texts,
-      trials,
-      reportVerdicts(name, variants, policy, {
-        comparisons: compareStrategies(trials, prices),
-        notes,
-      }),
-    );
-    const failed = variants.filter(({ verdict }) => !passes(verdict, policy));
-    if (failed.length > 0) {
-      throw verdictError(texts.renderVerdicts(reportVerdicts(name, failed, policy)));
-    }
-    if (variants.length === 0) throw new AssertionError("INVALID: there is nothing to decide");
-  });
-}
-
-/** What deriving trials again came to. */
-interface DerivedAgain {
-  readonly notes: readonly string[];
-  /** Why nothing can be decided over them; omitted if it can be. */
-  readonly disagreement?: string;
-}
-
-/** Derives trials that this process did not run: those of a resumed journal, and of a baseline. */
-async function derivedAgain(
-  { run, journal, baseline }: Pick<GateTest, "run" | "baseline"> & {
-    readonly journal: string | undefined;
-  },
-): Promise<DerivedAgain> {
-  const resumed = run.resumed === 0 ? undefined : journal;
-  if (resumed === undefined && baseline === undefined) return { notes: [] };
-  const { deriveBaseline, deriveJournals } = await import("../runs/derived.ts");
-  try {
-    const own = resumed === undefined
-      ? []
-      : await deriveJournals({ paths: [resumed], plan: readPlanLine(resumed) });
-    return { notes: [...own, ...(baseline === undefined ? [] : await deriveBaseline(baseline))] };
-  } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    return { notes: [], disagreement: error.message };
-  }
-}
-
-/** The modules that render reports: loaded when a gate is about to decide, as most are large. */
-async function loadTexts() {
-  const [{ summarizeJob }, { gateToMarkdown }, { renderGate, renderVerdicts }] = await Promise.all([
-    import("../reports/job_summary.ts"),
-    import("../reports/markdown.ts"),
-    import("../reports/terminal.ts"),
-  ]);
-  return { gateToMarkdown, renderGate, renderVerdicts, summarizeJob };
-}
-
-/** The gate's decision as an error; a stack would lead into this library. */
-function verdictError(message: string): AssertionError {
-  const error = new AssertionError(message);
-  error.stack = "AssertionError";
-  return error;
-}
-
-/** @throws {InputError} If the file cannot be written. */
-function writeVerdicts(file: string, verdicts: GateReport): void {
-  writeOutput(file, `${JSON.stringify(verdicts, null, 2)}\n`, "the verdicts to");
-}
-
-/** The trial of `--only`: from the plan or, after a fresh seed, from the id alone. */
-function onlyTrials(plan: Plan, id: string): readonly PlannedTrial[] {
-  const planned = plan.trials.filter((trial) => trial.id === id);
-  if (planned.length > 0) return planned;
-  const key = parseTrialId(id);
-  if (key === undefined) {
-    throw cannot(`run --only=${id}`, "that is no trial id");
-  }
-  // The file may have several benchmarks; the id belongs to those that match all but its task.
-  const isKnown = plan.trials.some((trial) =>
-    trial.model === key.model && trial.strategy === key.strategy &&
-    trial.perturbation === key.perturbation && isOfKind(key.task, trial.task)
-  );
-  return isKnown ? [{ ...key, id, index: 0, block: 0 }] : [];
-}
-
-/** Whether a benchmark with one task could have the other: each case is its own benchmark. */
-function isOfKind(one: TaskSpec, other: TaskSpec): boolean {
-  if (isCase(one)) return isCase(other) && one.case === other.case;
-  return !isCase(other);
-}
-
-/** Whether a benchmark of this file has the trial of `--only`, and whether a test checks that. */
-const replay = { found: false, watched: false };
-
-/** Fails a file if none of its benchmarks has the trial. */
-function claimReplay(found: boolean, id: string): void {
-  replay.found ||= found;
-  if (found || replay.watched) return;
-  replay.watched = true;
-  Deno.test("replay", ONCE_AND_AHEAD, () => {
-    if (replay.found) return;
-    throw new AssertionError(
-      `Cannot run --only=${id} as nothing in this file has its task, model, strategy and perturbation`,
-    );
-  });
-}
-
-function replayLine(origin: string, { id }: Trial): string {
-  const file = decodeURIComponent(new URL(origin).pathname);
-  const here = `${Deno.cwd()}/`;
-  const path = file.startsWith(here) ? file.slice(here.length) : file;
-  return `deno test -A ${shellQuote(path)} -- --only=${shellQuote(id)}`;
 }

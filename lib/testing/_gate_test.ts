@@ -1,0 +1,151 @@
+/**
+ * Gates under `deno test`: the test that decides over the trials of a benchmark.
+ * @module
+ */
+
+import { AssertionError } from "@std/assert/assertion-error";
+import { passes } from "./assertions/trials.ts";
+import type { Baseline } from "../runs/baseline.ts";
+import { compareStrategies } from "../gate/comparison.ts";
+import { type DecidedVariant, decideTrials } from "../gate/decide_trials.ts";
+import { type GateReport, reportProblem, reportVerdicts } from "../gate/gate_report.ts";
+import { InputError } from "../base/errors.ts";
+import { type RunState, verdictError, withoutFrames } from "./_run_state.ts";
+import type { CompletePolicy } from "../gate/policy.ts";
+import type { Plan } from "../runs/plan.ts";
+import { readPlanLine } from "../runs/journal/journal.ts";
+import type { Run } from "../runs/run.ts";
+import type { TrialSummary } from "../trials/summary.ts";
+import { untilInterrupted } from "./_interruption.ts";
+import { writeOutput } from "../base/output_file.ts";
+
+/** A gate, and the run over which it decides. */
+interface GateTest {
+  readonly plan: Plan;
+  readonly policy: CompletePolicy;
+  readonly run: Run;
+  readonly baseline: Baseline | undefined;
+  /** Why the baseline is missing, if it is. */
+  readonly missing: string | undefined;
+  /** The file of the verdicts. */
+  readonly file: string | undefined;
+  /** Derives trials that this process did not run, once. */
+  readonly derive: () => Promise<DerivedAgain>;
+  readonly state: RunState;
+  /** Aborts when the run is interrupted. */
+  readonly signal: AbortSignal;
+}
+
+/** Returns what the test of a gate does: it runs what is left of the plan, decides, and fails unless that passes. */
+export function gateTest(
+  name: string,
+  { plan, policy, run, baseline, missing, file, derive, state, signal }: GateTest,
+): (context: Deno.TestContext) => Promise<void> {
+  const publish = (
+    { gateToMarkdown, renderGate, summarizeJob }: Awaited<ReturnType<typeof loadTexts>>,
+    trials: readonly TrialSummary[],
+    decision: GateReport,
+  ) => {
+    console.log(`\n${name}\n\n${renderGate(trials, decision)}\n`);
+    summarizeJob(gateToMarkdown(decision));
+    if (file !== undefined) writeVerdicts(file, decision);
+    state.decision = decision;
+  };
+  return async ({ origin }) => {
+    state.begin();
+    const { notes, disagreement } = await untilInterrupted(derive(), signal).catch(withoutFrames);
+    // Nothing is run, and paid for, beside trials that nobody can judge.
+    const trials = disagreement === undefined
+      ? await untilInterrupted(run.scores(), signal).catch(withoutFrames)
+      : [];
+    state.scores = trials;
+    if (state.whole && disagreement === undefined) state.trials = await run.all();
+    state.origin = origin;
+    const { rule, prices } = plan;
+    const texts = await loadTexts();
+    // Nothing waits between the decision and its text: an interruption finds both or neither.
+    state.isOwed = false;
+    const undecidable = missing ?? run.fault?.reason ?? disagreement;
+    if (undecidable !== undefined) {
+      const problem = reportProblem(name, undecidable);
+      publish(texts, trials, problem);
+      throw verdictError(texts.renderVerdicts(problem));
+    }
+    const variants: readonly DecidedVariant[] = decideTrials(trials, plan.trials, policy, {
+      rule,
+      prices,
+      baseline,
+      stopped: run.stopped,
+    });
+    publish(
+      texts,
+      trials,
+      reportVerdicts(name, variants, policy, {
+        comparisons: compareStrategies(trials, prices),
+        notes,
+      }),
+    );
+    const failed = variants.filter(({ verdict }) => !passes(verdict, policy));
+    if (failed.length > 0) {
+      throw verdictError(texts.renderVerdicts(reportVerdicts(name, failed, policy)));
+    }
+    if (variants.length === 0) throw new AssertionError("INVALID: there is nothing to decide");
+  };
+}
+
+/** What deriving trials again came to. */
+export interface DerivedAgain {
+  readonly notes: readonly string[];
+  /** Why nothing can be decided over them; omitted if it can be. */
+  readonly disagreement?: string;
+}
+
+/** Derives trials that this process did not run: those of a resumed journal, and of a baseline. */
+export async function derivedAgain(
+  { run, journal, baseline }: Pick<GateTest, "run" | "baseline"> & {
+    readonly journal: string | undefined;
+  },
+): Promise<DerivedAgain> {
+  const resumed = run.resumed === 0 ? undefined : journal;
+  if (resumed === undefined && baseline === undefined) return { notes: [] };
+  const { deriveBaseline, deriveJournals } = await import("../runs/derived.ts");
+  try {
+    const own = resumed === undefined
+      ? []
+      : await deriveJournals({ paths: [resumed], plan: readPlanLine(resumed) });
+    return { notes: [...own, ...(baseline === undefined ? [] : await deriveBaseline(baseline))] };
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return { notes: [], disagreement: error.message };
+  }
+}
+
+/** The modules that render reports: loaded when a gate is about to decide, as most are large. */
+async function loadTexts() {
+  const [{ summarizeJob }, { gateToMarkdown }, { renderGate, renderVerdicts }] = await Promise.all([
+    import("../reports/job_summary.ts"),
+    import("../reports/markdown.ts"),
+    import("../reports/terminal.ts"),
+  ]);
+  return { gateToMarkdown, renderGate, renderVerdicts, summarizeJob };
+}
+
+/**
+ * Writes the verdicts of a gate.
+ *
+ * @throws {InputError} If the file cannot be written.
+ */
+export function writeVerdicts(file: string, verdicts: GateReport): void {
+  writeOutput(file, `${JSON.stringify(verdicts, null, 2)}\n`, "the verdicts to");
+}
+
+/** Benchmarks whose gate had to decide and did not. */
+const owing: string[] = [];
+
+/** Fails the file once all else is done: an error of one hook would keep those behind it from running. */
+export function owe(name: string): void {
+  if (owing.push(name) > 1) return;
+  globalThis.addEventListener("unload", () => {
+    throw verdictError(`The gates of these benchmarks did not run: ${owing.join(", ")}`);
+  });
+}

@@ -1,0 +1,58 @@
+/**
+ * Replays: the one trial that `--only` selects, and the command that selects it.
+ * @module
+ */
+
+import { AssertionError } from "@std/assert/assertion-error";
+import { cannot } from "../base/errors.ts";
+import { isCase, type TaskSpec } from "../trials/executors/task_kind.ts";
+import type { Plan } from "../runs/plan.ts";
+import { parseTrialId, type PlannedTrial } from "../trials/trial_id.ts";
+import { shellQuote } from "../base/shell_quote.ts";
+import type { Trial } from "../trials/trial.ts";
+
+/** The trial of `--only`: from the plan or, after a fresh seed, from the id alone. */
+export function onlyTrials(plan: Plan, id: string): readonly PlannedTrial[] {
+  const planned = plan.trials.filter((trial) => trial.id === id);
+  if (planned.length > 0) return planned;
+  const key = parseTrialId(id);
+  if (key === undefined) {
+    throw cannot(`run --only=${id}`, "that is no trial id");
+  }
+  // The file may have several benchmarks; the id belongs to those that match all but its task.
+  const isKnown = plan.trials.some((trial) =>
+    trial.model === key.model && trial.strategy === key.strategy &&
+    trial.perturbation === key.perturbation && isOfKind(key.task, trial.task)
+  );
+  return isKnown ? [{ ...key, id, index: 0, block: 0 }] : [];
+}
+
+/** Whether a benchmark with one task could have the other: each case is its own benchmark. */
+function isOfKind(one: TaskSpec, other: TaskSpec): boolean {
+  if (isCase(one)) return isCase(other) && one.case === other.case;
+  return !isCase(other);
+}
+
+/** Whether a benchmark of this file has the trial of `--only`, and whether a test checks that. */
+const replay = { found: false, watched: false };
+
+/** Returns a test that fails unless some benchmark of the file has the trial; `undefined` where none is needed. */
+export function replayTest(found: boolean, id: string): (() => void) | undefined {
+  replay.found ||= found;
+  if (found || replay.watched) return undefined;
+  replay.watched = true;
+  return () => {
+    if (replay.found) return;
+    throw new AssertionError(
+      `Cannot run --only=${id} as nothing in this file has its task, model, strategy and perturbation`,
+    );
+  };
+}
+
+/** The command that runs a trial of the file at `origin` again. */
+export function replayLine(origin: string, { id }: Trial): string {
+  const file = decodeURIComponent(new URL(origin).pathname);
+  const here = `${Deno.cwd()}/`;
+  const path = file.startsWith(here) ? file.slice(here.length) : file;
+  return `deno test -A ${shellQuote(path)} -- --only=${shellQuote(id)}`;
+}

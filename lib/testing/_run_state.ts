@@ -1,0 +1,50 @@
+/**
+ * What the tests of one benchmark share while it runs.
+ * @module
+ */
+
+import { AssertionError } from "@std/assert/assertion-error";
+import type { GateReport } from "../gate/gate_report.ts";
+import { InputError } from "../base/errors.ts";
+import type { Trial } from "../trials/trial.ts";
+import type { TrialSummary } from "../trials/summary.ts";
+
+/** Retries would turn pass@1 into pass@k; sanitizers mistake trials that run ahead for leaks. */
+export const ONCE_AND_AHEAD = {
+  ...{ retry: 0, repeats: 0, sanitizeOps: false, sanitizeResources: false },
+  // An interruption exits during a test; `noticeExit` reports all other exits.
+  sanitizeExit: false,
+};
+
+/** The progress of a run. */
+export interface RunState {
+  /** Call before a trial is run. */
+  readonly begin: () => void;
+  /** The summaries, in order of request; all of them once the gate has decided. */
+  scores: TrialSummary[];
+  /** The whole trials, in the same order; empty unless a report shows them. */
+  trials: Trial[];
+  /** Whether a report shows the whole trials. */
+  readonly whole: boolean;
+  /** The decision of the gate. */
+  decision?: GateReport;
+  /** Whether its gate must decide and has not done so yet. */
+  isOwed: boolean;
+  /** Whether a case has told why its model cannot be asked. */
+  isFaultTold: boolean;
+  /** The test file, as a URL. */
+  origin: string;
+}
+
+/** Throws invalid input without its stack, which would lead into this library. */
+export function withoutFrames(error: unknown): never {
+  if (error instanceof InputError) error.stack = `${error.name}: ${error.message}`;
+  throw error;
+}
+
+/** The gate's decision as an error; a stack would lead into this library. */
+export function verdictError(message: string): AssertionError {
+  const error = new AssertionError(message);
+  error.stack = "AssertionError";
+  return error;
+}
