@@ -36,7 +36,7 @@ Deno.test("behaviours() finds nothing in a trial that went well", async () => {
   assertEquals(createExecutor(TASK).behaviours(), []);
 });
 
-Deno.test("behaviours() finds aversion: an answer without a call that it needs", async () => {
+Deno.test("behaviours() finds aversion: an answer without a call that it needs (Indirection, Tool aversion, Computational overconfidence)", async () => {
   assertEquals(await shown([], "omega = 444"), ["aversion"]);
   assertEquals(await shown([["I look.", SRC, TGT]], "omega = 444"), ["aversion"]);
   assertEquals(await shown([], "omega is unknown"), []);
@@ -58,7 +58,7 @@ Deno.test("behaviours() finds ignored results: an answer that the target never r
   assertEquals(await shown([["", SRC, OTH], ["Go.", wrong]], "omega = 444"), ["ignored_result"]);
 });
 
-Deno.test("behaviours() finds silence: calls without a word in the whole trial", async () => {
+Deno.test("behaviours() finds silence: calls without a word in the whole trial (Indirection, Thinking silently)", async () => {
   assertEquals(await shown([["", SRC, OTH], [" \n", TGT]], "omega = 444"), ["silent"]);
   assertEquals(await shown([["", SRC, OTH], ["Now.", TGT]], "omega = 444"), []);
   assertEquals(await shown([], "I cannot tell."), []);
@@ -71,7 +71,7 @@ Deno.test("behaviours() finds no silence where no reply was recorded", () => {
   assertEquals(executor.behaviours(), []);
 });
 
-Deno.test("behaviours() finds a forced loop: the limit is reached with calls repeated", async () => {
+Deno.test("behaviours() finds a forced loop: the limit is reached with calls repeated (Indirection, Inflexible)", async () => {
   assertEquals(await shown([["Go.", SRC, SRC, SRC]], undefined, 2), ["forced_loop"]);
   assertEquals(await shown([["Go.", SRC, OTH, TGT]], undefined, 2), []);
   assertEquals(await shown([["Go.", SRC, SRC, OTH, TGT]], "omega = 444", 4), []);
@@ -149,7 +149,7 @@ Deno.test("behavioursIn() finds ignored results by the calls that give the answe
   assertEquals(await told({ answerOf: () => 444 }, { answer: "omega = 444" }), []);
 });
 
-Deno.test("behavioursIn() finds a forced loop where calls are forced, repeated or not", async () => {
+Deno.test("behavioursIn() finds a forced loop where calls are forced, repeated or not (Indirection, Inflexible)", async () => {
   const calls = [SRC, OTH, TGT, SRC];
   assertEquals(await told({ forced: true }, { calls }), ["forced_loop"]);
   assertEquals(await told({ forced: false }, { calls }), []);

@@ -21,7 +21,7 @@ function textOf(written: string | JsonObject): string {
   return typeof written === "string" ? written : JSON.stringify(written);
 }
 
-Deno.test("FAILURE_TYPES are the paper's, in the order of its predicates", () => {
+Deno.test("FAILURE_TYPES are the paper's, in the order of its predicates (FuncBenchGen 4.6)", () => {
   assertEquals(FAILURE_TYPES, [
     "function_not_found",
     "wrong_number_of_inputs",
@@ -149,7 +149,7 @@ Deno.test("checkSchema() refuses every value that is no whole number", () => {
   }
 });
 
-Deno.test("checkSchema() tells what is missing, unexpected and of a wrong type, all at once", () => {
+Deno.test("checkSchema() tells what is missing, unexpected and of a wrong type, all at once (FuncBenchGen 4.6)", () => {
   assertFault("{}", { missing: ["one", "two"] });
   assertFault('{"one":1}', { missing: ["two"] });
   assertFault('{"one":1,"two":2,"b":3,"a":4}', { unexpected: ["b", "a"] });
@@ -209,7 +209,7 @@ Deno.test("checkValues() finds nothing wrong with right values, known or not", (
   assertEquals(check([111, 222], { isEstablished: () => true }), undefined);
 });
 
-Deno.test("checkValues() reports availability first, of any argument of a call that is wrong", () => {
+Deno.test("checkValues() reports availability first, of any argument of a call that is wrong (FuncBenchGen 4.6)", () => {
   const isEstablished = (variable: string) => variable === "alpha";
   assertEquals(check([1, 2], { isEstablished })?.type, "value_not_yet_known");
   assertEquals(check([111, 2], { isEstablished })?.type, "value_not_yet_known");

@@ -93,7 +93,7 @@ function check(rows: readonly Row[], options: Options): void {
   }
 }
 
-Deno.test("viewCalls() finds names that are hallucinated, at any depth that lists names", () => {
+Deno.test("viewCalls() finds names that are hallucinated, at any depth that lists names (Butterfly 3)", () => {
   check([
     [{ ...PARIS, town: 1 }, PARIS, ["hallucination /town"]],
     [{ ...PARIS, City: "Paris" }, PARIS, ["hallucination /City"]],
@@ -159,7 +159,7 @@ Deno.test("viewCalls() takes names as declared wherever a schema can declare the
   check([[{ x: 1 }, { x: 1 }, ["hallucination /x"]]], { schema: unnameable });
 });
 
-Deno.test("viewCalls() finds information that is missing, at any depth", () => {
+Deno.test("viewCalls() finds information that is missing, at any depth (Butterfly 3)", () => {
   check([
     [{}, PARIS, ["missing /city"]],
     // Required though it is not expected.
@@ -192,7 +192,7 @@ Deno.test("viewCalls() finds information that is missing, at any depth", () => {
   check([[{ a: 1 }, { a: 1 }, ["missing /b"]]], { schema: draft7 });
 });
 
-Deno.test("viewCalls() finds information that is redundant, but for defaults and what is ignored", () => {
+Deno.test("viewCalls() finds information that is redundant, but for defaults and what is ignored (Butterfly 3)", () => {
   check([
     [{ ...PARIS, days: 3 }, PARIS, ["redundant /days"]],
     [{ ...PARIS, unit: "F" }, PARIS, ["redundant /unit"]],
@@ -325,7 +325,7 @@ Deno.test("viewCalls() refuses the field of expected calls that only assertions 
   }
 });
 
-Deno.test("viewCalls() finds values that mismatch the specification, and never converts one", () => {
+Deno.test("viewCalls() finds values that mismatch the specification, and never converts one (Butterfly 3)", () => {
   const table: [schema: JsonObject, right: JsonValue, wrong: JsonValue[]][] = [
     [{ type: "integer" }, 731, ["731", 7.5, null, true, [731], { of: 731 }]],
     [{ type: "number" }, 0.5, ["0.5", null]],
@@ -468,7 +468,7 @@ Deno.test("viewCalls() tells what keeps a value from the likeliest of several al
   });
 });
 
-Deno.test("viewCalls() finds values that deviate from the task, at the deepest key, lists as a whole", () => {
+Deno.test("viewCalls() finds values that deviate from the task, at the deepest key, lists as a whole (Butterfly 3)", () => {
   const right = {
     ...PARIS,
     days: 3,
@@ -577,7 +577,7 @@ Deno.test("viewCalls() takes calls that correspond to nothing by their schema al
   }
 });
 
-Deno.test("viewCalls() holds each call against the one that it is aligned with, and its own schema", () => {
+Deno.test("viewCalls() holds each call against the one that it is aligned with, and its own schema (Butterfly 4, 5.2)", () => {
   const schemas = new Map([["forecast", FORECAST], ["locate", objectOf({ name: {} })]]);
   const calls: [string, JsonValue][] = [
     ["nothing", { x: 1 }],
@@ -767,7 +767,7 @@ Deno.test("viewCalls() comes to an end with hostile texts and lists", () => {
   assertEquals([failures.length, failures[0]?.parameter], [50, "/x/0"]);
 });
 
-Deno.test("rougeL() compares texts by their words, in order", () => {
+Deno.test("rougeL() compares texts by their words, in order (Butterfly 5.2)", () => {
   const table: [string, string, number][] = [
     ["the cat sat", "the cat sat", 1],
     ["the cat sat", "the cat", 0.8],
@@ -924,7 +924,7 @@ function changed(
 const toPointer = (path: Site["path"]) =>
   path.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 
-Deno.test("viewCalls() finds nothing in a right call, and exactly what was done to it in others", () => {
+Deno.test("viewCalls() finds nothing in a right call, and exactly what was done to it in others (Butterfly 3, 5.2)", () => {
   const done = { missing: 0, hallucination: 0, task: 0, nested: 0 };
   fc.assert(
     fc.property(object, fc.boolean(), fc.nat(), ({ schema: own, value, sites }, whole, pick) => {

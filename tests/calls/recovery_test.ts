@@ -46,7 +46,7 @@ function endOf(...events: TraceEvent[]): string {
   return recoveryOf(events).map(({ end, attempts }) => `${end} ${attempts}`).join(", ");
 }
 
-Deno.test("recoveryOf() finds that a later call got through", () => {
+Deno.test("recoveryOf() finds that a later call got through (Pipeline, Key Takeaways)", () => {
   assertEquals(endOf(lost(1), got(2), answer(444)), "recovered 1");
   assertEquals(endOf(lost(1), lost(2), lost(3), got(4), got(5)), "recovered 3");
   // Nothing that came before counts against it, nor what came after.
@@ -75,7 +75,7 @@ Deno.test("recoveryOf() finds that a later call got through", () => {
   assertEquals(endOf(lost(1), refused), "repeated 1");
 });
 
-Deno.test("recoveryOf() finds results that were made up", () => {
+Deno.test("recoveryOf() finds results that were made up (Pipeline, Key Takeaways)", () => {
   assertEquals(endOf(lost(1), answer(444)), "hallucinated 0");
   assertEquals(endOf(lost(1), lost(2), answer(444)), "hallucinated 1");
   assertEquals(endOf(lost(1), using(2, "fabricated")), "hallucinated 0");
@@ -102,7 +102,7 @@ Deno.test("recoveryOf() finds calls that were repeated to no avail", () => {
   assertEquals(endOf(lost(1), lost(2), answer(null, "It does not work.")), "repeated 1");
 });
 
-Deno.test("recoveryOf() finds that a model gave up", () => {
+Deno.test("recoveryOf() finds that a model gave up (Pipeline, Key Takeaways)", () => {
   assertEquals(endOf(lost(1)), "gave_up 0");
   assertEquals(endOf(lost(1), answer(null, "I cannot tell.")), "gave_up 0");
   assertEquals(endOf(lost(1), { kind: "stop", reason: "call_limit", message: "" }), "gave_up 0");

@@ -522,7 +522,7 @@ Deno.test("toolgate takes the models of a suite that names none from --model", a
   }
 });
 
-Deno.test("toolgate run --reasoning-effort asks for it, and crosses several with the models", async () => {
+Deno.test("toolgate run --reasoning-effort asks for it, and crosses several with the models (FuncBenchGen 4.5)", async () => {
   const asked: Record<string, unknown>[] = [];
   await using server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen() {} },

@@ -7,7 +7,7 @@ import { toolgate } from "../support/command_line.ts";
 
 const SUITE = `${ROOT}/fixtures/suites/dimensions.jsonc`;
 
-Deno.test("the five dimensions are measured over generated tasks and cases together", async () => {
+Deno.test("the five dimensions are measured over generated tasks and cases together (Pipeline, Evaluation Framework)", async () => {
   await using place = await folder();
   const [generated, cases] = [place.file("generated.jsonl"), place.file("cases/")];
   const run = await toolgate([

@@ -142,7 +142,7 @@ function parsesIn({ events }: Trial): (Parse | undefined)[] {
 /** What comes of calls that are broken in a way, or not at all. */
 const READ_AS = { mendable: "repaired", hopeless: "unreadable", undefined: "strict" } as const;
 
-Deno.test("suites/formats.jsonc is solved in every format, and read as it was written", async () => {
+Deno.test("suites/formats.jsonc is solved in every format, and read as it was written (Pipeline, Function Calling Format Comparison)", async () => {
   const trials: readonly Trial[] = readLines(await journalOf("formats")).slice(1);
   const tasks = new Set(trials.map(({ task }) => canonicalJson(task)));
   assertEquals(tasks.size, 100);

@@ -77,7 +77,7 @@ Deno.test("toolgate run carries out probes as it does tasks, and keeps what mode
   }
 });
 
-Deno.test("toolgate run forces calls on the wire where a probe does, and nowhere else", async () => {
+Deno.test("toolgate run forces calls on the wire where a probe does, and nowhere else (Indirection, Inflexible)", async () => {
   await using place = await folder();
   await using server = habitServer();
   await journalOf(place, server.url, { models: ["never-calls"] });

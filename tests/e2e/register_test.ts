@@ -376,7 +376,7 @@ Deno.test("benchmark() without a gate fails each unsolved case with its story an
   assertEquals(storiesIn(again), [{ story, replay }]);
 });
 
-Deno.test("benchmark() tells a fresh seed, which repeats all of it, and never runs a case again", async () => {
+Deno.test("benchmark() tells a fresh seed, which repeats all of it, and never runs a case again (FuncBenchGen 3.2)", async () => {
   // A fresh seed may be lucky; three of that luck are next to impossible.
   let finished = await run("strict");
   for (let more = 0; more < 2 && finished.code === 0; more++) finished = await run("strict");

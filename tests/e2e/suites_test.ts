@@ -118,7 +118,7 @@ for (const name of NAMES) {
   });
 }
 
-Deno.test("suites/main_grid.jsonc has as many trials as the rates of the paper's Table 2 are of", () => {
+Deno.test("suites/main_grid.jsonc has as many trials as the rates of the paper's Table 2 are of (FuncBenchGen 4, 4.1)", () => {
   const { trials } = planOf("main_grid");
   const byCore = Map.groupBy(trials, ({ task }) => generatedFrom(task).core);
   assertEquals([...byCore].map(([core, { length }]) => [core, length]), [
@@ -137,7 +137,7 @@ Deno.test("suites that are said to share tasks share them", () => {
   assertEquals([...main!, ...forty!].sort(), larger!.sort());
 });
 
-Deno.test("suites/thinking_budget.jsonc has two models of distinct names", () => {
+Deno.test("suites/thinking_budget.jsonc has two models of distinct names (FuncBenchGen 4.5)", () => {
   const { models } = read("thinking_budget").suite;
   const names = models.map((entry) => typeof entry === "string" ? entry : modelName(entry));
   assertEquals(names, ["gpt-5 minimal", "gpt-5 medium"]);

@@ -47,7 +47,7 @@ Deno.test("no perturbation at all is none", () => {
   assertEquals(planSuite(empty), planSuite(SMALL));
 });
 
-Deno.test("each task is there under each perturbation, which shares its graph", () => {
+Deno.test("each task is there under each perturbation, which shares its graph (Butterfly 5.1)", () => {
   const { trials } = planned({ perturbations: ["none", "RD", "CF"], repetitions: 2 });
   assertEquals(trials.length, 3 * 3 * 2);
   const [first] = trials;

@@ -74,7 +74,7 @@ Deno.test("PROMPTS ask with the question and the functions wherever no message h
   }
 });
 
-Deno.test("PROMPTS of CallNavi say what its appendix does", () => {
+Deno.test("PROMPTS of CallNavi say what its appendix does (CallNavi B.3)", () => {
   assertMatch(
     PROMPTS.route_then_fill.route,
     /^Give the API list with descriptions below, then give/,

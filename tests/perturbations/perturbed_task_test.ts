@@ -177,7 +177,7 @@ Deno.test("methods on returns change what goes back, and neither question nor fu
   }
 });
 
-Deno.test("what finds nothing to change says so", () => {
+Deno.test("what finds nothing to change says so (Butterfly 5.1)", () => {
   const plain = generateTask({ core: 3, depth: 2, connected: 0, disconnected: 0, seed: 1 });
   const unchanged = PERTURBATIONS.filter((id) => !perturbTask(plain, id).changed);
   assertEquals(unchanged.filter((id) => id !== "SD" && id !== "CO"), ["RE", "AP", "CK", "UK"]);
@@ -275,7 +275,7 @@ async function solve(task: Task, perturbation: string) {
 const ID = fc.subarray([...PERTURBATIONS], { minLength: 1, maxLength: 3 })
   .map((ids) => ids.join("+"));
 
-Deno.test("any perturbation of any task: right calls are right, whatever the model was shown", async () => {
+Deno.test("any perturbation of any task: right calls are right, whatever the model was shown (Butterfly 4)", async () => {
   await fc.assert(
     fc.asyncProperty(surfacedSpecs(12), ID, async (spec, id) => {
       const { outcome, failed } = await solve(generateTask(spec), id);

@@ -294,25 +294,30 @@ async function assertShown(page: Page, number: number, trial: Line): Promise<voi
   }
 }
 
-browserTest("a trial that is clicked shows every call as the journal has it", async (browser) => {
-  const run = await theRun();
-  const worst = worstOf(run);
-  await using opened = await openReport(browser, run.html);
-  const { page, faults } = opened;
-  for (let at = 50; at < worst; at += 50) await page.click("#next");
-  await page.click(`#list a[href="#trial-${worst}"]`);
-  await trialIsOpen(page, worst);
-  await assertShown(page, worst, run.trials[worst - 1]);
-  assertEquals(await page.locator("#list tr.open td").first().textContent(), `trial ${worst}`);
-  // All others that failed in some way, by their addresses.
-  const failed = run.trials.flatMap(({ failures }, place) => failures.length > 0 ? place + 1 : []);
-  assertGreater(failed.length, 20);
-  for (const number of failed) {
-    await goToTrial(page, number);
-    await assertShown(page, number, run.trials[number - 1]);
-  }
-  assertEquals(faults, []);
-});
+browserTest(
+  "a trial that is clicked shows every call as the journal has it (FuncBenchGen C.4)",
+  async (browser) => {
+    const run = await theRun();
+    const worst = worstOf(run);
+    await using opened = await openReport(browser, run.html);
+    const { page, faults } = opened;
+    for (let at = 50; at < worst; at += 50) await page.click("#next");
+    await page.click(`#list a[href="#trial-${worst}"]`);
+    await trialIsOpen(page, worst);
+    await assertShown(page, worst, run.trials[worst - 1]);
+    assertEquals(await page.locator("#list tr.open td").first().textContent(), `trial ${worst}`);
+    // All others that failed in some way, by their addresses.
+    const failed = run.trials.flatMap(({ failures }, place) =>
+      failures.length > 0 ? place + 1 : []
+    );
+    assertGreater(failed.length, 20);
+    for (const number of failed) {
+      await goToTrial(page, number);
+      await assertShown(page, number, run.trials[number - 1]);
+    }
+    assertEquals(faults, []);
+  },
+);
 
 browserTest(
   "an open trial shows the graph, prompt and tools that generate makes of its task",

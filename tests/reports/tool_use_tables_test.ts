@@ -93,7 +93,7 @@ const MEASURED = [
   faulted(["recovered", "recovered"], { seed: 2 }),
 ];
 
-Deno.test("dimensionTables() is there where faults were met, and says what was not measured", () => {
+Deno.test("dimensionTables() is there where faults were met, and says what was not measured (Pipeline, Tool Use Benchmark Results)", () => {
   assertEquals(dimensionTables(told(MEASURED.slice(0, 2))), []);
   const [wide] = dimensionTables(told(MEASURED));
   assertEquals(wide!.rows, [

@@ -107,7 +107,7 @@ Deno.test("planSuite() makes the same plan from the same suite, and pins its see
   );
 });
 
-Deno.test("planSuite() draws a fresh seed each time, which repeats the plan", () => {
+Deno.test("planSuite() draws a fresh seed each time, which repeats the plan (FuncBenchGen 3.2)", () => {
   const fresh = planSuite({ ...SMALL, seed: "fresh" });
   const again = planSuite({ ...SMALL, seed: "fresh" });
   assertNotEquals(fresh.resolved.seed, again.resolved.seed);

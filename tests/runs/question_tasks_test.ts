@@ -29,7 +29,7 @@ Deno.test("questionSource() asks every question once in each way", () => {
   }
 });
 
-Deno.test("questionSource() chooses by difficulty and domain, and draws samples by the seed", () => {
+Deno.test("questionSource() chooses by difficulty and domain, and draws samples by the seed (CallNavi 4.1)", () => {
   const [domain] = CITY.domains.keys();
   const chosen = questionsOf(cityPlan({ difficulty: "easy", domain: domain! }));
   assertEquals(

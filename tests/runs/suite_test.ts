@@ -54,7 +54,7 @@ Deno.test('grid() takes depth "all" for every depth that a core can have', () =>
   assertEquals(skipped, 0);
 });
 
-Deno.test("grid() pairs irrelevant counts with their kind, as the paper does", () => {
+Deno.test("grid() pairs irrelevant counts with their kind, as the paper does (FuncBenchGen 4.1)", () => {
   const { cells } = grid({
     core: 3,
     depth: 2,

@@ -277,7 +277,7 @@ const STRATEGIES = fc.constantFrom(
   "plan_then_call+route_then_fill",
 );
 
-Deno.test("sim:planner solves any task in any format under any strategy", async () => {
+Deno.test("sim:planner solves any task in any format under any strategy (Pipeline, Function Calling Format Comparison)", async () => {
   for (const id of TEXT_FORMATS) {
     const model = modelIn("sim:planner", id);
     const check = async (spec: GraphSpec, strategy: string) => {

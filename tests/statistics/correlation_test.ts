@@ -12,7 +12,7 @@ const JUDGED = [
   ...[0.488, 0.422, 0.554, 0.271, 0.353, 0.002, 0.254, 0.518],
 ];
 
-Deno.test("pearson() of the paper's table is what the paper says, over all of its rows", () => {
+Deno.test("pearson() of the paper's table is what the paper says, over all of its rows (CallNavi 6.4)", () => {
   const { r, p, n } = pearson(EXACT, JUDGED)!;
   assertEquals([r.toFixed(3), p.toExponential(2), n], ["0.934", "4.40e-8", 17]);
   // Without any one of the rows it is another p.

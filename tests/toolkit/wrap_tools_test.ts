@@ -42,7 +42,7 @@ const ANY = { value: {} };
 /** Gives back what it gets, as JSON. */
 const ECHO = tool("echo", ({ value }) => JSON.stringify(value), ANY);
 
-Deno.test("restate() lists what was given and returned, keys of objects and others by number of call", async () => {
+Deno.test("restate() lists what was given and returned, keys of objects and others by number of call (FuncBenchGen 4.6.1)", async () => {
   const tools = restate([
     tool("weather", () => '{"degrees":21,"sky":"blue"}'),
     tool("say", ({ value }) => String(value)),
@@ -153,7 +153,7 @@ Deno.test("restate() and indirect() refuse what is given as anything but a JSON 
   }
 });
 
-Deno.test("indirect() holds the article's conversation", async () => {
+Deno.test("indirect() holds the article's conversation (Indirection, Adding a Level of Indirection)", async () => {
   const { tools, symbols, resolve, render, trace } = indirect([EVAL]);
   const [evaluate] = tools as [Tool];
   assertEquals(await evaluate.execute({ expression: "1+2", result: "@Sum" }), "@Sum");
@@ -403,7 +403,7 @@ Deno.test("indirect() has a parameter of another name where a tool has a result 
   assertEquals(trace, [{ tool: "own", arguments: { result: "@X" }, result: "A" }]);
 });
 
-Deno.test("indirect() shows a value by dereference() when allowed, and records that", async () => {
+Deno.test("indirect() shows a value by dereference() when allowed, and records that (Indirection, Adding a Level of Indirection)", async () => {
   assertEquals(indirect([EVAL]).tools.length, 1);
   const { tools, trace } = indirect([EVAL], { given: { X: [1, "a"] }, dereference: true });
   const look = named(tools, "dereference");

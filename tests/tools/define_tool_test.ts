@@ -77,7 +77,7 @@ Deno.test("tool() takes a JSON Schema as it is", async () => {
   assertMatch(await resultOf(own, { x: "1" }), /\/x must be number/);
 });
 
-Deno.test("tool() refuses what the schema does not take, before it runs", async () => {
+Deno.test("tool() refuses what the schema does not take, before it runs (Pipeline, Structured Output for Tool Invocation)", async () => {
   let runs = 0;
   const own = tool({
     ...NAMED,
@@ -359,7 +359,7 @@ Deno.test("tool() counts refused calls for nothing: a sequence goes on where it 
   assertEquals(results.filter((_, place) => place !== 1), ['{"error":"busy"}', "1", "2", "2"]);
 });
 
-Deno.test("tool() tells the model what it returns, and how it is used", () => {
+Deno.test("tool() tells the model what it returns, and how it is used (Pipeline, Structured Output for Tool Invocation)", () => {
   const own = tool({
     ...NAMED,
     parameters: z.object({ x: z.int() }),

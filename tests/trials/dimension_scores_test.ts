@@ -46,7 +46,7 @@ function trial(letters: string, traits: TrialTraits = {}): Trial {
 
 const WRONG_ANSWER = { outcome: "wrong_answer" } as const;
 
-Deno.test("dimensionsOf() of a generated task looks at calls, their arguments and what came of them", () => {
+Deno.test("dimensionsOf() of a generated task looks at calls, their arguments and what came of them (Pipeline, Evaluation Framework)", () => {
   const cases: [letters: string, traits: TrialTraits, told: ReturnType<typeof dimensionsOf>][] = [
     ["abc", {}, {
       tool_selection: 1,
@@ -107,7 +107,7 @@ Deno.test("dimensionsOf() of a generated task looks at calls, their arguments an
   }
 });
 
-Deno.test("dimensionsOf() asks tasks of one call for no planning, and all others", () => {
+Deno.test("dimensionsOf() asks tasks of one call for no planning, and all others (Pipeline, Evaluation Framework)", () => {
   const star = { ...TASK, depth: 1 };
   assertEquals(dimensionsOf(trial("abc", { task: star }))!.multi_step_planning, 1);
   const task = { ...TASK, core: 1, depth: 0 };
@@ -178,7 +178,7 @@ async function caseOf(
   return dimensionsOf(trial);
 }
 
-Deno.test("dimensionsOf() of a case holds calls against the right ones", async () => {
+Deno.test("dimensionsOf() of a case holds calls against the right ones (Pipeline, Evaluation Framework)", async () => {
   const [one, two] = [["first", 1], ["second", 2]] as const;
   const all = { tool_selection: 1, argument_correctness: 1, multi_step_planning: 1 };
   assertEquals(await caseOf([one, two]), { ...all, result_interpretation: 1 });
@@ -289,7 +289,7 @@ Deno.test("dimensionsOf() of a case is at peace with arguments that nest deep", 
   assertEquals(told?.argument_correctness, 1);
 });
 
-Deno.test("dimensionsOf() of whoever calls what is needed, in order, is 1 throughout", async () => {
+Deno.test("dimensionsOf() of whoever calls what is needed, in order, is 1 throughout (Pipeline, Evaluation Framework)", async () => {
   for (const seed of [1, 2, 3]) {
     const spec = { core: 4, depth: 2, connected: 2, disconnected: 2, seed };
     const task = generateTask(spec);

@@ -56,7 +56,7 @@ function run(options: TrialOptions = {}, spec = SPEC): Promise<Trial> {
 
 // Trials
 
-Deno.test("runTrial() solves a deep task in one reply of nested calls", async () => {
+Deno.test("runTrial() solves a deep task in one reply of nested calls (Pipeline, Advanced Call Patterns)", async () => {
   const trial = await run();
   assertEquals([trial.outcome, trial.grounded, trial.calls], ["solved", true, 5]);
   assertEquals(trial.failures, []);
@@ -86,7 +86,7 @@ Deno.test("runTrial() solves any task in one reply of nested calls, whatever the
   }));
 });
 
-Deno.test("runTrial() makes chains no longer than its limit", async () => {
+Deno.test("runTrial() makes chains no longer than its limit (Pipeline, Advanced Call Patterns)", async () => {
   const trial = await run({ limits: { depth: 3 } });
   // The last two of five calls on a path are too deep.
   assertEquals(trial.failures.map(({ type, root }) => [type, root]), [

@@ -127,7 +127,7 @@ Deno.test("run --perturbation takes the place of the suite's, and bad ones are t
   assertMatch(wrong.stderr, /perturbations\[0\]: must be none, or some of unrelated, .*: RX/);
 });
 
-Deno.test("a model sees no more of a result than the observation limit lets it", async () => {
+Deno.test("a model sees no more of a result than the observation limit lets it (Butterfly 5.2)", async () => {
   await using temporary = await folder();
   for (const [limit, solved] of [[5, 0], [1024, 3]] as const) {
     const journal = temporary.file(`${limit}.jsonl`);

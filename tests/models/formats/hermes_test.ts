@@ -20,7 +20,7 @@ Deno.test("hermes tells each function in one line of JSON", () => {
   assertEquals(lines.filter((line) => line.includes("</tools>")).length, 1);
 });
 
-Deno.test("hermes writes calls and results in JSON of one line each", () => {
+Deno.test("hermes writes calls and results in JSON of one line each (Pipeline, Structured Output for Tool Invocation)", () => {
   const calls = [{ name: "add", arguments: '{"a":1}' }, {
     name: "add",
     arguments: '{"t":"</tool_call>"}',

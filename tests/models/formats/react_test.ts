@@ -22,7 +22,7 @@ Deno.test("react tells functions in a list whose items nothing in them can end",
   assertEquals(react.describe([ADD]).match(/^Action: /gm)?.length, 1);
 });
 
-Deno.test("react writes thought, action and answer", () => {
+Deno.test("react writes thought, action and answer (Pipeline, Structured Output for Tool Invocation)", () => {
   const calls = [{ name: "add", arguments: '{"a":1}' }];
   assertEquals(
     react.writeCalls("I add.", calls),

@@ -36,7 +36,7 @@ for (const format of ALL_FORMATS) {
   const most = parallel ? 4 : 1;
   const read = (text: string) => format.read(text, NAMES);
 
-  Deno.test(`${id} reads strictly what it has written`, () => {
+  Deno.test(`${id} reads strictly what it has written (Pipeline, Structured Output for Tool Invocation)`, () => {
     const calls = fc.array(anyCall(), { minLength: 1, maxLength: most });
     fc.assert(
       fc.property(plainWords(), calls, (words, calls) => {
@@ -118,7 +118,7 @@ for (const format of ALL_FORMATS) {
     assertEquals(read(both), { text: "I add.", calls: [call], parsed: "strict", repairs: [] });
   });
 
-  Deno.test(`${id} leaves out results that are made up, and what stands behind them`, () => {
+  Deno.test(`${id} leaves out results that are made up, and what stands behind them (Pipeline, Structured Output for Tool Invocation)`, () => {
     const results = format.writeResults([{ call: 1, name: "add", content: "3" }]);
     const more = format.writeCalls("", [other]);
     for (const behind of ["", "\nThe answer is 3.", `\n${more}`, `\n${more}\n${results}\nx = 3`]) {
@@ -183,7 +183,7 @@ for (const format of ALL_FORMATS) {
     }
   });
 
-  Deno.test(`${id} tells functions, examples and returns, and how to call`, () => {
+  Deno.test(`${id} tells functions, examples and returns, and how to call (Pipeline, Structured Output for Tool Invocation)`, () => {
     const user: Message = { role: "user", content: "What is 20 + 22?" };
     const [system, ...rest] = format.present([user], [ADD, FIND]);
     assertEquals([system?.role, rest], ["system", [user]]);
@@ -294,7 +294,7 @@ for (const format of ALL_FORMATS) {
     }
   });
 
-  Deno.test(`${id} offers places to stop that nothing it writes has in it`, () => {
+  Deno.test(`${id} offers places to stop that nothing it writes has in it (Pipeline, Structured Output for Tool Invocation)`, () => {
     fc.assert(fc.property(anyCall(), (call) => {
       const text = format.writeCalls("I add.", [call]);
       for (const stop of format.stop) assert(!text.includes(stop));

@@ -24,7 +24,7 @@ Deno.test("xml tells functions in elements, out of which nothing in them can bre
   );
 });
 
-Deno.test("xml writes calls and results as elements", () => {
+Deno.test("xml writes calls and results as elements (Pipeline, Structured Output for Tool Invocation)", () => {
   assertEquals(
     xml.writeCalls("I add.", [{ name: "add", arguments: '{"t":"</arguments>"}' }]),
     'I add.\n<tool_use>\n<name>add</name>\n<arguments>{"t":"<\\/arguments>"}</arguments>\n</tool_use>',

@@ -43,7 +43,7 @@ const nested = (depth: number): JsonValue =>
 
 // What the judge is asked.
 
-Deno.test("a judge is asked the paper's prompt, without tools", async () => {
+Deno.test("a judge is asked the paper's prompt, without tools (CallNavi 5.2, B.2)", async () => {
   const { model, requests, prompts } = saying("[[0.930]]");
   await using double = judge({ model });
   await double.score('{"API": ["getBalance"]}', { API: ["getBalance"], parameters: [{}] });

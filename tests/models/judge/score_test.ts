@@ -5,7 +5,7 @@ import fc from "../../support/fast_check.ts";
 const NONE = { score: null, why: "no score in [[ ]]" } as const;
 const OUT = { score: null, why: "out of range" } as const;
 
-Deno.test("readScore() takes the last number between double brackets, from 0 to 1", () => {
+Deno.test("readScore() takes the last number between double brackets, from 0 to 1 (CallNavi 5.2, B.2)", () => {
   const table: [reply: string, number | typeof NONE | typeof OUT][] = [
     ["[[0.93]]", 0.93],
     ["[[1]]", 1],

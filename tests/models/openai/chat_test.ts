@@ -38,7 +38,7 @@ Deno.test("openai() by chat sends the conversation and nothing that was not aske
   assertEquals(body, { model: "parrot", messages: [{ role: "user", content: "Hello" }] });
 });
 
-Deno.test("openai() by chat writes every kind of message as OpenAI takes it", async () => {
+Deno.test("openai() by chat writes every kind of message as OpenAI takes it (Indirection, How Function Calls Work)", async () => {
   await using server = serving(sound);
   await server.model().reply(asked({ messages: CONVERSATION }));
   const written = (id: string, text: string) => ({
@@ -82,7 +82,7 @@ Deno.test("openai() by chat sends every option, zeros and false included", async
   });
 });
 
-Deno.test("openai() by chat writes every tool choice as OpenAI takes it", async () => {
+Deno.test("openai() by chat writes every tool choice as OpenAI takes it (Indirection, Inflexible)", async () => {
   await using server = serving(sound);
   for (const toolChoice of ["auto", "none", "required", { function: "add" }] as const) {
     await server.model({ toolChoice }).reply(asked({ tools: [ADD] }));
@@ -97,19 +97,23 @@ Deno.test("openai() by chat writes every tool choice as OpenAI takes it", async 
   ]);
 });
 
-Deno.test("openai() by chat builds bodies that OpenAI's request schema accepts", {
-  ignore: !hasSchemas,
-}, async () => {
-  await using server = serving(sound);
-  await server.model().reply(asked());
-  await server.model({ ...EVERY_OPTION, seed: 0 }).reply(
-    asked({ messages: CONVERSATION, tools: [ADD] }),
-  );
-  const { strict: _strict, ...lenient } = ADD;
-  await server.model().reply(asked({ messages: CONVERSATION, tools: [lenient] }));
-  const bodies = server.received.map(({ body }) => body);
-  await assertRequests("CreateChatCompletionRequest", bodies, { model: "parrot", messages: [] });
-});
+Deno.test(
+  "openai() by chat builds bodies that OpenAI's request schema accepts (Pipeline, Structured Output for Tool Invocation)",
+  {
+    ignore: !hasSchemas,
+  },
+  async () => {
+    await using server = serving(sound);
+    await server.model().reply(asked());
+    await server.model({ ...EVERY_OPTION, seed: 0 }).reply(
+      asked({ messages: CONVERSATION, tools: [ADD] }),
+    );
+    const { strict: _strict, ...lenient } = ADD;
+    await server.model().reply(asked({ messages: CONVERSATION, tools: [lenient] }));
+    const bodies = server.received.map(({ body }) => body);
+    await assertRequests("CreateChatCompletionRequest", bodies, { model: "parrot", messages: [] });
+  },
+);
 
 // Replies.
 

@@ -83,7 +83,7 @@ for (const { api, hello, calling } of WIRES) {
     ]);
   });
 
-  test("openai() gives every call an id of its own, whatever ids there are", async () => {
+  test("openai() gives every call an id of its own, whatever ids there are (Indirection, How Function Calls Work)", async () => {
     const id = fc.constantFrom(null, "", "call_1", "call_2", "call_2_2", "call_3", "x");
     const some = fc.uniqueArray(id, { maxLength: 6, selector: (one) => one || Symbol() });
     await fc.assert(

@@ -66,7 +66,7 @@ function object(...entries: readonly (readonly [string, JsonValue])[]): JsonObje
 
 // RD
 
-Deno.test("perturbTools() by RD removes descriptions of required parameters, at each level by its own", () => {
+Deno.test("perturbTools() by RD removes descriptions of required parameters, at each level by its own (Butterfly 4.1, A.3.1)", () => {
   const inner = { type: "object", description: "Whom.", properties: { city: CITY, day: DAY } };
   const tool = toolOf({
     city: CITY,
@@ -103,7 +103,7 @@ Deno.test("perturbTools() by RD takes alternatives and definitions of required p
 
 // RE
 
-Deno.test("perturbTools() by RE removes examples of the tool, of schemas, of texts and of what returns", () => {
+Deno.test("perturbTools() by RE removes examples of the tool, of schemas, of texts and of what returns (Butterfly 4.1, A.3.1)", () => {
   const tool: ToolSchema = {
     name: "tool",
     description: "Tells the weather. Example: weather in Rome.",
@@ -223,7 +223,7 @@ Deno.test("withoutExamples() leaves exactly the sentences that are no examples, 
 
 // WD
 
-Deno.test("perturbTools() by WD replaces every description of a parameter, each by another one", () => {
+Deno.test("perturbTools() by WD replaces every description of a parameter, each by another one (Butterfly 4.1, A.3.1)", () => {
   const tool = toolOf({
     city: CITY,
     bare: BARE,
@@ -260,7 +260,7 @@ Deno.test("perturbTools() by WD gives no description that the tool had, and repe
 
 // WT
 
-Deno.test("perturbTools() by WT changes a type to any that is outside of it, and to no other", () => {
+Deno.test("perturbTools() by WT changes a type to any that is outside of it, and to no other (Butterfly 4.1, A.3.1)", () => {
   const targets = (schema: JsonValue) =>
     [...variants("WT", schema)].map((text) => JSON.parse(text).type as string).toSorted();
   const [a, b, i, o, s] = ["array", "boolean", "integer", "object", "string"] as const;
@@ -456,7 +456,7 @@ Deno.test("perturbTools() by WT keeps all that references lead to", () => {
 
 // SD
 
-Deno.test("perturbTools() by SD swaps the descriptions of two parameters, at any depth", () => {
+Deno.test("perturbTools() by SD swaps the descriptions of two parameters, at any depth (Butterfly 4.1, A.3.1)", () => {
   const tool = toolOf({ city: CITY, who: { type: "object", properties: { day: DAY } } });
   const { value: [changed], changes } = perturbTools("SD", [tool], 7);
   assertEquals(changed!.parameters["properties"], {
@@ -492,7 +492,7 @@ Deno.test("choosePair() draws any pair that differs", () => {
 
 // CO
 
-Deno.test("perturbTools() by CO shows the parameters of each object in another order", () => {
+Deno.test("perturbTools() by CO shows the parameters of each object in another order (Butterfly 4.1, A.3.1)", () => {
   const tool = toolOf({ a: BARE, b: { type: "object", properties: { c: BARE, d: BARE } } });
   assertEquals(
     JSON.stringify(propertiesAfter("CO", tool)),
@@ -527,7 +527,7 @@ Deno.test("perturbTools() by CO leaves keys where they are that cannot be moved"
   assertEquals(keys("__proto__", "a"), new Set(["a,__proto__"]));
 });
 
-Deno.test("newOrder() draws every order but the one there is", () => {
+Deno.test("newOrder() draws every order but the one there is (Butterfly A.3.1)", () => {
   const orders = (count: number) =>
     new Map(
       Object.entries(Object.groupBy(

@@ -33,7 +33,7 @@ async function faultOf(text: string, method: "CP" | "AN" = "CP"): Promise<string
   return writer.fallbacks[0]?.reason;
 }
 
-Deno.test("modelWriter() asks once for each parameter, and writes what it got", async () => {
+Deno.test("modelWriter() asks once for each parameter, and writes what it got (Butterfly 4.2, A.3.2)", async () => {
   const phrases = ["the capital of Italy", "the city of light", "seven hundred and thirty-one"];
   const { model, requests } = saying(...phrases);
   const writer = await modelWriter(model, QUERY, "CP");

@@ -236,7 +236,7 @@ Deno.test("perturbQuery() with RP removes what would dangle", () => {
   for (const [marked, left] of cases) assertEquals(without(marked), left, marked);
 });
 
-Deno.test("perturbQuery() with RP_F and RP_L goes by place, whatever the order of the parameters", () => {
+Deno.test("perturbQuery() with RP_F and RP_L goes by place, whatever the order of the parameters (Butterfly 4.2, A.3.2)", () => {
   const query = queryOf("Rome to Paris to Lima", { z: "Lima", a: "Paris", m: "Rome" });
   const shuffled = { ...query, parameters: query.parameters.toReversed() };
   for (const one of [query, shuffled]) {
@@ -245,7 +245,7 @@ Deno.test("perturbQuery() with RP_F and RP_L goes by place, whatever the order o
   }
 });
 
-Deno.test("perturbQuery() with RP removes all information of a parameter, and no other value", () => {
+Deno.test("perturbQuery() with RP removes all information of a parameter, and no other value (Butterfly 4.2, A.3.2)", () => {
   const text = "Find x.\nVariable a = 731\nVariable b = 205";
   const query: Query = {
     text,
@@ -313,7 +313,7 @@ function told(phrases: Readonly<Record<string, string>>): QueryWriter {
   return { complicate: write, distract: write };
 }
 
-Deno.test("perturbQuery() with CP puts phrases in all places of the values", () => {
+Deno.test("perturbQuery() with CP puts phrases in all places of the values (Butterfly 4.2, A.3.2)", () => {
   const text = "Paris, then Rome, then Paris";
   const query = queryOf(text, { a: "Paris", b: "Rome" });
   const writer = told({ Paris: "the city of light" });
@@ -398,7 +398,7 @@ Deno.test("perturbQuery() asks a writer again while it gives a value away", () =
   assertEquals(asked, 5);
 });
 
-Deno.test("perturbQuery() with AN appends a sentence for each parameter, and moves nothing", () => {
+Deno.test("perturbQuery() with AN appends a sentence for each parameter, and moves nothing (Butterfly 4.2, A.3.2)", () => {
   const writer = told({ Paris: "Lyon is near.", Rome: "I was in Milan." });
   const cases: [string, string][] = [
     ["Rome to Paris.", " I was in Milan. Lyon is near."],
@@ -484,7 +484,7 @@ Deno.test("perturbQuery() and findParameters() take time about linear in the num
   assertLinearWork(work(500), work(FACTOR * 500), `${FACTOR} times as many`);
 });
 
-Deno.test("perturbQuery() leaves a query without parameters as it is", () => {
+Deno.test("perturbQuery() leaves a query without parameters as it is (Butterfly 5.1)", () => {
   const bare: Query = { text: "What time is it?", parameters: [] };
   const nowhere = { ...bare, parameters: [{ ...spanned("x", 3, 99) }, { ...spanned("y", 5, 5) }] };
   for (const query of [bare, nowhere]) {

@@ -107,7 +107,7 @@ function breakdownOf(
   };
 }
 
-Deno.test("drawBreakdown() puts points and whiskers where the shares are", async () => {
+Deno.test("drawBreakdown() puts points and whiskers where the shares are (FuncBenchGen C.2)", async () => {
   const values = [1, 2, 4, 7, 9];
   const root = await drawn(drawBreakdown(breakdownOf(values, {
     up: SHARES,
@@ -177,7 +177,7 @@ Deno.test("drawBreakdown() draws a single point, and a share without an interval
   assertEquals(marksOf(await drawn(drawBreakdown(sure)), "symbol").length, 1);
 });
 
-Deno.test("drawBreakdown() draws 40 values along the axis, in their order", async () => {
+Deno.test("drawBreakdown() draws 40 values along the axis, in their order (FuncBenchGen C.3)", async () => {
   const values = Array.from({ length: 40 }, (_, place) => place + 1);
   const rates = values.map((value) => value % 5 / 5);
   const root = await drawn(drawBreakdown(breakdownOf(values, { m: rates })));

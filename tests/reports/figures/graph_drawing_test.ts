@@ -42,7 +42,7 @@ function elementsOf(xml: string): string[] {
   return names;
 }
 
-Deno.test("toDot() draws every function and every edge, once", () => {
+Deno.test("toDot() draws every function and every edge, once (FuncBenchGen A.2)", () => {
   for (const task of [TASK, ALONE]) {
     const dot = toDot(task);
     assertMatch(dot, /^digraph task \{\n[\s\S]*\n\}\n$/);
@@ -140,7 +140,7 @@ function callsOn(task: ReturnType<typeof generateTask>): fc.Arbitrary<CallEvent[
   );
 }
 
-Deno.test("callMarks() draws with every task each call once, failed ones with a cross", async () => {
+Deno.test("callMarks() draws with every task each call once, failed ones with a cross (FuncBenchGen 4.7)", async () => {
   const viz = await instance();
   fc.assert(
     fc.property(
@@ -205,7 +205,7 @@ Deno.test("callMarks() is nothing where nothing of the task was called", () => {
   assertEquals(callMarks(TASK, [callEvent(1, { function: HOSTILE })]), "");
 });
 
-Deno.test("callMarks() has a colour for calls that are needed, one for others, one for failed ones", () => {
+Deno.test("callMarks() has a colour for calls that are needed, one for others, one for failed ones (FuncBenchGen 4.7)", () => {
   const failure = { type: "function_not_found", detail: { nearest: null }, root: true } as const;
   const calls = TASK.functions.flatMap(({ name }, place) => [
     callEvent(2 * place + 1, { function: name }),

@@ -40,7 +40,7 @@ function read(svg: string) {
 /** Cells in a line of the matrix: of those with R, one has D in the same call and one later. */
 const PERTURBED = scoredAll(["RD", "R D", "R", "R", "M"], { perturbation: "RD" });
 
-Deno.test("drawTransfer() has a cell for each pair of types whose first is there, with its count", async () => {
+Deno.test("drawTransfer() has a cell for each pair of types whose first is there, with its count (Butterfly A.1)", async () => {
   const { cells, written } = read(await drawTransfer(only(PERTURBED)));
   // R, D and M occur; nothing is known of the two others.
   assertEquals([cells.length, written.length], [15, 15]);

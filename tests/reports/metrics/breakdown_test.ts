@@ -219,7 +219,7 @@ function ruleOf({ id, title }: Breakdown): Rule {
   return rules[kind!]!;
 }
 
-Deno.test("breakDown() has the figures that one gets from the trials by hand", () => {
+Deno.test("breakDown() has the figures that one gets from the trials by hand (FuncBenchGen 4.1)", () => {
   fc.assert(
     fc.property(TRIALS, (trials) => {
       const generated = trials.filter(isGenerated);
@@ -323,7 +323,7 @@ Deno.test("breakDown() sorts sizes by number, and series as they come", () => {
   assertEquals(core.shape, "lines");
 });
 
-Deno.test("breakDown() has kinds of irrelevant functions in the paper's order, as bars", () => {
+Deno.test("breakDown() has kinds of irrelevant functions in the paper's order, as bars (FuncBenchGen 4.3)", () => {
   const counts = [[0, 3], [9, 1], [2, 2], [4, 0], [0, 0]] as const;
   const trials = counts.map(([connected, disconnected], seed) =>
     record({ task: sized(5, { connected, disconnected, seed }) })
@@ -334,7 +334,7 @@ Deno.test("breakDown() has kinds of irrelevant functions in the paper's order, a
   assertEquals(sharesOf(connection), { m: new Array(5).fill("1/1") });
 });
 
-Deno.test("breakDown() has depths for each core size by itself", () => {
+Deno.test("breakDown() has depths for each core size by itself (FuncBenchGen 4.4, C.3)", () => {
   const trials = [[5, 1], [5, 4], [10, 2], [10, 9], [10, 4], [20, 3]].map(([core, depth]) =>
     record({ task: sized(core!, { depth: depth! }) })
   );
@@ -345,7 +345,7 @@ Deno.test("breakDown() has depths for each core size by itself", () => {
   assertEquals(find(breakdowns, "depth-10").source, "Figs. 5 and 13");
 });
 
-Deno.test("breakDown() compares strategies at each core size, a group of bars for each model", () => {
+Deno.test("breakDown() compares strategies at each core size, a group of bars for each model (FuncBenchGen 4.6.1, C.3)", () => {
   const trials = ["sim:a", "b"].flatMap((model) =>
     ["baseline", "restate"].flatMap((strategy) =>
       [1, 2, 3].map((seed) =>
@@ -426,7 +426,7 @@ function thinking(models: readonly ModelEntry[], strategies = ["baseline"]): Bre
   return breakDown(trials, models).filter(({ id }) => id.startsWith("effort-"));
 }
 
-Deno.test("breakDown() compares thinking budgets of one model, least first", () => {
+Deno.test("breakDown() compares thinking budgets of one model, least first (FuncBenchGen 4.5)", () => {
   const [only, ...others] = thinking([
     { model: "gpt-5", name: "gpt-5 high", reasoningEffort: "high" },
     { model: "gpt-5" },
@@ -480,7 +480,7 @@ Deno.test("breakDown() compares thinking budgets within a strategy", () => {
 
 // Names
 
-Deno.test("connectionName() names what grids of the paper's connections make, odd counts too", () => {
+Deno.test("connectionName() names what grids of the paper's connections make, odd counts too (FuncBenchGen 4.1)", () => {
   const names = { connected: "connected", disconnected: "disconnected", half: "half and half" };
   for (const [connection, name] of Object.entries(names)) {
     for (const irrelevant of [2, 3, 5, 10, 11, 40, 41]) {
@@ -499,7 +499,7 @@ Deno.test("connectionName() names what grids of the paper's connections make, od
   assertEquals(connectionName({ connected: 3, disconnected: 5 }), "mixed");
 });
 
-Deno.test("breakDown() repeats Table 2: success by core size, with calls", () => {
+Deno.test("breakDown() repeats Table 2: success by core size, with calls (FuncBenchGen 4.2)", () => {
   // Five tasks of each size; GPT-5's share falls, and its failures take more calls.
   const solved = { 5: [5, 5, 6, 6], 10: [12] };
   const failed = { 5: [8], 10: [13, 13, 14, 12] };

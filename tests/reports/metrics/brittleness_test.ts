@@ -120,7 +120,7 @@ Deno.test("measureBrittleness() takes a trial without calls for one without fail
   assertEquals([rateOf(idle, "redundant_information").rate, idle.known], [0.5, 2]);
 });
 
-Deno.test("measureBrittleness() has failure rates of trials, however many of their calls failed", () => {
+Deno.test("measureBrittleness() has failure rates of trials, however many of their calls failed (Butterfly 5.2)", () => {
   const own = column(perturbed("R R R", "R D", "", "D"));
   assertEquals(own.failures.map(({ type }) => type), [...PARAMETER_FAILURE_TYPES]);
   assertEquals(rateOf(own, "redundant_information"), {
@@ -194,7 +194,7 @@ Deno.test("measureBrittleness() has clustered intervals where tasks were repeate
   );
 });
 
-Deno.test("measureBrittleness() tells how similar wrong texts are, and which calls were no right ones", () => {
+Deno.test("measureBrittleness() tells how similar wrong texts are, and which calls were no right ones (Butterfly 5.2)", () => {
   const rd = (seed: number) => ({ perturbation: "RD", seed });
   const { similarTexts, routing } = column([
     scored("D", rd(1), { texts: { compared: 3, similar: 1 }, routing: 4 }),
@@ -205,7 +205,7 @@ Deno.test("measureBrittleness() tells how similar wrong texts are, and which cal
   assertEquals([routing.count, routing.of, routing.rate], [1, 2, 0.5]);
 });
 
-Deno.test("measureBrittleness() has task accuracy, what abstained, and calls that were not refused", () => {
+Deno.test("measureBrittleness() has task accuracy, what abstained, and calls that were not refused (Butterfly 5.2)", () => {
   const failures = (...types: Parameters<typeof failureOf>[0][]) => types.map(failureOf);
   const trials = [
     record({ calls: 5, failures: failures("function_not_found", "incorrect_value") }),
@@ -270,7 +270,7 @@ Deno.test("measureBrittleness() has the difference that strategies would have by
   assertEquals(difference, comparison!.success);
 });
 
-Deno.test("measureBrittleness() tells what comes together in one call, and what later", () => {
+Deno.test("measureBrittleness() tells what comes together in one call, and what later (Butterfly A.1)", () => {
   const trials = perturbed("RD", "R D", "D R", "R", "D", "M");
   // Of four with R: one has D in the same call, one in a later call.
   assertEquals(cellOf(trials, "RD"), [4, 1, 1, 2]);
@@ -351,7 +351,7 @@ function transferByHand(trials: readonly TrialSummary[], from: string, to: strin
   };
 }
 
-Deno.test("measureBrittleness() has the transfer that one finds call by call", () => {
+Deno.test("measureBrittleness() has the transfer that one finds call by call (Butterfly A.1)", () => {
   fc.assert(fc.property(TRIALS, (trials) => {
     for (const { transfer } of measureBrittleness(trials)) {
       assertEquals(

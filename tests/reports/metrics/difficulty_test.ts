@@ -8,7 +8,7 @@ function of(difficulty: DifficultyScore["difficulty"], ...values: DifficultyScor
   return values.map((value) => ({ difficulty, value }));
 }
 
-Deno.test("averageScores() averages by difficulty, over all, and over difficulties", () => {
+Deno.test("averageScores() averages by difficulty, over all, and over difficulties (CallNavi 6.4)", () => {
   const scores = [
     ...of("hard", false, 0.5),
     ...of("easy", true, true, false, 1),
@@ -33,7 +33,7 @@ Deno.test("averageScores() of what is not there is null", () => {
   assertEquals([two.easy, two.medium, two.hard, two.all, two.macro], [1, null, 0, 0.5, null]);
 });
 
-Deno.test("averageScores() of the paper's first row gives its averages", () => {
+Deno.test("averageScores() of the paper's first row gives its averages (CallNavi 6.4)", () => {
   // GPT4o of Table 4: "All Avg." counts questions, "Macro Avg." difficulties.
   const rates = { easy: [456, 0.802], medium: [188, 0.638], hard: [85, 0.388] } as const;
   const scores = DIFFICULTIES.flatMap((difficulty) =>

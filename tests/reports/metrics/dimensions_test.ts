@@ -9,7 +9,7 @@ import { faulted, plain, record } from "../../support/records.ts";
 
 const unit = (sum: number, count: number) => ({ sum, count });
 
-Deno.test("measureDimensions() takes the mean of each dimension over graphs, and of all of them", () => {
+Deno.test("measureDimensions() takes the mean of each dimension over graphs, and of all of them (Pipeline, Evaluation Framework)", () => {
   const all = { tool_selection: 1, argument_correctness: 0.5, multi_step_planning: 1 };
   const [metrics, ...others] = measureDimensions([
     plain({ ...all, result_interpretation: 1 }, { seed: 1 }),

@@ -20,7 +20,7 @@ function trial(parses: string, traits: TrialTraits = {}, api?: Api): Trial {
   return { ...own, model: { ...own.model, ...(api === undefined ? {} : { api }) } };
 }
 
-Deno.test("measureFormats() gives shares of replies, with intervals over graphs", () => {
+Deno.test("measureFormats() gives shares of replies, with intervals over graphs (Pipeline, Function Calling Format Comparison)", () => {
   const [formats, ...others] = measureFormats([
     trial("ssr", { seed: 1 }),
     trial("s", { seed: 1, repetition: 2 }),

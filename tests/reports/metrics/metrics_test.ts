@@ -74,7 +74,7 @@ Deno.test("tally() leaves out what was not changed, and counts it by itself", ()
   });
 });
 
-Deno.test("measure() leaves what was not changed out of everything but what it took", () => {
+Deno.test("measure() leaves what was not changed out of everything but what it took (Butterfly 5.1)", () => {
   const traits = {
     perturbation: "RD",
     failures: [failure("incorrect_value")],
@@ -173,7 +173,7 @@ Deno.test("tally() of repeated graphs that are all solved does not claim certain
   assert(interval === null || interval.lower < 1, "two graphs do not prove a rate of 100%");
 });
 
-Deno.test("tally() has the mean calls of solved and of failed trials, and the fewest", () => {
+Deno.test("tally() has the mean calls of solved and of failed trials, and the fewest (FuncBenchGen 4.1)", () => {
   const { callsSolved, callsFailed, minimumCalls } = tally([
     record({ seed: 1, calls: 3, minimumCalls: 3 }),
     record({ seed: 2, calls: 6, minimumCalls: 5 }),
@@ -227,7 +227,7 @@ Deno.test("measure() keeps subjects and cells apart, in the order in which they 
   assertEquals(measured[1]!.total.trials, 1);
 });
 
-Deno.test("measure() counts failures by type, roots apart from cascades, all types in order", () => {
+Deno.test("measure() counts failures by type, roots apart from cascades, all types in order (FuncBenchGen 4.6)", () => {
   const trials = [
     record({
       seed: 1,

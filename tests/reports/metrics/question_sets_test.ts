@@ -38,7 +38,7 @@ const TRIALS: readonly TrialSummary[] = [
   unanswered(question("q8", hard), { outcome: "wrong_answer" }),
 ];
 
-Deno.test("measureCallSets() averages scores by difficulty, and counts what is in no average", () => {
+Deno.test("measureCallSets() averages scores by difficulty, and counts what is in no average (CallNavi 6.4)", () => {
   const row = onlyRow(TRIALS);
   const counts = { easy: 3, medium: 1, hard: 1, all: 5 };
   assertEquals(row.scores, {
@@ -323,7 +323,7 @@ Deno.test("measureCallSets() tells who judged, under which names, and what it to
   assertEquals(usage, { inputTokens: 700, outputTokens: 70 });
 });
 
-Deno.test("measureCallSets() correlates the judge's means with shares over three models or more", () => {
+Deno.test("measureCallSets() correlates the judge's means with shares over three models or more (CallNavi 6.4)", () => {
   const trials = [
     ...judged([[true, 0.9], [true, 1]], "a"),
     ...judged([[true, 0.6], [false, 0.4]], "b"),
@@ -342,7 +342,7 @@ Deno.test("measureCallSets() correlates the judge's means with shares over three
   assertEquals(unjudged!.correlation, null);
 });
 
-Deno.test("measureCallSets() has the stability of repeated questions, as they are and normalized", () => {
+Deno.test("measureCallSets() has the stability of repeated questions, as they are and normalized (CallNavi 5.3, 6.4.1)", () => {
   const outputs = (id: string, texts: readonly string[]) =>
     texts.map((output, at) =>
       answered(question(id), "exact", { repetition: at + 1, answer: { output } })

@@ -14,7 +14,7 @@ import { runTrial, type Trial } from "../../../lib/trials/trial.ts";
 import { inProcess } from "../../support/in_process.ts";
 import { faulted } from "../../support/records.ts";
 
-Deno.test("measureRecovery() counts the ends of all episodes of valid trials", () => {
+Deno.test("measureRecovery() counts the ends of all episodes of valid trials (Pipeline, Evaluation Framework)", () => {
   const [metrics, ...others] = measureRecovery([
     faulted(["recovered"], { seed: 1 }),
     faulted(["hallucinated"], { seed: 2 }),

@@ -84,7 +84,7 @@ Deno.test("viewTrial() tells what is known of a trial, and that its model is sim
   assertEquals([replay, events, dotMarks], ["deno test", [], ""]);
 });
 
-Deno.test("viewTrial() shows what happened in order, and says a final reply once", () => {
+Deno.test("viewTrial() shows what happened in order, and says a final reply once (FuncBenchGen C.4)", () => {
   const reply = { inputTokens: 1, outputTokens: 1, durationMs: 1 };
   const { events } = viewTrial(
     traced([

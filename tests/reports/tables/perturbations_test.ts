@@ -57,7 +57,7 @@ const TRIALS: readonly TrialSummary[] = [
   }, { routing: 1, texts: { compared: 4, similar: 1 } }),
 ];
 
-Deno.test("perturbationTables() has failure rates as in Table 1, briefly", () => {
+Deno.test("perturbationTables() has failure rates as in Table 1, briefly (Butterfly 6)", () => {
   const { rows, paper, source, title } = tables(TRIALS, true).get("failure-rates-1")!;
   assertEquals([paper, source], ["Butterfly", "Table 1"]);
   assertEquals(title, "Failure rates under perturbations: m");
@@ -194,7 +194,7 @@ Deno.test("perturbationTables() has checks among the failure rates, behind the m
   ]);
 });
 
-Deno.test("perturbationTables() counts which failure goes with which, as in Fig. 4", () => {
+Deno.test("perturbationTables() counts which failure goes with which, as in Fig. 4 (Butterfly A.1)", () => {
   const table = tables(TRIALS).get("transfer-1")!;
   assertEquals([table.paper, table.source], ["Butterfly", "Fig. 4"]);
   assertEquals(table.rows[0]!.slice(0, 3), ["given", "trials", "hallucination name"]);

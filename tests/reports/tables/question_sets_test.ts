@@ -43,7 +43,7 @@ const interval = (count: number, of: number) => {
   return `${percent(lower)} to ${percent(upper)}`;
 };
 
-Deno.test("callSetTables() has what answers are worth in the columns of Table 4", () => {
+Deno.test("callSetTables() has what answers are worth in the columns of Table 4 (CallNavi 6.4)", () => {
   const { title, paper, source, section, rows } = tables(TRIALS).get("call-set-1")!;
   assertEquals([title, section], ["Right calls: shop parameters", "call sets"]);
   assertEquals([paper, source], ["CallNavi", "Table 4"]);
@@ -178,7 +178,7 @@ Deno.test("callSetTables() has what answers were worth before they were repaired
   assertEquals([...tables(trials.slice(1)).keys()], ["call-set-1", "call-set-judge"]);
 });
 
-Deno.test("callSetTables() compares JSON and YAML as in Table 8, where several were tried", () => {
+Deno.test("callSetTables() compares JSON and YAML as in Table 8, where several were tried (CallNavi E.4)", () => {
   const formats = [{}, { input: "yaml" }, { input: "yaml", output: "yaml" }] as const;
   const trials = formats.flatMap((way, at) => [
     answered(question("q1", way), WORTHS[4 - at]!),
@@ -213,7 +213,7 @@ Deno.test("callSetTables() compares JSON and YAML as in Table 8, where several w
   ]);
 });
 
-Deno.test("callSetTables() points to Table 5 where functions were picked first", () => {
+Deno.test("callSetTables() points to Table 5 where functions were picked first (CallNavi 7.1)", () => {
   const strategy = "route_then_fill";
   const both = [...TRIALS, answered(question("q1"), "exact", { strategy })];
   assertEquals(tables(both).get("call-set-1")!.source, "Tables 4 and 5");
@@ -351,7 +351,7 @@ Deno.test("callSetTables() counts answers apart that no judge could be asked abo
   );
 });
 
-Deno.test("callSetTables() has the stability of answers as in Table 7", () => {
+Deno.test("callSetTables() has the stability of answers as in Table 7 (CallNavi 6.4.1)", () => {
   const outputs = ["Yes", "yes", "no", "no"];
   const trials = outputs.map((output, at) =>
     answered(question(at < 2 ? "q1" : "q2"), "exact", {

@@ -47,7 +47,7 @@ const TRIALS: readonly Trial[] = [
   ),
 ];
 
-Deno.test("tablesOf() has success and calls by core size, as in Table 2", () => {
+Deno.test("tablesOf() has success and calls by core size, as in Table 2 (FuncBenchGen 4.2)", () => {
   const { rows, source, note } = tables(TRIALS).get("core")!;
   assertEquals(source, "Table 2");
   assertEquals(note, "share solved and 95% interval, of n valid trials");
@@ -66,7 +66,7 @@ Deno.test("tablesOf() has success and calls by core size, as in Table 2", () => 
   ]);
 });
 
-Deno.test("tablesOf() has the same without irrelevant functions, as in Table 5", () => {
+Deno.test("tablesOf() has the same without irrelevant functions, as in Table 5 (FuncBenchGen C.1)", () => {
   const { rows, source } = tables(TRIALS).get("no-extra")!;
   assertEquals(source, "Table 5");
   assertEquals(rows.map((row) => row.slice(0, 4)), [
@@ -79,7 +79,7 @@ Deno.test("tablesOf() has the same without irrelevant functions, as in Table 5",
   assertEquals(tables(plain).has("no-extra"), false, "it would be the same once more");
 });
 
-Deno.test("tablesOf() has failures by type, of all and of roots and cascades, as in Table 3", () => {
+Deno.test("tablesOf() has failures by type, of all and of roots and cascades, as in Table 3 (FuncBenchGen 4.6)", () => {
   const trials = [
     record({
       seed: 1,

@@ -9,7 +9,7 @@ function edgesOf(parents: readonly (readonly number[])[]): number {
   return parents.reduce((sum, of) => sum + of.length, 0);
 }
 
-Deno.test("generateGraph() makes as many functions of each role as asked for, core first", () => {
+Deno.test("generateGraph() makes as many functions of each role as asked for, core first (FuncBenchGen 3.2)", () => {
   everySpec((spec) => {
     const { roles, parents } = generateGraph(spec);
     assertEquals(roles, [
@@ -21,7 +21,7 @@ Deno.test("generateGraph() makes as many functions of each role as asked for, co
   });
 });
 
-Deno.test("generateGraph() makes no cycle and no edge twice", () => {
+Deno.test("generateGraph() makes no cycle and no edge twice (FuncBenchGen 3.2, A.1)", () => {
   everySpec((spec) => {
     const { parents } = generateGraph(spec);
     longestPaths(parents);
@@ -32,7 +32,7 @@ Deno.test("generateGraph() makes no cycle and no edge twice", () => {
   });
 });
 
-Deno.test("generateGraph() keeps the longest core path at depth, and it ends at the target", () => {
+Deno.test("generateGraph() keeps the longest core path at depth, and it ends at the target (FuncBenchGen 3.2, A.1)", () => {
   everySpec((spec) => {
     const { parents, target } = generateGraph(spec);
     const lengths = longestPaths(parents.slice(0, spec.core));
@@ -41,7 +41,7 @@ Deno.test("generateGraph() keeps the longest core path at depth, and it ends at 
   });
 });
 
-Deno.test("generateGraph() makes every core function, and nothing else, an ancestor of the target", () => {
+Deno.test("generateGraph() makes every core function, and nothing else, an ancestor of the target (FuncBenchGen 3.2)", () => {
   everySpec((spec) => {
     const { parents, target } = generateGraph(spec);
     const needed = [...ancestors(parents, target)].sort((one, other) => one - other);
@@ -49,7 +49,7 @@ Deno.test("generateGraph() makes every core function, and nothing else, an ances
   });
 });
 
-Deno.test("generateGraph() gives connected functions 1 to 3 core parents and no children", () => {
+Deno.test("generateGraph() gives connected functions 1 to 3 core parents and no children (FuncBenchGen 3.2, A.1)", () => {
   everySpec((spec) => {
     const { parents, roles } = generateGraph(spec);
     parents.forEach((of, node) => {
@@ -61,7 +61,7 @@ Deno.test("generateGraph() gives connected functions 1 to 3 core parents and no 
   });
 });
 
-Deno.test("generateGraph() keeps disconnected functions among themselves, with half as many edges", () => {
+Deno.test("generateGraph() keeps disconnected functions among themselves, with half as many edges (FuncBenchGen 3.2, A.1)", () => {
   everySpec((spec) => {
     const { parents, roles } = generateGraph(spec);
     const theirs = parents.filter((_, node) => roles[node] === "disconnected");
@@ -86,7 +86,7 @@ Deno.test("generateGraph() adds at most extraEdges edges, and none when there ar
   }));
 });
 
-Deno.test("generateGraph() adds edges between core functions where there is room for them", () => {
+Deno.test("generateGraph() adds edges between core functions where there is room for them (FuncBenchGen A.1)", () => {
   let edges = 0;
   for (let seed = 0; seed < 50; seed++) {
     edges += edgesOf(generateGraph({ ...PLAIN, core: 10, depth: 5, seed }).parents) - 9;
@@ -94,7 +94,7 @@ Deno.test("generateGraph() adds edges between core functions where there is room
   assertGreater(edges / 50, 2);
 });
 
-Deno.test("generateGraph() makes a star of depth 1 and a path of depth core - 1", () => {
+Deno.test("generateGraph() makes a star of depth 1 and a path of depth core - 1 (FuncBenchGen 3.2, 4.4)", () => {
   fc.assert(fc.property(fc.integer({ min: 2, max: 60 }), fc.maxSafeNat(), (core, seed) => {
     const star = generateGraph({ ...PLAIN, core, depth: 1, seed });
     star.parents.forEach((of, node) =>
@@ -110,7 +110,7 @@ Deno.test("generateGraph() makes a star of depth 1 and a path of depth core - 1"
   }));
 });
 
-Deno.test("generateGraph() draws the shape between star and path at random", () => {
+Deno.test("generateGraph() draws the shape between star and path at random (FuncBenchGen A.2)", () => {
   const shapes = new Set<string>();
   for (let seed = 0; seed < 50; seed++) {
     shapes.add(JSON.stringify(generateGraph({ ...PLAIN, core: 12, depth: 4, seed }).parents));
@@ -118,7 +118,7 @@ Deno.test("generateGraph() draws the shape between star and path at random", () 
   assertEquals(shapes.size, 50);
 });
 
-Deno.test("generateGraph() attaches new core functions all over the graph, not just at the target", () => {
+Deno.test("generateGraph() attaches new core functions all over the graph, not just at the target (FuncBenchGen A.1)", () => {
   const grown = new Set<number>();
   for (let seed = 0; seed < 100; seed++) {
     const { parents } = generateGraph({ ...PLAIN, core: 8, depth: 3, extraEdges: 0, seed });
@@ -140,7 +140,7 @@ Deno.test("generateGraph() gives connected functions 1, 2 and 3 parents about eq
   assertEquals(used.size, 10);
 });
 
-Deno.test("generateGraph() does not let distractors move the core, nor one kind the other", () => {
+Deno.test("generateGraph() does not let distractors move the core, nor one kind the other (FuncBenchGen 4.3)", () => {
   fc.assert(fc.property(specs(), (spec) => {
     const all = generateGraph(spec);
     const bare = generateGraph({ ...spec, connected: 0, disconnected: 0 });

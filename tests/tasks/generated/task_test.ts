@@ -64,7 +64,7 @@ function producers(task: Task): Map<string, string> {
   return new Map(task.functions.map(({ name, output }) => [output.name, name]));
 }
 
-Deno.test("generateTask() makes one function and one tool a node, with the roles of the graph", () => {
+Deno.test("generateTask() makes one function and one tool a node, with the roles of the graph (FuncBenchGen 3.2)", () => {
   everySpec((spec) => {
     const task = generateTask(spec);
     const roles = task.functions.map(({ role }) => role);
@@ -76,7 +76,7 @@ Deno.test("generateTask() makes one function and one tool a node, with the roles
   });
 });
 
-Deno.test("generateTask() depends as the graph says: depth, parents, and all core for the target", () => {
+Deno.test("generateTask() depends as the graph says: depth, parents, and all core for the target (FuncBenchGen 3.2)", () => {
   everySpec((spec) => {
     const task = generateTask(spec);
     const places = new Map(task.functions.map(({ name }, place) => [name, place]));
@@ -94,7 +94,7 @@ Deno.test("generateTask() depends as the graph says: depth, parents, and all cor
   });
 });
 
-Deno.test("generateTask() gives each type and subtype one producer, or one input that has none", () => {
+Deno.test("generateTask() gives each type and subtype one producer, or one input that has none (FuncBenchGen 3.2, B.2)", () => {
   everySpec((spec) => {
     const task = generateTask(spec);
     const owners = new Map<string, string[]>();
@@ -150,7 +150,7 @@ Deno.test("generateTask() never draws a word of the template, over many words of
   assertEquals([...TEMPLATE_WORDS].filter((word) => drawn.has(word)), []);
 });
 
-Deno.test("generateTask() shapes names as the paper does", () => {
+Deno.test("generateTask() shapes names as the paper does (FuncBenchGen 3.2)", () => {
   fc.assert(fc.property(specs(), (spec) => {
     for (const { name, parameters, output } of generateTask(spec).functions) {
       assert(/^func_[a-z]{3,}$/.test(name), name);
@@ -181,7 +181,7 @@ Deno.test("generateTask() goes on to longer words when those of three letters ru
   assert(names.some((name) => name.length > 3));
 });
 
-Deno.test("generateTask() shares types among variables, and uses no more than it may", () => {
+Deno.test("generateTask() shares types among variables, and uses no more than it may (FuncBenchGen B.2)", () => {
   fc.assert(fc.property(specs(), (spec) => {
     const task = generateTask(spec);
     const types = task.functions.flatMap(({ parameters, output }) =>
@@ -195,7 +195,7 @@ Deno.test("generateTask() shares types among variables, and uses no more than it
   assertEquals(new Set(many.map(({ output }) => output.type)).size, 5);
 });
 
-Deno.test("generateTask() names parameters unlike each other and every output when types link", () => {
+Deno.test("generateTask() names parameters unlike each other and every output when types link (FuncBenchGen B.2)", () => {
   everySpec((spec) => {
     const task = generateTask({ ...spec, linking: "types" });
     const parameters = task.functions.flatMap((made) => made.parameters.map(({ name }) => name));
@@ -203,7 +203,7 @@ Deno.test("generateTask() names parameters unlike each other and every output wh
   });
 });
 
-Deno.test("generateTask() names parameters as what they consume when names link", () => {
+Deno.test("generateTask() names parameters as what they consume when names link (FuncBenchGen B.2)", () => {
   fc.assert(fc.property(specs(), (spec) => {
     const task = generateTask({ ...spec, linking: "names" });
     for (const { parameters } of task.functions) {
@@ -241,7 +241,7 @@ Deno.test("generateTask() values all outputs and given inputs, and no input that
   });
 });
 
-Deno.test("generateTask() draws distinct values, of three digits while 900 suffice", () => {
+Deno.test("generateTask() draws distinct values, of three digits while 900 suffice (FuncBenchGen 3.4)", () => {
   everySpec((spec) => {
     const values = [...generateTask(spec).values.values()];
     assertUnique(values);
@@ -251,7 +251,7 @@ Deno.test("generateTask() draws distinct values, of three digits while 900 suffi
   });
 });
 
-Deno.test("generateTask() draws values from all of the three-digit numbers", () => {
+Deno.test("generateTask() draws values from all of the three-digit numbers (FuncBenchGen 3.4)", () => {
   const values: number[] = [];
   for (let seed = 0; seed < 300; seed++) values.push(generateTask({ ...PLAIN, seed }).target.value);
   const tenths = new Array(9).fill(0);
@@ -260,7 +260,7 @@ Deno.test("generateTask() draws values from all of the three-digit numbers", () 
   for (const count of tenths) assert(count > 33.3 - 5 * 5.4 && count < 33.3 + 5 * 5.4);
 });
 
-Deno.test("generateTask() writes the prompt of appendix B.3, with the core's inputs and no more", () => {
+Deno.test("generateTask() writes the prompt of appendix B.3, with the core's inputs and no more (FuncBenchGen B.3)", () => {
   everySpec((spec) => {
     const task = generateTask(spec);
     const lines = [...task.inputs].map(([name, value]) => `Variable ${name} = ${value}\n`);
@@ -273,7 +273,7 @@ Deno.test("generateTask() writes the prompt of appendix B.3, with the core's inp
   });
 });
 
-Deno.test("generateTask() describes each function in the order of its parameters", () => {
+Deno.test("generateTask() describes each function in the order of its parameters (FuncBenchGen B.2)", () => {
   fc.assert(fc.property(specs(), (spec) => {
     const task = generateTask(spec);
     const clause = ({ name, type, subtype }: Variable) =>
@@ -289,7 +289,7 @@ Deno.test("generateTask() describes each function in the order of its parameters
   }));
 });
 
-Deno.test("generateTask() offers strict tools of required integers and nothing else", () => {
+Deno.test("generateTask() offers strict tools of required integers and nothing else (FuncBenchGen B.3)", () => {
   everySpec((spec) => {
     const task = generateTask(spec);
     const plain: unknown = JSON.parse(JSON.stringify(task.tools));
@@ -314,7 +314,7 @@ Deno.test("generateTask() offers strict tools of required integers and nothing e
   });
 });
 
-Deno.test("generateTask() reveals no answer, role or edge in prompt or tools", () => {
+Deno.test("generateTask() reveals no answer, role or edge in prompt or tools (FuncBenchGen 3, 3.2)", () => {
   everySpec((spec) => {
     const task = generateTask({ ...spec, linking: "types" });
     const tools = JSON.stringify(task.tools);
@@ -338,7 +338,7 @@ Deno.test("generateTask() reveals no answer, role or edge in prompt or tools", (
   }, 60);
 });
 
-Deno.test("generateTask() leaves the core as it is when distractors are added", () => {
+Deno.test("generateTask() leaves the core as it is when distractors are added (FuncBenchGen 4.3)", () => {
   fc.assert(
     fc.property(specs(), specs(), (spec, { connected, disconnected }) => {
       const bare = generateTask({ ...spec, connected: 0, disconnected: 0 });
@@ -370,7 +370,7 @@ Deno.test("generateTask() leaves names, values and order as they are when the li
   }));
 });
 
-Deno.test("generateTask() differs from seed to seed, in names as in values", () => {
+Deno.test("generateTask() differs from seed to seed, in names as in values (FuncBenchGen 3.2)", () => {
   const prompts = new Set<string>();
   const names = new Set<string>();
   for (let seed = 0; seed < 100; seed++) {

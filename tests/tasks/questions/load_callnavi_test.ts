@@ -323,7 +323,7 @@ Deno.test("ids must differ between files, and files of other kinds do not count"
   );
 });
 
-outsideTest("loadCallSet() loads CallNavi as it was published", CALLNAVI, (path) => {
+outsideTest("loadCallSet() loads CallNavi as it was published (CallNavi 4.1)", CALLNAVI, (path) => {
   const set = loadCallSet(path);
   const counted = Object.fromEntries(
     [...Map.groupBy(set.questions, ({ difficulty }) => difficulty)]
@@ -356,7 +356,7 @@ outsideTest("loadCallSet() loads CallNavi as it was published", CALLNAVI, (path)
   assert(set.warnings.some((text) => text.includes("telecommunications.json: getAccountIdFrom")));
 });
 
-outsideTest("tools of CallNavi take all of its truths", CALLNAVI, (path) => {
+outsideTest("tools of CallNavi take all of its truths (CallNavi 4.1)", CALLNAVI, (path) => {
   const set = loadCallSet(path);
   assertEquals(refused(set), []);
   // They are no more open than that: a tool whose truths obey its words refuses what does not.

@@ -19,7 +19,7 @@ function prompt(mode: "parameters" | "routing", input: CallFormat, output: CallF
   return writeCallPrompt(FUNCTIONS, "What is it?", { mode, input, output });
 }
 
-Deno.test("writeCallPrompt() asks for names in the words of the paper", () => {
+Deno.test("writeCallPrompt() asks for names in the words of the paper (CallNavi 6.3, B.1)", () => {
   assertEquals(
     prompt("routing", "json", "json"),
     `Give the API list with descriptions below, then give the question in a chatbot, please give me the correct API that should be called.
@@ -33,7 +33,7 @@ Given the user question, and the APIs, classify and give a correct API name to c
   );
 });
 
-Deno.test("writeCallPrompt() asks for calls in the words of the paper", () => {
+Deno.test("writeCallPrompt() asks for calls in the words of the paper (CallNavi 6.3, B.1)", () => {
   const [, asked] = prompt("parameters", "json", "json").split("=======Question end=======\n");
   assertEquals(
     asked,
@@ -67,7 +67,7 @@ Deno.test("writeCallPrompt() writes long texts on one line, and shared ones in f
   assertEquals(text.split(`\n  description: ${long}\n  parameters:\n    a: string\n`).length, 3);
 });
 
-Deno.test("the four configurations differ in list and form alone, and say which form it is", () => {
+Deno.test("the four configurations differ in list and form alone, and say which form it is (CallNavi E.4)", () => {
   for (const output of CALL_FORMATS) {
     for (const input of CALL_FORMATS) {
       const whole = prompt("parameters", input, output);

@@ -4,7 +4,7 @@ import { loadCallSet } from "../../../lib/tasks/questions/load.ts";
 import type { JsonValue } from "../../../lib/base/json.ts";
 import { CALLNAVI, outsideTest } from "../../support/outside_data.ts";
 
-Deno.test("difficultyOf() counts calls, and looks for placeholders at any depth", () => {
+Deno.test("difficultyOf() counts calls, and looks for placeholders at any depth (CallNavi 4.1)", () => {
   const table: [string[], JsonValue[], string][] = [
     [[], [], "easy"],
     [["a"], [{ x: "$$$" }], "easy"],

@@ -75,7 +75,7 @@ function deviations(
 }
 
 outsideTest(
-  "the published rule scores what the authors' code does, but for accidents",
+  "the published rule scores what the authors' code does, but for accidents (CallNavi 5.1)",
   GOLDEN,
   (path) => {
     const records = goldenRecords(path);
@@ -100,7 +100,7 @@ outsideTest(
   },
 );
 
-outsideTest("the strict rule scores as the paper reads", GOLDEN, (path) => {
+outsideTest("the strict rule scores as the paper reads (CallNavi 5.1)", GOLDEN, (path) => {
   const read = goldenRecords(path).filter(({ paperReading }) => paperReading !== undefined);
   assertEquals(read.map(({ n }) => n), [278, 279, 281, 287, 323, 328, 332, 335, 339, 341]);
   assertEquals(read.flatMap((record) => deviations(record, record.paperReading!, "strict")), []);
@@ -216,7 +216,7 @@ Deno.test("scorePrediction() by the strict rule", () => {
   }
 });
 
-Deno.test("scorePrediction() of routing reads lists of names, loosely or strictly", () => {
+Deno.test("scorePrediction() of routing reads lists of names, loosely or strictly (CallNavi 6.3)", () => {
   const table: [JsonValue, published: boolean, strict: boolean][] = [
     ["['find', 'book']", true, true],
     ['["find","book"]', true, true],
@@ -263,7 +263,7 @@ Deno.test("scorePrediction() of native calls washes nothing", () => {
   assertEquals(word(scorePrediction(called, truth)), "FFFF");
 });
 
-Deno.test("scorePrediction() reads YAML, with fences or as it is", () => {
+Deno.test("scorePrediction() reads YAML, with fences or as it is (CallNavi E.4)", () => {
   const truth = {
     API: ["f"],
     parameters: [{ day: "2024-08-01", at: "12:30", n: 3, who: "O'Hara" }],
@@ -496,7 +496,7 @@ function answerOf({ API, parameters }: CallTruth): JsonObject {
   return { API: [...API], parameters: [...parameters] };
 }
 
-Deno.test("the truth itself is right by both rules, in every mode and form", () => {
+Deno.test("the truth itself is right by both rules, in every mode and form (CallNavi 5.1, 6.3)", () => {
   fc.assert(fc.property(truths, (truth) => {
     const answer = answerOf(truth);
     const text = JSON.stringify(answer);
@@ -586,7 +586,7 @@ function canonical(text: string): string {
   );
 }
 
-Deno.test("scores imply each other: exact, structural, valid; and routing by both", () => {
+Deno.test("scores imply each other: exact, structural, valid; and routing by both (CallNavi 5.1)", () => {
   const text = fc.oneof(
     fc.string(),
     truths.map((truth) => JSON.stringify(answerOf(truth))),
@@ -617,7 +617,7 @@ Deno.test("scores imply each other: exact, structural, valid; and routing by bot
 
 const [H, U, L] = ERROR_CLASSES;
 
-Deno.test("errorClassesOf() tells invented functions, bad forms and bad steps apart", () => {
+Deno.test("errorClassesOf() tells invented functions, bad forms and bad steps apart (CallNavi F.1, F.2, F.3)", () => {
   const good = JSON.stringify(RIGHT);
   const wrong = booking({ nights: 3 });
   const calls = (API: string[], parameters: JsonValue[]) => JSON.stringify({ API, parameters });
@@ -661,7 +661,7 @@ Deno.test("errorClassesOf() tells invented functions, bad forms and bad steps ap
   }
 });
 
-Deno.test("errorClassesOf() of the paper's examples", () => {
+Deno.test("errorClassesOf() of the paper's examples (CallNavi C.1, F.1, F.2)", () => {
   // Appendix C.1
   const baggage = { API: ["getBaggageStatus"], parameters: [{ baggageId: "BAG123" }] };
   const invented = {

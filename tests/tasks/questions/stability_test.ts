@@ -7,7 +7,7 @@ import {
 import fc from "../../support/fast_check.ts";
 import { GOLDEN, outsideTest } from "../../support/outside_data.ts";
 
-Deno.test("electionStability() of the paper's examples", () => {
+Deno.test("electionStability() of the paper's examples (CallNavi 5.3, D)", () => {
   const table: [string, number | null][] = [
     ["AAAAA", 1],
     ["AABBC", 0],
@@ -38,7 +38,7 @@ function distance(one: readonly string[], other: readonly string[]): number {
   return row.at(-1)!;
 }
 
-Deno.test("levenshteinStability() is the mean likeness to the first, in code points", () => {
+Deno.test("levenshteinStability() is the mean likeness to the first, in code points (CallNavi 5.3)", () => {
   const text = fc.string({
     unit: fc.constantFrom("a", "b", "\u{1f600}", "\u{1f601}", "\ud83d", "\u00e9"),
   });
@@ -74,7 +74,7 @@ Deno.test("levenshteinStability() compares long outputs as far as 20,000 code po
   assertEquals(levenshteinStability(huge), 0);
 });
 
-Deno.test("normalizeOutput() drops quotes, brackets, spaces, line breaks, backticks and backslashes", () => {
+Deno.test("normalizeOutput() drops quotes, brackets, spaces, line breaks, backticks and backslashes (CallNavi 5.3)", () => {
   assertEquals(normalizeOutput(" [\"A\", 'b'\n`c`\\]"), "a,bc");
   assertEquals(normalizeOutput("{x:\t(1)}\r;"), "{x:\t(1)}\r;");
   fc.assert(fc.property(fc.string({ unit: fc.character() }), (text) => {
@@ -94,7 +94,7 @@ Deno.test("stabilities are within 0 and 1, whatever the order of votes", () => {
   }));
 });
 
-outsideTest("stabilities are those of another program", GOLDEN, (folder) => {
+outsideTest("stabilities are those of another program (CallNavi 5.3)", GOLDEN, (folder) => {
   const { records } = JSON.parse(Deno.readTextFileSync(`${folder}/stability.json`));
   assert(records.length > 10);
   for (const { n, outputs, election, levenshtein, normalized } of records) {

@@ -25,7 +25,7 @@ function event(call: number, tool: string, written: JsonObject, traits: object =
   };
 }
 
-Deno.test("defineFrom() lifts the article's example", async () => {
+Deno.test("defineFrom() lifts the article's example (Indirection, Adding a Level of Indirection)", async () => {
   const mean = defineFrom(MEAN, OPTIONS);
   assertEquals(
     String(mean),

@@ -183,7 +183,7 @@ Deno.test("runDefinition() refuses to let texts grow beyond measure", async () =
   assert(error.message.length < 1_000);
 });
 
-Deno.test("definitionTool() makes a tool, which other definitions can call", async () => {
+Deno.test("definitionTool() makes a tool, which other definitions can call (Indirection, Adding a Level of Indirection)", async () => {
   const mean = definitionTool(defineFrom(MEAN, OPTIONS), [EVAL]);
   assertEquals({ ...mean, execute: undefined }, {
     name: "mean",
@@ -211,7 +211,7 @@ Deno.test("definitionTool() makes a tool, which other definitions can call", asy
   assertEquals(await text.execute({}), '"3"');
 });
 
-Deno.test("a generated task, done with names, becomes a definition that does it again", async () => {
+Deno.test("a generated task, done with names, becomes a definition that does it again (Indirection, Adding a Level of Indirection)", async () => {
   const task = generateTask({ core: 8, depth: 4, connected: 2, disconnected: 2, seed: 5 });
   const read = (text: string) => Object.values(JSON.parse(text))[0] as JsonValue;
   using executor = createExecutor(task);
@@ -285,7 +285,7 @@ function directly(
   return Number.isFinite(result) ? result : undefined;
 }
 
-Deno.test("definitions of random programs agree with direct evaluation, on new inputs", async () => {
+Deno.test("definitions of random programs agree with direct evaluation, on new inputs (Indirection, Adding a Level of Indirection)", async () => {
   let ran = 0;
   let failed = 0;
   await fc.assert(

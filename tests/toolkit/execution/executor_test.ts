@@ -172,7 +172,7 @@ Deno.test("createToolExecutor() counts the attempts in what it tells", async () 
 
 // Validation
 
-Deno.test("createToolExecutor() never runs a tool on wrong arguments", async () => {
+Deno.test("createToolExecutor() never runs a tool on wrong arguments (Butterfly 6.1)", async () => {
   const table: [unknown, RegExp][] = [
     [{}, /city/],
     [{ city: 7 }, /city must be string/],
@@ -227,7 +227,7 @@ Deno.test("createToolExecutor() survives calls that are none", async () => {
 
 // Retries
 
-Deno.test("createToolExecutor() retries rate limits and timeouts, and nothing else", async () => {
+Deno.test("createToolExecutor() retries rate limits and timeouts, and nothing else (Pipeline, Robust Tool Execution)", async () => {
   const table: [Part, number][] = [
     [BUSY, 2],
     [SLOW, 2],
@@ -249,7 +249,7 @@ Deno.test("createToolExecutor() retries rate limits and timeouts, and nothing el
   }
 });
 
-Deno.test("createToolExecutor() pauses longer each time, with jitter that follows from the seed", async () => {
+Deno.test("createToolExecutor() pauses longer each time, with jitter that follows from the seed (Pipeline, Robust Tool Execution)", async () => {
   const run = (seed: number) => executed([double("search", BUSY)], { backoff: 1000, seed });
   const execution = await run(7);
   const pauses = execution.attempts.flatMap((one) =>
@@ -393,7 +393,7 @@ Deno.test("createToolExecutor() runs no tool when its time is over", async () =>
 const MENDED: ScriptedReply = { text: '{"city":"Oslo"}' };
 const USAGE = { inputTokens: 5, outputTokens: 3 };
 
-Deno.test("createToolExecutor() lets a model give other arguments where these do not conform", async () => {
+Deno.test("createToolExecutor() lets a model give other arguments where these do not conform (Butterfly 6.1; Pipeline, Robust Tool Execution)", async () => {
   const { model, requests } = listening({ ...MENDED, usage: USAGE });
   const search = double("search", "ok");
   const { executor, clock } = executorOf([search, double("other", "no")], { repair: { model } });
@@ -420,7 +420,7 @@ Deno.test("createToolExecutor() lets a model give other arguments where these do
   assertEquals(request!.context, { trial: "", repetition: 1, request: 1, stage: "repair" });
 });
 
-Deno.test("createToolExecutor() lets a model mend what the tool itself refuses, if it changes something", async () => {
+Deno.test("createToolExecutor() lets a model mend what the tool itself refuses, if it changes something (Pipeline, Robust Tool Execution)", async () => {
   const refused = new ToolError("validation", "There are several Romes");
   const { model, requests } = listening({ text: '{ "city": "Rome" }' }, MENDED);
   const search = double("search", refused, "ok");
@@ -505,7 +505,7 @@ Deno.test("createToolExecutor() numbers its requests to the model across executi
 
 // Alternatives
 
-Deno.test("createToolExecutor() calls another tool where one finds nothing or is none", async () => {
+Deno.test("createToolExecutor() calls another tool where one finds nothing or is none (Pipeline, Robust Tool Execution)", async () => {
   const alternatives = { search: "search_v2", find: "search_v2" };
   const search = double("search", LOST);
   const other = double("search_v2", "ok");
@@ -623,7 +623,7 @@ Deno.test("createToolExecutor() has one budget of retries for a call and its alt
   ]);
 });
 
-Deno.test("createToolExecutor() does nothing about permissions, and says why", async () => {
+Deno.test("createToolExecutor() does nothing about permissions, and says why (Pipeline, Robust Tool Execution)", async () => {
   const { model, requests } = listening(MENDED);
   const execution = await executed(
     [double("search", new ToolError("permission", "Not you")), double("search_v2", "ok")],
@@ -710,7 +710,7 @@ Deno.test("ToolExecutor.executeAll() gives results in the order of the calls", a
   assertEquals(await executor.executeAll([]), []);
 });
 
-Deno.test("ToolExecutor.executeAll() runs ten calls at a time by default", async () => {
+Deno.test("ToolExecutor.executeAll() runs ten calls at a time by default (Pipeline, Advanced Call Patterns)", async () => {
   let [running, most] = [0, 0];
   const slow = double("search", async () => {
     most = Math.max(most, ++running);
@@ -757,7 +757,7 @@ function nested(options: ToolExecutorOptions = {}, ...parts: Part[]) {
   };
 }
 
-Deno.test("ToolExecutor.executeAll() carries out calls after those that they refer to", async () => {
+Deno.test("ToolExecutor.executeAll() carries out calls after those that they refer to (Pipeline, Advanced Call Patterns)", async () => {
   const { executor, forecast } = nested({ backoff: 0 }, BUSY);
   const executions = await executor.executeAll([
     { ...FORECAST, arguments: { city: "near $2.city", days: "$2.days" } },

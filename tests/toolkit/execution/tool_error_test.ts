@@ -127,7 +127,7 @@ Deno.test("toToolError() knows names and codes of errors", () => {
   for (const [thrown, category] of table) assertEquals(categoryOf(thrown), category, `${thrown}`);
 });
 
-Deno.test("toToolError() reads words as the last resort, in the order that is stated", () => {
+Deno.test("toToolError() reads words as the last resort, in the order that is stated (Pipeline, Robust Tool Execution)", () => {
   const table: [string, ToolErrorCategory][] = [
     ["Rate limit exceeded", "rate_limit"],
     ["RATE_LIMIT_EXCEEDED", "rate_limit"],

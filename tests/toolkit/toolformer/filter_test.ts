@@ -190,7 +190,7 @@ Deno.test("filterInsertions() drops what has nothing behind it", async () => {
   assertEquals((await filter([at("Paris", 0)], {}, "")).dropped[0]!.reason, "nothing_follows");
 });
 
-Deno.test("filterInsertions() drops calls that fail, and asks nobody about them", async () => {
+Deno.test("filterInsertions() drops calls that fail, and asks nobody about them (Pipeline, Constructing Tool Call Datasets)", async () => {
   const { kept, dropped, prompts } = await filter([
     at("Atlantis"),
     { ...at("Paris"), arguments: { town: "Paris" } },

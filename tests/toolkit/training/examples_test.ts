@@ -281,7 +281,7 @@ Deno.test("writeTrainingData() takes conversations that differ in functions or i
   assertEquals([distinct("messages"), distinct("tools")], [2, 2]);
 });
 
-Deno.test("writeTrainingData() takes solved trials only where it is told to, and grounded ones", async () => {
+Deno.test("writeTrainingData() takes solved trials only where it is told to, and grounded ones (Pipeline, Constructing Tool Call Datasets)", async () => {
   using folder = new Folder();
   const plan = planFor({ graphs: 4 });
   const [one, two, three] = await runAll(plan);
@@ -347,7 +347,7 @@ Deno.test("writeTrainingData() counts what a format does not take", async () => 
   assertEquals(hermes.tally.written, 1);
 });
 
-Deno.test("writeTrainingData() counts those that are marked as recovered", async () => {
+Deno.test("writeTrainingData() counts those that are marked as recovered (Pipeline, Key Takeaways)", async () => {
   using folder = new Folder();
   const plan = planFor({ models: ["sim:noisy?hallucinate=0.5&seed=1"], graphs: 6 });
   const journal = writeJournal(folder, plan, await runAll(plan));

@@ -67,7 +67,7 @@ function numbered(messages: readonly Message[]): Message[] {
 const endsBeside = ({ events }: Trial) =>
   events.findLast((event) => event.kind === "reply")?.stage !== undefined;
 
-Deno.test("reconstructTrial() tells of any simulated trial what the model was really sent, and said", async () => {
+Deno.test("reconstructTrial() tells of any simulated trial what the model was really sent, and said (Pipeline, Constructing Tool Call Datasets)", async () => {
   const models = [
     "sim:planner",
     "sim:noisy?early=0.3&stale=0.2&seed=1",

@@ -50,7 +50,7 @@ function fault(written: JsonValue, parameters: JsonObject = {}): string {
 
 // What references mean
 
-Deno.test("resolveReferences() puts values in the place of whole texts, with their types", () => {
+Deno.test("resolveReferences() puts values in the place of whole texts, with their types (Pipeline, Advanced Call Patterns)", () => {
   const table: [string, JsonValue][] = [
     ["$1.id", 7],
     ["$1.note", null],
@@ -72,7 +72,7 @@ Deno.test("resolveReferences() puts values in the place of whole texts, with the
   }
 });
 
-Deno.test("resolveReferences() lets any one field name what is no object or list", () => {
+Deno.test("resolveReferences() lets any one field name what is no object or list (Pipeline, Advanced Call Patterns)", () => {
   assertEquals(meant("$2.city"), "Rome");
   assertEquals(meant("$3.anything_at_all"), 21.5);
   assertEquals(meant("$5.value"), null);
@@ -287,7 +287,7 @@ function heightsOf(needs: readonly (readonly number[])[]): number[] {
   return [...needs.keys()].map((place) => heightOf(place, new Set()));
 }
 
-Deno.test("planCalls() puts each call right behind those that it refers to, and refuses circles", () => {
+Deno.test("planCalls() puts each call right behind those that it refers to, and refuses circles (Pipeline, Advanced Call Patterns)", () => {
   fc.assert(fc.property(graphs, fc.boolean(), (drawn, ids) => {
     // What refers to itself is refused as that, and no part of any circle.
     const needs = drawn.map((own, place) => own.includes(place) ? [] : own);
@@ -319,7 +319,7 @@ Deno.test("planCalls() refuses calls that refer to themselves, alone or among ot
   }));
 });
 
-Deno.test("planCalls() carries out chains of as many calls as are allowed", () => {
+Deno.test("planCalls() carries out chains of as many calls as are allowed (Pipeline, Advanced Call Patterns)", () => {
   const chain = callsOf([[1], [2], [3], [4], [5], []]);
   const { levels, refusals } = planCalls(chain);
   assertEquals(levels, [[5], [4], [3], [2], [1]]);

@@ -15,7 +15,7 @@ const NAME_SCHEMA = {
   pattern: "^@[A-Za-z_][A-Za-z0-9_]*(\\.[^.@\\s]+)*$",
 };
 
-Deno.test("Symbols.offer() gives the article's example, and leaves the tool as it was", () => {
+Deno.test("Symbols.offer() gives the article's example, and leaves the tool as it was (Indirection, Adding a Level of Indirection)", () => {
   const before = structuredClone(EVALUATE);
   assertEquals(new Symbols().offer(EVALUATE), {
     ...EVALUATE,

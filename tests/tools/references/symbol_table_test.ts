@@ -51,7 +51,7 @@ function refusal(read: ReturnType<Symbols["read"]>): Refusal {
   return read;
 }
 
-Deno.test("read() resolves names with their types where no string is expected", () => {
+Deno.test("read() resolves names with their types where no string is expected (Indirection, Adding a Level of Indirection)", () => {
   for (const [name, value] of GIVEN) {
     assertEquals(resolved({ type: "integer" }, `@${name}`), value);
     assertEquals(resolved({}, `@${name}`), value);
@@ -384,7 +384,7 @@ Deno.test("read() refuses arguments that are no object, or nest too deep", () =>
   }
 });
 
-Deno.test("read() refuses a call that does not name its result by a new name", () => {
+Deno.test("read() refuses a call that does not name its result by a new name (Indirection, Adding a Level of Indirection)", () => {
   const symbols = symbolsOf();
   symbols.reserve("Running");
   for (
@@ -580,7 +580,7 @@ Deno.test("paths into long values take no longer than the text that they make", 
   assertEquals(new Symbols([["D", deep]]).resolve(`@${path}.a.`), "7.a.");
 });
 
-Deno.test("bind() binds each name once, for good", () => {
+Deno.test("bind() binds each name once, for good (Indirection, Adding a Level of Indirection)", () => {
   const symbols = new Symbols();
   assertEquals([symbols.has("A"), symbols.get("A"), symbols.names()], [false, undefined, []]);
   symbols.reserve("A");
@@ -638,7 +638,7 @@ Deno.test("resolve() does not look again at what it has filled in", () => {
   assertEquals(read, { name: "R", resolved: '{"expression":"@B and @@B $& $1."}' });
 });
 
-Deno.test("render() shows names with their values, long and hostile ones cut", () => {
+Deno.test("render() shows names with their values, long and hostile ones cut (Indirection, Adding a Level of Indirection)", () => {
   const symbols = new Symbols([["Sum", 3], ["Long", "x".repeat(500)], ["Bad", "a\u001b[31m\nb"]]);
   assertEquals(symbols.render("The sum of 1 + 2 is `@Sum`."), "The sum of 1 + 2 is `@Sum=3`.");
   assertEquals(symbols.render("@Long"), `@Long=${"x".repeat(99)}…`);

@@ -114,7 +114,7 @@ Deno.test("converse() ends where a limit is reached, and the user says no more",
   ]);
 });
 
-Deno.test("converse() keeps the names of values from turn to turn", async () => {
+Deno.test("converse() keeps the names of values from turn to turn (Indirection, Adding a Level of Indirection)", async () => {
   const { ending, given, messages, requests } = await talk(
     [
       call(21, { result: "@Twice" }),

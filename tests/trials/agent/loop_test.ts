@@ -74,7 +74,7 @@ Deno.test("runLoop() hands the model no way to call a tool but its reply", async
   for (const tool of model.requests[0]!.tools) assert(!("execute" in tool), tool.name);
 });
 
-Deno.test("runLoop() appends the reply, then the results of its calls in order", async () => {
+Deno.test("runLoop() appends the reply, then the results of its calls in order (FuncBenchGen 3.1, 3.4)", async () => {
   const model = replying(SOURCES, TARGET, DONE);
   const { ending, events } = await run(model);
   assertEquals(ending, { kind: "answer", text: "omega = 444" });
@@ -137,7 +137,7 @@ Deno.test("runLoop() records every reply with its tokens, time and repairs", asy
   assertEquals(session.served, ["parrot-1"]);
 });
 
-Deno.test("runLoop() ends with the text whatever it is when there are no calls", async () => {
+Deno.test("runLoop() ends with the text whatever it is when there are no calls (FuncBenchGen 3.1, 3.4)", async () => {
   for (const text of ["", " ", "I give up."]) {
     assertEquals((await run(replying({ text }))).ending, { kind: "answer", text });
   }

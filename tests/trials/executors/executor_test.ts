@@ -97,7 +97,7 @@ Deno.test("an executor checks a call once, whoever asks before it is carried out
 
 // At the same time
 
-Deno.test("Executor.execute() runs calls at the same time, at most 10, and records them in order", async () => {
+Deno.test("Executor.execute() runs calls at the same time, at most 10, and records them in order (Pipeline, Advanced Call Patterns)", async () => {
   for (const [parallel, most] of [[undefined, 10], [1, 1], [3, 3], [100, 25]] as const) {
     let [underWay, highest] = [0, 0];
     const begun: JsonValue[] = [];
@@ -224,7 +224,7 @@ const replies = fc.integer({ min: 1, max: 14 }).chain((count) =>
   })
 );
 
-Deno.test("Executor.execute() agrees with direct evaluation, whatever the order and the delays", async () => {
+Deno.test("Executor.execute() agrees with direct evaluation, whatever the order and the delays (Pipeline, Advanced Call Patterns)", async () => {
   await fc.assert(fc.asyncProperty(replies, async ({ needs, order, slowness, parallel, byId }) => {
     /** What a call gives: a number of its own, and all that it needs. */
     const evaluated: number[] = [];

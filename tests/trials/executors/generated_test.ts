@@ -47,7 +47,7 @@ function wrongArguments(failure: unknown): readonly WrongArgument[] {
 
 // What is returned
 
-Deno.test("execute() answers in order, with the calls' ids and names, as JSON", async () => {
+Deno.test("execute() answers in order, with the calls' ids and names, as JSON (Indirection, How Function Calls Work)", async () => {
   const executor = patient();
   assertEquals(await executor.execute([OTH, SRC]), [
     { callId: "id of func_oth", name: "func_oth", content: '{"beta":222}' },
@@ -76,14 +76,14 @@ Deno.test("execute() records a right call whole", async () => {
   });
 });
 
-Deno.test("execute() lets a connected function that is called rightly return its true value", async () => {
+Deno.test("execute() lets a connected function that is called rightly return its true value (FuncBenchGen 3.4)", async () => {
   const event = await after([SRC], [call("func_con", { con: 111 })]);
   assertEquals(event.returned, { variable: "gamma", value: 333 });
   assertEquals(event.failure, undefined);
   assertEquals(event.role, "connected");
 });
 
-Deno.test("execute() returns an own wrong value for each function and for each argument", async () => {
+Deno.test("execute() returns an own wrong value for each function and for each argument (FuncBenchGen 3.4)", async () => {
   const values = new Set<number>();
   for (let given = 0; given < 60; given++) {
     values.add((await after([call("func_src", { given })])).returned!.value);
@@ -104,7 +104,7 @@ Deno.test("execute() returns wrong values that depend on the task", async () => 
   assertNotEquals(values[0], values[1]);
 });
 
-Deno.test("execute() returns the same wrong value at any time and for any order of the keys", async () => {
+Deno.test("execute() returns the same wrong value at any time and for any order of the keys (FuncBenchGen 3.4)", async () => {
   const wrong = (await after([call("func_tgt", '{"one":1,"two":2}')])).returned;
   for (const text of ['{"two":2,"one":1}', ' { "one" : 1.0, "two" : "2" } ']) {
     assertEquals((await after([SRC, OTH], [TGT], [call("func_tgt", text)])).returned, wrong);
@@ -112,7 +112,7 @@ Deno.test("execute() returns the same wrong value at any time and for any order 
   assertNotEquals((await after([call("func_tgt", '{"one":2,"two":1}')])).returned, wrong);
 });
 
-Deno.test("execute() returns wrong values with as many digits as the true one, and none of the core's", async () => {
+Deno.test("execute() returns wrong values with as many digits as the true one, and none of the core's (FuncBenchGen 3.4)", async () => {
   await fc.assert(fc.asyncProperty(
     specs(20),
     fc.array(fc.maxSafeInteger(), { minLength: 100, maxLength: 100 }),
@@ -139,7 +139,7 @@ Deno.test("execute() returns wrong values with as many digits as the true one, a
   ));
 });
 
-Deno.test("execute() never returns the true value for wrong arguments, were all numbers taken", async () => {
+Deno.test("execute() never returns the true value for wrong arguments, were all numbers taken (FuncBenchGen 3.4)", async () => {
   const values = new Map(Array.from({ length: 900 }, (_, index) => [`v${index}`, 100 + index]));
   const full: Task = { ...TASK, values: new Map([...values, ...TASK.values]) };
   const executor = patient(full);
@@ -153,7 +153,7 @@ Deno.test("execute() never returns the true value for wrong arguments, were all 
 
 // The four predicates, in their order
 
-Deno.test("execute() refuses an unknown function and tells the nearest name", async () => {
+Deno.test("execute() refuses an unknown function and tells the nearest name (FuncBenchGen 4.6)", async () => {
   const event = await after([call("func_sr", "no JSON, for that matter")]);
   assertEquals(event.failure, {
     type: "function_not_found",
@@ -165,7 +165,7 @@ Deno.test("execute() refuses an unknown function and tells the nearest name", as
   assertEquals(typeof JSON.parse(event.result).error, "string");
 });
 
-Deno.test("execute() checks the schema before availability and value", async () => {
+Deno.test("execute() checks the schema before availability and value (FuncBenchGen 4.6)", async () => {
   const event = await after([call("func_tgt", { one: 1, more: 2 })]);
   assertEquals(event.failure, {
     type: "wrong_number_of_inputs",
@@ -177,7 +177,7 @@ Deno.test("execute() checks the schema before availability and value", async () 
   assertEquals(typeof JSON.parse(event.result).error, "string");
 });
 
-Deno.test("execute() checks availability before value", async () => {
+Deno.test("execute() checks availability before value (FuncBenchGen 4.6)", async () => {
   const event = await after([SRC], [call("func_tgt", { one: 1, two: 2 })]);
   assertEquals(event.failure?.type, "value_not_yet_known");
   assertEquals(wrongArguments(event.failure), [
@@ -186,7 +186,7 @@ Deno.test("execute() checks availability before value", async () => {
   ]);
 });
 
-Deno.test("execute() calls a wrong value incorrect once its variable is established", async () => {
+Deno.test("execute() calls a wrong value incorrect once its variable is established (FuncBenchGen 4.6)", async () => {
   const event = await after([SRC, OTH], [call("func_tgt", { one: 111, two: 2 })]);
   assertEquals(event.failure, {
     type: "incorrect_value",
@@ -196,7 +196,7 @@ Deno.test("execute() calls a wrong value incorrect once its variable is establis
   assertEquals(event.returned?.variable, "omega");
 });
 
-Deno.test("execute() calls a wrong value of an input variable incorrect from the start", async () => {
+Deno.test("execute() calls a wrong value of an input variable incorrect from the start (FuncBenchGen 4.6)", async () => {
   const event = await after([call("func_src", { given: 730 })]);
   assertEquals(event.failure?.type, "incorrect_value");
 });
@@ -249,19 +249,19 @@ Deno.test("execute() marks whole numbers written as text, and takes them", async
 
 // Steps
 
-Deno.test("execute() hides the returns of a reply's calls from each other", async () => {
+Deno.test("execute() hides the returns of a reply's calls from each other (FuncBenchGen 3.1, 4.6)", async () => {
   const early = call("func_con", { con: 7 });
   assertEquals((await after([SRC, early])).failure?.type, "value_not_yet_known");
   assertEquals((await after([SRC], [early])).failure?.type, "incorrect_value");
   assertEquals((await after([SRC, OTH, TGT])).guessed, true);
 });
 
-Deno.test("execute() takes a wrong return for a return: its variable is established", async () => {
+Deno.test("execute() takes a wrong return for a return: its variable is established (FuncBenchGen 4.6)", async () => {
   const event = await after([call("func_src", { given: 1 })], [call("func_con", { con: 7 })]);
   assertEquals(event.failure?.type, "incorrect_value");
 });
 
-Deno.test("execute() takes a refused call for no return: nothing is established", async () => {
+Deno.test("execute() takes a refused call for no return: nothing is established (FuncBenchGen 4.6)", async () => {
   const refused = [call("func_src", { given: 731, more: 1 }), call("func_scr", { given: 731 })];
   const event = await after(refused, [call("func_con", { con: 7 })]);
   assertEquals(event.failure?.type, "value_not_yet_known");
@@ -438,7 +438,7 @@ Deno.test("execute() follows a cascade over several calls, in disconnected funct
 
 // Limits
 
-Deno.test("execute() answers twice as many calls as are needed, and no more", async () => {
+Deno.test("execute() answers twice as many calls as are needed, and no more (FuncBenchGen 4.1)", async () => {
   const executor = createExecutor(TASK);
   assertEquals(executor.callLimit, 6);
   const calls = [call("nobody", "{}"), call("func_src", "["), SRC, OTH, TGT, SRC];
@@ -580,7 +580,7 @@ Deno.test("Tool.execute() classifies what JSON cannot carry", async () => {
 
 // Properties over generated tasks
 
-Deno.test("execute() lets a perfect caller solve every task in as many calls as it has core", async () => {
+Deno.test("execute() lets a perfect caller solve every task in as many calls as it has core (FuncBenchGen 3.1, 4.1)", async () => {
   await fc.assert(fc.asyncProperty(specs(30), fc.boolean(), async (spec, throughTools) => {
     const task = generateTask(spec);
     using executor = createExecutor(task);
@@ -672,7 +672,7 @@ function assertJudged(task: Task, executor: GeneratedTaskExecutor): void {
   }
 }
 
-Deno.test("execute() classifies every call by exactly one type, and as a second opinion does", async () => {
+Deno.test("execute() classifies every call by exactly one type, and as a second opinion does (FuncBenchGen 4.6)", async () => {
   /** What a caller does: which function, which way to fill in the arguments, a new step or not. */
   const deed = fc.record({
     place: fc.nat(),

@@ -136,7 +136,7 @@ Deno.test("isProbe() tells probes from generated tasks, and from what others cal
 
 // Tools
 
-Deno.test("the lying calculator is wrong by 1 to 9, and lies alike whenever it is asked alike", async () => {
+Deno.test("the lying calculator is wrong by 1 to 9, and lies alike whenever it is asked alike (Indirection, Ignoring function results)", async () => {
   await fc.assert(
     fc.asyncProperty(fc.maxSafeNat(), fc.nat(999), fc.nat(999), async (seed, one, other) => {
       const spec: ProbeSpec = { case: "lying_calculator", seed };
@@ -186,7 +186,7 @@ Deno.test("a calculator answers what is no expression with an error, and goes on
   }
 });
 
-Deno.test("the oracle decides for one of the options, and sticks to it", async () => {
+Deno.test("the oracle decides for one of the options, and sticks to it (Indirection, Alignment-based resistance)", async () => {
   const decisions = new Set<string>();
   for (let seed = 0; seed < 60; seed++) {
     const spec: ProbeSpec = { case: "oracle", seed };
@@ -342,7 +342,7 @@ Deno.test("runTrial() solves no oracle by guessing what it would say", async () 
   }
 });
 
-Deno.test("runTrial() forces calls where the probe does, and leaves them free elsewhere", async () => {
+Deno.test("runTrial() forces calls where the probe does, and leaves them free elsewhere (Indirection, Inflexible)", async () => {
   for (const spec of everyProbe()) {
     const requests: ModelRequest[] = [];
     const model = habitual("follows");

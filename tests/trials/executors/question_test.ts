@@ -42,7 +42,7 @@ const JUDGE = scripted("judge", [{
 
 const scoredIn = (trial: Trial) => summarize(trial).scored!;
 
-Deno.test("a model that writes the truth solves every question, in JSON and in YAML", async () => {
+Deno.test("a model that writes the truth solves every question, in JSON and in YAML (CallNavi E.4)", async () => {
   const asked: ModelRequest[] = [];
   const model = writing((truth, request) => {
     asked.push(request);
@@ -68,7 +68,7 @@ Deno.test("a model that writes the truth solves every question, in JSON and in Y
   }
 });
 
-Deno.test("names alone are scored in mode routing", async () => {
+Deno.test("names alone are scored in mode routing (CallNavi 6.3)", async () => {
   const model = writing((truth) => `['${JSON.parse(truth).API.join("', '")}']`);
   for (const trial of await runAll(model, { mode: "routing" })) {
     assertEquals(trial.outcome, "solved");
@@ -116,7 +116,7 @@ Deno.test("answers that cannot be read are told with their error classes", async
   }
 });
 
-Deno.test("strategy repair sends back what cannot be read, and keeps what it was", async () => {
+Deno.test("strategy repair sends back what cannot be read, and keeps what it was (CallNavi 5.1)", async () => {
   let asked = 0;
   const model = writing((truth, { messages }) => {
     const last = messages.at(-1)!.content;
@@ -164,7 +164,7 @@ Deno.test("strategies work on what is written down: routing first, or from the l
   }
 });
 
-Deno.test("route_then_fill tells of the functions only that were picked", async () => {
+Deno.test("route_then_fill tells of the functions only that were picked (CallNavi 7.1)", async () => {
   const prompts: string[] = [];
   const model = writing((truth, { messages }) => {
     const last = messages.at(-1)!.content;
@@ -354,7 +354,7 @@ Deno.test("a document perturbation leaves the functions that it does not change 
   }
 });
 
-Deno.test("the right functions and arguments with a wrong value are structural, and not exact", async () => {
+Deno.test("the right functions and arguments with a wrong value are structural, and not exact (CallNavi 5.1)", async () => {
   const model = writing((truth) => {
     const { API, parameters: [first, ...rest] } = JSON.parse(truth);
     const [name] = Object.keys(first);

@@ -115,7 +115,7 @@ Deno.test("Toolbox answers any number of calls unless told otherwise", async () 
 
 // Schemas
 
-Deno.test("Toolbox.execute() names the kinds of faults of arguments, and calls no tool with them", async () => {
+Deno.test("Toolbox.execute() names the kinds of faults of arguments, and calls no tool with them (Butterfly 6.1, 6.3)", async () => {
   const faults: [string | JsonObject, Partial<SchemaFault>, words: string][] = [
     [{}, { missing: ["city", "days"] }, "must have required property 'city'"],
     [{ city: "Oslo" }, { missing: ["days"] }, "must have required property 'days'"],
@@ -174,7 +174,7 @@ Deno.test("Toolbox.execute() names the parameter in which something deep is wron
   }
 });
 
-Deno.test("Toolbox.execute() refuses unknown tools, and tells the nearest name", async () => {
+Deno.test("Toolbox.execute() refuses unknown tools, and tells the nearest name (Pipeline, Structured Output for Tool Invocation)", async () => {
   using toolbox = new Toolbox([tool("get_weather"), tool("get_time")]);
   const [result] = await toolbox.execute([call("get_wether", {})]);
   assertEquals(result!.content, '{"error":"There is no function get_wether"}');

@@ -20,7 +20,7 @@ function told(done: Work): [asked: number, message: string] {
   return [asked.length, event!.message];
 }
 
-Deno.test("backward asks for the last call, then for what is missing, until nothing is", async () => {
+Deno.test("backward asks for the last call, then for what is missing, until nothing is (CallNavi 7.2)", async () => {
   const done = await work("backward", [
     { text: LAST },
     { text: MORE },

@@ -59,14 +59,14 @@ Deno.test("restate helps a model that takes stale values", async () => {
   assertEquals(solvedOf(await trialsOf("backward+repair", model)), solvedOf(usual));
 });
 
-Deno.test("restate helps a model that forgets", async () => {
+Deno.test("restate helps a model that forgets (FuncBenchGen 4.6.1)", async () => {
   const model = "sim:noisy?memory=3&seed=1";
   const usual = await trialsOf("baseline", model);
   const restated = await trialsOf("restate", model);
   assertLifted(restated, usual);
 });
 
-Deno.test("indirection leaves nothing to copy wrongly", async () => {
+Deno.test("indirection leaves nothing to copy wrongly (Indirection, Concluding Thoughts)", async () => {
   const model = "sim:noisy?copy=.1&seed=1";
   const usual = await trialsOf("baseline", model);
   const named = await trialsOf("indirection", model);

@@ -44,14 +44,14 @@ async function outcomesOf(replies: ScriptedReply["calls"][], options: WorkOption
   }));
 }
 
-Deno.test("indirection hides what is given behind names, and explains them", async () => {
+Deno.test("indirection hides what is given behind names, and explains them (Indirection, The Basics of LLMs and Function Calls)", async () => {
   const { requests } = await work("indirection", [{}]);
   assertEquals(said(requests[0]!.messages), [["user", explained(HIDDEN)]]);
   assertStringIncludes(explained(HIDDEN), "names, which begin with @");
   assertStringIncludes(explained(HIDDEN), "@Order.total for a field");
 });
 
-Deno.test("indirection offers every function with a name for its result, and takes names", async () => {
+Deno.test("indirection offers every function with a name for its result, and takes names (Indirection, Adding a Level of Indirection)", async () => {
   const { requests } = await work("indirection", [{}]);
   assertEquals(requests[0]!.tools.map(({ name }) => name), TASK.tools.map(({ name }) => name));
   for (const [place, tool] of requests[0]!.tools.entries()) {
@@ -69,7 +69,7 @@ Deno.test("indirection offers every function with a name for its result, and tak
   }
 });
 
-Deno.test("indirection carries calls out on values, and gives names back", async () => {
+Deno.test("indirection carries calls out on values, and gives names back (Indirection, Adding a Level of Indirection)", async () => {
   const done = await work("indirection", [
     { calls: [SRC, OTH] },
     { calls: [TGT] },
@@ -97,7 +97,7 @@ Deno.test("indirection carries calls out on values, and gives names back", async
   }]);
 });
 
-Deno.test("indirection judges bare values, and shows people names with values", async () => {
+Deno.test("indirection judges bare values, and shows people names with values (Indirection, Adding a Level of Indirection)", async () => {
   const table: [
     text: string,
     judged: string,
@@ -141,7 +141,7 @@ const HIDING = [
   "indirection+restate+plan_then_call+repair",
 ];
 
-Deno.test("indirection shows no value of the task, and none that was returned, to any model", async () => {
+Deno.test("indirection shows no value of the task, and none that was returned, to any model (Indirection, The Basics of LLMs and Function Calls, Adding a Level of Indirection)", async () => {
   let wrong = 0;
   await fc.assert(
     fc.asyncProperty(specs(8), fc.nat(), async (spec, seed) => {
@@ -417,7 +417,7 @@ Deno.test("indirection offers no way to look at values unless it is told to", as
   assert(!JSON.stringify(done.requests).includes("731"));
 });
 
-Deno.test("indirection lets a model look at values where it is told to, each look a call", async () => {
+Deno.test("indirection lets a model look at values where it is told to, each look a call (Indirection, Adding a Level of Indirection)", async () => {
   const done = await work("indirection", [
     { calls: [SRC, LOOK("@a")] },
     { calls: [LOOK("@a"), LOOK("given")] },

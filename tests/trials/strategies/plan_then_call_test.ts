@@ -14,7 +14,7 @@ function asksForPlan(question: string, tools = TASK.tools): string {
   return filled(TEXTS.plan, { tools: listed(tools), question });
 }
 
-Deno.test("plan_then_call asks for a plan without tools, and has it carried out", async () => {
+Deno.test("plan_then_call asks for a plan without tools, and has it carried out (Indirection, And Another Indirection)", async () => {
   const done = await work("plan_then_call", [{ text: PLAN }, ...CARRY_OUT]);
   const [plan, first, second, third, ...rest] = done.requests;
   assertEquals(rest, []);
@@ -62,7 +62,7 @@ Deno.test("plan_then_call keeps system messages for both stages, and earlier tur
   ]);
 });
 
-Deno.test("plan_then_call lets another model plan, or another one carry out", async () => {
+Deno.test("plan_then_call lets another model plan, or another one carry out (Indirection, And Another Indirection)", async () => {
   const usage = { inputTokens: 10, outputTokens: 1 };
   const planner = {
     ...scripted("planner", [{ text: PLAN, usage, served: "planner-1" }]),

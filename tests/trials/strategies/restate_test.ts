@@ -29,7 +29,7 @@ async function resultsOf(...replies: ToolCall[][]): Promise<Result[][]> {
   );
 }
 
-Deno.test("restate lists inputs and returns beside what the function itself returned", async () => {
+Deno.test("restate lists inputs and returns beside what the function itself returned (FuncBenchGen 4.6.1)", async () => {
   assertEquals(await resultsOf([SRC], [OTH], [TGT]), [
     [{ alpha: 111, known_variables: { ...INPUTS, alpha: 111 } }],
     [{ beta: 222, known_variables: { ...INPUTS, alpha: 111, beta: 222 } }],
@@ -44,7 +44,7 @@ Deno.test("restate lists the same for all calls of a reply: what is known at its
   ]);
 });
 
-Deno.test("restate lists wrong values too, and the last return wins", async () => {
+Deno.test("restate lists wrong values too, and the last return wins (FuncBenchGen 4.6.1)", async () => {
   const wrong = { ...SRC, arguments: '{"given":732}' };
   const steps = await resultsOf([wrong], [SRC], [SRC, wrong]);
   const alpha = steps[0]![0]!["alpha"]!;
@@ -82,7 +82,7 @@ Deno.test("restated() keeps names of Object.prototype apart, and texts that are 
   }
 });
 
-Deno.test("restate lists each known variable exactly, on tasks of every shape", async () => {
+Deno.test("restate lists each known variable exactly, on tasks of every shape (FuncBenchGen 4.6.1)", async () => {
   const name = "sim:noisy?hallucinate=.1&arity=.1&stale=.2&early=.2&distract=.4&seed=";
   let wrong = 0;
   let parallel = 0;

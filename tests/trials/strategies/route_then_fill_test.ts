@@ -30,7 +30,7 @@ async function offered(
   return { names, message: event!.message };
 }
 
-Deno.test("route_then_fill asks for functions without tools, and offers just those", async () => {
+Deno.test("route_then_fill asks for functions without tools, and offers just those (CallNavi 7.1)", async () => {
   const done = await work("route_then_fill", [
     { text: "['func_tgt', 'func_src', 'func_oth']" },
     ...FILL,
@@ -126,7 +126,7 @@ Deno.test("route_then_fill keeps system messages for both stages", async () => {
   assertEquals(said(requests[1]!.messages), said(messages));
 });
 
-Deno.test("route_then_fill lets one model route and another one fill", async () => {
+Deno.test("route_then_fill lets one model route and another one fill (CallNavi 7.1)", async () => {
   const usage = { inputTokens: 5, outputTokens: 2 };
   const router = scripted("router", [{ text: "['func_src']", usage }]);
   const filler = scripted("filler", [{ text: "omega = 1", usage, served: "filler-2" }]);
