@@ -58,6 +58,7 @@ const pairs = calls.chain((truth) =>
     fc.oneof(
       calls,
       fc.constant(truth),
+      fc.constant({ ...truth, parameters: [...truth.parameters, { p: "a" }] }),
       fc.tuple(fc.nat(), parameters).map(([place, other]): Calls => ({
         ...truth,
         parameters: truth.parameters.with(place % truth.parameters.length, other),
