@@ -114,3 +114,31 @@ Deno.test("election stability is (F1 - F2) / (N - F2), and 0 on a tie (CallNavi 
     },
   ));
 });
+
+Deno.test("values in the places of placeholders are right, and values that the question has must be as it has them (CallNavi E.1, E.2)", () => {
+  const exact = (truth: Calls, ...of: JsonObject[]) =>
+    scorePrediction(JSON.stringify({ API: truth.API, parameters: of }), truth, { rule: "strict" })
+      .exact;
+  const hard = {
+    API: ["getCustomerCreditCards", "getCreditCardDetails", "getCurrencyExchangeRates"],
+    parameters: [
+      { customerID: "123155" },
+      { creditCardNumber: "$$$" },
+      { currencyPair: "$$$" },
+    ],
+  };
+  const [customer, card, pair] = [
+    { customerID: "123155" },
+    { creditCardNumber: "4000 1" },
+    { currencyPair: "EUR/JPY" },
+  ];
+  assertEquals(exact(hard, customer!, card!, pair!), true);
+  assertEquals(exact(hard, ...hard.parameters), true);
+  assertEquals(exact(hard, { customerID: "123156" }, card!, pair!), false);
+  const medium = {
+    API: ["getWireTransferDetails", "cancelWireTransfer"],
+    parameters: [{ transferID: "WT987654" }, { transferID: "WT987654" }],
+  };
+  assertEquals(exact(medium, ...medium.parameters), true);
+  assertEquals(exact(medium, { transferID: "WT987654" }, { transferID: "$$$" }), false);
+});
