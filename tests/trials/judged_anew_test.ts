@@ -102,7 +102,7 @@ Deno.test("success, calls of solved and of failed trials, and failures of each t
     ...judge(trial),
     calls: trial.events.filter(({ kind }) => kind === "call").length,
   }));
-  const [metrics] = measure(TRIALS.map(summarize));
+  const [metrics] = measure(TRIALS.map((trial) => summarize(trial)));
   const solved = judged.filter((one) => one.solved);
   const failed = judged.filter((one) => !one.solved);
   assert(solved.length > 5 && failed.length > 5);
