@@ -1,5 +1,5 @@
 /**
- * The types of options, written by `deno task options` from the table in `options.ts`.
+ * The types of options, written by `deno task tables` from the table in `options.ts`.
  * @module
  */
 

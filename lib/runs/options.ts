@@ -1,7 +1,7 @@
 /**
  * The table of options: each option of runs, declared once with its schema, its flag and the places where it
  * holds. The types in `option_types.ts`, the schema of suites, the flags of commands and of `deno test`,
- * `--help` and the tables in `docs/` come from it; `deno task options` writes those that are files.
+ * `--help` and the tables in `docs/` come from it; `deno task tables` writes those that are files.
  * @module
  */
 

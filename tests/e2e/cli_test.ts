@@ -100,7 +100,7 @@ Deno.test("toolgate generate prints a task with exactly the promised keys", asyn
   }
 });
 
-Deno.test("toolgate generate --format tools prints OpenAI function tools", async () => {
+Deno.test("toolgate generate --format tools prints OpenAI function tools (FuncBenchGen B.3)", async () => {
   const finished = await toolgate(["generate", ...SPEC, "--seed", "11", "--format", "tools"]);
   assertEquals(finished.code, 0, finished.all);
   const tools = JSON.parse(finished.stdout);
@@ -123,7 +123,7 @@ Deno.test("toolgate generate --format tools prints OpenAI function tools", async
   }
 });
 
-Deno.test("toolgate generate draws in every format", async () => {
+Deno.test("toolgate generate draws in every format (FuncBenchGen A.2)", async () => {
   const formats = [
     ["dot", /^digraph /],
     ["mermaid", /^(flowchart|graph) /],

@@ -47,7 +47,7 @@ async function again({ messages, metadata }: OpenAILine): Promise<string[]> {
   return results;
 }
 
-Deno.test("toolgate export writes lines that OpenAI's fine-tuning documents, whose calls come out again", async () => {
+Deno.test("toolgate export writes lines that OpenAI's fine-tuning documents, whose calls come out again (Pipeline, Constructing Tool Call Datasets)", async () => {
   await using place = await folder();
   const journal = await run(place, {
     ...SUITE,

@@ -14,7 +14,7 @@ import { type SeededCell, SUITE, type Suite, SUITE_FILE } from "../../lib/runs/s
 import { modelName } from "../../lib/models/entry.ts";
 import { countingServer, ROOT } from "../support/child.ts";
 import { generatedFrom } from "../support/generated.ts";
-import { optionFiles } from "../support/option_files.ts";
+import { writtenFiles } from "../support/written_files.ts";
 import { type Schema, SCHEMA_PATH } from "../support/suite_schema.ts";
 
 const FOLDER = `${ROOT}/fixtures/suites`;
@@ -42,11 +42,11 @@ const SCHEMA: Schema = JSON.parse(Deno.readTextFileSync(SCHEMA_PATH));
 // A format such as that of URLs is a note to editors, no rule.
 const validate = new Ajv({ validateFormats: false }).compile(SCHEMA);
 
-Deno.test("types, schema.json and the tables in docs/ are what the table of options comes to", async () => {
-  for (const [path, text] of await optionFiles()) {
+Deno.test("types, schema.json and what is written into docs/ are what options and names of tests come to", async () => {
+  for (const [path, text] of await writtenFiles()) {
     assert(
       Deno.readTextFileSync(path) === text,
-      `${path} is not what lib/ says: run deno task options, and read its diff`,
+      `${path} is not what lib/ and the names of tests say: run deno task tables, and read its diff`,
     );
   }
 });

@@ -28,6 +28,9 @@ export const GOLDEN = find("expected scores", "TOOLGATE_GOLDEN", "golden");
 /** Recorded replies of real servers: a folder with `replies.jsonl`. */
 export const WIRE_REPLIES = find("recorded replies", "TOOLGATE_WIRE_REPLIES", "data/wire");
 
+/** The texts of the five papers and articles that the project follows, in the order of their names. */
+export const SOURCE_TEXTS = find("the texts of the sources", "TOOLGATE_SOURCES", "seeds");
+
 function find(what: string, variable: string, beside: string): OutsideData {
   const path = Deno.env.get(variable) ?? `${ROOT}../shared/${beside}`;
   return { what, variable, path: isThere(path) ? path : undefined };

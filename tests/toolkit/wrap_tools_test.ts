@@ -118,7 +118,7 @@ Deno.test("restate() leaves tools as they are, and keeps hostile names", async (
   );
 });
 
-Deno.test("restate() counts as a Toolbox does, so that a model reads the same in production", async () => {
+Deno.test("restate() counts as a Toolbox does, so that a model reads the same in production (FuncBenchGen 4.6.1)", async () => {
   const tools = [tool("a", () => "1"), tool("fails", () => '{"error":"no"}')];
   const order = ["a", "fails", "a", "a"];
   const restating = restate(tools, { given: { x: 0 } });

@@ -138,7 +138,7 @@ Deno.test("runTrial() gives every task to its model as it was generated", async 
   assertEquals(tools, journalled(TASK.tools));
 });
 
-Deno.test("runTrial() tells right, wrong and missing answers apart", async () => {
+Deno.test("runTrial() tells right, wrong and missing answers apart (FuncBenchGen 3.1)", async () => {
   const table: [string, string, boolean, boolean][] = [
     [`${TASK.target.variable} = ${TASK.target.value}`, "solved", true, true],
     [`${TASK.target.variable} = ${TASK.target.value + 1}`, "wrong_answer", false, false],

@@ -136,18 +136,22 @@ Deno.test("openai() by responses refuses a seed, which responses do not have", (
   openai({ ...options, api: "chat", seed: 0 });
 });
 
-Deno.test("openai() by responses builds bodies that OpenAI's request schema accepts", {
-  ignore: !hasSchemas,
-}, async () => {
-  await using server = serving(sound);
-  await server.model().reply(asked());
-  await server.model(EVERY_OPTION).reply(asked({ messages: CONVERSATION, tools: [ADD] }));
-  const { strict: _strict, ...lenient } = ADD;
-  await server.model().reply(asked({ messages: CONVERSATION, tools: [lenient] }));
-  await server.model().reply(asked({ messages: [USER, await replied(REASONED), ...DONE] }));
-  const bodies = server.received.map(({ body }) => body);
-  await assertRequests("CreateResponse", bodies, { model: "parrot", input: [{ role: 7 }] });
-});
+Deno.test(
+  "openai() by responses builds bodies that OpenAI's request schema accepts (Pipeline, Structured Output for Tool Invocation)",
+  {
+    ignore: !hasSchemas,
+  },
+  async () => {
+    await using server = serving(sound);
+    await server.model().reply(asked());
+    await server.model(EVERY_OPTION).reply(asked({ messages: CONVERSATION, tools: [ADD] }));
+    const { strict: _strict, ...lenient } = ADD;
+    await server.model().reply(asked({ messages: CONVERSATION, tools: [lenient] }));
+    await server.model().reply(asked({ messages: [USER, await replied(REASONED), ...DONE] }));
+    const bodies = server.received.map(({ body }) => body);
+    await assertRequests("CreateResponse", bodies, { model: "parrot", input: [{ role: 7 }] });
+  },
+);
 
 // Replies.
 

@@ -225,7 +225,7 @@ Deno.test("measureBrittleness() has task accuracy, what abstained, and calls tha
   assertEquals(idle, { count: 0, of: 0, rate: null });
 });
 
-Deno.test("measureBrittleness() has differences to the same tasks unperturbed, and to no others", () => {
+Deno.test("measureBrittleness() has differences to the same tasks unperturbed, and to no others (Butterfly 6)", () => {
   const trials = [
     ...scoredAll(["", "", "R", "R", "R", "R"]),
     ...scoredAll(["R", "R", "", "R"], { perturbation: "RD" }),

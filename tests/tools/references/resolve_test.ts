@@ -338,7 +338,7 @@ Deno.test("planCalls() carries out chains of as many calls as are allowed (Pipel
   }
 });
 
-Deno.test("planCalls() knows calls by number and by an id that no other has", () => {
+Deno.test("planCalls() knows calls by number and by an id that no other has (Pipeline, Advanced Call Patterns)", () => {
   const written = { a: "$1.x", b: "$x-1_Y.x", c: "$7.x" };
   const { levels, refusals, names } = planCalls([
     { id: "x-1_Y", arguments: {} },

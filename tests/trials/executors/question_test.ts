@@ -185,7 +185,7 @@ Deno.test("route_then_fill tells of the functions only that were picked (CallNav
   }
 });
 
-Deno.test("a judge says how alike answer and truth are, at its own expense", async () => {
+Deno.test("a judge says how alike answer and truth are, at its own expense (CallNavi 5.2)", async () => {
   const model = writing((truth) => ({
     text: truth,
     usage: { inputTokens: 100, outputTokens: 10 },

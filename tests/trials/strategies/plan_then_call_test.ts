@@ -97,7 +97,7 @@ Deno.test("plan_then_call lets another model plan, or another one carry out (Ind
   assertEquals(calling.session.usage, { inputTokens: 40, outputTokens: 4 });
 });
 
-Deno.test("plan_then_call records who took part in a trial, and one program makes it simulated", async () => {
+Deno.test("plan_then_call records who took part in a trial, and one program makes it simulated (Indirection, And Another Indirection)", async () => {
   const unasked = {
     ...scripted("unasked", () => {
       throw new Error("nobody asks this one");

@@ -1,11 +1,13 @@
 /**
- * What the table of options is written to: types, the JSON schema of suite files, and tables in docs/.
+ * What `deno task tables` writes: what the table of options comes to, which is types, the JSON schema of suite
+ * files and tables in docs/; and the list of what the names of tests say that holds.
  */
 
 import { z } from "zod";
 import { type FlagPlace, type Option, OPTIONS } from "../../lib/runs/options.ts";
 import { flagsAt } from "../../lib/runs/flags.ts";
 import { deno, ROOT } from "./child.ts";
+import { whatHolds } from "./fidelity.ts";
 import { SCHEMA_PATH, suiteSchema } from "./suite_schema.ts";
 
 const TABLE = Object.entries(OPTIONS as Record<string, Option>);
@@ -45,7 +47,7 @@ function typesFile(): string {
     return `/** ${words} */\nexport type ${type} = Omit<RunSettings, ${others.join(" | ")}>;\n`;
   };
   return [
-    "/**\n * The types of options, written by `deno task options` from the table in `options.ts`.\n * @module\n */\n",
+    "/**\n * The types of options, written by `deno task tables` from the table in `options.ts`.\n * @module\n */\n",
     ...imports,
     `\n/** The options of runs; benchmarks take all of them. */\nexport interface RunSettings {\n${
       fields.join("\n")
@@ -94,16 +96,21 @@ function optionTable(): string {
   return ["| option | what it sets |", "| --- | --- |", ...rows].join("\n");
 }
 
-/** The tables in docs/, by file and the name between their marks. */
-const TABLES: readonly (readonly [file: string, mark: string, table: string])[] = [
-  ["docs/commands.md", "flags of deno test", flagTable("deno test")],
-  ["docs/commands.md", "flags of run", flagTable("run")],
-  ["docs/commands.md", "flags of selfcheck", flagNames("selfcheck")],
-  ["docs/benchmarks.md", "options", optionTable()],
+/** What is written into docs/, by file and the name between its marks. */
+const TABLES: readonly (readonly [
+  file: string,
+  mark: string,
+  table: () => string | Promise<string>,
+])[] = [
+  ["docs/commands.md", "flags of deno test", () => flagTable("deno test")],
+  ["docs/commands.md", "flags of run", () => flagTable("run")],
+  ["docs/commands.md", "flags of selfcheck", () => flagNames("selfcheck")],
+  ["docs/benchmarks.md", "options", optionTable],
+  ["docs/fidelity.md", "what holds", whatHolds],
 ];
 
-/** The text of each file that comes from the table of options, by its path. */
-export async function optionFiles(): Promise<Map<string, string>> {
+/** The text of each file that is written, by its path. */
+export async function writtenFiles(): Promise<Map<string, string>> {
   const types = await formatted(new Map([[TYPES_PATH, typesFile()]]));
   // The schema has its sentences from the doc comments of the types, which come first.
   if (Deno.readTextFileSync(TYPES_PATH) !== types.get(TYPES_PATH)) return types;
@@ -114,12 +121,12 @@ export async function optionFiles(): Promise<Map<string, string>> {
   for (const [file, mark, table] of TABLES) {
     const path = `${ROOT}/${file}`;
     const text = files.get(path) ?? Deno.readTextFileSync(path);
-    const [start, end] = [`<!-- ${mark}: deno task options -->`, `<!-- end of ${mark} -->`];
+    const [start, end] = [`<!-- ${mark}: deno task tables -->`, `<!-- end of ${mark} -->`];
     const [before, after] = [text.indexOf(start), text.indexOf(end)];
     if (before < 0 || after < before) {
       throw new Error(`Cannot find the marks of ${mark} in ${file}`);
     }
-    files.set(path, `${text.slice(0, before)}${start}\n\n${table}\n\n${text.slice(after)}`);
+    files.set(path, `${text.slice(0, before)}${start}\n\n${await table()}\n\n${text.slice(after)}`);
   }
   return await formatted(files);
 }
@@ -132,7 +139,7 @@ async function formatted(files: ReadonlyMap<string, string>): Promise<Map<string
     const temporary = paths.map((path, place) => `${folder}/${place}${/\.\w+$/.exec(path)![0]}`);
     temporary.forEach((path, place) => Deno.writeTextFileSync(path, files.get(paths[place]!)!));
     const { code, all } = await deno(["fmt", "--no-config", "--line-width=100", ...temporary]);
-    if (code !== 0) throw new Error(`Cannot format what the table of options comes to: ${all}`);
+    if (code !== 0) throw new Error(`Cannot format what is written: ${all}`);
     return new Map(paths.map((path, place) => [path, Deno.readTextFileSync(temporary[place]!)]));
   } finally {
     Deno.removeSync(folder, { recursive: true });
@@ -141,6 +148,6 @@ async function formatted(files: ReadonlyMap<string, string>): Promise<Map<string
 
 if (import.meta.main) {
   for (const _ of ["types", "the rest"]) {
-    for (const [path, text] of await optionFiles()) Deno.writeTextFileSync(path, text);
+    for (const [path, text] of await writtenFiles()) Deno.writeTextFileSync(path, text);
   }
 }
