@@ -322,7 +322,7 @@ export async function runTrial(
       if (typeof said === "string") return fixture.answer(said);
       return stopAgent(`the agent must return a text: it returned ${kindOf(said)}`);
     }
-    const { prompt, system, turns = [], present, unreadable } = fixture;
+    const { prompt, system, turns = [], present, unreadable, fromList } = fixture;
     const { ending, messages } = await converse(work, {
       session,
       environment: fixture,
@@ -331,7 +331,7 @@ export async function runTrial(
         { role: "user", content: prompt },
       ],
       turns,
-      ...defined({ present, unreadable }),
+      ...defined({ present, unreadable, fromList }),
     });
     if (ending.kind !== "answer") return stop(ending.kind, ending.message);
     const { text, rendered, unrepaired } = ending;

@@ -161,7 +161,7 @@ Deno.test("questions of call sets agree in every mode, right and wrong, called a
       const plan = cityPlan({ mode, rule });
       for (const trial of plan.trials) {
         for (const model of [mode === "tools" ? calling() : writing((truth) => truth), wrong]) {
-          for (const id of ["baseline", "repair"]) {
+          for (const id of ["baseline", "repair", "backward"]) {
             const planned = { ...trial, strategy: id };
             await assertAgrees(planned, model, { open });
           }

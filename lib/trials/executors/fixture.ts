@@ -55,6 +55,11 @@ export interface Fixture extends Environment, Disposable {
   readonly present?: (messages: readonly Message[], tools: readonly ToolSchema[]) => Presented;
   /** Returns why an answer cannot be read; omitted when any text is an answer. */
   readonly unreadable?: (answer: string) => string | undefined;
+  /**
+   * Writes a list of calls, as `backward` makes it in JSON, in the form of an answer; omitted when calls can be
+   * made.
+   */
+  readonly fromList?: (list: string) => string;
   /** Whether the perturbation found something to change; `true` without one. */
   readonly changed: boolean;
   /** The task's tool choice; `undefined` if it leaves that to the model. */

@@ -28,6 +28,7 @@ import { cannot } from "../../base/errors.ts";
 import {
   canonicalJson,
   defined,
+  fieldOf,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -82,6 +83,9 @@ export class QuestionExecutor extends Toolbox implements Fixture {
   readonly present?: (messages: readonly Message[], tools: readonly ToolSchema[]) => Presented;
   /** Returns why an answer cannot be read. */
   readonly unreadable?: (answer: string) => string | undefined;
+
+  /** Writes a list of calls as an answer, if nothing can be called. */
+  readonly fromList?: (list: string) => string;
 
   readonly #question: CallQuestion;
   readonly #functions: readonly ApiFunction[];
@@ -139,6 +143,7 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     if (spec.mode !== "tools") {
       this.present = (messages, tools) => this.#present(messages, tools);
       this.unreadable = (answer) => this.#unreadable(answer);
+      this.fromList = (list) => this.#fromList(list);
     }
   }
 
@@ -259,6 +264,20 @@ export class QuestionExecutor extends Toolbox implements Fixture {
       const isSame = JSON.stringify(schemaOf(tool)) === JSON.stringify(schemaOf(apiFunction.tool));
       return isSame ? apiFunction.document : inKeyOrderOf(apiFunction.document, documentOf(tool));
     });
+  }
+
+  /**
+   * A list that is JSON in the asked form answers `parameters` as it is. Of another form only what the list says
+   * is scored: its names, or the same calls as JSON, which is YAML too.
+   */
+  #fromList(list: string): string {
+    const { rule, mode, output } = this.#spec;
+    if (mode === "parameters" && output === "json") return list;
+    const value = readPrediction(list, { rule, format: "json" });
+    if (value === undefined) return list;
+    if (mode === "parameters") return JSON.stringify(value);
+    const names = fieldOf(value, "API");
+    return Array.isArray(names) ? JSON.stringify(names) : list;
   }
 
   #unreadable(answer: string): string | undefined {

@@ -124,6 +124,8 @@ export interface StrategySettings<Own = unknown> {
   readonly attempts: number;
   /** Rounds of asking what is missing (`backward`). */
   readonly rounds: number;
+  /** Whether no strategy within this one asks before the loop, and the loop may end with what it found. */
+  readonly isLast: boolean;
   /** Whether values can be looked up (`indirection`). */
   readonly dereference: boolean;
 }

@@ -165,9 +165,10 @@ export function withStrategy(id: string, loop: Loop, options: StrategyOptions = 
     );
   }
   const { attempts = 2, rounds = 10, dereference = false } = options;
-  return ids.reduceRight<Loop>((next, one) => {
+  return ids.reduceRight<Loop>((next, one, place) => {
     const prompts = { ...defaultPrompts(one), ...options.prompts?.[one] };
-    const settings = { prompts, attempts, rounds, dereference } as StrategySettings<never>;
+    const isLast = ids.slice(place + 1).every((inner) => BODIES[inner].loop === undefined);
+    const settings = { prompts, attempts, rounds, dereference, isLast } as StrategySettings<never>;
     const { run } = BODIES[one];
     return (loopOptions) => run(loopOptions, next, settings);
   }, loop);

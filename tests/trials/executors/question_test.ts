@@ -164,7 +164,65 @@ Deno.test("strategies work on what is written down: routing first, or from the l
   }
 });
 
-Deno.test("route_then_fill tells of the functions only that were picked (CallNavi 7.1)", async () => {
+/** Infers the right list, and says something else when it is asked anything more. */
+function inferring(write: (list: string) => string = (list) => `${list} <!stop>`): Model {
+  return writing((truth, { messages }) => {
+    const last = messages.at(-1)!.content;
+    const isListing = last.includes("correct last one task API name") ||
+      last.includes("fill in the missing information");
+    return isListing ? write(truth) : "I was asked once more.";
+  });
+}
+
+Deno.test("backward scores the last list of calls, and asks nothing after it (CallNavi 7.2, B.3)", async () => {
+  const strategies = ["backward"];
+  for (const mode of ["parameters", "routing"] as const) {
+    for (const output of mode === "routing" ? ["json"] as const : ["json", "yaml"] as const) {
+      for (const rule of ["published", "strict"] as const) {
+        const trials = await runAll(inferring(), { mode, output, rule }, { strategies });
+        for (const trial of trials) {
+          assertEquals([trial.id, trial.outcome], [trial.id, "solved"]);
+          assertEquals(trial.events.filter(({ kind }) => kind === "reply").length, 1);
+        }
+      }
+    }
+  }
+  // A list in a form that nobody asked for is no better than an answer in it.
+  const noted = inferring((list) => `${list}\n(I assume so.) <!stop>`);
+  for (const trial of await runAll(noted, {}, { strategies })) {
+    assertEquals(trial.outcome, "wrong_answer");
+    assertEquals(scoredIn(trial).scores.syntaxValid, false);
+    assertEquals(scoredIn(trial).errors, ["unexpected_formatting"]);
+  }
+});
+
+Deno.test("backward without a list asks the question, and hands its list on to a strategy within", async () => {
+  const mute = writing((truth, { messages }) =>
+    messages.at(-1)!.content.includes("correct last one task API name") ? "<!stop>" : truth
+  );
+  for (const trial of await runAll(mute, {}, { strategies: ["backward"] })) {
+    assert(trial.solved, trial.id);
+  }
+  for (const trial of await runAll(inferring(), {}, { strategies: ["backward+plan_then_call"] })) {
+    assertEquals(trial.outcome, "wrong_answer");
+    assertEquals(scoredIn(trial).output, "I was asked once more.");
+  }
+});
+
+Deno.test("repair within backward mends a list that cannot be read", async () => {
+  const broken = writing((truth, { messages }) => {
+    const last = messages.at(-1)!.content;
+    return last.startsWith("The following answer cannot be read") ? truth : `${truth}] <!stop>`;
+  });
+  for (const strategy of ["backward+repair", "repair+backward"]) {
+    for (const trial of await runAll(broken, {}, { strategies: [strategy] })) {
+      assertEquals([trial.strategy, trial.outcome], [strategy, "solved"]);
+      assertEquals(scoredIn(trial).unrepaired?.syntaxValid, false);
+    }
+  }
+});
+
+Deno.test("route_then_fill tells of the functions only that were picked", async () => {
   const prompts: string[] = [];
   const model = writing((truth, { messages }) => {
     const last = messages.at(-1)!.content;
