@@ -44,6 +44,8 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures"> {
   readonly failures: readonly Pick<Failure, "type" | "root">[];
   /** Requests and repairs of strategies outside the loop; omitted without any. */
   readonly work?: StrategyWork;
+  /** The stages of strategies whose replies it has, such as `route` and `fill`; omitted without any. */
+  readonly askedStages?: readonly string[];
   /** Its calls compared to the correct ones; omitted when these are not known. */
   readonly parameters?: ParameterScore;
   /** How the model recovered from faults, by function; omitted without any faults. */
@@ -73,9 +75,20 @@ export function summarize(trial: Trial): TrialSummary {
   const { v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition } =
     trial;
   const { outcome, solved, grounded, calls, minimumCalls, behaviours, usage } = trial;
-  const { changed, stages, judging, startedAt, durationMs, reason, permanent, replayed, ends } =
-    trial;
+  const {
+    changed,
+    domain,
+    stages,
+    judging,
+    startedAt,
+    durationMs,
+    reason,
+    permanent,
+    replayed,
+    ends,
+  } = trial;
   const work = workOf(trial.events);
+  const askedStages = stagesIn(trial.events);
   const answer = scoredAnswer(trial.events);
   const recoveries = recoveryOf(trial.events);
   const parses = parsesOf(trial.events);
@@ -84,12 +97,18 @@ export function summarize(trial: Trial): TrialSummary {
   return {
     ...{ v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition },
     ...{ outcome, solved, grounded, calls, minimumCalls, behaviours, usage, startedAt, durationMs },
-    ...defined({ changed, stages, judging, work }),
+    ...defined({ changed, domain, stages, judging, work }),
+    ...(askedStages.length === 0 ? {} : { askedStages }),
     ...(hasViews(trial) ? { parameters: scoreOfViews(trial.events) } : {}),
     ...(recoveries.length === 0 ? {} : { recoveries }),
     ...defined({ parses, dimensions, scored: answer, unclear, reason, permanent, replayed, ends }),
     failures: trial.failures.map(({ type, root }) => FAILURE_KINDS[`${root}`][type]),
   };
+}
+
+/** Returns the stages whose replies a trace has, each once. */
+function stagesIn(events: readonly TraceEvent[]): string[] {
+  return [...new Set(events.flatMap((event) => event.kind === "reply" ? event.stage ?? [] : []))];
 }
 
 /** An answer with its scores. */
@@ -122,6 +141,7 @@ export function asSummary(trial: Trial | TrialSummary): TrialSummary {
   if (!("events" in trial)) return trial;
   const {
     work,
+    askedStages,
     parameters,
     recoveries,
     parses,
@@ -135,7 +155,7 @@ export function asSummary(trial: Trial | TrialSummary): TrialSummary {
   > = trial;
   return {
     ...summarize(trial),
-    ...defined({ work, parameters, recoveries, parses, dimensions, scored, unclear }),
+    ...defined({ work, askedStages, parameters, recoveries, parses, dimensions, scored, unclear }),
     ...defined({ replaced, replacedIdle }),
   };
 }

@@ -96,6 +96,8 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly minimumCalls: number | null;
   /** The distinct tools that a case needs; omitted for other tasks, and if unknown. */
   readonly needed?: readonly string[];
+  /** The domain of a question of a call set; omitted for other tasks, and in older journals. */
+  readonly domain?: string;
   /** The failures of its calls. */
   readonly failures: readonly Failure[];
   /** The reference its calls were compared to for the views in its events; omitted without any. */
@@ -391,7 +393,7 @@ export async function runTrial(
     grounded,
     calls: fixture.calls,
     minimumCalls: fixture.minimumCalls,
-    ...defined({ needed: fixture.needed }),
+    ...defined({ needed: fixture.needed, domain: fixture.domain }),
     failures: redacted.failures,
     ...(viewed === undefined ? {} : { oracle: "truth" as const }),
     behaviours: fixture.behaviours(),
@@ -501,6 +503,7 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   calls: z.int().min(0),
   minimumCalls: z.int().min(0).nullable().default(null),
   needed: z.array(z.string()).exactOptional(),
+  domain: z.string().exactOptional(),
   failures: z.array(FAILURE).default([]),
   oracle: z.literal("truth").exactOptional(),
   behaviours: z.array(z.string()).default([]),

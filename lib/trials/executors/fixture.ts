@@ -51,6 +51,8 @@ export interface Fixture extends Environment, Disposable {
   readonly minimumCalls: number | null;
   /** The distinct tools that it needs; omitted when the roles of its calls show them. */
   readonly needed?: readonly string[] | undefined;
+  /** The domain of a question of a call set; omitted for other tasks. */
+  readonly domain?: string | undefined;
   /** Presents its tools to the model; omitted when they can be called. */
   readonly present?: (messages: readonly Message[], tools: readonly ToolSchema[]) => Presented;
   /** Returns why an answer cannot be read; omitted when any text is an answer. */

@@ -77,6 +77,8 @@ export class QuestionExecutor extends Toolbox implements Fixture {
   readonly system: string | undefined;
   /** The number of true calls. */
   readonly minimumCalls: number;
+  /** The domain of the question. */
+  readonly domain: string;
   /** Questions leave the tool choice to the model. */
   readonly toolChoice: undefined = undefined;
   /** Writes functions and question as text, if nothing can be called. */
@@ -140,6 +142,7 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     this.prompt = spec.mode === "tools" ? questionText + UNKNOWN_VALUES : questionText;
     this.system = messageText(question, "system") || undefined;
     this.minimumCalls = question.truth.API.length;
+    this.domain = question.domain;
     if (spec.mode !== "tools") {
       this.present = (messages, tools) => this.#present(messages, tools);
       this.unreadable = (answer) => this.#unreadable(answer);
