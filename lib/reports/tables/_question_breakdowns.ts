@@ -94,6 +94,14 @@ function baselineOf({ subject }: CallSetRow, rows: readonly CallSetRow[]): CallS
   );
 }
 
+/** Names a set and how it is asked, but not for what. */
+function setName({ set, rule, input, output }: CallSetMetrics): string {
+  return [
+    set + (input === "json" && output === "json" ? "" : ` ${input} to ${output}`),
+    ...(rule === "published" ? [] : [rule]),
+  ].join(", ");
+}
+
 /** What backward inference came to on the hard questions of a set. */
 interface InferredRow extends Pick<CallSetRow, "subject" | "simulated"> {
   readonly callSet: CallSetMetrics;
@@ -120,13 +128,17 @@ export function inferredTable(callSets: readonly CallSetMetrics[]): Table[] {
       return [row && baselineOf(row, rows), row] as const;
     };
     return [...inferred.values()].map(({ subject, simulated, callSet }) => ({
-      ...{ subject, simulated, callSet },
+      ...{ subject, simulated },
+      callSet: { ...callSet, name: setName(callSet) },
       routing: pair("routing", subject),
       calls: pair("parameters", subject),
     }));
   });
   if (rows.length === 0) return [];
-  const { title, column } = callSetNames([...new Set(rows.map(({ callSet }) => callSet))]);
+  // Names and calls of one set are in one row.
+  const { title, column } = callSetNames(
+    [...new Map(rows.map(({ callSet }) => [callSet.name, callSet])).values()],
+  );
   const columns = (
     group: string,
     of: "routing" | "calls",

@@ -280,7 +280,11 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     if (value === undefined) return list;
     if (mode === "parameters") return JSON.stringify(value);
     const names = fieldOf(value, "API");
-    return Array.isArray(names) ? JSON.stringify(names) : list;
+    if (!Array.isArray(names)) return list;
+    const quoted = names.map((name) =>
+      typeof name === "string" && !name.includes("'") ? `'${name}'` : JSON.stringify(name)
+    );
+    return `[${quoted.join(", ")}]`;
   }
 
   #unreadable(answer: string): string | undefined {
