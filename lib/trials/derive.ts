@@ -252,10 +252,7 @@ async function difference(
     endDifference(trial, played) ??
     differs("grounded", trial.grounded, played.grounded) ??
     differs("minimumCalls", trial.minimumCalls, played.minimumCalls) ??
-    // Older lines do not name it.
-    (trial.domain === undefined
-      ? undefined
-      : differs("domain", trial.domain, played.domain ?? null)) ??
+    (isFirst ? undefined : differs("domain", trial.domain ?? null, played.domain ?? null)) ??
     // The replay has neither the texts beside calls nor the causes of limits.
     (isFirst ? undefined : differs("behaviours", trial.behaviours, opened!.behaviours(events))) ??
     // A line without views of its calls lacks what a gate on them needs, and no more.
@@ -333,6 +330,8 @@ function endDifference(recorded: Trial, played: Trial): Difference | undefined {
     }
     // The score of a judge model stands as recorded, and so does what this version does not know.
     for (const [field, value] of Object.entries(other)) {
+      // Their definition is another since version 2 of the rules.
+      if (field === "errors" && recorded.rules === undefined) continue;
       const found = differs(`${field} of ${kind}`, Reflect.get(own, field) ?? null, value ?? null);
       if (found !== undefined) return found;
     }

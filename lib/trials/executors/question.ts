@@ -46,7 +46,9 @@ import {
 import { usualCallLimit } from "../../perturbations/ids.ts";
 import { findParameters } from "../../perturbations/queries/parameters.ts";
 import { forkSeed } from "../../base/random.ts";
+import { JUDGING_RULES } from "./answer.ts";
 import type { ExecutorOptions } from "./executor.ts";
+import type { GeneratedTaskExecutorOptions } from "./generated.ts";
 import { schemaOf, type Tool, type ToolSchema } from "../../tools/tool.ts";
 import { Toolbox } from "./toolbox.ts";
 import { MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
@@ -103,9 +105,11 @@ export class QuestionExecutor extends Toolbox implements Fixture {
   constructor(
     set: CallSet,
     spec: QuestionSpec,
-    options: Partial<ExecutorOptions> & { readonly perturbation?: string } = {},
+    options:
+      & Partial<ExecutorOptions>
+      & Pick<GeneratedTaskExecutorOptions, "perturbation" | "rules"> = {},
   ) {
-    const { perturbation = "none", ...others } = options;
+    const { perturbation = "none", rules = JUDGING_RULES, ...others } = options;
     const question = set.questions.find(({ id }) => id === spec.question);
     if (question === undefined) {
       throw cannot(
@@ -146,7 +150,8 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     if (spec.mode !== "tools") {
       this.present = (messages, tools) => this.#present(messages, tools);
       this.unreadable = (answer) => this.#unreadable(answer);
-      this.fromList = (list) => this.#fromList(list);
+      // By the first rules, models were asked for their list once more.
+      if (rules > 1) this.fromList = (list) => this.#fromList(list);
     }
   }
 
