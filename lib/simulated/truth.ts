@@ -9,8 +9,22 @@ import {
   readPrediction,
   scorePrediction,
 } from "../tasks/questions/scoring.ts";
-import type { ApiFunction, CallSet, CallTruth } from "../tasks/questions/question_set.ts";
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../base/json.ts";
+import {
+  type ApiFunction,
+  type CallQuestion,
+  type CallSet,
+  type CallTruth,
+  holdsValue,
+  PLACEHOLDER,
+  resolvedTruth,
+} from "../tasks/questions/question_set.ts";
+import {
+  canonicalJson,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+} from "../base/json.ts";
 import { fork } from "../base/random.ts";
 import { readFunctions } from "./_functions.ts";
 import { readChosen } from "./_reading.ts";
@@ -19,6 +33,7 @@ import { drawMistakes, type KnownQuestion, spoilCalls, type TruthRates } from ".
 import { type QuestionRequest, readTruthRequest, type TruthRequest } from "./_truth_reading.ts";
 import { type TextMistakes, writeAnswer, writePlan } from "./_truth_writing.ts";
 import {
+  type ChatMessage,
   type ChatRequest,
   composeAnswer,
   contentText,
@@ -116,8 +131,9 @@ export function createTruth(name: string, truths: Truths, options: TruthOptions)
       if (task.kind === "judge") {
         return composeAnswer(name, request, writeRating(task, request, options), []);
       }
-      const known = truths.find(task.question);
-      if (known === undefined) return composeAnswer(name, request, DO_NOT_KNOW, []);
+      const found = truths.find(task.question);
+      if (found === undefined) return composeAnswer(name, request, DO_NOT_KNOW, []);
+      const known = task.kind === "call" ? withValues(found) : found;
       const drawn = new Mistakes(known, request, options);
       if (task.kind !== "call") return composeAnswer(name, request, writeText(task, drawn), []);
       const calls = callNext(request, known, drawn, task.repair);
@@ -125,6 +141,42 @@ export function createTruth(name: string, truths: Truths, options: TruthOptions)
       return composeAnswer(name, request, text, calls);
     },
   };
+}
+
+/** The question with real values in its right calls, as far as its set declares them. */
+function withValues({ question, functions }: KnownQuestion): KnownQuestion {
+  return { question: { ...question, truth: resolvedTruth(question) }, functions };
+}
+
+/**
+ * The arguments of a call, without values that only a result could tell and none has told: the model knows the
+ * right calls, and yet takes what they return from the conversation.
+ */
+function asSeen(
+  given: JsonObject,
+  { results = [] }: CallQuestion,
+  messages: readonly ChatMessage[],
+): JsonObject {
+  const looked = new Set(
+    results.flatMap(({ values = {} }) =>
+      Object.entries(values).flatMap((entry) =>
+        results.some(({ result }) => holdsValue(result, entry[1])) ? [canonicalJson(entry)] : []
+      )
+    ),
+  );
+  const told = messages.flatMap((message): JsonValue[] => {
+    if (message.role !== "tool") return [];
+    const text = contentText(message.content);
+    return [parseJson(text) ?? text];
+  });
+  return Object.fromEntries(
+    Object.entries(given).map((entry) => {
+      const [name, value] = entry;
+      const isUnknown = looked.has(canonicalJson(entry)) &&
+        !told.some((result) => holdsValue(result, value));
+      return [name, isUnknown ? PLACEHOLDER : value];
+    }),
+  );
 }
 
 /** Whether a request offers a function: another one is not taken in its place by mistake. */
@@ -204,7 +256,7 @@ function textMistakes(drawn: Mistakes, mode: CallMode): TextMistakes {
 /** The next call, if there is one: each is made in a separate reply. */
 function callNext(
   { messages, tools, tool_choice: choice }: ChatRequest,
-  { functions }: KnownQuestion,
+  { functions, question }: KnownQuestion,
   drawn: Mistakes,
   repair: boolean,
 ): OutgoingCall[] {
@@ -223,7 +275,9 @@ function callNext(
   const name = chosen ?? tool ?? (must ? tools?.[0]?.function.name : undefined);
   if (name === undefined) return [];
   const args = name === tool ? parameters[place] : undefined;
-  const values = new Map(isJsonObject(args) ? Object.entries(args) : []);
+  const values = new Map(
+    isJsonObject(args) ? Object.entries(asSeen(args, question, messages)) : [],
+  );
   const offered = tools?.find((one) => one.function.name === name)?.function;
   const result = offered && readFunctions([offered]).get(name)?.result;
   if (result !== undefined) values.set(result, `@result_${callsMade + 1}`);

@@ -13,6 +13,7 @@ import {
   readPrediction,
   scorePrediction,
   type ScoringOptions,
+  type ScoringRule,
 } from "../../tasks/questions/scoring.ts";
 import {
   type ApiFunction,
@@ -21,6 +22,7 @@ import {
   type CallTruth,
   documentOf,
   PLACEHOLDER,
+  resolvedTruth,
 } from "../../tasks/questions/question_set.ts";
 import { isFault, isLost } from "../../tools/fault.ts";
 import type { AnswerCheck, Fixture, Presented, Work } from "./fixture.ts";
@@ -120,9 +122,13 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     assertCallsMade(spec, perturbation);
     const functions = set.domains.get(question.domain) ?? [];
     const text = messageText(question, "user");
-    const tools = functions.map(({ tool, document }): Tool => ({
+    const server = question.results === undefined
+      ? undefined
+      : new MockServer(question, spec.rule ?? "published");
+    const tools = functions.map(({ name, tool, document }): Tool => ({
       ...tool,
-      execute: () => Promise.resolve(JSON.stringify(placeholderResult(document))),
+      execute: (input) =>
+        Promise.resolve(server?.answer(name, input) ?? JSON.stringify(placeholderResult(document))),
     }));
     const perturbed = perturbation === "none" ? undefined : perturbCase(
       tools.map(schemaOf),
@@ -143,7 +149,9 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     this.#spec = { rule: "published", input: "json", output: "json", ...spec };
     this.#perturbed = perturbed;
     const questionText = perturbed?.query.text ?? text;
-    this.prompt = spec.mode === "tools" ? questionText + UNKNOWN_VALUES : questionText;
+    this.prompt = spec.mode !== "tools"
+      ? questionText
+      : questionText + (server === undefined ? UNKNOWN_VALUES : REAL_VALUES);
     this.system = messageText(question, "system") || undefined;
     this.minimumCalls = question.truth.API.length;
     this.domain = question.domain;
@@ -213,18 +221,24 @@ export class QuestionExecutor extends Toolbox implements Fixture {
 
   /** The true calls, by the names of tools. */
   get #expected(): ExpectedCall[] {
-    return trueCalls(this.#question, this.#functions);
+    return trueCalls(resolvedTruth(this.#question), this.#functions);
   }
 
   #score(prediction: JsonValue): QuestionScores {
     return scorePrediction(prediction, this.#truth, this.#options);
   }
 
-  /** The true calls. Made calls always have arguments; a written truth may omit the empty list. */
+  /**
+   * The true calls. Made calls always have arguments, and real values where they are declared; a written truth
+   * may omit the empty list.
+   */
   get #truth(): CallTruth {
     const { truth } = this.#question;
-    const isBare = this.#spec.mode === "tools" && truth.parameters.length === 0;
-    return isBare ? { ...truth, parameters: truth.API.map(() => ({})) } : truth;
+    if (this.#spec.mode !== "tools") return truth;
+    const isBare = truth.parameters.length === 0;
+    return isBare
+      ? { ...truth, parameters: truth.API.map(() => ({})) }
+      : resolvedTruth(this.#question);
   }
 
   get #options(): ScoringOptions {
@@ -301,6 +315,11 @@ export class QuestionExecutor extends Toolbox implements Fixture {
   }
 }
 
+/** How to call functions that return what is declared. */
+const REAL_VALUES =
+  `\n\nCall the functions that are needed, in the right order, with values from the question and from the ` +
+  `results of earlier calls. NO explanation!`;
+
 /** How to give unknown values: no call returns any, as nothing is really called. */
 const UNKNOWN_VALUES =
   `\n\nCall the functions that are needed, in the right order. Where a value cannot be known from the ` +
@@ -317,9 +336,42 @@ function messageText({ messages }: CallQuestion, role: "system" | "user"): strin
     .join("\n\n");
 }
 
+/** Answers the calls to a question with the results that its set declares. */
+class MockServer {
+  readonly #question: CallQuestion;
+  readonly #rule: ScoringRule;
+  /** How often each right call was answered. */
+  readonly #answered: number[];
+
+  constructor(question: CallQuestion, rule: ScoringRule) {
+    this.#question = question;
+    this.#rule = rule;
+    this.#answered = question.truth.API.map(() => 0);
+  }
+
+  /** The declared result of a call; an error if it is none of the right ones. Of equal ones each has its own. */
+  answer(name: string, input: unknown): string {
+    const { API, parameters } = resolvedTruth(this.#question);
+    const own = { API: [name], parameters: [input as JsonValue] };
+    const places = API.flatMap((one, place) => {
+      const right = { API: [one], parameters: [parameters[place] ?? {}] };
+      const { exact } = scorePrediction(own, right, { mode: "tools", rule: this.#rule });
+      return exact ? [place] : [];
+    }).sort((one, other) => this.#answered[one]! - this.#answered[other]!);
+    const [place] = places;
+    if (place === undefined) return NO_RESULT;
+    this.#answered[place]!++;
+    const { result } = this.#question.results![place]!;
+    return typeof result === "string" ? result : JSON.stringify(result);
+  }
+}
+
+/** The answer to a call of which nothing is declared. */
+const NO_RESULT = JSON.stringify({ error: "There is nothing for these arguments" });
+
 /** The true calls, by the names of tools. */
 function trueCalls(
-  { truth: { API, parameters } }: CallQuestion,
+  { API, parameters }: CallTruth,
   functions: readonly ApiFunction[],
 ): ExpectedCall[] {
   const offered = new Map(functions.map(({ name, tool }) => [name, tool.name]));
@@ -335,7 +387,7 @@ function trueCalls(
 /** The tools of the true calls; the truth may name a function that is not offered. */
 function neededTools(question: CallQuestion, functions: readonly ApiFunction[]): readonly string[] {
   const offered = new Set(functions.map(({ tool }) => tool.name));
-  const named = new Set(trueCalls(question, functions).map(({ tool }) => tool));
+  const named = new Set(trueCalls(question.truth, functions).map(({ tool }) => tool));
   return [...named].filter((tool) => offered.has(tool));
 }
 

@@ -23,7 +23,11 @@ import {
   UNKNOWN,
   writing,
 } from "../../support/call_sets.ts";
+import { ROOT } from "../../support/child.ts";
 import { Folder } from "../../support/folders.ts";
+import { Connections } from "../../../lib/models/connect.ts";
+import { loadCallSet } from "../../../lib/tasks/questions/load.ts";
+import { scoresDifference } from "../../../lib/trials/derive.ts";
 
 async function runAll(
   model: Model,
@@ -454,4 +458,103 @@ Deno.test("error classes are told of answers in YAML as of those in JSON", async
     const [first] = await runAll(scripted("m", [{ text }]), { output, difficulty: "easy" });
     assertEquals(scoredIn(first!).errors, ["hallucination"]);
   }
+});
+
+const PARCELS = `${ROOT}/fixtures/call_sets/parcels.jsonc`;
+
+/** Lets a model work on the questions of the set whose calls have declared results. */
+async function runParcels(model: Model, entry: Partial<QuestionSet> = {}): Promise<Trial[]> {
+  const tasks = [{ set: PARCELS, mode: "tools" as const, ...entry }];
+  const suite = { name: "parcels", seed: 1, tasks, models: ["m"] };
+  const plan = planSuite(suite, { tasks: questionSource(tasks, (own) => own)! });
+  using run = new Run(plan, { connect: () => model });
+  return await run.all();
+}
+
+/** A clerk who knows what to call, and takes what it does not know from the last result. */
+function clerk(change: (value: string) => string = (value) => value): Model {
+  return scripted("m", ({ messages }) => {
+    const made = messages.flatMap((message) => message.role === "tool" ? [message.content] : []);
+    const told = /"(?:customerId|parcelId)":"([^"]+)"/.exec(made.at(-1) ?? "")?.[1] ?? "?";
+    const isAsking = messages[0]!.content.includes("on its way to me");
+    const calls = [
+      { name: "findCustomer", arguments: { phone: "0660 4412" } },
+      { name: "listParcels", arguments: { customerId: change(told) } },
+      { name: "getParcel", arguments: { parcelId: told } },
+    ];
+    return isAsking && made.length < 3 ? { calls: [calls[made.length]!] } : { text: "Done." };
+  });
+}
+
+Deno.test("calls that are made return declared results, and values taken from them are judged in later calls (CallNavi, Limitations)", async () => {
+  const solved = (await runParcels(clerk())).find(({ task }) =>
+    "question" in task && task.question === "par3"
+  )!;
+  assertEquals([solved.outcome, solved.failures], ["solved", []]);
+  assertEquals(callsOf(solved.events).map(({ arguments: given, result }) => [given, result]), [
+    ['{"phone":"0660 4412"}', '{"customerId":"C-208"}'],
+    ['{"customerId":"C-208"}', '{"parcels":[{"parcelId":"P-9054","from":"Tailor Novak"}]}'],
+    ['{"parcelId":"P-9054"}', '{"place":"Steyr","weightGrams":1250}'],
+  ]);
+  const { truth } = solved.events.find((event) => event.kind === "scored")!;
+  assertEquals(truth.parameters[2], { parcelId: "P-9054" });
+  assertEquals(scoresDifference(solved), undefined);
+
+  // What a model makes up, or gives a placeholder for, finds nothing and is wrong.
+  for (const made of ["C-209", UNKNOWN]) {
+    const wrong = (await runParcels(clerk(() => made))).find(({ task }) =>
+      "question" in task && task.question === "par3"
+    )!;
+    assertEquals(wrong.outcome, "wrong_answer");
+    assertEquals(scoredIn(wrong).scores.structural, true);
+    assertEquals(
+      callsOf(wrong.events)[1]!.result,
+      '{"error":"There is nothing for these arguments"}',
+    );
+    assertEquals(callsOf(wrong.events)[1]!.parameters?.failures.length, 1);
+  }
+});
+
+Deno.test("a model is told that calls return values where they do, and of placeholders where they do not", async () => {
+  const prompts: string[] = [];
+  const silent = scripted("m", ({ messages }) => {
+    prompts.push(messages.at(-1)!.content);
+    return { text: "Done." };
+  });
+  await runParcels(silent);
+  assert(prompts.every((prompt) => !prompt.includes(UNKNOWN)), prompts[0]);
+  prompts.length = 0;
+  await runAll(silent, { mode: "tools" });
+  assert(prompts.every((prompt) => prompt.includes(UNKNOWN)), prompts[0]);
+});
+
+Deno.test("written answers to questions with declared results are scored with placeholders, as without them", async () => {
+  const { questions } = loadCallSet(PARCELS);
+  const model = scripted("m", ({ messages }) => {
+    const asked = questions.find((one) => messages[0]!.content.includes(one.messages[0]!.content))!;
+    return { text: JSON.stringify(asked.truth) };
+  });
+  for (const trial of await runParcels(model, { mode: "parameters" })) {
+    assertEquals([trial.id, trial.outcome], [trial.id, "solved"]);
+  }
+});
+
+Deno.test("sim:truth takes values from the results of the mock server, and has none where a result is lost", async () => {
+  const suite = {
+    name: "parcels",
+    seed: 1,
+    tasks: [{ set: PARCELS, mode: "tools" as const }],
+    models: ["sim:truth"],
+    perturbations: ["none", "timeout"],
+  };
+  const plan = planSuite(suite, { tasks: questionSource(suite.tasks, (own) => own)! });
+  await using connections = new Connections({ sets: plan.callSets ?? [] });
+  using run = new Run(plan, { connect: (entry) => connections.model(entry) });
+  const trials = await run.all();
+  const plain = trials.filter(({ perturbation }) => perturbation === "none");
+  assertEquals(plain.map(({ outcome }) => outcome), plain.map(() => "solved"));
+  const lost = trials.find(({ id }) => id.includes("question=par3") && id.includes("timeout"))!;
+  assertEquals(lost.outcome, "wrong_answer");
+  const given = callsOf(lost.events).map(({ arguments: written }) => JSON.parse(written));
+  assertEquals(given[1], { customerId: UNKNOWN });
 });
