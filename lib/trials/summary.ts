@@ -44,7 +44,7 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures"> {
   readonly failures: readonly Pick<Failure, "type" | "root">[];
   /** Requests and repairs of strategies outside the loop; omitted without any. */
   readonly work?: StrategyWork;
-  /** The stages of strategies whose replies it has, such as `route` and `fill`; omitted without any. */
+  /** The stages of strategies that it went through, such as `route` and `fill`; omitted without any. */
   readonly askedStages?: readonly string[];
   /** Its calls compared to the correct ones; omitted when these are not known. */
   readonly parameters?: ParameterScore;
@@ -106,9 +106,15 @@ export function summarize(trial: Trial): TrialSummary {
   };
 }
 
-/** Returns the stages whose replies a trace has, each once. */
+/** Returns the stages in a trace, each once. */
 function stagesIn(events: readonly TraceEvent[]): string[] {
-  return [...new Set(events.flatMap((event) => event.kind === "reply" ? event.stage ?? [] : []))];
+  return [
+    ...new Set(
+      events.flatMap((event) =>
+        event.kind === "reply" || event.kind === "stage" ? event.stage ?? [] : []
+      ),
+    ),
+  ];
 }
 
 /** An answer with its scores. */

@@ -28,7 +28,12 @@ import {
 import { type Api, APIS } from "../models/formats/registry.ts";
 import { redact, redactRecordValue } from "../base/redact.ts";
 import { type Limits, Session } from "./agent/session.ts";
-import { assertReferring, type StrategyOptions, withStrategy } from "./strategies/registry.ts";
+import {
+  assertExamples,
+  assertReferring,
+  type StrategyOptions,
+  withStrategy,
+} from "./strategies/registry.ts";
 import { openTask, type TaskOpener } from "./executors/tasks.ts";
 import { isGenerated, type TaskSpec } from "./executors/task_kind.ts";
 import { EVENT, failuresOf, type StopEvent, type TraceEvent } from "../calls/trace.ts";
@@ -274,6 +279,9 @@ export async function runTrial(
     }),
     ...(references ? { references } : {}),
   });
+  if (fixture.examples === undefined) {
+    assertExamples("run the trial", { strategy, ...settings });
+  }
   const session = new Session({
     model,
     limits,
@@ -324,7 +332,7 @@ export async function runTrial(
       if (typeof said === "string") return fixture.answer(said);
       return stopAgent(`the agent must return a text: it returned ${kindOf(said)}`);
     }
-    const { prompt, system, turns = [], present, unreadable, fromList } = fixture;
+    const { prompt, system, turns = [], present, unreadable, fromList, examples } = fixture;
     const { ending, messages } = await converse(work, {
       session,
       environment: fixture,
@@ -333,7 +341,7 @@ export async function runTrial(
         { role: "user", content: prompt },
       ],
       turns,
-      ...defined({ present, unreadable, fromList }),
+      ...defined({ present, unreadable, fromList, examples }),
     });
     if (ending.kind !== "answer") return stop(ending.kind, ending.message);
     const { text, rendered, unrepaired } = ending;

@@ -28,6 +28,8 @@ export interface LoopOptions {
   readonly unreadable?: NonNullable<Fixture["unreadable"]>;
   /** Writes a list of calls as an answer; omitted where calls can be made. */
   readonly fromList?: NonNullable<Fixture["fromList"]>;
+  /** Returns solved examples of other tasks; omitted where the task has none. */
+  readonly examples?: NonNullable<Fixture["examples"]>;
   /** An answer that a strategy has already: no model is asked for it. */
   readonly answered?: string;
   /** Reviews the calls of a reply before they are carried out; default: no review. */

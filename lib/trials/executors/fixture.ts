@@ -7,6 +7,7 @@ import type { Behaviour } from "../../calls/failure_types.ts";
 import type { Message, Usage } from "../../tools/message.ts";
 import type { JsonValue } from "../../base/json.ts";
 import type { Environment, ToolChoice, ToolSchema } from "../../tools/tool.ts";
+import type { SolvedExample } from "./_examples.ts";
 import type { JudgedAnswer, TraceEvent } from "../../calls/trace.ts";
 
 /** The fixture's judgement of an answer. */
@@ -62,6 +63,8 @@ export interface Fixture extends Environment, Disposable {
    * made.
    */
   readonly fromList?: (list: string) => string;
+  /** Returns at most so many solved examples of other tasks of its kind; omitted when it has none. */
+  readonly examples?: (count: number) => readonly SolvedExample[];
   /** Whether the perturbation found something to change; `true` without one. */
   readonly changed: boolean;
   /** The task's tool choice; `undefined` if it leaves that to the model. */

@@ -16,6 +16,7 @@ import {
   type Knowledge,
 } from "../../calls/failure.ts";
 import { isLost } from "../../tools/fault.ts";
+import { generatedExamples, type SolvedExample } from "./_examples.ts";
 import type { AnswerCheck, Fixture } from "./fixture.ts";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../../base/json.ts";
 import { ANY_REFERENCE } from "../../tools/references/resolve.ts";
@@ -95,6 +96,9 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
   /** Whether the perturbation found something to change; `true` without one. */
   readonly changed: boolean;
 
+  /** Returns solved examples of other tasks like the original one. */
+  readonly examples: (count: number) => SolvedExample[];
+
   readonly #perturbed: PerturbedTask;
   readonly #functions: ReadonlyMap<string, TaskFunction>;
   readonly #parseAnswer: typeof parseAnswer;
@@ -112,6 +116,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
       ...{ callLimit, longestResult, perturbReturn, injectFault },
       ...{ references, parallel, depth, waits },
     });
+    this.examples = (count) => generatedExamples(original, count);
     this.#perturbed = perturbed;
     this.#parseAnswer = answerReader(options.rules);
     this.task = task;

@@ -6,7 +6,7 @@
 import { behavioursIn } from "../../calls/behaviour.ts";
 import type { Behaviour } from "../../calls/failure_types.ts";
 import { recordedCalls } from "../../calls/record.ts";
-import { writeCallPrompt } from "../../tasks/questions/prompt.ts";
+import { writeAnswerForm, writeCallPrompt } from "../../tasks/questions/prompt.ts";
 import {
   errorClassesOf,
   type QuestionScores,
@@ -48,6 +48,7 @@ import {
 import { usualCallLimit } from "../../perturbations/ids.ts";
 import { findParameters } from "../../perturbations/queries/parameters.ts";
 import { forkSeed } from "../../base/random.ts";
+import { questionExamples, type SolvedExample } from "./_examples.ts";
 import { JUDGING_RULES } from "./answer.ts";
 import type { ExecutorOptions } from "./executor.ts";
 import type { GeneratedTaskExecutorOptions } from "./generated.ts";
@@ -90,6 +91,8 @@ export class QuestionExecutor extends Toolbox implements Fixture {
   /** Returns why an answer cannot be read. */
   readonly unreadable?: (answer: string) => string | undefined;
 
+  /** Returns other questions of the set with their right calls. */
+  readonly examples: (count: number) => SolvedExample[];
   /** Writes a list of calls as an answer, if nothing can be called. */
   readonly fromList?: (list: string) => string;
 
@@ -155,6 +158,7 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     this.system = messageText(question, "system") || undefined;
     this.minimumCalls = question.truth.API.length;
     this.domain = question.domain;
+    this.examples = (count) => questionExamples(set, spec, count);
     if (spec.mode !== "tools") {
       this.present = (messages, tools) => this.#present(messages, tools);
       this.unreadable = (answer) => this.#unreadable(answer);
@@ -300,10 +304,8 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     if (mode === "parameters") return JSON.stringify(value);
     const names = fieldOf(value, "API");
     if (!Array.isArray(names)) return list;
-    const quoted = names.map((name) =>
-      typeof name === "string" && !name.includes("'") ? `'${name}'` : JSON.stringify(name)
-    );
-    return `[${quoted.join(", ")}]`;
+    const API = names.map((name) => typeof name === "string" ? name : JSON.stringify(name));
+    return writeAnswerForm({ API, parameters: [] }, { mode: "routing", output });
   }
 
   #unreadable(answer: string): string | undefined {
