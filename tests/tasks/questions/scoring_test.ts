@@ -661,7 +661,7 @@ Deno.test("errorClassesOf() tells invented functions, bad forms and bad steps ap
   }
 });
 
-Deno.test("errorClassesOf() tells the wrong API of an answer with a note behind it, and the other errors of the paper's examples (CallNavi C.1, C.2, F.2)", () => {
+Deno.test("errorClassesOf() tells the wrong API of an answer with a note behind it, and the other errors of the paper's examples (CallNavi C.1, C.2, F.1, F.2)", () => {
   // Appendix C.1
   const baggage = { API: ["getBaggageStatus"], parameters: [{ baggageId: "BAG123" }] };
   const invented = {

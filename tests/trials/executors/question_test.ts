@@ -227,7 +227,7 @@ Deno.test("repair within backward mends a list that cannot be read", async () =>
   }
 });
 
-Deno.test("route_then_fill tells of the functions only that were picked", async () => {
+Deno.test("route_then_fill tells of the functions only that were picked (CallNavi 7.1)", async () => {
   const prompts: string[] = [];
   const model = writing((truth, { messages }) => {
     const last = messages.at(-1)!.content;
