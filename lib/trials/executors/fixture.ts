@@ -7,7 +7,7 @@ import type { Behaviour } from "../../calls/failure_types.ts";
 import type { Message, Usage } from "../../tools/message.ts";
 import type { JsonValue } from "../../base/json.ts";
 import type { Environment, ToolChoice, ToolSchema } from "../../tools/tool.ts";
-import type { SolvedExample } from "./_examples.ts";
+import type { SolvedExample } from "./examples.ts";
 import type { JudgedAnswer, TraceEvent } from "../../calls/trace.ts";
 
 /** The fixture's judgement of an answer. */

@@ -16,7 +16,7 @@ import {
   type Knowledge,
 } from "../../calls/failure.ts";
 import { isLost } from "../../tools/fault.ts";
-import { generatedExamples, type SolvedExample } from "./_examples.ts";
+import { generatedExamples, type SolvedExample } from "./examples.ts";
 import type { AnswerCheck, Fixture } from "./fixture.ts";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../../base/json.ts";
 import { ANY_REFERENCE } from "../../tools/references/resolve.ts";

@@ -48,7 +48,7 @@ import {
 import { usualCallLimit } from "../../perturbations/ids.ts";
 import { findParameters } from "../../perturbations/queries/parameters.ts";
 import { forkSeed } from "../../base/random.ts";
-import { questionExamples, type SolvedExample } from "./_examples.ts";
+import { questionExamples, type SolvedExample } from "./examples.ts";
 import { JUDGING_RULES } from "./answer.ts";
 import type { ExecutorOptions } from "./executor.ts";
 import type { GeneratedTaskExecutorOptions } from "./generated.ts";

@@ -7,7 +7,7 @@ import { cannot } from "../../base/errors.ts";
 import { countText } from "../../base/numbers.ts";
 import { fillPrompt } from "../../models/prompts.ts";
 import type { Message } from "../../tools/message.ts";
-import { writeExample } from "../executors/_examples.ts";
+import { writeExample } from "../executors/examples.ts";
 import type { Strategy, Texts } from "./_stage.ts";
 
 /**

@@ -7,7 +7,7 @@ import type { Loop, LoopOptions } from "../agent/loop.ts";
 import type { Message } from "../../tools/message.ts";
 import { fillPrompt, type Prompted, type PROMPTS } from "../../models/prompts.ts";
 import type { Ending, Limited } from "../agent/session.ts";
-import type { SolvedExample } from "../executors/_examples.ts";
+import type { SolvedExample } from "../executors/examples.ts";
 import { describeTool, type ToolSchema } from "../../tools/tool.ts";
 
 /** A separate conversation: a model gets the question and the functions as text, and can call none. */

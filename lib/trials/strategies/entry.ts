@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { reasonOf } from "../../base/errors.ts";
 import { MODEL, type ModelEntry } from "../../models/entry.ts";
-import type { SolvedExample } from "../executors/_examples.ts";
+import type { SolvedExample } from "../executors/examples.ts";
 import { optionFault, stagesOf, STRATEGIES, strategiesIn, type StrategyId } from "./registry.ts";
 import type { StrategyChoice } from "../trial.ts";
 

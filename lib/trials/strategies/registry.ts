@@ -7,7 +7,7 @@ import type { Loop } from "../agent/loop.ts";
 import { cannot, InputError } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { PROMPTS } from "../../models/prompts.ts";
-import type { SolvedExample } from "../executors/_examples.ts";
+import type { SolvedExample } from "../executors/examples.ts";
 import { backward } from "./_backward.ts";
 import { fewShot, lacksExamples } from "./_few_shot.ts";
 import { indirection } from "./indirection.ts";
