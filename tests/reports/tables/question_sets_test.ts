@@ -218,7 +218,7 @@ function staged(trials: readonly TrialSummary[], askedStages: readonly string[])
   return trials.map((trial) => ({ ...trial, askedStages }));
 }
 
-Deno.test("callSetTables() has Table 5 where functions were picked first, and who picked them (CallNavi 7.1, Table 5)", () => {
+Deno.test("callSetTables() has Table 5 where functions were picked first, and who picked them (CallNavi 7.1)", () => {
   const hard = question("h", { difficulty: "hard" });
   const all = [
     answered(question("q1"), "nothing"),
@@ -253,7 +253,7 @@ Deno.test("callSetTables() has Table 5 where functions were picked first, and wh
   assertEquals(tables(TRIALS).get("call-set-1-routed"), undefined);
 });
 
-Deno.test("callSetTables() has Table 6: hard questions, plain and with backward inference (CallNavi 7.2, Table 6)", () => {
+Deno.test("callSetTables() has Table 6: hard questions, plain and with backward inference (CallNavi 7.2)", () => {
   const hard = (id: string, mode: "routing" | "parameters") =>
     question(id, { difficulty: "hard", mode });
   const all = [
@@ -281,7 +281,7 @@ Deno.test("callSetTables() has Table 6: hard questions, plain and with backward 
   ]);
 });
 
-Deno.test("callSetTables() breaks answers down by domain, those without an answer too (CallNavi, Table 2)", () => {
+Deno.test("callSetTables() breaks answers down by domain, those without an answer too (CallNavi 4.1)", () => {
   const within = (domain: string, trial: TrialSummary): TrialSummary => ({ ...trial, domain });
   const all = [
     within("bank", answered(question("q1"), "exact")),
