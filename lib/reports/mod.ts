@@ -27,6 +27,7 @@ export {
 export { type FormatMetrics, measureFormats } from "./metrics/formats.ts";
 export {
   type CallScoreAverages,
+  type CallSetDomain,
   type CallSetJudging,
   type CallSetMetrics,
   type CallSetRow,
