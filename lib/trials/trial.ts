@@ -94,7 +94,10 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly calls: number;
   /** The minimum number of calls that solve the task; `null` if unknown. */
   readonly minimumCalls: number | null;
-  /** The distinct tools that a case needs; omitted for other tasks, and if unknown. */
+  /**
+   * The tools of the calls that a case needs, or a question in mode `tools`, one for each call (of earlier
+   * versions each tool once, for cases alone); omitted for other tasks, and if unknown.
+   */
   readonly needed?: readonly string[];
   /** The failures of its calls. */
   readonly failures: readonly Failure[];

@@ -767,7 +767,7 @@ Deno.test("viewCalls() comes to an end with hostile texts and lists", () => {
   assertEquals([failures.length, failures[0]?.parameter], [50, "/x/0"]);
 });
 
-Deno.test("rougeL() compares texts by their words, in order (Butterfly 5.2)", () => {
+Deno.test("rougeL() compares texts by their words in order, in any case (Butterfly 5.2)", () => {
   const table: [string, string, number][] = [
     ["the cat sat", "the cat sat", 1],
     ["the cat sat", "the cat", 0.8],
@@ -775,7 +775,10 @@ Deno.test("rougeL() compares texts by their words, in order (Butterfly 5.2)", ()
     ["cat the", "the cat", 0.5],
     ["a b c d", "a x c y", 0.5],
     ["Paris, France", "Paris", 0.5],
-    ["Paris", "paris", 0],
+    ["Paris", "paris", 1],
+    ["New York City", "new york city", 1],
+    ["ÅNGSTRÖM Street", "ångström street 5", 0.8],
+    ["the cats", "the cat", 0.5],
     ["東京都", "東京", 0],
     ["2024-01-02", "2024-01-03", 0],
     ["", "", 1],

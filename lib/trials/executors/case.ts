@@ -102,7 +102,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
   readonly turns: readonly string[];
   /** The number of correct calls; `null` if these are not known. */
   readonly minimumCalls: number | null;
-  /** The distinct tools of the correct calls; omitted when these are not known. */
+  /** The tools of the correct calls; omitted when these are not known. */
   readonly needed: readonly string[] | undefined;
   /** Whether the model may, must or must not call. */
   readonly toolChoice: ToolChoice | undefined;
@@ -148,9 +148,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     this.system = toolCase.system;
     this.turns = toolCase.turns ?? [];
     this.minimumCalls = toolCase.expected?.length ?? null;
-    this.needed = toolCase.expected === undefined
-      ? undefined
-      : [...new Set(toolCase.expected.map(({ tool }) => tool))];
+    this.needed = toolCase.expected?.map(({ tool }) => tool);
     this.toolChoice = toolCase.toolChoice;
   }
 

@@ -49,7 +49,7 @@ export interface Fixture extends Environment, Disposable {
   readonly turns?: readonly string[];
   /** The minimum number of calls that solve the task; `null` if unknown. */
   readonly minimumCalls: number | null;
-  /** The distinct tools that it needs; omitted when the roles of its calls show them. */
+  /** The tools of the calls that it needs, one for each call; omitted when unknown, or shown by roles. */
   readonly needed?: readonly string[] | undefined;
   /** Presents its tools to the model; omitted when they can be called. */
   readonly present?: (messages: readonly Message[], tools: readonly ToolSchema[]) => Presented;

@@ -76,6 +76,8 @@ export class QuestionExecutor extends Toolbox implements Fixture {
   readonly system: string | undefined;
   /** The number of true calls. */
   readonly minimumCalls: number;
+  /** The tools of the true calls; omitted where no calls are made, or the truth names an unknown function. */
+  readonly needed: readonly string[] | undefined;
   /** Questions leave the tool choice to the model. */
   readonly toolChoice: undefined = undefined;
   /** Writes functions and question as text, if nothing can be called. */
@@ -136,6 +138,11 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     this.prompt = spec.mode === "tools" ? questionText + UNKNOWN_VALUES : questionText;
     this.system = messageText(question, "system") || undefined;
     this.minimumCalls = question.truth.API.length;
+    const named = this.#expected.map(({ tool }) => tool);
+    const offered = new Set(functions.map(({ tool }) => tool.name));
+    this.needed = spec.mode === "tools" && named.every((name) => offered.has(name))
+      ? named
+      : undefined;
     if (spec.mode !== "tools") {
       this.present = (messages, tools) => this.#present(messages, tools);
       this.unreadable = (answer) => this.#unreadable(answer);
