@@ -11,6 +11,7 @@ import type { CeilingCheck } from "./decide.ts";
 import { type FailureType, PARAMETER_FAILURE_TYPES } from "../calls/failure_types.ts";
 import { type CompletePolicy, SIGNS } from "./policy.ts";
 import { type Prices, trialCost } from "../models/prices.ts";
+import { missesCall } from "../trials/missed_calls.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 
 /** Options of {@linkcode checkCeilings}. */
@@ -48,7 +49,7 @@ export function checkCeilings(
     const { seen, lower } = shareOf(failsWith(type));
     addCheck(`failures.${type}`, limit, seen, lower);
   }
-  const { parameterFailures = {}, flips } = policy.atMost;
+  const { parameterFailures = {}, missedCalls, flips } = policy.atMost;
   for (const type of PARAMETER_FAILURE_TYPES) {
     const limit = parameterFailures[type];
     if (limit === undefined) continue;
@@ -56,6 +57,10 @@ export function checkCeilings(
       (trial as TrialSummary).parameters?.calls.some((types) => types.includes(type)) === true
     );
     addCheck(`parameterFailures.${type}`, limit, seen, lower);
+  }
+  if (missedCalls !== undefined) {
+    const { seen, lower } = shareOf((trial) => missesCall(trial as TrialSummary));
+    addCheck("missedCalls", missedCalls, seen, lower);
   }
   if (flips !== undefined && graphs.some(({ unperturbed }) => unperturbed.length > 0)) {
     const units = graphs.map((graph) => scores.flips(graph.candidate, graph.unperturbed));

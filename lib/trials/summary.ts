@@ -85,6 +85,7 @@ export function summarize(trial: Trial): TrialSummary {
   const { outcome, solved, grounded, calls, minimumCalls, behaviours, usage } = trial;
   const { changed, stages, judging, startedAt, durationMs, reason, permanent, replayed, ends } =
     trial;
+  const { rules, impossible } = trial;
   const work = workOf(trial.events);
   const answer = scoredAnswer(trial.events);
   const missed = missedCallsOf(trial);
@@ -96,7 +97,7 @@ export function summarize(trial: Trial): TrialSummary {
   return {
     ...{ v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition },
     ...{ outcome, solved, grounded, calls, minimumCalls, behaviours, usage, startedAt, durationMs },
-    ...defined({ changed, stages, judging, work }),
+    ...defined({ changed, stages, judging, work, rules, impossible }),
     ...(hasViews(trial) ? { parameters: scoreOfViews(trial.events) } : {}),
     ...defined({ missed, actions }),
     ...(recoveries.length === 0 ? {} : { recoveries }),

@@ -68,10 +68,13 @@ export interface BrittlenessColumn {
   readonly failed: FailureRate;
   /** Trials with a missed call, of those that need calls. */
   readonly missed: FailureRate & MissedCallRate;
-  /** Trials with any of the five failures or a missed call. */
+  /** Trials with any of the five failures or a missed call, of those that tell of both. */
   readonly failedOrMissed: FailureRate;
-  /** Texts that deviate or mismatch, and those of them that are similar to the right ones by Rouge-L. */
-  readonly similarTexts: ParameterScore["texts"];
+  /**
+   * Texts that deviate or mismatch, and those of them that are similar to the right ones by Rouge-L; `cased` of
+   * them were compared by an earlier version, which told upper from lower case (omitted if none).
+   */
+  readonly similarTexts: ParameterScore["texts"] & { readonly cased?: number };
   /** Trials with a call that is not one of the right calls, or repeats one of them. */
   readonly routing: Share;
   /** Task accuracy: counted trials that were solved. */
@@ -225,6 +228,9 @@ function columnOf(
     counted,
     ({ failures }) => failures.filter(({ type }) => REFUSED.has(type)).length,
   );
+  const texts = (of: readonly KnownSummary[]) =>
+    sum(of, ({ parameters }) => parameters.texts.compared);
+  const cased = texts(known.filter(({ rules }) => rules === undefined));
   return {
     perturbation,
     counted: counted.length,
@@ -237,10 +243,15 @@ function columnOf(
       ...failureRate(known.filter(mayMiss), plainKnown.filter(mayMiss), MISSED),
       calls: missedCallRate(known).calls,
     },
-    failedOrMissed: failureRate(known, plainKnown, FAILED_OR_MISSED),
+    failedOrMissed: failureRate(
+      known.filter(MISSED.isDecided),
+      plainKnown.filter(MISSED.isDecided),
+      FAILED_OR_MISSED,
+    ),
     similarTexts: {
-      compared: sum(known, ({ parameters }) => parameters.texts.compared),
+      compared: texts(known),
       similar: sum(known, ({ parameters }) => parameters.texts.similar),
+      ...(cased === 0 ? {} : { cased }),
     },
     routing: shareOf(known, ({ parameters }) => parameters.routing > 0),
     solved: shareOf(counted, ({ solved }) => solved),
@@ -264,7 +275,7 @@ const FAILED: Way = {
 const MISSED: Way = { shows: missesCall, isDecided: ({ missed }) => missed !== undefined };
 const FAILED_OR_MISSED: Way = {
   shows: (trial) => FAILED.shows(trial) || MISSED.shows(trial),
-  isDecided: (trial) => FAILED.isDecided(trial) && MISSED.isDecided(trial),
+  isDecided: FAILED.isDecided,
 };
 
 /** Whether a trial needs calls, or that is not known. */

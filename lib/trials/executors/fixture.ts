@@ -3,7 +3,7 @@
  * @module
  */
 
-import type { Behaviour } from "../../calls/failure_types.ts";
+import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
 import type { Message, Usage } from "../../tools/message.ts";
 import type { JsonValue } from "../../base/json.ts";
 import type { Environment, ToolChoice, ToolSchema } from "../../tools/tool.ts";
@@ -80,6 +80,8 @@ export interface Fixture extends Environment, Disposable {
   ): AnswerCheck | Promise<AnswerCheck>;
   /** The events with each call compared to the correct ones; `undefined` if no calls are correct. */
   viewed(): readonly TraceEvent[] | undefined;
+  /** The parameter failures that no call of it can show; omitted if no calls are correct. */
+  readonly impossible?: readonly ParameterFailureType[];
   /** The behaviours that a trace of it shows; default: its own. */
   behaviours(events?: readonly TraceEvent[]): Behaviour[];
 }

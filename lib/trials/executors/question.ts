@@ -4,7 +4,7 @@
  */
 
 import { behavioursIn } from "../../calls/behaviour.ts";
-import type { Behaviour } from "../../calls/failure_types.ts";
+import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
 import { recordedCalls } from "../../calls/record.ts";
 import { writeCallPrompt } from "../../tasks/questions/prompt.ts";
 import {
@@ -37,6 +37,7 @@ import type { Message } from "../../tools/message.ts";
 import { anything } from "../../calls/expected/matchers.ts";
 import type { ExpectedCall, ExpectedValue } from "../../tools/expected_call.ts";
 import { withViews } from "../../calls/parameter_views.ts";
+import { impossibleFailures } from "../../calls/possible_failures.ts";
 import {
   perturbCase,
   type PerturbedCase,
@@ -192,6 +193,11 @@ export class QuestionExecutor extends Toolbox implements Fixture {
   viewed(): readonly TraceEvent[] | undefined {
     if (this.#spec.mode !== "tools") return undefined;
     return withViews(this.events, this.#expected, this.#functions.map(({ tool }) => tool));
+  }
+
+  /** The parameter failures that no call of it can show, by the schemas of its functions. */
+  get impossible(): readonly ParameterFailureType[] {
+    return impossibleFailures(this.#expected, this.#functions.map(({ tool }) => tool));
   }
 
   /** The behaviours that a trace of it shows; default: its own. */
