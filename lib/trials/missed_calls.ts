@@ -8,7 +8,6 @@ import { isFault } from "../tools/fault.ts";
 import { isRemoving } from "../perturbations/ids.ts";
 import { callsOf } from "../calls/trace.ts";
 import { isGenerated } from "./executors/task_kind.ts";
-import type { TrialSummary } from "./summary.ts";
 import type { Trial } from "./trial.ts";
 
 /** The calls that a trial needed, and those of them that were never made. */
@@ -61,12 +60,17 @@ function unmatched(needed: readonly string[], made: readonly string[]): number {
   }).length;
 }
 
+/** A trial, of whose missed calls something may be known. */
+interface MaybeMissed {
+  readonly missed?: MissedCalls | undefined;
+}
+
 /** Whether a trial needed any call, as far as that is known. */
-export function needsCalls({ missed }: Pick<TrialSummary, "missed">): boolean {
+export function needsCalls({ missed }: MaybeMissed): boolean {
   return missed !== undefined && missed.needed > 0;
 }
 
 /** Whether a needed call was never made. */
-export function missesCall({ missed }: Pick<TrialSummary, "missed">): boolean {
+export function missesCall({ missed }: MaybeMissed): boolean {
   return missed !== undefined && missed.missed > 0;
 }

@@ -264,10 +264,10 @@ function transferText({ of, either, together, later }: Transfer): string {
 /** Trials that are listed of one perturbation, at most; a report as JSON has more. */
 const MAX_LISTED = 10;
 
-/** Returns how many perturbations changed the input and nothing else, and in which trials (Butterfly, A.2). */
+/** Returns how often perturbations changed the input and nothing else, and in which trials (Butterfly, A.2). */
 function ineffectiveTables(brittleness: readonly Brittleness[]): Table[] {
   const all = brittleness.flatMap(({ ineffective, ...one }) =>
-    ineffective.map((own) => ({
+    ineffective.filter(({ count }) => count > 0).map((own) => ({
       ...{ ...one, ...own },
       subject: { ...one.subject, perturbation: own.perturbation },
     }))
@@ -277,31 +277,30 @@ function ineffectiveTables(brittleness: readonly Brittleness[]): Table[] {
     const shown = trials.slice(0, MAX_LISTED);
     return [...shown, ...(count > shown.length ? [`and ${count - shown.length} more`] : [])];
   });
-  return [
-    {
-      id: "ineffective",
-      section: "perturbations",
-      title: "Perturbations that changed the input and nothing else",
-      paper: "Butterfly",
-      source: "appendix A.2",
-      note:
-        "pairs: a trial under the perturbation and one without, on the same task; no effect: the model made the " +
-        "same calls in the same steps, and both ended alike; solved: those of them",
-      rows: layOut(all, [
-        { head: "perturbation", cell: nameOf },
-        { head: "pairs", cell: ({ of }) => of },
-        { head: "no effect", cell: ({ count }) => count },
-        rateColumns("share", (row) => row),
-        { head: "solved", cell: ({ solved }) => solved },
-      ]),
-    },
-    ...(listed.length === 0 ? [] : [{
-      id: "ineffective-trials",
-      section: "perturbations" as const,
-      title: "Trials whose perturbation changed the input and nothing else",
-      rows: layOut(listed, [{ head: "trial", cell: (id) => id }]),
-    }]),
-  ];
+  const title = "changed the input and nothing else";
+  return [{
+    id: "ineffective",
+    section: "perturbations",
+    title: `Perturbations that ${title}`,
+    paper: "Butterfly",
+    source: "appendix A.2",
+    note:
+      "pairs: a trial under the perturbation and one without, on the same task; no effect: the model made the " +
+      "same calls in the same steps, and both ended alike; solved: those of them; perturbations without such " +
+      "trials are left out",
+    rows: layOut(all, [
+      { head: "perturbation", cell: nameOf },
+      { head: "pairs", cell: ({ of }) => of },
+      { head: "no effect", cell: ({ count }) => count },
+      rateColumns("share", (row) => row),
+      { head: "solved", cell: ({ solved }) => solved },
+    ]),
+  }, {
+    id: "ineffective-trials",
+    section: "perturbations",
+    title: `Trials whose perturbation ${title}`,
+    rows: layOut(listed, [{ head: "trial", cell: (id) => id }]),
+  }];
 }
 
 /** Returns the effects of changes that should have none. */
