@@ -5,13 +5,12 @@
 
 import { sum } from "../base/numbers.ts";
 import type { DecisionGraph, FinishedTrials } from "./decisions.ts";
-import type { ScoredTrial } from "./variant.ts";
+import { missesCall, type ScoredTrial } from "./variant.ts";
 import { differenceBounds, rateBounds, type Unit } from "./evidence.ts";
 import type { CeilingCheck } from "./decide.ts";
 import { type FailureType, PARAMETER_FAILURE_TYPES } from "../calls/failure_types.ts";
 import { type CompletePolicy, SIGNS } from "./policy.ts";
 import { type Prices, trialCost } from "../models/prices.ts";
-import { missesCall } from "../trials/missed_calls.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 
 /** Options of {@linkcode checkCeilings}. */

@@ -14,12 +14,12 @@ import {
   pairedDifference,
   unitOf,
 } from "./evidence.ts";
-import { byGraph, byVariant, type Variant, variantOf } from "./variant.ts";
+import { byGraph, byVariant, missesCall, needsCalls, type Variant, variantOf } from "./variant.ts";
 import { costOfAll, type Prices, spentUsage } from "../models/prices.ts";
 import { clusteredInterval } from "../statistics/pass_at_k.ts";
 import { type Bounds, tango } from "../statistics/proportions.ts";
-import { missesCall, needsCalls } from "../trials/missed_calls.ts";
-import { asSummary, type TrialSummary } from "../trials/summary.ts";
+import defer * as summaries from "../trials/summary.ts";
+import type { TrialSummary } from "../trials/summary.ts";
 
 /**
  * The mean effort per solved task: everything spent, including on unsolved and invalid trials, divided by
@@ -141,7 +141,9 @@ function compareWith(
   reference: Partial<Variant>,
 ): Comparison[] {
   // Unchanged tasks show nothing about a perturbation, nor about a strategy under it.
-  const changed = trials.filter((trial) => trial.changed !== false).map(asSummary);
+  const changed = trials.filter((trial) => trial.changed !== false)
+    // Of whole trials only events tell which calls were missed.
+    .map((trial) => "events" in trial ? summaries.asSummary(trial) : trial);
   const groups = new Map(
     byVariant(changed, variantOf).map((group) => [canonicalJson(group.subject), group]),
   );

@@ -13,7 +13,7 @@ export {
   type ParameterFailureRate,
   type Transfer,
 } from "./metrics/brittleness.ts";
-export type { Share } from "./metrics/_shares.ts";
+export type { Share } from "./metrics/shares.ts";
 export {
   averageScores,
   type DifficultyAverages,

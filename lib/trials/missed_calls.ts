@@ -59,18 +59,3 @@ function unmatched(needed: readonly string[], made: readonly string[]): number {
     return count <= 0;
   }).length;
 }
-
-/** A trial, of whose missed calls something may be known. */
-interface MaybeMissed {
-  readonly missed?: MissedCalls | undefined;
-}
-
-/** Whether a trial needed any call, as far as that is known. */
-export function needsCalls({ missed }: MaybeMissed): boolean {
-  return missed !== undefined && missed.needed > 0;
-}
-
-/** Whether a needed call was never made. */
-export function missesCall({ missed }: MaybeMissed): boolean {
-  return missed !== undefined && missed.missed > 0;
-}

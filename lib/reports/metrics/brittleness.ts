@@ -10,6 +10,8 @@ import {
   byVariant,
   graphKey,
   isCounted,
+  missesCall,
+  needsCalls,
   type Variant,
   variantOf,
 } from "../../gate/variant.ts";
@@ -20,11 +22,10 @@ import {
   type ParameterFailureType,
 } from "../../calls/failure_types.ts";
 import { type MissedCallRate, missedCallRate } from "./missed_calls.ts";
-import { countOf, type Share, shareOf } from "./_shares.ts";
+import { countOf, type Share, shareOf } from "./shares.ts";
 import type { ParameterScore } from "../../calls/parameter_views.ts";
 import { PERTURBATION_METHODS } from "../../perturbations/methods.ts";
 import { isCheck } from "../../perturbations/ids.ts";
-import { missesCall, needsCalls } from "../../trials/missed_calls.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 import type { Outcome } from "../../trials/trial.ts";
 

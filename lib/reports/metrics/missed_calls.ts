@@ -3,10 +3,16 @@
  * @module
  */
 
-import { byVariant, isCounted, type Variant, variantOf } from "../../gate/variant.ts";
+import {
+  byVariant,
+  isCounted,
+  missesCall,
+  needsCalls,
+  type Variant,
+  variantOf,
+} from "../../gate/variant.ts";
 import { sum } from "../../base/numbers.ts";
-import { countOf, type Share, shareOf } from "./_shares.ts";
-import { missesCall, needsCalls } from "../../trials/missed_calls.ts";
+import { countOf, type Share, shareOf } from "./shares.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 
 /** Trials with a missed call, of those that need calls. */
