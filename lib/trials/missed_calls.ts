@@ -36,17 +36,18 @@ export function missedCallsOf(trial: Trial): MissedCalls | undefined {
   if (perturbation.split("+").some((part) => isRemoving(part) && !isFault(part))) {
     return { needed: 0, missed: 0 };
   }
+  if (minimumCalls === null) return undefined;
+  const core = calls.flatMap((call) => call.role === "core" ? call.function : []);
   const missed = isGenerated(task)
-    ? task.core - new Set(calls.flatMap((call) => call.role === "core" ? call.function : [])).size
+    ? Math.max(0, minimumCalls - new Set(core).size)
     // Earlier journals list each tool once, though it may be needed several times.
     : needed?.length === minimumCalls
-    ? unmatched(needed!, calls.map((call) => call.function))
+    ? unmatched(needed, calls.map((call) => call.function))
     : undefined;
   if (missed === undefined) return undefined;
-  const all = minimumCalls ?? 0;
   return calls.some(({ fault }) => fault === "permission_denied")
-    ? { needed: all - missed, missed: 0 }
-    : { needed: all, missed };
+    ? { needed: minimumCalls - missed, missed: 0 }
+    : { needed: minimumCalls, missed };
 }
 
 /** Returns how many of the needed names have no counterpart among those made. */
