@@ -8,7 +8,12 @@ import { callSignature } from "../calls/behaviour.ts";
 import { defined } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
 import type { Failure } from "../calls/failure.ts";
-import { FAILURE_TYPES, type FailureType } from "../calls/failure_types.ts";
+import {
+  FAILURE_TYPES,
+  type FailureType,
+  PARAMETER_FAILURE_TYPES,
+  type ParameterFailureType,
+} from "../calls/failure_types.ts";
 import { sumUsage, type Usage } from "../tools/message.ts";
 import { type ParameterScore, scoreOfViews } from "../calls/parameter_views.ts";
 import { type ParseCounts, parsesOf } from "../calls/parse_counts.ts";
@@ -85,7 +90,8 @@ export function summarize(trial: Trial): TrialSummary {
   const { outcome, solved, grounded, calls, minimumCalls, behaviours, usage } = trial;
   const { changed, stages, judging, startedAt, durationMs, reason, permanent, replayed, ends } =
     trial;
-  const { rules, impossible } = trial;
+  const { rules } = trial;
+  const impossible = sharedTypes(trial.impossible);
   const work = workOf(trial.events);
   const answer = scoredAnswer(trial.events);
   const missed = missedCallsOf(trial);
@@ -178,6 +184,15 @@ export function asSummary(trial: Trial | TrialSummary): TrialSummary {
     }),
     ...defined({ replaced, replacedIdle }),
   };
+}
+
+/** Lists of types that trials share, as a run may have a hundred thousand of them. */
+const TYPE_LISTS = new Map<string, readonly ParameterFailureType[]>();
+
+function sharedTypes(types: Trial["impossible"]): Trial["impossible"] {
+  if (types === undefined) return undefined;
+  const known = PARAMETER_FAILURE_TYPES.filter((type) => types.includes(type));
+  return TYPE_LISTS.getOrInsert(known.join(), known);
 }
 
 /** Shared objects, as a run may have a hundred thousand failures. */
