@@ -35,6 +35,7 @@ import {
   cellsTable,
   failuresTable,
   hasCalls,
+  missedCallsTable,
   noFailures,
   outcomesTable,
   overviewTable,
@@ -108,6 +109,7 @@ function renderParts(report: Omit<Report, "suite" | "notes">): string {
     !(many && values.length === 1)
   );
   const tables = [
+    ...missedCallsTable(report),
     ...probesTable(subjects),
     ...shownBreakdowns.map((breakdown) => breakdownTable(breakdown, true)),
     ...callSetTables(report, true),

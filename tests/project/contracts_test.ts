@@ -30,7 +30,7 @@ const TABLES = new Map(
 /** Fields of which no file here has an example. */
 const RARE = Object.entries({
   "plan-line": "sources sources.*",
-  gate: "baseline.perturbation atMost.failureShifts",
+  gate: "baseline.perturbation atMost.failureShifts atMost.missedCalls",
   "trial-line": "usage.estimated permanent",
   use: "usage.estimated",
   events:

@@ -6,7 +6,7 @@
 
 import { answerReader, type JudgingRules, parseAnswer, statedAnswer } from "./answer.ts";
 import { behavioursIn } from "../../calls/behaviour.ts";
-import type { Behaviour } from "../../calls/failure_types.ts";
+import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
 import {
   checkSchema,
   checkValues,
@@ -21,6 +21,7 @@ import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../../
 import { ANY_REFERENCE } from "../../tools/references/resolve.ts";
 import type { ExpectedCall } from "../../tools/expected_call.ts";
 import { withViews } from "../../calls/parameter_views.ts";
+import { impossibleFailures } from "../../calls/possible_failures.ts";
 import { usualCallLimit } from "../../perturbations/ids.ts";
 import { type PerturbedTask, perturbTask } from "../../perturbations/perturbed_task.ts";
 import { hash64 } from "../../base/random.ts";
@@ -140,6 +141,11 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     if (right) return this.events;
     const expected = expectedCallsFor(this.task, callsOf(this.events));
     return withViews(this.events, expected, this.task.tools);
+  }
+
+  /** The parameter failures that no call of it can show, by the schemas of its functions. */
+  get impossible(): readonly ParameterFailureType[] {
+    return impossibleFailures(expectedCallsFor(this.task, []), this.task.tools);
   }
 
   /** Generated tasks leave the tool choice to the model. */
