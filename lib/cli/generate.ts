@@ -38,6 +38,7 @@ export const GENERATE_HELP = `toolgate generate: prints one task
   --linking L        types, or names, which is easier (default types)
   --types N          size of the pool of types (default: half of core)
   --inputs A..B      input variables of a source function (default 1..2)
+  --outputs A..B     variables that a function produces (default 1..1)
   --extra-edges N    attempts to add further core edges (default: twice core)
   --task JSON        in place of all these: the "task" of a journal line, which may be a probe such as
                      {"case":"oracle","seed":1}, or a question of a call set
@@ -53,6 +54,7 @@ const VALUES = [
   "linking",
   "types",
   "inputs",
+  "outputs",
   "extra-edges",
   "task",
   "set",
@@ -90,6 +92,7 @@ const GRAPH: z.ZodType<GraphSpec> = z.strictObject({
   extraEdges: z.int().exactOptional(),
   linking: z.enum(LINKINGS).exactOptional(),
   surface: z.enum(SURFACES).exactOptional(),
+  outputs: z.tuple([z.int(), z.int()]).exactOptional(),
 });
 
 const PROBE: z.ZodType<ProbeSpec> = z.strictObject({ case: z.enum(PROBES), seed: z.int() });
@@ -178,9 +181,14 @@ function specOf(options: Arguments): GraphSpec | ProbeSpec | QuestionSpec {
     if (value === undefined) throw options.error(`--${name} is needed`);
     return value;
   };
-  const inputs = options.text("inputs");
-  const range = /^(\d+)\.\.(\d+)$/.exec(inputs ?? "1..2");
-  if (range === null) throw options.error(`--inputs must be A..B, such as 1..2: it is ${inputs}`);
+  const range = (name: string, usual: string): [number, number] => {
+    const text = options.text(name) ?? usual;
+    const [, fewest, most] = /^(\d+)\.\.(\d+)$/.exec(text) ?? [];
+    if (most === undefined) {
+      throw options.error(`--${name} must be A..B, such as 1..2: it is ${text}`);
+    }
+    return [Number(fewest), Number(most)];
+  };
   const [types, extraEdges] = [options.integer("types"), options.integer("extra-edges")];
   const linking = options.text("linking");
   return {
@@ -189,7 +197,8 @@ function specOf(options: Arguments): GraphSpec | ProbeSpec | QuestionSpec {
     connected: options.integer("connected") ?? 0,
     disconnected: options.integer("disconnected") ?? 0,
     seed: options.integer("seed") ?? freshSeed(),
-    inputs: [Number(range[1]), Number(range[2])],
+    inputs: range("inputs", "1..2"),
+    outputs: range("outputs", "1..1"),
     ...defined({ types, extraEdges }),
     ...(linking === undefined ? {} : { linking: linking as typeof LINKINGS[number] }),
   };

@@ -10,6 +10,7 @@ import type { MetamorphicCheck } from "./ids.ts";
 import { fork, forkSeed } from "../base/random.ts";
 import {
   generateTask,
+  outputsOf,
   RESERVED,
   type Task,
   type TaskFunction,
@@ -40,7 +41,7 @@ export const CHECKED_TASKS: Readonly<Record<MetamorphicCheck, (task: Task, seed:
 
 /** Mixes functions of another task into a task, whose own functions keep their order. */
 function addUnrelated(task: Task, seed: number): Task {
-  const { types, inputs, linking, surface } = task.spec;
+  const { types, inputs, linking, surface, outputs } = task.spec;
   const other = generateTask({
     ...{
       core: 1,
@@ -49,7 +50,7 @@ function addUnrelated(task: Task, seed: number): Task {
       disconnected: UNRELATED,
       seed: forkSeed(seed, "unrelated"),
     },
-    ...{ types, inputs, linking, ...defined({ surface }) },
+    ...{ types, inputs, linking, ...defined({ surface, outputs }) },
   });
   const { functions, tools, values } = renameTask(other, seed, namesOf(task));
   const added = functions.flatMap((fn, place) =>
@@ -58,10 +59,12 @@ function addUnrelated(task: Task, seed: number): Task {
   const all = task.functions.map((fn, place) => ({ fn, tool: task.tools[place]! }));
   const stream = fork(seed, "unrelated");
   for (const one of added) all.splice(randomIntegerBetween(0, all.length, stream), 0, one);
-  const outputs = added.map(({ fn: { output: { name } } }) => [name, values.get(name)!] as const);
+  const newValues = added.flatMap(({ fn }) =>
+    outputsOf(fn).map(({ name }) => [name, values.get(name)!] as const)
+  );
   return {
     ...task,
-    values: new Map([...task.values, ...outputs]),
+    values: new Map([...task.values, ...newValues]),
     functions: all.map(({ fn }) => fn),
     tools: all.map(({ tool }) => tool),
   };
@@ -69,7 +72,7 @@ function addUnrelated(task: Task, seed: number): Task {
 
 /** All names of a task. */
 function namesOf({ functions, values }: Task): string[] {
-  const variables = functions.flatMap(({ parameters, output }) => [...parameters, output]);
+  const variables = functions.flatMap((fn) => [...fn.parameters, ...outputsOf(fn)]);
   return [
     ...functions.map(({ name }) => name),
     ...variables.flatMap(({ name, type, subtype }) => [name, type, subtype]),
@@ -103,16 +106,20 @@ function renameTask(task: Task, seed: number, taken: readonly string[] = []): Ta
     type: newName(type),
     subtype: newName(subtype),
   });
-  const renamed = functions.map(({ name, role, parameters, output, dependsOn }): TaskFunction => ({
-    name: newName(name),
-    role,
-    parameters: parameters.map((parameter) => ({
-      ...newVariable(parameter),
-      variable: newName(parameter.variable),
-    })),
-    output: newVariable(output),
-    dependsOn: dependsOn.map(newName),
-  }));
+  const renamed = functions.map((fn): TaskFunction => {
+    const { name, role, parameters, output, outputs, dependsOn } = fn;
+    return {
+      name: newName(name),
+      role,
+      parameters: parameters.map((parameter) => ({
+        ...newVariable(parameter),
+        variable: newName(parameter.variable),
+      })),
+      output: newVariable(output),
+      ...(outputs === undefined ? {} : { outputs: outputs.map(newVariable) }),
+      dependsOn: dependsOn.map(newName),
+    };
+  });
   const renameKeys = <T>(entries: Iterable<readonly [string, T]>) =>
     Array.from(entries, ([name, value]) => [newName(name), value] as const);
   const newInputs = renameKeys(inputs);

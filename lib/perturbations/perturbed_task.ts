@@ -23,6 +23,7 @@ import {
   clauseOf,
   describeFunction,
   inputLine,
+  outputsOf,
   PROMPT_END,
   RESERVED,
   returnText,
@@ -131,7 +132,10 @@ class TaskPerturber extends CasePerturber {
       tools,
       told: stated,
       given: this.#inOrder(entries(remaining.filter(({ plain }) => plain))),
-      withheld: new Set([...withheld, ...(denied === undefined ? [] : [denied.output.name])]),
+      withheld: new Set([
+        ...withheld,
+        ...(denied === undefined ? [] : outputsOf(denied).map(({ name }) => name)),
+      ]),
       unsolvable: removed || denied !== undefined,
       changed: steps.every(({ changed }) => changed),
       steps,
@@ -163,11 +167,12 @@ class TaskPerturber extends CasePerturber {
     const changes: Change[] = [];
     let changed = false;
     this.tools = this.tools.map((tool, place): ToolSchema => {
-      const { name, role, parameters, output } = functions[place]!;
+      const { name, role, parameters } = functions[place]!;
       const before = this.#clauses.get(name) ??
         parameters.map((parameter) => clauseOf(parameter, linking));
       const clauses = change(before, fork(this.seed, id, name));
-      const description = describeFunction(clauses, clauseOf(output, linking));
+      const outputs = outputsOf(functions[place]!).map((output) => clauseOf(output, linking));
+      const description = describeFunction(clauses, outputs);
       if (description === tool.description) return tool;
       changed ||= role === "core";
       this.#clauses.set(name, clauses);
@@ -190,8 +195,8 @@ class TaskPerturber extends CasePerturber {
   /** The returns of the core functions are known before any call. */
   protected override perturbReturns(id: ReturnMethod): StepResult {
     const { functions, values } = this.#task;
-    const returns = functions.flatMap(({ role, output: { name } }) =>
-      role === "core" ? [this.returned(returnText(name, values.get(name)!))] : []
+    const returns = functions.filter(({ role }) => role === "core").map((fn) =>
+      this.returned(returnText(outputsOf(fn).map(({ name }) => [name, values.get(name)!])))
     );
     super.perturbReturns(id);
     return { changed: returns.some((text) => perturbReturn(id, text).changed), changes: [] };
@@ -230,7 +235,7 @@ const CLAUSES: Readonly<
   RD: () => (clauses) => clauses.map(({ name }) => ({ name, types: "" })),
   WD: (task) => {
     const { functions } = task;
-    const variables = functions.flatMap(({ parameters, output }) => [...parameters, output]);
+    const variables = functions.flatMap((fn) => [...fn.parameters, ...outputsOf(fn)]);
     const vocabulary = new Vocabulary(
       variables.flatMap(({ type, subtype }) => [type, subtype].map((word) => word.split("_")[1]!)),
     );

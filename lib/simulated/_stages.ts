@@ -178,7 +178,9 @@ function writePlan(
     if (inputs.has(variable)) return inputs.get(variable);
     const producer = producers.get(variable);
     const step = producer === undefined ? undefined : steps.get(producer);
-    return step === undefined ? "a value that is not known" : `the result of step ${step}`;
+    if (producer === undefined || step === undefined) return "a value that is not known";
+    const part = producer.outputs.length === 1 ? "" : `variable ${variable} in `;
+    return `${part}the result of step ${step}`;
   };
   const lines = needed.map(({ name, parameters }, place) => {
     const args = parameters.map((parameter) =>

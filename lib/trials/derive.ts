@@ -278,6 +278,7 @@ const CALL_FIELDS = [
   "returned",
   "fault",
   "withheld",
+  "alsoWithheld",
   "error",
   "failure",
   "parameters",

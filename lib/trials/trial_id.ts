@@ -44,6 +44,8 @@ export function trialId({ model, strategy, perturbation, task, repetition }: Tri
 }
 
 const WHOLE = z.stringFormat("whole number", /^(0|[1-9]\d*)$/).transform(Number);
+const RANGE = z.stringFormat("range", /^\d+\.\.\d+$/)
+  .transform((range) => range.split("..").map(Number) as [number, number]);
 const TEXT = z.string().transform((text) => decodeURI(text));
 
 /** The words that all ids share. */
@@ -74,11 +76,11 @@ const ID_WORDS = z.union([
     disconnected: WHOLE,
     seed: WHOLE,
     types: WHOLE.exactOptional(),
-    inputs: z.stringFormat("range", /^\d+\.\.\d+$/)
-      .transform((range) => range.split("..").map(Number) as [number, number]).exactOptional(),
+    inputs: RANGE.exactOptional(),
     extraEdges: WHOLE.exactOptional(),
     linking: z.enum(LINKINGS).exactOptional(),
     surface: z.enum(SURFACES).exactOptional(),
+    outputs: RANGE.exactOptional(),
     ...KEY_WORDS,
   }),
 ]);

@@ -20,7 +20,8 @@ export type BreakdownKind =
   | "sets"
   | "effort"
   | "strategy"
-  | "linking";
+  | "linking"
+  | "outputs";
 
 /** Success by one size of the tasks. */
 export interface Breakdown {
@@ -173,7 +174,23 @@ export function breakDown(
       along: ({ task }) => task.linking ?? "types",
       ...subjects,
     })].filter(hasSeveralValues),
+    ...[cross(generated, {
+      id: "outputs",
+      kind: "outputs",
+      title: "Success by variables that a function produces",
+      source: "beyond section 3.4",
+      axis: "outputs of a function",
+      along: ({ task }) => rangeText(task.outputs),
+      ...subjects,
+    })].filter(hasSeveralValues),
   ];
+}
+
+/** A range of outputs in words; what another tool wrote there counts as none. */
+function rangeText(range: unknown): string {
+  const [fewest, most]: unknown[] = Array.isArray(range) ? range : [];
+  if (!Number.isSafeInteger(fewest) || !Number.isSafeInteger(most)) return "1";
+  return fewest === most ? String(fewest) : `${fewest} to ${most}`;
 }
 
 /** Marks a figure that the paper shows for another core size. */
