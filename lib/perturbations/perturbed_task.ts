@@ -31,6 +31,7 @@ import {
   type TaskFunction,
 } from "../tasks/generated/task.ts";
 import type { ToolSchema } from "../tools/tool.ts";
+import { EverydayNames } from "../tasks/generated/everyday_names.ts";
 import { Vocabulary } from "../tasks/generated/vocabulary.ts";
 
 /** A task as the model sees it. */
@@ -236,15 +237,9 @@ const CLAUSES: Readonly<
   WD: (task) => {
     const { functions } = task;
     const variables = functions.flatMap((fn) => [...fn.parameters, ...outputsOf(fn)]);
-    const vocabulary = new Vocabulary(
-      variables.flatMap(({ type, subtype }) => [type, subtype].map((word) => word.split("_")[1]!)),
-    );
+    const newTypes = typesApart(task, variables.flatMap(({ type, subtype }) => [type, subtype]));
     return (clauses, stream) =>
-      clauses.map(({ name, types }) => {
-        if (types === "") return { name, types };
-        const [type, subtype] = [vocabulary.word(stream, 3), vocabulary.word(stream, 3)];
-        return { name, types: `type_${type} with subtype_${subtype}` };
-      });
+      clauses.map(({ name, types }) => ({ name, types: types === "" ? types : newTypes(stream) }));
   },
   SD: () => (clauses, stream) => {
     const pair = choosePair(clauses.map(({ types }) => types || undefined), stream);
@@ -257,6 +252,19 @@ const CLAUSES: Readonly<
   CO: () => (clauses, stream) =>
     newOrder(clauses.length, stream)?.map((place) => clauses[place]!) ?? clauses,
 };
+
+/** Returns a function that draws types with subtypes of a task's kind, none of them in `taken`. */
+function typesApart({ spec }: Task, taken: readonly string[]): (stream: Stream) => string {
+  if (spec.names !== undefined) {
+    const names = new EverydayNames(taken);
+    return (stream) => `${names.type(stream)} with ${names.subtype(stream)}`;
+  }
+  const vocabulary = new Vocabulary(taken.map((word) => word.split("_")[1]!));
+  return (stream) => {
+    const [type, subtype] = [vocabulary.word(stream, 3), vocabulary.word(stream, 3)];
+    return `type_${type} with subtype_${subtype}`;
+  };
+}
 
 const MAX_DRAWS = 20;
 

@@ -18,6 +18,8 @@ import {
   type GraphSpec,
   type Linking,
   LINKINGS,
+  NAMES,
+  type Names,
   type Surface,
   SURFACES,
 } from "../tasks/generated/graph.ts";
@@ -57,6 +59,8 @@ export interface Grid {
   readonly types?: number;
   /** Fewest and most input variables of a source function; default 1 and 2. */
   readonly inputs?: readonly [number, number];
+  /** What names are made of; default `random`. */
+  readonly names?: Names | readonly Names[];
   /** Fewest and most variables that a function produces, or several such pairs; default 1 and 1. */
   readonly outputs?: readonly [number, number] | readonly (readonly [number, number])[];
   /** Attempts to add another edge between core functions; default twice `core`. */
@@ -160,6 +164,7 @@ const GRID = z.strictObject({
   types: z.int().min(1).exactOptional(),
   inputs: RANGE.exactOptional(),
   outputs: z.union([RANGE, nonEmpty(RANGE)]).exactOptional(),
+  names: oneOrMore(z.enum(NAMES)).exactOptional(),
   extraEdges: count.exactOptional(),
 }).refine((grid) => grid.inputs === undefined || grid.inputs[0] <= grid.inputs[1], {
   message: "the fewest inputs must not be above the most",
@@ -167,7 +172,11 @@ const GRID = z.strictObject({
 }).refine((grid) => outputRanges(grid).every(([fewest, most]) => fewest <= most), {
   message: "the fewest outputs must not be above the most",
   path: ["outputs"],
-}).refine((grid) => (grid.irrelevant === undefined) === (grid.connection === undefined), {
+}).refine(
+  ({ linking = "types", names = "random" }) =>
+    !listOf(linking).includes("names") || !listOf(names).includes("misleading"),
+  { message: 'names cannot mislead with linking "names"', path: ["names"] },
+).refine((grid) => (grid.irrelevant === undefined) === (grid.connection === undefined), {
   message: "irrelevant and connection go together",
   path: ["irrelevant"],
 }).refine(
@@ -308,18 +317,21 @@ function countCrossings(sizes: Grid): number {
 }
 
 /** Everything about the functions of a task but their number. */
-type Kind = Pick<GraphSpec, "linking" | "outputs">;
+type Kind = Pick<GraphSpec, "linking" | "outputs" | "names">;
 
 /** The number of {@linkcode kindsOf}, without listing them. */
 function countKinds(sizes: Grid): number {
-  return listOf(sizes.linking ?? "types").length * outputRanges(sizes).length;
+  const { linking = "types", names = "random" } = sizes;
+  return listOf(linking).length * outputRanges(sizes).length * listOf(names).length;
 }
 
 /** Crosses what is said about functions. */
 function kindsOf(sizes: Grid): Kind[] {
   if (countKinds(sizes) > MAX_CROSSINGS) return [];
   return listOf(sizes.linking ?? "types").flatMap((linking) =>
-    outputRanges(sizes).map((outputs) => ({ linking, outputs }))
+    outputRanges(sizes).flatMap((outputs) =>
+      listOf(sizes.names ?? "random").map((names) => ({ linking, outputs, names }))
+    )
   );
 }
 

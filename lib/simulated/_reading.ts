@@ -8,7 +8,9 @@
 
 import { evaluate } from "../base/arithmetic.ts";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../base/json.ts";
+import type { Reading } from "../models/simulated_name.ts";
 import { type FunctionReading, readFunctions } from "./_functions.ts";
+import { leanOnNames } from "./_name_reading.ts";
 
 import {
   type ChatCall,
@@ -80,8 +82,8 @@ export interface Conversation {
   readonly symbols: ReadonlySet<string>;
 }
 
-/** Parses the body of a request. */
-export function readConversation(request: ChatRequest): Conversation {
+/** Parses the body of a request, for a model that leans on `reads` alone if given. */
+export function readConversation(request: ChatRequest, reads?: Reading): Conversation {
   const { messages, tool_choice: choice } = request;
   const userTexts = messages.flatMap((message, place) =>
     message.role === "user"
@@ -90,7 +92,8 @@ export function readConversation(request: ChatRequest): Conversation {
   );
   // Requests for repairs are not questions, and they may quote anything.
   const questions = userTexts.filter(({ text }) => !asksForRepair(text));
-  const functions = readFunctions((request.tools ?? []).map((tool) => tool.function));
+  const described = readFunctions((request.tools ?? []).map((tool) => tool.function));
+  const functions = reads === "names" ? leanOnNames(described) : described;
   const inputs = questions.flatMap(({ text, age }) =>
     readInputs(text).map(([name, value]) => ({ name, value, age }))
   );

@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { CALL_FORMATS, CALL_MODES, SCORING_RULES } from "../tasks/questions/scoring.ts";
 import { DIFFICULTIES } from "../tasks/questions/question_set.ts";
-import { LINKINGS, SURFACES } from "../tasks/generated/graph.ts";
+import { LINKINGS, NAMES, SURFACES } from "../tasks/generated/graph.ts";
 import { briefTask } from "./executors/tasks.ts";
 import type { TaskSpec } from "./executors/task_kind.ts";
 
@@ -81,6 +81,7 @@ const ID_WORDS = z.union([
     linking: z.enum(LINKINGS).exactOptional(),
     surface: z.enum(SURFACES).exactOptional(),
     outputs: RANGE.exactOptional(),
+    names: z.enum(NAMES).exactOptional(),
     ...KEY_WORDS,
   }),
 ]);

@@ -21,7 +21,8 @@ export type BreakdownKind =
   | "effort"
   | "strategy"
   | "linking"
-  | "outputs";
+  | "outputs"
+  | "names";
 
 /** Success by one size of the tasks. */
 export interface Breakdown {
@@ -181,6 +182,15 @@ export function breakDown(
       source: "beyond section 3.4",
       axis: "outputs of a function",
       along: ({ task }) => rangeText(task.outputs),
+      ...subjects,
+    })].filter(hasSeveralValues),
+    ...[cross(generated, {
+      id: "names",
+      kind: "names",
+      title: "Success by what names tell",
+      source: "beyond section 3.2",
+      axis: "names",
+      along: ({ task }) => task.names ?? "random",
       ...subjects,
     })].filter(hasSeveralValues),
   ];

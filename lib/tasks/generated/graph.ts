@@ -21,6 +21,16 @@ export const SURFACES = ["plain", "rich"] as const;
  */
 export type Surface = typeof SURFACES[number];
 
+/** What the names of functions and variables are made of. */
+export const NAMES = ["random", "helpful", "misleading"] as const;
+
+/**
+ * `random`: pseudo-words, as in FuncBenchGen. The others are words of everyday domains, such as
+ * `find_room_price`: `helpful` names tell which variable a function produces or takes, `misleading` ones
+ * suggest another. Descriptions hold the truth either way, and link by type and subtype.
+ */
+export type Names = typeof NAMES[number];
+
 /** The parameters that a task is generated from. The same spec gives the same task, byte for byte. */
 export interface GraphSpec {
   /** Functions needed for the target, at least 1: the fewest calls that solve the task. */
@@ -51,18 +61,17 @@ export interface GraphSpec {
    * least one and may leave the rest unused.
    */
   readonly outputs?: readonly [fewest: number, most: number];
+  /** What names are made of. Default: `random`. Names cannot mislead where parameters are linked by them. */
+  readonly names?: Names;
 }
-
-/** The fields that a {@linkcode CompleteGraphSpec} leaves out at their defaults. */
-type LaterField = "surface" | "outputs";
 
 /**
  * A {@linkcode GraphSpec} with every default filled in; `surface` is omitted if plain, `outputs` if every
- * function has one.
+ * function has one, `names` if they are random.
  */
 export type CompleteGraphSpec =
-  & Required<Omit<GraphSpec, LaterField>>
-  & Pick<GraphSpec, LaterField>;
+  & Required<Omit<GraphSpec, "surface" | "outputs" | "names">>
+  & Pick<GraphSpec, "surface" | "outputs" | "names">;
 
 /** The roles of functions. */
 export const ROLES = ["core", "connected", "disconnected"] as const satisfies readonly Role[];
@@ -123,10 +132,18 @@ export function completeSpec(spec: GraphSpec): CompleteGraphSpec {
   if (!SURFACES.includes(surface)) {
     reject(`surface must be one of ${SURFACES.join(", ")}`, `it is ${String(surface)}`);
   }
+  const names = spec.names ?? "random";
+  if (!NAMES.includes(names)) {
+    reject(`names must be one of ${NAMES.join(", ")}`, `it is ${String(names)}`);
+  }
+  if (names === "misleading" && linking === "names") {
+    reject("names cannot mislead where they are what links parameters", "linking is names");
+  }
   return {
     ...{ core, depth, connected, disconnected, seed, types, inputs, extraEdges, linking },
     ...(surface === "plain" ? {} : { surface }),
     ...(outputs[1] === 1 ? {} : { outputs }),
+    ...(names === "random" ? {} : { names }),
   };
 }
 

@@ -17,6 +17,7 @@ import {
 import { defined, type JsonObject } from "../../base/json.ts";
 import { fork, type Stream } from "../../base/random.ts";
 import { type OpenAITool, type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
+import { EverydayNames } from "./everyday_names.ts";
 import { Numbers, Vocabulary } from "./vocabulary.ts";
 
 /** The version of the generator: a spec and this number determine a task. */
@@ -111,9 +112,14 @@ export const RESERVED: readonly string[] =
  * ```
  */
 export function generateTask(spec: GraphSpec): Task {
+  return generateApart(spec, []);
+}
+
+/** Generates the task of `spec`, of which no everyday name is one of `taken`. */
+export function generateApart(spec: GraphSpec, taken: Iterable<string>): Task {
   const complete = completeSpec(spec);
   const graph = generateGraph(complete);
-  const maker = new TaskMaker(complete, graph);
+  const maker = new TaskMaker(complete, graph, taken);
   for (const role of ["core", "connected", "disconnected"] as const) maker.addRole(role);
   return maker.finish();
 }
@@ -146,22 +152,27 @@ class TaskMaker {
   readonly #spec: CompleteGraphSpec;
   readonly #graph: Graph;
   readonly #vocabulary = new Vocabulary(RESERVED);
+  /** Omitted if names are random. */
+  readonly #everyday: EverydayNames | undefined;
   readonly #numbers = new Numbers();
   readonly #types: string[];
   readonly #functionNames: string[] = [];
   /** The outputs of each node. */
   readonly #outputs: (readonly Variable[])[] = [];
+  /** All outputs of the core, once they are made. */
+  #coreOutputs: readonly Variable[] | undefined;
   readonly #placed: OrderedFunction[] = [];
   readonly #inputs = new Map<string, number>();
   readonly #values = new Map<string, number>();
 
-  constructor(spec: CompleteGraphSpec, graph: Graph) {
+  constructor(spec: CompleteGraphSpec, graph: Graph, taken: Iterable<string>) {
     this.#spec = spec;
     this.#graph = graph;
+    this.#everyday = spec.names === undefined ? undefined : new EverydayNames(taken);
     const stream = fork(spec.seed, "types");
     this.#types = Array.from(
       { length: spec.types },
-      () => `type_${this.#vocabulary.word(stream, 3)}`,
+      () => this.#everyday?.type(stream) ?? `type_${this.#vocabulary.word(stream, 3)}`,
     );
   }
 
@@ -179,10 +190,17 @@ class TaskMaker {
     if (first === -1) return;
 
     for (let node = first; node < end; node++) {
-      this.#functionNames.push(`func_${this.#vocabulary.word(names, 3)}`);
+      if (this.#everyday === undefined) {
+        this.#functionNames.push(`func_${this.#vocabulary.word(names, 3)}`);
+      }
       const output = this.#variable(names, surface, node);
       this.#values.set(output.name, this.#numbers.next(values));
       this.#outputs.push([output, ...this.#furtherOutputs(further, surface, node)]);
+    }
+    if (this.#everyday !== undefined) {
+      for (const name of this.#suggestedFunctions(role, names)) {
+        this.#functionNames.push(this.#everyday.function(names, name));
+      }
     }
     for (let node = first; node < end; node++) {
       const parents = shuffleIfNeeded(this.#graph.parents[node]!, order);
@@ -192,7 +210,7 @@ class TaskMaker {
         for (const [place, output] of consumedOf(this.#outputs[parent]!, further).entries()) {
           const { name: variable, type, subtype } = output;
           // Drawn for both kinds of linking, so that all other names are the same.
-          const own = this.#vocabulary.word(place === 0 ? names : further!, 4, 6);
+          const own = this.#parameterName(variable, place === 0 ? names : further!);
           parameters.push({ name: linking === "names" ? variable : own, type, subtype, variable });
         }
         dependsOn.push(this.#functionNames[parent]!);
@@ -248,6 +266,18 @@ class TaskMaker {
 
   /** Creates the next variable; on a rich surface `place` determines the style of its name. */
   #variable(names: Stream, surface: Stream | undefined, place: number): Variable {
+    if (this.#everyday !== undefined) {
+      const type = sample(this.#types, names)!;
+      const isRich = surface !== undefined;
+      return {
+        name: this.#everyday.variable(names, type, this.#spec.names === "helpful", {
+          id: isRich && place % 4 < 2,
+          camelCase: isRich && place % 2 !== 0,
+        }),
+        type,
+        subtype: this.#everyday.subtype(names),
+      };
+    }
     const word = this.#vocabulary.word(names, 4, 6);
     return {
       name: surface === undefined ? word : this.#twoWords(word, surface, place),
@@ -264,16 +294,64 @@ class TaskMaker {
       : word + second.charAt(0).toUpperCase() + second.slice(1);
   }
 
+  /** Names a parameter that takes `variable` by its own name. */
+  #parameterName(variable: string, stream: Stream): string {
+    if (this.#everyday === undefined) return this.#vocabulary.word(stream, 4, 6);
+    const suggested = this.#spec.names === "helpful" ? variable : this.#otherThan(variable, stream);
+    return this.#everyday.parameter(stream, suggested);
+  }
+
+  /**
+   * Returns the variable that the name of each function of a role suggests. Misleading ones suggest outputs
+   * of other core functions: distractors come after the core, which they never change.
+   */
+  #suggestedFunctions(role: Role, stream: Stream): string[] {
+    const nodes = this.#graph.roles.flatMap((one, node) => one === role ? [node] : []);
+    if (this.#spec.names === "helpful") return nodes.map((node) => this.#outputs[node]![0]!.name);
+    if (role !== "core") return nodes.map(() => this.#otherThan(undefined, stream));
+    if (nodes.length === 1) return [this.#nameOfNothing(stream)];
+    // Each is named after the next one in a circle, so that none is named after itself.
+    const circle = shuffle(nodes, stream);
+    const next = new Map(circle.map((node, place) => [node, circle[(place + 1) % circle.length]!]));
+    return nodes.map((node) => {
+      const other = next.get(node)!;
+      return other === this.#graph.target
+        ? this.#target
+        : sample(this.#outputs[other]!, stream)!.name;
+    });
+  }
+
+  /** The name of a core output other than `variable`, or of nothing if there is no other one. */
+  #otherThan(variable: string | undefined, stream: Stream): string {
+    this.#coreOutputs ??= this.#outputs.slice(0, this.#spec.core).flat();
+    const [only, ...others] = this.#coreOutputs;
+    if (others.length === 0 && only!.name === variable) return this.#nameOfNothing(stream);
+    for (;;) {
+      const { name } = sample(this.#coreOutputs, stream)!;
+      if (name !== variable) return name;
+    }
+  }
+
+  /** A name like that of a variable which there is not. */
+  #nameOfNothing(stream: Stream): string {
+    return this.#variable(stream, undefined, 0).name;
+  }
+
+  /** The variable that the task asks for. */
+  get #target(): string {
+    const outputs = this.#outputs[this.#graph.target]!;
+    return outputs.length === 1
+      ? outputs[0]!.name
+      : sample(outputs, fork(this.#spec.seed, "core", "target"))!.name;
+  }
+
   #give(input: string, value: number): void {
     this.#inputs.set(input, value);
     this.#values.set(input, value);
   }
 
   finish(): Task {
-    const outputs = this.#outputs[this.#graph.target]!;
-    const { name: target } = outputs.length === 1
-      ? outputs[0]!
-      : sample(outputs, fork(this.#spec.seed, "core", "target"))!;
+    const target = this.#target;
     const placed = this.#placed.sort((one, other) => one.place - other.place);
     const { linking } = this.#spec;
     const given = shuffle([...this.#inputs], fork(this.#spec.seed, "prompt"));
@@ -432,6 +510,6 @@ export function briefSpec(spec: GraphSpec): GraphSpec {
     ...(String(complete.inputs) === String(usual.inputs) ? {} : { inputs: complete.inputs }),
     ...(complete.extraEdges === usual.extraEdges ? {} : { extraEdges: complete.extraEdges }),
     ...(complete.linking === usual.linking ? {} : { linking: complete.linking }),
-    ...defined({ surface: complete.surface, outputs: complete.outputs }),
+    ...defined({ surface: complete.surface, outputs: complete.outputs, names: complete.names }),
   };
 }

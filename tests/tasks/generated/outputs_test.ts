@@ -10,63 +10,12 @@ import {
 import { toDot, toMermaid, toSvg } from "../../../lib/reports/figures/graph_drawing.ts";
 import { parseTrialId, trialId } from "../../../lib/trials/trial_id.ts";
 import fc from "../../support/fast_check.ts";
-import { specs } from "../../support/generated.ts";
+import { fewestFunctions, severalSpecs, specs } from "../../support/generated.ts";
 
 const SPEC: GraphSpec = {
   ...{ core: 6, depth: 3, connected: 4, disconnected: 4, seed: 5 },
   outputs: [1, 3],
 };
-
-/** Specs whose functions have several outputs. */
-function severalSpecs(most?: number): fc.Arbitrary<GraphSpec> {
-  return fc.tuple(specs(most), fc.integer({ min: 1, max: 3 }), fc.integer({ min: 0, max: 2 })).map(
-    ([spec, fewest, more]) => ({
-      ...spec,
-      outputs: [fewest, fewest + more + Number(fewest === 1)],
-    }),
-  );
-}
-
-/**
- * What descriptions say, read without the generator: the types and subtypes that each function takes and
- * gives, or the names where they give no types.
- */
-function readDescriptions(task: Task): { takes: Set<string>; gives: Set<string> }[] {
-  const given = new Map(task.inputs);
-  return task.tools.map(({ description }) => {
-    const [takes, gives] = description.split(" to produce ").map((half) =>
-      new Set(
-        Array.from(half.matchAll(/variable (\w+)(?: \(([^)]*)\))?/g), ([, name, types]) =>
-          given.has(name!) ? name! : types ?? name!),
-      )
-    );
-    return { takes: takes!, gives: gives! };
-  });
-}
-
-/** The fewest functions that give the target, over all sets of functions: for a dozen functions at most. */
-function fewestFunctions(task: Task): number {
-  const functions = readDescriptions(task);
-  const target = task.functions.flatMap(outputsOf)
-    .find(({ name }) => name === task.target.variable)!;
-  const wanted = task.spec.linking === "names"
-    ? target.name
-    : `${target.type} with ${target.subtype}`;
-  let fewest = Infinity;
-  for (let chosen = 0; chosen < 2 ** functions.length; chosen++) {
-    const set = functions.filter((_, place) => (chosen >> place) % 2 === 1);
-    if (set.length >= fewest) continue;
-    const known = new Set(task.inputs.keys());
-    for (let before = -1; before < known.size;) {
-      before = known.size;
-      for (const { takes, gives } of set) {
-        if (takes.isSubsetOf(known)) { for (const one of gives) known.add(one); }
-      }
-    }
-    if (known.has(wanted)) fewest = set.length;
-  }
-  return fewest;
-}
 
 Deno.test("generateTask() gives functions several outputs within their range, each with a type and subtype of its own (FuncBenchGen 3.4)", () => {
   fc.assert(fc.property(severalSpecs(), (spec) => {
