@@ -7,8 +7,10 @@ import { deriveAgain } from "../../lib/trials/derive.ts";
 import { describeTrial } from "../../lib/reports/story.ts";
 import { openTask } from "../../lib/trials/executors/tasks.ts";
 import { PERTURBATIONS } from "../../lib/perturbations/ids.ts";
+import { parseDefinition } from "../../lib/toolkit/definitions/definition.ts";
 import { perturbTask } from "../../lib/perturbations/perturbed_task.ts";
 import { recoveryOf } from "../../lib/calls/recovery.ts";
+import { runDefinition } from "../../lib/toolkit/definitions/run.ts";
 import { runTrial, type Trial, TRIAL_LINE, type TrialOptions } from "../../lib/trials/trial.ts";
 import { STRATEGIES } from "../../lib/trials/strategies/registry.ts";
 import { taskOf } from "../../lib/reports/page/_task_view.ts";
@@ -152,6 +154,31 @@ Deno.test("restating lists each output as a variable of its own, hidden or not",
       assertEquals(known[name], shows(value, `@${SOURCE!.name}.${name}`), id);
     }
   }
+});
+
+Deno.test("a definition takes parts of results, where its tools are functions with several outputs", async () => {
+  using executor = createExecutor(TASK);
+  const core = coreInOrder(TASK);
+  const producer = new Map(core.flatMap((fn) => outputsOf(fn).map(({ name }) => [name, fn.name])));
+  const definition = parseDefinition({
+    ...{ v: 1, kind: "definition", name: "whole_task" },
+    inputs: Array.from(TASK.inputs.keys(), (name) => ({ name, type: "integer" })),
+    output: { name: core.at(-1)!.name, type: "object" },
+    calls: core.map((fn) => ({
+      tool: fn.name,
+      arguments: Object.fromEntries(fn.parameters.map(({ name, variable }) => {
+        const from = producer.get(variable);
+        return [name, from === undefined ? `@${variable}` : `@${from}.${variable}`];
+      })),
+      result: fn.name,
+    })),
+  });
+  const inputs = Object.fromEntries(TASK.inputs);
+  assertEquals(
+    await runDefinition(definition, executor.tools, inputs),
+    trueOutputs(core.at(-1)!),
+  );
+  assertEquals(callsOf(executor.events).map(({ failure }) => failure), core.map(() => undefined));
 });
 
 Deno.test("every strategy under every perturbation agrees with its own line, with several outputs", async () => {
