@@ -37,6 +37,7 @@ import {
   type ExecutorOptions,
   noSuchFunction,
 } from "./executor.ts";
+import { wordsOfName } from "../../tasks/generated/everyday_names.ts";
 import { outputsOf, returnText, type Task, type TaskFunction } from "../../tasks/generated/task.ts";
 import type { PreparedCall, Refusal } from "../../tools/tool.ts";
 import {
@@ -194,7 +195,8 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     this.assertOpen("take an answer");
     const { variable, value: truth } = this.task.target;
     const hasNoAnswer = this.#perturbed.unsolvable || this.#lacksResult;
-    const value = hasNoAnswer ? this.#claimedValue(text) : this.#parseAnswer(text, variable);
+    const read = withNames(text, this.task);
+    const value = hasNoAnswer ? this.#claimedValue(read) : this.#parseAnswer(read, variable);
     this.end(text, value, rendered);
     const grounded = value !== null &&
       this.#returns.some((result) => result.variable === variable && result.value === value);
@@ -403,6 +405,22 @@ function holdsDigit(value: JsonValue): boolean {
     // Thousands of nested brackets exceed the stack, and are invented.
     return true;
   }
+}
+
+/**
+ * Writes the name of the target wherever a text has its everyday words, such as `room_price` for "Room price":
+ * people and models say it in words. Longer names that end with these words are written first.
+ */
+function withNames(text: string, { spec, target, values }: Task): string {
+  if (spec.names === undefined) return text;
+  const own = wordsOfName(target.variable).join(" ");
+  const alike = Array.from(values.keys(), (name) => ({ name, words: wordsOfName(name) }))
+    .filter(({ words }) => ` ${words.join(" ")}`.endsWith(` ${own}`))
+    .sort((one, other) => other.words.length - one.words.length);
+  return alike.reduce((read, { name, words }) => {
+    const spoken = `(?<![\\p{L}\\p{N}_])${words.join("[\\s_-]{0,3}")}(?![\\p{L}\\p{N}_])`;
+    return read.replaceAll(new RegExp(spoken, "giu"), name);
+  }, text);
 }
 
 /** Finds a number stated for the answer, but not a count of something. */

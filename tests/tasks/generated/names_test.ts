@@ -14,9 +14,12 @@ import {
 import { perturbTask } from "../../../lib/perturbations/perturbed_task.ts";
 import { sha256 } from "../../../lib/base/hash.ts";
 import { parseTrialId, trialId } from "../../../lib/trials/trial_id.ts";
+import { createExecutor } from "../../../lib/trials/executors/generated.ts";
 import { runTrial } from "../../../lib/trials/trial.ts";
 import fc from "../../support/fast_check.ts";
 import { BIG_SPECS, fewestFunctions, severalSpecs, specs } from "../../support/generated.ts";
+import { parseSimulatedModel } from "../../../lib/simulated/names.ts";
+import { makePrompt, makeTool, replyTo } from "../../support/simulated_world.ts";
 import { inProcess } from "../../support/in_process.ts";
 
 const KINDS = ["helpful", "misleading"] as const;
@@ -278,6 +281,81 @@ Deno.test("checks keep what names suggest: other words still help or mislead, an
       }
     }
   }
+});
+
+Deno.test("functions that a check adds to a large task have names that it does not have", () => {
+  for (const names of KINDS) {
+    const task = generateTask({ ...SPEC, connected: 500, disconnected: 494, names });
+    const { written } = namesOf(perturbTask(task, "unrelated").task);
+    assert(written.length > namesOf(task).written.length);
+    const letters = written.map((name) => name.replaceAll("_", ""));
+    assertEquals(new Set(letters).size, letters.length);
+  }
+});
+
+Deno.test("sim:planner?reads=names calls the function whose name tells of the target, whatever descriptions say", () => {
+  const tools = [
+    makeTool("find_guest_age", "Processes variable lobby_size to produce variable room_price", [
+      "lobby_size",
+    ]),
+    makeTool("find_room_price", "Processes variable lobby_size to produce variable guest_age", [
+      "lobby_size",
+    ]),
+  ];
+  const prompt = makePrompt("room_price", new Map([["lobby_size", 731]]));
+  for (
+    const [model, called] of [
+      ["sim:planner", "find_guest_age"],
+      ["sim:planner?reads=names", "find_room_price"],
+    ] as const
+  ) {
+    const { calls } = replyTo(parseSimulatedModel(model), prompt, tools);
+    assertEquals(calls, [[called, { lobby_size: 731 }]]);
+  }
+});
+
+Deno.test("an answer may say everyday names in words, and is then as good or bad as one that writes them", () => {
+  const task = generateTask({ ...SPEC, names: "helpful" });
+  const { variable, value } = task.target;
+  const words = wordsOfName(variable);
+  const spoken = words.join(" ");
+  const answers: [text: string, value: number | null][] = [
+    [`The ${spoken} is ${value}, from 731 and 12.`, value],
+    [`**${words.map((word) => word.toUpperCase()).join(" ")}**: ${value} (of 999)`, value],
+    [`${words.join("-")} = ${value}; that was step 7`, value],
+    [`${words.join("")}: ${value}. I used 5 calls`, value],
+    [`${variable} = ${value}, not 12`, value],
+    // Another variable, and no claim.
+    [`The large ${spoken} is here: none.`, null],
+  ];
+  for (const [text, read] of answers) {
+    using executor = createExecutor(task);
+    executor.answer(text);
+    const answer = executor.events.at(-1)!;
+    assert(answer.kind === "answer" && answer.text === text);
+    assertEquals(answer.value, read, text);
+  }
+  for (
+    const [text, outcome] of [
+      [`The ${spoken} is 512.`, "wrong_answer"],
+      [`The ${spoken} is not known: 2 inputs are missing.`, "abstained"],
+    ]
+  ) {
+    using executor = createExecutor(task, { perturbation: "RP_F" });
+    assertEquals(executor.answer(text!).outcome, outcome, text);
+  }
+});
+
+Deno.test("an answer for a variable with a longer name is none for the target", () => {
+  const task = generateTask({ ...SPEC, names: "misleading" });
+  const { variable, value } = task.target;
+  const values = new Map([...task.values, [`lucky_${variable}`, 111]]);
+  using executor = createExecutor({ ...task, values });
+  const spoken = wordsOfName(variable).join(" ");
+  executor.answer(`The ${spoken} is ${value}, and the lucky ${spoken} is 111.`);
+  const answer = executor.events.at(-1)!;
+  assert(answer.kind === "answer");
+  assertEquals(answer.value, value);
 });
 
 Deno.test("perturbations of documents and returns find everyday names to change", () => {
