@@ -282,6 +282,7 @@ const CALL_FIELDS = [
   "returned",
   "fault",
   "withheld",
+  "alsoWithheld",
   "error",
   "failure",
   "parameters",
