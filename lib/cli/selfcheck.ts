@@ -138,9 +138,9 @@ function isTooOften({ rate, allowed, gates }: Check): boolean {
 }
 
 function check(trials: readonly TrialSummary[], policy: GatePolicy, options: Arguments): Check[] {
-  const valid = trials.filter(isCounted);
-  const cells = [...Map.groupBy(valid, cellName).values()]
-    .map((own) => byGraph(own).map((graph) => graph.map(({ solved }) => solved)));
+  const graphs = byGraph(trials.filter(({ changed }) => changed !== false));
+  const cellsOf = (graph: readonly TrialSummary[]) => [...new Set(graph.map(cellName))].join("; ");
+  const cells = [...Map.groupBy(graphs, cellsOf).values()].map((own) => own.map(outcomesOf));
   const gates = options.integer("gates", 1);
   const seed = options.integer("draw-seed");
   try {
@@ -149,6 +149,13 @@ function check(trials: readonly TrialSummary[], policy: GatePolicy, options: Arg
     if (!(error instanceof RangeError)) throw error;
     throw new InputError(reasonOf(error));
   }
+}
+
+/** The outcomes of a graph's valid trials, apart for each cell that it is in. */
+function outcomesOf(graph: readonly TrialSummary[]): boolean[][] {
+  return [...Map.groupBy(graph, cellName).values()].map((own) =>
+    own.filter(isCounted).map(({ solved }) => solved)
+  );
 }
 
 /** The trials to check a gate on. */

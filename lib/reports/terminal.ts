@@ -15,6 +15,7 @@ import type { Outcome } from "../trials/trial.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { callSetTables } from "./tables/_question_sets.ts";
 import { dimensionTables } from "./tables/_dimensions.ts";
+import { distractorTable } from "./tables/_distractors.ts";
 import { formatTables } from "./tables/_formats.ts";
 import { perturbationTables } from "./tables/_perturbations.ts";
 import { recoveryTables } from "./tables/_recovery.ts";
@@ -110,6 +111,7 @@ function renderParts(report: Omit<Report, "suite" | "notes">): string {
   const tables = [
     ...probesTable(subjects),
     ...shownBreakdowns.map((breakdown) => breakdownTable(breakdown, true)),
+    ...distractorTable(report.distractors ?? [], true),
     ...callSetTables(report, true),
     ...formatTables(report),
     ...recoveryTables(report),

@@ -206,6 +206,15 @@ export const OPTIONS = {
     places: ["benchmark", "suite"],
     schema: z.int().min(1),
   },
+  pair: {
+    about: "`distractors`: cells that differ only in their irrelevant functions (`connected`, " +
+      "`disconnected`, `irrelevant`, `connection`) share their core graphs, so that reports can compare " +
+      "these cells core by core. Gates then count core graphs, each with its trials in all cells as one. " +
+      "Default: each cell has graphs of its own.",
+    type: '"distractors"',
+    places: ["benchmark", "suite"],
+    schema: z.literal("distractors", { error: 'must be "distractors"' }),
+  },
   repetitions: {
     about: "Trials of each graph; default 1.",
     places: ["benchmark", "suite"],

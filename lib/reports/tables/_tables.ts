@@ -12,6 +12,7 @@ import { wilson } from "../../statistics/proportions.ts";
 import { OUTCOMES } from "../../trials/trial.ts";
 import { callSetTables } from "./_question_sets.ts";
 import { dimensionTables } from "./_dimensions.ts";
+import { distractorTable } from "./_distractors.ts";
 import { formatTables } from "./_formats.ts";
 import { perturbationTables } from "./_perturbations.ts";
 import { recoveryTables } from "./_recovery.ts";
@@ -78,6 +79,7 @@ export function tablesOf(report: Report): Table[] {
     ...recoveryTables(report),
     ...formatTables(report),
     ...breakdowns.map((breakdown) => breakdownTable(breakdown)),
+    ...distractorTable(report.distractors ?? []),
     ...perturbationTables(report),
     ...failuresTable(subjects),
     outcomesTable(subjects),
