@@ -81,6 +81,14 @@ const above0 = (given: string, refuse: Refuse): number => {
   return refuse("must be a number above 0");
 };
 
+/** Reads how to sample; `null` leaves it to the server. */
+const sampling = (most: number) => (given: string, refuse: Refuse): number | null => {
+  if (given === "default") return null;
+  const value = Number(given);
+  if (/^(\d+\.?\d*|\.\d+)$/.test(given) && value <= most) return value;
+  return refuse(`must be a number from 0 to ${most}, or default`);
+};
+
 /** Reads seconds. */
 const milliseconds = (given: string, refuse: Refuse): number => 1000 * above0(given, refuse);
 
@@ -148,6 +156,22 @@ export const OPTIONS = {
       ...{ value: "E", several: true, read: oneOf(REASONING_EFFORTS) },
       help: `how much the models think: ${quoted(REASONING_EFFORTS)}; given several times, each ` +
         'model is run with each, under the name "MODEL E"',
+    },
+  },
+  temperature: {
+    places: COMMANDS,
+    flag: {
+      ...{ value: "T", read: sampling(2) },
+      help:
+        "the sampling temperature of all models, from 0 to 2; `default` leaves it out, as some " +
+        "models refuse it",
+    },
+  },
+  topP: {
+    places: COMMANDS,
+    flag: {
+      ...{ value: "P", read: sampling(1) },
+      help: "nucleus sampling of all models, from 0 to 1; `default` leaves it out",
     },
   },
   api: {

@@ -7,7 +7,13 @@ import type { CallSet } from "../tasks/questions/question_set.ts";
 import { cannot, InputError, reasonOf } from "../base/errors.ts";
 import { canonicalJson, defined } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
-import { type ModelEntry, modelName, withApiPrices } from "../models/entry.ts";
+import {
+  type ModelEntry,
+  modelName,
+  type Sampling,
+  withApiPrices,
+  withSampling,
+} from "../models/entry.ts";
 import { perturbationsIn } from "../perturbations/ids.ts";
 import {
   assertDistinct,
@@ -146,9 +152,13 @@ export function planSuite(
   const all = [...grids.flatMap(({ cells }) => cells), ...tasks?.cells(seed) ?? []];
   const cells = [...new Map(all.map((cell) => [canonicalJson(cell), cell])).values()];
   assertQuestions(source, suite, cells);
-  const models = suite.models.map((entry) => typeof entry === "string" ? { model: entry } : entry);
+  const { sampling } = suite;
+  const models = suite.models.map((entry) =>
+    withSampling(typeof entry === "string" ? { model: entry } : entry, sampling)
+  );
   assertDistinct(source, "models", models.map(modelName));
-  const strategies = (suite.strategies ?? ["baseline"]).map(briefStrategy);
+  const strategies = (suite.strategies ?? ["baseline"])
+    .map((entry) => sampledStrategy(briefStrategy(entry), sampling));
   assertDistinct(source, "strategies", strategies.map(strategyName));
   assertStageModels(source, models, strategies);
   const perturbations = suite.perturbations?.length ? suite.perturbations : ["none"];
@@ -272,6 +282,18 @@ function briefStrategy(entry: string | StrategyEntry): string | StrategyEntry {
 /** The cell that the seeds of a cell are drawn for: cells that have it in common share their core graphs. */
 function seededCell(cell: Cell, pair: ResolvedSuite["pair"]): Cell {
   return pair === undefined ? cell : coreOf(cell);
+}
+
+/** A strategy whose stages sample as the suite says. */
+function sampledStrategy(
+  entry: string | StrategyEntry,
+  sampling: Sampling | undefined,
+): string | StrategyEntry {
+  if (typeof entry === "string" || sampling === undefined) return entry;
+  const stages = [...stageEntries(entry)].map(([stage, model]) =>
+    [stage, withSampling(model, sampling)] as const
+  );
+  return stages.length === 0 ? entry : { ...entry, models: Object.fromEntries(stages) };
 }
 
 /** The number of independent units in a block: of the cells that share core graphs only one counts. */

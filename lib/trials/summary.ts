@@ -151,7 +151,9 @@ function failureKinds(root: boolean) {
 }
 
 /** Faults that no model can cause; a connection that is refused may be that of a server that a model broke. */
-const IDLE: readonly unknown[] = ["key", "model", "address", "permission", "credit", "limit"];
+const IDLE: readonly unknown[] = [
+  ...["key", "model", "address", "permission", "credit", "limit", "option"],
+];
 
 /** What a trial that is run again in place of an invalid one takes over from it. */
 export function replacing(
