@@ -24,7 +24,7 @@ import { type Check, selfCheck } from "../gate/self_check.ts";
 import type { Suite } from "../runs/suite.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
 import type { TrialSummary } from "../trials/summary.ts";
-import { unitNames } from "../gate/unit_names.ts";
+import { GRAPHS, unitNames } from "../gate/unit_names.ts";
 import { percent, sum } from "../base/numbers.ts";
 import { type Arguments, userPath } from "./arguments.ts";
 import { Progress } from "./progress.ts";
@@ -186,10 +186,11 @@ async function trialsOfSuite(file: string, options: Arguments): Promise<CheckInp
   const { suite } = request;
   const planned = planRun({ ...request, suite: withTwoArms(suite, request) });
   const { plan } = planned;
+  const names = plan.resolved.pair === undefined
+    ? unitNames(plan.trials.map(({ task }) => task))
+    : GRAPHS;
   console.error(
-    `Each ${
-      unitNames(plan.trials.map(({ task }) => task)).one
-    } is run ${plan.resolved.repetitions} times: ${plan.trials.length} trials`,
+    `Each ${names.one} is run ${plan.resolved.repetitions} times: ${plan.trials.length} trials`,
   );
   printForecast(plan, PRINTER);
   const progress = new Progress(plan);

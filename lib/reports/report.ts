@@ -12,7 +12,7 @@ import { comparePerturbations, compareStrategies, type Comparison } from "../gat
 import { isCounted } from "../gate/variant.ts";
 import type { GateReport } from "../gate/gate_report.ts";
 import { type DimensionMetrics, measureDimensions } from "./metrics/dimensions.ts";
-import { type DistractorEffect, measureDistractors } from "./metrics/distractors.ts";
+import { type DistractorEffect, measureDistractors } from "./metrics/_distractors.ts";
 import { type FormatMetrics, measureFormats } from "./metrics/formats.ts";
 import { measure, type VariantMetrics } from "./metrics/metrics.ts";
 import type { Prices } from "../models/prices.ts";

@@ -6,8 +6,8 @@
 import { variantName } from "../gate/variant.ts";
 import { type GateReport, verdictName } from "../gate/gate_report.ts";
 import { printable } from "../base/json.ts";
-import { percent, sum } from "../base/numbers.ts";
-import type { Repetition, VariantMetrics } from "./metrics/metrics.ts";
+import { countText, percent, sum } from "../base/numbers.ts";
+import type { GuessTally, Repetition, VariantMetrics } from "./metrics/metrics.ts";
 import type { Prices } from "../models/prices.ts";
 import { makeReport, type Report } from "./report.ts";
 import type { Check } from "../gate/self_check.ts";
@@ -22,6 +22,7 @@ import { recoveryTables } from "./tables/_recovery.ts";
 import { strategiesTable, workTable } from "./tables/_strategies.ts";
 import {
   alignedTable,
+  boundsText,
   estimateNote,
   layOut,
   rateColumns,
@@ -35,6 +36,7 @@ import {
   breakdownTable,
   cellsTable,
   failuresTable,
+  guessesTable,
   hasCalls,
   noFailures,
   outcomesTable,
@@ -152,6 +154,7 @@ function renderSubjects({ subjects, unit }: Pick<Report, "subjects" | "unit">): 
       : hasCalls(subjects.map(({ total }) => total))
       ? [noFailures(unit)]
       : []),
+    ...guessesTable(subjects).map(renderTable),
     ...behavioursTable(subjects).map(renderTable),
   ];
 }
@@ -170,6 +173,7 @@ function renderSubject(metrics: VariantMetrics, place: number, unit: string): st
     ...(hasCalls([total]) ? [renderFailures(metrics, unit)] : []),
     `spent: ${usage.inputTokens} tokens read, ${usage.outputTokens} written${estimateNote(usage)}`,
   ];
+  if (metrics.guesses !== undefined) parts.push(guessesLine(metrics.guesses));
   const counts = Object.entries(behaviours).map(([name, count]) => `${name} ${count}`);
   if (counts.length > 0) parts.push(`behaviours (trials): ${printable(counts.join(", "))}`);
   return parts.join("\n\n");
@@ -194,6 +198,15 @@ function cutShort({ outcomes }: VariantMetrics): VariantMetrics["outcomes"] {
 function endingsLine(metrics: VariantMetrics): string[] {
   const endings = cutShort(metrics).map(({ outcome, trials }) => `${trials} ${outcome}`);
   return endings.length === 0 ? [] : [`ended without an answer: ${endings.join(", ")}`];
+}
+
+function guessesLine({ calls, trials, rate, interval }: GuessTally): string {
+  return `right guesses, which are no failures: ${
+    countText(calls, "call")
+  } with a right value that no result had ` +
+    `established, in ${countText(trials, "trial")} (${percent(rate)}, 95% interval ${
+      boundsText(interval)
+    })`;
 }
 
 function renderRepetition({ k, graphs, unavailable, ...rates }: Repetition): string {

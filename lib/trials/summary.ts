@@ -42,6 +42,8 @@ function unclearOf(events: readonly TraceEvent[]): TrialSummary["unclear"] {
 export interface TrialSummary extends Omit<Trial, "events" | "failures"> {
   /** The type of each failure, and whether it was a root. */
   readonly failures: readonly Pick<Failure, "type" | "root">[];
+  /** Calls with a right value that nothing had established; omitted without any. */
+  readonly guessed?: number;
   /** Requests and repairs of strategies outside the loop; omitted without any. */
   readonly work?: StrategyWork;
   /** Its calls compared to the correct ones; omitted when these are not known. */
@@ -81,10 +83,12 @@ export function summarize(trial: Trial): TrialSummary {
   const parses = parsesOf(trial.events);
   const dimensions = dimensionsOf(trial);
   const unclear = unclearOf(trial.events);
+  const guesses = callsOf(trial.events).filter(({ guessed }) => guessed).length;
   return {
     ...{ v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition },
     ...{ outcome, solved, grounded, calls, minimumCalls, behaviours, usage, startedAt, durationMs },
     ...defined({ changed, stages, judging, work }),
+    ...(guesses === 0 ? {} : { guessed: guesses }),
     ...(hasViews(trial) ? { parameters: scoreOfViews(trial.events) } : {}),
     ...(recoveries.length === 0 ? {} : { recoveries }),
     ...defined({ parses, dimensions, scored: answer, unclear, reason, permanent, replayed, ends }),
@@ -121,6 +125,7 @@ function hasViews({ oracle, calls, events }: Trial): boolean {
 export function asSummary(trial: Trial | TrialSummary): TrialSummary {
   if (!("events" in trial)) return trial;
   const {
+    guessed,
     work,
     parameters,
     recoveries,
@@ -135,7 +140,7 @@ export function asSummary(trial: Trial | TrialSummary): TrialSummary {
   > = trial;
   return {
     ...summarize(trial),
-    ...defined({ work, parameters, recoveries, parses, dimensions, scored, unclear }),
+    ...defined({ guessed, work, parameters, recoveries, parses, dimensions, scored, unclear }),
     ...defined({ replaced, replacedIdle }),
   };
 }

@@ -8,7 +8,7 @@ import { type Variant, variantLabel } from "../../gate/variant.ts";
 import { canonicalJson } from "../../base/json.ts";
 import type { Tally } from "../metrics/metrics.ts";
 import type { Report } from "../report.ts";
-import { type DistractorEffect, settingText } from "../metrics/distractors.ts";
+import { type DistractorEffect, settingText } from "../metrics/_distractors.ts";
 import { drawDimensions } from "../figures/_dimensions.ts";
 import { showsDimensions } from "../tables/_dimensions.ts";
 import {

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { type DistractorEffect, settingText } from "../metrics/distractors.ts";
+import { type DistractorEffect, settingText } from "../metrics/_distractors.ts";
 import { comparisonColumns } from "./_strategies.ts";
 import { layOut, type Table } from "./table.ts";
 

@@ -82,6 +82,7 @@ export function tablesOf(report: Report): Table[] {
     ...distractorTable(report.distractors ?? []),
     ...perturbationTables(report),
     ...failuresTable(subjects),
+    ...guessesTable(subjects),
     outcomesTable(subjects),
     ...behavioursTable(subjects),
     ...repetitionsTable(subjects),
@@ -199,6 +200,31 @@ export function failuresTable(subjects: readonly VariantMetrics[], brief = false
         cell: ({ total, counts }) =>
           total === 0 ? NOTHING : `${counts[index]} (${percent(counts[index]! / total)})`,
       })),
+    ]),
+  }];
+}
+
+/** Returns how often models guessed right, where any did, and that this is no failure. */
+export function guessesTable(subjects: readonly VariantMetrics[]): Table[] {
+  const rows = subjects.flatMap(({ guesses, ...one }) =>
+    guesses === undefined ? [] : [{ ...one, guesses }]
+  );
+  if (rows.length === 0) return [];
+  return [{
+    id: "guesses",
+    section: "failures",
+    title: "Right guesses",
+    note:
+      "calls whose values were all right although no earlier result had established one of them; such a " +
+      "call is answered and is no failure here, while FuncBenchGen, section 4.6, counts any value used before " +
+      "it is known as value_not_yet_known: add them to that type to compare with its Table 3",
+    rows: layOut(rows, [
+      MODEL,
+      { head: "valid trials", cell: ({ total }) => total.valid },
+      { head: "with a right guess", cell: ({ guesses }) => guesses.trials },
+      rateColumns("share", ({ guesses }) => guesses),
+      { head: "guessed calls", cell: ({ guesses }) => guesses.calls },
+      { head: "of all calls", cell: ({ guesses, calls }) => percent(guesses.calls / calls) },
     ]),
   }];
 }

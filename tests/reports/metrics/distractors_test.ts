@@ -3,7 +3,7 @@ import {
   type DistractorEffect,
   measureDistractors,
   settingText,
-} from "../../../lib/reports/metrics/distractors.ts";
+} from "../../../lib/reports/metrics/_distractors.ts";
 import { distractorTable } from "../../../lib/reports/tables/_distractors.ts";
 import { summarize, type TrialSummary } from "../../../lib/trials/summary.ts";
 import { record } from "../../support/records.ts";
