@@ -31,6 +31,7 @@ import {
   withCeilings,
 } from "./decide.ts";
 import { defined, printable } from "../base/json.ts";
+import { sum } from "../base/numbers.ts";
 import { commonKinds } from "../base/text_kind.ts";
 import { isRemoving } from "../perturbations/ids.ts";
 import type { ParameterFailureType } from "../calls/failure_types.ts";
@@ -182,12 +183,12 @@ function decideVariant(
     : { graphs: decision.graphs };
   // Unchanged tasks show nothing about the perturbation. Whether a task changes depends on the task alone,
   // so leaving it out favours no model.
-  const graphs = all.filter((graph) =>
-    scores.of([...graph.candidate, ...graph.baseline]).every(({ changed }) => changed !== false)
-  );
-  if (graphs.length < all.length && (graphs.length === 0 || rule !== undefined)) {
+  const graphs = all.map((graph) => changedPart(graph, scores))
+    .filter(({ candidate }) => candidate.length > 0);
+  const [before, left] = [all, graphs].map(countTasks) as [number, number];
+  if (left < before && (left === 0 || rule !== undefined)) {
     const { perturbation } = decision.subject;
-    const which = `${all.length - graphs.length} of ${all.length} tasks`;
+    const which = `${before - left} of ${before} tasks`;
     const reason = `${printable(perturbation)} found nothing to change in ${which}`;
     return { kind: "invalid", reason };
   }
@@ -198,6 +199,11 @@ function decideVariant(
     : stopped ?? (file === undefined ? undefined : ended);
   if (graphs.length === 0) {
     const reason = `not even one ${unit.one} of each cell was complete${why ? `: ${why}` : ""}`;
+    return { kind: "invalid", reason };
+  }
+  if (new Set(graphs.map(({ tasks }) => new Set(tasks).size)).size > 1) {
+    // Core graphs weigh the same, so that the mean over them would not be that over trials.
+    const reason = `the ${unit.many} are in different numbers of cells`;
     return { kind: "invalid", reason };
   }
   const decideOptions: DecideOptions = {
@@ -229,6 +235,26 @@ function decideVariant(
       ...defined({ prices }),
     }),
   );
+}
+
+/** Returns a graph without the tasks in which a perturbation found nothing to change. */
+function changedPart(graph: DecisionGraph, scores: FinishedTrials): DecisionGraph {
+  const isChanged = (_: string, place: number) =>
+    scores.of([graph.candidate[place]!, graph.baseline[place] ?? ""])
+      .every(({ changed }) => changed !== false);
+  if (graph.candidate.every(isChanged)) return graph;
+  const [tasks, candidate, baseline, unperturbed] = [
+    graph.tasks,
+    graph.candidate,
+    graph.baseline,
+    graph.unperturbed,
+  ]
+    .map((names) => names.filter(isChanged)) as [string[], string[], string[], string[]];
+  return { ...graph, tasks, candidate, baseline, unperturbed };
+}
+
+function countTasks(graphs: readonly DecisionGraph[]): number {
+  return sum(graphs, ({ tasks }) => new Set(tasks).size);
 }
 
 /** Why flips cannot be counted, if the policy limits them. */

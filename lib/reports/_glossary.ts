@@ -102,6 +102,11 @@ export const WORDS: readonly Entry[] = [
     "returned, or another value than expected; the first that applies",
   ],
   [
+    "right guess",
+    "a call with right values of which one was not known yet. It is answered and is no failure, unlike in " +
+    "FuncBenchGen, section 4.6, which counts it as value not yet known",
+  ],
+  [
     "root, cascade",
     "a cascade is a wrong call whose wrong values were all returned by earlier wrong calls; any other " +
     "wrong call is a root, the mistake to look at",

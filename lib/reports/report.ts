@@ -12,6 +12,7 @@ import { comparePerturbations, compareStrategies, type Comparison } from "../gat
 import { isCounted } from "../gate/variant.ts";
 import type { GateReport } from "../gate/gate_report.ts";
 import { type DimensionMetrics, measureDimensions } from "./metrics/dimensions.ts";
+import { type DistractorEffect, measureDistractors } from "./metrics/_distractors.ts";
 import { type FormatMetrics, measureFormats } from "./metrics/formats.ts";
 import { measure, type VariantMetrics } from "./metrics/metrics.ts";
 import { measureMissedCalls, type MissedCallMetrics } from "./metrics/missed_calls.ts";
@@ -41,7 +42,7 @@ export interface Report {
   readonly trials: number;
   /** Number of trials replayed from recordings; omitted without any. */
   readonly replayed?: number;
-  /** The unit of a trial's task: `graph`, `question`, `trial` of a case, or `task` where they differ. */
+  /** The independent unit that a trial's task belongs to: `graph`, `core graph`, `question`, `trial` of a case, or `task` where they differ. */
   readonly unit: string;
   /** When the first and the last trial began, in ISO 8601; `null` without any. */
   readonly began: readonly [first: string, last: string] | null;
@@ -69,6 +70,8 @@ export interface Report {
   readonly dimensions: readonly DimensionMetrics[];
   /** Success by the sizes of the tasks. */
   readonly breakdowns: readonly Breakdown[];
+  /** Effects of irrelevant functions on the same core graphs; omitted where no cells share these. */
+  readonly distractors?: readonly DistractorEffect[];
 }
 
 /** Options of {@linkcode makeReport}. */
@@ -95,6 +98,7 @@ export function makeReport(all: readonly TrialSummary[], options: ReportOptions)
   const { suite, seed, references, planned, models, prices, notes = [], gates = [] } = options;
   const starts = trials.flatMap(({ startedAt }) => startedAt === "" ? [] : [startedAt]).sort();
   const replayed = trials.filter((trial) => trial.replayed).length;
+  const distractors = measureDistractors(trials);
   return {
     v: 1,
     kind: "report",
@@ -118,6 +122,7 @@ export function makeReport(all: readonly TrialSummary[], options: ReportOptions)
     recovery: measureRecovery(trials),
     dimensions: measureDimensions(trials),
     breakdowns: breakDown(trials, models),
+    ...(distractors.length === 0 ? {} : { distractors }),
   };
 }
 

@@ -24,7 +24,7 @@ import {
   SURFACES,
 } from "../tasks/generated/graph.ts";
 import { cannot } from "../base/errors.ts";
-import { MODEL, type ModelEntry } from "../models/entry.ts";
+import { MODEL, type ModelEntry, SAMPLING, type Sampling } from "../models/entry.ts";
 import {
   type CaseSpec,
   type ProbeId,
@@ -133,6 +133,8 @@ export interface Suite extends SuiteSettings {
   readonly strategies?: readonly (string | StrategyEntry)[];
   /** A model that judges how similar answers and truth are, for call sets. */
   readonly judge?: string | JudgeEntry;
+  /** How models sample that do not say it themselves, also those of stages and those given by flags. */
+  readonly sampling?: Sampling;
 }
 
 const count = z.int().min(0);
@@ -212,6 +214,7 @@ const RULES = z.strictObject({
   models: nonEmpty(z.union([z.string().min(1), MODEL])),
   strategies: nonEmpty(z.union([STRATEGY_ID, STRATEGY])).exactOptional(),
   judge: z.union([z.string().min(1), JUDGE]).exactOptional(),
+  sampling: SAMPLING.exactOptional(),
   ...optionSchemas("suite"),
   seed: OPTIONS.seed.schema!,
 });

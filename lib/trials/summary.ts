@@ -50,6 +50,8 @@ function unclearOf(events: readonly TraceEvent[]): TrialSummary["unclear"] {
 export interface TrialSummary extends Omit<Trial, "events" | "failures"> {
   /** The type of each failure, and whether it was a root. */
   readonly failures: readonly Pick<Failure, "type" | "root">[];
+  /** Calls with a right value that nothing had established; omitted without any. */
+  readonly guessed?: number;
   /** Requests and repairs of strategies outside the loop; omitted without any. */
   readonly work?: StrategyWork;
   /** Its calls compared to the correct ones; omitted when these are not known. */
@@ -100,10 +102,12 @@ export function summarize(trial: Trial): TrialSummary {
   const parses = parsesOf(trial.events);
   const dimensions = dimensionsOf(trial);
   const unclear = unclearOf(trial.events);
+  const guesses = callsOf(trial.events).filter(({ guessed }) => guessed).length;
   return {
     ...{ v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition },
     ...{ outcome, solved, grounded, calls, minimumCalls, behaviours, usage, startedAt, durationMs },
     ...defined({ changed, stages, judging, work, rules, impossible }),
+    ...(guesses === 0 ? {} : { guessed: guesses }),
     ...(hasViews(trial) ? { parameters: scoreOfViews(trial.events) } : {}),
     ...defined({ missed, actions }),
     ...(recoveries.length === 0 ? {} : { recoveries }),
@@ -155,6 +159,7 @@ function hasViews({ oracle, calls, events }: Trial): boolean {
 export function asSummary(trial: Trial | TrialSummary): TrialSummary {
   if (!("events" in trial)) return trial;
   const {
+    guessed,
     work,
     parameters,
     missed,
@@ -172,6 +177,7 @@ export function asSummary(trial: Trial | TrialSummary): TrialSummary {
   return {
     ...summarize(trial),
     ...defined({
+      guessed,
       work,
       parameters,
       missed,
@@ -206,7 +212,9 @@ function failureKinds(root: boolean) {
 }
 
 /** Faults that no model can cause; a connection that is refused may be that of a server that a model broke. */
-const IDLE: readonly unknown[] = ["key", "model", "address", "permission", "credit", "limit"];
+const IDLE: readonly unknown[] = [
+  ...["key", "model", "address", "permission", "credit", "limit", "option"],
+];
 
 /** What a trial that is run again in place of an invalid one takes over from it. */
 export function replacing(

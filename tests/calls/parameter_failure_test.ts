@@ -508,7 +508,7 @@ Deno.test("viewCalls() finds values that deviate from the task, at the deepest k
   ], { schema: FORECAST });
 });
 
-Deno.test("viewCalls() takes values that break a rule of the description for mismatches (Butterfly, Figs. 1 and 5)", () => {
+Deno.test("viewCalls() takes values that break a rule of the description for mismatches (Butterfly 3, A.4)", () => {
   const region = { type: "string", description: "The region, as an abbreviation such as AU." };
   const trends = objectOf({ query: { type: "string" }, region });
   const bitcoin = { query: "Bitcoin" };
@@ -559,7 +559,7 @@ Deno.test("viewCalls() takes values that break a rule of the description for mis
   }
 });
 
-Deno.test("viewCalls() takes what the task says in the wrong parameter for a deviation (Butterfly, Figs. 7 and 9)", () => {
+Deno.test("viewCalls() takes what the task says in the wrong parameter for a deviation (Butterfly 3, A.4)", () => {
   const arxiv = objectOf({
     search_query: { type: "string" },
     id_list: { type: "string" },

@@ -169,7 +169,7 @@ async function silenced(count: number): Promise<Trial[]> {
   return trials;
 }
 
-Deno.test("a model that stops calling under a perturbation looks worse, not better (Butterfly, Eq. 1)", async () => {
+Deno.test("a model that stops calling under a perturbation looks worse, not better (Butterfly 5.2)", async () => {
   const trials = await silenced(6);
   const [brittleness] = makeReport(trials, { suite: "s" }).brittleness;
   const [none, rd] = brittleness!.columns as [BrittlenessColumn, BrittlenessColumn];

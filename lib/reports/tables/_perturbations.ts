@@ -17,7 +17,7 @@ import { PERTURBED } from "../../perturbations/methods.ts";
 import { isCheck, isRemoving } from "../../perturbations/ids.ts";
 import type { Report } from "../report.ts";
 import { percent, sum } from "../../base/numbers.ts";
-import { comparisonColumns, differenceText } from "./_strategies.ts";
+import { comparisonColumns, differenceText, unitsOf } from "./_strategies.ts";
 import {
   boundsText,
   type Column,
@@ -221,7 +221,10 @@ function againstNone(perturbations: readonly Comparison[]): Table[] {
           removingIn(perturbations.map(({ subject }) => subject))
         } are left out, as no task can be ` +
           "solved under them: the failure rates have the share that abstained"),
-    rows: layOut(solvable, comparisonColumns("perturbation", "unperturbed", "perturbed")),
+    rows: layOut(
+      solvable,
+      comparisonColumns("perturbation", "unperturbed", "perturbed", unitsOf(solvable)),
+    ),
   }];
 }
 

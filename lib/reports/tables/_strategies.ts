@@ -23,7 +23,7 @@ export function strategiesTable(comparisons: readonly Comparison[]): Table[] {
       "in percentage points; comparisons are not corrected for their number: of many, some differ by chance, and none " +
       "accounts for a run that a gate stopped early; verdicts do not depend on them",
     rows: layOut(comparisons, [
-      comparisonColumns("strategy", "baseline", "with strategy"),
+      comparisonColumns("strategy", "baseline", "with strategy", unitsOf(comparisons)),
       {
         head: "extra tokens",
         cell: ({ effort }) => signed(effort.extra.tokens, (tokens) => grouped(Math.round(tokens))),
@@ -37,22 +37,34 @@ export function strategiesTable(comparisons: readonly Comparison[]): Table[] {
   }];
 }
 
-/** Returns the columns of a comparison; `name`, `before` and `after` are the headings of its sides. */
+/** A heading for what comparisons count. */
+export function unitsOf(comparisons: readonly Comparison[]): string {
+  return comparisons.some(({ cores }) => cores) ? "core graphs" : "tasks";
+}
+
+/** What the columns of a comparison show. */
+type Compared = Omit<Comparison, "effort">;
+
+/**
+ * Returns the columns of a comparison; `name`, `before` and `after` are the headings of its sides, `units` is that
+ * of what is counted.
+ */
 export function comparisonColumns(
   name: string,
   before: string,
   after: string,
-): Column<Comparison>[] {
+  units: string,
+): Column<Compared>[] {
   const column = (
     head: string,
-    cell: Column<NonNullable<Comparison["success"]>>["cell"],
-  ): Column<Comparison> => ({
+    cell: Column<NonNullable<Compared["success"]>>["cell"],
+  ): Column<Compared> => ({
     head,
     cell: ({ success }) => success === null ? NOTHING : cell(success),
   });
   return [
     { head: name, cell: nameOf },
-    { head: "tasks", cell: ({ graphs }) => graphs },
+    { head: units, cell: ({ graphs }) => graphs },
     { head: "left out", cell: ({ leftOut }) => leftOut, shown: "filled" },
     column(before, ({ baseline }) => percent(baseline)),
     column(after, ({ candidate }) => percent(candidate)),

@@ -12,6 +12,7 @@ import { wilson } from "../../statistics/proportions.ts";
 import { OUTCOMES } from "../../trials/trial.ts";
 import { callSetTables } from "./_question_sets.ts";
 import { dimensionTables } from "./_dimensions.ts";
+import { distractorTable } from "./_distractors.ts";
 import { formatTables } from "./_formats.ts";
 import { perturbationTables } from "./_perturbations.ts";
 import { recoveryTables } from "./_recovery.ts";
@@ -78,9 +79,11 @@ export function tablesOf(report: Report): Table[] {
     ...recoveryTables(report),
     ...formatTables(report),
     ...breakdowns.map((breakdown) => breakdownTable(breakdown)),
+    ...distractorTable(report.distractors ?? []),
     ...perturbationTables(report),
     ...failuresTable(subjects),
     ...missedCallsTable(report),
+    ...guessesTable(subjects),
     outcomesTable(subjects),
     ...behavioursTable(subjects),
     ...repetitionsTable(subjects),
@@ -219,6 +222,31 @@ export function missedCallsTable({ missedCalls }: Pick<Report, "missedCalls">): 
       { head: "needed calls", cell: ({ calls }) => calls.of },
       { head: "missed", cell: ({ calls }) => calls.count },
       { head: "share", cell: ({ calls }) => shareText(calls.rate) },
+    ]),
+  }];
+}
+
+/** Returns how often models guessed right, where any did, and that this is no failure. */
+export function guessesTable(subjects: readonly VariantMetrics[]): Table[] {
+  const rows = subjects.flatMap(({ guesses, ...one }) =>
+    guesses === undefined ? [] : [{ ...one, guesses }]
+  );
+  if (rows.length === 0) return [];
+  return [{
+    id: "guesses",
+    section: "failures",
+    title: "Right guesses",
+    note:
+      "calls whose values were all right although no earlier result had established one of them; such a " +
+      "call is answered and is no failure here, while FuncBenchGen, section 4.6, counts any value used before " +
+      "it is known as value_not_yet_known: add them to that type to compare with its Table 3",
+    rows: layOut(rows, [
+      MODEL,
+      { head: "valid trials", cell: ({ total }) => total.valid },
+      { head: "with a right guess", cell: ({ guesses }) => guesses.trials },
+      rateColumns("share", ({ guesses }) => guesses),
+      { head: "guessed calls", cell: ({ guesses }) => guesses.calls },
+      { head: "of all calls", cell: ({ guesses, calls }) => percent(guesses.calls / calls) },
     ]),
   }];
 }

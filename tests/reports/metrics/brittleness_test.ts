@@ -186,7 +186,7 @@ Deno.test("measureBrittleness() leaves out of a type the trials for which it can
   assertEquals([rateOf(own, "missing_information").of], [3]);
 });
 
-Deno.test("measureBrittleness() fails a trial with any of the five failures, and passes all others (Butterfly, Eq. 1)", () => {
+Deno.test("measureBrittleness() fails a trial with any of the five failures, and passes all others (Butterfly 5.2)", () => {
   const words = ["", "N", "M R", "RSD D", "", "S", "D"];
   const { failed, failures } = column(perturbed(...words));
   const passed = words.filter((letters) => letters === "").length;
