@@ -27,7 +27,7 @@
 
 import { callSignature } from "./behaviour.ts";
 import { type FaultKind, isLost } from "../tools/fault.ts";
-import { type AnswerEvent, type CallEvent, callsOf, type TraceEvent } from "./trace.ts";
+import { type AnswerEvent, type CallEvent, callsOf, type TraceEvent, withheldBy } from "./trace.ts";
 
 /** Every way in which an episode can end. */
 export const RECOVERY_ENDS = ["recovered", "hallucinated", "repeated", "gave_up"] as const;
@@ -99,7 +99,7 @@ export function recoveryOf(events: readonly TraceEvent[]): Recovery[] {
     const end: RecoveryEnd = through !== -1
       ? "recovered"
       : isAnswered(answer, first) && later.every(({ returned }) => returned === undefined) ||
-          (invented.get(first.withheld ?? "") ?? 0) > first.step
+          withheldBy(first).some((variable) => (invented.get(variable) ?? 0) > first.step)
       ? "hallucinated"
       : isRepeated(first, later)
       ? "repeated"

@@ -27,7 +27,8 @@ import {
   unpairedDetectableEffect,
   unpairedSampleSize,
 } from "../statistics/sample_size.ts";
-import { unitNames } from "../gate/unit_names.ts";
+import { GRAPHS, unitNames } from "../gate/unit_names.ts";
+import { countGraphs } from "../gate/variant.ts";
 import { dollars, percent, points } from "../base/numbers.ts";
 import { Arguments, userPath } from "./arguments.ts";
 import { fileRequest, readSuite } from "./running.ts";
@@ -116,12 +117,16 @@ function outputOfSuite(file: string, options: Arguments): PlanOutput {
   const { models, cells, repetitions, references } = plan.resolved;
   const cost = forecastCost(plan, usage, gateForecast);
   const warnings = planWarnings(plan, gateForecast);
-  const unit = unitNames(plan.trials.map(({ task }) => task));
+  const cores = plan.resolved.pair === undefined ? {} : { cores: countGraphs(plan.trials) };
+  const unit = plan.resolved.pair === undefined
+    ? unitNames(plan.trials.map(({ task }) => task))
+    : GRAPHS;
   return {
     numbers: {
       suite: suite.name,
       trials: plan.trials.length,
       graphs: cells.length * plan.resolved.graphs,
+      ...cores,
       gate: plan.gate ?? null,
       rule: plan.rule ?? null,
       detectable: gateForecast?.detectable ?? null,
@@ -136,7 +141,9 @@ function outputOfSuite(file: string, options: Arguments): PlanOutput {
     },
     lines: [
       `${printable(suite.name)}: at most ${plan.trials.length} trials (cells ${cells.length}, ` +
-      `${unit.many} of each ${plan.resolved.graphs}, models ${models.length}, repetitions ${repetitions}` +
+      `${unit.many} of each ${plan.resolved.graphs}` +
+      (cores.cores === undefined ? "" : `, core graphs ${cores.cores}`) +
+      `, models ${models.length}, repetitions ${repetitions}` +
       `${references ? ", nested references" : ""})`,
       ...(gateForecast?.lines ?? ["the suite has no gate"]),
       ...warnings.map((warning) => `warning: ${warning}`),

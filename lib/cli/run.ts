@@ -166,7 +166,10 @@ function isJournal(path: string): boolean {
 /** Options of whole runs. */
 const NOT_WITH_ONLY = ["out", "resume", "retry-invalid", "shard"];
 /** Options that a journal's plan has. */
-const NOT_WITH_JOURNAL = ["model", "reasoning-effort", "api", "strategy", "perturbation", "seed"];
+const NOT_WITH_JOURNAL = [
+  ...["model", "reasoning-effort", "temperature", "top-p", "api", "strategy", "perturbation"],
+  "seed",
+];
 
 /** Runs one trial again and describes it on stdout. */
 async function replay(path: string, id: string, options: Arguments): Promise<number> {

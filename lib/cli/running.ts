@@ -18,7 +18,7 @@ import {
   suiteSettings,
 } from "../runs/session.ts";
 import { SUITE, type Suite, SUITE_FILE } from "../runs/suite.ts";
-import { type ModelEntry, modelName, withApiPrices } from "../models/entry.ts";
+import { type ModelEntry, modelName, type Sampling, withApiPrices } from "../models/entry.ts";
 import { strategyName } from "../trials/strategies/entry.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { Arguments, type OptionNames, userPath } from "./arguments.ts";
@@ -118,8 +118,10 @@ function changedSuite(
   const { strategies = [] } = flags;
   const chosen = suite.models as readonly ModelEntry[];
   const crossed = withEfforts(withApis(chosen, flags), flags);
+  const sampled = defined({ temperature: flags.temperature, topP: flags.topP });
   const models = crossed.map(({ entry: { baseURL, ...others } }) => ({
     ...others,
+    ...sampled,
     // The flag's server does not decide which trials there are; resuming compares it by itself.
     ...(flags.baseURL === undefined ? defined({ baseURL }) : {}),
   }));
@@ -128,6 +130,7 @@ function changedSuite(
     ...suite,
     ...suiteSettings(settings),
     models,
+    ...(Object.keys(sampled).length === 0 ? {} : { sampling: numbersOf(suite.sampling, sampled) }),
     ...(strategies.length === 0 ? {} : {
       strategies: strategies.map((name) =>
         suite.strategies?.find((entry) => strategyName(entry) === name) ?? name
@@ -135,6 +138,15 @@ function changedSuite(
     }),
     ...(declared === undefined ? {} : { prices: crossedPrices(declared, chosen, crossed) }),
   }, `${path} with the options given`);
+}
+
+/** The sampling of a suite, changed by flags; `null` leaves it out. */
+function numbersOf(
+  own: Sampling | undefined,
+  flags: { readonly [Name in keyof Sampling]: number | null },
+): Sampling {
+  const { temperature, topP } = { ...own, ...flags };
+  return defined({ temperature: temperature ?? undefined, topP: topP ?? undefined });
 }
 
 /** A model of the suite, changed by flags. */

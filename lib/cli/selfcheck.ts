@@ -24,7 +24,7 @@ import { type Check, selfCheck } from "../gate/self_check.ts";
 import type { Suite } from "../runs/suite.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
 import type { TrialSummary } from "../trials/summary.ts";
-import { unitNames } from "../gate/unit_names.ts";
+import { GRAPHS, unitNames } from "../gate/unit_names.ts";
 import { percent, sum } from "../base/numbers.ts";
 import { type Arguments, userPath } from "./arguments.ts";
 import { Progress } from "./progress.ts";
@@ -138,9 +138,9 @@ function isTooOften({ rate, allowed, gates }: Check): boolean {
 }
 
 function check(trials: readonly TrialSummary[], policy: GatePolicy, options: Arguments): Check[] {
-  const valid = trials.filter(isCounted);
-  const cells = [...Map.groupBy(valid, cellName).values()]
-    .map((own) => byGraph(own).map((graph) => graph.map(({ solved }) => solved)));
+  const graphs = byGraph(trials.filter(({ changed }) => changed !== false));
+  const cellsOf = (graph: readonly TrialSummary[]) => [...new Set(graph.map(cellName))].join("; ");
+  const cells = [...Map.groupBy(graphs, cellsOf).values()].map((own) => own.map(outcomesOf));
   const gates = options.integer("gates", 1);
   const seed = options.integer("draw-seed");
   try {
@@ -149,6 +149,13 @@ function check(trials: readonly TrialSummary[], policy: GatePolicy, options: Arg
     if (!(error instanceof RangeError)) throw error;
     throw new InputError(reasonOf(error));
   }
+}
+
+/** The outcomes of a graph's valid trials, apart for each cell that it is in. */
+function outcomesOf(graph: readonly TrialSummary[]): boolean[][] {
+  return [...Map.groupBy(graph, cellName).values()].map((own) =>
+    own.filter(isCounted).map(({ solved }) => solved)
+  );
 }
 
 /** The trials to check a gate on. */
@@ -179,10 +186,11 @@ async function trialsOfSuite(file: string, options: Arguments): Promise<CheckInp
   const { suite } = request;
   const planned = planRun({ ...request, suite: withTwoArms(suite, request) });
   const { plan } = planned;
+  const names = plan.resolved.pair === undefined
+    ? unitNames(plan.trials.map(({ task }) => task))
+    : GRAPHS;
   console.error(
-    `Each ${
-      unitNames(plan.trials.map(({ task }) => task)).one
-    } is run ${plan.resolved.repetitions} times: ${plan.trials.length} trials`,
+    `Each ${names.one} is run ${plan.resolved.repetitions} times: ${plan.trials.length} trials`,
   );
   printForecast(plan, PRINTER);
   const progress = new Progress(plan);

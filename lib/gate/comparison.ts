@@ -14,11 +14,13 @@ import {
   pairedDifference,
   unitOf,
 } from "./evidence.ts";
-import { byGraph, byVariant, type Variant, variantOf } from "./variant.ts";
+import { byGraph, byVariant, missesCall, needsCalls, type Variant, variantOf } from "./variant.ts";
 import { costOfAll, type Prices, spentUsage } from "../models/prices.ts";
 import { clusteredInterval } from "../statistics/pass_at_k.ts";
 import { type Bounds, tango } from "../statistics/proportions.ts";
+import defer * as summaries from "../trials/summary.ts";
 import type { TrialSummary } from "../trials/summary.ts";
+import { CORES, unitNames } from "./unit_names.ts";
 
 /**
  * The mean effort per solved task: everything spent, including on unsolved and invalid trials, divided by
@@ -42,12 +44,19 @@ export interface Comparison {
   readonly subject: Variant;
   /** Whether either model is a simulated one. */
   readonly simulated: boolean;
-  /** Graphs with a valid trial of both. */
+  /** Graphs with a valid trial of both; core graphs where tasks share these. */
   readonly graphs: number;
+  /** Set if tasks share core graphs: `graphs` counts those. */
+  readonly cores?: true;
   /** Graphs without a valid trial of one of them. */
   readonly leftOut: number;
   /** The difference in success on graphs with a valid trial of both; `null` if there are none. */
   readonly success: PairedSuccess | null;
+  /**
+   * The difference in trials with a needed call that was never made, on graphs that need calls in both; `null`
+   * if there are none.
+   */
+  readonly missed: PairedSuccess | null;
   /** The effort per solved task, on graphs that both ran on, validly or not. */
   readonly effort: {
     readonly candidate: Effort;
@@ -135,7 +144,9 @@ function compareWith(
   reference: Partial<Variant>,
 ): Comparison[] {
   // Unchanged tasks show nothing about a perturbation, nor about a strategy under it.
-  const changed = trials.filter((trial) => trial.changed !== false);
+  const changed = trials.filter((trial) => trial.changed !== false)
+    // Of whole trials only events tell which calls were missed.
+    .map((trial) => "events" in trial ? summaries.asSummary(trial) : trial);
   const groups = new Map(
     byVariant(changed, variantOf).map((group) => [canonicalJson(group.subject), group]),
   );
@@ -183,20 +194,32 @@ function compare(
   others: readonly TrialSummary[],
   prices: Prices,
 ): Comparison {
-  const graphs = sharedGraphs(own, others);
-  const shared = graphs.filter(({ candidate, baseline }) =>
+  const shared = sharedGraphs(own, others).filter(({ candidate, baseline }) =>
     candidate.length > 0 && baseline.length > 0
   );
-  const pairs = validPairs(shared, ({ solved }) => solved);
   const candidate = meanEffort(shared.flatMap((graph) => graph.candidate), prices);
   const baseline = meanEffort(shared.flatMap((graph) => graph.baseline), prices);
   return {
     subject,
     simulated: [...own, ...others].some(({ model }) => model.simulated),
+    ...compareSuccess(own, others),
+    ...(unitNames(own.map(({ task }) => task)) === CORES ? { cores: true as const } : {}),
+    effort: { candidate, baseline, extra: extraEffort(candidate, baseline) },
+  };
+}
+
+/** Compares the success of trials of one variant with that of others, graph by graph. */
+export function compareSuccess(
+  own: readonly TrialSummary[],
+  others: readonly TrialSummary[],
+): Pick<Comparison, "graphs" | "leftOut" | "success" | "missed"> {
+  const graphs = sharedGraphs(own, others);
+  const pairs = validPairs(graphs, ({ solved }) => solved);
+  return {
     graphs: pairs.length,
     leftOut: graphs.length - pairs.length,
     success: pairedSuccess(pairs),
-    effort: { candidate, baseline, extra: extraEffort(candidate, baseline) },
+    missed: compareShares(own.filter(needsCalls), others.filter(needsCalls), missesCall),
   };
 }
 

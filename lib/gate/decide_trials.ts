@@ -31,6 +31,7 @@ import {
   withCeilings,
 } from "./decide.ts";
 import { defined, printable } from "../base/json.ts";
+import { sum } from "../base/numbers.ts";
 import { commonKinds } from "../base/text_kind.ts";
 import { isRemoving } from "../perturbations/ids.ts";
 import type { ParameterFailureType } from "../calls/failure_types.ts";
@@ -182,12 +183,12 @@ function decideVariant(
     : { graphs: decision.graphs };
   // Unchanged tasks show nothing about the perturbation. Whether a task changes depends on the task alone,
   // so leaving it out favours no model.
-  const graphs = all.filter((graph) =>
-    scores.of([...graph.candidate, ...graph.baseline]).every(({ changed }) => changed !== false)
-  );
-  if (graphs.length < all.length && (graphs.length === 0 || rule !== undefined)) {
+  const graphs = all.map((graph) => changedPart(graph, scores))
+    .filter(({ candidate }) => candidate.length > 0);
+  const [before, left] = [all, graphs].map(countTasks) as [number, number];
+  if (left < before && (left === 0 || rule !== undefined)) {
     const { perturbation } = decision.subject;
-    const which = `${all.length - graphs.length} of ${all.length} tasks`;
+    const which = `${before - left} of ${before} tasks`;
     const reason = `${printable(perturbation)} found nothing to change in ${which}`;
     return { kind: "invalid", reason };
   }
@@ -198,6 +199,11 @@ function decideVariant(
     : stopped ?? (file === undefined ? undefined : ended);
   if (graphs.length === 0) {
     const reason = `not even one ${unit.one} of each cell was complete${why ? `: ${why}` : ""}`;
+    return { kind: "invalid", reason };
+  }
+  if (new Set(graphs.map(({ tasks }) => new Set(tasks).size)).size > 1) {
+    // Core graphs weigh the same, so that the mean over them would not be that over trials.
+    const reason = `the ${unit.many} are in different numbers of cells`;
     return { kind: "invalid", reason };
   }
   const decideOptions: DecideOptions = {
@@ -231,6 +237,26 @@ function decideVariant(
   );
 }
 
+/** Returns a graph without the tasks in which a perturbation found nothing to change. */
+function changedPart(graph: DecisionGraph, scores: FinishedTrials): DecisionGraph {
+  const isChanged = (_: string, place: number) =>
+    scores.of([graph.candidate[place]!, graph.baseline[place] ?? ""])
+      .every(({ changed }) => changed !== false);
+  if (graph.candidate.every(isChanged)) return graph;
+  const [tasks, candidate, baseline, unperturbed] = [
+    graph.tasks,
+    graph.candidate,
+    graph.baseline,
+    graph.unperturbed,
+  ]
+    .map((names) => names.filter(isChanged)) as [string[], string[], string[], string[]];
+  return { ...graph, tasks, candidate, baseline, unperturbed };
+}
+
+function countTasks(graphs: readonly DecisionGraph[]): number {
+  return sum(graphs, ({ tasks }) => new Set(tasks).size);
+}
+
 /** Why flips cannot be counted, if the policy limits them. */
 function missingPairs(
   graphs: readonly DecisionGraph[],
@@ -246,25 +272,36 @@ function missingPairs(
     : "no trial has a valid counterpart without the check, so that no flip can be observed";
 }
 
-/** Why parameter failures cannot be counted, if the policy limits them; unknown ones count as missing. */
+/**
+ * Why parameter failures, or missed calls, cannot be counted, if the policy limits them; unknown ones count as
+ * missing.
+ */
 function missingViews(
   graphs: readonly DecisionGraph[],
   scores: FinishedTrials,
-  { atMost: { parameterFailures = {} } }: CompletePolicy,
+  { atMost: { parameterFailures = {}, missedCalls } }: CompletePolicy,
 ): string | undefined {
-  if (Object.keys(parameterFailures).length === 0) return undefined;
+  const limited = Object.keys(parameterFailures) as ParameterFailureType[];
   const trials = graphs.flatMap(({ candidate }) => scores.of(candidate) as TrialSummary[])
     .filter(isCounted);
-  const limited = Object.keys(parameterFailures) as ParameterFailureType[];
-  const unknown = trials.filter(({ parameters }) =>
-    parameters === undefined ||
-    limited.some((type) =>
-      parameters.undecided.includes(type) && !parameters.calls.some((types) => types.includes(type))
-    )
-  ).length;
-  if (unknown === 0) return undefined;
-  return `${unknown} of ${trials.length} trials lack the comparison of their calls with the right ones, so ` +
-    "that atMost.parameterFailures cannot be checked";
+  const lacking = (ceiling: string, isUnknown: (trial: TrialSummary) => boolean) => {
+    const unknown = trials.filter(isUnknown).length;
+    return unknown === 0
+      ? undefined
+      : `${unknown} of ${trials.length} trials lack the comparison of their calls with the right ones, so ` +
+        `that atMost.${ceiling} cannot be checked`;
+  };
+  return (limited.length === 0
+    ? undefined
+    : lacking("parameterFailures", ({ parameters }) =>
+      parameters === undefined ||
+      limited.some((type) =>
+        parameters.undecided.includes(type) &&
+        !parameters.calls.some((types) => types.includes(type))
+      ))) ??
+    (missedCalls === undefined
+      ? undefined
+      : lacking("missedCalls", ({ missed }) => missed === undefined));
 }
 
 /**

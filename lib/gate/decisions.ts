@@ -13,12 +13,14 @@ import {
   isUpgrade,
 } from "./policy.ts";
 import type { PlannedTrial, TrialKey } from "../trials/trial_id.ts";
-import { byGraph, byVariant, goOf, type ScoredTrial, type Variant } from "./variant.ts";
+import { byGraph, byVariant, goOf, graphKey, type ScoredTrial, type Variant } from "./variant.ts";
 
-/** One graph of a decision: the trials of the candidate and of the baseline on it. */
+/** One graph of a decision, or one core graph in all of its cells: the trials of candidate and baseline on it. */
 export interface DecisionGraph {
   /** The balanced block of the plan. */
   readonly block: number;
+  /** Keys of the tasks of the candidate's trials: one, or those that share a core graph. */
+  readonly tasks: readonly string[];
   /** Ids of the candidate's planned trials. */
   readonly candidate: readonly string[];
   /** Keys of the baseline's trials; empty in an absolute gate. */
@@ -57,6 +59,7 @@ export function plannedDecisions(
     const checked = countsFlips(policy) && isCheck(subject.perturbation);
     const graphs = byGraph(items).map((graph): DecisionGraph => ({
       block: graph[0]!.block,
+      tasks: graph.map(({ task }) => graphKey(task)),
       candidate: graph.map(({ id }) => id),
       baseline: baseline === undefined
         ? []

@@ -40,16 +40,27 @@ export interface SelfCheckOptions {
   readonly seed?: number;
 }
 
-/** The outcomes of one graph's valid trials, all of one model. */
-export type Outcomes = readonly boolean[];
+/**
+ * The outcomes of one graph's valid trials, all of one model; of a core graph that several cells share, those in
+ * each cell.
+ */
+export type Outcomes = readonly boolean[] | readonly (readonly boolean[])[];
+
+/** The outcomes of a graph in each of its cells, mostly one. */
+type Parts = readonly (readonly boolean[])[];
+
+function partsOf(graph: Outcomes): Parts {
+  return typeof graph[0] === "object" ? graph as Parts : [graph as readonly boolean[]];
+}
 
 /**
  * Resamples gates from the trials of one model: an upgrade gate decides between two arms of it, an absolute
  * gate on a success rate that is set so that it just holds, and just does not. Each arm of an upgrade gate
- * has half of a graph's trials. A gate has as many graphs of each cell as the largest cell has, a
+ * has half of a graph's trials in each cell. A gate has as many graphs of each cell as the largest cell has, a
  * sequential one as many as it needs.
  *
- * @param cells The graphs of each cell; graphs with fewer valid trials than the largest are left out.
+ * @param cells The graphs of each cell; graphs with fewer valid trials than the largest are left out. Cells that
+ * share core graphs count as one.
  * @throws {RangeError} If there is no graph, or, for an upgrade gate, none with two valid trials.
  *
  * @example Usage
@@ -70,10 +81,12 @@ export function selfCheck(
 ): Check[] {
   const complete = completePolicy(policy);
   const arms = isUpgrade(complete) ? 2 : 1;
+  const all = cells.map((graphs) => graphs.map(partsOf));
   const trials = arms *
-    Math.floor(Math.max(0, ...cells.flat().map((graph) => graph.length)) / arms);
-  const usable = cells.map((graphs) => graphs.filter((graph) => graph.length >= trials))
-    .filter((graphs) => graphs.length > 0);
+    Math.floor(Math.max(0, ...all.flat(2).map((part) => part.length)) / arms);
+  const usable = all.map((graphs) =>
+    graphs.filter((parts) => parts.every((part) => part.length >= trials))
+  ).filter((graphs) => graphs.length > 0);
   if (trials === 0 || usable.length === 0) {
     throw new RangeError(
       `Cannot check the gate as it needs graphs with ${
@@ -100,8 +113,8 @@ export function selfCheck(
 
 /** The trials to draw from. */
 interface Source {
-  readonly cells: readonly (readonly Outcomes[])[];
-  /** The number of trials per graph and arm. */
+  readonly cells: readonly (readonly Parts[])[];
+  /** The number of trials per graph, or part of it, and arm. */
   readonly trials: number;
 }
 
@@ -116,7 +129,7 @@ interface Truth {
 function truthsOf(source: Source, policy: CompletePolicy): Truth[] {
   const rate = mean(
     source.cells.map((graphs) =>
-      mean(graphs.map((graph) => graph.filter(Boolean).length / graph.length))!
+      mean(graphs.flat().map((part) => part.filter(Boolean).length / part.length))!
     ),
   )!;
   const { margin } = policy;
@@ -142,7 +155,7 @@ function truthsOf(source: Source, policy: CompletePolicy): Truth[] {
     return drawGates(
       shifted,
       source,
-      (prng, graph) => unitOf(drawTrials(prng, graph, source.trials)),
+      (prng, graph) => unitOf(graph.flatMap((part) => drawTrials(prng, part, source.trials))),
       (units, options) => decide(units, shifted, options),
     );
   };
@@ -161,7 +174,7 @@ function truthsOf(source: Source, policy: CompletePolicy): Truth[] {
 function drawGates<T>(
   policy: CompletePolicy,
   { cells }: Source,
-  draw: (prng: Prng, graph: Outcomes) => T,
+  draw: (prng: Prng, graph: Parts) => T,
   conclude: (units: readonly T[], options: DecideOptions) => Verdict,
 ): Truth["draw"] {
   const rule = policy.sequential ? sequentialRule(policy, cells.length) : undefined;
@@ -179,19 +192,24 @@ function pick<T>(prng: Prng, items: readonly T[]): T {
   return items[Math.floor(prng() * items.length)]!;
 }
 
-/** Returns `count` different trials of one graph, in random order. */
-function drawTrials(prng: Prng, graph: Outcomes, count: number): boolean[] {
-  return shuffle(graph, { prng }).slice(0, count);
+/** Returns `count` different trials of one graph in one cell, in random order. */
+function drawTrials(prng: Prng, part: readonly boolean[], count: number): boolean[] {
+  return shuffle(part, { prng }).slice(0, count);
 }
 
 /** Draws two arms of different trials of one graph, and spoils solved ones of the first at random. */
-function drawPair(prng: Prng, graph: Outcomes, trials: number, spoiled: number): Pair {
-  const trialsDrawn = drawTrials(prng, graph, 2 * trials);
-  const candidate = trialsDrawn.slice(0, trials).map((solved) => solved && !(prng() < spoiled));
-  return { candidate: unitOf(candidate), baseline: unitOf(trialsDrawn.slice(trials)) };
+function drawPair(prng: Prng, graph: Parts, trials: number, spoiled: number): Pair {
+  const drawn = graph.map((part) => drawTrials(prng, part, 2 * trials));
+  const candidate = drawn.flatMap((part) =>
+    part.slice(0, trials).map((solved) => solved && !(prng() < spoiled))
+  );
+  return {
+    candidate: unitOf(candidate),
+    baseline: unitOf(drawn.flatMap((part) => part.slice(trials))),
+  };
 }
 
-function unitOf(outcomes: Outcomes): Unit {
+function unitOf(outcomes: readonly boolean[]): Unit {
   const { length } = outcomes;
   return { solved: outcomes.filter(Boolean).length, valid: length, trials: length };
 }

@@ -1,9 +1,11 @@
 /**
- * The names of independent units in messages: graphs, questions, or trials of a case.
+ * The names of independent units in messages: graphs, core graphs, questions, or trials of a case.
  * @module
  */
 
-import { isCase, isProbe, isQuestion } from "../trials/executors/task_kind.ts";
+import { isCase, isGenerated, isProbe, isQuestion } from "../trials/executors/task_kind.ts";
+import type { GraphSpec } from "../tasks/generated/graph.ts";
+import { unitKey } from "./variant.ts";
 
 /** Names of units. */
 export interface UnitNames {
@@ -24,6 +26,8 @@ export interface UnitNames {
 /** The names for generated tasks. */
 export const GRAPHS: UnitNames = unitWords("graph", { ofModel: "graphs of a model" });
 
+/** The names for generated tasks of which some share their core graph. */
+export const CORES = unitWords("core graph", { ofModel: "core graphs of a model" });
 const QUESTIONS = unitWords("question", { option: null });
 const PROBES = unitWords("question", {});
 const CASE = unitWords("trial", { whole: "trials of one case", same: "case", option: "trials" });
@@ -37,14 +41,26 @@ const TASKS = unitWords("task", { ofModel: "tasks of a model" });
 export function unitNames(tasks: Iterable<object>): UnitNames {
   const kinds = new Set<UnitNames>();
   const cases = new Set<unknown>();
+  const bySeed = new Map<number, GraphSpec>();
+  let isShared = false;
   for (const task of tasks) {
     kinds.add(taskUnitNames(task));
     if (isCase(task)) cases.add(task.case);
+    if (!isGenerated(task)) continue;
+    isShared ||= sharesCore(task, bySeed.getOrInsert(task.seed, task));
   }
   const [first = GRAPHS, ...others] = kinds;
+  if (first === GRAPHS && isShared && others.length === 0) return CORES;
   if (first === CASE && cases.size > 1 && others.length === 0) return CASES;
   if (others.length === 0) return first;
   return [...kinds].every(({ one }) => one === first.one) ? QUESTIONS : TASKS;
+}
+
+/** Whether two tasks have the same core graph, with other irrelevant functions. */
+function sharesCore(task: GraphSpec, other: GraphSpec): boolean {
+  const { connected, disconnected } = task;
+  return (connected !== other.connected || disconnected !== other.disconnected) &&
+    unitKey(task) === unitKey(other);
 }
 
 /** Returns the names for one task; tasks of unknown kinds count as graphs. */

@@ -6,7 +6,7 @@
 import type { InfrastructureFailure } from "./policy.ts";
 import type { FailureType } from "../calls/failure_types.ts";
 import { canonicalJson } from "../base/json.ts";
-import { isQuestion } from "../trials/executors/task_kind.ts";
+import { coreOf, isGenerated, isQuestion } from "../trials/executors/task_kind.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import type { Trial } from "../trials/trial.ts";
 
@@ -67,6 +67,21 @@ export interface ScoredTrial
   readonly replacedIdle?: TrialSummary["replacedIdle"];
 }
 
+/** A trial, of whose missed calls something may be known. */
+interface MaybeMissed {
+  readonly missed?: TrialSummary["missed"] | undefined;
+}
+
+/** Whether a trial needed any call, as far as that is known. */
+export function needsCalls({ missed }: MaybeMissed): boolean {
+  return missed !== undefined && missed.needed > 0;
+}
+
+/** Whether a needed call was never made. */
+export function missesCall({ missed }: MaybeMissed): boolean {
+  return missed !== undefined && missed.missed > 0;
+}
+
 /** How a valid trial came to be: `replaced` and `resampled` ones were not valid at the first go. */
 export type Go = "first" | "replaced" | "resampled";
 
@@ -123,15 +138,27 @@ export function isCounted({ outcome, changed }: Pick<Trial, "outcome" | "changed
 
 /**
  * Groups trials by graph, the partition that every statistic uses: graphs are independent, trials of the
- * same graph are not.
+ * same graph are not, nor are tasks that share a core graph.
  */
 export function byGraph<T extends Pick<Trial, "task">>(trials: readonly T[]): T[][] {
   return [...Map.groupBy(trials, ({ task }) => unitKey(task)).values()];
 }
 
-/** Returns the key of an independent unit: a question is one unit, even if asked in several ways. */
-function unitKey(task: Trial["task"]): string {
-  return isQuestion(task) ? canonicalJson([task.set, task.question]) : graphKey(task);
+/** Cached, as many statistics need the keys of the same tasks. */
+const unitKeys = new WeakMap<Trial["task"], string>();
+
+/**
+ * Returns the key of an independent unit. A question is one unit, even if asked in several ways; generated tasks
+ * that differ only in their irrelevant functions are one.
+ */
+export function unitKey(task: Trial["task"]): string {
+  return unitKeys.get(task) ?? cache(unitKeys, task, canonicalJson(unitPart(task)));
+}
+
+function unitPart(task: Trial["task"]): unknown {
+  if (isQuestion(task)) return [task.set, task.question];
+  // Without a seed nothing shows that two tasks have a core in common.
+  return isGenerated(task) && Number.isInteger(task.seed) ? coreOf(task) : task;
 }
 
 /** Counts the independent tasks of a plan. */
@@ -139,14 +166,15 @@ export function countGraphs(planned: readonly Pick<Trial, "task">[]): number {
   return new Set(planned.map(({ task }) => unitKey(task))).size;
 }
 
-/** Cached, as many statistics need the keys of the same tasks. */
+/** Cached, as unit keys are. */
 const graphKeys = new WeakMap<Trial["task"], string>();
 
 /** Returns a map key for a task: equal tasks have equal keys. */
 export function graphKey(task: Trial["task"]): string {
-  const cached = graphKeys.get(task);
-  if (cached !== undefined) return cached;
-  const key = canonicalJson(task);
-  graphKeys.set(task, key);
+  return graphKeys.get(task) ?? cache(graphKeys, task, canonicalJson(task));
+}
+
+function cache(keys: WeakMap<Trial["task"], string>, task: Trial["task"], key: string): string {
+  keys.set(task, key);
   return key;
 }

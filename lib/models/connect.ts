@@ -15,7 +15,7 @@ import type { SimulatedServer } from "../simulated/server.ts";
 import { inTextFormat } from "./formats/adapter.ts";
 import type { RetryPolicy } from "./http/retry.ts";
 import { assertRates, RateLimiters } from "./http/rate_limiter.ts";
-import { type ModelEntry, modelName } from "./entry.ts";
+import { type ModelEntry, modelName, type SampledEntry, withSampling } from "./entry.ts";
 
 /** Options for all models of a run; rate limits apply to each model of a server. */
 export interface ConnectOptions extends Omit<RetryPolicy, "limiter"> {
@@ -69,7 +69,7 @@ export class Connections implements AsyncDisposable {
    */
   model(entry: ModelEntry, apiKey?: string): Model {
     const { latency: _, sets: __, limiters: ___, baseURL: usual, ...policy } = this.#options;
-    const { apiKeyVariable, baseURL = usual, ...options } = entry;
+    const { apiKeyVariable, baseURL = usual, ...options } = withSampling(entry);
     const { model } = options;
     const name = modelName(entry);
     // All entries of a model share its rate limits, in any format and under any name.
@@ -152,7 +152,7 @@ export function identityOf(entry: ModelEntry): Omit<Model, "reply"> {
 
 /** Creates the model at an address, with the API and options of its entry. */
 function modelAt(
-  { api = "chat", toolChoice, ...options }: Omit<ModelEntry, "baseURL" | "apiKeyVariable">,
+  { api = "chat", toolChoice, ...options }: Omit<SampledEntry, "baseURL" | "apiKeyVariable">,
   address: Omit<OpenAIOptions, "model">,
 ): Model {
   if (!isTextFormat(api)) {

@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import type { JsonObject, JsonValue } from "../base/json.ts";
+import { defined, type JsonObject, type JsonValue } from "../base/json.ts";
 import { type Api, APIS, isTextFormat } from "./formats/registry.ts";
 import type { Prices } from "./prices.ts";
 import { redactRecord } from "../base/redact.ts";
@@ -34,10 +34,10 @@ export interface ModelEntry {
   readonly baseURL?: string;
   /** The environment variable with the key. Default: `OPENAI_API_KEY`. */
   readonly apiKeyVariable?: string;
-  /** Sampling temperature. */
-  readonly temperature?: number;
-  /** Nucleus sampling. */
-  readonly topP?: number;
+  /** Sampling temperature. Default: that of the suite's `sampling`; `null` leaves it out. */
+  readonly temperature?: number | null;
+  /** Nucleus sampling. Default: that of the suite's `sampling`; `null` leaves it out. */
+  readonly topP?: number | null;
   /** Tokens of a reply, at most. */
   readonly maxCompletionTokens?: number;
   /** Reasoning effort, such as `minimal` or `medium`. */
@@ -55,6 +55,40 @@ export interface ModelEntry {
   readonly body?: JsonObject;
   /** Name in results, for several entries of one model. Default: `model`, or `m (react)` if not `chat`. */
   readonly name?: string;
+}
+
+/** How replies are sampled. */
+export interface Sampling {
+  /** Sampling temperature. */
+  readonly temperature?: number;
+  /** Nucleus sampling. */
+  readonly topP?: number;
+}
+
+const TEMPERATURE = z.number().min(0).max(2);
+const TOP_P = z.number().min(0).max(1);
+
+/** The schema of the sampling of a suite. */
+export const SAMPLING: z.ZodType<Sampling> = z.strictObject({
+  temperature: TEMPERATURE.exactOptional(),
+  topP: TOP_P.exactOptional(),
+});
+
+/** An entry that leaves nothing out by `null`. */
+export type SampledEntry = Omit<ModelEntry, keyof Sampling> & Sampling;
+
+/**
+ * Returns an entry with the sampling of its suite where it says none; what it sets to `null` is left out, as some
+ * models refuse it.
+ */
+export function withSampling(entry: ModelEntry, sampling: Sampling = {}): SampledEntry {
+  const { temperature = sampling.temperature, topP = sampling.topP, ...others } = entry;
+  const chosen = defined({ temperature: temperature ?? undefined, topP: topP ?? undefined });
+  // Its fields keep their order where nothing changes, as journals show them.
+  return temperature === entry.temperature && topP === entry.topP && temperature !== null &&
+      topP !== null
+    ? entry as SampledEntry
+    : { ...others, ...chosen };
 }
 
 /** Names of fields that contain secrets; `max_tokens`, `prompt_cache_key` and the like do not. */
@@ -89,8 +123,8 @@ export const MODEL = z.strictObject({
       message: "must hold no name, password, key or query: plans are kept in journals",
     }).exactOptional(),
   apiKeyVariable: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/).exactOptional(),
-  temperature: z.number().min(0).max(2).exactOptional(),
-  topP: z.number().min(0).max(1).exactOptional(),
+  temperature: TEMPERATURE.nullable().exactOptional(),
+  topP: TOP_P.nullable().exactOptional(),
   maxCompletionTokens: z.int().min(1).exactOptional(),
   reasoningEffort: z.enum(REASONING_EFFORTS).exactOptional(),
   seed: z.int().exactOptional(),

@@ -5,7 +5,7 @@
 
 export type { Clock } from "../base/clock.ts";
 export { Connections, type ConnectOptions } from "./connect.ts";
-export { type ModelEntry, REASONING_EFFORTS } from "./entry.ts";
+export { type ModelEntry, REASONING_EFFORTS, type Sampling } from "./entry.ts";
 export { inTextFormat, type TextFormatOptions } from "./formats/adapter.ts";
 export type { FormatParts, FormatReading, TextFormat, WrittenResult } from "./formats/format.ts";
 export type { FormatId } from "./formats/registry.ts";

@@ -100,7 +100,8 @@ export interface Model {
 
 /**
  * What must change before any request to a model can succeed: the key, the model's name, the address, a
- * permission of Deno, the account's credit, its rate limit, or that nothing answers at the address.
+ * permission of Deno, the account's credit, its rate limit, an option that it refuses, or that nothing answers at
+ * the address.
  */
 export type Permanent =
   | "key"
@@ -109,11 +110,12 @@ export type Permanent =
   | "permission"
   | "credit"
   | "limit"
+  | "option"
   | "refused";
 
 /** All that may have to change. */
 export const PERMANENT = [
-  ...["key", "model", "address", "permission", "credit", "limit", "refused"] as const,
+  ...["key", "model", "address", "permission", "credit", "limit", "option", "refused"] as const,
 ] as const satisfies readonly Permanent[];
 
 /** Options of an {@linkcode InfrastructureError}. */

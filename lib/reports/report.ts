@@ -12,8 +12,10 @@ import { comparePerturbations, compareStrategies, type Comparison } from "../gat
 import { isCounted } from "../gate/variant.ts";
 import type { GateReport } from "../gate/gate_report.ts";
 import { type DimensionMetrics, measureDimensions } from "./metrics/dimensions.ts";
+import { type DistractorEffect, measureDistractors } from "./metrics/_distractors.ts";
 import { type FormatMetrics, measureFormats } from "./metrics/formats.ts";
 import { measure, type VariantMetrics } from "./metrics/metrics.ts";
+import { measureMissedCalls, type MissedCallMetrics } from "./metrics/missed_calls.ts";
 import type { Prices } from "../models/prices.ts";
 import { isProbe, isQuestion } from "../trials/executors/task_kind.ts";
 import { measureRecovery, type RecoveryMetrics } from "./metrics/recovery.ts";
@@ -40,7 +42,7 @@ export interface Report {
   readonly trials: number;
   /** Number of trials replayed from recordings; omitted without any. */
   readonly replayed?: number;
-  /** The unit of a trial's task: `graph`, `question`, `trial` of a case, or `task` where they differ. */
+  /** The independent unit that a trial's task belongs to: `graph`, `core graph`, `question`, `trial` of a case, or `task` where they differ. */
   readonly unit: string;
   /** When the first and the last trial began, in ISO 8601; `null` without any. */
   readonly began: readonly [first: string, last: string] | null;
@@ -50,6 +52,8 @@ export interface Report {
   readonly gates: readonly GateReport[];
   /** Metrics of each model, strategy and perturbation. */
   readonly subjects: readonly VariantMetrics[];
+  /** Needed calls that were never made, for each model, strategy and perturbation. */
+  readonly missedCalls: readonly MissedCallMetrics[];
   /** Each strategy against the baseline of the same model, on the same graphs. */
   readonly comparisons: readonly Comparison[];
   /** Each perturbation against `none` of the same model and strategy, on the same graphs. */
@@ -66,6 +70,8 @@ export interface Report {
   readonly dimensions: readonly DimensionMetrics[];
   /** Success by the sizes of the tasks. */
   readonly breakdowns: readonly Breakdown[];
+  /** Effects of irrelevant functions on the same core graphs; omitted where no cells share these. */
+  readonly distractors?: readonly DistractorEffect[];
 }
 
 /** Options of {@linkcode makeReport}. */
@@ -92,6 +98,7 @@ export function makeReport(all: readonly TrialSummary[], options: ReportOptions)
   const { suite, seed, references, planned, models, prices, notes = [], gates = [] } = options;
   const starts = trials.flatMap(({ startedAt }) => startedAt === "" ? [] : [startedAt]).sort();
   const replayed = trials.filter((trial) => trial.replayed).length;
+  const distractors = measureDistractors(trials);
   return {
     v: 1,
     kind: "report",
@@ -106,6 +113,7 @@ export function makeReport(all: readonly TrialSummary[], options: ReportOptions)
     notes: [...trialNotes(trials), ...notes],
     gates,
     subjects: measure(trials, prices),
+    missedCalls: measureMissedCalls(trials),
     comparisons: compareStrategies(trials, prices),
     perturbations: comparePerturbations(trials, prices),
     brittleness: measureBrittleness(trials),
@@ -114,6 +122,7 @@ export function makeReport(all: readonly TrialSummary[], options: ReportOptions)
     recovery: measureRecovery(trials),
     dimensions: measureDimensions(trials),
     breakdowns: breakDown(trials, models),
+    ...(distractors.length === 0 ? {} : { distractors }),
   };
 }
 

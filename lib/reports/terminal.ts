@@ -6,8 +6,8 @@
 import { variantName } from "../gate/variant.ts";
 import { type GateReport, verdictName } from "../gate/gate_report.ts";
 import { printable } from "../base/json.ts";
-import { percent, sum } from "../base/numbers.ts";
-import type { Repetition, VariantMetrics } from "./metrics/metrics.ts";
+import { countText, percent, sum } from "../base/numbers.ts";
+import type { GuessTally, Repetition, VariantMetrics } from "./metrics/metrics.ts";
 import type { Prices } from "../models/prices.ts";
 import { makeReport, type Report } from "./report.ts";
 import type { Check } from "../gate/self_check.ts";
@@ -15,12 +15,14 @@ import type { Outcome } from "../trials/trial.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { callSetTables } from "./tables/_question_sets.ts";
 import { dimensionTables } from "./tables/_dimensions.ts";
+import { distractorTable } from "./tables/_distractors.ts";
 import { formatTables } from "./tables/_formats.ts";
 import { perturbationTables } from "./tables/_perturbations.ts";
 import { recoveryTables } from "./tables/_recovery.ts";
 import { strategiesTable, workTable } from "./tables/_strategies.ts";
 import {
   alignedTable,
+  boundsText,
   estimateNote,
   layOut,
   rateColumns,
@@ -34,7 +36,9 @@ import {
   breakdownTable,
   cellsTable,
   failuresTable,
+  guessesTable,
   hasCalls,
+  missedCallsTable,
   noFailures,
   outcomesTable,
   overviewTable,
@@ -108,8 +112,10 @@ function renderParts(report: Omit<Report, "suite" | "notes">): string {
     !(many && values.length === 1)
   );
   const tables = [
+    ...missedCallsTable(report),
     ...probesTable(subjects),
     ...shownBreakdowns.map((breakdown) => breakdownTable(breakdown, true)),
+    ...distractorTable(report.distractors ?? [], true),
     ...callSetTables(report, true),
     ...formatTables(report),
     ...recoveryTables(report),
@@ -150,6 +156,7 @@ function renderSubjects({ subjects, unit }: Pick<Report, "subjects" | "unit">): 
       : hasCalls(subjects.map(({ total }) => total))
       ? [noFailures(unit)]
       : []),
+    ...guessesTable(subjects).map(renderTable),
     ...behavioursTable(subjects).map(renderTable),
   ];
 }
@@ -168,6 +175,7 @@ function renderSubject(metrics: VariantMetrics, place: number, unit: string): st
     ...(hasCalls([total]) ? [renderFailures(metrics, unit)] : []),
     `spent: ${usage.inputTokens} tokens read, ${usage.outputTokens} written${estimateNote(usage)}`,
   ];
+  if (metrics.guesses !== undefined) parts.push(guessesLine(metrics.guesses));
   const counts = Object.entries(behaviours).map(([name, count]) => `${name} ${count}`);
   if (counts.length > 0) parts.push(`behaviours (trials): ${printable(counts.join(", "))}`);
   return parts.join("\n\n");
@@ -192,6 +200,15 @@ function cutShort({ outcomes }: VariantMetrics): VariantMetrics["outcomes"] {
 function endingsLine(metrics: VariantMetrics): string[] {
   const endings = cutShort(metrics).map(({ outcome, trials }) => `${trials} ${outcome}`);
   return endings.length === 0 ? [] : [`ended without an answer: ${endings.join(", ")}`];
+}
+
+function guessesLine({ calls, trials, rate, interval }: GuessTally): string {
+  return `right guesses, which are no failures: ${
+    countText(calls, "call")
+  } with a right value that no result had ` +
+    `established, in ${countText(trials, "trial")} (${percent(rate)}, 95% interval ${
+      boundsText(interval)
+    })`;
 }
 
 function renderRepetition({ k, graphs, unavailable, ...rates }: Repetition): string {

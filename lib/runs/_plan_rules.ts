@@ -11,7 +11,7 @@ import { isCheck, isRemoving, METAMORPHIC_CHECKS } from "../perturbations/ids.ts
 import { type BaselineChoice, type CompletePolicy, isUpgrade } from "../gate/policy.ts";
 import { assertPriced } from "../models/prices.ts";
 import { scoringKey } from "../trials/executors/question.ts";
-import { isQuestion } from "../trials/executors/task_kind.ts";
+import { coreOf, isQuestion } from "../trials/executors/task_kind.ts";
 import { assertReferring, strategiesIn } from "../trials/strategies/registry.ts";
 import {
   stageEntries,
@@ -19,6 +19,7 @@ import {
   type StrategyEntry,
   strategyName,
 } from "../trials/strategies/entry.ts";
+import type { GraphSpec } from "../tasks/generated/graph.ts";
 import type { Cell, JudgeEntry, Suite } from "./suite.ts";
 
 /** The entry of a judge. */
@@ -63,6 +64,38 @@ export function assertQuestions(source: string, suite: Suite, cells: readonly Ce
     ? `the strategy ${unfit} changes calls, and in mode ${written.mode} none are made: take mode tools`
     : undefined;
   if (fault !== undefined) throw cannot(`plan ${source}`, fault);
+}
+
+/**
+ * Checks a suite whose cells share core graphs: some must, and for a gate each core must be in equally many cells.
+ * Otherwise the mean over cores, which a gate bounds, would not be that over trials.
+ */
+export function assertPair(
+  source: string,
+  cells: readonly Cell[],
+  gate: CompletePolicy | undefined,
+): void {
+  const cores = [...Map.groupBy(cells, (cell) => canonicalJson(coreOf(cell))).values()];
+  if (cores.length === cells.length) {
+    throw cannot(
+      `plan ${source}`,
+      'pair "distractors" is for cells that differ only in their irrelevant functions',
+      "no two of them do; leave it out, or give several counts or connections",
+    );
+  }
+  if (gate === undefined) return;
+  const [first, ...others] = cores.toSorted((one, other) => one.length - other.length);
+  const last = others.at(-1) ?? first!;
+  if (first!.length === last.length) return;
+  const [few, many] = [first!, last].map(([cell]) => {
+    const { connected: _, disconnected: __, ...core } = { ...cell } as Partial<GraphSpec>;
+    return canonicalJson(core);
+  });
+  throw cannot(
+    `plan ${source}`,
+    'with pair "distractors" a gate needs each core in equally many cells',
+    `${few} is in ${first!.length}, ${many} in ${last.length}`,
+  );
 }
 
 /** Checks a suite with nested references: it needs calls, and no strategy may name values itself. */

@@ -16,7 +16,7 @@ import { decide, decideUpgrade } from "../gate/decide.ts";
 import { countGraphs } from "../gate/variant.ts";
 import { meanUsage, type Usage } from "../tools/message.ts";
 import { faultsIn } from "../perturbations/ids.ts";
-import type { Plan } from "./plan.ts";
+import { type Plan, unitsPerBlock } from "./plan.ts";
 import {
   type CompletePolicy,
   type CompleteRatePolicy,
@@ -84,12 +84,14 @@ export function forecast(plan: Plan): Forecast | undefined {
   const graphs = countGraphs(plan.trials);
   const { models, strategies, perturbations } = resolved;
   const subjects = models.length * strategies.length * perturbations.length;
-  const size = {
+  const size: Size = {
     graphs,
     unit,
-    cells: resolved.cells.length,
-    // A question may be asked in several ways, each of which adds a trial to the same unit.
+    cells: unitsPerBlock(resolved),
+    // A question may be asked in several ways, and a core graph be in several cells: each adds a trial to the
+    // same unit.
     repetitions: Math.max(1, Math.round(plan.trials.length / (subjects * graphs))),
+    parts: resolved.pair === undefined ? "repetitions" : "cells",
   };
   return isUpgrade(gate) ? upgradeForecast(gate, size) : rateForecast(gate, size);
 }
@@ -98,18 +100,20 @@ interface Size {
   readonly graphs: number;
   readonly unit: UnitNames;
   readonly cells: number;
+  /** Trials of each unit, and what they are. */
   readonly repetitions: number;
+  readonly parts: "repetitions" | "cells";
 }
 
 function rateForecast(policy: CompleteRatePolicy, size: Size): Forecast {
   const { successRate, margin } = policy;
-  const { graphs, repetitions, unit } = size;
+  const { graphs, repetitions, parts, unit } = size;
   const detectable = rateDetectableEffect(graphs, successRate, policy);
   const lines = [
     `${graphs} ${unit.ofModel} tell a success rate of ${percent(successRate)} from ` +
     (detectable === null ? "no lower one" : `one that is ${points(detectable)} lower`) +
     // Repetitions may all be alike, and then count as one.
-    (repetitions > 1 ? ", at least if their repetitions differ" : ""),
+    (repetitions > 1 ? `, at least if their ${parts} differ` : ""),
   ];
   const best = new Array<Unit>(graphs).fill(solvedUnit(repetitions));
   if (decide(best, policy, { advise: false }).kind !== "pass") {

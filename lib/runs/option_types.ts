@@ -24,6 +24,13 @@ export interface RunSettings {
   readonly seed?: number | "fresh";
   /** Graphs per cell; default 5. A sequential gate sets it itself. */
   readonly graphs?: number;
+  /**
+   * `distractors`: cells that differ only in their irrelevant functions (`connected`, `disconnected`,
+   * `irrelevant`, `connection`) share their core graphs, so that reports can compare these cells core by
+   * core. Gates then count core graphs, each with its trials in all cells as one. Default: each cell has
+   * graphs of its own.
+   */
+  readonly pair?: "distractors";
   /** Trials of each graph; default 1. */
   readonly repetitions?: number;
   /**
@@ -77,7 +84,10 @@ export interface RunSettings {
 }
 
 /** The options of runs that `toolTest()` takes. */
-export type ToolTestSettings = Omit<RunSettings, "perturbations" | "graphs" | "repetitions">;
+export type ToolTestSettings = Omit<
+  RunSettings,
+  "perturbations" | "graphs" | "pair" | "repetitions"
+>;
 
 /** The options of runs that suite files have. */
 export type SuiteSettings = Omit<

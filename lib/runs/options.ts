@@ -81,6 +81,14 @@ const above0 = (given: string, refuse: Refuse): number => {
   return refuse("must be a number above 0");
 };
 
+/** Reads how to sample; `null` leaves it to the server. */
+const sampling = (most: number) => (given: string, refuse: Refuse): number | null => {
+  if (given === "default") return null;
+  const value = Number(given);
+  if (/^(\d+\.?\d*|\.\d+)$/.test(given) && value <= most) return value;
+  return refuse(`must be a number from 0 to ${most}, or default`);
+};
+
 /** Reads seconds. */
 const milliseconds = (given: string, refuse: Refuse): number => 1000 * above0(given, refuse);
 
@@ -150,6 +158,22 @@ export const OPTIONS = {
         'model is run with each, under the name "MODEL E"',
     },
   },
+  temperature: {
+    places: COMMANDS,
+    flag: {
+      ...{ value: "T", read: sampling(2) },
+      help:
+        "the sampling temperature of all models, from 0 to 2; `default` leaves it out, as some " +
+        "models refuse it",
+    },
+  },
+  topP: {
+    places: COMMANDS,
+    flag: {
+      ...{ value: "P", read: sampling(1) },
+      help: "nucleus sampling of all models, from 0 to 1; `default` leaves it out",
+    },
+  },
   api: {
     places: COMMANDS,
     flag: {
@@ -205,6 +229,15 @@ export const OPTIONS = {
     about: "Graphs per cell; default 5. A sequential gate sets it itself.",
     places: ["benchmark", "suite"],
     schema: z.int().min(1),
+  },
+  pair: {
+    about: "`distractors`: cells that differ only in their irrelevant functions (`connected`, " +
+      "`disconnected`, `irrelevant`, `connection`) share their core graphs, so that reports can compare " +
+      "these cells core by core. Gates then count core graphs, each with its trials in all cells as one. " +
+      "Default: each cell has graphs of its own.",
+    type: '"distractors"',
+    places: ["benchmark", "suite"],
+    schema: z.literal("distractors", { error: 'must be "distractors"' }),
   },
   repetitions: {
     about: "Trials of each graph; default 1.",

@@ -7,11 +7,18 @@ import type { CallSet } from "../tasks/questions/question_set.ts";
 import { cannot, InputError, reasonOf } from "../base/errors.ts";
 import { canonicalJson, defined } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
-import { type ModelEntry, modelName, withApiPrices } from "../models/entry.ts";
+import {
+  type ModelEntry,
+  modelName,
+  type Sampling,
+  withApiPrices,
+  withSampling,
+} from "../models/entry.ts";
 import { perturbationsIn } from "../perturbations/ids.ts";
 import {
   assertDistinct,
   assertGate,
+  assertPair,
   assertQuestions,
   assertReferences,
   assertStageModels,
@@ -19,7 +26,7 @@ import {
 } from "./_plan_rules.ts";
 import { type CompletePolicy, completePolicy } from "../gate/policy.ts";
 import type { Budget, Prices } from "../models/prices.ts";
-import { isCase, isGenerated, isQuestion } from "../trials/executors/task_kind.ts";
+import { coreOf, isCase, isGenerated, isQuestion } from "../trials/executors/task_kind.ts";
 import { forkSeed, freshSeed } from "../base/random.ts";
 import { type SequentialRule, sequentialRule } from "../gate/sequential.ts";
 import type { Limits } from "../trials/agent/session.ts";
@@ -46,6 +53,8 @@ export interface ResolvedSuite {
   readonly seed: number;
   readonly graphs: number;
   readonly cells: readonly Cell[];
+  /** Set if cells that differ only in their irrelevant functions share their core graphs. */
+  readonly pair?: "distractors";
   readonly models: readonly ModelEntry[];
   readonly strategies: readonly (string | StrategyEntry)[];
   readonly perturbations: readonly string[];
@@ -67,7 +76,7 @@ export interface Plan {
   readonly suite: string;
   /** All that determines the trials. */
   readonly resolved: ResolvedSuite;
-  /** The trials, block by block: each block has one graph of every cell. */
+  /** The trials, block by block: each block has one graph of every cell, or one core graph in all of its cells. */
   readonly trials: readonly PlannedTrial[];
   /** The gate, if there is one. */
   readonly gate?: CompletePolicy;
@@ -125,7 +134,8 @@ export const MAX_TRIALS = 1_000_000;
 /**
  * Makes every choice that `suite` leaves open and lists its trials. Each graph of each cell gets its own
  * seed, so that graphs are independent, as gates assume; models, strategies and perturbations share graphs.
- * `skipped` counts the impossible crossings.
+ * With `pair`, cells that differ only in their irrelevant functions have the seeds of the cell without any, and
+ * hence share core graphs, which are then the independent units. `skipped` counts the impossible crossings.
  *
  * @throws {InputError} If the suite is not usable; the message names `source`, path and rule.
  */
@@ -148,9 +158,13 @@ export function planSuite(
   const all = [...grids.flatMap(({ cells }) => cells), ...tasks?.cells(seed) ?? []];
   const cells = [...new Map(all.map((cell) => [canonicalJson(cell), cell])).values()];
   assertQuestions(source, suite, cells);
-  const models = suite.models.map((entry) => typeof entry === "string" ? { model: entry } : entry);
+  const { sampling } = suite;
+  const models = suite.models.map((entry) =>
+    withSampling(typeof entry === "string" ? { model: entry } : entry, sampling)
+  );
   assertDistinct(source, "models", models.map(modelName));
-  const strategies = (suite.strategies ?? ["baseline"]).map(briefStrategy);
+  const strategies = (suite.strategies ?? ["baseline"])
+    .map((entry) => sampledStrategy(briefStrategy(entry), sampling));
   assertDistinct(source, "strategies", strategies.map(strategyName));
   assertStageModels(source, models, strategies);
   if (!cells.every((cell) => isGenerated(cell) || isQuestion(cell))) {
@@ -169,17 +183,20 @@ export function planSuite(
     ? {}
     : { prices: pricesFor(suite.prices, { models, strategies, ...judge }) };
   assertGate(source, gate, names, { ...suite, ...prices, strategies, perturbations });
+  if (suite.pair !== undefined) assertPair(source, cells, gate);
   if (suite.references) assertReferences(`plan ${source}`, strategies, cells);
   assertUnperturbed(`plan ${source}`, cells, perturbations);
-  const rule = gate?.sequential ? planRule(source, gate, cells.length) : undefined;
+  const blockSize = unitsPerBlock({ ...defined({ pair: suite.pair }), cells });
+  const rule = gate?.sequential ? planRule(source, gate, blockSize) : undefined;
   const units = sharded ? rule?.fixedSize : rule?.largestSize;
   const resolved: ResolvedSuite = {
     generator: GENERATOR_VERSION,
     seed,
     graphs: units === undefined
       ? suite.graphs ?? (cells.some(isQuestion) ? 1 : 5)
-      : Math.ceil(units / cells.length),
+      : Math.ceil(units / blockSize),
     cells,
+    ...defined({ pair: suite.pair }),
     models,
     strategies,
     perturbations,
@@ -271,6 +288,28 @@ function briefStrategy(entry: string | StrategyEntry): string | StrategyEntry {
   return Object.keys(entry).length === 1 ? entry.strategy : entry;
 }
 
+/** The cell that the seeds of a cell are drawn for: cells that have it in common share their core graphs. */
+function seededCell(cell: Cell, pair: ResolvedSuite["pair"]): Cell {
+  return pair === undefined ? cell : coreOf(cell);
+}
+
+/** A strategy whose stages sample as the suite says. */
+function sampledStrategy(
+  entry: string | StrategyEntry,
+  sampling: Sampling | undefined,
+): string | StrategyEntry {
+  if (typeof entry === "string" || sampling === undefined) return entry;
+  const stages = [...stageEntries(entry)].map(([stage, model]) =>
+    [stage, withSampling(model, sampling)] as const
+  );
+  return stages.length === 0 ? entry : { ...entry, models: Object.fromEntries(stages) };
+}
+
+/** The number of independent units in a block: of the cells that share core graphs only one counts. */
+export function unitsPerBlock({ cells, pair }: Pick<ResolvedSuite, "cells" | "pair">): number {
+  return new Set(cells.map((cell) => canonicalJson(seededCell(cell, pair)))).size;
+}
+
 /** The number of trials in a resolved suite. */
 export function countTrials(resolved: ResolvedSuite): number {
   const { cells, graphs, models, strategies, perturbations, repetitions } = resolved;
@@ -280,14 +319,15 @@ export function countTrials(resolved: ResolvedSuite): number {
 
 /** The trials of a resolved suite, in plan order. */
 export function listTrials(resolved: ResolvedSuite): PlannedTrial[] {
-  const { seed, graphs, cells, models, strategies, perturbations, repetitions } = resolved;
+  const { seed, graphs, cells, pair, models, strategies, perturbations, repetitions } = resolved;
   const names = strategies.map(strategyName);
+  const purposes = cells.map((cell) => canonicalJson(seededCell(cell, pair)));
   const trials: PlannedTrial[] = [];
   for (let block = 0; block < graphs; block++) {
-    for (const cell of cells) {
+    for (const [place, cell] of cells.entries()) {
       const task = isQuestion(cell)
         ? briefTask(cell)
-        : briefTask({ ...cell, seed: forkSeed(seed, canonicalJson(cell), block) });
+        : briefTask({ ...cell, seed: forkSeed(seed, purposes[place]!, block) });
       for (const entry of models) {
         for (const strategy of names) {
           for (const perturbation of perturbations) {

@@ -43,6 +43,8 @@ export function bettingLowerBound(
     throw new RangeError(`Cannot bound a mean as copies must be above 0: there are ${copies}`);
   }
   const counts = countValues(values);
+  // A bisection ends slightly above 0, which would exceed a limit of 0.
+  if (counts.every(([value]) => value === 0)) return 0;
   const needed = -Math.log(1 - confidence);
   return bisect((mean) => {
     const capital = (share: number, portion: number) => {

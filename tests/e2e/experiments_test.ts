@@ -9,27 +9,28 @@ import type { Breakdown } from "../../lib/reports/metrics/_breakdown.ts";
 import { makeReport, type Report } from "../../lib/reports/report.ts";
 import { dimensionTables } from "../../lib/reports/tables/_dimensions.ts";
 import { Run } from "../../lib/runs/run.ts";
-import type { Shard } from "../../lib/runs/shard_text.ts";
-import { SUITE } from "../../lib/runs/suite.ts";
 import { truthsOf } from "../../lib/simulated/truth.ts";
+import { type Grid, SUITE } from "../../lib/runs/suite.ts";
 import { ROOT } from "../support/child.ts";
 import { tableOf } from "../support/documents.ts";
 import { inProcess } from "../support/in_process.ts";
 
 /** Runs a suite of the project and reports on it; a server between the models and their trials adds only time. */
-async function experiment(name: string, shard?: Shard): Promise<Report> {
+async function experiment(name: string, core?: number): Promise<Report> {
   const path = `${ROOT}/fixtures/suites/${name}.jsonc`;
-  const plan = planSuiteFile(readJsonc(path, SUITE), path);
+  const suite = readJsonc(path, SUITE);
+  const [first] = suite.tasks as readonly [Grid];
+  const tasks = core === undefined ? suite.tasks : [{ ...first, core }];
+  const plan = planSuiteFile({ ...suite, tasks }, path);
   const truths = truthsOf(plan.callSets ?? []);
   using run = new Run(plan, {
     connect: (entry) => ({
       ...inProcess(entry.model, undefined, truths),
       name: modelName(entry),
     }),
-    ...(shard === undefined ? {} : { shard }),
   });
-  const { suite, resolved: { models, seed } } = plan;
-  return makeReport(await run.scores(), { suite, seed, models, planned: plan.trials.length });
+  const { resolved: { models, seed } } = plan;
+  return makeReport(await run.scores(), { suite: name, seed, models, planned: plan.trials.length });
 }
 
 function breakdownOf({ breakdowns }: Report, id: string): Breakdown {
@@ -48,22 +49,34 @@ function ratesOf(breakdown: Breakdown, series = 0): Map<number | string, number>
   );
 }
 
-Deno.test("the main grid: success falls with depth, and with connected functions", async () => {
-  // A third of it tells as much: shards are dealt out over all cells.
-  const report = await experiment("main_grid", { index: 1, of: 3 });
-  assertEquals([report.trials, report.planned], [383, 1150]);
+Deno.test("the main grid: success falls with depth, and with connected functions core by core (FuncBenchGen 4.3)", async () => {
+  // One core size tells as much.
+  const report = await experiment("main_grid", 10);
+  assertEquals(report.trials, 450);
   const byDepth = [...ratesOf(breakdownOf(report, "depth-10")).values()];
   assertEquals(byDepth.length, 9);
-  // Thirds of the curve: single points have intervals of 40 points.
+  // Thirds of the curve, as each depth has five core graphs only.
   const thirds = [0, 3, 6].map((at) => byDepth.slice(at, at + 3).reduce((sum, rate) => sum + rate));
   assertGreater(thirds[0]! - thirds[1]!, 0.45);
-  assertGreater(thirds[1]! - thirds[2]!, 0.45);
+  assertGreater(thirds[0]! - thirds[2]!, 0.45);
   const byConnection = breakdownOf(report, "connection");
   const rates = ratesOf(byConnection);
   assertLess(rates.get("connected")!, rates.get("disconnected")! - 0.05);
   const counts = byConnection.series[0]!.tallies.map((tally) => tally!.valid);
   assertEquals(byConnection.values, ["no extra", "connected", "half and half", "disconnected"]);
-  assertEquals(counts.reduce((sum, count) => sum + count), 383);
+  assertEquals(counts.reduce((sum, count) => sum + count), 450);
+  // On the same core graphs connected functions are proved to harm this model, and others are not.
+  const effects = report.distractors!.filter(({ irrelevant: { number }, against }) =>
+    number === null && against.kind === "no extra"
+  );
+  assertEquals(effects.map(({ irrelevant }) => irrelevant.kind), [
+    "disconnected",
+    "half and half",
+    "connected",
+  ]);
+  const [disconnected, , connected] = effects.map(({ success }) => success!);
+  assertLess(connected!.interval!.upper, 0);
+  assertGreater(disconnected!.interval!.upper, 0);
 });
 
 Deno.test("mitigation: a model that forgets is helped by values that are restated", async () => {
@@ -73,8 +86,12 @@ Deno.test("mitigation: a model that forgets is helped by values that are restate
     assertEquals(breakdown.series.map(({ name }) => name), ["baseline", "restate"]);
     const [baseline, restate] = breakdown.series.map(({ tallies }) => tallies[0]!);
     assertEquals(baseline!.valid, restate!.valid);
-    assertLess(baseline!.interval!.upper, restate!.interval!.lower);
+    assertLess(baseline!.rate!, restate!.rate! - 0.1);
   }
+  const [{ graphs, cores, success }] = report.comparisons as [Report["comparisons"][number]];
+  // 13 depths of five core graphs, each in four cells.
+  assertEquals([graphs, cores], [65, true]);
+  assertGreater(success!.interval!.lower, 0.4);
 });
 
 Deno.test("strategies: each helps against its own mistake, as the table of the fixtures says", async () => {

@@ -117,17 +117,28 @@ function withoutAdditions(path: string, text: string): string {
     return text.replace('"v": 2', '"v": 1').replaceAll(/,\s*"checksum": "\w{64}"/g, "");
   }
   if (isBaseline(path)) return text.replace('"v": 2', '"v": 1');
-  if (/^reports\/.*\.json$/.test(path)) {
-    const isAdded = (field: string) => ["domains", "router", "inferred"].includes(field);
-    return JSON.stringify(
-      JSON.parse(text),
-      (field, value) => isAdded(field) ? undefined : value,
-      2,
-    );
+  if (/^(gates|reports)\/.*\.json$/.test(path)) {
+    const kept = JSON.parse(text, (field, value) => ADDED.includes(field) ? undefined : value);
+    return `${JSON.stringify(kept, null, 2)}\n`;
   }
   return text.replaceAll(/,"declared":"\w{64}"/g, "").replaceAll(/"sources":\{[^}]*\},/g, "")
-    .replaceAll(/,"rules":\d+(?=,)/g, "").replaceAll(/,"domain":"[^"]*"(?=,)/g, "");
+    .replaceAll(/,"rules":\d+(?=,)/g, "").replaceAll(/,"impossible":\[[^\]]*\]/g, "")
+    .replaceAll(/,"domain":"[^"]*"(?=,)/g, "")
+    .replaceAll(/("mode":"tools".*?),"needed":\[[^\]]*\]/g, "$1");
 }
+
+/** Fields that later versions have added to reports and verdicts. */
+const ADDED = [
+  "domains",
+  "router",
+  "inferred",
+  "missedCalls",
+  "missed",
+  "failed",
+  "failedOrMissed",
+  "ineffective",
+  "cased",
+];
 
 const isBaseline = (path: string) => path === "baseline.json" || path === "again.json";
 

@@ -124,6 +124,12 @@ Deno.test("checkCeilings() bounds shares by bets where graphs were repeated, or 
   assert(early!.lower! < clopperPearson(30, 60, 0.95).lower);
 });
 
+Deno.test("checkCeilings() takes a ceiling of 0 for kept where repeated graphs show nothing", () => {
+  const twice = [1, 2].flatMap((repetition) => some(0, 8, {}, { repetition }));
+  const [check] = checksOf(twice, { failures: { incorrect_value: 0 } });
+  assertEquals([check!.lower, check!.exceeded], [0, false]);
+});
+
 Deno.test("checkCeilings() finds behaviours, and what was solved without the target's return", () => {
   const atMost = { behaviours: { silent: 0.2, aversion: 0.2, ungrounded: 0.2 } };
   const ceilingsOf = (traits: TrialTraits) =>

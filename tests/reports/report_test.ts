@@ -1,5 +1,12 @@
 import { completePolicy } from "../../lib/gate/policy.ts";
-import { assert, assertEquals, assertMatch, assertNotMatch } from "@std/assert";
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertMatch,
+  assertNotMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import { reportVerdicts } from "../../lib/gate/gate_report.ts";
 import { compareStrategies } from "../../lib/gate/comparison.ts";
 import {
@@ -9,18 +16,24 @@ import {
   type Report,
 } from "../../lib/reports/report.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
+import { renderMarkdown } from "../../lib/reports/markdown.ts";
 import { tablesOf } from "../../lib/reports/tables/_tables.ts";
+import { renderReport } from "../../lib/reports/terminal.ts";
 import { OUTCOMES, type Trial } from "../../lib/trials/trial.ts";
 import { percent } from "../../lib/base/numbers.ts";
 import fc from "../support/fast_check.ts";
 import {
+  callEvent,
+  callEvents,
   crossed,
   HOSTILE,
   manyRecords,
   planOf,
   record,
   records,
+  traced,
   type TrialTraits,
+  wrongValue,
 } from "../support/records.ts";
 
 /** Everything in a value that is neither an object nor a list. */
@@ -33,7 +46,7 @@ Deno.test("makeReport() has exactly the promised fields, in this order", () => {
   const report = makeReport(manyRecords(3, 4), { suite: "s", seed: 7, planned: 5 });
   assertEquals(Object.keys(report), [
     ...["v", "kind", "suite", "seed", "planned", "trials", "unit", "began", "notes", "gates"],
-    ...["subjects", "comparisons", "perturbations", "brittleness", "callSets"],
+    ...["subjects", "missedCalls", "comparisons", "perturbations", "brittleness", "callSets"],
     ...["formats", "recovery", "dimensions", "breakdowns"],
   ]);
   const { v, kind, suite, seed, planned, trials } = report;
@@ -299,4 +312,35 @@ Deno.test("makeReport() has what perturbations did", () => {
     ],
   );
   assertEquals(report.brittleness.map(({ subject }) => subject.model), ["m"]);
+});
+
+Deno.test("reports count right guesses apart from failures, and say that they are none (FuncBenchGen 4.6)", () => {
+  const guess = { guessed: true as const };
+  const trials = [
+    traced([callEvent(1), callEvent(2, guess), callEvent(3, guess)], { seed: 1 }),
+    traced([callEvent(1), callEvent(2, guess), callEvent(3)], { seed: 2 }),
+    traced(callEvents(3, { 3: { ...wrongValue(9), root: true } }), { seed: 3 }),
+    traced(callEvents(3), { seed: 4 }),
+    // What infrastructure has spoiled counts nowhere.
+    traced([callEvent(1, guess)], { seed: 5, outcome: "invalid" }),
+  ];
+  const report = makeReport(trials, { suite: "s" });
+  const { guesses, failures } = report.subjects[0]!;
+  assertEquals([guesses!.calls, guesses!.trials, guesses!.rate], [3, 2, 0.5]);
+  // Wilson's interval of 2 of 4, by hand: (0.5 + z^2/8 -+ z sqrt(0.0625 + z^2/64)) / (1 + z^2/4).
+  assertAlmostEquals(guesses!.interval!.lower, 0.150036, 1e-5);
+  assertAlmostEquals(guesses!.interval!.upper, 0.849964, 1e-5);
+  assertEquals(failures.map(({ roots, cascades }) => roots + cascades), [0, 0, 0, 1]);
+  const terminal = renderReport(report);
+  assertStringIncludes(
+    terminal,
+    "right guesses, which are no failures: 3 calls with a right value that no result had established, in 2 " +
+      "trials (50.0%, 95% interval 15.0% to 85.0%)",
+  );
+  // Markdown and the page show all tables.
+  const markdown = renderMarkdown(report);
+  assertStringIncludes(markdown, "| m | 4 | 2 | 50.0% | 15.0% to 85.0% | 3 | 25.0% |");
+  assertStringIncludes(markdown, "is answered and is no failure here");
+  const [none] = makeReport(trials.slice(2, 4), { suite: "s" }).subjects;
+  assertEquals("guesses" in none!, false);
 });

@@ -99,6 +99,73 @@ Deno.test("planSuite() gives a cell the same graphs whatever else is in the suit
   assertNotEquals(seedsOf({ ...SMALL, seed: 2 }), seeds);
 });
 
+/** Four cells of one core and four of another, whose blocks hold a core graph in all of its cells. */
+const PAIRED: Suite = {
+  name: "paired",
+  seed: 1,
+  graphs: 3,
+  pair: "distractors",
+  tasks: [{
+    ...{ core: [3, 5], depth: 2 },
+    ...{ irrelevant: [0, 10], connection: ["connected", "disconnected", "half"] },
+  }],
+  models: ["a", "b"],
+};
+
+Deno.test("planSuite() with pair gives all cells of a core its graphs, block by block (FuncBenchGen 4.3)", () => {
+  const { trials, resolved } = planSuite(PAIRED);
+  assertEquals(resolved.cells.length, 8);
+  const own = trials.filter(({ model }) => model === "a");
+  const seeds = Map.groupBy(
+    own,
+    ({ task, block }) => `${generatedFrom(task).core} in block ${block}`,
+  );
+  assertEquals([...seeds.keys()].length, 2 * 3);
+  const used = [...seeds.values()].map((of) => {
+    const [seed, ...others] = new Set(of.map(({ task }) => seedOf(task)));
+    assertEquals([of.length, others], [4, []]);
+    return seed;
+  });
+  assertEquals(new Set(used).size, used.length, "core graphs are independent of each other");
+  // What has no irrelevant functions is what it was, also in a suite that pairs nothing.
+  const { pair: _, ...unpaired } = PAIRED;
+  const plain = ({ trials }: ReturnType<typeof planSuite>) =>
+    trials.filter(({ task }) => {
+      const { connected, disconnected } = generatedFrom(task);
+      return connected + disconnected === 0;
+    }).map(({ id }) => id);
+  assertEquals(plain(planSuite(PAIRED)), plain(planSuite(unpaired)));
+  assertEquals(listTrials(JSON.parse(JSON.stringify(resolved))), trials);
+});
+
+Deno.test("planSuite() with pair plans a sequential gate by core graphs", () => {
+  const { graphs: _, ...suite } = PAIRED;
+  const gate = { successRate: 0.7, margin: 0.1, sequential: true };
+  const { rule, resolved, trials } = planSuite({ ...suite, gate });
+  // 248 core graphs decide at a fixed size; 1.5 times as many, in whole blocks of two.
+  assertEquals([rule!.fixedSize, rule!.blockSize, rule!.largestSize], [248, 2, 372]);
+  assertEquals([resolved.graphs, trials.length], [186, 186 * 8 * 2]);
+  const sharded = planSuite({ ...suite, gate }, { sharded: true });
+  assertEquals([sharded.rule, sharded.resolved.graphs], [undefined, 124]);
+});
+
+Deno.test("planSuite() refuses a pair of nothing, and gates over cores of unequal weight", () => {
+  const refusal = (more: Partial<Suite>) =>
+    assertThrows(() => planSuite({ ...PAIRED, ...more }), InputError).message;
+  assertEquals(
+    refusal({ tasks: [{ core: [3, 5], depth: 2 }] }),
+    'Cannot plan suite paired as pair "distractors" is for cells that differ only in their irrelevant ' +
+      "functions: no two of them do; leave it out, or give several counts or connections",
+  );
+  const tasks = [{ core: 3, depth: 1, connected: [0, 2] }, { core: 5, depth: 1 }];
+  assertEquals(
+    refusal({ tasks, gate: { successRate: 0.5 } }),
+    'Cannot plan suite paired as with pair "distractors" a gate needs each core in equally many cells: ' +
+      '{"core":5,"depth":1} is in 1, {"core":3,"depth":1} in 2',
+  );
+  assertEquals(planSuite({ ...PAIRED, tasks }).trials.length, 3 * 3 * 2);
+});
+
 Deno.test("planSuite() makes the same plan from the same suite, and pins its seeds", () => {
   assertEquals(planSuite(SMALL), planSuite(structuredClone(SMALL)));
   assertEquals(
@@ -313,6 +380,14 @@ const CHANGES: [string, Partial<Suite>, plan: boolean, comparison: boolean][] = 
   ["the seed", { seed: 2 }, true, true],
   ["the graphs", { graphs: 4 }, true, true],
   ["the sizes", { tasks: [{ core: [3, 5], depth: 1 }] }, true, true],
+  [
+    "the pairing",
+    {
+      ...{ pair: "distractors", tasks: [{ core: [3, 5], depth: 2, connected: [0, 1] }] },
+    },
+    true,
+    true,
+  ],
   ["the order of cells", { tasks: [{ core: [5, 3], depth: 2 }] }, true, true],
   ["the repetitions", { repetitions: 2 }, true, true],
   ["the perturbations", { perturbations: ["RD"] }, true, true],

@@ -9,6 +9,7 @@
  * | `fields.ts` | fields of their messages that servers add, and how they are sent back |
  * | `items.ts` | items of responses, and how they are sent back |
  * | `responses.ts` | responses |
+ * | `refused_option.ts` | options that a server does not take |
  * @module
  */
 
@@ -21,6 +22,7 @@ import type { ToolChoice } from "../../tools/tool.ts";
 import { InfrastructureError, type Model, type ModelRequest } from "../model.ts";
 import { type Attempt, retrying } from "../http/retry.ts";
 import { CHAT } from "./_chat.ts";
+import { refusedOption } from "./_refused_option.ts";
 import { RESPONSES } from "./_responses.ts";
 import { unreadableReply } from "./reading.ts";
 import {
@@ -127,7 +129,9 @@ export function openai(options: OpenAIOptions): Model {
         const isRefusal = error instanceof InfrastructureError && !error.retryable &&
           !(error instanceof ModelFault);
         const refused = isRefusal ? format.refused?.(error.message, body) : undefined;
-        if (refused === undefined || known.has(refused)) throw error;
+        if (refused === undefined || known.has(refused)) {
+          throw isRefusal ? refusedOption(error, who, body) : error;
+        }
         known.add(refused);
         const { status, message } = error as InfrastructureError;
         failed.push({ cause: "unclear", ...defined({ status }), message });

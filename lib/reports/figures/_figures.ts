@@ -163,20 +163,23 @@ export async function drawOverview(
   return await drawRows(points, { names, rows: labels, ...SHARE.scale, axis: SHARE.axis });
 }
 
+/** A row of {@linkcode drawComparisons}. */
+export type ComparedRow = Pick<Comparison, "subject" | "simulated" | "success">;
+
 /** Options of {@linkcode drawComparisons}. */
-export interface ComparisonOptions extends RowOptions<Comparison> {
+export interface ComparisonOptions<T extends ComparedRow> extends RowOptions<T> {
   readonly subjects: readonly VariantMetrics[];
   /** All comparisons, whose figures share one axis. Default: those that have a row. */
-  readonly comparisons?: readonly Comparison[];
+  readonly comparisons?: readonly ComparedRow[];
 }
 
 /**
- * Draws the differences of strategies to the baseline, around a line at zero, with whiskers for the
+ * Draws differences, such as those of strategies to the baseline, around a line at zero, with whiskers for the
  * 95% intervals; each has its colour among all `subjects`.
  */
-export async function drawComparisons(
-  own: readonly Comparison[],
-  { subjects, label = nameOf, comparisons = own }: ComparisonOptions,
+export async function drawComparisons<T extends ComparedRow>(
+  own: readonly T[],
+  { subjects, label = nameOf, comparisons = own }: ComparisonOptions<T>,
 ): Promise<string> {
   const { names, nameOfRow } = namesOf(subjects);
   const labels = distinct(own.map(label));

@@ -61,6 +61,18 @@ export interface FailureTally {
   readonly cascades: number;
 }
 
+/** Right guesses of a model. */
+export interface GuessTally {
+  /** Calls of valid trials with a right value that no earlier result had established. */
+  readonly calls: number;
+  /** Valid trials with such a call. */
+  readonly trials: number;
+  /** Their share of the valid trials. */
+  readonly rate: number;
+  /** Its two-sided 95% interval; `null` where there is none. */
+  readonly interval: Bounds | null;
+}
+
 /** Agreement of repetitions of a graph: means over the graphs that have k valid trials or more. */
 export interface Repetition {
   /** The largest number of trials of a graph. */
@@ -104,6 +116,8 @@ export interface VariantMetrics {
   readonly outcomes: readonly { readonly outcome: Outcome; readonly trials: number }[];
   /** Failures by type, all types in order. */
   readonly failures: readonly FailureTally[];
+  /** Calls with a right value that nothing had established, which are no failures; omitted without any. */
+  readonly guesses?: GuessTally;
   /** Number of valid trials by behaviour, `ungrounded` included. */
   readonly behaviours: Readonly<Record<string, number>>;
   /** Work of strategies outside the agent loop in all valid trials; `null` without any. */
@@ -144,10 +158,24 @@ export function measure(trials: readonly TrialSummary[], prices: Prices = {}): V
         const roots = own.filter(({ root }) => root).length;
         return { type, roots, cascades: own.length - roots };
       }),
+      ...guessesOf(counted),
       behaviours: behaviourCounts(counted),
       work: workOfAll(counted),
     };
   });
+}
+
+function guessesOf(trials: readonly TrialSummary[]): Pick<VariantMetrics, "guesses"> {
+  const isGuessing = ({ guessed = 0 }: TrialSummary) => guessed > 0;
+  const guessing = trials.filter(isGuessing);
+  return guessing.length === 0 ? {} : {
+    guesses: {
+      calls: sum(guessing, ({ guessed = 0 }) => guessed),
+      trials: guessing.length,
+      rate: guessing.length / trials.length,
+      interval: shareInterval(trials, isGuessing),
+    },
+  };
 }
 
 function workOfAll(trials: readonly TrialSummary[]): StrategyWork | null {

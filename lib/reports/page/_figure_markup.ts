@@ -8,6 +8,7 @@ import { type Variant, variantLabel } from "../../gate/variant.ts";
 import { canonicalJson } from "../../base/json.ts";
 import type { Tally } from "../metrics/metrics.ts";
 import type { Report } from "../report.ts";
+import { type DistractorEffect, settingText } from "../metrics/_distractors.ts";
 import { drawDimensions } from "../figures/_dimensions.ts";
 import { showsDimensions } from "../tables/_dimensions.ts";
 import {
@@ -99,6 +100,44 @@ export async function breakdownFigures(
     figures.push(figureMarkup({ id, title, notes, broad: isBroad(breakdown) }, parts));
   }
   return figures;
+}
+
+/**
+ * Returns the figures of the effects of irrelevant functions, one for each subject, where cells share core graphs:
+ * by kind against the mildest, and by number. The table has the rest.
+ */
+export async function distractorFigures(
+  { distractors = [], subjects }: Report,
+  numbers: readonly Markup[],
+): Promise<Markup[]> {
+  const drawn = distractors.filter(({ irrelevant: { kind, number }, against }) =>
+    kind === null || (number === null && against.kind === "no extra")
+  );
+  const rows = drawn.length > 0 ? drawn : distractors;
+  if (rows.length === 0) return [];
+  const parts = [...Map.groupBy(rows, nameOf)].map(([title, own]): Part<DistractorEffect> => ({
+    title,
+    rows: own,
+    label: ({ irrelevant, against }) =>
+      `${settingText(irrelevant)}, against ${settingText(against)}`,
+  }));
+  const notes = [
+    "success with these irrelevant functions less that on the same core graphs with the others",
+    `${WHISKERS}, each for a single comparison`,
+    ...(rows.some(({ success }) => success?.interval === null) ? [NO_WHISKER] : []),
+    sourceText("Fig. 4"),
+  ];
+  const drawing = await drawParts(
+    parts,
+    (own, label) => drawComparisons(own, { subjects, label, comparisons: rows }),
+  );
+  const title = "Effect of irrelevant functions";
+  return [
+    figureMarkup({ id: "distractors", title, notes, broad: parts.length > 1 }, [
+      drawing,
+      html`<details><summary>numbers</summary>${numbers}</details>`,
+    ]),
+  ];
 }
 
 /** Returns the figure of the five dimensions of tool use, where {@linkcode showsDimensions} is true. */

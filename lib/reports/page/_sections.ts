@@ -8,6 +8,7 @@ import type { Report } from "../report.ts";
 import {
   breakdownFigures,
   dimensionFigure,
+  distractorFigures,
   failureFigure,
   overviewFigure,
   perturbationFigures,
@@ -70,10 +71,11 @@ async function resultSections(report: Report): Promise<Section[]> {
   const perturbationTables = tablesIn("perturbations");
   const callSetTables = tablesIn("call sets");
   const toolUseTables = tablesIn("tool use");
-  const figures = await breakdownFigures(
-    report,
-    (id) => tables.filter((table) => table.id === id).map(tableMarkup),
-  );
+  const numbersOf = (id: string) => tables.filter((table) => table.id === id).map(tableMarkup);
+  const figures = [
+    ...await breakdownFigures(report, numbersOf),
+    ...await distractorFigures(report, numbersOf("distractors")),
+  ];
   return [
     sectionOf("success", "Success", [
       await overviewFigure(report),

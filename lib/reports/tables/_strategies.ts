@@ -3,7 +3,7 @@
  * @module
  */
 
-import type { Comparison } from "../../gate/comparison.ts";
+import type { Comparison, PairedSuccess } from "../../gate/comparison.ts";
 import type { VariantMetrics } from "../metrics/metrics.ts";
 import { percent, probability } from "../../base/numbers.ts";
 import { boundsText, type Column, grouped, layOut, nameOf, NOTHING, type Table } from "./table.ts";
@@ -19,10 +19,11 @@ export function strategiesTable(comparisons: readonly Comparison[]): Table[] {
       "on the same tasks as the baseline of the same model; difference in percentage points, with " +
       "its 95% interval; McNemar p: probability of gained and lost at least this uneven if the strategy " +
       "changed nothing; extra tokens: all tokens spent, divided by the tasks solved, minus the same of the " +
-      "baseline; comparisons are not corrected for their number: of many, some differ by chance, and none " +
+      "baseline; missed calls, where there are any: how many more tasks have a needed call that was never made, " +
+      "in percentage points; comparisons are not corrected for their number: of many, some differ by chance, and none " +
       "accounts for a run that a gate stopped early; verdicts do not depend on them",
     rows: layOut(comparisons, [
-      comparisonColumns("strategy", "baseline", "with strategy"),
+      comparisonColumns("strategy", "baseline", "with strategy", unitsOf(comparisons)),
       {
         head: "extra tokens",
         cell: ({ effort }) => signed(effort.extra.tokens, (tokens) => grouped(Math.round(tokens))),
@@ -36,22 +37,34 @@ export function strategiesTable(comparisons: readonly Comparison[]): Table[] {
   }];
 }
 
-/** Returns the columns of a comparison; `name`, `before` and `after` are the headings of its sides. */
+/** A heading for what comparisons count. */
+export function unitsOf(comparisons: readonly Comparison[]): string {
+  return comparisons.some(({ cores }) => cores) ? "core graphs" : "tasks";
+}
+
+/** What the columns of a comparison show. */
+type Compared = Omit<Comparison, "effort">;
+
+/**
+ * Returns the columns of a comparison; `name`, `before` and `after` are the headings of its sides, `units` is that
+ * of what is counted.
+ */
 export function comparisonColumns(
   name: string,
   before: string,
   after: string,
-): Column<Comparison>[] {
+  units: string,
+): Column<Compared>[] {
   const column = (
     head: string,
-    cell: Column<NonNullable<Comparison["success"]>>["cell"],
-  ): Column<Comparison> => ({
+    cell: Column<NonNullable<Compared["success"]>>["cell"],
+  ): Column<Compared> => ({
     head,
     cell: ({ success }) => success === null ? NOTHING : cell(success),
   });
   return [
     { head: name, cell: nameOf },
-    { head: "tasks", cell: ({ graphs }) => graphs },
+    { head: units, cell: ({ graphs }) => graphs },
     { head: "left out", cell: ({ leftOut }) => leftOut, shown: "filled" },
     column(before, ({ baseline }) => percent(baseline)),
     column(after, ({ candidate }) => percent(candidate)),
@@ -60,7 +73,23 @@ export function comparisonColumns(
     column("gained", ({ gained }) => gained),
     column("lost", ({ lost }) => lost),
     column("McNemar p", ({ mcNemar }) => mcNemar === null ? NOTHING : probability(mcNemar.exact)),
+    {
+      head: "missed calls",
+      cell: ({ missed }) =>
+        missed === null
+          ? NOTHING
+          : missed.candidate === 0 && missed.baseline === 0
+          ? 0
+          : differenceText(missed),
+      shown: "filled",
+    },
   ];
+}
+
+/** Formats a difference of shares in percentage points, with its interval. */
+export function differenceText({ difference, interval }: PairedSuccess): string {
+  return signedPoints(difference) +
+    (interval === null ? "" : `, ${boundsText(interval, signedPoints)}`);
 }
 
 /** Formats a difference of shares in percentage points. */

@@ -12,6 +12,7 @@ import { wilson } from "../../statistics/proportions.ts";
 import { OUTCOMES } from "../../trials/trial.ts";
 import { callSetTables } from "./_question_sets.ts";
 import { dimensionTables } from "./_dimensions.ts";
+import { distractorTable } from "./_distractors.ts";
 import { formatTables } from "./_formats.ts";
 import { perturbationTables } from "./_perturbations.ts";
 import { recoveryTables } from "./_recovery.ts";
@@ -78,8 +79,11 @@ export function tablesOf(report: Report): Table[] {
     ...recoveryTables(report),
     ...formatTables(report),
     ...breakdowns.map((breakdown) => breakdownTable(breakdown)),
+    ...distractorTable(report.distractors ?? []),
     ...perturbationTables(report),
     ...failuresTable(subjects),
+    ...missedCallsTable(report),
+    ...guessesTable(subjects),
     outcomesTable(subjects),
     ...behavioursTable(subjects),
     ...repetitionsTable(subjects),
@@ -197,6 +201,52 @@ export function failuresTable(subjects: readonly VariantMetrics[], brief = false
         cell: ({ total, counts }) =>
           total === 0 ? NOTHING : `${counts[index]} (${percent(counts[index]! / total)})`,
       })),
+    ]),
+  }];
+}
+
+/** Returns how often calls that tasks need were never made, where the right calls are known. */
+export function missedCallsTable({ missedCalls }: Pick<Report, "missedCalls">): Table[] {
+  if (missedCalls.length === 0) return [];
+  return [{
+    id: "missed-calls",
+    section: "failures",
+    title: "Missed calls",
+    note:
+      "trials: valid ones that need calls; with a missed call: those in which a call that the task needs " +
+      "was never made, neither with right arguments nor with wrong ones; missed: such calls",
+    rows: layOut(missedCalls, [
+      MODEL,
+      { head: "trials", cell: ({ of }) => of },
+      rateColumns("with a missed call", (row) => row),
+      { head: "needed calls", cell: ({ calls }) => calls.of },
+      { head: "missed", cell: ({ calls }) => calls.count },
+      { head: "share", cell: ({ calls }) => shareText(calls.rate) },
+    ]),
+  }];
+}
+
+/** Returns how often models guessed right, where any did, and that this is no failure. */
+export function guessesTable(subjects: readonly VariantMetrics[]): Table[] {
+  const rows = subjects.flatMap(({ guesses, ...one }) =>
+    guesses === undefined ? [] : [{ ...one, guesses }]
+  );
+  if (rows.length === 0) return [];
+  return [{
+    id: "guesses",
+    section: "failures",
+    title: "Right guesses",
+    note:
+      "calls whose values were all right although no earlier result had established one of them; such a " +
+      "call is answered and is no failure here, while FuncBenchGen, section 4.6, counts any value used before " +
+      "it is known as value_not_yet_known: add them to that type to compare with its Table 3",
+    rows: layOut(rows, [
+      MODEL,
+      { head: "valid trials", cell: ({ total }) => total.valid },
+      { head: "with a right guess", cell: ({ guesses }) => guesses.trials },
+      rateColumns("share", ({ guesses }) => guesses),
+      { head: "guessed calls", cell: ({ guesses }) => guesses.calls },
+      { head: "of all calls", cell: ({ guesses, calls }) => percent(guesses.calls / calls) },
     ]),
   }];
 }

@@ -136,6 +136,7 @@ const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
     seed: z.int().min(0),
     graphs: z.int().min(1),
     cells: z.array(z.looseObject({})),
+    pair: z.literal("distractors").exactOptional(),
     models: z.array(z.looseObject({ model: z.string() })),
     strategies: z.array(z.union([z.string(), z.looseObject({ strategy: z.string() })])),
     perturbations: z.array(z.string()),

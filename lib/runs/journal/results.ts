@@ -17,6 +17,7 @@ import { type CompletePolicy, hypothesesOf, isUpgrade } from "../../gate/policy.
 import type { Prices } from "../../models/prices.ts";
 import type { SequentialRule } from "../../gate/sequential.ts";
 import { assignShards } from "../_assign_shards.ts";
+import { unitsPerBlock } from "../plan.ts";
 import { shardText } from "../shard_text.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import type { PlannedTrial } from "../../trials/trial_id.ts";
@@ -157,12 +158,12 @@ function alteredProblem(files: readonly JournalFile[]): string | undefined {
 function ruleProblem({ gate: planned, resolved, trials }: PlanLine): string | undefined {
   const { gate, rule } = splitGate(planned);
   if (gate === undefined || rule === undefined) return undefined;
-  const { cells, graphs } = resolved;
+  const units = unitsPerBlock(resolved);
   const { pass, fail } = hypothesesOf(gate);
   const least = isUpgrade(gate) ? -1 : 0;
   const close = (one: number, other: number) => Math.abs(one - other) < 1e-9;
   const fits = close(rule.alpha, 1 - gate.confidence) && close(rule.beta, 1 - gate.power) &&
-    rule.blockSize === cells.length && rule.largestSize === cells.length * graphs &&
+    rule.blockSize === units && rule.largestSize === units * resolved.graphs &&
     rule.lambda.pass * (pass - least) <= 1 + 1e-9 &&
     (fail === 1 || -rule.lambda.fail * (1 - fail) <= 1 + 1e-9);
   if (fits && trials > 0) return undefined;

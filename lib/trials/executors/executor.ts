@@ -222,7 +222,7 @@ export abstract class Executor<Accepted extends object = object>
   ): CallOutcome | Promise<CallOutcome>;
 
   /** The event fields of a call whose result was lost to a fault. */
-  protected kept(_: PreparedCall): Pick<CallEvent, "role" | "withheld"> {
+  protected kept(_: PreparedCall): Pick<CallEvent, "role" | "withheld" | "alsoWithheld"> {
     return {};
   }
 
@@ -483,7 +483,7 @@ export interface CallOutcome extends Omit<Answered, "call"> {
   /** The event fields it adds to the call. */
   readonly event?: Pick<
     CallEvent,
-    "role" | "returned" | "guessed" | "coerced" | "error" | "fault" | "withheld"
+    "role" | "returned" | "guessed" | "coerced" | "error" | "fault" | "withheld" | "alsoWithheld"
   >;
   /** The failure of the call. */
   readonly failure?: FailureCause & { readonly root: boolean };

@@ -83,6 +83,14 @@ export function isGenerated(task: object): task is GraphSpec {
   return "core" in task;
 }
 
+/**
+ * Returns a task, or a cell, without its irrelevant functions. Generated tasks that have this and the seed in
+ * common share their core: its functions, their values, and the question.
+ */
+export function coreOf<T extends object>(task: T): T {
+  return isGenerated(task) ? { ...task, connected: 0, disconnected: 0 } : task;
+}
+
 /** Whether a task is a case, or looks like one. */
 export function isCase(task: object): task is CaseSpec {
   return "case" in task && !isProbe(task);

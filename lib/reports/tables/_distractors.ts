@@ -1,0 +1,40 @@
+/**
+ * The table of the effects of irrelevant functions.
+ * @module
+ */
+
+import { type DistractorEffect, settingText } from "../metrics/_distractors.ts";
+import { comparisonColumns } from "./_strategies.ts";
+import { layOut, type Table } from "./table.ts";
+
+/**
+ * Compares cells with other irrelevant functions on the same core graphs; no table where none are shared. `brief`,
+ * for narrow views, leaves single cells out.
+ */
+export function distractorTable(
+  effects: readonly DistractorEffect[],
+  brief = false,
+): Table[] {
+  const isWhole = ({ irrelevant: { kind, number } }: DistractorEffect) =>
+    kind === null || number === null;
+  const rows = brief ? effects.filter(isWhole) : effects;
+  if (rows.length === 0) return [];
+  const [model, ...others] = comparisonColumns("model", "before", "with them", "core graphs");
+  return [{
+    id: "distractors",
+    section: "figures",
+    title: "Effect of irrelevant functions on the same core graphs",
+    source: "Fig. 4",
+    note:
+      "success with these irrelevant functions, compared with those they are held against on the same core " +
+      "graphs, each of which counts once, with the mean of its trials; difference in percentage points, with its " +
+      "95% interval; two kinds are compared at the numbers that both have; comparisons are not corrected for " +
+      "their number",
+    rows: layOut(rows, [
+      model!,
+      { head: "irrelevant functions", cell: ({ irrelevant }) => settingText(irrelevant) },
+      { head: "against", cell: ({ against }) => settingText(against) },
+      others,
+    ]),
+  }];
+}

@@ -1,0 +1,191 @@
+// Suites whose cells share core graphs, as users run them: with a gate that stops, resumed, in shards, against a
+// baseline, from recordings, one trial alone, and in deno test.
+
+import { assert, assertEquals, assertLess, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  beginToolgate,
+  countingServer,
+  deno,
+  type Folder,
+  folder,
+  readLines,
+  ROOT,
+} from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
+
+/** Four cells of each of two cores. */
+const TASKS = {
+  core: [2, 3],
+  depth: 1,
+  irrelevant: [0, 3],
+  connection: ["connected", "disconnected", "half"],
+};
+const CELLS = 4;
+
+const suiteOf = (more: object) =>
+  JSON.stringify({
+    ...{ name: "cores", seed: 1, pair: "distractors", tasks: [TASKS], models: ["m"] },
+    ...more,
+  });
+
+const SEQUENTIAL = { gate: { successRate: 0.7, margin: 0.2, sequential: true } };
+
+/** A server of a model that gives up in one of ten replies. */
+const weakServer = (latency?: number) => countingServer("sim:noisy?quit=0.05&seed=2", latency);
+
+/** How many trials a journal has on each core graph, in the order of the plan. */
+function trialsByCore(journal: string): number[] {
+  const [, ...trials] = readLines(journal);
+  const ordered = trials.toSorted((one, other) => one.index - other.index);
+  const cores = Map.groupBy(ordered, ({ task: { core, seed } }) => `${core} ${seed}`);
+  return [...cores.values()].map(({ length }) => length);
+}
+
+const verdictIn = (stdout: string) => /^\S.*: (?:PASS|FAIL|UNDECIDED): .*$/m.exec(stdout)?.[0];
+
+Deno.test("a sequential gate over shared core graphs counts these, and resumes to the same verdict", async () => {
+  await using place = await folder();
+  await using server = weakServer(5);
+  const suite = place.write("suite.jsonc", suiteOf(SEQUENTIAL));
+  const run = (journal: string) => [
+    ...["run", suite, "--base-url", server.url, "--out", journal, "--concurrency", "4"],
+  ];
+  const planned = await toolgate(["plan", suite]);
+  assertMatch(planned.stdout, /trials \(cells 8, graphs of each \d+, core graphs \d+, models 1/);
+  assertMatch(planned.stdout, /a sequential gate, of at most \d+ core graphs of a model/);
+  const whole = place.file("whole.jsonl");
+  const first = await toolgate(run(whole));
+  assertEquals(first.code, 0, first.all);
+  const gate = await toolgate(["gate", whole]);
+  assertEquals(gate.code, 0, gate.all);
+  const decided = Number(/decided after (\d+) core graphs/.exec(gate.stdout)?.[1]);
+  const [plan] = readLines(whole);
+  assertEquals([plan.resolved.pair, plan.gate.blockSize], ["distractors", 2]);
+  assertEquals(plan.trials, CELLS * plan.gate.largestSize);
+  assertLess(decided, plan.gate.largestSize);
+  // Each core graph that was decided on has its trial in every cell.
+  const counts = trialsByCore(whole);
+  assert(counts.slice(0, decided).every((count) => count === CELLS), counts.join());
+  assertStringIncludes(gate.stdout, `of ${CELLS * decided} valid trials`);
+
+  const journal = place.file("killed.jsonl");
+  const child = beginToolgate(run(journal));
+  await server.reached(server.requests + 40);
+  child.process.kill("SIGKILL");
+  await child.finished;
+  const last = await toolgate([...run(journal), "--resume"]);
+  assertEquals(last.code, 0, last.all);
+  assertEquals(verdictIn((await toolgate(["gate", journal])).stdout), verdictIn(gate.stdout));
+});
+
+Deno.test("shards, baselines, recordings and --only take shared core graphs", async () => {
+  await using place = await folder();
+  const models = ["sim:noisy?quit=0.05&seed=2"];
+  const suite = place.write(
+    "suite.jsonc",
+    suiteOf({ models, graphs: 12, gate: { successRate: 0.6, margin: 0.3 } }),
+  );
+  const ok = async (...line: string[]) => {
+    const ended = await toolgate(line);
+    assertEquals(ended.code, 0, ended.all);
+    return ended;
+  };
+  const [whole, again] = ["whole.jsonl", "again.jsonl"].map(place.file) as [string, string];
+  const tapes = place.file("tapes");
+  await ok("run", suite, "--out", whole, "--record", tapes);
+  await ok("run", suite, "--out", again, "--replay", tapes);
+  const shards = [1, 2, 3].map((index) => place.file(`${index}.jsonl`));
+  for (const [index, out] of shards.entries()) {
+    await ok("run", suite, "--out", out, "--shard", `${index + 1}/3`);
+  }
+  const [alone, merged] = [
+    await ok("gate", "--json", whole),
+    await ok("gate", "--json", ...shards),
+  ];
+  assertEquals(JSON.parse(merged.stdout), JSON.parse(alone.stdout));
+  const { evidence } = JSON.parse(alone.stdout).verdicts[0];
+  assertEquals([evidence.graphs, evidence.valid, evidence.method], [24, 24 * CELLS, "betting"]);
+
+  const baseline = place.file("baseline.json");
+  await ok("accept", whole, "--out", baseline);
+  const upgrade = (own: string, more: object) =>
+    place.write(
+      own,
+      suiteOf({
+        ...{ models: ["sim:planner"], graphs: 12 },
+        ...{ gate: { baseline: { file: baseline }, margin: 0.2, discordance: 0.3 } },
+        ...more,
+      }),
+    );
+  const newer = place.file("new.jsonl");
+  await ok("run", upgrade("upgrade.jsonc", {}), "--out", newer);
+  const compared = await ok("gate", newer);
+  assertMatch(compared.stdout, /PASS: on the same core graphs/);
+  // Without the pairing its tasks are others.
+  const refused = await toolgate(["run", upgrade("unpaired.jsonc", { pair: undefined })]);
+  assertEquals(refused.code, 2, refused.all);
+  assertMatch(refused.stderr, /same graphs: they differ in pair/);
+
+  const { id } = readLines(whole).at(-1);
+  const only = await toolgate(["run", whole, "--only", id]);
+  assertEquals(only.code, 0, only.all);
+  assertStringIncludes(only.stdout, "sim:noisy?quit=0.05&seed=2 (simulated)");
+
+  const [html, json] = [place.file("o.html"), place.file("o.json")];
+  const markdown = place.file("o.md");
+  await ok("report", whole, "--html", html, "--json", json, "--markdown", markdown);
+  const report = await ok("report", whole);
+  for (const text of [report.stdout, Deno.readTextFileSync(markdown)]) {
+    assertStringIncludes(text, "Effect of irrelevant functions on the same core graphs");
+  }
+  assertStringIncludes(Deno.readTextFileSync(html), 'id="figure-distractors"');
+  const { distractors } = JSON.parse(Deno.readTextFileSync(json));
+  assertEquals([distractors[0].against, distractors[0].graphs], [
+    { kind: "no extra", number: null },
+    24,
+  ]);
+
+  const checked = await toolgate(["selfcheck", suite, "--gate", "upgrade", "--gates", "100"]);
+  assertEquals(checked.code, 0, checked.all);
+  assertMatch(checked.stderr, /Each graph is run 2 times/);
+});
+
+/** A file of deno test with such a benchmark. */
+function benchmarkFile(place: Folder): string {
+  return place.write(
+    "cores.ts",
+    `import { benchmark, grid } from ${JSON.stringify(`file://${ROOT}/mod.ts`)};
+    benchmark("cores", {
+      model: "sim:noisy?quit=0.05&seed=2",
+      tasks: grid(${JSON.stringify(TASKS)}),
+      seed: 1,
+      pair: "distractors",
+      ...${JSON.stringify(SEQUENTIAL)},
+    });`,
+  );
+}
+
+Deno.test("benchmark() with pair stops by core graphs, and comes to what the command comes to", async () => {
+  await using place = await folder();
+  const journal = place.file("cores.jsonl");
+  const run = (...own: string[]) =>
+    deno([
+      ...["test", "--no-check", "--no-prompt", "--config=deno.json", "--allow-net=127.0.0.1"],
+      ...[`--allow-read=${place.path}`, `--allow-write=${place.path}`, benchmarkFile(place)],
+      ...["--", ...own],
+    ]);
+  const tested = await run(`--out=${journal}`);
+  assertEquals(tested.code, 0, tested.all);
+  const decided = Number(/decided after (\d+) core graphs/.exec(tested.stdout)?.[1]);
+  assert(trialsByCore(journal).slice(0, decided).every((count) => count === CELLS));
+  const suite = place.write(
+    "suite.jsonc",
+    suiteOf({ ...SEQUENTIAL, models: ["sim:noisy?quit=0.05&seed=2"] }),
+  );
+  const out = place.file("suite.jsonl");
+  const commanded = await toolgate(["run", suite, "--out", out]);
+  assertEquals(commanded.code, 0, commanded.all);
+  const gate = await toolgate(["gate", out]);
+  assertEquals(verdictIn(tested.stdout), verdictIn(gate.stdout));
+  assertEquals(Number(/decided after (\d+) core graphs/.exec(gate.stdout)?.[1]), decided);
+});
