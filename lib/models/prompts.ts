@@ -67,6 +67,13 @@ NO explanation in the answer! Only give API calling JSON!`,
     answer:
       `Now give this list as your final answer, in exactly the form that was asked for. Where the list turns out to be wrong, correct it.`,
   },
+  few_shot: {
+    /** Precedes the task, in the system message. */
+    show:
+      `Here is how such questions were answered before. No value of an example holds for any other question, and only functions that you are offered can be called, in the form in which you are asked to call them.
+
+{examples}`,
+  },
   repair: {
     /** Sent back if a call violates its schema (Pipeline, error handling and retry logic). */
     fix: `The following tool call has invalid arguments, and was not carried out:

@@ -34,6 +34,7 @@ export {
 } from "./metrics/missed_calls.ts";
 export {
   type CallScoreAverages,
+  type CallSetDomain,
   type CallSetJudging,
   type CallSetMetrics,
   type CallSetRow,

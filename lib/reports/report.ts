@@ -17,7 +17,7 @@ import { type FormatMetrics, measureFormats } from "./metrics/formats.ts";
 import { measure, type VariantMetrics } from "./metrics/metrics.ts";
 import { measureMissedCalls, type MissedCallMetrics } from "./metrics/missed_calls.ts";
 import type { Prices } from "../models/prices.ts";
-import { isProbe } from "../trials/executors/task_kind.ts";
+import { isProbe, isQuestion } from "../trials/executors/task_kind.ts";
 import { measureRecovery, type RecoveryMetrics } from "./metrics/recovery.ts";
 import type { ModelEntry } from "../models/entry.ts";
 import { SERVED_SEPARATOR } from "../trials/trial.ts";
@@ -146,6 +146,14 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
       `${replayed} of ${trials.length} trials were replayed from recordings: no model was asked for ` +
       "these, and their figures are those of the recording.",
     ]),
+    ...(trials.some(({ task, askedStages = [] }) =>
+        isQuestion(task) && askedStages.includes("examples")
+      )
+      ? [
+        "Solved examples (few_shot) of a question are other questions of its set, of the same domain first: " +
+        "they are measured as well, each with examples of its own.",
+      ]
+      : []),
     ...(invalid === 0 ? [] : [
       `${invalid} of ${trials.length} trials are invalid: infrastructure failed. They count ` +
       "neither as failures of the model nor as successes, and rates leave them out.",

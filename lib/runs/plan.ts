@@ -26,11 +26,17 @@ import {
 } from "./_plan_rules.ts";
 import { type CompletePolicy, completePolicy } from "../gate/policy.ts";
 import type { Budget, Prices } from "../models/prices.ts";
-import { coreOf, isCase, isQuestion } from "../trials/executors/task_kind.ts";
+import { coreOf, isCase, isGenerated, isQuestion } from "../trials/executors/task_kind.ts";
 import { forkSeed, freshSeed } from "../base/random.ts";
 import { type SequentialRule, sequentialRule } from "../gate/sequential.ts";
 import type { Limits } from "../trials/agent/session.ts";
-import { stageEntries, type StrategyEntry, strategyName } from "../trials/strategies/entry.ts";
+import {
+  stageEntries,
+  strategyChoice,
+  type StrategyEntry,
+  strategyName,
+} from "../trials/strategies/entry.ts";
+import { assertExamples } from "../trials/strategies/registry.ts";
 import { type Cell, grid, type JudgeEntry, type Suite } from "./suite.ts";
 import { GENERATOR_VERSION } from "../tasks/generated/task.ts";
 import {
@@ -161,6 +167,9 @@ export function planSuite(
     .map((entry) => sampledStrategy(briefStrategy(entry), sampling));
   assertDistinct(source, "strategies", strategies.map(strategyName));
   assertStageModels(source, models, strategies);
+  if (!cells.every((cell) => isGenerated(cell) || isQuestion(cell))) {
+    for (const entry of strategies) assertExamples(`plan ${source}`, strategyChoice(entry));
+  }
   const perturbations = suite.perturbations?.length ? suite.perturbations : ["none"];
   assertDistinct(
     source,

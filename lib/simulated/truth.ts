@@ -9,16 +9,37 @@ import {
   readPrediction,
   scorePrediction,
 } from "../tasks/questions/scoring.ts";
-import type { CallSet, CallTruth } from "../tasks/questions/question_set.ts";
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../base/json.ts";
+import {
+  type ApiFunction,
+  type CallQuestion,
+  type CallSet,
+  type CallTruth,
+  holdsValue,
+  PLACEHOLDER,
+  resolvedTruth,
+} from "../tasks/questions/question_set.ts";
+import {
+  canonicalJson,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+} from "../base/json.ts";
 import { fork } from "../base/random.ts";
 import { readFunctions } from "./_functions.ts";
 import { readChosen } from "./_reading.ts";
 
 import { drawMistakes, type KnownQuestion, spoilCalls, type TruthRates } from "./truth_mistakes.ts";
 import { type QuestionRequest, readTruthRequest, type TruthRequest } from "./_truth_reading.ts";
-import { writeAnswer, writePlan } from "./_truth_writing.ts";
-import { type ChatRequest, composeAnswer, type OutgoingCall, type SimulatedModel } from "./wire.ts";
+import { type TextMistakes, writeAnswer, writePlan } from "./_truth_writing.ts";
+import {
+  type ChatMessage,
+  type ChatRequest,
+  composeAnswer,
+  contentText,
+  type OutgoingCall,
+  type SimulatedModel,
+} from "./wire.ts";
 
 /** The questions whose answers a model knows. */
 export interface Truths {
@@ -98,8 +119,8 @@ const STOP = "<!stop>";
  * an unknown question it replies that it does not know.
  *
  * Mistakes depend on the seed, the `seed` field of the request, the question and the kind, so that runs with
- * different modes, formats or strategies share them. Plans and lists have the same wrong calls as the answer;
- * `syntax` and `fence` affect answers only, and not repaired ones. A repaired call has the true arguments. For
+ * different modes, formats or strategies share them; but it takes no wrong function that it is not offered. Plans and lists have the same wrong calls as the answer;
+ * `syntax` and `fence` affect answers, and lists that are scored as such, and not repaired ones. A repaired call has the true arguments. For
  * `judge`, prediction and truth replace the question.
  */
 export function createTruth(name: string, truths: Truths, options: TruthOptions): SimulatedModel {
@@ -110,8 +131,9 @@ export function createTruth(name: string, truths: Truths, options: TruthOptions)
       if (task.kind === "judge") {
         return composeAnswer(name, request, writeRating(task, request, options), []);
       }
-      const known = truths.find(task.question);
-      if (known === undefined) return composeAnswer(name, request, DO_NOT_KNOW, []);
+      const found = truths.find(task.question);
+      if (found === undefined) return composeAnswer(name, request, DO_NOT_KNOW, []);
+      const known = task.kind === "call" ? withValues(found) : found;
       const drawn = new Mistakes(known, request, options);
       if (task.kind !== "call") return composeAnswer(name, request, writeText(task, drawn), []);
       const calls = callNext(request, known, drawn, task.repair);
@@ -121,16 +143,67 @@ export function createTruth(name: string, truths: Truths, options: TruthOptions)
   };
 }
 
+/** The question with real values in its right calls, as far as its set declares them. */
+function withValues({ question, functions }: KnownQuestion): KnownQuestion {
+  return { question: { ...question, truth: resolvedTruth(question) }, functions };
+}
+
+/**
+ * The arguments of a call, without values that only a result could tell and none has told: the model knows the
+ * right calls, and yet takes what they return from the conversation.
+ */
+function asSeen(
+  given: JsonObject,
+  { results = [] }: CallQuestion,
+  messages: readonly ChatMessage[],
+): JsonObject {
+  const looked = new Set(
+    results.flatMap(({ values = {} }) =>
+      Object.entries(values).flatMap((entry) =>
+        results.some(({ result }) => holdsValue(result, entry[1])) ? [canonicalJson(entry)] : []
+      )
+    ),
+  );
+  const told = messages.flatMap((message): JsonValue[] => {
+    if (message.role !== "tool") return [];
+    const text = contentText(message.content);
+    return [parseJson(text) ?? text];
+  });
+  return Object.fromEntries(
+    Object.entries(given).map((entry) => {
+      const [name, value] = entry;
+      const isUnknown = looked.has(canonicalJson(entry)) &&
+        !told.some((result) => holdsValue(result, value));
+      return [name, isUnknown ? PLACEHOLDER : value];
+    }),
+  );
+}
+
+/** Whether a request offers a function: another one is not taken in its place by mistake. */
+function isOffered(
+  { name, tool }: ApiFunction,
+  { messages, tools }: ChatRequest,
+): boolean {
+  if (tools != null && tools.length > 0) {
+    return tools.some((offered) => offered.function.name === tool.name);
+  }
+  // Names with other characters are written in ways of their own.
+  return !/^[\w.:-]+$/.test(name) ||
+    messages.some(({ role, content }) => role === "user" && contentText(content).includes(name));
+}
+
 /** The mistakes in the answers to one question. */
 class Mistakes {
   readonly #known: KnownQuestion;
   readonly #options: TruthOptions;
   readonly #repetition: number;
+  readonly #request: ChatRequest;
 
-  constructor(known: KnownQuestion, { seed }: ChatRequest, options: TruthOptions) {
+  constructor(known: KnownQuestion, request: ChatRequest, options: TruthOptions) {
     this.#known = known;
     this.#options = options;
-    this.#repetition = seed ?? 0;
+    this.#request = request;
+    this.#repetition = request.seed ?? 0;
   }
 
   mistakes(mode: CallMode) {
@@ -139,9 +212,15 @@ class Mistakes {
 
   /** The calls of the answer, with the mistakes that `isMade` allows. */
   calls(isMade: (mistake: string) => boolean = () => true): CallTruth {
-    const { seed } = this.#options;
+    const draws = { seed: this.#options.seed, repetition: this.#repetition };
     const mistakes = this.mistakes("tools").filter(isMade);
-    return spoilCalls(this.#known, mistakes, { seed, repetition: this.#repetition });
+    const calls = spoilCalls(this.#known, mistakes, draws);
+    const { question: { truth }, functions } = this.#known;
+    const offered = functions.filter((one) => isOffered(one, this.#request));
+    const taken = new Set([...truth.API, ...offered.map(({ name }) => name)]);
+    // Some requests show no functions at all.
+    if (offered.length === 0 || calls.API.every((name) => taken.has(name))) return calls;
+    return spoilCalls(this.#known, mistakes.filter((one) => one !== "route"), draws);
   }
 }
 
@@ -159,22 +238,25 @@ function writeText(task: Exclude<QuestionRequest, { kind: "call" }>, drawn: Mist
         "json",
       );
     case "missing":
-      return `${writeAnswer(calls, "json")} ${STOP}`;
+      return `${writeAnswer(calls, "json", textMistakes(drawn, "parameters"))} ${STOP}`;
     case "answer": {
       const { form, again } = task;
-      const mistakes = drawn.mistakes(form === "names" ? "routing" : "parameters");
-      return writeAnswer(calls, form, {
-        cut: !again && mistakes.includes("syntax"),
-        fenced: !again && mistakes.includes("fence"),
-      });
+      const mode = form === "names" ? "routing" : "parameters";
+      return writeAnswer(calls, form, again ? undefined : textMistakes(drawn, mode));
     }
   }
+}
+
+/** The mistakes in the form of a text. */
+function textMistakes(drawn: Mistakes, mode: CallMode): TextMistakes {
+  const mistakes = drawn.mistakes(mode);
+  return { cut: mistakes.includes("syntax"), fenced: mistakes.includes("fence") };
 }
 
 /** The next call, if there is one: each is made in a separate reply. */
 function callNext(
   { messages, tools, tool_choice: choice }: ChatRequest,
-  { functions }: KnownQuestion,
+  { functions, question }: KnownQuestion,
   drawn: Mistakes,
   repair: boolean,
 ): OutgoingCall[] {
@@ -193,7 +275,9 @@ function callNext(
   const name = chosen ?? tool ?? (must ? tools?.[0]?.function.name : undefined);
   if (name === undefined) return [];
   const args = name === tool ? parameters[place] : undefined;
-  const values = new Map(isJsonObject(args) ? Object.entries(args) : []);
+  const values = new Map(
+    isJsonObject(args) ? Object.entries(asSeen(args, question, messages)) : [],
+  );
   const offered = tools?.find((one) => one.function.name === name)?.function;
   const result = offered && readFunctions([offered]).get(name)?.result;
   if (result !== undefined) values.set(result, `@result_${callsMade + 1}`);

@@ -29,6 +29,7 @@ export { loadCallSet } from "./questions/load.ts";
 export {
   type ApiFunction,
   type CallQuestion,
+  type CallResult,
   type CallSet,
   type CallTruth,
   DIFFICULTIES,

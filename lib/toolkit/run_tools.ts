@@ -209,6 +209,8 @@ const OPTIONS: Readonly<Record<keyof RunToolsOptions, true>> = {
   attempts: true,
   rounds: true,
   dereference: true,
+  shots: true,
+  examples: true,
 };
 
 function checkOptions(options: RunToolsOptions): void {

@@ -252,6 +252,7 @@ async function difference(
     endDifference(trial, played) ??
     differs("grounded", trial.grounded, played.grounded) ??
     differs("minimumCalls", trial.minimumCalls, played.minimumCalls) ??
+    (isFirst ? undefined : differs("domain", trial.domain ?? null, played.domain ?? null)) ??
     (trial.needed === undefined ? undefined : differs("needed", trial.needed, played.needed)) ??
     // The replay has neither the texts beside calls nor the causes of limits.
     (isFirst || trial.oracle === undefined
@@ -334,6 +335,8 @@ function endDifference(recorded: Trial, played: Trial): Difference | undefined {
     }
     // The score of a judge model stands as recorded, and so does what this version does not know.
     for (const [field, value] of Object.entries(other)) {
+      // Their definition is another since version 2 of the rules.
+      if (field === "errors" && recorded.rules === undefined) continue;
       const found = differs(`${field} of ${kind}`, Reflect.get(own, field) ?? null, value ?? null);
       if (found !== undefined) return found;
     }

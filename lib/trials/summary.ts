@@ -54,6 +54,8 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures"> {
   readonly guessed?: number;
   /** Requests and repairs of strategies outside the loop; omitted without any. */
   readonly work?: StrategyWork;
+  /** The stages of strategies that it went through, such as `route` and `fill`; omitted without any. */
+  readonly askedStages?: readonly string[];
   /** Its calls compared to the correct ones; omitted when these are not known. */
   readonly parameters?: ParameterScore;
   /** The needed calls, and those that were never made; omitted when the right calls are not known. */
@@ -92,9 +94,10 @@ export function summarize(trial: Trial): TrialSummary {
   const { outcome, solved, grounded, calls, minimumCalls, behaviours, usage } = trial;
   const { changed, stages, judging, startedAt, durationMs, reason, permanent, replayed, ends } =
     trial;
-  const { rules } = trial;
+  const { rules, domain } = trial;
   const impossible = sharedTypes(trial.impossible);
   const work = workOf(trial.events);
+  const askedStages = stagesIn(trial.events);
   const answer = scoredAnswer(trial.events);
   const missed = missedCallsOf(trial);
   const actions = actionsOf(trial);
@@ -106,7 +109,8 @@ export function summarize(trial: Trial): TrialSummary {
   return {
     ...{ v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition },
     ...{ outcome, solved, grounded, calls, minimumCalls, behaviours, usage, startedAt, durationMs },
-    ...defined({ changed, stages, judging, work, rules, impossible }),
+    ...(askedStages.length === 0 ? {} : { askedStages }),
+    ...defined({ changed, domain, stages, judging, work, rules, impossible }),
     ...(guesses === 0 ? {} : { guessed: guesses }),
     ...(hasViews(trial) ? { parameters: scoreOfViews(trial.events) } : {}),
     ...defined({ missed, actions }),
@@ -114,6 +118,17 @@ export function summarize(trial: Trial): TrialSummary {
     ...defined({ parses, dimensions, scored: answer, unclear, reason, permanent, replayed, ends }),
     failures: trial.failures.map(({ type, root }) => FAILURE_KINDS[`${root}`][type]),
   };
+}
+
+/** Returns the stages in a trace, each once. */
+function stagesIn(events: readonly TraceEvent[]): string[] {
+  return [
+    ...new Set(
+      events.flatMap((event) =>
+        event.kind === "reply" || event.kind === "stage" ? event.stage ?? [] : []
+      ),
+    ),
+  ];
 }
 
 /** Calls of one step have no order: how they are listed may depend on how long each took. */
@@ -161,6 +176,7 @@ export function asSummary(trial: Trial | TrialSummary): TrialSummary {
   const {
     guessed,
     work,
+    askedStages,
     parameters,
     missed,
     actions,
@@ -179,6 +195,7 @@ export function asSummary(trial: Trial | TrialSummary): TrialSummary {
     ...defined({
       guessed,
       work,
+      askedStages,
       parameters,
       missed,
       actions,

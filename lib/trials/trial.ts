@@ -28,7 +28,12 @@ import {
 import { type Api, APIS } from "../models/formats/registry.ts";
 import { redact, redactRecordValue } from "../base/redact.ts";
 import { type Limits, Session } from "./agent/session.ts";
-import { assertReferring, type StrategyOptions, withStrategy } from "./strategies/registry.ts";
+import {
+  assertExamples,
+  assertReferring,
+  type StrategyOptions,
+  withStrategy,
+} from "./strategies/registry.ts";
 import { openTask, type TaskOpener } from "./executors/tasks.ts";
 import { isGenerated, type TaskSpec } from "./executors/task_kind.ts";
 import { EVENT, failuresOf, type StopEvent, type TraceEvent } from "../calls/trace.ts";
@@ -99,6 +104,8 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
    * versions each tool once, for cases alone); omitted for other tasks, and if unknown.
    */
   readonly needed?: readonly string[];
+  /** The domain of a question of a call set; omitted for other tasks, and in older journals. */
+  readonly domain?: string;
   /** The failures of its calls. */
   readonly failures: readonly Failure[];
   /** The reference its calls were compared to for the views in its events; omitted without any. */
@@ -280,6 +287,9 @@ export async function runTrial(
     }),
     ...(references ? { references } : {}),
   });
+  if (fixture.examples === undefined) {
+    assertExamples("run the trial", { strategy, ...settings });
+  }
   const session = new Session({
     model,
     limits,
@@ -330,7 +340,7 @@ export async function runTrial(
       if (typeof said === "string") return fixture.answer(said);
       return stopAgent(`the agent must return a text: it returned ${kindOf(said)}`);
     }
-    const { prompt, system, turns = [], present, unreadable } = fixture;
+    const { prompt, system, turns = [], present, unreadable, fromList, examples } = fixture;
     const { ending, messages } = await converse(work, {
       session,
       environment: fixture,
@@ -339,7 +349,7 @@ export async function runTrial(
         { role: "user", content: prompt },
       ],
       turns,
-      ...defined({ present, unreadable }),
+      ...defined({ present, unreadable, fromList, examples }),
     });
     if (ending.kind !== "answer") return stop(ending.kind, ending.message);
     const { text, rendered, unrepaired } = ending;
@@ -400,7 +410,7 @@ export async function runTrial(
     grounded,
     calls: fixture.calls,
     minimumCalls: fixture.minimumCalls,
-    ...defined({ needed: fixture.needed }),
+    ...defined({ needed: fixture.needed, domain: fixture.domain }),
     failures: redacted.failures,
     ...(viewed === undefined ? {} : { oracle: "truth" as const }),
     ...(impossible.length === 0 ? {} : { impossible }),
@@ -511,6 +521,7 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   calls: z.int().min(0),
   minimumCalls: z.int().min(0).nullable().default(null),
   needed: z.array(z.string()).exactOptional(),
+  domain: z.string().exactOptional(),
   failures: z.array(FAILURE).default([]),
   oracle: z.literal("truth").exactOptional(),
   impossible: z.array(z.string()).exactOptional(),

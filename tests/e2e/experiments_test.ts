@@ -9,6 +9,7 @@ import type { Breakdown } from "../../lib/reports/metrics/_breakdown.ts";
 import { makeReport, type Report } from "../../lib/reports/report.ts";
 import { dimensionTables } from "../../lib/reports/tables/_dimensions.ts";
 import { Run } from "../../lib/runs/run.ts";
+import { truthsOf } from "../../lib/simulated/truth.ts";
 import { type Grid, SUITE } from "../../lib/runs/suite.ts";
 import { ROOT } from "../support/child.ts";
 import { tableOf } from "../support/documents.ts";
@@ -21,8 +22,12 @@ async function experiment(name: string, core?: number): Promise<Report> {
   const [first] = suite.tasks as readonly [Grid];
   const tasks = core === undefined ? suite.tasks : [{ ...first, core }];
   const plan = planSuiteFile({ ...suite, tasks }, path);
+  const truths = truthsOf(plan.callSets ?? []);
   using run = new Run(plan, {
-    connect: (entry) => ({ ...inProcess(entry.model), name: modelName(entry) }),
+    connect: (entry) => ({
+      ...inProcess(entry.model, undefined, truths),
+      name: modelName(entry),
+    }),
   });
   const { resolved: { models, seed } } = plan;
   return makeReport(await run.scores(), { suite: name, seed, models, planned: plan.trials.length });
@@ -119,6 +124,25 @@ Deno.test("strategies: each helps against its own mistake, as the table of the f
   }
   const perfect = report.comparisons.filter(({ subject }) => subject.model === "sim:planner");
   assertEquals(perfect.map(({ success }) => success!.candidate), perfect.map(() => 1));
+});
+
+Deno.test("call_set_strategies: functions that another model picked help, as the table of the fixtures says (CallNavi 7.1)", async () => {
+  const { callSets } = await experiment("call_set_strategies");
+  const rowsOf = (wanted: string) =>
+    callSets.find(({ mode }) => mode === wanted)!.rows
+      .filter(({ subject }) => subject.model === "sim:truth takes wrong functions");
+  const [routing, calls] = [rowsOf("routing"), rowsOf("parameters")];
+  const share = (rate: number | null) => `${Math.round(100 * rate!)}%`;
+  assertEquals(
+    tableOf("What helps with questions").slice(2),
+    routing.map(({ subject, scores }, place) => [
+      subject.strategy,
+      share(scores.routing.all),
+      share(calls[place]!.scores.exact.all),
+    ]),
+  );
+  const exact = new Map(calls.map(({ subject, scores }) => [subject.strategy, scores.exact.all!]));
+  assertGreater(exact.get("routed by another")!, exact.get("baseline")! + 0.2);
 });
 
 Deno.test("dimensions: models score as the table of the fixtures says", async () => {

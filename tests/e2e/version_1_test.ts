@@ -123,13 +123,34 @@ function withoutAdditions(path: string, text: string): string {
   }
   return text.replaceAll(/,"declared":"\w{64}"/g, "").replaceAll(/"sources":\{[^}]*\},/g, "")
     .replaceAll(/,"rules":\d+(?=,)/g, "").replaceAll(/,"impossible":\[[^\]]*\]/g, "")
+    .replaceAll(/,"domain":"[^"]*"(?=,)/g, "")
     .replaceAll(/("mode":"tools".*?),"needed":\[[^\]]*\]/g, "$1");
 }
 
 /** Fields that later versions have added to reports and verdicts. */
-const ADDED = ["missedCalls", "missed", "failed", "failedOrMissed", "ineffective", "cased"];
+const ADDED = [
+  "domains",
+  "router",
+  "inferred",
+  "missedCalls",
+  "missed",
+  "failed",
+  "failedOrMissed",
+  "ineffective",
+  "cased",
+];
 
 const isBaseline = (path: string) => path === "baseline.json" || path === "again.json";
+
+/**
+ * The journal with trials of `backward` on written answers, which version 1 asked for their list once more: its
+ * own lines stand as they were judged, and new ones have a request less.
+ */
+const ASKED_AGAIN = "journals/questions.jsonl";
+
+function withoutBackward(text: string): string {
+  return text.split("\n").filter((line) => !line.includes('"strategy":"backward"')).join("\n");
+}
 
 /** Leaves out what differs from run to run: times, and hashes over them. */
 function withoutTimes(path: string, whole: string, isReplay: boolean): string {
@@ -188,7 +209,8 @@ async function compare(path: string, text: string, isReplay = false): Promise<st
   }
   if (stored === undefined) return [`${path}: version 1 made no such file`];
   const was = split(path, withoutTimes(path, stored, isReplay));
-  const differences = difference(path, was.data, is.data);
+  const comparable = path === ASKED_AGAIN ? withoutBackward : (text: string) => text;
+  const differences = difference(path, comparable(was.data), comparable(is.data));
   return differences.length > 0 && isWording(path)
     ? [...differences, "where it was meant: TOOLGATE_UPDATE_GOLDEN=wording writes it anew"]
     : differences;

@@ -31,7 +31,7 @@ const TABLES = new Map(
 const RARE = Object.entries({
   "plan-line": "sources sources.*",
   gate: "baseline.perturbation atMost.failureShifts atMost.missedCalls",
-  "trial-line": "usage.estimated permanent",
+  "trial-line": "domain usage.estimated permanent",
   use: "usage.estimated",
   events:
     "reply.estimated reply.failed reply.failed[].cause reply.failed[].message reply.failed[].status " +

@@ -388,7 +388,7 @@ Deno.test("sim:truth makes the same calls in every format", () => {
       const chat = predictionOf(model, one, { mode: "tools", format: "json" });
       for (const id of TEXT_FORMATS) {
         const format = formatOf(id);
-        const tools = one.functions.slice(0, 2).map(({ tool }) => tool);
+        const tools = one.functions.map(({ tool }) => tool);
         const content = one.question.messages
           .flatMap((message) => message.role === "user" ? [message.content] : []).join("\n\n");
         const messages: Message[] = [{ role: "user", content: `${content}\n\nCall them.` }];

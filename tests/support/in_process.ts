@@ -5,11 +5,16 @@
 import type { Model, ModelRequest } from "../../lib/models/model.ts";
 import type { ChatMessage } from "../../lib/simulated/wire.ts";
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";
+import type { Truths } from "../../lib/simulated/truth.ts";
 import { toOpenAITool } from "../../lib/tools/tool.ts";
 
-/** The simulated model of a name; `seen` gets every request that it answers. */
-export function inProcess(name: string, seen?: (request: ModelRequest) => void): Model {
-  const model = parseSimulatedModel(name);
+/** The simulated model of a name, which knows `truths`; `seen` gets every request that it answers. */
+export function inProcess(
+  name: string,
+  seen?: (request: ModelRequest) => void,
+  truths?: Truths,
+): Model {
+  const model = parseSimulatedModel(name, truths);
   return {
     name,
     simulated: true,

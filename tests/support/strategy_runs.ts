@@ -33,6 +33,8 @@ export const COMPOSITES: readonly string[] = [
   "plan_then_call+route_then_fill",
   "backward+restate+repair",
   "indirection+restate+plan_then_call+repair",
+  "few_shot+plan_then_call+repair",
+  "indirection+few_shot",
 ];
 
 /** Every strategy, alone and with others. */
@@ -116,6 +118,7 @@ export async function work(
   const ending = await withStrategy(strategy, runLoop, set)({
     session,
     environment: executor,
+    examples: executor.examples,
     messages: messages ?? [{ role: "user", content: task.prompt }],
     ...around,
   });

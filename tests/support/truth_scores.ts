@@ -109,14 +109,12 @@ export function predictionOf(
 ): JsonValue {
   const text = question.messages.flatMap(({ role, content }) => role === "user" ? [content] : [])
     .join("\n\n");
-  // It reads none of them; whole lists only take time.
-  const offered = functions.slice(0, 2);
   if (mode !== "tools") {
-    const documents = offered.map(({ document }) => document);
+    const documents = functions.map(({ document }) => document);
     const asked = { mode, input: "json", output: format } as const;
     return sayingOf(model, [writeCallPrompt(documents, text, asked)], { seed });
   }
-  const tools = offered.map(({ tool }) => ({ type: "function" as const, function: tool }));
+  const tools = functions.map(({ tool }) => ({ type: "function" as const, function: tool }));
   const messages: ChatMessage[] = [{ role: "user", content: `${text}\n\nCall them.` }];
   const API: string[] = [];
   const parameters: JsonValue[] = [];

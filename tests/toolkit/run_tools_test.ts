@@ -200,7 +200,8 @@ Deno.test("runTools() refuses options that there are not", async () => {
   assertEquals(
     await faultOf({ stageModels: new Map() }),
     "Cannot run tools as the options are messages, strategy, models, given, limits, references, " +
-      "toolChoice, perturbation, signal, prompts, attempts, rounds, dereference: stageModels is none of them",
+      "toolChoice, perturbation, signal, prompts, attempts, rounds, dereference, shots, examples: " +
+      "stageModels is none of them",
   );
   for (const name of ["tool_choice", "toString", "Strategy", "a\u001b[31m"]) {
     assertStringIncludes(await faultOf({ [name]: 1 }), "is none of them");

@@ -80,7 +80,11 @@ Deno.test("every strategy under every perturbation agrees with its own line", as
 
 Deno.test("every probe, and every limit, agrees with its own line", async () => {
   for (const id of STRATEGIES) {
-    const strategy = { strategy: id };
+    // Probes have no examples of their own.
+    const strategy = {
+      strategy: id,
+      ...(id === "few_shot" ? { examples: [{ question: "Tea?", answer: "Yes." }] } : {}),
+    };
     for (const probe of PROBES) {
       for (const seed of [1, 2]) {
         await assertAgrees({ case: probe, seed }, inProcess(NOISY), { strategy });
@@ -161,7 +165,7 @@ Deno.test("questions of call sets agree in every mode, right and wrong, called a
       const plan = cityPlan({ mode, rule });
       for (const trial of plan.trials) {
         for (const model of [mode === "tools" ? calling() : writing((truth) => truth), wrong]) {
-          for (const id of ["baseline", "repair"]) {
+          for (const id of ["baseline", "repair", "backward"]) {
             const planned = { ...trial, strategy: id };
             await assertAgrees(planned, model, { open });
           }
@@ -170,6 +174,37 @@ Deno.test("questions of call sets agree in every mode, right and wrong, called a
     }
   }
 });
+
+Deno.test("a trial of backward by the first rules, whose model was asked for its list once more, agrees", async () => {
+  const { open } = questionSource(citySuite().tasks, () => CITY_PATH)!;
+  const strategy = "backward";
+  for (const mode of ["parameters", "routing"] as const) {
+    for (const trial of cityPlan({ mode }).trials) {
+      // Its list is wrong, and its answer right, so that it matters which of them is judged.
+      const model = writing((truth, { messages }) => {
+        const last = messages.at(-1)!.content;
+        if (last.includes("correct last one task API name")) return '{"API": []} <!stop>';
+        const { API } = JSON.parse(truth);
+        return mode === "routing" ? `['${API.join("', '")}']` : truth;
+      });
+      const first = await runTrial({ ...trial, strategy, model: "m" }, model, {
+        open: (spec, options) => open(spec, { ...options, rules: 1 }),
+      });
+      assertEquals([first.outcome, first.events.filter(isReply).length], ["solved", 2]);
+      const { rules: _, domain: __, ...kept } = first;
+      // It told less of errors.
+      const line = withEvent(kept, "scored", () => ({ errors: ["unexpected_formatting"] }));
+      const options = { limits: {}, references: false, strategy: { strategy }, open };
+      assertEquals(await deriveAgain(line, options), { kind: "agrees" });
+      // By the rules of today it would have been judged by its list.
+      assertEquals((await deriveAgain(first, options)).kind, "differs");
+    }
+  }
+});
+
+function isReply({ kind }: TraceEvent): boolean {
+  return kind === "reply";
+}
 
 /** A copy of a trial with one event changed. */
 function withEvent(

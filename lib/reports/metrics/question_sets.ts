@@ -105,6 +105,16 @@ export interface CallSetJudging extends JudgingSummary {
   readonly usage: Usage;
 }
 
+/** Scores of the answers to the questions of one domain (CallNavi, Table 2). */
+export interface CallSetDomain {
+  /** The domain; `null` where journals do not name it, as older ones. */
+  readonly domain: string | null;
+  /** Number of different questions in the shares. */
+  readonly questions: number;
+  /** Scores of the answers, as those of the whole row. */
+  readonly scores: CallScoreAverages;
+}
+
 /** Scores of the answers of one model, strategy and perturbation. */
 export interface CallSetRow {
   /** The model, strategy and perturbation. */
@@ -125,6 +135,14 @@ export interface CallSetRow {
   readonly questions: number;
   /** Scores of the answers, after repair where there was one. */
   readonly scores: CallScoreAverages;
+  /** Scores by domain, in the order in which they first occur. */
+  readonly domains: readonly CallSetDomain[];
+  /**
+   * The model that picked the functions before they were called (`route_then_fill`); `null` where none did.
+   */
+  readonly router: string | null;
+  /** Whether the calls were inferred backward from the last one (`backward`). */
+  readonly inferred: boolean;
   /** Scores before a model repaired answers, and the number of repaired answers; `null` without any. */
   readonly unrepaired: (CallScoreAverages & { readonly repaired: number }) | null;
   /** Number of answers by class of error, all classes in order; an answer may have several. */
@@ -211,9 +229,10 @@ function rowOf(subject: Variant, trials: readonly QuestionSummary[]): CallSetRow
     !isAnswered(trial) && LIMIT_OUTCOMES.includes(trial.outcome)
   );
   const results: QuestionResult[] = [
-    ...answered.map(({ task, scored: { scores } }) => ({ task, scores })),
-    ...limited.map(({ task }) => ({ task, scores: WRONG_SCORES[task.mode] })),
+    ...answered.map(({ task, domain, scored: { scores } }) => ({ task, domain, scores })),
+    ...limited.map(({ task, domain }) => ({ task, domain, scores: WRONG_SCORES[task.mode] })),
   ];
+  const asked = trials.flatMap(({ askedStages }) => askedStages ?? []);
   const unchanged = trials.filter(({ changed }) => changed === false).length;
   return {
     subject,
@@ -225,6 +244,9 @@ function rowOf(subject: Variant, trials: readonly QuestionSummary[]): CallSetRow
     unscored: counted.length - results.length,
     questions: byGraph(results).length,
     scores: averagesOf(results),
+    domains: domainsOf(results),
+    router: asked.includes("route") ? routerOf(trials) ?? subject.model : null,
+    inferred: asked.includes("infer"),
     unrepaired: unrepairedOf(answered, limited),
     errors: ERROR_CLASSES.map((type) => ({
       type,
@@ -234,6 +256,21 @@ function rowOf(subject: Variant, trials: readonly QuestionSummary[]): CallSetRow
     judging: judgingOf(answered, trials),
     stability: stabilityOf(trials.filter(({ changed }) => changed !== false)),
   };
+}
+
+/** Returns the scores of each domain. */
+function domainsOf(results: readonly QuestionResult[]): CallSetDomain[] {
+  return [...Map.groupBy(results, ({ domain }) => domain ?? null)].map(([domain, own]) => ({
+    domain,
+    questions: byGraph(own).length,
+    scores: averagesOf(own),
+  }));
+}
+
+/** Returns the model that picked functions in place of the trials' own; `undefined` if it did so itself. */
+function routerOf(trials: readonly QuestionSummary[]): string | undefined {
+  return trials.flatMap(({ stages }) => stages ?? [])
+    .find(({ stage }) => stage === "route")?.model.requested;
 }
 
 function isAnswered(trial: QuestionSummary): trial is AnsweredQuestion {
@@ -259,6 +296,7 @@ const WRONG_SCORES: Readonly<Record<CallMode, QuestionScores>> = {
 /** A question and the scores of an answer to it. */
 interface QuestionResult {
   readonly task: QuestionSpec;
+  readonly domain?: string | undefined;
   readonly scores: QuestionScores;
 }
 

@@ -7,24 +7,20 @@ import type {
   CallScoreAverages,
   CallSetMetrics,
   CallSetRow,
-  ScoreAverages,
   StabilityScores,
 } from "../metrics/question_sets.ts";
-import { DIFFICULTIES } from "../../tasks/questions/question_set.ts";
 import type { Report } from "../report.ts";
 import { percent } from "../../base/numbers.ts";
-import { defined } from "../../base/json.ts";
 import { callSetNames, judgeTable, scoreText } from "./_judge.ts";
+import { domainTables, inferredTable, routedTables } from "./_question_breakdowns.ts";
 import {
-  boundsText,
-  type Column,
-  layOut,
-  MODEL,
-  nameOf,
-  NOTHING,
-  shareText,
-  type Table,
-} from "./table.ts";
+  countsText,
+  groupOf,
+  rowsWithSet,
+  type RowWithSet,
+  shareColumn,
+} from "./_question_columns.ts";
+import { type Column, layOut, MODEL, nameOf, NOTHING, type Table } from "./table.ts";
 
 /**
  * Returns all call set tables, none where no question was asked. `brief`, for narrow views, has two tables in
@@ -33,7 +29,10 @@ import {
 export function callSetTables({ callSets }: Pick<Report, "callSets">, brief = false): Table[] {
   return [
     ...callSets.flatMap((own, index) => scoreTables(own, index, brief)),
+    ...routedTables(callSets),
+    ...inferredTable(callSets),
     ...formatTables(callSets),
+    ...domainTables(callSets),
     ...errorTable(callSets),
     ...judgeTable(callSets),
     ...stabilityTable(callSets),
@@ -133,45 +132,6 @@ function scoreParts(
   ];
 }
 
-function shareColumn<Row>(
-  head: string,
-  of: (row: Row) => number | null,
-  group?: string,
-): Column<Row> {
-  return { head, cell: (row) => shareText(of(row)), shown: "filled", ...defined({ group }) };
-}
-
-/** Returns the columns of a score by difficulty. */
-function groupOf(
-  group: string,
-  scoreOf: (row: CallSetRow) => ScoreAverages,
-  brief: boolean,
-): Column<CallSetRow>[] {
-  return [
-    ...DIFFICULTIES.map((head) =>
-      shareColumn(head, (row: CallSetRow) => scoreOf(row)[head], group)
-    ),
-    {
-      ...{ group, head: "all", shown: "filled" },
-      cell: (row) => brief ? shareText(scoreOf(row).all) : shareWithInterval(scoreOf(row)),
-    },
-    {
-      ...{ group, head: "95% interval", shown: brief && "filled" },
-      cell: (row) => boundsText(scoreOf(row).interval),
-    },
-  ];
-}
-
-/** Formats the number of trials of each difficulty. */
-function countsText({ counts }: ScoreAverages): string {
-  return DIFFICULTIES.map((difficulty) => counts[difficulty]).join("+");
-}
-
-/** Formats a share with its interval. */
-function shareWithInterval({ all, interval }: ScoreAverages): string {
-  return shareText(all) + (interval === null ? "" : ` (${boundsText(interval)})`);
-}
-
 const JUDGE: readonly Column<CallSetRow>[] = [{
   head: "judge",
   cell: ({ judging }) => scoreText(judging?.mean ?? null),
@@ -184,13 +144,10 @@ const ASIDE: readonly Column<CallSetRow>[] =
     .map((head) => ({ head, cell: (row) => row[head] || NOTHING, shown: "filled" }));
 
 /** Returns where the paper has the same table; it has none of mode `tools`. */
-function sourceOf({ mode, input, output, rows }: CallSetMetrics): Pick<Table, "paper" | "source"> {
+function sourceOf({ mode, input, output }: CallSetMetrics): Pick<Table, "paper" | "source"> {
   if (mode === "tools") return {};
-  if (input !== "json" || output !== "json") return { paper: "CallNavi", source: "Table 8" };
-  const hasRouting = rows.some(({ subject }) =>
-    subject.strategy.split("+").includes("route_then_fill")
-  );
-  return { paper: "CallNavi", source: hasRouting ? "Tables 4 and 5" : "Table 4" };
+  const isJson = input === "json" && output === "json";
+  return { paper: "CallNavi", source: isJson ? "Table 4" : "Table 8" };
 }
 
 const RULE_NOTES: Readonly<Record<CallSetMetrics["rule"], string>> = {
@@ -237,15 +194,6 @@ function judgedCount({ judging }: CallSetRow): number {
   return judging?.judged ?? 0;
 }
 
-/** A row with its call set. */
-interface RowWithSet extends CallSetRow {
-  readonly callSet: CallSetMetrics;
-}
-
-function rowsWithSet(callSets: readonly CallSetMetrics[]): RowWithSet[] {
-  return callSets.flatMap((callSet) => callSet.rows.map((row) => ({ ...row, callSet })));
-}
-
 /** Compares JSON and YAML (CallNavi, Table 8), where several formats were tried. */
 function formatTables(callSets: readonly CallSetMetrics[]): Table[] {
   const groups = Map.groupBy(callSets, ({ set, mode, rule }) => JSON.stringify([set, mode, rule]));
@@ -267,7 +215,7 @@ function formatTables(callSets: readonly CallSetMetrics[]): Table[] {
         { head: "trials", cell: ({ scores }) => countsText(scores.routing) },
         shareColumn("syntax", ({ scores }) => scores.syntax.all),
         shareColumn("structure", ({ scores }) => scores.structure.all),
-        ...groupOf(score, ({ scores }) => scores[score], true),
+        ...groupOf(score, ({ scores }: RowWithSet) => scores[score], true),
         ...JUDGE,
       ]),
     };

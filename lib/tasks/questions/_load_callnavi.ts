@@ -7,7 +7,8 @@ import defer * as paths from "node:path";
 import { z } from "zod";
 import { type CallQuestion, type CallSet, DIFFICULTIES } from "./question_set.ts";
 import { readJsonc, WITH_INPUT } from "../../base/input.ts";
-import { cannot, cannotFile } from "../../base/errors.ts";
+import { cannot, cannotFile, InputError } from "../../base/errors.ts";
+import { resultsFault } from "./_check_results.ts";
 import {
   assemble,
   type DomainDraft,
@@ -16,6 +17,7 @@ import {
   NAME,
   OBJECT,
   type QuestionDraft,
+  RESULT,
   truthFault,
 } from "./_load_common.ts";
 
@@ -60,8 +62,18 @@ const QUESTIONS = z.array(
   }),
 ).min(1);
 
+/** Schema of the declared results of a domain's questions, a call after the other. */
+const RESULTS = z.array(
+  z.strictObject({
+    id: NAME,
+    calls: z.array(z.strictObject({ values: OBJECT.exactOptional(), result: RESULT })).min(1),
+  }),
+);
+
 /**
- * Loads a call set in CallNavi's published layout. The two files of a domain have its name.
+ * Loads a call set in CallNavi's published layout. The two files of a domain have its name. A third one, in
+ * `Results`, may declare what the calls return, which the published data do not: a list of `{id, calls}`, with
+ * `{result, values}` for each right call of the question.
  *
  * @throws {InputError} If a file is invalid; the message names the file, the path in it and the rule.
  */
@@ -75,6 +87,13 @@ export function loadCallNavi(folder: string): CallSet {
       return [domain, { source, functions }];
     }),
   );
+  const resultFiles = isThere(paths.join(folder, "Results"))
+    ? jsonFiles(paths.join(folder, "Results"))
+    : new Map<string, string>();
+  for (const [domain, source] of resultFiles) {
+    if (questionFiles!.has(domain)) continue;
+    throw cannot(`use ${source}`, `there must be questions of ${domain}`, "there is no such file");
+  }
   const questions = [...questionFiles!].flatMap(([domain, source]) => {
     if (!domains.has(domain)) {
       const file = paths.join(folder, "APIs", `${domain}.json`);
@@ -84,7 +103,9 @@ export function loadCallNavi(folder: string): CallSet {
         `there is no ${file}`,
       );
     }
-    return readQuestions(domain, source);
+    const results = resultFiles.get(domain);
+    const drafts = readQuestions(domain, source);
+    return results === undefined ? drafts : withResults(drafts, results);
   });
   if (questions.length === 0) {
     throw cannot(`use ${folder}`, "there must be questions", "there is no .json file in Questions");
@@ -98,6 +119,47 @@ function readQuestions(domain: string, source: string): QuestionDraft[] {
     const question: CallQuestion = { id, domain, messages, truth, difficulty };
     return { question, source, path: `[${place}]` };
   });
+}
+
+/**
+ * Adds the declared results of a file to the questions of its domain.
+ *
+ * @throws {InputError} If they are not those of the questions' calls.
+ */
+function withResults(drafts: readonly QuestionDraft[], source: string): QuestionDraft[] {
+  const declared = readJsonc(source, RESULTS);
+  const places = new Map(drafts.map(({ question }, place) => [question.id, place]));
+  const found = [...drafts];
+  for (const [record, { id, calls }] of declared.entries()) {
+    const fail = (path: string, rule: string): never => {
+      throw new InputError(`Cannot use ${source}:\n  at [${record}]${path}: ${rule}`);
+    };
+    const place = places.get(id) ?? fail(".id", `there is no question ${JSON.stringify(id)}`);
+    places.delete(id);
+    const draft = found[place]!;
+    const { truth: { API, parameters } } = draft.question;
+    if (calls.length !== API.length) {
+      fail(
+        ".calls",
+        `must be as many as the right calls, ${API.length}: there are ${calls.length}`,
+      );
+    }
+    const fault = resultsFault(calls.map((call, at) => ({ arguments: parameters[at], ...call })));
+    if (fault !== undefined) {
+      const [at, ...fields] = fault.path;
+      fail(`.calls[${at}].${fields.join(".")}`, fault.message);
+    }
+    found[place] = { ...draft, question: { ...draft.question, results: calls } };
+  }
+  return found;
+}
+
+function isThere(folder: string): boolean {
+  try {
+    return Deno.statSync(folder).isDirectory;
+  } catch {
+    return false;
+  }
 }
 
 /** Returns the JSON files of a folder by their names without the extension, sorted by name. */

@@ -11,7 +11,14 @@ import {
   listText,
   printable,
 } from "../../base/json.ts";
-import type { ApiFunction, CallQuestion, CallSet, CallTruth } from "./question_set.ts";
+import { unseenValues } from "./_check_results.ts";
+import {
+  type ApiFunction,
+  type CallQuestion,
+  type CallSet,
+  type CallTruth,
+  resolvedTruth,
+} from "./question_set.ts";
 import { cannot } from "../../base/errors.ts";
 import { sha256 } from "../../base/hash.ts";
 import { isWithin } from "../../base/json_depth.ts";
@@ -29,6 +36,12 @@ const MAX_LEVELS = 100;
 
 /** Schema of an object with any keys. */
 export const OBJECT = z.custom<JsonObject>(isJsonObject, "must be an object").refine(
+  (value) => isWithin(value, { levels: MAX_LEVELS }),
+  `must nest at most ${MAX_LEVELS} levels deep: it nests deeper`,
+);
+
+/** Schema of what a call returns, which may be any value. */
+export const RESULT = z.custom<JsonValue>((value) => value !== undefined).refine(
   (value) => isWithin(value, { levels: MAX_LEVELS }),
   `must nest at most ${MAX_LEVELS} levels deep: it nests deeper`,
 );
@@ -114,7 +127,9 @@ export function assemble({ name, domains: drafts, questions: questionDrafts }: S
     const warn = (text: string) => warnings.push(`${source}: ${question.id}: ${text}`);
     if (oddity !== undefined) warn(oddity);
     warnAboutTruth(question.truth, domains.get(question.domain)!, warn);
-    warnAboutArguments(question.truth, checks.get(question.domain)!, warn);
+    const conforms = checks.get(question.domain)!;
+    warnAboutArguments(question.truth, conforms, warn);
+    if (question.results !== undefined) warnAboutResults(question, conforms, warn);
   }
   return { name, hash: setHash(domains, questions), domains, questions, warnings };
 }
@@ -151,8 +166,12 @@ function apiFunctions(
   }
   const own = [...byName.values()].map(([first]) => first!);
   warnAboutTypes(source, own, warn);
-  const truths = questions.flatMap(({ truth: { API, parameters } }) =>
-    parameters.map((given, place) => [API[place]!, given] as const)
+  const truths = questions.flatMap((question) =>
+    // Both the placeholders and the values that are declared for them.
+    new Set([question.truth, resolvedTruth(question)]).values().toArray()
+      .flatMap(({ API, parameters }) =>
+        parameters.map((given, place) => [API[place]!, given] as const)
+      )
   );
   const given = Map.groupBy(truths, ([name]) => name);
   const names = new Set(own.map(({ name }) => name).filter(isToolName));
@@ -298,6 +317,21 @@ function warnAboutArguments(
     const call = `the truth's call ${place + 1}, ${printable(name, 100)},`;
     warn(`${call} does not conform to the schema of its parameters${fault}`);
   }
+}
+
+/** Warns about declared values that native calling would refuse, or that no model can have seen. */
+function warnAboutResults(
+  question: CallQuestion,
+  checks: ReadonlyMap<string, TruthCheck>,
+  warn: Warn,
+): void {
+  warnAboutArguments(resolvedTruth(question), checks, warn);
+  const unseen = unseenValues(question);
+  if (unseen.length === 0) return;
+  warn(
+    `no earlier result and no message holds the values of ${listText(unseen, MAX_NAMED)}: ` +
+      "a model must work them out",
+  );
 }
 
 /** Hashes functions and questions. Names and layout of files do not count, but the order of keys does. */

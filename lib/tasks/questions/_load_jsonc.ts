@@ -7,7 +7,8 @@ import { z } from "zod";
 import { type CallQuestion, type CallSet, DIFFICULTIES, difficultyOf } from "./question_set.ts";
 import { readJsonc, WITH_INPUT } from "../../base/input.ts";
 import { reasonOf } from "../../base/errors.ts";
-import type { JsonObject } from "../../base/json.ts";
+import { defined, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { type DeclaredCall, resultsFault } from "./_check_results.ts";
 import { argumentCheck } from "../../tools/schema/validate.ts";
 import {
   assemble,
@@ -17,6 +18,7 @@ import {
   NAME,
   OBJECT,
   type QuestionDraft,
+  RESULT,
 } from "./_load_common.ts";
 
 const FIELDS = z.strictObject({
@@ -84,9 +86,30 @@ const QUESTION = z.strictObject({
   id: NAME,
   domain: z.string().exactOptional(),
   question: z.union([z.string(), MESSAGES]),
-  calls: z.array(z.strictObject({ function: NAME, arguments: OBJECT.exactOptional() })),
+  calls: z.array(
+    z.strictObject({
+      function: NAME,
+      arguments: OBJECT.exactOptional(),
+      values: OBJECT.exactOptional(),
+      result: RESULT.exactOptional(),
+    }),
+  ).superRefine((calls, context) => {
+    const fault = resultsFault(calls.map(declaredCall));
+    if (fault === undefined) return;
+    context.addIssue({ code: "custom", path: [...fault.path], message: fault.message });
+  }),
   difficulty: z.enum(DIFFICULTIES).exactOptional(),
 });
+
+function declaredCall(
+  { arguments: given, values, result }: {
+    readonly arguments?: JsonObject;
+    readonly values?: JsonObject;
+    readonly result?: JsonValue;
+  },
+): DeclaredCall {
+  return { arguments: given, values, result };
+}
 
 const SET = z.strictObject({
   name: NAME,
@@ -121,6 +144,7 @@ function domainFault(
  * - `questions`: Each with an `id`; a `domain`, if there are several; a `question`, which is a text or a list
  *   of messages, `{role, content}`; `calls`, the right ones, `{function, arguments}`, in which `"$$$"`
  *   replaces values that are not in the question; and optionally a `difficulty`. Default: from the calls.
+ *   Calls may also have a `result`, and `values`, the real ones of arguments with `"$$$"`.
  *
  * @throws {InputError} If the file is invalid; the message names the file, the path in it and the rule.
  */
@@ -155,6 +179,11 @@ function toQuestion(
     domain: domain ?? only,
     messages: typeof question === "string" ? [{ role: "user", content: question }] : question,
     truth,
+    ...(calls.some(({ result }) => result !== undefined)
+      ? {
+        results: calls.map(({ result, values }) => ({ result: result!, ...defined({ values }) })),
+      }
+      : {}),
     difficulty: difficulty ?? difficultyOf(truth),
   };
 }

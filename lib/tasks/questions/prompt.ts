@@ -4,7 +4,7 @@
  */
 
 import defer * as yaml from "@std/yaml";
-import { PLACEHOLDER } from "./question_set.ts";
+import { type CallTruth, PLACEHOLDER } from "./question_set.ts";
 import type { CallFormat, CallMode } from "./scoring.ts";
 import type { JsonObject } from "../../base/json.ts";
 
@@ -38,6 +38,20 @@ ${LIST_FUNCTIONS[input](functions)}
 ${question}
 =======Question end=======
 ${INSTRUCTIONS[mode][output]}`;
+}
+
+/** Writes right calls in the form that a prompt asks for. */
+export function writeAnswerForm(
+  { API, parameters }: CallTruth,
+  { mode, output }: Omit<CallPromptOptions, "input">,
+): string {
+  if (mode === "routing") {
+    const quoted = API.map((name) => name.includes("'") ? JSON.stringify(name) : `'${name}'`);
+    return `[${quoted.join(", ")}]`;
+  }
+  return output === "json"
+    ? JSON.stringify({ API, parameters })
+    : yaml.stringify({ API, parameters }, { lineWidth: -1, useAnchors: false }).trimEnd();
 }
 
 /** Writes the functions as a text. */

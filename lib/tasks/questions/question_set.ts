@@ -1,10 +1,10 @@
 /**
  * Call sets: questions, the available functions, and the calls that answer them (CallNavi). Nothing is
- * executed: an answer is the list of calls itself.
+ * executed: an answer is the list of calls itself, and calls that are made return what the set declares.
  * @module
  */
 
-import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
 import { wordsByName, wordsOfSchema } from "../../tools/schema/plain_types.ts";
 
@@ -44,6 +44,17 @@ export interface CallTruth {
   readonly parameters: readonly JsonValue[];
 }
 
+/** What a mock server knows of a right call. */
+export interface CallResult {
+  /** What the function returns: a text as it is, any other value as JSON. */
+  readonly result: JsonValue;
+  /**
+   * The real values of arguments that are or hold {@linkcode PLACEHOLDER}, by name. Of those that are left out,
+   * as texts that have no single right form, any value is right.
+   */
+  readonly values?: JsonObject;
+}
+
 /** A question. */
 export interface CallQuestion {
   /** Id, unique in the set. */
@@ -57,6 +68,11 @@ export interface CallQuestion {
   }[];
   /** The right calls. */
   readonly truth: CallTruth;
+  /**
+   * What a mock server returns for each of the right calls, if it is declared: made calls then have real values
+   * in place of placeholders. Omitted if it is not.
+   */
+  readonly results?: readonly CallResult[];
   /** Its difficulty. */
   readonly difficulty: Difficulty;
 }
@@ -88,6 +104,28 @@ export function difficultyOf({ API, parameters }: CallTruth): Difficulty {
 export function holdsPlaceholder(value: JsonValue): boolean {
   if (value === PLACEHOLDER) return true;
   return typeof value === "object" && value !== null && Object.values(value).some(holdsPlaceholder);
+}
+
+/** Returns the right calls with real values in place of placeholders, as far as these are declared. */
+export function resolvedTruth(
+  { truth, results }: Pick<CallQuestion, "truth" | "results">,
+): CallTruth {
+  if (results === undefined) return truth;
+  return {
+    ...truth,
+    parameters: truth.parameters.map((given, place) => {
+      const values = results[place]?.values;
+      return values === undefined || !isJsonObject(given) ? given : { ...given, ...values };
+    }),
+  };
+}
+
+/** Whether a value is or holds another one, however deep; a text holds every text in it. */
+export function holdsValue(value: JsonValue, wanted: JsonValue): boolean {
+  if (canonicalJson(value) === canonicalJson(wanted)) return true;
+  if (typeof value === "string") return typeof wanted === "string" && value.includes(wanted);
+  return typeof value === "object" && value !== null &&
+    Object.values(value).some((inner) => holdsValue(inner, wanted));
 }
 
 /**

@@ -13,6 +13,7 @@ import {
 } from "../../base/json.ts";
 import { type CallTruth, PLACEHOLDER } from "./question_set.ts";
 import { isWithin } from "../../base/json_depth.ts";
+import { readTolerantJson } from "../../base/json_repair.ts";
 import { normalizeOutput } from "./stability.ts";
 
 /**
@@ -314,7 +315,9 @@ export type ErrorClass = typeof ERROR_CLASSES[number];
 
 /**
  * Returns the error classes of a prediction: none if it is right by {@linkcode scorePrediction}, otherwise
- * one or several. A badly formatted prediction is parsed as far as possible, to find its other errors.
+ * one or several. A badly formatted prediction is parsed as far as possible, to find its other errors: what
+ * stands around its calls, such as a note, is left out, and broken brackets hide neither names nor arguments
+ * (appendix C.2).
  *
  * @param functionNames Names of the available functions; those of the truth are always available.
  *
@@ -380,6 +383,10 @@ function namesIn(text: string): Answer {
 function callsIn(prediction: JsonValue, options: ScoringOptions): Answer {
   const asIs = predictionValue(prediction, { ...options, rule: "strict" });
   const value = asIs ?? predictionValue(prediction, { ...options, rule: "published" });
+  if (value === undefined && typeof prediction === "string") {
+    const { API: names, ...found } = salvage[options.format ?? "json"](prediction);
+    return { isAsAsked: false, ...(names === undefined ? {} : { names, ...found }) };
+  }
   const given = fieldOf(value, "API");
   const parameters = fieldOf(value, "parameters");
   const names = typeof given === "string" ? [given] : given;
@@ -393,6 +400,60 @@ function callsIn(prediction: JsonValue, options: ScoringOptions): Answer {
     names,
     // A single call may have its arguments without a list around them (CallNavi, appendix F.2).
     parameters: isJsonObject(parameters) && !isEmpty(parameters) ? [parameters] : parameters ?? [],
+  };
+}
+
+/** The calls found in a text that cannot be parsed as a whole. */
+interface Salvaged {
+  /** The names; omitted if there are none. */
+  readonly API?: readonly string[];
+  /** The arguments, as far as they can be read. */
+  readonly parameters?: JsonValue;
+}
+
+/** Finds calls in a text that has other text around them, or broken brackets. */
+const salvage: Readonly<Record<CallFormat, (text: string) => Salvaged>> = {
+  json(text) {
+    const key = /["']API["']\s*:/.exec(text);
+    if (key === null || text.length > MAX_SALVAGED_LENGTH) return {};
+    const open = text.lastIndexOf("{", key.index);
+    const whole = open === -1 ? undefined : readTolerantJson(text, open)?.value;
+    if (fieldOf(whole, "API") !== undefined) return salvaged(whole);
+    const rest = text.slice(key.index + key[0].length);
+    const next = /["']parameters["']\s*:/.exec(rest);
+    const names = Array.from(
+      rest.slice(0, next?.index).matchAll(/"([^"\n]{1,100})"|'([^'\n]{1,100})'/g),
+      ([, double, single]) => double ?? single!,
+    );
+    const parameters = next === null
+      ? undefined
+      : readTolerantJson(rest, next.index + next[0].length)?.value;
+    return salvaged({ API: names, ...(parameters === undefined ? {} : { parameters }) });
+  },
+  yaml(text) {
+    const lines = text.split("\n");
+    const start = lines.findIndex((line) => /^API\s*:/.test(line));
+    if (start === -1) return {};
+    const end = lines.findIndex((line, place) =>
+      place > start && !/^(?:\s|-|parameters\s*:|$)/.test(line)
+    );
+    return salvaged(readYaml(lines.slice(start, end === -1 ? undefined : end).join("\n")));
+  },
+};
+
+/** Characters of a text in which calls are looked for: far more than an answer has. */
+const MAX_SALVAGED_LENGTH = 100_000;
+
+function salvaged(value: JsonValue | undefined): Salvaged {
+  const given = fieldOf(value, "API");
+  const names = typeof given === "string" ? [given] : given;
+  const parameters = fieldOf(value, "parameters");
+  if (!isTexts(names) || names.length === 0) return {};
+  return {
+    API: names.map((name) => name.trim()),
+    ...(parameters === undefined
+      ? {}
+      : { parameters: isJsonObject(parameters) ? [parameters] : parameters }),
   };
 }
 

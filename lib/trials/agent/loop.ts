@@ -26,6 +26,12 @@ export interface LoopOptions {
   readonly present?: NonNullable<Fixture["present"]>;
   /** Returns why an answer cannot be read; default: every answer can. */
   readonly unreadable?: NonNullable<Fixture["unreadable"]>;
+  /** Writes a list of calls as an answer; omitted where calls can be made. */
+  readonly fromList?: NonNullable<Fixture["fromList"]>;
+  /** Returns solved examples of other tasks; omitted where the task has none. */
+  readonly examples?: NonNullable<Fixture["examples"]>;
+  /** An answer that a strategy has already: no model is asked for it. */
+  readonly answered?: string;
   /** Reviews the calls of a reply before they are carried out; default: no review. */
   readonly review?: Reviewer;
   /** Receives each message that the loop adds to the conversation, including the answer. */
@@ -77,6 +83,11 @@ export async function runLoop(options: LoopOptions): Promise<Ending> {
     messages.push(message);
     options.heard?.(message);
   };
+  const { answered } = options;
+  if (answered !== undefined) {
+    add({ role: "assistant", content: answered, calls: [] });
+    return { kind: "answer", text: answered };
+  }
   while (true) {
     const { tools } = environment;
     const reply = await session.ask({

@@ -7,6 +7,7 @@ import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.
 import type { Message, Usage } from "../../tools/message.ts";
 import type { JsonValue } from "../../base/json.ts";
 import type { Environment, ToolChoice, ToolSchema } from "../../tools/tool.ts";
+import type { SolvedExample } from "./examples.ts";
 import type { JudgedAnswer, TraceEvent } from "../../calls/trace.ts";
 
 /** The fixture's judgement of an answer. */
@@ -51,10 +52,19 @@ export interface Fixture extends Environment, Disposable {
   readonly minimumCalls: number | null;
   /** The tools of the calls that it needs, one for each call; omitted when unknown, or shown by roles. */
   readonly needed?: readonly string[] | undefined;
+  /** The domain of a question of a call set; omitted for other tasks. */
+  readonly domain?: string | undefined;
   /** Presents its tools to the model; omitted when they can be called. */
   readonly present?: (messages: readonly Message[], tools: readonly ToolSchema[]) => Presented;
   /** Returns why an answer cannot be read; omitted when any text is an answer. */
   readonly unreadable?: (answer: string) => string | undefined;
+  /**
+   * Writes a list of calls, as `backward` makes it in JSON, in the form of an answer; omitted when calls can be
+   * made.
+   */
+  readonly fromList?: (list: string) => string;
+  /** Returns at most so many solved examples of other tasks of its kind; omitted when it has none. */
+  readonly examples?: (count: number) => readonly SolvedExample[];
   /** Whether the perturbation found something to change; `true` without one. */
   readonly changed: boolean;
   /** The task's tool choice; `undefined` if it leaves that to the model. */

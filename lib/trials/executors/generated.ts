@@ -16,6 +16,7 @@ import {
   type Knowledge,
 } from "../../calls/failure.ts";
 import { isLost } from "../../tools/fault.ts";
+import { generatedExamples, type SolvedExample } from "./examples.ts";
 import type { AnswerCheck, Fixture } from "./fixture.ts";
 import {
   defined,
@@ -113,6 +114,9 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
   /** Whether the perturbation found something to change; `true` without one. */
   readonly changed: boolean;
 
+  /** Returns solved examples of other tasks like the original one. */
+  readonly examples: (count: number) => SolvedExample[];
+
   readonly #perturbed: PerturbedTask;
   readonly #functions: ReadonlyMap<string, TaskFunction>;
   readonly #parseAnswer: typeof parseAnswer;
@@ -130,6 +134,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
       ...{ callLimit, longestResult, perturbReturn, injectFault },
       ...{ references, parallel, depth, waits },
     });
+    this.examples = (count) => generatedExamples(original, count);
     this.#perturbed = perturbed;
     this.#parseAnswer = answerReader(options.rules);
     this.task = task;

@@ -6,13 +6,14 @@
 import { behavioursIn } from "../../calls/behaviour.ts";
 import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
 import { recordedCalls } from "../../calls/record.ts";
-import { writeCallPrompt } from "../../tasks/questions/prompt.ts";
+import { writeAnswerForm, writeCallPrompt } from "../../tasks/questions/prompt.ts";
 import {
   errorClassesOf,
   type QuestionScores,
   readPrediction,
   scorePrediction,
   type ScoringOptions,
+  type ScoringRule,
 } from "../../tasks/questions/scoring.ts";
 import {
   type ApiFunction,
@@ -21,6 +22,7 @@ import {
   type CallTruth,
   documentOf,
   PLACEHOLDER,
+  resolvedTruth,
 } from "../../tasks/questions/question_set.ts";
 import { isFault, isLost } from "../../tools/fault.ts";
 import type { AnswerCheck, Fixture, Presented, Work } from "./fixture.ts";
@@ -28,6 +30,7 @@ import { cannot } from "../../base/errors.ts";
 import {
   canonicalJson,
   defined,
+  fieldOf,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -46,7 +49,10 @@ import {
 import { usualCallLimit } from "../../perturbations/ids.ts";
 import { findParameters } from "../../perturbations/queries/parameters.ts";
 import { forkSeed } from "../../base/random.ts";
+import { questionExamples, type SolvedExample } from "./examples.ts";
+import { JUDGING_RULES } from "./answer.ts";
 import type { ExecutorOptions } from "./executor.ts";
+import type { GeneratedTaskExecutorOptions } from "./generated.ts";
 import { schemaOf, type Tool, type ToolSchema } from "../../tools/tool.ts";
 import { Toolbox } from "./toolbox.ts";
 import { MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
@@ -77,6 +83,8 @@ export class QuestionExecutor extends Toolbox implements Fixture {
   readonly system: string | undefined;
   /** The number of true calls. */
   readonly minimumCalls: number;
+  /** The domain of the question. */
+  readonly domain: string;
   /** The tools of the true calls; omitted where no calls are made, or the truth names an unknown function. */
   readonly needed: readonly string[] | undefined;
   /** Questions leave the tool choice to the model. */
@@ -85,6 +93,11 @@ export class QuestionExecutor extends Toolbox implements Fixture {
   readonly present?: (messages: readonly Message[], tools: readonly ToolSchema[]) => Presented;
   /** Returns why an answer cannot be read. */
   readonly unreadable?: (answer: string) => string | undefined;
+
+  /** Returns other questions of the set with their right calls. */
+  readonly examples: (count: number) => SolvedExample[];
+  /** Writes a list of calls as an answer, if nothing can be called. */
+  readonly fromList?: (list: string) => string;
 
   readonly #question: CallQuestion;
   readonly #functions: readonly ApiFunction[];
@@ -100,9 +113,11 @@ export class QuestionExecutor extends Toolbox implements Fixture {
   constructor(
     set: CallSet,
     spec: QuestionSpec,
-    options: Partial<ExecutorOptions> & { readonly perturbation?: string } = {},
+    options:
+      & Partial<ExecutorOptions>
+      & Pick<GeneratedTaskExecutorOptions, "perturbation" | "rules"> = {},
   ) {
-    const { perturbation = "none", ...others } = options;
+    const { perturbation = "none", rules = JUDGING_RULES, ...others } = options;
     const question = set.questions.find(({ id }) => id === spec.question);
     if (question === undefined) {
       throw cannot(
@@ -113,9 +128,13 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     assertCallsMade(spec, perturbation);
     const functions = set.domains.get(question.domain) ?? [];
     const text = messageText(question, "user");
-    const tools = functions.map(({ tool, document }): Tool => ({
+    const server = question.results === undefined
+      ? undefined
+      : new MockServer(question, spec.rule ?? "published");
+    const tools = functions.map(({ name, tool, document }): Tool => ({
       ...tool,
-      execute: () => Promise.resolve(JSON.stringify(placeholderResult(document))),
+      execute: (input) =>
+        Promise.resolve(server?.answer(name, input) ?? JSON.stringify(placeholderResult(document))),
     }));
     const perturbed = perturbation === "none" ? undefined : perturbCase(
       tools.map(schemaOf),
@@ -136,9 +155,13 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     this.#spec = { rule: "published", input: "json", output: "json", ...spec };
     this.#perturbed = perturbed;
     const questionText = perturbed?.query.text ?? text;
-    this.prompt = spec.mode === "tools" ? questionText + UNKNOWN_VALUES : questionText;
+    this.prompt = spec.mode !== "tools"
+      ? questionText
+      : questionText + (server === undefined ? UNKNOWN_VALUES : REAL_VALUES);
     this.system = messageText(question, "system") || undefined;
     this.minimumCalls = question.truth.API.length;
+    this.domain = question.domain;
+    this.examples = (count) => questionExamples(set, spec, count);
     const named = this.#expected.map(({ tool }) => tool);
     const offered = new Set(functions.map(({ tool }) => tool.name));
     this.needed = spec.mode === "tools" && named.every((name) => offered.has(name))
@@ -147,6 +170,8 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     if (spec.mode !== "tools") {
       this.present = (messages, tools) => this.#present(messages, tools);
       this.unreadable = (answer) => this.#unreadable(answer);
+      // By the first rules, models were asked for their list once more.
+      if (rules > 1) this.fromList = (list) => this.#fromList(list);
     }
   }
 
@@ -213,18 +238,24 @@ export class QuestionExecutor extends Toolbox implements Fixture {
 
   /** The true calls, by the names of tools. */
   get #expected(): ExpectedCall[] {
-    return trueCalls(this.#question, this.#functions);
+    return trueCalls(resolvedTruth(this.#question), this.#functions);
   }
 
   #score(prediction: JsonValue): QuestionScores {
     return scorePrediction(prediction, this.#truth, this.#options);
   }
 
-  /** The true calls. Made calls always have arguments; a written truth may omit the empty list. */
+  /**
+   * The true calls. Made calls always have arguments, and real values where they are declared; a written truth
+   * may omit the empty list.
+   */
   get #truth(): CallTruth {
     const { truth } = this.#question;
-    const isBare = this.#spec.mode === "tools" && truth.parameters.length === 0;
-    return isBare ? { ...truth, parameters: truth.API.map(() => ({})) } : truth;
+    if (this.#spec.mode !== "tools") return truth;
+    const isBare = truth.parameters.length === 0;
+    return isBare
+      ? { ...truth, parameters: truth.API.map(() => ({})) }
+      : resolvedTruth(this.#question);
   }
 
   get #options(): ScoringOptions {
@@ -274,6 +305,22 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     });
   }
 
+  /**
+   * A list that is JSON in the asked form answers `parameters` as it is. Of another form only what the list says
+   * is scored: its names, or the same calls as JSON, which is YAML too.
+   */
+  #fromList(list: string): string {
+    const { rule, mode, output } = this.#spec;
+    if (mode === "parameters" && output === "json") return list;
+    const value = readPrediction(list, { rule, format: "json" });
+    if (value === undefined) return list;
+    if (mode === "parameters") return JSON.stringify(value);
+    const names = fieldOf(value, "API");
+    if (!Array.isArray(names)) return list;
+    const API = names.map((name) => typeof name === "string" ? name : JSON.stringify(name));
+    return writeAnswerForm({ API, parameters: [] }, { mode: "routing", output });
+  }
+
   #unreadable(answer: string): string | undefined {
     const { rule, mode, output: format } = this.#spec;
     if (mode === "routing") return undefined;
@@ -282,6 +329,11 @@ export class QuestionExecutor extends Toolbox implements Fixture {
       : undefined;
   }
 }
+
+/** How to call functions that return what is declared. */
+const REAL_VALUES =
+  `\n\nCall the functions that are needed, in the right order, with values from the question and from the ` +
+  `results of earlier calls. NO explanation!`;
 
 /** How to give unknown values: no call returns any, as nothing is really called. */
 const UNKNOWN_VALUES =
@@ -299,9 +351,42 @@ function messageText({ messages }: CallQuestion, role: "system" | "user"): strin
     .join("\n\n");
 }
 
+/** Answers the calls to a question with the results that its set declares. */
+class MockServer {
+  readonly #question: CallQuestion;
+  readonly #rule: ScoringRule;
+  /** How often each right call was answered. */
+  readonly #answered: number[];
+
+  constructor(question: CallQuestion, rule: ScoringRule) {
+    this.#question = question;
+    this.#rule = rule;
+    this.#answered = question.truth.API.map(() => 0);
+  }
+
+  /** The declared result of a call; an error if it is none of the right ones. Of equal ones each has its own. */
+  answer(name: string, input: unknown): string {
+    const { API, parameters } = resolvedTruth(this.#question);
+    const own = { API: [name], parameters: [input as JsonValue] };
+    const places = API.flatMap((one, place) => {
+      const right = { API: [one], parameters: [parameters[place] ?? {}] };
+      const { exact } = scorePrediction(own, right, { mode: "tools", rule: this.#rule });
+      return exact ? [place] : [];
+    }).sort((one, other) => this.#answered[one]! - this.#answered[other]!);
+    const [place] = places;
+    if (place === undefined) return NO_RESULT;
+    this.#answered[place]!++;
+    const { result } = this.#question.results![place]!;
+    return typeof result === "string" ? result : JSON.stringify(result);
+  }
+}
+
+/** The answer to a call of which nothing is declared. */
+const NO_RESULT = JSON.stringify({ error: "There is nothing for these arguments" });
+
 /** The true calls, by the names of tools. */
 function trueCalls(
-  { truth: { API, parameters } }: CallQuestion,
+  { API, parameters }: CallTruth,
   functions: readonly ApiFunction[],
 ): ExpectedCall[] {
   const offered = new Map(functions.map(({ name, tool }) => [name, tool.name]));
@@ -317,7 +402,7 @@ function trueCalls(
 /** The tools of the true calls; the truth may name a function that is not offered. */
 function neededTools(question: CallQuestion, functions: readonly ApiFunction[]): readonly string[] {
   const offered = new Set(functions.map(({ tool }) => tool.name));
-  const named = new Set(trueCalls(question, functions).map(({ tool }) => tool));
+  const named = new Set(trueCalls(question.truth, functions).map(({ tool }) => tool));
   return [...named].filter((tool) => offered.has(tool));
 }
 

@@ -12,9 +12,14 @@ const STOP = "<!stop>";
 /**
  * The model names the final call, and is asked what is missing until it says that nothing is, the list no
  * longer changes, or `rounds` is reached (stage `infer`). Then the list is carried out (stage `call`);
- * without a list, only the question is sent.
+ * without a list, only the question is sent. Where calls are written, the list is the answer, as in the paper:
+ * nothing is asked any more. It is handed on if another strategy within this one asks before the loop.
  */
-export const backward: Strategy<Texts<"backward">> = async (options, next, { prompts, rounds }) => {
+export const backward: Strategy<Texts<"backward">> = async (
+  options,
+  next,
+  { prompts, rounds, isLast },
+) => {
   const stage = new Stage(options, "infer", prompts.final);
   let list = "";
   let reason = `${rounds} rounds are over`;
@@ -41,5 +46,8 @@ export const backward: Strategy<Texts<"backward">> = async (options, next, { pro
     `${reason}; rounds of asking what is missing: ${Math.min(round, rounds)}`,
     list !== "",
   );
+  if (list !== "" && isLast && options.fromList !== undefined) {
+    return await next({ ...options, stage: "call", answered: options.fromList(list) });
+  }
   return await carryOut(options, next, { stage: "call", found: list, prompts });
 };

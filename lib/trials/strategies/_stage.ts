@@ -7,6 +7,7 @@ import type { Loop, LoopOptions } from "../agent/loop.ts";
 import type { Message } from "../../tools/message.ts";
 import { fillPrompt, type Prompted, type PROMPTS } from "../../models/prompts.ts";
 import type { Ending, Limited } from "../agent/session.ts";
+import type { SolvedExample } from "../executors/examples.ts";
 import { describeTool, type ToolSchema } from "../../tools/tool.ts";
 
 /** A separate conversation: a model gets the question and the functions as text, and can call none. */
@@ -124,6 +125,12 @@ export interface StrategySettings<Own = unknown> {
   readonly attempts: number;
   /** Rounds of asking what is missing (`backward`). */
   readonly rounds: number;
+  /** Solved examples that the task itself gives (`few_shot`). */
+  readonly shots: number;
+  /** Solved examples in place of the task's own (`few_shot`); `undefined` where none are given. */
+  readonly examples: readonly SolvedExample[] | undefined;
+  /** Whether no strategy within this one asks before the loop, and the loop may end with what it found. */
+  readonly isLast: boolean;
   /** Whether values can be looked up (`indirection`). */
   readonly dereference: boolean;
 }

@@ -6,6 +6,7 @@
 import { z } from "zod";
 import { reasonOf } from "../../base/errors.ts";
 import { MODEL, type ModelEntry } from "../../models/entry.ts";
+import type { SolvedExample } from "../executors/examples.ts";
 import { optionFault, stagesOf, STRATEGIES, strategiesIn, type StrategyId } from "./registry.ts";
 import type { StrategyChoice } from "../trial.ts";
 
@@ -23,6 +24,10 @@ export interface StrategyEntry extends StrategyChoice {
   readonly rounds?: number;
   /** Whether the model may look up values (`indirection`); default false. */
   readonly dereference?: boolean;
+  /** Solved examples that stand before the task (`few_shot`); default 3. */
+  readonly shots?: number;
+  /** Solved examples in place of those that generated tasks and question sets have (`few_shot`). */
+  readonly examples?: readonly SolvedExample[];
   /** The name in results, if several entries share a strategy; default `strategy`. */
   readonly name?: string;
 }
@@ -39,6 +44,23 @@ export const STRATEGY_ID = z.string().check((context) => {
   }
 }).meta({ anyOf: [{ enum: STRATEGIES }, { pattern: `^(${JOINED})(\\+(${JOINED}))+$` }] });
 
+const JSON_OBJECT = z.record(z.string(), z.json());
+
+/** The schema of a solved example. */
+const EXAMPLE = z.strictObject({
+  question: z.string().min(1),
+  functions: z.array(z.strictObject({ name: z.string().min(1), description: z.string() }))
+    .exactOptional(),
+  calls: z.array(
+    z.strictObject({
+      function: z.string().min(1),
+      arguments: JSON_OBJECT.exactOptional(),
+      result: z.json().exactOptional(),
+    }),
+  ).exactOptional(),
+  answer: z.string(),
+});
+
 /** The schema of a strategy's entry. */
 export const STRATEGY = z.strictObject({
   strategy: STRATEGY_ID,
@@ -52,6 +74,8 @@ export const STRATEGY = z.strictObject({
   attempts: z.int().min(1).max(20).exactOptional(),
   rounds: z.int().min(1).max(100).exactOptional(),
   dereference: z.boolean().exactOptional(),
+  shots: z.int().min(1).max(20).exactOptional(),
+  examples: z.array(EXAMPLE).min(1).max(20).exactOptional(),
   name: z.string().min(1).exactOptional(),
 }).check((context) => {
   // Only the first fault is reported.

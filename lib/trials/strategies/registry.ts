@@ -7,7 +7,9 @@ import type { Loop } from "../agent/loop.ts";
 import { cannot, InputError } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { PROMPTS } from "../../models/prompts.ts";
+import type { SolvedExample } from "../executors/examples.ts";
 import { backward } from "./_backward.ts";
+import { fewShot, lacksExamples } from "./_few_shot.ts";
 import { indirection } from "./indirection.ts";
 import { planThenCall } from "./_plan_then_call.ts";
 import { repair } from "./_repair.ts";
@@ -35,6 +37,7 @@ export const STRATEGIES = [
   "route_then_fill",
   "backward",
   "repair",
+  "few_shot",
 ] as const;
 
 /** The id of a strategy. */
@@ -68,6 +71,12 @@ const BODIES: Readonly<Record<StrategyId, Body>> = {
     words: "a call that does not fit its schema goes back with its errors, and is executed once " +
       "it is repaired",
   },
+  few_shot: {
+    run: fewShot,
+    words:
+      "solved examples stand before the task: generated ones of other seeds, or other questions of " +
+      "the same set, which are measured as well",
+  },
 };
 
 /** Describes what a strategy does. */
@@ -89,6 +98,20 @@ export function assertReferring(action: string, id: string): void {
   );
 }
 
+/**
+ * Refuses `few_shot` for tasks that have no examples of their own, unless some are given.
+ *
+ * @throws {InputError} If the strategies contain it, and no examples are given.
+ */
+export function assertExamples(
+  action: string,
+  { strategy, examples }: { readonly strategy: string } & Pick<StrategyOptions, "examples">,
+): void {
+  if (examples === undefined && strategiesIn(strategy).includes("few_shot")) {
+    throw lacksExamples(action);
+  }
+}
+
 /** Joins the ids of combined strategies. */
 const JOIN = "+";
 
@@ -102,6 +125,13 @@ export interface StrategyOptions {
   readonly rounds?: number;
   /** Whether the model may look up values (`indirection`); default false. */
   readonly dereference?: boolean;
+  /**
+   * Solved examples that stand before the task (`few_shot`); default 3. A set with fewer other questions gives
+   * all of these.
+   */
+  readonly shots?: number;
+  /** Solved examples in place of those that generated tasks and question sets have (`few_shot`). */
+  readonly examples?: readonly SolvedExample[];
 }
 
 /**
@@ -164,10 +194,14 @@ export function withStrategy(id: string, loop: Loop, options: StrategyOptions = 
       `Cannot use the strategy ${id}: at ${fault.path.join(".")}: ${fault.message}`,
     );
   }
-  const { attempts = 2, rounds = 10, dereference = false } = options;
-  return ids.reduceRight<Loop>((next, one) => {
+  const { attempts = 2, rounds = 10, dereference = false, shots = 3, examples } = options;
+  return ids.reduceRight<Loop>((next, one, place) => {
     const prompts = { ...defaultPrompts(one), ...options.prompts?.[one] };
-    const settings = { prompts, attempts, rounds, dereference } as StrategySettings<never>;
+    const isLast = ids.slice(place + 1).every((inner) => BODIES[inner].loop === undefined);
+    const settings = {
+      ...{ prompts, attempts, rounds, dereference, isLast },
+      ...{ shots, examples },
+    } as StrategySettings<never>;
     const { run } = BODIES[one];
     return (loopOptions) => run(loopOptions, next, settings);
   }, loop);
@@ -176,15 +210,20 @@ export function withStrategy(id: string, loop: Loop, options: StrategyOptions = 
 /** Returns what is wrong with options of strategies, and where; `undefined` if nothing is. */
 export function optionFault(
   ids: readonly StrategyId[],
-  { prompts = {}, attempts, rounds, dereference }: StrategyOptions,
+  { prompts = {}, attempts, rounds, dereference, shots, examples }: StrategyOptions,
 ): { readonly path: readonly string[]; readonly message: string } | undefined {
   const unused = ([
     ["attempts", attempts, "repair"],
     ["rounds", rounds, "backward"],
     ["dereference", dereference, "indirection"],
+    ["shots", shots, "few_shot"],
+    ["examples", examples, "few_shot"],
   ] as const).find(([, value, owner]) => value !== undefined && !ids.includes(owner));
   if (unused !== undefined) return { path: [unused[0]], message: `goes with ${unused[2]} only` };
-  for (const [name, value] of Object.entries({ attempts, rounds })) {
+  if (shots !== undefined && examples !== undefined) {
+    return { path: ["shots"], message: "goes without examples, of which all are shown" };
+  }
+  for (const [name, value] of Object.entries({ attempts, rounds, shots })) {
     if (value !== undefined && !(Number.isSafeInteger(value) && value >= 1)) {
       return { path: [name], message: `must be a whole number from 1 on: it is ${value}` };
     }
@@ -224,7 +263,13 @@ function defaultPrompts(id: StrategyId): Readonly<Record<string, string>> {
 }
 
 /** Without these placeholders a model would lack its input. */
-const NEEDED: readonly string[] = ["{question}", "{tools}", "{arguments}", "{answer}"];
+const NEEDED: readonly string[] = [
+  "{question}",
+  "{tools}",
+  "{arguments}",
+  "{answer}",
+  "{examples}",
+];
 
 /** The distinct placeholders in a text. */
 function wordsIn(text: string): string[] {

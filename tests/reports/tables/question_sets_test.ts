@@ -213,10 +213,95 @@ Deno.test("callSetTables() compares JSON and YAML as in Table 8, where several w
   ]);
 });
 
-Deno.test("callSetTables() points to Table 5 where functions were picked first (CallNavi 7.1)", () => {
-  const strategy = "route_then_fill";
-  const both = [...TRIALS, answered(question("q1"), "exact", { strategy })];
-  assertEquals(tables(both).get("call-set-1")!.source, "Tables 4 and 5");
+/** Trials with the replies of stages. */
+function staged(trials: readonly TrialSummary[], askedStages: readonly string[]): TrialSummary[] {
+  return trials.map((trial) => ({ ...trial, askedStages }));
+}
+
+Deno.test("callSetTables() has Table 5 where functions were picked first, and who picked them (CallNavi 7.1)", () => {
+  const hard = question("h", { difficulty: "hard" });
+  const all = [
+    answered(question("q1"), "nothing"),
+    answered(hard, "nothing"),
+    ...staged([
+      answered(question("q1"), "exact", { strategy: "route_then_fill" }),
+      answered(hard, "nothing", { strategy: "route_then_fill" }),
+    ], ["route", "fill"]),
+    // Its name says nothing of what it is.
+    ...staged([answered(question("q1"), "exact", { strategy: "helped" })], ["route", "fill"])
+      .map((trial) => ({
+        ...trial,
+        stages: [{
+          stage: "route",
+          model: { requested: "g", served: [], simulated: true },
+          usage: { inputTokens: 1, outputTokens: 1 },
+        }],
+      })),
+  ];
+  const found = tables(all);
+  assertEquals(found.get("call-set-1")!.source, "Table 4");
+  const { paper, source, rows } = found.get("call-set-1-routed")!;
+  assertEquals([paper, source], ["CallNavi", "Table 5"]);
+  assertEquals(rows, [
+    ["model", "picked by", "trials", "exact: easy", "hard", "all", "baseline"],
+    [
+      ...["m + route_then_fill", "itself", "1+0+1", "100.0%", "0.0%"],
+      ...[`50.0% (${interval(1, 2)})`, "0.0%"],
+    ],
+    ["m + helped", "g", "1+0+0", "100.0%", "-", `100.0% (${interval(1, 1)})`, "0.0%"],
+  ]);
+  assertEquals(tables(TRIALS).get("call-set-1-routed"), undefined);
+});
+
+Deno.test("callSetTables() has Table 6: hard questions, plain and with backward inference (CallNavi 7.2)", () => {
+  const hard = (id: string, mode: "routing" | "parameters") =>
+    question(id, { difficulty: "hard", mode });
+  const all = [
+    answered(question("e"), "nothing"),
+    answered(hard("h1", "parameters"), "exact"),
+    answered(hard("h2", "parameters"), "nothing"),
+    answered(hard("h1", "routing"), "nothing"),
+    answered(hard("h2", "routing"), "nothing"),
+    ...staged([
+      answered(question("e"), "nothing", { strategy: "backward" }),
+      answered(hard("h1", "parameters"), "exact", { strategy: "backward" }),
+      answered(hard("h2", "parameters"), "exact", { strategy: "backward" }),
+      answered(hard("h1", "routing"), "routing", { strategy: "backward" }),
+      answered(hard("h2", "routing"), "nothing", { strategy: "backward" }),
+    ], ["infer"]),
+  ];
+  const { paper, source, rows } = tables(all).get("call-set-inferred")!;
+  assertEquals([paper, source], ["CallNavi", "Table 6"]);
+  assertEquals(rows, [
+    [
+      ...["model", "hard trials", "routing: original", "backward"],
+      ...["exact: original", "backward"],
+    ],
+    ["m + backward", "2+2", "0.0%", "50.0%", "50.0%", "100.0%"],
+  ]);
+});
+
+Deno.test("callSetTables() breaks answers down by domain, those without an answer too (CallNavi 4.1)", () => {
+  const within = (domain: string, trial: TrialSummary): TrialSummary => ({ ...trial, domain });
+  const all = [
+    within("bank", answered(question("q1"), "exact")),
+    within("hotel", answered(question("q2"), "structure")),
+    within("bank", answered(question("q3", { difficulty: "hard" }), "routing")),
+    within("bank", unanswered(question("q4"), { outcome: "token_limit" })),
+  ];
+  const { paper, source, rows } = tables(all).get("call-set-1-domains")!;
+  assertEquals([paper, source], ["CallNavi", "Table 2"]);
+  assertEquals(rows, [
+    ["domain", "model", "questions", "trials", "routing", "structure", "exact"],
+    ["bank", "m", "3", "2+0+1", "66.7%", "33.3%", `33.3% (${interval(1, 3)})`],
+    ["hotel", "m", "1", "1+0+0", "100.0%", "100.0%", `0.0% (${interval(0, 1)})`],
+  ]);
+  // Older journals name none.
+  const [first, ...others] = all;
+  const { domain: _, ...unnamed } = first!;
+  const old = tables([unnamed, ...others]).get("call-set-1-domains")!;
+  assertEquals(old.rows.map(([domain]) => domain), ["domain", "hotel", "bank", "not recorded"]);
+  assertEquals(tables([within("bank", unnamed)]).get("call-set-1-domains"), undefined);
 });
 
 Deno.test("callSetTables() tells ways of asking apart where there are several", () => {

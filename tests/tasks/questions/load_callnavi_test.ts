@@ -367,3 +367,34 @@ outsideTest("tools of CallNavi take all of its truths (CallNavi 4.1)", CALLNAVI,
     assert(isJsonObject(tool.parameters["properties"]));
   }
 });
+
+Deno.test("a file in Results declares what the calls of a domain return, or is refused with its place", () => {
+  const questions = [ASKED, asking("t2", ["find", "find"], [{ what: "it" }, { what: "$$$" }])];
+  const loadWith = (results: unknown, domain = "town") => {
+    using place = new Folder();
+    const path = write(place, { api_ports: [FIND] }, questions);
+    const plain = loadCallSet(path);
+    Deno.mkdirSync(place.file("Results"));
+    place.write(`Results/${domain}.json`, JSON.stringify(results));
+    return { plain, set: loadCallSet(path) };
+  };
+  const calls = [{ result: { at: "Ulm" } }, { result: [], values: { what: "Ulm" } }];
+  const { plain, set } = loadWith([{ id: "t2", calls }]);
+  assertEquals(set.questions.map(({ results }) => results), [undefined, calls]);
+  assertNotEquals(set.hash, plain.hash);
+  const broken: readonly (readonly [results: unknown, rule: RegExp])[] = [
+    [[{ id: "t9", calls }], /\[0\]\.id: there is no question "t9"/],
+    [[{ id: "t2", calls }, { id: "t2", calls }], /\[1\]\.id: there is no question "t2"/],
+    [[{ id: "t1", calls }], /\[0\]\.calls: must be as many as the right calls, 1: there are 2/],
+    [[{ id: "t2", calls: [{}, calls[1]] }], /calls\[0\]\.result/],
+    [
+      [{ id: "t2", calls: [{ ...calls[0], values: { what: "Ulm" } }, calls[1]] }],
+      /\[0\]\.calls\[0\]\.values\.what: must stand for "\$\$\$"/,
+    ],
+  ];
+  for (const [results, rule] of broken) {
+    assertMatch(assertThrows(() => loadWith(results), InputError).message, rule);
+  }
+  const { message } = assertThrows(() => loadWith([], "moon"), InputError);
+  assertMatch(message, /Results\/moon\.json as there must be questions of moon/);
+});

@@ -1,4 +1,5 @@
-import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import { resolvedTruth } from "../../../lib/tasks/questions/question_set.ts";
 import { loadCallSet } from "../../../lib/tasks/questions/load.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import { argumentCheck } from "../../../lib/tools/schema/validate.ts";
@@ -253,4 +254,81 @@ Deno.test("files of any content load, or are told in one error", () => {
     { seed: 1 },
   );
   assert(loaded.length > 10 && loaded.length < 90);
+});
+
+const LOOKED_UP = {
+  ...ASKED,
+  calls: [
+    { function: "find", arguments: { what: "it" }, result: { at: { x: 4, town: "Ulm" } } },
+    {
+      function: "find",
+      arguments: { what: "$$$", list: ["a", "$$$"], text: "$$$" },
+      values: { what: 4, list: ["a", "Ulm"] },
+      result: "done",
+    },
+  ],
+};
+
+Deno.test("calls may declare their results, and the real values of placeholders", () => {
+  const { questions: [question], domains, warnings } = load({ ...SMALL, questions: [LOOKED_UP] });
+  assertEquals(question!.results, [
+    { result: { at: { x: 4, town: "Ulm" } } },
+    { result: "done", values: { what: 4, list: ["a", "Ulm"] } },
+  ]);
+  // The truth of written answers keeps its placeholders, and the texts that are free stay so.
+  assertEquals(question!.truth.parameters[1], LOOKED_UP.calls[1]!.arguments);
+  const real = { what: 4, list: ["a", "Ulm"], text: "$$$" };
+  assertEquals(resolvedTruth(question!).parameters, [{ what: "it" }, real]);
+  assertEquals(warnings, []);
+  // A real value is accepted, though its type is another than the documented one.
+  const check = argumentCheck(domains.get("town")![0]!.tool);
+  assertEquals([check({ what: 4 }), check({ what: "it" })], [undefined, undefined]);
+  // Nothing of it is in sets without results, whose hashes stay.
+  assertEquals(Object.hasOwn(load(SMALL).questions[0]!, "results"), false);
+});
+
+Deno.test("results that cannot answer every call, or values that are none, are refused with their places", () => {
+  const [first, second] = LOOKED_UP.calls;
+  const broken: readonly (readonly [calls: unknown[], path: string, rule: string])[] = [
+    [[{ ...first, result: undefined }, second], "[0].result", "all have a result"],
+    [
+      [{ ...first, result: undefined }, { ...second, result: undefined }],
+      "[0].result",
+      "is needed",
+    ],
+    [[first, { ...second, values: { who: "x" } }], "[1].values.who", "must be an argument"],
+    [[first, { ...second, values: { list: ["b", "c"] } }], "[1].values.list", "it is another one"],
+    [[first, { ...second, values: { list: ["a"] } }], "[1].values.list", "it is another one"],
+    [[first, { ...second, values: { what: "$$$" } }], "[1].values.what", "must be a real value"],
+    [[{ ...first, values: { what: "x" } }, second], "[0].values.what", 'the argument is "it"'],
+    [[first, { ...second, values: "x" }], "[1].values", "must be an object"],
+  ];
+  for (const [calls, path, rule] of broken) {
+    const questions = [{ ...ASKED, calls }];
+    const error = assertThrows(() => load({ ...SMALL, questions }), InputError);
+    assertStringIncludes(error.message, `questions[0].calls${path}`);
+    assertStringIncludes(error.message, rule);
+  }
+});
+
+Deno.test("a value that no earlier result and no message holds is told, as it may be misspelt", () => {
+  const [first, second] = LOOKED_UP.calls;
+  const { warnings } = load({
+    ...SMALL,
+    questions: [
+      { ...ASKED, calls: [first, { ...second, values: { what: "Bonn", list: ["a", "Ulm"] } }] },
+      // The question itself tells it.
+      {
+        ...ASKED,
+        id: "q2",
+        question: "To Bonn?",
+        calls: [first, { ...second, values: { what: "Bonn" } }],
+      },
+    ],
+  });
+  assertEquals(warnings.length, 1);
+  assertStringIncludes(
+    warnings[0]!,
+    "q1: no earlier result and no message holds the values of call 2, what",
+  );
 });

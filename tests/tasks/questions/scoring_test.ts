@@ -661,7 +661,7 @@ Deno.test("errorClassesOf() tells invented functions, bad forms and bad steps ap
   }
 });
 
-Deno.test("errorClassesOf() of the paper's examples (CallNavi C.1, F.1, F.2)", () => {
+Deno.test("errorClassesOf() tells the wrong API of an answer with a note behind it, and the other errors of the paper's examples (CallNavi C.1, C.2, F.1, F.2)", () => {
   // Appendix C.1
   const baggage = { API: ["getBaggageStatus"], parameters: [{ baggageId: "BAG123" }] };
   const invented = {
@@ -671,9 +671,21 @@ Deno.test("errorClassesOf() of the paper's examples (CallNavi C.1, F.1, F.2)", (
   assertEquals(errorClassesOf(invented, baggage, ["getBaggageStatus"]), [H]);
   // Appendix C.2
   const cards = { API: ["getATMCardList"], parameters: [{ accountID: "123456" }] };
-  const noted =
-    '{"API": "getCustomerCreditCards"], "parameters": [{"customerID": "123456"}]}\n(Assuming)';
-  assertEquals(errorClassesOf(noted, cards, ["getATMCardList", "getCustomerCreditCards"]), [U]);
+  const listed = ["getATMCardList", "getCustomerCreditCards"];
+  const noted = `{
+    "API": "getCustomerCreditCards "],
+    "parameters": [{"customerID": "123456"}]
+}
+( Assuming that ATM cards are considered credit cards for this specific API )`;
+  assertEquals(errorClassesOf(noted, cards, listed), [U, L]);
+  // With its brackets closed, of a name that nobody offers, and of the right calls behind a note.
+  const closed = noted.replace('"API": ', '"API": [');
+  assertEquals(errorClassesOf(closed, cards, listed), [U, L]);
+  assertEquals(errorClassesOf(closed, cards, ["getATMCardList"]), [H, U]);
+  const right = `Of course!\n${JSON.stringify(cards)}\nThat is all.`;
+  assertEquals(errorClassesOf(right, cards, listed), [U]);
+  const inYaml = "API:\n  - getCustomerCreditCards\nparameters:\n  - customerID: 1\n(Assuming: so)";
+  assertEquals(errorClassesOf(inYaml, cards, listed, { format: "yaml" }), [U, L]);
   // Appendix F.2
   const details = { API: ["getCustomerDetails"], parameters: [{ customerID: "12345" }] };
   const fenced =

@@ -23,7 +23,12 @@ import {
   UNKNOWN,
   writing,
 } from "../../support/call_sets.ts";
+import { ROOT } from "../../support/child.ts";
+import { truthModel } from "../../support/truth_scores.ts";
 import { Folder } from "../../support/folders.ts";
+import { Connections } from "../../../lib/models/connect.ts";
+import { loadCallSet } from "../../../lib/tasks/questions/load.ts";
+import { scoresDifference } from "../../../lib/trials/derive.ts";
 
 async function runAll(
   model: Model,
@@ -161,6 +166,64 @@ Deno.test("strategies work on what is written down: routing first, or from the l
   const strategies = ["route_then_fill", "backward", "plan_then_call"];
   for (const trial of await runAll(model, {}, { strategies })) {
     assertEquals([trial.strategy, trial.outcome], [trial.strategy, "solved"]);
+  }
+});
+
+/** Infers the right list, and says something else when it is asked anything more. */
+function inferring(write: (list: string) => string = (list) => `${list} <!stop>`): Model {
+  return writing((truth, { messages }) => {
+    const last = messages.at(-1)!.content;
+    const isListing = last.includes("correct last one task API name") ||
+      last.includes("fill in the missing information");
+    return isListing ? write(truth) : "I was asked once more.";
+  });
+}
+
+Deno.test("backward scores the last list of calls, and asks nothing after it (CallNavi 7.2, B.3)", async () => {
+  const strategies = ["backward"];
+  for (const mode of ["parameters", "routing"] as const) {
+    for (const output of mode === "routing" ? ["json"] as const : ["json", "yaml"] as const) {
+      for (const rule of ["published", "strict"] as const) {
+        const trials = await runAll(inferring(), { mode, output, rule }, { strategies });
+        for (const trial of trials) {
+          assertEquals([trial.id, trial.outcome], [trial.id, "solved"]);
+          assertEquals(trial.events.filter(({ kind }) => kind === "reply").length, 1);
+        }
+      }
+    }
+  }
+  // A list in a form that nobody asked for is no better than an answer in it.
+  const noted = inferring((list) => `${list}\n(I assume so.) <!stop>`);
+  for (const trial of await runAll(noted, {}, { strategies })) {
+    assertEquals(trial.outcome, "wrong_answer");
+    assertEquals(scoredIn(trial).scores.syntaxValid, false);
+    assertEquals(scoredIn(trial).errors, ["unexpected_formatting"]);
+  }
+});
+
+Deno.test("backward without a list asks the question, and hands its list on to a strategy within", async () => {
+  const mute = writing((truth, { messages }) =>
+    messages.at(-1)!.content.includes("correct last one task API name") ? "<!stop>" : truth
+  );
+  for (const trial of await runAll(mute, {}, { strategies: ["backward"] })) {
+    assert(trial.solved, trial.id);
+  }
+  for (const trial of await runAll(inferring(), {}, { strategies: ["backward+plan_then_call"] })) {
+    assertEquals(trial.outcome, "wrong_answer");
+    assertEquals(scoredIn(trial).output, "I was asked once more.");
+  }
+});
+
+Deno.test("repair within backward mends a list that cannot be read", async () => {
+  const broken = writing((truth, { messages }) => {
+    const last = messages.at(-1)!.content;
+    return last.startsWith("The following answer cannot be read") ? truth : `${truth}] <!stop>`;
+  });
+  for (const strategy of ["backward+repair", "repair+backward"]) {
+    for (const trial of await runAll(broken, {}, { strategies: [strategy] })) {
+      assertEquals([trial.strategy, trial.outcome], [strategy, "solved"]);
+      assertEquals(scoredIn(trial).unrepaired?.syntaxValid, false);
+    }
   }
 });
 
@@ -395,5 +458,127 @@ Deno.test("error classes are told of answers in YAML as of those in JSON", async
     const text = output === "json" ? JSON.stringify(invented) : writeYaml(invented);
     const [first] = await runAll(scripted("m", [{ text }]), { output, difficulty: "easy" });
     assertEquals(scoredIn(first!).errors, ["hallucination"]);
+  }
+});
+
+const PARCELS = `${ROOT}/fixtures/call_sets/parcels.jsonc`;
+
+/** Lets a model work on the questions of the set whose calls have declared results. */
+async function runParcels(model: Model, entry: Partial<QuestionSet> = {}): Promise<Trial[]> {
+  const tasks = [{ set: PARCELS, mode: "tools" as const, ...entry }];
+  const suite = { name: "parcels", seed: 1, tasks, models: ["m"] };
+  const plan = planSuite(suite, { tasks: questionSource(tasks, (own) => own)! });
+  using run = new Run(plan, { connect: () => model });
+  return await run.all();
+}
+
+/** A clerk who knows what to call, and takes what it does not know from the last result. */
+function clerk(change: (value: string) => string = (value) => value): Model {
+  return scripted("m", ({ messages }) => {
+    const made = messages.flatMap((message) => message.role === "tool" ? [message.content] : []);
+    const told = /"(?:customerId|parcelId)":"([^"]+)"/.exec(made.at(-1) ?? "")?.[1] ?? "?";
+    const isAsking = messages[0]!.content.includes("on its way to me");
+    const calls = [
+      { name: "findCustomer", arguments: { phone: "0660 4412" } },
+      { name: "listParcels", arguments: { customerId: change(told) } },
+      { name: "getParcel", arguments: { parcelId: told } },
+    ];
+    return isAsking && made.length < 3 ? { calls: [calls[made.length]!] } : { text: "Done." };
+  });
+}
+
+Deno.test("calls that are made return declared results, and values taken from them are judged in later calls (CallNavi, Limitations)", async () => {
+  const solved = (await runParcels(clerk())).find(({ task }) =>
+    "question" in task && task.question === "par3"
+  )!;
+  assertEquals([solved.outcome, solved.failures], ["solved", []]);
+  assertEquals(callsOf(solved.events).map(({ arguments: given, result }) => [given, result]), [
+    ['{"phone":"0660 4412"}', '{"customerId":"C-208"}'],
+    ['{"customerId":"C-208"}', '{"parcels":[{"parcelId":"P-9054","from":"Tailor Novak"}]}'],
+    ['{"parcelId":"P-9054"}', '{"place":"Steyr","weightGrams":1250}'],
+  ]);
+  const { truth } = solved.events.find((event) => event.kind === "scored")!;
+  assertEquals(truth.parameters[2], { parcelId: "P-9054" });
+  assertEquals(scoresDifference(solved), undefined);
+
+  // What a model makes up, or gives a placeholder for, finds nothing and is wrong.
+  for (const made of ["C-209", UNKNOWN]) {
+    const wrong = (await runParcels(clerk(() => made))).find(({ task }) =>
+      "question" in task && task.question === "par3"
+    )!;
+    assertEquals(wrong.outcome, "wrong_answer");
+    assertEquals(scoredIn(wrong).scores.structural, true);
+    assertEquals(
+      callsOf(wrong.events)[1]!.result,
+      '{"error":"There is nothing for these arguments"}',
+    );
+    assertEquals(callsOf(wrong.events)[1]!.parameters?.failures.length, 1);
+  }
+});
+
+Deno.test("a model is told that calls return values where they do, and of placeholders where they do not", async () => {
+  const prompts: string[] = [];
+  const silent = scripted("m", ({ messages }) => {
+    prompts.push(messages.at(-1)!.content);
+    return { text: "Done." };
+  });
+  await runParcels(silent);
+  assert(prompts.every((prompt) => !prompt.includes(UNKNOWN)), prompts[0]);
+  prompts.length = 0;
+  await runAll(silent, { mode: "tools" });
+  assert(prompts.every((prompt) => prompt.includes(UNKNOWN)), prompts[0]);
+});
+
+Deno.test("written answers to questions with declared results are scored with placeholders, as without them", async () => {
+  const { questions } = loadCallSet(PARCELS);
+  const model = scripted("m", ({ messages }) => {
+    const asked = questions.find((one) => messages[0]!.content.includes(one.messages[0]!.content))!;
+    return { text: JSON.stringify(asked.truth) };
+  });
+  for (const trial of await runParcels(model, { mode: "parameters" })) {
+    assertEquals([trial.id, trial.outcome], [trial.id, "solved"]);
+  }
+});
+
+Deno.test("sim:truth takes values from the results of the mock server, and has none where a result is lost", async () => {
+  const suite = {
+    name: "parcels",
+    seed: 1,
+    tasks: [{ set: PARCELS, mode: "tools" as const }],
+    models: ["sim:truth"],
+  };
+  const plan = planSuite(suite, { tasks: questionSource(suite.tasks, (own) => own)! });
+  await using connections = new Connections({ sets: plan.callSets ?? [] });
+  using run = new Run(plan, { connect: (entry) => connections.model(entry) });
+  const trials = await run.all();
+  assertEquals(trials.map(({ outcome }) => outcome), trials.map(() => "solved"));
+
+  const set = loadCallSet(PARCELS);
+  const asked = set.questions.find(({ id }) => id === "par3")!;
+  const answers: [result: string, given: string][] = [
+    ['{"customerId":"C-208"}', "C-208"],
+    ['{"error":"timed out"}', UNKNOWN],
+    ['{"customerId":"C-999"}', UNKNOWN],
+  ];
+  for (const [result, given] of answers) {
+    const { choices: [{ message }] } = truthModel("", set).reply({
+      model: "sim:truth",
+      messages: [
+        { role: "user", content: asked.messages[0]!.content },
+        {
+          role: "assistant",
+          content: null,
+          tool_calls: [{
+            id: "1",
+            type: "function",
+            function: { name: "findCustomer", arguments: "{}" },
+          }],
+        },
+        { role: "tool", tool_call_id: "1", content: result },
+      ],
+      tools: set.domains.get("parcels")!.map(({ tool }) => ({ type: "function", function: tool })),
+    });
+    const [call] = message.tool_calls!;
+    assertEquals(JSON.parse(call!.function.arguments), { customerId: given });
   }
 });

@@ -559,7 +559,7 @@ for (const strategy of EVERY) {
       record: (event) => inner.record(frozen(event)),
     });
     const ending = await withStrategy(strategy, runLoop, frozen({ prompts: {} }))(
-      frozen({ session, environment, messages }),
+      frozen({ session, environment, messages, examples: inner.examples }),
     );
     assertEquals(ending.kind === "answer" && ending.text, "It is 7.");
     assertEquals([...environment.given], [...TASK.inputs]);
@@ -599,7 +599,13 @@ for (const strategy of EVERY) {
         requests,
       );
       const task = { case: probe, seed: 5 };
-      const trial = await runTrial(planned(strategy, "script", task), model);
+      // Probes have no examples of their own.
+      const examples = strategiesIn(strategy).includes("few_shot")
+        ? { examples: [{ question: "How are you?", answer: "Fine." }] }
+        : {};
+      const trial = await runTrial(planned(strategy, "script", task), model, {
+        strategy: { strategy, ...examples },
+      });
       assert(trial.outcome === "wrong_answer" || trial.outcome === "no_answer", trial.outcome);
       assertEquals([trial.calls, trial.failures], [1, []]);
       for (const { tools, toolChoice } of requests) {
