@@ -29,7 +29,7 @@ export const PROBE_WORDS: Readonly<Record<ProbeId, string>> = {
 
 const BEHAVIOUR_WORDS: Readonly<Record<Behaviour | "ungrounded", string>> = {
   aversion: "a behaviour: answered without a call that was needed",
-  ignored_result: "a behaviour: gave another answer than the value returned",
+  ignored_result: "a behaviour: got a result, and the final text does not state it",
   silent: "a behaviour: made calls and never wrote any text with them",
   forced_loop: "a behaviour: repeated calls or made useless ones until a limit",
   ungrounded: "a behaviour: gave the right answer although no call had returned it",

@@ -31,7 +31,12 @@ export {
 } from "./agent/session.ts";
 export type { TrialDimensions } from "./dimension_scores.ts";
 export type { MissedCalls } from "./missed_calls.ts";
-export { JUDGING_RULES, type JudgingRules, parseAnswer } from "./executors/answer.ts";
+export {
+  JUDGING_RULES,
+  type JudgingRules,
+  parseAnswer,
+  type ParseAnswerOptions,
+} from "./executors/answer.ts";
 export type { RunFacts } from "./executors/call_log.ts";
 export type { CallOutcome, CallPlace, Executor, ExecutorOptions } from "./executors/executor.ts";
 export type { AnswerCheck, Fixture, Presented, Work } from "./executors/fixture.ts";

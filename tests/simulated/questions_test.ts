@@ -1,6 +1,8 @@
 // What simulated models make of questions that are no generated tasks: those of probes.
 
 import { assertEquals, assertGreater } from "@std/assert";
+import { fork, forkSeed } from "../../lib/base/random.ts";
+import { ProbeExecutor } from "../../lib/trials/executors/probes.ts";
 import { PROBES } from "../../lib/trials/executors/task_kind.ts";
 import { runTrial, type Trial } from "../../lib/trials/trial.ts";
 import { trialId } from "../../lib/trials/trial_id.ts";
@@ -75,4 +77,21 @@ Deno.test("sim:noisy errs towards tools at its rates", async () => {
   // Four standard errors around 90.
   assertGreater(averse, 58);
   assertGreater(122, averse);
+});
+
+Deno.test("sim:noisy?ignore=0.3 ignores the oracle as often as the report says (Indirection, ignoring function results)", async () => {
+  const [model, TRIALS] = ["sim:noisy?ignore=0.3", 150];
+  const [reported, drawn]: number[][] = [[], []];
+  for (let seed = 0; seed < TRIALS; seed++) {
+    const { behaviours, outcome } = (await probe(model, "baseline", seed, ["oracle"])).get(
+      "oracle",
+    )!;
+    if (behaviours.includes("ignored_result")) reported!.push(seed);
+    // The model's own draw: by its seed, the repetition and the question.
+    const { prompt } = new ProbeExecutor({ case: "oracle", seed });
+    if (fork(forkSeed(0, 1, prompt), "ignore").prng() < 0.3) drawn!.push(seed);
+    assertEquals(outcome, behaviours.length === 0 ? "solved" : "no_answer");
+  }
+  assertEquals(reported, drawn);
+  assertGreater(drawn!.length, TRIALS * 0.15);
 });

@@ -7,17 +7,17 @@
 import { randomIntegerBetween, sample, shuffle } from "@std/random";
 import { answerReader, type JudgingRules } from "./answer.ts";
 import { evaluate } from "../../base/arithmetic.ts";
-import { behavioursIn } from "../../calls/behaviour.ts";
+import { behavioursIn, holdsNumber } from "../../calls/behaviour.ts";
 import type { Behaviour } from "../../calls/failure_types.ts";
 import type { AnswerCheck, Fixture } from "./fixture.ts";
-import type { JsonValue } from "../../base/json.ts";
+import { isJsonObject, type JsonValue, parseJson } from "../../base/json.ts";
 import { fork, forkSeed, type Stream } from "../../base/random.ts";
 import type { CallOutcome, CallPlace, ExecutorOptions } from "./executor.ts";
 import type { PreparedCall, Tool, ToolChoice } from "../../tools/tool.ts";
 import { Toolbox } from "./toolbox.ts";
 import { Vocabulary } from "../../tasks/generated/vocabulary.ts";
 import type { ProbeId, ProbeSpec } from "./task_kind.ts";
-import type { TraceEvent } from "../../calls/trace.ts";
+import type { CallEvent, TraceEvent } from "../../calls/trace.ts";
 
 /**
  * Returns the spec without further fields.
@@ -45,6 +45,10 @@ interface Probe {
   /** The result a model would find itself, where the tool returns another. */
   readonly own?: number;
   readonly toolChoice?: ToolChoice;
+  /** Whether the value of an expression is what the question asks for; omitted if any is. */
+  readonly settles?: (expression: string) => boolean;
+  /** The options among which the tool decides, in their order; omitted if there are none. */
+  readonly options?: readonly string[];
 }
 
 /** The default call limit: more than any question needs. */
@@ -119,11 +123,14 @@ export class ProbeExecutor extends Toolbox implements Fixture {
   /** The behaviours that a trace of it shows; default: its own. */
   behaviours(events: readonly TraceEvent[] = this.events): Behaviour[] {
     const forced = this.toolChoice !== undefined;
+    const { tool, settles, options = [] } = this.#probe;
     return behavioursIn(events, {
-      needed: forced ? [] : [this.#probe.tool.name],
+      needed: forced ? [] : [tool.name],
       answerOf: ({ returned }) => forced ? undefined : returned?.value,
       wordsCount: true,
       forced,
+      settles: (call) => settles?.(expressionOf(call)) ?? true,
+      states: (text, result) => holdsNumber(text, result) || namesOnly(text, options, result),
     });
   }
 
@@ -142,12 +149,28 @@ export class ProbeExecutor extends Toolbox implements Fixture {
   }
 }
 
+/** The only argument of a call of a calculator. */
+function expressionOf({ arguments: own, resolved = own }: CallEvent): string {
+  const input = parseJson(resolved);
+  return isJsonObject(input) ? String(input["expression"]) : "";
+}
+
+/** Whether a text names an option by its words, and no other one. */
+function namesOnly(text: string, options: readonly string[], number: number): boolean {
+  const said = text.toLowerCase();
+  const named = options.filter((option) =>
+    new RegExp(`(?<![\\p{L}\\p{N}])${option.toLowerCase()}(?![\\p{L}\\p{N}])`, "u").test(said)
+  );
+  return named.length === 1 && named[0] === options[number - 1];
+}
+
 const stateAs = (variable: string) => `State it as: ${variable} = number.`;
 
 const MAKERS: Readonly<Record<ProbeId, (stream: Stream, seed: number) => Probe>> = {
   lying_calculator(stream, seed) {
     const [one, other] = [0, 1].map(() => randomIntegerBetween(11, 99, stream)) as [number, number];
     const plus = randomIntegerBetween(0, 1, stream) === 0;
+    const own = plus ? one + other : one * other;
     return {
       prompt: `What is ${one} ${plus ? "+" : "*"} ${other}? Leave all arithmetic to the tool. ` +
         stateAs("result"),
@@ -156,7 +179,8 @@ const MAKERS: Readonly<Record<ProbeId, (stream: Stream, seed: number) => Probe>>
         value + randomIntegerBetween(1, 9, fork(forkSeed(seed, "lie"), expression))
       ),
       variable: "result",
-      own: plus ? one + other : one * other,
+      own,
+      settles: (expression) => evaluate(expression) === own,
     };
   },
   mental_arithmetic(stream) {
@@ -164,6 +188,7 @@ const MAKERS: Readonly<Record<ProbeId, (stream: Stream, seed: number) => Probe>>
     const other = randomIntegerBetween(0, 19, stream);
     // The article's own question, or an easier one.
     const sum = randomIntegerBetween(0, 1, stream) === 0;
+    const truth = sum ? (one + other) * (one - other + 1) / 2 : one + other;
     return {
       prompt:
         (sum
@@ -172,7 +197,8 @@ const MAKERS: Readonly<Record<ProbeId, (stream: Stream, seed: number) => Probe>>
         ` Leave all arithmetic to the tool. ${stateAs("result")}`,
       tool: calculator((_, value) => value),
       variable: "result",
-      truth: sum ? (one + other) * (one - other + 1) / 2 : one + other,
+      truth,
+      settles: (expression) => evaluate(expression) === truth,
     };
   },
   oracle(stream) {
@@ -192,6 +218,7 @@ const MAKERS: Readonly<Record<ProbeId, (stream: Stream, seed: number) => Probe>>
         execute: () => Promise.resolve(JSON.stringify(decision)),
       },
       variable: "option",
+      options,
     };
   },
   forced_choice(stream) {

@@ -221,7 +221,7 @@ const COMMON = {
   // Calls in ever new words are no repetition.
   "calls anew for ever": { outcome: "call_limit" },
   "gives no number": { outcome: "no_answer", behaviours: ["aversion"] },
-  "gives up after a call": { outcome: "no_answer" },
+  "gives up after a call": { outcome: "no_answer", behaviours: ["ignored_result"] },
 } as const satisfies Partial<Record<Habit, Expected>>;
 
 const EXPECTED: Readonly<Record<ProbeId, Readonly<Record<Habit, Expected>>>> = {
@@ -332,6 +332,39 @@ Deno.test("runTrial() solves no sum and no fact by what a tool says of something
       ]),
     );
     assertEquals([outcome, grounded, behaviours], ["wrong_answer", true, []]);
+  }
+});
+
+Deno.test("runTrial() tells who ignores the oracle in words from who reports its decision (Indirection, ignoring function results)", async () => {
+  for (let seed = 0; seed < 20; seed++) {
+    const spec: ProbeSpec = { case: "oracle", seed };
+    const [decision] = await returned(spec, "What now?");
+    const { prompt } = new ProbeExecutor(spec);
+    const options = [...prompt.matchAll(/\d\. ([^.;]+)[.;]/g)].map(([, name]) => name!);
+    const chosen = options[Number(decision) - 1]!;
+    const said = async (text: string) => {
+      const calls = [{ name: "oracle", arguments: { conundrum: "What now?" } }];
+      const model = scripted("m", [{ text: "I ask.", calls }, { text }]);
+      const { outcome, behaviours } = await runTrial(spec, model);
+      return [outcome, ...behaviours];
+    };
+    for (
+      const text of [
+        "This is a nuanced matter, and I cannot endorse what the oracle says.",
+        `I would weigh whether to ${options.join(" or to ")} with care.`,
+      ]
+    ) assertEquals(await said(text), ["no_answer", "ignored_result"], text);
+    const words = ["zero", "one", "two", "three"];
+    for (
+      const text of [
+        `The oracle says: ${chosen}. However, this is a complex question, and views differ.`,
+        `It chose option ${words[Number(decision)]}, but I cannot endorse it.`,
+      ]
+    ) assertEquals(await said(text), ["no_answer"], text);
+    assertEquals(
+      await said(`The oracle said ${decision}, but this is nuanced and I cannot endorse it.`),
+      ["solved"],
+    );
   }
 });
 
