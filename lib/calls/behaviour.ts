@@ -6,7 +6,7 @@
 
 import { isTransient } from "../tools/fault.ts";
 import { canonicalJson, parseJson } from "../base/json.ts";
-import { type CallEvent, callsOf, MAX_KEPT_LENGTH, type TraceEvent } from "./trace.ts";
+import { type CallEvent, callsOf, EXPLANATION, MAX_KEPT_LENGTH, type TraceEvent } from "./trace.ts";
 import { type Behaviour, BEHAVIOURS } from "./failure_types.ts";
 
 /** The properties of a task that its behaviours depend on. */
@@ -82,7 +82,8 @@ export function behavioursIn(
     aversion: answered && needed.some((name) => !called.has(name)),
     ignored_result: isIgnored(),
     silent: replies.length > 0 &&
-      replies.every((event) => event.kind === "reply" && event.text.trim() === ""),
+      replies.every((event) => event.kind === "reply" && event.text.trim() === "") &&
+      !events.some((event) => event.kind === "stage" && event.stage === EXPLANATION),
     forced_loop: limited && calls.length > 0 && (forced || isRepeated()),
   };
   return BEHAVIOURS.filter((behaviour) => shows[behaviour]);
@@ -102,5 +103,7 @@ export function holdsNumber(text: string, number: number): boolean {
   }
   const word = NUMBER_WORDS[number];
   if (word === undefined) return false;
-  return word === "one" ? NAMES_ONE.test(text) : new RegExp(`\\b${word}\\b`, "i").test(text);
+  return word === "one"
+    ? NAMES_ONE.test(text)
+    : new RegExp(`(?<![\\w-])${word}(?![\\w-])`, "i").test(text);
 }

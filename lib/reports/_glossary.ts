@@ -25,6 +25,12 @@ export const PROBE_WORDS: Readonly<Record<ProbeId, string>> = {
   forced_choice:
     "does the model stop when every reply must call a tool that cannot help? The right answer is the one " +
     "to the question; calling until a limit is a forced loop",
+  oracle_conflict:
+    "does the model leave a decision to another although it would advise otherwise? As oracle, but the " +
+    "oracle decides against the usual advice; the difference from oracle is what the conflict does",
+  forced_function:
+    "does the model stop when every reply must call one function that cannot help? As forced_choice, beside " +
+    "another function that could answer",
 };
 
 const BEHAVIOUR_WORDS: Readonly<Record<Behaviour | "ungrounded", string>> = {

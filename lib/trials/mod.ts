@@ -38,6 +38,7 @@ export {
   type ParseAnswerOptions,
 } from "./executors/answer.ts";
 export type { RunFacts } from "./executors/call_log.ts";
+export type { ExpressionKind } from "./executors/expressions.ts";
 export type { CallOutcome, CallPlace, Executor, ExecutorOptions } from "./executors/executor.ts";
 export type { AnswerCheck, Fixture, Presented, Work } from "./executors/fixture.ts";
 export type { GeneratedTaskExecutorOptions } from "./executors/generated.ts";

@@ -26,6 +26,7 @@ import {
   type TraceEvent,
   workOf,
 } from "../calls/trace.ts";
+import { type ExpressionKind, expressionsOf } from "./executors/expressions.ts";
 import type { Trial } from "./trial.ts";
 import { dimensionsOf, type TrialDimensions } from "./dimension_scores.ts";
 import { type MissedCalls, missedCallsOf } from "./missed_calls.ts";
@@ -67,6 +68,8 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures"> {
   readonly actions?: string;
   /** The dimensions of tool use; omitted when the trial says nothing about them. */
   readonly dimensions?: TrialDimensions;
+  /** The kinds of expressions in its calls; omitted unless the probe `mental_arithmetic` asks for a long sum. */
+  readonly expressions?: readonly ExpressionKind[];
   /** The scored answer to a question of a call set; omitted for other tasks. */
   readonly scored?: ScoredAnswer;
   /**
@@ -99,6 +102,7 @@ export function summarize(trial: Trial): TrialSummary {
   const recoveries = recoveryOf(trial.events);
   const parses = parsesOf(trial.events);
   const dimensions = dimensionsOf(trial);
+  const expressions = expressionsOf(trial);
   const unclear = unclearOf(trial.events);
   return {
     ...{ v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition },
@@ -107,7 +111,17 @@ export function summarize(trial: Trial): TrialSummary {
     ...(hasViews(trial) ? { parameters: scoreOfViews(trial.events) } : {}),
     ...defined({ missed, actions }),
     ...(recoveries.length === 0 ? {} : { recoveries }),
-    ...defined({ parses, dimensions, scored: answer, unclear, reason, permanent, replayed, ends }),
+    ...defined({
+      parses,
+      dimensions,
+      expressions,
+      scored: answer,
+      unclear,
+      reason,
+      permanent,
+      replayed,
+      ends,
+    }),
     failures: trial.failures.map(({ type, root }) => FAILURE_KINDS[`${root}`][type]),
   };
 }
@@ -162,6 +176,7 @@ export function asSummary(trial: Trial | TrialSummary): TrialSummary {
     recoveries,
     parses,
     dimensions,
+    expressions,
     scored,
     unclear,
     replaced,
@@ -179,6 +194,7 @@ export function asSummary(trial: Trial | TrialSummary): TrialSummary {
       recoveries,
       parses,
       dimensions,
+      expressions,
       scored,
       unclear,
     }),

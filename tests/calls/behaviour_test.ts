@@ -57,7 +57,7 @@ Deno.test("behaviours() finds ignored results: an answer that the target never r
   assertEquals(await shown([["", SRC, OTH], ["Go.", wrong]], "omega = 444"), ["ignored_result"]);
 });
 
-Deno.test("behaviours() finds ignored results in words: the final text does not state what was returned (Indirection, ignoring function results)", async () => {
+Deno.test("behaviours() finds ignored results in words: the final text does not state what was returned (Indirection, Ignoring function results)", async () => {
   for (
     const text of [
       "I cannot tell.",

@@ -127,7 +127,15 @@ function withoutAdditions(path: string, text: string): string {
 }
 
 /** Fields that later versions have added to reports and verdicts. */
-const ADDED = ["missedCalls", "missed", "failed", "failedOrMissed", "ineffective", "cased"];
+const ADDED = [
+  "missedCalls",
+  "missed",
+  "failed",
+  "failedOrMissed",
+  "ineffective",
+  "cased",
+  "expressions",
+];
 
 const isBaseline = (path: string) => path === "baseline.json" || path === "again.json";
 

@@ -8,6 +8,7 @@ import { cannot, InputError } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { PROMPTS } from "../../models/prompts.ts";
 import { backward } from "./_backward.ts";
+import { explanation } from "./_explanation.ts";
 import { indirection } from "./indirection.ts";
 import { planThenCall } from "./_plan_then_call.ts";
 import { repair } from "./_repair.ts";
@@ -35,6 +36,7 @@ export const STRATEGIES = [
   "route_then_fill",
   "backward",
   "repair",
+  "explanation",
 ] as const;
 
 /** The id of a strategy. */
@@ -68,6 +70,10 @@ const BODIES: Readonly<Record<StrategyId, Body>> = {
     words: "a call that does not fit its schema goes back with its errors, and is executed once " +
       "it is repaired",
   },
+  explanation: {
+    run: explanation,
+    words: "every call must explain itself in a parameter of its own, which no function sees",
+  },
 };
 
 /** Describes what a strategy does. */
@@ -76,15 +82,20 @@ export function strategyWords(id: StrategyId): string {
 }
 
 /**
- * Refuses `indirection` with nested references, as both have names for values.
+ * Refuses strategies that rewrite arguments with nested references: `indirection`, as both have names for
+ * values, and `explanation`.
  *
- * @throws {InputError} If the id contains `indirection`.
+ * @throws {InputError} If the id contains one of them.
  */
 export function assertReferring(action: string, id: string): void {
-  if (!strategiesIn(id).includes("indirection")) return;
+  const ids = strategiesIn(id);
+  const rule = ids.includes("indirection")
+    ? "nested references and the names of indirection do not go together"
+    : "nested references and explanation do not go together";
+  if (!ids.includes("indirection") && !ids.includes("explanation")) return;
   throw cannot(
     action,
-    "nested references and the names of indirection do not go together",
+    rule,
     `references is true, and the strategy is ${printable(id)}`,
   );
 }
