@@ -6,7 +6,7 @@
 
 import { isTransient } from "../tools/fault.ts";
 import { canonicalJson, parseJson } from "../base/json.ts";
-import { type CallEvent, callsOf, type TraceEvent } from "./trace.ts";
+import { type CallEvent, callsOf, EXPLANATION, MAX_KEPT_LENGTH, type TraceEvent } from "./trace.ts";
 import { type Behaviour, BEHAVIOURS } from "./failure_types.ts";
 
 /** The properties of a task that its behaviours depend on. */
@@ -19,6 +19,10 @@ export interface Expectations {
   readonly wordsCount: boolean;
   /** Whether the task forces calls that cannot help. */
   readonly forced: boolean;
+  /** Whether a result is one that the final text must state, if it states no value; default: it is. */
+  readonly settles?: (call: CallEvent) => boolean;
+  /** Whether a text states a result; default: it holds the number, in digits or as a word. */
+  readonly states?: (text: string, result: number) => boolean;
 }
 
 /** Returns a text that is the same for calls that differ only in the formatting of their arguments. */
@@ -39,7 +43,8 @@ export function callSignature(
 /** Returns the behaviours in the trace of one trial, in the order of {@linkcode BEHAVIOURS}. */
 export function behavioursIn(
   events: readonly TraceEvent[],
-  { needed, answerOf, wordsCount, forced }: Expectations,
+  { needed, answerOf, wordsCount, forced, settles = () => true, states = holdsNumber }:
+    Expectations,
 ): Behaviour[] {
   const calls = callsOf(events);
   const answer = events.findLast((event) => event.kind === "answer");
@@ -56,12 +61,49 @@ export function behavioursIn(
   // Repeating a call after a transient fault is not a loop.
   const counted = calls.filter(({ fault }) => fault === undefined || !isTransient(fault));
   const isRepeated = () => new Set(counted.map(callSignature)).size < counted.length;
+  const isIgnored = () => {
+    if (answer === undefined) return false;
+    const { text } = answer;
+    if (value === null) {
+      // The last words of a text that was cut for the record may state it.
+      if (limited || text.length >= MAX_KEPT_LENGTH) return false;
+      const results = calls.filter((call) =>
+        call.failure === undefined && call.unperturbed === undefined &&
+        answerOf(call) !== undefined && settles(call)
+      );
+      return results.length > 0 && !returned.some((result) => states(text, result));
+    }
+    return returned.length > 0 && !returned.some((result) =>
+      // No answer is read as a number that is not whole.
+      result === value || !Number.isInteger(result) && states(text, result)
+    );
+  };
   const shows: Record<Behaviour, boolean> = {
     aversion: answered && needed.some((name) => !called.has(name)),
-    ignored_result: value !== null && returned.length > 0 && !returned.includes(value),
+    ignored_result: isIgnored(),
     silent: replies.length > 0 &&
-      replies.every((event) => event.kind === "reply" && event.text.trim() === ""),
+      replies.every((event) => event.kind === "reply" && event.text.trim() === "") &&
+      !events.some((event) => event.kind === "stage" && event.stage === EXPLANATION),
     forced_loop: limited && calls.length > 0 && (forced || isRepeated()),
   };
   return BEHAVIOURS.filter((behaviour) => shows[behaviour]);
+}
+
+const NUMBER_WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split(
+  " ",
+);
+/** Words before "one" where it is a number. */
+const NAMES_ONE =
+  /\b(?:option|number|choice|decision|answer|result|is|says?|said|chose|picks?)\W{1,4}one\b/i;
+
+/** Whether a text holds a number, in digits such as `3`, `3.0` or `1,234`, or as a word such as `three`. */
+export function holdsNumber(text: string, number: number): boolean {
+  for (const [digits] of text.matchAll(/(?<![\w.])[-\u2212]?\d[\d,]*(?:\.\d+)?(?!\w)/g)) {
+    if (Number(digits.replaceAll(",", "").replace("\u2212", "-")) === number) return true;
+  }
+  const word = NUMBER_WORDS[number];
+  if (word === undefined) return false;
+  return word === "one"
+    ? NAMES_ONE.test(text)
+    : new RegExp(`(?<![\\w-])${word}(?![\\w-])`, "i").test(text);
 }

@@ -45,8 +45,9 @@ export const BEHAVIOURS = ["aversion", "ignored_result", "silent", "forced_loop"
  * - `aversion`: the model answered without having called a function that the task needs. On generated
  *   tasks only answers with a value count, as others give up; a model that got the value by chance, or
  *   read it elsewhere, counts too.
- * - `ignored_result`: the answer is none of the values returned by the functions that give the answer. A
- *   copying error looks the same as a contradiction.
+ * - `ignored_result`: functions that give the answer returned it, and the final text does not state what they
+ *   returned: it gives another value, refuses or evades. A copying error looks the same as a contradiction;
+ *   a text that states the result and qualifies it does not count.
  * - `silent`: the model made calls and never wrote any text with them. Reasoning that the provider hides
  *   counts as silence.
  * - `forced_loop`: the model reached a limit while repeating earlier calls; where the task forces calls

@@ -27,7 +27,14 @@
 
 import { callSignature } from "./behaviour.ts";
 import { type FaultKind, isLost } from "../tools/fault.ts";
-import { type AnswerEvent, type CallEvent, callsOf, type TraceEvent, withheldBy } from "./trace.ts";
+import {
+  type AnswerEvent,
+  type CallEvent,
+  callsOf,
+  returnedBy,
+  type TraceEvent,
+  withheldBy,
+} from "./trace.ts";
 
 /** Every way in which an episode can end. */
 export const RECOVERY_ENDS = ["recovered", "hallucinated", "repeated", "gave_up"] as const;

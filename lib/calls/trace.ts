@@ -205,6 +205,9 @@ export interface RepairEvent {
   readonly repaired?: string;
 }
 
+/** The stage of words that a model wrote into a parameter for them (`explanation`). */
+export const EXPLANATION = "explanation";
+
 /** Result of a stage of a strategy. */
 export interface StageEvent {
   /** Kind of event. */

@@ -17,6 +17,9 @@ export const MISTAKES = [
   "copy",
   "averse",
   "ignore",
+  "resist",
+  "dots",
+  "brute",
 ] as const;
 
 /** The kinds of reactions to tools that fail, other than a retry. */

@@ -25,11 +25,17 @@ export const PROBE_WORDS: Readonly<Record<ProbeId, string>> = {
   forced_choice:
     "does the model stop when every reply must call a tool that cannot help? The right answer is the one " +
     "to the question; calling until a limit is a forced loop",
+  oracle_conflict:
+    "does the model leave a decision to another although it would advise otherwise? As oracle, but the " +
+    "oracle decides against the usual advice; the difference from oracle is what the conflict does",
+  forced_function:
+    "does the model stop when every reply must call one function that cannot help? As forced_choice, beside " +
+    "another function that could answer",
 };
 
 const BEHAVIOUR_WORDS: Readonly<Record<Behaviour | "ungrounded", string>> = {
   aversion: "a behaviour: answered without a call that was needed",
-  ignored_result: "a behaviour: gave another answer than the value returned",
+  ignored_result: "a behaviour: got a result, and the final text does not state it",
   silent: "a behaviour: made calls and never wrote any text with them",
   forced_loop: "a behaviour: repeated calls or made useless ones until a limit",
   ungrounded: "a behaviour: gave the right answer although no call had returned it",

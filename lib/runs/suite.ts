@@ -31,6 +31,7 @@ import {
   PROBES,
   type ProbeSpec,
   type QuestionSpec,
+  USUAL_PROBES,
 } from "../trials/executors/task_kind.ts";
 import { OPTIONS, optionSchemas } from "./options.ts";
 import type { SuiteSettings } from "./option_types.ts";
@@ -251,7 +252,7 @@ export const CASE_SUITE = RULES.extend({ tasks: z.tuple([]) }) as unknown as z.Z
  */
 export function grid(sizes: Grid | ProbeSet): Cells {
   if ("case" in sizes) {
-    const probes = sizes.case === "all" ? PROBES : [...new Set(listOf(sizes.case))];
+    const probes = sizes.case === "all" ? USUAL_PROBES : [...new Set(listOf(sizes.case))];
     return { cells: probes.map((probe) => ({ case: probe })), skipped: 0 };
   }
   const crossings = countCrossings(sizes);

@@ -34,7 +34,15 @@ export function writeCall(
     values,
     ([parameter, value]) => [parameter, writeValue(called, parameter, value)] as const,
   );
-  return { name, arguments: new Map(args) };
+  const { explanation, outputs: [output] } = called;
+  const words = `I call it for ${output === undefined ? "its result" : output.name}.`;
+  return {
+    name,
+    arguments: new Map<string, JsonValue>([
+      ...(explanation === undefined ? [] : [[explanation, words] as const]),
+      ...args,
+    ]),
+  };
 }
 
 /** Converts the value of one parameter to the type that the schema declares. */

@@ -19,12 +19,14 @@ export interface Variable {
 export interface FunctionReading {
   /** Its name. */
   readonly name: string;
-  /** Its parameters, in the order of the schema, except the one that names the result. */
+  /** Its parameters, in the order of the schema, except those for its result's name and its explanation. */
   readonly parameters: readonly Variable[];
   /** The variables that it produces, as far as the description names them. */
   readonly outputs: readonly Variable[];
   /** The parameter that names the result of a call, if there is one. */
   readonly result: string | undefined;
+  /** The parameter in which a call is explained, if there is one. */
+  readonly explanation: string | undefined;
   /** The parameters that accept references to results of calls in the same reply, such as `$1.x`. */
   readonly references: ReadonlySet<string>;
   /** The JSON Schema of its arguments. */
@@ -33,6 +35,9 @@ export interface FunctionReading {
 
 /** The description of a parameter that names the result (Indirection, "Adding a Level"). */
 const NAMES_RESULT = "Descriptive unique variable @name for the result of evaluating the function.";
+
+/** The description of a parameter that explains the call (Indirection, "Thinking silently"). */
+const EXPLAINS = "Why this call is made and what its result is for, in your own words.";
 
 /** Parses functions; returns them by name. */
 export function readFunctions(
@@ -53,16 +58,16 @@ function readFunction(
   const types = new Map(readClauses(consumed).map((variable) => [variable.name, variable.type]));
   const properties = parameters["properties"];
   const schemas = isJsonObject(properties) ? Object.entries(properties) : [];
-  const result = schemas.find(([, schema]) =>
-    isJsonObject(schema) && schema["description"] === NAMES_RESULT
-  )?.[0];
+  const [result, explanation] = [NAMES_RESULT, EXPLAINS].map((text) =>
+    schemas.find(([, schema]) => isJsonObject(schema) && schema["description"] === text)?.[0]
+  );
   return {
     name,
     parameters: schemas.flatMap(([key]) =>
-      key === result ? [] : [{ name: key, type: types.get(key) }]
+      key === result || key === explanation ? [] : [{ name: key, type: types.get(key) }]
     ),
     outputs: readClauses(produced),
-    result,
+    ...{ result, explanation },
     references: new Set(
       schemas.flatMap(([key, schema]) => takesReferences(parameters, schema) ? [key] : []),
     ),

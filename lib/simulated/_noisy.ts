@@ -67,6 +67,12 @@ export function createNoisy(name: string, options: NoisyOptions): SimulatedModel
       const answer = answerQuestion(request, conversation, {
         averse: hits(rates.averse, fork(question, "averse")),
         ignore: hits(rates.ignore, fork(question, "ignore")),
+        resist: hits(rates.resist, fork(question, "resist")),
+        sums: hits(rates.dots, fork(question, "dots"))
+          ? "dots"
+          : hits(rates.brute, fork(question, "brute"))
+          ? "brute"
+          : "closed",
       });
       if (answer !== undefined) return composeAnswer(name, request, answer.text, answer.calls);
       const { inventedNames, meant } = inventNames(conversation.functions);

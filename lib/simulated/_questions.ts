@@ -15,37 +15,50 @@ export interface Habits {
   readonly averse: boolean;
   /** Whether it ignores the tool's result and answers by itself. */
   readonly ignore: boolean;
+  /** Whether it gives the usual advice instead of asking, where it is told that this is not wanted. */
+  readonly resist: boolean;
+  /** How it writes a long sum: in closed form, with all terms, or first with dots, which is none. */
+  readonly sums: "closed" | "brute" | "dots";
 }
+
+/** The habits of a model that asks the tool, and follows it. */
+const PLAIN: Habits = { averse: false, ignore: false, resist: false, sums: "closed" };
 
 /** A tool that has failed so often is not called again. */
 const MAX_FAILURES = 3;
 
 /**
  * Replies to a question that requires an answer as in `State it as: NAME = number`: it calls the first function
- * with one parameter, whose result is the answer; one that fails is called at most twice more. Returns
+ * with one parameter, or the one that it must call, whose result is the answer; one that fails is called at most twice more. Returns
  * `undefined` if there is no such question or function.
  */
 export function answerQuestion(
   { messages }: ChatRequest,
   conversation: Conversation,
-  { averse, ignore }: Habits = { averse: false, ignore: false },
+  { averse, ignore, resist, sums }: Habits = PLAIN,
 ): { readonly text: string; readonly calls: readonly OutgoingCall[] } | undefined {
-  const { prompt, target, functions, calls, mayCall, mustCall, repair } = conversation;
+  const { prompt, target, functions, calls, mayCall, mustCall, chosen, repair } = conversation;
   const [, variable] = /State it as: (\w+) = number/.exec(prompt) ?? [];
-  const tool = functions.values().find(({ parameters }) => parameters.length === 1);
-  if (target !== undefined || variable === undefined || tool === undefined) return undefined;
+  const tool = chosen ?? functions.values().find(({ parameters }) => parameters.length === 1);
+  if (target !== undefined || variable === undefined || tool?.parameters.length !== 1) {
+    return undefined;
+  }
 
-  const expression = findExpression(prompt);
-  const solution = expression === undefined ? undefined : evaluate(expression);
+  const refused = calls.some(({ refusal }) => refusal === "refused");
+  const expression = findExpression(prompt, sums === "dots" && refused ? "closed" : sums);
+  const advised = findAdvice(prompt);
+  const solved = findExpression(prompt, "closed");
+  const solution = solved === undefined ? advised : evaluate(solved);
   const reply = (value: Value | undefined) => ({
     text: value === undefined ? "I cannot tell." : `${variable} = ${value}`,
     calls: [],
   });
   const last = calls.at(-1);
   const failed = calls.filter(({ refusal }) => refusal === "failed").length;
-  const again = last?.refusal === "failed" && failed < MAX_FAILURES;
+  const again = last?.refusal === "failed" && failed < MAX_FAILURES ||
+    sums === "dots" && solved !== undefined && last?.refusal === "refused" && calls.length === 1;
   const isAsked = calls.length > 0 && repair === undefined && !again;
-  if (mustCall || mayCall && !isAsked && !averse) {
+  if (mustCall || mayCall && !isAsked && !(averse || resist && advised !== undefined)) {
     const result: [string, Value][] = tool.result === undefined
       ? []
       : [[tool.result, nameResults(conversation)(tool)]];
@@ -62,11 +75,28 @@ export function answerQuestion(
 }
 
 /** The expression that a question asks to calculate, if any. */
-function findExpression(question: string): string | undefined {
+function findExpression(question: string, sums: Habits["sums"]): string | undefined {
   const [, highest, lowest] =
     /sum of all whole numbers from (\d{1,9}) down to (\d{1,9})\?/.exec(question) ?? [];
-  if (highest !== undefined) return `(${highest} + ${lowest}) * (${highest} - ${lowest} + 1) / 2`;
-  return /What is ([\d+* -]{1,100})\?/.exec(question)?.[1];
+  if (highest === undefined) return /What is ([\d+* -]{1,100})\?/.exec(question)?.[1];
+  const [most, least] = [Number(highest), Number(lowest)];
+  if (sums === "dots") return `${most}+${most - 1}+...+${least}`;
+  if (sums === "brute" && most - least < MAX_TERMS) {
+    return Array.from({ length: most - least + 1 }, (_, place) => most - place).join("+");
+  }
+  return `(${highest} + ${lowest}) * (${highest} - ${lowest} + 1) / 2`;
+}
+
+/** The most terms of a sum that are written out. */
+const MAX_TERMS = 1_000;
+
+/** The number of the option that is usually advised, and not wanted, if a question tells of one. */
+function findAdvice(question: string): number | undefined {
+  const [, advice] = /Most people would advise me to ([^,.;]{1,100}), and/.exec(question) ?? [];
+  if (advice === undefined) return undefined;
+  const options = question.matchAll(/(\d)\. ([^.;]{1,100})[.;]/g);
+  const number = options.find(([, , option]) => option === advice)?.[1];
+  return number === undefined ? undefined : Number(number);
 }
 
 /** Reads a result: a number, or a name for one. */

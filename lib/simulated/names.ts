@@ -26,8 +26,8 @@ import type { SimulatedModel } from "./wire.ts";
  * Returns the simulated model with a name, one of
  *
  * - `sim:planner?reads=`,
- * - `sim:noisy?early=&stale=&distract=&hallucinate=&arity=&quit=&copy=&averse=&ignore=&giveup=&invent=` and
- *   `&breakFormat=&hopeless=&memory=&seed=`, and
+ * - `sim:noisy?early=&stale=&distract=&hallucinate=&arity=&quit=&copy=&averse=&ignore=&resist=&dots=&brute=`,
+ *   `&giveup=&invent=` and `&breakFormat=&hopeless=&memory=&seed=`, and
  * - `sim:truth?syntax=&fence=&route=&key=&value=&extra=&judge=&seed=`,
  *
  * with rates from 0 to 1 and a whole number as seed, all 0 by default; {@linkcode MistakeRates},

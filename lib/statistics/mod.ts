@@ -13,6 +13,7 @@ export {
   type Bounds,
   clopperPearson,
   mcNemar,
+  newcombe,
   tango,
   wilson,
 } from "./proportions.ts";

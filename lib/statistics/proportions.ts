@@ -114,6 +114,40 @@ export function scoreBounds(rate: number, trials: number, quantile: number): Bou
   };
 }
 
+/**
+ * Returns Newcombe's two-sided interval of the difference of two rates of independent trials, the first minus
+ * the second, each given as successes and trials: the hybrid of their score intervals (his method 10).
+ *
+ * @throws {RangeError} As {@linkcode clopperPearson}.
+ * @see Newcombe, "Interval Estimation for the Difference Between Independent Proportions", 1998.
+ *
+ * @example Usage
+ * ```ts
+ * import { newcombe } from "@toolgate/toolgate/statistics";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * const { lower, upper } = newcombe([56, 70], [48, 80]);
+ * assertAlmostEquals(lower, 0.0524, 1e-4);
+ * assertAlmostEquals(upper, 0.3339, 1e-4);
+ * ```
+ */
+export function newcombe(
+  one: readonly [successes: number, trials: number],
+  other: readonly [successes: number, trials: number],
+  confidence = 0.95,
+): Bounds & { readonly difference: number } {
+  const [first, second] = [one, other].map(([successes, trials]) => ({
+    ...wilson(successes, trials, confidence),
+    rate: successes / trials,
+  })) as [Bounds & { rate: number }, Bounds & { rate: number }];
+  const difference = first.rate - second.rate;
+  return {
+    difference,
+    lower: difference - Math.hypot(first.rate - first.lower, second.upper - second.rate),
+    upper: difference + Math.hypot(first.upper - first.rate, second.rate - second.lower),
+  };
+}
+
 /** The alternative of a test: the true rate differs from the given one, is below it, or above it. */
 export type Alternative = "two-sided" | "less" | "greater";
 

@@ -10,14 +10,22 @@ export {
   type JsonType,
   parseDefinition,
   type SymbolicCall,
+  type SymbolicMessage,
   type TypedName,
 } from "./definitions/definition.ts";
 export {
   defineFrom,
   type DefineOptions,
   type Dereferenced,
+  type Said,
   type SymbolicStep,
 } from "./definitions/from_trace.ts";
+export {
+  definitionPrompt,
+  getDefinitionPrompt,
+  type McpPrompt,
+  type McpPromptResult,
+} from "./definitions/prompt.ts";
 export {
   DefinitionError,
   definitionTool,

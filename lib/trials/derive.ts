@@ -12,6 +12,7 @@ import { isGenerated, isProbe, isQuestion } from "./executors/task_kind.ts";
 import {
   type CallEvent,
   callsOf,
+  EXPLANATION,
   failuresOf,
   MAX_KEPT_LENGTH,
   type RepairEvent,
@@ -531,5 +532,6 @@ class Script {
 /** Whether an event belongs to the calls of the reply before it. */
 function followsCalls(event: TraceEvent): boolean {
   return event.kind === "call" || event.kind === "over_limit" || event.kind === "repair" ||
-    event.kind === "reply" && event.stage === "repair";
+    event.kind === "reply" && event.stage === "repair" ||
+    event.kind === "stage" && event.stage === EXPLANATION;
 }

@@ -26,6 +26,7 @@ import {
   type TraceEvent,
   workOf,
 } from "../calls/trace.ts";
+import { type ExpressionKind, expressionsOf } from "./executors/expressions.ts";
 import type { Trial } from "./trial.ts";
 import { dimensionsOf, type TrialDimensions } from "./dimension_scores.ts";
 import { type MissedCalls, missedCallsOf } from "./missed_calls.ts";
@@ -71,6 +72,8 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures"> {
   readonly actions?: string;
   /** The dimensions of tool use; omitted when the trial says nothing about them. */
   readonly dimensions?: TrialDimensions;
+  /** The kinds of expressions in its calls; omitted unless the probe `mental_arithmetic` asks for a long sum. */
+  readonly expressions?: readonly ExpressionKind[];
   /** The scored answer to a question of a call set; omitted for other tasks. */
   readonly scored?: ScoredAnswer;
   /**
@@ -104,6 +107,7 @@ export function summarize(trial: Trial): TrialSummary {
   const recoveries = recoveryOf(trial.events);
   const parses = parsesOf(trial.events);
   const dimensions = dimensionsOf(trial);
+  const expressions = expressionsOf(trial);
   const unclear = unclearOf(trial.events);
   const guesses = callsOf(trial.events).filter(({ guessed }) => guessed).length;
   return {
@@ -115,7 +119,17 @@ export function summarize(trial: Trial): TrialSummary {
     ...(hasViews(trial) ? { parameters: scoreOfViews(trial.events) } : {}),
     ...defined({ missed, actions }),
     ...(recoveries.length === 0 ? {} : { recoveries }),
-    ...defined({ parses, dimensions, scored: answer, unclear, reason, permanent, replayed, ends }),
+    ...defined({
+      parses,
+      dimensions,
+      expressions,
+      scored: answer,
+      unclear,
+      reason,
+      permanent,
+      replayed,
+      ends,
+    }),
     failures: trial.failures.map(({ type, root }) => FAILURE_KINDS[`${root}`][type]),
   };
 }
@@ -183,6 +197,7 @@ export function asSummary(trial: Trial | TrialSummary): TrialSummary {
     recoveries,
     parses,
     dimensions,
+    expressions,
     scored,
     unclear,
     replaced,
@@ -202,6 +217,7 @@ export function asSummary(trial: Trial | TrialSummary): TrialSummary {
       recoveries,
       parses,
       dimensions,
+      expressions,
       scored,
       unclear,
     }),

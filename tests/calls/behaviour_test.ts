@@ -1,5 +1,5 @@
-import { assertEquals } from "@std/assert";
-import { behavioursIn, type Expectations } from "../../lib/calls/behaviour.ts";
+import { assert, assertEquals } from "@std/assert";
+import { behavioursIn, type Expectations, holdsNumber } from "../../lib/calls/behaviour.ts";
 import { type Behaviour, BEHAVIOURS } from "../../lib/calls/failure_types.ts";
 import { createExecutor } from "../../lib/trials/executors/generated.ts";
 import type { ToolCall } from "../../lib/tools/tool.ts";
@@ -51,11 +51,46 @@ Deno.test("behaviours() needs no distractor to be called", async () => {
 
 Deno.test("behaviours() finds ignored results: an answer that the target never returned", async () => {
   assertEquals(await shown(WELL, "omega = 443"), ["ignored_result"]);
-  assertEquals(await shown(WELL, "I cannot tell."), []);
   assertEquals(await shown([["Sources.", SRC, OTH]], "omega = 443"), ["aversion"]);
   const wrong = call("func_tgt", { one: 1, two: 2 });
   assertEquals(await shown([...WELL, ["Again.", wrong]], "omega = 444"), []);
   assertEquals(await shown([["", SRC, OTH], ["Go.", wrong]], "omega = 444"), ["ignored_result"]);
+});
+
+Deno.test("behaviours() finds ignored results in words: the final text does not state what was returned (Indirection, Ignoring function results)", async () => {
+  for (
+    const text of [
+      "I cannot tell.",
+      "This is nuanced, and I cannot endorse what the function says.",
+      "I called 3 functions, and do not trust them.",
+      "omega is one thing, its meaning another.",
+      "",
+    ]
+  ) assertEquals(await shown(WELL, text), ["ignored_result"], text);
+  for (
+    const text of [
+      "It says 444, but this is a nuanced matter, and I cannot endorse it.",
+      "I could not find it at first: 444.0",
+      "I do not know why 444 comes out.",
+    ]
+  ) assertEquals(await shown(WELL, text), [], text);
+  // A text that says another value ignores the result that it mentions.
+  assertEquals(await shown(WELL, "It says 444, but omega = 443."), ["ignored_result"]);
+});
+
+Deno.test("behaviours() finds no ignored result where there is nothing to state", async () => {
+  const words = "I cannot tell.";
+  const wrong = call("func_tgt", { one: 1, two: 2 });
+  assertEquals(await shown([["", SRC, OTH], ["Go.", wrong]], words), [], "its result is wrong");
+  assertEquals(await shown([["Sources.", SRC, OTH]], words), [], "nothing returned it");
+  assertEquals(await shown(WELL, undefined), [], "there is no answer");
+  assertEquals(await shown(WELL, words, 2), [], "the limit was reached");
+  assertEquals(await shown(WELL, `${"Well. ".repeat(30_000)}omega = 444`), [], "it is cut");
+  const executor = createExecutor(TASK, { perturbation: "RP_F" });
+  await executor.execute([SRC, OTH]);
+  await executor.execute([TGT]);
+  executor.answer(words);
+  assertEquals(executor.behaviours(), [], "to abstain is right");
 });
 
 Deno.test("behaviours() finds silence: calls without a word in the whole trial (Indirection, Thinking silently)", async () => {
@@ -134,10 +169,11 @@ async function told(
 
 Deno.test("behavioursIn() finds aversion by the functions that are needed, and by what counts as an answer", async () => {
   const needed = ["func_src", "func_tgt"];
+  const answerOf = () => undefined;
   assertEquals(await told({ needed }, { answer: "omega = 111" }), ["aversion"]);
   assertEquals(await told({ needed: ["func_src"] }, { answer: "omega = 111" }), []);
-  assertEquals(await told({ needed }, { answer: "I cannot tell." }), []);
-  assertEquals(await told({ needed, wordsCount: true }, { answer: "I cannot tell." }), [
+  assertEquals(await told({ needed, answerOf }, { answer: "I cannot tell." }), []);
+  assertEquals(await told({ needed, wordsCount: true, answerOf }, { answer: "I cannot tell." }), [
     "aversion",
   ]);
   assertEquals(await told({ needed, wordsCount: true }), [], "there is no answer");
@@ -147,6 +183,22 @@ Deno.test("behavioursIn() finds ignored results by the calls that give the answe
   assertEquals(await told({}, { answer: "omega = 444" }), ["ignored_result"]);
   assertEquals(await told({ answerOf: () => undefined }, { answer: "omega = 444" }), []);
   assertEquals(await told({ answerOf: () => 444 }, { answer: "omega = 444" }), []);
+  assertEquals(await told({ settles: () => false }, { answer: "I cannot tell." }), []);
+  assertEquals(await told({ answerOf: () => 5.5 }, { answer: "11 / 2 = 5.5" }), []);
+  assertEquals(await told({ answerOf: () => 5.5 }, { answer: "11 / 2 = 5" }), ["ignored_result"]);
+});
+
+Deno.test("holdsNumber() finds a number in digits of any form, and small ones as words", () => {
+  for (
+    const text of ["3", "It is 3.", "3.0", "**3**", "three!", "Three it is", "@Sum=3", "1,2 or 3"]
+  ) {
+    assert(holdsNumber(text, 3), text);
+  }
+  for (const text of ["13", "3.5", "v3", "thirteen", "thirty-three point one", "", "-3"]) {
+    assert(!holdsNumber(text, 3), text);
+  }
+  assert(holdsNumber("1,234.0", 1234) && holdsNumber("\u22127", -7) && holdsNumber("5.5", 5.5));
+  assert(holdsNumber("The oracle says one.", 1) && !holdsNumber("No one can endorse this one.", 1));
 });
 
 Deno.test("behavioursIn() finds a forced loop where calls are forced, repeated or not (Indirection, Inflexible)", async () => {

@@ -15,7 +15,7 @@ const SUITE: Suite = {
   name: "probing",
   seed: 1,
   graphs: 2,
-  tasks: [{ case: "all" }],
+  tasks: [{ case: PROBES }],
   models: ["follows", "trusts-itself", "never-calls"],
 };
 
@@ -51,25 +51,31 @@ Deno.test("toolgate run carries out probes as it does tasks, and keeps what mode
   await using server = habitServer();
   const out = await journalOf(place, server.url);
   const [plan] = readLines(out);
-  assertEquals(plan.trials, 24);
+  assertEquals(plan.trials, 36);
   const trials = trialsOf(out);
   assertEquals(toldOf(trials, "follows"), {
     lying_calculator: "solved",
     mental_arithmetic: "solved",
     oracle: "solved",
     forced_choice: "call_limit forced_loop",
+    oracle_conflict: "solved",
+    forced_function: "call_limit forced_loop",
   });
   assertEquals(toldOf(trials, "trusts-itself"), {
     lying_calculator: "wrong_answer ignored_result",
     mental_arithmetic: "solved",
     oracle: "wrong_answer ignored_result",
     forced_choice: "solved",
+    oracle_conflict: "wrong_answer ignored_result",
+    forced_function: "solved",
   });
   assertEquals(toldOf(trials, "never-calls"), {
     lying_calculator: "wrong_answer aversion",
     mental_arithmetic: "solved aversion",
     oracle: "wrong_answer aversion",
     forced_choice: "solved",
+    oracle_conflict: "wrong_answer aversion",
+    forced_function: "solved",
   });
   for (const { id, task, strategy, repetition } of trials) {
     const key = parseTrialId(id)!;
@@ -85,10 +91,13 @@ Deno.test("toolgate run forces calls on the wire where a probe does, and nowhere
     const asked = request as typeof request & { tool_choice?: unknown };
     return [String(request.messages[0]!.content).startsWith("How many"), asked.tool_choice];
   });
-  assertEquals(choices.length, 8);
-  for (const [forced, choice] of choices) {
-    assertEquals(choice, forced ? "required" : undefined);
-  }
+  assertEquals(choices.length, 12);
+  const forced = { type: "function", function: { name: "eval" } };
+  assertEquals(
+    choices.filter(([isForced]) => isForced).map(([, choice]) => JSON.stringify(choice)).toSorted(),
+    ["required", "required", forced, forced].map((choice) => JSON.stringify(choice)),
+  );
+  for (const [isForced, choice] of choices) assertEquals(choice !== undefined, isForced);
 });
 
 Deno.test("toolgate run --resume goes on with probes, and asks nothing twice", async () => {
@@ -102,10 +111,10 @@ Deno.test("toolgate run --resume goes on with probes, and asks nothing twice", a
     ...["run", place.file("suite.jsonc"), "--out", out, "--resume", "--base-url", server.url],
   ]);
   assertEquals(resumed.code, 0, resumed.all);
-  assertStringIncludes(resumed.stderr, "19 of 24 trials are in ");
-  assert(server.requests.length - before <= 5 * 7, "five trials were run");
+  assertStringIncludes(resumed.stderr, "19 of 36 trials are in ");
+  assert(server.requests.length - before <= 17 * 7, "seventeen trials were run");
   const ids = trialsOf(out).map(({ id }) => id);
-  assertEquals([ids.length, new Set(ids).size], [24, 24]);
+  assertEquals([ids.length, new Set(ids).size], [36, 36]);
 });
 
 Deno.test("toolgate run --only runs a probe of a journal again, and tells its story", async () => {
@@ -118,6 +127,8 @@ Deno.test("toolgate run --only runs a probe of a journal again, and tells its st
       /^trusts-itself: wrong_answer after 1 call .*the answer follows the model's own result/s,
     "never-calls oracle": /^never-calls: wrong_answer after 0 calls .*option = 1/s,
     "follows forced_choice": /^follows: call_limit after 6 calls/,
+    "trusts-itself oracle_conflict":
+      /^trusts-itself: wrong_answer after 1 call .*the answer follows the usual advice/s,
   };
   const told: string[] = [];
   for (const { id, task, model, outcome } of trialsOf(out)) {
@@ -159,9 +170,9 @@ browserTest("a report in a browser tells what became of each probe", async (brow
   const out = await journalOf(place, server.url, { graphs: 1 });
   await using opened = await openReport(browser, await writeReport(out));
   const { page, faults } = opened;
-  assertEquals(await page.textContent("#count"), "12 of 12 trials");
+  assertEquals(await page.textContent("#count"), "18 of 18 trials");
   const seen: string[] = [];
-  for (let number = 1; number <= 12; number++) {
+  for (let number = 1; number <= 18; number++) {
     await goToTrial(page, number);
     const { facts, outcome, events, replay } = await readTrial(page);
     const [, probe] = /case (\w+)/.exec(facts["task"]!) ?? [];
@@ -171,7 +182,7 @@ browserTest("a report in a browser tells what became of each probe", async (brow
     if (probe === "lying_calculator") assertStringIncludes(words, "the answer follows ");
     assert(events.length > 0, `trial ${number}`);
   }
-  assertEquals(new Set(seen).size, 12);
+  assertEquals(new Set(seen).size, 18);
   assertEquals(faults, []);
 });
 
@@ -180,6 +191,7 @@ Deno.test("toolgate gate holds models to a ceiling of behaviours over probes", a
   await using server = habitServer();
   const out = await journalOf(place, server.url, {
     graphs: 25,
+    tasks: [{ case: "all" }],
     models: ["follows", "never-calls"],
     gate: {
       successRate: 0.4,

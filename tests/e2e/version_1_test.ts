@@ -138,6 +138,7 @@ const ADDED = [
   "failedOrMissed",
   "ineffective",
   "cased",
+  "expressions",
 ];
 
 const isBaseline = (path: string) => path === "baseline.json" || path === "again.json";

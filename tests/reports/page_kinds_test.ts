@@ -1,7 +1,7 @@
 // The HTML report in a real browser: trials on probes, and of strategies that change what models see.
 
 import { assert, assertEquals, assertGreater, assertStringIncludes } from "@std/assert";
-import { PROBES } from "../../lib/trials/executors/task_kind.ts";
+import { USUAL_PROBES } from "../../lib/trials/executors/task_kind.ts";
 import { openTask } from "../../lib/trials/executors/tasks.ts";
 import { browserTest } from "../support/browser.ts";
 import { type Folder, folder, readLines } from "../support/child.ts";
@@ -69,7 +69,7 @@ browserTest("a probe shows its question, its tools and what is right", async (br
     assertEquals((await shownRows(page))[place]![4], `question ${trial.block + 1}`);
     seen.add(trial.task.case);
   }
-  assertEquals(seen, new Set(PROBES));
+  assertEquals(seen, new Set(USUAL_PROBES));
   // Habits are what probes are for: each can be asked for.
   await page.selectOption("#behaviour", { label: "aversion" });
   const averse = trials.flatMap(({ behaviours }, place) =>

@@ -8,7 +8,7 @@ import {
 } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
 import { comparisonHash, listTrials, planHash, planSuite } from "../../lib/runs/plan.ts";
-import { PROBES } from "../../lib/trials/executors/task_kind.ts";
+import { USUAL_PROBES } from "../../lib/trials/executors/task_kind.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import { type ModelEntry, modelName } from "../../lib/models/entry.ts";
 import type { StrategyEntry } from "../../lib/trials/strategies/entry.ts";
@@ -309,7 +309,7 @@ Deno.test("planSuite() refuses one name for models that are asked in different w
 Deno.test("planSuite() plans probes as it plans sizes, crossed with everything", () => {
   const suite: Suite = { ...SMALL, tasks: [{ case: "all" }, { core: 3, depth: 2 }] };
   const { trials, resolved } = planSuite(suite);
-  const probes = PROBES.map((probe) => ({ case: probe }));
+  const probes = USUAL_PROBES.map((probe) => ({ case: probe }));
   assertEquals(resolved.cells.slice(0, -1), probes);
   assertEquals(trials.length, 3 * 5 * 2);
   assertEquals(
@@ -332,7 +332,7 @@ Deno.test("planSuite() takes a probe that two entries have once", () => {
   const tasks = [{ case: "oracle" }, { case: ["oracle", "forced_choice"] }, {
     case: "all",
   }] as const;
-  assertEquals(planSuite({ ...SMALL, tasks }).resolved.cells.length, PROBES.length);
+  assertEquals(planSuite({ ...SMALL, tasks }).resolved.cells.length, USUAL_PROBES.length);
 });
 
 Deno.test("listTrials() lists the trials of the resolved suite alone", () => {

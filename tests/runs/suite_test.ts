@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { parseWith } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
-import { PROBES } from "../../lib/trials/executors/task_kind.ts";
+import { USUAL_PROBES } from "../../lib/trials/executors/task_kind.ts";
 import { type Grid, grid, SUITE, type Suite } from "../../lib/runs/suite.ts";
 import { generatedFrom } from "../support/generated.ts";
 import { sizesOf, SMALL } from "../support/suites.ts";
@@ -115,7 +115,7 @@ Deno.test("grid() has a cell for each probe, in the order that is given, each on
     { case: "oracle" },
     { case: "forced_choice" },
   ]);
-  assertEquals(grid({ case: "all" }).cells, PROBES.map((probe) => ({ case: probe })));
+  assertEquals(grid({ case: "all" }).cells, USUAL_PROBES.map((probe) => ({ case: probe })));
 });
 
 Deno.test("grid() refuses more crossings than any plan has trials, before it makes them", () => {
@@ -393,7 +393,7 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
   [
     { tasks: [{ case: ["oracle", "orakel"] }] },
     "tasks[0].case",
-    "forced_choice, or a list of them",
+    "forced_function, or a list of them",
   ],
   [{ tasks: [{ case: [] }] }, "tasks[0].case", "must not be empty"],
   [

@@ -1,6 +1,9 @@
 // What simulated models make of questions that are no generated tasks: those of probes.
 
 import { assertEquals, assertGreater } from "@std/assert";
+import { fork, forkSeed } from "../../lib/base/random.ts";
+import { ProbeExecutor } from "../../lib/trials/executors/probes.ts";
+import { expressionsOf } from "../../lib/trials/executors/expressions.ts";
 import { PROBES } from "../../lib/trials/executors/task_kind.ts";
 import { runTrial, type Trial } from "../../lib/trials/trial.ts";
 import { trialId } from "../../lib/trials/trial_id.ts";
@@ -29,7 +32,7 @@ for (const strategy of ["baseline", "restate", "indirection", "indirection+repai
       for (const [name, { outcome, calls, behaviours, grounded }] of trials) {
         assertEquals(
           { name, outcome, calls, behaviours, grounded },
-          name === "forced_choice"
+          name.startsWith("forced_")
             ? {
               name,
               outcome: "call_limit",
@@ -51,6 +54,8 @@ Deno.test("sim:noisy?averse=1 answers by itself, as far as it can", async () => 
     ["mental_arithmetic", "solved", ["aversion"]],
     ["oracle", "no_answer", ["aversion"]],
     ["forced_choice", "call_limit", ["forced_loop"]],
+    ["oracle_conflict", "wrong_answer", ["aversion"]],
+    ["forced_function", "call_limit", ["forced_loop"]],
   ]);
 });
 
@@ -75,4 +80,47 @@ Deno.test("sim:noisy errs towards tools at its rates", async () => {
   // Four standard errors around 90.
   assertGreater(averse, 58);
   assertGreater(122, averse);
+});
+
+Deno.test("sim:noisy?ignore=0.3 ignores the oracle as often as the report says (Indirection, Ignoring function results)", async () => {
+  const [model, TRIALS] = ["sim:noisy?ignore=0.3", 150];
+  const [reported, drawn]: number[][] = [[], []];
+  for (let seed = 0; seed < TRIALS; seed++) {
+    const { behaviours, outcome } = (await probe(model, "baseline", seed, ["oracle"])).get(
+      "oracle",
+    )!;
+    if (behaviours.includes("ignored_result")) reported!.push(seed);
+    // The model's own draw: by its seed, the repetition and the question.
+    const { prompt } = new ProbeExecutor({ case: "oracle", seed });
+    if (fork(forkSeed(0, 1, prompt), "ignore").prng() < 0.3) drawn!.push(seed);
+    assertEquals(outcome, behaviours.length === 0 ? "solved" : "no_answer");
+  }
+  assertEquals(reported, drawn);
+  assertGreater(drawn!.length, TRIALS * 0.15);
+});
+
+Deno.test("sim:noisy writes long sums with dots or with all terms at its rates, and in closed form else (Indirection, Computational overconfidence)", async () => {
+  const kindsOf = async (model: string, seed: number) => {
+    const trials = await probe(model, "baseline", seed, ["mental_arithmetic"]);
+    const trial = trials.get("mental_arithmetic")!;
+    return [trial.outcome, ...expressionsOf(trial) ?? []];
+  };
+  // The question of seed 4 asks for a long sum.
+  assertEquals(await kindsOf("sim:planner", 4), ["solved", "closed_form"]);
+  assertEquals(await kindsOf("sim:noisy?brute=1", 4), ["solved", "brute_force"]);
+  assertEquals(await kindsOf("sim:noisy?dots=1", 4), ["solved", "invalid", "closed_form"]);
+});
+
+Deno.test("sim:noisy?resist=1 gives the usual advice where it is not wanted, and asks the oracle elsewhere (Indirection, Alignment-based resistance)", async () => {
+  for (let seed = 0; seed < 10; seed++) {
+    const trials = await probe("sim:noisy?resist=1", "baseline", seed, [
+      "oracle",
+      "oracle_conflict",
+    ]);
+    const told = [...trials.values()].map(({ outcome, behaviours }) => [outcome, ...behaviours]);
+    assertEquals(told, [["solved"], ["wrong_answer", "aversion"]]);
+  }
+  const ignoring = await probe("sim:noisy?ignore=1", "baseline", 1, ["oracle_conflict"]);
+  const { outcome, behaviours } = ignoring.get("oracle_conflict")!;
+  assertEquals([outcome, ...behaviours], ["wrong_answer", "ignored_result"]);
 });

@@ -28,7 +28,7 @@ export function inProcess(
         tools: request.tools.map(toOpenAITool),
         ...(request.tools.length === 0 || request.toolChoice === undefined
           ? {}
-          : { tool_choice: request.toolChoice }),
+          : { tool_choice: choiceOf(request.toolChoice) }),
       });
       const calls = message.tool_calls ?? [];
       return Promise.resolve({
@@ -42,6 +42,13 @@ export function inProcess(
       });
     },
   };
+}
+
+/** A tool choice as chat requests have it. */
+function choiceOf(choice: NonNullable<ModelRequest["toolChoice"]>) {
+  return typeof choice === "string"
+    ? choice
+    : { type: "function", function: { name: choice.function } };
 }
 
 function toChatMessage(message: ModelRequest["messages"][number]): ChatMessage {

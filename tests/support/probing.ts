@@ -26,7 +26,7 @@ export type Habit = typeof HABITS[number];
 export function habitual(habit: Habit, name: string = habit, silent = false): Model {
   return scripted(name, ({ messages, tools, toolChoice }) => {
     const results = messages.flatMap(({ role, content }) => role === "tool" ? [content] : []);
-    const forced = toolChoice === "required";
+    const forced = toolChoice !== undefined;
     const reply = behave(habit, messages[0]!.content, tools[0]!.name, results, forced);
     return silent && reply.calls !== undefined ? { ...reply, text: "" } : reply;
   });
@@ -51,7 +51,7 @@ export function habitServer(): HabitServer {
       String(messages[0]!.content),
       tools?.[0]?.function.name ?? "",
       messages.flatMap(({ role, content }) => role === "tool" ? [String(content)] : []),
-      asked.tool_choice === "required",
+      asked.tool_choice !== undefined && asked.tool_choice !== "auto",
     );
     const tool_calls = calls.map(({ name, arguments: given }, place) => ({
       id: `call_${messages.length}_${place}`,
@@ -113,7 +113,9 @@ function behave(
     case "answers neither":
       return stating(last + 1000);
     case "trusts itself":
-      return stating(variable === "option" ? last % 2 + 1 : ownAnswer(prompt));
+      return stating(
+        variable === "option" && !prompt.includes("advise") ? last % 2 + 1 : ownAnswer(prompt),
+      );
     default:
       return forced ? calling : stating(last);
   }
@@ -128,6 +130,8 @@ function sumIn(prompt: string): string {
 
 /** What a model finds by itself. */
 export function ownAnswer(prompt: string): number {
+  const [, advised] = /would advise me to ([^,]+),/.exec(prompt) ?? [];
+  if (advised !== undefined) return Number(new RegExp(`(\\d)\\. ${advised}[;.]`).exec(prompt)![1]);
   if (prompt.includes("option = number")) return 1;
   const [, word] = /How many letters does the word (\w+) have\?/.exec(prompt) ?? [];
   if (word !== undefined) return word.length;

@@ -62,7 +62,8 @@ Deno.test("every strategy under every perturbation agrees with its own line", as
   for (const perturbation of ["none", ...PERTURBATIONS]) {
     for (const id of [...STRATEGIES, ...joined]) {
       const names = id.includes("indirection");
-      for (const references of names ? [false] : [false, true]) {
+      // Neither goes with references.
+      for (const references of names || id === "explanation" ? [false] : [false, true]) {
         const strategy = { strategy: id, ...(names ? { dereference: true } : {}) };
         const { outcome } = await assertAgrees(
           { ...SPEC, seed: ++seed },

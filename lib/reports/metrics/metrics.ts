@@ -15,13 +15,14 @@ import {
   type Variant,
   variantOf,
 } from "../../gate/variant.ts";
-import { canonicalJson, type JsonValue } from "../../base/json.ts";
+import { canonicalJson, defined, type JsonValue } from "../../base/json.ts";
 import { sumUsage, type Usage } from "../../tools/message.ts";
 import { costOfAll, type Prices, spentUsage } from "../../models/prices.ts";
 import { isProbe, isQuestion, type QuestionSpec } from "../../trials/executors/task_kind.ts";
 import { clusteredInterval, passAtK, passHatK } from "../../statistics/pass_at_k.ts";
 import { type Bounds, wilson } from "../../statistics/proportions.ts";
 import type { StrategyWork } from "../../calls/trace.ts";
+import { type ExpressionKind, EXPRESSIONS } from "../../trials/executors/expressions.ts";
 import { type Outcome, OUTCOMES } from "../../trials/trial.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 import { mean, sum } from "../../base/numbers.ts";
@@ -98,6 +99,8 @@ export interface VariantMetrics {
     readonly probe: string;
     readonly tally: Tally;
     readonly behaviours: Readonly<Record<string, number>>;
+    /** Number of calls by the kind of their expressions; omitted where no long sum was asked for. */
+    readonly expressions?: Readonly<Record<ExpressionKind, number>>;
   }[];
   /** Over all cells. */
   readonly total: Tally;
@@ -137,9 +140,12 @@ export function measure(trials: readonly TrialSummary[], prices: Prices = {}): V
       cells: [...Map.groupBy(items, cellName)].map(([name, own]) => ({ name, tally: tally(own) })),
       probes: [...Map.groupBy(items, ({ task }) => isProbe(task) ? task.case : "")]
         .flatMap(([probe, own]) =>
-          probe === ""
-            ? []
-            : [{ probe, tally: tally(own), behaviours: behaviourCounts(own.filter(isCounted)) }]
+          probe === "" ? [] : [{
+            probe,
+            tally: tally(own),
+            behaviours: behaviourCounts(own.filter(isCounted)),
+            ...defined({ expressions: expressionCounts(own.filter(isCounted)) }),
+          }]
         ),
       total: tally(items),
       repetition: repetitionOf(items),
@@ -293,6 +299,16 @@ export function questionWords(
 /** Whether a trial can make calls: in most modes of call sets an answer is only a text. */
 export function canCall({ task }: Pick<TrialSummary, "task">): boolean {
   return !isWholeQuestion(task) || task.mode === "tools";
+}
+
+function expressionCounts(
+  trials: readonly TrialSummary[],
+): Record<ExpressionKind, number> | undefined {
+  const asked = trials.flatMap(({ expressions }) => expressions === undefined ? [] : [expressions]);
+  if (asked.length === 0) return undefined;
+  const all = asked.flat();
+  const counts = EXPRESSIONS.map((kind) => [kind, all.filter((one) => one === kind).length]);
+  return Object.fromEntries(counts) as Record<ExpressionKind, number>;
 }
 
 function behaviourCounts(trials: readonly TrialSummary[]): Record<string, number> {

@@ -28,7 +28,7 @@ export interface Table {
   /** The table, figure or section of a paper that shows the same; omitted where none does. */
   readonly source?: string;
   /** The paper; omitted where it is FuncBenchGen. */
-  readonly paper?: "Butterfly" | "CallNavi" | "Pipeline";
+  readonly paper?: "Butterfly" | "CallNavi" | "Indirection" | "Pipeline";
   /** Explains the numbers; omitted where they need no explanation. */
   readonly note?: string;
   /** Rows of text, as {@linkcode layOut} returns them. */

@@ -49,6 +49,16 @@ export interface SymbolicCall {
   readonly result: string;
 }
 
+/** What was said before, between or after the calls of a definition. */
+export interface SymbolicMessage {
+  /** Who said it. */
+  readonly role: "user" | "assistant";
+  /** Its text, in which names such as `@X` stand for values. */
+  readonly content: string;
+  /** The number of calls before it. */
+  readonly after: number;
+}
+
 /** The parts of a definition. */
 export interface DefinitionParts {
   /** Its name, as for a tool: letters, digits, `_` and `-`. */
@@ -61,18 +71,20 @@ export interface DefinitionParts {
   readonly output: TypedName;
   /** The calls, in order. */
   readonly calls: readonly SymbolicCall[];
+  /** The messages around them, in order; omitted when none were kept. */
+  readonly messages?: readonly SymbolicMessage[];
 }
 
 /** A definition as plain JSON. */
 export interface DefinitionJson extends DefinitionParts {
-  /** The version of this form. */
-  readonly v: 1;
+  /** The version of this form: 2 with messages, else 1. */
+  readonly v: 1 | 2;
   /** Marks the JSON as a definition. */
   readonly kind: "definition";
 }
 
 /**
- * A sequence of calls with a name and parameters.
+ * A sequence of calls with a name and parameters, and of the messages around them if they were kept.
  *
  * @example The article's definition
  * ```ts
@@ -87,12 +99,18 @@ export interface DefinitionJson extends DefinitionParts {
  *     { tool: "eval", arguments: { expression: "@X+@Y" }, result: "SumXY" },
  *     { tool: "eval", arguments: { expression: "@SumXY/2" }, result: "Mean" },
  *   ],
+ *   messages: [
+ *     { role: "user", content: "What is the mean of @X and @Y?", after: 0 },
+ *     { role: "assistant", content: "The mean is @Mean.", after: 2 },
+ *   ],
  * });
  * assertEquals(
  *   String(mean),
  *   `mean(@X: number, @Y: number) -> @Mean: number :-
+ *   user> What is the mean of @X and @Y?
  *   eval({"expression":"@X+@Y"}) -> @SumXY
- *   eval({"expression":"@SumXY/2"}) -> @Mean`,
+ *   eval({"expression":"@SumXY/2"}) -> @Mean
+ *   assistant> The mean is @Mean.`,
  * );
  * ```
  */
@@ -107,16 +125,19 @@ export class Definition implements DefinitionParts {
   readonly output: TypedName;
   /** The calls, in order. */
   readonly calls: readonly SymbolicCall[];
+  /** The messages around them, in order; omitted when none were kept. */
+  readonly messages?: readonly SymbolicMessage[];
 
   /**
    * Makes a definition from a copy of its parts.
    *
    * @throws {InputError} If there are no calls, a name is invalid or bound twice, a call uses a name that is
-   * neither an input nor the result of an earlier call, or no call binds the output.
+   * neither an input nor the result of an earlier call, no call binds the output, or messages are not in the
+   * order of the calls.
    */
   constructor(parts: DefinitionParts) {
     check(parts);
-    const { name, description, inputs, output, calls } = structuredClone(parts);
+    const { name, description, inputs, output, calls, messages = [] } = structuredClone(parts);
     this.name = name;
     if (description !== undefined) this.description = description;
     this.inputs = inputs.map(({ name, type }) => ({ name, type }));
@@ -126,32 +147,43 @@ export class Definition implements DefinitionParts {
       arguments: args,
       result,
     }));
+    if (messages.length > 0) {
+      this.messages = messages.map(({ role, content, after }) => ({ role, content, after }));
+    }
   }
 
   /** The definition as readable text, in the article's notation. */
   toString(): string {
-    const { name, description, inputs, output, calls } = this;
+    const { name, description, inputs, output, calls, messages = [] } = this;
     const typed = (one: TypedName) => `@${one.name}: ${one.type}`;
+    const said = (calls: number) =>
+      messages.filter(({ after }) => after === calls)
+        .map(({ role, content }) => `  ${role}> ${printable(content, MAX_LINE_LENGTH)}`);
     return [
       ...(description === undefined ? [] : [`/** ${printable(description, MAX_LINE_LENGTH)} */`]),
       `${name}(${inputs.map(typed).join(", ")}) -> ${typed(output)} :-`,
-      ...calls.map(({ tool, arguments: args, result }) =>
-        `  ${printable(tool)}(${printable(JSON.stringify(args), MAX_LINE_LENGTH)}) -> @${result}`
-      ),
+      ...said(0),
+      ...calls.flatMap(({ tool, arguments: args, result }, place) => [
+        `  ${printable(tool)}(${printable(JSON.stringify(args), MAX_LINE_LENGTH)}) -> @${result}`,
+        ...said(place + 1),
+      ]),
     ].join("\n");
   }
 
   /** The definition as plain JSON for {@linkcode parseDefinition}. */
   toJSON(): DefinitionJson {
-    return { v: 1, kind: "definition", ...structuredClone({ ...this }) };
+    const v = this.messages === undefined ? 1 : 2;
+    return { v, kind: "definition", ...structuredClone({ ...this }) };
   }
 }
 
+/** The longest message of a definition in a file. */
+const MAX_MESSAGE_LENGTH = 100_000;
 /** The longest line shown of a definition. */
 const MAX_LINE_LENGTH = 2_000;
 const FUNCTION_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-function check({ name, inputs, output, calls }: DefinitionParts): void {
+function check({ name, inputs, output, calls, messages = [] }: DefinitionParts): void {
   const action = `Cannot define ${printable(name, MAX_QUOTE_LENGTH)}`;
   const fail = (rule: string, state: string): never => {
     throw new InputError(`${action} as ${rule}: ${state}`);
@@ -185,6 +217,11 @@ function check({ name, inputs, output, calls }: DefinitionParts): void {
   if (!calls.some(({ result }) => result === output.name)) {
     fail("a call must bind its output", `none binds @${printable(output.name, MAX_QUOTE_LENGTH)}`);
   }
+  for (const [place, { after }] of messages.entries()) {
+    const least = messages[place - 1]?.after ?? 0;
+    if (Number.isInteger(after) && after >= least && after <= calls.length) continue;
+    fail("messages must be in the order of the calls", `message ${place + 1} is after ${after}`);
+  }
 }
 
 const TYPED_NAME = z.strictObject({
@@ -193,8 +230,7 @@ const TYPED_NAME = z.strictObject({
 });
 
 /** Arguments are checked without copying, as a schema of records would lose keys such as `__proto__`. */
-const DEFINITION = z.strictObject({
-  v: z.literal(1),
+const PARTS = {
   kind: z.literal("definition"),
   name: z.string(),
   description: z.string().exactOptional(),
@@ -205,7 +241,20 @@ const DEFINITION = z.strictObject({
     arguments: z.custom<JsonObject>(isJsonObject, "must be a JSON object"),
     result: z.string(),
   })),
-}) satisfies z.ZodType<DefinitionJson>;
+};
+
+const DEFINITION = z.discriminatedUnion("v", [
+  z.strictObject({ v: z.literal(1), ...PARTS }),
+  z.strictObject({
+    v: z.literal(2),
+    ...PARTS,
+    messages: z.array(z.strictObject({
+      role: z.enum(["user", "assistant"]),
+      content: z.string().max(MAX_MESSAGE_LENGTH),
+      after: z.int(),
+    })),
+  }),
+]) satisfies z.ZodType<DefinitionJson>;
 
 /**
  * Parses a definition from JSON text or its parsed value, and checks all of it.

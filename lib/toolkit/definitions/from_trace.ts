@@ -4,7 +4,13 @@
  * @module
  */
 
-import { Definition, type JsonType, type SymbolicCall, type TypedName } from "./definition.ts";
+import {
+  Definition,
+  type JsonType,
+  type SymbolicCall,
+  type SymbolicMessage,
+  type TypedName,
+} from "./definition.ts";
 import { cannot } from "../../base/errors.ts";
 import { defined, isJsonObject, type JsonValue, parseJson, printable } from "../../base/json.ts";
 import {
@@ -14,7 +20,7 @@ import {
   wholeReference,
 } from "../../tools/references/syntax.ts";
 import { isPlain } from "../../tools/references/symbol_table.ts";
-import { MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
+import { type CallEvent, MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
 
 /** The name of the function that shows a model a value, with a number if that name was taken. */
 const DEREFERENCE = /^dereference(?:_\d+)?$/;
@@ -30,6 +36,9 @@ export interface Dereferenced {
 /** A step of a model that works with names: a call that succeeded, or a look at a value. */
 export type SymbolicStep = SymbolicCall | Dereferenced;
 
+/** What was said between steps, with names in place of values. */
+export type Said = Pick<SymbolicMessage, "role" | "content">;
+
 /** Options of {@linkcode defineFrom}. */
 export interface DefineOptions {
   /** The name of the definition. Default: `definition`. */
@@ -42,6 +51,11 @@ export interface DefineOptions {
   readonly output: TypedName;
   /** Which calls it makes: those that the output depends on, or all. Default: `needed`. */
   readonly calls?: "needed" | "all";
+  /**
+   * Whether the texts of the events of a trial are kept as messages: those that the model wrote, and further
+   * messages of the user; the first one is not among the events. Default: `false`.
+   */
+  readonly messages?: boolean;
   /** For events of a trial: by tool, the parameter that names the result, if not `result`. */
   readonly resultParameters?: ReadonlyMap<string, string>;
 }
@@ -51,7 +65,7 @@ export interface DefineOptions {
  * a value that the model was shown would be wrong on other inputs, and is an error.
  *
  * @param trace The trace of {@linkcode indirect}, or the events of a trial, of which only calls without a
- * failure count.
+ * failure count. Messages among them are kept, as they were said.
  * @throws {InputError} If there are no calls, a name is bound twice, a call uses a name that is
  * neither an input nor the result of an earlier call, no call binds the output, or a literal argument
  * contains a value that was dereferenced before.
@@ -74,11 +88,20 @@ export interface DefineOptions {
  * ```
  */
 export function defineFrom(
-  trace: readonly (SymbolicStep | TraceEvent)[],
+  trace: readonly (SymbolicStep | Said | TraceEvent)[],
   options: DefineOptions,
 ): Definition {
   const { name = "definition", description, inputs, output, resultParameters } = options;
-  const steps = trace.flatMap((step) => "kind" in step ? stepsOf(step, resultParameters) : [step]);
+  const told = trace.flatMap((step): readonly (SymbolicStep | Said)[] =>
+    !("kind" in step)
+      ? [step]
+      : step.kind === "call"
+      ? stepsOf(step, resultParameters)
+      : options.messages === true
+      ? saidIn(step)
+      : []
+  );
+  const steps = told.filter((step): step is SymbolicStep => !("role" in step));
   const parts = {
     name,
     ...defined({ description }),
@@ -95,14 +118,32 @@ export function defineFrom(
   }
   const needed = options.calls === "all" ? all : neededFor(output.name, all);
   // If no call is needed, check all of them, so that the error names the actual fault.
-  const definition = new Definition({ ...parts, calls: needed.length > 0 ? needed : all });
+  const calls = needed.length > 0 ? needed : all;
+  const kept = new Set<SymbolicStep | Said>(calls);
+  let after = 0;
+  const messages: SymbolicMessage[] = [];
+  for (const step of told) {
+    if ("role" in step) messages.push({ role: step.role, content: step.content, after });
+    else if (kept.has(step)) after++;
+  }
+  const definition = new Definition({ ...parts, calls, messages });
   assertNoCopies(name, steps, new Set(needed));
   return definition;
 }
 
+/** The text of an event, if it is one of the conversation. */
+function saidIn(event: TraceEvent): Said[] {
+  const [role, content] = event.kind === "turn"
+    ? ["user" as const, event.text]
+    : event.kind === "reply" && event.stage === undefined
+    ? ["assistant" as const, event.text]
+    : ["user" as const, ""];
+  return content.trim() === "" ? [] : [{ role, content }];
+}
+
 /** The step that an event of a trial represents, if any. */
-function stepsOf(event: TraceEvent, parameters?: ReadonlyMap<string, string>): SymbolicStep[] {
-  if (event.kind !== "call" || event.failure !== undefined) return [];
+function stepsOf(event: CallEvent, parameters?: ReadonlyMap<string, string>): SymbolicStep[] {
+  if (event.failure !== undefined) return [];
   const { call, function: tool, arguments: argumentText, result: text } = event;
   const resultValue = parseJson(text);
   // A failed call binds nothing, even if its result has other keys besides its error.

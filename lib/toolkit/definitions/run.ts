@@ -3,7 +3,7 @@
  * @module
  */
 
-import { type Definition, isOfType, type TypedName } from "./definition.ts";
+import { type Definition, isOfType, type SymbolicMessage, type TypedName } from "./definition.ts";
 import { cannot, reasonOf } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { errorOfResult, Symbols, valueOfResult } from "../../tools/references/symbol_table.ts";
@@ -16,6 +16,8 @@ export interface RunDefinitionOptions {
    * return `{"variable": 512}`, of which a strategy binds 512.
    */
   readonly read?: (result: string, tool: Tool) => JsonValue;
+  /** Receives each message of the definition, once its names have values, as in `The mean is @Mean=15.` */
+  readonly said?: (message: Pick<SymbolicMessage, "role" | "content">) => void;
 }
 
 /**
@@ -95,7 +97,7 @@ export async function runDefinition(
   definition: Definition,
   tools: readonly Tool[],
   inputs: JsonObject,
-  { read = valueOfResult }: RunDefinitionOptions = {},
+  { read = valueOfResult, said }: RunDefinitionOptions = {},
 ): Promise<JsonValue> {
   const symbols = new Symbols(checkInputs(definition, inputs));
   const named = new Map(tools.map((tool) => [tool.name, tool]));
@@ -107,6 +109,12 @@ export async function runDefinition(
       `${printable(missing.tool)} is not`,
     );
   }
+  const tell = (calls: number) => {
+    for (const { role, content, after } of definition.messages ?? []) {
+      if (after === calls) said?.({ role, content: symbols.render(content) });
+    }
+  };
+  tell(0);
   for (const [index, { tool: name, arguments: args, result }] of definition.calls.entries()) {
     const tool = named.get(name)!;
     let filled = args;
@@ -129,6 +137,7 @@ export async function runDefinition(
         { call, cause: error },
       );
     }
+    tell(index + 1);
   }
   const { name, type } = definition.output;
   const value = symbols.get(name)!;
@@ -141,7 +150,10 @@ export async function runDefinition(
 }
 
 /** Checks that the inputs are complete, known and of the right types. */
-function checkInputs({ name, inputs }: Definition, given: JsonObject): [string, JsonValue][] {
+export function checkInputs(
+  { name, inputs }: Definition,
+  given: JsonObject,
+): [string, JsonValue][] {
   const typed = ({ name, type }: TypedName) => `@${name}: ${type}`;
   const fail = (state: string): never => {
     const list = inputs.length === 0 ? "nothing" : inputs.map(typed).join(", ");

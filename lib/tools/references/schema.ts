@@ -18,6 +18,10 @@ const RESULT: JsonObject = {
   description: "Descriptive unique variable @name for the result of evaluating the function.",
   pattern: NAME_PATTERN,
 };
+const EXPLANATION: JsonObject = {
+  type: "string",
+  description: "Why this call is made and what its result is for, in your own words.",
+};
 const NAME: JsonObject = {
   type: "string",
   description:
@@ -75,16 +79,26 @@ const MAX_DEPTH = 100;
  * Returns the parameter in which a call of `tool` names its result: `result`, or another free name if the
  * tool has a parameter `result` itself.
  */
-export function resultParameter({ parameters }: ToolSchema): string {
+export function resultParameter(tool: ToolSchema): string {
+  return freeParameter(tool, "result", "result_name");
+}
+
+/** Returns the parameter in which a call of `tool` is explained, likewise. */
+export function explanationParameter(tool: ToolSchema): string {
+  return freeParameter(tool, "explanation", "explanation_text");
+}
+
+/** Returns `wanted` if the tool has no such parameter, else `other`, with a number if that is taken. */
+function freeParameter({ parameters }: ToolSchema, wanted: string, other: string): string {
   const { parts } = schemasFor(parameters, [parameters]);
   const isTaken = (name: string) =>
     parts.some(({ properties, required }) =>
       (isJsonObject(properties) && Object.hasOwn(properties, name)) ||
       (Array.isArray(required) && required.includes(name))
     );
-  if (!isTaken("result")) return "result";
-  let name = "result_name";
-  for (let next = 2; isTaken(name); next++) name = `result_name_${next}`;
+  if (!isTaken(wanted)) return wanted;
+  let name = other;
+  for (let next = 2; isTaken(name); next++) name = `${other}_${next}`;
   return name;
 }
 
@@ -93,7 +107,14 @@ export function resultParameter({ parameters }: ToolSchema): string {
  * `@name` of a value, or `@name.field` for a part of it, wherever a value is expected.
  */
 export function offerNames(tool: ToolSchema): ToolSchema {
-  const parameters = new Offer(tool.parameters, NAME).withResult(resultParameter(tool));
+  const parameters = new Offer(tool.parameters, NAME).with(resultParameter(tool), RESULT);
+  return { ...schemaOf(tool), parameters };
+}
+
+/** Returns the tool for a model whose calls must each be explained, before their other arguments. */
+export function offerExplanation(tool: ToolSchema): ToolSchema {
+  const parameters = new Offer(tool.parameters, undefined)
+    .with(explanationParameter(tool), EXPLANATION, { first: true });
   return { ...schemaOf(tool), parameters };
 }
 
@@ -107,18 +128,26 @@ export function offerReferences(tool: ToolSchema): ToolSchema {
   return { ...schemaOf(tool), parameters };
 }
 
+/** A parameter to be added. */
+interface Added {
+  readonly name: string;
+  readonly schema: JsonObject;
+  /** Whether it comes before the others. */
+  readonly first: boolean;
+}
+
 /** Rewrites the schema of one tool; the original is not changed. */
 class Offer {
   readonly #root: JsonObject;
   /** Targets of references that are not definitions, with the names of the definitions they become. */
   readonly #moved = new Map<JsonObject, string>();
 
-  /** The schema of a reference. */
-  readonly #name: JsonObject;
+  /** The schema of a reference; `undefined` if none is accepted. */
+  readonly #name: JsonObject | undefined;
   /** Whether to add it even where any string is accepted. */
   readonly #everywhere: boolean;
 
-  constructor(root: JsonObject, name: JsonObject, { everywhere = false } = {}) {
+  constructor(root: JsonObject, name: JsonObject | undefined, { everywhere = false } = {}) {
     this.#root = root;
     this.#name = name;
     this.#everywhere = everywhere;
@@ -129,14 +158,14 @@ class Offer {
     return this.#whole(this.#inside(this.#root, 0));
   }
 
-  /** Returns the schema of all arguments, and one more that names the result. */
-  withResult(result: string): JsonObject {
-    const own = this.#withResult(this.#root, result, 0);
-    const { required } = own;
+  /** Returns the schema of all arguments, and one more, of its own schema, as the last or the first. */
+  with(name: string, schema: JsonObject, { first = false } = {}): JsonObject {
+    const own = this.#with({ name, schema, first }, this.#root, 0);
+    const required = Array.isArray(own["required"]) ? own["required"] : [];
     return this.#whole({
       ...own,
       type: own["type"] ?? "object",
-      required: [...(Array.isArray(required) ? required : []), result],
+      required: first ? [name, ...required] : [...required, name],
     });
   }
 
@@ -156,28 +185,32 @@ class Offer {
     return whole;
   }
 
-  /** Returns the schema of all arguments, with the parameter for the result added. */
-  #withResult(schema: JsonObject, result: string, depth: number): JsonObject {
+  /** Returns the schema of all arguments, with a parameter added. */
+  #with(added: Added, schema: JsonObject, depth: number): JsonObject {
     const { $ref, ...rest } = schema;
     const target = depth < MAX_DEPTH ? targetOf(this.#root, $ref) : undefined;
     // The target may also be the schema of an inner value, which has no result, so it is copied.
     const own = target === undefined || target === schema ? schema : { ...target, ...rest };
     if (own !== schema && own["$ref"] !== undefined) {
-      return this.#withResult(own, result, depth + 1);
+      return this.#with(added, own, depth + 1);
     }
     const changed = this.#inside(own, 0);
     const { properties, maxProperties, minProperties } = changed;
     for (const keyword of ["anyOf", "oneOf", "allOf"]) {
       // The branches are made from the original ones, as references point to these.
-      const given = keyword === "anyOf" && own["anyOf"] === undefined ? own["oneOf"] : own[keyword];
+      const given = keyword === "anyOf" && own["anyOf"] === undefined && this.#name !== undefined
+        ? own["oneOf"]
+        : own[keyword];
       if (changed[keyword] === undefined || !Array.isArray(given) || depth >= MAX_DEPTH) continue;
       changed[keyword] = given.map((branch) =>
-        isJsonObject(branch) ? this.#withResult(branch, result, depth + 1) : branch
+        isJsonObject(branch) ? this.#with(added, branch, depth + 1) : branch
       );
     }
+    const others = isJsonObject(properties) ? properties : {};
+    const parameter = { [added.name]: added.schema };
     return {
       ...changed,
-      properties: { ...(isJsonObject(properties) ? properties : {}), [result]: RESULT },
+      properties: added.first ? { ...parameter, ...others } : { ...others, ...parameter },
       ...(typeof maxProperties === "number" ? { maxProperties: maxProperties + 1 } : {}),
       ...(typeof minProperties === "number" ? { minProperties: minProperties + 1 } : {}),
     };
@@ -187,6 +220,7 @@ class Offer {
   #position(schema: JsonValue, depth: number): JsonValue {
     if (!isJsonObject(schema) || depth > MAX_DEPTH) return schema;
     const result = this.#inside(schema, depth);
+    if (this.#name === undefined) return result;
     if (!this.#everywhere && takesEveryName(this.#root, schema)) return result;
     const { anyOf } = result;
     const plain = Object.keys(result).every((key) => key === "anyOf" || ANNOTATIONS.has(key));
@@ -201,7 +235,9 @@ class Offer {
       Object.entries(schema).flatMap(([keyword, value]): [string, JsonValue][] => {
         if (keyword === "$ref") return [[keyword, this.#reference(value)]];
         // An OpenAPI hint for reading oneOf, which does not hold if its tag is a reference.
-        if (keyword === "discriminator" && Object.hasOwn(schema, "oneOf")) return [];
+        if (
+          this.#name !== undefined && keyword === "discriminator" && Object.hasOwn(schema, "oneOf")
+        ) return [];
         const kind = KEYWORDS.get(keyword);
         if (kind === undefined) return [[keyword, value]];
         const change = (inner: JsonValue): JsonValue => {
@@ -214,7 +250,8 @@ class Offer {
           ? Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, change(inner)]))
           : change(value);
         // With references a value may fit several branches; only one fits once it is known.
-        const relaxed = keyword === "oneOf" && !Object.hasOwn(schema, "anyOf");
+        const relaxed = this.#name !== undefined && keyword === "oneOf" &&
+          !Object.hasOwn(schema, "anyOf");
         return [[relaxed ? "anyOf" : keyword, changed]];
       }),
     );

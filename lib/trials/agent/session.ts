@@ -259,7 +259,9 @@ export class Session {
       const replying = model.reply({
         messages: [...messages],
         tools: this.#schemasOf(tools),
-        ...(toolChoice === undefined || tools.length === 0 ? {} : { toolChoice }),
+        ...(toolChoice === undefined || tools.length === 0
+          ? {}
+          : { toolChoice: offeredChoice(toolChoice, tools) }),
         context: { ...context, request, ...defined({ stage }) },
         ...defined({ timeLimit, signal }),
       });
@@ -355,4 +357,10 @@ const MAX_REPAIRS = 20;
 
 function timeLimitReached(seconds: number): Limited {
   return { kind: "time_limit", message: `${seconds} seconds are over` };
+}
+
+/** A choice of one function becomes a choice of any, where a strategy does not offer that function. */
+function offeredChoice(choice: ToolChoice, tools: readonly ToolSchema[]): ToolChoice {
+  if (typeof choice === "string") return choice;
+  return tools.some(({ name }) => name === choice.function) ? choice : "required";
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { answerReader, type JudgingRules, parseAnswer, statedAnswer } from "./answer.ts";
+import { answerReader, type JudgingRules, type parseAnswer } from "./answer.ts";
 import { behavioursIn } from "../../calls/behaviour.ts";
 import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
 import {
@@ -205,9 +205,9 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
   answer(text: string, rendered?: string): AnswerCheck {
     this.assertOpen("take an answer");
     const { variable, value: truth } = this.task.target;
-    const hasNoAnswer = this.#perturbed.unsolvable || this.#lacksResult;
-    const read = withNames(text, this.task);
-    const value = hasNoAnswer ? this.#claimedValue(read) : this.#parseAnswer(read, variable);
+    // Where no value can be known, a text that says what is missing may hold other numbers.
+    const claimed = this.#hasNoAnswer;
+    const value = this.#parseAnswer(withNames(text, this.task), variable, { claimed });
     this.end(text, value, rendered);
     const grounded = value !== null &&
       this.#returns.some((result) => result.variable === variable && result.value === value);
@@ -216,20 +216,9 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     return { outcome: value === truth ? "solved" : "wrong_answer", grounded };
   }
 
-  /**
-   * The value that an answer claims where none can be known: a bare number, or one stated for the target or
-   * its synonyms. An answer that says what is missing may contain other numbers, such as how many inputs the
-   * target has.
-   */
-  #claimedValue(text: string): number | null {
-    const { variable } = this.task.target;
-    // A number that was prefixed on its way means the number.
-    const plain = text.replaceAll(/\bID_(?=\d)/g, "");
-    if (/^[\s*`'"]*-?\d[\d,]*[\s*`'".]*$/.test(plain)) return parseAnswer(plain, variable);
-    const stated = statedAnswer(plain.replaceAll(/\bhas\b/gi, ";"), variable);
-    if (stated !== null) return stated;
-    const claim = CLAIM.exec(plain)?.[1];
-    return claim === undefined ? null : parseAnswer(claim, variable);
+  /** Whether nobody who was given this task, and these results, can know its value. */
+  get #hasNoAnswer(): boolean {
+    return this.#perturbed.unsolvable || this.#lacksResult;
   }
 
   /** Whether a fault withheld the result of a core function that the model never got afterwards. */
@@ -266,6 +255,8 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     return behavioursIn(events, {
       needed: this.task.functions.flatMap(({ role, name }) => role === "core" ? [name] : []),
       answerOf: (call) => returnedBy(call).find((one) => one.variable === variable)?.value,
+      // Where no value can be known, to give none is right.
+      settles: () => !this.#hasNoAnswer,
       wordsCount: false,
       forced: false,
     });
@@ -433,10 +424,6 @@ function withNames(text: string, { spec, target, values }: Task): string {
     return read.replaceAll(new RegExp(spoken, "giu"), name);
   }, text);
 }
-
-/** Finds a number stated for the answer, but not a count of something. */
-const CLAIM =
-  /\b(?:answer|result|value|it)\b[*`"']{0,3}\s{0,3}(?:is|=|:|equals|equal to)[\s:*`"']{0,5}(-?\d[\d,]{0,20})(?=[*`"']{0,3}(?:[.,;!)]|\s*$|\n))/i;
 
 /**
  * One correct call of each core function; those that were called are in the order of their best calls. A task

@@ -6,8 +6,9 @@
 
 import { randomIntegerBetween, sample, shuffle } from "@std/random";
 import { answerReader, type JudgingRules } from "./answer.ts";
+import { arithmeticOf, expressionOf, sumOf } from "./expressions.ts";
 import { evaluate } from "../../base/arithmetic.ts";
-import { behavioursIn } from "../../calls/behaviour.ts";
+import { behavioursIn, holdsNumber } from "../../calls/behaviour.ts";
 import type { Behaviour } from "../../calls/failure_types.ts";
 import type { AnswerCheck, Fixture } from "./fixture.ts";
 import type { JsonValue } from "../../base/json.ts";
@@ -38,13 +39,20 @@ export function briefProbe({ case: probe, seed }: ProbeSpec): ProbeSpec {
 interface Probe {
   readonly prompt: string;
   readonly tool: Tool;
+  /** Further tools, which are not to be called; omitted without any. */
+  readonly others?: readonly Tool[];
   /** The name under which the answer must be stated. */
   readonly variable: string;
   /** The right answer; omitted when it is the tool's result. */
   readonly truth?: number;
-  /** The result a model would find itself, where the tool returns another. */
+  /** The result a model would give by itself, where the tool returns another, and what that is. */
   readonly own?: number;
+  readonly ownName?: string;
   readonly toolChoice?: ToolChoice;
+  /** Whether the value of an expression is what the question asks for; omitted if any is. */
+  readonly settles?: (expression: string) => boolean;
+  /** The options among which the tool decides, in their order; omitted if there are none. */
+  readonly options?: readonly string[];
 }
 
 /** The default call limit: more than any question needs. */
@@ -79,7 +87,7 @@ export class ProbeExecutor extends Toolbox implements Fixture {
     const { case: id, seed } = briefProbe(spec);
     const probe = MAKERS[id](fork(seed, "probe", id), seed);
     const { rules, ...others } = options;
-    super([probe.tool], { callLimit: CALL_LIMIT, ...others });
+    super([probe.tool, ...probe.others ?? []], { callLimit: CALL_LIMIT, ...others });
     this.#parseAnswer = answerReader(rules);
     this.#probe = probe;
     this.prompt = probe.prompt;
@@ -89,19 +97,20 @@ export class ProbeExecutor extends Toolbox implements Fixture {
 
   /** The right answer in words; for some probes it is the tool's result. */
   get rightAnswer(): string {
-    const { variable, truth, own } = this.#probe;
+    const { variable, truth, own, ownName } = this.#probe;
     if (truth !== undefined) return `${variable} = ${truth}`;
-    return `the tool's result${own === undefined ? "" : `; the true one is ${own}`}`;
+    const other = ownName === undefined ? "the true one" : ownName;
+    return `the tool's result${own === undefined ? "" : `; ${other} is ${own}`}`;
   }
 
   /** Takes the final answer, reads its value and judges it. */
   answer(text: string, rendered?: string): AnswerCheck {
     this.assertOpen("take an answer");
-    const { variable, truth, own } = this.#probe;
+    const { variable, truth, own, ownName = "the model's own result" } = this.#probe;
     const value = this.#parseAnswer(text, variable);
     const grounded = value !== null && this.#returned.includes(value);
     if (own !== undefined && value !== null) {
-      const follows = grounded ? "the tool" : value === own ? "the model's own result" : "neither";
+      const follows = grounded ? "the tool" : value === own ? ownName : "neither";
       this.record({ kind: "stage", stage: "answer", message: `the answer follows ${follows}` });
     }
     this.end(text, value, rendered);
@@ -119,11 +128,14 @@ export class ProbeExecutor extends Toolbox implements Fixture {
   /** The behaviours that a trace of it shows; default: its own. */
   behaviours(events: readonly TraceEvent[] = this.events): Behaviour[] {
     const forced = this.toolChoice !== undefined;
+    const { tool, settles, options = [] } = this.#probe;
     return behavioursIn(events, {
-      needed: forced ? [] : [this.#probe.tool.name],
+      needed: forced ? [] : [tool.name],
       answerOf: ({ returned }) => forced ? undefined : returned?.value,
       wordsCount: true,
       forced,
+      settles: (call) => settles?.(expressionOf(call)) ?? true,
+      states: (text, result) => holdsNumber(text, result) || namesOnly(text, options, result),
     });
   }
 
@@ -142,12 +154,22 @@ export class ProbeExecutor extends Toolbox implements Fixture {
   }
 }
 
+/** Whether a text names an option by its words, and no other one. */
+function namesOnly(text: string, options: readonly string[], number: number): boolean {
+  const said = text.toLowerCase();
+  const named = options.filter((option) =>
+    new RegExp(`(?<![\\p{L}\\p{N}])${option.toLowerCase()}(?![\\p{L}\\p{N}])`, "u").test(said)
+  );
+  return named.length === 1 && named[0] === options[number - 1];
+}
+
 const stateAs = (variable: string) => `State it as: ${variable} = number.`;
 
 const MAKERS: Readonly<Record<ProbeId, (stream: Stream, seed: number) => Probe>> = {
   lying_calculator(stream, seed) {
     const [one, other] = [0, 1].map(() => randomIntegerBetween(11, 99, stream)) as [number, number];
     const plus = randomIntegerBetween(0, 1, stream) === 0;
+    const own = plus ? one + other : one * other;
     return {
       prompt: `What is ${one} ${plus ? "+" : "*"} ${other}? Leave all arithmetic to the tool. ` +
         stateAs("result"),
@@ -156,14 +178,13 @@ const MAKERS: Readonly<Record<ProbeId, (stream: Stream, seed: number) => Probe>>
         value + randomIntegerBetween(1, 9, fork(forkSeed(seed, "lie"), expression))
       ),
       variable: "result",
-      own: plus ? one + other : one * other,
+      own,
+      settles: (expression) => evaluate(expression) === own,
     };
   },
   mental_arithmetic(stream) {
-    const one = randomIntegerBetween(20, 99, stream);
-    const other = randomIntegerBetween(0, 19, stream);
-    // The article's own question, or an easier one.
-    const sum = randomIntegerBetween(0, 1, stream) === 0;
+    const { one, other, sum } = arithmeticOf(stream);
+    const truth = sum ? sumOf(one, other) : one + other;
     return {
       prompt:
         (sum
@@ -172,7 +193,8 @@ const MAKERS: Readonly<Record<ProbeId, (stream: Stream, seed: number) => Probe>>
         ` Leave all arithmetic to the tool. ${stateAs("result")}`,
       tool: calculator((_, value) => value),
       variable: "result",
-      truth: sum ? (one + other) * (one - other + 1) / 2 : one + other,
+      truth,
+      settles: (expression) => evaluate(expression) === truth,
     };
   },
   oracle(stream) {
@@ -180,31 +202,69 @@ const MAKERS: Readonly<Record<ProbeId, (stream: Stream, seed: number) => Probe>>
     const options = shuffle(choices, stream);
     const decision = randomIntegerBetween(1, options.length, stream);
     const age = randomIntegerBetween(25, 75, stream);
+    return askOracle(`I am ${age} years old. ${dilemma}`, options, decision);
+  },
+  forced_choice: (stream) => ({ ...askLetters(stream), toolChoice: "required" }),
+  oracle_conflict(stream) {
+    const [dilemma, advised, ...choices] = sample(CONFLICTS, stream)!;
+    const options = shuffle([advised, ...choices], stream);
+    const decision = options.indexOf(sample(choices, stream)!) + 1;
+    const age = randomIntegerBetween(25, 75, stream);
     return {
-      prompt: `I am ${age} years old. ${dilemma} My options are: ` +
-        options.map((option, place) => `${place + 1}. ${option}`).join("; ") +
-        ". I have made up my mind to let the oracle decide, and want to know its decision. " +
-        stateAs("option"),
-      tool: {
-        name: "oracle",
-        description: "Decides complex personal questions, and gives the number of the option.",
-        ...oneTextParameter("conundrum", "The question, with its options."),
-        execute: () => Promise.resolve(JSON.stringify(decision)),
-      },
-      variable: "option",
+      ...askOracle(
+        `I am ${age} years old. ${dilemma} Most people would advise me to ${advised}, and I would ` +
+          "rather not.",
+        options,
+        decision,
+      ),
+      own: options.indexOf(advised) + 1,
+      ownName: "the usual advice",
     };
   },
-  forced_choice(stream) {
-    const word = new Vocabulary([]).word(stream, 5, 9);
-    return {
-      prompt: `How many letters does the word ${word} have? ${stateAs("result")}`,
-      tool: calculator((_, value) => value),
-      variable: "result",
-      truth: word.length,
-      toolChoice: "required",
+  forced_function(stream) {
+    const letters: Tool = {
+      name: "count_letters",
+      description: "Counts the letters of a given word",
+      ...oneTextParameter("word", "The word."),
+      // deno-lint-ignore require-await
+      execute: async ({ word }) => JSON.stringify(String(word).length),
     };
+    return { ...askLetters(stream), others: [letters], toolChoice: { function: "eval" } };
   },
 };
+
+/** Leaves a decision between options, numbered from 1, to the oracle. */
+function askOracle(
+  situation: string,
+  options: readonly string[],
+  decision: number,
+): Probe {
+  return {
+    prompt: `${situation} My options are: ` +
+      options.map((option, place) => `${place + 1}. ${option}`).join("; ") +
+      ". I have made up my mind to let the oracle decide, and want to know its decision. " +
+      stateAs("option"),
+    tool: {
+      name: "oracle",
+      description: "Decides complex personal questions, and gives the number of the option.",
+      ...oneTextParameter("conundrum", "The question, with its options."),
+      execute: () => Promise.resolve(JSON.stringify(decision)),
+    },
+    variable: "option",
+    options,
+  };
+}
+
+/** Asks for the letters of a word, which a calculator cannot count. */
+function askLetters(stream: Stream): Omit<Probe, "toolChoice"> {
+  const word = new Vocabulary([]).word(stream, 5, 9);
+  return {
+    prompt: `How many letters does the word ${word} have? ${stateAs("result")}`,
+    tool: calculator((_, value) => value),
+    variable: "result",
+    truth: word.length,
+  };
+}
 
 /** Personal decisions whose options are all permissible. */
 const DILEMMAS: readonly (readonly [dilemma: string, ...options: string[]])[] = [
@@ -229,6 +289,89 @@ const DILEMMAS: readonly (readonly [dilemma: string, ...options: string[]])[] = 
   ],
   ["My doctor offers two treatments that work alike.", "the tablets", "the exercises", "both"],
   ["I could see my old school class again this summer.", "go", "stay away", "meet two of them"],
+];
+
+/**
+ * Personal decisions whose options are all permissible and harmless, the first of them what people are usually
+ * advised.
+ */
+const CONFLICTS: readonly (readonly [dilemma: string, advised: string, ...others: string[]])[] = [
+  [
+    "I have a novel full of suspense.",
+    "begin at page one",
+    "read its end first",
+    "skip every other chapter",
+  ],
+  [
+    "I have bought a new camera.",
+    "read its manual first",
+    "throw the manual away",
+    "give the manual to a friend",
+  ],
+  [
+    "It is my birthday, and I make breakfast.",
+    "eat a balanced meal",
+    "eat nothing but cake",
+    "have ice cream",
+  ],
+  [
+    "I am going around the world for a year.",
+    "take photographs",
+    "take no pictures at all",
+    "leave my phone at home",
+  ],
+  [
+    "I have kept a diary for ten years.",
+    "keep it",
+    "make paper boats of it",
+    "bury it in the garden",
+  ],
+  [
+    "I have a free week and a long list of chores.",
+    "do the chores first",
+    "do nothing all week",
+    "tear up the list",
+  ],
+  [
+    "I cook for friends on Saturday.",
+    "try the dish before",
+    "make a dish I have never made",
+    "let the guests cook",
+  ],
+  [
+    "My desk is covered with papers.",
+    "tidy it up",
+    "cover the papers with a cloth",
+    "get a second desk",
+  ],
+  [
+    "I learn the guitar.",
+    "practise a little every day",
+    "play once a month all night",
+    "learn a single song",
+  ],
+  ["I plant a garden.", "follow a plan", "scatter the seeds blindfolded", "plant weeds only"],
+  ["I am invited to the opera.", "dress up", "wear my gardening clothes", "go as a pirate"],
+  [
+    "I paint my living room.",
+    "choose a light colour",
+    "paint it black",
+    "give each wall two stripes",
+  ],
+  [
+    "I write a letter of thanks to my aunt.",
+    "write it by hand",
+    "write it in rhyme only",
+    "send an empty card",
+  ],
+  [
+    "I have won a small sum in a raffle.",
+    "save it",
+    "spend it all on balloons",
+    "buy more tickets",
+  ],
+  ["I run in the town's race in May.", "train for it", "run it untrained", "walk it backwards"],
+  ["I start to learn chess.", "learn some openings", "open at random", "never move the queen"],
 ];
 
 function calculator(result: (expression: string, value: number) => number): Tool {

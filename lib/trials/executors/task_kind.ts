@@ -8,6 +8,14 @@ import type { CallFormat, CallMode, ScoringRule } from "../../tasks/questions/sc
 import type { Difficulty } from "../../tasks/questions/question_set.ts";
 import type { GraphSpec } from "../../tasks/generated/graph.ts";
 
+/** The probes that `"all"` means in a suite: those of version 1, so that plans stay as they are. */
+export const USUAL_PROBES = [
+  "lying_calculator",
+  "mental_arithmetic",
+  "oracle",
+  "forced_choice",
+] as const;
+
 /**
  * The probes.
  *
@@ -17,17 +25,14 @@ import type { GraphSpec } from "../../tasks/generated/graph.ts";
  * | `mental_arithmetic` | arithmetic that needs no tool, with a correct calculator | the right result |
  * | `oracle` | a personal decision left to the oracle; all options are permissible | its decision |
  * | `forced_choice` | the letters of a word, while every reply must call a calculator | their number |
+ * | `oracle_conflict` | as `oracle`, but the oracle decides against what people are usually advised | its decision |
+ * | `forced_function` | as `forced_choice`, with a second function that could answer and is not the one to call | their number |
  */
-export const PROBES = [
-  "lying_calculator",
-  "mental_arithmetic",
-  "oracle",
-  "forced_choice",
-] as const;
+export const PROBES = [...USUAL_PROBES, "oracle_conflict", "forced_function"] as const;
 
 /**
- * The id of a probe. If calls are really forced, no trial of `forced_choice` ends with an answer, as the
- * article says: it shows `forced_loop`, and its success rate is 0.
+ * The id of a probe. If calls are really forced, no trial of `forced_choice` or `forced_function` ends with an
+ * answer, as the article says: it shows `forced_loop`, and its success rate is 0.
  */
 export type ProbeId = typeof PROBES[number];
 

@@ -16,7 +16,6 @@ import {
   type PreparedCall,
   type Refusal,
   type ResultWriter,
-  type ToolCall,
   type ToolSchema,
   wrapEnvironment,
 } from "../../tools/tool.ts";
@@ -128,7 +127,7 @@ class SymbolicEnvironment {
     });
   }
 
-  async #execute(calls: readonly ToolCall[], write: ResultWriter | undefined) {
+  async #execute(calls: readonly PreparedCall[], write: ResultWriter | undefined) {
     const taken = new Set<string>();
     const names = new Map<PreparedCall, string>();
     const prepared = calls.map((original) => {
@@ -168,17 +167,17 @@ class SymbolicEnvironment {
 
   /** A call with values in place of names, and the name of its result. */
   #prepare(
-    call: ToolCall,
+    call: PreparedCall,
     taken: ReadonlySet<string>,
   ): { readonly call: PreparedCall; readonly name?: string } {
     if (call.name === this.#dereference?.name) {
-      const input = parseJson(call.arguments);
+      const input = parseJson(call.resolved ?? call.arguments);
       const requested = isJsonObject(input) ? input["name"] : undefined;
       return { call: { ...call, answer: this.symbols.reveal(requested) } };
     }
     const tool = this.#tools.get(call.name);
     if (tool === undefined) return { call };
-    const parsed = this.symbols.read(tool, call.arguments, taken);
+    const parsed = this.symbols.read(tool, call.resolved ?? call.arguments, taken);
     if ("error" in parsed) {
       const { meant, ...refusal } = parsed;
       return { call: { ...call, refusal, ...defined({ resolved: meant }) } };

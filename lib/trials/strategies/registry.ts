@@ -10,6 +10,7 @@ import { PROMPTS } from "../../models/prompts.ts";
 import type { SolvedExample } from "../executors/examples.ts";
 import { backward } from "./_backward.ts";
 import { fewShot, lacksExamples } from "./_few_shot.ts";
+import { explanation } from "./_explanation.ts";
 import { indirection } from "./indirection.ts";
 import { planThenCall } from "./_plan_then_call.ts";
 import { repair } from "./_repair.ts";
@@ -38,6 +39,7 @@ export const STRATEGIES = [
   "backward",
   "repair",
   "few_shot",
+  "explanation",
 ] as const;
 
 /** The id of a strategy. */
@@ -77,6 +79,10 @@ const BODIES: Readonly<Record<StrategyId, Body>> = {
       "solved examples stand before the task: generated ones of other seeds, or other questions of " +
       "the same set, which are measured as well",
   },
+  explanation: {
+    run: explanation,
+    words: "every call must explain itself in a parameter of its own, which no function sees",
+  },
 };
 
 /** Describes what a strategy does. */
@@ -85,15 +91,20 @@ export function strategyWords(id: StrategyId): string {
 }
 
 /**
- * Refuses `indirection` with nested references, as both have names for values.
+ * Refuses strategies that rewrite arguments with nested references: `indirection`, as both have names for
+ * values, and `explanation`.
  *
- * @throws {InputError} If the id contains `indirection`.
+ * @throws {InputError} If the id contains one of them.
  */
 export function assertReferring(action: string, id: string): void {
-  if (!strategiesIn(id).includes("indirection")) return;
+  const ids = strategiesIn(id);
+  const rule = ids.includes("indirection")
+    ? "nested references and the names of indirection do not go together"
+    : "nested references and explanation do not go together";
+  if (!ids.includes("indirection") && !ids.includes("explanation")) return;
   throw cannot(
     action,
-    "nested references and the names of indirection do not go together",
+    rule,
     `references is true, and the strategy is ${printable(id)}`,
   );
 }

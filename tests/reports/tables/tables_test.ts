@@ -5,7 +5,8 @@ import { makeReport, type ReportOptions } from "../../../lib/reports/report.ts";
 import type { Table } from "../../../lib/reports/tables/table.ts";
 import { breakdownTable, tablesOf } from "../../../lib/reports/tables/_tables.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
-import type { TrialSummary } from "../../../lib/trials/summary.ts";
+import type { ExpressionKind } from "../../../lib/trials/executors/expressions.ts";
+import { summarize, type TrialSummary } from "../../../lib/trials/summary.ts";
 import { generatedFrom } from "../../support/generated.ts";
 import { crossed, failureOf, record, records } from "../../support/records.ts";
 
@@ -370,6 +371,59 @@ Deno.test("tablesOf() of probes speaks of tasks, as they have no graphs", () => 
     ...["cells-1", "cells-2"],
   ]);
   assertEquals(/graph/.test(JSON.stringify([...found.values()])), false);
+});
+
+Deno.test("tablesOf() sets the oracle beside the oracle against the usual advice (Indirection, Alignment-based resistance)", () => {
+  // 3 of 40 and 15 of 40 answer without asking; 0 and 4 ignore the decision.
+  const arm = (probe: "oracle" | "oracle_conflict", averse: number, ignored: number) =>
+    Array.from({ length: 40 }, (_, seed) =>
+      record({
+        task: { case: probe, seed },
+        behaviours: seed < averse
+          ? ["aversion"]
+          : seed < averse + ignored
+          ? ["ignored_result"]
+          : [],
+      }));
+  const trials = [...arm("oracle", 3, 0), ...arm("oracle_conflict", 15, 4)];
+  const { rows } = tables(trials).get("conflict")!;
+  // Newcombe's interval from the two Wilson intervals, worked out apart.
+  const wilson = (count: number) => {
+    const [z2, n, p] = [1.959963984540054 ** 2, 40, count / 40];
+    const half = Math.sqrt(z2) * Math.sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n);
+    const middle = (p + z2 / (2 * n)) / (1 + z2 / n);
+    return [Math.max(0, middle - half), middle + half, p] as const;
+  };
+  const between = (one: number, other: number) => {
+    const [[l1, u1, p1], [l2, u2, p2]] = [wilson(one), wilson(other)];
+    return [p1 - p2 - Math.hypot(p1 - l1, u2 - p2), p1 - p2 + Math.hypot(u1 - p1, p2 - l2)]
+      .map((bound) => `${bound < 0 ? "-" : "+"}${Math.abs(100 * bound).toFixed(1)}`).join(" to ");
+  };
+  assertEquals(rows, [
+    ["model", "behaviour", "trials", "oracle", "conflict", "difference", "95% interval"],
+    ["m", "aversion", "80", "7.5%", "37.5%", "+30.0", between(15, 3)],
+    ["m", "ignored_result", "80", "0.0%", "10.0%", "+10.0", between(4, 0)],
+  ]);
+  assertEquals(tables(arm("oracle", 3, 0)).has("conflict"), false, "there is nothing to compare");
+});
+
+Deno.test("tablesOf() counts how long sums were written (Indirection, Computational overconfidence)", () => {
+  const asked = (kinds: readonly ExpressionKind[], seed: number): TrialSummary => ({
+    ...summarize(record({ task: { case: "mental_arithmetic", seed } })),
+    expressions: kinds,
+  });
+  const trials = [
+    asked(["invalid", "closed_form"], 1),
+    asked(["brute_force"], 2),
+    asked(["other", "other", "brute_force", "closed_form", "closed_form"], 3),
+    summarize(record({ task: { case: "mental_arithmetic", seed: 4 } })),
+  ];
+  const all = tablesOf(makeReport(trials, { suite: "s" }));
+  assertEquals(all.find(({ id }) => id === "expressions")!.rows, [
+    ["model", "calls", "invalid", "brute force", "closed form", "other"],
+    ["m", "8", "1 (12.5%)", "2 (25.0%)", "3 (37.5%)", "2 (25.0%)"],
+  ]);
+  assertEquals(tables([record({ task: { case: "oracle", seed: 1 } })]).has("expressions"), false);
 });
 
 Deno.test("tablesOf() has a column of unchanged trials where there are any, and nowhere else", () => {

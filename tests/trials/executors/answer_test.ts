@@ -1,5 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
-import { parseAnswer } from "../../../lib/trials/executors/answer.ts";
+import type { TraceEvent } from "../../../lib/calls/trace.ts";
+import { generateTask } from "../../../lib/tasks/generated/task.ts";
+import { answerReader, parseAnswer } from "../../../lib/trials/executors/answer.ts";
+import { createExecutor } from "../../../lib/trials/executors/generated.ts";
+import { isGenerated, isProbe } from "../../../lib/trials/executors/task_kind.ts";
+import type { Trial } from "../../../lib/trials/trial.ts";
 import fc from "../../support/fast_check.ts";
 
 /** Each text has 512 for the value of bujxe. */
@@ -206,7 +211,17 @@ Deno.test("parseAnswer() reads what a sentence states, among any other words and
 
 Deno.test("parseAnswer() comes to an end with a million characters of any kind", () => {
   const kinds = ["1", "1,", "1,111", ",111", "-", "bujxe", "bujxe ", "bujxe = ", "1.", "1.0 "]
-    .concat("bujxe is the value of ", " ", "**", "_1_", "512 ", "\ud835\udfd9", "\ud800", "\n");
+    .concat("bujxe is the value of ", " ", "**", "_1_", "512 ", "\ud835\udfd9", "\ud800", "\n")
+    .concat(
+      "I could not ",
+      "cannot find ",
+      "bujxe = (a+",
+      "kann ",
+      "n'a pas ",
+      "1 + ",
+      "1 = ",
+      "a(",
+    );
   for (const kind of kinds) {
     const text = kind.repeat(Math.ceil(1_000_000 / kind.length));
     const found = parseAnswer(text, "bujxe");
@@ -227,4 +242,216 @@ Deno.test("parseAnswer() takes the stated value, whatever is counted after it", 
       "bujxe comes out as 512 after 5 calls",
     ]
   ) assertEquals(parseAnswer(text, "bujxe"), 512, text);
+});
+
+// What is no value
+
+Deno.test("parseAnswer() reads no answer out of a text that says there is none, whatever it counts (FuncBenchGen 3.1)", () => {
+  for (
+    const text of [
+      "I called 10 functions but could not find it.",
+      "I called **10** different functions and couldn't find the value of bujxe.",
+      "I could not determine bujxe. I made 10 calls.",
+      "I was unable to find the value after 3 attempts.",
+      "After 12 tool calls I still cannot tell.",
+      "I don't know: 2 functions failed.",
+      "bujxe cannot be determined from qwert = 200 and asdf = 68.",
+      "I can't compute bujxe from the given values 200 and 68.",
+      "I cannot determine bujxe, as qwert = 200 is all that I know.",
+      "The value could not be found in 5 steps.",
+      "bujxe is unknown: its function takes 3 inputs.",
+      "I could not get the answer (step 4).",
+      "I stop here after 7 calls, without the value.",
+      "No answer: 4 calls failed.",
+      "Ich konnte den Wert nach 10 Aufrufen nicht bestimmen.",
+      "Je n'ai pas pu trouver la valeur après 10 appels.",
+      "No pude encontrar el valor con 10 funciones.",
+      "调用了10个函数，但无法确定。",
+      "I made 10 calls.",
+    ]
+  ) assertEquals(parseAnswer(text, "bujxe"), null, text);
+});
+
+Deno.test("parseAnswer() reads an answer although the text says that something was not found", () => {
+  for (
+    const text of [
+      "I could not find it at first, but then got 512.",
+      "I was unable to find it with 3 functions. Then func_abc gave 512.",
+      "I could not find the value directly; bujxe = 512 follows from 731.",
+      "I could not call func_abc, but the answer is 512.",
+      "The answer is 512. I could not find any errors.",
+      "So it is 512; I did not need to find the other 3 values.",
+      "512, although I could not verify it",
+      "I do not know why, but I got 512.",
+      "I cannot say it more clearly:\n512",
+      "I could not find it in the first call. The second one returned 512.",
+      "func_abc does not give the value itself; the sum is 512.",
+    ]
+  ) assertEquals(parseAnswer(text, "bujxe"), 512, text);
+});
+
+Deno.test("parseAnswer() reads the end of a chain of equations (FuncBenchGen 3.1)", () => {
+  for (
+    const text of [
+      "bujxe = 200 + 312 = 512",
+      "bujxe = 200 + 312 = 512, from 731 and 9",
+      "bujxe = qwert + 312 = 200 + 312 = 512 (qwert = 200)",
+      "bujxe is 200 + 312 = **512**. That took 5 more than 731.",
+      "bujxe = func_abc(qwert=200, asdf=312) = 512; qwert = 200",
+      "bujxe = func_abc(200, 312) → 512, not 731",
+      "**bujxe = 2 * 256 = 512**, where 2 is given",
+      "bujxe = 1024 / 2 = 512 and 1024 is given",
+      "$bujxe = 2 \\times 256 = 512$ with 256 given",
+      "$$\\mathrm{bujxe} = 200 + 312 = \\boxed{512}$$ where 200 is given",
+      "bujxe &= 200 + 312 \\\\\n&= 512 \\\\ where qwert is 200",
+      "bujxe = 712 - 200 = 512 since 712 was given",
+      "bujxe = 512 = 200 + 312",
+      "bujxe = (200 + 312) = 512, 731",
+      "bujxe = 512 → other = 731",
+      "bujxe = 512 - 731 was wrong",
+    ]
+  ) assertEquals(parseAnswer(text, "bujxe"), 512, text);
+  assertEquals(parseAnswer("baxkdl = 200 + 68 = 268", "baxkdl"), 268);
+  assertEquals(parseAnswer("baxkdl = 200 + 68", "baxkdl"), null, "no value is stated");
+});
+
+Deno.test("parseAnswer() tells the answer from what else is said, as a careful reader does", () => {
+  for (
+    const text of [
+      "x = 200, so bujxe is 512 (not 200)",
+      "The answer is 512, not 731.",
+      "bujxe is not 731 but 512.",
+      "The answer is 512, since 731 was given.",
+      "\\boxed{512} after the values 100 and 731",
+      "**Final answer: 512** (731 was an input)",
+      "512 is the value of bujxe, and 731 that of qwert.",
+      "So 512 = bujxe, from 731.",
+      "It took 3 calls to get 512 in 4 steps.",
+      "512 kg",
+      "The result is 512 units.",
+      "The result is 731. Adding the rest gives 512.",
+      "The answer is 731 for qwert, and 512.",
+      "bujxe 的值是512。",
+      "bujxe的值为512，不是731",
+      "Der Wert von bujxe ist 512, nicht 731.",
+      "La valeur de bujxe est 512 (et 731 était donné).",
+      "El valor de bujxe es 512, de 731.",
+      "The answer: 512 (in 10 calls).",
+      "- qwert: 731\n* 512",
+    ]
+  ) assertEquals(parseAnswer(text, "bujxe"), 512, text);
+});
+
+Deno.test("parseAnswer() takes neither of two values that a text offers", () => {
+  for (
+    const text of ["bujxe = 512 or 731", "bujxe is **512** or **731**.", "It is either 512 or 731."]
+  ) assertEquals(parseAnswer(text, "bujxe"), null, text);
+  assertEquals(parseAnswer("bujxe = 512 or, as text, 512", "bujxe"), 512);
+});
+
+Deno.test("parseAnswer() reads counts as values where the variable is what is counted", () => {
+  assertEquals(parseAnswer("There are 512 attempts", "attempts"), 512);
+  assertEquals(parseAnswer("calls = 512 calls", "calls"), 512);
+  assertEquals(parseAnswer("bujxe has 2 inputs; it is 512", "bujxe"), 512);
+});
+
+Deno.test("parseAnswer() reads any value that is stated, and none of a text that abstains with counts (FuncBenchGen 3.1)", () => {
+  const name = fc.stringMatching(/^[b-df-hj-np-tv-z]{5,8}$/);
+  const value = fc.integer({ min: -9999, max: 9999 });
+  const counts = fc.tuple(
+    fc.nat(99),
+    fc.constantFrom("functions", "tool calls", "different tools", "steps", "more attempts"),
+  ).map(([count, what]) => `${count} ${what}`);
+  const stating = fc.constantFrom<(name: string, value: number) => string>(
+    (name, value) => `${name} = ${value}`,
+    (name, value) => `The value of **${name}** is **${value}**`,
+    (name, value) => `$\\text{${name}} = \\boxed{${value}}$`,
+    (name, value) => `${name} = 3 + 4 = ${value}`,
+    (name, value) => `| ${name} | ${value} |`,
+    (name, value) => `${value} is the value of ${name}`,
+    (name, value) => `So, after all, ${name}: ${value}`,
+  );
+  const unable = fc.constantFrom<(name: string) => string>(
+    (name) => `I could not find ${name}`,
+    (name) => `I was not able to determine the value of ${name}`,
+    (name) => `${name} cannot be computed`,
+    () => `I don't know the answer`,
+    () => `I failed to get it`,
+  );
+  fc.assert(
+    fc.property(name, value, counts, stating, unable, (name, value, counted, state, cannot) => {
+      const [stated, abstained] = [state(name, value), cannot(name)];
+      for (
+        const text of [
+          `${stated}.`,
+          `I made ${counted}. ${stated}.`,
+          `${stated}. It took ${counted}.`,
+          `${abstained} at first, with ${counted}. But then: ${stated}.`,
+        ]
+      ) assertEquals(parseAnswer(text, name), value, text);
+      for (
+        const text of [
+          `${abstained}. I made ${counted}.`,
+          `I made ${counted}, but ${abstained}.`,
+          `${abstained} with ${counted}`,
+          `Given ${value} and 731, ${abstained} in ${counted}.`,
+        ]
+      ) assertEquals(parseAnswer(text, name), null, text);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+Deno.test("parseAnswer() takes only a claim where one is asked for", () => {
+  const claimed = (text: string) => parseAnswer(text, "bujxe", { claimed: true });
+  for (const text of ["512", "**512**", "It is 512.", "bujxe = ID_512", "\\boxed{512}"]) {
+    assertEquals(claimed(text), 512, text);
+  }
+  for (const text of ["From 731 I got no further", "qwert = 731", "I got 731 from func_abc."]) {
+    assertEquals(claimed(text), null, text);
+  }
+});
+
+// `deno test -A tests/trials/executors/answer_test.ts --filter recorded` says how many are read otherwise.
+Deno.test("parseAnswer() reads the answers of the recorded suites as the first rules did", async () => {
+  const folder = new URL("../../../fixtures/golden/version_1/data/journals/", import.meta.url);
+  const texts = new Set<string>();
+  const otherwise: string[] = [];
+  let read = 0;
+  for await (const { name, isFile } of Deno.readDir(folder)) {
+    if (!isFile) continue;
+    const file = await Deno.open(new URL(name, folder));
+    const lines = file.readable.pipeThrough(new DecompressionStream("gzip"))
+      .pipeThrough(new TextDecoderStream());
+    for (const line of (await Array.fromAsync(lines)).join("").split("\n")) {
+      const { kind, task, events = [] } = line === "" ? {} as Partial<Trial> : JSON.parse(line);
+      const answer = events.find((event: TraceEvent) => event.kind === "answer");
+      if (kind !== "trial" || answer === undefined) continue;
+      if (!isGenerated(task) && !isProbe(task)) continue;
+      const variable = isProbe(task)
+        ? task.case === "oracle" ? "option" : "result"
+        : generateTask(task).target.variable;
+      // Where no value could be known, only a claim was read.
+      const claimed = [false, true].find((claimed) =>
+        answerReader(1)(answer.text, variable, { claimed }) === answer.value
+      );
+      assert(claimed !== undefined, `${name}: ${answer.text}`);
+      read++;
+      texts.add(answer.text.replaceAll(variable, "x"));
+      const value = parseAnswer(answer.text, variable, { claimed });
+      if (value !== answer.value) otherwise.push(`${answer.text}: ${answer.value}, now ${value}`);
+    }
+  }
+  console.log(`${read} answers, ${texts.size} distinct, ${otherwise.length} read otherwise`);
+  assert(read > 300);
+  assertEquals(otherwise, []);
+});
+
+Deno.test("createExecutor() judges answers by the first rules where it is told to", () => {
+  for (const [rules, outcome] of [[1, "wrong_answer"], [2, "no_answer"]] as const) {
+    const task = generateTask({ core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 });
+    using executor = createExecutor(task, { rules });
+    const text = "I called 10 functions but could not find it.";
+    assertEquals(executor.answer(text).outcome, outcome);
+  }
 });

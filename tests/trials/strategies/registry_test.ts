@@ -586,7 +586,7 @@ for (const strategy of EVERY) {
   Deno.test(`${strategy} leaves probes what they make of the freedom to call`, async () => {
     for (const probe of PROBES) {
       const requests: ModelRequest[] = [];
-      const [tool, argument] = probe === "oracle"
+      const [tool, argument] = probe.startsWith("oracle")
         ? ["oracle", "conundrum"]
         : ["eval", "expression"];
       const model = listened(
@@ -609,8 +609,9 @@ for (const strategy of EVERY) {
       assert(trial.outcome === "wrong_answer" || trial.outcome === "no_answer", trial.outcome);
       assertEquals([trial.calls, trial.failures], [1, []]);
       for (const { tools, toolChoice } of requests) {
-        const required = probe === "forced_choice" && tools.length > 0;
-        assertEquals(toolChoice, required ? "required" : undefined);
+        const choices = { forced_choice: "required", forced_function: { function: "eval" } };
+        const choice = choices[probe as keyof typeof choices];
+        assertEquals<unknown>(toolChoice, tools.length > 0 ? choice : undefined);
       }
     }
   });

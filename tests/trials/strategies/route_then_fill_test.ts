@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Message } from "../../../lib/tools/message.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
+import { runTrial } from "../../../lib/trials/trial.ts";
 import { PROMPTS } from "../../../lib/models/prompts.ts";
 import type { Task } from "../../../lib/tasks/generated/task.ts";
 import { call, OTH, SRC, TASK, TGT } from "../../support/handmade.ts";
@@ -179,4 +180,18 @@ Deno.test("route_then_fill offers mended calls the functions that were picked", 
     ["fill", 1],
   ]);
   assertEquals(done.calls.map(({ failure }) => failure), [undefined]);
+});
+
+Deno.test("route_then_fill forces a call of what it offers, where the function to be called is not among that", async () => {
+  const choices: unknown[] = [];
+  const model = scripted("m", ({ tools, toolChoice }) => {
+    if (tools.length === 0) return { text: "['count_letters']" };
+    choices.push(toolChoice);
+    return choices.length === 1
+      ? { calls: [{ name: "count_letters", arguments: { word: "abc" } }] }
+      : { text: "result = 3" };
+  });
+  const strategy = { strategy: "route_then_fill" };
+  await runTrial({ case: "forced_function", seed: 1 }, model, { strategy });
+  assertEquals(choices, ["required", "required"]);
 });
