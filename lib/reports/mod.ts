@@ -22,6 +22,7 @@ export {
   type DimensionEstimate,
   type DimensionMetrics,
   DIMENSIONS,
+  type DimensionScores,
   measureDimensions,
 } from "./metrics/dimensions.ts";
 export { type FormatMetrics, measureFormats } from "./metrics/formats.ts";
