@@ -48,6 +48,7 @@ const COSTS: Readonly<Record<CallRefusal, number>> = {
   refused: 20,
   failed: 20,
   denied: 60,
+  gone: 60,
   malformed: 3,
   dangling: 0,
 };
@@ -67,7 +68,7 @@ export function planReply(
   meantName: (name: string) => string | undefined = () => undefined,
 ): Plan {
   const { target, inputs, functions, mayCall, mustCall, repair, chosen } = conversation;
-  const links = link(conversation);
+  const links = link({ inputs, functions: withoutGone(conversation) });
   const { variableOf } = links;
   const { values, costs } = readReturns(conversation, meantName);
   const needed = ancestors(target, links, inputs);
@@ -104,6 +105,13 @@ export function planReply(
   if (value !== undefined) return { ...plan, text: `${target} = ${value}` };
   const reason = describeMissing(missing) || "something that it depends on cannot be had";
   return { ...plan, text: cannotDetermine(conversation, reason) };
+}
+
+/** The functions on offer without those that are gone for good: another one may do the same. */
+function withoutGone({ functions, calls }: Conversation): Conversation["functions"] {
+  const gone = new Set(calls.flatMap(({ name, refusal }) => refusal === "gone" ? [name] : []));
+  if (gone.size === 0) return functions;
+  return new Map([...functions].filter(([name]) => !gone.has(name)));
 }
 
 /** The text of a reply without an answer. */

@@ -75,7 +75,7 @@ export function react(conversation: Conversation, draws: ReactionDraws): Reactio
   let givesUp = false;
   const calls = conversation.calls.map((call) => {
     const { name, refusal } = call;
-    const hasFailed = refusal === "failed" || refusal === "denied";
+    const hasFailed = refusal === "failed" || refusal === "denied" || refusal === "gone";
     if (!hasFailed || returned.has(name) || !functions.has(name)) return call;
     const reaction = drawReaction(prompt, name, draws);
     givesUp ||= reaction === "giveup" && !mustCall;

@@ -257,11 +257,13 @@ export function readValue(text: string, variable: string): Value | undefined {
   return own?.[1];
 }
 
-/** Why a result has no value: access was denied, the tool failed, or the call was refused. */
-export type Refusal = "denied" | "failed" | "refused";
+/** Why a result has no value: access was denied, the tool is gone or failed, or the call was refused. */
+export type Refusal = "denied" | "gone" | "failed" | "refused";
 
 /** Messages of tools that fail (Pipeline, "Error Handling and Retry Logic"). */
 const DENIED = /permission denied/i;
+
+const GONE = /no longer exists/i;
 
 const FAILED =
   /tim(?:ed|e) ?out|rate limit|too many requests|not found|\binvalid\b|temporarily unavailable|try again/i;
@@ -281,6 +283,7 @@ export function readRefusal(text: string, variable: string | undefined): Refusal
   if (!Object.hasOwn(parsed, "error")) return "refused";
   const errorText = JSON.stringify(parsed["error"]);
   if (DENIED.test(errorText)) return "denied";
+  if (GONE.test(errorText)) return "gone";
   return FAILED.test(errorText) ? "failed" : "refused";
 }
 
