@@ -82,6 +82,17 @@ export function planReply(
     return { ...plan, text, alone: true, intentions: [insist(demanded, plan, repair?.arguments)] };
   }
 
+  const { replaced } = conversation;
+  if (replaced !== undefined && mayCall) {
+    const meant = functions.has(replaced)
+      ? producerBeside(replaced, conversation)
+      : lookUp(replaced);
+    const intention = meant === undefined ? undefined : intend(meant, values, variableOf);
+    return intention === undefined
+      ? { ...plan, text: "none" }
+      : { ...plan, text: `I call ${meant!.name} instead.`, alone: true, intentions: [intention] };
+  }
+
   const value = target === undefined ? undefined : values.get(target);
   const missing = missingFor(open, variableOf);
   const hopeless = missing.size > 0 ||
@@ -105,6 +116,14 @@ export function planReply(
   if (value !== undefined) return { ...plan, text: `${target} = ${value}` };
   const reason = describeMissing(missing) || "something that it depends on cannot be had";
   return { ...plan, text: cannotDetermine(conversation, reason) };
+}
+
+/** Another function than `name` that produces the same variable, if there is one. */
+function producerBeside(name: string, conversation: Conversation): FunctionReading | undefined {
+  const output = conversation.functions.get(name)?.output?.name;
+  return withoutGone(conversation).values().find((other) =>
+    output !== undefined && other.name !== name && other.output?.name === output
+  );
 }
 
 /** The functions on offer without those that are gone for good: another one may do the same. */

@@ -46,7 +46,7 @@ export {
   type ToolErrorCategory,
   type ToolErrorOptions,
   toToolError,
-} from "./execution/tool_error.ts";
+} from "../tools/tool_error.ts";
 export {
   runTools,
   type RunToolsOptions,

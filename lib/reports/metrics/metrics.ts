@@ -153,12 +153,15 @@ export function measure(trials: readonly TrialSummary[], prices: Prices = {}): V
 function workOfAll(trials: readonly TrialSummary[]): StrategyWork | null {
   const works = trials.flatMap(({ work }) => work ?? []);
   if (works.length === 0) return null;
-  const total = (part: keyof StrategyWork) => sum(works, (own) => own[part]);
+  const total = (part: keyof StrategyWork) => sum(works, (own) => own[part] ?? 0);
+  const [retried, replaced] = [total("retried"), total("replaced")];
   return {
     asked: total("asked"),
     unusable: total("unusable"),
     sentBack: total("sentBack"),
     mended: total("mended"),
+    ...(retried === 0 ? {} : { retried }),
+    ...(replaced === 0 ? {} : { replaced }),
   };
 }
 

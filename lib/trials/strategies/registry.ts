@@ -7,11 +7,13 @@ import type { Loop } from "../agent/loop.ts";
 import { cannot, InputError } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { PROMPTS } from "../../models/prompts.ts";
+import { alternative } from "./_alternative.ts";
 import { backward } from "./_backward.ts";
 import { indirection } from "./indirection.ts";
 import { planThenCall } from "./_plan_then_call.ts";
 import { repair } from "./_repair.ts";
 import { restate } from "./restate.ts";
+import { retry } from "./_retry.ts";
 import { routeThenFill } from "./_route_then_fill.ts";
 import { baseline, type Strategy, type StrategySettings } from "./_stage.ts";
 
@@ -35,6 +37,8 @@ export const STRATEGIES = [
   "route_then_fill",
   "backward",
   "repair",
+  "retry",
+  "alternative",
 ] as const;
 
 /** The id of a strategy. */
@@ -67,6 +71,17 @@ const BODIES: Readonly<Record<StrategyId, Body>> = {
     ...{ run: repair, aside: "repair" },
     words: "a call that does not fit its schema goes back with its errors, and is executed once " +
       "it is repaired",
+  },
+  retry: {
+    run: retry,
+    words:
+      "a call that a rate limit or a timeout kept from its result is made again, up to three " +
+      "times, without the model",
+  },
+  alternative: {
+    ...{ run: alternative, aside: "alternative" },
+    words: "a call that found nothing goes back with its error, and the call of another function " +
+      "takes its place",
   },
 };
 

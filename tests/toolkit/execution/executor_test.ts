@@ -15,7 +15,7 @@ import { tool as ownTool } from "../../../lib/tools/define_tool.ts";
 import { PROMPTS } from "../../../lib/models/prompts.ts";
 import { runTools } from "../../../lib/toolkit/run_tools.ts";
 import { isIsolated, type Tool } from "../../../lib/tools/tool.ts";
-import { ToolError, type ToolErrorCategory } from "../../../lib/toolkit/execution/tool_error.ts";
+import { ToolError, type ToolErrorCategory } from "../../../lib/tools/tool_error.ts";
 import type { Execution, ToolAttempt } from "../../../lib/toolkit/execution/result.ts";
 import { createToolExecutor, type ToolExecutor } from "../../../lib/toolkit/execution/executor.ts";
 import type { ToolExecutorOptions } from "../../../lib/toolkit/execution/options.ts";

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
 import type { JsonObject } from "../../../lib/base/json.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import type { Tool } from "../../../lib/tools/tool.ts";
-import { TOOL_ERRORS, ToolError } from "../../../lib/toolkit/execution/tool_error.ts";
+import { TOOL_ERRORS, ToolError } from "../../../lib/tools/tool_error.ts";
 import type { Execution } from "../../../lib/toolkit/execution/result.ts";
 import { createToolExecutor } from "../../../lib/toolkit/execution/executor.ts";
 import type { ToolExecutorOptions } from "../../../lib/toolkit/execution/options.ts";

@@ -4,10 +4,10 @@
  * @module
  */
 
-import { type ReadableHeaders, retryAfterOf } from "../../base/attempts.ts";
-import { cannot } from "../../base/errors.ts";
-import { defined, isJsonObject, isObject, parseJson, printable } from "../../base/json.ts";
-import { errorOfResult } from "../../tools/references/symbol_table.ts";
+import { type ReadableHeaders, retryAfterOf } from "../base/attempts.ts";
+import { cannot } from "../base/errors.ts";
+import { defined, isJsonObject, isObject, parseJson, printable } from "../base/json.ts";
+import { errorOfResult } from "./references/symbol_table.ts";
 
 /**
  * Every category of error.
@@ -34,6 +34,26 @@ export const TOOL_ERRORS = [
 
 /** A category of error. */
 export type ToolErrorCategory = typeof TOOL_ERRORS[number];
+
+/**
+ * What helps against an error of each category: the same call again, other arguments, or another tool; nothing
+ * where asking again gives no permission, or where the call may have had an effect that another could repeat.
+ */
+export const REMEDIES: Readonly<
+  Record<ToolErrorCategory, "retry" | "repair" | "replace" | undefined>
+> = {
+  validation: "repair",
+  unknown_tool: "replace",
+  not_found: "replace",
+  permission: undefined,
+  rate_limit: "retry",
+  timeout: "retry",
+  cancelled: undefined,
+  execution: undefined,
+};
+
+/** At most so many calls of other tools are made in place of one call. */
+export const MAX_ALTERNATIVES = 5;
 
 /** Options of a {@linkcode ToolError}. */
 export interface ToolErrorOptions extends ErrorOptions {

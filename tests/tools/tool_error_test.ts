@@ -1,13 +1,13 @@
 import { assert, assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
-import { InputError } from "../../../lib/base/errors.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import {
   errorInResult,
   TOOL_ERRORS,
   ToolError,
   type ToolErrorCategory,
   toToolError,
-} from "../../../lib/toolkit/execution/tool_error.ts";
-import fc from "../../support/fast_check.ts";
+} from "../../lib/tools/tool_error.ts";
+import fc from "../support/fast_check.ts";
 
 function categoryOf(thrown: unknown): ToolErrorCategory {
   return toToolError(thrown).category;
