@@ -167,7 +167,7 @@ export interface CallEvent {
   readonly coerced?: readonly string[];
   /** The strategy that made it in place of a call that failed; omitted if the model made it. */
   readonly by?: typeof REPLACERS[number];
-  /** Milliseconds for which its tool ran; omitted if none ran, and for functions of generated tasks. */
+  /** Milliseconds for which a tool of the user's ran; omitted if none did. */
   readonly durationMs?: number;
 }
 

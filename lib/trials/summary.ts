@@ -52,6 +52,8 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures"> {
   readonly parses?: ParseCounts;
   /** The dimensions of tool use; omitted when the trial says nothing about them. */
   readonly dimensions?: TrialDimensions;
+  /** The calls for which a tool of its own ran, with its time; omitted without any. */
+  readonly latencies?: readonly CallLatency[];
   /** The scored answer to a question of a call set; omitted for other tasks. */
   readonly scored?: ScoredAnswer;
   /**
@@ -68,6 +70,21 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures"> {
   readonly replacedIdle?: true;
 }
 
+/** For how long the tool of one call ran. */
+export interface CallLatency {
+  /** The tool. */
+  readonly tool: string;
+  /** Milliseconds. */
+  readonly durationMs: number;
+}
+
+function latenciesOf(events: readonly TraceEvent[]): TrialSummary["latencies"] {
+  const timed = callsOf(events).flatMap(({ function: tool, durationMs }) =>
+    durationMs === undefined ? [] : [{ tool, durationMs }]
+  );
+  return timed.length === 0 ? undefined : timed;
+}
+
 /** Summarizes a trial. Fields unknown to this format, such as transcripts of other tools, are dropped. */
 export function summarize(trial: Trial): TrialSummary {
   const { v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition } =
@@ -81,13 +98,15 @@ export function summarize(trial: Trial): TrialSummary {
   const parses = parsesOf(trial.events);
   const dimensions = dimensionsOf(trial);
   const unclear = unclearOf(trial.events);
+  const latencies = latenciesOf(trial.events);
   return {
     ...{ v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition },
     ...{ outcome, solved, grounded, calls, minimumCalls, behaviours, usage, startedAt, durationMs },
     ...defined({ changed, stages, judging, work }),
     ...(hasViews(trial) ? { parameters: scoreOfViews(trial.events) } : {}),
     ...(recoveries.length === 0 ? {} : { recoveries }),
-    ...defined({ parses, dimensions, scored: answer, unclear, reason, permanent, replayed, ends }),
+    ...defined({ parses, dimensions, latencies, scored: answer, unclear }),
+    ...defined({ reason, permanent, replayed, ends }),
     failures: trial.failures.map(({ type, root }) => FAILURE_KINDS[`${root}`][type]),
   };
 }
@@ -126,6 +145,7 @@ export function asSummary(trial: Trial | TrialSummary): TrialSummary {
     recoveries,
     parses,
     dimensions,
+    latencies,
     scored,
     unclear,
     replaced,
@@ -135,7 +155,7 @@ export function asSummary(trial: Trial | TrialSummary): TrialSummary {
   > = trial;
   return {
     ...summarize(trial),
-    ...defined({ work, parameters, recoveries, parses, dimensions, scored, unclear }),
+    ...defined({ work, parameters, recoveries, parses, dimensions, latencies, scored, unclear }),
     ...defined({ replaced, replacedIdle }),
   };
 }

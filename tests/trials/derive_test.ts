@@ -6,6 +6,7 @@ import type { Behaviour } from "../../lib/calls/failure_types.ts";
 import { type Derivation, deriveAgain } from "../../lib/trials/derive.ts";
 import { callsOf, MAX_KEPT_LENGTH, type TraceEvent } from "../../lib/calls/trace.ts";
 import { InfrastructureError, type Model } from "../../lib/models/model.ts";
+import type { Limits } from "../../lib/trials/agent/session.ts";
 import { openTask, type TaskOpener } from "../../lib/trials/executors/tasks.ts";
 import { PERTURBATIONS } from "../../lib/perturbations/ids.ts";
 import { PROBES } from "../../lib/trials/executors/task_kind.ts";
@@ -102,7 +103,7 @@ Deno.test("every probe, and every limit, agrees with its own line", async () => 
 Deno.test("calls that a strategy made in place of others agree, wherever a limit ended the trial", async () => {
   const outcomes = new Set<string>();
   const made = new Set<string | undefined>();
-  const limits = [{}, { calls: 5 }, ...[1, 2, 3, 4, 5, 6].map((steps) => ({ steps }))];
+  const limits: Limits[] = [{}, { calls: 5 }, ...[1, 2, 3, 4, 5, 6].map((steps) => ({ steps }))];
   for (const tokens of [300, 900, 1_200, 1_500, 2_000, 3_000]) limits.push({ tokens });
   for (const strategy of ["retry", "alternative", "repair+retry+alternative"]) {
     for (const perturbation of ["gone", "timeout:4", "rate_limit+gone"]) {

@@ -20,6 +20,7 @@ import { sumUsage, type Usage } from "../../tools/message.ts";
 import { costOfAll, type Prices, spentUsage } from "../../models/prices.ts";
 import { isProbe, isQuestion, type QuestionSpec } from "../../trials/executors/task_kind.ts";
 import { clusteredInterval, passAtK, passHatK } from "../../statistics/pass_at_k.ts";
+import { estimateMean, type MeanEstimate } from "../../statistics/clustered_mean.ts";
 import { type Bounds, wilson } from "../../statistics/proportions.ts";
 import type { StrategyWork } from "../../calls/trace.ts";
 import { type Outcome, OUTCOMES } from "../../trials/trial.ts";
@@ -108,6 +109,8 @@ export interface VariantMetrics {
   readonly behaviours: Readonly<Record<string, number>>;
   /** Work of strategies outside the agent loop in all valid trials; `null` without any. */
   readonly work: StrategyWork | null;
+  /** The share of the calls sent back for their arguments that were mended; `null` if none was sent back. */
+  readonly mending: MeanEstimate | null;
 }
 
 /** Outcomes that reports of version 1 do not have: those without them stay as they were. */
@@ -146,6 +149,7 @@ export function measure(trials: readonly TrialSummary[], prices: Prices = {}): V
       }),
       behaviours: behaviourCounts(counted),
       work: workOfAll(counted),
+      mending: mendingOf(counted),
     };
   });
 }
@@ -163,6 +167,20 @@ function workOfAll(trials: readonly TrialSummary[]): StrategyWork | null {
     ...(retried === 0 ? {} : { retried }),
     ...(replaced === 0 ? {} : { replaced }),
   };
+}
+
+/**
+ * Returns the share of the calls sent back for their arguments that were mended, with its two-sided 95% interval
+ * over graphs; `null` if none was sent back.
+ */
+export function mendingOf(trials: readonly TrialSummary[]): MeanEstimate | null {
+  const estimate = estimateMean(
+    byGraph(trials).map((graph) => ({
+      sum: sum(graph, ({ work }) => work?.mended ?? 0),
+      count: sum(graph, ({ work }) => work?.sentBack ?? 0),
+    })),
+  );
+  return estimate.mean === null ? null : estimate;
 }
 
 /** Returns the tally of a set of trials. */

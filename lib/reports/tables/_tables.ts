@@ -12,7 +12,9 @@ import { wilson } from "../../statistics/proportions.ts";
 import { OUTCOMES } from "../../trials/trial.ts";
 import { callSetTables } from "./_question_sets.ts";
 import { dimensionTables } from "./_dimensions.ts";
+import { errorHandlingTables } from "./_error_handling.ts";
 import { formatTables } from "./_formats.ts";
+import { latencyTables } from "./_latency.ts";
 import { perturbationTables } from "./_perturbations.ts";
 import { recoveryTables } from "./_recovery.ts";
 import { strategiesTable, workTable } from "./_strategies.ts";
@@ -76,6 +78,8 @@ export function tablesOf(report: Report): Table[] {
     ...callSetTables(report),
     ...dimensionTables(report),
     ...recoveryTables(report),
+    ...errorHandlingTables(report),
+    ...latencyTables(report),
     ...formatTables(report),
     ...breakdowns.map((breakdown) => breakdownTable(breakdown)),
     ...perturbationTables(report),

@@ -576,21 +576,22 @@ function overFor({ id, name }: PreparedCall): ToolResult {
 
 /** The event of a call, with the text that was finally returned for it. */
 function eventOf(
-  { call, place, by, answered, outcome: { content, event, failure } }: Made,
+  { call, place, by, answered, outcome: { content, event = {}, failure } }: Made,
   result: string,
 ): CallEvent {
+  const { durationMs, ...told } = event;
   return {
     kind: "call",
     call: place.call,
     step: place.step,
     function: call.name.slice(0, MAX_KEPT_LENGTH),
-    ...event,
+    ...told,
     arguments: call.arguments.slice(0, MAX_KEPT_LENGTH),
     ...(call.resolved === undefined || call.resolved === call.arguments
       ? {}
       : { resolved: call.resolved.slice(0, MAX_KEPT_LENGTH) }),
     result: result.slice(0, MAX_KEPT_LENGTH),
     ...(answered.content === content ? {} : { unperturbed: content.slice(0, MAX_KEPT_LENGTH) }),
-    ...defined({ failure, by }),
+    ...defined({ failure, by, durationMs }),
   };
 }

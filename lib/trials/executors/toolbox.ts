@@ -41,8 +41,8 @@ export interface ToolboxOptions extends Partial<ExecutorOptions> {
   readonly callLimit?: number;
   /** The tools as offered to a model; calls are still checked against the original ones. */
   readonly offered?: readonly ToolSchema[];
-  /** The clock by which tools are timed; default: that of the system. */
-  readonly clock?: Clock;
+  /** The clock by which tools are timed; default: that of the system. `null` for tools that take no time. */
+  readonly clock?: Clock | null;
 }
 
 /**
@@ -72,7 +72,7 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
 
   readonly #tools: ReadonlyMap<string, Tool>;
   readonly #checks: ReadonlyMap<string, ArgumentCheck>;
-  readonly #clock: Clock;
+  readonly #clock: Clock | null;
   /** Checks for arguments that contain references, made when first needed. */
   readonly #shapes = new Map<string, ArgumentCheck>();
 
@@ -85,7 +85,7 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
     const { given = {}, callLimit = Infinity } = options;
     super(options.offered ?? tools, { ...options, callLimit });
     this.given = givenValues(given);
-    this.#clock = options.clock ?? SYSTEM_CLOCK;
+    this.#clock = options.clock === undefined ? SYSTEM_CLOCK : options.clock;
     this.#tools = new Map(tools.map((tool) => [tool.name, freshTool(tool)]));
     const duplicate = tools.find(({ name }, place) =>
       tools.findIndex((tool) => tool.name === name) !== place
@@ -139,8 +139,10 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
         failure: { type: "wrong_number_of_inputs", detail, root: true },
       };
     }
-    const started = this.#clock.now();
-    const timed = () => ({ durationMs: Math.max(0, Math.round(this.#clock.now() - started)) });
+    const clock = this.#clock;
+    const started = clock?.now() ?? 0;
+    const timed = () =>
+      clock === null ? {} : { durationMs: Math.max(0, Math.round(clock.now() - started)) };
     try {
       // Tools written without types may return anything; the reply must be text.
       const returned: unknown = await runTool(tool, checked.input);
