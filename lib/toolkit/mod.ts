@@ -39,11 +39,10 @@ export type {
   SuccessfulExecution,
   ToolAttempt,
 } from "./execution/result.ts";
+export { TOOL_ERRORS, type ToolErrorCategory } from "../tools/error_category.ts";
 export {
   errorInResult,
-  TOOL_ERRORS,
   ToolError,
-  type ToolErrorCategory,
   type ToolErrorOptions,
   toToolError,
 } from "../tools/tool_error.ts";

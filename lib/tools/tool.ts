@@ -3,7 +3,7 @@
  * @module
  */
 
-import type { ToolErrorCategory } from "./tool_error.ts";
+import type { ToolErrorCategory } from "./error_category.ts";
 import { defined, type JsonObject, type JsonValue } from "../base/json.ts";
 
 /** A function as a model sees it. */

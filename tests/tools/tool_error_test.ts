@@ -1,12 +1,7 @@
 import { assert, assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
-import {
-  errorInResult,
-  TOOL_ERRORS,
-  ToolError,
-  type ToolErrorCategory,
-  toToolError,
-} from "../../lib/tools/tool_error.ts";
+import { TOOL_ERRORS, type ToolErrorCategory } from "../../lib/tools/error_category.ts";
+import { errorInResult, ToolError, toToolError } from "../../lib/tools/tool_error.ts";
 import fc from "../support/fast_check.ts";
 
 function categoryOf(thrown: unknown): ToolErrorCategory {

@@ -23,14 +23,8 @@ import {
   type StoppableTool,
   type Tool,
 } from "../../tools/tool.ts";
-import {
-  errorInResult,
-  MAX_ALTERNATIVES,
-  REMEDIES,
-  ToolError,
-  type ToolErrorCategory,
-  toToolError,
-} from "../../tools/tool_error.ts";
+import { MAX_ALTERNATIVES, REMEDIES, type ToolErrorCategory } from "../../tools/error_category.ts";
+import { errorInResult, ToolError, toToolError } from "../../tools/tool_error.ts";
 import {
   type AttemptAction,
   type AttemptRecord,

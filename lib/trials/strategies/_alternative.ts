@@ -6,7 +6,7 @@
 import { printable } from "../../base/json.ts";
 import { callSignature } from "../../calls/behaviour.ts";
 import type { FailedCall, PreparedCall, Replacement } from "../../tools/tool.ts";
-import { MAX_ALTERNATIVES, REMEDIES } from "../../tools/tool_error.ts";
+import { MAX_ALTERNATIVES, REMEDIES } from "../../tools/error_category.ts";
 import { fillPrompt } from "../../models/prompts.ts";
 import type { Failing } from "../agent/loop.ts";
 import { isLimited } from "../agent/session.ts";

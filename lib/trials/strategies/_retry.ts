@@ -5,7 +5,7 @@
 
 import { type AttemptRules, Attempts, TOOL_ATTEMPTS } from "../../base/attempts.ts";
 import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
-import { REMEDIES } from "../../tools/tool_error.ts";
+import { REMEDIES } from "../../tools/error_category.ts";
 import type { FailedCall, PreparedCall, Replacement } from "../../tools/tool.ts";
 import { replacing } from "./_replacing.ts";
 import type { Strategy } from "./_stage.ts";

@@ -130,7 +130,7 @@ function timed(
   return summarize(record({ events, ...traits }));
 }
 
-Deno.test("measureLatency() has median and 95th percentile of each tool's own time (Pipeline, FunctionResult)", () => {
+Deno.test("measureLatency() has median and 95th percentile of each tool's own time (Pipeline, Structured Output for Tool Invocation)", () => {
   const [one, two, ...others] = measureLatency([
     timed([["slow", 40], ["fast", 1], ["slow", 10], ["refused"]]),
     timed([["slow", 20]], { seed: 2 }),

@@ -129,7 +129,7 @@ async function decide(without: number, result: number, options: Partial<FilterOp
   return await filter([at("Paris")], { scorer, ...options });
 }
 
-Deno.test("filterInsertions() keeps a call if the perplexity with its result is below 0.95 times that without (Pipeline, Toolformer)", async () => {
+Deno.test("filterInsertions() keeps a call if the perplexity with its result is below 0.95 times that without (Pipeline, Constructing Tool Call Datasets)", async () => {
   const pairs: [without: number, result: number][] = [
     ...[[2, 1.94], [2, 1.95], [0.5, 0.46], [0.5, 0.44], [4, 4], [3, 3.2], [0.06, 0]] as const,
   ].map(([one, other]) => [one, other]);

@@ -33,7 +33,7 @@ function beginnings(text: string): number[] {
   return sentences.map((_, i) => sentences.slice(0, i).map((one) => `${one}. `).join("").length);
 }
 
-Deno.test("candidatePositions() gives the sentences that the article's code does (Pipeline, Toolformer)", () => {
+Deno.test("candidatePositions() gives the sentences that the article's code does (Pipeline, Constructing Tool Call Datasets)", () => {
   const known: [text: string, tools: string[]][] = [
     ["We calculate it.", ["calculator"]],
     ["a - b", ["calculator"]],
