@@ -35,6 +35,7 @@ export {
   PARSES,
   type RepairEvent,
   type ReplyEvent,
+  type ReturnedValue,
   type ScoredEvent,
   type StageEvent,
   type StopEvent,

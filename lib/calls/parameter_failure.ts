@@ -20,9 +20,10 @@ import {
   leniencyWithin,
   meetsLeniently,
 } from "./expected/alignment.ts";
-import { isList, isMatcher, mayBeAbsent, meets } from "./expected/matchers.ts";
+import { isJson, isList, isMatcher, mayBeAbsent, meets } from "./expected/matchers.ts";
 import type { ExpectedCall, ExpectedValue } from "../tools/expected_call.ts";
 import { Position } from "../tools/schema/position.ts";
+import { breaksStatedRule } from "./_stated_rules.ts";
 import { rougeL } from "./values/text.ts";
 import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "./failure_types.ts";
 import type { RecordedCall } from "./record.ts";
@@ -36,6 +37,8 @@ const MAX_FAILURES = 50;
 const MAX_NAME_LENGTH = 100;
 /** Characters of the path to a parameter, at most. */
 const MAX_PATH_LENGTH = 500;
+/** Characters of a value that are searched for another one, at most. */
+const MAX_SEARCHED_LENGTH = 2_000;
 /** Characters of a value as JSON, at most. */
 const MAX_VALUE_LENGTH = 200;
 
@@ -47,12 +50,16 @@ const MAX_VALUE_LENGTH = 200;
  *
  * - `hallucination_name`: the schema lists keys and this is none of them.
  * - `missing_information`: the key is expected, or the schema requires it, and it is absent.
- * - `specification_mismatch`: the value violates the schema; `"731"` is not an integer. Arguments that are
- *   not a JSON object, or nest deeper than 500 levels, are one mismatch as a whole.
+ * - `specification_mismatch`: the value violates the schema; `"731"` is not an integer. So does a value that
+ *   is not right and breaks a rule that only the description of the parameter states, as far as common wordings
+ *   are read: `"Australia"` is no two-letter code. Arguments that are not a JSON object, or nest deeper than 500
+ *   levels, are one mismatch as a whole.
  * - `redundant_information`: the schema declares the key, and it is neither expected nor ignored, nor may
  *   there be further ones; the schema's default value is accepted.
  * - `task_deviation`: the value conforms, but is not the expected one. It is reported at the deepest key that
- *   differs; lists are reported as a whole.
+ *   differs; lists are reported as a whole. So is a key that would be redundant, but whose value holds that of
+ *   an expected key which is absent from the same object: what the task says stands in the wrong place, as where
+ *   `id_list: "0,1,2,3"` is given for the first 3 results (Butterfly, Fig. 9).
  *
  * Without a schema it is undecided whether a key that is not expected is hallucinated or redundant, and
  * whether another value than the expected one is a mismatch or a deviation. A call that corresponds to no
@@ -193,6 +200,7 @@ class View {
     list?: Pair,
   ): void {
     const within = position?.within(given);
+    const absent: ExpectedValue[] = [];
     for (const [key, value] of Object.entries(expected)) {
       const inner = leniencyWithin(leniency, key);
       if (inner === undefined) continue;
@@ -200,12 +208,15 @@ class View {
       if (Object.hasOwn(given, key)) {
         const pair = { path: place, given: given[key]!, expected: value, leniency: inner };
         this.#compare(pair, within?.(key), list);
-      } else if (!mayBeAbsent(value)) this.#add("missing_information", place, { expected: value });
+      } else if (!mayBeAbsent(value)) {
+        absent.push(value);
+        this.#add("missing_information", place, { expected: value });
+      }
     }
     if (leniency.partial) return;
     for (const [key, value] of Object.entries(given)) {
       if (Object.hasOwn(expected, key) || leniencyWithin(leniency, key) === undefined) continue;
-      this.#addUnexpected(pointer(path, key), value, within?.(key));
+      this.#addUnexpected(pointer(path, key), value, within?.(key), absent);
     }
   }
 
@@ -224,23 +235,43 @@ class View {
         const own = { given: given[index]!, expected: value, leniency: inner };
         this.#compare({ path: pointer(path, index), ...own }, within?.(index), list ?? pair);
       }
-    } else if (!meetsLeniently(given, expected, leniency)) this.#addDifference(pair, list ?? pair);
-  }
-
-  #addUnexpected(path: string, given: JsonValue, position: Position | undefined): void {
-    if (position === undefined) this.#addUndecided(path, NEITHER_NAME);
-    else if (!position.defaults.some((value) => meets(given, value))) {
-      this.#add("redundant_information", path, { given });
+    } else if (!meetsLeniently(given, expected, leniency)) {
+      this.#addDifference(pair, position, list ?? pair);
     }
   }
 
+  /** Records a key that is not expected; `absent` are the right values of missing keys of its object. */
+  #addUnexpected(
+    path: string,
+    given: JsonValue,
+    position: Position | undefined,
+    absent: readonly ExpectedValue[],
+  ): void {
+    if (position === undefined) return this.#addUndecided(path, NEITHER_NAME);
+    if (position.defaults.some((value) => meets(given, value))) return;
+    const type = breaksStatedRule(given, position.descriptions, [])
+      ? "specification_mismatch"
+      : absent.flatMap(rightValues).some((value) => holdsWords(given, value))
+      ? "task_deviation"
+      : "redundant_information";
+    this.#add(type, path, { given });
+  }
+
   /** Records a value that is not the right one, as a failure of `whole`: itself or the list around it. */
-  #addDifference({ path, expected }: Pair, whole: Pair): void {
-    if (this.#schema === undefined) return this.#addUndecided(whole.path, NEITHER_VALUE);
+  #addDifference(
+    { path, given, expected }: Pair,
+    position: Position | undefined,
+    whole: Pair,
+  ): void {
+    if (position === undefined) return this.#addUndecided(whole.path, NEITHER_VALUE);
     // A matcher does not say which part of a value is wrong: it may be the one already reported.
     const isReported = isMatcher(expected) &&
       this.#failures.keys().some((one) => one.startsWith(`${path}/`));
-    if (!isReported) this.#add("task_deviation", whole.path, whole);
+    if (isReported) return;
+    const type = breaksStatedRule(given, position.descriptions, rightValues(expected))
+      ? "specification_mismatch"
+      : "task_deviation";
+    this.#add(type, whole.path, whole);
   }
 
   /** Records a failure, unless the parameter has one. */
@@ -287,9 +318,28 @@ function similarityOf(
   expected: ExpectedValue | undefined,
 ): number | undefined {
   if (typeof given !== "string" || expected === undefined) return undefined;
-  const values = isMatcher(expected) ? expected.values ?? [] : [expected];
-  const texts = values.filter((value) => typeof value === "string");
+  const texts = rightValues(expected).filter((value) => typeof value === "string");
   return texts.length === 0 ? undefined : Math.max(...texts.map((text) => rougeL(given, text)));
+}
+
+/** Returns the right values that can be listed. */
+function rightValues(expected: ExpectedValue): readonly JsonValue[] {
+  const values: readonly ExpectedValue[] = isMatcher(expected) ? expected.values ?? [] : [expected];
+  return values.filter((value) => isJson(value));
+}
+
+/** Whether a value holds the words of a right one, a text or a number, in their order. */
+function holdsWords(given: JsonValue, right: JsonValue): boolean {
+  if (typeof right !== "string" && typeof right !== "number") return false;
+  const words = wordsOf(right);
+  return words !== " " && wordsOf(given).includes(words);
+}
+
+/** Returns the words and numbers of a value in lower case, with a space before and behind each. */
+function wordsOf(value: JsonValue): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const words = text.slice(0, MAX_SEARCHED_LENGTH).toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  return ` ${words.join(" ")} `.replace(/^ {2}$/, " ");
 }
 
 function cutPath(path: string): string {

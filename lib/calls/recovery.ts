@@ -27,7 +27,14 @@
 
 import { callSignature } from "./behaviour.ts";
 import { type FaultKind, isLost } from "../tools/fault.ts";
-import { type AnswerEvent, type CallEvent, callsOf, type TraceEvent } from "./trace.ts";
+import {
+  type AnswerEvent,
+  type CallEvent,
+  callsOf,
+  returnedBy,
+  type TraceEvent,
+  withheldBy,
+} from "./trace.ts";
 
 /** Every way in which an episode can end. */
 export const RECOVERY_ENDS = ["recovered", "hallucinated", "repeated", "gave_up"] as const;
@@ -102,7 +109,7 @@ export function recoveryOf(events: readonly TraceEvent[]): Recovery[] {
     const end: RecoveryEnd = through !== -1
       ? "recovered"
       : isAnswered(answer, first) && later.every(({ returned }) => returned === undefined) ||
-          (invented.get(first.withheld ?? "") ?? 0) > first.step
+          withheldBy(first).some((variable) => (invented.get(variable) ?? 0) > first.step)
       ? "hallucinated"
       : isRepeated(first, later)
       ? "repeated"
@@ -120,7 +127,9 @@ function withOthers(same: readonly CallEvent[], calls: readonly CallEvent[]): re
   const [{ function: name }] = same as [CallEvent];
   const gone = same.find(({ fault }) => fault === "gone")?.withheld;
   if (gone === undefined) return same;
-  return calls.filter((call) => call.function === name || call.returned?.variable === gone);
+  // One variable is enough: what does the same returns all of them.
+  const gives = (call: CallEvent) => returnedBy(call).some(({ variable }) => variable === gone);
+  return calls.filter((call) => call.function === name || gives(call));
 }
 
 /** Returns whether the task still needs the function. Only functions of generated tasks have roles. */

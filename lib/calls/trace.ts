@@ -129,6 +129,14 @@ export const PARAMETER_VIEW: z.ZodType<ParameterView> = z.looseObject({
     .exactOptional(),
 });
 
+/** A variable that a call returned, and its value. */
+export interface ReturnedValue {
+  /** The variable. */
+  readonly variable: string;
+  /** Its value. */
+  readonly value: number;
+}
+
 /** A call and its answer. */
 export interface CallEvent {
   /** Kind of event. */
@@ -149,12 +157,17 @@ export interface CallEvent {
   readonly result: string;
   /** The function's return value as text, if a perturbation changed it. */
   readonly unperturbed?: string;
-  /** The variable and value returned; omitted if the call was refused. */
-  readonly returned?: { readonly variable: string; readonly value: number };
+  /** The variable and value returned, the first of several; omitted if the call was refused. */
+  readonly returned?: ReturnedValue & {
+    /** The other variables that the call returned, in order; omitted if there are none. */
+    readonly others?: readonly ReturnedValue[];
+  };
   /** The fault injected into the call; omitted if there is none. */
   readonly fault?: FaultKind;
-  /** The variable that a fault kept the function from returning; omitted if there is none. */
+  /** The variable that a fault kept the function from returning, the first of several; omitted if none. */
   readonly withheld?: string;
+  /** The other variables that the fault kept it from returning; omitted if there are none. */
+  readonly alsoWithheld?: readonly string[];
   /** The error that the function itself reported or threw; omitted if there is none. */
   readonly error?: string;
   /** What is wrong with the call; omitted if nothing is. */
@@ -309,6 +322,8 @@ export type TraceEvent =
   | AnswerEvent
   | StopEvent;
 
+const RETURNED = z.looseObject({ variable: z.string(), value: z.number() });
+
 /** Schema of an event in a file. */
 export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
   z.looseObject({
@@ -342,9 +357,10 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     result: z.string(),
     unperturbed: z.string().exactOptional(),
     role: z.enum(ROLES).exactOptional(),
-    returned: z.looseObject({ variable: z.string(), value: z.number() }).exactOptional(),
+    returned: RETURNED.safeExtend({ others: z.array(RETURNED).exactOptional() }).exactOptional(),
     fault: z.enum(FAULTS).exactOptional(),
     withheld: z.string().exactOptional(),
+    alsoWithheld: z.array(z.string()).exactOptional(),
     error: z.string().exactOptional(),
     failure: z.intersection(FAILURE_CAUSE, z.looseObject({ root: z.boolean() })).exactOptional(),
     parameters: PARAMETER_VIEW.exactOptional(),
@@ -442,6 +458,18 @@ export function callsOf(events: readonly TraceEvent[]): CallEvent[] {
   return events.filter((event) => event.kind === "call").sort((one, other) =>
     one.call - other.call
   );
+}
+
+/** Returns all variables that a call returned. */
+export function returnedBy({ returned }: Pick<CallEvent, "returned">): readonly ReturnedValue[] {
+  return returned === undefined ? [] : [returned, ...returned.others ?? []];
+}
+
+/** Returns all variables that a fault kept a call from returning. */
+export function withheldBy(
+  { withheld, alsoWithheld = [] }: Pick<CallEvent, "withheld" | "alsoWithheld">,
+): readonly string[] {
+  return withheld === undefined ? [] : [withheld, ...alsoWithheld];
 }
 
 /** Returns the failures of a trace, in order, as they are written to journals. */

@@ -9,7 +9,7 @@ import { DIFFICULTIES } from "../tasks/questions/question_set.ts";
 import { loadCallSet } from "../tasks/questions/load.ts";
 import { toDot, toMermaid, toSvg } from "../reports/figures/graph_drawing.ts";
 import type { Fixture } from "../trials/executors/fixture.ts";
-import { type GraphSpec, LINKINGS, SURFACES } from "../tasks/generated/graph.ts";
+import { type GraphSpec, LINKINGS, NAMES, SURFACES } from "../tasks/generated/graph.ts";
 import { parseWith } from "../base/input.ts";
 import { InputError, reasonOf } from "../base/errors.ts";
 import { defined, parseJson, printable, printableJson } from "../base/json.ts";
@@ -36,8 +36,10 @@ export const GENERATE_HELP = `toolgate generate: prints one task
   --disconnected N   irrelevant functions not fed by the core (default 0)
   --seed N           seed; the same seed gives the same task (default: a new one)
   --linking L        types, or names, which is easier (default types)
+  --names N          random, helpful or misleading: the last two in everyday words (default random)
   --types N          size of the pool of types (default: half of core)
   --inputs A..B      input variables of a source function (default 1..2)
+  --outputs A..B     variables that a function produces (default 1..1)
   --extra-edges N    attempts to add further core edges (default: twice core)
   --task JSON        in place of all these: the "task" of a journal line, which may be a probe such as
                      {"case":"oracle","seed":1}, or a question of a call set
@@ -51,8 +53,10 @@ const VALUES = [
   "disconnected",
   "seed",
   "linking",
+  "names",
   "types",
   "inputs",
+  "outputs",
   "extra-edges",
   "task",
   "set",
@@ -90,6 +94,8 @@ const GRAPH: z.ZodType<GraphSpec> = z.strictObject({
   extraEdges: z.int().exactOptional(),
   linking: z.enum(LINKINGS).exactOptional(),
   surface: z.enum(SURFACES).exactOptional(),
+  outputs: z.tuple([z.int(), z.int()]).exactOptional(),
+  names: z.enum(NAMES).exactOptional(),
 });
 
 const PROBE: z.ZodType<ProbeSpec> = z.strictObject({ case: z.enum(PROBES), seed: z.int() });
@@ -178,19 +184,26 @@ function specOf(options: Arguments): GraphSpec | ProbeSpec | QuestionSpec {
     if (value === undefined) throw options.error(`--${name} is needed`);
     return value;
   };
-  const inputs = options.text("inputs");
-  const range = /^(\d+)\.\.(\d+)$/.exec(inputs ?? "1..2");
-  if (range === null) throw options.error(`--inputs must be A..B, such as 1..2: it is ${inputs}`);
+  const range = (name: string, usual: string): [number, number] => {
+    const text = options.text(name) ?? usual;
+    const [, fewest, most] = /^(\d+)\.\.(\d+)$/.exec(text) ?? [];
+    if (most === undefined) {
+      throw options.error(`--${name} must be A..B, such as 1..2: it is ${text}`);
+    }
+    return [Number(fewest), Number(most)];
+  };
   const [types, extraEdges] = [options.integer("types"), options.integer("extra-edges")];
-  const linking = options.text("linking");
+  const [linking, names] = [options.text("linking"), options.text("names")];
   return {
     core: needed("core", 1),
     depth: needed("depth", 0),
     connected: options.integer("connected") ?? 0,
     disconnected: options.integer("disconnected") ?? 0,
     seed: options.integer("seed") ?? freshSeed(),
-    inputs: [Number(range[1]), Number(range[2])],
+    inputs: range("inputs", "1..2"),
+    outputs: range("outputs", "1..1"),
     ...defined({ types, extraEdges }),
     ...(linking === undefined ? {} : { linking: linking as typeof LINKINGS[number] }),
+    ...(names === undefined ? {} : { names: names as typeof NAMES[number] }),
   };
 }

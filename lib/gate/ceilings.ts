@@ -5,7 +5,7 @@
 
 import { sum } from "../base/numbers.ts";
 import type { DecisionGraph, FinishedTrials } from "./decisions.ts";
-import type { ScoredTrial } from "./variant.ts";
+import { missesCall, type ScoredTrial } from "./variant.ts";
 import { differenceBounds, rateBounds, type Unit } from "./evidence.ts";
 import type { CeilingCheck } from "./decide.ts";
 import { type FailureType, PARAMETER_FAILURE_TYPES } from "../calls/failure_types.ts";
@@ -48,7 +48,7 @@ export function checkCeilings(
     const { seen, lower } = shareOf(failsWith(type));
     addCheck(`failures.${type}`, limit, seen, lower);
   }
-  const { parameterFailures = {}, flips, unmended } = policy.atMost;
+  const { parameterFailures = {}, missedCalls, flips, unmended } = policy.atMost;
   for (const type of PARAMETER_FAILURE_TYPES) {
     const limit = parameterFailures[type];
     if (limit === undefined) continue;
@@ -56,6 +56,10 @@ export function checkCeilings(
       (trial as TrialSummary).parameters?.calls.some((types) => types.includes(type)) === true
     );
     addCheck(`parameterFailures.${type}`, limit, seen, lower);
+  }
+  if (missedCalls !== undefined) {
+    const { seen, lower } = shareOf((trial) => missesCall(trial as TrialSummary));
+    addCheck("missedCalls", missedCalls, seen, lower);
   }
   if (flips !== undefined && graphs.some(({ unperturbed }) => unperturbed.length > 0)) {
     const units = graphs.map((graph) => scores.flips(graph.candidate, graph.unperturbed));

@@ -14,10 +14,11 @@ import {
   pairedDifference,
   unitOf,
 } from "./evidence.ts";
-import { byGraph, byVariant, type Variant, variantOf } from "./variant.ts";
+import { byGraph, byVariant, missesCall, needsCalls, type Variant, variantOf } from "./variant.ts";
 import { costOfAll, type Prices, spentUsage } from "../models/prices.ts";
 import { clusteredInterval } from "../statistics/pass_at_k.ts";
 import { type Bounds, tango } from "../statistics/proportions.ts";
+import defer * as summaries from "../trials/summary.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 
 /**
@@ -48,6 +49,11 @@ export interface Comparison {
   readonly leftOut: number;
   /** The difference in success on graphs with a valid trial of both; `null` if there are none. */
   readonly success: PairedSuccess | null;
+  /**
+   * The difference in trials with a needed call that was never made, on graphs that need calls in both; `null`
+   * if there are none.
+   */
+  readonly missed: PairedSuccess | null;
   /** The effort per solved task, on graphs that both ran on, validly or not. */
   readonly effort: {
     readonly candidate: Effort;
@@ -135,7 +141,9 @@ function compareWith(
   reference: Partial<Variant>,
 ): Comparison[] {
   // Unchanged tasks show nothing about a perturbation, nor about a strategy under it.
-  const changed = trials.filter((trial) => trial.changed !== false);
+  const changed = trials.filter((trial) => trial.changed !== false)
+    // Of whole trials only events tell which calls were missed.
+    .map((trial) => "events" in trial ? summaries.asSummary(trial) : trial);
   const groups = new Map(
     byVariant(changed, variantOf).map((group) => [canonicalJson(group.subject), group]),
   );
@@ -196,6 +204,7 @@ function compare(
     graphs: pairs.length,
     leftOut: graphs.length - pairs.length,
     success: pairedSuccess(pairs),
+    missed: compareShares(own.filter(needsCalls), others.filter(needsCalls), missesCall),
     effort: { candidate, baseline, extra: extraEffort(candidate, baseline) },
   };
 }

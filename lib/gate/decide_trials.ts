@@ -246,25 +246,36 @@ function missingPairs(
     : "no trial has a valid counterpart without the check, so that no flip can be observed";
 }
 
-/** Why parameter failures cannot be counted, if the policy limits them; unknown ones count as missing. */
+/**
+ * Why parameter failures, or missed calls, cannot be counted, if the policy limits them; unknown ones count as
+ * missing.
+ */
 function missingViews(
   graphs: readonly DecisionGraph[],
   scores: FinishedTrials,
-  { atMost: { parameterFailures = {} } }: CompletePolicy,
+  { atMost: { parameterFailures = {}, missedCalls } }: CompletePolicy,
 ): string | undefined {
-  if (Object.keys(parameterFailures).length === 0) return undefined;
+  const limited = Object.keys(parameterFailures) as ParameterFailureType[];
   const trials = graphs.flatMap(({ candidate }) => scores.of(candidate) as TrialSummary[])
     .filter(isCounted);
-  const limited = Object.keys(parameterFailures) as ParameterFailureType[];
-  const unknown = trials.filter(({ parameters }) =>
-    parameters === undefined ||
-    limited.some((type) =>
-      parameters.undecided.includes(type) && !parameters.calls.some((types) => types.includes(type))
-    )
-  ).length;
-  if (unknown === 0) return undefined;
-  return `${unknown} of ${trials.length} trials lack the comparison of their calls with the right ones, so ` +
-    "that atMost.parameterFailures cannot be checked";
+  const lacking = (ceiling: string, isUnknown: (trial: TrialSummary) => boolean) => {
+    const unknown = trials.filter(isUnknown).length;
+    return unknown === 0
+      ? undefined
+      : `${unknown} of ${trials.length} trials lack the comparison of their calls with the right ones, so ` +
+        `that atMost.${ceiling} cannot be checked`;
+  };
+  return (limited.length === 0
+    ? undefined
+    : lacking("parameterFailures", ({ parameters }) =>
+      parameters === undefined ||
+      limited.some((type) =>
+        parameters.undecided.includes(type) &&
+        !parameters.calls.some((types) => types.includes(type))
+      ))) ??
+    (missedCalls === undefined
+      ? undefined
+      : lacking("missedCalls", ({ missed }) => missed === undefined));
 }
 
 /**

@@ -111,6 +111,8 @@ export interface Ceilings {
   readonly failureShifts?: Partial<Readonly<Record<FailureType, number>>>;
   /** By type of parameter failure: the share of trials with such a call. */
   readonly parameterFailures?: Partial<Readonly<Record<ParameterFailureType, number>>>;
+  /** The share of trials in which a call that the task needs was never made. */
+  readonly missedCalls?: number;
   /**
    * For trials under a check, such as `rename`: the share that is solved with it but not without it, or the
    * other way round.
@@ -153,6 +155,7 @@ const CEILINGS: z.ZodType<Ceilings> = z.strictObject({
   failures: sharesOf(FAILURE_TYPES).exactOptional(),
   failureShifts: sharesOf(FAILURE_TYPES).exactOptional(),
   parameterFailures: sharesOf(PARAMETER_FAILURE_TYPES).exactOptional(),
+  missedCalls: share.exactOptional(),
   flips: share.exactOptional(),
   unmended: share.exactOptional(),
   behaviours: sharesOf(SIGNS).exactOptional(),

@@ -67,6 +67,21 @@ export interface ScoredTrial
   readonly replacedIdle?: TrialSummary["replacedIdle"];
 }
 
+/** A trial, of whose missed calls something may be known. */
+interface MaybeMissed {
+  readonly missed?: TrialSummary["missed"] | undefined;
+}
+
+/** Whether a trial needed any call, as far as that is known. */
+export function needsCalls({ missed }: MaybeMissed): boolean {
+  return missed !== undefined && missed.needed > 0;
+}
+
+/** Whether a needed call was never made. */
+export function missesCall({ missed }: MaybeMissed): boolean {
+  return missed !== undefined && missed.missed > 0;
+}
+
 /** How a valid trial came to be: `replaced` and `resampled` ones were not valid at the first go. */
 export type Go = "first" | "replaced" | "resampled";
 

@@ -155,6 +155,8 @@ function ceilingWords(ceiling: string): [what: string, show: (value: number) => 
       return [`the rise over the baseline of trials with a call of type ${name}`, points];
     case "parameterFailures":
       return [`the share of trials with a ${name} of a parameter`, percent];
+    case "missedCalls":
+      return ["the share of trials in which a needed call was never made", percent];
     case "flips":
       return ["the share of trials whose outcome changes under the check", percent];
     case "unmended":

@@ -4,7 +4,7 @@
  */
 
 import { cannot, type InputError } from "../base/errors.ts";
-import { printable } from "../base/json.ts";
+import { defined, printable } from "../base/json.ts";
 
 /** The kinds of mistakes. */
 export const MISTAKES = [
@@ -34,9 +34,15 @@ export const TRUTH_MISTAKES = [...ANSWER_MISTAKES, "judge"] as const;
 /** The names of all simulated models, without options. */
 export const SIMULATED_MODELS: readonly string[] = ["sim:planner", "sim:noisy", "sim:truth"];
 
+/** What a planner leans on in place of all that it can see. */
+export const READINGS = ["names"] as const;
+
+/** What a planner leans on in place of all that it can see. */
+export type Reading = typeof READINGS[number];
+
 /** The options of each model. */
 const OPTIONS: ReadonlyMap<string, readonly string[]> = new Map([
-  ["sim:planner", []],
+  ["sim:planner", ["reads"]],
   ["sim:noisy", [...MISTAKES, ...REACTIONS, ...BREAKS, "memory", "seed"]],
   ["sim:truth", [...TRUTH_MISTAKES, "seed"]],
 ]);
@@ -45,8 +51,10 @@ const OPTIONS: ReadonlyMap<string, readonly string[]> = new Map([
 export interface SimulatedName {
   /** The model, without options. */
   readonly base: string;
-  /** The options given, by name. */
+  /** The options given that are numbers, by name. */
   readonly values: ReadonlyMap<string, number>;
+  /** What a planner leans on; omitted if on all that it can see. */
+  readonly reads?: Reading;
 }
 
 /**
@@ -62,12 +70,25 @@ export function readSimulatedName(name: string): SimulatedName {
     const known = Array.from(OPTIONS, ([model, keys]) => model + optionsTemplate(keys));
     throw refusal(`it must be ${known.slice(0, -1).join(", ")} or ${known.at(-1)}`, name);
   }
-  if (mark !== -1 && keys.length === 0) throw refusal(`${base} takes no options`, name);
-  const values = readOptions(name, base, keys, mark === -1 ? "" : name.slice(mark));
+  const query = new URLSearchParams(mark === -1 ? "" : name.slice(mark));
+  const reads = readReading(name, base, query);
+  const values = readOptions(name, base, keys, query);
   if ((values.get("giveup") ?? 0) + (values.get("invent") ?? 0) > 1) {
     throw refusal("giveup and invent must be at most 1 together", name);
   }
-  return { base, values };
+  return { base, values, ...defined({ reads }) };
+}
+
+/** Takes the option that is no number out of the others. */
+function readReading(name: string, base: string, query: URLSearchParams): Reading | undefined {
+  const [text, ...more] = query.getAll("reads");
+  if (text === undefined || base !== "sim:planner") return undefined;
+  const reads = READINGS.find((reading) => reading === text);
+  if (reads === undefined || more.length > 0) {
+    throw refusal(`reads must be one of ${READINGS.join(", ")}, and occur once`, name);
+  }
+  query.delete("reads");
+  return reads;
 }
 
 /** The options of a model as a query, without values. */
@@ -99,10 +120,10 @@ function readOptions(
   name: string,
   base: string,
   keys: readonly string[],
-  query: string,
+  query: URLSearchParams,
 ): ReadonlyMap<string, number> {
   const values = new Map<string, number>();
-  for (const [key, text] of new URLSearchParams(query)) {
+  for (const [key, text] of query) {
     if (!keys.includes(key)) {
       throw refusal(`the options of ${base} are ${keys.join(", ")}`, name);
     }

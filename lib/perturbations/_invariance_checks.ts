@@ -9,7 +9,9 @@ import { newOrder } from "./documents/perturb.ts";
 import type { MetamorphicCheck } from "./ids.ts";
 import { fork, forkSeed } from "../base/random.ts";
 import {
+  generateApart,
   generateTask,
+  outputsOf,
   RESERVED,
   type Task,
   type TaskFunction,
@@ -17,6 +19,7 @@ import {
   type Variable,
   writePrompt,
 } from "../tasks/generated/task.ts";
+import { otherWords } from "../tasks/generated/everyday_names.ts";
 import { Vocabulary } from "../tasks/generated/vocabulary.ts";
 
 /** How many functions the check `unrelated` adds. */
@@ -40,8 +43,8 @@ export const CHECKED_TASKS: Readonly<Record<MetamorphicCheck, (task: Task, seed:
 
 /** Mixes functions of another task into a task, whose own functions keep their order. */
 function addUnrelated(task: Task, seed: number): Task {
-  const { types, inputs, linking, surface } = task.spec;
-  const other = generateTask({
+  const { types, inputs, linking, surface, outputs, names } = task.spec;
+  const spec = {
     ...{
       core: 1,
       depth: 0,
@@ -49,19 +52,24 @@ function addUnrelated(task: Task, seed: number): Task {
       disconnected: UNRELATED,
       seed: forkSeed(seed, "unrelated"),
     },
-    ...{ types, inputs, linking, ...defined({ surface }) },
-  });
-  const { functions, tools, values } = renameTask(other, seed, namesOf(task));
+    ...{ types, inputs, linking, ...defined({ surface, outputs, names }) },
+  };
+  const taken = namesOf(task);
+  const { functions, tools, values } = names === undefined
+    ? renameTask(generateTask(spec), seed, taken)
+    : generateApart(spec, taken);
   const added = functions.flatMap((fn, place) =>
     fn.role === "disconnected" ? [{ fn, tool: tools[place]! }] : []
   );
   const all = task.functions.map((fn, place) => ({ fn, tool: task.tools[place]! }));
   const stream = fork(seed, "unrelated");
   for (const one of added) all.splice(randomIntegerBetween(0, all.length, stream), 0, one);
-  const outputs = added.map(({ fn: { output: { name } } }) => [name, values.get(name)!] as const);
+  const newValues = added.flatMap(({ fn }) =>
+    outputsOf(fn).map(({ name }) => [name, values.get(name)!] as const)
+  );
   return {
     ...task,
-    values: new Map([...task.values, ...outputs]),
+    values: new Map([...task.values, ...newValues]),
     functions: all.map(({ fn }) => fn),
     tools: all.map(({ tool }) => tool),
   };
@@ -69,7 +77,7 @@ function addUnrelated(task: Task, seed: number): Task {
 
 /** All names of a task. */
 function namesOf({ functions, values }: Task): string[] {
-  const variables = functions.flatMap(({ parameters, output }) => [...parameters, output]);
+  const variables = functions.flatMap((fn) => [...fn.parameters, ...outputsOf(fn)]);
   return [
     ...functions.map(({ name }) => name),
     ...variables.flatMap(({ name, type, subtype }) => [name, type, subtype]),
@@ -80,7 +88,10 @@ function namesOf({ functions, values }: Task): string[] {
 /** Words in names that are not pseudo-words. */
 const FIXED_WORDS: ReadonlySet<string> = new Set(["func", "type", "subtype", "id"]);
 
-/** The task with other pseudo-words of the same length in all names, none of them in `taken`. */
+/**
+ * The task with other pseudo-words of the same length in all names, none of them in `taken`. Everyday words
+ * become others of the same kind, so that names still help or mislead.
+ */
 function renameTask(task: Task, seed: number, taken: readonly string[] = []): Task {
   const { functions, inputs, target, values, tools, spec } = task;
   const stream = fork(seed, "rename");
@@ -89,11 +100,12 @@ function renameTask(task: Task, seed: number, taken: readonly string[] = []): Ta
     ...RESERVED,
     ...[...oldNames, ...taken].flatMap((name) => name.toLowerCase().match(/[a-z]+/g)!),
   ]);
+  const everyday = spec.names === undefined ? undefined : otherWords(stream);
   const names = new Map([...new Set(oldNames)].map((name) => [
     name,
     name.replaceAll(/[a-z]+|[A-Z][a-z]+/g, (word) => {
       if (FIXED_WORDS.has(word.toLowerCase())) return word;
-      const other = vocabulary.word(stream, word.length);
+      const other = everyday?.get(word.toLowerCase()) ?? vocabulary.word(stream, word.length);
       return word < "a" ? other.charAt(0).toUpperCase() + other.slice(1) : other;
     }),
   ]));
@@ -103,16 +115,20 @@ function renameTask(task: Task, seed: number, taken: readonly string[] = []): Ta
     type: newName(type),
     subtype: newName(subtype),
   });
-  const renamed = functions.map(({ name, role, parameters, output, dependsOn }): TaskFunction => ({
-    name: newName(name),
-    role,
-    parameters: parameters.map((parameter) => ({
-      ...newVariable(parameter),
-      variable: newName(parameter.variable),
-    })),
-    output: newVariable(output),
-    dependsOn: dependsOn.map(newName),
-  }));
+  const renamed = functions.map((fn): TaskFunction => {
+    const { name, role, parameters, output, outputs, dependsOn } = fn;
+    return {
+      name: newName(name),
+      role,
+      parameters: parameters.map((parameter) => ({
+        ...newVariable(parameter),
+        variable: newName(parameter.variable),
+      })),
+      output: newVariable(output),
+      ...(outputs === undefined ? {} : { outputs: outputs.map(newVariable) }),
+      dependsOn: dependsOn.map(newName),
+    };
+  });
   const renameKeys = <T>(entries: Iterable<readonly [string, T]>) =>
     Array.from(entries, ([name, value]) => [newName(name), value] as const);
   const newInputs = renameKeys(inputs);

@@ -23,6 +23,7 @@ import {
   clauseOf,
   describeFunction,
   inputLine,
+  outputsOf,
   PROMPT_END,
   RESERVED,
   returnText,
@@ -30,6 +31,7 @@ import {
   type TaskFunction,
 } from "../tasks/generated/task.ts";
 import type { ToolSchema } from "../tools/tool.ts";
+import { EverydayNames } from "../tasks/generated/everyday_names.ts";
 import { Vocabulary } from "../tasks/generated/vocabulary.ts";
 
 /** A task as the model sees it. */
@@ -145,7 +147,10 @@ class TaskPerturber extends CasePerturber {
       tools,
       told: stated,
       given: this.#inOrder(entries(remaining.filter(({ plain }) => plain))),
-      withheld: new Set([...withheld, ...(denied === undefined ? [] : [denied.output.name])]),
+      withheld: new Set([
+        ...withheld,
+        ...(denied === undefined ? [] : outputsOf(denied).map(({ name }) => name)),
+      ]),
       unsolvable: removed || denied !== undefined,
       changed: steps.every(({ changed }) => changed),
       steps,
@@ -177,11 +182,12 @@ class TaskPerturber extends CasePerturber {
     const changes: Change[] = [];
     let changed = false;
     this.tools = this.tools.map((tool, place): ToolSchema => {
-      const { name, role, parameters, output } = functions[place]!;
+      const { name, role, parameters } = functions[place]!;
       const before = this.#clauses.get(name) ??
         parameters.map((parameter) => clauseOf(parameter, linking));
       const clauses = change(before, fork(this.seed, id, name));
-      const description = describeFunction(clauses, clauseOf(output, linking));
+      const outputs = outputsOf(functions[place]!).map((output) => clauseOf(output, linking));
+      const description = describeFunction(clauses, outputs);
       if (description === tool.description) return tool;
       changed ||= role === "core";
       this.#clauses.set(name, clauses);
@@ -228,8 +234,8 @@ class TaskPerturber extends CasePerturber {
   /** The returns of the core functions are known before any call. */
   protected override perturbReturns(id: ReturnMethod): StepResult {
     const { functions, values } = this.#task;
-    const returns = functions.flatMap(({ role, output: { name } }) =>
-      role === "core" ? [this.returned(returnText(name, values.get(name)!))] : []
+    const returns = functions.filter(({ role }) => role === "core").map((fn) =>
+      this.returned(returnText(outputsOf(fn).map(({ name }) => [name, values.get(name)!])))
     );
     super.perturbReturns(id);
     return { changed: returns.some((text) => perturbReturn(id, text).changed), changes: [] };
@@ -268,16 +274,10 @@ const CLAUSES: Readonly<
   RD: () => (clauses) => clauses.map(({ name }) => ({ name, types: "" })),
   WD: (task) => {
     const { functions } = task;
-    const variables = functions.flatMap(({ parameters, output }) => [...parameters, output]);
-    const vocabulary = new Vocabulary(
-      variables.flatMap(({ type, subtype }) => [type, subtype].map((word) => word.split("_")[1]!)),
-    );
+    const variables = functions.flatMap((fn) => [...fn.parameters, ...outputsOf(fn)]);
+    const newTypes = typesApart(task, variables.flatMap(({ type, subtype }) => [type, subtype]));
     return (clauses, stream) =>
-      clauses.map(({ name, types }) => {
-        if (types === "") return { name, types };
-        const [type, subtype] = [vocabulary.word(stream, 3), vocabulary.word(stream, 3)];
-        return { name, types: `type_${type} with subtype_${subtype}` };
-      });
+      clauses.map(({ name, types }) => ({ name, types: types === "" ? types : newTypes(stream) }));
   },
   SD: () => (clauses, stream) => {
     const pair = choosePair(clauses.map(({ types }) => types || undefined), stream);
@@ -290,6 +290,19 @@ const CLAUSES: Readonly<
   CO: () => (clauses, stream) =>
     newOrder(clauses.length, stream)?.map((place) => clauses[place]!) ?? clauses,
 };
+
+/** Returns a function that draws types with subtypes of a task's kind, none of them in `taken`. */
+function typesApart({ spec }: Task, taken: readonly string[]): (stream: Stream) => string {
+  if (spec.names !== undefined) {
+    const names = new EverydayNames(taken);
+    return (stream) => `${names.type(stream)} with ${names.subtype(stream)}`;
+  }
+  const vocabulary = new Vocabulary(taken.map((word) => word.split("_")[1]!));
+  return (stream) => {
+    const [type, subtype] = [vocabulary.word(stream, 3), vocabulary.word(stream, 3)];
+    return `type_${type} with subtype_${subtype}`;
+  };
+}
 
 const MAX_DRAWS = 20;
 

@@ -166,8 +166,22 @@ export const WORDS: readonly Entry[] = [
     "against the schema are reported",
   ],
   [
+    "any failure, missed call, either",
+    "trials with a parameter failure of any type; trials in which a call that the task needs was never made, " +
+    "neither with right arguments nor with wrong ones; trials with one or the other",
+  ],
+  [
+    "n/a",
+    "a figure that no trial could have: the tools of the tasks let no call show such a failure, or none is needed",
+  ],
+  [
+    "no effect",
+    "a perturbed trial with the same calls in the same steps, and the same end, as the one without the " +
+    "perturbation",
+  ],
+  [
     "similar texts",
-    "texts that deviate or mismatch but are similar to the right ones: Rouge-L above 0.8",
+    "texts that deviate or mismatch but are similar to the right ones: Rouge-L above 0.8, in lower case",
   ],
   [
     "API-level success",

@@ -13,12 +13,13 @@ import { signsOf } from "../gate/ceilings.ts";
 import { FAILURE_TYPES } from "../calls/failure_types.ts";
 import { canonicalJson, printable } from "../base/json.ts";
 import { canCall, cellName, isWholeQuestion } from "./metrics/metrics.ts";
-import { variantLabel, variantOf } from "../gate/variant.ts";
+import { missesCall, variantLabel, variantOf } from "../gate/variant.ts";
 import { Output } from "../base/output_file.ts";
 import { recoveryOf } from "../calls/recovery.ts";
 import { provenance, type Report } from "./report.ts";
 import { GENERATOR_VERSION } from "../tasks/generated/task.ts";
 import { isCase } from "../trials/executors/task_kind.ts";
+import { missedCallsOf } from "../trials/missed_calls.ts";
 import { OUTCOMES, type Trial } from "../trials/trial.ts";
 import { unitNames } from "../gate/unit_names.ts";
 import { html, Markup } from "./page/_markup.ts";
@@ -117,7 +118,7 @@ function writeTrials(
       typeBits(trial.failures),
       typeBits(trial.failures.filter(({ root }) => root)),
       trial.failures.length,
-      signs.placeOf([...signsOf(trial), ...faultSigns(trial)]),
+      signs.placeOf([...signsOf(trial), ...missedSign(trial), ...faultSigns(trial)]),
       names.units.placeOf(unitName(trial)),
       chunk,
       position,
@@ -159,6 +160,11 @@ function taskNumbers({ task, block, repetition }: Trial): [number, number] {
 /** Returns the types that occur as a bit mask. */
 function typeBits(failures: Trial["failures"]): number {
   return failures.reduce((bits, { type }) => bits | (1 << FAILURE_TYPES.indexOf(type)), 0);
+}
+
+/** Returns a name by which the page can filter trials with missed calls like behaviours. */
+function missedSign(trial: Trial): string[] {
+  return missesCall({ missed: missedCallsOf(trial) }) ? ["missed_call"] : [];
 }
 
 /** Returns how the faults of a trial ended, as names that the page can filter by like behaviours. */

@@ -6,12 +6,14 @@
 export {
   type Brittleness,
   type BrittlenessColumn,
+  type FailureRate,
   type Flips,
+  type Ineffective,
   measureBrittleness,
   type ParameterFailureRate,
-  type Share,
   type Transfer,
 } from "./metrics/brittleness.ts";
+export type { Share } from "./metrics/shares.ts";
 export {
   averageScores,
   type DifficultyAverages,
@@ -32,6 +34,11 @@ export {
 } from "./metrics/error_handling.ts";
 export { type LatencyMetrics, measureLatency, type ToolLatency } from "./metrics/latency.ts";
 export { type FormatMetrics, measureFormats } from "./metrics/formats.ts";
+export {
+  measureMissedCalls,
+  type MissedCallMetrics,
+  type MissedCallRate,
+} from "./metrics/missed_calls.ts";
 export {
   type CallScoreAverages,
   type CallSetJudging,

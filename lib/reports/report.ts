@@ -16,6 +16,7 @@ import { type ErrorHandling, measureErrorHandling } from "./metrics/error_handli
 import { type FormatMetrics, measureFormats } from "./metrics/formats.ts";
 import { type LatencyMetrics, measureLatency } from "./metrics/latency.ts";
 import { measure, type VariantMetrics } from "./metrics/metrics.ts";
+import { measureMissedCalls, type MissedCallMetrics } from "./metrics/missed_calls.ts";
 import type { Prices } from "../models/prices.ts";
 import { isProbe } from "../trials/executors/task_kind.ts";
 import { measureRecovery, type RecoveryMetrics } from "./metrics/recovery.ts";
@@ -52,6 +53,8 @@ export interface Report {
   readonly gates: readonly GateReport[];
   /** Metrics of each model, strategy and perturbation. */
   readonly subjects: readonly VariantMetrics[];
+  /** Needed calls that were never made, for each model, strategy and perturbation. */
+  readonly missedCalls: readonly MissedCallMetrics[];
   /** Each strategy against the baseline of the same model, on the same graphs. */
   readonly comparisons: readonly Comparison[];
   /** Each perturbation against `none` of the same model and strategy, on the same graphs. */
@@ -112,6 +115,7 @@ export function makeReport(all: readonly TrialSummary[], options: ReportOptions)
     notes: [...trialNotes(trials), ...notes],
     gates,
     subjects: measure(trials, prices),
+    missedCalls: measureMissedCalls(trials),
     comparisons: compareStrategies(trials, prices),
     perturbations: comparePerturbations(trials, prices),
     brittleness: measureBrittleness(trials),

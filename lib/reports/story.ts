@@ -8,7 +8,13 @@ import type { Failure, WrongArgument } from "../calls/failure.ts";
 import { isJsonObject, parseJson, printable } from "../base/json.ts";
 import { canCall } from "./metrics/metrics.ts";
 import { isCase, isQuestion } from "../trials/executors/task_kind.ts";
-import { type AssertionEvent, type CallEvent, callsOf, type TraceEvent } from "../calls/trace.ts";
+import {
+  type AssertionEvent,
+  type CallEvent,
+  callsOf,
+  returnedBy,
+  type TraceEvent,
+} from "../calls/trace.ts";
 import { describeQuestion } from "./_question_story.ts";
 import type { Trial } from "../trials/trial.ts";
 
@@ -175,7 +181,7 @@ function describeCall(
     : argumentsText;
   const original = event.returned === undefined
     ? result
-    : `${event.returned.variable} = ${event.returned.value}`;
+    : returnedBy(event).map(({ variable, value }) => `${variable} = ${value}`).join(", ");
   const shownResult = event.unperturbed === undefined
     ? original
     : `${original}, perturbed to ${result}`;

@@ -37,6 +37,7 @@ import {
   cellsTable,
   failuresTable,
   hasCalls,
+  missedCallsTable,
   noFailures,
   outcomesTable,
   overviewTable,
@@ -112,6 +113,7 @@ function renderParts(report: Omit<Report, "suite" | "notes">): string {
     !(many && values.length === 1)
   );
   const tables = [
+    ...missedCallsTable(report),
     ...probesTable(subjects),
     ...shownBreakdowns.map((breakdown) => breakdownTable(breakdown, true)),
     ...callSetTables(report, true),

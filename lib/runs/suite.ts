@@ -18,6 +18,8 @@ import {
   type GraphSpec,
   type Linking,
   LINKINGS,
+  NAMES,
+  type Names,
   type Surface,
   SURFACES,
 } from "../tasks/generated/graph.ts";
@@ -57,6 +59,10 @@ export interface Grid {
   readonly types?: number;
   /** Fewest and most input variables of a source function; default 1 and 2. */
   readonly inputs?: readonly [number, number];
+  /** What names are made of; default `random`. */
+  readonly names?: Names | readonly Names[];
+  /** Fewest and most variables that a function produces, or several such pairs; default 1 and 1. */
+  readonly outputs?: readonly [number, number] | readonly (readonly [number, number])[];
   /** Attempts to add another edge between core functions; default twice `core`. */
   readonly extraEdges?: number;
 }
@@ -144,6 +150,8 @@ const PROBE_SET = z.strictObject({
       : undefined,
 });
 
+const RANGE = z.tuple([z.int().min(1), z.int().min(1)]);
+
 const GRID = z.strictObject({
   core: oneOrMore(z.int().min(1)),
   depth: z.union([count, nonEmpty(count), z.literal("all")]),
@@ -154,12 +162,21 @@ const GRID = z.strictObject({
   linking: oneOrMore(z.enum(LINKINGS)).exactOptional(),
   surface: z.enum(SURFACES).exactOptional(),
   types: z.int().min(1).exactOptional(),
-  inputs: z.tuple([z.int().min(1), z.int().min(1)]).exactOptional(),
+  inputs: RANGE.exactOptional(),
+  outputs: z.union([RANGE, nonEmpty(RANGE)]).exactOptional(),
+  names: oneOrMore(z.enum(NAMES)).exactOptional(),
   extraEdges: count.exactOptional(),
 }).refine((grid) => grid.inputs === undefined || grid.inputs[0] <= grid.inputs[1], {
   message: "the fewest inputs must not be above the most",
   path: ["inputs"],
-}).refine((grid) => (grid.irrelevant === undefined) === (grid.connection === undefined), {
+}).refine((grid) => outputRanges(grid).every(([fewest, most]) => fewest <= most), {
+  message: "the fewest outputs must not be above the most",
+  path: ["outputs"],
+}).refine(
+  ({ linking = "types", names = "random" }) =>
+    !listOf(linking).includes("names") || !listOf(names).includes("misleading"),
+  { message: 'names cannot mislead with linking "names"', path: ["names"] },
+).refine((grid) => (grid.irrelevant === undefined) === (grid.connection === undefined), {
   message: "irrelevant and connection go together",
   path: ["irrelevant"],
 }).refine(
@@ -245,13 +262,14 @@ export function grid(sizes: Grid | ProbeSet): Cells {
   const cells: SeededCell[] = [];
   let skipped = 0;
   const { types, inputs, extraEdges, surface } = sizes;
+  const kinds = kindsOf(sizes);
   for (const core of listOf(sizes.core)) {
     const depths = sizes.depth === "all"
       ? core === 1 ? [0] : Array.from({ length: core - 1 }, (_, index) => index + 1)
       : listOf(sizes.depth);
     for (const depth of depths) {
       for (const [connected, disconnected] of irrelevantCounts(sizes)) {
-        for (const linking of listOf(sizes.linking ?? "types")) {
+        for (const kind of kinds) {
           if (depth >= core || (core > 1 && depth === 0)) {
             skipped++;
             continue;
@@ -261,7 +279,7 @@ export function grid(sizes: Grid | ProbeSet): Cells {
             depth,
             connected,
             disconnected,
-            linking,
+            ...kind,
             ...defined({ types, inputs, extraEdges, surface }),
           };
           const { seed: _, ...brief } = briefSpec({ ...cell, seed: 0 });
@@ -286,16 +304,44 @@ const MAX_CROSSINGS = 1_000_000;
 /** The number of crossings, including impossible ones, which take time to skip. */
 function countCrossings(sizes: Grid): number {
   const { connected = 0, disconnected = 0, irrelevant, connection = "connected" } = sizes;
-  const { core, depth, linking = "types" } = sizes;
+  const { core, depth } = sizes;
   const depths = listOf(core).reduce(
     (sum, one) => sum + (depth === "all" ? Math.max(1, one - 1) : listOf(depth).length),
     0,
   );
   const pairs = irrelevant === undefined ? [connected, disconnected] : [irrelevant, connection];
-  return [...pairs, linking].reduce<number>(
+  return pairs.reduce<number>(
     (product, list) => product * listOf<unknown>(list).length,
-    depths,
+    depths * countKinds(sizes),
   );
+}
+
+/** Everything about the functions of a task but their number. */
+type Kind = Pick<GraphSpec, "linking" | "outputs" | "names">;
+
+/** The number of {@linkcode kindsOf}, without listing them. */
+function countKinds(sizes: Grid): number {
+  const { linking = "types", names = "random" } = sizes;
+  return listOf(linking).length * outputRanges(sizes).length * listOf(names).length;
+}
+
+/** Crosses what is said about functions. */
+function kindsOf(sizes: Grid): Kind[] {
+  if (countKinds(sizes) > MAX_CROSSINGS) return [];
+  return listOf(sizes.linking ?? "types").flatMap((linking) =>
+    outputRanges(sizes).flatMap((outputs) =>
+      listOf(sizes.names ?? "random").map((names) => ({ linking, outputs, names }))
+    )
+  );
+}
+
+/** The ranges of outputs: a pair of numbers is one range. */
+function outputRanges(
+  { outputs = [1, 1] }: { readonly outputs?: Grid["outputs"] | undefined },
+): readonly (readonly [number, number])[] {
+  return typeof outputs[0] === "number"
+    ? [outputs as readonly [number, number]]
+    : outputs as readonly (readonly [number, number])[];
 }
 
 function irrelevantCounts(sizes: Grid): [connected: number, disconnected: number][] {

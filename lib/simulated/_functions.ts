@@ -21,8 +21,8 @@ export interface FunctionReading {
   readonly name: string;
   /** Its parameters, in the order of the schema, except the one that names the result. */
   readonly parameters: readonly Variable[];
-  /** The variable that it produces, if the description names it. */
-  readonly output: Variable | undefined;
+  /** The variables that it produces, as far as the description names them. */
+  readonly outputs: readonly Variable[];
   /** The parameter that names the result of a call, if there is one. */
   readonly result: string | undefined;
   /** The parameters that accept references to results of calls in the same reply, such as `$1.x`. */
@@ -61,7 +61,7 @@ function readFunction(
     parameters: schemas.flatMap(([key]) =>
       key === result ? [] : [{ name: key, type: types.get(key) }]
     ),
-    output: readClauses(produced)[0],
+    outputs: readClauses(produced),
     result,
     references: new Set(
       schemas.flatMap(([key, schema]) => takesReferences(parameters, schema) ? [key] : []),

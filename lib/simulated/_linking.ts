@@ -30,10 +30,11 @@ export function link({ inputs, functions }: Known): Links {
   const producers = new Map<string, FunctionReading>();
   const byType = new Map<string, string>();
   for (const candidate of functions.values()) {
-    const { output } = candidate;
-    if (output === undefined || producers.has(output.name)) continue;
-    producers.set(output.name, candidate);
-    if (output.type !== undefined && !byType.has(output.type)) byType.set(output.type, output.name);
+    for (const { name, type } of candidate.outputs) {
+      if (producers.has(name)) continue;
+      producers.set(name, candidate);
+      if (type !== undefined && !byType.has(type)) byType.set(type, name);
+    }
   }
   const variableOf = ({ name, type }: Variable) => {
     if (inputs.has(name)) return name;

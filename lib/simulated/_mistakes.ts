@@ -142,10 +142,10 @@ export function callEarly(situation: Situation): OutgoingCall[] {
   }
   // Functions called with references to results of this reply are not early.
   const called = new Set(plan.intentions.map((intention) => intention.function));
-  return plan.intentions.flatMap(({ function: { name, output } }) => {
+  return plan.intentions.flatMap(({ function: { name, outputs } }) => {
     const early = stream("early", name);
-    const waiting = (consumers.get(output?.name ?? "") ?? [])
-      .filter((consumer) => !called.has(consumer));
+    const pending = new Set(outputs.flatMap((output) => consumers.get(output.name) ?? []));
+    const waiting = [...pending].filter((consumer) => !called.has(consumer));
     if (!hits(rates.early, early)) return [];
     const consumer = sample(waiting, early);
     if (consumer === undefined) return [];

@@ -8,6 +8,7 @@ import { argumentsOf, nameResults, planReply } from "./_planning.ts";
 import { answerQuestion } from "./_questions.ts";
 import { readConversation } from "./_reading.ts";
 import { readStage } from "./_stages.ts";
+import type { Reading } from "../models/simulated_name.ts";
 import { composeAnswer, type SimulatedModel } from "./wire.ts";
 import { writeStage } from "./_stages.ts";
 
@@ -26,14 +27,16 @@ import { writeStage } from "./_stages.ts";
  * makes calls that wait for nothing else, in chains of at most five calls.
  *
  * It passes other questions to the tool with a single parameter, and answers with its result.
+ *
+ * @param reads What it leans on in place of all this: `names` alone, whatever descriptions tell.
  */
-export function createPlanner(name: string): SimulatedModel {
+export function createPlanner(name: string, reads?: Reading): SimulatedModel {
   return {
     name,
     reply(request) {
-      const stage = readStage(request);
+      const stage = readStage(request, reads);
       if (stage !== undefined) return composeAnswer(name, request, writeStage(stage), []);
-      const conversation = readConversation(request);
+      const conversation = readConversation(request, reads);
       const answer = answerQuestion(request, conversation);
       if (answer !== undefined) return composeAnswer(name, request, answer.text, answer.calls);
       const { text, intentions } = planReply(conversation);

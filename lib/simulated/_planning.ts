@@ -120,9 +120,10 @@ export function planReply(
 
 /** Another function than `name` that produces the same variable, if there is one. */
 function producerBeside(name: string, conversation: Conversation): FunctionReading | undefined {
-  const output = conversation.functions.get(name)?.output?.name;
+  const [output] = conversation.functions.get(name)?.outputs ?? [];
   return withoutGone(conversation).values().find((other) =>
-    output !== undefined && other.name !== name && other.output?.name === output
+    output !== undefined && other.name !== name &&
+    other.outputs.some((own) => own.name === output.name)
   );
 }
 
@@ -163,14 +164,14 @@ function readReturns(
 ) {
   const values = new Map(inputs);
   const costs = new Map<string, number>();
-  for (const { name, value, refusal = "refused" } of calls) {
-    const output = functions.get(name)?.output;
-    if (output !== undefined && value !== undefined) {
-      values.set(output.name, value);
-    } else {
+  for (const { name, values: returned, refusal } of calls) {
+    const named = [...returned].filter(([variable]) => variable !== "");
+    for (const [variable, value] of named) values.set(variable, value);
+    // A return that lacks an output is tried again only for the sake of that output.
+    if (named.length === 0 || refusal !== undefined) {
       const refused = functions.has(name) ? name : meant(name);
       if (refused === undefined) continue;
-      costs.set(refused, (costs.get(refused) ?? 0) + COSTS[refusal]);
+      costs.set(refused, (costs.get(refused) ?? 0) + COSTS[refusal ?? "refused"]);
     }
   }
   return { values, costs };
@@ -218,10 +219,10 @@ function chain(
   let waiting = open.filter((one) => one.references.size > 0 && !called.has(one) && !tried(one));
   const results = new Map<string, string>();
   for (let length = 2; length <= MAX_CHAIN_LENGTH && waiting.length > 0; length++) {
-    for (const [place, { function: { output, result } }] of chained.entries()) {
+    for (const [place, { function: { outputs, result } }] of chained.entries()) {
       // A result with a name is available through that name only.
-      if (output === undefined || result !== undefined) continue;
-      results.set(output.name, `$${place + 1}.${output.name}`);
+      if (result !== undefined) continue;
+      for (const output of outputs) results.set(output.name, `$${place + 1}.${output.name}`);
     }
     const next = waiting.flatMap((candidate) =>
       fill(candidate, variableOf, (variable, { name }) =>
@@ -257,8 +258,10 @@ function insist(
  */
 export function nameResults({ symbols }: Conversation): (called: FunctionReading) => string {
   const taken = new Set<string>();
-  return ({ name, output }) => {
-    const first = `@${output?.name ?? name.replaceAll(/\W/g, "_")}`;
+  return ({ name, outputs: [output, ...others] }) => {
+    // The name of a result with several variables is that of none of them.
+    const own = others.length === 0 ? output?.name : undefined;
+    const first = `@${own ?? name.replaceAll(/\W/g, "_")}`;
     let free = first;
     for (let count = 2; symbols.has(free) || taken.has(free); count++) free = `${first}_${count}`;
     taken.add(free);

@@ -57,7 +57,8 @@ export function answerQuestion(
   }
   if (!isAsked || ignore) return reply(solution);
   const result = messages.findLast(({ role }) => role === "tool");
-  return reply(last?.value ?? readNumber(contentText(result?.content)));
+  const [value] = last?.values.values() ?? [];
+  return reply(value ?? readNumber(contentText(result?.content)));
 }
 
 /** The expression that a question asks to calculate, if any. */

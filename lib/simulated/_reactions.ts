@@ -69,21 +69,24 @@ export function react(conversation: Conversation, draws: ReactionDraws): Reactio
   const { prompt, functions, mustCall } = conversation;
   const question = forkSeed(draws.seed, draws.repetition, prompt);
   const returned = new Set<string>();
-  for (const { name, value } of conversation.calls) {
-    if (value !== undefined) returned.add(name);
+  for (const { name, values } of conversation.calls) {
+    if (values.size > 0) returned.add(name);
   }
   let givesUp = false;
   const calls = conversation.calls.map((call) => {
     const { name, refusal } = call;
     const hasFailed = refusal === "failed" || refusal === "denied" || refusal === "gone";
-    if (!hasFailed || returned.has(name) || !functions.has(name)) return call;
+    const outputs = functions.get(name)?.outputs;
+    if (!hasFailed || returned.has(name) || outputs === undefined) return call;
     const reaction = drawReaction(prompt, name, draws);
     givesUp ||= reaction === "giveup" && !mustCall;
     if (reaction !== "invent") return call;
     const stream = streamOf(question, name);
     // Its first number determines the reaction.
     stream.prng();
-    return { ...call, value: randomIntegerBetween(100, 999, stream), refusal: undefined };
+    const names = outputs.length === 0 ? [""] : outputs.map((output) => output.name);
+    const values = names.map((name) => [name, randomIntegerBetween(100, 999, stream)] as const);
+    return { ...call, values: new Map(values), refusal: undefined };
   });
   return { conversation: { ...conversation, calls }, givesUp };
 }

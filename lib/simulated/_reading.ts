@@ -8,7 +8,9 @@
 
 import { evaluate } from "../base/arithmetic.ts";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../base/json.ts";
+import type { Reading } from "../models/simulated_name.ts";
 import { type FunctionReading, readFunctions } from "./_functions.ts";
+import { leanOnNames } from "./_name_reading.ts";
 
 import {
   type ChatCall,
@@ -29,9 +31,12 @@ export type CallRefusal = Refusal | "malformed" | "dangling";
 export interface CallReading {
   /** The name called, which may not exist. */
   readonly name: string;
-  /** The value returned for the function's output; `undefined` if the call was refused or unanswered. */
-  readonly value: Value | undefined;
-  /** Why it has no value; `undefined` if it has one or is unanswered. */
+  /**
+   * The values returned, by variable; none if the call was refused or is unanswered. The empty name stands
+   * for the invented result of a function whose outputs are unknown.
+   */
+  readonly values: ReadonlyMap<string, Value>;
+  /** Why it lacks the value of an output; `undefined` if it lacks none or is unanswered. */
   readonly refusal: CallRefusal | undefined;
   /** How many messages came after its result; `undefined` if it was unanswered. */
   readonly age: number | undefined;
@@ -79,8 +84,8 @@ export interface Conversation {
   readonly symbols: ReadonlySet<string>;
 }
 
-/** Parses the body of a request. */
-export function readConversation(request: ChatRequest): Conversation {
+/** Parses the body of a request, for a model that leans on `reads` alone if given. */
+export function readConversation(request: ChatRequest, reads?: Reading): Conversation {
   const { messages, tool_choice: choice } = request;
   const userTexts = messages.flatMap((message, place) =>
     message.role === "user"
@@ -90,15 +95,15 @@ export function readConversation(request: ChatRequest): Conversation {
   // Requests for repairs and other functions are not questions, and they may quote anything.
   const repairs = userTexts.filter(({ text }) => asksForRepair(text)).length;
   const questions = userTexts.filter(({ text }) => !asksForRepair(text) && !asksForOther(text));
-  const functions = readFunctions((request.tools ?? []).map((tool) => tool.function));
+  const described = readFunctions((request.tools ?? []).map((tool) => tool.function));
+  const functions = reads === "names" ? leanOnNames(described) : described;
   const inputs = questions.flatMap(({ text, age }) =>
     readInputs(text).map(([name, value]) => ({ name, value, age }))
   );
   const { calls, restated } = readCalls(messages, functions);
-  const returns = calls.flatMap(({ name, value, age }) => {
-    const output = functions.get(name)?.output?.name;
-    return output === undefined || value === undefined ? [] : [{ name: output, age: age! }];
-  });
+  const returns = calls.flatMap(({ values, age }) =>
+    Array.from(values.keys(), (name) => ({ name, age: age! }))
+  );
   const chosen = functions.get(readChosen(choice) ?? "");
   return {
     prompt: userTexts[0]?.text ?? "",
@@ -195,27 +200,31 @@ function readCalls(
     string,
     { readonly reading: Mutable<CallReading>; readonly context: CallContext }
   >();
-  let last: { readonly text: string; readonly answers: string | undefined } | undefined;
+  let last: { readonly text: string; readonly answers: readonly string[] } | undefined;
   for (const [place, message] of messages.entries()) {
     if (message.role === "assistant") {
       const siblings: CallReading[] = [];
       for (const { id, function: { name, arguments: given } } of message.tool_calls ?? []) {
-        const reading = { name, value: undefined, refusal: undefined, age: undefined };
+        const values = new Map<string, Value>();
+        const reading = { name, values, refusal: undefined, age: undefined };
         siblings.push(reading);
         calls.push(reading);
         byId.set(id, { reading, context: { given: parseJson(given), siblings } });
       }
     } else if (message.role === "tool") {
       const call = byId.get(message.tool_call_id);
-      const output = functions.get(call?.reading.name ?? "")?.output?.name;
+      const outputs = functions.get(call?.reading.name ?? "")?.outputs.map(({ name }) => name) ??
+        [];
       const text = contentText(message.content);
       if (call !== undefined) {
         const { reading, context } = call;
         reading.age = messages.length - 1 - place;
-        if (output !== undefined) reading.value = readValue(text, output);
-        if (reading.value === undefined) reading.refusal = findRefusal(context, text, output);
+        reading.values = readValues(text, outputs);
+        if (outputs.length === 0 || reading.values.size < outputs.length) {
+          reading.refusal = findRefusal(context, text, outputs);
+        }
       }
-      last = { text, answers: output };
+      last = { text, answers: outputs };
     }
   }
   const restated = last === undefined ? [] : readRestated(last.text, last.answers);
@@ -234,12 +243,12 @@ interface CallContext {
 function findRefusal(
   { given, siblings }: CallContext,
   text: string,
-  answers: string | undefined,
+  answers: readonly string[],
 ): CallRefusal {
   if (!isJsonObject(given)) return "malformed";
   const dangles = Object.values(given).some((value) => {
     const [, number] = typeof value === "string" ? /^\$(\d{1,9})\./.exec(value) ?? [] : [];
-    return number !== undefined && siblings[Number(number) - 1]?.value === undefined;
+    return number !== undefined && (siblings[Number(number) - 1]?.values.size ?? 0) === 0;
   });
   return dangles ? "dangling" : readRefusal(text, answers);
 }
@@ -250,6 +259,18 @@ function readSymbols(messages: readonly ChatMessage[]): ReadonlySet<string> {
     const calls: readonly ChatCall[] = message.role === "assistant" ? message.tool_calls ?? [] : [];
     return [contentText(message.content), ...calls.map((call) => call.function.arguments)]
       .flatMap((text) => text.match(/@\w+/g) ?? []);
+  }));
+}
+
+/**
+ * The values of `variables` in a result, as far as {@linkcode readValue} finds them. A name for a result of
+ * several variables leads to each of them by a path, such as `@rooms.bujxe`.
+ */
+function readValues(text: string, variables: readonly string[]): Map<string, Value> {
+  const symbol = variables.length > 1 ? readSymbol(text) : undefined;
+  return new Map(variables.flatMap((variable): [string, Value][] => {
+    const value = symbol === undefined ? readValue(text, variable) : `${symbol}.${variable}`;
+    return value === undefined ? [] : [[variable, value]];
   }));
 }
 
@@ -291,13 +312,13 @@ const FAILED =
 const PAGE = /^\s*<(?:!doctype|html)\b/i;
 
 /**
- * Why a result has no value for `variable`. If it is not a JSON object, the tool failed; but if the variable is
- * unknown, any text other than an HTML page may be a result.
+ * Why a result has no value for one of `variables`. If it is not a JSON object, the tool failed; but if the
+ * variables are unknown, any text other than an HTML page may be a result.
  */
-export function readRefusal(text: string, variable: string | undefined): Refusal {
+export function readRefusal(text: string, variables: readonly string[]): Refusal {
   const parsed = parseJson(text);
   if (!isJsonObject(parsed)) {
-    return variable === undefined && !PAGE.test(text) ? "refused" : "failed";
+    return variables.length === 0 && !PAGE.test(text) ? "refused" : "failed";
   }
   if (!Object.hasOwn(parsed, "error")) return "refused";
   const errorText = JSON.stringify(parsed["error"]);
@@ -313,17 +334,19 @@ function looseMatch(variable: string): (name: string) => boolean {
   return (name) => letters(name) === ownLetters;
 }
 
-/** The values in a result other than that of `variable`, its actual output. */
+/** The values in a result other than those of `variables`, its actual outputs. */
 export function readRestated(
   text: string,
-  variable: string | undefined,
+  variables: readonly string[],
 ): ReadonlyMap<string, Value> {
   const found = [...statements(text)];
   if (readSymbol(text) !== undefined) return new Map(found);
-  // The first statement of the output is the return; further ones restate it.
-  const isLike = variable === undefined ? () => false : looseMatch(variable);
-  const answer = found.findIndex(([name]) => isLike(name));
-  return new Map(found.filter((_, place) => place !== answer));
+  // The first statement of an output is the return; further ones restate it.
+  const answers = new Set(variables.map((variable) => {
+    const isLike = looseMatch(variable);
+    return found.findIndex(([name]) => isLike(name));
+  }));
+  return new Map(found.filter((_, place) => !answers.has(place)));
 }
 
 /** The symbol that is the whole first line of a result, if any. */
@@ -334,7 +357,8 @@ function readSymbol(text: string): string | undefined {
 
 /** Statements like `aargww = 123`, `"aargww": 123` and `"aargww": "@aargww"`, in order. */
 function* statements(text: string): Generator<[string, Value]> {
-  const statement = /\b([A-Za-z_]\w*)"?[ \t]*[=:][ \t]*(?:(-?\d{1,15})(?!\w|\.\d)|"?(@\w+))/g;
+  const statement =
+    /\b([A-Za-z_]\w*)"?[ \t]*[=:][ \t]*(?:(-?\d{1,15})(?!\w|\.\d)|"?(@\w+(?:\.\w+)*))/g;
   for (const [, name, number, symbol] of text.matchAll(statement)) {
     yield [name!, symbol ?? Number(number)];
   }

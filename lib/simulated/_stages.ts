@@ -6,6 +6,8 @@
 import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
 import { type FunctionReading, readListedFunctions } from "./_functions.ts";
 import { inOrder, type Known, link, type Links, producersFor } from "./_linking.ts";
+import { leanOnNames } from "./_name_reading.ts";
+import type { Reading } from "../models/simulated_name.ts";
 import { readInputs, readTarget } from "./_reading.ts";
 import { type ChatRequest, contentText } from "./wire.ts";
 import { writeValue } from "./_arguments.ts";
@@ -48,8 +50,14 @@ const WORDS: readonly (readonly [StageKind, string])[] = [
   ["final", "a correct last one task API name"],
 ];
 
-/** Parses the request of a stage; `undefined` if it requests calls instead. */
-export function readStage({ messages, tools }: ChatRequest): StageReading | undefined {
+/**
+ * Parses the request of a stage, for a model that leans on `reads` alone if given; `undefined` if it requests
+ * calls instead.
+ */
+export function readStage(
+  { messages, tools }: ChatRequest,
+  reads?: Reading,
+): StageReading | undefined {
   const last = messages.at(-1);
   if ((tools ?? []).length > 0 || last?.role !== "user") return undefined;
   const text = contentText(last.content);
@@ -65,6 +73,7 @@ export function readStage({ messages, tools }: ChatRequest): StageReading | unde
     kind,
     target: readTarget(question.question),
     inputs: new Map(readInputs(question.question)),
+    ...(reads === "names" ? { functions: leanOnNames(question.functions) } : {}),
     round: answers.length,
     list: readList(contentText(answers.at(-1)?.content)),
   };
@@ -178,7 +187,9 @@ function writePlan(
     if (inputs.has(variable)) return inputs.get(variable);
     const producer = producers.get(variable);
     const step = producer === undefined ? undefined : steps.get(producer);
-    return step === undefined ? "a value that is not known" : `the result of step ${step}`;
+    if (producer === undefined || step === undefined) return "a value that is not known";
+    const part = producer.outputs.length === 1 ? "" : `variable ${variable} in `;
+    return `${part}the result of step ${step}`;
   };
   const lines = needed.map(({ name, parameters }, place) => {
     const args = parameters.map((parameter) =>

@@ -8,6 +8,7 @@ import {
   BREAKS,
   MISTAKES,
   REACTIONS,
+  type Reading,
   readSimulatedName,
   TRUTH_MISTAKES,
 } from "../models/simulated_name.ts";
@@ -24,7 +25,7 @@ import type { SimulatedModel } from "./wire.ts";
 /**
  * Returns the simulated model with a name, one of
  *
- * - `sim:planner`,
+ * - `sim:planner?reads=`,
  * - `sim:noisy?early=&stale=&distract=&hallucinate=&arity=&quit=&copy=&averse=&ignore=&giveup=&invent=` and
  *   `&breakFormat=&hopeless=&memory=&seed=`, and
  * - `sim:truth?syntax=&fence=&route=&key=&value=&extra=&judge=&seed=`,
@@ -32,7 +33,9 @@ import type { SimulatedModel } from "./wire.ts";
  * with rates from 0 to 1 and a whole number as seed, all 0 by default; {@linkcode MistakeRates},
  * {@linkcode ReactionRates}, {@linkcode BreakRates} and {@linkcode TruthRates} describe them. `giveup` and
  * `invent` must sum to at most 1. `memory` is a whole number of at least 1: values given more messages ago are
- * misread unless the last result restates them; if omitted, none are.
+ * misread unless the last result restates them; if omitted, none are. `reads` is what a planner leans on alone:
+ * `descriptions`, whatever names tell, the `types` that schemas show, whatever else tells of values, or
+ * `names`, whatever descriptions tell.
  *
  * @param truths The questions that `sim:truth` knows. Default: none.
  *
@@ -54,9 +57,9 @@ export function parseSimulatedModel(
   name: string,
   truths: Truths = truthsOf([]),
 ): SimulatedModel {
-  const { base, values } = readSimulatedName(name);
+  const { base, values, reads } = readSimulatedName(name);
   const seed = values.get("seed") ?? 0;
-  const model = create(name, base, { values, seed, truths });
+  const model = create(name, base, { values, seed, truths, ...defined({ reads }) });
   const rates: BreakRates = ratesOf(BREAKS, values);
   return withTextFormats(model, { rates, seed });
 }
@@ -65,10 +68,11 @@ export function parseSimulatedModel(
 function create(
   name: string,
   base: string,
-  { values, seed, truths }: {
+  { values, seed, truths, reads }: {
     readonly values: ReadonlyMap<string, number>;
     readonly seed: number;
     readonly truths: Truths;
+    readonly reads?: Reading;
   },
 ): SimulatedModel {
   switch (base) {
@@ -88,7 +92,7 @@ function create(
       return createTruth(name, truths, { rates, seed });
     }
     default:
-      return createPlanner(name);
+      return createPlanner(name, reads);
   }
 }
 

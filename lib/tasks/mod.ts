@@ -10,6 +10,8 @@ export {
   type Graph,
   type Linking,
   LINKINGS,
+  NAMES,
+  type Names,
   type Role,
   type Surface,
   SURFACES,

@@ -252,7 +252,11 @@ async function difference(
     endDifference(trial, played) ??
     differs("grounded", trial.grounded, played.grounded) ??
     differs("minimumCalls", trial.minimumCalls, played.minimumCalls) ??
+    (trial.needed === undefined ? undefined : differs("needed", trial.needed, played.needed)) ??
     // The replay has neither the texts beside calls nor the causes of limits.
+    (isFirst || trial.oracle === undefined
+      ? undefined
+      : differs("impossible", trial.impossible ?? [], played.impossible ?? [])) ??
     (isFirst ? undefined : differs("behaviours", trial.behaviours, opened!.behaviours(events))) ??
     // A line without views of its calls lacks what a gate on them needs, and no more.
     (trial.oracle === undefined
@@ -278,6 +282,7 @@ const CALL_FIELDS = [
   "returned",
   "fault",
   "withheld",
+  "alsoWithheld",
   "error",
   "failure",
   "parameters",

@@ -30,6 +30,7 @@ export {
   type SessionOptions,
 } from "./agent/session.ts";
 export type { TrialDimensions } from "./dimension_scores.ts";
+export type { MissedCalls } from "./missed_calls.ts";
 export { JUDGING_RULES, type JudgingRules, parseAnswer } from "./executors/answer.ts";
 export type { RunFacts } from "./executors/call_log.ts";
 export type { CallOutcome, CallPlace, Executor, ExecutorOptions } from "./executors/executor.ts";

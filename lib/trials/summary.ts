@@ -4,9 +4,16 @@
  * @module
  */
 
+import { callSignature } from "../calls/behaviour.ts";
 import { defined } from "../base/json.ts";
+import { sha256 } from "../base/hash.ts";
 import type { Failure } from "../calls/failure.ts";
-import { FAILURE_TYPES, type FailureType } from "../calls/failure_types.ts";
+import {
+  FAILURE_TYPES,
+  type FailureType,
+  PARAMETER_FAILURE_TYPES,
+  type ParameterFailureType,
+} from "../calls/failure_types.ts";
 import { sumUsage, type Usage } from "../tools/message.ts";
 import { type ParameterScore, scoreOfViews } from "../calls/parameter_views.ts";
 import { type ParseCounts, parsesOf } from "../calls/parse_counts.ts";
@@ -21,6 +28,7 @@ import {
 } from "../calls/trace.ts";
 import type { Trial } from "./trial.ts";
 import { dimensionsOf, type TrialDimensions } from "./dimension_scores.ts";
+import { type MissedCalls, missedCallsOf } from "./missed_calls.ts";
 
 /** Failed attempts of unclear cause kept of a trial, at most. */
 const MAX_UNCLEAR = 20;
@@ -46,10 +54,17 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures"> {
   readonly work?: StrategyWork;
   /** Its calls compared to the correct ones; omitted when these are not known. */
   readonly parameters?: ParameterScore;
+  /** The needed calls, and those that were never made; omitted when the right calls are not known. */
+  readonly missed?: MissedCalls;
   /** How the model recovered from faults, by function; omitted without any faults. */
   readonly recoveries?: readonly Recovery[];
   /** How its replies were parsed; omitted when unknown, or if none attempts a call. */
   readonly parses?: ParseCounts;
+  /**
+   * A hash of what the model did: its calls, step by step, and the value or the calls that it answered with;
+   * omitted where events are missing.
+   */
+  readonly actions?: string;
   /** The dimensions of tool use; omitted when the trial says nothing about them. */
   readonly dimensions?: TrialDimensions;
   /** The calls for which a tool of its own ran, with its time; omitted without any. */
@@ -92,8 +107,12 @@ export function summarize(trial: Trial): TrialSummary {
   const { outcome, solved, grounded, calls, minimumCalls, behaviours, usage } = trial;
   const { changed, stages, judging, startedAt, durationMs, reason, permanent, replayed, ends } =
     trial;
+  const { rules } = trial;
+  const impossible = sharedTypes(trial.impossible);
   const work = workOf(trial.events);
   const answer = scoredAnswer(trial.events);
+  const missed = missedCallsOf(trial);
+  const actions = actionsOf(trial);
   const recoveries = recoveryOf(trial.events);
   const parses = parsesOf(trial.events);
   const dimensions = dimensionsOf(trial);
@@ -102,13 +121,28 @@ export function summarize(trial: Trial): TrialSummary {
   return {
     ...{ v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition },
     ...{ outcome, solved, grounded, calls, minimumCalls, behaviours, usage, startedAt, durationMs },
-    ...defined({ changed, stages, judging, work }),
+    ...defined({ changed, stages, judging, work, rules, impossible }),
     ...(hasViews(trial) ? { parameters: scoreOfViews(trial.events) } : {}),
+    ...defined({ missed, actions }),
     ...(recoveries.length === 0 ? {} : { recoveries }),
     ...defined({ parses, dimensions, latencies, scored: answer, unclear }),
     ...defined({ reason, permanent, replayed, ends }),
     failures: trial.failures.map(({ type, root }) => FAILURE_KINDS[`${root}`][type]),
   };
+}
+
+/** Calls of one step have no order: how they are listed may depend on how long each took. */
+function actionsOf({ calls, events }: Trial): string | undefined {
+  const made = callsOf(events);
+  if (events.length === 0 || made.length < calls) return undefined;
+  const steps = [...Map.groupBy(made, ({ step }) => step).values()];
+  const answer = events.findLast((event) => event.kind === "answer");
+  const text = JSON.stringify([
+    steps.map((step) => step.map(callSignature).sort()),
+    answer?.value,
+    scoredAnswer(events)?.output,
+  ]);
+  return sha256(text).slice(0, 16);
 }
 
 /** An answer with its scores. */
@@ -142,6 +176,8 @@ export function asSummary(trial: Trial | TrialSummary): TrialSummary {
   const {
     work,
     parameters,
+    missed,
+    actions,
     recoveries,
     parses,
     dimensions,
@@ -155,9 +191,29 @@ export function asSummary(trial: Trial | TrialSummary): TrialSummary {
   > = trial;
   return {
     ...summarize(trial),
-    ...defined({ work, parameters, recoveries, parses, dimensions, latencies, scored, unclear }),
+    ...defined({
+      work,
+      parameters,
+      missed,
+      actions,
+      recoveries,
+      parses,
+      dimensions,
+      latencies,
+      scored,
+      unclear,
+    }),
     ...defined({ replaced, replacedIdle }),
   };
+}
+
+/** Lists of types that trials share, as a run may have a hundred thousand of them. */
+const TYPE_LISTS = new Map<string, readonly ParameterFailureType[]>();
+
+function sharedTypes(types: Trial["impossible"]): Trial["impossible"] {
+  if (types === undefined) return undefined;
+  const known = PARAMETER_FAILURE_TYPES.filter((type) => types.includes(type));
+  return TYPE_LISTS.getOrInsert(known.join(), known);
 }
 
 /** Shared objects, as a run may have a hundred thousand failures. */

@@ -6,7 +6,7 @@
 import { abortable } from "@std/async/abortable";
 import { z } from "zod";
 import { runLoop } from "./agent/loop.ts";
-import type { Behaviour } from "../calls/failure_types.ts";
+import type { Behaviour, ParameterFailureType } from "../calls/failure_types.ts";
 import { converse } from "./agent/conversation.ts";
 import { GeneratedTaskExecutor } from "./executors/generated.ts";
 import { JUDGING_RULES } from "./executors/answer.ts";
@@ -94,12 +94,20 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly calls: number;
   /** The minimum number of calls that solve the task; `null` if unknown. */
   readonly minimumCalls: number | null;
-  /** The distinct tools that a case needs; omitted for other tasks, and if unknown. */
+  /**
+   * The tools of the calls that a case needs, or a question in mode `tools`, one for each call (of earlier
+   * versions each tool once, for cases alone); omitted for other tasks, and if unknown.
+   */
   readonly needed?: readonly string[];
   /** The failures of its calls. */
   readonly failures: readonly Failure[];
   /** The reference its calls were compared to for the views in its events; omitted without any. */
   readonly oracle?: "truth";
+  /**
+   * The parameter failures that none of its calls could show, by the schemas of its tools; omitted without any,
+   * and by version 1 of the rules.
+   */
+  readonly impossible?: readonly ParameterFailureType[];
   /** The behaviours it showed. */
   readonly behaviours: readonly Behaviour[];
   /** The version of the rules that judged it; omitted by version 1. */
@@ -359,6 +367,7 @@ export async function runTrial(
   });
 
   const viewed = fixture.viewed();
+  const impossible = viewed === undefined ? [] : fixture.impossible ?? [];
   const { stages } = session;
   // Texts of models, servers and tools are stored without secrets. Judging used the originals.
   const redacted = redactRecordValue({
@@ -394,6 +403,7 @@ export async function runTrial(
     ...defined({ needed: fixture.needed }),
     failures: redacted.failures,
     ...(viewed === undefined ? {} : { oracle: "truth" as const }),
+    ...(impossible.length === 0 ? {} : { impossible }),
     behaviours: fixture.behaviours(),
     rules: JUDGING_RULES,
     usage: session.usage,
@@ -503,6 +513,7 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   needed: z.array(z.string()).exactOptional(),
   failures: z.array(FAILURE).default([]),
   oracle: z.literal("truth").exactOptional(),
+  impossible: z.array(z.string()).exactOptional(),
   behaviours: z.array(z.string()).default([]),
   rules: z.literal(JUDGING_RULES).exactOptional(),
   usage: USAGE.default({ inputTokens: 0, outputTokens: 0 }),

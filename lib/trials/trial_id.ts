@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { CALL_FORMATS, CALL_MODES, SCORING_RULES } from "../tasks/questions/scoring.ts";
 import { DIFFICULTIES } from "../tasks/questions/question_set.ts";
-import { LINKINGS, SURFACES } from "../tasks/generated/graph.ts";
+import { LINKINGS, NAMES, SURFACES } from "../tasks/generated/graph.ts";
 import { briefTask } from "./executors/tasks.ts";
 import type { TaskSpec } from "./executors/task_kind.ts";
 
@@ -44,6 +44,8 @@ export function trialId({ model, strategy, perturbation, task, repetition }: Tri
 }
 
 const WHOLE = z.stringFormat("whole number", /^(0|[1-9]\d*)$/).transform(Number);
+const RANGE = z.stringFormat("range", /^\d+\.\.\d+$/)
+  .transform((range) => range.split("..").map(Number) as [number, number]);
 const TEXT = z.string().transform((text) => decodeURI(text));
 
 /** The words that all ids share. */
@@ -74,11 +76,12 @@ const ID_WORDS = z.union([
     disconnected: WHOLE,
     seed: WHOLE,
     types: WHOLE.exactOptional(),
-    inputs: z.stringFormat("range", /^\d+\.\.\d+$/)
-      .transform((range) => range.split("..").map(Number) as [number, number]).exactOptional(),
+    inputs: RANGE.exactOptional(),
     extraEdges: WHOLE.exactOptional(),
     linking: z.enum(LINKINGS).exactOptional(),
     surface: z.enum(SURFACES).exactOptional(),
+    outputs: RANGE.exactOptional(),
+    names: z.enum(NAMES).exactOptional(),
     ...KEY_WORDS,
   }),
 ]);

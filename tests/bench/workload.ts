@@ -96,7 +96,7 @@ function conversationOf(fixture: ReturnType<typeof openTask>): Conversation {
     results: Object.fromEntries(
       order.map(({ name, output }) => [
         name,
-        returnText(output.name, task.values.get(output.name)!),
+        returnText([[output.name, task.values.get(output.name)!]]),
       ]),
     ),
     answers: [...calls, answer].map((message, place) =>

@@ -508,6 +508,81 @@ Deno.test("viewCalls() finds values that deviate from the task, at the deepest k
   ], { schema: FORECAST });
 });
 
+Deno.test("viewCalls() takes values that break a rule of the description for mismatches (Butterfly, Figs. 1 and 5)", () => {
+  const region = { type: "string", description: "The region, as an abbreviation such as AU." };
+  const trends = objectOf({ query: { type: "string" }, region });
+  const bitcoin = { query: "Bitcoin" };
+  check([
+    // Fig. 1: the form of the value is wrong, or only the country is.
+    [{ ...bitcoin, region: "Australia" }, { ...bitcoin, region: "AU" }, ["specification /region"]],
+    [{ ...bitcoin, region: "US" }, { ...bitcoin, region: "AU" }, ["task /region"]],
+    // Fig. 5: the task names no region. That the tool takes none, no document says.
+    [{ ...bitcoin, region: "worldwide" }, bitcoin, ["specification /region"]],
+    [{ ...bitcoin, region: "US" }, bitcoin, ["redundant /region"]],
+    // What is right is never blamed, and shows that a rule was misread.
+    [{ ...bitcoin, region: "Australia" }, { ...bitcoin, region: "Australia" }, []],
+    [{ ...bitcoin, region: "Austria" }, { ...bitcoin, region: "Australia" }, ["task /region"]],
+  ], { schema: trends });
+  const table: [
+    description: string,
+    right: JsonValue,
+    mismatches: JsonValue[],
+    others: JsonValue[],
+  ][] = [
+    ["Sort order: one of asc, desc.", "asc", ["ascending"], ["desc"]],
+    ["Must be 'day' or 'week'", "day", ["month"], ["week"]],
+    ['Allowed values are "a b", "c"', "c", ["a"], ["a b"]],
+    ["Either of the two", "one", [], ["x y z"]],
+    ["Can be any of these colours, such as 'red' or 'blue'", "red", [], ["green"]],
+    ["One of red, blue, etc.", "red", [], ["green"]],
+    ["Number of results, between 1 and 50", 3, [0, 51], [4, 50]],
+    ["Results (1-1,000)", 3, [1001], [1000]],
+    ["At least 5, at most 9", 7, [4, 10], [5, 9]],
+    ["Must not exceed 100. Default 10.", 7, [101], [100]],
+    ["A positive integer", 7, [0, -1], [1]],
+    ["Usually between 1 and 5", 3, [], [9]],
+    ["Between 2 and 4 characters", "abc", ["a", "abcde"], ["ab"]],
+    ["Two-letter country code (ISO 3166-1 alpha-2)", "AU", ["AUS", "A1"], ["us"]],
+    ["Currency (ISO 4217)", "EUR", ["euro"], ["USD"]],
+    ["Currency, ISO 4217 or its name", "EUR", [], ["euro"]],
+    ["The date, YYYY-MM-DD", "2024-01-02", ["02.01.2024", "tomorrow"], ["2024-01-03"]],
+    ["DD/MM/YYYY or YYYY-MM-DD", "2024-01-02", ["2024"], ["02/01/2024"]],
+    ["Start (ISO 8601)", "2024-01-02T10:00:00Z", ["Jan 2"], ["2024-01-02"]],
+    ["E-mail address of the guest", "a@example.org", ["Ann"], ["b@example.org"]],
+    ["Exactly 5 digits", "12345", ["1234"], ["54321"]],
+  ];
+  for (const [description, right, mismatches, others] of table) {
+    const schema = objectOf({ x: { description } });
+    const rows = (values: readonly JsonValue[], type: string) =>
+      values.map((x): [JsonValue, Expected, string[]] => [{ x }, { x: right }, [`${type} /x`]]);
+    check([...rows(mismatches, "specification"), ...rows(others, "task")], { schema });
+  }
+});
+
+Deno.test("viewCalls() takes what the task says in the wrong parameter for a deviation (Butterfly, Figs. 7 and 9)", () => {
+  const arxiv = objectOf({
+    search_query: { type: "string" },
+    id_list: { type: "string" },
+    max_results: { type: "integer", default: 10 },
+    tags: { type: "array" },
+  });
+  const search = { search_query: "astrophysics dark matter" };
+  const three = { ...search, max_results: 3 };
+  check([
+    [{ ...search, id_list: "0,1,2,3" }, three, ["missing /max_results", "task /id_list"]],
+    [{ ...search, tags: [{ x: 3 }] }, three, ["missing /max_results", "task /tags"]],
+    [{ id_list: "Astrophysics, dark matter" }, search, ["missing /search_query", "task /id_list"]],
+    // Another value, and one beside all that is expected, was added only.
+    [{ ...search, id_list: "0,1,2,33" }, three, ["missing /max_results", "redundant /id_list"]],
+    [{ ...three, id_list: "0,1,2,3" }, three, ["redundant /id_list"]],
+    [{ id_list: "" }, { search_query: "" }, ["missing /search_query", "redundant /id_list"]],
+  ], { schema: arxiv });
+  // Fig. 7: nothing is missing.
+  const jobs = objectOf({ query: { type: "string" }, gl: { type: "string" } });
+  const tech = { query: "tech industry" };
+  check([[{ ...tech, gl: "us" }, tech, ["redundant /gl"]]], { schema: jobs });
+});
+
 Deno.test("viewCalls() leaves undecided what needs a schema", () => {
   const right = { a: 1, b: { c: "x", d: [1, { e: 2 }] } };
   const without = (changes: JsonObject) => ({ ...right, ...changes });
@@ -767,7 +842,7 @@ Deno.test("viewCalls() comes to an end with hostile texts and lists", () => {
   assertEquals([failures.length, failures[0]?.parameter], [50, "/x/0"]);
 });
 
-Deno.test("rougeL() compares texts by their words, in order (Butterfly 5.2)", () => {
+Deno.test("rougeL() compares texts by their words in order, in any case (Butterfly 5.2)", () => {
   const table: [string, string, number][] = [
     ["the cat sat", "the cat sat", 1],
     ["the cat sat", "the cat", 0.8],
@@ -775,7 +850,10 @@ Deno.test("rougeL() compares texts by their words, in order (Butterfly 5.2)", ()
     ["cat the", "the cat", 0.5],
     ["a b c d", "a x c y", 0.5],
     ["Paris, France", "Paris", 0.5],
-    ["Paris", "paris", 0],
+    ["Paris", "paris", 1],
+    ["New York City", "new york city", 1],
+    ["ÅNGSTRÖM Street", "ångström street 5", 0.8],
+    ["the cats", "the cat", 0.5],
     ["東京都", "東京", 0],
     ["2024-01-02", "2024-01-03", 0],
     ["", "", 1],

@@ -166,7 +166,12 @@ Deno.test("toolgate generate --task gives the prompt of a journal's trial", asyn
   await using server = countingServer();
   const suite = temporary.write(
     "suite.jsonc",
-    suiteOf(["m"], 2, { tasks: [{ core: 4, depth: 2, linking: "names", inputs: [2, 3] }] }),
+    suiteOf(["m"], 2, {
+      tasks: [
+        { core: 4, depth: 2, linking: "names", inputs: [2, 3] },
+        { core: 3, depth: 1, outputs: [2, 3], names: ["helpful", "misleading"] },
+      ],
+    }),
   );
   const out = temporary.file("out.jsonl");
   const run = await toolgate(["run", suite, "--base-url", server.url, "--out", out]);
@@ -245,6 +250,15 @@ function badInput(temporary: Folder): [line: readonly string[], message: RegExp]
       /linking must be one of types, n/,
     ],
     [["generate", "--core", "3", "--depth", "1", "--inputs", "3..1"], /inputs.*3\.\.1/],
+    [["generate", "--core", "3", "--depth", "1", "--outputs", "3..1"], /outputs.*3\.\.1/],
+    [
+      ["generate", "--core", "3", "--depth", "1", "--names", "x"],
+      /names must be one of random, h/,
+    ],
+    [
+      ["generate", "--core", "3", "--depth", "1", "--names", "misleading", "--linking", "names"],
+      /names cannot mislead where they are what links parameters/,
+    ],
     [
       ["generate", "--core", "3", "--depth", "1", "--inputs", "3"],
       /--inputs must be A\.\.B.*: it is 3/,
@@ -306,7 +320,7 @@ function badInput(temporary: Folder): [line: readonly string[], message: RegExp]
     [["run", suite, ...out, "--modle", "m"], /there is no option --modle; there are /],
     [
       ["run", suite, ...out, "--model", "sim:oracle"],
-      /must be sim:planner, sim:noisy.* or sim:truth.*sim:oracle/,
+      /must be sim:planner\?reads=, sim:noisy.* or sim:truth.*sim:oracle/,
     ],
     [["run", suite, ...out, "--model", "sim:noisy?early=2"], /early must be a number from 0 to 1/],
     [["run", suite, ...out, "--model", "gpt-5"], /gpt-5.*OPENAI_API_KEY is not set/],

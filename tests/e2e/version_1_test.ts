@@ -111,22 +111,35 @@ const IN_JSON = textsOf(
   "warnings",
 );
 
-/** Metrics of reports that later versions have added. */
-const ADDED_METRICS: readonly string[] = ["article", "errorHandling", "latency", "mending"];
-
 /** Leaves out what later versions have added. */
 function withoutAdditions(path: string, text: string): string {
   if (path.startsWith("recordings/")) {
     return text.replace('"v": 2', '"v": 1').replaceAll(/,\s*"checksum": "\w{64}"/g, "");
   }
   if (isBaseline(path)) return text.replace('"v": 2', '"v": 1');
-  if (/^reports\/.*\.json$/.test(path)) {
-    const isNew = (key: string) => ADDED_METRICS.includes(key);
-    return JSON.stringify(JSON.parse(text), (key, value) => isNew(key) ? undefined : value, 2);
+  if (/^(gates|reports)\/.*\.json$/.test(path)) {
+    const kept = JSON.parse(text, (field, value) => ADDED.includes(field) ? undefined : value);
+    return `${JSON.stringify(kept, null, 2)}\n`;
   }
   return text.replaceAll(/,"declared":"\w{64}"/g, "").replaceAll(/"sources":\{[^}]*\},/g, "")
-    .replaceAll(/,"rules":\d+(?=,)/g, "").replaceAll(/,"durationMs":[\d.]+(?=\})/g, "");
+    .replaceAll(/,"rules":\d+(?=,)/g, "").replaceAll(/,"impossible":\[[^\]]*\]/g, "")
+    .replaceAll(/("mode":"tools".*?),"needed":\[[^\]]*\]/g, "$1")
+    .replaceAll(/,"durationMs":[\d.]+(?=\})/g, "");
 }
+
+/** Fields that later versions have added to reports and verdicts. */
+const ADDED = [
+  "missedCalls",
+  "missed",
+  "failed",
+  "failedOrMissed",
+  "ineffective",
+  "cased",
+  "article",
+  "errorHandling",
+  "latency",
+  "mending",
+];
 
 const isBaseline = (path: string) => path === "baseline.json" || path === "again.json";
 

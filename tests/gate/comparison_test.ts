@@ -40,7 +40,7 @@ function assertBounds(bounds: Bounds | null, lower: number, upper: number, round
 Deno.test("compareStrategies() has exactly the promised fields", () => {
   const comparison = only(crossed({ both: 1, gained: 1 }));
   assertEquals(Object.keys(comparison), [
-    ...["subject", "simulated", "graphs", "leftOut", "success", "effort"],
+    ...["subject", "simulated", "graphs", "leftOut", "success", "missed", "effort"],
   ]);
   assertEquals(Object.keys(comparison.success!), [
     ...["candidate", "baseline", "difference", "gained", "lost", "mcNemar", "interval"],

@@ -30,7 +30,7 @@ const TABLES = new Map(
 /** Fields of which no file here has an example. */
 const RARE = Object.entries({
   "plan-line": "sources sources.*",
-  gate: "baseline.perturbation atMost.failureShifts atMost.unmended",
+  gate: "baseline.perturbation atMost.failureShifts atMost.missedCalls atMost.unmended",
   "trial-line": "usage.estimated permanent",
   use: "usage.estimated",
   events:
@@ -138,6 +138,15 @@ const suiteFor = (...models: unknown[]) =>
       infrastructure: [{ status: 500, message: "overloaded" }],
     },
   });
+/** Tasks whose functions have several outputs, one of them failing. */
+const SEVERAL = JSON.stringify({
+  name: "several",
+  seed: 1,
+  graphs: 2,
+  tasks: [{ core: 3, depth: 1, outputs: [2, 2], names: "helpful" }],
+  models: ["sim:planner"],
+  perturbations: ["timeout"],
+});
 const WRONG = "sim:noisy?quit=0.2&stale=0.3&arity=0.2";
 const BROKEN = { model: "sim:noisy?breakFormat=0.5", api: "hermes" };
 
@@ -147,6 +156,7 @@ const COMMANDS: readonly (readonly [code: number, line: string, table?: string])
   [0, "run wrong.json --replay recordings --out again.jsonl"],
   [0, "run right.json --base-url http://127.0.0.1:9/v1 --out right.jsonl"],
   [3, "run right.json --max-tokens 1000 --concurrency 1 --out budget.jsonl"],
+  [0, "run several.json --out several.jsonl"],
   [0, "accept right.jsonl --out baseline.json"],
   [0, "report wrong.jsonl --json report.json"],
   [0, "gate right.jsonl --json", "verdicts"],
@@ -156,6 +166,7 @@ const COMMANDS: readonly (readonly [code: number, line: string, table?: string])
   [2, "gate nothing.jsonl --json"],
   [3, "gate right.jsonl --success-rate 0.9 --margin 0.1 --json", "verdicts"],
   [0, "generate --core 5 --depth 2 --connected 1 --seed 1 --format json", "task-as-json"],
+  [0, "generate --core 5 --depth 2 --outputs 1..3 --names helpful --seed 1", "task-as-json"],
 ];
 
 Deno.test("docs/contracts.md has every field of the files, and no other", async (t) => {
@@ -163,6 +174,7 @@ Deno.test("docs/contracts.md has every field of the files, and no other", async 
     await using place = await folder();
     place.write("wrong.json", suiteFor(WRONG, BROKEN));
     place.write("right.json", suiteFor("sim:planner"));
+    place.write("several.json", SEVERAL);
     for (const [code, line, table] of COMMANDS) {
       const ended = await toolgate(line.split(" "), { cwd: place.path });
       assertEquals(ended.code, code, ended.all);

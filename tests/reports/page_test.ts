@@ -80,6 +80,14 @@ function rowOf(trial: Line, number: number): string[] {
   ];
 }
 
+/** What a trial can be found by beside its wrong calls: behaviours, and whether a core function was never called. */
+function shownSigns(trial: Line): string[] {
+  const called = new Set(
+    trial.events.flatMap((event: Line) => event.role === "core" ? [event.function] : []),
+  );
+  return [...signsOf(trial as never), ...(called.size < trial.task.core ? ["missed_call"] : [])];
+}
+
 /** What a trial's behaviours are called. */
 const spaced = (sign: string) => sign.replaceAll("_", " ");
 
@@ -176,19 +184,19 @@ browserTest(
       );
     }
     const options = await page.locator("#behaviour option").allTextContents();
-    const signs = new Set(trials.flatMap(signsOf));
+    const signs = new Set(trials.flatMap(shownSigns));
     assertEquals(options.slice(0, 2), ["any or none", "any"]);
     assertEquals(new Set(options.slice(2)), new Set([...signs].map(spaced)));
     assertGreater(signs.size, 0);
     for (const sign of signs) {
-      const has = (trial: Line) => signsOf(trial).includes(sign);
+      const has = (trial: Line) => shownSigns(trial).includes(sign);
       assertGreater(await lets({ behaviour: spaced(sign) }, has), 0, sign);
       await lets(
         { behaviour: spaced(sign), outcome: "not solved" },
         (trial) => has(trial) && !trial.solved,
       );
     }
-    await lets({ behaviour: "any" }, (trial) => signsOf(trial).length > 0);
+    await lets({ behaviour: "any" }, (trial) => shownSigns(trial).length > 0);
     const cell = rowOf(trials[0], 1)[3]!;
     await lets({ cell }, (trial) => rowOf(trial, 1)[3] === cell);
     await lets(

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/a
 import { parseWith } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { PROBES } from "../../lib/trials/executors/task_kind.ts";
-import { grid, SUITE, type Suite } from "../../lib/runs/suite.ts";
+import { type Grid, grid, SUITE, type Suite } from "../../lib/runs/suite.ts";
 import { generatedFrom } from "../support/generated.ts";
 import { sizesOf, SMALL } from "../support/suites.ts";
 
@@ -75,6 +75,31 @@ Deno.test("grid() pairs irrelevant counts with their kind, as the paper does (Fu
 Deno.test("grid() crosses linkings, and names only the unusual", () => {
   const { cells } = grid({ core: 3, depth: 2, linking: ["types", "names"] });
   assertEquals(cells.map((cell) => generatedFrom(cell).linking), [undefined, "names"]);
+});
+
+Deno.test("grid() crosses outputs and names with linkings, and names only the unusual", () => {
+  const sizes = { core: 3, depth: 2 };
+  const kinds = (more: Partial<Grid>) =>
+    grid({ ...sizes, ...more }).cells.map((cell) => {
+      const { linking, outputs, names } = generatedFrom(cell);
+      return [linking, outputs?.join(".."), names].filter((one) => one !== undefined).join(" ");
+    });
+  assertEquals(kinds({ outputs: [1, 3] }), ["1..3"]);
+  assertEquals(kinds({ outputs: [[1, 1], [2, 2]] }), ["", "2..2"]);
+  assertEquals(kinds({ names: "misleading" }), ["misleading"]);
+  assertEquals(kinds({ linking: ["types", "names"], names: ["random", "helpful"] }), [
+    ...["", "helpful", "names", "names helpful"],
+  ]);
+  assertEquals(
+    kinds({ outputs: [[1, 1], [1, 3]], names: ["helpful", "misleading"] }),
+    ["helpful", "misleading", "1..3 helpful", "1..3 misleading"],
+  );
+  const many = Array.from({ length: 1001 }, (): [number, number] => [1, 1]);
+  assertThrows(
+    () => grid({ core: Array.from({ length: 1000 }, () => 3), depth: 2, outputs: many }),
+    InputError,
+    "1001000",
+  );
 });
 
 Deno.test("grid() hands on what is not crossed", () => {
@@ -230,6 +255,23 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
     { tasks: [{ core: 3, depth: 1, inputs: [3, 2] }] },
     "tasks[0].inputs",
     "the fewest inputs must not be above the most",
+  ],
+  [{ tasks: [{ core: 3, depth: 1, outputs: [0, 1] }] }, "tasks[0].outputs[0]", ""],
+  [
+    { tasks: [{ core: 3, depth: 1, outputs: [3, 2] }] },
+    "tasks[0].outputs",
+    "the fewest outputs must not be above the most",
+  ],
+  [
+    { tasks: [{ core: 3, depth: 1, outputs: [[1, 2], [3, 2]] }] },
+    "tasks[0].outputs",
+    "the fewest outputs must not be above the most",
+  ],
+  [{ tasks: [{ core: 3, depth: 1, names: "kind" }] }, "tasks[0].names", ""],
+  [
+    { tasks: [{ core: 3, depth: 1, names: ["helpful", "misleading"], linking: "names" }] },
+    "tasks[0].names",
+    "names cannot mislead",
   ],
   [{ tasks: [{ core: 3, depth: 1, extraEdges: -1 }] }, "tasks[0].extraEdges", "must be at least 0"],
   [

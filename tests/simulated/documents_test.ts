@@ -328,7 +328,7 @@ Deno.test("readValue() takes names that differ in letter case and underscores, a
   for (const [variable, text, value] of table) assertEquals(readValue(text, variable), value, text);
   const known = '"known_variables":{"bujxe_id":512,"x":1}}';
   for (const text of [`{"bujxe_id":512,${known}`, `{"bujxeId":512,${known}`]) {
-    assertEquals([...readRestated(text, "bujxe_id")], [["bujxe_id", 512], ["x", 1]], text);
+    assertEquals([...readRestated(text, ["bujxe_id"])], [["bujxe_id", 512], ["x", 1]], text);
   }
 });
 

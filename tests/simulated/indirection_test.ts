@@ -109,7 +109,11 @@ Deno.test("readConversation() reads names where values are hidden", () => {
   ];
   for (const [text, value, restated] of table) {
     const { calls: [call], restated: read } = ask(text);
-    assertEquals([call!.value, Object.fromEntries(read)] as unknown[], [value, restated], text);
+    assertEquals(
+      [call!.values.get("b"), Object.fromEntries(read)] as unknown[],
+      [value, restated],
+      text,
+    );
   }
 });
 

@@ -236,10 +236,13 @@ Deno.test("sim:planner keeps names of Object.prototype apart", () => {
 
 Deno.test("parseSimulatedModel() refuses what it does not know", () => {
   const table: [name: string, rule: string][] = [
-    ["sim:oracle", "it must be sim:planner, sim:noisy?early="],
+    ["sim:oracle", "it must be sim:planner?reads=, sim:noisy?early="],
     ["", "sim:planner"],
     ["gpt-5", "sim:planner"],
-    ["sim:planner?early=1", "takes no options"],
+    ["sim:planner?early=1", "the options of sim:planner are reads"],
+    ["sim:planner?reads=minds", "reads must be one of names"],
+    ["sim:planner?reads=names&reads=names", "occur once"],
+    ["sim:noisy?reads=names", "the options of sim:noisy are"],
     [
       "sim:noisy?late=1",
       "early, stale, distract, hallucinate, arity, quit, copy, averse, ignore, giveup, invent, breakFormat, hopeless, memory, seed",

@@ -5,7 +5,7 @@
 
 import { type GraphSpec, LINKINGS, SURFACES } from "../../lib/tasks/generated/graph.ts";
 import type { Cell } from "../../lib/runs/suite.ts";
-import type { Task, TaskFunction } from "../../lib/tasks/generated/task.ts";
+import { outputsOf, type Task, type TaskFunction } from "../../lib/tasks/generated/task.ts";
 import type { TaskSpec } from "../../lib/trials/executors/task_kind.ts";
 import fc from "./fast_check.ts";
 
@@ -57,6 +57,16 @@ export const BIG_SPECS: readonly GraphSpec[] = [1, 20, 199].map((depth) => ({
   seed: 2 ** 53 - 1 - depth,
 }));
 
+/** Specs whose functions have several outputs. */
+export function severalSpecs(most?: number): fc.Arbitrary<GraphSpec> {
+  return fc.tuple(specs(most), fc.integer({ min: 1, max: 3 }), fc.integer({ min: 0, max: 2 })).map(
+    ([spec, fewest, more]) => ({
+      ...spec,
+      outputs: [fewest, fewest + more + Number(fewest === 1)],
+    }),
+  );
+}
+
 /** Runs `check` on random specs and on the big ones. */
 export function everySpec(check: (spec: GraphSpec) => void, numRuns = 60): void {
   for (const spec of BIG_SPECS) check(spec);
@@ -101,6 +111,47 @@ export function coreInOrder(task: Task): TaskFunction[] {
     order.push(...ready);
   }
   return order;
+}
+
+/**
+ * What descriptions say, read without the generator: the types and subtypes that each function takes and
+ * gives, or the names where they give no types.
+ */
+function readDescriptions(task: Task): { takes: Set<string>; gives: Set<string> }[] {
+  const given = new Map(task.inputs);
+  return task.tools.map(({ description }) => {
+    const [takes, gives] = description.split(" to produce ").map((half) =>
+      new Set(
+        Array.from(half.matchAll(/variable (\w+)(?: \(([^)]*)\))?/g), ([, name, types]) =>
+          given.has(name!) ? name! : types ?? name!),
+      )
+    );
+    return { takes: takes!, gives: gives! };
+  });
+}
+
+/** The fewest functions that give the target, over all sets of functions: for a dozen functions at most. */
+export function fewestFunctions(task: Task): number {
+  const functions = readDescriptions(task);
+  const target = task.functions.flatMap(outputsOf)
+    .find(({ name }) => name === task.target.variable)!;
+  const wanted = task.spec.linking === "names"
+    ? target.name
+    : `${target.type} with ${target.subtype}`;
+  let fewest = Infinity;
+  for (let chosen = 0; chosen < 2 ** functions.length; chosen++) {
+    const set = functions.filter((_, place) => (chosen >> place) % 2 === 1);
+    if (set.length >= fewest) continue;
+    const known = new Set(task.inputs.keys());
+    for (let before = -1; before < known.size;) {
+      before = known.size;
+      for (const { takes, gives } of set) {
+        if (takes.isSubsetOf(known)) { for (const one of gives) known.add(one); }
+      }
+    }
+    if (known.has(wanted)) fewest = set.length;
+  }
+  return fewest;
 }
 
 /** The right arguments of a function, as far as its variables have values. */

@@ -272,6 +272,7 @@ Deno.test("a line that was changed by hand disagrees, and the field is named", a
     ["minimumCalls", { ...right, minimumCalls: 1 }],
     ["changed", { ...right, changed: false }],
     ["behaviours", { ...right, behaviours: ["aversion"] }],
+    ["impossible", { ...right, impossible: ["redundant_information", "task_deviation"] }],
     ["usage", { ...right, usage: { ...right.usage, inputTokens: 1 } }],
     ["stages", withEvent(right, "reply", () => ({ model: "another" }))],
     ["outcome", {

@@ -103,8 +103,10 @@ Deno.test("runTrial() records a trial that is solved", async () => {
     calls: 4,
     minimumCalls: 4,
     oracle: "truth",
+    impossible: ["redundant_information"],
     failures: [],
     behaviours: [],
+    rules: 2,
     usage: { inputTokens: 25, outputTokens: 10 },
   });
   assertEquals(new Date(startedAt).toISOString(), startedAt);

@@ -6,6 +6,7 @@
 import type { Brittleness } from "../metrics/brittleness.ts";
 import { PARAMETER_FAILURE_TYPES } from "../../calls/failure_types.ts";
 import { wholePercent } from "../tables/_perturbations.ts";
+import { NOT_APPLICABLE } from "../tables/table.ts";
 import { distinct, draw, inOrder } from "./_plotting.ts";
 
 /** One cell of a heatmap that has data. */
@@ -61,18 +62,21 @@ export async function drawFailureRates(
   const names = distinct(columns.map(({ perturbation }) => perturbation));
   return await drawHeatmap({
     rowTitle: "failure",
-    rows: TYPE_NAMES,
+    rows: [...TYPE_NAMES, "any failure", "missed call"],
     columnTitle: "perturbation",
     columns: names,
-    cells: columns.flatMap(({ failures }, place) =>
-      failures.flatMap(({ rate }, index) =>
-        rate === null ? [] : [{
-          row: TYPE_NAMES[index]!,
-          column: names[place]!,
-          share: rate,
-          text: wholePercent(rate),
-        }]
-      )
+    cells: columns.flatMap(({ failures, failed, missed }, place) =>
+      [
+        ...failures.map((own, index) => [TYPE_NAMES[index]!, own] as const),
+        ["any failure", failed] as const,
+        ["missed call", missed] as const,
+      ].flatMap(([row, { rate, ...own }]) => {
+        const impossible = "impossible" in own;
+        return rate === null && !impossible ? [] : [{
+          ...{ row, column: names[place]!, share: rate ?? 0 },
+          text: rate === null ? NOT_APPLICABLE : wholePercent(rate),
+        }];
+      })
     ),
     top,
     step: Math.max(NARROW, ...names.flatMap(linesOf).map(({ length }) => LETTER * length)),
@@ -82,7 +86,9 @@ export async function drawFailureRates(
 /** Returns the highest failure rate, rounded up to a tenth, so that heatmaps of several models share a scale. */
 export function highestRate(brittleness: readonly Pick<Brittleness, "columns">[]): number {
   const rates = brittleness.flatMap(({ columns }) =>
-    columns.flatMap(({ failures }) => failures.map(({ rate }) => rate ?? 0))
+    columns.flatMap(({ failures, failed, missed }) =>
+      [...failures, failed, missed].map(({ rate }) => rate ?? 0)
+    )
   );
   return Math.max(0.1, Math.ceil(10 * Math.max(0, ...rates)) / 10);
 }

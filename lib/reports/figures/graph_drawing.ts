@@ -5,7 +5,7 @@
 
 import { isLost } from "../../tools/fault.ts";
 import type { Role } from "../../tasks/generated/graph.ts";
-import type { Task } from "../../tasks/generated/task.ts";
+import { outputsOf, type Task, type TaskFunction } from "../../tasks/generated/task.ts";
 import type { CallEvent } from "../../calls/trace.ts";
 
 /** Colours that colour-blind readers can distinguish and that suit dark text (after Okabe and Ito). */
@@ -25,11 +25,11 @@ const FAULT = "#8a4b00";
  * one that takes it; roles have colours, the target a thick border.
  */
 export function toDot(task: Task): string {
-  const lines = task.functions.flatMap(({ name, role, output, dependsOn }) => {
-    const target = output.name === task.target.variable;
-    const border = target ? `, color="${TARGET_LINE}", penwidth=3` : "";
+  const lines = task.functions.flatMap((fn) => {
+    const { name, role, dependsOn } = fn;
+    const border = isTarget(fn, task) ? `, color="${TARGET_LINE}", penwidth=3` : "";
     return [
-      `  ${name} [label="${name}\\n${output.name}", fillcolor="${FILLS[role]}"${border}];`,
+      `  ${name} [label="${labelOf(fn, "\\n")}", fillcolor="${FILLS[role]}"${border}];`,
       ...dependsOn.map((parent) => `  ${parent} -> ${name};`),
     ];
   });
@@ -53,7 +53,8 @@ export function toDot(task: Task): string {
  */
 export function callMarks(task: Task, calls: readonly CallEvent[]): string {
   const callsByFunction = Map.groupBy(calls, (call) => call.function);
-  return task.functions.flatMap(({ name, role, output }) => {
+  return task.functions.flatMap((fn) => {
+    const { name, role } = fn;
     const own = callsByFunction.get(name);
     if (own === undefined) return [];
     const colour = role === "core" ? RIGHT : IRRELEVANT;
@@ -71,16 +72,17 @@ export function callMarks(task: Task, calls: readonly CallEvent[]): string {
       { length: Math.ceil(numbers.length / 6) },
       (_, row) => numbers.slice(6 * row, 6 * row + 6).join("&#160;&#160;"),
     );
-    return [`  ${name} [label=<${name}<BR/>${output.name}<BR/>${rows.join("<BR/>")}>];`];
+    return [`  ${name} [label=<${labelOf(fn, "<BR/>")}<BR/>${rows.join("<BR/>")}>];`];
   }).join("\n");
 }
 
 /** Returns the graph as a Mermaid flowchart, which many Markdown viewers draw. */
 export function toMermaid(task: Task): string {
-  const lines = task.functions.flatMap(({ name, role, output, dependsOn }) => {
-    const style = output.name === task.target.variable ? "target" : role;
+  const lines = task.functions.flatMap((fn) => {
+    const { name, role, dependsOn } = fn;
+    const style = isTarget(fn, task) ? "target" : role;
     return [
-      `  ${name}["${name}<br/>${output.name}"]:::${style}`,
+      `  ${name}["${labelOf(fn, "<br/>")}"]:::${style}`,
       ...dependsOn.map((parent) => `  ${parent} --> ${name}`),
     ];
   });
@@ -94,6 +96,16 @@ export function toMermaid(task: Task): string {
     `  classDef target fill:${FILLS.core},stroke:${TARGET_LINE},stroke-width:3px,color:#111111`,
     "",
   ].join("\n");
+}
+
+/** The label of a function: its name, then each variable that it produces on a line of its own. */
+function labelOf(fn: TaskFunction, newLine: string): string {
+  return [fn.name, ...outputsOf(fn).map(({ name }) => name)].join(newLine);
+}
+
+/** Whether a function produces the variable asked for. */
+function isTarget(fn: TaskFunction, { target }: Task): boolean {
+  return outputsOf(fn).some(({ name }) => name === target.variable);
 }
 
 /** Returns the graph as an SVG image, laid out by Graphviz. */

@@ -20,7 +20,9 @@ export type BreakdownKind =
   | "sets"
   | "effort"
   | "strategy"
-  | "linking";
+  | "linking"
+  | "outputs"
+  | "names";
 
 /** Success by one size of the tasks. */
 export interface Breakdown {
@@ -173,7 +175,32 @@ export function breakDown(
       along: ({ task }) => task.linking ?? "types",
       ...subjects,
     })].filter(hasSeveralValues),
+    ...[cross(generated, {
+      id: "outputs",
+      kind: "outputs",
+      title: "Success by variables that a function produces",
+      source: "beyond section 3.4",
+      axis: "outputs of a function",
+      along: ({ task }) => rangeText(task.outputs),
+      ...subjects,
+    })].filter(hasSeveralValues),
+    ...[cross(generated, {
+      id: "names",
+      kind: "names",
+      title: "Success by what names tell",
+      source: "beyond section 3.2",
+      axis: "names",
+      along: ({ task }) => task.names ?? "random",
+      ...subjects,
+    })].filter(hasSeveralValues),
   ];
+}
+
+/** A range of outputs in words; what another tool wrote there counts as none. */
+function rangeText(range: unknown): string {
+  const [fewest, most]: unknown[] = Array.isArray(range) ? range : [];
+  if (!Number.isSafeInteger(fewest) || !Number.isSafeInteger(most)) return "1";
+  return fewest === most ? String(fewest) : `${fewest} to ${most}`;
 }
 
 /** Marks a figure that the paper shows for another core size. */

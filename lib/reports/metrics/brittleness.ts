@@ -10,6 +10,8 @@ import {
   byVariant,
   graphKey,
   isCounted,
+  missesCall,
+  needsCalls,
   type Variant,
   variantOf,
 } from "../../gate/variant.ts";
@@ -19,32 +21,16 @@ import {
   PARAMETER_FAILURE_TYPES,
   type ParameterFailureType,
 } from "../../calls/failure_types.ts";
-import { shareInterval } from "./metrics.ts";
+import { type MissedCallRate, missedCallRate } from "./missed_calls.ts";
+import { countOf, type Share, shareOf } from "./shares.ts";
 import type { ParameterScore } from "../../calls/parameter_views.ts";
 import { PERTURBATION_METHODS } from "../../perturbations/methods.ts";
 import { isCheck } from "../../perturbations/ids.ts";
-import type { Bounds } from "../../statistics/proportions.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
+import type { Outcome } from "../../trials/trial.ts";
 
-/** A count out of a total. */
-export interface Share {
-  /** Number of items counted. */
-  readonly count: number;
-  /** Total number of items. */
-  readonly of: number;
-  /** The share, from 0 to 1; `null` without any items. */
-  readonly rate: number | null;
-  /**
-   * Two-sided 95% interval of the share: Wilson's, or from the clustered standard error where tasks were
-   * repeated; `null` where there is none.
-   */
-  readonly interval: Bounds | null;
-}
-
-/** The trials of one model and strategy with one type of parameter failure. */
-export interface ParameterFailureRate extends Share {
-  /** One of the five types. */
-  readonly type: ParameterFailureType;
+/** The trials of one model and strategy under one perturbation that fail in some way. */
+export interface FailureRate extends Share {
   /** Number of trials for which it is unknown; the share leaves them out. */
   readonly undecided: number;
   /**
@@ -52,6 +38,17 @@ export interface ParameterFailureRate extends Share {
    * where no task has both.
    */
   readonly difference: PairedSuccess | null;
+}
+
+/** The trials of one model and strategy with one type of parameter failure. */
+export interface ParameterFailureRate extends FailureRate {
+  /** One of the five types. */
+  readonly type: ParameterFailureType;
+  /**
+   * Set if no call in any of these trials could show it, by the schemas of the tools; rate, interval and
+   * difference are then `null`. Trials of earlier versions do not tell.
+   */
+  readonly impossible?: true;
 }
 
 /** Metrics of one perturbation. */
@@ -68,8 +65,17 @@ export interface BrittlenessColumn {
   readonly known: number;
   /** For each of the five types, in order, the share of trials with a failure of it. */
   readonly failures: readonly ParameterFailureRate[];
-  /** Texts that deviate or mismatch, and those of them that are similar to the right ones by Rouge-L. */
-  readonly similarTexts: ParameterScore["texts"];
+  /** Trials with any of the five failures: those without one pass (Butterfly, Eq. 1). */
+  readonly failed: FailureRate;
+  /** Trials with a missed call, of those that need calls. */
+  readonly missed: FailureRate & MissedCallRate;
+  /** Trials with any of the five failures or a missed call, of those that tell of both. */
+  readonly failedOrMissed: FailureRate;
+  /**
+   * Texts that deviate or mismatch, and those of them that are similar to the right ones by Rouge-L; `cased` of
+   * them were compared by an earlier version, which told upper from lower case (omitted if none).
+   */
+  readonly similarTexts: ParameterScore["texts"] & { readonly cased?: number };
   /** Trials with a call that is not one of the right calls, or repeats one of them. */
   readonly routing: Share;
   /** Task accuracy: counted trials that were solved. */
@@ -115,6 +121,19 @@ export interface Flips {
   readonly byChance: Pick<Share, "count" | "of" | "rate"> | null;
 }
 
+/**
+ * The trials in which a perturbation changed the input and nothing else (Butterfly, A.2): the same calls in the
+ * same steps, and the same end, as in the unperturbed trial on the same task and repetition.
+ */
+export interface Ineffective extends Share {
+  /** The perturbation's id. */
+  readonly perturbation: string;
+  /** Number of these trials that were solved. */
+  readonly solved: number;
+  /** The ids of these trials, at most 100. */
+  readonly trials: readonly string[];
+}
+
 /** Effects of perturbations on a model with a strategy. */
 export interface Brittleness {
   /** The model and the strategy, unperturbed. */
@@ -128,6 +147,8 @@ export interface Brittleness {
    * ordered by `from`, then by `to`.
    */
   readonly transfer: readonly Transfer[];
+  /** One for each perturbation that is no check and has trials on the same tasks unperturbed. */
+  readonly ineffective: readonly Ineffective[];
   /** One for each check that was run; checks have columns as well. */
   readonly flips: readonly Flips[];
 }
@@ -135,7 +156,8 @@ export interface Brittleness {
 /**
  * Measures effects of perturbations, for each model and strategy that has perturbed trials.
  *
- * @see Butterfly, section 5.2: the failure rate is the share of trials with a failure, here per type.
+ * @see Butterfly, section 5.2: the failure rate is the share of trials with a failure, over all types and per
+ * type. Missed calls are none of its five types, and have a rate of their own.
  *
  * @example Usage
  * ```ts
@@ -169,6 +191,8 @@ export function measureBrittleness(trials: readonly TrialSummary[]): Brittleness
       columns: inOrder(ids)
         .map((id) => columnOf(id, byPerturbation.get(id)!, plain)),
       transfer: transferOf(items.filter(isCounted)),
+      ineffective: inOrder(ids).filter((id) => id !== "none" && !isCheck(id))
+        .flatMap((id) => ineffectiveOf(id, byPerturbation.get(id)!.filter(isCounted), plain)),
       flips: ids.filter(isCheck)
         .map((id) => flipsOf(id, byPerturbation.get(id)!.filter(isCounted), plain)),
     }];
@@ -205,16 +229,30 @@ function columnOf(
     counted,
     ({ failures }) => failures.filter(({ type }) => REFUSED.has(type)).length,
   );
+  const texts = (of: readonly KnownSummary[]) =>
+    sum(of, ({ parameters }) => parameters.texts.compared);
+  const cased = texts(known.filter(({ rules }) => rules === undefined));
   return {
     perturbation,
     counted: counted.length,
     unchanged,
     invalid: trials.length - counted.length - unchanged,
     known: known.length,
-    failures: PARAMETER_FAILURE_TYPES.map((type) => failureRate(type, known, plainKnown)),
+    failures: PARAMETER_FAILURE_TYPES.map((type) => typeRate(type, known, plainKnown)),
+    failed: failureRate(known, plainKnown, FAILED),
+    missed: {
+      ...failureRate(known.filter(mayMiss), plainKnown.filter(mayMiss), MISSED),
+      calls: missedCallRate(known).calls,
+    },
+    failedOrMissed: failureRate(
+      known.filter(MISSED.isDecided),
+      plainKnown.filter(MISSED.isDecided),
+      FAILED_OR_MISSED,
+    ),
     similarTexts: {
-      compared: sum(known, ({ parameters }) => parameters.texts.compared),
+      compared: texts(known),
       similar: sum(known, ({ parameters }) => parameters.texts.similar),
+      ...(cased === 0 ? {} : { cased }),
     },
     routing: shareOf(known, ({ parameters }) => parameters.routing > 0),
     solved: shareOf(counted, ({ solved }) => solved),
@@ -223,20 +261,60 @@ function columnOf(
   };
 }
 
-function failureRate(
+/** A way in which a trial can fail. */
+interface Way {
+  /** Whether a trial fails in this way. */
+  readonly shows: (trial: KnownSummary) => boolean;
+  /** Whether it is known that a trial that does not show it does not have it. */
+  readonly isDecided: (trial: KnownSummary) => boolean;
+}
+
+const FAILED: Way = {
+  shows: ({ parameters }) => parameters.calls.length > 0,
+  isDecided: ({ parameters }) => parameters.undecided.length === 0,
+};
+const MISSED: Way = { shows: missesCall, isDecided: ({ missed }) => missed !== undefined };
+const FAILED_OR_MISSED: Way = {
+  shows: (trial) => FAILED.shows(trial) || MISSED.shows(trial),
+  isDecided: FAILED.isDecided,
+};
+
+/** Whether a trial needs calls, or that is not known. */
+function mayMiss(trial: KnownSummary): boolean {
+  return trial.missed === undefined || needsCalls(trial);
+}
+
+function typeRate(
   type: ParameterFailureType,
   known: readonly KnownSummary[],
   plain: readonly KnownSummary[],
 ): ParameterFailureRate {
-  const shows = ({ parameters }: TrialSummary) => parameters?.calls.some(has(type)) ?? false;
-  const isDecided = (trial: KnownSummary) =>
-    shows(trial) || !trial.parameters.undecided.includes(type);
-  const decided = known.filter(isDecided);
+  const rate = failureRate(known, plain, {
+    shows: ({ parameters }) => parameters.calls.some(has(type)),
+    isDecided: ({ parameters }) => !parameters.undecided.includes(type),
+  });
+  const impossible = known.length > 0 && rate.count === 0 &&
+    known.every((trial) => trial.impossible?.includes(type));
+  return impossible
+    ? { type, ...rate, rate: null, interval: null, difference: null, impossible }
+    : { type, ...rate };
+}
+
+function failureRate(
+  known: readonly KnownSummary[],
+  plain: readonly KnownSummary[],
+  { shows, isDecided }: Way,
+): FailureRate {
+  const isKnown = (trial: KnownSummary) => shows(trial) || isDecided(trial);
+  const decided = known.filter(isKnown);
   return {
-    type,
     ...shareOf(decided, shows),
     undecided: known.length - decided.length,
-    difference: compareShares(decided, plain.filter(isDecided), shows),
+    difference: compareShares(
+      decided,
+      plain.filter(isKnown),
+      (trial) => shows(trial as KnownSummary),
+    ),
   };
 }
 
@@ -266,26 +344,65 @@ function transferOf(trials: readonly TrialSummary[]): Transfer[] {
   });
 }
 
+/** Ids of trials that are listed of one perturbation, at most. */
+const MAX_LISTED = 100;
+
+function ineffectiveOf(
+  perturbation: string,
+  perturbed: readonly TrialSummary[],
+  plain: readonly TrialSummary[],
+): Ineffective[] {
+  const pairs = pairsOf(perturbed, plain).filter(({ now, before }) =>
+    now.actions !== undefined && before.actions !== undefined
+  );
+  if (pairs.length === 0) return [];
+  const isSame = ({ now, before }: TrialPair) =>
+    now.actions === before.actions && now.solved === before.solved &&
+    (now.outcome === before.outcome || GAVE_NONE.has(now.outcome) && GAVE_NONE.has(before.outcome));
+  const same = pairs.filter(isSame).map(({ now }) => now);
+  return [{
+    perturbation,
+    ...shareOf(pairs, isSame),
+    solved: same.filter(({ solved }) => solved).length,
+    trials: same.slice(0, MAX_LISTED).map(({ id }) => id),
+  }];
+}
+
+/** Whoever gives no answer has abstained only where that is right. */
+const GAVE_NONE: ReadonlySet<Outcome> = new Set(["no_answer", "abstained"]);
+
+/** A perturbed trial, and the unperturbed one on the same task and repetition. */
+interface TrialPair {
+  readonly task: TrialSummary["task"];
+  readonly now: TrialSummary;
+  readonly before: TrialSummary;
+}
+
+function pairsOf(
+  perturbed: readonly TrialSummary[],
+  plain: readonly TrialSummary[],
+): TrialPair[] {
+  const keyOf = ({ task, repetition }: TrialSummary) => `${repetition} ${graphKey(task)}`;
+  const plainByKey = new Map(plain.map((trial) => [keyOf(trial), trial]));
+  return perturbed.flatMap((now) => {
+    const before = plainByKey.get(keyOf(now));
+    return before === undefined ? [] : [{ task: now.task, now, before }];
+  });
+}
+
 function flipsOf(
   perturbation: string,
   checked: readonly TrialSummary[],
   plain: readonly TrialSummary[],
 ): Flips {
-  const keyOf = ({ task, repetition }: TrialSummary) => `${repetition} ${graphKey(task)}`;
-  const plainByKey = new Map(plain.map((trial) => [keyOf(trial), trial]));
-  const pairs = checked.flatMap((trial) => {
-    const other = plainByKey.get(keyOf(trial));
-    return other === undefined
-      ? []
-      : [{ task: trial.task, now: trial.solved, before: other.solved }];
-  });
+  const pairs = pairsOf(checked, plain);
   const tasks = new Set(pairs.map(({ task }) => graphKey(task)));
   return {
     perturbation,
     pairs: pairs.length,
-    gained: pairs.filter(({ now, before }) => now && !before).length,
-    lost: pairs.filter(({ now, before }) => before && !now).length,
-    flipped: shareOf(pairs, ({ now, before }) => now !== before),
+    gained: pairs.filter(({ now, before }) => now.solved && !before.solved).length,
+    lost: pairs.filter(({ now, before }) => before.solved && !now.solved).length,
+    flipped: shareOf(pairs, ({ now, before }) => now.solved !== before.solved),
     byChance: chanceOf(plain.filter(({ task }) => tasks.has(graphKey(task)))),
   };
 }
@@ -299,18 +416,4 @@ function chanceOf(trials: readonly TrialSummary[]): Flips["byChance"] {
   const pairs = sum(graphs, (graph) => graph.trials * (graph.trials - 1) / 2);
   const differing = sum(graphs, (graph) => graph.solved * (graph.trials - graph.solved));
   return pairs === 0 ? null : countOf(differing, pairs);
-}
-
-function shareOf<T extends Pick<TrialSummary, "task">>(
-  items: readonly T[],
-  shows: (item: T) => boolean,
-): Share {
-  return {
-    ...countOf(items.filter(shows).length, items.length),
-    interval: shareInterval(items, shows),
-  };
-}
-
-function countOf(count: number, of: number): Pick<Share, "count" | "of" | "rate"> {
-  return { count, of, rate: of === 0 ? null : count / of };
 }

@@ -19,6 +19,7 @@ import {
   type AnswerEvent,
   type CallEvent,
   PARSES,
+  returnedBy,
   type ScoredEvent,
   type TraceEvent,
 } from "../../calls/trace.ts";
@@ -367,15 +368,24 @@ function resolvedText({ resolved }: CallEvent, parameter: string, argument: unkn
 }
 
 /** Returns the result that the model got, with the name of its value. */
-function returnedText({ returned, result, unperturbed }: CallEvent): string {
-  if (returned === undefined || unperturbed !== undefined) return printableLines(result);
-  const { variable, value } = returned;
+function returnedText(event: CallEvent): string {
+  const { result, unperturbed } = event;
+  const returned = returnedBy(event);
+  const [only] = returned;
+  if (only === undefined || unperturbed !== undefined) return printableLines(result);
+  const values = returned.map(({ variable, value }) => `${printable(variable)} = ${value}`);
   const [, name, rest = ""] = /^(@[A-Za-z_]\w*)(\n[^]*)?$/.exec(result) ?? [];
-  if (name !== undefined) return printableLines(`${name} = ${value}${rest}`);
-  // The result may have more than the value returned, such as values that are restated.
+  if (name !== undefined) {
+    const known = returned.length === 1
+      ? `${name} = ${only.value}`
+      : values.map((one) => `${name}.${one}`).join(", ");
+    return printableLines(known + rest);
+  }
+  // The result may have more than the values returned, such as values that are restated.
   const parsed = parseJson(result);
-  const isOnlyValue = parsed === value || isJsonObject(parsed) && Object.keys(parsed).length === 1;
-  return isOnlyValue ? `${printable(variable)} = ${value}` : printableLines(result);
+  const isAll = parsed === only.value ||
+    isJsonObject(parsed) && Object.keys(parsed).length === returned.length;
+  return isAll ? values.join(", ") : printableLines(result);
 }
 
 /** Returns the error of each wrong parameter. */

@@ -4,20 +4,26 @@
  * @module
  */
 
-import type { Brittleness, BrittlenessColumn, Transfer } from "../metrics/brittleness.ts";
+import type {
+  Brittleness,
+  BrittlenessColumn,
+  FailureRate,
+  Transfer,
+} from "../metrics/brittleness.ts";
 import type { Comparison } from "../../gate/comparison.ts";
 import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "../../calls/failure_types.ts";
 import { isFault } from "../../tools/fault.ts";
 import { PERTURBED } from "../../perturbations/methods.ts";
 import { isCheck, isRemoving } from "../../perturbations/ids.ts";
 import type { Report } from "../report.ts";
-import { percent } from "../../base/numbers.ts";
-import { comparisonColumns, signedPoints } from "./_strategies.ts";
+import { percent, sum } from "../../base/numbers.ts";
+import { comparisonColumns, differenceText } from "./_strategies.ts";
 import {
   boundsText,
   type Column,
   layOut,
   nameOf,
+  NOT_APPLICABLE,
   NOTHING,
   rateColumns,
   shareText,
@@ -36,6 +42,7 @@ export function perturbationTables(
     ...brittleness.flatMap((one, index) => ratesTable(one, index, brief)),
     ...againstNone(perturbations),
     ...brittleness.flatMap(transferTable),
+    ...ineffectiveTables(brittleness),
     ...checksTable(brittleness),
   ];
 }
@@ -52,20 +59,46 @@ function ratesTable(one: Brittleness, place: number, brief: boolean): Table[] {
   const share = brief ? wholePercent : percent;
   const rateText = (rate: number | null) => rate === null ? NOTHING : share(rate);
   const hasUnknown = columns.some(({ counted, known }) => counted > known);
+  const failureText = (
+    { rate, interval, difference }: Pick<FailureRate, "rate" | "interval" | "difference">,
+  ) => {
+    const details = difference !== null
+      ? differenceText(difference)
+      : interval !== null
+      ? boundsText(interval)
+      : undefined;
+    return rateText(rate) + (brief || details === undefined ? "" : ` (${details})`);
+  };
+  const texts = sum(columns, ({ similarTexts }) => similarTexts.compared);
+  const cased = sum(columns, ({ similarTexts }) => similarTexts.cased ?? 0);
+  const name: Column<BrittlenessColumn> = {
+    head: brief ? "failure" : "perturbation",
+    cell: ({ perturbation }) => perturbation,
+  };
+  const overall: Column<BrittlenessColumn>[] = [
+    { head: "any failure", cell: ({ failed }) => failureText(failed) },
+    {
+      head: "missed call",
+      cell: ({ missed, known }) =>
+        missed.of === 0 && known > missed.undecided ? NOT_APPLICABLE : failureText(missed),
+    },
+    { head: "missed call: undecided", cell: ({ missed }) => missed.undecided, shown: "filled" },
+    {
+      head: "of needed calls",
+      cell: ({ missed: { calls, undecided }, known }) =>
+        calls.of === 0 && known > undecided ? NOT_APPLICABLE : rateText(calls.rate),
+    },
+    { head: "either", cell: ({ failedOrMissed }) => failureText(failedOrMissed) },
+  ];
   const rows = layOut<BrittlenessColumn>(columns, [
-    { head: brief ? "failure" : "perturbation", cell: ({ perturbation }) => perturbation },
+    name,
     { head: "changed", cell: ({ perturbation }) => sourcesOf(perturbation), shown: !brief },
     ...PARAMETER_FAILURE_TYPES.flatMap((type, index): Column<BrittlenessColumn>[] => [
       {
         head: typeName(type),
         cell: ({ failures }) => {
-          const { rate, interval, difference } = failures[index]!;
-          const details = difference !== null
-            ? differenceText(difference)
-            : interval !== null
-            ? boundsText(interval)
-            : undefined;
-          return rateText(rate) + (brief || details === undefined ? "" : ` (${details})`);
+          const own = failures[index]!;
+          return own.impossible ? NOT_APPLICABLE : failureText(own);
         },
       },
       {
@@ -74,6 +107,7 @@ function ratesTable(one: Brittleness, place: number, brief: boolean): Table[] {
         shown: "filled",
       },
     ]),
+    ...(brief ? overall : []),
     {
       head: "similar texts",
       cell: ({ similarTexts: { similar, compared } }) =>
@@ -92,23 +126,46 @@ function ratesTable(one: Brittleness, place: number, brief: boolean): Table[] {
     { head: "unchanged", cell: ({ unchanged }) => unchanged, shown: "filled" },
     { head: "invalid", cell: ({ invalid }) => invalid, shown: "filled" },
   ]);
-  return [{
-    id: `failure-rates-${place + 1}`,
-    section: "perturbations",
-    title: `Failure rates under perturbations: ${nameOf(one)}`,
-    paper: "Butterfly",
-    source: "Table 1",
-    note: "share of trials with a call that has such a failure compared with the right calls" +
-      (brief
-        ? ""
-        : "; in brackets for none its 95% interval, else the difference to none on the same tasks in " +
-          "percentage points, with its 95% interval") +
-      "; similar texts: wrong texts with Rouge-L above 0.8 to the right ones; API-level success: calls " +
-      "that were not refused; routing errors: trials with a call that is not one of the right calls, or " +
-      "repeats one of them; a trial without calls has no failures; " +
-      `under ${removingIn(columns)} no task can be solved, and abstained is right`,
-    rows: brief ? transpose(rows) : rows,
-  }];
+  const details = brief
+    ? ""
+    : "; in brackets for none its 95% interval, else the difference to none on the same tasks in " +
+      "percentage points, with its 95% interval";
+  const overallNote =
+    "any failure: trials with one of the five types of failures (Eq. 1 of the paper); missed call: of the " +
+    "trials that need calls, those in which one of them was never made, and of needed calls their share: no " +
+    "call has a failure for that, so a model that stops calling has fewer failures; either: trials with a " +
+    "failure or a missed call";
+  const impossibleNote = `${NOT_APPLICABLE}: no call of these tasks can show it, or none is needed`;
+  return [
+    {
+      id: `failure-rates-${place + 1}`,
+      section: "perturbations",
+      title: `Failure rates under perturbations: ${nameOf(one)}`,
+      paper: "Butterfly",
+      source: "Table 1",
+      note: "share of trials with a call that has such a failure compared with the right calls" +
+        details +
+        `; ${brief ? `${overallNote}; ` : ""}${impossibleNote}; ` +
+        "similar texts: wrong texts with Rouge-L above 0.8 to the right ones: F1 of the longest common " +
+        "subsequence of words, split as in the Penn Treebank, in lower case, without stemming" +
+        (cased === 0
+          ? ""
+          : ` (an earlier version compared ${cased} of ${texts} in their own case)`) +
+        "; API-level success: calls that were not refused; routing errors: trials with a call that is not one " +
+        "of the right calls, or repeats one of them; " +
+        `under ${removingIn(columns)} no task can be solved, and abstained is right`,
+      rows: brief ? transpose(rows) : rows,
+    },
+    ...(brief ? [] : [{
+      id: `overall-rates-${place + 1}`,
+      section: "perturbations" as const,
+      title: `Failures and missed calls under perturbations: ${nameOf(one)}`,
+      paper: "Butterfly" as const,
+      source: "Eq. 1",
+      note: `share of trials${details}; ${overallNote}; ${impossibleNote}`,
+      rows: layOut<BrittlenessColumn>(columns, [name, ...overall]),
+    }]),
+  ];
 }
 
 function typeName(type: ParameterFailureType): string {
@@ -118,11 +175,6 @@ function typeName(type: ParameterFailureType): string {
 /** Returns a table with its columns as rows. */
 function transpose(rows: Table["rows"]): Table["rows"] {
   return rows[0]!.map((_, index) => rows.map((row) => row[index]!));
-}
-
-function differenceText({ difference, interval }: NonNullable<Comparison["success"]>): string {
-  return signedPoints(difference) +
-    (interval === null ? "" : `, ${boundsText(interval, signedPoints)}`);
 }
 
 /** Returns what a perturbation changes, such as `document+return`; `check` where it should have no effect. */
@@ -161,7 +213,7 @@ function againstNone(perturbations: readonly Comparison[]): Table[] {
     note:
       "share of tasks solved, on the same tasks and by the same model and strategy without the " +
       "perturbation; difference in percentage points, with its 95% interval; gained: tasks that were " +
-      "solved more often under the perturbation; McNemar p as for strategies; comparisons are not corrected " +
+      "solved more often under the perturbation; McNemar p and missed calls as for strategies; comparisons are not corrected " +
       "for their number: of many, some differ by chance" +
       (solvable.length === perturbations.length
         ? ""
@@ -175,8 +227,10 @@ function againstNone(perturbations: readonly Comparison[]): Table[] {
 
 /** Returns which failures occur together or one after another (Butterfly, Fig. 4). */
 function transferTable(one: Brittleness, place: number): Table[] {
-  const { transfer } = one;
+  const { transfer, columns } = one;
   if (transfer.every((cell) => cell.of === 0)) return [];
+  const isImpossible = (place: number) =>
+    columns.every(({ failures, known }) => known === 0 || failures[place]!.impossible);
   const rows = [...Map.groupBy(transfer, ({ from }) => from)].map(([from, cells]) => ({
     from,
     cells,
@@ -196,7 +250,7 @@ function transferTable(one: Brittleness, place: number): Table[] {
       { head: "trials", cell: ({ cells }) => cells[0]!.of },
       PARAMETER_FAILURE_TYPES.map((type, index) => ({
         head: typeName(type),
-        cell: ({ cells }) => transferText(cells[index]!),
+        cell: ({ cells }) => isImpossible(index) ? NOT_APPLICABLE : transferText(cells[index]!),
       })),
     ]),
   }];
@@ -205,6 +259,48 @@ function transferTable(one: Brittleness, place: number): Table[] {
 function transferText({ of, either, together, later }: Transfer): string {
   if (of === 0) return NOTHING;
   return either === 0 ? "0" : `${either} (${together}, ${later})`;
+}
+
+/** Trials that are listed of one perturbation, at most; a report as JSON has more. */
+const MAX_LISTED = 10;
+
+/** Returns how often perturbations changed the input and nothing else, and in which trials (Butterfly, A.2). */
+function ineffectiveTables(brittleness: readonly Brittleness[]): Table[] {
+  const all = brittleness.flatMap(({ ineffective, ...one }) =>
+    ineffective.filter(({ count }) => count > 0).map((own) => ({
+      ...{ ...one, ...own },
+      subject: { ...one.subject, perturbation: own.perturbation },
+    }))
+  );
+  if (all.length === 0) return [];
+  const listed = all.flatMap(({ trials, count }) => {
+    const shown = trials.slice(0, MAX_LISTED);
+    return [...shown, ...(count > shown.length ? [`and ${count - shown.length} more`] : [])];
+  });
+  const title = "changed the input and nothing else";
+  return [{
+    id: "ineffective",
+    section: "perturbations",
+    title: `Perturbations that ${title}`,
+    paper: "Butterfly",
+    source: "appendix A.2",
+    note:
+      "pairs: a trial under the perturbation and one without, on the same task; no effect: the model made the " +
+      "same calls in the same steps, and both ended alike; solved: those of them; perturbations without such " +
+      "trials are left out",
+    rows: layOut(all, [
+      { head: "perturbation", cell: nameOf },
+      { head: "pairs", cell: ({ of }) => of },
+      { head: "no effect", cell: ({ count }) => count },
+      rateColumns("share", (row) => row),
+      { head: "solved", cell: ({ solved }) => solved },
+    ]),
+  }, {
+    id: "ineffective-trials",
+    section: "perturbations",
+    title: `Trials whose perturbation ${title}`,
+    rows: layOut(listed, [{ head: "trial", cell: (id) => id }]),
+  }];
 }
 
 /** Returns the effects of changes that should have none. */

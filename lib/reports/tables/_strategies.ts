@@ -3,7 +3,7 @@
  * @module
  */
 
-import type { Comparison } from "../../gate/comparison.ts";
+import type { Comparison, PairedSuccess } from "../../gate/comparison.ts";
 import type { VariantMetrics } from "../metrics/metrics.ts";
 import { percent, probability } from "../../base/numbers.ts";
 import { boundsText, type Column, grouped, layOut, nameOf, NOTHING, type Table } from "./table.ts";
@@ -19,7 +19,8 @@ export function strategiesTable(comparisons: readonly Comparison[]): Table[] {
       "on the same tasks as the baseline of the same model; difference in percentage points, with " +
       "its 95% interval; McNemar p: probability of gained and lost at least this uneven if the strategy " +
       "changed nothing; extra tokens: all tokens spent, divided by the tasks solved, minus the same of the " +
-      "baseline; comparisons are not corrected for their number: of many, some differ by chance, and none " +
+      "baseline; missed calls, where there are any: how many more tasks have a needed call that was never made, " +
+      "in percentage points; comparisons are not corrected for their number: of many, some differ by chance, and none " +
       "accounts for a run that a gate stopped early; verdicts do not depend on them",
     rows: layOut(comparisons, [
       comparisonColumns("strategy", "baseline", "with strategy"),
@@ -60,7 +61,23 @@ export function comparisonColumns(
     column("gained", ({ gained }) => gained),
     column("lost", ({ lost }) => lost),
     column("McNemar p", ({ mcNemar }) => mcNemar === null ? NOTHING : probability(mcNemar.exact)),
+    {
+      head: "missed calls",
+      cell: ({ missed }) =>
+        missed === null
+          ? NOTHING
+          : missed.candidate === 0 && missed.baseline === 0
+          ? 0
+          : differenceText(missed),
+      shown: "filled",
+    },
   ];
+}
+
+/** Formats a difference of shares in percentage points, with its interval. */
+export function differenceText({ difference, interval }: PairedSuccess): string {
+  return signedPoints(difference) +
+    (interval === null ? "" : `, ${boundsText(interval, signedPoints)}`);
 }
 
 /** Formats a difference of shares in percentage points. */

@@ -84,6 +84,7 @@ export function tablesOf(report: Report): Table[] {
     ...breakdowns.map((breakdown) => breakdownTable(breakdown)),
     ...perturbationTables(report),
     ...failuresTable(subjects),
+    ...missedCallsTable(report),
     outcomesTable(subjects),
     ...behavioursTable(subjects),
     ...repetitionsTable(subjects),
@@ -201,6 +202,27 @@ export function failuresTable(subjects: readonly VariantMetrics[], brief = false
         cell: ({ total, counts }) =>
           total === 0 ? NOTHING : `${counts[index]} (${percent(counts[index]! / total)})`,
       })),
+    ]),
+  }];
+}
+
+/** Returns how often calls that tasks need were never made, where the right calls are known. */
+export function missedCallsTable({ missedCalls }: Pick<Report, "missedCalls">): Table[] {
+  if (missedCalls.length === 0) return [];
+  return [{
+    id: "missed-calls",
+    section: "failures",
+    title: "Missed calls",
+    note:
+      "trials: valid ones that need calls; with a missed call: those in which a call that the task needs " +
+      "was never made, neither with right arguments nor with wrong ones; missed: such calls",
+    rows: layOut(missedCalls, [
+      MODEL,
+      { head: "trials", cell: ({ of }) => of },
+      rateColumns("with a missed call", (row) => row),
+      { head: "needed calls", cell: ({ calls }) => calls.of },
+      { head: "missed", cell: ({ calls }) => calls.count },
+      { head: "share", cell: ({ calls }) => shareText(calls.rate) },
     ]),
   }];
 }

@@ -48,6 +48,9 @@ export interface Column<Row> {
 /** The text of an empty cell. */
 export const NOTHING = "-";
 
+/** The text in place of a figure that no trial could have. */
+export const NOT_APPLICABLE = "n/a";
+
 /** The text in place of a figure that cannot be estimated. */
 export const UNAVAILABLE = "not available";
 

@@ -21,6 +21,16 @@ export const SURFACES = ["plain", "rich"] as const;
  */
 export type Surface = typeof SURFACES[number];
 
+/** What the names of functions and variables are made of. */
+export const NAMES = ["random", "helpful", "misleading"] as const;
+
+/**
+ * `random`: pseudo-words, as in FuncBenchGen. The others are words of everyday domains, such as
+ * `find_room_price`: `helpful` names tell which variable a function produces or takes, `misleading` ones
+ * suggest another. Descriptions hold the truth either way, and link by type and subtype.
+ */
+export type Names = typeof NAMES[number];
+
 /** The parameters that a task is generated from. The same spec gives the same task, byte for byte. */
 export interface GraphSpec {
   /** Functions needed for the target, at least 1: the fewest calls that solve the task. */
@@ -46,12 +56,22 @@ export interface GraphSpec {
    * documents and returns can change.
    */
   readonly surface?: Surface;
+  /**
+   * Fewest and most variables that a function produces. Default: `[1, 1]`. Of several, others consume at
+   * least one and may leave the rest unused.
+   */
+  readonly outputs?: readonly [fewest: number, most: number];
+  /** What names are made of. Default: `random`. Names cannot mislead where parameters are linked by them. */
+  readonly names?: Names;
 }
 
-/** A {@linkcode GraphSpec} with every default filled in; `surface` is omitted if plain. */
+/**
+ * A {@linkcode GraphSpec} with every default filled in; `surface` is omitted if plain, `outputs` if every
+ * function has one, `names` if they are random.
+ */
 export type CompleteGraphSpec =
-  & Required<Omit<GraphSpec, "surface">>
-  & Pick<GraphSpec, "surface">;
+  & Required<Omit<GraphSpec, "surface" | "outputs" | "names">>
+  & Pick<GraphSpec, "surface" | "outputs" | "names">;
 
 /** The roles of functions. */
 export const ROLES = ["core", "connected", "disconnected"] as const satisfies readonly Role[];
@@ -65,7 +85,7 @@ export interface Graph {
   readonly roles: readonly Role[];
   /** The nodes whose outputs each node consumes. */
   readonly parents: readonly (readonly number[])[];
-  /** The node whose output the task asks for. */
+  /** The node of whose outputs the task asks for one. */
   readonly target: number;
 }
 
@@ -100,16 +120,8 @@ export function completeSpec(spec: GraphSpec): CompleteGraphSpec {
   }
   const types = spec.types ?? Math.ceil(core / 2);
   assertWholeNumber("types", types, 1, MAX_SIZE);
-  const range = spec.inputs ?? [1, 2];
-  if (!Array.isArray(range) || range.length !== 2) {
-    reject("inputs must be a pair", `it is [${range}]`);
-  }
-  const [fewest, most] = range;
-  assertWholeNumber("the fewest inputs", fewest, 1, MAX_SIZE);
-  assertWholeNumber("the most inputs", most, 1, MAX_SIZE);
-  if (fewest > most) {
-    reject("the fewest inputs must not be above the most", `inputs are ${fewest}..${most}`);
-  }
+  const inputs = checkRange("inputs", spec.inputs ?? [1, 2]);
+  const outputs = checkRange("outputs", spec.outputs ?? [1, 1]);
   const extraEdges = spec.extraEdges ?? 2 * core;
   assertWholeNumber("extraEdges", extraEdges, 0, 100 * MAX_SIZE);
   const linking = spec.linking ?? "types";
@@ -120,10 +132,18 @@ export function completeSpec(spec: GraphSpec): CompleteGraphSpec {
   if (!SURFACES.includes(surface)) {
     reject(`surface must be one of ${SURFACES.join(", ")}`, `it is ${String(surface)}`);
   }
-  const inputs = [fewest, most] as const;
+  const names = spec.names ?? "random";
+  if (!NAMES.includes(names)) {
+    reject(`names must be one of ${NAMES.join(", ")}`, `it is ${String(names)}`);
+  }
+  if (names === "misleading" && linking === "names") {
+    reject("names cannot mislead where they are what links parameters", "linking is names");
+  }
   return {
     ...{ core, depth, connected, disconnected, seed, types, inputs, extraEdges, linking },
     ...(surface === "plain" ? {} : { surface }),
+    ...(outputs[1] === 1 ? {} : { outputs }),
+    ...(names === "random" ? {} : { names }),
   };
 }
 
@@ -134,6 +154,20 @@ function assertWholeNumber(name: string, value: unknown, least: number, most: nu
   if (Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most) return;
   const shown = typeof value === "string" ? JSON.stringify(value) : String(value);
   reject(`${name} must be a whole number from ${least} to ${most}`, `it is ${shown}`);
+}
+
+/** Returns a range of how many `things` a function has, once it is checked. */
+function checkRange(things: string, range: readonly [number, number]): readonly [number, number] {
+  if (!Array.isArray(range) || range.length !== 2) {
+    reject(`${things} must be a pair`, `it is [${range}]`);
+  }
+  const [fewest, most] = range;
+  assertWholeNumber(`the fewest ${things}`, fewest, 1, MAX_SIZE);
+  assertWholeNumber(`the most ${things}`, most, 1, MAX_SIZE);
+  if (fewest > most) {
+    reject(`the fewest ${things} must not be above the most`, `${things} are ${fewest}..${most}`);
+  }
+  return [fewest, most];
 }
 
 function reject(rule: string, state: string): never {

@@ -17,6 +17,7 @@ import {
 import { defined, type JsonObject } from "../../base/json.ts";
 import { fork, type Stream } from "../../base/random.ts";
 import { type OpenAITool, type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
+import { EverydayNames } from "./everyday_names.ts";
 import { Numbers, Vocabulary } from "./vocabulary.ts";
 
 /** The version of the generator: a spec and this number determine a task. */
@@ -46,10 +47,19 @@ export interface TaskFunction {
   readonly role: Role;
   /** Its parameters, in the order of its schema. */
   readonly parameters: readonly Parameter[];
-  /** The variable that it produces. */
+  /** The variable that it produces, the first one if there are several. */
   readonly output: Variable;
+  /** All variables that it produces, in order; omitted if `output` is the only one. */
+  readonly outputs?: readonly Variable[];
   /** The functions whose outputs it takes, in the order of its parameters. */
   readonly dependsOn: readonly string[];
+}
+
+/** Returns all variables that a function produces. */
+export function outputsOf(
+  { output, outputs }: Pick<TaskFunction, "output" | "outputs">,
+): readonly Variable[] {
+  return outputs ?? [output];
 }
 
 /** A generated task. */
@@ -102,11 +112,26 @@ export const RESERVED: readonly string[] =
  * ```
  */
 export function generateTask(spec: GraphSpec): Task {
+  return generateApart(spec, []);
+}
+
+/** Generates the task of `spec`, of which no everyday name is one of `taken`. */
+export function generateApart(spec: GraphSpec, taken: Iterable<string>): Task {
   const complete = completeSpec(spec);
   const graph = generateGraph(complete);
-  const maker = new TaskMaker(complete, graph);
+  const maker = new TaskMaker(complete, graph, taken);
   for (const role of ["core", "connected", "disconnected"] as const) maker.addRole(role);
   return maker.finish();
+}
+
+/** The share of further outputs that a function takes from one it depends on. */
+const FURTHER_SHARE = 0.25;
+
+/** Draws which outputs of a function another one consumes: one at least. */
+function consumedOf(outputs: readonly Variable[], stream: Stream | undefined): readonly Variable[] {
+  if (stream === undefined || outputs.length === 1) return outputs;
+  const certain = sample(outputs, stream);
+  return outputs.filter((one) => one === certain || stream.prng() < FURTHER_SHARE);
 }
 
 /** Skips the shuffle for single items, as most functions have only one parent. */
@@ -127,21 +152,27 @@ class TaskMaker {
   readonly #spec: CompleteGraphSpec;
   readonly #graph: Graph;
   readonly #vocabulary = new Vocabulary(RESERVED);
+  /** Omitted if names are random. */
+  readonly #everyday: EverydayNames | undefined;
   readonly #numbers = new Numbers();
   readonly #types: string[];
   readonly #functionNames: string[] = [];
-  readonly #outputs: Variable[] = [];
+  /** The outputs of each node. */
+  readonly #outputs: (readonly Variable[])[] = [];
+  /** All outputs of the core, once they are made. */
+  #coreOutputs: readonly Variable[] | undefined;
   readonly #placed: OrderedFunction[] = [];
   readonly #inputs = new Map<string, number>();
   readonly #values = new Map<string, number>();
 
-  constructor(spec: CompleteGraphSpec, graph: Graph) {
+  constructor(spec: CompleteGraphSpec, graph: Graph, taken: Iterable<string>) {
     this.#spec = spec;
     this.#graph = graph;
+    this.#everyday = spec.names === undefined ? undefined : new EverydayNames(taken);
     const stream = fork(spec.seed, "types");
     this.#types = Array.from(
       { length: spec.types },
-      () => `type_${this.#vocabulary.word(stream, 3)}`,
+      () => this.#everyday?.type(stream) ?? `type_${this.#vocabulary.word(stream, 3)}`,
     );
   }
 
@@ -152,25 +183,36 @@ class TaskMaker {
     const order = fork(seed, role, "order");
     const inputs = fork(seed, role, "inputs");
     const surface = this.#spec.surface === undefined ? undefined : fork(seed, role, "surface");
+    // Further outputs draw from a stream of their own, so that functions and first outputs keep their names.
+    const further = this.#spec.outputs === undefined ? undefined : fork(seed, role, "outputs");
     const first = this.#graph.roles.indexOf(role);
     const end = this.#graph.roles.lastIndexOf(role) + 1;
     if (first === -1) return;
 
     for (let node = first; node < end; node++) {
-      this.#functionNames.push(`func_${this.#vocabulary.word(names, 3)}`);
+      if (this.#everyday === undefined) {
+        this.#functionNames.push(`func_${this.#vocabulary.word(names, 3)}`);
+      }
       const output = this.#variable(names, surface, node);
-      this.#outputs.push(output);
       this.#values.set(output.name, this.#numbers.next(values));
+      this.#outputs.push([output, ...this.#furtherOutputs(further, surface, node)]);
+    }
+    if (this.#everyday !== undefined) {
+      for (const name of this.#suggestedFunctions(role, names)) {
+        this.#functionNames.push(this.#everyday.function(names, name));
+      }
     }
     for (let node = first; node < end; node++) {
       const parents = shuffleIfNeeded(this.#graph.parents[node]!, order);
       const parameters: Parameter[] = [];
       const dependsOn: string[] = [];
       for (const parent of parents) {
-        const { name: variable, type, subtype } = this.#outputs[parent]!;
-        // Drawn for both kinds of linking, so that all other names are the same.
-        const own = this.#vocabulary.word(names, 4, 6);
-        parameters.push({ name: linking === "names" ? variable : own, type, subtype, variable });
+        for (const [place, output] of consumedOf(this.#outputs[parent]!, further).entries()) {
+          const { name: variable, type, subtype } = output;
+          // Drawn for both kinds of linking, so that all other names are the same.
+          const own = this.#parameterName(variable, place === 0 ? names : further!);
+          parameters.push({ name: linking === "names" ? variable : own, type, subtype, variable });
+        }
         dependsOn.push(this.#functionNames[parent]!);
       }
       if (parents.length === 0) {
@@ -181,14 +223,34 @@ class TaskMaker {
         }
       }
       const name = this.#functionNames[node]!;
-      const output = this.#outputs[node]!;
-      const definition = { name, role, parameters, output, dependsOn };
+      const outputs = this.#outputs[node]!;
+      const [output] = outputs as [Variable];
+      const definition = {
+        ...{ name, role, parameters, output },
+        ...(outputs.length === 1 ? {} : { outputs }),
+        dependsOn,
+      };
       this.#placed.push({
         place: order.prng(),
         definition,
         ...this.#exampleFor(definition, surface),
       });
     }
+  }
+
+  /** Creates the outputs of a function after its first one. */
+  #furtherOutputs(
+    stream: Stream | undefined,
+    surface: Stream | undefined,
+    node: number,
+  ): readonly Variable[] {
+    if (stream === undefined) return [];
+    const count = randomIntegerBetween(...this.#spec.outputs!, stream);
+    return Array.from({ length: count - 1 }, (_, place) => {
+      const output = this.#variable(stream, surface, node + place + 1);
+      this.#values.set(output.name, this.#numbers.next(stream));
+      return output;
+    });
   }
 
   /** Returns example arguments with numbers that are not values of the task. */
@@ -204,6 +266,18 @@ class TaskMaker {
 
   /** Creates the next variable; on a rich surface `place` determines the style of its name. */
   #variable(names: Stream, surface: Stream | undefined, place: number): Variable {
+    if (this.#everyday !== undefined) {
+      const type = sample(this.#types, names)!;
+      const isRich = surface !== undefined;
+      return {
+        name: this.#everyday.variable(names, type, this.#spec.names === "helpful", {
+          id: isRich && place % 4 < 2,
+          camelCase: isRich && place % 2 !== 0,
+        }),
+        type,
+        subtype: this.#everyday.subtype(names),
+      };
+    }
     const word = this.#vocabulary.word(names, 4, 6);
     return {
       name: surface === undefined ? word : this.#twoWords(word, surface, place),
@@ -220,13 +294,64 @@ class TaskMaker {
       : word + second.charAt(0).toUpperCase() + second.slice(1);
   }
 
+  /** Names a parameter that takes `variable` by its own name. */
+  #parameterName(variable: string, stream: Stream): string {
+    if (this.#everyday === undefined) return this.#vocabulary.word(stream, 4, 6);
+    const suggested = this.#spec.names === "helpful" ? variable : this.#otherThan(variable, stream);
+    return this.#everyday.parameter(stream, suggested);
+  }
+
+  /**
+   * Returns the variable that the name of each function of a role suggests. Misleading ones suggest outputs
+   * of other core functions: distractors come after the core, which they never change.
+   */
+  #suggestedFunctions(role: Role, stream: Stream): string[] {
+    const nodes = this.#graph.roles.flatMap((one, node) => one === role ? [node] : []);
+    if (this.#spec.names === "helpful") return nodes.map((node) => this.#outputs[node]![0]!.name);
+    if (role !== "core") return nodes.map(() => this.#otherThan(undefined, stream));
+    if (nodes.length === 1) return [this.#nameOfNothing(stream)];
+    // Each is named after the next one in a circle, so that none is named after itself.
+    const circle = shuffle(nodes, stream);
+    const next = new Map(circle.map((node, place) => [node, circle[(place + 1) % circle.length]!]));
+    return nodes.map((node) => {
+      const other = next.get(node)!;
+      return other === this.#graph.target
+        ? this.#target
+        : sample(this.#outputs[other]!, stream)!.name;
+    });
+  }
+
+  /** The name of a core output other than `variable`, or of nothing if there is no other one. */
+  #otherThan(variable: string | undefined, stream: Stream): string {
+    this.#coreOutputs ??= this.#outputs.slice(0, this.#spec.core).flat();
+    const [only, ...others] = this.#coreOutputs;
+    if (others.length === 0 && only!.name === variable) return this.#nameOfNothing(stream);
+    for (;;) {
+      const { name } = sample(this.#coreOutputs, stream)!;
+      if (name !== variable) return name;
+    }
+  }
+
+  /** A name like that of a variable which there is not. */
+  #nameOfNothing(stream: Stream): string {
+    return this.#variable(stream, undefined, 0).name;
+  }
+
+  /** The variable that the task asks for. */
+  get #target(): string {
+    const outputs = this.#outputs[this.#graph.target]!;
+    return outputs.length === 1
+      ? outputs[0]!.name
+      : sample(outputs, fork(this.#spec.seed, "core", "target"))!.name;
+  }
+
   #give(input: string, value: number): void {
     this.#inputs.set(input, value);
     this.#values.set(input, value);
   }
 
   finish(): Task {
-    const target = this.#outputs[this.#graph.target]!.name;
+    const target = this.#target;
     const placed = this.#placed.sort((one, other) => one.place - other.place);
     const { linking } = this.#spec;
     const given = shuffle([...this.#inputs], fork(this.#spec.seed, "prompt"));
@@ -253,9 +378,9 @@ export function writePrompt(
   return `${PROMPT_START} ${target}.\n\n${lines.join("\n")}\n\n${PROMPT_END}`;
 }
 
-/** Returns the text of a function's result. */
-export function returnText(variable: string, value: number): string {
-  return JSON.stringify({ [variable]: value });
+/** Returns the text of a function's result: an object with each variable that it produces. */
+export function returnText(values: Iterable<readonly [variable: string, value: number]>): string {
+  return JSON.stringify(Object.fromEntries(values));
 }
 
 /** Returns the line of a question that gives a value. */
@@ -265,10 +390,11 @@ export function inputLine(name: string, value: number | string): string {
 
 /** Converts a function to the tool that a model sees. */
 export function toTool(
-  { name, parameters, output }: TaskFunction,
+  taskFunction: TaskFunction,
   linking: Linking,
   example: JsonObject | undefined,
 ): ToolSchema {
+  const { name, parameters } = taskFunction;
   // Without a prototype no name of a parameter can clash with an inherited one.
   const properties: JsonObject = Object.create(null);
   const required: string[] = [];
@@ -280,7 +406,7 @@ export function toTool(
     name,
     description: describeFunction(
       parameters.map((parameter) => clauseOf(parameter, linking)),
-      clauseOf(output, linking),
+      outputsOf(taskFunction).map((output) => clauseOf(output, linking)),
     ),
     strict: true,
     parameters: { type: "object", properties, required, additionalProperties: false },
@@ -301,13 +427,17 @@ export function clauseOf({ name, type, subtype }: Variable, linking: Linking): C
   return { name, types: linking === "names" ? "" : `${type} with ${subtype}` };
 }
 
-/** Describes a function that takes `inputs`, in order, and produces `output`. */
-export function describeFunction(inputs: readonly Clause[], output: Clause): string {
-  const said = ({ name, types }: Clause) =>
-    types === "" ? `variable ${name}` : `variable ${name} (${types})`;
-  let clauses = "";
-  for (const input of inputs) clauses += (clauses === "" ? "" : ", ") + said(input);
-  return `Processes ${clauses} to produce ${said(output)}`;
+/** Describes a function that takes `inputs` and produces `outputs`, both in order. */
+export function describeFunction(inputs: readonly Clause[], outputs: readonly Clause[]): string {
+  return `Processes ${listClauses(inputs)} to produce ${listClauses(outputs)}`;
+}
+
+function listClauses(clauses: readonly Clause[]): string {
+  let list = "";
+  for (const { name, types } of clauses) {
+    list += `${list === "" ? "" : ", "}variable ${name}${types === "" ? "" : ` (${types})`}`;
+  }
+  return list;
 }
 
 /** A task as plain JSON, for people and other programs, with roles, dependencies and answers. */
@@ -332,6 +462,7 @@ export interface TaskJson {
     readonly role: Role;
     readonly parameters: readonly Variable[];
     readonly output: Variable;
+    readonly outputs?: readonly Variable[];
     readonly dependsOn: readonly string[];
   }[];
   /** The tools that the model sees. */
@@ -379,6 +510,6 @@ export function briefSpec(spec: GraphSpec): GraphSpec {
     ...(String(complete.inputs) === String(usual.inputs) ? {} : { inputs: complete.inputs }),
     ...(complete.extraEdges === usual.extraEdges ? {} : { extraEdges: complete.extraEdges }),
     ...(complete.linking === usual.linking ? {} : { linking: complete.linking }),
-    ...defined({ surface: complete.surface }),
+    ...defined({ surface: complete.surface, outputs: complete.outputs, names: complete.names }),
   };
 }

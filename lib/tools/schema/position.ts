@@ -166,6 +166,13 @@ export class Position {
     );
   }
 
+  /** The descriptions of values at this position. */
+  get descriptions(): readonly string[] {
+    return this.#own.parts.flatMap(({ description }) =>
+      typeof description === "string" ? [description] : []
+    );
+  }
+
   /**
    * Returns whether a key of `value`, which is at this position, is declared. All keys count as declared if no
    * keys are listed, or if the schema has a reference that cannot be resolved.

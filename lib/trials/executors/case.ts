@@ -4,7 +4,7 @@
  */
 
 import { behavioursIn } from "../../calls/behaviour.ts";
-import type { Behaviour } from "../../calls/failure_types.ts";
+import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
 import { type CallRecord, recordedCalls } from "../../calls/record.ts";
 import type { AnswerCheck, Fixture, Work } from "./fixture.ts";
 import { cannot, InputError, isErrorOf, reasonOf } from "../../base/errors.ts";
@@ -22,6 +22,7 @@ import { isJson, isMatcher } from "../../calls/expected/matchers.ts";
 import type { ExpectedCall } from "../../tools/expected_call.ts";
 import { assertTools } from "../../tools/define_tool.ts";
 import { withViews } from "../../calls/parameter_views.ts";
+import { impossibleFailures } from "../../calls/possible_failures.ts";
 import {
   perturbCase,
   type PerturbedCase,
@@ -102,7 +103,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
   readonly turns: readonly string[];
   /** The number of correct calls; `null` if these are not known. */
   readonly minimumCalls: number | null;
-  /** The distinct tools of the correct calls; omitted when these are not known. */
+  /** The tools of the correct calls; omitted when these are not known. */
   readonly needed: readonly string[] | undefined;
   /** Whether the model may, must or must not call. */
   readonly toolChoice: ToolChoice | undefined;
@@ -148,9 +149,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     this.system = toolCase.system;
     this.turns = toolCase.turns ?? [];
     this.minimumCalls = toolCase.expected?.length ?? null;
-    this.needed = toolCase.expected === undefined
-      ? undefined
-      : [...new Set(toolCase.expected.map(({ tool }) => tool))];
+    this.needed = toolCase.expected?.map(({ tool }) => tool);
     this.toolChoice = toolCase.toolChoice;
   }
 
@@ -178,6 +177,12 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
   viewed(): readonly TraceEvent[] | undefined {
     const { expected } = this.#case;
     return expected === undefined ? undefined : withViews(this.events, expected, this.#tools);
+  }
+
+  /** The parameter failures that no call of it can show, by the schemas of its tools. */
+  get impossible(): readonly ParameterFailureType[] {
+    const { expected } = this.#case;
+    return expected === undefined ? [] : impossibleFailures(expected, this.#tools);
   }
 
   /** The behaviours that a trace of it shows; default: its own. */

@@ -228,7 +228,7 @@ export abstract class Executor<Accepted extends object = object>
   ): CallOutcome | Promise<CallOutcome>;
 
   /** The event fields of a call whose result was lost to a fault. */
-  protected kept(_: PreparedCall): Pick<CallEvent, "role" | "withheld"> {
+  protected kept(_: PreparedCall): Pick<CallEvent, "role" | "withheld" | "alsoWithheld"> {
     return {};
   }
 
@@ -540,7 +540,15 @@ export interface CallOutcome extends Omit<Answered, "call"> {
   /** The event fields it adds to the call. */
   readonly event?: Pick<
     CallEvent,
-    "role" | "returned" | "guessed" | "coerced" | "error" | "fault" | "withheld" | "durationMs"
+    | "role"
+    | "returned"
+    | "guessed"
+    | "coerced"
+    | "error"
+    | "fault"
+    | "withheld"
+    | "alsoWithheld"
+    | "durationMs"
   >;
   /** What the tool threw, in place of a result; omitted if it returned. */
   readonly thrown?: { readonly error: unknown };

@@ -3,7 +3,7 @@
  * @module
  */
 
-import type { Behaviour } from "../../calls/failure_types.ts";
+import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
 import type { Message, Usage } from "../../tools/message.ts";
 import type { JsonValue } from "../../base/json.ts";
 import type { Environment, ToolChoice, ToolSchema } from "../../tools/tool.ts";
@@ -49,7 +49,7 @@ export interface Fixture extends Environment, Disposable {
   readonly turns?: readonly string[];
   /** The minimum number of calls that solve the task; `null` if unknown. */
   readonly minimumCalls: number | null;
-  /** The distinct tools that it needs; omitted when the roles of its calls show them. */
+  /** The tools of the calls that it needs, one for each call; omitted when unknown, or shown by roles. */
   readonly needed?: readonly string[] | undefined;
   /** Presents its tools to the model; omitted when they can be called. */
   readonly present?: (messages: readonly Message[], tools: readonly ToolSchema[]) => Presented;
@@ -80,6 +80,8 @@ export interface Fixture extends Environment, Disposable {
   ): AnswerCheck | Promise<AnswerCheck>;
   /** The events with each call compared to the correct ones; `undefined` if no calls are correct. */
   viewed(): readonly TraceEvent[] | undefined;
+  /** The parameter failures that no call of it can show; omitted if no calls are correct. */
+  readonly impossible?: readonly ParameterFailureType[];
   /** The behaviours that a trace of it shows; default: its own. */
   behaviours(events?: readonly TraceEvent[]): Behaviour[];
 }

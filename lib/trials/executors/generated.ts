@@ -6,7 +6,7 @@
 
 import { answerReader, type JudgingRules, parseAnswer, statedAnswer } from "./answer.ts";
 import { behavioursIn } from "../../calls/behaviour.ts";
-import type { Behaviour } from "../../calls/failure_types.ts";
+import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
 import {
   checkSchema,
   checkValues,
@@ -17,10 +17,17 @@ import {
 } from "../../calls/failure.ts";
 import { isLost } from "../../tools/fault.ts";
 import type { AnswerCheck, Fixture } from "./fixture.ts";
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../../base/json.ts";
+import {
+  defined,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+} from "../../base/json.ts";
 import { ANY_REFERENCE } from "../../tools/references/resolve.ts";
 import type { ExpectedCall } from "../../tools/expected_call.ts";
 import { withViews } from "../../calls/parameter_views.ts";
+import { impossibleFailures } from "../../calls/possible_failures.ts";
 import { usualCallLimit } from "../../perturbations/ids.ts";
 import { type PerturbedTask, perturbTask } from "../../perturbations/perturbed_task.ts";
 import { hash64 } from "../../base/random.ts";
@@ -31,9 +38,16 @@ import {
   type ExecutorOptions,
   noSuchFunction,
 } from "./executor.ts";
-import { returnText, type Task, type TaskFunction } from "../../tasks/generated/task.ts";
+import { wordsOfName } from "../../tasks/generated/everyday_names.ts";
+import { outputsOf, returnText, type Task, type TaskFunction } from "../../tasks/generated/task.ts";
 import type { PreparedCall, Refusal } from "../../tools/tool.ts";
-import { type CallEvent, callsOf, type TraceEvent } from "../../calls/trace.ts";
+import {
+  type CallEvent,
+  callsOf,
+  returnedBy,
+  type TraceEvent,
+  withheldBy,
+} from "../../calls/trace.ts";
 
 /** Options of {@linkcode createExecutor}. */
 export interface GeneratedTaskExecutorOptions
@@ -49,9 +63,13 @@ export interface GeneratedTaskExecutorOptions
   readonly rules?: JudgingRules;
 }
 
-interface Return extends CallPlace {
+/** A variable that a function produced, and its value. */
+interface Output {
   readonly variable: string;
   readonly value: number;
+}
+
+interface Return extends CallPlace, Output {
   readonly wrong: boolean;
 }
 
@@ -157,6 +175,12 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     };
   }
 
+  /** The parameter failures that no call of it can show, by the schemas of its functions. */
+  get impossible(): readonly ParameterFailureType[] {
+    const { functions, values, tools } = this.task;
+    return impossibleFailures(expectedCallsFor(functions, values, []), tools);
+  }
+
   /** Generated tasks leave the tool choice to the model. */
   get toolChoice(): undefined {
     return undefined;
@@ -193,7 +217,8 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     this.assertOpen("take an answer");
     const { variable, value: truth } = this.task.target;
     const hasNoAnswer = this.#perturbed.unsolvable || this.#lacksResult;
-    const value = hasNoAnswer ? this.#claimedValue(text) : this.#parseAnswer(text, variable);
+    const read = withNames(text, this.task);
+    const value = hasNoAnswer ? this.#claimedValue(read) : this.#parseAnswer(read, variable);
     this.end(text, value, rendered);
     const grounded = value !== null &&
       this.#returns.some((result) => result.variable === variable && result.value === value);
@@ -221,8 +246,8 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
   /** Whether a fault withheld the result of a core function that the model never got afterwards. */
   get #lacksResult(): boolean {
     const got = new Set(this.#returns.map(({ variable }) => variable));
-    return callsOf(this.events).some(({ role, withheld }) =>
-      role === "core" && withheld !== undefined && !got.has(withheld)
+    return callsOf(this.events).some((call) =>
+      call.role === "core" && withheldBy(call).some((variable) => !got.has(variable))
     );
   }
 
@@ -252,7 +277,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     const { functions } = this.#asCalled(callsOf(events));
     return behavioursIn(events, {
       needed: functions.flatMap(({ role, name }) => role === "core" ? [name] : []),
-      answerOf: ({ returned }) => returned?.variable === variable ? returned.value : undefined,
+      answerOf: (call) => returnedBy(call).find((one) => one.variable === variable)?.value,
       wordsCount: false,
       forced: false,
     });
@@ -276,18 +301,19 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     const { values, coerced } = checked;
     const known = this.#knowledge(place);
     const failure = checkValues(taskFunction, values, this.task.values, known);
-    const variable = taskFunction.output.name;
-    const truth = this.task.values.get(variable)!;
-    const value = failure === undefined ? truth : this.#wrongValue(taskFunction, values, truth);
+    const wrong = failure !== undefined;
+    const outputs = wrong ? this.#wrongOutputs(taskFunction, values) : this.#outputs(taskFunction);
     const guessed = failure === undefined &&
       taskFunction.parameters.some((parameter) => !known.isEstablished(parameter.variable));
-    this.#returns.push({ ...place, variable, value, wrong: failure !== undefined });
+    for (const one of outputs) this.#returns.push({ ...place, ...one, wrong });
+    const [{ variable, value }, ...others] = outputs as [Output, ...Output[]];
+    const entries = outputs.map((one) => [one.variable, one.value] as const);
     return {
-      content: returnText(variable, value),
-      value,
+      content: returnText(entries),
+      value: others.length === 0 ? value : Object.fromEntries(entries),
       event: {
         role,
-        returned: { variable, value },
+        returned: { variable, value, ...(others.length === 0 ? {} : { others }) },
         ...(guessed ? { guessed: true } : {}),
         ...(coerced.length === 0 ? {} : { coerced }),
       },
@@ -295,16 +321,27 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     };
   }
 
-  /** The role of a function and the variable that it would have returned. */
-  protected override kept({ name }: PreparedCall): Pick<CallEvent, "role" | "withheld"> {
-    const { role, output } = this.#functions.get(name)!;
-    return { role, withheld: output.name };
+  /** The role of a function and the variables that it would have returned. */
+  protected override kept(
+    { name }: PreparedCall,
+  ): Pick<CallEvent, "role" | "withheld" | "alsoWithheld"> {
+    const taskFunction = this.#functions.get(name)!;
+    const [withheld, ...alsoWithheld] = outputsOf(taskFunction).map((output) => output.name);
+    return {
+      role: taskFunction.role,
+      ...defined({ withheld }),
+      ...(alsoWithheld.length === 0 ? {} : { alsoWithheld }),
+    };
   }
 
-  /** The value of the only variable in a text; a text without variables is a value itself. */
+  /**
+   * The value of the only variable in a text, and an object of several; a text without variables is a value
+   * itself.
+   */
   protected override valueOf(text: string): JsonValue {
-    const [named] = this.namesIn(text);
-    return named === undefined ? text : named[1];
+    const [named, ...others] = this.namesIn(text);
+    if (named === undefined) return text;
+    return others.length === 0 ? named[1] : Object.fromEntries([named, ...others]);
   }
 
   /** The variables of a returned object. */
@@ -335,13 +372,35 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     };
   }
 
+  /** The true outputs of a function. */
+  #outputs(taskFunction: TaskFunction): readonly Output[] {
+    return outputsOf(taskFunction).map(({ name }) => ({
+      variable: name,
+      value: this.task.values.get(name)!,
+    }));
+  }
+
+  /** Wrong values for all outputs of a function, none of them twice. */
+  #wrongOutputs(taskFunction: TaskFunction, values: readonly number[]): readonly Output[] {
+    const taken = new Set<number>();
+    return this.#outputs(taskFunction).map(({ variable, value: truth }, place) => {
+      const words = ["wrong", this.task.spec.seed, taskFunction.name, ...values];
+      const value = this.#wrongValue(place === 0 ? words : [...words, variable], truth, taken);
+      taken.add(value);
+      return { variable, value };
+    });
+  }
+
   /**
-   * A wrong value with as many digits as the true one, derived from task, function and arguments. It is never
-   * the true value, and none of the core's while others are free: so its origin stays clear, and distractors
-   * do not change it.
+   * A wrong value with as many digits as the true one, derived from `words`: task, function, arguments and
+   * output. It is never the true value, and none of the core's or those `taken` while others are free: so its
+   * origin stays clear, and distractors do not change it.
    */
-  #wrongValue(taskFunction: TaskFunction, values: readonly number[], truth: number): number {
-    const words = ["wrong", this.task.spec.seed, taskFunction.name, ...values];
+  #wrongValue(
+    words: readonly (string | number)[],
+    truth: number,
+    taken: ReadonlySet<number>,
+  ): number {
     const least = 10 ** (String(truth).length - 1);
     const range = 9 * least;
     const start = Number(hash64(words.join("\u0000")) % BigInt(range));
@@ -350,7 +409,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     for (let shift = 0; shift < range; shift++) {
       const value = least + (start + shift) % range;
       if (value === truth) continue;
-      if (!this.#coreValues.has(value)) return value;
+      if (!this.#coreValues.has(value) && !taken.has(value)) return value;
       if (fallback === truth) fallback = value;
     }
     return fallback;
@@ -369,6 +428,22 @@ function holdsDigit(value: JsonValue): boolean {
     // Thousands of nested brackets exceed the stack, and are invented.
     return true;
   }
+}
+
+/**
+ * Writes the name of the target wherever a text has its everyday words, such as `room_price` for "Room price":
+ * people and models say it in words. Longer names that end with these words are written first.
+ */
+function withNames(text: string, { spec, target, values }: Task): string {
+  if (spec.names === undefined) return text;
+  const own = wordsOfName(target.variable).join(" ");
+  const alike = Array.from(values.keys(), (name) => ({ name, words: wordsOfName(name) }))
+    .filter(({ words }) => ` ${words.join(" ")}`.endsWith(` ${own}`))
+    .sort((one, other) => other.words.length - one.words.length);
+  return alike.reduce((read, { name, words }) => {
+    const spoken = `(?<![\\p{L}\\p{N}_])${words.join("[\\s_-]{0,3}")}(?![\\p{L}\\p{N}_])`;
+    return read.replaceAll(new RegExp(spoken, "giu"), name);
+  }, text);
 }
 
 /** Finds a number stated for the answer, but not a count of something. */
@@ -410,7 +485,8 @@ function expectedCallsFor(
 
 function coreValuesOf({ functions, inputs, values }: Task): ReadonlySet<number> {
   const core = functions.filter(({ role }) => role === "core");
-  return new Set([...inputs.values(), ...core.map(({ output }) => values.get(output.name)!)]);
+  const outputs = core.flatMap(outputsOf);
+  return new Set([...inputs.values(), ...outputs.map(({ name }) => values.get(name)!)]);
 }
 
 function schemaError({ name, parameters }: TaskFunction): string {

@@ -4,7 +4,7 @@
  */
 
 import { behavioursIn } from "../../calls/behaviour.ts";
-import type { Behaviour } from "../../calls/failure_types.ts";
+import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
 import { recordedCalls } from "../../calls/record.ts";
 import { writeCallPrompt } from "../../tasks/questions/prompt.ts";
 import {
@@ -37,6 +37,7 @@ import type { Message } from "../../tools/message.ts";
 import { anything } from "../../calls/expected/matchers.ts";
 import type { ExpectedCall, ExpectedValue } from "../../tools/expected_call.ts";
 import { withViews } from "../../calls/parameter_views.ts";
+import { impossibleFailures } from "../../calls/possible_failures.ts";
 import {
   perturbCase,
   type PerturbedCase,
@@ -76,6 +77,8 @@ export class QuestionExecutor extends Toolbox implements Fixture {
   readonly system: string | undefined;
   /** The number of true calls. */
   readonly minimumCalls: number;
+  /** The tools of the true calls; omitted where no calls are made, or the truth names an unknown function. */
+  readonly needed: readonly string[] | undefined;
   /** Questions leave the tool choice to the model. */
   readonly toolChoice: undefined = undefined;
   /** Writes functions and question as text, if nothing can be called. */
@@ -137,6 +140,11 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     this.prompt = spec.mode === "tools" ? questionText + UNKNOWN_VALUES : questionText;
     this.system = messageText(question, "system") || undefined;
     this.minimumCalls = question.truth.API.length;
+    const named = this.#expected.map(({ tool }) => tool);
+    const offered = new Set(functions.map(({ tool }) => tool.name));
+    this.needed = spec.mode === "tools" && named.every((name) => offered.has(name))
+      ? named
+      : undefined;
     if (spec.mode !== "tools") {
       this.present = (messages, tools) => this.#present(messages, tools);
       this.unreadable = (answer) => this.#unreadable(answer);
@@ -186,6 +194,11 @@ export class QuestionExecutor extends Toolbox implements Fixture {
   viewed(): readonly TraceEvent[] | undefined {
     if (this.#spec.mode !== "tools") return undefined;
     return withViews(this.events, this.#expected, this.#functions.map(({ tool }) => tool));
+  }
+
+  /** The parameter failures that no call of it can show, by the schemas of its functions. */
+  get impossible(): readonly ParameterFailureType[] {
+    return impossibleFailures(this.#expected, this.#functions.map(({ tool }) => tool));
   }
 
   /** The behaviours that a trace of it shows; default: its own. */

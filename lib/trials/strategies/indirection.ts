@@ -146,8 +146,8 @@ class SymbolicEnvironment {
     });
     return await this.#inner.execute(
       prepared,
-      (answered) => {
-        const symbolic = answered.map((one) => this.#bind(one, names.get(one.call)));
+      (answered, known) => {
+        const symbolic = answered.map((one) => this.#bind(one, names.get(one.call), known));
         return write?.(symbolic, this.#known) ?? symbolic.map(({ content }) => content);
       },
       replace && (async (failed) => {
@@ -165,14 +165,23 @@ class SymbolicEnvironment {
   }
 
   /** Binds the result of a call, and returns its name in place of it. */
-  #bind({ call, content, value }: Answered, name: string | undefined): Answered {
+  #bind(
+    { call, content, value }: Answered,
+    name: string | undefined,
+    known: ReadonlyMap<string, JsonValue>,
+  ): Answered {
     // The model must read errors.
     if (value === undefined || name === undefined) return { call, content };
     this.symbols.bind(name, value);
     this.#bound?.(name, value);
-    // A name that stands for an object stands for none of its variables.
-    const label = isJsonObject(value) ? undefined : variableOf(content);
-    this.#known.set(label ?? name, `@${name}`);
+    const keys = isJsonObject(value) ? Object.keys(value) : [];
+    if (keys.length > 0 && keys.every((key) => known.has(key) && !this.#inner.given.has(key))) {
+      for (const key of keys) this.#known.set(key, `@${name}.${key}`);
+    } else {
+      // A name that stands for an object stands for none of its variables.
+      const label = isJsonObject(value) ? undefined : variableOf(content);
+      this.#known.set(label ?? name, `@${name}`);
+    }
     return { call, content: `@${name}`, value: `@${name}` };
   }
 

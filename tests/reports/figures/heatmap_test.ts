@@ -87,9 +87,9 @@ Deno.test("drawFailureRates() has a cell for each type and perturbation that is 
   const trials = [...PERTURBED, record({ perturbation: "CF" })];
   const { cells, written } = read(await drawFailureRates(only(trials), 0.8));
   assertEquals(cells.map(({ label }) => /perturbation: (\w+)/.exec(label)![1]), [
-    ...new Array(5).fill("RD"),
+    ...new Array(6).fill("RD"),
   ]);
-  assertEquals(written, ["0%", "20%", "80%", "0%", "40%"]);
+  assertEquals(written, ["0%", "20%", "80%", "0%", "40%", "100%"]);
   const opacities = cells.map(({ opacity }) => opacity);
   // The highest rate has the full colour, and half of it half.
   assertAlmostEquals(opacities[2]!, 0.7, 1e-9);
@@ -103,7 +103,7 @@ Deno.test("heatmaps keep hostile names as text, tell like ones apart, and draw t
   const svg = await drawFailureRates(own, 1);
   assertEquals(await drawFailureRates(own, 1), svg);
   assertNotMatch(svg, STEERING);
-  assertEquals(read(svg).cells.length, 5 * ids.length);
+  assertEquals(read(svg).cells.length, 6 * ids.length);
   for (const { name, attributes } of read(svg).elements) {
     assert(!/script|foreignobject|image|^a$|^style$/i.test(name), name);
     assert(!Object.keys(attributes).some((key) => /^on|href$|^style$/i.test(key)), name);

@@ -54,6 +54,8 @@ const CELLS = grid({
   connected: [0, 1, 4],
   disconnected: [0, 2, 4],
   linking: ["types", "names"],
+  outputs: [[1, 1], [1, 3]],
+  names: ["random", "helpful"],
 }).cells;
 
 /** Trials as runs have them: no two are of the same model, strategy, task and repetition. */
@@ -215,6 +217,8 @@ function ruleOf({ id, title }: Breakdown): Rule {
       series: ({ strategy }) => strategy,
     },
     linking: { of: any, value: ({ task }) => task.linking ?? "types", series: nameOf },
+    outputs: { of: any, value: ({ task }) => task.outputs ? "1 to 3" : "1", series: nameOf },
+    names: { of: any, value: ({ task }) => task.names ?? "random", series: nameOf },
   };
   return rules[kind!]!;
 }
@@ -268,6 +272,8 @@ Deno.test("breakDown() shows what has two values or more, and success by core si
         ...sizes.filter((size) => several(of(size).map(({ strategy }) => strategy)))
           .map((size) => `strategy-${size}`),
         ...(several(generated.map(({ task }) => task.linking ?? "types")) ? ["linking"] : []),
+        ...(several(generated.map(({ task }) => String(task.outputs))) ? ["outputs"] : []),
+        ...(several(generated.map(({ task }) => task.names)) ? ["names"] : []),
       ];
       assertEquals(idsOf(breakDown(trials)), expected);
     }),

@@ -16,8 +16,10 @@ import { PERTURBATION_METHODS } from "../../../lib/perturbations/methods.ts";
 import { clusteredInterval } from "../../../lib/statistics/pass_at_k.ts";
 import { tango, wilson } from "../../../lib/statistics/proportions.ts";
 import { OUTCOMES } from "../../../lib/trials/trial.ts";
-import type { TrialSummary } from "../../../lib/trials/summary.ts";
+import { summarize, type TrialSummary } from "../../../lib/trials/summary.ts";
+import { runTrial } from "../../../lib/trials/trial.ts";
 import fc from "../../support/fast_check.ts";
+import { inProcess } from "../../support/in_process.ts";
 import { scored, scoredAll, TYPES_BY_LETTER } from "../../support/parameter_scores.ts";
 import {
   failureOf,
@@ -184,6 +186,86 @@ Deno.test("measureBrittleness() leaves out of a type the trials for which it can
   assertEquals([rateOf(own, "missing_information").of], [3]);
 });
 
+Deno.test("measureBrittleness() fails a trial with any of the five failures, and passes all others (Butterfly, Eq. 1)", () => {
+  const words = ["", "N", "M R", "RSD D", "", "S", "D"];
+  const { failed, failures } = column(perturbed(...words));
+  const passed = words.filter((letters) => letters === "").length;
+  assertEquals(failed.rate, 1 - passed / words.length);
+  assert(failed.count < failures.reduce((sum, { count }) => sum + count, 0));
+  const undecided = ["task_deviation"] as const;
+  const own = column([
+    scored("", { perturbation: "RD" }, { undecided }),
+    scored("M", { perturbation: "RD", seed: 2 }, { undecided }),
+    scored("", { perturbation: "RD", seed: 3 }),
+  ]).failed;
+  assertEquals([own.count, own.of, own.undecided], [1, 2, 1]);
+});
+
+Deno.test("measureBrittleness() has no rate of a failure that the tools of no trial allow", () => {
+  const impossible = ["redundant_information"] as const;
+  const none = column([
+    scored("D", { perturbation: "RD", impossible }),
+    scored("", { perturbation: "RD", seed: 2, impossible }),
+  ]);
+  assertEquals(rateOf(none, "redundant_information"), {
+    ...{ type: "redundant_information", count: 0, of: 2, rate: null, interval: null },
+    ...{ undecided: 0, difference: null, impossible: true },
+  });
+  assertEquals(rateOf(none, "task_deviation").rate, 0.5);
+  // One trial that allows it, or shows it, is enough; so is one of which nobody knows.
+  for (
+    const other of [
+      scored("", { perturbation: "RD", seed: 3 }),
+      scored("R", { perturbation: "RD", seed: 3, impossible }),
+    ]
+  ) {
+    const some = column([scored("", { perturbation: "RD", impossible }), other]);
+    assertEquals(rateOf(some, "redundant_information").of, 2);
+    assert(rateOf(some, "redundant_information").rate !== null);
+  }
+});
+
+/** A trial that did something, on a task of its own. */
+function acted(actions: string, traits: TrialTraits = {}): TrialSummary {
+  return { ...summarize(record(traits)), actions };
+}
+
+Deno.test("measureBrittleness() finds the trials in which only the input was changed (Butterfly, A.2)", () => {
+  const [one, two, three] = [1, 2, 3].map((seed) => ({ seed })) as { seed: number }[];
+  const cf = { perturbation: "CF" };
+  const [own, ...others] = only([
+    ...[acted("a", one), acted("a", two), acted("a", { ...three, outcome: "no_answer" })],
+    acted("a", { ...cf, ...one, id: "same" }),
+    acted("b", { ...cf, ...two, id: "other calls" }),
+    acted("a", { ...cf, ...three, outcome: "abstained", id: "both without answers" }),
+    // Neither these nor trials without a counterpart are pairs.
+    acted("a", { ...cf, ...one, repetition: 2, id: "alone" }),
+    acted("a", { ...cf, ...one, repetition: 1, outcome: "invalid", id: "invalid" }),
+    { ...acted("a", { ...cf, ...two, id: "unchanged" }), changed: false as const },
+    acted("a", { perturbation: "reorder", ...one }),
+  ]).ineffective;
+  assertEquals(others, [], "checks have their flips");
+  const { perturbation, count, of, solved, trials, interval } = own!;
+  assertEquals([perturbation, count, of, solved], ["CF", 2, 3, 1]);
+  assertEquals(trials, ["same", "both without answers"]);
+  assertEquals(interval, wilson(2, 3));
+  const ended = [acted("a", one), acted("a", { ...cf, ...one, outcome: "wrong_answer" })];
+  assertEquals(only(ended).ineffective[0]!.count, 0, "another end is an effect");
+  assertEquals(only([record(), record(cf)]).ineffective, [], "without events nobody knows");
+});
+
+Deno.test("measureBrittleness() takes the same calls for the same, however their arguments are ordered", async () => {
+  const spec = { core: 4, depth: 2, connected: 1, disconnected: 0, extraEdges: 2, seed: 7 };
+  const run = (perturbation: string) => runTrial(spec, inProcess("sim:planner"), { perturbation });
+  const trials = await Promise.all(["none", "CO", "RD", "timeout"].map(run));
+  assertEquals(
+    measureBrittleness(trials)[0]!.ineffective.map(({ perturbation, count }) => [
+      ...[perturbation, count],
+    ]),
+    [["RD", 0], ["CO", 1], ["timeout", 0]],
+  );
+});
+
 Deno.test("measureBrittleness() has clustered intervals where tasks were repeated", () => {
   const trials = [["R", "R"], ["R", ""], ["", ""], ["R", ""]].flatMap((words, graph) =>
     words.map((word, at) => scored(word, { perturbation: "RD", seed: graph, repetition: at + 1 }))
@@ -195,7 +277,7 @@ Deno.test("measureBrittleness() has clustered intervals where tasks were repeate
 });
 
 Deno.test("measureBrittleness() tells how similar wrong texts are, and which calls were no right ones (Butterfly 5.2)", () => {
-  const rd = (seed: number) => ({ perturbation: "RD", seed });
+  const rd = (seed: number) => ({ perturbation: "RD", seed, rules: 2 } as const);
   const { similarTexts, routing } = column([
     scored("D", rd(1), { texts: { compared: 3, similar: 1 }, routing: 4 }),
     scored("S", rd(2), { texts: { compared: 2, similar: 2 } }),
@@ -203,6 +285,12 @@ Deno.test("measureBrittleness() tells how similar wrong texts are, and which cal
   ]);
   assertEquals(similarTexts, { compared: 5, similar: 3 });
   assertEquals([routing.count, routing.of, routing.rate], [1, 2, 0.5]);
+  // Journals from before there were other rules compared texts in their own case.
+  const earlier = column([
+    scored("D", rd(1), { texts: { compared: 3, similar: 1 } }),
+    scored("D", { perturbation: "RD", seed: 2 }, { texts: { compared: 2, similar: 2 } }),
+  ]);
+  assertEquals(earlier.similarTexts, { compared: 5, similar: 3, cased: 2 });
 });
 
 Deno.test("measureBrittleness() has task accuracy, what abstained, and calls that were not refused (Butterfly 5.2)", () => {

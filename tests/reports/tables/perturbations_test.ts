@@ -8,7 +8,7 @@ import { perturbationTables, wholePercent } from "../../../lib/reports/tables/_p
 import { sourceText, type Table } from "../../../lib/reports/tables/table.ts";
 import { renderReport, renderTables } from "../../../lib/reports/terminal.ts";
 import { tango } from "../../../lib/statistics/proportions.ts";
-import type { TrialSummary } from "../../../lib/trials/summary.ts";
+import { summarize, type TrialSummary } from "../../../lib/trials/summary.ts";
 import fc from "../../support/fast_check.ts";
 import { scored, scoredAll } from "../../support/parameter_scores.ts";
 import { failureOf, HOSTILE, record, records, STEERING } from "../../support/records.ts";
@@ -68,6 +68,11 @@ Deno.test("perturbationTables() has failure rates as in Table 1, briefly (Butter
     ["redundant information", "25%", "67%", "0%"],
     ["specification mismatch", "0%", "0%", "0%"],
     ["task deviation", "0%", "33%", "50%"],
+    ["any failure", "25%", "67%", "50%"],
+    ["missed call", "-", "-", "-"],
+    ["missed call: undecided", "4", "3", "2"],
+    ["of needed calls", "-", "-", "-"],
+    ["either", "-", "-", "-"],
     ["similar texts", "-", "-", "25%"],
     ["task accuracy", "100%", "0%", "0%"],
     ["abstained", "-", "-", "50%"],
@@ -173,7 +178,7 @@ Deno.test("notes of tables tell what could be misread", () => {
   const all = tables(TRIALS);
   const rates = all.get("failure-rates-1")!.note!;
   assertStringIncludes(rates, "a call that is not one of the right calls, or repeats one of them");
-  assertStringIncludes(rates, "a trial without calls has no failures");
+  assertStringIncludes(rates, "an earlier version compared 4 of 4 in their own case");
   assertStringIncludes(all.get("transfer-1")!.note!, "on the diagonal: again in a later call");
 });
 
@@ -203,6 +208,53 @@ Deno.test("perturbationTables() counts which failure goes with which, as in Fig.
   assertEquals(rows["hallucination name"], ["0", "-", "-", "-", "-", "-"]);
 });
 
+Deno.test("perturbationTables() lists trials in which only the input was changed, and counts the rest (Butterfly, A.2)", () => {
+  const trials = Array.from({ length: 13 }, (_, place) => place + 1).flatMap((seed) =>
+    ["none", "CF", "FK"].map((perturbation): TrialSummary => ({
+      ...summarize(record({ seed, perturbation, id: `${perturbation} ${seed}` })),
+      actions: perturbation === "FK" && seed > 2 ? "other" : "same",
+    }))
+  );
+  const all = tables(trials);
+  assertEquals(all.get("ineffective")!.rows.slice(1).map((row) => row.slice(0, 3)), [
+    ["m + FK", "13", "2"],
+    ["m + CF", "13", "13"],
+  ]);
+  assertEquals(all.get("ineffective-trials")!.rows.flat(), [
+    ...["trial", "FK 1", "FK 2"],
+    ...Array.from({ length: 10 }, (_, place) => `CF ${place + 1}`),
+    "and 3 more",
+  ]);
+  const report = makeReport(trials, { suite: "s" });
+  assertEquals(report.brittleness[0]!.ineffective[1]!.trials.length, 13);
+  for (const text of [renderTables(trials), renderMarkdown(report)]) {
+    assertStringIncludes(text, "changed the input and nothing else");
+    assertStringIncludes(text, "CF 10");
+    assertStringIncludes(text, "and 3 more");
+  }
+});
+
+Deno.test("perturbationTables() has n/a for what no trial can show, in all reports", () => {
+  const impossible = ["redundant_information"] as const;
+  const missed = { needed: 3, missed: 0 };
+  const trials = [
+    { ...scored("D", { impossible }), missed },
+    { ...scored("D", { perturbation: "RD", impossible }), missed },
+    { ...scored("", { perturbation: "RP_F", impossible }), missed: { needed: 0, missed: 0 } },
+  ];
+  const all = tables(trials);
+  const rates = columnsOf(all.get("failure-rates-1")!);
+  assertEquals(rates["redundant information"], ["n/a", "n/a", "n/a"]);
+  const overall = columnsOf(all.get("overall-rates-1")!);
+  assertEquals(overall["missed call"]!.map((cell) => cell.split(" ")[0]), ["0.0%", "0.0%", "n/a"]);
+  assertEquals(overall["of needed calls"], ["0.0%", "0.0%", "n/a"]);
+  assertEquals(columnsOf(all.get("transfer-1")!)["redundant information"]!.at(-1), "n/a");
+  assertStringIncludes(renderTables(trials), "redundant information    n/a");
+  const report = JSON.parse(JSON.stringify(makeReport(trials, { suite: "s" })));
+  assertEquals(report.brittleness[0].columns[1].failures[2].rate, null);
+  assertEquals(report.brittleness[0].columns[2].missed.rate, null);
+});
+
 Deno.test("perturbationTables() has checks apart, with what chance does", () => {
   const check = { perturbation: "rename", model: "sim:a", simulated: true };
   const { perturbation: _, ...plain } = check;
@@ -215,7 +267,7 @@ Deno.test("perturbationTables() has checks apart, with what chance does", () => 
     ["sim:a + rename (simulated)", "3", "1", "33.3%", "6.1% to 79.2%", "1", "0", "-"],
   ]);
   const alone = tables(records(["solved"], check));
-  assertEquals([...alone.keys()], ["failure-rates-1", "checks"]);
+  assertEquals([...alone.keys()], ["failure-rates-1", "overall-rates-1", "checks"]);
   assertEquals(alone.get("checks")!.rows[1]!.slice(1, 4), ["0", "0", "-"]);
   const repeated = tables([
     record({ perturbation: "rename" }),

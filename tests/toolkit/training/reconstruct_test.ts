@@ -26,7 +26,7 @@ import { runTrial, type Trial, type TrialOptions } from "../../../lib/trials/tri
 import { openaiChat } from "../../../lib/toolkit/training/_openai_chat.ts";
 import { calling, CITY, CITY_PATH, writing } from "../../support/call_sets.ts";
 import fc from "../../support/fast_check.ts";
-import { specs } from "../../support/generated.ts";
+import { severalSpecs, specs } from "../../support/generated.ts";
 import { inProcess } from "../../support/in_process.ts";
 import { record } from "../../support/records.ts";
 import { EVERY, listened, planned } from "../../support/strategy_runs.ts";
@@ -79,7 +79,7 @@ Deno.test("reconstructTrial() tells of any simulated trial what the model was re
   const reasons = new Map<string, number>();
   await fc.assert(
     fc.asyncProperty(
-      specs(6),
+      fc.oneof(specs(6), severalSpecs(6)),
       fc.constantFrom(...models),
       fc.constantFrom(...EVERY),
       fc.constantFrom(...perturbations),

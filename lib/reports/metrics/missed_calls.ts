@@ -1,0 +1,67 @@
+/**
+ * Missed calls: how often models leave out calls that their tasks need.
+ * @module
+ */
+
+import {
+  byVariant,
+  isCounted,
+  missesCall,
+  needsCalls,
+  type Variant,
+  variantOf,
+} from "../../gate/variant.ts";
+import { sum } from "../../base/numbers.ts";
+import { countOf, type Share, shareOf } from "./shares.ts";
+import { asSummary, type TrialSummary } from "../../trials/summary.ts";
+
+/** Trials with a missed call, of those that need calls. */
+export interface MissedCallRate extends Share {
+  /** Missed calls, of all that these trials need. */
+  readonly calls: Pick<Share, "count" | "of" | "rate">;
+}
+
+/** The missed calls of a model with a strategy, under one perturbation. */
+export interface MissedCallMetrics extends MissedCallRate {
+  /** The model, the strategy and the perturbation. */
+  readonly subject: Variant;
+  /** Whether the model is a program that stands in for a model. */
+  readonly simulated: boolean;
+}
+
+/**
+ * Measures missed calls, for each model, strategy and perturbation whose right calls are known. Invalid and
+ * unchanged trials do not count, nor do those that need no call.
+ *
+ * @example Usage
+ * ```ts
+ * import { scripted } from "@toolgate/toolgate";
+ * import { measureMissedCalls } from "@toolgate/toolgate/reports";
+ * import { runTrial } from "@toolgate/toolgate/trials";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+ * const model = scripted("shrug", () => ({ text: "I cannot tell." }));
+ * const [metrics] = measureMissedCalls([await runTrial(task, model)]);
+ * assertEquals([metrics!.rate, metrics!.calls], [1, { count: 3, of: 3, rate: 1 }]);
+ * ```
+ */
+export function measureMissedCalls(trials: readonly TrialSummary[]): MissedCallMetrics[] {
+  return byVariant(trials.map(asSummary), variantOf).flatMap(({ subject, items }) => {
+    const rate = missedCallRate(items.filter(isCounted));
+    if (rate.of === 0) return [];
+    return [{ subject, simulated: items.some(({ model }) => model.simulated), ...rate }];
+  });
+}
+
+/** Returns how many trials miss calls, of those that need some. */
+export function missedCallRate(trials: readonly TrialSummary[]): MissedCallRate {
+  const needing = trials.filter(needsCalls);
+  return {
+    ...shareOf(needing, missesCall),
+    calls: countOf(
+      sum(needing, ({ missed }) => missed!.missed),
+      sum(needing, ({ missed }) => missed!.needed),
+    ),
+  };
+}

@@ -1,0 +1,62 @@
+/**
+ * Missed calls: the calls that a task needs and that were never made. Failures of calls cannot show them: a
+ * model that makes no call has none.
+ * @module
+ */
+
+import { isFault } from "../tools/fault.ts";
+import { isRemoving } from "../perturbations/ids.ts";
+import { callsOf } from "../calls/trace.ts";
+import { isGenerated } from "./executors/task_kind.ts";
+import type { Trial } from "./trial.ts";
+
+/** The calls that a trial needed, and those of them that were never made. */
+export interface MissedCalls {
+  /** Number of calls that the task needs. */
+  readonly needed: number;
+  /** Number of these for which no call was made. */
+  readonly missed: number;
+}
+
+/**
+ * Counts the needed calls of a trial that were never made; `undefined` if its right calls are not known.
+ *
+ * Needed are the core functions of a generated task, and the right calls of a case or of a question in mode
+ * `tools`. Any call of the function stands for one of them, in whatever order: wrong arguments are a parameter
+ * failure, and a fault of the tool is no omission. It counts as missed whatever kept the model from making it,
+ * limits included, or a model could hide its omissions behind them. But no call is needed
+ *
+ * - if values were removed from the question (`RP_F`, `RP_L`), as the right answer is to say so at once;
+ * - after a call that was denied permission for good.
+ */
+export function missedCallsOf(trial: Trial): MissedCalls | undefined {
+  const { task, perturbation, oracle, events, minimumCalls, needed } = trial;
+  const calls = callsOf(events);
+  if (oracle === undefined || calls.length < trial.calls) return undefined;
+  if (perturbation.split("+").some((part) => isRemoving(part) && !isFault(part))) {
+    return { needed: 0, missed: 0 };
+  }
+  if (minimumCalls === null) return undefined;
+  const core = calls.flatMap((call) => call.role === "core" ? call.function : []);
+  const missed = isGenerated(task)
+    ? Math.max(0, minimumCalls - new Set(core).size)
+    // Earlier journals list each tool once, though it may be needed several times.
+    : needed?.length === minimumCalls
+    ? unmatched(needed, calls.map((call) => call.function))
+    : undefined;
+  if (missed === undefined) return undefined;
+  return calls.some(({ fault }) => fault === "permission_denied")
+    ? { needed: minimumCalls - missed, missed: 0 }
+    : { needed: minimumCalls, missed };
+}
+
+/** Returns how many of the needed names have no counterpart among those made. */
+function unmatched(needed: readonly string[], made: readonly string[]): number {
+  const left = new Map<string, number>();
+  for (const name of made) left.set(name, (left.get(name) ?? 0) + 1);
+  return needed.filter((name) => {
+    const count = left.get(name) ?? 0;
+    left.set(name, count - 1);
+    return count <= 0;
+  }).length;
+}

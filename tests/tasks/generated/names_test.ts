@@ -1,0 +1,375 @@
+// Tasks with everyday names: what names say, what they hide, and what they never change.
+
+import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
+import { EVERYDAY_WORDS, wordsOfName } from "../../../lib/tasks/generated/everyday_names.ts";
+import { completeSpec, type GraphSpec, NAMES } from "../../../lib/tasks/generated/graph.ts";
+import {
+  briefSpec,
+  generateTask,
+  outputsOf,
+  RESERVED,
+  type Task,
+  taskToJson,
+} from "../../../lib/tasks/generated/task.ts";
+import { perturbTask } from "../../../lib/perturbations/perturbed_task.ts";
+import { sha256 } from "../../../lib/base/hash.ts";
+import { parseTrialId, trialId } from "../../../lib/trials/trial_id.ts";
+import { createExecutor } from "../../../lib/trials/executors/generated.ts";
+import { runTrial } from "../../../lib/trials/trial.ts";
+import fc from "../../support/fast_check.ts";
+import { BIG_SPECS, fewestFunctions, severalSpecs, specs } from "../../support/generated.ts";
+import { parseSimulatedModel } from "../../../lib/simulated/names.ts";
+import { makePrompt, makeTool, replyTo } from "../../support/simulated_world.ts";
+import { inProcess } from "../../support/in_process.ts";
+
+const KINDS = ["helpful", "misleading"] as const;
+const SPEC: GraphSpec = { core: 6, depth: 3, connected: 4, disconnected: 4, seed: 5 };
+
+/** Specs with everyday names, half of them with several outputs, of either surface. */
+function namedSpecs(
+  most?: number,
+): fc.Arbitrary<GraphSpec & { readonly names: typeof KINDS[number] }> {
+  return fc.tuple(
+    fc.oneof(specs(most), severalSpecs(most)),
+    fc.constantFrom(...KINDS),
+    fc.constantFrom("plain" as const, "rich" as const),
+  ).map(([{ linking: _, ...spec }, names, surface]) => ({ ...spec, names, surface }));
+}
+
+/** Every name of a task that a model may write, and the types that it reads. */
+function namesOf(task: Task): { written: string[]; types: Set<string>; subtypes: Set<string> } {
+  const outputs = task.functions.flatMap(outputsOf);
+  const parameters = task.functions.flatMap((fn) => fn.parameters);
+  const variables = [...outputs, ...parameters];
+  return {
+    written: [...task.functions, ...variables].map(({ name }) => name),
+    types: new Set(variables.map(({ type }) => type)),
+    subtypes: new Set(variables.map(({ subtype }) => subtype)),
+  };
+}
+
+/** Whether a name ends with all words of another. */
+function endsWith(name: string, other: string): boolean {
+  return ` ${wordsOfName(name).join(" ")}`.endsWith(` ${wordsOfName(other).join(" ")}`);
+}
+
+Deno.test("the everyday words are plain, and none stands on two lists or in the text of a question", () => {
+  const words = EVERYDAY_WORDS.flat();
+  assertEquals(new Set(words).size, words.length);
+  for (const word of words) {
+    assert(/^[a-z]{3,10}$/.test(word), word);
+    assert(!RESERVED.includes(word), word);
+    assertNotEquals(word, "id");
+  }
+  const [places, ...lists] = EVERYDAY_WORDS;
+  const nouns = lists.slice(0, places!.length);
+  assertEquals(new Set(nouns.map((list) => list.length)), new Set([10]));
+});
+
+Deno.test("generateTask() makes everyday names once each, up to a thousand functions and beyond", () => {
+  const big = BIG_SPECS.flatMap((spec) =>
+    KINDS.map((names) => ({ ...spec, names, outputs: [1, 3] as const }))
+  );
+  const check = (spec: GraphSpec) => {
+    const task = generateTask(spec);
+    const { written, types, subtypes } = namesOf(task);
+    const letters = written.map((name) => name.replaceAll("_", "").toLowerCase());
+    assertEquals(new Set(letters).size, letters.length);
+    const isRich = spec.surface === "rich";
+    for (const name of written) {
+      assert((isRich ? /^[a-z]+(_?[a-z]+|[A-Z][a-z]+)+$/ : /^[a-z]+(_[a-z]+)+$/).test(name), name);
+      assert(name.length <= 64, name);
+    }
+    for (const name of [...types, ...subtypes]) assert(/^([A-Z][a-z]+){2,}$/.test(name), name);
+    assert(types.size <= task.spec.types);
+    assertEquals(types.intersection(subtypes).size, 0);
+    const known = new Set([...EVERYDAY_WORDS.flat(), "id"]);
+    const words = [...written, ...types, ...subtypes].flatMap(wordsOfName);
+    for (const word of words) assert(known.has(word), word);
+  };
+  for (const spec of big) check(spec);
+  fc.assert(fc.property(namedSpecs(), check), { numRuns: 40 });
+});
+
+Deno.test("helpful names tell what functions produce and take, misleading ones always suggest another variable", () => {
+  fc.assert(fc.property(namedSpecs(20), (spec) => {
+    const { functions, target } = generateTask(spec);
+    const core = functions.filter(({ role }) => role === "core").flatMap(outputsOf);
+    const all = functions.flatMap(outputsOf).map(({ name }) => name);
+    const helps = spec.names === "helpful";
+    for (const fn of functions) {
+      const own = outputsOf(fn).map(({ name }) => name);
+      if (helps) assert(endsWith(fn.name, own[0]!), fn.name);
+      else {
+        // A name may end with a shorter one: what it suggests is the longest.
+        const [suggested] = all.filter((name) => endsWith(fn.name, name))
+          .toSorted((one, other) => other.length - one.length);
+        assert(suggested === undefined || !own.includes(suggested), fn.name);
+        if (spec.core > 1) assert(core.some(({ name }) => name === suggested), fn.name);
+      }
+      for (const { name, variable, type } of fn.parameters) {
+        if (name === variable) continue;
+        assertEquals(endsWith(name, variable) && helps, helps, name);
+        if (!helps) {
+          const [suggested] = all.filter((one) => endsWith(name, one))
+            .toSorted((one, other) => other.length - one.length);
+          assertNotEquals(suggested, variable);
+        }
+        assert(type !== "");
+      }
+    }
+    if (!helps && spec.core > 1) {
+      assert(functions.some(({ name }) => endsWith(name, target.variable)));
+    }
+  }));
+});
+
+Deno.test("names of variables are of the domain of their type if they help, and of another if they mislead", () => {
+  const [places, ...lists] = EVERYDAY_WORDS;
+  const domainOf = (words: readonly string[]) =>
+    places!.find((_, place) => lists[place]!.some((noun) => words.includes(noun)));
+  fc.assert(fc.property(namedSpecs(12), (spec) => {
+    const { functions } = generateTask(spec);
+    for (const { name, type } of functions.flatMap(outputsOf)) {
+      const own = domainOf(wordsOfName(type));
+      assert(wordsOfName(type).includes(own!));
+      assertEquals(
+        domainOf(wordsOfName(name)) === own,
+        spec.names === "helpful",
+        `${name} ${type}`,
+      );
+    }
+  }));
+});
+
+Deno.test("types and subtypes link everyday names as they link random ones, and the fewest calls are the core (FuncBenchGen B.2)", () => {
+  fc.assert(
+    fc.property(namedSpecs(4), (spec) => {
+      const task = generateTask({
+        ...spec,
+        connected: Math.min(3, spec.connected),
+        disconnected: 1,
+      });
+      const producers = new Map(
+        task.functions.flatMap(outputsOf).map((one) => [`${one.type} ${one.subtype}`, one.name]),
+      );
+      assertEquals(producers.size, task.functions.flatMap(outputsOf).length);
+      for (
+        const { name, type, subtype, variable } of task.functions.flatMap((fn) => fn.parameters)
+      ) {
+        assertEquals(producers.get(`${type} ${subtype}`) ?? name, variable);
+      }
+      assertEquals(fewestFunctions(task), spec.core);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+Deno.test("generateTask() keeps the core and its names when irrelevant functions differ", () => {
+  fc.assert(
+    fc.property(namedSpecs(30), fc.nat({ max: 40 }), (spec, more) => {
+      const core = (task: Task) => taskToJson(task).functions.filter(({ role }) => role === "core");
+      const one = generateTask({ ...spec, connected: 0, disconnected: 0 });
+      const other = generateTask({ ...spec, connected: more, disconnected: 3 });
+      assertEquals(core(other), core(one));
+      assertEquals(other.prompt, one.prompt);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+Deno.test("names and outputs leave graph, inputs' number and defaults as they are", () => {
+  const plain = generateTask(SPEC);
+  for (const names of KINDS) {
+    const named = generateTask({ ...SPEC, names });
+    const shape = (task: Task) =>
+      task.functions.map(({ role, parameters, dependsOn }) =>
+        `${role} ${parameters.length} ${dependsOn.length}`
+      );
+    assertEquals(shape(named), shape(plain));
+    assertEquals([...named.inputs.values()], [...plain.inputs.values()]);
+    assertEquals(named.target.value, plain.target.value);
+    assertEquals(briefSpec({ ...SPEC, names }), { ...SPEC, names });
+    const key = {
+      ...{ model: "m", strategy: "baseline", perturbation: "none", repetition: 1 },
+      task: { ...SPEC, names },
+    };
+    assertEquals(parseTrialId(trialId(key)), key);
+  }
+  assertEquals(briefSpec({ ...SPEC, names: "random" }), SPEC);
+  assertEquals(generateTask({ ...SPEC, names: "random" }).tools, plain.tools);
+  assertThrows(
+    () => completeSpec({ ...SPEC, names: "kind" as typeof NAMES[number] }),
+    RangeError,
+    "names must be one of random, helpful, misleading: it is kind",
+  );
+  assertThrows(
+    () => completeSpec({ ...SPEC, names: "misleading", linking: "names" }),
+    RangeError,
+    "names cannot mislead where they are what links parameters",
+  );
+  const linked = generateTask({ ...SPEC, names: "helpful", linking: "names" });
+  for (const { name, variable } of linked.functions.flatMap((fn) => fn.parameters)) {
+    assertEquals(name, variable);
+  }
+});
+
+Deno.test("tasks with everyday names and several outputs are what they were when they were first generated", async () => {
+  const hashes: Record<string, string> = {};
+  for (const names of NAMES) {
+    const task = generateTask({ ...SPEC, names, surface: "rich", outputs: [1, 3] });
+    hashes[names] = (await sha256(JSON.stringify(taskToJson(task)))).slice(0, 12);
+  }
+  assertEquals(hashes, {
+    random: "725b06c2fde4",
+    helpful: "67a77c68571f",
+    misleading: "a428a8da8f91",
+  });
+});
+
+Deno.test("sim:planner solves tasks whatever names say, and one that reads names alone those that help (FuncBenchGen 3.3)", async () => {
+  const solved: Record<string, number> = {};
+  for (const names of KINDS) {
+    for (const model of ["sim:planner", "sim:planner?reads=names"]) {
+      let count = 0;
+      for (const [core, depth] of [[2, 1], [4, 1], [6, 3], [9, 5]] as const) {
+        for (let seed = 1; seed <= 10; seed++) {
+          const spec = {
+            ...{ core, depth, connected: 3, disconnected: 3, seed, names },
+            ...(seed % 2 === 0 ? {} : { outputs: [1, 3] as const }),
+            ...(seed % 3 === 0 ? { surface: "rich" as const } : {}),
+          };
+          const trial = await runTrial(spec, inProcess(model));
+          if (trial.solved) {
+            count++;
+            assertEquals([trial.calls, trial.failures.length], [core, 0]);
+          }
+        }
+      }
+      solved[`${names} ${model}`] = count;
+    }
+  }
+  assertEquals(solved, {
+    "helpful sim:planner": 40,
+    "helpful sim:planner?reads=names": 40,
+    "misleading sim:planner": 40,
+    "misleading sim:planner?reads=names": 0,
+  });
+});
+
+Deno.test("checks keep what names suggest: other words still help or mislead, and added functions have new ones", async () => {
+  for (const names of KINDS) {
+    for (let seed = 1; seed <= 6; seed++) {
+      const spec = { ...SPEC, names, seed, outputs: [1, 2] as const };
+      const task = generateTask(spec);
+      for (const id of ["rename", "unrelated", "rename+unrelated"]) {
+        const { task: changed } = perturbTask(task, id);
+        const { written } = namesOf(changed);
+        const letters = written.map((name) => name.replaceAll("_", ""));
+        assertEquals(new Set(letters).size, letters.length, id);
+        const known = new Set(EVERYDAY_WORDS.flat());
+        for (const word of written.flatMap(wordsOfName)) assert(known.has(word), word);
+        if (id === "rename") {
+          const before = new Set(namesOf(task).written);
+          assert(written.filter((name) => before.has(name)).length < written.length / 10);
+        }
+        for (const model of ["sim:planner", "sim:planner?reads=names"]) {
+          const trial = await runTrial(spec, inProcess(model), { perturbation: id });
+          const isSolved = names === "helpful" || model === "sim:planner";
+          assertEquals(trial.solved, isSolved, `${names} ${id} ${model} ${seed}`);
+        }
+      }
+    }
+  }
+});
+
+Deno.test("functions that a check adds to a large task have names that it does not have", () => {
+  for (const names of KINDS) {
+    const task = generateTask({ ...SPEC, connected: 500, disconnected: 494, names });
+    const { written } = namesOf(perturbTask(task, "unrelated").task);
+    assert(written.length > namesOf(task).written.length);
+    const letters = written.map((name) => name.replaceAll("_", ""));
+    assertEquals(new Set(letters).size, letters.length);
+  }
+});
+
+Deno.test("sim:planner?reads=names calls the function whose name tells of the target, whatever descriptions say", () => {
+  const tools = [
+    makeTool("find_guest_age", "Processes variable lobby_size to produce variable room_price", [
+      "lobby_size",
+    ]),
+    makeTool("find_room_price", "Processes variable lobby_size to produce variable guest_age", [
+      "lobby_size",
+    ]),
+  ];
+  const prompt = makePrompt("room_price", new Map([["lobby_size", 731]]));
+  for (
+    const [model, called] of [
+      ["sim:planner", "find_guest_age"],
+      ["sim:planner?reads=names", "find_room_price"],
+    ] as const
+  ) {
+    const { calls } = replyTo(parseSimulatedModel(model), prompt, tools);
+    assertEquals(calls, [[called, { lobby_size: 731 }]]);
+  }
+});
+
+Deno.test("an answer may say everyday names in words, and is then as good or bad as one that writes them", () => {
+  const task = generateTask({ ...SPEC, names: "helpful" });
+  const { variable, value } = task.target;
+  const words = wordsOfName(variable);
+  const spoken = words.join(" ");
+  const answers: [text: string, value: number | null][] = [
+    [`The ${spoken} is ${value}, from 731 and 12.`, value],
+    [`**${words.map((word) => word.toUpperCase()).join(" ")}**: ${value} (of 999)`, value],
+    [`${words.join("-")} = ${value}; that was step 7`, value],
+    [`${words.join("")}: ${value}. I used 5 calls`, value],
+    [`${variable} = ${value}, not 12`, value],
+    // Another variable, and no claim.
+    [`The large ${spoken} is here: none.`, null],
+  ];
+  for (const [text, read] of answers) {
+    using executor = createExecutor(task);
+    executor.answer(text);
+    const answer = executor.events.at(-1)!;
+    assert(answer.kind === "answer" && answer.text === text);
+    assertEquals(answer.value, read, text);
+  }
+  for (
+    const [text, outcome] of [
+      [`The ${spoken} is 512.`, "wrong_answer"],
+      [`The ${spoken} is not known: 2 inputs are missing.`, "abstained"],
+    ]
+  ) {
+    using executor = createExecutor(task, { perturbation: "RP_F" });
+    assertEquals(executor.answer(text!).outcome, outcome, text);
+  }
+});
+
+Deno.test("an answer for a variable with a longer name is none for the target", () => {
+  const task = generateTask({ ...SPEC, names: "misleading" });
+  const { variable, value } = task.target;
+  const values = new Map([...task.values, [`lucky_${variable}`, 111]]);
+  using executor = createExecutor({ ...task, values });
+  const spoken = wordsOfName(variable).join(" ");
+  executor.answer(`The ${spoken} is ${value}, and the lucky ${spoken} is 111.`);
+  const answer = executor.events.at(-1)!;
+  assert(answer.kind === "answer");
+  assertEquals(answer.value, value);
+});
+
+Deno.test("perturbations of documents and returns find everyday names to change", () => {
+  const rich = generateTask({ ...SPEC, core: 12, names: "helpful", surface: "rich" });
+  for (const id of ["RD", "WD", "SD", "CO", "RE", "AP", "CK", "UK", "FK", "AN", "CP", "RP_F"]) {
+    assert(perturbTask(rich, id).changed, id);
+  }
+  const { types, subtypes } = namesOf(rich);
+  const { tools } = perturbTask(rich, "WD");
+  for (const { description } of tools) {
+    const [taken = ""] = description.split(" to produce ");
+    for (const [, type, subtype] of taken.matchAll(/\((\w+) with (\w+)\)/g)) {
+      assert(!types.has(type!) && !subtypes.has(subtype!), `${type} with ${subtype}`);
+      assert(/^([A-Z][a-z]+)+$/.test(type!) && /^([A-Z][a-z]+)+$/.test(subtype!));
+    }
+  }
+});

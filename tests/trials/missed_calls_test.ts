@@ -1,0 +1,247 @@
+// Needed calls that were never made: what counts as one, wherever it could be hidden, and in all reports.
+
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import type { BrittlenessColumn } from "../../lib/reports/metrics/brittleness.ts";
+import { comparePerturbations } from "../../lib/gate/comparison.ts";
+import { completePolicy } from "../../lib/gate/policy.ts";
+import { decideTrials } from "../../lib/gate/decide_trials.ts";
+import { makeReport } from "../../lib/reports/report.ts";
+import { renderMarkdown } from "../../lib/reports/markdown.ts";
+import { renderTables } from "../../lib/reports/terminal.ts";
+import { clopperPearson, tango, wilson } from "../../lib/statistics/proportions.ts";
+import { CaseExecutor } from "../../lib/trials/executors/case.ts";
+import { questionSource } from "../../lib/runs/question_tasks.ts";
+import { summarize, type TrialSummary } from "../../lib/trials/summary.ts";
+import { runTrial, type Trial, TRIAL_LINE, type TrialOptions } from "../../lib/trials/trial.ts";
+import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
+import { generateTask } from "../../lib/tasks/generated/task.ts";
+import type { Tool } from "../../lib/tools/tool.ts";
+import { calling, CITY_PATH, cityPlan, citySuite } from "../support/call_sets.ts";
+import { folder } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
+import { coreInOrder, rightArguments } from "../support/generated.ts";
+import { inProcess } from "../support/in_process.ts";
+import { planOf, record } from "../support/records.ts";
+
+const SPEC = { core: 4, depth: 2, connected: 2, disconnected: 1, seed: 7 };
+const TASK = generateTask(SPEC);
+const CORE = coreInOrder(TASK);
+const OTHER = TASK.functions.find(({ role }) => role !== "core")!;
+const RIGHT = CORE.map((one) => ({ name: one.name, arguments: rightArguments(TASK, one) }));
+const NONE = scripted("shrug", () => ({ text: "I cannot tell." }));
+
+/** The needed calls of a trial on the task, and the missed ones. */
+async function missedIn(replies: readonly ScriptedReply[], options: TrialOptions = {}) {
+  const trial = await runTrial(SPEC, scripted("m", [...replies, { text: "Done." }]), options);
+  const { needed, missed } = summarize(trial).missed!;
+  return [needed, missed];
+}
+
+Deno.test("a core function that was never called is a missed call, however wrong the others were (Butterfly 5.2)", async () => {
+  const [first, second] = RIGHT as [typeof RIGHT[0], typeof RIGHT[0]];
+  assertEquals(await missedIn([]), [4, 4]);
+  assertEquals(await missedIn([{ calls: RIGHT }]), [4, 0]);
+  assertEquals(await missedIn([{ calls: RIGHT.slice(1) }]), [4, 1]);
+  // Wrong arguments are a failure of that call, and a call made twice stands for one.
+  assertEquals(await missedIn([{ calls: [{ ...first, arguments: { x: 1 } }, second] }]), [4, 2]);
+  assertEquals(await missedIn([{ calls: [first, first, first] }]), [4, 3]);
+  const useless = [{ name: OTHER.name, arguments: {} }, { name: "made_up", arguments: {} }];
+  assertEquals(await missedIn([{ calls: useless }]), [4, 4]);
+});
+
+Deno.test("limits hide no missed call, and infrastructure makes none", async () => {
+  const loop = scripted("loop", () => ({ calls: [RIGHT[0]!] }));
+  for (const limits of [{ calls: 3 }, { steps: 2 }, { tokens: 1 }]) {
+    const trial = await runTrial(SPEC, loop, { limits });
+    assert(trial.outcome.endsWith("_limit"), trial.outcome);
+    assertEquals(summarize(trial).missed?.needed, 4);
+    assert(summarize(trial).missed!.missed >= 3, trial.outcome);
+  }
+  const invalid = { ...record({ outcome: "invalid", oracle: "truth", calls: 0 }) } as Trial;
+  assertEquals(makeReport([invalid], { suite: "s" }).missedCalls, []);
+});
+
+Deno.test("nothing is missed where the right answer is to say so, nor what a fault kept back", async () => {
+  for (const perturbation of ["RP_F", "RP_L", "RD+RP_F"]) {
+    assertEquals(await missedIn([], { perturbation }), [0, 0], perturbation);
+  }
+  // Without its description a function is still needed.
+  assertEquals(await missedIn([], { perturbation: "RD" }), [4, 4]);
+  const again = RIGHT.map((call): ScriptedReply => ({ calls: [call] }));
+  // Each is called once, and one of them is lost: that is told by how the fault ended.
+  const lost = await runTrial(SPEC, scripted("m", [...again, { text: "It timed out." }]), {
+    perturbation: "timeout",
+  });
+  assertEquals(summarize(lost).recoveries?.map(({ end }) => end), ["gave_up"]);
+  assertEquals(summarize(lost).missed, { needed: 4, missed: 0 });
+  // A denied call ends what is needed; without one all others are.
+  const denied = await runTrial(SPEC, scripted("m", [...again, { text: "It is denied." }]), {
+    perturbation: "permission_denied",
+  });
+  const place = denied.events.filter(({ kind }) => kind === "call")
+    .findIndex((event) => event.kind === "call" && event.fault === "permission_denied");
+  assertEquals(
+    await missedIn(again.slice(0, place + 1), { perturbation: "permission_denied" }),
+    [place + 1, 0],
+  );
+  assertEquals(await missedIn([], { perturbation: "permission_denied" }), [4, 4]);
+});
+
+const BOOK: Tool = {
+  name: "book",
+  description: "Books a room",
+  parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+  execute: () => Promise.resolve("{}"),
+};
+const PAY: Tool = { ...BOOK, name: "pay" };
+
+/** A trial of a case that needs two rooms and a payment. */
+async function caseTrial(calls: readonly string[], perturbation = "none"): Promise<Trial> {
+  const spec = { case: "trip", seed: 1 };
+  const made = calls.map((name) => ({ name, arguments: { city: "Rome" } }));
+  const trial = await runTrial(
+    { ...planOf([record({ task: spec, perturbation })])[0]! },
+    scripted("m", [...(made.length === 0 ? [] : [{ calls: made }]), { text: "Done." }]),
+    {
+      open: (_, given) =>
+        new CaseExecutor(
+          {
+            name: "trip",
+            tools: [BOOK, PAY],
+            prompt: "Book two rooms in Rome, and pay.",
+            expected: ["book", "book", "pay"].map((tool) => ({
+              tool,
+              arguments: { city: "Rome" },
+            })),
+            assert: () => {},
+          },
+          spec,
+          given,
+        ),
+    },
+  );
+  return TRIAL_LINE.parse(JSON.parse(JSON.stringify(trial)));
+}
+
+Deno.test("cases miss the expected calls that have no counterpart, in any order", async () => {
+  const missed = async (...calls: string[]) => summarize(await caseTrial(calls)).missed;
+  assertEquals(await missed(), { needed: 3, missed: 3 });
+  assertEquals(await missed("book"), { needed: 3, missed: 2 });
+  assertEquals(await missed("pay", "book", "book", "book"), { needed: 3, missed: 0 });
+  assertEquals(await missed("book", "book", "book"), { needed: 3, missed: 1 });
+  assertEquals(summarize(await caseTrial([], "RP_F")).missed, { needed: 0, missed: 0 });
+  const earlier = { ...await caseTrial(["book"]), needed: ["book", "pay"] };
+  assertEquals(summarize(earlier).missed, undefined, "each tool once does not tell how often");
+  assertEquals(
+    summarize({ ...earlier, minimumCalls: 2 }).missed,
+    { needed: 2, missed: 1 },
+    "but where each is needed once it does",
+  );
+});
+
+Deno.test("questions miss true calls where calls are made, and nowhere else", async () => {
+  const { open } = questionSource(citySuite().tasks, () => CITY_PATH)!;
+  for (const mode of ["tools", "parameters"] as const) {
+    for (const planned of cityPlan({ mode }).trials) {
+      const needed = (await runTrial(planned, NONE, { open })).minimumCalls!;
+      const idle = summarize(await runTrial(planned, NONE, { open })).missed;
+      const right = summarize(await runTrial(planned, calling(), { open })).missed;
+      assertEquals(
+        [idle, right],
+        mode === "tools"
+          ? [{ needed, missed: needed }, { needed, missed: 0 }]
+          : [undefined, undefined],
+      );
+    }
+  }
+});
+
+/** Trials of a model that makes no call any more under RD: it solves all tasks without. */
+async function silenced(count: number): Promise<Trial[]> {
+  const trials = [];
+  for (let seed = 1; seed <= count; seed++) {
+    const spec = { ...SPEC, seed };
+    const noisy = inProcess("sim:noisy?stale=1&seed=1");
+    const plain = await runTrial(spec, noisy);
+    const idle = await runTrial(spec, NONE, { perturbation: "RD" });
+    trials.push(plain, { ...idle, model: plain.model });
+  }
+  return trials;
+}
+
+Deno.test("a model that stops calling under a perturbation looks worse, not better (Butterfly, Eq. 1)", async () => {
+  const trials = await silenced(6);
+  const [brittleness] = makeReport(trials, { suite: "s" }).brittleness;
+  const [none, rd] = brittleness!.columns as [BrittlenessColumn, BrittlenessColumn];
+  // The five types alone improve: that is why they are not alone.
+  assert(none.failed.count > 0);
+  assertEquals([rd.failed.count, rd.failed.of], [0, 6]);
+  assert(rd.failed.difference!.difference < 0);
+  assertEquals([none.missed.count, rd.missed.count, rd.missed.rate], [0, 6, 1]);
+  assertEquals(rd.missed.interval, wilson(6, 6));
+  assertEquals(rd.missed.calls, { count: 24, of: 24, rate: 1 });
+  const { gained, lost, interval } = rd.missed.difference!;
+  assertEquals([gained, lost, interval], [6, 0, tango(6, 0, 6, 0.975)]);
+  assertEquals([rd.failedOrMissed.count, rd.failedOrMissed.of], [6, 6]);
+  assert(rd.failedOrMissed.difference!.difference >= 0);
+  assertEquals(comparePerturbations(trials)[0]!.missed, rd.missed.difference);
+  // Eq. 1 counted by hand: a trial passes if no call of it has a view with a failure.
+  const failing = trials.filter(({ perturbation, events }) =>
+    perturbation === "none" &&
+    events.some((event) => event.kind === "call" && (event.parameters?.failures ?? []).length > 0)
+  ).length;
+  assertEquals(none.failed.rate, failing / 6);
+});
+
+Deno.test("every kind of report tells of missed calls", async () => {
+  const trials = await silenced(4);
+  const report = makeReport(trials, { suite: "s" });
+  assertEquals(
+    report.missedCalls.map(({ subject, count, of, calls }) => [
+      ...[subject.perturbation, count, of, calls.count, calls.of],
+    ]),
+    [["none", 0, 4, 0, 16], ["RD", 4, 4, 16, 16]],
+  );
+  const markdown = renderMarkdown(report);
+  for (const text of [renderTables(trials), markdown]) {
+    assertStringIncludes(text, "Missed calls");
+    assertStringIncludes(text, "missed call");
+    assertStringIncludes(text, "any failure");
+  }
+  assertStringIncludes(
+    markdown.replaceAll(/&#(\d+);/g, (_, code) => String.fromCodePoint(code)),
+    "| 100.0% (+100.0, ",
+  );
+  await using place = await folder();
+  const journal = place.write("run.jsonl", trials.map((one) => JSON.stringify(one)).join("\n"));
+  const page = place.file("page.html");
+  const json = place.file("report.json");
+  const { code, stdout } = await toolgate(["report", journal, "--html", page, "--json", json]);
+  assertEquals(code, 0, stdout);
+  assertStringIncludes(Deno.readTextFileSync(page), "Missed calls");
+  assertEquals(JSON.parse(Deno.readTextFileSync(json)).missedCalls[1].rate, 1);
+});
+
+Deno.test("a gate holds a ceiling of missed calls, and needs to know them", async () => {
+  const idle: TrialSummary[] = [];
+  for (let seed = 1; seed <= 40; seed++) {
+    const spec = { ...SPEC, seed };
+    const model = seed <= 30 ? inProcess("sim:planner") : NONE;
+    const trial = await runTrial(spec, model);
+    idle.push(summarize({ ...trial, model: { ...trial.model, requested: "m", served: "m" } }));
+  }
+  const plan = idle.map((one) => ({ ...one, model: "m" }));
+  const verdictOf = (trials: readonly TrialSummary[], missedCalls: number) => {
+    const policy = completePolicy({
+      ...{ successRate: 0.3, margin: 0.1, coverage: 0.5, atMost: { missedCalls } },
+    });
+    return decideTrials(trials, plan, policy)[0]!.verdict;
+  };
+  const { lower } = clopperPearson(10, 40, 0.95);
+  const failed = verdictOf(idle, lower - 0.001);
+  assertEquals(failed.kind, "fail");
+  assertEquals(verdictOf(idle, lower + 0.001).kind, "pass");
+  const unknown = verdictOf(idle.map(({ missed: _, ...one }) => one), 0.5);
+  assert(unknown.kind === "invalid");
+  assertStringIncludes(unknown.reason, "atMost.missedCalls cannot be checked");
+});
