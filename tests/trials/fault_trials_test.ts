@@ -440,6 +440,17 @@ Deno.test("of two functions that do the same the one called first is gone for go
     assertEquals(recoveryOf(trial.events), [
       { fault: "gone", function: lost!.function, end: "recovered", attempts: 1 },
     ]);
+    assertEquals(summarize(trial).missed, { needed: task.minimumCalls, missed: 0 });
+    // Whoever stops after the other function has missed the rest.
+    const one = scripted("m", [{ calls: [{ name, arguments: {} }] }, { text: "I stop." }]);
+    const stopped = await runTrial(spec, one, { perturbation: "gone" });
+    assertEquals(summarize(stopped).missed?.missed, task.minimumCalls - 1);
+    const early = trial.events.filter((event) =>
+      event.kind !== "call" || event.function === lost!.function ||
+      event.returned?.variable === lost!.withheld
+    );
+    const left = { ...trial, calls: 2, events: early };
+    assertEquals(summarize(left).missed?.missed, task.minimumCalls - 1);
     firsts.add(lost!.function === name);
   }
   assertEquals(firsts.size, 2, "either is called first");
