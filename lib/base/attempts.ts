@@ -14,6 +14,9 @@ export interface AttemptRules {
   readonly longestPause: number;
 }
 
+/** The limits of the attempts at one call of a tool, by default (Pipeline, `max_retries`). */
+export const TOOL_ATTEMPTS: AttemptRules = { retries: 3, backoff: 500, longestPause: 60_000 };
+
 /** How an attempt failed. */
 export interface AttemptFault {
   /** Whether another attempt may succeed; default `true`. */

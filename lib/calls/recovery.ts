@@ -7,7 +7,7 @@
  *
  * | end | when |
  * | --- | --- |
- * | `recovered` | the function was called again and returned: in a later step, or in the same step with the same arguments |
+ * | `recovered` | the function was called again and returned: in a later step, or in the same step with the same arguments; of one that is gone for good, another function returned the same variable |
  * | `hallucinated` | the missing result was made up: the trial was answered though the function had returned nothing since, or an argument of a later step took the place of the result with a value that nothing had returned |
  * | `repeated` | a call of the function was made again in a later step, with the same arguments, and none succeeded |
  * | `gave_up` | none of these |
@@ -93,7 +93,8 @@ export function recoveryOf(events: readonly TraceEvent[]): Recovery[] {
   if (calls.every(({ fault }) => fault === undefined)) return [];
   const invented = fabricationSteps(calls);
   const answer = events.findLast((event) => event.kind === "answer");
-  return [...Map.groupBy(calls, (call) => call.function)].flatMap(([name, own]) => {
+  return [...Map.groupBy(calls, (call) => call.function)].flatMap(([name, same]) => {
+    const own = withOthers(same, calls);
     const lost = own.findIndex(isLost);
     const place = lost === -1 ? own.findIndex(({ fault }) => fault !== undefined) : lost;
     const first = own[place];
@@ -101,7 +102,9 @@ export function recoveryOf(events: readonly TraceEvent[]): Recovery[] {
     // A slow call may itself succeed.
     const tries = own.slice(lost === -1 ? place : place + 1);
     const failed = new Set(own.filter((call) => call.fault !== undefined).map(callSignature));
-    const through = tries.findIndex((call) => succeeds(call, first, failed));
+    const through = tries.findIndex((call) =>
+      call.function !== name || succeeds(call, first, failed)
+    );
     const later = own.slice(place + 1);
     const end: RecoveryEnd = through !== -1
       ? "recovered"
@@ -114,6 +117,19 @@ export function recoveryOf(events: readonly TraceEvent[]): Recovery[] {
     const attempts = through === -1 ? later.length : through + (lost === -1 ? 0 : 1);
     return [{ fault: first.fault, function: name, end, attempts }];
   });
+}
+
+/**
+ * Returns the calls of a function; if it is gone for good, together with those of other functions that returned
+ * what it would have.
+ */
+function withOthers(same: readonly CallEvent[], calls: readonly CallEvent[]): readonly CallEvent[] {
+  const [{ function: name }] = same as [CallEvent];
+  const gone = same.find(({ fault }) => fault === "gone")?.withheld;
+  if (gone === undefined) return same;
+  // One variable is enough: what does the same returns all of them.
+  const gives = (call: CallEvent) => returnedBy(call).some(({ variable }) => variable === gone);
+  return calls.filter((call) => call.function === name || gives(call));
 }
 
 /** Returns whether the task still needs the function. Only functions of generated tasks have roles. */

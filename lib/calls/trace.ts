@@ -11,6 +11,7 @@ import { type FaultKind, FAULTS } from "../tools/fault.ts";
 import { type Role, ROLES } from "../tasks/generated/graph.ts";
 import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "./failure_types.ts";
 import type { JsonValue } from "../base/json.ts";
+import { REPLACERS } from "../tools/tool.ts";
 
 /** Characters of a model's text kept in a trace, at most. */
 export const MAX_KEPT_LENGTH = 10_000;
@@ -177,6 +178,10 @@ export interface CallEvent {
   readonly guessed?: true;
   /** Parameters whose whole number was written as text, and accepted. */
   readonly coerced?: readonly string[];
+  /** The strategy that made it in place of a call that failed; omitted if the model made it. */
+  readonly by?: typeof REPLACERS[number];
+  /** Milliseconds for which a tool of the user's ran; omitted if none did. */
+  readonly durationMs?: number;
 }
 
 /** The first call past the limit: it is neither checked nor answered, and does not count. */
@@ -364,6 +369,8 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     parameters: PARAMETER_VIEW.exactOptional(),
     guessed: z.literal(true).exactOptional(),
     coerced: z.array(z.string()).exactOptional(),
+    by: z.enum(REPLACERS).exactOptional(),
+    durationMs: z.number().min(0).exactOptional(),
   }),
   z.looseObject({ kind: z.literal("over_limit"), function: z.string(), limit: z.int() }),
   z.looseObject({
@@ -424,6 +431,10 @@ export interface StrategyWork {
   readonly sentBack: number;
   /** Number of those that were repaired. */
   readonly mended: number;
+  /** Number of calls made again after an error; omitted without any. */
+  readonly retried?: number;
+  /** Number of calls of another function in place of one that cannot work; omitted without any. */
+  readonly replaced?: number;
 }
 
 /** Counts the work of strategies in a trace; `undefined` if there was none outside the agent loop. */
@@ -435,7 +446,14 @@ export function workOf(events: readonly TraceEvent[]): StrategyWork | undefined 
     sentBack: count((event) => event.kind === "repair"),
     mended: count((event) => event.kind === "repair" && event.repaired !== undefined),
   };
-  return Object.values(work).some((number) => number > 0) ? work : undefined;
+  const made = (by: CallEvent["by"]) => count((event) => event.kind === "call" && event.by === by);
+  const [retried, replaced] = [made("retry"), made("alternative")];
+  const all = {
+    ...work,
+    ...(retried === 0 ? {} : { retried }),
+    ...(replaced === 0 ? {} : { replaced }),
+  };
+  return Object.values(all).some((number) => number > 0) ? all : undefined;
 }
 
 /** Returns the calls of a trace in the order in which they were made, which may not be that of their ends. */

@@ -48,7 +48,7 @@ export function checkCeilings(
     const { seen, lower } = shareOf(failsWith(type));
     addCheck(`failures.${type}`, limit, seen, lower);
   }
-  const { parameterFailures = {}, missedCalls, flips } = policy.atMost;
+  const { parameterFailures = {}, missedCalls, flips, unmended } = policy.atMost;
   for (const type of PARAMETER_FAILURE_TYPES) {
     const limit = parameterFailures[type];
     if (limit === undefined) continue;
@@ -64,6 +64,17 @@ export function checkCeilings(
   if (flips !== undefined && graphs.some(({ unperturbed }) => unperturbed.length > 0)) {
     const units = graphs.map((graph) => scores.flips(graph.candidate, graph.unperturbed));
     addCheck("flips", flips, observedShare(units), rateBounds(units, policy, anytime).lower);
+  }
+  if (unmended !== undefined) {
+    const units = graphs.flatMap(({ candidate }) => {
+      const unit = unmendedUnit(scores.of(candidate) as TrialSummary[]);
+      return unit.trials === 0 ? [] : [unit];
+    });
+    // Where no call was sent back, there was nothing to mend.
+    if (units.length > 0) {
+      const { lower } = rateBounds(units, policy, anytime);
+      addCheck("unmended", unmended, observedShare(units), lower);
+    }
   }
   for (const sign of SIGNS) {
     const limit = behaviours[sign];
@@ -90,6 +101,14 @@ export function checkCeilings(
     addCheck("usd", usd, mean(({ replaced: _, ...trial }) => trialCost(trial, prices)), null);
   }
   return checks;
+}
+
+/** The calls of a graph's trials that were sent back; those not mended are what is counted. */
+function unmendedUnit(trials: readonly TrialSummary[]): Unit {
+  const works = trials.flatMap(({ outcome, work }) => outcome === "invalid" ? [] : work ?? []);
+  const sentBack = sum(works, (work) => work.sentBack);
+  const mended = sum(works, (work) => work.mended);
+  return { solved: sentBack - mended, valid: sentBack, trials: sentBack };
 }
 
 function observedShare(units: readonly Unit[]): number {

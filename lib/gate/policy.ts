@@ -118,6 +118,11 @@ export interface Ceilings {
    * other way round.
    */
   readonly flips?: number;
+  /**
+   * Of the calls that `repair` sent back as their arguments did not fit, the share that was not mended, so that 0.3
+   * asks for an argument-fix rate of 0.7. Each task with such a call weighs the same.
+   */
+  readonly unmended?: number;
   /** By behaviour: the share of trials that show it. */
   readonly behaviours?: Partial<Readonly<Record<Sign, number>>>;
   /** Mean tokens per trial, read and written. */
@@ -152,6 +157,7 @@ const CEILINGS: z.ZodType<Ceilings> = z.strictObject({
   parameterFailures: sharesOf(PARAMETER_FAILURE_TYPES).exactOptional(),
   missedCalls: share.exactOptional(),
   flips: share.exactOptional(),
+  unmended: share.exactOptional(),
   behaviours: sharesOf(SIGNS).exactOptional(),
   tokens: z.number().gt(0).exactOptional(),
   usd: z.number().gt(0).exactOptional(),

@@ -159,6 +159,8 @@ function ceilingWords(ceiling: string): [what: string, show: (value: number) => 
       return ["the share of trials in which a needed call was never made", percent];
     case "flips":
       return ["the share of trials whose outcome changes under the check", percent];
+    case "unmended":
+      return ["the share of calls sent back for their arguments that were not mended", percent];
     case "behaviours":
       return [`the share of trials that show ${name}`, percent];
     case "tokens":

@@ -90,6 +90,15 @@ Generate corrected arguments: call the tool {name} again, or answer with nothing
 =======Answer end=======
 Write the same answer again, in exactly the form that was asked for: what stands in another syntax goes into that form as well. Do not change, add or leave out any call or any value. NO explanation/notes in the answer!`,
   },
+  alternative: {
+    /** Asks for another call in place of one that cannot work (Pipeline, error handling and retry logic). */
+    other: `The following tool call has no result, and making it again would not help:
+Tool: {name}
+Arguments: {arguments}
+Errors: {errors}
+
+If another tool on offer gives the same result, call that tool now: its result takes the place of this one. If none does, call nothing and answer: none.`,
+  },
 } as const;
 
 /** A strategy with prompt texts. */

@@ -154,6 +154,7 @@ export function lostCalls(calls: number, faults: readonly FaultId[]): number {
   return faults.reduce((sum, id) => {
     const { kind, times, rate } = faultIn(id);
     if (kind === "flaky") return sum + calls * rate / (1 - rate);
-    return sum + (isTransient(kind) ? times : 0);
+    // Whoever calls another function in place of one that is gone has lost one call.
+    return sum + (kind === "gone" ? 1 : isTransient(kind) ? times : 0);
   }, 0);
 }

@@ -11,6 +11,7 @@ import {
   type FaultKind,
   FAULTS,
   FLAKY_RATE,
+  isLasting,
 } from "../tools/fault.ts";
 import { cannot } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
@@ -36,7 +37,7 @@ export interface ToolFault {
   readonly tool?: string;
   /**
    * How many of a tool's first calls it may hit: a whole number from 1, or `Infinity`. Default: 1, or for
-   * `permission_denied` and `flaky` all.
+   * `permission_denied`, `gone` and `flaky` all.
    */
   readonly times?: number;
   /** The probability that it hits each of these calls, from 0 to 1. Default: 1, or for `flaky` 0.2. */
@@ -76,6 +77,9 @@ const MESSAGES: Readonly<Record<Exclude<FaultKind, "malformed_return" | "slow">,
   rate_limit: "Rate limit exceeded: too many requests. Retry after two seconds",
   not_found: "Not found: the requested record is not there yet. Try again",
   permission_denied: "Permission denied: access is forbidden with these credentials. Do not retry",
+  gone:
+    "Not found: this function no longer exists, and calling it again will not help. Another function " +
+    "that gives the same result is on offer",
   invalid_argument:
     "Invalid argument: the service could not validate the request just now. Try again",
   flaky: "Service temporarily unavailable. Try again",
@@ -112,7 +116,7 @@ function isHit(
   tool: string,
   { seed, attempt }: FaultOptions & { readonly attempt: number },
 ): boolean {
-  const limit = times ?? (kind === "permission_denied" || kind === "flaky" ? Infinity : 1);
+  const limit = times ?? (isLasting(kind) || kind === "flaky" ? Infinity : 1);
   if (attempt > limit) return false;
   const probability = rate ?? (kind === "flaky" ? FLAKY_RATE : 1);
   return probability >= 1 || fork(seed, "fault", kind, tool, attempt).prng() < probability;

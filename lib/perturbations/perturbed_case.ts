@@ -203,11 +203,23 @@ export class CasePerturber {
   protected fault(id: FaultId): StepResult {
     const setting = faultIn(id);
     const { kind } = setting;
+    if (kind === "gone") {
+      throw cannot(
+        "perturb a custom case by gone",
+        "it is for generated tasks, which offer another function in place of the one that is gone",
+        "withFaults makes tools of your own fail so",
+      );
+    }
     let hit = sample(this.needed(), fork(this.seed, "fault", kind));
     if (kind === "permission_denied") this.denied = hit;
     const hits = kind === "flaky" ? () => true : (tool: string) => (hit ??= tool) === tool;
-    this.#faults.push({ ...setting, hits });
+    this.aim({ ...setting, hits });
     return { changed: this.tools.length > 0, changes: [] };
+  }
+
+  /** Adds a fault of calls. */
+  protected aim(fault: AimedFault): void {
+    this.#faults.push(fault);
   }
 
   /** The tools that must be called, in an order that no perturbation changes. */

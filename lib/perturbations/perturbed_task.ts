@@ -6,7 +6,7 @@
 
 import { defined } from "../base/json.ts";
 import { randomIntegerBetween, sample } from "@std/random";
-import type { FaultInjector } from "../tools/fault.ts";
+import { type FaultId, faultIn, type FaultInjector } from "../tools/fault.ts";
 import type { Change, DocumentMethod, ReturnMethod } from "./methods.ts";
 import { CHECKED_TASKS } from "./_invariance_checks.ts";
 import { CasePerturber, type Step, type StepResult } from "./perturbed_case.ts";
@@ -58,6 +58,18 @@ export interface PerturbedTask {
   readonly perturbReturn: (text: string) => string;
   /** Injects faults into the calls of one trial; omitted without faults. */
   readonly injectFault?: FaultInjector;
+  /** Two functions that do the same, of which that called first is gone for good; omitted without `gone`. */
+  readonly twins?: Twins;
+}
+
+/** A function of a task, and another one on offer that does the same under another name. */
+export interface Twins {
+  /** The name of the function of the task. */
+  readonly name: string;
+  /** The other one. */
+  readonly other: TaskFunction;
+  /** The other one as a tool, before any perturbation. */
+  readonly tool: ToolSchema;
 }
 
 /**
@@ -71,8 +83,9 @@ export interface PerturbedTask {
  * Functions that the task does not need are perturbed too, and do not count as changed.
  *
  * A fault such as `timeout` hits one of the functions that the task needs, drawn from its seed: new names,
- * distractors or another order do not change which. `flaky` hits any function. The result serves one trial,
- * as its faults count calls.
+ * distractors or another order do not change which. `flaky` hits any function. Under `gone`, a needed function
+ * is on offer twice, described alike under two names, and the one of these that is called first is gone. The
+ * result serves one trial, as its faults count calls.
  *
  * @throws {InputError} If the perturbation is unknown.
  *
@@ -104,6 +117,7 @@ class TaskPerturber extends CasePerturber {
   #task: Task;
   readonly #misleading = new Map<string, number>();
   readonly #clauses = new Map<string, readonly Clause[]>();
+  #twins: Twins | undefined;
 
   constructor(task: Task) {
     super(task.tools, queryOf(task), { seed: forkSeed(task.spec.seed, "perturbation") });
@@ -141,7 +155,7 @@ class TaskPerturber extends CasePerturber {
       changed: steps.every(({ changed }) => changed),
       steps,
       perturbReturn,
-      ...defined({ injectFault }),
+      ...defined({ injectFault, twins: this.#twins }),
     };
   }
 
@@ -182,6 +196,30 @@ class TaskPerturber extends CasePerturber {
       return { ...tool, description };
     });
     return { changed, changes };
+  }
+
+  /** Whichever of two functions that do the same is called first is gone, so that each trial can meet the fault. */
+  protected override fault(id: FaultId): StepResult {
+    const { functions } = this.#task;
+    if (id !== "gone") return super.fault(id);
+    const stream = fork(this.seed, "fault", id);
+    // One that no call may reach would be to be had by the other name.
+    const name = sample(this.needed().filter((needed) => needed !== this.denied), stream);
+    const original = functions.find((one) => one.name === name);
+    if (name === undefined || original === undefined) return { changed: false, changes: [] };
+    const taken = functions.map((one) => one.name.slice(one.name.lastIndexOf("_") + 1));
+    const twin = `func_${new Vocabulary([...RESERVED, ...taken]).word(stream, 3)}`;
+    const place = randomIntegerBetween(0, this.tools.length, stream);
+    const offered = this.tools.find((tool) => tool.name === name)!;
+    this.tools = this.tools.toSpliced(place, 0, { ...offered, name: twin });
+    const tool = { ...this.#task.tools.find((tool) => tool.name === name)!, name: twin };
+    this.#twins = { name, other: { ...original, name: twin }, tool };
+    let first: string | undefined;
+    this.aim({
+      ...faultIn(id),
+      hits: (called) => (called === name || called === twin) && (first ??= called) === called,
+    });
+    return { changed: true, changes: [{ kind: "value", path: `/${place}`, after: twin }] };
   }
 
   /** The core functions, in the order of their values, as no check changes these. */

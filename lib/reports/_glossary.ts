@@ -215,10 +215,11 @@ export const WORDS: readonly Entry[] = [
   ],
   [
     "tool selection, argument correctness, result interpretation, multi-step planning, error recovery",
-    "the five dimensions of tool use, each from 0 to 1: whether the functions called are those needed; " +
-    "whether arguments are right; whether the answer follows the results, where all results that it needs " +
-    "were returned; whether tasks of several calls are solved; and whether faults end in the right way. " +
-    "Overall is their mean",
+    "the five dimensions of tool use, each from 0 to 1: whether the functions called are exactly those needed; " +
+    "whether the first call has the right arguments; whether the answer follows the results, where all results " +
+    "that it needs were returned; whether tasks of several calls are solved; and whether faults end in the right " +
+    "way. Overall is their mean; the selection F1 and the share of calls with right arguments are finer scores " +
+    "of the first two, and overall with these is the mean with them",
   ],
   [
     "format",

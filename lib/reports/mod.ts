@@ -24,8 +24,15 @@ export {
   type DimensionEstimate,
   type DimensionMetrics,
   DIMENSIONS,
+  type DimensionScores,
   measureDimensions,
 } from "./metrics/dimensions.ts";
+export {
+  type ErrorHandling,
+  measureErrorHandling,
+  type SolvedShare,
+} from "./metrics/error_handling.ts";
+export { type LatencyMetrics, measureLatency, type ToolLatency } from "./metrics/latency.ts";
 export { type FormatMetrics, measureFormats } from "./metrics/formats.ts";
 export {
   measureMissedCalls,

@@ -13,7 +13,9 @@ import { isCounted } from "../gate/variant.ts";
 import type { GateReport } from "../gate/gate_report.ts";
 import { type DimensionMetrics, measureDimensions } from "./metrics/dimensions.ts";
 import { type DistractorEffect, measureDistractors } from "./metrics/_distractors.ts";
+import { type ErrorHandling, measureErrorHandling } from "./metrics/error_handling.ts";
 import { type FormatMetrics, measureFormats } from "./metrics/formats.ts";
+import { type LatencyMetrics, measureLatency } from "./metrics/latency.ts";
 import { measure, type VariantMetrics } from "./metrics/metrics.ts";
 import { measureMissedCalls, type MissedCallMetrics } from "./metrics/missed_calls.ts";
 import type { Prices } from "../models/prices.ts";
@@ -68,6 +70,10 @@ export interface Report {
   readonly recovery: readonly RecoveryMetrics[];
   /** The five dimensions of tool use, for each model and strategy. */
   readonly dimensions: readonly DimensionMetrics[];
+  /** Success of strategies under faults, where several strategies met them. */
+  readonly errorHandling: readonly ErrorHandling[];
+  /** For how long tools ran, where that is known. */
+  readonly latency: readonly LatencyMetrics[];
   /** Success by the sizes of the tasks. */
   readonly breakdowns: readonly Breakdown[];
   /** Effects of irrelevant functions on the same core graphs; omitted where no cells share these. */
@@ -121,6 +127,8 @@ export function makeReport(all: readonly TrialSummary[], options: ReportOptions)
     formats: measureFormats(trials),
     recovery: measureRecovery(trials),
     dimensions: measureDimensions(trials),
+    errorHandling: measureErrorHandling(trials),
+    latency: measureLatency(trials),
     breakdowns: breakDown(trials, models),
     ...(distractors.length === 0 ? {} : { distractors }),
   };

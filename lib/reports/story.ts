@@ -194,8 +194,9 @@ function describeCall(
     : event.guessed
     ? "  (guessed)"
     : "";
+  const by = event.by === undefined ? "" : `  (made by ${event.by})`;
   return `${call}. step ${step} ${printable(name, 60)}(${printable(shownArguments, 120)}) -> ` +
-    `${printable(shownResult, 80)}${mark}`;
+    `${printable(shownResult, 80)}${by}${mark}`;
 }
 
 /**

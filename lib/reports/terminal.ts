@@ -16,6 +16,8 @@ import type { TrialSummary } from "../trials/summary.ts";
 import { callSetTables } from "./tables/_question_sets.ts";
 import { dimensionTables } from "./tables/_dimensions.ts";
 import { distractorTable } from "./tables/_distractors.ts";
+import { errorHandlingTables } from "./tables/_error_handling.ts";
+import { latencyTables } from "./tables/_latency.ts";
 import { formatTables } from "./tables/_formats.ts";
 import { perturbationTables } from "./tables/_perturbations.ts";
 import { recoveryTables } from "./tables/_recovery.ts";
@@ -84,6 +86,8 @@ export function renderReport({ suite, notes, ...data }: Report): string {
     printable(suite, 300),
     ...(notes.length === 0 ? [] : [notes.map((note) => `* ${printable(note, 1000)}`).join("\n")]),
     renderParts(data),
+    // Not behind each run, as times differ from one to the next.
+    ...latencyTables(data).map(renderTable),
   ];
   return parts.filter((part) => part !== "").join("\n\n");
 }
@@ -119,6 +123,7 @@ function renderParts(report: Omit<Report, "suite" | "notes">): string {
     ...callSetTables(report, true),
     ...formatTables(report),
     ...recoveryTables(report),
+    ...errorHandlingTables(report),
     ...dimensionTables(report, true),
     ...perturbationTables(report, true),
     ...workTable(subjects),

@@ -12,15 +12,19 @@ import { type BaselineChoice, type CompletePolicy, isUpgrade } from "../gate/pol
 import { assertPriced } from "../models/prices.ts";
 import { scoringKey } from "../trials/executors/question.ts";
 import { coreOf, isQuestion } from "../trials/executors/task_kind.ts";
-import { assertReferring, strategiesIn } from "../trials/strategies/registry.ts";
+import { assertReferring, strategiesIn, type StrategyId } from "../trials/strategies/registry.ts";
 import {
   stageEntries,
   strategyChoice,
   type StrategyEntry,
+  strategyId,
   strategyName,
 } from "../trials/strategies/entry.ts";
 import type { GraphSpec } from "../tasks/generated/graph.ts";
 import type { Cell, JudgeEntry, Suite } from "./suite.ts";
+
+/** Strategies that have no effect where no calls are made. */
+const OF_CALLS: readonly StrategyId[] = ["restate", "indirection", "retry", "alternative"];
 
 /** The entry of a judge. */
 export function judgeEntry(judge: string | JudgeEntry): JudgeEntry {
@@ -34,9 +38,7 @@ export function assertQuestions(source: string, suite: Suite, cells: readonly Ce
   const first = questions[0];
   const written = questions.find(({ mode }) => mode !== "tools");
   const ids = strategies.map((entry) => strategyChoice(entry).strategy);
-  const unfit = ids.find((id) =>
-    strategiesIn(id).some((one) => one === "restate" || one === "indirection")
-  );
+  const unfit = ids.find((id) => strategiesIn(id).some((one) => OF_CALLS.includes(one)));
   const removing = perturbations.find(isRemoving);
   const faulty = perturbations.find((id) => id.split("+").some(isFault));
   const fault = first === undefined
@@ -131,6 +133,7 @@ export function assertGate(
     );
   }
   if (gate !== undefined) assertPerturbations(source, gate, perturbations);
+  if (gate?.atMost.unmended !== undefined) assertMending(source, strategies);
   if (gate !== undefined && isUpgrade(gate)) {
     assertBaseline(source, gate.baseline, {
       model: models,
@@ -164,6 +167,17 @@ function assertPerturbations(
     `plan ${source}`,
     `gate.atMost.flips compares checks (${METAMORPHIC_CHECKS.join(", ")}) with none`,
     `perturbations are ${perturbations.join(", ")}`,
+  );
+}
+
+/** Without a strategy that sends calls back, a ceiling of those not mended would always be kept. */
+function assertMending(source: string, strategies: readonly (string | StrategyEntry)[]): void {
+  const mends = strategies.some((entry) => strategiesIn(strategyId(entry)).includes("repair"));
+  if (mends) return;
+  throw cannot(
+    `plan ${source}`,
+    "gate.atMost.unmended is about calls that the strategy repair sends back",
+    `the strategies are ${strategies.map(strategyName).join(", ")}`,
   );
 }
 

@@ -79,8 +79,12 @@ export function createNoisy(name: string, options: NoisyOptions): SimulatedModel
       const plan = planReply(conversation, (called) => meant.get(called));
       if (plan.intentions.length === 0) return composeAnswer(name, request, plan.text, []);
 
-      const { step, repair, mustCall } = conversation;
-      const attempt = repair === undefined ? [] : ["repair", repair.attempt];
+      const { step, repair, replaced, mustCall } = conversation;
+      const attempt = repair !== undefined
+        ? ["repair", repair.attempt]
+        : replaced === undefined
+        ? []
+        : ["alternative", replaced];
       const stream = (mistake: string, functionName = "", ...more: readonly string[]) =>
         fork(question, step, mistake, functionName, ...more, ...attempt);
       const values = [...plan.values.values()];

@@ -22,8 +22,8 @@ import { writeStage } from "./_stages.ts";
  * number words. It reads returns tolerantly: keys in another letter case or with other underscores, and
  * truncated JSON.
  *
- * A function that fails is called at most twice more, and one that is denied is not called again: then it says
- * that the value cannot be determined. If parameters accept references to results of the same reply, it also
+ * A function that fails is called at most twice more, and one that is denied or gone is not called again: it calls
+ * another function that produces the same variable, or says that the value cannot be determined. If parameters accept references to results of the same reply, it also
  * makes calls that wait for nothing else, in chains of at most five calls.
  *
  * It passes other questions to the tool with a single parameter, and answers with its result.

@@ -48,6 +48,7 @@ const COSTS: Readonly<Record<CallRefusal, number>> = {
   refused: 20,
   failed: 20,
   denied: 60,
+  gone: 60,
   malformed: 3,
   dangling: 0,
 };
@@ -67,7 +68,7 @@ export function planReply(
   meantName: (name: string) => string | undefined = () => undefined,
 ): Plan {
   const { target, inputs, functions, mayCall, mustCall, repair, chosen } = conversation;
-  const links = link(conversation);
+  const links = link({ inputs, functions: withoutGone(conversation) });
   const { variableOf } = links;
   const { values, costs } = readReturns(conversation, meantName);
   const needed = ancestors(target, links, inputs);
@@ -79,6 +80,17 @@ export function planReply(
   if (demanded !== undefined && mayCall) {
     const text = `I call ${demanded.name}, as I am asked to.`;
     return { ...plan, text, alone: true, intentions: [insist(demanded, plan, repair?.arguments)] };
+  }
+
+  const { replaced } = conversation;
+  if (replaced !== undefined && mayCall) {
+    const meant = functions.has(replaced)
+      ? producerBeside(replaced, conversation)
+      : lookUp(replaced);
+    const intention = meant === undefined ? undefined : intend(meant, values, variableOf);
+    return intention === undefined
+      ? { ...plan, text: "none" }
+      : { ...plan, text: `I call ${meant!.name} instead.`, alone: true, intentions: [intention] };
   }
 
   const value = target === undefined ? undefined : values.get(target);
@@ -104,6 +116,22 @@ export function planReply(
   if (value !== undefined) return { ...plan, text: `${target} = ${value}` };
   const reason = describeMissing(missing) || "something that it depends on cannot be had";
   return { ...plan, text: cannotDetermine(conversation, reason) };
+}
+
+/** Another function than `name` that produces the same variable, if there is one. */
+function producerBeside(name: string, conversation: Conversation): FunctionReading | undefined {
+  const [output] = conversation.functions.get(name)?.outputs ?? [];
+  return withoutGone(conversation).values().find((other) =>
+    output !== undefined && other.name !== name &&
+    other.outputs.some((own) => own.name === output.name)
+  );
+}
+
+/** The functions on offer without those that are gone for good: another one may do the same. */
+function withoutGone({ functions, calls }: Conversation): Conversation["functions"] {
+  const gone = new Set(calls.flatMap(({ name, refusal }) => refusal === "gone" ? [name] : []));
+  if (gone.size === 0) return functions;
+  return new Map([...functions].filter(([name]) => !gone.has(name)));
 }
 
 /** The text of a reply without an answer. */

@@ -75,7 +75,7 @@ export function react(conversation: Conversation, draws: ReactionDraws): Reactio
   let givesUp = false;
   const calls = conversation.calls.map((call) => {
     const { name, refusal } = call;
-    const hasFailed = refusal === "failed" || refusal === "denied";
+    const hasFailed = refusal === "failed" || refusal === "denied" || refusal === "gone";
     const outputs = functions.get(name)?.outputs;
     if (!hasFailed || returned.has(name) || outputs === undefined) return call;
     const reaction = drawReaction(prompt, name, draws);

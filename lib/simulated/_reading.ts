@@ -78,6 +78,8 @@ export interface Conversation {
   readonly restated: ReadonlyMap<string, Value>;
   /** The call that the last message asks to repair, if it does. */
   readonly repair: RepairReading | undefined;
+  /** The function in place of which the last message asks for another one, if it does. */
+  readonly replaced: string | undefined;
   /** All symbols mentioned, bound or not. */
   readonly symbols: ReadonlySet<string>;
 }
@@ -90,8 +92,9 @@ export function readConversation(request: ChatRequest, reads?: Reading): Convers
       ? [{ text: contentText(message.content), age: messages.length - 1 - place }]
       : []
   );
-  // Requests for repairs are not questions, and they may quote anything.
-  const questions = userTexts.filter(({ text }) => !asksForRepair(text));
+  // Requests for repairs and other functions are not questions, and they may quote anything.
+  const repairs = userTexts.filter(({ text }) => asksForRepair(text)).length;
+  const questions = userTexts.filter(({ text }) => !asksForRepair(text) && !asksForOther(text));
   const described = readFunctions((request.tools ?? []).map((tool) => tool.function));
   const functions = reads === "names" ? leanOnNames(described) : described;
   const inputs = questions.flatMap(({ text, age }) =>
@@ -116,7 +119,8 @@ export function readConversation(request: ChatRequest, reads?: Reading): Convers
     mayCall: choice !== "none",
     mustCall: choice === "required" || chosen !== undefined,
     chosen,
-    repair: readRepair(messages, userTexts.length - questions.length),
+    repair: readRepair(messages, repairs),
+    replaced: readReplaced(messages),
     symbols: readSymbols(messages),
   };
 }
@@ -151,9 +155,24 @@ export function readChosen(choice: unknown): string | undefined {
 const REPAIR = { arguments: "\nArguments: ", errors: "\nErrors: " };
 
 function asksForRepair(text: string): boolean {
-  return text.includes("has invalid arguments") && /^Tool: /m.test(text) &&
+  return text.includes("has invalid arguments") && NAMED_TOOL.test(text) &&
     text.includes(REPAIR.arguments) && text.includes(REPAIR.errors);
 }
+
+function asksForOther(text: string): boolean {
+  return text.includes("making it again would not help") && NAMED_TOOL.test(text) &&
+    text.includes(REPAIR.arguments) && text.includes(REPAIR.errors);
+}
+
+/** Reads the name in the last message if it asks for another function. */
+function readReplaced(messages: readonly ChatMessage[]): string | undefined {
+  const last = messages.at(-1);
+  const text = last?.role === "user" ? contentText(last.content) : "";
+  return asksForOther(text) ? NAMED_TOOL.exec(text)![1]!.trim() : undefined;
+}
+
+/** The line that names the function of a call, in requests about it. */
+const NAMED_TOOL = /^Tool: (.*)$/m;
 
 /** Reads the last message if it requests a repair; there are `attempt` such messages. */
 function readRepair(messages: readonly ChatMessage[], attempt: number): RepairReading | undefined {
@@ -168,7 +187,7 @@ function readRepair(messages: readonly ChatMessage[], attempt: number): RepairRe
     const [, value] = entry;
     return Number.isSafeInteger(value) || (typeof value === "string" && /^@\w+$/.test(value));
   });
-  const name = /^Tool: (.*)$/m.exec(text)?.[1]?.trim() ?? "";
+  const name = NAMED_TOOL.exec(text)?.[1]?.trim() ?? "";
   return { name, arguments: new Map(values), attempt };
 }
 
@@ -278,11 +297,13 @@ export function readValue(text: string, variable: string): Value | undefined {
   return own?.[1];
 }
 
-/** Why a result has no value: access was denied, the tool failed, or the call was refused. */
-export type Refusal = "denied" | "failed" | "refused";
+/** Why a result has no value: access was denied, the tool is gone or failed, or the call was refused. */
+export type Refusal = "denied" | "gone" | "failed" | "refused";
 
 /** Messages of tools that fail (Pipeline, "Error Handling and Retry Logic"). */
 const DENIED = /permission denied/i;
+
+const GONE = /no longer exists/i;
 
 const FAILED =
   /tim(?:ed|e) ?out|rate limit|too many requests|not found|\binvalid\b|temporarily unavailable|try again/i;
@@ -302,6 +323,7 @@ export function readRefusal(text: string, variables: readonly string[]): Refusal
   if (!Object.hasOwn(parsed, "error")) return "refused";
   const errorText = JSON.stringify(parsed["error"]);
   if (DENIED.test(errorText)) return "denied";
+  if (GONE.test(errorText)) return "gone";
   return FAILED.test(errorText) ? "failed" : "refused";
 }
 

@@ -47,14 +47,13 @@ export type {
   SuccessfulExecution,
   ToolAttempt,
 } from "./execution/result.ts";
+export { TOOL_ERRORS, type ToolErrorCategory } from "../tools/error_category.ts";
 export {
   errorInResult,
-  TOOL_ERRORS,
   ToolError,
-  type ToolErrorCategory,
   type ToolErrorOptions,
   toToolError,
-} from "./execution/tool_error.ts";
+} from "../tools/tool_error.ts";
 export {
   runTools,
   type RunToolsOptions,

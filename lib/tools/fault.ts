@@ -16,6 +16,7 @@ export const FAULTS = [
   "rate_limit",
   "not_found",
   "permission_denied",
+  "gone",
   "invalid_argument",
   "malformed_return",
   "slow",
@@ -50,7 +51,7 @@ export type FaultId = FaultKind | `${FaultKind}:${number}`;
 export interface FaultSetting {
   /** The kind. */
   readonly kind: FaultKind;
-  /** The number of calls of the function it hits, from the first on; infinite for `permission_denied`. */
+  /** The number of calls of the function it hits, from the first on; infinite for those that last. */
   readonly times: number;
   /** The share of all calls that `flaky` hits. */
   readonly rate: number;
@@ -65,6 +66,7 @@ export const FAULT_EFFECTS: Readonly<Record<FaultKind, string>> = {
   rate_limit: "the first call of a function that is needed is rejected by a rate limit",
   not_found: "the first call of a function that is needed finds nothing",
   permission_denied: "no call of a function that is needed is allowed",
+  gone: "a function that is needed is gone for good, and another one on offer does the same",
   invalid_argument:
     "the first call of a function that is needed is rejected, although it is correct",
   malformed_return: "the first call of a function that is needed returns unreadable text",
@@ -77,9 +79,10 @@ const MAX_TIMES = 99;
 
 /** The ids of faults as a regular expression, for editors. */
 export const FAULT_PATTERN: string = [
-  `(${FAULTS.filter((kind) => kind !== "permission_denied" && kind !== "flaky").join("|")})` +
+  `(${FAULTS.filter((kind) => !isLasting(kind) && kind !== "flaky").join("|")})` +
   "(:[1-9][0-9]?)?",
   "permission_denied",
+  "gone",
   "flaky(:0\\.[0-9]{0,5}[1-9])?",
 ].join("|");
 
@@ -110,8 +113,14 @@ export function faultIn(id: FaultId): FaultSetting {
     }
     return { kind, times: Infinity, rate: number === undefined ? FLAKY_RATE : Number(number) };
   }
-  if (kind === "permission_denied") {
-    if (number !== undefined) fail("must have no number where permission is denied for good");
+  if (isLasting(kind)) {
+    if (number !== undefined) {
+      fail(
+        `must have no number where ${
+          kind === "gone" ? "a function is gone" : "permission is denied"
+        } for good`,
+      );
+    }
     return { kind, times: Infinity, rate: 1 };
   }
   if (number !== undefined && !/^[1-9][0-9]?$/.test(number)) {
@@ -134,7 +143,12 @@ export function isLost({ fault }: { readonly fault?: FaultKind | undefined }): b
   return fault !== undefined && fault !== "slow";
 }
 
+/** Whether a fault hits every call of its function, for good. */
+export function isLasting(kind: FaultKind): boolean {
+  return kind === "permission_denied" || kind === "gone";
+}
+
 /** Whether a call that this fault hit may succeed when repeated. */
 export function isTransient(kind: FaultKind): boolean {
-  return kind !== "permission_denied" && kind !== "slow";
+  return !isLasting(kind) && kind !== "slow";
 }

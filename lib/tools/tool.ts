@@ -3,6 +3,7 @@
  * @module
  */
 
+import type { ToolErrorCategory } from "./error_category.ts";
 import { defined, type JsonObject, type JsonValue } from "../base/json.ts";
 
 /** A function as a model sees it. */
@@ -188,6 +189,41 @@ export type ResultWriter = (
   known: ReadonlyMap<string, JsonValue>,
 ) => readonly string[];
 
+/** The strategies that make calls in place of those that failed. */
+export const REPLACERS = ["retry", "alternative"] as const;
+
+/** A call whose tool failed or does not exist. */
+export interface FailedCall {
+  /** The call that the model made. */
+  readonly original: PreparedCall;
+  /** The call that failed: the same, or one that was made in its place. */
+  readonly call: PreparedCall;
+  /** The category of its error. */
+  readonly category: ToolErrorCategory;
+  /** The error. */
+  readonly message: string;
+  /** Milliseconds that the tool asks to wait; omitted if it does not. */
+  readonly retryAfter?: number;
+  /** Whether the error was injected: then there is nothing to wait for. */
+  readonly injected: boolean;
+}
+
+/** A call to make in place of one that failed. */
+export interface Replacement {
+  /** The call. */
+  readonly call: PreparedCall;
+  /** The strategy that makes it. */
+  readonly by: typeof REPLACERS[number];
+}
+
+/**
+ * Returns for each of the calls that failed one to make in its place, or `undefined` if its error stands. It is
+ * asked again for those that fail in turn.
+ */
+export type CallReplacer = (
+  failed: readonly FailedCall[],
+) => Promise<readonly (Replacement | undefined)[]>;
+
 /** Answers the calls of a model: a generated task's executor, or the user's tools. */
 export interface Environment {
   /** The functions on offer. */
@@ -200,8 +236,15 @@ export interface Environment {
   readonly left: number;
   /** Returns why the arguments of a call would be refused; `undefined` if they conform to the schema. */
   refuse(call: PreparedCall): Refusal | undefined;
-  /** Answers all calls of one model reply, in order; `write` may change the result texts. */
-  execute(calls: readonly PreparedCall[], write?: ResultWriter): Promise<readonly ToolResult[]>;
+  /**
+   * Answers all calls of one model reply, in order; `write` may change the result texts, and `replace` names
+   * calls to make in place of those that fail, whose results they then have.
+   */
+  execute(
+    calls: readonly PreparedCall[],
+    write?: ResultWriter,
+    replace?: CallReplacer,
+  ): Promise<readonly ToolResult[]>;
 }
 
 /** Returns the environment with some of its parts replaced. */
@@ -213,7 +256,7 @@ export function wrapEnvironment(
     tools: inner.tools,
     given: inner.given,
     refuse: (call) => inner.refuse(call),
-    execute: (calls, write) => inner.execute(calls, write),
+    execute: (calls, write, replace) => inner.execute(calls, write, replace),
     ...changes,
     get exhausted() {
       return inner.exhausted;

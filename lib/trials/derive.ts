@@ -290,6 +290,7 @@ const CALL_FIELDS = [
   "parameters",
   "guessed",
   "coerced",
+  "by",
 ] as const satisfies (keyof CallEvent)[];
 
 /** Compares the calls; of the last reply, `dangling` ones may have been in flight when the trial was stopped. */
@@ -474,7 +475,8 @@ class Script {
     after: readonly TraceEvent[],
     isStopped: boolean,
   ): Difference | undefined {
-    const calls = callsOf(after);
+    // Calls that a strategy made are made again by it.
+    const [calls, others] = byModel(callsOf(after));
     const over = after.find((event) => event.kind === "over_limit");
     if (isStopped && over === undefined && calls.length < reply.calls) {
       this.#add(reply.text, [], true);
@@ -499,9 +501,17 @@ class Script {
       written.push(...past);
     }
     this.#add(reply.text, written);
-    const replies = after.filter(({ kind }) => kind === "reply").length;
+    const asides = after.filter((event) => event.kind === "reply");
+    const replies = asides.filter(({ stage }) => stage === "repair").length;
     for (const repair of repairs) {
       this.#addRepair({ ...repair, attempts: Math.min(repair.attempts, replies) });
+    }
+    const stages = after.filter((event) => event.kind === "stage");
+    for (const place of asides.slice(replies).keys()) {
+      // The reply that reached a limit came to nothing.
+      const stage = stages[place];
+      const call = stage === undefined || stage.unusable ? undefined : others.shift();
+      this.#add("", call === undefined ? [] : [asCall(call)], stage === undefined);
     }
     return differs(
       `events after request ${reply.request}`,
@@ -532,6 +542,12 @@ class Script {
 /** Whether an event belongs to the calls of the reply before it. */
 function followsCalls(event: TraceEvent): boolean {
   return event.kind === "call" || event.kind === "over_limit" || event.kind === "repair" ||
-    event.kind === "reply" && event.stage === "repair" ||
-    event.kind === "stage" && event.stage === EXPLANATION;
+    event.kind === "reply" && (event.stage === "repair" || event.stage === "alternative") ||
+    event.kind === "stage" && (event.stage === EXPLANATION || event.stage === "alternative");
+}
+
+/** The calls that the model made, and those of other functions that it made in place of them. */
+function byModel(calls: readonly CallEvent[]): [own: CallEvent[], others: CallEvent[]] {
+  const made = (by: CallEvent["by"]) => calls.filter((call) => call.by === by);
+  return [made(undefined), made("alternative")];
 }

@@ -5,11 +5,16 @@
 
 import { callSignature } from "../calls/behaviour.ts";
 import { isCase, isGenerated } from "./executors/task_kind.ts";
+import type { ParameterFailureType } from "../calls/failure_types.ts";
 import { type CallEvent, callsOf } from "../calls/trace.ts";
 import type { Trial } from "./trial.ts";
 
 /** The dimensions of tool use in a trial; those it says nothing about are omitted. */
 export interface TrialDimensions {
+  /** Whether the set of functions called is the set of those needed, as 1 or 0. */
+  readonly exact_selection?: number;
+  /** Whether the first call has the right arguments, as 1 or 0; omitted without calls. */
+  readonly first_arguments?: number;
   /** The F1 score of the functions called against those needed. */
   readonly tool_selection?: number;
   /** The share of calls to existing functions that have correct arguments. */
@@ -24,12 +29,14 @@ export interface TrialDimensions {
  * Returns the dimensions of tool use in a trial. Returns `undefined` for perturbed trials, probes,
  * questions, cases without known correct calls, and if calls were dropped from the events.
  *
- * - Tool selection: F1 of the functions called against those needed, which is 1 only if both are the same
- *   (Pipeline, "Benchmarking Tool Use"). Needed are the core functions of a generated task, or the tools of
- *   a case's expected calls. Names of functions that do not exist count as called.
- * - Argument correctness: the share of calls to existing functions with correct arguments, by the task's
- *   own check or the case's correct calls. A repeated call of a needed tool is correct if it equals a
- *   correct one; a call of a tool that is not needed, if it conforms to its schema.
+ * - Tool selection: whether the set of functions called equals the set needed (Pipeline, "Benchmarking Tool
+ *   Use"), and the F1 score of the two sets, which is 1 exactly then. Needed are the core functions of a generated
+ *   task, or the tools of a case's expected calls. Names of functions that do not exist count as called.
+ * - Argument correctness: whether the first call has every argument of a right call, with its value (Pipeline);
+ *   further arguments do not count, and a call that is none of the right ones has none of theirs. Omitted for
+ *   trials without calls, and where no call is right. And the share of calls to existing functions with correct
+ *   arguments, by the task's own check or the case's correct calls. A repeated call of a needed tool is correct
+ *   if it equals a correct one; a call of a tool that is not needed, if it conforms to its schema.
  * - Result interpretation: 1 if the trial is solved and grounded. Only if all core functions returned their
  *   true values, or all correct calls of a case succeeded.
  * - Multi-step planning: 1 if solved. Only tasks of depth 1 or more, and cases of at least two correct
@@ -59,7 +66,8 @@ function generatedDimensions(
   );
   const couldAnswer = solved && grounded || functionNames(returned).size >= core;
   return {
-    tool_selection: f1(functionNames(ofCore).size, functionNames(calls).size, core),
+    ...selection(functionNames(ofCore).size, functionNames(calls).size, core),
+    ...firstArguments(calls, ({ role }) => role === "core"),
     ...correctShare(existing.map(({ failure }) => failure === undefined)),
     ...(couldAnswer ? { result_interpretation: Number(solved && grounded) } : {}),
     ...(depth > 0 ? { multi_step_planning: Number(solved) } : {}),
@@ -92,11 +100,8 @@ function caseDimensions(
   const couldAnswer = fewest > 0 &&
     right.filter(({ error }) => error === undefined).length >= fewest;
   return {
-    tool_selection: f1(
-      [...called].filter((name) => needed.has(name)).length,
-      called.size,
-      needed.size,
-    ),
+    ...selection([...called].filter((name) => needed.has(name)).length, called.size, needed.size),
+    ...(needed.size === 0 ? {} : firstArguments(calls, ({ function: name }) => needed.has(name))),
     ...correctShare(correct),
     ...(couldAnswer ? { result_interpretation: Number(solved && grounded) } : {}),
     ...(fewest > 1 ? { multi_step_planning: Number(solved) } : {}),
@@ -111,9 +116,37 @@ function functionNames(calls: readonly CallEvent[]): Set<string> {
   return new Set(calls.map((call) => call.function));
 }
 
-/** The F1 score of two sets from their sizes and that of their intersection; 1 if both are empty. */
-function f1(common: number, called: number, needed: number): number {
-  return called + needed === 0 ? 1 : 2 * common / (called + needed);
+/**
+ * How well two sets agree, from their sizes and that of their intersection: whether they are the same, and their F1
+ * score, which is 1 if both are empty.
+ */
+function selection(
+  common: number,
+  called: number,
+  needed: number,
+): Pick<TrialDimensions, "exact_selection" | "tool_selection"> {
+  return {
+    exact_selection: Number(common === called && common === needed),
+    tool_selection: called + needed === 0 ? 1 : 2 * common / (called + needed),
+  };
+}
+
+/** Arguments beyond those of the right call: the article looks at its arguments alone. */
+const BEYOND: readonly ParameterFailureType[] = ["hallucination_name", "redundant_information"];
+
+/** Whether the first call has the arguments of a right call. */
+function firstArguments(
+  [first]: readonly CallEvent[],
+  isNeeded: (call: CallEvent) => boolean,
+): Pick<TrialDimensions, "first_arguments"> {
+  if (first === undefined) return {};
+  const { failure, parameters } = first;
+  if (parameters === undefined) {
+    return { first_arguments: Number(failure === undefined && isNeeded(first)) };
+  }
+  const { oracle, failures, undecided } = parameters;
+  const isRight = oracle !== null && failures.every(({ type }) => BEYOND.includes(type));
+  return isRight && undecided !== undefined ? {} : { first_arguments: Number(isRight) };
 }
 
 function correctShare(correct: readonly boolean[]): Pick<TrialDimensions, "argument_correctness"> {

@@ -6,7 +6,7 @@
 
 import { isFault } from "../tools/fault.ts";
 import { isRemoving } from "../perturbations/ids.ts";
-import { callsOf } from "../calls/trace.ts";
+import { callsOf, returnedBy } from "../calls/trace.ts";
 import { isGenerated } from "./executors/task_kind.ts";
 import type { Trial } from "./trial.ts";
 
@@ -37,7 +37,11 @@ export function missedCallsOf(trial: Trial): MissedCalls | undefined {
     return { needed: 0, missed: 0 };
   }
   if (minimumCalls === null) return undefined;
-  const core = calls.flatMap((call) => call.role === "core" ? call.function : []);
+  // A function that is gone and the one that took its place are one needed call.
+  const had = new Set(calls.flatMap((call) => returnedBy(call).map(({ variable }) => variable)));
+  const core = calls.flatMap(({ role, fault, withheld, function: name }) =>
+    role === "core" && !(fault === "gone" && had.has(withheld ?? "")) ? name : []
+  );
   const missed = isGenerated(task)
     ? Math.max(0, minimumCalls - new Set(core).size)
     // Earlier journals list each tool once, though it may be needed several times.

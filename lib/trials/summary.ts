@@ -74,6 +74,8 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures"> {
   readonly dimensions?: TrialDimensions;
   /** The kinds of expressions in its calls; omitted unless the probe `mental_arithmetic` asks for a long sum. */
   readonly expressions?: readonly ExpressionKind[];
+  /** The calls for which a tool of its own ran, with its time; omitted without any. */
+  readonly latencies?: readonly CallLatency[];
   /** The scored answer to a question of a call set; omitted for other tasks. */
   readonly scored?: ScoredAnswer;
   /**
@@ -88,6 +90,21 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures"> {
    * valid at the first go.
    */
   readonly replacedIdle?: true;
+}
+
+/** For how long the tool of one call ran. */
+export interface CallLatency {
+  /** The tool. */
+  readonly tool: string;
+  /** Milliseconds. */
+  readonly durationMs: number;
+}
+
+function latenciesOf(events: readonly TraceEvent[]): TrialSummary["latencies"] {
+  const timed = callsOf(events).flatMap(({ function: tool, durationMs }) =>
+    durationMs === undefined ? [] : [{ tool, durationMs }]
+  );
+  return timed.length === 0 ? undefined : timed;
 }
 
 /** Summarizes a trial. Fields unknown to this format, such as transcripts of other tools, are dropped. */
@@ -110,6 +127,7 @@ export function summarize(trial: Trial): TrialSummary {
   const expressions = expressionsOf(trial);
   const unclear = unclearOf(trial.events);
   const guesses = callsOf(trial.events).filter(({ guessed }) => guessed).length;
+  const latencies = latenciesOf(trial.events);
   return {
     ...{ v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition },
     ...{ outcome, solved, grounded, calls, minimumCalls, behaviours, usage, startedAt, durationMs },
@@ -123,6 +141,7 @@ export function summarize(trial: Trial): TrialSummary {
       parses,
       dimensions,
       expressions,
+      latencies,
       scored: answer,
       unclear,
       reason,
@@ -198,6 +217,7 @@ export function asSummary(trial: Trial | TrialSummary): TrialSummary {
     parses,
     dimensions,
     expressions,
+    latencies,
     scored,
     unclear,
     replaced,
@@ -218,6 +238,7 @@ export function asSummary(trial: Trial | TrialSummary): TrialSummary {
       parses,
       dimensions,
       expressions,
+      latencies,
       scored,
       unclear,
     }),

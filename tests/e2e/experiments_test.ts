@@ -8,6 +8,7 @@ import { modelName } from "../../lib/models/entry.ts";
 import type { Breakdown } from "../../lib/reports/metrics/_breakdown.ts";
 import { makeReport, type Report } from "../../lib/reports/report.ts";
 import { dimensionTables } from "../../lib/reports/tables/_dimensions.ts";
+import { errorHandlingTables } from "../../lib/reports/tables/_error_handling.ts";
 import { Run } from "../../lib/runs/run.ts";
 import { truthsOf } from "../../lib/simulated/truth.ts";
 import { type Grid, SUITE } from "../../lib/runs/suite.ts";
@@ -153,4 +154,34 @@ Deno.test("dimensions: models score as the table of the fixtures says", async ()
     ...models.map((cells) => cells[place + 1]!.replace(/, n \d+$/, "")),
   ]);
   assertEquals(tableOf("Scores of the five dimensions").slice(2), rows);
+});
+
+Deno.test("error handling: each strategy gains what its own remedy is for, as the table of the fixtures says (Pipeline, Tool Call Success Rate by Error Handling Strategy)", async () => {
+  const report = await experiment("error_handling");
+  const [table] = errorHandlingTables(report);
+  const [head, ...rows] = table!.rows;
+  const short = (cell: string) => cell.replace(/, n \d+$/, "");
+  assertEquals(tableOf("What error handling gains").slice(2), [
+    ...rows.map((cells) => [
+      cells[0]!.replace(/^sim:noisy gives up(?: \+ )?/, "").replace(" (simulated)", "") || "none",
+      ...cells.slice(1).map(short),
+    ]).map(([name, ...cells]) => [name!.trim(), ...cells]),
+  ]);
+  assertEquals(head!.slice(1), [
+    ...["no fault", "rate_limit", "timeout", "gone", "arguments mended", "overall"],
+  ]);
+  const [none, retry, fix, all] = report.errorHandling.map(({ faults }) =>
+    new Map(faults.map((own) => [own.perturbation, own.interval!]))
+  );
+  const isBetter = (one: typeof none, other: typeof none, fault: string) =>
+    one!.get(fault)!.lower > other!.get(fault)!.upper;
+  assertEquals(
+    [
+      isBetter(retry, none, "timeout"),
+      isBetter(fix, retry, "timeout"),
+      isBetter(fix, none, "none"),
+      isBetter(all, fix, "gone"),
+    ],
+    [true, true, true, true],
+  );
 });

@@ -124,7 +124,8 @@ function withoutAdditions(path: string, text: string): string {
   return text.replaceAll(/,"declared":"\w{64}"/g, "").replaceAll(/"sources":\{[^}]*\},/g, "")
     .replaceAll(/,"rules":\d+(?=,)/g, "").replaceAll(/,"impossible":\[[^\]]*\]/g, "")
     .replaceAll(/,"domain":"[^"]*"(?=,)/g, "")
-    .replaceAll(/("mode":"tools".*?),"needed":\[[^\]]*\]/g, "$1");
+    .replaceAll(/("mode":"tools".*?),"needed":\[[^\]]*\]/g, "$1")
+    .replaceAll(/,"durationMs":[\d.]+(?=\})/g, "");
 }
 
 /** Fields that later versions have added to reports and verdicts. */
@@ -139,6 +140,10 @@ const ADDED = [
   "ineffective",
   "cased",
   "expressions",
+  "article",
+  "errorHandling",
+  "latency",
+  "mending",
 ];
 
 const isBaseline = (path: string) => path === "baseline.json" || path === "again.json";

@@ -13,6 +13,8 @@ import type { CeilingCheck } from "../../lib/gate/decide.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { type Ceilings, completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";
 import { clopperPearson, tango } from "../../lib/statistics/proportions.ts";
+import type { RepairEvent } from "../../lib/calls/trace.ts";
+import { summarize } from "../../lib/trials/summary.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { failureOf, planOf, record, stageOf, type TrialTraits } from "../support/records.ts";
 
@@ -224,4 +226,52 @@ Deno.test("checkCeilings() prices other models that took part by their own names
   const prices = { m: { input: 1e6, output: 0 }, large: { input: 1e7, output: 0 } };
   const [check] = checksOf([trial], { usd: 1 }, { prices });
   assertAlmostEquals(check!.seen, 60 + 400, 1e-9);
+});
+
+/** The event of a call that was sent back, mended or not. */
+function repairEvent(isMended: boolean): RepairEvent {
+  const event = {
+    kind: "repair",
+    function: "f",
+    arguments: "{}",
+    error: "no",
+    attempts: 1,
+  } as const;
+  return isMended ? { ...event, repaired: '{"x":1}' } : event;
+}
+
+Deno.test("checkCeilings() bounds the share of calls sent back that were not mended (Pipeline, Key Takeaways)", () => {
+  const strategy = "repair";
+  const trials = (unmended: number, sent: number) =>
+    Array.from({ length: 60 }, (_, place) =>
+      record({
+        seed: place + 1,
+        strategy,
+        events: place < sent ? [repairEvent(place >= unmended)] : [],
+      }));
+  for (const [unmended, sent, limit] of [[9, 40, 0.22], [20, 40, 0.22], [20, 40, 0.5]] as const) {
+    const { lower } = clopperPearson(unmended, sent, 0.95);
+    const checks = checksOf(trials(unmended, sent).map(summarize) as never, { unmended: limit });
+    assertEquals(checks, [
+      { ceiling: "unmended", limit, seen: unmended / sent, lower, exceeded: lower > limit },
+    ]);
+  }
+  assertEquals(exceeded(trials(20, 40).map(summarize) as never, { unmended: 0.22 }).length, 1);
+  assertEquals(checksOf(trials(0, 0).map(summarize) as never, { unmended: 0 }), []);
+  // Several calls of one graph are no independent draws, and invalid trials show none.
+  const several = Array.from({ length: 8 }, (_, place) =>
+    summarize(record({
+      seed: place + 1,
+      strategy,
+      events: new Array(10).fill(repairEvent(place >= 4)),
+    })));
+  const [check] = checksOf(several as never, { unmended: 0.3 });
+  assertEquals([check!.seen, check!.exceeded], [0.5, false]);
+  assert(check!.lower! < clopperPearson(40, 80, 0.95).lower);
+  const spoiled = trials(20, 40).map((trial) => ({
+    ...trial,
+    outcome: "invalid" as const,
+    solved: false,
+  }));
+  assertEquals(checksOf(spoiled.map(summarize) as never, { unmended: 0.22 }), []);
 });

@@ -192,3 +192,16 @@ Deno.test("planSuite() hands on budget and prices, where there are any", () => {
   const none = planSuite(SMALL);
   assertEquals(["gate", "rule", "budget", "prices"].filter((name) => name in none), []);
 });
+
+Deno.test("planSuite() asks a ceiling of calls that are not mended for a strategy that sends them back", () => {
+  const gate = { successRate: 0.5, atMost: { unmended: 0.3 } };
+  for (const strategies of [undefined, ["baseline", "retry"], ["restate+alternative"]]) {
+    const suite = { ...SMALL, gate, ...(strategies === undefined ? {} : { strategies }) };
+    assertStringIncludes(
+      assertThrows(() => planSuite(suite), InputError).message,
+      "gate.atMost.unmended is about calls that the strategy repair sends back",
+    );
+  }
+  const named = { strategy: "repair+retry", name: "fix and retry" };
+  assertEquals(planSuite({ ...SMALL, gate, strategies: ["baseline", named] }).trials.length, 24);
+});

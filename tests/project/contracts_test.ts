@@ -30,14 +30,14 @@ const TABLES = new Map(
 /** Fields of which no file here has an example. */
 const RARE = Object.entries({
   "plan-line": "sources sources.*",
-  gate: "baseline.perturbation atMost.failureShifts atMost.missedCalls",
+  gate: "baseline.perturbation atMost.failureShifts atMost.missedCalls atMost.unmended",
   "trial-line": "domain usage.estimated permanent",
   use: "usage.estimated",
   events:
     "reply.estimated reply.failed reply.failed[].cause reply.failed[].message reply.failed[].status " +
     "reply.textCall " +
     "call.parameters.failures[].similarity call.parameters.undecided call.guessed " +
-    "call.coerced stage.unusable scored.judged.why scored.judged.unfit stop.at",
+    "call.coerced call.by call.durationMs stage.unusable scored.judged.why scored.judged.unfit stop.at",
   request: "occurrence toolChoice toolChoice.function messages[].calls[].id " +
     "messages[].calls[].name messages[].calls[].arguments reply.usage.estimated reply.failed reply.failed[].cause " +
     "reply.failed[].message reply.failed[].status messages[].carried redacted error error.kind " +

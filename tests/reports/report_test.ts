@@ -47,7 +47,7 @@ Deno.test("makeReport() has exactly the promised fields, in this order", () => {
   assertEquals(Object.keys(report), [
     ...["v", "kind", "suite", "seed", "planned", "trials", "unit", "began", "notes", "gates"],
     ...["subjects", "missedCalls", "comparisons", "perturbations", "brittleness", "callSets"],
-    ...["formats", "recovery", "dimensions", "breakdowns"],
+    ...["formats", "recovery", "dimensions", "errorHandling", "latency", "breakdowns"],
   ]);
   const { v, kind, suite, seed, planned, trials } = report;
   assertEquals({ v, kind, suite, seed, planned, trials }, {
@@ -55,7 +55,7 @@ Deno.test("makeReport() has exactly the promised fields, in this order", () => {
   });
   assertEquals(Object.keys(report.subjects[0]!), [
     ...["subject", "simulated", "cells", "probes", "total", "repetition", "calls", "usage", "cost"],
-    ...["outcomes", "failures", "behaviours", "work"],
+    ...["outcomes", "failures", "behaviours", "work", "mending"],
   ]);
   assertEquals(Object.keys(report.breakdowns[0]!), [
     ...["id", "kind", "title", "source", "axis", "legend", "shape", "values", "series"],

@@ -87,8 +87,18 @@ Deno.test("recoveryTables() has a row for each fault, and one for all of them bu
 });
 
 const MEASURED = [
-  plain({ tool_selection: 1, argument_correctness: 0.5 }, { seed: 1 }),
-  plain({ tool_selection: 0, argument_correctness: 1 }, { seed: 2 }),
+  plain({
+    exact_selection: 1,
+    first_arguments: 1,
+    tool_selection: 1,
+    argument_correctness: 0.5,
+  }, { seed: 1 }),
+  plain({
+    exact_selection: 0,
+    first_arguments: 1,
+    tool_selection: 0.5,
+    argument_correctness: 1,
+  }, { seed: 2 }),
   faulted(["recovered"], { seed: 1 }),
   faulted(["recovered", "recovered"], { seed: 2 }),
 ];
@@ -100,28 +110,44 @@ Deno.test("dimensionTables() is there where faults were met, and says what was n
     [
       ...["model", "tool selection", "argument correctness", "result interpretation"],
       ...["multi-step planning", "error recovery", "overall"],
+      ...["selection F1", "calls with right arguments", "overall with these"],
     ],
     [
       "m",
       "0.50 (0.09 to 0.91), n 2",
-      "0.75 (0.01 to 0.999), n 2",
+      "1.00 (0.34 to 1.00), n 2",
       "not measured",
       "not measured",
       "1.00 (0.34 to 1.00), n 3",
-      "0.75 (0.39 to 0.91), of 3",
+      "0.83 (0.50 to 0.97), of 3",
+      "0.75 (0.01 to 0.999), n 2",
+      "0.75 (0.01 to 0.999), n 2",
+      "0.83 (0.42 to 0.95), of 3",
     ],
   ]);
   const [tall] = dimensionTables(told(MEASURED), true);
   assertEquals(tall!.rows, [
     ["model", "dimension", "score", "95% interval", "n"],
     ["m", "tool selection", "0.50", "0.09 to 0.91", "2"],
-    ["m", "argument correctness", "0.75", "0.01 to 0.999", "2"],
+    ["m", "argument correctness", "1.00", "0.34 to 1.00", "2"],
     ["m", "result interpretation", "not measured", "-", "-"],
     ["m", "multi-step planning", "not measured", "-", "-"],
     ["m", "error recovery", "1.00", "0.34 to 1.00", "3"],
-    ["m", "overall, of 3", "0.75", "0.39 to 0.91", ""],
+    ["m", "overall, of 3", "0.83", "0.50 to 0.97", ""],
+    ["m", "selection F1", "0.75", "0.01 to 0.999", "2"],
+    ["m", "calls with right arguments", "0.75", "0.01 to 0.999", "2"],
+    ["m", "overall with these, of 3", "0.83", "0.42 to 0.95", ""],
   ]);
-  for (const word of ["F1", "independent", "permission", "unweighted mean"]) {
+  for (
+    const word of [
+      "exactly those needed",
+      "F1",
+      "first call",
+      "independent",
+      "permission",
+      "unweighted mean",
+    ]
+  ) {
     const notes = tablesOf(told(MEASURED)).map(({ note }) => note ?? "").join("\n");
     assertStringIncludes(notes, word);
   }

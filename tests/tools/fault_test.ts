@@ -8,6 +8,7 @@ import {
   faultIn,
   FAULTS,
   isFault,
+  isLasting,
   isLost,
   isTransient,
 } from "../../lib/tools/fault.ts";
@@ -54,6 +55,7 @@ Deno.test("perturbationsIn() says what is wrong with the number of a fault", () 
     "flaky:many": `${rate}: flaky:many`,
     "permission_denied:2":
       "it must have no number where permission is denied for good: permission_denied:2",
+    "gone:2": "it must have no number where a function is gone for good: gone:2",
     "timeout:2+timeout": "it must not name a perturbation twice: timeout",
     "flaky:0.1+flaky:0.2": "it must not name a perturbation twice: flaky",
   };
@@ -124,7 +126,7 @@ Deno.test("perturbationsIn() brings faults behind everything else, without what 
 Deno.test("briefFault() says the same in as few words", () => {
   const ids = fc.oneof(
     fc.tuple(
-      fc.constantFrom(...FAULTS.filter((kind) => kind !== "flaky" && kind !== "permission_denied")),
+      fc.constantFrom(...FAULTS.filter((kind) => kind !== "flaky" && !isLasting(kind))),
       fc.integer({ min: 1, max: 99 }),
     ).map(([kind, times]): FaultId => `${kind}:${times}`),
     fc.integer({ min: 1, max: 999_999 }).map((rate): FaultId => `flaky:${rate / 1e6}`),
@@ -156,7 +158,7 @@ Deno.test("isFault(), isCheck() and isRemoving() tell perturbations apart", () =
 Deno.test("isLost() and isTransient() tell what a fault comes to", () => {
   assertEquals(FAULTS.filter((fault) => !isLost({ fault })), ["slow"]);
   assert(!isLost({}));
-  assertEquals(FAULTS.filter((kind) => !isTransient(kind)), ["permission_denied", "slow"]);
+  assertEquals(FAULTS.filter((kind) => !isTransient(kind)), ["permission_denied", "gone", "slow"]);
 });
 
 /** The patterns of perturbations in the JSON schema of suites. */

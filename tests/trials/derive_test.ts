@@ -6,6 +6,7 @@ import type { Behaviour } from "../../lib/calls/failure_types.ts";
 import { type Derivation, deriveAgain } from "../../lib/trials/derive.ts";
 import { callsOf, MAX_KEPT_LENGTH, type TraceEvent } from "../../lib/calls/trace.ts";
 import { InfrastructureError, type Model } from "../../lib/models/model.ts";
+import type { Limits } from "../../lib/trials/agent/session.ts";
 import { openTask, type TaskOpener } from "../../lib/trials/executors/tasks.ts";
 import { PERTURBATIONS } from "../../lib/perturbations/ids.ts";
 import { PROBES } from "../../lib/trials/executors/task_kind.ts";
@@ -56,7 +57,10 @@ async function assertAgrees(
 }
 
 Deno.test("every strategy under every perturbation agrees with its own line", async () => {
-  const joined = ["restate+plan_then_call", "indirection+repair", "repair+indirection"];
+  const joined = [
+    ...["restate+plan_then_call", "indirection+repair", "repair+indirection"],
+    ...["repair+retry+alternative", "indirection+alternative"],
+  ];
   const outcomes = new Set<string>();
   let seed = 0;
   for (const perturbation of ["none", ...PERTURBATIONS]) {
@@ -99,6 +103,44 @@ Deno.test("every probe, and every limit, agrees with its own line", async () => 
       await assertAgrees(SPEC, inProcess(NOISY), { strategy, limits, perturbation: "flaky" });
     }
   }
+});
+
+Deno.test("calls that a strategy made in place of others agree, wherever a limit ended the trial", async () => {
+  const outcomes = new Set<string>();
+  const made = new Set<string | undefined>();
+  const limits: Limits[] = [{}, { calls: 5 }, ...[1, 2, 3, 4, 5, 6].map((steps) => ({ steps }))];
+  for (const tokens of [300, 900, 1_200, 1_500, 2_000, 3_000]) limits.push({ tokens });
+  for (const strategy of ["retry", "alternative", "repair+retry+alternative"]) {
+    for (const perturbation of ["gone", "timeout:4", "rate_limit+gone"]) {
+      for (const references of [false, true]) {
+        for (const [place, limit] of limits.entries()) {
+          const trial = await assertAgrees(
+            { ...SPEC, seed: place },
+            inProcess("sim:noisy?giveup=0.5&arity=0.2&hallucinate=0.2&seed=1"),
+            { perturbation, references, limits: limit, strategy: { strategy } },
+          );
+          outcomes.add(trial.outcome);
+          for (const { by } of callsOf(trial.events)) made.add(by);
+        }
+      }
+    }
+  }
+  for (const outcome of ["solved", "no_answer", "call_limit", "step_limit", "token_limit"]) {
+    assert(outcomes.has(outcome), outcome);
+  }
+  assertEquals(made, new Set([undefined, "retry", "alternative"]));
+  // A call that no strategy can have made.
+  const trial = await runTrial(SPEC, inProcess("sim:planner"), {
+    perturbation: "timeout",
+    strategy: { strategy: "retry" },
+  });
+  const found = await derive({
+    ...trial,
+    events: trial.events.map((event) =>
+      event.kind === "call" && event.by === "retry" ? { ...event, by: undefined as never } : event
+    ),
+  });
+  assertEquals(found.kind, "differs");
 });
 
 Deno.test("trials that were spoiled agree, wherever that was", async () => {

@@ -5,12 +5,13 @@ import { z } from "zod";
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { tool } from "../../lib/tools/define_tool.ts";
 import { CaseExecutor, type ToolCase } from "../../lib/trials/executors/case.ts";
-import type { CallEvent, TraceEvent } from "../../lib/calls/trace.ts";
+import { type CallEvent, callsOf, type TraceEvent } from "../../lib/calls/trace.ts";
 import { runTrial, type Trial } from "../../lib/trials/trial.ts";
 import { dimensionsOf } from "../../lib/trials/dimension_scores.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import fc from "../support/fast_check.ts";
 import { rightArguments } from "../support/generated.ts";
+import { inProcess } from "../support/in_process.ts";
 import { record, type TrialTraits } from "../support/records.ts";
 
 const TASK = { core: 3, depth: 2, connected: 1, disconnected: 0, seed: 1 };
@@ -44,11 +45,14 @@ function trial(letters: string, traits: TrialTraits = {}): Trial {
   return record({ task: TASK, events, calls: letters.length, ...traits });
 }
 
+const ALL_RIGHT = { exact_selection: 1, first_arguments: 1 } as const;
+
 const WRONG_ANSWER = { outcome: "wrong_answer" } as const;
 
 Deno.test("dimensionsOf() of a generated task looks at calls, their arguments and what came of them (Pipeline, Evaluation Framework)", () => {
   const cases: [letters: string, traits: TrialTraits, told: ReturnType<typeof dimensionsOf>][] = [
     ["abc", {}, {
+      ...ALL_RIGHT,
       tool_selection: 1,
       argument_correctness: 1,
       result_interpretation: 1,
@@ -56,6 +60,7 @@ Deno.test("dimensionsOf() of a generated task looks at calls, their arguments an
     }],
     // Whoever mends a call has selected nothing else.
     ["abBc", {}, {
+      ...ALL_RIGHT,
       tool_selection: 1,
       argument_correctness: 0.75,
       result_interpretation: 1,
@@ -63,12 +68,15 @@ Deno.test("dimensionsOf() of a generated task looks at calls, their arguments an
     }],
     // Four functions were called, three of them needed.
     ["abdc", {}, {
+      exact_selection: 0,
+      first_arguments: 1,
       tool_selection: 6 / 7,
       argument_correctness: 1,
       result_interpretation: 1,
       multi_step_planning: 1,
     }],
     ["abc", WRONG_ANSWER, {
+      ...ALL_RIGHT,
       tool_selection: 1,
       argument_correctness: 1,
       result_interpretation: 0,
@@ -76,26 +84,65 @@ Deno.test("dimensionsOf() of a generated task looks at calls, their arguments an
     }],
     // The answer was not to be had.
     ["abCx", WRONG_ANSWER, {
+      exact_selection: 0,
+      first_arguments: 1,
       tool_selection: 6 / 7,
       argument_correctness: 2 / 3,
       multi_step_planning: 0,
     }],
-    ["aaa", WRONG_ANSWER, { tool_selection: 0.5, argument_correctness: 1, multi_step_planning: 0 }],
-    ["x", WRONG_ANSWER, { tool_selection: 0, multi_step_planning: 0 }],
-    ["", { outcome: "no_answer" }, { tool_selection: 0, multi_step_planning: 0 }],
+    ["aaa", WRONG_ANSWER, {
+      exact_selection: 0,
+      first_arguments: 1,
+      tool_selection: 0.5,
+      argument_correctness: 1,
+      multi_step_planning: 0,
+    }],
+    // The first call decides, and one of a function that is not needed has none of the right arguments.
+    ["Abc", {}, {
+      exact_selection: 1,
+      first_arguments: 0,
+      tool_selection: 1,
+      argument_correctness: 2 / 3,
+      result_interpretation: 1,
+      multi_step_planning: 1,
+    }],
+    ["dabc", {}, {
+      exact_selection: 0,
+      first_arguments: 0,
+      tool_selection: 6 / 7,
+      argument_correctness: 1,
+      result_interpretation: 1,
+      multi_step_planning: 1,
+    }],
+    ["x", WRONG_ANSWER, {
+      exact_selection: 0,
+      first_arguments: 0,
+      tool_selection: 0,
+      multi_step_planning: 0,
+    }],
+    ["", { outcome: "no_answer" }, {
+      exact_selection: 0,
+      tool_selection: 0,
+      multi_step_planning: 0,
+    }],
     // What was guessed rightly was to be had; a right answer that nothing had returned was not.
     ["c", { grounded: true }, {
+      exact_selection: 0,
+      first_arguments: 1,
       tool_selection: 0.5,
       argument_correctness: 1,
       result_interpretation: 1,
       multi_step_planning: 1,
     }],
     ["c", { grounded: false }, {
+      exact_selection: 0,
+      first_arguments: 1,
       tool_selection: 0.5,
       argument_correctness: 1,
       multi_step_planning: 1,
     }],
     ["abc", { grounded: false }, {
+      ...ALL_RIGHT,
       tool_selection: 1,
       argument_correctness: 1,
       result_interpretation: 0,
@@ -112,6 +159,7 @@ Deno.test("dimensionsOf() asks tasks of one call for no planning, and all others
   assertEquals(dimensionsOf(trial("abc", { task: star }))!.multi_step_planning, 1);
   const task = { ...TASK, core: 1, depth: 0 };
   assertEquals(dimensionsOf(trial("a", { task })), {
+    ...ALL_RIGHT,
     tool_selection: 1,
     argument_correctness: 1,
     result_interpretation: 1,
@@ -180,7 +228,12 @@ async function caseOf(
 
 Deno.test("dimensionsOf() of a case holds calls against the right ones (Pipeline, Evaluation Framework)", async () => {
   const [one, two] = [["first", 1], ["second", 2]] as const;
-  const all = { tool_selection: 1, argument_correctness: 1, multi_step_planning: 1 };
+  const all = {
+    ...ALL_RIGHT,
+    tool_selection: 1,
+    argument_correctness: 1,
+    multi_step_planning: 1,
+  };
   assertEquals(await caseOf([one, two]), { ...all, result_interpretation: 1 });
   assertEquals(await caseOf([one, two], { answer: "4" }), {
     ...all,
@@ -189,6 +242,7 @@ Deno.test("dimensionsOf() of a case holds calls against the right ones (Pipeline
   });
   // A wrong argument, not mended.
   assertEquals(await caseOf([one, ["second", 5]], { answer: "6" }), {
+    ...ALL_RIGHT,
     tool_selection: 1,
     argument_correctness: 0.5,
     multi_step_planning: 0,
@@ -200,29 +254,39 @@ Deno.test("dimensionsOf() of a case holds calls against the right ones (Pipeline
   // Made again, which is no wrong argument.
   assertEquals(await caseOf([one, one, two]), { ...all, result_interpretation: 1 });
   // Refused by its schema, and by its name.
-  assertEquals((await caseOf([["first", "one"], one, two]))!.argument_correctness, 2 / 3);
+  const refused = await caseOf([["first", "one"], one, two]);
+  assertEquals([refused!.argument_correctness, refused!.first_arguments], [2 / 3, 0]);
   const invented = await caseOf([["third", 1], one, two]);
   assertEquals([invented!.tool_selection, invented!.argument_correctness], [0.8, 1]);
   // A tool that is not needed.
   const spared = await caseOf([["spare", 9], one, two]);
   assertEquals([spared!.tool_selection, spared!.argument_correctness], [0.8, 1]);
+  assertEquals([spared!.exact_selection, spared!.first_arguments], [0, 0]);
   // In another order the same tools are called, and with other arguments.
   assertEquals((await caseOf([two, one]))!.tool_selection, 1);
   assertEquals(await caseOf([one], { answer: "2" }), {
+    exact_selection: 0,
+    first_arguments: 1,
     tool_selection: 2 / 3,
     argument_correctness: 1,
     multi_step_planning: 0,
   });
-  assertEquals(await caseOf([], { answer: "2" }), { tool_selection: 0, multi_step_planning: 0 });
+  assertEquals(await caseOf([], { answer: "2" }), {
+    exact_selection: 0,
+    tool_selection: 0,
+    multi_step_planning: 0,
+  });
 });
 
 Deno.test("dimensionsOf() of a case that needs no tool or one, and of one whose right calls are not known", async () => {
-  assertEquals(await caseOf([], { expected: [] }), { tool_selection: 1 });
+  assertEquals(await caseOf([], { expected: [] }), { exact_selection: 1, tool_selection: 1 });
   assertEquals(await caseOf([["spare", 1]], { expected: [] }), {
+    exact_selection: 0,
     tool_selection: 0,
     argument_correctness: 1,
   });
   assertEquals(await caseOf([["first", 1]], { expected: EXPECTED.slice(0, 1) }), {
+    ...ALL_RIGHT,
     tool_selection: 1,
     argument_correctness: 1,
     result_interpretation: 1,
@@ -263,6 +327,7 @@ Deno.test("dimensionsOf() of a case has no answer to be had where a tool failed 
     }))!;
   assertEquals(told({ ...event, call: 1 }).result_interpretation, 0);
   assertEquals(told({ ...event, call: 1, error: "out of order" }), {
+    ...ALL_RIGHT,
     tool_selection: 1,
     argument_correctness: 1,
   });
@@ -307,6 +372,7 @@ Deno.test("dimensionsOf() of whoever calls what is needed, in order, is 1 throug
         : { calls: [{ name: next.name, arguments: rightArguments(task, next) }] };
     });
     assertEquals(dimensionsOf(await runTrial(spec, model)), {
+      ...ALL_RIGHT,
       tool_selection: 1,
       argument_correctness: 1,
       result_interpretation: 1,
@@ -325,9 +391,56 @@ Deno.test("dimensionsOf() stays from 0 to 1, whatever was called, and knows no o
         for (const value of Object.values(told)) assert(value >= 0 && value <= 1);
         const called = new Set(letters.map((letter) => letter.toLowerCase()));
         const isSame = [..."abc"].every((name) => called.has(name)) && called.size === 3;
-        assertEquals(told.tool_selection === 1, isSame);
-        assertEquals(dimensionsOf(trial(letters.toReversed().join(""), { outcome })), told);
+        assertEquals([told.tool_selection === 1, told.exact_selection === 1], [isSame, isSame]);
+        const turned = dimensionsOf(trial(letters.toReversed().join(""), { outcome }))!;
+        const withoutFirst = ({ first_arguments: _, ...rest }: typeof told) => rest;
+        assertEquals(withoutFirst(turned), withoutFirst(told));
       },
     ),
   );
+});
+
+Deno.test("dimensionsOf() compares the set of tools, and the arguments of the first call, as the article's code does (Pipeline, Benchmarking Tool Use)", async () => {
+  const model = inProcess("sim:noisy?stale=0.2&distract=0.3&arity=0.15&hallucinate=0.1&seed=3");
+  const seen = { exact: new Set<number>(), first: new Set<number>() };
+  for (let seed = 1; seed <= 40; seed++) {
+    const spec = { core: 3, depth: 2, connected: 3, disconnected: 0, seed };
+    const recorded = await runTrial(spec, model, { limits: { calls: 12 } });
+    const { functions, values } = generateTask(spec);
+    const core = functions.filter(({ role }) => role === "core");
+    const calls = callsOf(recorded.events);
+    // set(actual_tools) == set(expected_tools)
+    const actual = [...new Set(calls.map((call) => call.function))].sort();
+    const exact = Number(actual.join() === core.map(({ name }) => name).sort().join());
+    // for key, value in expected.items(): key in actual and actual[key] == value
+    const given = JSON.parse(calls[0]!.arguments);
+    const called = core.find(({ name }) => name === calls[0]!.function);
+    const first = Number(
+      called !== undefined &&
+        called.parameters.every(({ name, variable }) => given[name] === values.get(variable)),
+    );
+    const told = dimensionsOf(recorded)!;
+    assertEquals([told.exact_selection, told.first_arguments], [exact, first], `seed ${seed}`);
+    seen.exact.add(exact);
+    seen.first.add(first);
+  }
+  assertEquals([seen.exact.size, seen.first.size], [2, 2], "both are seen");
+});
+
+Deno.test("dimensionsOf() does not count arguments beyond those of the right call (Pipeline, Benchmarking Tool Use)", async () => {
+  const spec = { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 7 };
+  const { functions: [only], inputs } = generateTask(spec);
+  const told = async (given: Record<string, number>) => {
+    const model = scripted("m", [{ calls: [{ name: only!.name, arguments: given }] }, {
+      text: "?",
+    }]);
+    return dimensionsOf(await runTrial(spec, model))!.first_arguments;
+  };
+  const right = Object.fromEntries(inputs);
+  const [name] = Object.keys(right);
+  assertEquals(await told(right), 1);
+  assertEquals(await told({ ...right, extra: 1 }), 1);
+  assertEquals(await told({ ...right, [name!]: right[name!]! + 1 }), 0);
+  const { [name!]: _, ...lacking } = right;
+  assertEquals(await told({ ...lacking, extra: 1 }), 0);
 });

@@ -397,6 +397,123 @@ Deno.test("calls that refer to one that failed have made up nothing, and are non
   }
 });
 
+/** A task under `gone`, with the two functions that do the same and a right call of either. */
+function goneTask(seed: number, core = 4) {
+  const spec = { core, depth: core - 1, connected: 1, disconnected: 1, seed };
+  const task = generateTask(spec);
+  const { twins, tools } = perturbTask(task, "gone");
+  const { name, other } = twins!;
+  const given = rightArguments(task, other);
+  return {
+    spec,
+    task,
+    tools,
+    name,
+    other: other.name,
+    call: (of: string) => ({ name: of, arguments: given }),
+  };
+}
+
+Deno.test("of two functions that do the same the one called first is gone for good, and the other solves the task (Pipeline, Error Handling and Retry Logic)", async () => {
+  const firsts = new Set<boolean>();
+  for (let seed = 1; seed <= 20; seed++) {
+    const { spec, task, tools, name, other } = goneTask(seed);
+    const described = tools.filter((tool) => tool.name === name || tool.name === other);
+    assertEquals(described.length, 2);
+    assertEquals({ ...described[0], name }, { ...described[1], name }, "described alike");
+    assertEquals(tools.length, task.tools.length + 1);
+
+    const trial = await runTrial(spec, inProcess("sim:planner"), { perturbation: "gone" });
+    const calls = callsOf(trial.events);
+    const [lost, ...others] = calls.filter(({ fault }) => fault !== undefined);
+    assertEquals([trial.outcome, trial.grounded, others], ["solved", true, []], `seed ${seed}`);
+    assertEquals([lost!.fault, trial.failures, trial.behaviours], ["gone", [], []]);
+    assertEquals(calls.length, task.minimumCalls + 1);
+    // No call is wrong, whichever of the two was left.
+    assertEquals(calls.filter(({ parameters }) => parameters !== undefined), []);
+    assertEquals(summarize(trial).parameters, {
+      calls: [],
+      routing: 0,
+      undecided: [],
+      texts: { compared: 0, similar: 0 },
+    });
+    assertEquals(recoveryOf(trial.events), [
+      { fault: "gone", function: lost!.function, end: "recovered", attempts: 1 },
+    ]);
+    assertEquals(summarize(trial).missed, { needed: task.minimumCalls, missed: 0 });
+    // Whoever stops after the other function has missed the rest.
+    const one = scripted("m", [{ calls: [{ name, arguments: {} }] }, { text: "I stop." }]);
+    const stopped = await runTrial(spec, one, { perturbation: "gone" });
+    assertEquals(summarize(stopped).missed?.missed, task.minimumCalls - 1);
+    const early = trial.events.filter((event) =>
+      event.kind !== "call" || event.function === lost!.function ||
+      event.returned?.variable === lost!.withheld
+    );
+    const left = { ...trial, calls: 2, events: early };
+    assertEquals(summarize(left).missed?.missed, task.minimumCalls - 1);
+    firsts.add(lost!.function === name);
+  }
+  assertEquals(firsts.size, 2, "either is called first");
+});
+
+Deno.test("a function that is gone comes back by no repetition, and its end is told", async () => {
+  const { spec, task, name, other, call } = goneTask(3, 1);
+  const answer = { text: `${task.target.variable} = ${task.target.value}` };
+  const end = async (...replies: ScriptedReply[]) => {
+    const trial = await runTrial(spec, scripted("m", replies), {
+      perturbation: "gone",
+      limits: { calls: 9 },
+    });
+    return [
+      trial.outcome,
+      ...recoveryOf(trial.events).map(({ end, attempts }) => `${end} ${attempts}`),
+    ];
+  };
+  const [own, twin] = [call(name), call(other)];
+  const giveUp = { text: "It no longer exists." };
+  assertEquals(await end({ calls: [own] }, { calls: [own] }, { calls: [own] }, giveUp), [
+    "no_answer",
+    "repeated 2",
+  ]);
+  assertEquals(await end({ calls: [own] }, giveUp), ["no_answer", "gave_up 0"]);
+  assertEquals(await end({ calls: [own] }, answer), ["solved", "hallucinated 0"]);
+  assertEquals(await end({ calls: [own] }, { calls: [own] }, { calls: [twin] }, answer), [
+    "solved",
+    "recovered 2",
+  ]);
+  // Whichever comes first is gone, and whoever calls both at once has the result.
+  assertEquals(await end({ calls: [twin] }, { calls: [own] }, answer), ["solved", "recovered 1"]);
+  assertEquals(await end({ calls: [twin, own] }, answer), ["solved", "recovered 1"]);
+  // Wrong arguments are a failure of their own, and are compared with the right call.
+  const wrong = { ...twin, arguments: { ...twin.arguments, [Object.keys(twin.arguments)[0]!]: 1 } };
+  const trial = await runTrial(
+    spec,
+    scripted("m", [{ calls: [own] }, { calls: [wrong] }, answer]),
+    { perturbation: "gone", limits: { calls: 9 } },
+  );
+  assertEquals(trial.failures.map(({ type }) => type), ["incorrect_value"]);
+  const [view] = callsOf(trial.events).flatMap(({ parameters }) => parameters ?? []);
+  assertEquals(view!.failures.map(({ type }) => type), ["task_deviation"]);
+});
+
+Deno.test("what is denied is not to be had of another function, and custom tools have none", async () => {
+  for (let seed = 1; seed <= 12; seed++) {
+    const spec = { core: 2, depth: 1, connected: 0, disconnected: 0, seed };
+    const perturbation = "permission_denied+gone";
+    const { outcome, changed = true } = await runTrial(spec, inProcess("sim:planner"), {
+      perturbation,
+    });
+    assertEquals([outcome, changed], ["abstained", true]);
+  }
+  const alone = { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 1 };
+  assertEquals(perturbTask(generateTask(alone), "permission_denied+gone").changed, false);
+  assertThrows(
+    () => logCalls([WEATHER], { perturbation: { id: "gone", seed: 1 } }),
+    InputError,
+    "Cannot perturb a custom case by gone as it is for generated tasks",
+  );
+});
+
 Deno.test("trials with faults come back from journals as they were", async () => {
   for (const perturbation of FAULTS) {
     const trial = await runTrial(SPEC, inProcess("sim:planner"), { perturbation });

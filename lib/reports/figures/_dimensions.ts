@@ -36,16 +36,16 @@ interface Score extends Line {
   readonly upper?: number;
 }
 
-/** Draws the dimensions below each other, each with every model, and highlights the overall score. */
+/** Draws the dimensions by the article's definitions below each other, each with every model, and highlights the overall score. */
 export async function drawDimensions(dimensions: readonly DimensionMetrics[]): Promise<string> {
   const names = distinct(dimensions.map(nameOf));
   const scores = dimensions.flatMap((one, index) => {
     const series = { series: names[index]!, line: index + 1 };
     return [
-      ...one.dimensions.map((own) =>
+      ...one.article.dimensions.map((own) =>
         scoreOf(own, { ...series, row: dimensionName(own.dimension) })
       ),
-      scoreOf(one.overall, { ...series, row: OVERALL }),
+      scoreOf(one.article.overall, { ...series, row: OVERALL }),
     ];
   });
   const lines = Array.from({ length: names.length + 1 }, (_, line) => line);

@@ -4,14 +4,18 @@
  *
  * | dimension | mean over | of |
  * | --- | --- | --- |
- * | `tool_selection` | trials | the F1 score of the set of functions called against the set needed: 1 exactly when both are the same |
- * | `argument_correctness` | trials with calls | the share of calls to existing functions whose arguments are right |
+ * | `tool_selection` | trials | whether the set of functions called is the set needed |
+ * | `argument_correctness` | trials with calls | whether the first call has all arguments of a right call |
  * | `result_interpretation` | trials in which all results that the answer needs were returned | whether the answer is right: solved, and grounded |
  * | `multi_step_planning` | trials on tasks of depth 1 or more, and on cases of two right calls or more | whether the task was solved |
  * | `error_recovery` | functions in trials that a fault made fail | whether the fault ended in the right way: recovered or, where permission is denied for good, given up |
  *
+ * These are the article's definitions, `article`, which tables and figures show. Beside them stand, as in reports
+ * of version 1, finer scores of the first two and the mean with these: the F1 score of the two sets, and the
+ * share of all calls to existing functions whose arguments are right.
+ *
  * The first four are over unperturbed trials on generated tasks, and on cases whose right calls are known
- * (`trial_dimensions.ts` defines them in full); the last one is over trials whose perturbations are all
+ * (`dimension_scores.ts` defines them in full); the last one is over trials whose perturbations are all
  * faults (`recovery.ts`), without `slow` ones, from which there is nothing to recover. Trials that do not
  * count, as the infrastructure failed or the perturbation found nothing to change, are left out.
  *
@@ -19,7 +23,7 @@
  * and one with it, on the same graph, are one unit. Trials of one case are independent draws, so that
  * intervals are about these cases and not about others.
  *
- * The overall score is the unweighted mean of the dimensions that have data.
+ * The overall score is the unweighted mean of the dimensions that have data: the article gives no formula.
  * @module
  */
 
@@ -55,18 +59,24 @@ export interface DimensionEstimate extends MeanEstimate {
   readonly dimension: Dimension;
 }
 
-/** The scores of a model with a strategy. */
-export interface DimensionMetrics {
-  /** The model and the strategy, unperturbed. */
-  readonly subject: Variant;
-  /** Whether the model is a program that stands in for a model. */
-  readonly simulated: boolean;
+/** Scores in the five dimensions. */
+export interface DimensionScores {
   /** All dimensions, in order; the mean of one without data is `null`. */
   readonly dimensions: readonly DimensionEstimate[];
   /** The unweighted mean of the dimensions that have data, with its 95% interval. */
   readonly overall: JointMean;
   /** The dimensions without data, which the overall score leaves out. */
   readonly missing: readonly Dimension[];
+}
+
+/** The scores of a model with a strategy; its own have F1 scores and shares of right calls. */
+export interface DimensionMetrics extends DimensionScores {
+  /** The model and the strategy, unperturbed. */
+  readonly subject: Variant;
+  /** Whether the model is a program that stands in for a model. */
+  readonly simulated: boolean;
+  /** The scores by the article's definitions of tool selection and argument correctness. */
+  readonly article: DimensionScores;
 }
 
 /**
@@ -102,29 +112,43 @@ export function measureDimensions(
   );
   return groups.map(({ subject, items }) => {
     const units = byGraph(items);
-    const parts = DIMENSIONS.map((dimension) => units.map((unit) => unitSum(unit, dimension)));
-    const dimensions = DIMENSIONS.map((dimension, index) => ({
-      dimension,
-      ...estimateMean(parts[index]!),
-    }));
     return {
       subject,
       simulated: items.some(({ model }) => model.simulated),
-      dimensions,
-      overall: jointMean(parts),
-      missing: dimensions.flatMap(({ dimension, mean }) => mean === null ? [dimension] : []),
+      ...scoresOf(units, VALUES),
+      article: scoresOf(units, ARTICLE_VALUES),
     };
   });
 }
 
-/** Returns the sum of one unit's trials in a dimension. */
-function unitSum(trials: readonly TrialSummary[], dimension: Dimension): UnitSum {
-  const values = trials.flatMap(VALUES[dimension]);
+function scoresOf(units: readonly (readonly TrialSummary[])[], valuesOf: Values): DimensionScores {
+  const parts = DIMENSIONS.map((dimension) =>
+    units.map((unit) => unitSum(unit, valuesOf[dimension]))
+  );
+  const dimensions = DIMENSIONS.map((dimension, index) => ({
+    dimension,
+    ...estimateMean(parts[index]!),
+  }));
+  return {
+    dimensions,
+    overall: jointMean(parts),
+    missing: dimensions.flatMap(({ dimension, mean }) => mean === null ? [dimension] : []),
+  };
+}
+
+/** Returns the sum of the values of one unit's trials. */
+function unitSum(
+  trials: readonly TrialSummary[],
+  valuesOf: (trial: TrialSummary) => readonly number[],
+): UnitSum {
+  const values = trials.flatMap(valuesOf);
   return { sum: sum(values, (value) => value), count: values.length };
 }
 
 /** The values, from 0 to 1, that a trial has in each dimension: none, one, or one for each fault. */
-const VALUES: Readonly<Record<Dimension, (trial: TrialSummary) => readonly number[]>> = {
+type Values = Readonly<Record<Dimension, (trial: TrialSummary) => readonly number[]>>;
+
+const VALUES: Values = {
   tool_selection: ({ dimensions }) => valuesOf(dimensions?.tool_selection),
   argument_correctness: ({ dimensions }) => valuesOf(dimensions?.argument_correctness),
   result_interpretation: ({ dimensions }) => valuesOf(dimensions?.result_interpretation),
@@ -135,6 +159,12 @@ const VALUES: Readonly<Record<Dimension, (trial: TrialSummary) => readonly numbe
       ? recoveries.filter(({ fault }) => fault !== "slow")
         .map(({ fault, end }) => Number(end === rightEndOf(fault)))
       : [],
+};
+
+const ARTICLE_VALUES: Values = {
+  ...VALUES,
+  tool_selection: ({ dimensions }) => valuesOf(dimensions?.exact_selection),
+  argument_correctness: ({ dimensions }) => valuesOf(dimensions?.first_arguments),
 };
 
 function valuesOf(value: number | undefined): readonly number[] {

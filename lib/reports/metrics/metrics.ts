@@ -20,6 +20,7 @@ import { sumUsage, type Usage } from "../../tools/message.ts";
 import { costOfAll, type Prices, spentUsage } from "../../models/prices.ts";
 import { isProbe, isQuestion, type QuestionSpec } from "../../trials/executors/task_kind.ts";
 import { clusteredInterval, passAtK, passHatK } from "../../statistics/pass_at_k.ts";
+import { estimateMean, type MeanEstimate } from "../../statistics/clustered_mean.ts";
 import { type Bounds, wilson } from "../../statistics/proportions.ts";
 import type { StrategyWork } from "../../calls/trace.ts";
 import { type ExpressionKind, EXPRESSIONS } from "../../trials/executors/expressions.ts";
@@ -125,6 +126,8 @@ export interface VariantMetrics {
   readonly behaviours: Readonly<Record<string, number>>;
   /** Work of strategies outside the agent loop in all valid trials; `null` without any. */
   readonly work: StrategyWork | null;
+  /** The share of the calls sent back for their arguments that were mended; `null` if none was sent back. */
+  readonly mending: MeanEstimate | null;
 }
 
 /** Outcomes that reports of version 1 do not have: those without them stay as they were. */
@@ -167,6 +170,7 @@ export function measure(trials: readonly TrialSummary[], prices: Prices = {}): V
       ...guessesOf(counted),
       behaviours: behaviourCounts(counted),
       work: workOfAll(counted),
+      mending: mendingOf(counted),
     };
   });
 }
@@ -187,13 +191,30 @@ function guessesOf(trials: readonly TrialSummary[]): Pick<VariantMetrics, "guess
 function workOfAll(trials: readonly TrialSummary[]): StrategyWork | null {
   const works = trials.flatMap(({ work }) => work ?? []);
   if (works.length === 0) return null;
-  const total = (part: keyof StrategyWork) => sum(works, (own) => own[part]);
+  const total = (part: keyof StrategyWork) => sum(works, (own) => own[part] ?? 0);
+  const [retried, replaced] = [total("retried"), total("replaced")];
   return {
     asked: total("asked"),
     unusable: total("unusable"),
     sentBack: total("sentBack"),
     mended: total("mended"),
+    ...(retried === 0 ? {} : { retried }),
+    ...(replaced === 0 ? {} : { replaced }),
   };
+}
+
+/**
+ * Returns the share of the calls sent back for their arguments that were mended, with its two-sided 95% interval
+ * over graphs; `null` if none was sent back.
+ */
+export function mendingOf(trials: readonly TrialSummary[]): MeanEstimate | null {
+  const estimate = estimateMean(
+    byGraph(trials).map((graph) => ({
+      sum: sum(graph, ({ work }) => work?.mended ?? 0),
+      count: sum(graph, ({ work }) => work?.sentBack ?? 0),
+    })),
+  );
+  return estimate.mean === null ? null : estimate;
 }
 
 /** Returns the tally of a set of trials. */

@@ -144,11 +144,11 @@ export async function distractorFigures(
 export async function dimensionFigure({ dimensions }: Report): Promise<Markup[]> {
   if (!showsDimensions(dimensions)) return [];
   const names = dimensions.map(nameOf);
-  const overall = dimensions.some(({ missing }) => missing.length > 0)
+  const overall = dimensions.some(({ article }) => article.missing.length > 0)
     ? "overall: the mean of those measured"
     : "overall: their mean";
-  const lacksWhisker = dimensions.some((one) =>
-    [...one.dimensions, one.overall].some(({ mean, interval }) =>
+  const lacksWhisker = dimensions.some(({ article }) =>
+    [...article.dimensions, article.overall].some(({ mean, interval }) =>
       mean !== null && interval === null
     )
   );

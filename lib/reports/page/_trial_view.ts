@@ -316,7 +316,7 @@ function viewCall(event: CallEvent, task: Task | undefined): CallView {
   const isShownAtInputs = plain && [...wrong.keys()].every((name) => Object.hasOwn(parsed, name));
   return {
     kind: "call",
-    title: `call ${call}, step ${step}`,
+    title: `call ${call}, step ${step}${event.by === undefined ? "" : `, made by ${event.by}`}`,
     function: printable(name, 200),
     ...defined({ role }),
     state: failure !== undefined

@@ -114,6 +114,8 @@ function smallDollars(usd: number): string {
 export function workTable(subjects: readonly VariantMetrics[]): Table[] {
   const rows = subjects.flatMap(({ work, ...one }) => work === null ? [] : [{ ...one, work }]);
   if (rows.length === 0) return [];
+  const isUsed = (part: "retried" | "replaced") =>
+    rows.some(({ work }) => work[part] !== undefined);
   return [{
     id: "strategy-work",
     section: "success",
@@ -121,7 +123,9 @@ export function workTable(subjects: readonly VariantMetrics[]): Table[] {
     note:
       "in valid trials; asked: replies outside the agent loop, for a plan, a choice of functions, a list of " +
       "calls or a repair; without use: stages without a usable result, so that the model had only the " +
-      "question; sent back: calls that did not fit their schema; mended: those that then did",
+      "question; sent back: calls that did not fit their schema; mended: those that then did, and their share " +
+      "with its 95% interval; made again: calls after an error that may pass; replaced: by calls of another " +
+      "function",
     rows: layOut(rows, [
       { head: "strategy", cell: nameOf },
       { head: "valid trials", cell: ({ total }) => total.valid },
@@ -129,6 +133,24 @@ export function workTable(subjects: readonly VariantMetrics[]): Table[] {
       { head: "without use", cell: ({ work }) => grouped(work.unusable) },
       { head: "sent back", cell: ({ work }) => grouped(work.sentBack) },
       { head: "mended", cell: ({ work }) => grouped(work.mended) },
+      {
+        head: "share mended",
+        cell: ({ mending }) =>
+          mending === null
+            ? NOTHING
+            : `${percent(mending.mean!)} (${boundsText(mending.interval)})`,
+        shown: "filled",
+      },
+      {
+        head: "made again",
+        cell: ({ work }) => grouped(work.retried ?? 0),
+        shown: isUsed("retried"),
+      },
+      {
+        head: "replaced",
+        cell: ({ work }) => grouped(work.replaced ?? 0),
+        shown: isUsed("replaced"),
+      },
     ]),
   }];
 }

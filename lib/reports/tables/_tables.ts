@@ -14,7 +14,9 @@ import { OUTCOMES } from "../../trials/trial.ts";
 import { callSetTables } from "./_question_sets.ts";
 import { dimensionTables } from "./_dimensions.ts";
 import { distractorTable } from "./_distractors.ts";
+import { errorHandlingTables } from "./_error_handling.ts";
 import { formatTables } from "./_formats.ts";
+import { latencyTables } from "./_latency.ts";
 import { perturbationTables } from "./_perturbations.ts";
 import { recoveryTables } from "./_recovery.ts";
 import { signedPoints, strategiesTable, workTable } from "./_strategies.ts";
@@ -78,6 +80,8 @@ export function tablesOf(report: Report): Table[] {
     ...callSetTables(report),
     ...dimensionTables(report),
     ...recoveryTables(report),
+    ...errorHandlingTables(report),
+    ...latencyTables(report),
     ...formatTables(report),
     ...breakdowns.map((breakdown) => breakdownTable(breakdown)),
     ...distractorTable(report.distractors ?? []),

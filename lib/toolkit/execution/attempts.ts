@@ -23,7 +23,8 @@ import {
   type StoppableTool,
   type Tool,
 } from "../../tools/tool.ts";
-import { errorInResult, ToolError, toToolError } from "./tool_error.ts";
+import { MAX_ALTERNATIVES, REMEDIES, type ToolErrorCategory } from "../../tools/error_category.ts";
+import { errorInResult, ToolError, toToolError } from "../../tools/tool_error.ts";
 import {
   type AttemptAction,
   type AttemptRecord,
@@ -44,8 +45,13 @@ export interface ExecuteOptions {
 
 /** How often a model is asked for arguments by default, as in the strategy `repair`. */
 const REPAIRS = 2;
-/** At most so many alternatives are called in place of one call. */
-const MAX_ALTERNATIVES = 5;
+
+/** Why nothing is done about an error. */
+const NO_REMEDY: Readonly<Partial<Record<ToolErrorCategory, string>>> = {
+  permission: "Asking again gives no permission",
+  cancelled: "It was cancelled",
+  execution: "It may have had an effect, which another call could repeat",
+};
 
 /** The tools of an executor. */
 export interface AttemptTools {
@@ -253,21 +259,15 @@ export class CallAttempts {
   /** Returns the next step after an error, or why there is none. */
   async #remedy(call: PreparedCall, error: ToolError): Promise<Step | string> {
     try {
-      switch (error.category) {
-        case "rate_limit":
-        case "timeout":
+      switch (REMEDIES[error.category]) {
+        case "retry":
           return await this.#retry(call, error);
-        case "validation":
+        case "repair":
           return await this.#repair(call, error);
-        case "not_found":
-        case "unknown_tool":
+        case "replace":
           return await this.#replace(call, error);
-        case "permission":
-          return "Asking again gives no permission";
-        case "cancelled":
-          return "It was cancelled";
-        case "execution":
-          return "It may have had an effect, which another call could repeat";
+        default:
+          return NO_REMEDY[error.category] ?? "Nothing helps";
       }
     } catch (thrown) {
       // Functions of the user may throw, and the clock throws when the signal aborts.

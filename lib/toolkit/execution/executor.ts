@@ -4,6 +4,7 @@
  * @module
  */
 
+import { TOOL_ATTEMPTS } from "../../base/attempts.ts";
 import { SYSTEM_CLOCK } from "../../base/clock.ts";
 import { MAX_DEPTH } from "../../tools/references/call_order.ts";
 import { mapConcurrent } from "../../base/concurrent.ts";
@@ -114,9 +115,6 @@ export function createToolExecutor(
   checkExecutorOptions(options, tools);
   return new RetryingExecutor(tools, options);
 }
-
-/** How many retries an execution has by default (Pipeline, `max_retries`). */
-const RETRIES = 3;
 
 class RetryingExecutor implements ToolExecutor, AttemptTools {
   readonly offered: readonly ToolSchema[];
@@ -229,9 +227,10 @@ function readCall(call: ExecutableCall): ToolCall {
 }
 
 function withDefaults(options: ToolExecutorOptions): AttemptSettings {
-  const { retries = RETRIES, timeout = 60_000, timeLimit = 300_000, backoff = 500 } = options;
-  const { longestPause = 60_000, seed = freshSeed(), clock = SYSTEM_CLOCK } = options;
-  const { repair, alternatives } = options;
+  const { retries = TOOL_ATTEMPTS.retries, backoff = TOOL_ATTEMPTS.backoff } = options;
+  const { timeout = 60_000, timeLimit = 300_000 } = options;
+  const { longestPause = TOOL_ATTEMPTS.longestPause } = options;
+  const { seed = freshSeed(), clock = SYSTEM_CLOCK, repair, alternatives } = options;
   const numbers = { retries, timeout, timeLimit, backoff, longestPause, seed };
   return { ...numbers, clock, repair, alternatives };
 }

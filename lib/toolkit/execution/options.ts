@@ -8,7 +8,7 @@ import { cannot } from "../../base/errors.ts";
 import { isJsonObject, printable } from "../../base/json.ts";
 import type { Model } from "../../models/model.ts";
 import type { ExecutableCall, Tool } from "../../tools/tool.ts";
-import type { ToolError } from "./tool_error.ts";
+import type { ToolError } from "../../tools/tool_error.ts";
 
 /** How arguments are repaired. */
 export interface ArgumentRepair {

@@ -7,7 +7,7 @@ import type { JsonValue } from "../../base/json.ts";
 import { printable } from "../../base/json.ts";
 import type { Usage } from "../../tools/message.ts";
 import { redact } from "../../base/redact.ts";
-import type { ToolErrorCategory } from "./tool_error.ts";
+import type { ToolErrorCategory } from "../../tools/error_category.ts";
 
 /**
  * The reaction to a failed attempt.

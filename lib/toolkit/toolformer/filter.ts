@@ -14,16 +14,18 @@ import { createToolExecutor } from "../execution/executor.ts";
 import type { ToolExecutorOptions } from "../execution/options.ts";
 
 /**
- * The criteria for keeping a call. `L+` is the loss of the text that follows with the call and its result
- * before it; `L-` the lesser of the losses without the call, and with the call but no result.
+ * The criteria for keeping a call. `L0` is the loss of the text that follows its place, without the call; `L+`
+ * that with the call and its result before it; `L-` the lesser of `L0` and the loss with the call but no result.
  *
- * - `loss`: `L+ <= ratio * L-`.
- * - `perplexity`: `exp(L+) <= ratio * exp(L-)`, which is `L- - L+ >= -ln(ratio)` (Pipeline: ratio 0.95).
- * - `difference`: `L- - L+ >= threshold` (Toolformer: threshold 1).
+ * - `perplexity`: `exp(L+) < ratio * exp(L0)` (Pipeline, "Toolformer approach": ratio 0.95).
+ * - `loss`: `L+ <= ratio * L-`, and `L+ < L-`.
+ * - `difference`: `L- - L+ >= threshold`, and `L+ < L-` (Toolformer, section 2: threshold 1).
  *
- * For all of them, `L+` must be below `L-`.
+ * The perplexity is that of the text that follows, not of the whole text: the tokens before the place are the
+ * same with and without a call, and those of the call itself are no part of the text. Only `loss` and
+ * `difference` reject a call whose arguments alone reveal what follows.
  */
-export const FILTER_CRITERIA = ["loss", "perplexity", "difference"] as const;
+export const FILTER_CRITERIA = ["perplexity", "loss", "difference"] as const;
 
 /** A criterion for keeping a call. */
 export type FilterCriterion = typeof FILTER_CRITERIA[number];
@@ -34,7 +36,7 @@ export interface FilterOptions {
   readonly tools: readonly Tool[];
   /** Computes the probabilities of texts. */
   readonly scorer: Scorer;
-  /** The criterion for keeping a call. Default: `loss`. */
+  /** The criterion for keeping a call. Default: `perplexity`. */
   readonly criterion?: FilterCriterion;
   /** For `loss` and `perplexity`: above 0, at most 1. Default: 0.95. */
   readonly ratio?: number;
@@ -75,9 +77,9 @@ export interface KeptInsertion extends Insertion {
   readonly text: string;
   /** The losses of the text that follows. */
   readonly losses: InsertionLosses;
-  /** The relative reduction of the loss by the result: `1 - L+ / L-`. */
+  /** The relative reduction of the loss by the result: `1 - L+ / L0`, or with `L-` where the criterion has it. */
   readonly reduction: number;
-  /** The relative reduction of the perplexity: `1 - exp(L+) / exp(L-)`. */
+  /** The relative reduction of the perplexity: `1 - exp(L+) / exp(L0)`, or with `L-` likewise. */
   readonly perplexityReduction: number;
 }
 
@@ -110,9 +112,9 @@ export interface FilteredInsertions {
 }
 
 /**
- * Keeps the calls whose results lower the loss of the text that follows. Each call is checked and carried out,
- * and the scorer rates the plain text, the text with the call, and with the call and its result. Comparing with
- * the call alone rejects arguments that already reveal the text that follows.
+ * Keeps the calls whose results lower the perplexity of the text that follows below 0.95 times what it is without
+ * them, or by another criterion of {@linkcode FILTER_CRITERIA}. Each call is checked and carried out, and the
+ * scorer rates the plain text, the text with the call, and with the call and its result.
  *
  * The loss is the weighted mean of the negative log-probabilities of the tokens from the place on: see
  * {@linkcode lossFrom}. A first token, which has no probability in the plain text, counts in none of the three.
@@ -167,7 +169,7 @@ export async function filterInsertions(
   candidates: readonly Insertion[],
   options: FilterOptions,
 ): Promise<FilteredInsertions> {
-  const isHelpful = lossRule(options);
+  const criterion = criterionIn(options);
   const { tools, scorer, weights, write = writeInsertion, longestResult = 1000, signal } = options;
   const outside = candidates.find(({ position }) =>
     !(Number.isSafeInteger(position) && position >= 0 && position <= text.length)
@@ -218,8 +220,8 @@ export async function filterInsertions(
       continue;
     }
     const losses = { plain: before, call, result: after };
-    const rival = Math.min(before.loss, call.loss);
-    if (!isHelpful(after.loss, rival)) {
+    const rival = criterion.rivalOf(before.loss, call.loss);
+    if (!criterion.isHelpful(after.loss, rival)) {
       drop("no_help", describeLosses(after.loss, rival), losses);
       continue;
     }
@@ -256,10 +258,8 @@ export function writeInsertion(
   return result === undefined ? `[${call}]` : `[${call} -> ${result}]`;
 }
 
-/** Returns a function that checks by the chosen criterion whether a loss is far enough below another one. */
-function lossRule(
-  { criterion = "loss", ratio = 0.95, threshold = 1 }: FilterOptions,
-): (loss: number, rival: number) => boolean {
+/** Returns the loss that a result must beat by the chosen criterion, and the check whether it does. */
+function criterionIn({ criterion = "perplexity", ratio = 0.95, threshold = 1 }: FilterOptions) {
   if (!FILTER_CRITERIA.includes(criterion)) {
     throw cannot(
       "filter calls",
@@ -273,9 +273,16 @@ function lossRule(
   if (!(threshold >= 0)) {
     throw cannot("filter calls", "threshold must be 0 or more", `it is ${threshold}`);
   }
-  const least = criterion === "difference" ? threshold : -Math.log(ratio);
-  return (loss, rival) =>
-    loss < rival && (criterion === "loss" ? loss <= ratio * rival : rival - loss >= least);
+  const checks: Readonly<Record<FilterCriterion, (loss: number, rival: number) => boolean>> = {
+    perplexity: (loss, rival) => Math.exp(loss - rival) < ratio,
+    loss: (loss, rival) => loss < rival && loss <= ratio * rival,
+    difference: (loss, rival) => loss < rival && rival - loss >= threshold,
+  };
+  return {
+    isHelpful: checks[criterion],
+    rivalOf: (plain: number, call: number) =>
+      criterion === "perplexity" ? plain : Math.min(plain, call),
+  };
 }
 
 /** How many UTF-16 code units of the following text have no probability in the plain text. */

@@ -29,66 +29,71 @@ export interface Insertion extends CandidatePosition {
 export interface CandidateRule {
   /** The name of the tool. */
   readonly tool: string;
-  /** Returns the index of a mark in a sentence, after which calls are tried; -1 if there is none. */
+  /** Returns the index of a mark in a sentence in which calls are tried; -1 if there is none. */
   search(sentence: string): number;
 }
 
 /**
- * The article's rules: a calculator if a sentence with a number has an arithmetic sign or the word "calculate",
- * a search if it mentions a population, a capital or a founding.
+ * The article's rules: a calculator if a sentence has one of the signs `+ - * / =` or the word "calculate", in small
+ * letters; a search if it has "population", "capital" or "founded", in any case. Parts of words count.
  */
 export const CANDIDATE_RULES: readonly CandidateRule[] = [
-  {
-    tool: "calculator",
-    search: (sentence) => /\d/.test(sentence) ? sentence.search(/[-+*\/=]|calculate/i) : -1,
-  },
+  { tool: "calculator", search: (sentence) => sentence.search(/[-+*\/=]|calculate/) },
   { tool: "search", search: (sentence) => sentence.search(/population|capital|founded/i) },
 ];
 
 /** Options of {@linkcode candidatePositions}. */
 export interface CandidateOptions {
-  /** At most so many places, the first ones, for each sentence and tool. Default: 5, as in Toolformer. */
+  /**
+   * Gives places within sentences: those before the words after the mark, at most so many for each sentence and
+   * tool. Toolformer tries 5 places of a text. Default: the beginning of the sentence, as in the article.
+   */
   readonly most?: number;
 }
 
 /**
- * Finds places where calls might help: in each sentence with the mark of a rule, before each word after it. A
- * sentence ends at `.`, `!` or `?` followed by a space, or at a line break.
+ * Finds places where calls might help (Pipeline, "Toolformer approach"): the beginning of each sentence with the
+ * mark of a rule, for each such rule. A sentence ends at a full stop that a space follows, and nowhere else.
  *
  * @example Usage
  * ```ts
  * import { candidatePositions } from "@toolgate/toolgate/toolkit";
  * import { assertEquals } from "@std/assert";
  *
- * const text = "We have two bags. Together 17 + 25 = 42 apples.";
- * const places = candidatePositions(text);
+ * const text = "We have two bags. Together 17 + 25 = 42 apples. That is all.";
+ * assertEquals(candidatePositions(text), [{ position: 18, tool: "calculator" }]);
+ *
+ * const places = candidatePositions(text, undefined, { most: 3 });
  * assertEquals(places.map(({ position }) => text.slice(position)), [
- *   "25 = 42 apples.",
- *   "= 42 apples.",
- *   "42 apples.",
- *   "apples.",
+ *   "25 = 42 apples. That is all.",
+ *   "= 42 apples. That is all.",
+ *   "42 apples. That is all.",
  * ]);
  * ```
  */
 export function candidatePositions(
   text: string,
   rules: readonly CandidateRule[] = CANDIDATE_RULES,
-  { most = 5 }: CandidateOptions = {},
+  { most }: CandidateOptions = {},
 ): CandidatePosition[] {
   return sentencesOf(text).flatMap(({ start, sentence }) =>
     rules.flatMap(({ tool, search }) => {
-      const from = search(sentence);
-      if (!(from >= 0)) return [];
-      return wordsAfter(sentence, from, most).map((place) => ({ position: start + place, tool }));
+      const mark = search(sentence);
+      if (!(mark >= 0)) return [];
+      const places = most === undefined ? [0] : wordsAfter(sentence, mark, most);
+      return places.map((place) => ({ position: start + place, tool }));
     })
   );
 }
 
+/** Separates sentences, as in the article. */
+const SENTENCE_END = ". ";
+
 function sentencesOf(text: string): { readonly start: number; readonly sentence: string }[] {
   let start = 0;
-  return text.split(/(?<=[.!?])(?=\s)|(?<=\n)/).map((sentence) => {
+  return text.split(SENTENCE_END).map((sentence) => {
     const place = start;
-    start += sentence.length;
+    start += sentence.length + SENTENCE_END.length;
     return { start: place, sentence };
   });
 }
@@ -120,11 +125,17 @@ If a call at this place would help to say what follows, answer with nothing but 
 
 The arguments must be what can be known at that place: not what follows. If no call would help, answer: null`;
 
+/** How many places of a sentence are tried for each tool by default, as in Toolformer. */
+const PROPOSED = 5;
+
 /** Options of {@linkcode proposeInsertions}. */
 export interface ProposeOptions {
   /** The functions on offer. */
   readonly tools: readonly ToolSchema[];
-  /** The places to try. Default: those of {@linkcode candidatePositions}. */
+  /**
+   * The places to try. Default: those of {@linkcode candidatePositions} before the five words after each mark, as
+   * the arguments must be known at the place, and at its beginning nothing of a sentence is.
+   */
   readonly positions?: readonly CandidatePosition[];
   /**
    * A prompt in place of the default one; `{mark}`, `{function}`, `{text}` and `{schema}` are filled in.
@@ -181,7 +192,8 @@ export async function proposeInsertions(
 ): Promise<ProposedInsertions> {
   const { tools, prompt = PROPOSE, trial = "insertions", signal } = options;
   const offered = new Map(tools.map((tool) => [tool.name, tool]));
-  const positions = options.positions ?? candidatePositions(text);
+  const positions = options.positions ??
+    candidatePositions(text, CANDIDATE_RULES, { most: PROPOSED });
   const mark = markFor(text);
   const usages: Usage[] = [];
   const insertions: Insertion[] = [];

@@ -8,7 +8,13 @@ import type { Fixture } from "../executors/fixture.ts";
 import { defined, type JsonValue } from "../../base/json.ts";
 import type { Message } from "../../tools/message.ts";
 import { type Ending, isLimited, type Limited, type Session } from "./session.ts";
-import type { Environment, ResultWriter, ToolCall } from "../../tools/tool.ts";
+import type {
+  CallReplacer,
+  Environment,
+  FailedCall,
+  ResultWriter,
+  ToolCall,
+} from "../../tools/tool.ts";
 
 /** Options of the loop. */
 export interface LoopOptions {
@@ -34,6 +40,8 @@ export interface LoopOptions {
   readonly answered?: string;
   /** Reviews the calls of a reply before they are carried out; default: no review. */
   readonly review?: Reviewer;
+  /** Names calls to make in place of those that failed; default: their errors stand. */
+  readonly replace?: Replacer;
   /** Receives each message that the loop adds to the conversation, including the answer. */
   readonly heard?: (message: Message) => void;
   /** Receives each name that is bound to a value (`indirection`), without its "@". */
@@ -52,6 +60,15 @@ export interface Review {
 
 /** Reviews calls. Returns the calls to carry out instead, or the limit that was reached. */
 export type Reviewer = (review: Review) => Promise<readonly ToolCall[] | Limited>;
+
+/** Calls that failed, and where. */
+export interface Failing extends Pick<Review, "messages" | "environment"> {
+  /** The calls, in order. */
+  readonly failed: readonly FailedCall[];
+}
+
+/** Names calls to make in place of those that failed: one for each, or `undefined` if its error stands. */
+export type Replacer = (failing: Failing) => ReturnType<CallReplacer>;
 
 /** Runs until the model answers or a limit is reached. */
 export type Loop = (options: LoopOptions) => Promise<Ending>;
@@ -77,7 +94,7 @@ export type Loop = (options: LoopOptions) => Promise<Ending>;
  * ```
  */
 export async function runLoop(options: LoopOptions): Promise<Ending> {
-  const { session, environment, stage, write, review, present } = options;
+  const { session, environment, stage, write, review, replace, present } = options;
   const messages = [...options.messages];
   const add = (message: Message) => {
     messages.push(message);
@@ -105,8 +122,13 @@ export async function runLoop(options: LoopOptions): Promise<Ending> {
       ? reply.calls
       : await review({ calls: reply.calls, messages, environment });
     if (isLimited(calls)) return calls;
+    const before = replace === undefined ? [] : [...messages];
     add({ role: "assistant", content: reply.text, calls, ...carried });
-    const results = await session.within(environment.execute(calls, write));
+    const results = await session.within(environment.execute(
+      calls,
+      write,
+      replace && ((failed) => replace({ failed, messages: before, environment })),
+    ));
     if (isLimited(results)) return results;
     for (const result of results) add({ role: "tool", ...result });
     if (environment.exhausted) {

@@ -159,6 +159,9 @@ export class Session {
   #replying = 0;
   #requests = 0;
   #limited: Limited | undefined;
+  /** Milliseconds for which replies were waited for, and since when one is. */
+  #askedFor = 0;
+  #askedAt: number | undefined;
 
   /** Starts a session without any requests. */
   constructor(options: SessionOptions) {
@@ -195,6 +198,22 @@ export class Session {
     }));
   }
 
+  /** Milliseconds that are left for the trial; infinite without a limit. */
+  get left(): number {
+    const { seconds = Infinity } = this.#options.limits ?? {};
+    return seconds * 1000 - this.#milliseconds;
+  }
+
+  /** Aborts the trial; omitted if nothing does. */
+  get signal(): AbortSignal | undefined {
+    return this.#options.signal;
+  }
+
+  /** Milliseconds for which replies were waited for so far. */
+  get #asking(): number {
+    return this.#askedFor + (this.#askedAt === undefined ? 0 : performance.now() - this.#askedAt);
+  }
+
   /** Charges time that was not spent on replies. */
   spend(milliseconds: number): void {
     this.#milliseconds += milliseconds;
@@ -208,7 +227,9 @@ export class Session {
    */
   async within<T extends object>(work: Promise<T>): Promise<T | Limited> {
     const { limits: { seconds } = {}, signal } = this.#options;
-    const started = performance.now();
+    const [started, asked] = [performance.now(), this.#asking];
+    // Replies that the work asks for are charged by themselves, without their waiting.
+    const spent = () => performance.now() - started - (this.#asking - asked);
     const awaited = signal === undefined ? work : abortable(work, signal);
     // Nobody else awaits abandoned work.
     awaited.catch(() => {});
@@ -216,15 +237,22 @@ export class Session {
     try {
       if (seconds === undefined) return await awaited;
       const timeout = new Promise<Limited>((resolve) => {
-        const left = Math.max(1, seconds * 1000 - this.#milliseconds);
-        timer = setTimeout(() => resolve(timeLimitReached(seconds)), left);
+        const budget = seconds * 1000 - this.#milliseconds;
+        const wait = () => {
+          timer = setTimeout(() => {
+            // A timer may fire a moment early.
+            if (budget - spent() > 1) wait();
+            else resolve(timeLimitReached(seconds));
+          }, Math.max(1, budget - spent()));
+        };
+        wait();
       });
       const result = await Promise.race([awaited, timeout]);
       if (isLimited(result)) this.#limited = result;
       return result;
     } finally {
       clearTimeout(timer);
-      this.spend(performance.now() - started);
+      this.spend(spent());
     }
   }
 
@@ -235,9 +263,16 @@ export class Session {
    * @throws {InfrastructureError} If the model gives no usable reply.
    */
   async ask(question: Question): Promise<ModelReply | Limited> {
-    const reply = this.#limited ?? await this.#ask(question);
-    if (isLimited(reply)) this.#limited = reply;
-    return reply;
+    if (this.#limited !== undefined) return this.#limited;
+    this.#askedAt = performance.now();
+    try {
+      const reply = await this.#ask(question);
+      if (isLimited(reply)) this.#limited = reply;
+      return reply;
+    } finally {
+      this.#askedFor += performance.now() - this.#askedAt;
+      this.#askedAt = undefined;
+    }
   }
 
   async #ask(

@@ -13,11 +13,15 @@ import { NestedReply } from "../../tools/references/reply.ts";
 
 import { offerReferences } from "../../tools/references/schema.ts";
 import { valueOfResult } from "../../tools/references/symbol_table.ts";
+import { errorInResult, ToolError, toToolError } from "../../tools/tool_error.ts";
 import type {
   Answered,
+  CallReplacer,
   Environment,
+  FailedCall,
   PreparedCall,
   Refusal,
+  Replacement,
   ResultWriter,
   Tool,
   ToolResult,
@@ -144,15 +148,17 @@ export abstract class Executor<Accepted extends object = object>
 
   /**
    * Answers the calls of one reply, in order; calls past the limit get an error, which `write` does not
-   * see.
+   * see. Calls that `replace` makes in place of those that failed are recorded as calls of the same step, count as
+   * calls, and are made within the limit only.
    */
   async execute(
     calls: readonly PreparedCall[],
     write?: ResultWriter,
+    replace?: CallReplacer,
   ): Promise<readonly ToolResult[]> {
     this.assertOpen("carry out calls");
     if (!this.#stepsByHand) this.#step++;
-    return await this.#answerCalls(calls, write);
+    return await this.#answerCalls(calls, write, replace);
   }
 
   /** Adds an event from outside the environment to the trace. */
@@ -270,6 +276,7 @@ export abstract class Executor<Accepted extends object = object>
   async #answerCalls(
     calls: readonly PreparedCall[],
     write: ResultWriter | undefined,
+    replace?: CallReplacer,
   ): Promise<ToolResult[]> {
     const step = this.#step;
     const within = calls.slice(0, this.left);
@@ -278,46 +285,45 @@ export abstract class Executor<Accepted extends object = object>
     this.#calls += within.length;
     const { references, depth, parallel } = this.#settings;
     const nested = references ? new NestedReply(calls, depth) : undefined;
-    const done: { answered: Answered; place: CallPlace; outcome: CallOutcome }[] = [];
+    const done: Made[] = [];
     for (const [level, indexes] of (nested?.levels ?? [[...within.keys()]]).entries()) {
-      const batch = indexes.filter((index) => index < within.length).map((index) => ({
-        index,
-        call: nested?.prepare(index, this.#parameters.get(within[index]!.name)) ?? within[index]!,
-        place: { call: first + index, step, level },
-      }));
-      const running = mapConcurrent(
-        batch.length,
-        (at) => this.#carryOutOrFail(batch[at]!.call, batch[at]!.place),
-        { most: parallel, ended: () => this.#closed },
-      );
-      // Synchronous answers stay within this turn, so that an agent's calls keep their order.
-      const outcomes = running instanceof Promise ? await running : running;
-      // The caller did not wait: late results are not part of the trial.
-      if (this.#closed) {
-        return calls.map(({ id, name }) => ({ callId: id, name, content: TRIAL_OVER }));
-      }
-      for (const [at, { index, call, place }] of batch.entries()) {
-        // A call that only waited for a failed one is no first mistake.
-        const outcome = nested?.waitsInVain(call) ? withoutRoot(outcomes[at]!) : outcomes[at]!;
-        // Code around the environment sees the tool's results and knows of no perturbation.
-        const answered = this.#answered(outcome, call, place);
-        // References name parts of the text sent to the model, which an environment may keep only in part.
-        if (answered.value !== undefined) nested?.keep(index, valueOfResult(answered.content));
-        done[index] = { answered, place, outcome };
+      let batch = indexes.filter((index) => index < within.length).map((index): Making => {
+        const call = nested?.prepare(index, this.#parameters.get(within[index]!.name)) ??
+          within[index]!;
+        return { index, call, original: call, place: { call: first + index, step, level } };
+      });
+      // Rounds: calls that failed, and those that are made in their place.
+      while (batch.length > 0) {
+        const making = batch;
+        const running = mapConcurrent(
+          making.length,
+          (at) => this.#carryOutOrFail(making[at]!.call, making[at]!.place),
+          { most: parallel, ended: () => this.#closed },
+        );
+        // Synchronous answers stay within this turn, so that an agent's calls keep their order.
+        const outcomes = running instanceof Promise ? await running : running;
+        // The caller did not wait: late results are not part of the trial.
+        if (this.#closed) return calls.map(overFor);
+        for (const [at, one] of making.entries()) {
+          const { index, call, place } = one;
+          // A call that only waited for a failed one is no first mistake.
+          const outcome = nested?.waitsInVain(call) ? withoutRoot(outcomes[at]!) : outcomes[at]!;
+          // Code around the environment sees the tool's results and knows of no perturbation.
+          const answered = this.#answered(outcome, call, place);
+          // References name parts of the text sent to the model, which an environment may keep only in part.
+          if (answered.value !== undefined) nested?.keep(index, valueOfResult(answered.content));
+          done[index] = { ...one, answered, outcome };
+        }
+        batch = replace === undefined ? [] : await this.#replace(making, done, replace);
+        if (this.#closed) return calls.map(overFor);
       }
     }
-    const contents = done.map(({ answered }) => answered.content);
-    const texts = write?.(done.map(({ answered }) => answered), this.known) ?? contents;
+    // Whatever was called in its place, the model gets the result for the call that it made.
+    const answers = done.map(({ answered, original }) => ({ ...answered, call: original }));
+    const contents = answers.map(({ content }) => content);
+    const texts = write?.(answers, this.known) ?? contents;
     const results = texts.map((text) => cutText(text, this.#settings.longestResult));
-    for (const [index, { answered, place, outcome }] of done.entries()) {
-      const { call } = answered;
-      const result = results[index]!;
-      const written = call.resolved ?? call.arguments;
-      if (Math.max(written.length, result.length) > MAX_KEPT_LENGTH) {
-        this.#uncut.set(place.call, { written, result });
-      }
-      this.#events.push(eventOf(answered, place, outcome, result));
-    }
+    for (const [index, made] of done.entries()) this.#recordCall(made, results[index]!);
     if (beyond.length > 0) this.#endByLimit(beyond[0]!.name);
     const error = JSON.stringify({ error: `No more than ${this.callLimit} calls are allowed` });
     return calls.map(({ id, name }, index) => ({
@@ -325,6 +331,57 @@ export abstract class Executor<Accepted extends object = object>
       name,
       content: results[index] ?? error,
     }));
+  }
+
+  /**
+   * Records the calls of a round that failed and are replaced, and returns what is made in their place. A call whose
+   * arguments were refused has not failed: its function never ran.
+   */
+  async #replace(
+    making: readonly Making[],
+    done: readonly Made[],
+    replace: CallReplacer,
+  ): Promise<Making[]> {
+    const failed = making.flatMap(({ index }) => {
+      const made = done[index]!;
+      const error = this.#errorOf(made);
+      return error === undefined ? [] : [{ made, error }];
+    }).slice(0, this.left);
+    if (failed.length === 0) return [];
+    const replacements = await replace(failed.map(({ made, error }): FailedCall => {
+      const { original, call, outcome } = made;
+      const { category, message, retryAfter } = error;
+      const injected = outcome.event?.fault !== undefined;
+      return { original, call, category, message, injected, ...defined({ retryAfter }) };
+    }));
+    // The caller did not wait, and the trial is over.
+    if (this.#closed) return [];
+    return failed.flatMap(({ made }, at): Making[] => {
+      const replacement = replacements[at];
+      if (replacement === undefined) return [];
+      this.#recordCall(made, made.answered.content);
+      const { index, original, place } = made;
+      return [{ index, original, ...replacement, place: { ...place, call: ++this.#calls } }];
+    });
+  }
+
+  /** Why a call failed; `undefined` if it did not. */
+  #errorOf({ call, outcome }: Made): ToolError | undefined {
+    const { content, value, failure, thrown } = outcome;
+    if (value !== undefined || call.answer !== undefined) return undefined;
+    if (!this.#parameters.has(call.name)) return new ToolError("unknown_tool", content);
+    if (failure !== undefined) return undefined;
+    return thrown === undefined ? errorInResult(content) : toToolError(thrown.error);
+  }
+
+  /** Records a call with the text that was returned for it. */
+  #recordCall(made: Made, result: string): void {
+    const { call, place } = made;
+    const written = call.resolved ?? call.arguments;
+    if (Math.max(written.length, result.length) > MAX_KEPT_LENGTH) {
+      this.#uncut.set(place.call, { written, result });
+    }
+    this.#events.push(eventOf(made, result));
   }
 
   /** Carries out a call, or applies a fault to it. */
@@ -483,8 +540,18 @@ export interface CallOutcome extends Omit<Answered, "call"> {
   /** The event fields it adds to the call. */
   readonly event?: Pick<
     CallEvent,
-    "role" | "returned" | "guessed" | "coerced" | "error" | "fault" | "withheld" | "alsoWithheld"
+    | "role"
+    | "returned"
+    | "guessed"
+    | "coerced"
+    | "error"
+    | "fault"
+    | "withheld"
+    | "alsoWithheld"
+    | "durationMs"
   >;
+  /** What the tool threw, in place of a result; omitted if it returned. */
+  readonly thrown?: { readonly error: unknown };
   /** The failure of the call. */
   readonly failure?: FailureCause & { readonly root: boolean };
 }
@@ -493,26 +560,46 @@ function withoutRoot({ failure, ...outcome }: CallOutcome): CallOutcome {
   return failure === undefined ? outcome : { ...outcome, failure: { ...failure, root: false } };
 }
 
+/** A call on its way: made by the model, or in place of one that failed. */
+interface Making extends Partial<Pick<Replacement, "by">> {
+  /** The index of the model's call in its reply. */
+  readonly index: number;
+  /** The model's call. */
+  readonly original: PreparedCall;
+  /** The call that is made. */
+  readonly call: PreparedCall;
+  readonly place: CallPlace;
+}
+
+/** A call that was made, and what it came to. */
+interface Made extends Making {
+  readonly answered: Answered;
+  readonly outcome: CallOutcome;
+}
+
+/** The reply to a call after the end of the trial. */
+function overFor({ id, name }: PreparedCall): ToolResult {
+  return { callId: id, name, content: TRIAL_OVER };
+}
+
 /** The event of a call, with the text that was finally returned for it. */
 function eventOf(
-  answered: Answered,
-  place: CallPlace,
-  { content, event, failure }: CallOutcome,
+  { call, place, by, answered, outcome: { content, event = {}, failure } }: Made,
   result: string,
 ): CallEvent {
-  const { call } = answered;
+  const { durationMs, ...told } = event;
   return {
     kind: "call",
     call: place.call,
     step: place.step,
     function: call.name.slice(0, MAX_KEPT_LENGTH),
-    ...event,
+    ...told,
     arguments: call.arguments.slice(0, MAX_KEPT_LENGTH),
     ...(call.resolved === undefined || call.resolved === call.arguments
       ? {}
       : { resolved: call.resolved.slice(0, MAX_KEPT_LENGTH) }),
     result: result.slice(0, MAX_KEPT_LENGTH),
     ...(answered.content === content ? {} : { unperturbed: content.slice(0, MAX_KEPT_LENGTH) }),
-    ...defined({ failure }),
+    ...defined({ failure, by, durationMs }),
   };
 }

@@ -128,7 +128,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     const { perturbation = "none", longestResult } = options;
     const { callLimit = usualCallLimit(original.minimumCalls, perturbation) } = options;
     const perturbed = perturbTask(original, perturbation);
-    const { task, prompt, tools, changed, perturbReturn, injectFault } = perturbed;
+    const { task, prompt, tools, changed, perturbReturn, injectFault, twins } = perturbed;
     const { references, parallel, depth, waits } = options;
     super(tools, {
       ...{ callLimit, longestResult, perturbReturn, injectFault },
@@ -140,9 +140,8 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     this.task = task;
     this.prompt = prompt;
     this.changed = changed;
-    this.#functions = new Map(
-      task.functions.map((taskFunction) => [taskFunction.name, taskFunction]),
-    );
+    const functions = [...task.functions, ...(twins === undefined ? [] : [twins.other])];
+    this.#functions = new Map(functions.map((taskFunction) => [taskFunction.name, taskFunction]));
   }
 
   /** The minimum number of calls that solve the task. */
@@ -161,13 +160,30 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
       return role === "core" && !again && failure === undefined && coerced === undefined;
     });
     if (right) return this.events;
-    const expected = expectedCallsFor(this.task, callsOf(this.events));
-    return withViews(this.events, expected, this.task.tools);
+    const calls = callsOf(this.events);
+    const { functions, tools } = this.#asCalled(calls.filter((call) => !isLost(call)));
+    return withViews(this.events, expectedCallsFor(functions, this.task.values, calls), tools);
+  }
+
+  /** The functions and tools of the task, with the other one of two that do the same where that was called. */
+  #asCalled(calls: readonly CallEvent[]): Pick<Task, "functions" | "tools"> {
+    const { twins } = this.#perturbed;
+    const { functions, tools } = this.task;
+    const isCalled = (name: string) => calls.some((call) => call.function === name);
+    if (twins === undefined || isCalled(twins.name) || !isCalled(twins.other.name)) {
+      return { functions, tools };
+    }
+    const { name, other, tool } = twins;
+    return {
+      functions: functions.map((one) => one.name === name ? other : one),
+      tools: tools.map((one) => one.name === name ? tool : one),
+    };
   }
 
   /** The parameter failures that no call of it can show, by the schemas of its functions. */
   get impossible(): readonly ParameterFailureType[] {
-    return impossibleFailures(expectedCallsFor(this.task, []), this.task.tools);
+    const { functions, values, tools } = this.task;
+    return impossibleFailures(expectedCallsFor(functions, values, []), tools);
   }
 
   /** Generated tasks leave the tool choice to the model. */
@@ -252,8 +268,9 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
   /** The behaviours that a trace of it shows; default: its own. */
   behaviours(events: readonly TraceEvent[] = this.events): Behaviour[] {
     const { variable } = this.task.target;
+    const { functions } = this.#asCalled(callsOf(events));
     return behavioursIn(events, {
-      needed: this.task.functions.flatMap(({ role, name }) => role === "core" ? [name] : []),
+      needed: functions.flatMap(({ role, name }) => role === "core" ? [name] : []),
       answerOf: (call) => returnedBy(call).find((one) => one.variable === variable)?.value,
       // Where no value can be known, to give none is right.
       settles: () => !this.#hasNoAnswer,
@@ -431,7 +448,8 @@ function withNames(text: string, { spec, target, values }: Task): string {
  * arguments.
  */
 function expectedCallsFor(
-  { functions, values }: Task,
+  functions: readonly TaskFunction[],
+  values: Task["values"],
   calls: readonly CallEvent[],
 ): readonly ExpectedCall[] {
   const expected = functions.filter(({ role }) => role === "core").map(({ name, parameters }) => {

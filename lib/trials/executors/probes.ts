@@ -87,7 +87,7 @@ export class ProbeExecutor extends Toolbox implements Fixture {
     const { case: id, seed } = briefProbe(spec);
     const probe = MAKERS[id](fork(seed, "probe", id), seed);
     const { rules, ...others } = options;
-    super([probe.tool, ...probe.others ?? []], { callLimit: CALL_LIMIT, ...others });
+    super([probe.tool, ...probe.others ?? []], { callLimit: CALL_LIMIT, ...others, clock: null });
     this.#parseAnswer = answerReader(rules);
     this.#probe = probe;
     this.prompt = probe.prompt;

@@ -148,6 +148,7 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     super(tools, {
       callLimit: usualCallLimit(Math.max(1, question.truth.API.length), perturbation),
       ...others,
+      clock: null,
       ...(perturbed === undefined ? {} : toolboxOptions(perturbed)),
     });
     this.#question = question;

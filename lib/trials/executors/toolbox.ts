@@ -3,6 +3,7 @@
  * @module
  */
 
+import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
 import { functionNotFound } from "../../calls/failure.ts";
 import { cannot, reasonOf } from "../../base/errors.ts";
 import {
@@ -40,6 +41,8 @@ export interface ToolboxOptions extends Partial<ExecutorOptions> {
   readonly callLimit?: number;
   /** The tools as offered to a model; calls are still checked against the original ones. */
   readonly offered?: readonly ToolSchema[];
+  /** The clock by which tools are timed; default: that of the system. `null` for tools that take no time. */
+  readonly clock?: Clock | null;
 }
 
 /**
@@ -69,6 +72,7 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
 
   readonly #tools: ReadonlyMap<string, Tool>;
   readonly #checks: ReadonlyMap<string, ArgumentCheck>;
+  readonly #clock: Clock | null;
   /** Checks for arguments that contain references, made when first needed. */
   readonly #shapes = new Map<string, ArgumentCheck>();
 
@@ -81,6 +85,7 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
     const { given = {}, callLimit = Infinity } = options;
     super(options.offered ?? tools, { ...options, callLimit });
     this.given = givenValues(given);
+    this.#clock = options.clock === undefined ? SYSTEM_CLOCK : options.clock;
     this.#tools = new Map(tools.map((tool) => [tool.name, freshTool(tool)]));
     const duplicate = tools.find(({ name }, place) =>
       tools.findIndex((tool) => tool.name === name) !== place
@@ -134,16 +139,22 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
         failure: { type: "wrong_number_of_inputs", detail, root: true },
       };
     }
+    const clock = this.#clock;
+    const started = clock?.now() ?? 0;
+    const timed = () =>
+      clock === null ? {} : { durationMs: Math.max(0, Math.round(clock.now() - started)) };
     try {
       // Tools written without types may return anything; the reply must be text.
       const returned: unknown = await runTool(tool, checked.input);
+      const event = timed();
       const content = typeof returned === "string" ? returned : JSON.stringify(returned) ?? "null";
       const error = errorOfResult(content);
-      if (error !== undefined) return { content, event: { error: printable(redact(error), 1000) } };
-      return { content, value: valueOfResult(content) };
+      if (error === undefined) return { content, value: valueOfResult(content), event };
+      return { content, event: { ...event, error: printable(redact(error), 1000) } };
     } catch (error) {
       const reason = printable(redact(reasonOf(error)), 1000);
-      return { content: JSON.stringify({ error: reason }), event: { error: reason } };
+      const content = JSON.stringify({ error: reason });
+      return { content, event: { ...timed(), error: reason }, thrown: { error } };
     }
   }
 

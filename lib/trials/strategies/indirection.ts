@@ -12,6 +12,7 @@ import { dereferenceTool, resultParameter } from "../../tools/references/schema.
 import { Symbols } from "../../tools/references/symbol_table.ts";
 import {
   type Answered,
+  type CallReplacer,
   type Environment,
   type PreparedCall,
   type Refusal,
@@ -123,11 +124,15 @@ class SymbolicEnvironment {
         const { call: prepared } = this.#prepare(call, new Set());
         return prepared.answer === undefined ? inner.refuse(prepared) : undefined;
       },
-      execute: (calls, write) => this.#execute(calls, write),
+      execute: (calls, write, replace) => this.#execute(calls, write, replace),
     });
   }
 
-  async #execute(calls: readonly PreparedCall[], write: ResultWriter | undefined) {
+  async #execute(
+    calls: readonly PreparedCall[],
+    write: ResultWriter | undefined,
+    replace: CallReplacer | undefined,
+  ) {
     const taken = new Set<string>();
     const names = new Map<PreparedCall, string>();
     const prepared = calls.map((original) => {
@@ -138,10 +143,24 @@ class SymbolicEnvironment {
       }
       return call;
     });
-    return await this.#inner.execute(prepared, (answered, known) => {
-      const symbolic = answered.map((one) => this.#bind(one, names.get(one.call), known));
-      return write?.(symbolic, this.#known) ?? symbolic.map(({ content }) => content);
-    });
+    return await this.#inner.execute(
+      prepared,
+      (answered, known) => {
+        const symbolic = answered.map((one) => this.#bind(one, names.get(one.call), known));
+        return write?.(symbolic, this.#known) ?? symbolic.map(({ content }) => content);
+      },
+      replace && (async (failed) => {
+        const replacements = await replace(failed);
+        return replacements.map((one, place) => {
+          // A call that is made again is prepared already.
+          if (one === undefined || one.by === "retry") return one;
+          // The result of a call of the model's has the name that the call it replaces gave.
+          const own = names.get(failed[place]!.original);
+          const others = new Set([...taken].filter((name) => name !== own));
+          return { ...one, call: this.#prepare(one.call, others).call };
+        });
+      }),
+    );
   }
 
   /** Binds the result of a call, and returns its name in place of it. */

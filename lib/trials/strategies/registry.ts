@@ -8,6 +8,7 @@ import { cannot, InputError } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { PROMPTS } from "../../models/prompts.ts";
 import type { SolvedExample } from "../executors/examples.ts";
+import { alternative } from "./_alternative.ts";
 import { backward } from "./_backward.ts";
 import { fewShot, lacksExamples } from "./_few_shot.ts";
 import { explanation } from "./_explanation.ts";
@@ -15,6 +16,7 @@ import { indirection } from "./indirection.ts";
 import { planThenCall } from "./_plan_then_call.ts";
 import { repair } from "./_repair.ts";
 import { restate } from "./restate.ts";
+import { retry } from "./_retry.ts";
 import { routeThenFill } from "./_route_then_fill.ts";
 import { baseline, type Strategy, type StrategySettings } from "./_stage.ts";
 
@@ -40,6 +42,8 @@ export const STRATEGIES = [
   "repair",
   "few_shot",
   "explanation",
+  "retry",
+  "alternative",
 ] as const;
 
 /** The id of a strategy. */
@@ -82,6 +86,17 @@ const BODIES: Readonly<Record<StrategyId, Body>> = {
   explanation: {
     run: explanation,
     words: "every call must explain itself in a parameter of its own, which no function sees",
+  },
+  retry: {
+    run: retry,
+    words:
+      "a call that a rate limit or a timeout kept from its result is made again, up to three " +
+      "times, without the model",
+  },
+  alternative: {
+    ...{ run: alternative, aside: "alternative" },
+    words: "a call that found nothing goes back with its error, and the call of another function " +
+      "takes its place",
   },
 };
 

@@ -16,9 +16,7 @@ function metrics(model: string, means: readonly (number | null)[]): DimensionMet
       ? null
       : { lower: Math.max(0, mean - 0.1), upper: Math.min(1, mean + 0.1) },
   });
-  return {
-    subject: { model, strategy: "baseline", perturbation: "none" },
-    simulated: model.startsWith("sim:"),
+  const article = {
     dimensions: DIMENSIONS.map((dimension, place) => ({
       dimension,
       ...estimate(means[place]!),
@@ -27,6 +25,18 @@ function metrics(model: string, means: readonly (number | null)[]): DimensionMet
     })),
     overall: estimate(means[DIMENSIONS.length]!),
     missing: DIMENSIONS.filter((_, place) => means[place] === null),
+  };
+  // The finer scores are in the table alone.
+  const finer = {
+    dimensions: article.dimensions.map((own) => ({ ...own, mean: null, interval: null })),
+    overall: estimate(null),
+    missing: DIMENSIONS,
+  };
+  return {
+    subject: { model, strategy: "baseline", perturbation: "none" },
+    simulated: model.startsWith("sim:"),
+    ...finer,
+    article,
   };
 }
 
@@ -80,7 +90,7 @@ Deno.test("drawDimensions() draws whiskers where there are intervals, and none e
   const bare = metrics("b", [0.5, 0.5, 0.5, 0.5, 0.5, 0.5]);
   const all = [
     metrics("a", [0.5, null, 0.5, 0.5, 0.5, 0.5]),
-    { ...bare, overall: { mean: 0.5, interval: null } },
+    { ...bare, article: { ...bare.article, overall: { mean: 0.5, interval: null } } },
   ];
   const whiskers = marksOf(parseXml(await drawDimensions(all)), "rule");
   assertEquals(whiskers.length, 5 + 5);

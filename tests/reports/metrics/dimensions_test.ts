@@ -1,6 +1,11 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { estimateMean, jointMean } from "../../../lib/statistics/clustered_mean.ts";
-import { DIMENSIONS, measureDimensions } from "../../../lib/reports/metrics/dimensions.ts";
+import {
+  DIMENSIONS,
+  type DimensionScores,
+  measureDimensions,
+} from "../../../lib/reports/metrics/dimensions.ts";
+import { wilson } from "../../../lib/statistics/proportions.ts";
 import { FAULTS } from "../../../lib/tools/fault.ts";
 import { RECOVERY_ENDS } from "../../../lib/calls/recovery.ts";
 import type { TrialSummary } from "../../../lib/trials/summary.ts";
@@ -41,6 +46,25 @@ Deno.test("measureDimensions() takes the mean of each dimension over graphs, and
   assertEquals(overall, jointMean(parts));
   assertAlmostEquals(overall.mean!, (1 + 2 / 3 + 0.5 + 2 / 3 + 0.75) / 5, 1e-12);
   assertEquals(overall.interval, null, "one of them rests on a single graph");
+});
+
+Deno.test("measureDimensions() has the article's tool selection and argument correctness in a mean of their own (Pipeline, Benchmarking Tool Use)", () => {
+  const one = { tool_selection: 6 / 7, argument_correctness: 0.5 };
+  const two = { tool_selection: 1, argument_correctness: 1 };
+  const [metrics] = measureDimensions([
+    plain({ ...one, exact_selection: 0, first_arguments: 1, multi_step_planning: 1 }, { seed: 1 }),
+    plain({ ...two, exact_selection: 1, first_arguments: 1, multi_step_planning: 0 }, { seed: 2 }),
+    faulted(["recovered", "gave_up"], { seed: 3 }),
+  ]);
+  const means = (scores: DimensionScores) => scores.dimensions.map(({ mean }) => mean);
+  const { article } = metrics!;
+  assertEquals(means(article), [0.5, 1, null, 0.5, 0.5]);
+  assertEquals(article.overall.mean, (0.5 + 1 + 0.5 + 0.5) / 4);
+  assertEquals(article.missing, ["result_interpretation"]);
+  assertEquals(article.dimensions[0]!.interval, wilson(1, 2));
+  // What reports of version 1 have keeps its meaning.
+  assertEquals(means(metrics!), [(6 / 7 + 1) / 2, 0.75, null, 0.5, 0.5]);
+  assertAlmostEquals(metrics!.overall.mean!, ((6 / 7 + 1) / 2 + 0.75 + 0.5 + 0.5) / 4, 1e-12);
 });
 
 Deno.test("measureDimensions() says what was not measured, and takes the mean of the others", () => {

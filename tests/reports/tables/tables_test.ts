@@ -342,9 +342,9 @@ Deno.test("tablesOf() tells what strategies did, of those that did something", (
   const { rows, title } = found[2]!;
   assertEquals(title, "Work of strategies");
   assertEquals(rows, [
-    ["strategy", "valid trials", "asked", "without use", "sent back", "mended"],
-    ["m + repair", "3", "1,202", "0", "4", "3"],
-    ["m + plan_then_call", "1", "1", "1", "0", "0"],
+    ["strategy", "valid trials", "asked", "without use", "sent back", "mended", "share mended"],
+    ["m + repair", "3", "1,202", "0", "4", "3", "75.0% (3.9% to 99.6%)"],
+    ["m + plan_then_call", "1", "1", "1", "0", "0", "-"],
   ]);
   assertEquals(tables([record(), record({ strategy: "restate" })]).has("strategy-work"), false);
 });

@@ -98,14 +98,57 @@ Deno.test("filterInsertions() drops a call whose result is of no help", async ()
   assertAlmostEquals(losses!.result.loss, -Math.log(NEW));
 });
 
-Deno.test("filterInsertions() drops a call whose arguments give away what follows", async () => {
+Deno.test("filterInsertions() drops a call whose arguments give away what follows, by criteria that compare with it", async () => {
   const telling: Tool = { ...RIVER, execute: () => Promise.resolve("Seine") };
-  const { kept, dropped } = await filter([at("Seine")], { tools: [telling] });
-  assertEquals(kept, []);
-  const { plain, call, result } = dropped[0]!.losses!;
-  assertAlmostEquals(plain.loss, -Math.log(NEW));
-  assertAlmostEquals(call.loss, -Math.log(KNOWN));
-  assertAlmostEquals(result.loss, -Math.log(KNOWN));
+  for (const criterion of ["loss", "difference"] as const) {
+    const { kept, dropped } = await filter([at("Seine")], { tools: [telling], criterion });
+    assertEquals(kept, []);
+    const { plain, call, result } = dropped[0]!.losses!;
+    assertAlmostEquals(plain.loss, -Math.log(NEW));
+    assertAlmostEquals(call.loss, -Math.log(KNOWN));
+    assertAlmostEquals(result.loss, -Math.log(KNOWN));
+  }
+  // The article compares with the plain text alone.
+  const { kept } = await filter([at("Seine")], { tools: [telling] });
+  assertAlmostEquals(kept[0]!.perplexityReduction, 1 - 4 / 64);
+});
+
+/** A model to which what follows has these losses without a call, and with the result of one. */
+async function decide(without: number, result: number, options: Partial<FilterOptions> = {}) {
+  const scorer: Scorer = {
+    name: "set",
+    score: (text) => {
+      const logProbability = -(text.includes("->") ? result : without);
+      const start = text.length - "Seine".length;
+      return Promise.resolve([
+        { start: 0, end: start, logProbability: -1 },
+        { start, end: text.length, logProbability },
+      ]);
+    },
+  };
+  return await filter([at("Paris")], { scorer, ...options });
+}
+
+Deno.test("filterInsertions() keeps a call if the perplexity with its result is below 0.95 times that without (Pipeline, Constructing Tool Call Datasets)", async () => {
+  const pairs: [without: number, result: number][] = [
+    ...[[2, 1.94], [2, 1.95], [0.5, 0.46], [0.5, 0.44], [4, 4], [3, 3.2], [0.06, 0]] as const,
+  ].map(([one, other]) => [one, other]);
+  const decided = [];
+  for (const [without, result] of pairs) {
+    const pplWithout = Math.E ** without;
+    const pplWith = Math.E ** result;
+    const isKept = pplWith < pplWithout * 0.95;
+    const { kept } = await decide(without, result);
+    assertEquals(kept.length === 1, isKept, `${without} and ${result}`);
+    if (isKept) {
+      assertAlmostEquals(kept[0]!.perplexityReduction, (pplWithout - pplWith) / pplWithout);
+    }
+    decided.push(isKept);
+  }
+  assertEquals(decided, [true, false, false, true, false, false, true]);
+  // What the ratio of losses decides otherwise.
+  assertEquals((await decide(2, 1.94, { criterion: "loss" })).kept.length, 0);
+  assertEquals((await decide(0.5, 0.46, { criterion: "loss" })).kept.length, 1);
 });
 
 Deno.test("filterInsertions() looks at what follows to the end of the text", async () => {
@@ -133,8 +176,8 @@ Deno.test("filterInsertions() keeps by the ratio of losses, of perplexities, or 
   const isKept = async (options: Partial<FilterOptions>) =>
     (await filter([at("Paris", 4)], options, text)).kept.length === 1;
   // The loss falls by a sixth; that is ln 2, by which the perplexity halves.
-  assert(await isKept({ ratio: 0.84 }));
-  assert(!await isKept({ ratio: 0.83 }));
+  assert(await isKept({ criterion: "loss", ratio: 0.84 }));
+  assert(!await isKept({ criterion: "loss", ratio: 0.83 }));
   assert(await isKept({ criterion: "perplexity", ratio: 0.51 }));
   assert(!await isKept({ criterion: "perplexity", ratio: 0.49 }));
   assert(await isKept({ criterion: "difference", threshold: 0.69 }));
@@ -241,7 +284,7 @@ Deno.test("filterInsertions() refuses what is out of its range, before anything 
     [
       { criterion: "luck" as "loss" },
       0,
-      "Cannot filter calls as the criterion must be loss, perplexity, difference: it is luck",
+      "Cannot filter calls as the criterion must be perplexity, loss, difference: it is luck",
     ],
     [{}, 99, "Cannot put a call into a text as its position must be from 0 to 23: it is 99"],
     [{}, 1.5, "Cannot put a call into a text as its position must be from 0 to 23: it is 1.5"],

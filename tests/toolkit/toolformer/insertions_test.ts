@@ -12,42 +12,79 @@ import type { ToolSchema } from "../../../lib/tools/tool.ts";
 import fc from "../../support/fast_check.ts";
 import { assertLinear } from "../../support/growth.ts";
 
-/** What follows each place, with the tool. */
-function places(text: string, rules?: readonly CandidateRule[], most?: number): string[] {
-  return candidatePositions(text, rules, most === undefined ? {} : { most })
+/** The article's code, word for word: the numbers of sentences, with the tools that are tried there. */
+function articlePositions(text: string): [sentence: number, tool: string][] {
+  const candidates: [number, string][] = [];
+  for (const [i, sentence] of text.split(". ").entries()) {
+    if (["+", "-", "*", "/", "=", "calculate"].some((c) => sentence.includes(c))) {
+      candidates.push([i, "calculator"]);
+    }
+    const lower = sentence.toLowerCase();
+    if (["population", "capital", "founded"].some((w) => lower.includes(w))) {
+      candidates.push([i, "search"]);
+    }
+  }
+  return candidates;
+}
+
+/** Where each sentence of the article begins. */
+function beginnings(text: string): number[] {
+  const sentences = text.split(". ");
+  return sentences.map((_, i) => sentences.slice(0, i).map((one) => `${one}. `).join("").length);
+}
+
+Deno.test("candidatePositions() gives the sentences that the article's code does (Pipeline, Constructing Tool Call Datasets)", () => {
+  const known: [text: string, tools: string[]][] = [
+    ["We calculate it.", ["calculator"]],
+    ["a - b", ["calculator"]],
+    ["A well-known tale.", ["calculator"]],
+    ["CALCULATE it! There are 12", []],
+    ["Its Capital is 1/2 of its POPULATION", ["calculator", "search"]],
+  ];
+  for (const [text, tools] of known) {
+    assertEquals(candidatePositions(text), tools.map((tool) => ({ position: 0, tool })), text);
+  }
+  const parts = fc.constantFrom(
+    ...[
+      "We calculate",
+      "a - b",
+      "Calculate",
+      "capital",
+      "FOUNDED",
+      "12",
+      ". ",
+      ".",
+      "! ",
+      "\n",
+      "é",
+    ],
+  );
+  fc.assert(fc.property(fc.array(parts, { maxLength: 12 }), (words) => {
+    const text = words.join("");
+    const starts = beginnings(text);
+    assertEquals(
+      candidatePositions(text),
+      articlePositions(text).map(([i, tool]) => ({ position: starts[i]!, tool })),
+    );
+  }));
+});
+
+/** What follows each place within sentences, with the tool. */
+function places(text: string, rules?: readonly CandidateRule[], most = 5): string[] {
+  return candidatePositions(text, rules, { most })
     .map(({ position, tool }) => `${tool}: ${text.slice(position)}`);
 }
 
-Deno.test("candidatePositions() finds arithmetic in sentences with a number", () => {
+Deno.test("candidatePositions() gives the words after a mark where it is told how many", () => {
   assertEquals(places("So 3 * 4 is 12."), [
     "calculator: 4 is 12.",
     "calculator: is 12.",
     "calculator: 12.",
   ]);
-  assertEquals(places("We calculate it: 12."), ["calculator: it: 12.", "calculator: 12."]);
-  assertEquals(places("A well-known, two-part tale."), []);
-  assertEquals(places("There are 12 of them."), []);
-});
-
-Deno.test("candidatePositions() finds what might be looked up", () => {
-  assertEquals(places("Its Capital is Oslo."), ["search: is Oslo.", "search: Oslo."]);
-  assertEquals(places("It was founded in 1048."), ["search: in 1048.", "search: 1048."]);
-  assertEquals(places("It is large."), []);
-});
-
-Deno.test("candidatePositions() looks at each sentence by itself", () => {
-  const text = "He has 12. The population is 7! It + it\nThe capital is\nOslo 1.5 + 2 = 3.5? Yes";
-  assertEquals(places(text).map((place) => place.slice(0, 18)), [
-    "search: is 7! It +",
-    "search: 7! It + it",
-    "search: is\nOslo 1.",
-    "calculator: 2 = 3.",
-    "calculator: = 3.5?",
-    "calculator: 3.5? Y",
+  assertEquals(places("He has 12. Its Capital is Oslo. Yes"), [
+    "search: is Oslo. Yes",
+    "search: Oslo. Yes",
   ]);
-});
-
-Deno.test("candidatePositions() tries so many places of a sentence", () => {
   const text = "1 + a b c d e f g";
   assertEquals(places(text).length, 5);
   assertEquals(places(text, undefined, 2), [
@@ -73,7 +110,7 @@ Deno.test("candidatePositions() takes rules of one's own, in their order", () =>
 Deno.test("candidatePositions() gives the beginnings of words, in linear time, whatever the text", () => {
   fc.assert(fc.property(fc.string({ unit: fc.character() }), fc.string(), (one, other) => {
     const text = `${one} 1 = capital ${other}`;
-    for (const { position } of candidatePositions(text)) {
+    for (const { position } of candidatePositions(text, undefined, { most: 5 })) {
       assert(/\s/.test(text[position - 1]!) && /\S/.test(text[position]!));
     }
   }));

@@ -12,9 +12,11 @@ import { runTools } from "../../../lib/toolkit/run_tools.ts";
 import { tool as define } from "../../../lib/tools/define_tool.ts";
 import type { SchemaFault, Tool, ToolCall } from "../../../lib/tools/tool.ts";
 import { Toolbox, type ToolboxOptions } from "../../../lib/trials/executors/toolbox.ts";
-import { type CallEvent, callsOf } from "../../../lib/calls/trace.ts";
+import { type CallEvent, callsOf, EVENT } from "../../../lib/calls/trace.ts";
+import type { Fault } from "../../../lib/tools/fault.ts";
 import fc from "../../support/fast_check.ts";
 import { call } from "../../support/handmade.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
 
 /** A tool that gives back what it was called with, unless told otherwise. */
 function tool(
@@ -59,7 +61,8 @@ Deno.test("Toolbox.execute() calls the tools in order, and gives back what they 
     seen.push(input);
     return Promise.resolve("Rain in " + input["city"]);
   });
-  using toolbox = new Toolbox([tool("echo"), own]);
+  using clock = new VirtualClock();
+  using toolbox = new Toolbox([tool("echo"), own], { clock });
   assertEquals(
     await toolbox.execute([
       call("weather", { city: "Oslo", days: 1 }),
@@ -80,7 +83,37 @@ Deno.test("Toolbox.execute() calls the tools in order, and gives back what they 
     function: "weather",
     arguments: '{"days":2,"city":"Rome"}',
     result: "Rain in Rome",
+    durationMs: 0,
   });
+});
+
+Deno.test("Toolbox.execute() tells for how long each tool ran, and of none that did not run", async () => {
+  using clock = new VirtualClock();
+  const slow = (name: string, milliseconds: number, result: () => Promise<string>) =>
+    tool(name, { required: ["a"] }, async () => {
+      await clock.pause(milliseconds);
+      return await result();
+    });
+  const tools = [
+    slow("fine", 120.4, () => Promise.resolve("1")),
+    slow("failing", 80, () => Promise.reject(new Error("no"))),
+    slow("refusing", 7, () => Promise.resolve('{"error":"no"}')),
+  ];
+  const faults: Fault[] = [{ kind: "slow", delay: 1 }];
+  using toolbox = new Toolbox(tools, { clock, injectFault: () => faults.shift() });
+  await toolbox.execute([
+    call("fine", { a: 1 }),
+    call("fine", {}),
+    call("failing", { a: 1 }),
+    call("none", { a: 1 }),
+    call("refusing", { a: 1 }),
+  ]);
+  // A delay that a fault adds is none of the tool's.
+  assertEquals(
+    callsOf(toolbox.events).map((event) => event.durationMs),
+    [120, undefined, 80, undefined, 7],
+  );
+  assertEquals(EVENT.parse(toolbox.events[0]), toolbox.events[0]);
 });
 
 Deno.test("Toolbox.tools can be called by an agent of one's own, checked and counted alike", async () => {

@@ -1,13 +1,8 @@
 import { assert, assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
-import { InputError } from "../../../lib/base/errors.ts";
-import {
-  errorInResult,
-  TOOL_ERRORS,
-  ToolError,
-  type ToolErrorCategory,
-  toToolError,
-} from "../../../lib/toolkit/execution/tool_error.ts";
-import fc from "../../support/fast_check.ts";
+import { InputError } from "../../lib/base/errors.ts";
+import { TOOL_ERRORS, type ToolErrorCategory } from "../../lib/tools/error_category.ts";
+import { errorInResult, ToolError, toToolError } from "../../lib/tools/tool_error.ts";
+import fc from "../support/fast_check.ts";
 
 function categoryOf(thrown: unknown): ToolErrorCategory {
   return toToolError(thrown).category;

@@ -4,36 +4,11 @@
  * @module
  */
 
-import { type ReadableHeaders, retryAfterOf } from "../../base/attempts.ts";
-import { cannot } from "../../base/errors.ts";
-import { defined, isJsonObject, isObject, parseJson, printable } from "../../base/json.ts";
-import { errorOfResult } from "../../tools/references/symbol_table.ts";
-
-/**
- * Every category of error.
- *
- * - `validation`: the arguments are invalid; the tool did nothing.
- * - `unknown_tool`: no tool has that name.
- * - `not_found`: the requested thing does not exist.
- * - `permission`: the caller may not access it.
- * - `rate_limit`: too many calls; a later one may succeed.
- * - `timeout`: no result in time; the call may have had an effect.
- * - `cancelled`: the caller aborted the call.
- * - `execution`: any other failure while the tool ran.
- */
-export const TOOL_ERRORS = [
-  "validation",
-  "unknown_tool",
-  "not_found",
-  "permission",
-  "rate_limit",
-  "timeout",
-  "cancelled",
-  "execution",
-] as const;
-
-/** A category of error. */
-export type ToolErrorCategory = typeof TOOL_ERRORS[number];
+import { type ReadableHeaders, retryAfterOf } from "../base/attempts.ts";
+import { cannot } from "../base/errors.ts";
+import { defined, isJsonObject, isObject, parseJson, printable } from "../base/json.ts";
+import { TOOL_ERRORS, type ToolErrorCategory } from "./error_category.ts";
+import { errorOfResult } from "./references/symbol_table.ts";
 
 /** Options of a {@linkcode ToolError}. */
 export interface ToolErrorOptions extends ErrorOptions {

@@ -1,0 +1,100 @@
+/**
+ * Error handling: success of each strategy under each fault (Pipeline, "Tool Call Success Rate by Error Handling
+ * Strategy").
+ * @module
+ */
+
+import { byVariant, isCounted, type Variant, variantOf } from "../../gate/variant.ts";
+import { isFault } from "../../tools/fault.ts";
+import { mendingOf, shareInterval } from "./metrics.ts";
+import type { MeanEstimate } from "../../statistics/clustered_mean.ts";
+import type { Bounds } from "../../statistics/proportions.ts";
+import { asSummary, type TrialSummary } from "../../trials/summary.ts";
+
+/** The share of trials that were solved. */
+export interface SolvedShare {
+  /** Number of trials that count. */
+  readonly valid: number;
+  /** Number of those that were solved. */
+  readonly solved: number;
+  /** Their share; `null` without any trial. */
+  readonly rate: number | null;
+  /**
+   * Two-sided 95% interval of the share: Wilson's, or from the clustered standard error where a task has several
+   * trials; `null` where there is none.
+   */
+  readonly interval: Bounds | null;
+}
+
+/** Success of a model with one strategy under each fault. */
+export interface ErrorHandling {
+  /** The model and the strategy, unperturbed. */
+  readonly subject: Variant;
+  /** Whether the model is a program that stands in for a model. */
+  readonly simulated: boolean;
+  /** One for each perturbation: `none`, and those that are faults alone. All rows have the same, in order. */
+  readonly faults: readonly (SolvedShare & {
+    /** The perturbation's id. */
+    readonly perturbation: string;
+  })[];
+  /** Over all of these trials; it depends on which faults there are. */
+  readonly overall: SolvedShare;
+  /** The share of calls sent back for their arguments that were mended; `null` if none was. */
+  readonly mending: MeanEstimate | null;
+}
+
+/**
+ * Measures the success of each model and strategy under faults; empty unless there are faults, and several
+ * strategies that met them.
+ *
+ * @example Usage
+ * ```ts
+ * import { scripted } from "@toolgate/toolgate";
+ * import { measureErrorHandling } from "@toolgate/toolgate/reports";
+ * import { runTrial } from "@toolgate/toolgate/trials";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const task = { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 7 };
+ * const shrug = scripted("shrug", () => ({ text: "I cannot tell." }));
+ * const trials = [];
+ * for (const strategy of ["baseline", "retry"]) {
+ *   const options = { perturbation: "timeout", strategy: { strategy } };
+ *   trials.push({ ...await runTrial(task, shrug, options), strategy });
+ * }
+ * const [plain, retrying] = measureErrorHandling(trials);
+ * assertEquals([plain!.subject.strategy, retrying!.subject.strategy], ["baseline", "retry"]);
+ * assertEquals(plain!.faults.map(({ perturbation, rate }) => [perturbation, rate]), [["timeout", 0]]);
+ * ```
+ */
+export function measureErrorHandling(trials: readonly TrialSummary[]): ErrorHandling[] {
+  const measured = trials.map(asSummary).filter(isOfFaults);
+  const faulty = measured.filter(({ perturbation }) => perturbation !== "none");
+  if (new Set(faulty.map(({ strategy }) => strategy)).size < 2) return [];
+  const perturbations = [...new Set(measured.map(({ perturbation }) => perturbation))];
+  const groups = byVariant(measured, (trial) => ({ ...variantOf(trial), perturbation: "none" }));
+  return groups.map(({ subject, items }) => ({
+    subject,
+    simulated: items.some(({ model }) => model.simulated),
+    faults: perturbations.map((perturbation) => ({
+      perturbation,
+      ...solvedShare(items.filter((trial) => trial.perturbation === perturbation)),
+    })),
+    overall: solvedShare(items),
+    mending: mendingOf(items.filter(isCounted)),
+  }));
+}
+
+function isOfFaults({ perturbation }: TrialSummary): boolean {
+  return perturbation === "none" || perturbation.split("+").every(isFault);
+}
+
+function solvedShare(trials: readonly TrialSummary[]): SolvedShare {
+  const valid = trials.filter(isCounted);
+  const solved = valid.filter((trial) => trial.solved).length;
+  return {
+    valid: valid.length,
+    solved,
+    rate: valid.length === 0 ? null : solved / valid.length,
+    interval: shareInterval(valid, (trial) => trial.solved),
+  };
+}

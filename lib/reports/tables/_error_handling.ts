@@ -1,0 +1,48 @@
+/**
+ * Error handling table: success by strategy and fault.
+ * @module
+ */
+
+import type { SolvedShare } from "../metrics/error_handling.ts";
+import type { Report } from "../report.ts";
+import { percent } from "../../base/numbers.ts";
+import { boundsText, layOut, MODEL, NOTHING, type Table } from "./table.ts";
+
+/** Returns success by strategy and fault, a row for each model and strategy; no table where it is not measured. */
+export function errorHandlingTables({ errorHandling }: Pick<Report, "errorHandling">): Table[] {
+  const [first] = errorHandling;
+  if (first === undefined) return [];
+  return [{
+    id: "error-handling",
+    section: "tool use",
+    title: "Success by error-handling strategy",
+    paper: "Pipeline",
+    source: "Tool Call Success Rate by Error Handling Strategy",
+    note:
+      "share solved and 95% interval, of n valid trials; no fault: all arguments that are right are taken; " +
+      "arguments mended: the share of calls sent back for their arguments that then fitted, of n calls; " +
+      "overall: of all trials in the row, so that it depends on which faults there are",
+    rows: layOut(errorHandling, [
+      MODEL,
+      first.faults.map(({ perturbation }, place) => ({
+        head: perturbation === "none" ? "no fault" : perturbation,
+        cell: ({ faults }) => shareCell(faults[place]!),
+      })),
+      {
+        head: "arguments mended",
+        cell: ({ mending }) =>
+          mending === null
+            ? NOTHING
+            : shareCell({ rate: mending.mean, interval: mending.interval, valid: mending.count }),
+        shown: "filled",
+      },
+      { head: "overall", cell: ({ overall }) => shareCell(overall) },
+    ]),
+  }];
+}
+
+function shareCell(
+  { rate, interval, valid }: Pick<SolvedShare, "rate" | "interval" | "valid">,
+): string {
+  return rate === null ? NOTHING : `${percent(rate)} (${boundsText(interval)}), n ${valid}`;
+}
