@@ -30,6 +30,7 @@ import type { ExpectedCall } from "../../tools/expected_call.ts";
 import { withViews } from "../../calls/parameter_views.ts";
 import { impossibleFailures } from "../../calls/possible_failures.ts";
 import { usualCallLimit } from "../../perturbations/ids.ts";
+import type { Obstacle } from "../../perturbations/methods.ts";
 import { type PerturbedTask, perturbTask } from "../../perturbations/perturbed_task.ts";
 import { hash64 } from "../../base/random.ts";
 import {
@@ -113,6 +114,8 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
   readonly prompt: string;
   /** Whether the perturbation found something to change; `true` without one. */
   readonly changed: boolean;
+  /** What keeps a model from the right answer; omitted where nothing does. */
+  readonly unsolvable?: Obstacle;
 
   /** Returns solved examples of other tasks like the original one. */
   readonly examples: (count: number) => SolvedExample[];
@@ -140,6 +143,10 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     this.task = task;
     this.prompt = prompt;
     this.changed = changed;
+    const { obstacle } = perturbed;
+    // The first rules knew nothing of documents that withhold.
+    const isKnown = options.rules !== 1 || obstacle === "removed" || obstacle === "denied";
+    if (obstacle !== undefined && isKnown) this.unsolvable = obstacle;
     this.#functions = new Map(
       task.functions.map((taskFunction) => [taskFunction.name, taskFunction]),
     );
@@ -205,7 +212,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
   answer(text: string, rendered?: string): AnswerCheck {
     this.assertOpen("take an answer");
     const { variable, value: truth } = this.task.target;
-    const hasNoAnswer = this.#perturbed.unsolvable || this.#lacksResult;
+    const hasNoAnswer = this.unsolvable !== undefined || this.#lacksResult;
     const read = withNames(text, this.task);
     const value = hasNoAnswer ? this.#claimedValue(read) : this.#parseAnswer(read, variable);
     this.end(text, value, rendered);
@@ -242,7 +249,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
 
   /** Whether values were withheld from the model and it invented none in their place. */
   get #abstained(): boolean {
-    return this.#perturbed.unsolvable &&
+    return this.unsolvable !== undefined &&
       callsOf(this.events).every((call) =>
         call.failure?.type !== "value_not_yet_known" && call.guessed !== true &&
         !this.#inventsValue(call)
@@ -254,8 +261,9 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     const taskFunction = this.#functions.get(call.function);
     const input = parseJson(call.resolved ?? call.arguments);
     if (taskFunction === undefined || !isJsonObject(input)) return false;
+    const { withheld } = this.#perturbed;
     return taskFunction.parameters.some(({ name, variable }) =>
-      this.#perturbed.withheld.has(variable) &&
+      (withheld.has(variable) || withheld.has(name)) &&
       Object.hasOwn(input, name) && !isReference(input[name]!) && holdsDigit(input[name]!)
     );
   }
