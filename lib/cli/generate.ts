@@ -9,7 +9,7 @@ import { DIFFICULTIES } from "../tasks/questions/question_set.ts";
 import { loadCallSet } from "../tasks/questions/load.ts";
 import { toDot, toMermaid, toSvg } from "../reports/figures/graph_drawing.ts";
 import type { Fixture } from "../trials/executors/fixture.ts";
-import { type GraphSpec, LINKINGS, NAMES, SURFACES } from "../tasks/generated/graph.ts";
+import { CUES, type GraphSpec, LINKINGS, NAMES, SURFACES } from "../tasks/generated/graph.ts";
 import { parseWith } from "../base/input.ts";
 import { InputError, reasonOf } from "../base/errors.ts";
 import { defined, parseJson, printable, printableJson } from "../base/json.ts";
@@ -37,6 +37,7 @@ export const GENERATE_HELP = `toolgate generate: prints one task
   --seed N           seed; the same seed gives the same task (default: a new one)
   --linking L        types, or names, which is easier (default types)
   --names N          random, helpful or misleading: the last two in everyday words (default random)
+  --cues C           none, or names, which then hold the words of types (default none)
   --types N          size of the pool of types (default: half of core)
   --inputs A..B      input variables of a source function (default 1..2)
   --outputs A..B     variables that a function produces (default 1..1)
@@ -54,6 +55,7 @@ const VALUES = [
   "seed",
   "linking",
   "names",
+  "cues",
   "types",
   "inputs",
   "outputs",
@@ -96,6 +98,7 @@ const GRAPH: z.ZodType<GraphSpec> = z.strictObject({
   surface: z.enum(SURFACES).exactOptional(),
   outputs: z.tuple([z.int(), z.int()]).exactOptional(),
   names: z.enum(NAMES).exactOptional(),
+  cues: z.enum(CUES).exactOptional(),
 });
 
 const PROBE: z.ZodType<ProbeSpec> = z.strictObject({ case: z.enum(PROBES), seed: z.int() });
@@ -193,7 +196,7 @@ function specOf(options: Arguments): GraphSpec | ProbeSpec | QuestionSpec {
     return [Number(fewest), Number(most)];
   };
   const [types, extraEdges] = [options.integer("types"), options.integer("extra-edges")];
-  const [linking, names] = [options.text("linking"), options.text("names")];
+  const [linking, names, cues] = ["linking", "names", "cues"].map((name) => options.text(name));
   return {
     core: needed("core", 1),
     depth: needed("depth", 0),
@@ -205,5 +208,6 @@ function specOf(options: Arguments): GraphSpec | ProbeSpec | QuestionSpec {
     ...defined({ types, extraEdges }),
     ...(linking === undefined ? {} : { linking: linking as typeof LINKINGS[number] }),
     ...(names === undefined ? {} : { names: names as typeof NAMES[number] }),
+    ...(cues === undefined ? {} : { cues: cues as typeof CUES[number] }),
   };
 }

@@ -111,6 +111,8 @@ function isGated(
 ): boolean {
   const reason = isRemoving(subject.perturbation)
     ? "under its perturbation no task can be solved"
+    : items.some(({ unsolvable }) => unsolvable !== undefined)
+    ? "under its perturbation not every task can be solved"
     : items.every(({ changed }) => changed === false)
     ? "its perturbation found nothing to change"
     : undefined;

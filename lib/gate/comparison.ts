@@ -143,8 +143,11 @@ function compareWith(
   prices: Prices,
   reference: Partial<Variant>,
 ): Comparison[] {
-  // Unchanged tasks show nothing about a perturbation, nor about a strategy under it.
-  const changed = trials.filter((trial) => trial.changed !== false)
+  // Unchanged tasks show nothing about a perturbation, nor about a strategy under it. Those that it left without
+  // an answer cannot be solved by any model.
+  const changed = trials.filter((trial) =>
+    trial.changed !== false && trial.unsolvable === undefined
+  )
     // Of whole trials only events tell which calls were missed.
     .map((trial) => "events" in trial ? summaries.asSummary(trial) : trial);
   const groups = new Map(

@@ -116,7 +116,7 @@ export function decideTrials(
       ? "there are no trials"
       : baseline !== undefined && other.length === 0
       ? `there are no trials of the baseline ${printable(compared.baseline!)}`
-      : mixedWays(own) ?? unsolvable([subject, baseline]) ??
+      : mixedWays(own) ?? unsolvable([subject, baseline]) ?? withoutAnswer(both) ??
         servedModelChange(own, "the served model") ??
         servedModelChange(other, "the served model of the baseline");
     const verdict: Verdict = reason === undefined
@@ -147,6 +147,16 @@ function unsolvable(subjects: readonly (Variant | undefined)[]): string | undefi
     `under ${
       printable(removing.perturbation)
     } no task can be solved: the right answer is to abstain`;
+}
+
+/** A gate cannot require what documents have made impossible. */
+function withoutAnswer(trials: readonly ScoredTrial[]): string | undefined {
+  const found = trials.filter((trial) => trial.unsolvable !== undefined);
+  return found.length === 0
+    ? undefined
+    : `${found.length} of ${trials.length} trials are on tasks without an answer: under ${
+      printable(found[0]!.perturbation)
+    } nothing links their parameters any more (with cues: "names", names do)`;
 }
 
 /** Adds the commonest kinds of reasons to a verdict that too few trials are valid. */

@@ -58,6 +58,7 @@ export interface ScoredTrial
   readonly outcome: Trial["outcome"];
   readonly solved: boolean;
   readonly changed?: false;
+  readonly unsolvable?: Trial["unsolvable"];
   readonly reason?: string;
   readonly stages?: Trial["stages"];
   readonly failures: readonly { readonly type: FailureType }[];
@@ -134,6 +135,11 @@ export function variantOf({ model, strategy, perturbation }: ScoredTrial): Varia
  */
 export function isCounted({ outcome, changed }: Pick<Trial, "outcome" | "changed">): boolean {
   return outcome !== "invalid" && changed !== false;
+}
+
+/** Whether a trial counts in rates of success: one on a task that a perturbation left without an answer does not. */
+export function countsAsSuccess(trial: Pick<Trial, "outcome" | "changed" | "unsolvable">): boolean {
+  return isCounted(trial) && trial.unsolvable === undefined;
 }
 
 /**

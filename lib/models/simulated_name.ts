@@ -38,7 +38,7 @@ export const TRUTH_MISTAKES = [...ANSWER_MISTAKES, "judge"] as const;
 export const SIMULATED_MODELS: readonly string[] = ["sim:planner", "sim:noisy", "sim:truth"];
 
 /** What a planner leans on in place of all that it can see. */
-export const READINGS = ["names"] as const;
+export const READINGS = ["descriptions", "types", "names"] as const;
 
 /** What a planner leans on in place of all that it can see. */
 export type Reading = typeof READINGS[number];

@@ -12,7 +12,7 @@ import {
   generateApart,
   generateTask,
   outputsOf,
-  RESERVED,
+  reservedWords,
   type Task,
   type TaskFunction,
   toTool,
@@ -43,7 +43,7 @@ export const CHECKED_TASKS: Readonly<Record<MetamorphicCheck, (task: Task, seed:
 
 /** Mixes functions of another task into a task, whose own functions keep their order. */
 function addUnrelated(task: Task, seed: number): Task {
-  const { types, inputs, linking, surface, outputs, names } = task.spec;
+  const { types, inputs, linking, surface, outputs, names, cues } = task.spec;
   const spec = {
     ...{
       core: 1,
@@ -52,7 +52,7 @@ function addUnrelated(task: Task, seed: number): Task {
       disconnected: UNRELATED,
       seed: forkSeed(seed, "unrelated"),
     },
-    ...{ types, inputs, linking, ...defined({ surface, outputs, names }) },
+    ...{ types, inputs, linking, ...defined({ surface, outputs, names, cues }) },
   };
   const taken = namesOf(task);
   const { functions, tools, values } = names === undefined
@@ -97,15 +97,19 @@ function renameTask(task: Task, seed: number, taken: readonly string[] = []): Ta
   const stream = fork(seed, "rename");
   const oldNames = namesOf(task);
   const vocabulary = new Vocabulary([
-    ...RESERVED,
+    ...reservedWords(spec),
     ...[...oldNames, ...taken].flatMap((name) => name.toLowerCase().match(/[a-z]+/g)!),
   ]);
   const everyday = spec.names === undefined ? undefined : otherWords(stream);
+  // A word occurs in several names only where these have cues, or are made of everyday words.
+  const words = new Map<string, string>();
   const names = new Map([...new Set(oldNames)].map((name) => [
     name,
     name.replaceAll(/[a-z]+|[A-Z][a-z]+/g, (word) => {
-      if (FIXED_WORDS.has(word.toLowerCase())) return word;
-      const other = everyday?.get(word.toLowerCase()) ?? vocabulary.word(stream, word.length);
+      const key = word.toLowerCase();
+      if (FIXED_WORDS.has(key)) return word;
+      const other = everyday?.get(key) ?? words.get(key) ?? vocabulary.word(stream, word.length);
+      if (everyday === undefined) words.set(key, other);
       return word < "a" ? other.charAt(0).toUpperCase() + other.slice(1) : other;
     }),
   ]));
@@ -135,7 +139,7 @@ function renameTask(task: Task, seed: number, taken: readonly string[] = []): Ta
   const variable = newName(target.variable);
   return {
     ...task,
-    prompt: writePrompt(variable, newInputs),
+    prompt: writePrompt(variable, newInputs, spec),
     inputs: new Map(newInputs),
     target: { ...target, variable },
     values: new Map(renameKeys(values)),

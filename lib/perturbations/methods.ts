@@ -150,3 +150,13 @@ export const IDLE_REASONS: Readonly<Record<PerturbationMethod, string>> = {
   UK: "all keys of the return are in snake_case",
   CF: "the return is empty",
 };
+
+/**
+ * Why a perturbed task has no answer that a model could be held to: the question lacks a value (`removed`), a
+ * function is denied (`denied`), nothing shows which values a parameter takes (`unlinked`), or documents show
+ * others than it takes (`misleading`). In all but the last, a model can see it.
+ */
+export const OBSTACLES = ["removed", "denied", "unlinked", "misleading"] as const;
+
+/** Why a perturbed task has no answer that a model could be held to; see {@linkcode OBSTACLES}. */
+export type Obstacle = typeof OBSTACLES[number];

@@ -18,6 +18,8 @@ export {
   type Change,
   type DocumentMethod,
   type MethodOn,
+  type Obstacle,
+  OBSTACLES,
   PERTURBATION_METHODS,
   type PerturbationMethod,
   PERTURBED,

@@ -7,7 +7,7 @@
 import { defined } from "../base/json.ts";
 import { randomIntegerBetween, sample } from "@std/random";
 import { type FaultId, faultIn, type FaultInjector } from "../tools/fault.ts";
-import type { Change, DocumentMethod, ReturnMethod } from "./methods.ts";
+import type { Change, DocumentMethod, Obstacle, ReturnMethod } from "./methods.ts";
 import { CHECKED_TASKS } from "./_invariance_checks.ts";
 import { CasePerturber, type Step, type StepResult } from "./perturbed_case.ts";
 import { choosePair, newOrder } from "./documents/perturb.ts";
@@ -25,7 +25,7 @@ import {
   inputLine,
   outputsOf,
   PROMPT_END,
-  RESERVED,
+  reservedWords,
   returnText,
   type Task,
   type TaskFunction,
@@ -33,6 +33,7 @@ import {
 import type { ToolSchema } from "../tools/tool.ts";
 import { EverydayNames } from "../tasks/generated/everyday_names.ts";
 import { Vocabulary } from "../tasks/generated/vocabulary.ts";
+import { visibleLinks } from "./_visible_links.ts";
 
 /** A task as the model sees it. */
 export interface PerturbedTask {
@@ -46,10 +47,15 @@ export interface PerturbedTask {
   readonly told: ReadonlyMap<string, number>;
   /** Those of them given as plain numbers, not in other words. */
   readonly given: ReadonlyMap<string, number>;
-  /** Variables that cannot be known: inputs missing from the question, and the output of a denied function. */
+  /**
+   * Variables that cannot be known: inputs missing from the question, the output of a denied function, and
+   * parameters of which nothing shows what values they take.
+   */
   readonly withheld: ReadonlySet<string>;
-  /** Whether a needed variable is withheld, so that the task has no answer. */
+  /** Whether nothing that a model sees leads to the right answer. */
   readonly unsolvable: boolean;
+  /** What is in the way; omitted where nothing is. */
+  readonly obstacle?: Obstacle;
   /** Whether every perturbation found something to change; `true` without any. */
   readonly changed: boolean;
   /** The effect of each perturbation. */
@@ -80,7 +86,12 @@ export interface Twins {
  * its types in parentheses, WD replaces them by types that no function of the task produces, SD swaps two, CO
  * reorders the clauses. CP writes a number as arithmetic or in words, AN adds variables with names similar to
  * given ones, RP_F and RP_L remove a variable's line and the sentence that says all inputs are given.
- * Functions that the task does not need are perturbed too, and do not count as changed.
+ * Functions that the task does not need are perturbed too, and do not count as changed. WT also drops `strict`,
+ * with which a provider would force the wrong types on a model.
+ *
+ * Where descriptions alone tell which output belongs to a parameter, RD, WD and SD leave a task without an
+ * answer, unless its names have cues: this is found from what is left to see, in names, descriptions and
+ * question. WT leaves every task its answer, as values and refusals show the right types.
  *
  * A fault such as `timeout` hits one of the functions that the task needs, drawn from its seed: new names,
  * distractors or another order do not change which. `flaky` hits any function. Under `gone`, a needed function
@@ -141,6 +152,12 @@ class TaskPerturber extends CasePerturber {
     const stated = this.#inOrder(entries(remaining));
     const withheld = [...this.#task.inputs.keys()].filter((name) => !stated.has(name));
     const denied = this.#task.functions.find(({ name }) => name === this.denied);
+    const links = visibleLinks(this.#task, this.#clauses);
+    const obstacle: Obstacle | undefined = removed
+      ? "removed"
+      : denied !== undefined
+      ? "denied"
+      : links.obstacle;
     return {
       task: this.#task,
       prompt: query.text,
@@ -150,8 +167,10 @@ class TaskPerturber extends CasePerturber {
       withheld: new Set([
         ...withheld,
         ...(denied === undefined ? [] : outputsOf(denied).map(({ name }) => name)),
+        ...links.unlinked,
       ]),
-      unsolvable: removed || denied !== undefined,
+      unsolvable: obstacle !== undefined,
+      ...defined({ obstacle }),
       changed: steps.every(({ changed }) => changed),
       steps,
       perturbReturn,
@@ -208,7 +227,9 @@ class TaskPerturber extends CasePerturber {
     const original = functions.find((one) => one.name === name);
     if (name === undefined || original === undefined) return { changed: false, changes: [] };
     const taken = functions.map((one) => one.name.slice(one.name.lastIndexOf("_") + 1));
-    const twin = `func_${new Vocabulary([...RESERVED, ...taken]).word(stream, 3)}`;
+    const twin = `func_${
+      new Vocabulary([...reservedWords(this.#task.spec), ...taken]).word(stream, 3)
+    }`;
     const place = randomIntegerBetween(0, this.tools.length, stream);
     const offered = this.tools.find((tool) => tool.name === name)!;
     this.tools = this.tools.toSpliced(place, 0, { ...offered, name: twin });
@@ -324,7 +345,7 @@ class TaskWriter implements QueryWriter {
     this.#names = new Set([
       ...values.keys(),
       ...functions.flatMap(({ parameters }) => parameters.map(({ name }) => name)),
-      ...RESERVED,
+      ...reservedWords(task.spec),
     ]);
   }
 

@@ -164,8 +164,13 @@ export const WORDS: readonly Entry[] = [
   ],
   [
     "abstained",
-    "an outcome where the query lacks a value that the answer needs: the model gave no answer and made no " +
+    "an outcome where nothing that the model was shown leads to the answer: it gave no answer and made no " +
     "value up. That is the right behaviour, but the task counts as not solved",
+  ],
+  [
+    "unsolvable",
+    "a trial on a task that a perturbation left without an answer: the query lacks a value, a function is " +
+    "denied, or descriptions were all that told which value a parameter takes; rates of success leave it out",
   ],
   ...Object.entries(PARAMETER_FAILURE_WORDS).map(([type, meaning]): Entry => [
     type.replaceAll("_", " "),

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { defined } from "../base/json.ts";
+import { defined, listText } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 import { type Breakdown, breakDown, isGenerated } from "./metrics/_breakdown.ts";
 import { type Brittleness, measureBrittleness } from "./metrics/brittleness.ts";
@@ -139,6 +139,14 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
   const simulated = trials.some(({ model }) => model.simulated);
   const replayed = trials.filter((trial) => trial.replayed).length;
   const unchanged = trials.filter(({ changed }) => changed === false).length;
+  const unsolvable = trials.filter((trial) => isCounted(trial) && trial.unsolvable !== undefined);
+  const misled = unsolvable.filter((trial) => trial.unsolvable === "misleading").length;
+  // Journals of the first rules do not say which tasks documents left without an answer.
+  const unmarked =
+    trials.filter((trial) =>
+      trial.rules === undefined && isCounted(trial) && isGenerated(trial) && trial.task.core > 1 &&
+      trial.perturbation.split("+").some((id) => ["RD", "WD", "SD"].includes(id))
+    ).length;
   const replaced = trials.filter((trial) => trial.replaced !== undefined).length;
   const invalid = trials.length - unchanged - trials.filter(isCounted).length;
   // No reader expects probes in breakdowns by size, nor any task where no task has sizes.
@@ -173,6 +181,21 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
     ...(unchanged === 0 ? [] : [
       `${unchanged} of ${trials.length} trials are unchanged: their perturbation found nothing to change ` +
       "in the task, so they say nothing about it, and rates leave them out.",
+    ]),
+    ...(unsolvable.length === 0 ? [] : [
+      `${unsolvable.length} of ${trials.length} trials are unsolvable: ` +
+      `${
+        listText([...new Set(unsolvable.map(({ perturbation }) => perturbation))], 10)
+      } left nothing that ` +
+      "leads to the answer, so that rates of success leave them out, and a model that abstained was right" +
+      (misled === 0
+        ? "."
+        : `. In ${misled} of them documents mislead, which no model can see: there neither a wrong answer ` +
+          "nor abstaining tells anything of a model."),
+    ]),
+    ...(unmarked === 0 ? [] : [
+      `${unmarked} of ${trials.length} trials were judged by version 1 of the rules under RD, WD or SD, ` +
+      "which can leave a task without an answer: they count as not solved there, whatever the model did.",
     ]),
     ...servedNotes(trials),
     ...(notGenerated === 0 || !trials.some(isGenerated) ? [] : [

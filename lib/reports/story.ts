@@ -29,12 +29,20 @@ export function failedAssertion({ events }: Trial): AssertionEvent | undefined {
   return events.find((event) => event.kind === "assertion");
 }
 
+/** What keeps a model from the right answer, in words. */
+export const OBSTACLE_WORDS: Readonly<Record<NonNullable<Trial["unsolvable"]>, string>> = {
+  removed: "the question lacks a value that it needs",
+  denied: "a function that it needs is denied",
+  unlinked: "nothing shows which values its parameters take",
+  misleading: "descriptions lead to another answer, which no model can see",
+};
+
 /**
  * Describes in one line how a trial ended; `reasons` adds why it is invalid, how its agent failed, and the
  * assertion's message.
  */
 export function describeOutcome(trial: Trial, { reasons = true } = {}): string {
-  const { outcome, calls, minimumCalls, failures, changed, events } = trial;
+  const { outcome, calls, minimumCalls, failures, changed, unsolvable, events } = trial;
   const fewest = minimumCalls === null ? "" : ` (fewest ${minimumCalls})`;
   const answer = events.findLast((event) => event.kind === "answer");
   const failed = failedAssertion(trial);
@@ -47,6 +55,7 @@ export function describeOutcome(trial: Trial, { reasons = true } = {}): string {
       ? [printable(trial.reason ?? "the agent threw", 500)]
       : []),
     ...(changed === false ? ["the perturbation found nothing to change"] : []),
+    ...(unsolvable === undefined ? [] : [`unsolvable: ${OBSTACLE_WORDS[unsolvable]}`]),
     ...(failed !== undefined
       ? [`an assertion failed${reasons ? `: ${printable(failed.message.split("\n")[0]!)}` : ""}`]
       : outcome === "wrong_answer" && answer?.value !== null

@@ -15,7 +15,7 @@ import {
 import { decide, decideUpgrade } from "../gate/decide.ts";
 import { countGraphs } from "../gate/variant.ts";
 import { meanUsage, type Usage } from "../tools/message.ts";
-import { faultsIn } from "../perturbations/ids.ts";
+import { faultsIn, isRemoving } from "../perturbations/ids.ts";
 import { type Plan, unitsPerBlock } from "./plan.ts";
 import {
   type CompletePolicy,
@@ -48,7 +48,7 @@ import { strategiesIn, type StrategyId } from "../trials/strategies/registry.ts"
 import { modelName } from "../models/entry.ts";
 import { stageEntries, strategyChoice, strategyName } from "../trials/strategies/entry.ts";
 import { offerNames } from "../tools/references/schema.ts";
-import { changesTask, openTask } from "../trials/executors/tasks.ts";
+import { changesTask, leavesAnswer, openTask } from "../trials/executors/tasks.ts";
 import { isGenerated } from "../trials/executors/task_kind.ts";
 import { type UnitNames, unitNames } from "../gate/unit_names.ts";
 
@@ -288,13 +288,13 @@ export function planWarnings(plan: Plan, gateForecast = forecast(plan)): string[
   ];
 }
 
-/** Warns of perturbations that change nothing, judged by one task of each cell. */
+/** Warns of perturbations that change nothing, or leave no answer, judged by one task of each cell. */
 function perturbationWarnings({ trials, resolved, open }: Plan): string[] {
   const { cells, perturbations } = resolved;
   const incomparable = perturbations.includes("none") ? [] : [
     "nothing to compare with: add none to the perturbations, so that reports show what each changes",
   ];
-  const unchanging = perturbations.flatMap((perturbation) => {
+  const ineffective = perturbations.flatMap((perturbation) => {
     if (perturbation === "none") return [];
     const first = trials.filter((trial) =>
       trial.block === 0 && trial.perturbation === perturbation
@@ -302,15 +302,23 @@ function perturbationWarnings({ trials, resolved, open }: Plan): string[] {
     const tasks = new Map(first.map(({ task }) => [canonicalJson(task), task]));
     const unchanged = [...tasks.values()]
       .filter((task) => !changesTask(task, perturbation, open)).length;
-    if (unchanged === 0) return [];
+    const unsolvable = isRemoving(perturbation)
+      ? 0
+      : [...tasks.values()].filter((task) => !leavesAnswer(task, perturbation, open)).length;
     const plain = cells.some((cell) => isGenerated(cell) && !("surface" in cell));
+    const where = `of the first ${tasks.size} tasks, one a cell: such trials are left out of`;
     return [
-      `${perturbation} finds nothing to change in ${unchanged} of the first ${tasks.size} tasks, one a ` +
-      "cell: such trials are left out of all rates" +
-      (plain ? '; with "surface": "rich" there is more to change' : ""),
+      ...(unchanged === 0 ? [] : [
+        `${perturbation} finds nothing to change in ${unchanged} ${where} all rates` +
+        (plain ? '; with "surface": "rich" there is more to change' : ""),
+      ]),
+      ...(unsolvable === 0 ? [] : [
+        `${perturbation} leaves nothing that leads to the answer in ${unsolvable} ${where} rates of ` +
+        'success; with "cues": "names" they can be solved',
+      ]),
     ];
   });
-  return [...incomparable, ...unchanging];
+  return [...incomparable, ...ineffective];
 }
 
 /**

@@ -15,6 +15,7 @@ import {
   withSampling,
 } from "../models/entry.ts";
 import { perturbationsIn } from "../perturbations/ids.ts";
+import { isOn } from "../perturbations/methods.ts";
 import {
   assertDistinct,
   assertGate,
@@ -43,6 +44,7 @@ import {
   assertUnperturbed,
   briefTask,
   changesTask,
+  leavesAnswer,
   type TaskOpener,
 } from "../trials/executors/tasks.ts";
 import { type PlannedTrial, trialId } from "../trials/trial_id.ts";
@@ -212,6 +214,7 @@ export function planSuite(
     throw cannot(`plan ${source}`, `it must have at most ${MAX_TRIALS} trials`, `it has ${count}`);
   }
   if (rule !== undefined) assertChanging(source, resolved, tasks?.open);
+  if (gate !== undefined) assertSolvable(source, resolved, tasks?.open);
   return {
     suite: suite.name,
     resolved,
@@ -277,6 +280,30 @@ function assertChanging(source: string, resolved: ResolvedSuite, open?: TaskOpen
       `${perturbation} finds nothing to change in ${JSON.stringify(task)}`,
     );
   }
+}
+
+/** Tasks that a plan looks at, at most: its verdict finds what no plan did. */
+const MAX_LOOKED_AT = 500;
+
+/** A gate asks for tasks to be solved, so that perturbations of documents must leave them an answer. */
+function assertSolvable(source: string, resolved: ResolvedSuite, open?: TaskOpener): void {
+  const cells = resolved.cells.filter((cell) => isGenerated(cell));
+  const perturbations = resolved.perturbations.filter((id) =>
+    perturbationsIn(id).some((part) => isOn(part, "document"))
+  );
+  const few = { ...resolved, ...ONE_OF_EACH, cells, perturbations };
+  if (countTrials(few) === 0) return;
+  const graphs = Math.ceil(MAX_LOOKED_AT / (cells.length * perturbations.length));
+  const trials = listTrials({ ...few, graphs: Math.min(few.graphs, graphs) });
+  const found = trials.slice(0, MAX_LOOKED_AT)
+    .find(({ task, perturbation }) => !leavesAnswer(task, perturbation, open));
+  if (found === undefined) return;
+  throw cannot(
+    `plan ${source}`,
+    `a gate asks for tasks to be solved, and under ${found.perturbation} not all can be, as descriptions ` +
+      "alone link parameters",
+    'set cues: "names" for the tasks, or leave out the gate or the perturbation',
+  );
 }
 
 /** Neither a task nor its perturbation depends on these. */

@@ -15,6 +15,8 @@ import {
 } from "../tasks/questions/scoring.ts";
 import { DIFFICULTIES, type Difficulty } from "../tasks/questions/question_set.ts";
 import {
+  CUES,
+  type Cues,
   type GraphSpec,
   type Linking,
   LINKINGS,
@@ -54,6 +56,11 @@ export interface Grid {
   readonly connection?: Connection | readonly Connection[];
   /** How parameters are linked to outputs; default `types`. */
   readonly linking?: Linking | readonly Linking[];
+  /**
+   * Whether names tell the types of variables, so that perturbations of descriptions leave tasks solvable;
+   * default `none`.
+   */
+  readonly cues?: Cues | readonly Cues[];
   /** The look of functions: a `rich` surface has something to change for all perturbations. */
   readonly surface?: Surface;
   /** Size of the pool of types; default half of `core`. */
@@ -163,6 +170,7 @@ const GRID = z.strictObject({
   irrelevant: oneOrMore(count).exactOptional(),
   connection: oneOrMore(z.enum(CONNECTIONS)).exactOptional(),
   linking: oneOrMore(z.enum(LINKINGS)).exactOptional(),
+  cues: oneOrMore(z.enum(CUES)).exactOptional(),
   surface: z.enum(SURFACES).exactOptional(),
   types: z.int().min(1).exactOptional(),
   inputs: RANGE.exactOptional(),
@@ -179,6 +187,10 @@ const GRID = z.strictObject({
   ({ linking = "types", names = "random" }) =>
     !listOf(linking).includes("names") || !listOf(names).includes("misleading"),
   { message: 'names cannot mislead with linking "names"', path: ["names"] },
+).refine(
+  ({ cues = "none", names = "random" }) =>
+    !listOf(cues).includes("names") || listOf(names).every((one) => one === "random"),
+  { message: 'cues "names" go with random names', path: ["cues"] },
 ).refine((grid) => (grid.irrelevant === undefined) === (grid.connection === undefined), {
   message: "irrelevant and connection go together",
   path: ["irrelevant"],
@@ -321,12 +333,15 @@ function countCrossings(sizes: Grid): number {
 }
 
 /** Everything about the functions of a task but their number. */
-type Kind = Pick<GraphSpec, "linking" | "outputs" | "names">;
+type Kind = Pick<GraphSpec, "linking" | "outputs" | "names" | "cues">;
 
 /** The number of {@linkcode kindsOf}, without listing them. */
 function countKinds(sizes: Grid): number {
-  const { linking = "types", names = "random" } = sizes;
-  return listOf(linking).length * outputRanges(sizes).length * listOf(names).length;
+  const { linking = "types", names = "random", cues = "none" } = sizes;
+  return [linking, names, cues].reduce<number>(
+    (product, list) => product * listOf<unknown>(list).length,
+    outputRanges(sizes).length,
+  );
 }
 
 /** Crosses what is said about functions. */
@@ -334,7 +349,9 @@ function kindsOf(sizes: Grid): Kind[] {
   if (countKinds(sizes) > MAX_CROSSINGS) return [];
   return listOf(sizes.linking ?? "types").flatMap((linking) =>
     outputRanges(sizes).flatMap((outputs) =>
-      listOf(sizes.names ?? "random").map((names) => ({ linking, outputs, names }))
+      listOf(sizes.names ?? "random").flatMap((names) =>
+        listOf(sizes.cues ?? "none").map((cues) => ({ linking, outputs, names, cues }))
+      )
     )
   );
 }

@@ -23,7 +23,7 @@ const MAX_DEPTH = 50;
  * | a boolean | whether the value is not 0 |
  *
  * Of several types, the value's own is preferred, then the first one. A name for a value is a string; if none is
- * allowed, it is still written in place of the value.
+ * allowed, it is still written in place of the value. Functions known to take numbers get these as they are.
  */
 export function writeCall(
   called: FunctionReading,
@@ -47,10 +47,11 @@ export function writeCall(
 
 /** Converts the value of one parameter to the type that the schema declares. */
 export function writeValue(
-  { schema }: FunctionReading,
+  { schema, takesNumbers = false }: FunctionReading,
   parameter: string,
   value: Value,
 ): JsonValue {
+  if (takesNumbers && typeof value === "number") return value;
   return new Writer(schema, parameter, value).write(propertiesIn([schema], parameter));
 }
 

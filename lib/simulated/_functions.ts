@@ -31,6 +31,8 @@ export interface FunctionReading {
   readonly references: ReadonlySet<string>;
   /** The JSON Schema of its arguments. */
   readonly schema: JsonObject;
+  /** Whether it takes numbers as they are, whatever its schema declares. */
+  readonly takesNumbers?: boolean;
 }
 
 /** The description of a parameter that names the result (Indirection, "Adding a Level"). */

@@ -12,6 +12,8 @@ export interface Known {
   readonly inputs: ReadonlyMap<string, Value>;
   /** The functions, by name. */
   readonly functions: ReadonlyMap<string, FunctionReading>;
+  /** Whether names are read for the words of types, as the question says that they have them. */
+  readonly namesTell: boolean;
 }
 
 /** How functions depend on each other. */
@@ -24,24 +26,35 @@ export interface Links {
 
 /**
  * Links functions: inputs to parameters by name, outputs by type and subtype, or by name if the descriptions
- * give no types (FuncBenchGen, appendix B.2).
+ * give no types (FuncBenchGen, appendix B.2). Names that tell types come before descriptions.
  */
-export function link({ inputs, functions }: Known): Links {
+export function link({ inputs, functions, namesTell }: Known): Links {
   const producers = new Map<string, FunctionReading>();
   const byType = new Map<string, string>();
+  const byWords = new Map<string, string>();
   for (const candidate of functions.values()) {
     for (const { name, type } of candidate.outputs) {
       if (producers.has(name)) continue;
       producers.set(name, candidate);
       if (type !== undefined && !byType.has(type)) byType.set(type, name);
+      const words = typeWordsOf(name);
+      if (words !== undefined && !byWords.has(words)) byWords.set(words, name);
     }
   }
   const variableOf = ({ name, type }: Variable) => {
     if (inputs.has(name)) return name;
+    const told = namesTell ? byWords.get(typeWordsOf(name) ?? "") : undefined;
+    if (told !== undefined) return told;
     if (type !== undefined) return byType.get(type);
     return producers.has(name) ? name : undefined;
   };
   return { producers, variableOf };
+}
+
+/** The second and third words of a name such as `bujxe_uxe_muw` or `bujxeUxeMuwId`; `undefined` if it has fewer. */
+function typeWordsOf(name: string): string | undefined {
+  const words = name.replaceAll(/([a-z])(?=[A-Z])/g, "$1_").toLowerCase().split("_");
+  return words.length < 3 ? undefined : words.slice(1, 3).join(" ");
 }
 
 /**

@@ -13,14 +13,15 @@ import { composeAnswer, type SimulatedModel } from "./wire.ts";
 import { writeStage } from "./_stages.ts";
 
 /**
- * A simulated model that chains backward from the requested variable, over types and subtypes or names. In
+ * A simulated model that chains backward from the requested variable, over types and subtypes or names. Where
+ * the question says what the words of names mean, it trusts these more than descriptions and schemas. In
  * each reply it calls all needed functions whose inputs are known. It ends with a text like `bujxe = 512`, or
  * says that the value cannot be determined and which variables are not given.
  *
  * It trusts what it reads, so that wrong documents, questions and returns affect its calls: arguments have the
  * types that schemas declare, a parameter without a type has no producer, and it understands sums but not
  * number words. It reads returns tolerantly: keys in another letter case or with other underscores, and
- * truncated JSON.
+ * truncated JSON. If a refusal says that whole numbers are expected, it gives these whatever a schema declares.
  *
  * A function that fails is called at most twice more, and one that is denied or gone is not called again: it calls
  * another function that produces the same variable, or says that the value cannot be determined. If parameters accept references to results of the same reply, it also
@@ -28,7 +29,8 @@ import { writeStage } from "./_stages.ts";
  *
  * It passes other questions to the tool with a single parameter, and answers with its result.
  *
- * @param reads What it leans on in place of all this: `names` alone, whatever descriptions tell.
+ * @param reads What it leans on in place of all this: `descriptions` link parameters whatever names tell,
+ * `names` whatever descriptions tell, or schemas alone decide the `types` of values.
  */
 export function createPlanner(name: string, reads?: Reading): SimulatedModel {
   return {

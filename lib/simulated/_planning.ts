@@ -68,7 +68,7 @@ export function planReply(
   meantName: (name: string) => string | undefined = () => undefined,
 ): Plan {
   const { target, inputs, functions, mayCall, mustCall, repair, chosen } = conversation;
-  const links = link({ inputs, functions: withoutGone(conversation) });
+  const links = link({ ...conversation, functions: withoutGone(conversation) });
   const { variableOf } = links;
   const { values, costs } = readReturns(conversation, meantName);
   const needed = ancestors(target, links, inputs);

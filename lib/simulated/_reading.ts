@@ -10,8 +10,8 @@ import { evaluate } from "../base/arithmetic.ts";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../base/json.ts";
 import type { Reading } from "../models/simulated_name.ts";
 import { type FunctionReading, readFunctions } from "./_functions.ts";
+import type { Known } from "./_linking.ts";
 import { leanOnNames } from "./_name_reading.ts";
-
 import {
   type ChatCall,
   type ChatMessage,
@@ -53,17 +53,13 @@ export interface RepairReading {
 }
 
 /** All information that a simulated model uses. */
-export interface Conversation {
+export interface Conversation extends Known {
   /** The text of the first user message. */
   readonly prompt: string;
   /** The variable requested by the last user message that requests one. */
   readonly target: string | undefined;
-  /** The values given in user messages, by variable. */
-  readonly inputs: ReadonlyMap<string, Value>;
   /** The number of messages after the one that gave a variable its value, by variable. */
   readonly ages: ReadonlyMap<string, number>;
-  /** The functions, by name. */
-  readonly functions: ReadonlyMap<string, FunctionReading>;
   /** The calls so far, in order. */
   readonly calls: readonly CallReading[];
   /** The number of earlier replies with calls. */
@@ -96,7 +92,15 @@ export function readConversation(request: ChatRequest, reads?: Reading): Convers
   const repairs = userTexts.filter(({ text }) => asksForRepair(text)).length;
   const questions = userTexts.filter(({ text }) => !asksForRepair(text) && !asksForOther(text));
   const described = readFunctions((request.tools ?? []).map((tool) => tool.function));
-  const functions = reads === "names" ? leanOnNames(described) : described;
+  const named = reads === "names" ? leanOnNames(described) : described;
+  const namesTell = questions.some(({ text }) => sayNamesTell(text, reads));
+  const corrected = reads === "types" ? new Set<string>() : readCorrected(messages);
+  const functions = new Map(
+    named.entries().map(([name, one]) => {
+      const takesNumbers = reads !== "types" && (namesTell || corrected.has(name));
+      return [name, takesNumbers ? { ...one, takesNumbers } : one];
+    }),
+  );
   const inputs = questions.flatMap(({ text, age }) =>
     readInputs(text).map(([name, value]) => ({ name, value, age }))
   );
@@ -113,6 +117,7 @@ export function readConversation(request: ChatRequest, reads?: Reading): Convers
     inputs: new Map(inputs.map(({ name, value }) => [name, value])),
     ages: new Map([...inputs, ...returns].map(({ name, age }) => [name, age])),
     functions,
+    namesTell,
     calls,
     restated,
     step: stepOf(messages),
@@ -123,6 +128,22 @@ export function readConversation(request: ChatRequest, reads?: Reading): Convers
     replaced: readReplaced(messages),
     symbols: readSymbols(messages),
   };
+}
+
+/** Whether a question says that the words of names tell types, for a model that reads names. */
+export function sayNamesTell(question: string, reads: Reading | undefined): boolean {
+  return reads !== "descriptions" &&
+    question.includes("second and third words of each variable's name are those of its type");
+}
+
+/** The functions of which a refusal says that they take whole numbers. */
+function readCorrected(messages: readonly ChatMessage[]): ReadonlySet<string> {
+  return new Set(messages.flatMap((message) => {
+    if (message.role !== "tool") return [];
+    const said = /"Function (\w+) takes exactly these arguments, all of them integers: /
+      .exec(contentText(message.content));
+    return said === null ? [] : [said[1]!];
+  }));
 }
 
 /** The variable that a question asks for. */

@@ -8,7 +8,7 @@ import { type FunctionReading, readListedFunctions } from "./_functions.ts";
 import { inOrder, type Known, link, type Links, producersFor } from "./_linking.ts";
 import { leanOnNames } from "./_name_reading.ts";
 import type { Reading } from "../models/simulated_name.ts";
-import { readInputs, readTarget } from "./_reading.ts";
+import { readInputs, readTarget, sayNamesTell } from "./_reading.ts";
 import { type ChatRequest, contentText } from "./wire.ts";
 import { writeValue } from "./_arguments.ts";
 
@@ -74,6 +74,7 @@ export function readStage(
     target: readTarget(question.question),
     inputs: new Map(readInputs(question.question)),
     ...(reads === "names" ? { functions: leanOnNames(question.functions) } : {}),
+    namesTell: sayNamesTell(question.question, reads),
     round: answers.length,
     list: readList(contentText(answers.at(-1)?.content)),
   };

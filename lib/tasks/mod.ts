@@ -6,6 +6,8 @@
 export {
   type CompleteGraphSpec,
   completeSpec,
+  CUES,
+  type Cues,
   generateGraph,
   type Graph,
   type Linking,

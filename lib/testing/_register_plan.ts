@@ -278,7 +278,9 @@ function registerCases(
     // Thousands of whole trials would fill the memory.
     else run.forget(place);
     const isUnchanged = strict && trial.changed === false && isCase(trial.task);
-    if ((trial.solved || trial.outcome === "abstained") && !isUnchanged) return;
+    const isRight = trial.solved ||
+      trial.outcome === "abstained" && !(strict && trial.unsolvable === "misleading");
+    if (isRight && !isUnchanged) return;
     const replay = `replay: ${replayLine(context.origin, trial)}`;
     // With a gate, its outcome is printed below.
     state.isFaultTold ||= trial.permanent !== undefined;

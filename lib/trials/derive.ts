@@ -169,7 +169,9 @@ function refersById({ arguments: given }: CallEvent): boolean {
 }
 
 /** Returns what is recorded of a case and cannot be together; its assertions are not run again. */
-function contradiction({ outcome, failures, events }: Trial): Difference | undefined {
+function contradiction(
+  { outcome, failures, unsolvable, events }: Trial,
+): Difference | undefined {
   const stop = stopOf(events);
   const ended = stop?.reason ??
     (outcome === "solved" && events.some(({ kind }) => kind === "assertion")
@@ -177,7 +179,9 @@ function contradiction({ outcome, failures, events }: Trial): Difference | undef
       : outcome === "solved" && events.some(({ kind }) => kind === "over_limit")
       ? "call_limit"
       : outcome);
-  return differs("outcome", outcome, ended) ?? differs("failures", failures, failuresOf(events));
+  return differs("outcome", outcome, ended) ??
+    differs("failures", failures, failuresOf(events)) ??
+    differs("unsolvable", unsolvable ?? null, null);
 }
 
 /**
@@ -248,6 +252,7 @@ async function difference(
   const outcome = isCutOff ? outer ?? "no end" : played.outcome;
   return differs("outcome", trial.outcome, outcome) ??
     differs("changed", trial.changed ?? true, played.changed ?? true) ??
+    differs("unsolvable", trial.unsolvable ?? null, isFirst ? null : played.unsolvable ?? null) ??
     callsDifference(trial, played, script.dangling) ??
     differs("failures", trial.failures, failuresOf(events)) ??
     endDifference(trial, played) ??

@@ -112,9 +112,8 @@ export function summarize(trial: Trial): TrialSummary {
   const { v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition } =
     trial;
   const { outcome, solved, grounded, calls, minimumCalls, behaviours, usage } = trial;
-  const { changed, stages, judging, startedAt, durationMs, reason, permanent, replayed, ends } =
-    trial;
-  const { rules, domain } = trial;
+  const { changed, unsolvable, stages, judging, startedAt, durationMs, reason } = trial;
+  const { permanent, replayed, ends, rules, domain } = trial;
   const impossible = sharedTypes(trial.impossible);
   const work = workOf(trial.events);
   const askedStages = stagesIn(trial.events);
@@ -132,7 +131,7 @@ export function summarize(trial: Trial): TrialSummary {
     ...{ v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition },
     ...{ outcome, solved, grounded, calls, minimumCalls, behaviours, usage, startedAt, durationMs },
     ...(askedStages.length === 0 ? {} : { askedStages }),
-    ...defined({ changed, domain, stages, judging, work, rules, impossible }),
+    ...defined({ changed, unsolvable, domain, stages, judging, work, rules, impossible }),
     ...(guesses === 0 ? {} : { guessed: guesses }),
     ...(hasViews(trial) ? { parameters: scoreOfViews(trial.events) } : {}),
     ...defined({ missed, actions }),

@@ -25,6 +25,7 @@ import {
   type RequestContext,
   type StageUse,
 } from "../models/model.ts";
+import { type Obstacle, OBSTACLES } from "../perturbations/methods.ts";
 import { type Api, APIS } from "../models/formats/registry.ts";
 import { redact, redactRecordValue } from "../base/redact.ts";
 import { type Limits, Session } from "./agent/session.ts";
@@ -43,7 +44,7 @@ import { placeOf, thrownText } from "../base/user_code.ts";
 /**
  * The ways a trial can end. `invalid` means an infrastructure error: neither a failure nor a success of the
  * model. `agent_error` means that an agent of the user's own threw or returned no text, `filtered` that a content filter left
- * nothing of a reply. `abstained` is right if a perturbation removed something the answer needs: the model
+ * nothing of a reply. `abstained` is right if a perturbation left nothing that leads to the answer: the model
  * gave no answer, and no call had an invented value in its place.
  */
 export const OUTCOMES = [
@@ -89,6 +90,8 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   };
   /** `false` if the perturbation found nothing to change; else omitted. */
   readonly changed?: false;
+  /** What keeps a model from the right answer of a perturbed task; omitted where nothing does, and by rules of version 1. */
+  readonly unsolvable?: Obstacle;
   /** How it ended. */
   readonly outcome: Outcome;
   /** Whether it ended with the right answer. */
@@ -403,6 +406,7 @@ export async function runTrial(
     strategy: planned.strategy,
     perturbation: planned.perturbation,
     ...(fixture.changed ? {} : { changed: false as const }),
+    ...defined({ unsolvable: fixture.unsolvable }),
     task: planned.task,
     repetition: planned.repetition,
     outcome,
@@ -515,6 +519,7 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   task: z.looseObject({}),
   repetition: z.int().min(1).default(1),
   changed: z.literal(false).exactOptional(),
+  unsolvable: z.enum(OBSTACLES).exactOptional(),
   outcome: z.enum(OUTCOMES),
   solved: z.boolean(),
   grounded: z.boolean().default(false),

@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { CALL_FORMATS, CALL_MODES, SCORING_RULES } from "../tasks/questions/scoring.ts";
 import { DIFFICULTIES } from "../tasks/questions/question_set.ts";
-import { LINKINGS, NAMES, SURFACES } from "../tasks/generated/graph.ts";
+import { CUES, LINKINGS, NAMES, SURFACES } from "../tasks/generated/graph.ts";
 import { briefTask } from "./executors/tasks.ts";
 import type { TaskSpec } from "./executors/task_kind.ts";
 
@@ -82,6 +82,7 @@ const ID_WORDS = z.union([
     surface: z.enum(SURFACES).exactOptional(),
     outputs: RANGE.exactOptional(),
     names: z.enum(NAMES).exactOptional(),
+    cues: z.enum(CUES).exactOptional(),
     ...KEY_WORDS,
   }),
 ]);

@@ -168,7 +168,7 @@ Deno.test("toolgate generate --task gives the prompt of a journal's trial", asyn
     "suite.jsonc",
     suiteOf(["m"], 2, {
       tasks: [
-        { core: 4, depth: 2, linking: "names", inputs: [2, 3] },
+        { core: 4, depth: 2, linking: "names", inputs: [2, 3], cues: ["none", "names"] },
         { core: 3, depth: 1, outputs: [2, 3], names: ["helpful", "misleading"] },
       ],
     }),
@@ -249,6 +249,7 @@ function badInput(temporary: Folder): [line: readonly string[], message: RegExp]
       ["generate", "--core", "3", "--depth", "1", "--linking", "x"],
       /linking must be one of types, n/,
     ],
+    [["generate", "--core", "3", "--depth", "1", "--cues", "x"], /cues must be one of none, n/],
     [["generate", "--core", "3", "--depth", "1", "--inputs", "3..1"], /inputs.*3\.\.1/],
     [["generate", "--core", "3", "--depth", "1", "--outputs", "3..1"], /outputs.*3\.\.1/],
     [

@@ -83,27 +83,33 @@ Deno.test("the commands of all pages run in a clone", async () => {
 Deno.test("perturbations: each breaks what it should, as the table of the fixtures says", async () => {
   const { brittleness, perturbations } = await reportOn("perturbations");
   const percent = (rate: number | null) => rate === null ? "-" : `${Math.round(100 * rate)}%`;
-  const [planner, noisy] = brittleness;
+  const [planner, describing, typing, noisy] = brittleness;
   const rows = planner!.columns.map((column, place) => {
-    const rateOf = (type: string) => column.failures.find((own) => own.type === type)!.rate;
+    const solvedBy = (one: typeof planner) => percent(one!.columns[place]!.solved.rate);
+    const rateOf = (one: typeof planner, type: string) =>
+      percent(one!.columns[place]!.failures.find((own) => own.type === type)!.rate);
     return [
       column.perturbation,
-      percent(column.solved.rate),
-      percent(column.abstained.rate),
-      percent(rateOf("specification_mismatch")),
-      percent(rateOf("task_deviation")),
-      percent(noisy!.columns[place]!.solved.rate),
+      ...[solvedBy(planner), percent(column.abstained.rate)],
+      ...[solvedBy(describing), rateOf(describing, "task_deviation")],
+      ...[solvedBy(typing), rateOf(typing, "specification_mismatch")],
+      solvedBy(noisy),
     ];
   });
   assertEquals(tableOf("What perturbations do").slice(2), rows);
   assertEquals(rows.map(([id]) => id), ["none", ...PERTURBATION_METHODS]);
 
-  const found = (perturbation: string) =>
+  const found = (perturbation: string, model = "sim:planner") =>
     perturbations.find(({ subject }) =>
-      subject.model === "sim:planner" && subject.perturbation === perturbation
+      subject.model === model && subject.perturbation === perturbation
     )!.success!;
-  for (const id of ["RD", "WT"]) assertLess(found(id).interval!.upper, -0.5, id);
-  assertEquals([found("CO").gained, found("CO").lost], [0, 0]);
+  for (const id of ["RD", "WD", "SD"]) {
+    assertLess(found(id, "sim:planner?reads=descriptions").interval!.upper, -0.5, id);
+  }
+  assertLess(found("WT", "sim:planner?reads=types").interval!.upper, -0.5);
+  for (const id of ["RD", "WD", "SD", "WT", "CO"]) {
+    assertEquals([found(id).gained, found(id).lost], [0, 0]);
+  }
   const columnOf = (id: string) =>
     planner!.columns.find(({ perturbation }) => perturbation === id)!;
   for (const id of ["RP_F", "RP_L"]) assertEquals(columnOf(id).abstained.rate, 1, id);

@@ -69,6 +69,37 @@ Deno.test("a gate refuses perturbations under which nothing can be solved", () =
   assertEquals(planned({ perturbations: ["none", "RP_F"] }).trials.length, 6);
 });
 
+Deno.test("a gate refuses documents that leave no answer, and takes them where names have cues", () => {
+  const tasks = [{ core: 5, depth: 2, connected: 2 }];
+  for (const perturbation of ["RD", "WD", "SD", "RD+WT", "rename+SD", "WD+CF"]) {
+    const perturbations = ["none", perturbation];
+    assertStringIncludes(
+      refusal({ gate: POLICY, tasks, perturbations }),
+      `Cannot plan suite small as a gate asks for tasks to be solved, and under ${perturbation} not all can ` +
+        'be, as descriptions alone link parameters: set cues: "names" for the tasks',
+    );
+    const cued = tasks.map((sizes) => ({ ...sizes, cues: "names" as const }));
+    planned({ gate: POLICY, tasks: cued, perturbations });
+  }
+  // Values and refusals still show the types, and one function alone takes what the question gives.
+  planned({ gate: POLICY, tasks, perturbations: ["WT", "RE", "CO"] });
+  planned({ gate: POLICY, tasks: [{ core: 1, depth: 0 }], perturbations: ["RD", "WD", "SD"] });
+});
+
+Deno.test("a verdict is invalid where a trial's task had no answer, and stays where no journal says so", () => {
+  const trials = manyRecords(60, 60, { perturbation: "RD" });
+  const [pass] = decideTrials(trials, planOf(trials), POLICY);
+  assertEquals(pass!.verdict.kind, "pass");
+  const marked = trials.with(7, { ...trials[7]!, unsolvable: "unlinked" });
+  const [decided] = decideTrials(marked, planOf(marked), POLICY);
+  assertEquals(decided!.verdict, {
+    kind: "invalid",
+    reason:
+      "1 of 60 trials are on tasks without an answer: under RD nothing links their parameters any more " +
+      '(with cues: "names", names do)',
+  });
+});
+
 Deno.test("probes are never perturbed", () => {
   assertStringIncludes(
     refusal({ tasks: [{ case: "oracle" }], perturbations: ["RD"] }),
@@ -88,7 +119,12 @@ Deno.test("a sequential gate needs perturbations that change every task", () => 
   const gate = { ...POLICY, margin: 0.2, sequential: true };
   const { graphs: _, ...suite } = SMALL;
   const plan = (perturbation: string) =>
-    planSuite({ ...suite, gate, perturbations: [perturbation] });
+    planSuite({
+      ...suite,
+      tasks: [{ core: 3, depth: 2, cues: "names" }],
+      gate,
+      perturbations: [perturbation],
+    });
   assertStringIncludes(
     assertThrows(() => plan("AP"), InputError).message,
     "a sequential gate needs perturbations that change every task: AP finds nothing to change in",
@@ -99,7 +135,11 @@ Deno.test("a sequential gate needs perturbations that change every task", () => 
 Deno.test("plans warn of perturbations that find nothing to change", () => {
   const perturbations = ["none", "RD", "AP", "UK"];
   const tasks = [{ core: [1, 3], depth: [0, 2] }];
+  const withoutAnswer =
+    "RD leaves nothing that leads to the answer in 1 of the first 2 tasks, one a cell: such trials are left " +
+    'out of rates of success; with "cues": "names" they can be solved';
   assertEquals(planWarnings(planned({ perturbations, tasks })), [
+    withoutAnswer,
     "AP finds nothing to change in 2 of the first 2 tasks, one a cell: such trials are left out of all " +
     'rates; with "surface": "rich" there is more to change',
     "UK finds nothing to change in 2 of the first 2 tasks, one a cell: such trials are left out of all " +
@@ -108,6 +148,7 @@ Deno.test("plans warn of perturbations that find nothing to change", () => {
   // A single core function has a name in snake case.
   const rich = tasks.map((sizes) => ({ ...sizes, surface: "rich" as const }));
   assertEquals(planWarnings(planned({ perturbations, tasks: rich })), [
+    withoutAnswer,
     "UK finds nothing to change in 1 of the first 2 tasks, one a cell: such trials are left out of all " +
     "rates",
   ]);

@@ -10,6 +10,7 @@ import { parseTrialId, trialId } from "../../lib/trials/trial_id.ts";
 import { applyChanges, applyTextChanges } from "../support/changes.ts";
 import fc from "../support/fast_check.ts";
 import { surfacedSpecs } from "../support/generated.ts";
+import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
 
 const RICH = {
   core: 5,
@@ -93,6 +94,14 @@ Deno.test("CO brings inputs into another order, each with its own types", () => 
   for (const { before, after } of clausesUnder("CO")) {
     assertEquals(sorted(after), sorted(before));
     if (before.length > 1) assertNotEquals(after, before);
+  }
+});
+
+Deno.test("WT holds no provider to wrong types: it drops strict where it changes them, and nothing else does (Butterfly 4.1)", () => {
+  const strict = (id: string) => new Set(perturbTask(TASK, id).tools.map((tool) => tool.strict));
+  assertEquals(strict("WT"), new Set([undefined]));
+  for (const id of ["none", "RD", "WD", "SD", "CO", "RE"]) {
+    assertEquals(strict(id), new Set([true]));
   }
 });
 
@@ -272,6 +281,32 @@ async function solve(task: Task, perturbation: string) {
   return { outcome, failed: failed.length };
 }
 
+/**
+ * What is left to see of the links of a task's core, read anew from its documents alone: each parameter that takes
+ * an output must be linked to it by its name, by words of its name that an output's name has too, or by the text
+ * of its types; which words of names count, the question says.
+ */
+function links({ functions, prompt }: Task, tools: Task["tools"]): "shown" | "missing" | "wrong" {
+  const outputs = tools.map(({ description }) => clausesIn(description)[1]);
+  const wordsOf = (name: string) =>
+    name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).split(/[ _]/).slice(1, 3)
+      .join();
+  const hasRule = prompt.includes("second and third words of each variable's name");
+  const found = functions.flatMap(({ role, parameters, dependsOn }, place) => {
+    if (role !== "core" || dependsOn.length === 0) return [];
+    const [inputs] = clausesIn(tools[place]!.description);
+    return parameters.map(({ name, variable }) => {
+      const types = inputs.find((clause) => clause.name === name)!.types;
+      const output = outputs.find((one) => one.name === name) ??
+        outputs.find((one) => hasRule && wordsOf(one.name) === wordsOf(name)) ??
+        outputs.find((one) => types !== "" && one.types === types);
+      return output === undefined ? "missing" : output.name === variable ? "shown" : "wrong";
+    });
+  });
+  return found.find((link) => link === "missing") ?? found.find((link) => link === "wrong") ??
+    "shown";
+}
+
 const ID = fc.subarray([...PERTURBATIONS], { minLength: 1, maxLength: 3 })
   .map((ids) => ids.join("+"));
 
@@ -294,9 +329,57 @@ Deno.test("any perturbation of any task is the same whenever it is made, and tel
     const again = perturbTask(generateTask(spec), id);
     assertEquals([again.prompt, again.tools, again.given], [made.prompt, made.tools, made.given]);
     assertEquals(JSON.stringify(task.tools), before);
-    assertEquals(made.unsolvable, made.steps.some(({ id, changed }) => isRemoving(id) && changed));
+    const removed = made.steps.some(({ id, changed }) => isRemoving(id) && changed);
+    const isLinked = links(made.task, made.tools) === "shown";
+    assertEquals(made.unsolvable, removed || !isLinked);
     assertEquals(made.steps.map((step) => step.id), perturbationsIn(id));
   }));
+});
+
+Deno.test("RD, WD and SD leave no answer where descriptions alone link parameters, WT always leaves one (Butterfly 4.1)", () => {
+  const shape = { core: 5, depth: 2, connected: 2, disconnected: 1 };
+  for (let seed = 0; seed < 25; seed++) {
+    const obstacles = (changes: Partial<GraphSpec>) =>
+      ["RD", "WD", "SD", "WT", "CO", "RE"].map((id) =>
+        perturbTask(generateTask({ ...shape, seed, ...changes }), id).obstacle
+      );
+    // A function of the core takes two outputs where paths of different length meet.
+    const swapped = generateTask({ ...shape, seed }).functions
+      .some(({ role, dependsOn }) => role === "core" && dependsOn.length > 1);
+    const misled = swapped ? "misleading" : undefined;
+    assertEquals(obstacles({}), ["unlinked", "unlinked", misled, undefined, undefined, undefined]);
+    for (const kept of [{ cues: "names" }, { linking: "names" }, { core: 1, depth: 0 }] as const) {
+      assertEquals(obstacles(kept), new Array(6).fill(undefined), JSON.stringify(kept));
+    }
+  }
+  const task = generateTask({ ...shape, seed: 1 });
+  assertEquals(
+    ["RD+WT", "WD+SD", "rename+RD", "RD+RP_F", "RD+permission_denied"].map((id) =>
+      perturbTask(task, id).obstacle
+    ),
+    ["unlinked", "unlinked", "unlinked", "removed", "denied"],
+  );
+});
+
+Deno.test("rename and unrelated keep cues: names of the same types have the same words", () => {
+  fc.assert(
+    fc.property(
+      surfacedSpecs(8),
+      fc.constantFrom("rename", "unrelated", "unrelated+rename"),
+      (spec, id) => {
+        const { task, tools } = perturbTask(generateTask({ ...spec, cues: "names" }), `${id}+WD`);
+        assertEquals(links(task, tools), "shown");
+        const variables = task.functions.flatMap((
+          { parameters, output },
+        ) => [...parameters, output]);
+        for (const { name, type, subtype } of variables) {
+          const [, ...words] = name.split(/_|(?=[A-Z])/).map((word) => word.toLowerCase());
+          assertEquals(words.slice(0, 2), [type, subtype].map((one) => one.split("_")[1]!));
+        }
+      },
+    ),
+    { numRuns: 40 },
+  );
 });
 
 Deno.test("one perturbation of any task: the changes told make of what was what is", () => {
@@ -366,12 +449,12 @@ Deno.test("a perturbation that there is not is refused", () => {
   }
 });
 
-Deno.test("ids of trials keep a rich surface and a perturbation", () => {
+Deno.test("ids of trials keep a rich surface, cues and a perturbation", () => {
   const key = {
     model: "m",
     strategy: "baseline",
     perturbation: "RP_F+CF",
-    task: { core: 5, depth: 3, connected: 3, disconnected: 2, seed: 7, surface: "rich" },
+    task: { ...RICH, cues: "names" },
     repetition: 1,
   } as const;
   assertEquals(parseTrialId(trialId(key)), key);

@@ -155,6 +155,7 @@ const BROKEN = { model: "sim:noisy?breakFormat=0.5", api: "hermes" };
 const COMMANDS: readonly (readonly [code: number, line: string, table?: string])[] = [
   [0, "run wrong.json --record recordings --out wrong.jsonl"],
   [0, "run wrong.json --replay recordings --out again.jsonl"],
+  [0, "run perturbed.json --out perturbed.jsonl"],
   [0, "run right.json --base-url http://127.0.0.1:9/v1 --out right.jsonl"],
   [3, "run right.json --max-tokens 1000 --concurrency 1 --out budget.jsonl"],
   [0, "run several.json --out several.jsonl"],
@@ -168,6 +169,7 @@ const COMMANDS: readonly (readonly [code: number, line: string, table?: string])
   [3, "gate right.jsonl --success-rate 0.9 --margin 0.1 --json", "verdicts"],
   [0, "generate --core 5 --depth 2 --connected 1 --seed 1 --format json", "task-as-json"],
   [0, "generate --core 5 --depth 2 --outputs 1..3 --names helpful --seed 1", "task-as-json"],
+  [0, "generate --core 3 --depth 2 --cues names --seed 1", "task-as-json"],
 ];
 
 Deno.test("docs/contracts.md has every field of the files, and no other", async (t) => {
@@ -176,6 +178,9 @@ Deno.test("docs/contracts.md has every field of the files, and no other", async 
     place.write("wrong.json", suiteFor(WRONG, BROKEN));
     place.write("right.json", suiteFor("sim:planner"));
     place.write("several.json", SEVERAL);
+    const { gate: _, ...perturbed } = JSON.parse(suiteFor("sim:planner"));
+    const tasks = [{ core: 3, depth: 1, cues: ["none", "names"] }];
+    place.write("perturbed.json", JSON.stringify({ ...perturbed, tasks, perturbations: ["RD"] }));
     for (const [code, line, table] of COMMANDS) {
       const ended = await toolgate(line.split(" "), { cwd: place.path });
       assertEquals(ended.code, code, ended.all);

@@ -391,7 +391,10 @@ Deno.test("success along a size that is one for all is not told again of many mo
 Deno.test("perturbations of one size are told once each before what they did", () => {
   const ids = ["none", "RD", "RE", "WD", "WT", "SD", "CO", "CF"];
   const titles = rendered(
-    ids.map((perturbation) => record({ perturbation, behaviours: ["silent"] })),
+    ids.map((perturbation) => ({
+      ...record({ perturbation, behaviours: ["silent"] }),
+      rules: 2 as const,
+    })),
   )
     .split("\n\n").map((part) => part.split("\n")[0]!);
   assertEquals(titles.slice(1).map((title) => title.split(" (")[0]), [

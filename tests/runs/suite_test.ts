@@ -72,6 +72,22 @@ Deno.test("grid() pairs irrelevant counts with their kind, as the paper does (Fu
   ]);
 });
 
+Deno.test("grid() crosses cues, and names only the unusual", () => {
+  const { cells } = grid({
+    core: 3,
+    depth: 2,
+    linking: ["types", "names"],
+    cues: ["none", "names"],
+  });
+  assertEquals(cells.map((cell) => generatedFrom(cell).cues), [
+    undefined,
+    "names",
+    undefined,
+    "names",
+  ]);
+  assertEquals(grid({ core: 3, depth: 2, cues: "none" }), grid({ core: 3, depth: 2 }));
+});
+
 Deno.test("grid() crosses linkings, and names only the unusual", () => {
   const { cells } = grid({ core: 3, depth: 2, linking: ["types", "names"] });
   assertEquals(cells.map((cell) => generatedFrom(cell).linking), [undefined, "names"]);
@@ -248,6 +264,12 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
     "must be at least 0",
   ],
   [{ tasks: [{ core: 3, depth: 1, linking: "words" }] }, "tasks[0].linking", ""],
+  [{ tasks: [{ core: 3, depth: 1, cues: "types" }] }, "tasks[0].cues", ""],
+  [
+    { tasks: [{ core: 3, depth: 1, cues: "names", names: "helpful" }] },
+    "tasks[0].cues",
+    "go with random names",
+  ],
   [{ tasks: [{ core: 3, depth: 1, types: 0 }] }, "tasks[0].types", "must be at least 1"],
   [{ tasks: [{ core: 3, depth: 1, inputs: [0, 1] }] }, "tasks[0].inputs[0]", "must be at least 1"],
   [{ tasks: [{ core: 3, depth: 1, inputs: [1] }] }, "tasks[0].inputs", ""],

@@ -601,7 +601,14 @@ Deno.test("WT: sim:noisy drops an argument, and writes the others as ever", asyn
 Deno.test("WT: it hurts where arguments are refused, and not where names stand for values", async () => {
   for (const task of tasks(15)) {
     const perturbed = withTypes(task, [WRONG[0]!, WRONG[1]!, WRONG[3]!]);
-    const refused = await attempt(perturbed);
+    // A refusal says which types are right: who reads it calls each function twice.
+    const told = await attempt(perturbed);
+    assertEquals(told.judgement?.outcome, "solved");
+    assertEquals(told.calls.map(({ failure }) => failure?.type ?? "right").toSorted(), [
+      ...new Array(task.minimumCalls).fill("right"),
+      ...new Array(task.minimumCalls).fill("wrong_number_of_inputs"),
+    ]);
+    const refused = await attempt(perturbed, { model: "sim:planner?reads=types" });
     assertEquals(refused.judgement?.outcome, "no_answer");
     assert(refused.calls.every(({ failure }) => failure?.type === "wrong_number_of_inputs"));
     for (const strategy of ["indirection", "indirection+restate"]) {
@@ -614,6 +621,57 @@ Deno.test("WT: it hurts where arguments are refused, and not where names stand f
       }
     }
   }
+});
+
+/** The share of tasks solved, and the tasks, under a perturbation. */
+async function solvedUnder(perturbation: string, model: string, cues: "none" | "names") {
+  const trials: Trial[] = [];
+  for (let seed = 0; seed < 12; seed++) {
+    const spec = {
+      core: 5,
+      depth: 2,
+      connected: 3,
+      disconnected: 2,
+      seed,
+      surface: "rich",
+      cues,
+    } as const;
+    trials.push(await runTrial(spec, inProcess(model), { perturbation }));
+  }
+  const counted = trials.filter(({ changed, unsolvable }) => changed !== false && !unsolvable);
+  return counted.length === 0
+    ? trials.map(({ outcome, unsolvable }) => `${unsolvable}: ${outcome}`)
+    : counted.filter(({ solved }) => solved).length / counted.length;
+}
+
+Deno.test("with cues a careful model solves tasks whatever descriptions and types say, and one that leans on either alone does not (Butterfly 4.1)", async () => {
+  const [DESCRIPTIONS, TYPES] = ["sim:planner?reads=descriptions", "sim:planner?reads=types"];
+  for (const id of ["none", "RD", "WD", "SD", "WT", "RD+WT", "SD+WT", "rename+WD"]) {
+    const isDescribed = !/RD|WD|SD/.test(id);
+    assertEquals(
+      [
+        await solvedUnder(id, "sim:planner", "names"),
+        await solvedUnder(id, DESCRIPTIONS, "names"),
+        await solvedUnder(id, TYPES, "names"),
+      ],
+      [1, isDescribed ? 1 : 0, id.includes("WT") ? 0 : 1],
+      id,
+    );
+  }
+});
+
+Deno.test("without cues what descriptions withhold is abstained from, and what they make wrong misleads any model", async () => {
+  for (const id of ["RD", "WD", "RD+WT"]) {
+    assertEquals(
+      new Set(await solvedUnder(id, "sim:planner", "none") as string[]),
+      new Set(["unlinked: abstained"]),
+    );
+  }
+  assertEquals(
+    new Set(await solvedUnder("SD", "sim:planner", "none") as string[]),
+    new Set(["misleading: wrong_answer"]),
+  );
+  assertEquals(await solvedUnder("WT", "sim:planner", "none"), 1);
 });
 
 Deno.test("a rich surface: sim:planner solves every task, whatever the strategy", async () => {

@@ -240,9 +240,9 @@ Deno.test("parseSimulatedModel() refuses what it does not know", () => {
     ["", "sim:planner"],
     ["gpt-5", "sim:planner"],
     ["sim:planner?early=1", "the options of sim:planner are reads"],
-    ["sim:planner?reads=minds", "reads must be one of names"],
-    ["sim:planner?reads=names&reads=names", "occur once"],
-    ["sim:noisy?reads=names", "the options of sim:noisy are"],
+    ["sim:planner?reads=minds", "reads must be one of descriptions, types, names, and occur once"],
+    ["sim:planner?reads=types&reads=types", "occur once"],
+    ["sim:noisy?reads=types", "the options of sim:noisy are"],
     [
       "sim:noisy?late=1",
       "early, stale, distract, hallucinate, arity, quit, copy, averse, ignore, resist, dots, brute, giveup, invent, breakFormat, hopeless, memory, seed",
@@ -269,7 +269,7 @@ Deno.test("parseSimulatedModel() refuses what it does not know", () => {
   for (
     const name of [
       ...["sim:noisy", "sim:noisy?", "sim:planner", "sim:noisy?early=.5&memory=8&seed=-3"],
-      "sim:noisy?giveup=.4&invent=.6",
+      ...["sim:noisy?giveup=.4&invent=.6", "sim:planner?reads=types"],
     ]
   ) {
     assertEquals(parseSimulatedModel(name).name, name);

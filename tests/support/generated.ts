@@ -3,7 +3,7 @@
  * and tasks, worked out anew and slowly, so that they can be held against the code.
  */
 
-import { type GraphSpec, LINKINGS, SURFACES } from "../../lib/tasks/generated/graph.ts";
+import { CUES, type GraphSpec, LINKINGS, SURFACES } from "../../lib/tasks/generated/graph.ts";
 import type { Cell } from "../../lib/runs/suite.ts";
 import { outputsOf, type Task, type TaskFunction } from "../../lib/tasks/generated/task.ts";
 import type { TaskSpec } from "../../lib/trials/executors/task_kind.ts";
@@ -42,10 +42,10 @@ export function specs(most = 60): fc.Arbitrary<GraphSpec> {
   );
 }
 
-/** Specs of either surface. */
+/** Specs of either surface, with cues or without. */
 export function surfacedSpecs(most = 60): fc.Arbitrary<GraphSpec> {
-  return fc.tuple(specs(most), fc.constantFrom(...SURFACES))
-    .map(([spec, surface]) => ({ ...spec, surface }));
+  return fc.tuple(specs(most), fc.constantFrom(...SURFACES), fc.constantFrom(...CUES))
+    .map(([spec, surface, cues]) => ({ ...spec, surface, cues }));
 }
 
 /** The largest specs that must work. */

@@ -5,7 +5,9 @@ import {
   createExecutor,
   type GeneratedTaskExecutorOptions,
 } from "../../lib/trials/executors/generated.ts";
+import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
 import { generateTask, type TaskFunction } from "../../lib/tasks/generated/task.ts";
+import { coreInOrder, rightArguments } from "../support/generated.ts";
 
 const TASK = generateTask({
   core: 3,
@@ -147,4 +149,33 @@ Deno.test("the value that is kept back is not restated, nor does it belong to an
   assertEquals([...seen[0]!.values()].includes(value), false);
   const [event] = executor.events;
   assertEquals(event?.kind === "call" && event.failure?.type, "value_not_yet_known");
+});
+
+Deno.test("where documents link nothing any more, abstaining is right, and to try a value is to make it up", async () => {
+  const spec = { core: 4, depth: 2, connected: 1, disconnected: 1, seed: 3 };
+  const outcomes = async (
+    changes: Partial<GraphSpec>,
+    options: GeneratedTaskExecutorOptions,
+    calls: "none" | "sources" | "all" = "none",
+  ) => {
+    const task = generateTask({ ...spec, ...changes });
+    using executor = createExecutor(task, options);
+    for (const made of coreInOrder(task)) {
+      if (calls === "none" || calls === "sources" && made.dependsOn.length > 0) continue;
+      const written = JSON.stringify(rightArguments(task, made));
+      await executor.execute([{ id: "", name: made.name, arguments: written }]);
+    }
+    return executor.answer(SORRY).outcome;
+  };
+  for (const perturbation of ["RD", "WD", "RD+WT", "rename+WD"]) {
+    assertEquals(await outcomes({}, { perturbation }), "abstained");
+    // Journals recorded before say that no answer was given, and stand.
+    assertEquals(await outcomes({}, { perturbation, rules: 1 }), "no_answer");
+    // Who abstains always is right nowhere else.
+    assertEquals(await outcomes({ cues: "names" }, { perturbation }), "no_answer");
+  }
+  assertEquals(await outcomes({}, { perturbation: "RD" }, "sources"), "abstained");
+  assertEquals(await outcomes({}, { perturbation: "RD" }, "all"), "no_answer");
+  assertEquals(await outcomes({}, { perturbation: "WT" }), "no_answer");
+  assertEquals(await outcomes({}, { perturbation: "RP_F", rules: 1 }), "abstained");
 });

@@ -307,6 +307,7 @@ Deno.test("a line that was changed by hand disagrees, and the field is named", a
     ["calls", { ...right, calls: right.calls + 1 }],
     ["minimumCalls", { ...right, minimumCalls: 1 }],
     ["changed", { ...right, changed: false }],
+    ["unsolvable", { ...wrong, unsolvable: "misleading" }],
     ["behaviours", { ...right, behaviours: ["aversion"] }],
     ["impossible", { ...right, impossible: ["redundant_information", "task_deviation"] }],
     ["usage", { ...right, usage: { ...right.usage, inputTokens: 1 } }],
@@ -320,6 +321,26 @@ Deno.test("a line that was changed by hand disagrees, and the field is named", a
     const found = await derive(trial);
     assert(found.kind === "differs", `${field}: ${JSON.stringify(found)}`);
     assertEquals(found.field, field);
+  }
+});
+
+Deno.test("a trial without an answer is derived by the rules that judged it", async () => {
+  for (
+    const [id, obstacle, now] of [["RD", "unlinked", "abstained"], [
+      "SD",
+      "misleading",
+      "wrong_answer",
+    ]] as const
+  ) {
+    const trial = await runTrial(SPEC, inProcess("sim:planner"), { perturbation: id });
+    assertEquals([trial.outcome, trial.unsolvable], [now, obstacle]);
+    const { rules: _, unsolvable: __, ...rest } = trial;
+    const before = id === "RD" ? { ...rest, outcome: "no_answer" as const } : rest;
+    assertEquals(await derive(before), { kind: "agrees" });
+    const marked = await derive({ ...before, unsolvable: obstacle });
+    assertEquals(marked.kind === "differs" && marked.field, "unsolvable");
+    const unmarked = await derive({ ...rest, rules: 2 });
+    assertEquals(unmarked.kind === "differs" && unmarked.field, "unsolvable");
   }
 });
 

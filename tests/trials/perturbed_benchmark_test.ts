@@ -8,9 +8,9 @@ import { toolgate } from "../support/command_line.ts";
 const MOD = JSON.stringify(`file://${ROOT}/mod.ts`);
 
 /** A benchmark over small graphs. */
-function benchmarkOf(name: string, options: string, graphs = 2): string {
+function benchmarkOf(name: string, options: string, { graphs = 2, cues = "none" } = {}): string {
   return `benchmark("${name}", {
-  tasks: { core: 3, depth: 2, surface: "rich" },
+  tasks: { core: 3, depth: 2, surface: "rich", cues: "${cues}", extraEdges: 20 },
   seed: 5,
   graphs: ${graphs},
   ${options},
@@ -35,10 +35,15 @@ const bold = scripted("bold", () => ({ text: "It is 999999." }));
 ` +
     benchmarkOf(
       "brittle",
-      'model: "sim:planner", perturbations: ["none", "RP_F", "CO", "WT", "rename"]',
+      'model: "sim:planner?reads=types", perturbations: ["none", "RP_F", "CO", "WT", "rename"]',
     ) +
     benchmarkOf("bold", 'model: bold, perturbations: ["RP_L"]') +
-    benchmarkOf("gated", `model: "sim:planner", perturbations: ["none", "SD"], ${CEILING}`, 30),
+    benchmarkOf(
+      "gated",
+      `model: "sim:planner?reads=descriptions", perturbations: ["none", "SD"], ${CEILING}`,
+      { graphs: 30, cues: "names" },
+    ) +
+    benchmarkOf("misled", 'model: bold, perturbations: ["SD"]'),
 );
 
 function run(...flags: readonly string[]) {
@@ -93,6 +98,11 @@ Deno.test("benchmark() without a gate: who makes something up has not abstained"
   const finished = await runAll();
   assertEquals(endedIn(finished, "bold"), ["FAILED", "FAILED"], finished.all);
   assertMatch(finished.stdout, /^bold > .*\nerror: AssertionError: The model did not abstain/m);
+  // Documents that mislead are no fault of a model.
+  assertMatch(
+    finished.stdout,
+    /^misled > .*\nerror: AssertionError: The trial tells nothing of the model: SD misleads/m,
+  );
 });
 
 Deno.test("a gate holds models to flips, over journals as well", async () => {

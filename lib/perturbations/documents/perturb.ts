@@ -31,7 +31,7 @@ import { UNRELATED_DESCRIPTIONS } from "./_unrelated.ts";
  * | `RD` | descriptions of required parameters removed, at every level |
  * | `RE` | usage examples removed from the tool, from schemas and from descriptions |
  * | `WD` | descriptions of parameters replaced by those of unrelated tools |
- * | `WT` | types of parameters changed so that no right value fits; containers stay, types within them change |
+ * | `WT` | types of parameters changed so that no right value fits; containers stay, types within them change; `strict` goes, which would force them on a model |
  * | `SD` | descriptions of a pair of parameters swapped |
  * | `CO` | the parameters of each object put into another order |
  *
@@ -160,7 +160,13 @@ const METHODS: Readonly<
       replaced(`${path}/description`, before, others[place % others.length]!)
     );
   },
-  WT: ({ parameters }, stream) => retypings(parameters, stream),
+  WT: ({ tool, path, parameters }, stream) => {
+    const edits = retypings(parameters, stream);
+    // Decoding held to the schema could not but give wrong types.
+    return edits.length === 0 || tool.strict !== true
+      ? edits
+      : [...edits, removal(`${path}/strict`, true)];
+  },
   SD: ({ parameters }, stream) => {
     const named = parameters.filter(({ role }) => role === "property");
     const texts = named.map(({ schema }) => textAt(schema, "description"));

@@ -22,7 +22,8 @@ export type BreakdownKind =
   | "strategy"
   | "linking"
   | "outputs"
-  | "names";
+  | "names"
+  | "cues";
 
 /** Success by one size of the tasks. */
 export interface Breakdown {
@@ -32,8 +33,8 @@ export interface Breakdown {
   readonly kind: BreakdownKind;
   /** The title to show. */
   readonly title: string;
-  /** The table or figure of FuncBenchGen that shows the same. */
-  readonly source: string;
+  /** The table or figure of FuncBenchGen that shows the same; omitted where none does. */
+  readonly source?: string;
   /** The title of the axis, with its unit. */
   readonly axis: string;
   /** The title of the legend. */
@@ -191,6 +192,14 @@ export function breakDown(
       source: "beyond section 3.2",
       axis: "names",
       along: ({ task }) => task.names ?? "random",
+      ...subjects,
+    })].filter(hasSeveralValues),
+    ...[cross(generated, {
+      id: "cues",
+      kind: "cues",
+      title: "Success by whether names tell the types of variables",
+      axis: "cues",
+      along: ({ task }) => task.cues ?? "none",
       ...subjects,
     })].filter(hasSeveralValues),
   ];

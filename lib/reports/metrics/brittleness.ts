@@ -8,6 +8,7 @@ import { compareShares, type PairedSuccess } from "../../gate/comparison.ts";
 import {
   byGraph,
   byVariant,
+  countsAsSuccess,
   graphKey,
   isCounted,
   missesCall,
@@ -78,9 +79,14 @@ export interface BrittlenessColumn {
   readonly similarTexts: ParameterScore["texts"] & { readonly cased?: number };
   /** Trials with a call that is not one of the right calls, or repeats one of them. */
   readonly routing: Share;
-  /** Task accuracy: counted trials that were solved. */
+  /** Number of counted trials on tasks that it left without an answer; omitted without any. */
+  readonly unsolvable?: number;
+  /** Task accuracy: counted trials that were solved, of those that could be. */
   readonly solved: Share;
-  /** Counted trials without an answer and without an invented value. */
+  /**
+   * Trials without an answer and without an invented value: of the unsolvable ones, if any, but for those that
+   * documents mislead, as no model can see that; else of all counted.
+   */
   readonly abstained: Share;
   /** API-level success: calls of counted trials that were not refused. */
   readonly accepted: Pick<Share, "count" | "of" | "rate">;
@@ -222,6 +228,7 @@ function columnOf(
 ): BrittlenessColumn {
   const counted = trials.filter(isCounted);
   const known = counted.filter(isKnown);
+  const unsolvable = counted.filter((trial) => trial.unsolvable !== undefined);
   const plainKnown = perturbation === "none" ? [] : plain.filter(isKnown);
   const unchanged = trials.filter(({ changed }) => changed === false).length;
   const calls = sum(counted, (trial) => trial.calls);
@@ -255,8 +262,14 @@ function columnOf(
       ...(cased === 0 ? {} : { cased }),
     },
     routing: shareOf(known, ({ parameters }) => parameters.routing > 0),
-    solved: shareOf(counted, ({ solved }) => solved),
-    abstained: shareOf(counted, ({ outcome }) => outcome === "abstained"),
+    ...(unsolvable.length === 0 ? {} : { unsolvable: unsolvable.length }),
+    solved: shareOf(counted.filter(countsAsSuccess), ({ solved }) => solved),
+    abstained: shareOf(
+      unsolvable.length === 0
+        ? counted
+        : unsolvable.filter((trial) => trial.unsolvable !== "misleading"),
+      ({ outcome }) => outcome === "abstained",
+    ),
     accepted: countOf(calls - refused, calls),
   };
 }

@@ -10,6 +10,7 @@ import { signsOf } from "../../gate/ceilings.ts";
 import {
   byGraph,
   byVariant,
+  countsAsSuccess,
   graphKey,
   isCounted,
   type Variant,
@@ -32,10 +33,12 @@ import { mean, sum } from "../../base/numbers.ts";
 export interface Tally {
   /** Number of trials, invalid ones included. */
   readonly trials: number;
-  /** Number of trials that count: neither invalid nor unchanged. */
+  /** Number of trials that count as solved or not: not invalid, unchanged or unsolvable. */
   readonly valid: number;
   /** Number of trials in whose task the perturbation found nothing to change. */
   readonly unchanged: number;
+  /** Number of trials on tasks that a perturbation left without an answer; omitted without any. */
+  readonly unsolvable?: number;
   readonly solved: number;
   /** Solved share of the valid trials; `null` without any. */
   readonly rate: number | null;
@@ -219,8 +222,9 @@ export function mendingOf(trials: readonly TrialSummary[]): MeanEstimate | null 
 
 /** Returns the tally of a set of trials. */
 export function tally(trials: readonly TrialSummary[]): Tally {
-  const valid = trials.filter(isCounted);
+  const valid = trials.filter(countsAsSuccess);
   const solved = valid.filter((trial) => trial.solved);
+  const unsolvable = trials.filter(isCounted).length - valid.length;
   const failed = valid.filter((trial) => !trial.solved);
   const calling = valid.filter(canCall);
   const minima = calling.flatMap(({ minimumCalls }) => minimumCalls ?? []);
@@ -228,6 +232,7 @@ export function tally(trials: readonly TrialSummary[]): Tally {
     trials: trials.length,
     valid: valid.length,
     unchanged: trials.filter(({ changed }) => changed === false).length,
+    ...(unsolvable === 0 ? {} : { unsolvable }),
     solved: solved.length,
     rate: valid.length === 0 ? null : solved.length / valid.length,
     interval: shareInterval(valid, (trial) => trial.solved),
@@ -261,7 +266,9 @@ export function shareInterval<T extends Pick<TrialSummary, "task">>(
 }
 
 function repetitionOf(trials: readonly TrialSummary[]): Repetition | null {
-  const changed = trials.filter((trial) => trial.changed !== false);
+  const changed = trials.filter((trial) =>
+    trial.changed !== false && trial.unsolvable === undefined
+  );
   const graphs = [...Map.groupBy(changed, ({ task }) => graphKey(task)).values()];
   const k = graphs.reduce((most, { length }) => Math.max(most, length), 0);
   if (k < 2) return null;

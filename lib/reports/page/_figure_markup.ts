@@ -91,7 +91,11 @@ export async function breakdownFigures(
   const figures: Markup[] = [];
   for (const breakdown of report.breakdowns.filter(isFigure)) {
     const { id, title, source, legend } = breakdown;
-    const notes = [WHISKERS, ...countNotes(breakdown), sourceText(source)];
+    const notes = [
+      WHISKERS,
+      ...countNotes(breakdown),
+      ...(source === undefined ? [] : [sourceText(source)]),
+    ];
     const parts = [
       plot(await drawBreakdown(breakdown)),
       ...(shared && legend === "model" ? [] : [legendOf(breakdown)]),

@@ -5,7 +5,6 @@
 
 import { toDot } from "../figures/graph_drawing.ts";
 import type { GraphSpec } from "../../tasks/generated/graph.ts";
-import { isFault } from "../../tools/fault.ts";
 import { InputError } from "../../base/errors.ts";
 import { type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { type Change, isOn } from "../../perturbations/methods.ts";
@@ -16,6 +15,7 @@ import { generateTask, GENERATOR_VERSION, type Task } from "../../tasks/generate
 import { toOpenAITool } from "../../tools/tool.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { perturbationWords, PROBE_WORDS } from "../_glossary.ts";
+import { OBSTACLE_WORDS } from "../story.ts";
 
 /** The task of a trial, where it can be generated again. */
 export type KnownTask =
@@ -141,11 +141,8 @@ function describeChange(change: Change): string {
 /** Returns the right answer, in words. */
 export function rightAnswer(known: KnownTask): string {
   if (known.kind === "probe") return known.probe.rightAnswer;
-  if (known.perturbed?.unsolvable) {
-    return known.perturbed.steps.some(({ id }) => isFault(id))
-      ? "none: a function that it needs is denied"
-      : "none: the question lacks a value that it needs";
-  }
   const { variable, value } = known.task.target;
-  return `${variable} = ${value}`;
+  const { obstacle } = known.perturbed ?? {};
+  if (obstacle === "misleading") return `${variable} = ${value}, but ${OBSTACLE_WORDS[obstacle]}`;
+  return obstacle === undefined ? `${variable} = ${value}` : `none: ${OBSTACLE_WORDS[obstacle]}`;
 }

@@ -113,11 +113,25 @@ function ratesTable(one: Brittleness, place: number, brief: boolean): Table[] {
       cell: ({ similarTexts: { similar, compared } }) =>
         compared === 0 ? NOTHING : share(similar / compared),
     },
-    { head: "task accuracy", cell: ({ solved }) => rateText(solved.rate) },
+    {
+      head: "task accuracy",
+      cell: ({ solved, unsolvable = 0 }) =>
+        solved.of === 0 && unsolvable > 0 ? "n/a" : rateText(solved.rate),
+    },
     {
       head: "abstained",
-      cell: ({ perturbation, abstained: { count, rate } }) =>
-        isRemoving(perturbation) || count > 0 ? rateText(rate) : NOTHING,
+      cell: ({ perturbation, unsolvable = 0, abstained: { count, of, rate } }) =>
+        unsolvable > 0 && of === 0
+          ? "n/a"
+          : isRemoving(perturbation) || unsolvable > 0 || count > 0
+          ? rateText(rate)
+          : NOTHING,
+    },
+    {
+      head: "unsolvable",
+      cell: ({ unsolvable = 0 }) => unsolvable,
+      // Where all are, there is no accuracy.
+      shown: columns.some(({ unsolvable = 0, counted }) => unsolvable > 0 && unsolvable < counted),
     },
     { head: "API-level success", cell: ({ accepted }) => rateText(accepted.rate) },
     { head: "routing errors", cell: ({ routing }) => rateText(routing.rate) },
@@ -153,7 +167,13 @@ function ratesTable(one: Brittleness, place: number, brief: boolean): Table[] {
           : ` (an earlier version compared ${cased} of ${texts} in their own case)`) +
         "; API-level success: calls that were not refused; routing errors: trials with a call that is not one " +
         "of the right calls, or repeats one of them; " +
-        `under ${removingIn(columns)} no task can be solved, and abstained is right`,
+        `under ${removingIn(columns)} no task can be solved, and abstained is right` +
+        (columns.some(({ perturbation, unsolvable }) =>
+            unsolvable !== undefined && !isRemoving(perturbation)
+          )
+          ? "; unsolvable: trials on tasks in which descriptions alone linked parameters, which are gone or " +
+            "mislead (which no model can see), so that task accuracy leaves them out; names with cues keep links"
+          : ""),
       rows: brief ? transpose(rows) : rows,
     },
     ...(brief ? [] : [{

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { defined } from "../../base/json.ts";
 import { BEHAVIOURS, FAILURE_TYPES } from "../../calls/failure_types.ts";
 import type { Breakdown, Series } from "../metrics/_breakdown.ts";
 import type { FailureTally, Tally, VariantMetrics } from "../metrics/metrics.ts";
@@ -51,8 +52,12 @@ function tallyColumns<Row>(
     column("calls if solved", ({ callsSolved }) => fixed(callsSolved), isCalling),
     column("if not", ({ callsFailed }) => fixed(callsFailed), isCalling),
     column("fewest calls", ({ minimumCalls }) => fixed(minimumCalls), hasFewest(tallies)),
-    column("invalid", ({ trials, valid, unchanged }) => trials - valid - unchanged),
+    column(
+      "invalid",
+      ({ trials, valid, unchanged, unsolvable = 0 }) => trials - valid - unchanged - unsolvable,
+    ),
     column("unchanged", ({ unchanged }) => unchanged, "filled"),
+    column("unsolvable", ({ unsolvable = 0 }) => unsolvable, "filled"),
   ];
 }
 
@@ -134,7 +139,7 @@ export function breakdownTable(breakdown: Breakdown, brief = false): Table {
     id,
     section: withCalls ? "success" : "figures",
     title,
-    source,
+    ...defined({ source }),
     note: (withCalls ? "" : `columns: ${axis}; `) +
       (brief
         ? "share solved, of n valid trials"

@@ -31,6 +31,16 @@ export const NAMES = ["random", "helpful", "misleading"] as const;
  */
 export type Names = typeof NAMES[number];
 
+/** What names of variables tell of their types. */
+export const CUES = ["none", "names"] as const;
+
+/**
+ * `none`: nothing, as in FuncBenchGen; `names`: the second and third words of a name are those of the
+ * variable's type and subtype, such as `bujxe_uxe_muw`, and the question says so. What descriptions say of
+ * types can then be wrong or missing, and the task can still be solved.
+ */
+export type Cues = typeof CUES[number];
+
 /** The parameters that a task is generated from. The same spec gives the same task, byte for byte. */
 export interface GraphSpec {
   /** Functions needed for the target, at least 1: the fewest calls that solve the task. */
@@ -63,15 +73,17 @@ export interface GraphSpec {
   readonly outputs?: readonly [fewest: number, most: number];
   /** What names are made of. Default: `random`. Names cannot mislead where parameters are linked by them. */
   readonly names?: Names;
+  /** What names of variables tell of their types; only random names can. Default: `none`. */
+  readonly cues?: Cues;
 }
 
 /**
  * A {@linkcode GraphSpec} with every default filled in; `surface` is omitted if plain, `outputs` if every
- * function has one, `names` if they are random.
+ * function has one, `names` if they are random, `cues` if there are none.
  */
 export type CompleteGraphSpec =
-  & Required<Omit<GraphSpec, "surface" | "outputs" | "names">>
-  & Pick<GraphSpec, "surface" | "outputs" | "names">;
+  & Required<Omit<GraphSpec, "surface" | "outputs" | "names" | "cues">>
+  & Pick<GraphSpec, "surface" | "outputs" | "names" | "cues">;
 
 /** The roles of functions. */
 export const ROLES = ["core", "connected", "disconnected"] as const satisfies readonly Role[];
@@ -139,11 +151,19 @@ export function completeSpec(spec: GraphSpec): CompleteGraphSpec {
   if (names === "misleading" && linking === "names") {
     reject("names cannot mislead where they are what links parameters", "linking is names");
   }
+  const cues = spec.cues ?? "none";
+  if (!CUES.includes(cues)) {
+    reject(`cues must be one of ${CUES.join(", ")}`, `it is ${String(cues)}`);
+  }
+  if (cues === "names" && names !== "random") {
+    reject("names must be random where cues are in them", `names are ${names}`);
+  }
   return {
     ...{ core, depth, connected, disconnected, seed, types, inputs, extraEdges, linking },
     ...(surface === "plain" ? {} : { surface }),
     ...(outputs[1] === 1 ? {} : { outputs }),
     ...(names === "random" ? {} : { names }),
+    ...(cues === "none" ? {} : { cues }),
   };
 }
 

@@ -89,10 +89,23 @@ const PROMPT_START =
   "value of variable";
 /** End of a question, unless information is withheld from the model. */
 export const PROMPT_END = "You have all the information you need to get the correct result.";
-/** Words that no pseudo-word may be. */
-export const RESERVED: readonly string[] =
-  `${PROMPT_START} ${PROMPT_END} func type subtype processes with produce is equal equals now then therefore has`
-    .toLowerCase().match(/[a-z]+/g)!;
+/** What a question says of names with cues: where a description says otherwise, the description is wrong. */
+const CUES_RULE =
+  "The second and third words of each variable's name are those of its type and subtype.";
+const RESERVED = wordsOf(
+  `${PROMPT_START} ${PROMPT_END} func type subtype processes with produce is equal equals now then therefore has`,
+);
+/** Tasks without cues keep their words, so that they stay what they were. */
+const RESERVED_WITH_CUES = [...RESERVED, ...wordsOf(CUES_RULE)];
+
+function wordsOf(text: string): string[] {
+  return text.toLowerCase().match(/[a-z]+/g)!;
+}
+
+/** Words that no pseudo-word of a task may be. */
+export function reservedWords({ cues }: Pick<GraphSpec, "cues">): readonly string[] {
+  return cues === "names" ? RESERVED_WITH_CUES : RESERVED;
+}
 
 /**
  * Generates the task of `spec`: a pure function of the spec and {@linkcode GENERATOR_VERSION}.
@@ -151,7 +164,7 @@ interface OrderedFunction {
 class TaskMaker {
   readonly #spec: CompleteGraphSpec;
   readonly #graph: Graph;
-  readonly #vocabulary = new Vocabulary(RESERVED);
+  readonly #vocabulary: Vocabulary;
   /** Omitted if names are random. */
   readonly #everyday: EverydayNames | undefined;
   readonly #numbers = new Numbers();
@@ -169,6 +182,7 @@ class TaskMaker {
     this.#spec = spec;
     this.#graph = graph;
     this.#everyday = spec.names === undefined ? undefined : new EverydayNames(taken);
+    this.#vocabulary = new Vocabulary(reservedWords(spec));
     const stream = fork(spec.seed, "types");
     this.#types = Array.from(
       { length: spec.types },
@@ -210,7 +224,7 @@ class TaskMaker {
         for (const [place, output] of consumedOf(this.#outputs[parent]!, further).entries()) {
           const { name: variable, type, subtype } = output;
           // Drawn for both kinds of linking, so that all other names are the same.
-          const own = this.#parameterName(variable, place === 0 ? names : further!);
+          const own = this.#parameterName(output, place === 0 ? names : further!);
           parameters.push({ name: linking === "names" ? variable : own, type, subtype, variable });
         }
         dependsOn.push(this.#functionNames[parent]!);
@@ -278,25 +292,30 @@ class TaskMaker {
         subtype: this.#everyday.subtype(names),
       };
     }
-    const word = this.#vocabulary.word(names, 4, 6);
-    return {
-      name: surface === undefined ? word : this.#twoWords(word, surface, place),
-      type: sample(this.#types, names)!,
-      subtype: `subtype_${this.#vocabulary.word(names, 3)}`,
-    };
+    const words = [this.#vocabulary.word(names, 4, 6)];
+    // Half of the names on a rich surface are ids and half of them camel case, so that few functions have all kinds.
+    if (surface !== undefined) {
+      words.push(place % 4 < 2 ? "id" : this.#vocabulary.word(surface, 4));
+    }
+    const type = sample(this.#types, names)!;
+    const subtype = `subtype_${this.#vocabulary.word(names, 3)}`;
+    const isCamel = surface !== undefined && place % 2 !== 0;
+    return { name: this.#named(words, type, subtype, isCamel), type, subtype };
   }
 
-  /** Makes half of the names ids and half of them camel case, so that few functions have all kinds. */
-  #twoWords(word: string, surface: Stream, place: number): string {
-    const second = place % 4 < 2 ? "id" : this.#vocabulary.word(surface, 4);
-    return place % 2 === 0
-      ? `${word}_${second}`
-      : word + second.charAt(0).toUpperCase() + second.slice(1);
+  /** Joins the words of a name, with those of type and subtype in second and third place if it is to have cues. */
+  #named([first, ...rest]: readonly string[], type: string, subtype: string, isCamel = false) {
+    const cues = this.#spec.cues === undefined ? [] : [type, subtype].map(pseudoWord);
+    return [first!, ...cues, ...rest].reduce((name, word) =>
+      isCamel ? name + word.charAt(0).toUpperCase() + word.slice(1) : `${name}_${word}`
+    );
   }
 
-  /** Names a parameter that takes `variable` by its own name. */
-  #parameterName(variable: string, stream: Stream): string {
-    if (this.#everyday === undefined) return this.#vocabulary.word(stream, 4, 6);
+  /** Names a parameter that takes a variable by its own name. */
+  #parameterName({ name: variable, type, subtype }: Variable, stream: Stream): string {
+    if (this.#everyday === undefined) {
+      return this.#named([this.#vocabulary.word(stream, 4, 6)], type, subtype);
+    }
     const suggested = this.#spec.names === "helpful" ? variable : this.#otherThan(variable, stream);
     return this.#everyday.parameter(stream, suggested);
   }
@@ -358,7 +377,7 @@ class TaskMaker {
     return {
       version: GENERATOR_VERSION,
       spec: this.#spec,
-      prompt: writePrompt(target, given),
+      prompt: writePrompt(target, given, this.#spec),
       inputs: new Map(given),
       target: { variable: target, value: this.#values.get(target)! },
       minimumCalls: this.#spec.core,
@@ -369,13 +388,26 @@ class TaskMaker {
   }
 }
 
+/** The part of a type or a subtype that is a word of its own. */
+export function pseudoWord(type: string): string {
+  return type.slice(type.indexOf("_") + 1);
+}
+
+/** The words of type and subtype that a name with cues has, as one text; `undefined` if it has none. */
+export function cueIn(name: string): string | undefined {
+  const [, type, subtype] = name.match(/[A-Z]?[a-z]+/g) ?? [];
+  return subtype === undefined ? undefined : `${type} ${subtype}`.toLowerCase();
+}
+
 /** Writes the question for a variable, with the given values. */
 export function writePrompt(
   target: string,
   given: Iterable<readonly [name: string, value: number]>,
+  { cues }: Pick<GraphSpec, "cues">,
 ): string {
   const lines = Array.from(given, (one) => inputLine(...one));
-  return `${PROMPT_START} ${target}.\n\n${lines.join("\n")}\n\n${PROMPT_END}`;
+  const rule = cues === "names" ? [CUES_RULE] : [];
+  return [`${PROMPT_START} ${target}.`, lines.join("\n"), ...rule, PROMPT_END].join("\n\n");
 }
 
 /** Returns the text of a function's result: an object with each variable that it produces. */
@@ -511,5 +543,6 @@ export function briefSpec(spec: GraphSpec): GraphSpec {
     ...(complete.extraEdges === usual.extraEdges ? {} : { extraEdges: complete.extraEdges }),
     ...(complete.linking === usual.linking ? {} : { linking: complete.linking }),
     ...defined({ surface: complete.surface, outputs: complete.outputs, names: complete.names }),
+    ...defined({ cues: complete.cues }),
   };
 }

@@ -83,8 +83,9 @@ function invalidTrial(trial: Trial): AssertionError {
 }
 
 /**
- * Asserts that the trial ended correctly: with the right answer or, if its perturbation withholds something
- * the answer needs, by abstaining.
+ * Asserts that the trial ended correctly: with the right answer or, if its perturbation left nothing that leads
+ * to it, by abstaining. Where descriptions mislead, which no model can see, only the right answer is correct, and
+ * the message says that the trial tells nothing of the model.
  *
  * @throws {AssertionError} If not; the message describes the trial.
  *
@@ -99,10 +100,17 @@ function invalidTrial(trial: Trial): AssertionError {
  * ```
  */
 export function assertRight(trial: Trial): void {
-  if (trial.outcome === "abstained") return;
+  const { outcome, unsolvable, solved } = trial;
+  if (unsolvable === "misleading" && !solved && outcome !== "invalid") {
+    throw new AssertionError(
+      `The trial tells nothing of the model: ${trial.perturbation} misleads where descriptions alone link ` +
+        'parameters. Tasks with cues: "names" can be solved.\n' + describeTrial(trial),
+    );
+  }
+  if (outcome === "abstained") return;
   // Only the user's own assertions can judge a case that lacks something.
-  const isAbstaining = trial.changed !== false && isRemoving(trial.perturbation) &&
-    !isCase(trial.task);
+  const isAbstaining = unsolvable !== undefined && !solved && outcome !== "invalid" ||
+    trial.changed !== false && isRemoving(trial.perturbation) && !isCase(trial.task);
   if (!isAbstaining) return assertSolved(trial);
   throw new AssertionError(
     "The model did not abstain, although what the answer needs cannot be had.\n" +

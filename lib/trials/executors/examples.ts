@@ -102,7 +102,7 @@ function solve(task: Task, taken: Set<number>): SolvedExample {
   const inputs = [...task.inputs.keys()].map((name) => [name, valueOf(name)] as const);
   const { variable } = task.target;
   return {
-    question: writePrompt(variable, inputs),
+    question: writePrompt(variable, inputs, task.spec),
     functions: task.tools.map(({ name, description }) => ({ name, description })),
     calls: inCallOrder(task.functions).map(({ name, parameters, output }) => ({
       function: name,

@@ -6,6 +6,7 @@
 import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
 import type { Message, Usage } from "../../tools/message.ts";
 import type { JsonValue } from "../../base/json.ts";
+import type { Obstacle } from "../../perturbations/methods.ts";
 import type { Environment, ToolChoice, ToolSchema } from "../../tools/tool.ts";
 import type { SolvedExample } from "./examples.ts";
 import type { JudgedAnswer, TraceEvent } from "../../calls/trace.ts";
@@ -67,6 +68,8 @@ export interface Fixture extends Environment, Disposable {
   readonly examples?: (count: number) => readonly SolvedExample[];
   /** Whether the perturbation found something to change; `true` without one. */
   readonly changed: boolean;
+  /** What keeps a model from the right answer of a generated task; omitted where nothing does. */
+  readonly unsolvable?: Obstacle;
   /** The task's tool choice; `undefined` if it leaves that to the model. */
   readonly toolChoice: ToolChoice | undefined;
   /** Everything that has happened, in order. */

@@ -30,6 +30,7 @@ import type { ExpectedCall } from "../../tools/expected_call.ts";
 import { withViews } from "../../calls/parameter_views.ts";
 import { impossibleFailures } from "../../calls/possible_failures.ts";
 import { usualCallLimit } from "../../perturbations/ids.ts";
+import type { Obstacle } from "../../perturbations/methods.ts";
 import { type PerturbedTask, perturbTask } from "../../perturbations/perturbed_task.ts";
 import { hash64 } from "../../base/random.ts";
 import {
@@ -113,6 +114,8 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
   readonly prompt: string;
   /** Whether the perturbation found something to change; `true` without one. */
   readonly changed: boolean;
+  /** What keeps a model from the right answer; omitted where nothing does. */
+  readonly unsolvable?: Obstacle;
 
   /** Returns solved examples of other tasks like the original one. */
   readonly examples: (count: number) => SolvedExample[];
@@ -142,6 +145,10 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     this.changed = changed;
     const functions = [...task.functions, ...(twins === undefined ? [] : [twins.other])];
     this.#functions = new Map(functions.map((taskFunction) => [taskFunction.name, taskFunction]));
+    const { obstacle } = perturbed;
+    // The first rules knew nothing of documents that withhold.
+    const isKnown = options.rules !== 1 || obstacle === "removed" || obstacle === "denied";
+    if (obstacle !== undefined && isKnown) this.unsolvable = obstacle;
   }
 
   /** The minimum number of calls that solve the task. */
@@ -234,7 +241,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
 
   /** Whether nobody who was given this task, and these results, can know its value. */
   get #hasNoAnswer(): boolean {
-    return this.#perturbed.unsolvable || this.#lacksResult;
+    return this.unsolvable !== undefined || this.#lacksResult;
   }
 
   /** Whether a fault withheld the result of a core function that the model never got afterwards. */
@@ -247,7 +254,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
 
   /** Whether values were withheld from the model and it invented none in their place. */
   get #abstained(): boolean {
-    return this.#perturbed.unsolvable &&
+    return this.unsolvable !== undefined &&
       callsOf(this.events).every((call) =>
         call.failure?.type !== "value_not_yet_known" && call.guessed !== true &&
         !this.#inventsValue(call)
@@ -259,8 +266,9 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     const taskFunction = this.#functions.get(call.function);
     const input = parseJson(call.resolved ?? call.arguments);
     if (taskFunction === undefined || !isJsonObject(input)) return false;
+    const { withheld } = this.#perturbed;
     return taskFunction.parameters.some(({ name, variable }) =>
-      this.#perturbed.withheld.has(variable) &&
+      (withheld.has(variable) || withheld.has(name)) &&
       Object.hasOwn(input, name) && !isReference(input[name]!) && holdsDigit(input[name]!)
     );
   }

@@ -52,6 +52,16 @@ export function changesTask(
   return fixture.changed;
 }
 
+/** Whether a perturbation leaves a task an answer that a model can find. */
+export function leavesAnswer(
+  spec: TaskSpec,
+  perturbation: string,
+  open: TaskOpener = openTask,
+): boolean {
+  using fixture = open(spec, { perturbation });
+  return fixture.unsolvable === undefined;
+}
+
 /**
  * Refuses perturbations of probes: their questions depend on single words, their tools have one parameter.
  *

@@ -37,14 +37,25 @@ export const explanation: Strategy = (options, next) => {
     environment: wrapEnvironment(environment, {
       tools: environment.tools.map(offerExplanation),
       refuse: (call) => environment.refuse(split(call).call),
-      execute: (calls, write) => {
+      execute: (calls, write, replace) => {
         const parts = calls.map(split);
         for (const { words } of parts.slice(0, environment.left)) {
           if (words === "") continue;
           const message = words.slice(0, MAX_KEPT_LENGTH);
           session.record({ kind: "stage", stage: EXPLANATION, message });
         }
-        return environment.execute(parts.map((part) => part.call), write);
+        return environment.execute(
+          parts.map((part) => part.call),
+          write,
+          // A call that is made again is split already; one of the model's may explain itself.
+          replace &&
+            (async (failed) =>
+              (await replace(failed)).map((one) =>
+                one === undefined || one.by === "retry"
+                  ? one
+                  : { ...one, call: split(one.call).call }
+              )),
+        );
       },
     }),
   });

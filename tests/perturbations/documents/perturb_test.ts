@@ -569,7 +569,8 @@ Deno.test("perturbTools() keeps what else a tool has", async () => {
   for (const method of DOCUMENT_METHODS) {
     const { value: [changed], changed: isChanged } = perturbTools(method, [tool], 7);
     assert(isChanged);
-    assertEquals(changed!.strict, true);
+    // Decoding held to wrong types could give no others.
+    assertEquals(changed!.strict, method === "WT" ? undefined : true);
     assertEquals(await changed!.execute({ city: "Rome" }), "Rome!");
   }
 });

@@ -56,6 +56,7 @@ const CELLS = grid({
   linking: ["types", "names"],
   outputs: [[1, 1], [1, 3]],
   names: ["random", "helpful"],
+  cues: ["none", "names"],
 }).cells;
 
 /** Trials as runs have them: no two are of the same model, strategy, task and repetition. */
@@ -220,6 +221,7 @@ function ruleOf({ id, title }: Breakdown): Rule {
     linking: { of: any, value: ({ task }) => task.linking ?? "types", series: nameOf },
     outputs: { of: any, value: ({ task }) => task.outputs ? "1 to 3" : "1", series: nameOf },
     names: { of: any, value: ({ task }) => task.names ?? "random", series: nameOf },
+    cues: { of: any, value: ({ task }) => task.cues ?? "none", series: nameOf },
   };
   return rules[kind!]!;
 }
@@ -275,6 +277,7 @@ Deno.test("breakDown() shows what has two values or more, and success by core si
         ...(several(generated.map(({ task }) => task.linking ?? "types")) ? ["linking"] : []),
         ...(several(generated.map(({ task }) => String(task.outputs))) ? ["outputs"] : []),
         ...(several(generated.map(({ task }) => task.names)) ? ["names"] : []),
+        ...(several(generated.map(({ task }) => task.cues ?? "none")) ? ["cues"] : []),
       ];
       assertEquals(idsOf(breakDown(trials)), expected);
     }),

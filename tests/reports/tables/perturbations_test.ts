@@ -131,6 +131,29 @@ Deno.test("perturbationTables() has a dash for rates that nobody knows", () => {
   assertEquals(columns["task accuracy"], ["50.0%"]);
 });
 
+Deno.test("perturbationTables() has no accuracy of tasks without an answer, and no credit for abstaining that nothing asked for", () => {
+  const lacking = (perturbation: string, unsolvable: "unlinked" | "misleading") =>
+    ["abstained", "wrong_answer"].map((outcome) =>
+      record({ perturbation, unsolvable, outcome: outcome as "abstained" })
+    );
+  const trials = [
+    ...records(["solved", "no_answer"]),
+    ...lacking("RD", "unlinked"),
+    ...lacking("SD", "misleading"),
+    ...records(["solved", "no_answer"], { perturbation: "WD" }),
+    ...lacking("WD", "unlinked"),
+  ];
+  const all = tables(trials, true);
+  const { rows, note } = all.get("failure-rates-1")!;
+  const row = (name: string) => rows.find(([head]) => head === name)!.slice(1);
+  assertEquals(rows[0]!.slice(1), ["none", "RD", "WD", "SD"]);
+  assertEquals(row("task accuracy"), ["50%", "n/a", "50%", "n/a"]);
+  assertEquals(row("abstained"), ["-", "50%", "50%", "n/a"]);
+  assertEquals(row("unsolvable"), ["0", "2", "2", "2"]);
+  assertStringIncludes(note!, "names with cues keep links");
+  assertEquals(all.get("perturbations")!.rows.slice(1).map(([name]) => name), ["m + WD"]);
+});
+
 Deno.test("perturbationTables() says where none abstained that should have", () => {
   const rows = rowsOf(
     tables([

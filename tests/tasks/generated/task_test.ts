@@ -523,8 +523,11 @@ Deno.test("briefSpec() keeps what a spec says, and nothing that is default", () 
     inputs: [2, 2],
     extraEdges: 0,
     linking: "names",
+    surface: "rich",
+    cues: "names",
   };
   assertEquals(briefSpec(special), special);
+  assertEquals(briefSpec({ ...PLAIN, surface: "plain", cues: "none" }), PLAIN);
 });
 
 // The same seed gives the same bytes on every machine and release.
@@ -597,6 +600,7 @@ Deno.test("generateTask() gives other bytes for every field of the spec", async 
     { extraEdges: 0 },
     { linking: "names" },
     { surface: "rich" },
+    { cues: "names" },
   ];
   for (const change of changes) {
     assertNotEquals(await sha256(text({ ...SMALL, ...change })), base, JSON.stringify(change));
@@ -618,6 +622,46 @@ Deno.test("a rich surface gives variables names of two words, half of them ids, 
     assertEquals(kinds(core), new Set(expected), "so that few core functions have all kinds");
     const all = kinds([...functions.map(({ output }) => output.name), ...inputs.keys()]);
     assert([...all].every((kind) => !kind.startsWith("other")), [...all].join());
+  }));
+});
+
+Deno.test("names with cues hold the words of type and subtype, and the question says where", () => {
+  fc.assert(fc.property(surfacedSpecs(30), (spec) => {
+    const { functions, inputs, prompt, target } = generateTask({ ...spec, cues: "names" });
+    const variables = functions.flatMap(({ parameters, output }) => [...parameters, output]);
+    for (const { name, type, subtype } of variables) {
+      const words = [type, subtype].map((one) => one.replace(/^(sub)?type_/, ""));
+      const [one, two] = words.map((word) => word[0]!.toUpperCase() + word.slice(1));
+      const snake = new RegExp(`^[a-z]{4,}_${words[0]}_${words[1]}(_id|_[a-z]{4,})?$`);
+      const camel = new RegExp(`^[a-z]{4,}${one}${two}(Id|[A-Z][a-z]{3,})$`);
+      assert(snake.test(name) || spec.surface === "rich" && camel.test(name), name);
+    }
+    assertUnique([...new Set(variables.map(({ name }) => name))]);
+    const lines = Array.from(inputs, ([name, value]) => `Variable ${name} = ${value}`).join("\n");
+    assertEquals(
+      prompt,
+      "Using the tools at your disposal, use functions until you are able to give me the correct value of " +
+        `variable ${target.variable}.\n\n${lines}\n\n` +
+        "The second and third words of each variable's name are those of its type and subtype.\n\n" +
+        "You have all the information you need to get the correct result.",
+    );
+  }));
+});
+
+Deno.test("names with cues change neither graph nor values", () => {
+  fc.assert(fc.property(surfacedSpecs(30), (spec) => {
+    const shape = (cues: "none" | "names") => {
+      const { functions, values, inputs } = generateTask({ ...spec, cues });
+      const places = new Map(functions.map(({ name }, place) => [name, place]));
+      return [
+        functions.map(({ role, parameters, output, dependsOn }) => [
+          ...[role, values.get(output.name), dependsOn.map((name) => places.get(name))],
+          parameters.map(({ variable }) => values.get(variable)),
+        ]),
+        [...inputs.values()],
+      ];
+    };
+    assertEquals(shape("names"), shape("none"));
   }));
 });
 
