@@ -48,16 +48,18 @@ function sharesOf({ series }: Breakdown): Record<string, (string | null)[]> {
 
 // Everything once more, slowly, and without a look at how it is done.
 
-const CELLS = grid({
+const SIZES = {
   core: [2, 3, 10],
   depth: [1, 2, 7],
   connected: [0, 1, 4],
   disconnected: [0, 2, 4],
   linking: ["types", "names"],
   outputs: [[1, 1], [1, 3]],
-  names: ["random", "helpful"],
-  cues: ["none", "names"],
-}).cells;
+} as const;
+const CELLS = [
+  ...grid({ ...SIZES, names: ["random", "helpful"] }).cells,
+  ...grid({ ...SIZES, cues: "names" }).cells,
+];
 
 /** Trials as runs have them: no two are of the same model, strategy, task and repetition. */
 const TRIALS: fc.Arbitrary<Trial[]> = fc.record({
