@@ -292,9 +292,9 @@ function links({ functions, prompt }: Task, tools: Task["tools"]): "shown" | "mi
     name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).split(/[ _]/).slice(1, 3)
       .join();
   const hasRule = prompt.includes("second and third words of each variable's name");
-  const found = functions.flatMap(({ role, parameters, dependsOn }, place) => {
+  const found = functions.flatMap(({ name, role, parameters, dependsOn }) => {
     if (role !== "core" || dependsOn.length === 0) return [];
-    const [inputs] = clausesIn(tools[place]!.description);
+    const [inputs] = clausesIn(tools.find((tool) => tool.name === name)!.description);
     return parameters.map(({ name, variable }) => {
       const types = inputs.find((clause) => clause.name === name)!.types;
       const output = outputs.find((one) => one.name === name) ??

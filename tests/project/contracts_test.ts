@@ -178,7 +178,7 @@ Deno.test("docs/contracts.md has every field of the files, and no other", async 
     place.write("wrong.json", suiteFor(WRONG, BROKEN));
     place.write("right.json", suiteFor("sim:planner"));
     place.write("several.json", SEVERAL);
-    const { gate: _, ...perturbed } = JSON.parse(suiteFor("sim:planner"));
+    const { gate: _, pair: __, ...perturbed } = JSON.parse(suiteFor("sim:planner"));
     const tasks = [{ core: 3, depth: 1, cues: ["none", "names"] }];
     place.write("perturbed.json", JSON.stringify({ ...perturbed, tasks, perturbations: ["RD"] }));
     for (const [code, line, table] of COMMANDS) {
