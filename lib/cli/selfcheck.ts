@@ -186,6 +186,7 @@ function trialsOfJournals(options: Arguments): CheckInput {
 async function trialsOfSuite(file: string, options: Arguments): Promise<CheckInput> {
   const request = suiteRequest(userPath(file), runFlags("selfcheck", options));
   const { suite } = request;
+  policyOf(options, suite.gate);
   const planned = planRun({ ...request, suite: withTwoArms(suite, request) });
   const { plan } = planned;
   const names = plan.resolved.pair === undefined
