@@ -129,7 +129,8 @@ Deno.test("faults: models recover as often as the table of the fixtures says", a
     ];
   });
   assertEquals(tableOf("What faults do").slice(2), rows);
-  assertEquals(rows.map(([id]) => id), [...FAULTS]);
+  // What helps where a function is gone is another table.
+  assertEquals(rows.map(([id]) => id), FAULTS.filter((id) => id !== "gone"));
 });
 
 /** The trials of the suite whose models begin so, by format. */

@@ -557,7 +557,7 @@ const WRONG: readonly { options: string; message: RegExp }[] = [
   {
     options: `model: "sim:oracle", tasks: { core: 3, depth: 2 }, seed: 1`,
     message:
-      /Cannot use the simulated model as it must be sim:planner, sim:noisy.* or sim:truth.*sim:oracle/,
+      /Cannot use the simulated model as it must be sim:planner.*, sim:noisy.* or sim:truth.*sim:oracle/,
   },
   {
     options: `model: "m", baseURL: "nope", tasks: { core: 3, depth: 2 }, seed: 1`,

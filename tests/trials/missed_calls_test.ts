@@ -160,7 +160,7 @@ Deno.test("questions miss true calls where calls are made, and nowhere else", as
 async function silenced(count: number): Promise<Trial[]> {
   const trials = [];
   for (let seed = 1; seed <= count; seed++) {
-    const spec = { ...SPEC, seed };
+    const spec = { ...SPEC, cues: "names" as const, seed };
     const noisy = inProcess("sim:noisy?stale=1&seed=1");
     const plain = await runTrial(spec, noisy);
     const idle = await runTrial(spec, NONE, { perturbation: "RD" });
