@@ -179,7 +179,7 @@ export interface CallEvent {
   /** Parameters whose whole number was written as text, and accepted. */
   readonly coerced?: readonly string[];
   /** The strategy that made it in place of a call that failed; omitted if the model made it. */
-  readonly by?: typeof REPLACERS[number];
+  readonly by?: "retry" | "alternative";
   /** Milliseconds for which a tool of the user's ran; omitted if none did. */
   readonly durationMs?: number;
 }

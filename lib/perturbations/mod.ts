@@ -28,7 +28,7 @@ export {
   type ReturnMethod,
 } from "./methods.ts";
 export { type CaseOptions, perturbCase, type PerturbedCase, type Step } from "./perturbed_case.ts";
-export { type PerturbedTask, perturbTask } from "./perturbed_task.ts";
+export { type PerturbedTask, perturbTask, type Twins } from "./perturbed_task.ts";
 export { parseQuery } from "./queries/file.ts";
 export type { QueryParameter, Span } from "./queries/literals.ts";
 export {

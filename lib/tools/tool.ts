@@ -190,7 +190,10 @@ export type ResultWriter = (
 ) => readonly string[];
 
 /** The strategies that make calls in place of those that failed. */
-export const REPLACERS = ["retry", "alternative"] as const;
+export const REPLACERS = [
+  "retry",
+  "alternative",
+] as const satisfies Replacement["by"][];
 
 /** A call whose tool failed or does not exist. */
 export interface FailedCall {
@@ -213,7 +216,7 @@ export interface Replacement {
   /** The call. */
   readonly call: PreparedCall;
   /** The strategy that makes it. */
-  readonly by: typeof REPLACERS[number];
+  readonly by: "retry" | "alternative";
 }
 
 /**

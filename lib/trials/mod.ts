@@ -8,11 +8,14 @@ export type { Substituted } from "../tools/references/substitute.ts";
 export type { Symbols } from "../tools/references/symbol_table.ts";
 export {
   type Answered,
+  type CallReplacer,
   type Environment,
+  type FailedCall,
   FRESH,
   type OpenAITool,
   type PreparedCall,
   type Refusal,
+  type Replacement,
   type ResultWriter,
   type SchemaFault,
   SHARED,
@@ -20,7 +23,15 @@ export {
   type ToolResult,
 } from "../tools/tool.ts";
 export { type Conversation, type ConversationOptions, converse } from "./agent/conversation.ts";
-export { type Loop, type LoopOptions, type Review, type Reviewer, runLoop } from "./agent/loop.ts";
+export {
+  type Failing,
+  type Loop,
+  type LoopOptions,
+  type Replacer,
+  type Review,
+  type Reviewer,
+  runLoop,
+} from "./agent/loop.ts";
 export {
   type Ending,
   type Limited,
@@ -55,7 +66,7 @@ export { openTask, type TaskOpener } from "./executors/tasks.ts";
 export { Toolbox, type ToolboxOptions } from "./executors/toolbox.ts";
 export type { StrategyEntry } from "./strategies/entry.ts";
 export { STRATEGIES, type StrategyOptions, withStrategy } from "./strategies/registry.ts";
-export type { ScoredAnswer, TrialSummary } from "./summary.ts";
+export type { CallLatency, ScoredAnswer, TrialSummary } from "./summary.ts";
 export {
   type AnswerJudge,
   type Judging,

@@ -12,7 +12,12 @@ import { type CallEvent, callsOf, type TraceEvent } from "../../calls/trace.ts";
 import { isProbe } from "./task_kind.ts";
 
 /** The kinds of expressions. */
-export const EXPRESSIONS = ["invalid", "brute_force", "closed_form", "other"] as const;
+export const EXPRESSIONS = [
+  "invalid",
+  "brute_force",
+  "closed_form",
+  "other",
+] as const satisfies ExpressionKind[];
 
 /**
  * How an expression gives the sum of all whole numbers between two.
@@ -22,7 +27,7 @@ export const EXPRESSIONS = ["invalid", "brute_force", "closed_form", "other"] as
  * - `closed_form`: any other expression with the right value, such as `10*(10+1)/2`.
  * - `other`: one with another value, such as a part of the sum.
  */
-export type ExpressionKind = typeof EXPRESSIONS[number];
+export type ExpressionKind = "invalid" | "brute_force" | "closed_form" | "other";
 
 /** Returns the kind of an expression for the sum of all whole numbers from `most` down to `least`. */
 export function expressionKind(expression: string, most: number, least: number): ExpressionKind {
