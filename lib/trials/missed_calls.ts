@@ -26,14 +26,16 @@ export interface MissedCalls {
  * failure, and a fault of the tool is no omission. It counts as missed whatever kept the model from making it,
  * limits included, or a model could hide its omissions behind them. But no call is needed
  *
- * - if values were removed from the question (`RP_F`, `RP_L`), as the right answer is to say so at once;
+ * - if values were removed from the question (`RP_F`, `RP_L`), or documents lead to no answer
+ *   or to a wrong one (`unsolvable`), as the right answer is to say so at once;
  * - after a call that was denied permission for good.
  */
 export function missedCallsOf(trial: Trial): MissedCalls | undefined {
   const { task, perturbation, oracle, events, minimumCalls, needed } = trial;
   const calls = callsOf(events);
   if (oracle === undefined || calls.length < trial.calls) return undefined;
-  if (perturbation.split("+").some((part) => isRemoving(part) && !isFault(part))) {
+  const isRemoved = perturbation.split("+").some((part) => isRemoving(part) && !isFault(part));
+  if (isRemoved || trial.unsolvable === "unlinked" || trial.unsolvable === "misleading") {
     return { needed: 0, missed: 0 };
   }
   if (minimumCalls === null) return undefined;

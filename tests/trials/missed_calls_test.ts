@@ -65,8 +65,10 @@ Deno.test("nothing is missed where the right answer is to say so, nor what a fau
   for (const perturbation of ["RP_F", "RP_L", "RD+RP_F"]) {
     assertEquals(await missedIn([], { perturbation }), [0, 0], perturbation);
   }
-  // Without its description a function is still needed.
-  assertEquals(await missedIn([], { perturbation: "RD" }), [4, 4]);
+  // Without descriptions a function is needed as long as something links its parameters.
+  assertEquals(await missedIn([], { perturbation: "RD" }), [0, 0]);
+  const cued = await runTrial({ ...SPEC, cues: "names" }, NONE, { perturbation: "RD" });
+  assertEquals(summarize(cued).missed, { needed: 4, missed: 4 });
   const again = RIGHT.map((call): ScriptedReply => ({ calls: [call] }));
   // Each is called once, and one of them is lost: that is told by how the fault ended.
   const lost = await runTrial(SPEC, scripted("m", [...again, { text: "It timed out." }]), {

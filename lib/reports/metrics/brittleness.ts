@@ -227,7 +227,8 @@ function columnOf(
   plain: readonly TrialSummary[],
 ): BrittlenessColumn {
   const counted = trials.filter(isCounted);
-  const known = counted.filter(isKnown);
+  // What misleading documents made a model do says nothing about it.
+  const known = counted.filter(isKnown).filter((trial) => trial.unsolvable !== "misleading");
   const unsolvable = counted.filter((trial) => trial.unsolvable !== undefined);
   const plainKnown = perturbation === "none" ? [] : plain.filter(isKnown);
   const unchanged = trials.filter(({ changed }) => changed === false).length;

@@ -214,7 +214,8 @@ function removingIn(columns: readonly { readonly perturbation: string }[]): stri
 
 /** Formats a share as a whole percentage, never rounded to 0% or 100%. */
 export function wholePercent(share: number): string {
-  const whole = Math.round(100 * share);
+  // 100 * 0.575 is 57.49999999999999.
+  const whole = Math.round(Number((100 * share).toPrecision(12)));
   if (whole === 0 && share > 0) return "<1%";
   return whole === 100 && share < 1 ? ">99%" : `${whole}%`;
 }

@@ -34,10 +34,8 @@ export function domainTables(callSets: readonly CallSetMetrics[]): Table[] {
       id: `call-set-${index + 1}-domains`,
       section: "call sets",
       title: `${mode === "routing" ? "Right functions" : "Right calls"} by domain: ${name}`,
-      paper: "CallNavi",
-      source: "Table 2",
       note:
-        "questions: different ones; trials: easy + medium + hard; shares of trials as in the table of " +
+        "the domains of CallNavi, Table 2; questions: different ones; trials: easy + medium + hard; shares of trials as in the table of " +
         "all domains",
       rows: layOut<Row>(own, [
         { head: "domain", cell: ({ domain }) => domain ?? "not recorded" },

@@ -203,7 +203,9 @@ function isClaimed(match: RegExpExecArray, strictly: boolean): boolean {
 
 const CLAIM =
   /\b(?:answer|result|value|it)\b[*`"']{0,3}\s{0,3}(?:is|=|:|equals|equal to)[\s:*`"']{0,5}$/i;
-const FOUND = /\b(?:g[eo]ts?|gives?|gave|yields?|yielded|obtain(?:ed)?|found)[\s:*`"']{1,5}$/i;
+/** What a function gave is no claim of the model's. */
+const FOUND =
+  /\b(?:i|we|it|this|that|which)\s(?:\w+\s)?(?:g[eo]ts?|gives?|gave|yields?|yielded|obtain(?:ed)?|found)[\s:*`"']{1,5}$/i;
 
 /** Whether an integer is said not to be the value. */
 function isDenied({ input, index }: RegExpExecArray): boolean {
@@ -293,7 +295,7 @@ const ABSTENTION = new RegExp(
 );
 /** What begins an answer after all. */
 const RESUMES =
-  /\n|[.;]\s|\b(?:but|however|then|finally|now|so|therefore|hence|still|instead|yet|anyway|guess|estimate|aber|dann|mais|pero)\b/i;
+  /\n[\s*`"'$({]*$|\b(?:but|however|then|finally|now|so|therefore|hence|still|instead|yet|anyway|guess|estimate|aber|dann|mais|pero)\b/i;
 /** A text that is a number and nothing else. */
 const BARE = /^[\s*`'"$\\({]*-?\d[\d,]*(?:\.0+)?[\s*`'".)}$\\]*$/;
 

@@ -362,6 +362,10 @@ Deno.test("perturbationTables() is at peace with hostile names", () => {
   }));
 });
 
+Deno.test("wholePercent() rounds halves up, however they are stored", () => {
+  assertEquals([23 / 40, 29 / 200, 57 / 200].map(wholePercent), ["58%", "15%", "29%"]);
+});
+
 Deno.test("wholePercent() never rounds something to nothing, nor a part to all", () => {
   assertEquals(
     [0, 0.001, 0.0051, 0.5, 0.994, 0.999, 1].map(wholePercent),

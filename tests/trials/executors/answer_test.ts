@@ -268,6 +268,9 @@ Deno.test("parseAnswer() reads no answer out of a text that says there is none, 
       "No pude encontrar el valor con 10 funciones.",
       "调用了10个函数，但无法确定。",
       "I made 10 calls.",
+      "I couldn't determine bujxe. func_a returned 512.",
+      "bujxe could not be found. The last result was 512.",
+      "Could not find it, func_xyz gave 512",
     ]
   ) assertEquals(parseAnswer(text, "bujxe"), null, text);
 });
@@ -284,7 +287,7 @@ Deno.test("parseAnswer() reads an answer although the text says that something w
       "512, although I could not verify it",
       "I do not know why, but I got 512.",
       "I cannot say it more clearly:\n512",
-      "I could not find it in the first call. The second one returned 512.",
+      "I could not find it in the first call. But the second one returned 512.",
       "func_abc does not give the value itself; the sum is 512.",
     ]
   ) assertEquals(parseAnswer(text, "bujxe"), 512, text);
