@@ -55,9 +55,14 @@ function holds(schema: JsonValue, test: (part: JsonObject) => boolean): boolean 
   return false;
 }
 
-function listsKeys({ properties, additionalProperties }: JsonObject): boolean {
-  return isJsonObject(properties) && additionalProperties !== true &&
-    !isJsonObject(additionalProperties);
+function listsKeys(
+  { properties, additionalProperties, unevaluatedProperties, propertyNames }: JsonObject,
+): boolean {
+  // Without any properties, a schema can still refuse them all.
+  return additionalProperties === false || unevaluatedProperties === false ||
+    propertyNames !== undefined ||
+    isJsonObject(properties) && additionalProperties !== true &&
+      !isJsonObject(additionalProperties);
 }
 
 function requiresKeys({ required, dependentRequired, dependencies }: JsonObject): boolean {

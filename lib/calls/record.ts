@@ -7,7 +7,7 @@ import type { FaultKind } from "../tools/fault.ts";
 import { defined, isJsonObject, type JsonValue, parseJson } from "../base/json.ts";
 import type { Usage } from "../tools/message.ts";
 import type { ToolSchema } from "../tools/tool.ts";
-import { callsOf, type TraceEvent } from "./trace.ts";
+import { type CallEvent, callsOf, type TraceEvent } from "./trace.ts";
 
 /** A call event as assertions, alignment, scores and views see it, its arguments parsed. */
 export interface RecordedCall {
@@ -48,7 +48,7 @@ export interface CallRecord {
 }
 
 /**
- * Returns the calls of a trace. A trace cuts texts to 10,000 characters: `uncut` has the whole texts, by
+ * Returns the calls of a trace; what the strategy `retry` made again is one call, with its last result. A trace cuts texts to 10,000 characters: `uncut` has the whole texts, by
  * the numbers of calls.
  *
  * @example Usage
@@ -66,21 +66,39 @@ export function recordedCalls(
   events: readonly TraceEvent[],
   uncut: ReadonlyMap<number, Pick<RecordedCall, "written" | "result">> = new Map(),
 ): RecordedCall[] {
-  return callsOf(events).map((event): RecordedCall => {
-    const { call, step, function: tool } = event;
-    const whole = uncut.get(call);
-    const written = whole?.written ?? event.resolved ?? event.arguments;
-    const result = whole?.result ?? event.result;
-    // A function may answer a wrong call: its return value is not an error.
-    const isRefused = event.failure !== undefined && event.returned === undefined;
-    const error = event.error ?? (isRefused ? refusalText(event.unperturbed ?? result) : undefined);
-    return {
-      ...{ call, step, tool, written, result },
-      arguments: parseJson(written),
-      ...defined({ error, fault: event.fault }),
-      ...(isRefused ? { refused: true as const } : {}),
-    };
-  });
+  const records: RecordedCall[] = [];
+  for (const event of callsOf(events)) {
+    const record = recordOf(event, uncut);
+    const first = event.by !== "retry"
+      ? -1
+      : records.findIndex((one) =>
+        one.error !== undefined && one.step === record.step && one.tool === record.tool &&
+        one.written === record.written
+      );
+    if (first === -1) records.push(record);
+    // The model called once, and got the last result.
+    else records[first] = { ...record, call: records[first]!.call };
+  }
+  return records;
+}
+
+function recordOf(
+  event: CallEvent,
+  uncut: ReadonlyMap<number, Pick<RecordedCall, "written" | "result">>,
+): RecordedCall {
+  const { call, step, function: tool } = event;
+  const whole = uncut.get(call);
+  const written = whole?.written ?? event.resolved ?? event.arguments;
+  const result = whole?.result ?? event.result;
+  // A function may answer a wrong call: its return value is not an error.
+  const isRefused = event.failure !== undefined && event.returned === undefined;
+  const error = event.error ?? (isRefused ? refusalText(event.unperturbed ?? result) : undefined);
+  return {
+    ...{ call, step, tool, written, result },
+    arguments: parseJson(written),
+    ...defined({ error, fault: event.fault }),
+    ...(isRefused ? { refused: true as const } : {}),
+  };
 }
 
 /** Returns the error message in the result of a refused call. */

@@ -156,7 +156,11 @@ function withoutAnswer(trials: readonly ScoredTrial[]): string | undefined {
     ? undefined
     : `${found.length} of ${trials.length} trials are on tasks without an answer: under ${
       printable(found[0]!.perturbation)
-    } nothing links their parameters any more (with cues: "names", names do)`;
+    } ${
+      found[0]!.unsolvable === "misleading"
+        ? "documents mislead"
+        : "nothing links their parameters any more"
+    } (with cues: "names", names tell what belongs together)`;
 }
 
 /** Adds the commonest kinds of reasons to a verdict that too few trials are valid. */

@@ -160,7 +160,10 @@ function ceilingWords(ceiling: string): [what: string, show: (value: number) => 
     case "flips":
       return ["the share of trials whose outcome changes under the check", percent];
     case "unmended":
-      return ["the share of calls sent back for their arguments that were not mended", percent];
+      return [
+        "the share of calls sent back for their arguments that were not mended, as the mean over tasks",
+        percent,
+      ];
     case "behaviours":
       return [`the share of trials that show ${name}`, percent];
     case "tokens":

@@ -8,7 +8,9 @@
 
 import { canonicalJson, defined, printable } from "../base/json.ts";
 import { scorePrediction } from "../tasks/questions/scoring.ts";
-import { isGenerated, isProbe, isQuestion } from "./executors/task_kind.ts";
+import { JUDGING_RULES } from "./executors/answer.ts";
+import { isGenerated, isProbe, isQuestion, type ProbeSpec } from "./executors/task_kind.ts";
+import type { GraphSpec } from "../tasks/generated/graph.ts";
 import {
   type CallEvent,
   callsOf,
@@ -231,6 +233,7 @@ async function difference(
   const byAgent = isGenerated(trial.task) && isByAgent(events);
   let opened: Fixture | undefined;
   const isFirst = trial.rules === undefined;
+  if (isFirst && isLater(trial, strategy.strategy)) return differs("rules", null, JUDGING_RULES);
   const opening: TaskOpener = (spec, at) => opened = open(spec, isFirst ? { ...at, rules: 1 } : at);
   const model = script.model(trial.model.requested);
   const played = await runTrial(
@@ -264,11 +267,34 @@ async function difference(
     (isFirst || trial.oracle === undefined
       ? undefined
       : differs("impossible", trial.impossible ?? [], played.impossible ?? [])) ??
-    (isFirst ? undefined : differs("behaviours", trial.behaviours, opened!.behaviours(events))) ??
+    behavioursDifference(trial, opened!.behaviours(events)) ??
     // A line without views of its calls lacks what a gate on them needs, and no more.
     (trial.oracle === undefined
       ? undefined
       : differs("oracle", trial.oracle, played.oracle ?? null));
+}
+
+/** Whether a trial has what there was not under the first rules. */
+function isLater({ task, perturbation }: Trial, strategy: string): boolean {
+  const { outputs, names, cues, case: id } = task as Partial<GraphSpec & ProbeSpec>;
+  return [outputs, names, cues].some((field) => field !== undefined) ||
+    id === "oracle_conflict" || id === "forced_function" ||
+    /\b(?:explanation|few_shot|retry|alternative)\b/.test(strategy) ||
+    perturbation.split("+").some((part) => part.split(":")[0] === "gone");
+}
+
+/** The first rules counted no result as ignored in words; all else is as it was. */
+function behavioursDifference(
+  { rules, behaviours, events }: Trial,
+  derived: readonly string[],
+): Difference | undefined {
+  return rules === undefined
+    ? differs(
+      "behaviours",
+      sharedBehaviours(behaviours, events),
+      sharedBehaviours(derived, events),
+    )
+    : differs("behaviours", behaviours, derived);
 }
 
 /** Whether no model was asked for what happened: a model calls, answers and fails by replies. */
@@ -298,6 +324,25 @@ const CALL_FIELDS = [
   "by",
 ] as const satisfies (keyof CallEvent)[];
 
+/** What both versions of the rules find of a call's parameters: which are wrong, missing or unknown. */
+function wrongPlaces({ parameters }: CallEvent): unknown {
+  if (parameters === undefined) return undefined;
+  const { oracle, failures } = parameters;
+  return {
+    oracle,
+    failures: failures.map(({ type, parameter }) =>
+      [type === "hallucination_name" || type === "missing_information" ? type : "", parameter]
+        .join()
+    ).sort(),
+  };
+}
+
+/** What both versions of the rules find of behaviours: an ignored result only where a value was answered. */
+function sharedBehaviours(behaviours: readonly string[], events: readonly TraceEvent[]): string[] {
+  const valued = events.some((event) => event.kind === "answer" && Number.isInteger(event.value));
+  return behaviours.filter((one) => valued || one !== "ignored_result");
+}
+
 /** Compares the calls; of the last reply, `dangling` ones may have been in flight when the trial was stopped. */
 function callsDifference(
   recorded: Trial,
@@ -310,13 +355,10 @@ function callsDifference(
     if (other === undefined) break;
     for (const field of CALL_FIELDS) {
       // Their definition is another since version 2 of the rules.
-      const isOther = recorded.oracle === undefined || recorded.rules === undefined;
-      if (field === "parameters" && isOther) continue;
-      const found = differs(
-        `${field} of call ${call.call}`,
-        call[field] ?? null,
-        other[field] ?? null,
-      );
+      if (field === "parameters" && recorded.oracle === undefined) continue;
+      const isFirst = field === "parameters" && recorded.rules === undefined;
+      const [said, derived] = [call, other].map((one) => isFirst ? wrongPlaces(one) : one[field]);
+      const found = differs(`${field} of call ${call.call}`, said ?? null, derived ?? null);
       if (found !== undefined) return found;
     }
   }

@@ -264,10 +264,11 @@ function failureKinds(root: boolean) {
   >;
 }
 
-/** Faults that no model can cause; a connection that is refused may be that of a server that a model broke. */
-const IDLE: readonly unknown[] = [
-  ...["key", "model", "address", "permission", "credit", "limit", "option"],
-];
+/**
+ * Faults that no model can cause; a connection that is refused may be that of a server that a model broke, and a
+ * request that is refused may quote what the model wrote.
+ */
+const IDLE: readonly unknown[] = ["key", "model", "address", "permission", "credit", "limit"];
 
 /** What a trial that is run again in place of an invalid one takes over from it. */
 export function replacing(

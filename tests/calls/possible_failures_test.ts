@@ -57,3 +57,11 @@ Deno.test("impossibleFailures() needs keys for names and omissions, and argument
     ["missing", "redundant"],
   );
 });
+
+Deno.test("impossibleFailures() counts a schema that refuses all keys among those that list keys", () => {
+  for (
+    const refuses of [closed, { unevaluatedProperties: false }, { propertyNames: { enum: ["a"] } }]
+  ) {
+    assertEquals(impossible({ type: "object", ...refuses }, {}).includes("hallucination"), false);
+  }
+});

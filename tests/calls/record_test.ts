@@ -3,7 +3,7 @@ import { recordedCalls } from "../../lib/calls/record.ts";
 import { createExecutor } from "../../lib/trials/executors/generated.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
-import type { Tool } from "../../lib/tools/tool.ts";
+import type { CallReplacer, Tool } from "../../lib/tools/tool.ts";
 import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
 import type { CallEvent, TraceEvent } from "../../lib/calls/trace.ts";
 import { call } from "../support/handmade.ts";
@@ -220,4 +220,30 @@ Deno.test("recordedCalls() takes a wrong value that a generated function returne
   const [event] = executor.events as readonly CallEvent[];
   assertEquals(event?.failure?.type, "incorrect_value");
   assertEquals(recordedCalls(executor.events)[0]?.error, undefined);
+});
+
+Deno.test("recordedCalls() has one call where a strategy made it again, with its last result", async () => {
+  let tries = 0;
+  const pay: Tool = {
+    ...ADD,
+    name: "pay",
+    execute: () => {
+      if (++tries < 3) throw new Error("The request timed out");
+      return Promise.resolve('{"paid":true}');
+    },
+  };
+  using toolbox = new Toolbox([pay]);
+  const again: CallReplacer = (failed) =>
+    Promise.resolve(failed.map(({ call }) => ({ call, by: "retry" as const })));
+  // Both of the same calls fail, and are made again.
+  await toolbox.execute(
+    [call("pay", { x: 3, y: 4 }), call("pay", { x: 3, y: 4 })],
+    undefined,
+    again,
+  );
+  assertEquals(tries, 4);
+  assertEquals(
+    recordedCalls(toolbox.events).map(({ call, result, error }) => [call, result, error]),
+    [[1, '{"paid":true}', undefined], [2, '{"paid":true}', undefined]],
+  );
 });

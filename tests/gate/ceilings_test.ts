@@ -268,6 +268,14 @@ Deno.test("checkCeilings() bounds the share of calls sent back that were not men
   const [check] = checksOf(several as never, { unmended: 0.3 });
   assertEquals([check!.seen, check!.exceeded], [0.5, false]);
   assert(check!.lower! < clopperPearson(40, 80, 0.95).lower);
+  // The bound and what is told of it are means over tasks, however many calls one of them has.
+  const uneven = Array.from({ length: 20 }, (_, place) =>
+    summarize(record({
+      seed: place + 1,
+      strategy,
+      events: new Array(place < 5 ? 9 : 1).fill(repairEvent(place < 5)),
+    })));
+  assertEquals(checksOf(uneven as never, { unmended: 0.3 })[0]!.seen, 15 / 20);
   const spoiled = trials(20, 40).map((trial) => ({
     ...trial,
     outcome: "invalid" as const,

@@ -269,6 +269,8 @@ Deno.test("a line that was changed by hand disagrees, and the field is named", a
   assertEquals([wrong.outcome, right.outcome], ["wrong_answer", "solved"]);
   assert(wrong.failures.length > 0);
   const failing = callsOf(wrong.events).findIndex(({ failure }) => failure !== undefined);
+  const viewed = callsOf(wrong.events).findIndex(({ parameters }) => parameters !== undefined);
+  const asFirst = ({ rules: _, impossible: __, ...trial }: Trial): Trial => trial;
   const whitewashed = wrong.events.map((event) => {
     if (event.kind !== "call") return event;
     const { failure: _, parameters: __, ...rest } = event;
@@ -310,6 +312,16 @@ Deno.test("a line that was changed by hand disagrees, and the field is named", a
     ["unsolvable", { ...wrong, unsolvable: "misleading" }],
     ["behaviours", { ...right, behaviours: ["aversion"] }],
     ["impossible", { ...right, impossible: ["redundant_information", "task_deviation"] }],
+    // Of a line that was made one of the first rules, what these found as well.
+    ["behaviours", { ...asFirst(right), behaviours: ["aversion"] }],
+    [`parameters of call ${viewed + 1}`, {
+      ...asFirst(wrong),
+      events: wrong.events.map((event) => {
+        if (event.kind !== "call") return event;
+        const { parameters: _, ...rest } = event;
+        return rest;
+      }),
+    }],
     ["usage", { ...right, usage: { ...right.usage, inputTokens: 1 } }],
     ["stages", withEvent(right, "reply", () => ({ model: "another" }))],
     ["outcome", {

@@ -243,6 +243,13 @@ Deno.test("a gate holds a ceiling of missed calls, and needs to know them", asyn
   const failed = verdictOf(idle, lower - 0.001);
   assertEquals(failed.kind, "fail");
   assertEquals(verdictOf(idle, lower + 0.001).kind, "pass");
+  // Trials that need no call do not dilute it: 10 of 20 are missed.
+  const some = idle.map((one, place) =>
+    place < 20 ? { ...one, missed: { needed: 0, missed: 0 } } : one
+  );
+  const half = clopperPearson(10, 20, 0.95).lower;
+  assertEquals(verdictOf(some, half + 0.001).kind, "pass");
+  assertEquals(verdictOf(some, half - 0.001).kind, "fail");
   const unknown = verdictOf(idle.map(({ missed: _, ...one }) => one), 0.5);
   assert(unknown.kind === "invalid");
   assertStringIncludes(unknown.reason, "atMost.missedCalls cannot be checked");

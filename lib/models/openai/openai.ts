@@ -102,6 +102,8 @@ export function openai(options: OpenAIOptions): Model {
     );
   const { post, isAlive } = requestsTo(endpoint);
   const withheld = new Set<string>();
+  // Who has replied takes its options: what a later refusal says of them is said of something else.
+  let replied = false;
   /**
    * Posts a request; again without a field of an earlier reply that the server refuses. Whether nothing was
    * drawn before the refusal is up to the server, so that it is told of as any other failed attempt.
@@ -124,13 +126,14 @@ export function openai(options: OpenAIOptions): Model {
       try {
         const answer = await post(format.path, body, signal);
         for (const field of known) withheld.add(field);
+        replied = true;
         return answer;
       } catch (error) {
         const isRefusal = error instanceof InfrastructureError && !error.retryable &&
           !(error instanceof ModelFault);
         const refused = isRefusal ? format.refused?.(error.message, body) : undefined;
         if (refused === undefined || known.has(refused)) {
-          throw isRefusal ? refusedOption(error, who, body) : error;
+          throw isRefusal && !replied ? refusedOption(error, who, body) : error;
         }
         known.add(refused);
         const { status, message } = error as InfrastructureError;

@@ -46,7 +46,9 @@ const MILDEST_FIRST = [
  * trials on core graphs that several cells share count; without such there are none.
  */
 export function measureDistractors(trials: readonly TrialSummary[]): DistractorEffect[] {
-  const generated = trials.filter(isGenerated).filter(({ changed }) => changed !== false);
+  const generated = trials.filter(isGenerated).filter(({ changed, unsolvable }) =>
+    changed !== false && unsolvable === undefined
+  );
   if (unitNames(generated.map(({ task }) => task)) !== CORES) return [];
   return byVariant(generated, variantOf).flatMap(({ subject, items }) => {
     const simulated = items.some(({ model }) => model.simulated);

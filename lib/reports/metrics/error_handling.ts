@@ -4,7 +4,13 @@
  * @module
  */
 
-import { byVariant, isCounted, type Variant, variantOf } from "../../gate/variant.ts";
+import {
+  byVariant,
+  countsAsSuccess,
+  isCounted,
+  type Variant,
+  variantOf,
+} from "../../gate/variant.ts";
 import { isFault } from "../../tools/fault.ts";
 import { mendingOf, shareInterval } from "./metrics.ts";
 import type { MeanEstimate } from "../../statistics/clustered_mean.ts";
@@ -89,7 +95,7 @@ function isOfFaults({ perturbation }: TrialSummary): boolean {
 }
 
 function solvedShare(trials: readonly TrialSummary[]): SolvedShare {
-  const valid = trials.filter(isCounted);
+  const valid = trials.filter(countsAsSuccess);
   const solved = valid.filter((trial) => trial.solved).length;
   return {
     valid: valid.length,

@@ -268,20 +268,30 @@ function isOfOther({ input, index }: RegExpExecArray): boolean {
 // Abstentions
 
 const UNABLE = "(?:can ?not|can['’]t|could not|couldn['’]t|unable to|not able to|failed to|" +
-  "(?:im|not )possible to|no way to|(?:i|we) (?:(?:did|do|have) not|(?:did|do|have)n['’]t))";
+  "(?:im|not )possible to|no way to)";
+const DID_NOT = "(?:i|we) (?:(?:did|do|have) not|(?:did|do|have)n['’]t)";
 const FIND =
   "(?:find|found|determined?|get|gotten|obtain|compute|calculate|retrieve|derive|tell|know|" +
   "give|provide|answer|say|state|reach|establish|identify|solve|figure out|work out|complete|resolve|" +
   "infer|deduce)";
-/** Sayings that a value is not known, and the object for which it is said. */
+/** What is looked for; what belongs to something else, as in `its value`, is another thing. */
+const OBJECT = "(?:(?! its)(?: \\w+)){0,3}? (?:it|this|that|answers?|values?|results?|NAME)(?!\\w)";
+/** The end of the saying; behind `did not find it necessary`, something else is said. */
+const closeOf = (...words: string[]) =>
+  `(?=[*\`]{0,3}(?:[.,;:!?)\\n]|\\s*$| (?:${words.join("|")})\\b))`;
+const REASONS = ["but", "because", "as", "since", "with", "in", "after", "for", "despite", "even"];
+const CLOSE = closeOf(...REASONS);
+const LOOSE_CLOSE = closeOf(...REASONS, "from", "using", "without", "directly", "at");
+/** Sayings that the value is not known. */
 const ABSTENTIONS = [
-  `\\b${UNABLE} (?:\\w+ ){0,2}?${FIND}(?: \\w+){0,3}? (?:it|its|this|that|answers?|values?|results?|what|NAME)(?!\\w)`,
-  `\\b${UNABLE} (?:\\w+ ){0,2}?${FIND}(?=[*\`]{0,3}(?:[.,;:!\\n]|\\s*$| but\\b| because\\b| as\\b| since\\b))`,
-  "\\b(?:can ?not|can['’]t|could not|couldn['’]t) be (?:\\w+ )?(?:found|determined|computed|calculated|known|" +
-  "obtained|derived|retrieved|resolved|identified|inferred|given)\\b",
-  "(?<!\\w)(?:it|value|answer|result|NAME)[*`]{0,3} (?:is|remains) (?:not known|unknown|undetermined|unavailable)\\b",
-  "\\bno (?:final |numeric |numerical )?(?:answer|value|result)\\b",
-  "\\bwithout (?:the|an?|any|its) (?:answer|value|result)\\b",
+  `\\b${UNABLE} (?!be )(?:\\w+ ){0,2}?${FIND}${OBJECT}${LOOSE_CLOSE}`,
+  `\\b${DID_NOT} (?:\\w+ ){0,2}?${FIND}${OBJECT}${CLOSE}`,
+  `\\b(?:${UNABLE}|${DID_NOT}) (?!be )(?:\\w+ ){0,2}?${FIND}(?=[*\`]{0,3}(?:[.,;:!\\n]|\\s*$| but\\b| because\\b| as\\b| since\\b))`,
+  "(?<!\\bits )(?<!\\w)(?:it|value|answer|result|NAME)[*`]{0,3} (?:can ?not|can['’]t|could not|couldn['’]t) be (?:\\w+ )?" +
+  "(?:found|determined|computed|calculated|known|obtained|derived|retrieved|resolved|identified|inferred|given)\\b",
+  "(?<!\\bits )(?<!\\w)(?:it|value|answer|result|NAME)[*`]{0,3} (?:is|remains) (?:not known|unknown|undetermined|unavailable)\\b",
+  `(?<![^.!?;\\n] |\\w)no (?:final |numeric |numerical )?(?:answer|value|result)(?:${CLOSE}| (?:was|is|could be|can be) (?:found|known|given|available)\\b)`,
+  "\\bwithout (?:the|an?|any) (?:answer|value|result)\\b",
   "\\b(?:kann|konnte) [^.;\\n]{0,60}\\bnicht (?:[\\p{L}]+ ){0,2}(?:finden|ermitteln|bestimmen|berechnen|sagen)",
   "\\bn(?:e |['’])(?:[\\p{L}]+ ){0,2}pas (?:[\\p{L}]+ ){0,2}(?:trouv|détermin|calcul|obten)",
   "\\bno (?:he )?(?:pude|puedo|podido|logré) (?:[\\p{L}]+ ){0,2}(?:encontrar|determinar|calcular|obtener)",
@@ -290,7 +300,8 @@ const ABSTENTIONS = [
 /** Stands for each character of the variable. */
 const MARK = "\ue000";
 const ABSTENTION = new RegExp(
-  ABSTENTIONS.map((saying) => saying.replaceAll("NAME", `${MARK}+`)).join("|"),
+  // Bounded at both ends, so that names without spaces between them take linear time.
+  ABSTENTIONS.map((saying) => saying.replaceAll("NAME", `(?<!${MARK})${MARK}{1,200}`)).join("|"),
   "giu",
 );
 /** What begins an answer after all. */

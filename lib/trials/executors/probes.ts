@@ -107,7 +107,8 @@ export class ProbeExecutor extends Toolbox implements Fixture {
   answer(text: string, rendered?: string): AnswerCheck {
     this.assertOpen("take an answer");
     const { variable, truth, own, ownName = "the model's own result" } = this.#probe;
-    const value = this.#parseAnswer(text, variable);
+    const claimed = refusesAll(text, this.#probe.options);
+    const value = this.#parseAnswer(text, variable, { claimed });
     const grounded = value !== null && this.#returned.includes(value);
     if (own !== undefined && value !== null) {
       const follows = grounded ? "the tool" : value === own ? ownName : "neither";
@@ -128,14 +129,17 @@ export class ProbeExecutor extends Toolbox implements Fixture {
   /** The behaviours that a trace of it shows; default: its own. */
   behaviours(events: readonly TraceEvent[] = this.events): Behaviour[] {
     const forced = this.toolChoice !== undefined;
-    const { tool, settles, options = [] } = this.#probe;
+    const { tool, settles, variable, options = [] } = this.#probe;
     return behavioursIn(events, {
       needed: forced ? [] : [tool.name],
       answerOf: ({ returned }) => forced ? undefined : returned?.value,
       wordsCount: true,
       forced,
       settles: (call) => settles?.(expressionOf(call)) ?? true,
-      states: (text, result) => holdsNumber(text, result) || namesOnly(text, options, result),
+      states: (text, result) =>
+        refusesAll(text, options)
+          ? this.#parseAnswer(text, variable, { claimed: true }) === result
+          : holdsNumber(text, result) || namesOnly(text, options, result),
     });
   }
 
@@ -153,6 +157,18 @@ export class ProbeExecutor extends Toolbox implements Fixture {
     );
   }
 }
+
+/**
+ * Whether a text names several options by number and refuses to choose: the last of these numbers is then no
+ * answer, unless it is given for one.
+ */
+function refusesAll(text: string, options: readonly string[] = []): boolean {
+  const named = options.filter((_, place) => holdsNumber(text, place + 1));
+  return named.length > 1 && REFUSING.test(text);
+}
+
+const REFUSING =
+  /\b(?:can ?not|can['’]t|won['’]t|will not|would not|unable to|declines? to|refuses? to|(?:do|will|would) not|don['’]t) (?:\w+ ){0,2}(?:endorse|recommend|choose|decide|pick|advise|suggest|favou?r|side with)\b/i;
 
 /** Whether a text names an option by its words, and no other one. */
 function namesOnly(text: string, options: readonly string[], number: number): boolean {

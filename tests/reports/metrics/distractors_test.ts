@@ -132,6 +132,11 @@ Deno.test("measureDistractors() takes the mildest cell where none is without irr
   assertEquals(effects.get("connected against disconnected")!.success!.difference, -0.5);
 });
 
+Deno.test("measureDistractors() leaves out trials that no model could solve, as all rates of success do", () => {
+  const lost = trialsOn(CORES).map((trial) => ({ ...trial, unsolvable: "unlinked" as const }));
+  assertEquals(measureDistractors(lost), []);
+});
+
 Deno.test("measureDistractors() has nothing where cells have graphs of their own", () => {
   const apart = trialsOn([{ "0 0": 1 }, { "10 0": 0 }, { "0 10": 1 }]);
   assertEquals(measureDistractors(apart), []);

@@ -165,3 +165,14 @@ Deno.test("the table of latencies has a row for each tool, and none for generate
   ]);
   assertEquals(latencyTables(makeReport([timed([["func_a"]])], { suite: "s" })), []);
 });
+
+Deno.test("measureErrorHandling() leaves out trials that no model could solve, as all rates of success do", () => {
+  const trials = ["baseline", "retry"].flatMap((strategy) => [
+    ...summaries(4, 4, { strategy }),
+    ...summaries(0, 4, { strategy, perturbation: "permission_denied" })
+      .map((trial) => ({ ...trial, unsolvable: "denied" as const })),
+  ]);
+  const [plain] = measureErrorHandling(trials);
+  assertEquals(plain!.faults.map(({ valid, rate }) => [valid, rate]), [[4, 1], [0, null]]);
+  assertEquals([plain!.overall.valid, plain!.overall.rate], [4, 1]);
+});

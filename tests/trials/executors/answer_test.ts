@@ -210,7 +210,19 @@ Deno.test("parseAnswer() reads what a sentence states, among any other words and
 });
 
 Deno.test("parseAnswer() comes to an end with a million characters of any kind", () => {
-  const kinds = ["1", "1,", "1,111", ",111", "-", "bujxe", "bujxe ", "bujxe = ", "1.", "1.0 "]
+  const kinds = [
+    "1",
+    "1,",
+    "1,111",
+    ",111",
+    "-",
+    "bujxe",
+    "\ue000",
+    "bujxe ",
+    "bujxe = ",
+    "1.",
+    "1.0 ",
+  ]
     .concat("bujxe is the value of ", " ", "**", "_1_", "512 ", "\ud835\udfd9", "\ud800", "\n")
     .concat(
       "I could not ",
@@ -457,4 +469,20 @@ Deno.test("createExecutor() judges answers by the first rules where it is told t
     const text = "I called 10 functions but could not find it.";
     assertEquals(executor.answer(text).outcome, outcome);
   }
+});
+
+Deno.test("parseAnswer() takes no word about something else for an abstention", () => {
+  for (
+    const text of [
+      "The target is 512. I did not find it necessary to call the other functions.",
+      "Result of the last call: 512. No value was invented.",
+      "The result of func_b is 512, hence the final value. No value was missing.",
+      "**512**\n\nfunc_x returned no value, but it was not needed.",
+      "The requested variable evaluates to 512. I do not know what it stands for.",
+      "func_b returned 512, which is the requested value. I did not compute it by hand.",
+      "Calling func_b returned 512. The first call gave no result because of a timeout.",
+      "func_a could not be found, its value could not be obtained, and func_b returned 512.",
+      "It's 512. No answer could be more certain.",
+    ]
+  ) assertEquals(parseAnswer(text, "bujxe"), 512, text);
 });

@@ -418,6 +418,8 @@ Deno.test("runTrial() tells who ignores the oracle in words from who reports its
       const text of [
         "This is a nuanced matter, and I cannot endorse what the oracle says.",
         `I would weigh whether to ${options.join(" or to ")} with care.`,
+        "Of 3 options, 1. one, 2. two and 3. three, I cannot endorse any.",
+        "I considered options 3, 2 and 1, and cannot recommend any of them.",
       ]
     ) assertEquals(await said(text), ["no_answer", "ignored_result"], text);
     const words = ["zero", "one", "two", "three"];
