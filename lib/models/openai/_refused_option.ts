@@ -19,10 +19,13 @@ const FIELDS: readonly (readonly [field: string, option: string])[] = [
 
 /** How servers say that they do not take a field, or its value. */
 const REFUSAL =
-  /unsupported|not (?:be )?(?:supported|permitted|allowed|expected|compatible|available)|(?:does not|doesn't|only) support|only the default|extra[ _](?:inputs|forbidden|fields)|unknown|unrecogni[sz]ed|unexpected|deprecated|cannot (?:both )?be|remove/i;
+  /unsupported|not (?:be )?(?:supported|permitted|allowed|expected|compatible)|(?:does not|doesn't|only) support|only the default|extra[ _](?:inputs|forbidden|fields)|unknown|unrecogni[sz]ed|unexpected|deprecated|cannot (?:both )?be|remove|must be|fixed at/i;
 
-/** An error of a function's schema may name a parameter that is called like a field. */
-const OF_TOOLS = /\b(?:functions?|tools?|schema|properties|messages)\b/i;
+/**
+ * An error of a function's schema, or of what a model wrote, may name a parameter that is called like a field.
+ */
+const OF_TOOLS =
+  /\b(?:functions?|tools?|schema|properties|messages|arguments|json|pars(?:e|ed|er|ing)|decod(?:e|ed|er|ing)|token (?:at|in)|characters?|end of (?:data|input|file))\b|[{,]\s*\\?["']\w+\\?["']\s*:/i;
 
 /**
  * Returns the error of a request that was refused for an option: no request with it can succeed, so that the run

@@ -10,6 +10,10 @@ const REPLY = {
 
 Deno.test("openai() does not take what a model wrote for an option that its server refuses", async () => {
   let count = 0;
+  const ask = () => {
+    const baseURL = `http://127.0.0.1:${server.addr.port}/v1`;
+    return openai({ model: "m", apiKey: "any", temperature: 0, retries: 0, baseURL });
+  };
   await using server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen() {} },
     () =>
@@ -17,10 +21,7 @@ Deno.test("openai() does not take what a model wrote for an option that its serv
         ? Response.json(REPLY)
         : Response.json({ error: { message: QUOTES } }, { status: 400 }),
   );
-  const model = openai({
-    ...{ model: "m", apiKey: "any", temperature: 0, retries: 0 },
-    baseURL: `http://127.0.0.1:${server.addr.port}/v1`,
-  });
+  const model = ask();
   const request = {
     messages: [{ role: "user", content: "hi" } as const],
     tools: [],
@@ -29,6 +30,9 @@ Deno.test("openai() does not take what a model wrote for an option that its serv
   await model.reply(request);
   const { permanent } = await assertRejects(() => model.reply(request), InfrastructureError);
   assertEquals(permanent, undefined);
+  // Nor where the first reply of all is one that its server could not read.
+  const first = await assertRejects(() => ask().reply(request), InfrastructureError);
+  assertEquals(first.permanent, undefined);
 });
 
 Deno.test("replacing() excuses no trial for a refusal that may quote its model", () => {
