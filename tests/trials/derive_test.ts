@@ -322,6 +322,7 @@ Deno.test("a line that was changed by hand disagrees, and the field is named", a
         return rest;
       }),
     }],
+    ["rules", asFirst(await runTrial({ ...SPEC, outputs: [1, 2] }, inProcess("sim:planner")))],
     ["usage", { ...right, usage: { ...right.usage, inputTokens: 1 } }],
     ["stages", withEvent(right, "reply", () => ({ model: "another" }))],
     ["outcome", {
