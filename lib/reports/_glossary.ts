@@ -94,7 +94,8 @@ export const WORDS: readonly Entry[] = [
   ],
   [
     "graph",
-    "which functions of a task feed which; each graph of a cell is drawn independently from the seed",
+    "which functions of a task feed which; the graphs of a cell are drawn independently of each other from the " +
+    "seed. Cells have graphs of their own, unless those that differ only in irrelevant functions share core graphs",
   ],
   [
     "cell",

@@ -89,7 +89,10 @@ export interface ProbeSet {
 
 /** Questions of a call set, asked unchanged. */
 export interface QuestionSet {
-  /** The path of the set: a folder in CallNavi's layout, or a file in toolgate's format. */
+  /**
+   * The path of the set, a folder in CallNavi's layout or a file in toolgate's format: relative to the suite's
+   * file; in a test file, to the working directory.
+   */
   readonly set: string;
   /** Whether calls (default) or names of functions are written as text, or tools are called. */
   readonly mode?: CallMode | readonly CallMode[];
