@@ -47,18 +47,18 @@ export function gateToMarkdown(gate: GateReport): string {
   return `${[verdictsToMarkdown(gate).trimEnd(), ...tables].join("\n\n")}\n`;
 }
 
-function tableParts({ source, paper, note, rows }: Table): string[] {
+function tableParts({ source, paper, note, names, rows }: Table): string[] {
   return [
     // The caption explains the columns, so it comes before the table.
     ...(source === undefined ? [] : [`${sentence(sourceText(source, paper))}.`]),
     ...(note === undefined ? [] : [`${sentence(note)}.`]),
-    tableText(rows),
+    tableText(rows, names),
   ];
 }
 
-function tableText(rows: readonly (readonly string[])[]): string {
+function tableText(rows: Table["rows"], names = 1): string {
   const [head, ...body] = rows.map((row) => `| ${row.map((cell) => words(cell)).join(" | ")} |`);
-  const rule = `| ${rows[0]!.map((_, column) => column === 0 ? "---" : "---:").join(" | ")} |`;
+  const rule = `| ${rows[0]!.map((_, column) => column < names ? "---" : "---:").join(" | ")} |`;
   return [head, rule, ...body].join("\n");
 }
 

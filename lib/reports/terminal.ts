@@ -116,6 +116,8 @@ function renderParts(report: Omit<Report, "suite" | "notes">): string {
     !(many && values.length === 1)
   );
   const tables = [
+    // With many subjects it is among their tables.
+    ...(many ? [] : errorHandlingTables(report, true)),
     ...missedCallsTable(report),
     ...probesTable(subjects),
     ...shownBreakdowns.map((breakdown) => breakdownTable(breakdown, true)),
@@ -123,7 +125,6 @@ function renderParts(report: Omit<Report, "suite" | "notes">): string {
     ...callSetTables(report, true),
     ...formatTables(report),
     ...recoveryTables(report),
-    ...errorHandlingTables(report),
     ...dimensionTables(report, true),
     ...perturbationTables(report, true),
     ...workTable(subjects),
@@ -138,20 +139,22 @@ function renderParts(report: Omit<Report, "suite" | "notes">): string {
   ].join("\n\n");
 }
 
-function renderTable({ title, source, paper, note, rows }: Table): string {
+function renderTable({ title, source, paper, note, names, rows }: Table): string {
   const heading = `${title}${source === undefined ? "" : ` (${sourceText(source, paper)})`}`;
   return [
     printable(heading, 300),
     ...(note === undefined ? [] : [`(${note})`]),
-    alignedTable(rows),
+    alignedTable(rows, names),
   ].join("\n");
 }
 
 /** Returns the results of {@linkcode renderSubject} for all subjects, side by side. */
-function renderSubjects({ subjects, unit }: Pick<Report, "subjects" | "unit">): string[] {
+function renderSubjects(report: Pick<Report, "subjects" | "unit" | "errorHandling">): string[] {
+  const { subjects, unit } = report;
   const failures = failuresTable(subjects, true);
   return [
     renderTable(overviewTable(subjects)),
+    ...errorHandlingTables(report, true).map(renderTable),
     ...(subjects.some((one) => cutShort(one).length > 0)
       ? [renderTable(outcomesTable(subjects))]
       : []),
@@ -168,11 +171,12 @@ function renderSubjects({ subjects, unit }: Pick<Report, "subjects" | "unit">): 
 
 function renderSubject(metrics: VariantMetrics, place: number, unit: string): string {
   const { subject, simulated, cells, total, repetition, behaviours, usage } = metrics;
-  const { rows } = cellsTable(metrics, place);
+  const { rows, note } = cellsTable(metrics, place);
   const shownRows = cells.length > MAX_CELLS ? [rows[0]!, rows.at(-1)!] : rows;
   const parts = [
     printable(variantName(subject)) +
     (simulated ? "  (simulated: a program, no language model)" : ""),
+    ...(note === undefined ? [] : [`(${note})`]),
     alignedTable(shownRows),
     ...(shownRows === rows ? [] : [`over ${cells.length} cells`]),
     ...endingsLine(metrics),

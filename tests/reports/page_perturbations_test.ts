@@ -115,7 +115,7 @@ for (
   ] as const
 ) {
   browserTest(
-    `failure rates ${what} fit a page of the usual width, whole words and all`,
+    `failure rates ${what}, and the dimensions of tool use, fit a page of the usual width, whole words and all`,
     async (browser) => {
       await using place = await folder();
       const perturbations = ["none", ...perturbed];
@@ -125,7 +125,7 @@ for (
       await using opened = await openReport(browser, await writeReport(journal));
       const { page, faults } = opened;
       assertEquals(
-        await page.locator("#perturbations .wide, #perturbations .plot").evaluateAll((all) =>
+        await page.locator(":is(#perturbations, #tool-use) :is(.wide, .plot)").evaluateAll((all) =>
           all.filter((own) => own.scrollWidth > own.clientWidth).map(({ textContent }) =>
             textContent
           )

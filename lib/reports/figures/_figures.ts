@@ -221,7 +221,7 @@ function namesOf(subjects: readonly VariantMetrics[]) {
 interface Rows {
   /** All series; each has the colour of its index. */
   readonly names: readonly string[];
-  /** Labels of the rows, from top to bottom. */
+  /** Labels of the rows, from top to bottom; those without a point are marked. */
   readonly rows: readonly string[];
   readonly domain: readonly number[];
   readonly axis: object;
@@ -237,6 +237,7 @@ async function drawRows(
   points: readonly Point[],
   { names, rows, domain, axis, behind = [] }: Rows,
 ): Promise<string> {
+  const placed = new Set(points.map(({ place }) => place));
   const along = {
     type: "quantitative" as const,
     scale: { domain, nice: false },
@@ -263,8 +264,14 @@ async function drawRows(
         encoding: { x: { field: "rate", ...along }, color: colour(names) },
       },
       {
+        data: {
+          values: rows.map((place) => ({
+            place,
+            label: placed.has(place) ? place : `${place}: -`,
+          })),
+        },
         mark: { type: "text", align: "left", dx: 4, dy: -8, fontSize: 12, color: "var(--ink)" },
-        encoding: { x: { datum: domain[0], ...along }, text: { field: "place" } },
+        encoding: { x: { datum: domain[0], ...along }, text: { field: "label" } },
       },
     ],
   });

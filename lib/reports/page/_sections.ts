@@ -123,14 +123,20 @@ function sectionOf(id: string, title: string, parts: readonly Markup[]): Section
 }
 
 /** A table with more columns than this is laid out more tightly. */
-const MANY_COLUMNS = 11;
+const MANY_COLUMNS = 9;
 
-function tableMarkup({ title, source, paper, note, rows }: Table): Markup {
+function tableMarkup({ title, source, paper, note, names = 1, rows }: Table): Markup {
   const [head, ...body] = rows;
   const notes = [
     ...(source === undefined ? [] : [sourceText(source, paper)]),
     ...(note ? [note] : []),
   ];
+  const nameClass = (index: number) =>
+    0 < index && index < names
+      ? html`
+        class="name"
+      `
+      : "";
   const about = notes.length === 0 ? "" : html`<small>${notes.join("; ")}</small>`;
   return html`
     <div class="wide">
@@ -139,12 +145,18 @@ function tableMarkup({ title, source, paper, note, rows }: Table): Markup {
           <div>${title}${about}</div>
         </caption>
         <thead>
-          <tr>${head!.map((cell) => html`<th scope="col">${cell}</th>`)}</tr>
+          <tr>${head!.map((cell, index) =>
+            html`
+              <th scope="col" ${nameClass(index)}>${cell}</th>
+            `
+          )}</tr>
         </thead>
         <tbody>${body.map((row) =>
           html`<tr>${
             row.map((cell, index) =>
-              index === 0 ? html`<th scope="row">${cell}</th>` : html`<td>${cellMarkup(cell)}</td>`
+              index === 0
+                ? html`<th scope="row">${cell}</th>`
+                : html`<td${nameClass(index)}>${cellMarkup(cell)}</td>`
             )
           }</tr>`
         )}</tbody>
@@ -159,7 +171,14 @@ function cellMarkup(cell: string): Markup | string {
   if (share === undefined) return cell;
   // A difference and its interval have a line each.
   const [, difference, interval] = /^(\([^,()]+,) (.*)$/.exec(bounds!) ?? [];
-  if (difference === undefined) return html`${share} <small>${bounds!}</small>`;
+  if (difference === undefined) {
+    const parts = bounds!.split(/(?<=\),) /).map((part) =>
+      html`
+        <span>${part}</span>
+      `
+    );
+    return html`${share} <small>${parts}</small>`;
+  }
   return html`${share} <small>${difference}<br>${interval!}</small>`;
 }
 

@@ -6,24 +6,37 @@
 import type { SolvedShare } from "../metrics/error_handling.ts";
 import type { Report } from "../report.ts";
 import { percent } from "../../base/numbers.ts";
-import { boundsText, layOut, MODEL, NOTHING, type Table } from "./table.ts";
+import { boundsText, layOut, MODEL_AND_STRATEGY, NOTHING, type Table } from "./table.ts";
 
-/** Returns success by strategy and fault, a row for each model and strategy; no table where it is not measured. */
-export function errorHandlingTables({ errorHandling }: Pick<Report, "errorHandling">): Table[] {
+/**
+ * Returns success by strategy and fault, a row for each model and strategy; no table where it is not measured.
+ * `brief`, for narrow views, leaves the intervals out.
+ */
+export function errorHandlingTables(
+  { errorHandling }: Pick<Report, "errorHandling">,
+  brief = false,
+): Table[] {
   const [first] = errorHandling;
   if (first === undefined) return [];
+  const shareCell = ({ rate, interval, valid }: Pick<SolvedShare, "rate" | "interval" | "valid">) =>
+    rate === null
+      ? NOTHING
+      : `${percent(rate)}${brief ? "" : ` (${boundsText(interval)})`}, n ${valid}`;
   return [{
     id: "error-handling",
-    section: "tool use",
+    section: "success",
     title: "Success by error-handling strategy",
     paper: "Pipeline",
     source: "Tool Call Success Rate by Error Handling Strategy",
     note:
-      "share solved and 95% interval, of n valid trials; no fault: all arguments that are right are taken; " +
+      `share solved${
+        brief ? "" : " and 95% interval"
+      }, of n valid trials; no fault: all arguments that are right are taken; ` +
       "arguments mended: the share of calls sent back for their arguments that then fitted, of n calls; " +
       "overall: of all trials in the row, so that it depends on which faults there are",
+    names: MODEL_AND_STRATEGY.length,
     rows: layOut(errorHandling, [
-      MODEL,
+      MODEL_AND_STRATEGY,
       first.faults.map(({ perturbation }, place) => ({
         head: perturbation === "none" ? "no fault" : perturbation,
         cell: ({ faults }) => shareCell(faults[place]!),
@@ -39,10 +52,4 @@ export function errorHandlingTables({ errorHandling }: Pick<Report, "errorHandli
       { head: "overall", cell: ({ overall }) => shareCell(overall) },
     ]),
   }];
-}
-
-function shareCell(
-  { rate, interval, valid }: Pick<SolvedShare, "rate" | "interval" | "valid">,
-): string {
-  return rate === null ? NOTHING : `${percent(rate)} (${boundsText(interval)}), n ${valid}`;
 }

@@ -32,7 +32,7 @@ import {
 
 /**
  * Returns all perturbation tables, none where nothing was perturbed. `brief`, for narrow views, has whole
- * percentages and leaves the differences out.
+ * percentages and leaves the differences and the ids of trials out.
  */
 export function perturbationTables(
   { perturbations, brittleness }: Pick<Report, "perturbations" | "brittleness">,
@@ -42,7 +42,7 @@ export function perturbationTables(
     ...brittleness.flatMap((one, index) => ratesTable(one, index, brief)),
     ...againstNone(perturbations),
     ...brittleness.flatMap(transferTable),
-    ...ineffectiveTables(brittleness),
+    ...ineffectiveTables(brittleness, brief),
     ...checksTable(brittleness),
   ];
 }
@@ -71,6 +71,9 @@ function ratesTable(one: Brittleness, place: number, brief: boolean): Table[] {
   };
   const texts = sum(columns, ({ similarTexts }) => similarTexts.compared);
   const cased = sum(columns, ({ similarTexts }) => similarTexts.cased ?? 0);
+  const someUnsolvable = columns.some(({ unsolvable = 0, counted }) =>
+    unsolvable > 0 && unsolvable < counted
+  );
   const name: Column<BrittlenessColumn> = {
     head: brief ? "failure" : "perturbation",
     cell: ({ perturbation }) => perturbation,
@@ -131,7 +134,7 @@ function ratesTable(one: Brittleness, place: number, brief: boolean): Table[] {
       head: "unsolvable",
       cell: ({ unsolvable = 0 }) => unsolvable,
       // Where all are, there is no accuracy.
-      shown: columns.some(({ unsolvable = 0, counted }) => unsolvable > 0 && unsolvable < counted),
+      shown: someUnsolvable,
     },
     { head: "API-level success", cell: ({ accepted }) => rateText(accepted.rate) },
     { head: "routing errors", cell: ({ routing }) => rateText(routing.rate) },
@@ -167,6 +170,10 @@ function ratesTable(one: Brittleness, place: number, brief: boolean): Table[] {
           : ` (an earlier version compared ${cased} of ${texts} in their own case)`) +
         "; API-level success: calls that were not refused; routing errors: trials with a call that is not one " +
         "of the right calls, or repeats one of them; " +
+        (someUnsolvable
+          ? "task accuracy: of the trials less unsolvable ones; abstained: of the unsolvable ones alone, where " +
+            "there are any, without those that documents mislead; "
+          : "") +
         `under ${removingIn(columns)} no task can be solved, and abstained is right` +
         (columns.some(({ perturbation, unsolvable }) =>
             unsolvable !== undefined && !isRemoving(perturbation)
@@ -289,7 +296,7 @@ function transferText({ of, either, together, later }: Transfer): string {
 const MAX_LISTED = 10;
 
 /** Returns how often perturbations changed the input and nothing else, and in which trials (Butterfly, A.2). */
-function ineffectiveTables(brittleness: readonly Brittleness[]): Table[] {
+function ineffectiveTables(brittleness: readonly Brittleness[], brief: boolean): Table[] {
   const all = brittleness.flatMap(({ ineffective, ...one }) =>
     ineffective.filter(({ count }) => count > 0).map((own) => ({
       ...{ ...one, ...own },
@@ -297,34 +304,44 @@ function ineffectiveTables(brittleness: readonly Brittleness[]): Table[] {
     }))
   );
   if (all.length === 0) return [];
-  const listed = all.flatMap(({ trials, count }) => {
+  const listed = all.flatMap(({ trials, count, ...one }) => {
     const shown = trials.slice(0, MAX_LISTED);
-    return [...shown, ...(count > shown.length ? [`and ${count - shown.length} more`] : [])];
+    const more = count > shown.length ? [`and ${count - shown.length} more`] : [];
+    return [...shown, ...more].map((id, place) => ({ name: place === 0 ? nameOf(one) : "", id }));
   });
   const title = "changed the input and nothing else";
-  return [{
-    id: "ineffective",
-    section: "perturbations",
-    title: `Perturbations that ${title}`,
-    paper: "Butterfly",
-    source: "appendix A.2",
-    note:
-      "pairs: a trial under the perturbation and one without, on the same task; no effect: the model made the " +
-      "same calls in the same steps, and both ended alike; solved: those of them; perturbations without such " +
-      "trials are left out",
-    rows: layOut(all, [
-      { head: "perturbation", cell: nameOf },
-      { head: "pairs", cell: ({ of }) => of },
-      { head: "no effect", cell: ({ count }) => count },
-      rateColumns("share", (row) => row),
-      { head: "solved", cell: ({ solved }) => solved },
-    ]),
-  }, {
-    id: "ineffective-trials",
-    section: "perturbations",
-    title: `Trials whose perturbation ${title}`,
-    rows: layOut(listed, [{ head: "trial", cell: (id) => id }]),
-  }];
+  return [
+    {
+      id: "ineffective",
+      section: "perturbations",
+      title: `Perturbations that ${title}`,
+      paper: "Butterfly",
+      source: "appendix A.2",
+      note:
+        "pairs: a trial under the perturbation and one without, on the same task; no effect: the model made the " +
+        "same calls in the same steps, and both ended alike; solved: those of them; perturbations without such " +
+        "trials are left out" +
+        // An id has the space of two lines.
+        (brief ? "; HTML and Markdown reports list these trials" : ""),
+      rows: layOut(all, [
+        { head: "perturbation", cell: nameOf },
+        { head: "pairs", cell: ({ of }) => of },
+        { head: "no effect", cell: ({ count }) => count },
+        rateColumns("share", (row) => row),
+        { head: "solved", cell: ({ solved }) => solved },
+      ]),
+    },
+    ...(brief ? [] : [{
+      id: "ineffective-trials",
+      section: "perturbations" as const,
+      title: `Trials whose perturbation ${title}`,
+      names: 2,
+      rows: layOut(listed, [
+        { head: "perturbation", cell: ({ name }) => name },
+        { head: "trial", cell: ({ id }) => id },
+      ]),
+    }]),
+  ];
 }
 
 /** Returns the effects of changes that should have none. */

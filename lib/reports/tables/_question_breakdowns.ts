@@ -37,6 +37,7 @@ export function domainTables(callSets: readonly CallSetMetrics[]): Table[] {
       note:
         "the domains of CallNavi, Table 2; questions: different ones; trials: easy + medium + hard; shares of trials as in the table of " +
         "all domains",
+      names: 2,
       rows: layOut<Row>(own, [
         { head: "domain", cell: ({ domain }) => domain ?? "not recorded" },
         { head: "model", cell: nameOf },

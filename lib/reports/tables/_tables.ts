@@ -61,6 +61,11 @@ function tallyColumns<Row>(
   ];
 }
 
+/** Says what rates of success leave out, where they leave anything out. */
+function lessUnsolvable(tallies: readonly Tally[]): string {
+  return tallies.some(({ unsolvable = 0 }) => unsolvable > 0) ? " less unsolvable ones" : "";
+}
+
 /** Whether any valid trial could make calls; true without valid trials. */
 export function hasCalls(tallies: readonly Tally[]): boolean {
   const valid = tallies.filter((tally) => tally.valid > 0);
@@ -79,13 +84,13 @@ export function tablesOf(report: Report): Table[] {
   if (subjects.length === 0) return [];
   return [
     overviewTable(subjects),
+    ...errorHandlingTables(report),
     ...strategiesTable(comparisons),
     ...workTable(subjects),
     ...probesTable(subjects),
     ...callSetTables(report),
     ...dimensionTables(report),
     ...recoveryTables(report),
-    ...errorHandlingTables(report),
     ...latencyTables(report),
     ...formatTables(report),
     ...breakdowns.map((breakdown) => breakdownTable(breakdown)),
@@ -108,7 +113,7 @@ export function overviewTable(subjects: readonly VariantMetrics[]): Table {
     id: "overview",
     section: "success",
     title: "Success",
-    note: "solved: share of valid trials, with its 95% interval" +
+    note: `solved: share of valid trials${lessUnsolvable(totals)}, with its 95% interval` +
       (hasCalls(totals) ? "; calls: means" : "") +
       (hasCalls(totals) && hasFewest(totals) ? "; fewest: the fewest that solve the tasks" : "") +
       (subjects.some(({ usage }) => usage.estimated)
@@ -461,11 +466,13 @@ export function repetitionsTable(subjects: readonly VariantMetrics[]): Table[] {
 /** Returns the success of one subject by cell. */
 export function cellsTable(one: VariantMetrics, place: number): Table {
   const { cells, total } = one;
+  const leavesOut = lessUnsolvable([total]);
   const rows = [...cells, ...(cells.length > 1 ? [{ name: "all", tally: total }] : [])];
   return {
     id: `cells-${place + 1}`,
     section: "cells",
     title: `Success by cell: ${nameOf(one)}`,
+    ...(leavesOut === "" ? {} : { note: `solved: share of valid trials${leavesOut}` }),
     rows: layOut(rows, [
       { head: "cell", cell: ({ name }) => name },
       tallyColumns(({ tally }) => tally, [total]),

@@ -31,6 +31,8 @@ export interface Table {
   readonly paper?: "Butterfly" | "CallNavi" | "Indirection" | "Pipeline";
   /** Explains the numbers; omitted where they need no explanation. */
   readonly note?: string;
+  /** How many of the first columns name a row, and are aligned to the left. Default: 1. */
+  readonly names?: number;
   /** Rows of text, as {@linkcode layOut} returns them. */
   readonly rows: readonly (readonly string[])[];
 }
@@ -74,6 +76,17 @@ export const MODEL: Column<Pick<VariantMetrics, "subject" | "simulated">> = {
   head: "model",
   cell: nameOf,
 };
+
+/** The columns that name the model and the strategy of a row, for rows without a perturbation. */
+export const MODEL_AND_STRATEGY: readonly Column<Pick<VariantMetrics, "subject" | "simulated">>[] =
+  [
+    {
+      head: "model",
+      cell: ({ subject, simulated }) =>
+        variantLabel({ ...subject, strategy: "baseline" }, simulated),
+    },
+    { head: "strategy", cell: ({ subject }) => subject.strategy },
+  ];
 
 /** Returns a column with a share, and one with its interval. */
 export function rateColumns<Row>(
@@ -123,10 +136,10 @@ export function sourceText(source: string, paper = "FuncBenchGen"): string {
   return `as in ${paper}, ${source}`;
 }
 
-/** Returns rows as aligned columns: the first to the left, the others to the right. */
-export function alignedTable(rows: Table["rows"]): string {
+/** Returns rows as aligned columns: the first `names` to the left, the others to the right. */
+export function alignedTable(rows: Table["rows"], names = 1): string {
   const cells = rows.map((row) =>
-    row.map((text, column) => column === 0 ? nameText(text) : printable(text, 80))
+    row.map((text, column) => column < names ? nameText(text) : printable(text, 80))
   );
   const widths = cells[0]!.map((_, column) =>
     Math.max(...cells.map((row) => width.default(row[column]!)))
@@ -134,7 +147,7 @@ export function alignedTable(rows: Table["rows"]): string {
   return cells.map((row) =>
     row.map((text, column) => {
       const space = " ".repeat(widths[column]! - width.default(text));
-      return column === 0 ? text + space : space + text;
+      return column < names ? text + space : space + text;
     }).join("  ").trimEnd()
   ).join("\n");
 }

@@ -419,6 +419,11 @@ Deno.test("drawOverview() has a point and a whisker for each model, in order, si
     assertAlmostEquals(end, WIDTH * upper, 0.01);
   }
   assert(points[0]!.y < points[1]!.y);
+  // A row without a rate has no point, but its name.
+  const labels = elementsOf(root).map(({ text }) => text).filter((text) =>
+    /good|bad|spoiled/.test(text)
+  );
+  assertEquals([...new Set(labels)], ["good", "sim:bad (simulated)", "spoiled: -"]);
 });
 
 Deno.test("drawOverview() shows hostile names as text, and each of them", async () => {

@@ -1,4 +1,4 @@
-import { assertAlmostEquals, assertEquals } from "@std/assert";
+import { assertAlmostEquals, assertEquals, assertMatch } from "@std/assert";
 import { measureErrorHandling } from "../../../lib/reports/metrics/error_handling.ts";
 import { measureLatency } from "../../../lib/reports/metrics/latency.ts";
 import { mendingOf } from "../../../lib/reports/metrics/metrics.ts";
@@ -6,6 +6,8 @@ import { errorHandlingTables } from "../../../lib/reports/tables/_error_handling
 import { latencyTables } from "../../../lib/reports/tables/_latency.ts";
 import { workTable } from "../../../lib/reports/tables/_strategies.ts";
 import { makeReport } from "../../../lib/reports/report.ts";
+import { renderMarkdown } from "../../../lib/reports/markdown.ts";
+import { renderReport } from "../../../lib/reports/terminal.ts";
 import { summarize, type TrialSummary } from "../../../lib/trials/summary.ts";
 import type { RepairEvent } from "../../../lib/calls/trace.ts";
 import fc from "../../support/fast_check.ts";
@@ -106,15 +108,27 @@ Deno.test("the tables have the shares with their intervals, and what was mended"
   ];
   const report = makeReport(trials, { suite: "s" });
   assertEquals(errorHandlingTables(report)[0]!.rows, [
-    ["model", "timeout", "arguments mended", "overall"],
-    ["m", "50.0% (15.0% to 85.0%), n 4", "-", "50.0% (15.0% to 85.0%), n 4"],
+    ["model", "strategy", "timeout", "arguments mended", "overall"],
+    ["m", "baseline", "50.0% (15.0% to 85.0%), n 4", "-", "50.0% (15.0% to 85.0%), n 4"],
     [
-      "m + repair",
+      ...["m", "repair"],
       "100.0% (34.2% to 100.0%), n 2",
       "50.0% (9.5% to 90.5%), n 2",
       "100.0% (34.2% to 100.0%), n 2",
     ],
   ]);
+  // Such runs are for this table, so that it is directly behind the one of all trials, or the first.
+  const titles = (text: string) =>
+    text.match(/^(?:## )?(?:Success|Work)\b.*$/gm)!.map((line) => line.split(" (")[0]).slice(0, 2);
+  const title = "Success by error-handling strategy";
+  assertEquals(titles(renderMarkdown(report)), ["## Success", `## ${title}`]);
+  assertEquals(titles(renderReport(report))[0], title);
+  const four = ["a", "b", "c", "d"].flatMap((requested) =>
+    trials.map((trial) => ({ ...trial, model: { ...trial.model, requested } }))
+  );
+  const brief = renderReport(makeReport(four, { suite: "s" }));
+  assertEquals(titles(brief), ["Success", title]);
+  assertMatch(brief, /^model +strategy +timeout .*\na {6}baseline +50.0%, n 4 /m);
   const [head, row] = workTable(report.subjects)[0]!.rows;
   assertEquals(row![head!.indexOf("share mended")], "50.0% (9.5% to 90.5%)");
 });

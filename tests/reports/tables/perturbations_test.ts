@@ -151,6 +151,13 @@ Deno.test("perturbationTables() has no accuracy of tasks without an answer, and 
   assertEquals(row("abstained"), ["-", "50%", "50%", "n/a"]);
   assertEquals(row("unsolvable"), ["0", "2", "2", "2"]);
   assertStringIncludes(note!, "names with cues keep links");
+  assertStringIncludes(note!, "abstained: of the unsolvable ones alone, where there are any");
+  // Shares of success say so too, of few subjects and of many, where they leave trials out.
+  const others = trials.map((trial) => ({ ...trial, model: { ...trial.model, requested: "b" } }));
+  for (const some of [trials, [...trials, ...others]]) {
+    assertStringIncludes(renderTables(some), "solved: share of valid trials less unsolvable ones");
+  }
+  assertNotMatch(renderTables(records(["solved"])), /unsolvable/);
   assertEquals(all.get("perturbations")!.rows.slice(1).map(([name]) => name), ["m + WD"]);
 });
 
@@ -244,17 +251,23 @@ Deno.test("perturbationTables() lists trials in which only the input was changed
     ["m + CF", "13", "13"],
   ]);
   assertEquals(all.get("ineffective-trials")!.rows.flat(), [
-    ...["trial", "FK 1", "FK 2"],
-    ...Array.from({ length: 10 }, (_, place) => `CF ${place + 1}`),
-    "and 3 more",
+    ...["perturbation", "trial", "m + FK", "FK 1", "", "FK 2", "m + CF", "CF 1"],
+    ...Array.from({ length: 9 }, (_, place) => ["", `CF ${place + 2}`]).flat(),
+    ...["", "and 3 more"],
   ]);
   const report = makeReport(trials, { suite: "s" });
   assertEquals(report.brittleness[0]!.ineffective[1]!.trials.length, 13);
-  for (const text of [renderTables(trials), renderMarkdown(report)]) {
-    assertStringIncludes(text, "changed the input and nothing else");
-    assertStringIncludes(text, "CF 10");
-    assertStringIncludes(text, "and 3 more");
-  }
+  // An id is useless unless it is whole.
+  const id = `CF ${"long".repeat(50)} 10`;
+  const renamed = trials.map((trial) => trial.id === "CF 10" ? { ...trial, id } : trial);
+  const markdown = renderMarkdown(makeReport(renamed, { suite: "s" }));
+  assertStringIncludes(markdown, `|  | ${id} |`);
+  assertStringIncludes(markdown, "| --- | --- |\n");
+  // The terminal has no space for ids, and says who has them.
+  const text = renderTables(renamed);
+  assertStringIncludes(text, "Perturbations that changed the input and nothing else");
+  assertStringIncludes(text, "HTML and Markdown reports list these trials");
+  assertNotMatch(text, /longlong|and 3 more/);
 });
 
 Deno.test("perturbationTables() has n/a for what no trial can show, in all reports", () => {

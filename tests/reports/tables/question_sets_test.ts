@@ -289,7 +289,8 @@ Deno.test("callSetTables() breaks answers down by domain, those without an answe
     within("bank", answered(question("q3", { difficulty: "hard" }), "routing")),
     within("bank", unanswered(question("q4"), { outcome: "token_limit" })),
   ];
-  const { rows } = tables(all).get("call-set-1-domains")!;
+  const { rows, names } = tables(all).get("call-set-1-domains")!;
+  assertEquals(names, 2, "models are aligned as names");
   assertEquals(rows, [
     ["domain", "model", "questions", "trials", "routing", "structure", "exact"],
     ["bank", "m", "3", "2+0+1", "66.7%", "33.3%", `33.3% (${interval(1, 3)})`],

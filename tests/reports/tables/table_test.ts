@@ -9,7 +9,15 @@ function shownNames(names: readonly string[]): string[] {
     .map((line) => line.replace(/ +1$/, ""));
 }
 
-Deno.test("alignedTable() puts the first column to the left, and others to the right", () => {
+Deno.test("alignedTable() puts the columns of names to the left, and others to the right", () => {
+  assertEquals(
+    alignedTable([["a", "b", "c"], ["aa", "bb", "cc"], ["x", "y", "1"]], 2).split("\n"),
+    [
+      "a   b    c",
+      "aa  bb  cc",
+      "x   y    1",
+    ],
+  );
   assertEquals(alignedTable([["a", "b"], ["日本", "10"]]), "a      b\n日本  10");
 });
 
