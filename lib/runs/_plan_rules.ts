@@ -23,7 +23,7 @@ import {
   strategyName,
 } from "../trials/strategies/entry.ts";
 import type { GraphSpec } from "../tasks/generated/graph.ts";
-import type { TaskSource } from "./plan.ts";
+import type { CallSet } from "../tasks/questions/question_set.ts";
 import type { Cell, JudgeEntry, Suite } from "./suite.ts";
 
 /** Strategies that have no effect where no calls are made. */
@@ -114,7 +114,7 @@ export function assertShots(
   source: string,
   strategies: readonly (string | StrategyEntry)[],
   questions: readonly QuestionSpec[],
-  sets: TaskSource["sets"],
+  sets: ReadonlyMap<string, { readonly set: CallSet; readonly path: string }> | undefined,
 ): void {
   const lacksGiven = strategies.map(strategyChoice).some(({ strategy, examples }) =>
     examples === undefined && strategiesIn(strategy).includes("few_shot")

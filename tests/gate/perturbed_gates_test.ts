@@ -154,7 +154,7 @@ Deno.test("plans warn of perturbations that find nothing to change", () => {
   ]);
 });
 
-Deno.test("plans warn where no task can be solved, or where documents mislead (Butterfly 4.1)", () => {
+Deno.test("plans warn where no task can be solved, or where documents mislead", () => {
   const perturbations = ["none", "RP_F", "SD"];
   assertEquals(planWarnings(planned({ perturbations, tasks: [{ core: 3, depth: 1 }] })), [
     "under RP_F no task can be solved, and abstaining is right: such trials are left out of rates of success",
