@@ -7,6 +7,7 @@ import { parse as parseJsonc } from "@std/jsonc";
 import { z } from "zod";
 import { printable } from "./json.ts";
 import { isWithin } from "./json_depth.ts";
+import { didYouMean } from "./nearest_name.ts";
 import { redactRecord } from "./redact.ts";
 import { cannotFile, InputError, reasonOf } from "./errors.ts";
 
@@ -51,7 +52,9 @@ export const WITH_INPUT = { reportInput: true };
 export function parseWith<T>(schema: z.ZodType<T>, value: unknown, source: string): T {
   const result = schema.safeParse(value, WITH_INPUT);
   if (result.success) return result.data;
-  const faults = result.error.issues.slice(0, MAX_FAULTS).flatMap((issue) => issueFaults(issue))
+  const faults = result.error.issues.slice(0, MAX_FAULTS).flatMap((issue) =>
+    issueFaults(issue, value)
+  )
     .map(({ path, message }) =>
       `  at ${printable(z.core.toDotPath(path)) || "the top"}: ${
         printable(redactRecord(message), 300)
@@ -74,14 +77,22 @@ interface Fault {
  * Returns the faults of an issue. For a union, those of the member that the value is nearest to, or one
  * fault that lists all members if it is near none.
  */
-function issueFaults(issue: z.core.$ZodIssue, above: readonly PropertyKey[] = []): Fault[] {
+function issueFaults(
+  issue: z.core.$ZodIssue,
+  whole: unknown,
+  above: readonly PropertyKey[] = [],
+): Fault[] {
   const path = [...above, ...issue.path];
+  if (issue.message.startsWith("Invalid ") && isMissing(whole, path)) {
+    const [expected] = /expected [^,]+/.exec(issue.message) ?? [];
+    return [{ path, message: `it is missing${expected === undefined ? "" : `: ${expected}`}` }];
+  }
   const customMessage = issue.message !== "Invalid input";
   if (issue.code !== "invalid_union" || issue.errors.length === 0 || customMessage) {
-    return [{ path, message: boundMessage(issue) ?? issue.message }];
+    return [{ path, message: boundMessage(issue) ?? nameMessage(issue) ?? issue.message }];
   }
   const kinds = nearestKinds(issue.errors)
-    .map((issues) => issues.flatMap((inner) => issueFaults(inner, path)));
+    .map((issues) => issues.flatMap((inner) => issueFaults(inner, whole, path)));
   const deepest = (faults: readonly Fault[]) =>
     Math.max(...faults.map((fault) => fault.path.length));
   const own = kinds.toSorted((one, other) => deepest(other) - deepest(one))[0]!;
@@ -90,6 +101,13 @@ function issueFaults(issue: z.core.$ZodIssue, above: readonly PropertyKey[] = []
     message.replace(/^Invalid (input|option): /, "")
   );
   return [{ path, message: [...new Set(messages)].join(", or ") }];
+}
+
+/** Whether the object that should hold a value has no such key. */
+function isMissing(whole: unknown, path: readonly PropertyKey[]): boolean {
+  if (path.length === 0) return false;
+  const holder = path.slice(0, -1).reduce<unknown>((value, key) => Object(value)[key], whole);
+  return !Object.hasOwn(Object(holder), path.at(-1)!);
 }
 
 /** Returns the union members a value is nearest to: of its type, with the fewest unknown keys. */
@@ -101,7 +119,9 @@ function nearestKinds(kinds: readonly z.core.$ZodIssue[][]): readonly z.core.$Zo
     ).length;
   const least = Math.min(...fitting.map(unknownKeys));
   const best = fitting.filter((issues) => unknownKeys(issues) === least);
-  return best.length === 0 ? kinds : best;
+  if (best.length > 0) return best;
+  const named = kinds.filter((issues) => issues.some((issue) => nameMessage(issue) !== undefined));
+  return named.length === 0 ? kinds : named;
 }
 
 /** Whether the value itself has the wrong type, not just a part of it. */
@@ -123,6 +143,16 @@ function boundMessage(issue: z.core.$ZodIssue): string | undefined {
   if (issue.code === "too_big") {
     return `must be ${issue.inclusive ? "at most" : "below"} ${issue.maximum}: ${state}`;
   }
+}
+
+/** States which names there are, and the one that is none of them; `undefined` for other faults. */
+function nameMessage(issue: z.core.$ZodIssue): string | undefined {
+  const { input } = issue;
+  if (issue.code !== "invalid_value" || issue.values.length < 2) return undefined;
+  if (typeof input !== "string" || !issue.message.startsWith("Invalid option")) return undefined;
+  const names = issue.values.map(String);
+  return issue.message.replace("Invalid option: ", "") +
+    `: it is ${JSON.stringify(printable(input, 60))}` + didYouMean(input, names);
 }
 
 /**

@@ -3,7 +3,6 @@
  * @module
  */
 
-import { nameDistance } from "../calls/expected/checked_call.ts";
 import {
   briefFault,
   type FaultId,
@@ -14,6 +13,7 @@ import {
   isTransient,
 } from "../tools/fault.ts";
 import { cannot } from "../base/errors.ts";
+import { nearestName } from "../base/nearest_name.ts";
 import { printable } from "../base/json.ts";
 import { PERTURBATION_METHODS, type PerturbationMethod } from "./methods.ts";
 
@@ -70,7 +70,10 @@ export function perturbationsIn(id: string): PerturbationId[] {
   }
   const unknown = parts.find((part) => !known.includes(part) && !isFault(part));
   if (unknown !== undefined) {
-    const suggestion = nearestTo(unknown, parts.length === 1 ? ["none", ...known] : known);
+    const suggestion = nearestName(
+      unknown.split(":", 1)[0]!,
+      parts.length === 1 ? ["none", ...known] : known,
+    );
     return refuse(
       `must be none, or some of ${PERTURBATIONS.join(", ")} joined by +`,
       (printable(unknown, 100) || "it is empty") +
@@ -84,18 +87,6 @@ export function perturbationsIn(id: string): PerturbationId[] {
     byKind.set(kind, isFault(part) ? briefFault(part) : part);
   }
   return ORDER.flatMap((one) => byKind.get(one) ?? []);
-}
-
-/**
- * The id that a mistyped one probably means, ignoring any number after its colon. Short ids only match in
- * other case or punctuation, as they are too similar to each other.
- */
-function nearestTo(unknown: string, known: readonly string[]): string | undefined {
-  const lettersOf = (id: string) => id.toLowerCase().replace(/[^a-z0-9]/g, "");
-  const letters = lettersOf(unknown.slice(0, 100).split(":", 1)[0]!);
-  return known.find((id) => lettersOf(id) === letters) ??
-    known.filter((id) => id.length > 4)
-      .find((id) => nameDistance(lettersOf(id), letters) <= (id.length > 6 ? 2 : 1));
 }
 
 /** The id of a perturbation without its number. */

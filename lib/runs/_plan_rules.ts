@@ -5,13 +5,15 @@
 
 import { isFault } from "../tools/fault.ts";
 import { cannot } from "../base/errors.ts";
-import { canonicalJson } from "../base/json.ts";
+import { canonicalJson, printable } from "../base/json.ts";
+import { countText } from "../base/numbers.ts";
 import { type ModelEntry, modelName } from "../models/entry.ts";
 import { isCheck, isRemoving, METAMORPHIC_CHECKS } from "../perturbations/ids.ts";
 import { type BaselineChoice, type CompletePolicy, isUpgrade } from "../gate/policy.ts";
 import { assertPriced } from "../models/prices.ts";
 import { scoringKey } from "../trials/executors/question.ts";
-import { coreOf, isQuestion } from "../trials/executors/task_kind.ts";
+import { hasExamples } from "../trials/executors/examples.ts";
+import { coreOf, isQuestion, type QuestionSpec } from "../trials/executors/task_kind.ts";
 import { assertReferring, strategiesIn, type StrategyId } from "../trials/strategies/registry.ts";
 import {
   stageEntries,
@@ -21,10 +23,17 @@ import {
   strategyName,
 } from "../trials/strategies/entry.ts";
 import type { GraphSpec } from "../tasks/generated/graph.ts";
+import type { CallSet } from "../tasks/questions/question_set.ts";
 import type { Cell, JudgeEntry, Suite } from "./suite.ts";
 
 /** Strategies that have no effect where no calls are made. */
-const OF_CALLS: readonly StrategyId[] = ["restate", "indirection", "retry", "alternative"];
+const OF_CALLS: readonly StrategyId[] = [
+  "restate",
+  "indirection",
+  "explanation",
+  "retry",
+  "alternative",
+];
 
 /** The entry of a judge. */
 export function judgeEntry(judge: string | JudgeEntry): JudgeEntry {
@@ -98,6 +107,30 @@ export function assertPair(
     'with pair "distractors" a gate needs each core in equally many cells',
     `${few} is in ${first!.length}, ${many} in ${last.length}`,
   );
+}
+
+/** Checks that `few_shot` has something to show before every question: another one, or given examples. */
+export function assertShots(
+  source: string,
+  strategies: readonly (string | StrategyEntry)[],
+  questions: readonly QuestionSpec[],
+  sets: ReadonlyMap<string, { readonly set: CallSet; readonly path: string }> | undefined,
+): void {
+  const lacksGiven = strategies.map(strategyChoice).some(({ strategy, examples }) =>
+    examples === undefined && strategiesIn(strategy).includes("few_shot")
+  );
+  if (!lacksGiven || sets === undefined) return;
+  for (const { set: name, question } of questions) {
+    const { set, path } = sets.get(name)!;
+    if (hasExamples(set, question)) continue;
+    throw cannot(
+      `plan ${source}`,
+      `few_shot needs another question in the set, with other words and other calls than ${
+        printable(question, 100)
+      }`,
+      `${path} has ${countText(set.questions.length, "question")}; give examples in its entry`,
+    );
+  }
 }
 
 /** Checks a suite with nested references: it needs calls, and no strategy may name values itself. */

@@ -5,7 +5,7 @@
 
 import type { Pair, Unit } from "../gate/evidence.ts";
 import { canonicalJson, printable } from "../base/json.ts";
-import { dollars, percent, points } from "../base/numbers.ts";
+import { countText, dollars, percent, points } from "../base/numbers.ts";
 import {
   CHARACTERS_A_TOKEN,
   expectedUsage,
@@ -16,7 +16,9 @@ import { decide, decideUpgrade } from "../gate/decide.ts";
 import { countGraphs } from "../gate/variant.ts";
 import { meanUsage, type Usage } from "../tools/message.ts";
 import { faultsIn, isRemoving } from "../perturbations/ids.ts";
+import type { Obstacle } from "../perturbations/methods.ts";
 import { type Plan, unitsPerBlock } from "./plan.ts";
+import type { Cell } from "./suite.ts";
 import {
   type CompletePolicy,
   type CompleteRatePolicy,
@@ -45,11 +47,12 @@ import {
 } from "../statistics/sample_size.ts";
 import type { Fixture } from "../trials/executors/fixture.ts";
 import { strategiesIn, type StrategyId } from "../trials/strategies/registry.ts";
-import { modelName } from "../models/entry.ts";
+import { type ModelEntry, modelName } from "../models/entry.ts";
+import { SIMULATED_MODELS } from "../models/simulated_name.ts";
 import { stageEntries, strategyChoice, strategyName } from "../trials/strategies/entry.ts";
 import { offerNames } from "../tools/references/schema.ts";
-import { changesTask, leavesAnswer, openTask } from "../trials/executors/tasks.ts";
-import { isGenerated } from "../trials/executors/task_kind.ts";
+import { changesTask, obstacleOf, openTask } from "../trials/executors/tasks.ts";
+import { isGenerated, isProbe, isQuestion } from "../trials/executors/task_kind.ts";
 import { type UnitNames, unitNames } from "../gate/unit_names.ts";
 
 /** The forecast of a gate. */
@@ -273,7 +276,7 @@ function taskSize(
 
 /** Warnings about the gate's forecast, models' options and perturbations. */
 export function planWarnings(plan: Plan, gateForecast = forecast(plan)): string[] {
-  const { models, cells } = plan.resolved;
+  const { gate, resolved: { models, cells } } = plan;
   return [
     ...gateForecast?.warnings ?? [],
     ...models.flatMap((entry) => {
@@ -284,8 +287,34 @@ export function planWarnings(plan: Plan, gateForecast = forecast(plan)): string[
         `no task can be solved by ${printable(modelName(entry), 200)}, which ${why}: toolChoice`,
       ];
     }),
+    ...gate === undefined ? [] : forcedWarnings(cells),
+    ...simulatedWarnings(models, cells),
     ...perturbationWarnings(plan),
   ];
+}
+
+/** Warns of probes that no model solves where its calls are forced, so that a gate fails. */
+function forcedWarnings(cells: readonly Cell[]): string[] {
+  const forced = (["forced_choice", "forced_function"] as const)
+    .filter((probe) =>
+      cells.some((cell) => "case" in cell && cell.case === probe && isProbe({ ...cell, seed: 0 }))
+    );
+  return forced.map((probe) =>
+    `a gate asks for tasks to be solved, and ${probe} cannot be where calls are really forced`
+  );
+}
+
+/** Warns of simulated models that can only fail, as they do not know such tasks. */
+function simulatedWarnings(models: readonly ModelEntry[], cells: readonly Cell[]): string[] {
+  const ofSets = cells.some(isQuestion);
+  return models.flatMap(({ model }) => {
+    const [base] = model.split("?", 1);
+    if (!SIMULATED_MODELS.includes(base!) || ofSets === (base === "sim:truth")) return [];
+    return [
+      `${printable(model, 200)} knows ` +
+      (ofSets ? "no question sets: take sim:truth" : "question sets alone: take sim:planner"),
+    ];
+  });
 }
 
 /** Warns of perturbations that change nothing, or leave no answer, judged by one task of each cell. */
@@ -302,20 +331,32 @@ function perturbationWarnings({ trials, resolved, open }: Plan): string[] {
     const tasks = new Map(first.map(({ task }) => [canonicalJson(task), task]));
     const unchanged = [...tasks.values()]
       .filter((task) => !changesTask(task, perturbation, open)).length;
-    const unsolvable = isRemoving(perturbation)
-      ? 0
-      : [...tasks.values()].filter((task) => !leavesAnswer(task, perturbation, open)).length;
+    const obstacles = [...tasks.values()].map((task) => obstacleOf(task, perturbation, open));
+    const count = (which: Obstacle) => obstacles.filter((one) => one === which).length;
+    const [unlinked, misleading] = [count("unlinked"), count("misleading")];
     const plain = cells.some((cell) => isGenerated(cell) && !("surface" in cell));
-    const where = `of the first ${tasks.size} tasks, one a cell: such trials are left out of`;
+    const rates = "such trials are left out of";
+    const looked = (some: number) =>
+      `in ${tasks.size === 1 ? "" : `${some} of `}the ${
+        countText(tasks.size, "task")
+      } looked at (one of each cell): ${rates}`;
+    const cues = 'rates of success; with "cues": "names" they can be solved';
     return [
       ...(unchanged === 0 ? [] : [
-        `${perturbation} finds nothing to change in ${unchanged} ${where} all rates` +
+        `${perturbation} finds nothing to change ${looked(unchanged)} all rates` +
         (plain ? '; with "surface": "rich" there is more to change' : ""),
       ]),
-      ...(unsolvable === 0 ? [] : [
-        `${perturbation} leaves nothing that leads to the answer in ${unsolvable} ${where} rates of ` +
-        'success; with "cues": "names" they can be solved',
-      ]),
+      ...(unlinked === 0
+        ? []
+        : [`under ${perturbation} nothing leads to the answer ${looked(unlinked)} ${cues}`]),
+      ...(misleading === 0
+        ? []
+        : [`under ${perturbation} documents mislead ${looked(misleading)} ${cues}`]),
+      ...(isRemoving(perturbation)
+        ? [
+          `under ${perturbation} no task can be solved, and abstaining is right: ${rates} rates of success`,
+        ]
+        : []),
     ];
   });
   return [...incomparable, ...ineffective];

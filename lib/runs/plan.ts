@@ -22,6 +22,7 @@ import {
   assertPair,
   assertQuestions,
   assertReferences,
+  assertShots,
   assertStageModels,
   judgeEntry,
 } from "./_plan_rules.ts";
@@ -44,7 +45,7 @@ import {
   assertUnperturbed,
   briefTask,
   changesTask,
-  leavesAnswer,
+  obstacleOf,
   type TaskOpener,
 } from "../trials/executors/tasks.ts";
 import { type PlannedTrial, trialId } from "../trials/trial_id.ts";
@@ -172,6 +173,7 @@ export function planSuite(
   if (!cells.every((cell) => isGenerated(cell) || isQuestion(cell))) {
     for (const entry of strategies) assertExamples(`plan ${source}`, strategyChoice(entry));
   }
+  assertShots(source, strategies, cells.filter(isQuestion), tasks?.sets);
   const perturbations = suite.perturbations?.length ? suite.perturbations : ["none"];
   assertDistinct(
     source,
@@ -296,7 +298,7 @@ function assertSolvable(source: string, resolved: ResolvedSuite, open?: TaskOpen
   const graphs = Math.ceil(MAX_LOOKED_AT / (cells.length * perturbations.length));
   const trials = listTrials({ ...few, graphs: Math.min(few.graphs, graphs) });
   const found = trials.slice(0, MAX_LOOKED_AT)
-    .find(({ task, perturbation }) => !leavesAnswer(task, perturbation, open));
+    .find(({ task, perturbation }) => obstacleOf(task, perturbation, open) !== undefined);
   if (found === undefined) return;
   throw cannot(
     `plan ${source}`,

@@ -32,7 +32,7 @@ export function trialToReplay(plan: Plan, id: string, { strict = false } = {}): 
   if (key === undefined) {
     throw cannot(
       "replay a trial",
-      "its id must be one that journals have, from core= to repetition=",
+      "its id must be one that journals have, from core=, set= or case= to repetition=",
       `it is ${id}`,
     );
   }

@@ -163,7 +163,8 @@ const PROBE_SET = z.strictObject({
       : undefined,
 });
 
-const RANGE = z.tuple([z.int().min(1), z.int().min(1)]);
+const A_RANGE = { error: "must be [fewest, most], such as [1, 3]" };
+const RANGE = z.tuple([z.int().min(1), z.int().min(1)], A_RANGE);
 
 const GRID = z.strictObject({
   core: oneOrMore(z.int().min(1)),
@@ -177,7 +178,7 @@ const GRID = z.strictObject({
   surface: z.enum(SURFACES).exactOptional(),
   types: z.int().min(1).exactOptional(),
   inputs: RANGE.exactOptional(),
-  outputs: z.union([RANGE, nonEmpty(RANGE)]).exactOptional(),
+  outputs: z.union([RANGE, z.array(RANGE, A_RANGE).min(1, "must not be empty")]).exactOptional(),
   names: oneOrMore(z.enum(NAMES)).exactOptional(),
   extraEdges: count.exactOptional(),
 }).refine((grid) => grid.inputs === undefined || grid.inputs[0] <= grid.inputs[1], {
@@ -194,8 +195,11 @@ const GRID = z.strictObject({
   ({ cues = "none", names = "random" }) =>
     !listOf(cues).includes("names") || listOf(names).every((one) => one === "random"),
   { message: 'cues "names" go with random names', path: ["cues"] },
-).refine((grid) => (grid.irrelevant === undefined) === (grid.connection === undefined), {
-  message: "irrelevant and connection go together",
+).refine((grid) => grid.irrelevant === undefined || grid.connection !== undefined, {
+  message: "it is missing: irrelevant needs it",
+  path: ["connection"],
+}).refine((grid) => grid.connection === undefined || grid.irrelevant !== undefined, {
+  message: "it is missing: connection needs it",
   path: ["irrelevant"],
 }).refine(
   (grid) =>

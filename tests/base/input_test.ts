@@ -25,6 +25,25 @@ Deno.test("parseWith() names the source, and path and rule of every fault", () =
   assertStringIncludes(error.message, '  at the top: Unrecognized key: "more"');
 });
 
+Deno.test("parseWith() tells what is missing, and of an unknown name what it is and which is near", () => {
+  const mode = z.enum(["parameters", "routing", "tools"]);
+  const schema = z.strictObject({
+    core: z.union([z.int(), z.array(z.int())]),
+    mode: z.union([mode, z.array(mode)]),
+    size: z.int().exactOptional(),
+  });
+  const faultsOf = (value: object) =>
+    assertThrows(() => parseWith(schema, value, "it"), InputError).message.split("\n").slice(1);
+  assertEquals(faultsOf({ mode: "tools" }), ["  at core: it is missing"]);
+  const known = 'expected one of "parameters"|"routing"|"tools": it is';
+  assertEquals(faultsOf({ core: 3, mode: "paramters" }), [
+    `  at mode: ${known} "paramters"; did you mean parameters?`,
+  ]);
+  assertEquals(faultsOf({ core: 3, mode: ["x"] }), [`  at mode[0]: ${known} "x"`]);
+  // Optional values that are there and undefined are not missing.
+  assertStringIncludes(faultsOf({ core: 3, mode: "tools", size: undefined })[0]!, "undefined");
+});
+
 Deno.test("parseWith() calls the whole value the top", () => {
   for (const value of [null, 7, "text", []]) {
     assertThrows(() => parseWith(SCHEMA, value, "it"), InputError, "at the top: ");

@@ -136,21 +136,30 @@ Deno.test("plans warn of perturbations that find nothing to change", () => {
   const perturbations = ["none", "RD", "AP", "UK"];
   const tasks = [{ core: [1, 3], depth: [0, 2] }];
   const withoutAnswer =
-    "RD leaves nothing that leads to the answer in 1 of the first 2 tasks, one a cell: such trials are left " +
-    'out of rates of success; with "cues": "names" they can be solved';
+    "under RD nothing leads to the answer in 1 of the 2 tasks looked at (one of each cell): such trials are " +
+    'left out of rates of success; with "cues": "names" they can be solved';
   assertEquals(planWarnings(planned({ perturbations, tasks })), [
     withoutAnswer,
-    "AP finds nothing to change in 2 of the first 2 tasks, one a cell: such trials are left out of all " +
-    'rates; with "surface": "rich" there is more to change',
-    "UK finds nothing to change in 2 of the first 2 tasks, one a cell: such trials are left out of all " +
-    'rates; with "surface": "rich" there is more to change',
+    "AP finds nothing to change in 2 of the 2 tasks looked at (one of each cell): such trials are left " +
+    'out of all rates; with "surface": "rich" there is more to change',
+    "UK finds nothing to change in 2 of the 2 tasks looked at (one of each cell): such trials are left " +
+    'out of all rates; with "surface": "rich" there is more to change',
   ]);
   // A single core function has a name in snake case.
   const rich = tasks.map((sizes) => ({ ...sizes, surface: "rich" as const }));
   assertEquals(planWarnings(planned({ perturbations, tasks: rich })), [
     withoutAnswer,
-    "UK finds nothing to change in 1 of the first 2 tasks, one a cell: such trials are left out of all " +
-    "rates",
+    "UK finds nothing to change in 1 of the 2 tasks looked at (one of each cell): such trials are left " +
+    "out of all rates",
+  ]);
+});
+
+Deno.test("plans warn where no task can be solved, or where documents mislead", () => {
+  const perturbations = ["none", "RP_F", "SD"];
+  assertEquals(planWarnings(planned({ perturbations, tasks: [{ core: 3, depth: 1 }] })), [
+    "under RP_F no task can be solved, and abstaining is right: such trials are left out of rates of success",
+    "under SD documents mislead in the 1 task looked at (one of each cell): such trials are left out of rates " +
+    'of success; with "cues": "names" they can be solved',
   ]);
 });
 

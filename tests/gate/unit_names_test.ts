@@ -160,6 +160,6 @@ Deno.test("forecast() speaks of the questions of a call set, of which there are 
 Deno.test("planWarnings() tells of perturbations that change no question", () => {
   const warnings = planWarnings(questionPlan({ perturbations: ["none", "RD", "reorder"] }));
   assertEquals(warnings, [
-    "RD finds nothing to change in 16 of the first 16 tasks, one a cell: such trials are left out of all rates",
+    "RD finds nothing to change in 16 of the 16 tasks looked at (one of each cell): such trials are left out of all rates",
   ]);
 });

@@ -16,13 +16,14 @@ import {
   sequentialChances,
 } from "../../lib/runs/forecast.ts";
 import { InputError } from "../../lib/base/errors.ts";
-import { planSuite } from "../../lib/runs/plan.ts";
+import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import { completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";
 import { sequentialRule } from "../../lib/gate/sequential.ts";
 import { pairedDetectableEffect } from "../../lib/statistics/paired_sample_size.ts";
 import { rateDetectableEffect } from "../../lib/statistics/sample_size.ts";
 import type { ModelEntry } from "../../lib/models/entry.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
+import { cityPlan } from "../support/call_sets.ts";
 import { HOSTILE, STEERING } from "../support/records.ts";
 
 const RATE = { successRate: 0.8 };
@@ -260,4 +261,34 @@ Deno.test("planWarnings() tells of models that must or may not call", () => {
     ]);
   }
   assertEquals(warningsOf({ model: "m", toolChoice: "required" }, [{ case: "all" }]), []);
+});
+
+Deno.test("planWarnings() tells of probes that no gate can pass", () => {
+  const gate = { successRate: 0.9 };
+  const warningsOf = (others: Partial<Suite>) =>
+    planWarnings(
+      planSuite({ name: "s", seed: 1, models: ["m"], tasks: [], graphs: 200, ...others }),
+    )
+      .filter((warning) => /solved/.test(warning));
+  for (const tasks of [[{ case: "all" as const }], [{ case: "forced_choice" as const }]]) {
+    assertEquals(warningsOf({ tasks, gate }), [
+      "a gate asks for tasks to be solved, and forced_choice cannot be where calls are really forced",
+    ]);
+    assertEquals(warningsOf({ tasks }), []);
+  }
+  assertEquals(warningsOf({ tasks: [{ case: "oracle" }], gate }), []);
+});
+
+Deno.test("planWarnings() tells of simulated models that cannot know the tasks", () => {
+  const warningsOf = (plan: Plan) =>
+    planWarnings(plan).filter((warning) => warning.startsWith("sim:"));
+  const simulated = { models: ["sim:planner", "sim:noisy?early=0.1", "sim:truth?value=0.1", "m"] };
+  assertEquals(warningsOf(cityPlan({}, simulated)), [
+    "sim:planner knows no question sets: take sim:truth",
+    "sim:noisy?early=0.1 knows no question sets: take sim:truth",
+  ]);
+  const tasks = [{ core: 3, depth: 1 }, { case: "oracle" as const }];
+  assertEquals(warningsOf(planSuite({ name: "s", seed: 1, tasks, ...simulated })), [
+    "sim:truth?value=0.1 knows question sets alone: take sim:planner",
+  ]);
 });

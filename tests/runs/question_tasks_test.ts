@@ -85,6 +85,7 @@ Deno.test("planSuite() refuses what questions cannot have", () => {
         { strategies: ["indirection+repair"] },
         "none are made: take mode tools",
       ],
+      [{}, { strategies: ["explanation"] }, "the strategy explanation changes calls, and in mode"],
       [{ domain: "moon" }, {}, "there is no domain moon: there are"],
       [{ domain: [], difficulty: "hard" }, {}, "it has none"],
       [{ set: "/nowhere" }, {}, "/nowhere"],
@@ -92,7 +93,7 @@ Deno.test("planSuite() refuses what questions cannot have", () => {
   ) {
     assertThrows(() => cityPlan(entry, others), InputError, message);
   }
-  cityPlan({ mode: "tools" }, { strategies: ["restate", "indirection"] });
+  cityPlan({ mode: "tools" }, { strategies: ["restate", "indirection", "explanation"] });
   const grid = { core: 3, depth: 2 };
   const mixed = citySuite({}, { tasks: [{ set: CITY_PATH }, grid] });
   assertThrows(() => cityPlan({}, { tasks: mixed.tasks }), InputError, "suites of their own");

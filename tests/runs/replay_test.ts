@@ -37,7 +37,7 @@ Deno.test("trialToReplay() refuses what is no id of this plan, and says what the
   for (
     const [text, message] of [
       ["", "Cannot replay a trial as its id must be one that journals have"],
-      ["core=3", "from core= to repetition=: it is core=3"],
+      ["core=3", "have, from core=, set= or case= to repetition=: it is core=3"],
       [id.replace(/depth=\d+/, "depth=9"), "its id must be one that journals have"],
       [id.replace("model=a", "model=c"), "model must be one of small: it is c, and there are a, b"],
       [id.replace("strategy=baseline", "strategy=x"), "strategy must be one of small: it is x"],

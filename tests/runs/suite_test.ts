@@ -278,6 +278,12 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
     "tasks[0].inputs",
     "the fewest inputs must not be above the most",
   ],
+  [
+    { tasks: [{ core: 3, depth: 1, outputs: 2 }] },
+    "tasks[0].outputs",
+    "must be [fewest, most], such as [1, 3]",
+  ],
+  [{ tasks: [{ depth: 1 }] }, "tasks[0].core", "it is missing"],
   [{ tasks: [{ core: 3, depth: 1, outputs: [0, 1] }] }, "tasks[0].outputs[0]", ""],
   [
     { tasks: [{ core: 3, depth: 1, outputs: [3, 2] }] },
@@ -298,13 +304,13 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
   [{ tasks: [{ core: 3, depth: 1, extraEdges: -1 }] }, "tasks[0].extraEdges", "must be at least 0"],
   [
     { tasks: [{ core: 3, depth: 1, irrelevant: 2 }] },
-    "tasks[0].irrelevant",
-    "irrelevant and connection go together",
+    "tasks[0].connection",
+    "it is missing: irrelevant needs it",
   ],
   [
     { tasks: [{ core: 3, depth: 1, connection: "half" }] },
     "tasks[0].irrelevant",
-    "irrelevant and connection go together",
+    "it is missing: connection needs it",
   ],
   [
     { tasks: [{ core: 3, depth: 1, irrelevant: 2, connection: "half", connected: 1 }] },
@@ -460,7 +466,7 @@ Deno.test("SUITE names the path and the rule of every fault", () => {
 
 Deno.test("SUITE tells the faults of the kind that a value is nearest to, and no others", () => {
   const faults: [Record<string, unknown>, string][] = [
-    [{ tasks: [{ core: 3 }] }, "at tasks[0].depth: expected number"],
+    [{ tasks: [{ core: 3 }] }, "at tasks[0].depth: it is missing"],
     [{ tasks: [{ core: 3, depth: 1, kore: 3 }] }, 'at tasks[0]: Unrecognized key: "kore"'],
     [{ tasks: [{ core: 3, depth: 1, case: "all" }] }, 'at tasks[0]: Unrecognized key: "case"'],
     [{ tasks: [{ case: "all", depth: 1 }] }, "at tasks[0]: probes have no depth: give either"],

@@ -130,7 +130,7 @@ Deno.test("parseToolDocuments() refuses what is no document", () => {
       [{ ...tool, examples: [{}, 3] }, "at examples[1]: must be an object"],
       [{ ...tool, further: 3 }, 'at the top: Unrecognized key: "further"'],
       [{ ...tool, type: "web_search" }, 'at type: Invalid input: expected "function"'],
-      [{ function: tool }, 'at type: Invalid input: expected "function"'],
+      [{ function: tool }, 'at type: it is missing: expected "function"'],
       [
         { type: "function", function: 3 },
         "at function: Invalid input: expected object, received number",

@@ -7,7 +7,8 @@ import { z } from "zod";
 import { type CallQuestion, type CallSet, DIFFICULTIES, difficultyOf } from "./question_set.ts";
 import { readJsonc, WITH_INPUT } from "../../base/input.ts";
 import { reasonOf } from "../../base/errors.ts";
-import { defined, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { didYouMean } from "../../base/nearest_name.ts";
+import { defined, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { type DeclaredCall, resultsFault } from "./_check_results.ts";
 import { argumentCheck } from "../../tools/schema/validate.ts";
 import {
@@ -116,10 +117,20 @@ const SET = z.strictObject({
   functions: DOMAINS,
   questions: z.array(QUESTION).min(1),
 }).superRefine(({ functions, questions }, context) => {
-  for (const [place, { domain }] of questions.entries()) {
+  for (const [place, { domain, calls }] of questions.entries()) {
     const message = domainFault(domain, functions);
     const path = ["questions", place, "domain"];
     if (message !== undefined) context.addIssue({ code: "custom", path, message });
+    const own = domain ?? functions.keys().next().value!;
+    const names = functions.get(own)?.map(({ name }) => name);
+    if (names === undefined || message !== undefined) continue;
+    for (const [at, { function: name }] of calls.entries()) {
+      if (names.includes(name)) continue;
+      const message = `must be on offer in ${own}: it is ${JSON.stringify(printable(name, 100))}` +
+        didYouMean(name, names);
+      const path = ["questions", place, "calls", at, "function"];
+      context.addIssue({ code: "custom", path, message });
+    }
   }
 });
 

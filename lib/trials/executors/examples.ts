@@ -149,7 +149,7 @@ export function questionExamples(
   count: number,
 ): SolvedExample[] {
   const own = set.questions.find((question) => question.id === id)!;
-  const others = set.questions.filter((other) => other.id !== id && !isAlike(other, own));
+  const others = set.questions.filter((other) => isExample(other, own));
   const drawn = shuffle(others, fork(0, "few_shot", name, id));
   const near = drawn.filter(({ domain }) => domain === own.domain);
   const far = drawn.filter(({ domain }) => domain !== own.domain);
@@ -180,10 +180,16 @@ export function questionExamples(
   });
 }
 
-/** Whether a question has the text or the calls of another one. */
-function isAlike(one: CallQuestion, other: CallQuestion): boolean {
-  return userText(one).trim() === userText(other).trim() ||
-    canonicalJson({ ...one.truth }) === canonicalJson({ ...other.truth });
+/** Whether a set has any example for a question. */
+export function hasExamples(set: CallSet, id: string): boolean {
+  const own = set.questions.find((question) => question.id === id)!;
+  return set.questions.some((other) => isExample(other, own));
+}
+
+/** Whether a question is another one, with neither the text nor the calls of the one asked. */
+function isExample(other: CallQuestion, own: CallQuestion): boolean {
+  return other.id !== own.id && userText(other).trim() !== userText(own).trim() &&
+    canonicalJson({ ...other.truth }) !== canonicalJson({ ...own.truth });
 }
 
 function userText({ messages }: CallQuestion): string {

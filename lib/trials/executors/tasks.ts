@@ -7,6 +7,7 @@ import { createExecutor, type GeneratedTaskExecutorOptions } from "./generated.t
 import type { Fixture } from "./fixture.ts";
 import { cannot } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
+import type { Obstacle } from "../../perturbations/methods.ts";
 import { briefProbe, ProbeExecutor } from "./probes.ts";
 import { isGenerated, isProbe, isQuestion, type TaskSpec } from "./task_kind.ts";
 import { briefSpec, generateTask } from "../../tasks/generated/task.ts";
@@ -52,14 +53,14 @@ export function changesTask(
   return fixture.changed;
 }
 
-/** Whether a perturbation leaves a task an answer that a model can find. */
-export function leavesAnswer(
+/** Why a perturbation leaves a task no answer that a model can find; `undefined` if it leaves one. */
+export function obstacleOf(
   spec: TaskSpec,
   perturbation: string,
   open: TaskOpener = openTask,
-): boolean {
+): Obstacle | undefined {
   using fixture = open(spec, { perturbation });
-  return fixture.unsolvable === undefined;
+  return fixture.unsolvable;
 }
 
 /**

@@ -1,6 +1,7 @@
 import {
   assert,
   assertEquals,
+  assertMatch,
   assertRejects,
   assertStringIncludes,
   assertThrows,
@@ -26,6 +27,7 @@ import { makeReport } from "../../../lib/reports/report.ts";
 import { Run } from "../../../lib/runs/run.ts";
 import { APIS } from "../../../lib/models/formats/registry.ts";
 import { CITY, cityPlan, writing } from "../../support/call_sets.ts";
+import { Folder } from "../../support/folders.ts";
 import { eventsOf, said, work } from "../../support/strategy_runs.ts";
 
 const SPEC = { core: 6, depth: 3, connected: 3, disconnected: 3, seed: 11 };
@@ -219,6 +221,30 @@ Deno.test("tasks without examples of their own refuse few_shot, unless some are 
     requests[0]!.messages[0]!.content,
     "Question: Tea?\nCall: oracle with {}\nResult: 1\nAnswer: Tea.",
   );
+});
+
+Deno.test("few_shot is refused for a set with nothing to show before a question, unless examples are given", () => {
+  using folder = new Folder();
+  const functions = { town: [{ name: "find", description: "Finds.", parameters: ["what"] }] };
+  const asked = (id: string, what: string) => ({
+    ...{ id, question: `Find ${what}.` },
+    calls: [{ function: "find", arguments: { what } }],
+  });
+  const plan = (questions: readonly object[], examples?: readonly SolvedExample[]) => {
+    const set = folder.write("s.jsonc", JSON.stringify({ name: "s", functions, questions }));
+    const strategies = [{ strategy: "restate+few_shot", ...(examples && { examples }) }];
+    return cityPlan({ set, mode: "tools" }, { strategies });
+  };
+  const needed =
+    /^Cannot plan suite city as few_shot needs another question in the set, .* than q1: /;
+  const one = assertThrows(() => plan([asked("q1", "it")]), InputError).message;
+  assertMatch(one, needed);
+  assertMatch(one, /s\.jsonc has 1 question; give examples in its entry$/);
+  // The same question again is no example of it.
+  const twice = () => plan([asked("q1", "it"), asked("q2", "it")]);
+  assertMatch(assertThrows(twice, InputError).message, needed);
+  plan([asked("q1", "it"), asked("q2", "them")]);
+  plan([asked("q1", "it")], [{ question: "Tea?", answer: "Tea." }]);
 });
 
 Deno.test("few_shot refuses how many examples there shall be where they are given", () => {
