@@ -171,14 +171,7 @@ function cellMarkup(cell: string): Markup | string {
   if (share === undefined) return cell;
   // A difference and its interval have a line each.
   const [, difference, interval] = /^(\([^,()]+,) (.*)$/.exec(bounds!) ?? [];
-  if (difference === undefined) {
-    const parts = bounds!.split(/(?<=\),) /).map((part) =>
-      html`
-        <span>${part}</span>
-      `
-    );
-    return html`${share} <small>${parts}</small>`;
-  }
+  if (difference === undefined) return html`${share} <small>${bounds!}</small>`;
   return html`${share} <small>${difference}<br>${interval!}</small>`;
 }
 
