@@ -111,7 +111,7 @@ export interface Ceilings {
   readonly failureShifts?: Partial<Readonly<Record<FailureType, number>>>;
   /** By type of parameter failure: the share of trials with such a call. */
   readonly parameterFailures?: Partial<Readonly<Record<ParameterFailureType, number>>>;
-  /** The share of trials in which a call that the task needs was never made. */
+  /** Of the trials that need calls, the share in which one was never made. */
   readonly missedCalls?: number;
   /**
    * For trials under a check, such as `rename`: the share that is solved with it but not without it, or the

@@ -156,7 +156,7 @@ function ceilingWords(ceiling: string): [what: string, show: (value: number) => 
     case "parameterFailures":
       return [`the share of trials with a ${name} of a parameter`, percent];
     case "missedCalls":
-      return ["the share of trials in which a needed call was never made", percent];
+      return ["the share of trials that need calls in which one was never made", percent];
     case "flips":
       return ["the share of trials whose outcome changes under the check", percent];
     case "unmended":

@@ -324,7 +324,7 @@ Deno.test("a page of probes alone has no empty section, and speaks of questions"
   for (const words of [/class="shared"/, /Failure types/, /not generated/, /\bgraphs?\b/]) {
     assertNotMatch(body, words);
   }
-  assertStringIncludes(page, "<p>No call was refused.</p>");
+  assertStringIncludes(page, "<p>All calls fit the functions on offer.</p>");
   assertStringIncludes(page, '<th scope="col">question</th>');
   const both = await pageOf([...PROBED, ...trialsOf(["m"])]);
   assertStringIncludes(both, '<th scope="col">task</th>');
