@@ -6,7 +6,7 @@
  * @module
  */
 
-import { canonicalJson, defined, printable } from "../base/json.ts";
+import { defined } from "../base/json.ts";
 import { scorePrediction } from "../tasks/questions/scoring.ts";
 import { JUDGING_RULES } from "./executors/answer.ts";
 import { isGenerated, isProbe, isQuestion, type ProbeSpec } from "./executors/task_kind.ts";
@@ -14,29 +14,22 @@ import type { GraphSpec } from "../tasks/generated/graph.ts";
 import {
   type CallEvent,
   callsOf,
-  EXPLANATION,
   failuresOf,
   MAX_KEPT_LENGTH,
-  type RepairEvent,
-  type ReplyEvent,
   type StopEvent,
   type TraceEvent,
 } from "../calls/trace.ts";
 import type { Fixture } from "./executors/fixture.ts";
 import type { GeneratedTaskExecutor } from "./executors/generated.ts";
 import { type Limits, MAX_NAME_LENGTH } from "./agent/session.ts";
-import {
-  InfrastructureError,
-  type Model,
-  type ModelReply,
-  TimeLimitError,
-} from "../models/model.ts";
+import { InfrastructureError } from "../models/model.ts";
+import { type Difference, differs } from "./_difference.ts";
+import { asCall, NO_MORE, pastLimit, Script } from "./_script.ts";
 import { MARK } from "../base/secrets.ts";
 import { sumUsage, type Usage } from "../tools/message.ts";
 import { parsedArguments, usesIn } from "../tools/references/call_order.ts";
 import { runTrial, type StrategyChoice, type Trial } from "./trial.ts";
 import type { TaskOpener } from "./executors/tasks.ts";
-import type { ToolCall } from "../tools/tool.ts";
 
 /** What a trial ran with, apart from its model. */
 export interface DerivationOptions {
@@ -48,17 +41,6 @@ export interface DerivationOptions {
   readonly strategy: StrategyChoice;
   /** Opens the task; faults in it need not take the time that they took. */
   readonly open: TaskOpener;
-}
-
-/** A field of a line that is not what the events of the line give. */
-export interface Difference {
-  readonly kind: "differs";
-  /** The field, such as `outcome` or `result of call 3`. */
-  readonly field: string;
-  /** What the line says, as JSON. */
-  readonly recorded: string;
-  /** What its events give, as JSON. */
-  readonly derived: string;
 }
 
 /** What deriving a trial again came to. */
@@ -393,32 +375,6 @@ function endDifference(recorded: Trial, played: Trial): Difference | undefined {
   return undefined;
 }
 
-/** Characters of a value that are shown of a difference. */
-const MAX_SHOWN = 200;
-
-function differs(field: string, recorded: unknown, derived: unknown): Difference | undefined {
-  if (isSame(recorded, derived)) return undefined;
-  const [shown, other] = [recorded, derived]
-    .map((value) => printable(canonicalJson(value), MAX_SHOWN)) as [string, string];
-  return { kind: "differs", field, recorded: shown, derived: other };
-}
-
-/** Whether two values are the same JSON; files leave out what is undefined. */
-function isSame(one: unknown, other: unknown): boolean {
-  if (Object.is(one, other)) return true;
-  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) {
-    return one === 0 && other === 0;
-  }
-  if (Array.isArray(one) !== Array.isArray(other)) return false;
-  const [fields, others] = [one, other].map((value) =>
-    Object.entries(value).filter(([, inner]) => inner !== undefined)
-  ) as [[string, unknown][], [string, unknown][]];
-  return fields.length === others.length &&
-    fields.every(([name, inner]) =>
-      Object.hasOwn(other, name) && isSame(inner, (other as Record<string, unknown>)[name])
-    );
-}
-
 /** Gives the calls of a custom agent again, step by step, and its answer. */
 async function playCalls(
   executor: GeneratedTaskExecutor,
@@ -439,162 +395,3 @@ async function playCalls(
 
 /** Steps that an agent may begin without a call: a file may name any number. */
 const MAX_STEPS = 10_000;
-/** Calls past the limit in one reply that are played again: they decide nothing. */
-const MAX_BEYOND = 1_000;
-
-const NO_MORE = "there are no more events";
-
-function asCall({ function: name, arguments: written }: CallEvent): ToolCall {
-  return { id: "", name, arguments: written };
-}
-
-function pastLimit(name: string): ToolCall {
-  return { id: "", name, arguments: "{}" };
-}
-
-/** The replies in a trace, to be given again. */
-class Script {
-  /** A fault of the events themselves; `undefined` without one. */
-  readonly fault: Difference | undefined;
-
-  readonly #replies: ModelReply[] = [];
-  readonly #outer: string | undefined;
-  #given = 0;
-  #isCutOff = false;
-  #dangling = 0;
-
-  constructor(events: readonly TraceEvent[], outer: string | undefined) {
-    this.#outer = outer;
-    for (let place = 0; place < events.length; place++) {
-      const event = events[place]!;
-      if (event.kind !== "reply") continue;
-      const isLast = events[place + 1]?.kind === "stop";
-      if (event.stage !== undefined || event.calls === 0) {
-        // The reply that reached a limit is no answer.
-        this.#add(event.text, [], event.stage === undefined && isLast);
-        continue;
-      }
-      const next = events.findIndex((one, other) => other > place && !followsCalls(one));
-      const end = next < 0 ? events.length : next;
-      const isStopped = this.#outer !== undefined && end === events.length - 1;
-      this.fault ??= this.#addCalls(event, events.slice(place + 1, end), isStopped);
-      place = end - 1;
-    }
-  }
-
-  /** The number of replies that nobody asked for. */
-  get left(): number {
-    return this.#replies.length - this.#given;
-  }
-
-  /** Whether the trial went on to the end of its events without ending by itself. */
-  get isCutOff(): boolean {
-    return this.#isCutOff;
-  }
-
-  /** The number of calls in the last reply, if the trial was stopped before all of them had ended. */
-  get dangling(): number {
-    return this.#dangling;
-  }
-
-  /** The model that gives them. */
-  model(name: string): Model {
-    return {
-      name,
-      simulated: true,
-      // deno-lint-ignore require-await
-      reply: async () => {
-        const reply = this.#replies[this.#given++];
-        if (reply?.finish === "length") this.#isCutOff = true;
-        if (reply !== undefined) return reply;
-        this.#isCutOff = true;
-        // A limit counts as one in the behaviours of a trial, a spoiled trial does not.
-        throw this.#outer === undefined || this.#outer === "invalid"
-          ? new InfrastructureError(NO_MORE)
-          : new TimeLimitError(NO_MORE);
-      },
-    };
-  }
-
-  /** Adds a reply that makes calls, with the replies that repaired these. */
-  #addCalls(
-    reply: ReplyEvent,
-    after: readonly TraceEvent[],
-    isStopped: boolean,
-  ): Difference | undefined {
-    // Calls that a strategy made are made again by it.
-    const [calls, others] = byModel(callsOf(after));
-    const over = after.find((event) => event.kind === "over_limit");
-    if (isStopped && over === undefined && calls.length < reply.calls) {
-      this.#add(reply.text, [], true);
-      this.#dangling = reply.calls;
-      return undefined;
-    }
-    const written = calls.map(asCall);
-    const repairs = after.filter((event) => event.kind === "repair");
-    let from = 0;
-    for (const repair of repairs) {
-      const { function: name, arguments: before, repaired = before } = repair;
-      const place = written.findIndex((call, place) =>
-        place >= from && call.name === name && call.arguments === repaired
-      );
-      if (place < 0) continue;
-      written[place] = { ...written[place]!, arguments: before };
-      from = place + 1;
-    }
-    const beyond = Math.max(0, reply.calls - calls.length);
-    if (over !== undefined) {
-      const past = new Array(Math.min(beyond, MAX_BEYOND)).fill(pastLimit(over.function));
-      written.push(...past);
-    }
-    this.#add(reply.text, written);
-    const asides = after.filter((event) => event.kind === "reply");
-    const replies = asides.filter(({ stage }) => stage === "repair").length;
-    for (const repair of repairs) {
-      this.#addRepair({ ...repair, attempts: Math.min(repair.attempts, replies) });
-    }
-    const stages = after.filter((event) => event.kind === "stage");
-    for (const place of asides.slice(replies).keys()) {
-      // The reply that reached a limit came to nothing.
-      const stage = stages[place];
-      const call = stage === undefined || stage.unusable ? undefined : others.shift();
-      this.#add("", call === undefined ? [] : [asCall(call)], stage === undefined);
-    }
-    return differs(
-      `events after request ${reply.request}`,
-      `${calls.length} calls${over === undefined ? "" : ", and more past the limit"}`,
-      over === undefined || beyond === 0
-        ? `${reply.calls} calls`
-        : `${calls.length} calls, and more past the limit`,
-    );
-  }
-
-  /** Adds replies that repair a call: only the arguments that were accepted are recorded. */
-  #addRepair({ function: name, attempts, repaired }: RepairEvent): void {
-    for (let attempt = 1; attempt <= attempts; attempt++) {
-      const isLast = attempt === attempts && repaired !== undefined;
-      this.#add("", isLast ? [{ id: "", name, arguments: repaired }] : []);
-    }
-  }
-
-  #add(text: string, calls: readonly ToolCall[], isCutOff = false): void {
-    this.#replies.push({
-      ...{ text, calls, served: "", duration: 0, repairs: [] },
-      finish: isCutOff ? "length" : calls.length === 0 ? "stop" : "calls",
-      usage: { inputTokens: 0, outputTokens: 0 },
-    });
-  }
-}
-
-/** Whether an event belongs to the calls of the reply before it. */
-function followsCalls(event: TraceEvent): boolean {
-  return event.kind === "call" || event.kind === "over_limit" || event.kind === "repair" ||
-    event.kind === "reply" && (event.stage === "repair" || event.stage === "alternative") ||
-    event.kind === "stage" && (event.stage === EXPLANATION || event.stage === "alternative");
-}
-
-/** The calls that the model made, and those of other functions that it made in place of them. */
-function byModel(calls: readonly CallEvent[]): [own: CallEvent[], others: CallEvent[]] {
-  const made = (by: CallEvent["by"]) => calls.filter((call) => call.by === by);
-  return [made(undefined), made("alternative")];
-}

@@ -205,45 +205,29 @@ function hasViews({ oracle, calls, events }: Trial): boolean {
  */
 export function asSummary(trial: Trial | TrialSummary): TrialSummary {
   if (!("events" in trial)) return trial;
-  const {
-    guessed,
-    work,
-    askedStages,
-    parameters,
-    missed,
-    actions,
-    recoveries,
-    parses,
-    dimensions,
-    expressions,
-    latencies,
-    scored,
-    unclear,
-    replaced,
-    replacedIdle,
-  }: Partial<
-    TrialSummary
-  > = trial;
-  return {
-    ...summarize(trial),
-    ...defined({
-      guessed,
-      work,
-      askedStages,
-      parameters,
-      missed,
-      actions,
-      recoveries,
-      parses,
-      dimensions,
-      expressions,
-      latencies,
-      scored,
-      unclear,
-    }),
-    ...defined({ replaced, replacedIdle }),
-  };
+  const facts: Partial<TrialSummary> = trial;
+  const told = FACTS.map((name) => [name, facts[name]]);
+  return { ...summarize(trial), ...defined(Object.fromEntries(told)) };
 }
+
+/** Facts that a trial has already, if it comes from a summary. */
+const FACTS = [
+  "guessed",
+  "work",
+  "askedStages",
+  "parameters",
+  "missed",
+  "actions",
+  "recoveries",
+  "parses",
+  "dimensions",
+  "expressions",
+  "latencies",
+  "scored",
+  "unclear",
+  "replaced",
+  "replacedIdle",
+] as const satisfies (keyof TrialSummary)[];
 
 /** Lists of types that trials share, as a run may have a hundred thousand of them. */
 const TYPE_LISTS = new Map<string, readonly ParameterFailureType[]>();
