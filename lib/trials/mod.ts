@@ -51,7 +51,9 @@ export {
 export type { ExampleCall, ExampleFunction, SolvedExample } from "./executors/examples.ts";
 export type { RunFacts } from "./executors/call_log.ts";
 export type { ExpressionKind } from "./executors/expressions.ts";
-export type { CallOutcome, CallPlace, Executor, ExecutorOptions } from "./executors/executor.ts";
+export type { ExecutorOptions } from "./executors/executor_options.ts";
+export type { CallOutcome, CallPlace } from "./executors/made_call.ts";
+export type { Executor } from "./executors/executor.ts";
 export type { AnswerCheck, Fixture, Presented, Work } from "./executors/fixture.ts";
 export type { GeneratedTaskExecutorOptions } from "./executors/generated.ts";
 export {

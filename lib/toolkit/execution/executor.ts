@@ -11,7 +11,7 @@ import { mapConcurrent } from "../../base/concurrent.ts";
 import { NestedReply } from "../../tools/references/reply.ts";
 import { assertTools } from "../../tools/define_tool.ts";
 import { freshSeed } from "../../base/random.ts";
-import { MAX_PARALLEL } from "../../trials/executors/executor.ts";
+import { MAX_PARALLEL } from "../../trials/executors/executor_options.ts";
 import { offerReferences } from "../../tools/references/schema.ts";
 import {
   type ExecutableCall,

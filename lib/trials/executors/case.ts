@@ -31,7 +31,7 @@ import {
 } from "../../perturbations/perturbed_case.ts";
 import type { QueryParameter } from "../../perturbations/queries/literals.ts";
 import { findParameters } from "../../perturbations/queries/parameters.ts";
-import type { ExecutorOptions } from "./executor.ts";
+import type { ExecutorOptions } from "./executor_options.ts";
 import { schemaOf, type Tool, type ToolChoice } from "../../tools/tool.ts";
 import { redact } from "../../base/redact.ts";
 import { atPlace, placeOf, thrownText } from "../../base/user_code.ts";

@@ -4,13 +4,25 @@
  * @module
  */
 
+import {
+  type CallOutcome,
+  type CallPlace,
+  eventOf,
+  type Made,
+  type Making,
+  withoutRoot,
+} from "./made_call.ts";
+import {
+  type ExecutorOptions,
+  type ExecutorSettings,
+  executorSettings,
+} from "./executor_options.ts";
 import type { RecordedCall } from "../../calls/record.ts";
-import type { Fault, FaultInjector } from "../../tools/fault.ts";
+import type { Fault } from "../../tools/fault.ts";
 import { cutText, defined, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { mapConcurrent } from "../../base/concurrent.ts";
 import { checkableArguments } from "../../tools/references/resolve.ts";
 import { NestedReply } from "../../tools/references/reply.ts";
-
 import { offerReferences } from "../../tools/references/schema.ts";
 import { valueOfResult } from "../../tools/references/symbol_table.ts";
 import { errorInResult, ToolError, toToolError } from "../../tools/tool_error.ts";
@@ -21,15 +33,12 @@ import type {
   FailedCall,
   PreparedCall,
   Refusal,
-  Replacement,
   ResultWriter,
   Tool,
   ToolResult,
   ToolSchema,
 } from "../../tools/tool.ts";
 import { type CallEvent, MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
-import { assertDepth, MAX_DEPTH } from "../../tools/references/call_order.ts";
-import type { FailureCause } from "../../calls/failure.ts";
 
 /**
  * Answers calls and records them. Calls that begin before an earlier one has resolved share its step, like
@@ -462,144 +471,7 @@ function toText(input: unknown): string {
   }
 }
 
-/** Options of an {@linkcode Executor}. */
-export interface ExecutorOptions {
-  /** The number of calls that may be made: a whole number from 0, or `Infinity`. */
-  readonly callLimit: number;
-  /** At most this many UTF-16 code units of a result are shown to the model; default: unlimited. */
-  readonly longestResult?: number | undefined;
-  /** Changes a function's result on its way to the model; refusals and errors stay unchanged. */
-  readonly perturbReturn?: ((text: string) => string) | undefined;
-  /** Injects faults into calls that conform to their schemas; default none. */
-  readonly injectFault?: FaultInjector | undefined;
-  /**
-   * Whether arguments may refer to results of other calls of the same reply, such as `$1.field`; default
-   * `false`. If so, all tools accept references, and calls are carried out in their order.
-   */
-  readonly references?: boolean | undefined;
-  /** Calls of a reply that may run at the same time; default 10. */
-  readonly parallel?: number | undefined;
-  /** Calls in a chain of references; default 5. */
-  readonly depth?: number | undefined;
-  /** Whether calls that a fault makes slow take their time; default `true`. */
-  readonly waits?: boolean | undefined;
-}
-
-/** The options of an {@linkcode Executor} with their defaults. */
-export interface ExecutorSettings extends ExecutorOptions {
-  readonly longestResult: number;
-  readonly references: boolean;
-  readonly parallel: number;
-  readonly depth: number;
-  readonly waits: boolean;
-}
-
-/** Calls of a reply that run at the same time by default (Pipeline's `max_parallel`). */
-export const MAX_PARALLEL = 10;
-
-/**
- * Returns the options with their defaults.
- *
- * @throws {RangeError} If a limit is out of its range.
- */
-export function executorSettings(options: ExecutorOptions): ExecutorSettings {
-  const { callLimit, longestResult = Infinity } = options;
-  const { references = false, parallel = MAX_PARALLEL, depth = MAX_DEPTH, waits = true } = options;
-  if (!(Number.isSafeInteger(callLimit) || callLimit === Infinity) || callLimit < 0) {
-    throw new RangeError(
-      `Cannot limit calls as the limit must be a whole number from 0 on: it is ${callLimit}`,
-    );
-  }
-  if (!(longestResult >= 1)) {
-    throw new RangeError(
-      `Cannot limit results as the limit must be 1 or more: it is ${longestResult}`,
-    );
-  }
-  if (!Number.isSafeInteger(parallel) || parallel < 1) {
-    throw new RangeError(
-      `Cannot limit calls at the same time as the limit must be a whole number from 1 on: ` +
-        `it is ${parallel}`,
-    );
-  }
-  assertDepth(depth);
-  return { ...options, longestResult, references, parallel, depth, waits };
-}
-
-/** The position of a call in its trial. */
-export interface CallPlace {
-  /** The number of the call, from 1. */
-  readonly call: number;
-  /** The number of its step, from 1. */
-  readonly step: number;
-  /** The number of calls of the same reply that had to end before it, one after another, from 0. */
-  readonly level: number;
-}
-
-/** What a call came to, as the tool left it: before perturbation, and before the text for the model. */
-export interface CallOutcome extends Omit<Answered, "call"> {
-  /** The event fields it adds to the call. */
-  readonly event?: Pick<
-    CallEvent,
-    | "role"
-    | "returned"
-    | "guessed"
-    | "coerced"
-    | "error"
-    | "fault"
-    | "withheld"
-    | "alsoWithheld"
-    | "durationMs"
-  >;
-  /** What the tool threw, in place of a result; omitted if it returned. */
-  readonly thrown?: { readonly error: unknown };
-  /** The failure of the call. */
-  readonly failure?: FailureCause & { readonly root: boolean };
-}
-
-function withoutRoot({ failure, ...outcome }: CallOutcome): CallOutcome {
-  return failure === undefined ? outcome : { ...outcome, failure: { ...failure, root: false } };
-}
-
-/** A call on its way: made by the model, or in place of one that failed. */
-interface Making extends Partial<Pick<Replacement, "by">> {
-  /** The index of the model's call in its reply. */
-  readonly index: number;
-  /** The model's call. */
-  readonly original: PreparedCall;
-  /** The call that is made. */
-  readonly call: PreparedCall;
-  readonly place: CallPlace;
-}
-
-/** A call that was made, and what it came to. */
-interface Made extends Making {
-  readonly answered: Answered;
-  readonly outcome: CallOutcome;
-}
-
 /** The reply to a call after the end of the trial. */
 function overFor({ id, name }: PreparedCall): ToolResult {
   return { callId: id, name, content: TRIAL_OVER };
-}
-
-/** The event of a call, with the text that was finally returned for it. */
-function eventOf(
-  { call, place, by, answered, outcome: { content, event = {}, failure } }: Made,
-  result: string,
-): CallEvent {
-  const { durationMs, ...told } = event;
-  return {
-    kind: "call",
-    call: place.call,
-    step: place.step,
-    function: call.name.slice(0, MAX_KEPT_LENGTH),
-    ...told,
-    arguments: call.arguments.slice(0, MAX_KEPT_LENGTH),
-    ...(call.resolved === undefined || call.resolved === call.arguments
-      ? {}
-      : { resolved: call.resolved.slice(0, MAX_KEPT_LENGTH) }),
-    result: result.slice(0, MAX_KEPT_LENGTH),
-    ...(answered.content === content ? {} : { unperturbed: content.slice(0, MAX_KEPT_LENGTH) }),
-    ...defined({ failure, by, durationMs }),
-  };
 }

@@ -33,13 +33,9 @@ import { usualCallLimit } from "../../perturbations/ids.ts";
 import type { Obstacle } from "../../perturbations/methods.ts";
 import { type PerturbedTask, perturbTask } from "../../perturbations/perturbed_task.ts";
 import { hash64 } from "../../base/random.ts";
-import {
-  type CallOutcome,
-  type CallPlace,
-  Executor,
-  type ExecutorOptions,
-  noSuchFunction,
-} from "./executor.ts";
+import type { ExecutorOptions } from "./executor_options.ts";
+import type { CallOutcome, CallPlace } from "./made_call.ts";
+import { Executor, noSuchFunction } from "./executor.ts";
 import { wordsOfName } from "../../tasks/generated/everyday_names.ts";
 import { outputsOf, returnText, type Task, type TaskFunction } from "../../tasks/generated/task.ts";
 import type { PreparedCall, Refusal } from "../../tools/tool.ts";

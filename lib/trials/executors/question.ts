@@ -51,7 +51,7 @@ import { findParameters } from "../../perturbations/queries/parameters.ts";
 import { forkSeed } from "../../base/random.ts";
 import { questionExamples, type SolvedExample } from "./examples.ts";
 import { JUDGING_RULES } from "./answer.ts";
-import type { ExecutorOptions } from "./executor.ts";
+import type { ExecutorOptions } from "./executor_options.ts";
 import type { GeneratedTaskExecutorOptions } from "./generated.ts";
 import { schemaOf, type Tool, type ToolSchema } from "../../tools/tool.ts";
 import { Toolbox } from "./toolbox.ts";

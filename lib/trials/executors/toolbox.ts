@@ -13,13 +13,9 @@ import {
   parseJson,
   printable,
 } from "../../base/json.ts";
-import {
-  type CallOutcome,
-  type CallPlace,
-  Executor,
-  type ExecutorOptions,
-  noSuchFunction,
-} from "./executor.ts";
+import type { ExecutorOptions } from "./executor_options.ts";
+import type { CallOutcome, CallPlace } from "./made_call.ts";
+import { Executor, noSuchFunction } from "./executor.ts";
 import { redact } from "../../base/redact.ts";
 import { type ArgumentCheck, argumentCheck } from "../../tools/schema/validate.ts";
 import { offerReferences } from "../../tools/references/schema.ts";

@@ -1,0 +1,84 @@
+/**
+ * Calls on their way through an executor: where they stand, what they come to, and their events.
+ * @module
+ */
+
+import type { Answered, PreparedCall, Replacement } from "../../tools/tool.ts";
+import { type CallEvent, MAX_KEPT_LENGTH } from "../../calls/trace.ts";
+import { defined } from "../../base/json.ts";
+import type { FailureCause } from "../../calls/failure.ts";
+
+/** The position of a call in its trial. */
+export interface CallPlace {
+  /** The number of the call, from 1. */
+  readonly call: number;
+  /** The number of its step, from 1. */
+  readonly step: number;
+  /** The number of calls of the same reply that had to end before it, one after another, from 0. */
+  readonly level: number;
+}
+
+/** What a call came to, as the tool left it: before perturbation, and before the text for the model. */
+export interface CallOutcome extends Omit<Answered, "call"> {
+  /** The event fields it adds to the call. */
+  readonly event?: Pick<
+    CallEvent,
+    | "role"
+    | "returned"
+    | "guessed"
+    | "coerced"
+    | "error"
+    | "fault"
+    | "withheld"
+    | "alsoWithheld"
+    | "durationMs"
+  >;
+  /** What the tool threw, in place of a result; omitted if it returned. */
+  readonly thrown?: { readonly error: unknown };
+  /** The failure of the call. */
+  readonly failure?: FailureCause & { readonly root: boolean };
+}
+
+/** Returns the outcome of a call that is no first mistake. */
+export function withoutRoot({ failure, ...outcome }: CallOutcome): CallOutcome {
+  return failure === undefined ? outcome : { ...outcome, failure: { ...failure, root: false } };
+}
+
+/** A call on its way: made by the model, or in place of one that failed. */
+export interface Making extends Partial<Pick<Replacement, "by">> {
+  /** The index of the model's call in its reply. */
+  readonly index: number;
+  /** The model's call. */
+  readonly original: PreparedCall;
+  /** The call that is made. */
+  readonly call: PreparedCall;
+  readonly place: CallPlace;
+}
+
+/** A call that was made, and what it came to. */
+export interface Made extends Making {
+  readonly answered: Answered;
+  readonly outcome: CallOutcome;
+}
+
+/** The event of a call, with the text that was finally returned for it. */
+export function eventOf(
+  { call, place, by, answered, outcome: { content, event = {}, failure } }: Made,
+  result: string,
+): CallEvent {
+  const { durationMs, ...told } = event;
+  return {
+    kind: "call",
+    call: place.call,
+    step: place.step,
+    function: call.name.slice(0, MAX_KEPT_LENGTH),
+    ...told,
+    arguments: call.arguments.slice(0, MAX_KEPT_LENGTH),
+    ...(call.resolved === undefined || call.resolved === call.arguments
+      ? {}
+      : { resolved: call.resolved.slice(0, MAX_KEPT_LENGTH) }),
+    result: result.slice(0, MAX_KEPT_LENGTH),
+    ...(answered.content === content ? {} : { unperturbed: content.slice(0, MAX_KEPT_LENGTH) }),
+    ...defined({ failure, by, durationMs }),
+  };
+}
