@@ -35,18 +35,20 @@ import {
 } from "./tables/table.ts";
 import {
   behavioursTable,
-  breakdownTable,
-  cellsTable,
   failuresTable,
   guessesTable,
-  hasCalls,
   missedCallsTable,
   noFailures,
   outcomesTable,
+} from "./tables/_failures.ts";
+import { probesTable } from "./tables/_probes.ts";
+import {
+  breakdownTable,
+  cellsTable,
+  hasCalls,
   overviewTable,
-  probesTable,
   repetitionsTable,
-} from "./tables/_tables.ts";
+} from "./tables/_success.ts";
 
 /**
  * Returns the tables of all trials: success by cell, failures by type, behaviours, breakdowns, effects of

@@ -24,7 +24,8 @@ import { html, Markup } from "./_markup.ts";
 import { wholePercent } from "../tables/_perturbations.ts";
 import { seriesMark } from "../figures/_plotting.ts";
 import { nameOf, sourceText } from "../tables/table.ts";
-import { hasCalls, hasFailures, noFailures } from "../tables/_tables.ts";
+import { hasFailures, noFailures } from "../tables/_failures.ts";
+import { hasCalls } from "../tables/_success.ts";
 
 /** Returns the figure of success of all trials. */
 export async function overviewFigure({ subjects }: Report): Promise<Markup> {

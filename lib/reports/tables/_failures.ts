@@ -1,0 +1,160 @@
+/**
+ * Tables of what went wrong: failures, missed calls and guesses, how trials ended, and behaviours.
+ * @module
+ */
+
+import { percent, sum } from "../../base/numbers.ts";
+import { FAILURE_TYPES } from "../../calls/failure_types.ts";
+import type { FailureTally, VariantMetrics } from "../metrics/metrics.ts";
+import type { Report } from "../report.ts";
+import { OUTCOMES } from "../../trials/trial.ts";
+import { layOut, MODEL, nameOf, NOTHING, rateColumns, shareText, type Table } from "./table.ts";
+
+/** Wrong calls of a model, of all kinds or of one. */
+interface FailureRow {
+  readonly name: string;
+  readonly kind: string;
+  /** Of all types. */
+  readonly total: number;
+  readonly roots: number;
+  /** One for each type. */
+  readonly counts: readonly number[];
+}
+
+/** Returns wrong calls by type, where there are any. `brief`, for many subjects, has one row for each. */
+export function failuresTable(subjects: readonly VariantMetrics[], brief = false): Table[] {
+  if (!hasFailures(subjects)) return [];
+  const rows = subjects.flatMap(({ failures, ...one }): FailureRow[] => {
+    const rowOf = (name: string, kind: string, count: (tally: FailureTally) => number) => {
+      const roots = sum(failures, (own) => own.roots);
+      return { name, kind, total: sum(failures, count), roots, counts: failures.map(count) };
+    };
+    const all = rowOf(nameOf(one), "all", ({ roots, cascades }) => roots + cascades);
+    if (brief) return [all];
+    return [
+      all,
+      rowOf("", "roots", ({ roots }) => roots),
+      rowOf("", "cascades", ({ cascades }) => cascades),
+    ];
+  });
+  return [{
+    id: "failures",
+    section: "failures",
+    title: "Failure types",
+    source: "Table 3",
+    note:
+      "wrong calls of valid trials; the wrong values of a cascade were all returned by earlier wrong " +
+      "calls; all others are roots",
+    rows: layOut(rows, [
+      { head: "model", cell: ({ name }) => name },
+      { head: "", cell: ({ kind }) => kind, shown: !brief },
+      { head: "wrong calls", cell: ({ total }) => total },
+      { head: "roots", cell: ({ roots }) => roots, shown: brief },
+      FAILURE_TYPES.map((head, index) => ({
+        head,
+        cell: ({ total, counts }) =>
+          total === 0 ? NOTHING : `${counts[index]} (${percent(counts[index]! / total)})`,
+      })),
+    ]),
+  }];
+}
+
+/** Returns how often calls that tasks need were never made, where the right calls are known. */
+export function missedCallsTable({ missedCalls }: Pick<Report, "missedCalls">): Table[] {
+  if (missedCalls.length === 0) return [];
+  return [{
+    id: "missed-calls",
+    section: "failures",
+    title: "Missed calls",
+    note:
+      "trials: valid ones that need calls; with a missed call: those in which a call that the task needs " +
+      "was never made, neither with right arguments nor with wrong ones; missed: such calls",
+    rows: layOut(missedCalls, [
+      MODEL,
+      { head: "trials", cell: ({ of }) => of },
+      rateColumns("with a missed call", (row) => row),
+      { head: "needed calls", cell: ({ calls }) => calls.of },
+      { head: "missed", cell: ({ calls }) => calls.count },
+      { head: "share", cell: ({ calls }) => shareText(calls.rate) },
+    ]),
+  }];
+}
+
+/** Returns how often models guessed right, where any did, and that this is no failure. */
+export function guessesTable(subjects: readonly VariantMetrics[]): Table[] {
+  const rows = subjects.flatMap(({ guesses, ...one }) =>
+    guesses === undefined ? [] : [{ ...one, guesses }]
+  );
+  if (rows.length === 0) return [];
+  return [{
+    id: "guesses",
+    section: "failures",
+    title: "Right guesses",
+    note:
+      "calls whose values were all right although no earlier result had established one of them; such a " +
+      "call is answered and is no failure here, while FuncBenchGen, section 4.6, counts any value used before " +
+      "it is known as value_not_yet_known: add them to that type to compare with its Table 3",
+    rows: layOut(rows, [
+      MODEL,
+      { head: "valid trials", cell: ({ total }) => total.valid },
+      { head: "with a right guess", cell: ({ guesses }) => guesses.trials },
+      rateColumns("share", ({ guesses }) => guesses),
+      { head: "guessed calls", cell: ({ guesses }) => guesses.calls },
+      { head: "of all calls", cell: ({ guesses, calls }) => percent(guesses.calls / calls) },
+    ]),
+  }];
+}
+
+/**
+ * Says that no call was wrong. Where the right values are unknown, only that each had a known function and the
+ * right form: it may still have returned an error.
+ */
+export function noFailures(unit: string): string {
+  return unit === "question" || unit === "trial"
+    ? "all calls fit the functions on offer"
+    : "no call was wrong";
+}
+
+/** Whether any call was wrong. */
+export function hasFailures(subjects: readonly VariantMetrics[]): boolean {
+  return subjects.some(({ failures }) =>
+    failures.some(({ roots, cascades }) => roots + cascades > 0)
+  );
+}
+
+/** Returns the number of trials by outcome. */
+export function outcomesTable(subjects: readonly VariantMetrics[]): Table {
+  return {
+    id: "outcomes",
+    section: "failures",
+    title: "How trials ended",
+    rows: layOut(subjects, [
+      MODEL,
+      OUTCOMES.map((outcome) => ({
+        head: outcome,
+        cell: ({ outcomes }) => outcomes.find((own) => own.outcome === outcome)?.trials ?? 0,
+        shown: "filled",
+      })),
+      { head: "unchanged", cell: ({ total }) => total.unchanged, shown: "filled" },
+    ]),
+  };
+}
+
+/** Returns the number of trials by behaviour, where any was seen. */
+export function behavioursTable(subjects: readonly VariantMetrics[]): Table[] {
+  const names = [...new Set(subjects.flatMap((one) => Object.keys(one.behaviours)))];
+  if (names.length === 0) return [];
+  return [{
+    id: "behaviours",
+    section: "failures",
+    title: "Behaviours",
+    note: "valid trials that showed them",
+    rows: layOut(subjects, [
+      MODEL,
+      names.map((head) => ({
+        head,
+        cell: ({ behaviours }) => Object.hasOwn(behaviours, head) ? behaviours[head]! : 0,
+      })),
+    ]),
+  }];
+}
