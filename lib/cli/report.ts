@@ -92,7 +92,7 @@ export async function report(arguments_: readonly string[]): Promise<number> {
       const whole = wholeTrials(collection);
       await writeHtml(path, content, whole.trials(), {
         generator: runs[0]!.results.plan?.resolved.generator,
-        replay: (trial) => replayLine(trial, whole.plan, operandOf.get(whole.path)!),
+        rerun: (trial) => rerunLine(trial, whole.plan, operandOf.get(whole.path)!),
       });
     } else {
       const text = name === "json"
@@ -118,7 +118,7 @@ function seedOf({ runs }: Collection): number | undefined {
  * Returns the command that runs a trial again: from its journal's plan or, without a plan, from its options.
  * `undefined` for trials of other tools, whose ids are any text.
  */
-function replayLine(
+function rerunLine(
   { id, model, strategy, perturbation }: Trial,
   plan: Results["plan"],
   journal: string,

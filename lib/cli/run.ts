@@ -10,12 +10,7 @@ import { deriveJournals } from "../runs/derived.ts";
 import { readPlanLine } from "../runs/journal/journal.ts";
 import { flagHelp } from "../runs/flags.ts";
 import type { FlagsOf } from "../runs/options.ts";
-import {
-  connectPlanned,
-  type JournalServers,
-  planOfJournal,
-  trialToReplay,
-} from "../runs/replay.ts";
+import { connectPlanned, type JournalServers, planOfJournal, trialToRerun } from "../runs/rerun.ts";
 import type { RunFault } from "../runs/run.ts";
 import {
   type PlannedRun,
@@ -55,7 +50,7 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   }
   const path = suitePath(options);
   const flags = runFlags("run", options);
-  if (flags.only !== undefined) return await replay(path, flags.only, options);
+  if (flags.only !== undefined) return await rerun(path, flags.only, options);
   if (isJournal(path)) throw options.error(`a journal is run with --only ID: ${path} is given`);
   const request = suiteRequest(path, flags);
   if (options.operands.length === 0) console.error(`Suite ${path}`);
@@ -172,7 +167,7 @@ const NOT_WITH_JOURNAL = [
 ];
 
 /** Runs one trial again and describes it on stdout. */
-async function replay(path: string, id: string, options: Arguments): Promise<number> {
+async function rerun(path: string, id: string, options: Arguments): Promise<number> {
   const isGiven = (name: string) => options.has(name) || options.list(name).length > 0;
   const conflicting = NOT_WITH_ONLY.find(isGiven);
   if (conflicting !== undefined) {
@@ -188,7 +183,7 @@ async function replay(path: string, id: string, options: Arguments): Promise<num
   const planned = isJournal(path) ? journalRun(path, flags) : suiteRun(path, flags);
   const { plan } = planned;
   // A journal must have the trial; for a suite the id may be of another seed.
-  const trial = trialToReplay(plan, id, { strict: isJournal(path) });
+  const trial = trialToRerun(plan, id, { strict: isJournal(path) });
   await using session = new RunSession(
     planned,
     new RateLimiters((line) => console.error(line)),

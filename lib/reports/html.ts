@@ -42,7 +42,7 @@ const script = [partsScript, trialScript, pageScript]
 /** Options of {@linkcode writeHtml}. */
 export interface HtmlOptions {
   /** Returns the command that runs a trial again; `undefined` where there is none. */
-  readonly replay: (trial: Trial) => string | undefined;
+  readonly rerun: (trial: Trial) => string | undefined;
   /** The version of the generator that made the tasks. Default: the current one. */
   readonly generator?: number | undefined;
 }
@@ -75,7 +75,7 @@ const BLOCK_CHARACTERS = 400_000;
 /** Writes trials and tasks in compressed blocks, then the index that locates them. */
 function writeTrials(
   trials: Iterable<Trial>,
-  { replay, generator = GENERATOR_VERSION }: HtmlOptions,
+  { rerun, generator = GENERATOR_VERSION }: HtmlOptions,
   write: (text: string) => void,
 ): void {
   const names = { subjects: new Names(), cells: new Names(), units: new Names() };
@@ -105,7 +105,7 @@ function writeTrials(
     const { task } = last;
     const taskPosition = tasks.get(key) ?? (task === undefined ? [-1, -1] : add(viewTask(task)));
     tasks.set(key, taskPosition);
-    const [chunk, position] = add(viewTrial(trial, replay(trial), task));
+    const [chunk, position] = add(viewTrial(trial, rerun(trial), task));
     const row = [
       names.subjects.placeOf(
         canonicalJson(variantOf(trial)),

@@ -1,5 +1,5 @@
 /**
- * Replays: the one trial that `--only` selects, and the command that selects it.
+ * Runs again: the one trial that `--only` selects, and the command that selects it.
  * @module
  */
 
@@ -34,15 +34,15 @@ function isOfKind(one: TaskSpec, other: TaskSpec): boolean {
 }
 
 /** Whether a benchmark of this file has the trial of `--only`, and whether a test checks that. */
-const replay = { found: false, watched: false };
+const rerun = { found: false, watched: false };
 
 /** Returns a test that fails unless some benchmark of the file has the trial; `undefined` where none is needed. */
-export function replayTest(found: boolean, id: string): (() => void) | undefined {
-  replay.found ||= found;
-  if (found || replay.watched) return undefined;
-  replay.watched = true;
+export function rerunTest(found: boolean, id: string): (() => void) | undefined {
+  rerun.found ||= found;
+  if (found || rerun.watched) return undefined;
+  rerun.watched = true;
   return () => {
-    if (replay.found) return;
+    if (rerun.found) return;
     throw new AssertionError(
       `Cannot run --only=${id} as nothing in this file has its task, model, strategy and perturbation`,
     );
@@ -50,7 +50,7 @@ export function replayTest(found: boolean, id: string): (() => void) | undefined
 }
 
 /** The command that runs a trial of the file at `origin` again. */
-export function replayLine(origin: string, { id }: Trial): string {
+export function rerunLine(origin: string, { id }: Trial): string {
   const file = decodeURIComponent(new URL(origin).pathname);
   const here = `${Deno.cwd()}/`;
   const path = file.startsWith(here) ? file.slice(here.length) : file;

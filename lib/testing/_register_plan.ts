@@ -22,7 +22,7 @@ import { cannot, InputError } from "../base/errors.ts";
 import type { CompletePolicy } from "../gate/policy.ts";
 import type { Plan } from "../runs/plan.ts";
 import { ONCE_AND_AHEAD, type RunState, verdictError, withoutFrames } from "./_run_state.ts";
-import { onlyTrials, replayLine, replayTest } from "./_only.ts";
+import { onlyTrials, rerunLine, rerunTest } from "./_only.ts";
 import { type DerivedAgain, derivedAgain, gateTest, owe, writeVerdicts } from "./_gate_test.ts";
 import { claimFile, shareFile, withFileNames } from "./_claimed_files.ts";
 import { openReport, writeReport } from "./_write_report.ts";
@@ -104,9 +104,9 @@ function registerPlan(
   const choices = modelChoices(options);
   const only = settings.only === undefined ? undefined : onlyTrials(plan, settings.only);
   if (only !== undefined) {
-    const test = replayTest(only.length > 0, settings.only!);
+    const test = rerunTest(only.length > 0, settings.only!);
     // The runner groups tests by the module that registers them: all are registered in this one.
-    if (test !== undefined) Deno.test("replay", ONCE_AND_AHEAD, test);
+    if (test !== undefined) Deno.test("rerun", ONCE_AND_AHEAD, test);
   }
   // A baseline is only read; several benchmarks may share it.
   if (baseline !== undefined) shareFile(baseline.file, "the baseline of a gate");
@@ -130,7 +130,7 @@ function registerPlan(
     slowStart: true,
     ...defined({ only, agent }),
   });
-  // A replay fails whenever its trial does, even with a gate.
+  // A trial run again fails whenever its trial does, even with a gate.
   const state: RunState = {
     begin,
     scores: [],
@@ -159,8 +159,8 @@ function registerPlan(
   const writeTrials = async (trials: readonly Trial[], stopped: string | undefined) => {
     if (report === undefined || trials.length === 0) return;
     const { decision, origin } = state;
-    const replay = (trial: Trial) => replayLine(origin, trial);
-    await writeReport(report, plan, { trials, shard, decision, stopped, replay });
+    const rerun = (trial: Trial) => rerunLine(origin, trial);
+    await writeReport(report, plan, { trials, shard, decision, stopped, rerun });
     console.log(`${name}: report: ${report}`);
   };
   const stopListening = onInterruption(async () => {
@@ -237,8 +237,8 @@ function printOnce(notice: string): void {
   printedNotices.add(notice);
 }
 
-/** At most this many replay commands are printed by a benchmark with a gate. */
-const MAX_REPLAYS = 5;
+/** At most this many rerun commands are printed by a benchmark with a gate. */
+const MAX_RERUNS = 5;
 
 interface CaseOptions extends Pick<RegisteredPlan, "titleOf"> {
   /** Whether a case fails if its trial did not end correctly. */
@@ -257,7 +257,7 @@ function registerCases(
   state: RunState,
 ): void {
   const cases = run.trials.map((planned, place) => ({ title: titleOf(planned), place }));
-  let replays = 0;
+  let reruns = 0;
   Deno.test.each(cases)("$title", ONCE_AND_AHEAD, async ({ place }, context) => {
     state.begin();
     const { disagreement } = await untilInterrupted(derive(), signal).catch(withoutFrames);
@@ -281,7 +281,7 @@ function registerCases(
     const isRight = trial.solved ||
       trial.outcome === "abstained" && !(strict && trial.unsolvable === "misleading");
     if (isRight && !isUnchanged) return;
-    const replay = `replay: ${replayLine(context.origin, trial)}`;
+    const rerun = `rerun: ${rerunLine(context.origin, trial)}`;
     // With a gate, its outcome is printed below.
     state.isFaultTold ||= trial.permanent !== undefined;
     if (strict) {
@@ -289,13 +289,13 @@ function registerCases(
         assertRight(trial);
         assertPerturbed(trial);
       } catch (error) {
-        throw withLine(error as AssertionError, replay);
+        throw withLine(error as AssertionError, rerun);
       }
     }
     const { describeOutcome } = await import("../reports/story.ts");
-    // Hundreds of replay commands would bury the verdict.
+    // Hundreds of commands would bury the verdict.
     console.log(
-      replays++ < MAX_REPLAYS ? `${describeOutcome(trial)}\n${replay}` : describeOutcome(trial),
+      reruns++ < MAX_RERUNS ? `${describeOutcome(trial)}\n${rerun}` : describeOutcome(trial),
     );
   });
   if (!strict) return;

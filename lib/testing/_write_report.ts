@@ -19,7 +19,7 @@ export interface FinishedRun {
   /** Why the run ended early, unless the gate ended it. */
   readonly stopped?: string | undefined;
   /** The command that runs a trial again. */
-  readonly replay: (trial: Trial) => string;
+  readonly rerun: (trial: Trial) => string;
 }
 
 /**
@@ -48,7 +48,7 @@ export function openReport(path: string): () => void {
 export async function writeReport(
   path: string,
   { suite, resolved, prices, rule, trials: all }: Plan,
-  { trials: finished, shard, decision, stopped, replay }: FinishedRun,
+  { trials: finished, shard, decision, stopped, rerun }: FinishedRun,
 ): Promise<void> {
   const { makeReport, missingTrialsNote } = await import("../reports/report.ts");
   const { writeHtml } = await import("../reports/html.ts");
@@ -72,5 +72,5 @@ export async function writeReport(
     notes: note === undefined ? [] : [note],
     gates: decision === undefined ? [] : [decision],
   });
-  await writeHtml(path, report, trials, { replay });
+  await writeHtml(path, report, trials, { rerun });
 }

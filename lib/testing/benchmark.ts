@@ -16,7 +16,7 @@ import type { PlannedTrial } from "../trials/trial_id.ts";
  * retried or repeated, whatever the flags of `deno test`: that would turn pass@1 into pass@k. With a gate, an
  * unsolved case prints a summary and passes; the gate's test runs the remaining trials, waits for all of them
  * and fails unless the gate passes. Without a gate a case fails when its task is not solved, with a
- * description of the trial and the command that replays it.
+ * description of the trial and the command that runs it again.
  *
  * After `--` a run takes `--only=ID` (only this trial), `--shard=1/4`, `--seed=7`, `--out=FILE`, `--resume`,
  * `--retry-invalid`, `--concurrency=8`, `--max-tokens=100000`, `--max-usd=5`, `--verdict=FILE` (the verdicts

@@ -64,7 +64,7 @@ Deno.test("writeHtml() leaves the old report where a trial cannot be read", asyn
   };
   const report = makeReport([record()], { suite: "s" });
   await assertRejects(
-    () => writeHtml(path, report, trials(), { replay: () => undefined }),
+    () => writeHtml(path, report, trials(), { rerun: () => undefined }),
     InputError,
     "line 3 is not JSON",
   );

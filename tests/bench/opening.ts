@@ -27,7 +27,7 @@ async function write(path: string): Promise<void> {
   const { plan, trials } = await manyTrials(GRAPHS);
   const began = performance.now();
   const report = makeReport(trials, { suite: plan.suite, planned: trials.length });
-  await writeHtml(path, report, trials, { replay: ({ id }) => `deno task toolgate run '${id}'` });
+  await writeHtml(path, report, trials, { rerun: ({ id }) => `deno task toolgate run '${id}'` });
   const seconds = (performance.now() - began) / 1000;
   const events = trials.reduce((sum, trial) => sum + trial.events.length, 0);
   console.log(

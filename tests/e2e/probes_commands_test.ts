@@ -134,10 +134,10 @@ Deno.test("toolgate run --only runs a probe of a journal again, and tells its st
   for (const { id, task, model, outcome } of trialsOf(out)) {
     const name = `${model.requested} ${"case" in task ? task.case : ""}`;
     if (!Object.hasOwn(stories, name)) continue;
-    const replay = await toolgate(["run", out, "--only", id]);
-    assertEquals(replay.code, 0, replay.all);
-    assertMatch(replay.stdout, stories[name]!);
-    assertStringIncludes(replay.stdout, outcome);
+    const rerun = await toolgate(["run", out, "--only", id]);
+    assertEquals(rerun.code, 0, rerun.all);
+    assertMatch(rerun.stdout, stories[name]!);
+    assertStringIncludes(rerun.stdout, outcome);
     told.push(name);
   }
   assertEquals(told.toSorted(), Object.keys(stories).toSorted());
@@ -174,10 +174,10 @@ browserTest("a report in a browser tells what became of each probe", async (brow
   const seen: string[] = [];
   for (let number = 1; number <= 18; number++) {
     await goToTrial(page, number);
-    const { facts, outcome, events, replay } = await readTrial(page);
+    const { facts, outcome, events, rerun } = await readTrial(page);
     const [, probe] = /case (\w+)/.exec(facts["task"]!) ?? [];
     seen.push(`${facts["model"]} ${probe} ${outcome}`);
-    assertStringIncludes(replay, `case=${probe}`);
+    assertStringIncludes(rerun, `case=${probe}`);
     const words = events.map(({ text }) => text).join("\n");
     if (probe === "lying_calculator") assertStringIncludes(words, "the answer follows ");
     assert(events.length > 0, `trial ${number}`);
@@ -255,9 +255,9 @@ Deno.test("toolgate run --strategy keeps what the suite sets of a strategy by it
   const { id } = trials.find(({ strategy, task }) =>
     strategy === "mend once" && task.case === "oracle"
   );
-  const replay = await toolgate(["run", out, "--only", id]);
-  assertEquals(replay.code, 0, replay.all);
-  assertMatch(replay.stdout, /^follows \+ mend once: solved|^follows: solved/);
+  const rerun = await toolgate(["run", out, "--only", id]);
+  assertEquals(rerun.code, 0, rerun.all);
+  assertMatch(rerun.stdout, /^follows \+ mend once: solved|^follows: solved/);
   const report = await toolgate(["report", out]);
   assertStringIncludes(report.stdout, "mend once");
 });

@@ -96,15 +96,15 @@ function junit(path: string): { cases: string[]; failed: string[] } {
   };
 }
 
-/** The replay line of each failed case, by the case's name; and the story in front of it. */
-function storiesIn({ stdout }: Finished): { story: string; replay: string }[] {
+/** The rerun line of each failed case, by the case's name; and the story in front of it. */
+function storiesIn({ stdout }: Finished): { story: string; rerun: string }[] {
   const errors = stdout.split("\n ERRORS \n")[1] ?? "";
   return [
     ...errors.matchAll(
-      /^error: AssertionError: (The task is not solved\..*?)\nreplay: ([^\n]*)$/gms,
+      /^error: AssertionError: (The task is not solved\..*?)\nrerun: ([^\n]*)$/gms,
     ),
   ]
-    .map(([, story, replay]) => ({ story: story!, replay: replay! }));
+    .map(([, story, rerun]) => ({ story: story!, rerun: rerun! }));
 }
 
 /**
@@ -203,8 +203,8 @@ Deno.test("benchmark() fails through its gate alone when the model is too weak",
   const [cases, failed] = of("weak");
   assertEquals([cases.length, failed], [17, ["gate"]]);
   assertMatch(outputOf(finished, "weak > gate"), /FAIL: the true success rate is below/);
-  // What is not solved is told in its case, with a line that replays it.
-  assertMatch(finished.stdout, /\nno_answer after \d calls? \(fewest 3\)\nreplay: deno test /);
+  // What is not solved is told in its case, with a line that runs it again.
+  assertMatch(finished.stdout, /\nno_answer after \d calls? \(fewest 3\)\nrerun: deno test /);
   assertStringIncludes(finished.stdout, "(simulated: a program, no language model)");
 });
 
@@ -253,7 +253,7 @@ Deno.test("benchmark() is invalid, and no failure of the model, when the server 
   assertMatch(outputOf(finished, "gone > gate"), /INVALID: .*nothing listens at/);
 });
 
-Deno.test("benchmark() runs probes and strategies with options as cases, and replays them", async () => {
+Deno.test("benchmark() runs probes and strategies with options as cases, and runs them again", async () => {
   const { finished, of } = await many();
   // The sum of the numbers is not 42.
   const [cases, failed] = of("probes");
@@ -271,9 +271,9 @@ Deno.test("benchmark() runs probes and strategies with options as cases, and rep
     assert(stories.some(({ story }) => story.includes(`${name}: wrong_answer`)), name);
   }
   const planned = stories.find(({ story }) => story.includes("stage plan"))!;
-  assertStringIncludes(planned.replay, "strategy=planned");
-  const replayed = await paste(planned.replay);
-  assertEquals([replayed.code, storiesIn(replayed)], [1, [planned]], replayed.all);
+  assertStringIncludes(planned.rerun, "strategy=planned");
+  const again = await paste(planned.rerun);
+  assertEquals([again.code, storiesIn(again)], [1, [planned]], again.all);
 });
 
 Deno.test("benchmark() takes models of one's own for stages", async () => {
@@ -351,7 +351,7 @@ Deno.test("benchmark() keeps files apart under --parallel", async () => {
   assertEquals(server.begun.size, TRIALS);
 });
 
-Deno.test("benchmark() without a gate fails each unsolved case with its story and a replay", async () => {
+Deno.test("benchmark() without a gate fails each unsolved case with its story and a rerun", async () => {
   const seed = 3;
   const finished = await run("strict", { own: [`--seed=${seed}`] });
   assertEquals(finished.code, 1, finished.all);
@@ -360,20 +360,20 @@ Deno.test("benchmark() without a gate fails each unsolved case with its story an
   assertEquals(finished.stdout.includes("> gate"), false, "there is a gate");
   const stories = storiesIn(finished);
   assertEquals(stories.length, failed.length, finished.all);
-  for (const { story, replay } of stories) {
+  for (const { story, rerun } of stories) {
     assertMatch(story, /\(simulated\): \w+ after \d+ calls \(fewest 5\); /);
     assertMatch(story, /\nfirst root failure: call \d+ \(step \d+\) func_\w+: \w+: /);
     assertMatch(story, /\n {2}1\. step 1 func_\w+\(.*\) -> /);
     assertMatch(story, /\n {2}said "/);
-    assertMatch(replay, /^deno test .*fixtures\/benchmarks\/strict\.ts -- --only='core=5 /);
+    assertMatch(rerun, /^deno test .*fixtures\/benchmarks\/strict\.ts -- --only='core=5 /);
   }
   // One of them, pasted as it is printed: the seed of the file is a fresh one.
-  const { story, replay } = stories.at(-1)!;
-  const again = await paste(replay);
+  const { story, rerun } = stories.at(-1)!;
+  const again = await paste(rerun);
   assertEquals(again.code, 1, again.all);
   assertStringIncludes(again.stdout, "running 1 test from");
   assertEquals(failedIn(again).length, 1, again.all);
-  assertEquals(storiesIn(again), [{ story, replay }]);
+  assertEquals(storiesIn(again), [{ story, rerun }]);
 });
 
 Deno.test("benchmark() tells a fresh seed, which repeats all of it, and never runs a case again (FuncBenchGen 3.2)", async () => {
@@ -390,15 +390,15 @@ Deno.test("benchmark() tells a fresh seed, which repeats all of it, and never ru
   assertEquals(storiesIn(whole), storiesIn(finished), `seed ${seed}`);
 });
 
-Deno.test("benchmark() replays one trial of a gated file with its story, and leaves the gate out", async () => {
+Deno.test("benchmark() reruns one trial of a gated file with its story, and leaves the gate out", async () => {
   const { finished } = await usual.weak();
-  const replay = /^replay: (.*)$/m.exec(finished.stdout)![1]!;
+  const rerun = /^rerun: (.*)$/m.exec(finished.stdout)![1]!;
   await using fresh = countingServer(WEAK);
-  const again = await paste(replay, fresh);
-  // Whoever replays wants the story, so here the case itself fails.
+  const again = await paste(rerun, fresh);
+  // Whoever reruns wants the story, so here the case itself fails.
   assertEquals(again.code, 1, again.all);
   assertMatch(again.stdout, /0 passed \| 1 failed \| 1 ignored/);
-  assertEquals(storiesIn(again).map((one) => one.replay), [replay]);
+  assertEquals(storiesIn(again).map((one) => one.rerun), [rerun]);
   assertEquals(fresh.trials, 1);
 });
 

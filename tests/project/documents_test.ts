@@ -142,7 +142,7 @@ Deno.test("README: the story of a failure is what its replay line gives", async 
   await using connections = new Connections();
   const model = connections.model({ model: key.model });
   const trial = await runTrial({ ...key, id: id!, index: 0, block: 0 }, model);
-  const replay = `replay: deno test -A my_benchmark.ts -- --only='${id}'`;
+  const replay = `rerun: deno test -A my_benchmark.ts -- --only='${id}'`;
   assertEquals(shown.trim(), `The task is not solved.\n${describeTrial(trial)}\n${replay}`);
 });
 

@@ -43,7 +43,7 @@ async function figuresOf(
   using folder = new Folder();
   const path = folder.file("r.html");
   const report = makeReport(trials, { suite: "s" });
-  await writeHtml(path, report, trials, { replay: () => undefined });
+  await writeHtml(path, report, trials, { rerun: () => undefined });
   const page = folder.read("r.html");
   const figures = [...page.matchAll(/<figure id="figure-([^"]*)"[^>]*>([^]*?)<\/figure>/g)];
   const shared = /<div class="shared">([^]*?)<\/div>/.exec(page)?.[1];
@@ -226,7 +226,7 @@ Deno.test("a page shows strategies against the baseline, where there is somethin
   using folder = new Folder();
   const pageOf = async (own: readonly Trial[]) => {
     const path = folder.file("r.html");
-    await writeHtml(path, makeReport(own, { suite: "s" }), own, { replay: () => undefined });
+    await writeHtml(path, makeReport(own, { suite: "s" }), own, { rerun: () => undefined });
     return folder.read("r.html");
   };
   const page = await pageOf(trials);
@@ -259,7 +259,7 @@ Deno.test("a page shows strategies against the baseline, where there is somethin
 async function pageOf(trials: readonly Trial[]): Promise<string> {
   using folder = new Folder();
   const path = folder.file("r.html");
-  await writeHtml(path, makeReport(trials, { suite: "s" }), trials, { replay: () => undefined });
+  await writeHtml(path, makeReport(trials, { suite: "s" }), trials, { rerun: () => undefined });
   return folder.read("r.html");
 }
 
@@ -393,7 +393,7 @@ Deno.test("trials can be found by how the faults in them ended, as by behaviours
   ];
   using folder = new Folder();
   const path = folder.file("r.html");
-  await writeHtml(path, makeReport(trials, { suite: "s" }), trials, { replay: () => undefined });
+  await writeHtml(path, makeReport(trials, { suite: "s" }), trials, { rerun: () => undefined });
   assertEquals(reportedTrials(path).map(({ signs }) => signs), [
     ["silent"],
     ["silent", "fault_gave_up", "fault_recovered"],

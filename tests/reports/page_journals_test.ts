@@ -298,7 +298,7 @@ browserTest("a trial that nothing can run again has no line to copy", async (bro
   for (const [place, lined] of [false, true].entries()) {
     await goToTrial(page, place + 1);
     assertEquals((await page.innerText("#trial")).includes("To run it again"), lined);
-    assertEquals([await page.locator("#replay").count(), await page.locator("#copy").count()], [
+    assertEquals([await page.locator("#rerun").count(), await page.locator("#copy").count()], [
       Number(lined),
       Number(lined),
     ]);

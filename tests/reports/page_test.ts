@@ -431,10 +431,10 @@ browserTest("the line that an open trial shows runs just that trial again", asyn
   const worst = worstOf(run);
   await using opened = await openReport(browser, run.html, { hash: `#trial-${worst}` });
   await trialIsOpen(opened.page, worst);
-  const { replay } = await readTrial(opened.page);
+  const { rerun } = await readTrial(opened.page);
   const before = run.place.names();
   const path = `${Deno.execPath().replace(/\/[^/]*$/, "")}:${Deno.env.get("PATH")}`;
-  const again = await start("bash", ["-c", replay], { cwd: ROOT, env: { PATH: path } }).finished;
+  const again = await start("bash", ["-c", rerun], { cwd: ROOT, env: { PATH: path } }).finished;
   assertEquals(again.code, 0, again.all);
   assertEquals(again.stdout.trimEnd(), describeTrial(run.trials[worst - 1]));
   assertEquals(run.place.names(), before);

@@ -6,7 +6,7 @@ import { planLine } from "../../lib/runs/journal/journal.ts";
 import { comparisonHash, planHash } from "../../lib/runs/plan.ts";
 import { isQuestion } from "../../lib/trials/executors/task_kind.ts";
 import { questionSource, withCallSets } from "../../lib/runs/question_tasks.ts";
-import { planOfJournal } from "../../lib/runs/replay.ts";
+import { planOfJournal } from "../../lib/runs/rerun.ts";
 import { Run } from "../../lib/runs/run.ts";
 import { SUITE } from "../../lib/runs/suite.ts";
 import { parseTrialId, trialId } from "../../lib/trials/trial_id.ts";

@@ -22,7 +22,7 @@ import { readBaseline } from "../../lib/runs/baseline.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import { accept } from "../support/journals.ts";
 import { shardOf } from "../../lib/runs/_assign_shards.ts";
-import { planOfJournal, trialToReplay } from "../../lib/runs/replay.ts";
+import { planOfJournal, trialToRerun } from "../../lib/runs/rerun.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import { modelName } from "../../lib/models/entry.ts";
 import type { StrategyEntry } from "../../lib/trials/strategies/entry.ts";
@@ -879,7 +879,7 @@ Deno.test("Run replays a trial of a journal with the strategy as it was set", as
   for (const { id, strategy, usage } of readResults([journal]).trials) {
     const plan = planOfJournal(journal);
     const { asked, connect } = mending();
-    using run = new Run(plan, { connect, only: [trialToReplay(plan, id, { strict: true })] });
+    using run = new Run(plan, { connect, only: [trialToRerun(plan, id, { strict: true })] });
     const [trial] = await run.all();
     assertEquals([trial!.id, trial!.strategy, trial!.usage], [id, strategy, usage]);
     assertEquals(
@@ -939,12 +939,12 @@ Deno.test("Run replays a probe of a journal, and one that the plan does not have
   }
   const plan = planOfJournal(journal);
   for (const { id, outcome, behaviours } of readResults([journal]).trials) {
-    using run = new Run(plan, { connect, only: [trialToReplay(plan, id, { strict: true })] });
+    using run = new Run(plan, { connect, only: [trialToRerun(plan, id, { strict: true })] });
     const [trial] = await run.all();
     assertEquals([trial!.id, trial!.outcome, trial!.behaviours], [id, outcome, behaviours]);
   }
   const other = PROBING.trials[0]!.id.replace(/seed=\d+/, "seed=4711");
-  using run = new Run(PROBING, { connect, only: [trialToReplay(PROBING, other)] });
+  using run = new Run(PROBING, { connect, only: [trialToRerun(PROBING, other)] });
   assertEquals((await run.all())[0]!.outcome, "solved");
-  assertThrows(() => trialToReplay(plan, other, { strict: true }), InputError);
+  assertThrows(() => trialToRerun(plan, other, { strict: true }), InputError);
 });

@@ -75,7 +75,7 @@ export interface ShownTrial {
   readonly outcome: string;
   readonly summary: string;
   readonly facts: Readonly<Record<string, string>>;
-  readonly replay: string;
+  readonly rerun: string;
   readonly events: readonly {
     readonly kinds: readonly string[];
     /** All of its words. */
@@ -127,7 +127,7 @@ export function readTrial(page: Page): Promise<ShownTrial> {
           fact.querySelector("dd")!.textContent,
         ]),
       ),
-      replay: textOf("#replay"),
+      rerun: textOf("#rerun"),
       events: [...panel.querySelectorAll("#events > li")].map((item) => {
         const call = item.querySelector(".call");
         const why = [...item.children].find((child) => child.matches("p.why"));

@@ -63,8 +63,8 @@ function endedIn({ stdout }: Finished, ...tests: string[]): [name: string, ended
     .filter(([name]) => tests.length === 0 || tests.includes(name.split(" > ")[0]!));
 }
 
-function replayIn(error: string): string {
-  return /^replay: (.*)$/m.exec(error)![1]!;
+function rerunIn(error: string): string {
+  return /^rerun: (.*)$/m.exec(error)![1]!;
 }
 
 /** The names and failures of a JUnit report. */
@@ -145,12 +145,12 @@ Deno.test("toolTest() runs its fixtures without any permission, and all of them 
   assertMatch(finished.stdout, /^nine of ten \(simulated\): PASS: /m);
   assertMatch(
     finished.stdout,
-    /^wrong_answer after 0 calls; an assertion failed: The answer is not .*\nreplay: deno test /m,
+    /^wrong_answer after 0 calls; an assertion failed: The answer is not .*\nrerun: deno test /m,
   );
   assertEquals(finished.stdout.includes("warning"), false, finished.all);
 });
 
-/** What is told of each test that fails on purpose: the whole message, but for its replay line. */
+/** What is told of each test that fails on purpose: the whole message, but for its rerun line. */
 const MESSAGES: readonly [name: string, message: string, at: string | undefined][] = [
   [
     "wrong argument",
@@ -282,13 +282,13 @@ Deno.test("toolTest() tells what was wrong, where, and how to run just that agai
   for (const [name, message, at] of MESSAGES) {
     await context.step(name, () => {
       const error = errors.get(name)!;
-      const [told, rest = ""] = error.split("\nreplay: ");
+      const [told, rest = ""] = error.split("\nrerun: ");
       assertEquals(told, `error: ${message}`);
-      const [replay, ...frames] = rest.split("\n");
+      const [rerun, ...frames] = rest.split("\n");
       const file = at === undefined ? "outcomes.ts" : at.split(":")[0];
       const id = `case=${encodeURIComponent(name)} seed=`;
       assertStringIncludes(
-        replay!,
+        rerun!,
         `deno test -A fixtures/tool_tests/failing/${file} -- --only='${id}`,
       );
       assertEquals(frames.length, 1);
@@ -299,7 +299,7 @@ Deno.test("toolTest() tells what was wrong, where, and how to run just that agai
   await context.step("an unreachable server", () => {
     assertMatch(
       errors.get("unreachable server")!,
-      /^error: AssertionError: The trial is invalid: Cannot get a reply of m at 127\.0\.0\.1:4 as nothing listens at .*\nm: invalid after 0 calls\nreplay: /,
+      /^error: AssertionError: The trial is invalid: Cannot get a reply of m at 127\.0\.0\.1:4 as nothing listens at .*\nm: invalid after 0 calls\nrerun: /,
     );
   });
   await context.step("a gate", () => {
@@ -311,18 +311,18 @@ Deno.test("toolTest() tells what was wrong, where, and how to run just that agai
   await context.step("no message leads into files of ours", () => {
     for (const error of errors.values()) assertEquals(error.includes("/lib/"), false, error);
   });
-  await context.step("replay lines repeat what was told", async () => {
-    const lines = [...errors].filter(([, error]) => error.includes("\nreplay: "));
+  await context.step("rerun lines repeat what was told", async () => {
+    const lines = [...errors].filter(([, error]) => error.includes("\nrerun: "));
     assertEquals(lines.length, MESSAGES.length + 1);
     const again = lines.filter(([name]) =>
       ["wrong argument", "never comes to an end", "unreachable server"].includes(name)
     );
-    const replays = await Promise.all(again.map(([, error]) => paste(replayIn(error))));
-    assertEquals(replays.length, 3);
+    const reruns = await Promise.all(again.map(([, error]) => paste(rerunIn(error))));
+    assertEquals(reruns.length, 3);
     for (const [at, [name, error]] of again.entries()) {
-      const replayed = replays[at]!;
-      assertEquals(replayed.code, 1, replayed.all);
-      assertEquals([...errorsIn(replayed)], [[name, error]], replayed.all);
+      const again = reruns[at]!;
+      assertEquals(again.code, 1, again.all);
+      assertEquals([...errorsIn(again)], [[name, error]], again.all);
     }
   });
 });

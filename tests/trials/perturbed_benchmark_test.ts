@@ -86,7 +86,7 @@ Deno.test("benchmark() without a gate: each case ends as its perturbation asks",
   });
 
   // The line that is printed runs the same trial again, perturbed as it was.
-  const replay = /^replay: deno test -A \S+ -- --only='([^']*perturbation=WT[^']*)'$/m
+  const replay = /^rerun: deno test -A \S+ -- --only='([^']*perturbation=WT[^']*)'$/m
     .exec(finished.stdout)![1]!;
   const again = await run("--", `--only=${replay}`);
   assertEquals(again.code, 1, again.all);

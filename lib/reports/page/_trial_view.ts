@@ -40,7 +40,7 @@ export interface TrialView {
   /** Other properties of the trial: names and values. */
   readonly facts: readonly (readonly [name: string, value: string])[];
   /** The command that runs it again in a POSIX shell or in fish; omitted where there is none. */
-  readonly replay?: string;
+  readonly rerun?: string;
   /** Says how the prompt and tools shown differ from those that the model got. */
   readonly offer: string;
   /** The events, in order. */
@@ -85,7 +85,7 @@ export interface CallView {
 /** Returns the view of a trial; `known` is its task, where that can be generated again. */
 export function viewTrial(
   trial: Trial,
-  replay: string | undefined,
+  rerun: string | undefined,
   known: KnownTask | undefined,
 ): TrialView {
   const task = known?.kind === "generated" ? known.task : undefined;
@@ -120,7 +120,7 @@ export function viewTrial(
       ? {}
       : { mistake: printable(`first root failure: ${describeFailure(root)}`, 2000) }),
     facts: facts.map(([name, value]) => [name, printable(value, 1000)]),
-    ...(replay === undefined ? {} : printableReplay(replay)),
+    ...(rerun === undefined ? {} : printableRerun(rerun)),
     offer: offerText(trial, known),
     events: trial.events.flatMap((event) =>
       viewEvent(event, { answered, task, isRead: isGenerated(trial.task) || isProbe(trial.task) })
@@ -143,8 +143,8 @@ function formatFacts({ model, events }: Trial): [string, string][] {
 }
 
 /** Omits a command that would need escapes to be shown, as a copy of it would run something else. */
-function printableReplay(replay: string): { replay?: string } {
-  return printable(replay, 5000) === replay ? { replay } : {};
+function printableRerun(rerun: string): { rerun?: string } {
+  return printable(rerun, 5000) === rerun ? { rerun } : {};
 }
 
 /** Returns the perturbations, each with whether it found anything to change, as far as that is known. */

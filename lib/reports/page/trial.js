@@ -28,10 +28,10 @@ export function trialParts({ place, outcome, previous, next }, trial, task) {
       ? make("span", { class: "faint" }, text)
       : make("a", { href: `#trial-${other + 1}` }, text);
   const copy = make("button", { type: "button", id: "copy" }, "copy");
-  const replay = make("pre", { id: "replay" }, trial.replay ?? "");
+  const rerun = make("pre", { id: "rerun" }, trial.rerun ?? "");
   copy.addEventListener("click", async () => {
-    getSelection()?.selectAllChildren(replay);
-    await navigator.clipboard?.writeText(trial.replay).then(
+    getSelection()?.selectAllChildren(rerun);
+    await navigator.clipboard?.writeText(trial.rerun).then(
       () => copy.textContent = "copied",
       () => copy.textContent = "selected: press Ctrl+C",
     );
@@ -61,9 +61,9 @@ export function trialParts({ place, outcome, previous, next }, trial, task) {
         make("div", {}, make("dt", {}, name), make("dd", {}, value))
       ),
     ),
-    ...(trial.replay === undefined
+    ...(trial.rerun === undefined
       ? []
-      : [make("div", { class: "bar" }, make("strong", {}, "To run it again:"), copy), replay]),
+      : [make("div", { class: "bar" }, make("strong", {}, "To run it again:"), copy), rerun]),
     make(
       "div",
       { class: "beside" },

@@ -66,7 +66,7 @@ Deno.test("viewTrial() tells what is known of a trial, and that its model is sim
     outcome: "wrong_answer",
     usage: { inputTokens: 5, outputTokens: 6 },
   });
-  const { facts, summary, replay, events, dotMarks } = viewTrial(trial, "deno test", undefined);
+  const { facts, summary, rerun, events, dotMarks } = viewTrial(trial, "deno test", undefined);
   assertEquals(facts, [
     ["behaviours", "none"],
     ["model", "sim:a (simulated)"],
@@ -81,7 +81,7 @@ Deno.test("viewTrial() tells what is known of a trial, and that its model is sim
     ["began", "2026-01-01T00:00:00.000Z"],
   ]);
   assert(summary.startsWith("wrong_answer after 3 calls (fewest 3)"), summary);
-  assertEquals([replay, events, dotMarks], ["deno test", [], ""]);
+  assertEquals([rerun, events, dotMarks], ["deno test", [], ""]);
 });
 
 Deno.test("viewTrial() shows what happened in order, and says a final reply once (FuncBenchGen C.4)", () => {
@@ -150,12 +150,12 @@ Deno.test("viewTrial() shows the words of a reply that no answer came of", () =>
 });
 
 Deno.test("viewTrial() shows what runs a trial again as it is, or not at all", () => {
-  const replayOf = (replay: string | undefined) => viewTrial(traced([]), replay, undefined).replay;
+  const rerunOf = (rerun: string | undefined) => viewTrial(traced([]), rerun, undefined).rerun;
   for (const line of ["deno test", "it's \\ $(x)", "long ".repeat(600)]) {
-    assertEquals(replayOf(line), line);
+    assertEquals(rerunOf(line), line);
   }
   for (const line of [undefined, "a\nb", HOSTILE, "a\u200bb"]) {
-    assertEquals(replayOf(line), undefined);
+    assertEquals(rerunOf(line), undefined);
   }
 });
 

@@ -238,7 +238,7 @@ async function wordsOf(place: Folder, line: string, shell: string): Promise<stri
 
 /** The lines that the report of a journal shows for its trials. */
 async function linesIn(journal: string): Promise<(string | undefined)[]> {
-  return reportedTrials(await writeReport(journal)).map(({ replay }) => replay);
+  return reportedTrials(await writeReport(journal)).map(({ rerun }) => rerun);
 }
 
 Deno.test("a report's replay lines hand any path and any id to any shell", async () => {

@@ -1,5 +1,5 @@
 /**
- * Replays: runs one trial of a plan by itself.
+ * Runs again: runs one trial of a plan by itself.
  * @module
  */
 
@@ -22,16 +22,16 @@ import { parseTrialId, type PlannedTrial, trialId } from "../trials/trial_id.ts"
 
 /**
  * Returns the trial of `plan` with the given id. If the plan has other tasks, such as those of another seed,
- * the task is taken from the id, unless the replay is `strict`; model, strategy and perturbation must be the
+ * the task is taken from the id, unless it is `strict`; model, strategy and perturbation must be the
  * plan's.
  *
  * @throws {InputError} If it is no trial id, or not one of this plan.
  */
-export function trialToReplay(plan: Plan, id: string, { strict = false } = {}): PlannedTrial {
+export function trialToRerun(plan: Plan, id: string, { strict = false } = {}): PlannedTrial {
   const key = parseTrialId(id);
   if (key === undefined) {
     throw cannot(
-      "replay a trial",
+      "run a trial again",
       "its id must be one that journals have, from core=, set= or case= to repetition=",
       `it is ${id}`,
     );
@@ -45,7 +45,7 @@ export function trialToReplay(plan: Plan, id: string, { strict = false } = {}): 
   for (const [field, names] of Object.entries(allowed) as [keyof typeof allowed, string[]][]) {
     if (names.includes(key[field])) continue;
     throw cannot(
-      "replay a trial",
+      "run a trial again",
       `its ${field} must be one of ${plan.suite}`,
       `it is ${key[field]}, and there are ${names.join(", ")}`,
     );
@@ -53,7 +53,7 @@ export function trialToReplay(plan: Plan, id: string, { strict = false } = {}): 
   const canonicalId = trialId(key);
   const planned = plan.trials.find((trial) => trial.id === canonicalId);
   if (planned === undefined && strict) {
-    throw cannot("replay a trial", "it must be one of the journal's plan", `it is ${id}`);
+    throw cannot("run a trial again", "it must be one of the journal's plan", `it is ${id}`);
   }
   return planned ?? { ...key, id: canonicalId, index: 0, block: 0 };
 }
@@ -74,19 +74,19 @@ const RUNNABLE = z.looseObject({
 export function planOfJournal(path: string): Plan {
   const line = readPlanLine(path);
   if (line === undefined) {
-    throw cannot(`replay a trial of ${path}`, "its first line must be a plan");
+    throw cannot(`run a trial of ${path}`, "its first line must be a plan");
   }
   const { generator } = line.resolved;
   if (generator !== GENERATOR_VERSION) {
     throw cannot(
-      `replay a trial of ${path}`,
+      `run a trial of ${path}`,
       `its tasks must be of generator ${GENERATOR_VERSION}`,
       `they are of generator ${generator}`,
     );
   }
   if (line.ownCode) {
     throw cannot(
-      `replay a trial of ${path}`,
+      `run a trial of ${path}`,
       "only the file of its benchmark has its model or agent",
       "run  deno test FILE -- --only=ID",
     );
@@ -95,7 +95,7 @@ export function planOfJournal(path: string): Plan {
   const plan = planOfLine(line);
   if (plan !== undefined) return withCallSets(plan);
   throw cannot(
-    `replay a trial of ${path}`,
+    `run a trial of ${path}`,
     "its plan must agree with its own hash",
     "it was changed, or made by another version",
   );

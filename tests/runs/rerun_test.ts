@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
-import { planOfJournal, trialToReplay } from "../../lib/runs/replay.ts";
+import { planOfJournal, trialToRerun } from "../../lib/runs/rerun.ts";
 import { planLine } from "../../lib/runs/journal/journal.ts";
 import { trialId } from "../../lib/trials/trial_id.ts";
 import { Folder } from "../support/folders.ts";
@@ -18,25 +18,25 @@ const PLAN = planSuite({
   prices: { a: { input: 1, output: 2 } },
 });
 
-Deno.test("trialToReplay() gives the planned trial, in its place", () => {
+Deno.test("trialToRerun() gives the planned trial, in its place", () => {
   for (const planned of PLAN.trials.slice(0, 9)) {
-    assertEquals(trialToReplay(PLAN, planned.id), planned);
-    assertEquals(trialToReplay(PLAN, `  ${planned.id.replaceAll(" ", "   ")}\n`), planned);
+    assertEquals(trialToRerun(PLAN, planned.id), planned);
+    assertEquals(trialToRerun(PLAN, `  ${planned.id.replaceAll(" ", "   ")}\n`), planned);
   }
 });
 
-Deno.test("trialToReplay() takes a task that the plan does not have from the id alone", () => {
+Deno.test("trialToRerun() takes a task that the plan does not have from the id alone", () => {
   const { id: _, index: __, block: ___, ...key } = PLAN.trials[3]!;
   const other = { ...key, task: { ...key.task, seed: 4711 }, repetition: 9 };
   const id = trialId(other);
-  assertEquals(trialToReplay(PLAN, id), { ...other, id, index: 0, block: 0 });
+  assertEquals(trialToRerun(PLAN, id), { ...other, id, index: 0, block: 0 });
 });
 
-Deno.test("trialToReplay() refuses what is no id of this plan, and says what there is", () => {
+Deno.test("trialToRerun() refuses what is no id of this plan, and says what there is", () => {
   const { id } = PLAN.trials[0]!;
   for (
     const [text, message] of [
-      ["", "Cannot replay a trial as its id must be one that journals have"],
+      ["", "Cannot run a trial again as its id must be one that journals have"],
       ["core=3", "have, from core=, set= or case= to repetition=: it is core=3"],
       [id.replace(/depth=\d+/, "depth=9"), "its id must be one that journals have"],
       [id.replace("model=a", "model=c"), "model must be one of small: it is c, and there are a, b"],
@@ -44,7 +44,7 @@ Deno.test("trialToReplay() refuses what is no id of this plan, and says what the
       [id.replace("perturbation=none", "perturbation=RD"), "perturbation must be one of small"],
     ] as const
   ) {
-    assertThrows(() => trialToReplay(PLAN, text), InputError, message);
+    assertThrows(() => trialToRerun(PLAN, text), InputError, message);
   }
 });
 
@@ -87,7 +87,7 @@ Deno.test("planOfJournal() refuses tasks of another generator, whatever the line
     assertThrows(
       () => planOfJournal(path),
       InputError,
-      `Cannot replay a trial of ${path} as its tasks must be of generator 1: ` +
+      `Cannot run a trial of ${path} as its tasks must be of generator 1: ` +
         "they are of generator 2",
     );
   }
@@ -106,17 +106,17 @@ Deno.test("planOfJournal() refuses a journal whose models or agent are code of a
   assertThrows(
     () => planOfJournal(journal),
     InputError,
-    `Cannot replay a trial of ${journal} as only the file of its benchmark has its model or agent`,
+    `Cannot run a trial of ${journal} as only the file of its benchmark has its model or agent`,
   );
 });
 
-Deno.test("trialToReplay() of a journal takes no trial that its plan does not have", () => {
+Deno.test("trialToRerun() of a journal takes no trial that its plan does not have", () => {
   const { id } = PLAN.trials[0]!;
-  assertEquals(trialToReplay(PLAN, id, { strict: true }).id, id);
+  assertEquals(trialToRerun(PLAN, id, { strict: true }).id, id);
   const other = id.replace(/seed=\d+/, "seed=4711");
-  assertEquals(trialToReplay(PLAN, other).id, other);
+  assertEquals(trialToRerun(PLAN, other).id, other);
   assertThrows(
-    () => trialToReplay(PLAN, other, { strict: true }),
+    () => trialToRerun(PLAN, other, { strict: true }),
     InputError,
     "it must be one of the journal's plan",
   );
