@@ -17,6 +17,8 @@ const FOREIGN = [
   "ext:",
 ];
 
+/** At most this many frames lead from a file to one of its calls. */
+const MAX_FRAMES = 200;
 /** At most this many characters of a stack are searched. */
 const MAX_STACK_LENGTH = 10_000;
 
@@ -25,13 +27,89 @@ export function isForeign(url: string): boolean {
   return FOREIGN.some((part) => url.includes(part));
 }
 
+/** Returns the URL of a file, whose path may have characters that a URL cannot have. */
+function urlOf(path: string): string {
+  const url = new URL("file:///");
+  url.pathname = path.replaceAll("%", "%25");
+  return url.href;
+}
+
+/** Returns the URL of the working folder, with which stacks begin the places of files in it. */
+function here(): string {
+  return urlOf(`${Deno.cwd()}/`);
+}
+
+/** Returns the URL of the file of a place in a stack, where only the working folder is written as in a URL. */
+function fileOf(place: string): string {
+  const file = place.replace(/:\d+:\d+$/, "");
+  const folder = here();
+  return urlOf(
+    file.startsWith(folder)
+      ? `${Deno.cwd()}/${file.slice(folder.length)}`
+      : file.slice("file://".length),
+  );
+}
+
+/** A frame in a file, whose path may have spaces and parentheses; but none of evaluated text. */
+const FRAME = /^\s+at (?!.*\(eval at )(?:async )?(?:.*? \()?(file:.+:\d+:\d+)\)?$/;
+
 /** Returns the places in the user's files that the stack of an error names, the innermost first. */
 export function placesOf({ stack = "", message }: Error): string[] {
   // The message may contain text that looks like a frame.
-  const frames = stack.slice(Math.max(0, stack.indexOf(message)) + message.length);
+  const at = stack.indexOf(message);
+  const frames = at < 0 ? stack : stack.slice(at + message.length);
   return frames.slice(0, MAX_STACK_LENGTH).split("\n")
-    .flatMap((frame) => /^\s+at .*?(file:[^\s)]+)\)?$/.exec(frame)?.[1] ?? [])
-    .filter((url) => !isForeign(url));
+    .flatMap((frame) => FRAME.exec(frame)?.[1] ?? [])
+    .filter((place) => !isForeign(fileOf(place)));
+}
+
+/** A place in a file. */
+export interface Place {
+  readonly url: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/**
+ * Returns the places in files that lead to the call of a function, which must be under way, the innermost first;
+ * none if they cannot be found out.
+ */
+export function callersOf(called: (...args: never) => unknown): Place[] {
+  const names = ["stackTraceLimit", "prepareStackTrace"] as const;
+  const own = names.map((name) => Object.getOwnPropertyDescriptor(Error, name));
+  const set = (name: string, value: unknown) =>
+    Object.defineProperty(Error, name, { value, configurable: true, writable: true });
+  try {
+    // Whoever sets these wants other frames in his own stacks, or fewer.
+    set("stackTraceLimit", MAX_FRAMES);
+    set("prepareStackTrace", (_: unknown, frames: unknown) => frames);
+    const captured: { stack?: readonly Frame[] } = {};
+    Error.captureStackTrace(captured, called);
+    return captured.stack!.flatMap((frame) => {
+      const path = frame.getFileName();
+      const isFile = frame.getScriptNameOrSourceURL()?.startsWith("file:");
+      if (!isFile || path === null) return [];
+      const [line, column] = [frame.getLineNumber() ?? 1, frame.getColumnNumber() ?? 1];
+      return [{ url: urlOf(path), line, column }];
+    });
+  } catch {
+    // They may be locked.
+    return [];
+  } finally {
+    for (const [index, name] of names.entries()) {
+      if (own[index] === undefined) Reflect.deleteProperty(Error, name);
+      else Reflect.defineProperty(Error, name, own[index]);
+    }
+  }
+}
+
+/** A frame as the engine gives it, mapped to the source. */
+interface Frame {
+  /** The path of a file. */
+  getFileName(): string | null;
+  getScriptNameOrSourceURL(): string | null;
+  getLineNumber(): number | null;
+  getColumnNumber(): number | null;
 }
 
 /**
@@ -46,8 +124,14 @@ export function placeOf(error: unknown): string | undefined {
     // Anything may be thrown, also what throws when it is looked at.
   }
   if (place === undefined) return undefined;
-  const here = new URL(`file://${Deno.cwd()}/`).href;
-  return printable(place.startsWith(here) ? place.slice(here.length) : place, 500);
+  const folder = here();
+  return printable(place.startsWith(folder) ? place.slice(folder.length) : place, 500);
+}
+
+/** Returns a stack whose only frame is such a place. */
+export function stackAt(name: string, place: string | undefined): string {
+  if (place === undefined) return name;
+  return `${name}\n    at ${place.startsWith("file:") ? "" : here()}${place}`;
 }
 
 /** Returns the place of an error as words behind others; empty if it is unknown. */

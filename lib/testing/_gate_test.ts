@@ -10,7 +10,7 @@ import { compareStrategies } from "../gate/comparison.ts";
 import { type DecidedVariant, decideTrials } from "../gate/decide_trials.ts";
 import { type GateReport, reportProblem, reportVerdicts } from "../gate/gate_report.ts";
 import { InputError } from "../base/errors.ts";
-import { type RunState, verdictError, withoutFrames } from "./_run_state.ts";
+import type { RunState } from "./_run_state.ts";
 import type { CompletePolicy } from "../gate/policy.ts";
 import type { Plan } from "../runs/plan.ts";
 import { readPlanLine } from "../runs/journal/journal.ts";
@@ -53,11 +53,9 @@ export function gateTest(
   };
   return async ({ origin }) => {
     state.begin();
-    const { notes, disagreement } = await untilInterrupted(derive(), signal).catch(withoutFrames);
+    const { notes, disagreement } = await untilInterrupted(derive(), signal);
     // Nothing is run, and paid for, beside trials that nobody can judge.
-    const trials = disagreement === undefined
-      ? await untilInterrupted(run.scores(), signal).catch(withoutFrames)
-      : [];
+    const trials = disagreement === undefined ? await untilInterrupted(run.scores(), signal) : [];
     state.scores = trials;
     if (state.whole && disagreement === undefined) state.trials = await run.all();
     state.origin = origin;
@@ -69,7 +67,7 @@ export function gateTest(
     if (undecidable !== undefined) {
       const problem = reportProblem(name, undecidable);
       publish(texts, trials, problem);
-      throw verdictError(texts.renderVerdicts(problem));
+      throw new AssertionError(texts.renderVerdicts(problem));
     }
     const variants: readonly DecidedVariant[] = decideTrials(trials, plan.trials, policy, {
       rule,
@@ -87,7 +85,7 @@ export function gateTest(
     );
     const failed = variants.filter(({ verdict }) => !passes(verdict, policy));
     if (failed.length > 0) {
-      throw verdictError(texts.renderVerdicts(reportVerdicts(name, failed, policy)));
+      throw new AssertionError(texts.renderVerdicts(reportVerdicts(name, failed, policy)));
     }
     if (variants.length === 0) throw new AssertionError("INVALID: there is nothing to decide");
   };
@@ -146,6 +144,11 @@ const owing: string[] = [];
 export function owe(name: string): void {
   if (owing.push(name) > 1) return;
   globalThis.addEventListener("unload", () => {
-    throw verdictError(`The gates of these benchmarks did not run: ${owing.join(", ")}`);
+    const error = new AssertionError(
+      `The gates of these benchmarks did not run: ${owing.join(", ")}`,
+    );
+    // Its frames would lead into this library.
+    error.stack = error.name;
+    throw error;
   });
 }

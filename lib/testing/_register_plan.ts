@@ -21,7 +21,8 @@ import { type Flags, parseFlags } from "./_flags.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import type { CompletePolicy } from "../gate/policy.ts";
 import type { Plan } from "../runs/plan.ts";
-import { ONCE_AND_AHEAD, type RunState, verdictError, withoutFrames } from "./_run_state.ts";
+import { ONCE_AND_AHEAD, type RunState } from "./_run_state.ts";
+import { type Register, toldAt } from "./_register.ts";
 import { onlyTrials, rerunLine, rerunTest } from "./_only.ts";
 import { type DerivedAgain, derivedAgain, gateTest, owe, writeVerdicts } from "./_gate_test.ts";
 import { claimFile, shareFile, withFileNames } from "./_claimed_files.ts";
@@ -40,19 +41,12 @@ import type { Trial } from "../trials/trial.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 
-/** The registration of a benchmark, with the names of its tests. */
+/** The registration of a benchmark, with the place and the names of its tests. */
 export interface RegisteredPlan extends Registration {
+  /** Registers a test where the user calls for it. */
+  readonly register: Register;
   /** Returns the test name of a trial. */
   readonly titleOf: (planned: PlannedTrial) => string;
-}
-
-/** Runs a registration; invalid input is reported without a stack. */
-export function withPlainErrors(register: () => void): void {
-  try {
-    register();
-  } catch (error) {
-    return withoutFrames(error);
-  }
 }
 
 /**
@@ -97,7 +91,7 @@ function registerPlan(
   options: BenchmarkOptions,
   registration: RegisteredPlan,
 ): void {
-  const { name, titleOf } = registration;
+  const { name, register } = registration;
   const { plan, settings, baseline, missing } = planned;
   const { journal, verdict, shard } = settings;
   const { agent } = options;
@@ -105,8 +99,7 @@ function registerPlan(
   const only = settings.only === undefined ? undefined : onlyTrials(plan, settings.only);
   if (only !== undefined) {
     const test = rerunTest(only.length > 0, settings.only!);
-    // The runner groups tests by the module that registers them: all are registered in this one.
-    if (test !== undefined) Deno.test("rerun", ONCE_AND_AHEAD, test);
+    if (test !== undefined) register({ ...ONCE_AND_AHEAD, name: "rerun", fn: test });
   }
   // A baseline is only read; several benchmarks may share it.
   if (baseline !== undefined) shareFile(baseline.file, "the baseline of a gate");
@@ -144,7 +137,7 @@ function registerPlan(
   const { signal } = interruption;
   let derived: Promise<DerivedAgain> | undefined;
   const derive = () => derived ??= derivedAgain({ run, journal, baseline });
-  registerCases(name, run, { strict, prices: plan.prices, titleOf, derive, signal }, state);
+  registerCases(registration, run, { strict, prices: plan.prices, derive, signal }, state);
   if (plan.gate !== undefined) {
     const sharded = shard !== undefined;
     const partial = sharded || only !== undefined;
@@ -153,8 +146,8 @@ function registerPlan(
     state.isOwed = !partial;
     const { gate: policy } = plan;
     const test = { plan, policy, run, baseline, missing, file: verdict, derive, state, signal };
-    const options = { ...ONCE_AND_AHEAD, ignore: partial };
-    Deno.test(`${name} > gate`, options, gateTest(name, test));
+    const fn = gateTest(name, test);
+    register({ ...ONCE_AND_AHEAD, name: `${name} > gate`, ignore: partial, fn });
   }
   const writeTrials = async (trials: readonly Trial[], stopped: string | undefined) => {
     if (report === undefined || trials.length === 0) return;
@@ -240,7 +233,7 @@ function printOnce(notice: string): void {
 /** At most this many rerun commands are printed by a benchmark with a gate. */
 const MAX_RERUNS = 5;
 
-interface CaseOptions extends Pick<RegisteredPlan, "titleOf"> {
+interface CaseOptions {
   /** Whether a case fails if its trial did not end correctly. */
   readonly strict: boolean;
   readonly prices: Plan["prices"];
@@ -251,16 +244,15 @@ interface CaseOptions extends Pick<RegisteredPlan, "titleOf"> {
 }
 
 function registerCases(
-  name: string,
+  { name, titleOf, register }: RegisteredPlan,
   run: Run,
-  { strict, prices, titleOf, derive, signal }: CaseOptions,
+  { strict, prices, derive, signal }: CaseOptions,
   state: RunState,
 ): void {
-  const cases = run.trials.map((planned, place) => ({ title: titleOf(planned), place }));
   let reruns = 0;
-  Deno.test.each(cases)("$title", ONCE_AND_AHEAD, async ({ place }, context) => {
+  const judge = async (place: number, context: Deno.TestContext) => {
     state.begin();
-    const { disagreement } = await untilInterrupted(derive(), signal).catch(withoutFrames);
+    const { disagreement } = await untilInterrupted(derive(), signal);
     // Without a gate, or in a shard, nothing else would fail.
     if (disagreement !== undefined) {
       return await skip(
@@ -270,7 +262,7 @@ function registerCases(
         context,
       );
     }
-    const trial = await untilInterrupted(run.trial(place), signal).catch(withoutFrames);
+    const trial = await untilInterrupted(run.trial(place), signal);
     if (trial.kind === "needless") return await skip(trial, strict, state, context);
     state.origin = context.origin;
     state.scores.push(run.score(place)!);
@@ -289,7 +281,8 @@ function registerCases(
         assertRight(trial);
         assertPerturbed(trial);
       } catch (error) {
-        throw withLine(error as AssertionError, rerun);
+        const failed = error as AssertionError;
+        throw toldAt(failed, `${failed.message}\n${rerun}`);
       }
     }
     const { describeOutcome } = await import("../reports/story.ts");
@@ -297,7 +290,11 @@ function registerCases(
     console.log(
       reruns++ < MAX_RERUNS ? `${describeOutcome(trial)}\n${rerun}` : describeOutcome(trial),
     );
-  });
+  };
+  for (const [place, planned] of run.trials.entries()) {
+    const fn = (context: Deno.TestContext) => judge(place, context);
+    register({ ...ONCE_AND_AHEAD, name: titleOf(planned), fn });
+  }
   if (!strict) return;
   Deno.test.afterAll(async () => {
     const { scores } = state;
@@ -316,16 +313,6 @@ function assertPerturbed({ changed, perturbation, task }: Trial): void {
   );
 }
 
-/** An error with an additional line; its stack names only the place in the user's file, if any. */
-function withLine({ message, stack = "" }: AssertionError, line: string): AssertionError {
-  const error = new AssertionError(`${message}\n${line}`);
-  const place = /\n {4}at ([^\s()]+:\d+:\d+)$/.exec(stack)?.[1];
-  const url = place === undefined ? undefined : new URL(place, `file://${Deno.cwd()}/`).href;
-  // The test runner would print the text before the frames again, unless it is one line.
-  error.stack = "AssertionError" + (url === undefined ? "" : `\n    at ${url}`);
-  return error;
-}
-
 /**
  * Ends a skipped case with a note; without a gate nothing else decides, so that it fails. Where a model cannot
  * be asked, one case fails for all, and one tells why.
@@ -339,9 +326,7 @@ async function skip(
   const isTold = by === "fault" && state.isFaultTold;
   state.isFaultTold ||= by === "fault";
   if (strict && !isTold) {
-    throw by === "fault"
-      ? verdictError(`The trial was not run: ${reason}`)
-      : new AssertionError(`The trial was not run as ${reason}`);
+    throw new AssertionError(`The trial was not run${by === "fault" ? ":" : " as"} ${reason}`);
   }
   const why = isTold ? "an earlier case says why" : reason;
   const name = `${by === "gate" ? "not needed" : "not run"}: ${why}`;

@@ -3,9 +3,7 @@
  * @module
  */
 
-import { AssertionError } from "@std/assert/assertion-error";
 import type { GateReport } from "../gate/gate_report.ts";
-import { InputError } from "../base/errors.ts";
 import type { Trial } from "../trials/trial.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 
@@ -34,17 +32,4 @@ export interface RunState {
   isFaultTold: boolean;
   /** The test file, as a URL. */
   origin: string;
-}
-
-/** Throws invalid input without its stack, which would lead into this library. */
-export function withoutFrames(error: unknown): never {
-  if (error instanceof InputError) error.stack = `${error.name}: ${error.message}`;
-  throw error;
-}
-
-/** The gate's decision as an error; a stack would lead into this library. */
-export function verdictError(message: string): AssertionError {
-  const error = new AssertionError(message);
-  error.stack = "AssertionError";
-  return error;
 }

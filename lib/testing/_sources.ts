@@ -7,12 +7,10 @@
 import defer * as urls from "node:url";
 import defer * as paths from "node:path";
 import { sha256 } from "../base/hash.ts";
-import { isForeign, placesOf } from "../base/user_code.ts";
+import { callersOf, isForeign } from "../base/user_code.ts";
 
 /** At most this many files of a test are compared. */
 const MAX_FILES = 500;
-/** Frames of the stack that leads from a test file through the user's helpers to this module. */
-const MAX_FRAMES = 200;
 
 /** The specifiers of static imports, of exports from modules, and of imports of a literal. */
 const IMPORTS = /\b(?:from|import)\s*\(?\s*(["'])([^"'\n]+)\1/g;
@@ -23,11 +21,8 @@ const IMPORTS = /\b(?:from|import)\s*\(?\s*(["'])([^"'\n]+)\1/g;
  * Packages, and files that are read and not imported, are not among them.
  */
 export function sourcesOfCaller(): Readonly<Record<string, string>> | undefined {
-  const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = MAX_FRAMES;
-  const frames = placesOf(new Error());
-  Error.stackTraceLimit = stackTraceLimit;
-  const roots = [...new Set(frames.map((place) => place.replace(/:\d+:\d+$/, "")))];
+  const callers = callersOf(sourcesOfCaller).map(({ url }) => url).filter((url) => !isForeign(url));
+  const roots = [...new Set(callers)];
   return roots.length === 0
     ? undefined
     : known.getOrInsertComputed(roots.join("\n"), () => sourcesOf(roots));

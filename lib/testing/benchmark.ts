@@ -5,7 +5,8 @@
 
 import { assertOptions, type BenchmarkOptions } from "./options.ts";
 import { variantName } from "../gate/variant.ts";
-import { registerBenchmark, withPlainErrors } from "./_register_plan.ts";
+import { type Register, registerFrom } from "./_register.ts";
+import { registerBenchmark } from "./_register_plan.ts";
 import { isQuestion, type TaskSpec } from "../trials/executors/task_kind.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 
@@ -39,13 +40,14 @@ import type { PlannedTrial } from "../trials/trial_id.ts";
  * ```
  */
 export function benchmark(name: string, options: BenchmarkOptions): void {
-  withPlainErrors(() => register(name, options));
+  registerFrom(benchmark, (register) => begin(name, options, register));
 }
 
-function register(name: string, options: BenchmarkOptions): void {
+function begin(name: string, options: BenchmarkOptions, register: Register): void {
   const subject = `benchmark ${name}`;
   assertOptions(subject, options);
-  registerBenchmark(options, { name, subject, titleOf: (planned) => caseTitle(name, planned) });
+  const titleOf = (planned: PlannedTrial) => caseTitle(name, planned);
+  registerBenchmark(options, { name, subject, register, titleOf });
 }
 
 function caseTitle(name: string, planned: PlannedTrial): string {

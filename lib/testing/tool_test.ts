@@ -15,7 +15,8 @@ import { variantName } from "../gate/variant.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { defined, isJsonObject, isObject, printable } from "../base/json.ts";
 import { isCase, isProbe } from "../trials/executors/task_kind.ts";
-import { registerBenchmark, type RegisteredPlan, withPlainErrors } from "./_register_plan.ts";
+import { type Register, registerFrom } from "./_register.ts";
+import { registerBenchmark, type RegisteredPlan } from "./_register_plan.ts";
 import { openTask, type TaskOpener } from "../trials/executors/tasks.ts";
 import { isIsolated } from "../tools/tool.ts";
 import {
@@ -115,10 +116,14 @@ const RUN_OPTIONS = ["model", "trials", "strategy", "perturbation"] as const sat
  * ```
  */
 export function toolTest<State = undefined>(name: string, options: ToolTestOptions<State>): void {
-  withPlainErrors(() => register(name, options));
+  registerFrom(toolTest, (register) => begin(name, options, register));
 }
 
-function register<State>(name: string, options: ToolTestOptions<State>): void {
+function begin<State>(
+  name: string,
+  options: ToolTestOptions<State>,
+  register: Register,
+): void {
   const subject = `tool test ${printable(String(name), 100)}`;
   if (!isObject(options)) {
     throw cannot(`use ${subject}`, "it must have options", `they are ${options}`);
@@ -160,6 +165,7 @@ function register<State>(name: string, options: ToolTestOptions<State>): void {
   const registration: RegisteredPlan = {
     name,
     subject,
+    register,
     source: { cells: () => [{ case: name }], open, cases: { [name]: caseDigest(toolCase) } },
     titleOf: (planned) =>
       [

@@ -18,6 +18,7 @@ import {
 } from "../../reports/story.ts";
 import { isCase } from "../../trials/executors/task_kind.ts";
 import type { AssertionEvent } from "../../calls/trace.ts";
+import { stackAt } from "../../base/user_code.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { verdictLines, verdictText } from "../../gate/verdict_text.ts";
 
@@ -71,7 +72,7 @@ function userAssertion({ message, at }: AssertionEvent, trial: Trial): Assertion
 
 /** Gives an error the place in the user's file as its only frame, if that is known. */
 function atPlace(error: AssertionError, at: string | undefined): AssertionError {
-  if (at !== undefined) error.stack = `AssertionError\n    at ${at}`;
+  if (at !== undefined) error.stack = stackAt(error.name, at);
   return error;
 }
 

@@ -1,0 +1,89 @@
+/**
+ * Registration: every test of this library is registered here, at the place in the user's file from which
+ * `benchmark()` or `toolTest()` is called, as if `Deno.test()` stood there.
+ * @module
+ */
+
+import defer * as vm from "node:vm";
+import { AssertionError } from "@std/assert/assertion-error";
+import { callersOf, type Place, placeOf, stackAt } from "../base/user_code.ts";
+import { InputError } from "../base/errors.ts";
+
+/** Registers a test. */
+export type Register = (test: Deno.TestDefinition) => void;
+
+/** The function of the library that the user calls. */
+type Called = (...args: never) => unknown;
+
+/**
+ * Runs a registration with a function that registers tests where `called`, which must be under way, is called
+ * from. The frames of invalid input begin there too.
+ */
+export function registerFrom(called: Called, registration: (register: Register) => void): void {
+  try {
+    const [place] = callersOf(called);
+    const add = registerAt(place);
+    registration((test) => add({ ...test, fn: (context) => runAt(place, test.fn, context) }));
+  } catch (error) {
+    if (error instanceof InputError) {
+      error.stack = `${error.name}: ${error.message}`;
+      Error.captureStackTrace(error, called);
+    }
+    throw error;
+  }
+}
+
+/** The one function of a script, which has the place that the runner takes for that of a test. */
+const ADD = "(test,options)=>";
+/** Coverage leaves out what is named like a part of Deno: the user's file is measured by itself. */
+const NAME = "//# sourceURL=ext:toolgate/register.js";
+
+/** Returns a function that registers tests at a place or, if it is unknown, in this module. */
+function registerAt(place: Place | undefined): Register {
+  if (place === undefined) return (test) => Deno.test(test);
+  const { line, column } = place;
+  // The place is one in the source already. With an escaped letter, which the runner's outputs show as it is,
+  // the file is not among those that were loaded, so that the place is not mapped to the source again.
+  const filename = place.url.replace(
+    /[a-z]$/i,
+    (letter) => `%${letter.charCodeAt(0).toString(16)}`,
+  );
+  const begin = line > 1 ? `${"\n".repeat(line - 2)}${ADD}\n` : ADD;
+  const source = `${begin}${" ".repeat(column - 1)}test(options)\n${NAME}`;
+  let add: ((test: typeof Deno.test, options: Deno.TestDefinition) => void) | undefined;
+  return (test) => {
+    add ??= vm.runInThisContext(source, { filename });
+    add!(Deno.test, test);
+  };
+}
+
+/** Runs a test. The frames of its failure, most of which lead into this library, are replaced by one place. */
+async function runAt(
+  place: Place | undefined,
+  run: Deno.TestDefinition["fn"],
+  context: Deno.TestContext,
+): Promise<void> {
+  try {
+    await run(context);
+  } catch (error) {
+    if (!(error instanceof AssertionError || error instanceof InputError)) throw error;
+    const { url, line, column } = place ?? {};
+    throw toldAt(error, error.message, url === undefined ? undefined : `${url}:${line}:${column}`);
+  }
+}
+
+/**
+ * Returns an error with a message and the place of another in the user's file or, if that has none, of its
+ * registration.
+ */
+export function toldAt(
+  error: AssertionError | InputError,
+  message: string,
+  registered?: string,
+): AssertionError | InputError {
+  // The runner would show the frames of an error whose stack was read before.
+  const told = new (error instanceof InputError ? InputError : AssertionError)(message);
+  // It would print the text before the frames again, unless it is one line.
+  told.stack = stackAt(told.name, placeOf(error) ?? registered);
+  return told;
+}
