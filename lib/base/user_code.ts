@@ -39,6 +39,13 @@ function here(): string {
   return urlOf(`${Deno.cwd()}/`);
 }
 
+/** Returns the path of a file by its URL: from the working folder, if it is in there. */
+export function shownFile(url: string): string {
+  const file = decodeURIComponent(new URL(url).pathname);
+  const folder = `${Deno.cwd()}/`;
+  return file.startsWith(folder) ? file.slice(folder.length) : file;
+}
+
 /** Returns the URL of the file of a place in a stack, where only the working folder is written as in a URL. */
 function fileOf(place: string): string {
   const file = place.replace(/:\d+:\d+$/, "");

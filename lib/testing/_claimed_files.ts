@@ -1,12 +1,13 @@
 /**
- * Claimed files: the output files of the benchmarks in a test file, none of which may share one.
+ * Claimed files: the output files of the benchmarks of a run, none of which may share one.
  * @module
  */
 
 import type { Flags } from "./_flags.ts";
 import { cannot } from "../base/errors.ts";
-import { defined } from "../base/json.ts";
+import { defined, printable } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
+import { shownFile } from "../base/user_code.ts";
 import { resolvePath } from "../base/output_file.ts";
 
 /** Replaces each folder, a path ending in "/", by a file in it that is named after the benchmark. */
@@ -55,15 +56,37 @@ export function claimFile(
     );
   }
   const place = resolvePath(file);
-  const other = files.get(place);
+  const other = files.get(place) ?? claimElsewhere(place);
   if (other !== undefined) {
+    const owner = other === name ? "another of this name" : other;
     throw cannot(
       `keep the ${what} of ${subject} in ${file}`,
       "a file belongs to one benchmark",
-      `${other} has it. Run one file at a time, or give each benchmark a file of its own`,
+      `${owner} has it. Run one file at a time, or give each benchmark a file of its own`,
     );
   }
   files.set(place, name);
+}
+
+/** A variable of this process, which is all that the test files of one run share. */
+const CLAIMS = "TOOLGATE_CLAIMED_FILES";
+
+/**
+ * Claims a file for this test file, as far as the variable may be used; otherwise returns how to refer to the
+ * benchmark of the test file that has it.
+ */
+function claimElsewhere(place: string): string | undefined {
+  if (Deno.permissions.querySync({ name: "env", variable: CLAIMS }).state !== "granted") return;
+  // A process that a test starts inherits the variable.
+  const own = `${Deno.pid} `;
+  const kept = Deno.env.get(CLAIMS) ?? "";
+  const claims: Record<string, string> = kept.startsWith(own)
+    ? JSON.parse(kept.slice(own.length))
+    : {};
+  // Where files are watched, a test file is loaded again.
+  const owner = claims[place] ?? Deno.mainModule;
+  if (owner !== Deno.mainModule) return `one of ${printable(shownFile(owner), 500)}`;
+  Deno.env.set(CLAIMS, own + JSON.stringify({ ...claims, [place]: owner }));
 }
 
 /** Claims a file that is only read, which several benchmarks may share. */

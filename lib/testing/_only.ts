@@ -9,6 +9,7 @@ import { isCase, type TaskSpec } from "../trials/executors/task_kind.ts";
 import type { Plan } from "../runs/plan.ts";
 import { parseTrialId, type PlannedTrial } from "../trials/trial_id.ts";
 import { shellQuote } from "../base/shell_quote.ts";
+import { shownFile } from "../base/user_code.ts";
 import type { Trial } from "../trials/trial.ts";
 
 /** The trial of `--only`: from the plan or, after a fresh seed, from the id alone. */
@@ -51,8 +52,5 @@ export function rerunTest(found: boolean, id: string): (() => void) | undefined 
 
 /** The command that runs a trial of the file at `origin` again. */
 export function rerunLine(origin: string, { id }: Trial): string {
-  const file = decodeURIComponent(new URL(origin).pathname);
-  const here = `${Deno.cwd()}/`;
-  const path = file.startsWith(here) ? file.slice(here.length) : file;
-  return `deno test -A ${shellQuote(path)} -- --only=${shellQuote(id)}`;
+  return `deno test -A ${shellQuote(shownFile(origin))} -- --only=${shellQuote(id)}`;
 }

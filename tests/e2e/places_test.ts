@@ -72,6 +72,19 @@ function wrong({ depth }: Sizes) {
 }
 wrong({ depth: 3 });
 `,
+  "one_gate_test.ts": `${IMPORT}
+benchmark("gate", { ${WEAK}, gate: { successRate: 0.9 } });
+benchmark("twice", { ${WEAK}, gate: { successRate: 0.9 } });
+`,
+  "same_gate_test.ts": `${IMPORT}
+benchmark("gate", { ${
+    WEAK.replace("noisy?quit=0.9", "planner")
+  }, gate: { successRate: 0.1, margin: 0.09 } });
+`,
+  "twice_test.ts": `${IMPORT}
+benchmark("two", { ${WEAK}, gate: { successRate: 0.9 } });
+benchmark("two", { ${WEAK}, gate: { successRate: 0.9 } });
+`,
   "my_benchmark.ts": `${IMPORT}
 import { help } from "./helper.ts";
 interface Wide {
@@ -99,11 +112,11 @@ for (const [name, text] of Object.entries(FILES)) {
 }
 Deno.test.afterAll(async () => await place[Symbol.asyncDispose]());
 
-function run(flags: readonly string[], cwd: string): Promise<Finished> {
+function run(flags: readonly string[], cwd: string, env = {}): Promise<Finished> {
   return deno([
     ...["test", "--no-check", "--no-prompt", `--config=${ROOT}/deno.json`],
-    ...["--junit-path=junit.xml", ...flags],
-  ], { cwd });
+    ...["--allow-net=127.0.0.1", "--junit-path=junit.xml", ...flags],
+  ], { cwd, env });
 }
 
 /** What JUnit says of tests: their names without what tells trials apart, by suite and place. */
@@ -121,7 +134,8 @@ function suitesIn(cwd: string): Record<string, string[]> {
 }
 
 Deno.test("every test stands where the user calls for it, in all outputs of the runner", async () => {
-  const { code, stdout, all } = await run(["tests"], project);
+  const files = ["typed", "other (2)", "locked", "wrong"].map((name) => `tests/${name}_test.ts`);
+  const { code, stdout, all } = await run([...files, "tests/script.test.js"], project);
   assertEquals(code, 1, all);
   const at = (file: string, comment: string) => `tests/${file}:${placeIn(file, comment)}`;
   const suites = suitesIn(project);
@@ -162,16 +176,16 @@ Deno.test("every test stands where the user calls for it, in all outputs of the 
   }
   // The frames of failures lead to the user's files alone, written as the runner does it.
   const frames = errors!.split("\n").filter((line) => /^ {4}at /.test(line));
-  const files = `file://${encodeURI(project)}/`;
+  const folder = `file://${encodeURI(project)}/`;
   // A failure without a place gets one in Deno from the runner: that of "locked".
-  const elsewhere = frames.filter((frame) => !frame.includes(files));
+  const elsewhere = frames.filter((frame) => !frame.includes(folder));
   assertEquals(elsewhere.length, 2, all);
   for (const frame of elsewhere) assertStringIncludes(frame, "ext:core/");
-  assertStringIncludes(errors!, `\n    at ${files}${at("typed_test.ts", "assertion")}\n`);
-  assertStringIncludes(errors!, `\n    at ${files}${at("typed_test.ts", "gated")}\n`);
+  assertStringIncludes(errors!, `\n    at ${folder}${at("typed_test.ts", "assertion")}\n`);
+  assertStringIncludes(errors!, `\n    at ${folder}${at("typed_test.ts", "gated")}\n`);
   // Invalid input names the line that has it.
   assertMatch(errors!, /InputError: Cannot plan benchmark wrong: .*\n.*benchmark\("wrong".*\n/);
-  assertStringIncludes(errors!, `\n    at wrong (${files}${at("wrong_test.ts", "wrong")})\n`);
+  assertStringIncludes(errors!, `\n    at wrong (${folder}${at("wrong_test.ts", "wrong")})\n`);
 });
 
 Deno.test("tests keep their places under --parallel, --shuffle and --filter, from any folder", async () => {
@@ -205,4 +219,27 @@ Deno.test("--coverage measures the user's own file as without tests that stand i
     { file: "my_benchmark.ts", missed: [9, 10] },
   ], all);
   assertNotMatch(all, /Source not found|%7/);
+});
+
+Deno.test("benchmarks of one name do not write into each other's files", async () => {
+  const verdicts = `${project}/verdicts`;
+  const { code, all } = await run(
+    [
+      ...["--allow-env", "--allow-read", "--allow-write"],
+      ...["one_gate", "same_gate", "twice"].map((name) => `tests/${name}_test.ts`),
+      ...["--", "--verdict=verdicts/"],
+    ],
+    project,
+    // Left by a process that has started this one.
+    { TOOLGATE_CLAIMED_FILES: `1 ${JSON.stringify({ [`${verdicts}/twice.json`]: "file:///a" })}` },
+  );
+  assertEquals(code, 1, all);
+  assertMatch(
+    all,
+    /Cannot keep the verdicts of benchmark gate in verdicts\/gate\.json as .*: one of tests\/one_gate_test\.ts has it/,
+  );
+  assertMatch(all, /benchmark two in verdicts\/two\.json as .*: another of this name has it/);
+  // The bad model's verdict is kept, and not that of the good one.
+  assertMatch(Deno.readTextFileSync(`${verdicts}/gate.json`), /"kind": "(undecided|fail)"/);
+  assertMatch(Deno.readTextFileSync(`${verdicts}/twice.json`), /"kind": "(undecided|fail)"/);
 });
