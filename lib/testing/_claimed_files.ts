@@ -58,11 +58,10 @@ export function claimFile(
   const place = resolvePath(file);
   const other = files.get(place) ?? claimElsewhere(place);
   if (other !== undefined) {
-    const owner = other === name ? "another of this name" : other;
     throw cannot(
       `keep the ${what} of ${subject} in ${file}`,
       "a file belongs to one benchmark",
-      `${owner} has it. Run one file at a time, or give each benchmark a file of its own`,
+      `${other} has it. Run one file at a time, or give each benchmark a file of its own`,
     );
   }
   files.set(place, name);
