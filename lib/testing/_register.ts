@@ -66,10 +66,15 @@ async function runAt(
   try {
     await run(context);
   } catch (error) {
-    if (!(error instanceof AssertionError || error instanceof InputError)) throw error;
+    if (!isTold(error)) throw error;
     const { url, line, column } = place ?? {};
     throw toldAt(error, error.message, url === undefined ? undefined : `${url}:${line}:${column}`);
   }
+}
+
+/** Whether all that matters of an error is in its message. */
+function isTold(error: unknown): error is AssertionError | InputError {
+  return error instanceof AssertionError || error instanceof InputError;
 }
 
 /**
