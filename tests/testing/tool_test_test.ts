@@ -722,27 +722,31 @@ toolTest("sums", { ...rests, model: adder(), trials: 2, assert: (run) => {
   Deno.mkdirSync(place.file("closures"));
   place.write("closures/helper.ts", `import "./other.ts";\n${helper("3")}`);
   place.write("closures/other.ts", "// Nothing yet.\n");
-  const file = write("closures.ts", body(5));
+  const file = write("my closures %41.ts", body(5));
   const own = [`--out=${place.file("closures.jsonl")}`];
   const first = await run(file, { flags: FILES, own });
   assertEquals(first.code, 0, first.all);
   const [plan, ...lines] = readLines(place.file("closures.jsonl"));
   assertEquals(Object.keys(plan.sources), [
-    "closures.ts",
     "closures/helper.ts",
     "closures/other.ts",
+    "my closures %41.ts",
   ]);
   assertEquals(lines.length, 2);
   const resume = (flags = FILES) => run(file, { flags, own: [...own, "--resume"] });
   await context.step("the same files go on", async () => {
-    write("closures.ts", body(5).replaceAll("\n", "\r\n"));
+    write("my closures %41.ts", body(5).replaceAll("\n", "\r\n"));
     const again = await resume();
     assertEquals(again.code, 0, again.all);
     assert(!again.all.includes("without comparing"), again.all);
-    write("closures.ts", body(5));
+    write("my closures %41.ts", body(5));
   });
   const changes: [name: string, change: () => void, undo: () => void][] = [
-    ["closures.ts", () => write("closures.ts", body(6)), () => write("closures.ts", body(5))],
+    [
+      "my closures %41.ts",
+      () => write("my closures %41.ts", body(6)),
+      () => write("my closures %41.ts", body(5)),
+    ],
     [
       "closures/helper.ts",
       () => place.write("closures/helper.ts", `import "./other.ts";\n${helper("It")}`),
