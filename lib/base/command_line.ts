@@ -61,21 +61,26 @@ function startFrom(folder: string | undefined): string {
 /**
  * Returns how commands are started in the project of a folder; `undefined` if it does not know toolgate.
  *
- * @throws If a file may not be read.
+ * @throws If files that decide may not be read.
  */
 function startInProject(folder: string): string | undefined {
   let nearest: string | undefined;
-  const known: Config[] = [];
+  let name: string | undefined;
   for (const at of foldersAbove(paths.resolve(folder))) {
-    const configs = configsIn(at);
-    // Deno takes the nearest folder that has any, and the workspace that this folder is a member of.
-    if (nearest === undefined || isWorkspaceOf(configs, paths.relative(at, nearest))) {
-      known.push(...configs);
+    let configs: readonly Config[];
+    try {
+      configs = configsIn(at);
+    } catch (error) {
+      if (name === undefined) throw error;
+      break;
     }
-    if (configs.length > 0) nearest ??= at;
+    if (configs.length === 0) continue;
+    // Deno takes the nearest folder that has any, and the workspace that this folder is a member of.
+    if (nearest !== undefined && !isWorkspaceOf(configs, paths.relative(at, nearest))) continue;
+    nearest ??= at;
+    if (configs.some(hasTask)) return `deno task ${TASK}`;
+    name ??= configs.map(importedName).find((one) => one !== undefined);
   }
-  if (known.some(hasTask)) return `deno task ${TASK}`;
-  const name = known.map(importedName).find((one) => one !== undefined);
   if (name === undefined) return undefined;
   return `deno run -A ${name === PACKAGE ? BY_NAME : shellQuote(`${name}/cli`)}`;
 }
