@@ -33,17 +33,34 @@ export function commandLine(rest: string): string {
 }
 
 /**
- * Returns the folder in which the user gave the command, which `deno task` leaves for that of the project and keeps
- * in `INIT_CWD`; `undefined` if the folder is gone.
+ * Returns the folder in which the user started a task: `deno task` leaves it for that of the project, and keeps it in
+ * `INIT_CWD`. `undefined` outside of tasks.
  */
-export function userFolder(): string | undefined {
+export function callerFolder(): string | undefined {
   const { state } = Deno.permissions.querySync({ name: "env", variable: "INIT_CWD" });
-  const given = state === "granted" ? Deno.env.get("INIT_CWD") : undefined;
-  if (given !== undefined && given !== "") return given;
+  return state === "granted" ? Deno.env.get("INIT_CWD") || undefined : undefined;
+}
+
+/** Returns the folder where the user stands; `undefined` if it is gone. */
+function userFolder(): string | undefined {
   try {
-    return Deno.cwd();
+    return callerFolder() ?? Deno.cwd();
   } catch {
     return undefined;
+  }
+}
+
+/**
+ * Returns the path of a file from where the user stands, for a path that this process opens: they differ where a task
+ * has changed the folder.
+ */
+export function pathForUser(path: string): string {
+  const folder = userFolder();
+  try {
+    if (folder === undefined || folder === Deno.cwd() || paths.isAbsolute(path)) return path;
+    return paths.relative(folder, path);
+  } catch {
+    return path;
   }
 }
 

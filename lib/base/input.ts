@@ -7,7 +7,7 @@ import { parse as parseJsonc } from "@std/jsonc";
 import { z } from "zod";
 import { printable } from "./json.ts";
 import { isWithin } from "./json_depth.ts";
-import { didYouMean } from "./nearest_name.ts";
+import { didYouMean, nearestName, nearestOrAll } from "./nearest_name.ts";
 import { redactRecord } from "./redact.ts";
 import { cannotFile, InputError, reasonOf } from "./errors.ts";
 
@@ -41,8 +41,24 @@ function withLine(message: string, text: string): string {
   });
 }
 
-/** Makes zod report the faulty value too: a message has action, rule and state. */
-export const WITH_INPUT = { reportInput: true };
+/** Makes zod report the faulty value too, as a message has action, rule and state; and name the keys that are meant. */
+export const WITH_INPUT: z.core.ParseContext<z.core.$ZodIssue> = {
+  reportInput: true,
+  error: (issue) => issue.code === "unrecognized_keys" ? keysMessage(issue) : undefined,
+};
+
+/** Names the keys that an object does not have, and those that are probably meant. */
+function keysMessage({ keys, inst }: z.core.$ZodRawIssue<z.core.$ZodIssueUnrecognizedKeys>) {
+  const known = inst instanceof z.core.$ZodObject ? Object.keys(inst._zod.def.shape) : [];
+  const names = keys.map((key) => JSON.stringify(key)).join(", ");
+  const meant = keys.map((key) => nearestName(key, known));
+  return `Unrecognized key${keys.length === 1 ? "" : "s"}: ${names}` +
+    (keys.length === 1
+      ? nearestOrAll(keys[0]!, known)
+      : meant.every((one) => one !== undefined)
+      ? `; did you mean ${meant.join(" and ")}?`
+      : "");
+}
 
 /**
  * Checks `value` against `schema`.

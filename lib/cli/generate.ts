@@ -28,9 +28,7 @@ import { generateTask, GENERATOR_VERSION, type Task, taskToJson } from "../tasks
 import { type OpenAITool, toOpenAITool } from "../tools/tool.ts";
 import { Arguments, userPath } from "./arguments.ts";
 
-export const GENERATE_HELP = `toolgate generate: prints one task
-
-  --core N           functions needed for the target, from 1
+export const GENERATE_HELP = `  --core N           functions needed for the target, from 1
   --depth N          edges on the longest core path: 1 to core - 1 (0 for core 1)
   --connected N      irrelevant functions fed by the core (default 0)
   --disconnected N   irrelevant functions not fed by the core (default 0)

@@ -5,6 +5,7 @@
 
 import { z } from "zod";
 import { parseWith } from "../base/input.ts";
+import { commandLine } from "../base/command_line.ts";
 import { cannot } from "../base/errors.ts";
 import { defined, printable } from "../base/json.ts";
 import { shellQuote } from "../base/shell_quote.ts";
@@ -150,7 +151,7 @@ export function connectPlanned(
       `run a trial of ${path}`,
       "no variable that only a journal names is read for a key",
       `it names ${printable(apiKeyVariable)} for ${model}; run the trial from its suite: ` +
-        "toolgate run SUITE.jsonc --only ID",
+        commandLine("run SUITE.jsonc --only ID"),
     );
   }
   return connections.model({ ...entry, ...defined({ baseURL: address }) });

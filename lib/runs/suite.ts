@@ -26,7 +26,7 @@ import {
   SURFACES,
 } from "../tasks/generated/graph.ts";
 import { cannot } from "../base/errors.ts";
-import { MODEL, type ModelEntry, SAMPLING, type Sampling } from "../models/entry.ts";
+import { keyError, MODEL, type ModelEntry, SAMPLING, type Sampling } from "../models/entry.ts";
 import {
   type CaseSpec,
   type ProbeId,
@@ -237,7 +237,7 @@ const RULES = z.strictObject({
   sampling: SAMPLING.exactOptional(),
   ...optionSchemas("suite"),
   seed: OPTIONS.seed.schema!,
-});
+}, { error: keyError });
 
 /** The schema of suites that can be run. */
 export const SUITE = RULES as unknown as z.ZodType<Suite>;

@@ -471,7 +471,10 @@ Deno.test("SUITE tells the faults of the kind that a value is nearest to, and no
     [{ tasks: [{ core: 3, depth: 1, case: "all" }] }, 'at tasks[0]: Unrecognized key: "case"'],
     [{ tasks: [{ case: "all", depth: 1 }] }, "at tasks[0]: probes have no depth: give either"],
     [{ tasks: [{ case: "orakel" }] }, "at tasks[0].case: must be all, one of "],
-    [{ models: [{ model: "a", apiKey: "k" }] }, 'at models[0]: Unrecognized key: "apiKey"'],
+    [
+      { models: [{ model: "a", apiKey: "k" }] },
+      'at models[0]: Unrecognized key: "apiKey": keys are not ',
+    ],
     [{ strategies: ["guess"] }, "at strategies[0]: must be one of baseline, "],
     [{ strategies: [{ strategy: "repair", n: 1 }] }, 'at strategies[0]: Unrecognized key: "n"'],
   ];

@@ -111,7 +111,7 @@ Deno.test("parseFlags() takes a flag that differs by a letter or two for a slip"
   };
   for (const [flag, [written, meant]] of Object.entries(slips)) {
     const message =
-      `Cannot run benchmark b: there is no flag --${written}: did you mean --${meant}?`;
+      `Cannot run benchmark b: there is no flag --${written}; did you mean --${meant}?`;
     assertEquals(faultOf(flag), message);
     assertEquals(faultOf("--seed=1", flag), message);
   }
@@ -178,7 +178,10 @@ Deno.test("commands and tests read flags alike, and say the same of wrong ones",
           return Object.keys(read());
         } catch (error) {
           const { message } = error as InputError;
-          return message.replace(/^Cannot run [\w ]+: | \(see toolgate run --help\)$/g, "");
+          return message.replace(
+            /^Cannot run [\w ]+: | \(see deno task toolgate run --help\)$/g,
+            "",
+          );
         }
       });
       assertEquals(ofTest, ofRun, text);
