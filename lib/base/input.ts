@@ -172,6 +172,27 @@ function nameMessage(issue: z.core.$ZodIssue): string | undefined {
 }
 
 /**
+ * Refuses what a newer version of toolgate wrote, whose other rules are not known here.
+ *
+ * @param newest The newest format that is read.
+ * @param field Where the format stands.
+ * @throws {InputError} If `value` is of a newer one; names `source`.
+ */
+export function assertNotNewer(
+  value: unknown,
+  newest: number,
+  source: string,
+  field: "v" | "rules" = "v",
+): void {
+  const format: unknown = Object(value)[field];
+  if (typeof format !== "number" || !(format > newest)) return;
+  throw new InputError(
+    `Cannot use ${source}:\n  at ${field}: it was written by a newer version of toolgate ` +
+      `(${field === "v" ? "format" : field} ${format}; this one reads ${newest}): update toolgate`,
+  );
+}
+
+/**
  * Reads a JSON file with comments and checks it.
  *
  * @throws {InputError} If it cannot be used; names the file and the fault.
@@ -187,6 +208,8 @@ export function readJsonc<T>(path: string, schema: z.ZodType<T>): T {
     );
   }
   assertShallow(value, path);
+  // No such file has had another format yet, and most do not say theirs.
+  assertNotNewer(value, 1, path);
   return parseWith(schema, value, path);
 }
 

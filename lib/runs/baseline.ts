@@ -6,7 +6,7 @@
 
 import { z } from "zod";
 import { FAILURE_TYPES, type FailureType } from "../calls/failure_types.ts";
-import { assertShallow, parseWith, readText } from "../base/input.ts";
+import { assertNotNewer, assertShallow, parseWith, readText } from "../base/input.ts";
 import { commandLine } from "../base/command_line.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { shellQuote } from "../base/shell_quote.ts";
@@ -129,6 +129,7 @@ export function readBaseline(path: string): Baseline {
   const value = parseJson(readText(path));
   if (value !== undefined && isJsonObject(value) && value["kind"] === "baseline") {
     assertShallow(value, path);
+    assertNotNewer(value, 2, path);
     const file = parseWith(BASELINE_FILE, value, path);
     const keys = new Set(
       file.subjects.flatMap(({ run, keys }) => keys?.split(",").filter(Boolean) ?? run ?? []),

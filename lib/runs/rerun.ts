@@ -18,7 +18,7 @@ import type { Model } from "../models/model.ts";
 import { JUDGE } from "./suite.ts";
 import { withCallSets } from "./question_tasks.ts";
 import { STRATEGY, STRATEGY_ID, strategyName } from "../trials/strategies/entry.ts";
-import { GENERATOR_VERSION } from "../tasks/generated/task.ts";
+import { GENERATOR_VERSION, generatorText } from "../tasks/generated/task.ts";
 import { parseTrialId, type PlannedTrial, trialId } from "../trials/trial_id.ts";
 
 /**
@@ -82,7 +82,7 @@ export function planOfJournal(path: string): Plan {
     throw cannot(
       `run a trial of ${path}`,
       `its tasks must be of generator ${GENERATOR_VERSION}`,
-      `they are of generator ${generator}`,
+      `they are ${generatorText(generator)}`,
     );
   }
   if (line.ownCode) {
