@@ -5,7 +5,7 @@
 
 import { parseArgs } from "@std/cli/parse-args";
 import { InputError } from "../base/errors.ts";
-import { nearestName } from "../base/nearest_name.ts";
+import { didYouMean, nearestName } from "../base/nearest_name.ts";
 import { flagsAt, readFlags } from "../runs/flags.ts";
 import type { FlagsOf } from "../runs/options.ts";
 
@@ -41,7 +41,7 @@ function typoIn(arguments_: readonly string[], known: readonly string[]): string
     const similar = nearestName(name, known, { surely: true });
     if (similar !== undefined) return `there is no flag --${name}; did you mean --${similar}?`;
     // It may be the user's own flag; users who think it is toolgate's must learn that it is not.
-    const flags = known.map((flag) => `--${flag}`).join(", ");
-    console.error(`toolgate has no flag --${name} and leaves it alone; it has ${flags}`);
+    const meant = didYouMean(`--${name}`, known.map((flag) => `--${flag}`));
+    console.error(`toolgate has no flag --${name} and leaves it alone${meant}`);
   }
 }
