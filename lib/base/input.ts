@@ -7,7 +7,7 @@ import { parse as parseJsonc } from "@std/jsonc";
 import { z } from "zod";
 import { printable } from "./json.ts";
 import { isWithin } from "./json_depth.ts";
-import { didYouMean } from "./nearest_name.ts";
+import { didYouMean, nearestName, nearestOrAll } from "./nearest_name.ts";
 import { redactRecord } from "./redact.ts";
 import { cannotFile, InputError, reasonOf } from "./errors.ts";
 
@@ -41,8 +41,24 @@ function withLine(message: string, text: string): string {
   });
 }
 
-/** Makes zod report the faulty value too: a message has action, rule and state. */
-export const WITH_INPUT = { reportInput: true };
+/** Makes zod report the faulty value too, as a message has action, rule and state; and name the keys that are meant. */
+export const WITH_INPUT: z.core.ParseContext<z.core.$ZodIssue> = {
+  reportInput: true,
+  error: (issue) => issue.code === "unrecognized_keys" ? keysMessage(issue) : undefined,
+};
+
+/** Names the keys that an object does not have, and those that are probably meant. */
+function keysMessage({ keys, inst }: z.core.$ZodRawIssue<z.core.$ZodIssueUnrecognizedKeys>) {
+  const known = inst instanceof z.core.$ZodObject ? Object.keys(inst._zod.def.shape) : [];
+  const names = keys.map((key) => JSON.stringify(key)).join(", ");
+  const meant = keys.map((key) => nearestName(key, known));
+  return `Unrecognized key${keys.length === 1 ? "" : "s"}: ${names}` +
+    (keys.length === 1
+      ? nearestOrAll(keys[0]!, known)
+      : meant.every((one) => one !== undefined)
+      ? `; did you mean ${meant.join(" and ")}?`
+      : "");
+}
 
 /**
  * Checks `value` against `schema`.
@@ -156,6 +172,27 @@ function nameMessage(issue: z.core.$ZodIssue): string | undefined {
 }
 
 /**
+ * Refuses what a newer version of toolgate wrote, whose other rules are not known here.
+ *
+ * @param newest The newest format that is read.
+ * @param field Where the format stands.
+ * @throws {InputError} If `value` is of a newer one; names `source`.
+ */
+export function assertNotNewer(
+  value: unknown,
+  newest: number,
+  source: string,
+  field: "v" | "rules" = "v",
+): void {
+  const format: unknown = Object(value)[field];
+  if (typeof format !== "number" || !(format > newest)) return;
+  throw new InputError(
+    `Cannot use ${source}:\n  at ${field}: it was written by a newer version of toolgate ` +
+      `(${field === "v" ? "format" : field} ${format}; this one reads ${newest}): update toolgate`,
+  );
+}
+
+/**
  * Reads a JSON file with comments and checks it.
  *
  * @throws {InputError} If it cannot be used; names the file and the fault.
@@ -171,6 +208,8 @@ export function readJsonc<T>(path: string, schema: z.ZodType<T>): T {
     );
   }
   assertShallow(value, path);
+  // No such file has had another format yet, and most do not say theirs.
+  assertNotNewer(value, 1, path);
   return parseWith(schema, value, path);
 }
 

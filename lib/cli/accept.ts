@@ -16,9 +16,8 @@ import { byGraph, byVariant, variantLabel, variantOf } from "../gate/variant.ts"
 import { readResults, type Results } from "../runs/journal/results.ts";
 import { Arguments, userPath } from "./arguments.ts";
 
-export const ACCEPT_HELP = `toolgate accept F.jsonl...: makes results a baseline
-
-Writes a small file to commit, with the outcome of each trial. A gate compares with it by
+export const ACCEPT_HELP =
+  `Writes a small file to commit, with the outcome of each trial. A gate compares with it by
 "gate": { "baseline": { "file": "baseline.json" } } or gate --baseline baseline.json. Several journals
 are the shards of one run. Prints the success rates that are accepted.
 

@@ -4,7 +4,9 @@
  */
 
 import { parseArgs } from "@std/cli/parse-args";
+import { callerFolder, commandLine } from "../base/command_line.ts";
 import { InputError } from "../base/errors.ts";
+import { nearestOrAll } from "../base/nearest_name.ts";
 
 /** The options of a command. */
 export interface OptionNames {
@@ -40,8 +42,9 @@ export class Arguments {
       unknown: (argument, key) => {
         if (key === undefined) return true;
         if (SECRET_OPTION.test(argument)) throw this.error(NO_KEYS);
-        const known = [...values, ...lists, ...switches].map((name) => `--${name}`).join(", ");
-        throw this.error(`there is no option ${argument.split("=")[0]}; there are ${known}`);
+        const known = [...values, ...lists, ...switches].map((name) => `--${name}`);
+        const given = argument.split("=")[0]!;
+        throw this.error(`there is no option ${given}${nearestOrAll(given, known)}`);
       },
     });
     this.#parsed = parsed;
@@ -89,7 +92,9 @@ export class Arguments {
   /** Returns an error that names the command. */
   error(reason: string): InputError {
     return new InputError(
-      `Cannot run toolgate ${this.#command}: ${reason} (see toolgate ${this.#command} --help)`,
+      `Cannot run toolgate ${this.#command}: ${reason} (see ${
+        commandLine(`${this.#command} --help`)
+      })`,
     );
   }
 }
@@ -109,8 +114,7 @@ function joinNegativeValues(arguments_: readonly string[], valued: readonly stri
 
 /** Resolves `path` in the user's folder, which `deno task` leaves for the project's and has in `INIT_CWD`. */
 export function userPath(path: string): string {
-  const permission = Deno.permissions.querySync({ name: "env", variable: "INIT_CWD" });
-  const base = permission.state === "granted" ? Deno.env.get("INIT_CWD") : undefined;
+  const base = callerFolder();
   const absolute = /^([/\\]|[A-Za-z]:[/\\])/.test(path);
   return base === undefined || absolute ? path : `${base}/${path}`;
 }

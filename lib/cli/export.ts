@@ -14,9 +14,7 @@ import { countText, sum } from "../base/numbers.ts";
 import { Arguments, userPath } from "./arguments.ts";
 
 export const EXPORT_HELP =
-  `toolgate export F.jsonl... --format F: conversations with tools, to train models on
-
-Each trial is run again with its recorded replies: a conversation is written only if all of its calls,
+  `Each trial is run again with its recorded replies: a conversation is written only if all of its calls,
 its answer and its outcome are those of the journal. The number left out, and why, is printed to stderr.
 
   --format F      openai-chat: lines {"messages", "tools", "parallel_tool_calls"}, OpenAI's form for

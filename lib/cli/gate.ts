@@ -18,9 +18,8 @@ import { readResults, type Results } from "../runs/journal/results.ts";
 import { summarizeJob } from "../reports/job_summary.ts";
 import { Arguments, userPath } from "./arguments.ts";
 
-export const GATE_HELP = `toolgate gate F.jsonl...: decides over the trials of journals
-
-Several journals are the shards of one run. Without options the gate is the one that the plan
+export const GATE_HELP =
+  `Several journals are the shards of one run. Without options the gate is the one that the plan
 declares; options override it. A sequential gate cannot be overridden: its run stopped by its rule.
 
   --success-rate R   the success rate required, above 0, at most 1

@@ -9,7 +9,14 @@ import { DIFFICULTIES } from "../tasks/questions/question_set.ts";
 import { loadCallSet } from "../tasks/questions/load.ts";
 import { toDot, toMermaid, toSvg } from "../reports/figures/graph_drawing.ts";
 import type { Fixture } from "../trials/executors/fixture.ts";
-import { CUES, type GraphSpec, LINKINGS, NAMES, SURFACES } from "../tasks/generated/graph.ts";
+import {
+  CUES,
+  type GraphSpec,
+  LINKINGS,
+  NAMES,
+  sizeFault,
+  SURFACES,
+} from "../tasks/generated/graph.ts";
 import { parseWith } from "../base/input.ts";
 import { InputError, reasonOf } from "../base/errors.ts";
 import { defined, parseJson, printable, printableJson } from "../base/json.ts";
@@ -28,9 +35,7 @@ import { generateTask, GENERATOR_VERSION, type Task, taskToJson } from "../tasks
 import { type OpenAITool, toOpenAITool } from "../tools/tool.ts";
 import { Arguments, userPath } from "./arguments.ts";
 
-export const GENERATE_HELP = `toolgate generate: prints one task
-
-  --core N           functions needed for the target, from 1
+export const GENERATE_HELP = `  --core N           functions needed for the target, from 1
   --depth N          edges on the longest core path: 1 to core - 1 (0 for core 1)
   --connected N      irrelevant functions fed by the core (default 0)
   --disconnected N   irrelevant functions not fed by the core (default 0)
@@ -136,6 +141,11 @@ export async function generate(arguments_: readonly string[]): Promise<number> {
   if (options.text("set") !== undefined && !isQuestion(spec)) {
     throw options.error("--set goes with a question of a call set: there is none");
   }
+  // Of the task of a journal line it is known that it could be made.
+  const fault = isGenerated(spec) && options.text("task") === undefined
+    ? sizeFault(spec)
+    : undefined;
+  if (fault !== undefined) throw options.error(fault);
   try {
     if (isGenerated(spec)) {
       console.log((await FORMATS[format]!(generateTask(spec))).trimEnd());

@@ -1,12 +1,14 @@
 /**
- * The command line: `deno task toolgate COMMAND`.
+ * The command line: `deno run -A @toolgate/toolgate/cli COMMAND`.
  *
  * Exit codes: 0 pass, 1 gate failed, 2 bad input, 3 undecided or invalid.
  * @module
  */
 
+import { commandLine } from "../base/command_line.ts";
 import { InputError } from "../base/errors.ts";
 import { printable, printableLines } from "../base/json.ts";
+import { nearestOrAll } from "../base/nearest_name.ts";
 import { keepOnly, type Need } from "./permissions.ts";
 import { redact, redactRecord } from "../base/redact.ts";
 
@@ -17,6 +19,8 @@ interface Command {
     readonly help: string;
   }>;
   readonly summary: string;
+  /** What stands behind its name. */
+  readonly usage: string;
   /** Returns the permissions it keeps; `given` says whether any of some options is given. */
   readonly needs: (
     given: (...options: readonly string[]) => boolean,
@@ -31,6 +35,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return { run: generate, help: GENERATE_HELP };
     },
     summary: "prints one task",
+    usage: "--core N --depth N [OPTIONS]",
     needs: () => ["read"],
   },
   run: {
@@ -39,6 +44,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return { run, help: RUN_HELP };
     },
     summary: "runs the trials of a suite file",
+    usage: "[SUITE.jsonc] [OPTIONS]",
     needs: (given) => [
       ...given("replay") ? [] : ["net" as const],
       "read",
@@ -51,6 +57,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return { run: gate, help: GATE_HELP };
     },
     summary: "decides over the trials of journals",
+    usage: "F.jsonl... [OPTIONS]",
     // It writes the job summary, where there is one.
     needs: () => ["read", "write"],
   },
@@ -60,6 +67,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return { run: report, help: REPORT_HELP };
     },
     summary: "shows tables, figures and trials of journals",
+    usage: "F.jsonl... [OPTIONS]",
     needs: (given) => ["read", ...given("html", "markdown", "json") ? ["write" as const] : []],
   },
   accept: {
@@ -68,6 +76,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return { run: accept, help: ACCEPT_HELP };
     },
     summary: "makes results a baseline",
+    usage: "F.jsonl... [OPTIONS]",
     needs: () => ["read", "write"],
   },
   plan: {
@@ -76,6 +85,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return { run: plan, help: PLAN_HELP };
     },
     summary: "shows how many trials a gate needs",
+    usage: "[SUITE.jsonc] [OPTIONS]",
     needs: () => ["read"],
   },
   selfcheck: {
@@ -84,6 +94,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return { run: selfcheck, help: SELFCHECK_HELP };
     },
     summary: "checks how often the gate errs",
+    usage: "SUITE.jsonc | F.jsonl... [OPTIONS]",
     // Journals are only read; a suite is run.
     needs: (given, arguments_) => [
       "read",
@@ -100,6 +111,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return { run: perturb, help: PERTURB_HELP };
     },
     summary: "shows what a perturbation changes",
+    usage: "--method ID[+ID...] FILE [OPTIONS]",
     needs: (given) => [...given("writer") ? ["net" as const] : [], "read"],
   },
   score: {
@@ -108,6 +120,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return { run: score, help: SCORE_HELP };
     },
     summary: "scores predicted calls, and how stable outputs are",
+    usage: "callnavi DATA F.jsonl | stability F.jsonl [OPTIONS]",
     needs: () => ["read"],
   },
   export: {
@@ -116,6 +129,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return { run: exportTrials, help: EXPORT_HELP };
     },
     summary: "writes conversations of journals to train models on",
+    usage: "F.jsonl... --format F [OPTIONS]",
     needs: (given) => ["read", ...given("out", "metadata") ? ["write" as const] : []],
   },
   simulate: {
@@ -124,22 +138,42 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return { run: simulate, help: SIMULATE_HELP };
     },
     summary: "serves simulated models over HTTP",
+    usage: "[OPTIONS]",
     needs: () => ["net", "read"],
   },
 };
 
-const HELP = `toolgate: tests of how well language models call tools
+/** What asks for help in place of a command. */
+const HELP_WORDS: readonly string[] = ["help", "--help", "-h"];
 
-Usage: deno task toolgate COMMAND [OPTIONS]
+/** The help of the whole command line: it names the line that works where the user stands. */
+function overview(): string {
+  const commands = Object.entries(COMMANDS).map(([name, { summary }]) =>
+    `  ${name.padEnd(10)} ${summary}\n`
+  );
+  return `toolgate: tests of how well language models call tools
 
-${
-  Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`).join(
-    "\n",
-  )
+Usage: ${commandLine("COMMAND [OPTIONS]")}
+
+${commands.join("")}
+COMMAND --help, or help COMMAND, lists a command's options; --version tells the version.
+Exit codes: 0 pass, 1 gate failed, 2 bad input, 3 undecided or invalid.`;
 }
 
-toolgate COMMAND --help lists a command's options.
-Exit codes: 0 pass, 1 gate failed, 2 bad input, 3 undecided or invalid.`;
+/** The help of one command. */
+function helpOf(name: string, help: string): string {
+  const { summary, usage } = COMMANDS[name]!;
+  return `toolgate ${name}: ${summary}\n\nUsage: ${commandLine(`${name} ${usage}`)}\n\n${help}`;
+}
+
+/** What is said of a first word that is no command. */
+function unknownCommand(word: string): string {
+  const isOption = word.startsWith("-");
+  const reason = isOption
+    ? `a command must come before the option ${word.split("=")[0]}`
+    : `there is no command ${word}${nearestOrAll(word, Object.keys(COMMANDS))}`;
+  return `Cannot run toolgate: ${printable(redactRecord(reason))} (see ${commandLine("--help")})`;
+}
 
 /**
  * Runs one command and returns its exit code; prints bad input to stderr.
@@ -153,20 +187,26 @@ Exit codes: 0 pass, 1 gate failed, 2 bad input, 3 undecided or invalid.`;
  * ```
  */
 export async function main(arguments_: readonly string[]): Promise<number> {
-  const [name, ...rest] = arguments_;
-  if (name === undefined || name === "--help" || name === "-h" || name === "help") {
-    console.log(HELP);
-    return name === undefined ? 2 : 0;
+  const [first, ...others] = arguments_;
+  if (first === "--version" || first === "-V" || first === "version") {
+    const { default: { version } } = await import("../../deno.json", { with: { type: "json" } });
+    console.log(`toolgate ${version}`);
+    return 0;
+  }
+  const isHelp = first === undefined || HELP_WORDS.includes(first);
+  const [name, ...rest] = isHelp ? others : arguments_;
+  if (name === undefined || isHelp && HELP_WORDS.includes(name)) {
+    console.log(overview());
+    return first === undefined ? 2 : 0;
   }
   if (!Object.hasOwn(COMMANDS, name)) {
-    const shownName = printable(redactRecord(name));
-    console.error(`Cannot run toolgate: there is no command ${shownName}\n\n${HELP}`);
+    console.error(unknownCommand(name));
     return 2;
   }
   const command = COMMANDS[name]!;
   const { run, help } = await command.load();
-  if (rest.includes("--help") || rest.includes("-h")) {
-    console.log(help);
+  if (isHelp || rest.includes("--help") || rest.includes("-h")) {
+    console.log(helpOf(name, help));
     return 0;
   }
   const hasOption = (...options: readonly string[]) => options.some((one) => isOption(rest, one));

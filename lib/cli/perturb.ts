@@ -58,9 +58,7 @@ const WRITER_METHODS: readonly PerturbationMethod[] = ["CP", "AN"];
 const IN_ORDER = perturbationsIn(PERTURBATION_METHODS.join("+")).filter(isMethod);
 
 export const PERTURB_HELP =
-  `toolgate perturb --method ID[+ID...] FILE: shows how a perturbation changes a file
-
-  --method ID      the method; several of one source, joined by +, are applied in the order of the list
+  `  --method ID      the method; several of one source, joined by +, are applied in the order of the list
                    below, however they are joined
   --seed N         seed of all random choices (default 1)
   --writer MODEL   a model that writes for CP and AN, such as gpt-5 (default: the built-in writer)

@@ -35,9 +35,7 @@ import { fileRequest, readSuite } from "./running.ts";
 import { planWithSets } from "../runs/session.ts";
 
 export const PLAN_HELP =
-  `toolgate plan [SUITE.jsonc]: how many trials a gate needs, before money is spent
-
-For a suite file it shows what its gate can decide; --model M takes the place of its models, and may be
+  `For a suite file it shows what its gate can decide; --model M takes the place of its models, and may be
 given several times. Without a file it shows the graphs that gates need:
 
   --rate R           the success rate required, or that of both models (default 0.8)

@@ -6,6 +6,7 @@
 import { baselineOfGate, missingBaseline } from "../runs/baseline.ts";
 import { type Collection, readCollection } from "../runs/journal/collection.ts";
 import { readJsonc } from "../base/input.ts";
+import { commandLine } from "../base/command_line.ts";
 import { InputError } from "../base/errors.ts";
 import { canonicalJson, printable } from "../base/json.ts";
 import { resolvePath, writeOutput } from "../base/output_file.ts";
@@ -26,9 +27,8 @@ import type { Trial } from "../trials/trial.ts";
 import { parseTrialId } from "../trials/trial_id.ts";
 import { Arguments, userPath } from "./arguments.ts";
 
-export const REPORT_HELP = `toolgate report F.jsonl...: tables, figures and trials of journals
-
-Several journals are shards of one run, or runs of different models or strategies on the same tasks.
+export const REPORT_HELP =
+  `Several journals are shards of one run, or runs of different models or strategies on the same tasks.
 Without options the tables are printed.
 
   --html F        writes one self-contained HTML file: verdicts, tables, figures, and every trial with its
@@ -125,7 +125,7 @@ function rerunLine(
 ): string | undefined {
   if (parseTrialId(id) === undefined) return undefined;
   if (plan?.ownCode) return `deno test -A YOUR_BENCHMARK.ts -- --only=${shellQuote(id)}`;
-  const run = "deno task toolgate run";
+  const run = commandLine("run");
   if (plan !== undefined) return `${run} ${shellQuote(journal)} --only ${shellQuote(id)}`;
   // Without a plan the server of other models is unknown.
   if (!model.simulated || !model.requested.startsWith("sim:")) return undefined;

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { commandLine } from "../base/command_line.ts";
 import { InputError } from "../base/errors.ts";
 import { commonKinds } from "../base/text_kind.ts";
 import { renderTables } from "../reports/terminal.ts";
@@ -27,9 +28,8 @@ import { type Arguments, userPath } from "./arguments.ts";
 import { Progress } from "./progress.ts";
 import { finish, Interrupt, PRINTER, runArguments, runFlags, suiteRequest } from "./running.ts";
 
-export const RUN_HELP = `toolgate run [SUITE.jsonc]: runs the trials of a suite
-
-Without a file it runs the suite quick, which needs no key and takes seconds.
+export const RUN_HELP =
+  `Without a file it runs the suite quick, which needs no key and takes seconds.
 
 ${flagHelp("run")}
 
@@ -125,16 +125,15 @@ export async function run(arguments_: readonly string[]): Promise<number> {
       journal === undefined
         ? "The gate of this suite cannot be decided later: keep the trials with --out F.jsonl"
         : shard === undefined
-        ? `To decide: deno task toolgate gate ${shellQuote(journal)}`
-        : "To decide: deno task toolgate gate, with the journals of all shards",
+        ? `To decide: ${commandLine(`gate ${shellQuote(journal)}`)}`
+        : `To decide: ${commandLine("gate")}, with the journals of all shards`,
     );
   }
   if (out !== undefined && finished.length > 0) {
     const journal = options.text("out")!;
     const page = shellQuote(journal.replace(/\.jsonl$/, "") + ".html");
-    console.error(
-      `To view a report: deno task toolgate report ${shellQuote(journal)} --html ${page}`,
-    );
+    const line = commandLine(`report ${shellQuote(journal)} --html ${page}`);
+    console.error(`To view a report: ${line}`);
   }
   if (fault?.atFirst) return exitCodeOfFault(fault);
   return invalid.length + unrun > 0 ? 3 : 0;

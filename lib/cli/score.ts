@@ -29,9 +29,8 @@ import {
 import { countText } from "../base/numbers.ts";
 import { Arguments, userPath } from "./arguments.ts";
 
-export const SCORE_HELP = `toolgate score: scores answers that were made elsewhere
-
-  score callnavi DATA PREDICTIONS.jsonl   predicted calls against the right ones
+export const SCORE_HELP =
+  `  score callnavi DATA PREDICTIONS.jsonl   predicted calls against the right ones
   score stability FILE.jsonl              how similar the outputs of repeated runs are
 
 callnavi: DATA is a folder in CallNavi's published layout, with APIs/ and Questions/, or a .json or .jsonc file

@@ -38,9 +38,8 @@ import {
   RunSession,
 } from "../runs/session.ts";
 
-export const SELFCHECK_HELP = `toolgate selfcheck SUITE.jsonc | F.jsonl...: how often the gate errs
-
-For a suite, each model is run twice as often on every graph as the suite says (A/A): two arms that are
+export const SELFCHECK_HELP =
+  `For a suite, each model is run twice as often on every graph as the suite says (A/A): two arms that are
 equally good. For journals, their trials are used. In both cases thousands of gates are drawn from the
 graphs, and the share that errs is compared with the error rates that the gate allows. An upgrade gate
 needs two or more trials of every graph ("repetitions": 2).

@@ -9,9 +9,7 @@ import { SIMULATED_MODELS } from "../models/simulated_name.ts";
 import { startSimulatedServer } from "../simulated/server.ts";
 import { Arguments, userPath } from "./arguments.ts";
 
-export const SIMULATE_HELP =
-  `toolgate simulate: serves simulated models over HTTP, in OpenAI's formats: chat
-completions and responses
+export const SIMULATE_HELP = `It takes requests in OpenAI's formats: chat completions and responses.
 
   --port N       the port (default 8099; 0 for any free one)
   --latency MS   milliseconds that every reply takes (default 0)

@@ -13,7 +13,7 @@ import {
   isTransient,
 } from "../tools/fault.ts";
 import { cannot } from "../base/errors.ts";
-import { nearestName } from "../base/nearest_name.ts";
+import { didYouMean } from "../base/nearest_name.ts";
 import { printable } from "../base/json.ts";
 import { PERTURBATION_METHODS, type PerturbationMethod } from "./methods.ts";
 
@@ -70,14 +70,10 @@ export function perturbationsIn(id: string): PerturbationId[] {
   }
   const unknown = parts.find((part) => !known.includes(part) && !isFault(part));
   if (unknown !== undefined) {
-    const suggestion = nearestName(
-      unknown.split(":", 1)[0]!,
-      parts.length === 1 ? ["none", ...known] : known,
-    );
+    const names = parts.length === 1 ? ["none", ...known] : known;
     return refuse(
       `must be none, or some of ${PERTURBATIONS.join(", ")} joined by +`,
-      (printable(unknown, 100) || "it is empty") +
-        (suggestion === undefined ? "" : ` (did you mean ${suggestion}?)`),
+      (printable(unknown, 100) || "it is empty") + didYouMean(unknown.split(":", 1)[0]!, names),
     );
   }
   const byKind = new Map<PerturbationId, PerturbationId>();

@@ -6,8 +6,10 @@
 
 import { z } from "zod";
 import { FAILURE_TYPES, type FailureType } from "../calls/failure_types.ts";
-import { assertShallow, parseWith, readText } from "../base/input.ts";
+import { assertNotNewer, assertShallow, parseWith, readText } from "../base/input.ts";
+import { commandLine } from "../base/command_line.ts";
 import { cannot, InputError } from "../base/errors.ts";
+import { shellQuote } from "../base/shell_quote.ts";
 import { canonicalJson, defined, isJsonObject, parseJson, printable } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
 import { byVariant, type ScoredTrial, variantOf } from "../gate/variant.ts";
@@ -127,6 +129,7 @@ export function readBaseline(path: string): Baseline {
   const value = parseJson(readText(path));
   if (value !== undefined && isJsonObject(value) && value["kind"] === "baseline") {
     assertShallow(value, path);
+    assertNotNewer(value, 2, path);
     const file = parseWith(BASELINE_FILE, value, path);
     const keys = new Set(
       file.subjects.flatMap(({ run, keys }) => keys?.split(",").filter(Boolean) ?? run ?? []),
@@ -163,15 +166,21 @@ export function baselineOfGate(
   return readBaseline(pathOf(file));
 }
 
-/** Returns how to make a baseline file that does not exist yet; `undefined` if none is missing. */
+/**
+ * Returns how to make a baseline file that does not exist yet; `undefined` if none is missing.
+ *
+ * @param pathOf Returns the path of a file as the user gives it to a command.
+ */
 export function missingBaseline(
   gate: GatePolicy | undefined,
   baseline: Baseline | undefined,
+  pathOf = (file: string) => file,
 ): string | undefined {
   const file = baselineFile(gate);
   if (file === undefined || baseline !== undefined) return undefined;
+  const shown = (path: string) => shellQuote(pathOf(path));
   return `there is no baseline ${file} yet: keep the trials with --out=results.jsonl, then ` +
-    `deno task toolgate accept results.jsonl --out ${file}`;
+    commandLine(`accept ${shown("results.jsonl")} --out ${shown(file)}`);
 }
 
 function baselineFile(gate: GatePolicy | undefined): string | undefined {

@@ -12,7 +12,12 @@ import { numberedTrials, type PlanLine, readPlanLine } from "./journal/journal.t
 import { JUDGING_RULES } from "../trials/executors/answer.ts";
 import { createExecutor } from "../trials/executors/generated.ts";
 import { type Derivation, deriveAgain, scoresDifference } from "../trials/derive.ts";
-import { generateTask, GENERATOR_VERSION, type Task } from "../tasks/generated/task.ts";
+import {
+  generateTask,
+  GENERATOR_VERSION,
+  generatorText,
+  type Task,
+} from "../tasks/generated/task.ts";
 import { isCase, isGenerated, isQuestion } from "../trials/executors/task_kind.ts";
 import { openTask, type TaskOpener } from "../trials/executors/tasks.ts";
 import { strategyChoice, strategyName } from "../trials/strategies/entry.ts";
@@ -35,7 +40,7 @@ export async function deriveJournals({ paths, plan }: JournalsOfPlan): Promise<s
   const whyNone = plan === undefined
     ? "without a plan, which names their limits"
     : plan.resolved.generator !== GENERATOR_VERSION
-    ? `of generator ${plan.resolved.generator}`
+    ? generatorText(plan.resolved.generator)
     : undefined;
   const sets = plan === undefined ? { open: openTask } : setsOf(plan);
   const open = openerOf(sets.open);

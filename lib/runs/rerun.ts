@@ -5,6 +5,7 @@
 
 import { z } from "zod";
 import { parseWith } from "../base/input.ts";
+import { commandLine } from "../base/command_line.ts";
 import { cannot } from "../base/errors.ts";
 import { defined, printable } from "../base/json.ts";
 import { shellQuote } from "../base/shell_quote.ts";
@@ -17,7 +18,7 @@ import type { Model } from "../models/model.ts";
 import { JUDGE } from "./suite.ts";
 import { withCallSets } from "./question_tasks.ts";
 import { STRATEGY, STRATEGY_ID, strategyName } from "../trials/strategies/entry.ts";
-import { GENERATOR_VERSION } from "../tasks/generated/task.ts";
+import { GENERATOR_VERSION, generatorText } from "../tasks/generated/task.ts";
 import { parseTrialId, type PlannedTrial, trialId } from "../trials/trial_id.ts";
 
 /**
@@ -81,7 +82,7 @@ export function planOfJournal(path: string): Plan {
     throw cannot(
       `run a trial of ${path}`,
       `its tasks must be of generator ${GENERATOR_VERSION}`,
-      `they are of generator ${generator}`,
+      `they are ${generatorText(generator)}`,
     );
   }
   if (line.ownCode) {
@@ -150,7 +151,7 @@ export function connectPlanned(
       `run a trial of ${path}`,
       "no variable that only a journal names is read for a key",
       `it names ${printable(apiKeyVariable)} for ${model}; run the trial from its suite: ` +
-        "toolgate run SUITE.jsonc --only ID",
+        commandLine("run SUITE.jsonc --only ID"),
     );
   }
   return connections.model({ ...entry, ...defined({ baseURL: address }) });

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { pathForUser } from "../base/command_line.ts";
 import { assertComparable, type Baseline, baselineOfGate, missingBaseline } from "./baseline.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { defined, printable } from "../base/json.ts";
@@ -155,7 +156,10 @@ export function planRun(request: RunRequest): PlannedRun {
     const flag = `${printer.flagPrefix ?? ""}--seed=${plan.resolved.seed}`;
     printer.note(`fresh seed ${plan.resolved.seed}; add  ${flag}  to repeat this run`);
   }
-  return { subject, plan, settings, baseline, missing: missingBaseline(suite.gate, baseline) };
+  // Paths of commands are the user's already.
+  const pathOf = request.baselinePath === undefined ? pathForUser : undefined;
+  const missing = missingBaseline(suite.gate, baseline, pathOf);
+  return { subject, plan, settings, baseline, missing };
 }
 
 /**

@@ -22,11 +22,13 @@ import {
   LINKINGS,
   NAMES,
   type Names,
+  sizeFault,
+  type Sizes,
   type Surface,
   SURFACES,
 } from "../tasks/generated/graph.ts";
 import { cannot } from "../base/errors.ts";
-import { MODEL, type ModelEntry, SAMPLING, type Sampling } from "../models/entry.ts";
+import { keyError, MODEL, type ModelEntry, SAMPLING, type Sampling } from "../models/entry.ts";
 import {
   type CaseSpec,
   type ProbeId,
@@ -206,7 +208,23 @@ const GRID = z.strictObject({
     grid.irrelevant === undefined ||
     (grid.connected === undefined && grid.disconnected === undefined),
   { message: "give either irrelevant or connected and disconnected", path: ["irrelevant"] },
-);
+).check(({ value, issues }) => {
+  const message = sizeFault(largestSizes(value as Grid));
+  if (message !== undefined) issues.push({ code: "custom", message, path: [], input: value });
+});
+
+/** The largest tasks of a grid, for {@linkcode sizeFault}. */
+function largestSizes(sizes: Grid): Sizes {
+  const { core, connected = 0, disconnected = 0, irrelevant = 0, inputs, extraEdges } = sizes;
+  const most = (value: number | readonly number[]) => Math.max(...listOf(value));
+  return {
+    core: most(core),
+    connected: most(connected) + most(irrelevant),
+    disconnected: most(disconnected),
+    outputs: [1, Math.max(...outputRanges(sizes).map(([, most]) => most))],
+    ...defined({ inputs, extraEdges }),
+  };
+}
 
 const QUESTION_SET = z.strictObject({
   set: z.string().min(1),
@@ -237,7 +255,7 @@ const RULES = z.strictObject({
   sampling: SAMPLING.exactOptional(),
   ...optionSchemas("suite"),
   seed: OPTIONS.seed.schema!,
-});
+}, { error: keyError });
 
 /** The schema of suites that can be run. */
 export const SUITE = RULES as unknown as z.ZodType<Suite>;
@@ -257,7 +275,7 @@ export const CASE_SUITE = RULES.extend({ tasks: z.tuple([]) }) as unknown as z.Z
  * Crosses the sizes of `grid`. Combinations with `depth >= core` are skipped and counted. A set of probes
  * gives one cell each.
  *
- * @throws {InputError} If no combination is left, or there are more than a million.
+ * @throws {InputError} If no combination is left, there are more than a million, or a task is too large.
  *
  * @example Usage
  * ```ts
@@ -274,6 +292,8 @@ export function grid(sizes: Grid | ProbeSet): Cells {
     const probes = sizes.case === "all" ? USUAL_PROBES : [...new Set(listOf(sizes.case))];
     return { cells: probes.map((probe) => ({ case: probe })), skipped: 0 };
   }
+  const fault = sizeFault(largestSizes(sizes));
+  if (fault !== undefined) throw cannot("make a grid", fault);
   const crossings = countCrossings(sizes);
   if (crossings > MAX_CROSSINGS) {
     throw cannot(

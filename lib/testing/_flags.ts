@@ -4,8 +4,8 @@
  */
 
 import { parseArgs } from "@std/cli/parse-args";
-import { levenshteinDistance } from "@std/text/levenshtein-distance";
 import { InputError } from "../base/errors.ts";
+import { didYouMean, nearestName } from "../base/nearest_name.ts";
 import { flagsAt, readFlags } from "../runs/flags.ts";
 import type { FlagsOf } from "../runs/options.ts";
 
@@ -37,12 +37,11 @@ function typoIn(arguments_: readonly string[], known: readonly string[]): string
   for (const argument of arguments_) {
     const name = /^--([\w-]+)/.exec(argument)?.[1];
     if (name === undefined || known.includes(name)) continue;
-    const near = (flag: string) => levenshteinDistance(flag, name) <= (flag.length > 6 ? 2 : 1);
-    // Short words are too close to others: --send is no misspelt --seed.
-    const similar = known.find((flag) => flag.length > 5 && near(flag));
-    if (similar !== undefined) return `there is no flag --${name}: did you mean --${similar}?`;
+    // It may be a flag of the user's own tests: --send is no misspelt --seed.
+    const similar = nearestName(name, known, { surely: true });
+    if (similar !== undefined) return `there is no flag --${name}; did you mean --${similar}?`;
     // It may be the user's own flag; users who think it is toolgate's must learn that it is not.
-    const flags = known.map((flag) => `--${flag}`).join(", ");
-    console.error(`toolgate has no flag --${name} and leaves it alone; it has ${flags}`);
+    const meant = didYouMean(`--${name}`, known.map((flag) => `--${flag}`));
+    console.error(`toolgate has no flag --${name} and leaves it alone${meant}`);
   }
 }

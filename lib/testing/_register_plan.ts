@@ -18,6 +18,7 @@ import {
 import { onInterruption, untilInterrupted } from "./_interruption.ts";
 import { reportProblem } from "../gate/gate_report.ts";
 import { type Flags, parseFlags } from "./_flags.ts";
+import { commandLine } from "../base/command_line.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import type { CompletePolicy } from "../gate/policy.ts";
 import type { Plan } from "../runs/plan.ts";
@@ -192,7 +193,7 @@ function tellPartial(name: string, { sequential }: CompletePolicy, sharded: bool
   console.error(
     `${name}: the gate needs all trials; this is a part of them, so it is ignored` +
       (sequential ? ", and nothing is stopped early" : "") +
-      (sharded ? ". Over the journals of all shards decides: deno task toolgate gate" : ""),
+      (sharded ? `. Over the journals of all shards decides: ${commandLine("gate")}` : ""),
   );
 }
 

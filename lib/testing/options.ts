@@ -8,6 +8,7 @@ import { type Connections, identityOf } from "../models/connect.ts";
 import { parseWith } from "../base/input.ts";
 import { cannot } from "../base/errors.ts";
 import { defined, printable } from "../base/json.ts";
+import { nearestOrAll } from "../base/nearest_name.ts";
 import type { Model } from "../models/model.ts";
 import type { TaskSource } from "../runs/plan.ts";
 import { optionSchemas } from "../runs/options.ts";
@@ -29,7 +30,7 @@ import {
   SUITE,
   type Suite,
 } from "../runs/suite.ts";
-import { MODEL, type ModelEntry } from "../models/entry.ts";
+import { isKeyName, MODEL, type ModelEntry, NO_KEY_HERE } from "../models/entry.ts";
 import { type StrategyEntry, strategyId } from "../trials/strategies/entry.ts";
 import {
   type Agent,
@@ -119,10 +120,12 @@ export function assertOptions(
   const known = [...names, ...Object.keys(schemas)];
   const unknown = Object.keys(options).find((option) => !known.includes(option));
   if (unknown !== undefined) {
+    const advice = adviceOn(unknown, { ...options }, elsewhere);
     throw cannot(
       `use ${subject}`,
-      `there is no option ${printable(unknown, 100)}`,
-      adviceOn(unknown, { ...options }, known, elsewhere),
+      `there is no option ${printable(unknown, 100)}` +
+        (advice === undefined ? nearestOrAll(unknown, known) : ""),
+      advice,
     );
   }
   const ofSuites = optionSchemas("suite");
@@ -130,19 +133,17 @@ export function assertOptions(
   parseWith(z.object(Object.fromEntries(own)), defined(options), subject);
 }
 
-/** What to use in place of an unknown option. */
+/** What to use in place of an option that belongs elsewhere; `undefined` for others. */
 function adviceOn(
   unknown: string,
   options: Readonly<Partial<Record<string, unknown>>>,
-  names: readonly string[],
   elsewhere: ReadonlyMap<string, string>,
-): string {
+): string | undefined {
+  if (isKeyName(unknown)) return NO_KEY_HERE;
   const name = elsewhere.get(unknown);
   if (name !== undefined) return `here it is called ${name}`;
   // A `name` is more likely meant for the test than for the model.
-  if (unknown === "name" || !Object.hasOwn(MODEL.shape, unknown)) {
-    return `there are ${names.join(", ")}`;
-  }
+  if (unknown === "name" || !Object.hasOwn(MODEL.shape, unknown)) return undefined;
   const { model } = options;
   const modelText = typeof model === "string" ? valueText(model, 100) : "...";
   const value = valueText(options[unknown], 100);

@@ -7,6 +7,7 @@ import { z } from "zod";
 import { runLoop } from "../trials/agent/loop.ts";
 import { converse } from "../trials/agent/conversation.ts";
 import { parseWith } from "../base/input.ts";
+import { nearestOrAll } from "../base/nearest_name.ts";
 import { cannot } from "../base/errors.ts";
 import { defined, isJsonObject, type JsonObject, printable } from "../base/json.ts";
 import type { Message, Usage } from "../tools/message.ts";
@@ -216,11 +217,8 @@ const OPTIONS: Readonly<Record<keyof RunToolsOptions, true>> = {
 function checkOptions(options: RunToolsOptions): void {
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(OPTIONS, name));
   if (unknown === undefined) return;
-  throw cannot(
-    "run tools",
-    `the options are ${Object.keys(OPTIONS).join(", ")}`,
-    `${printable(unknown, 100)} is none of them`,
-  );
+  const meant = nearestOrAll(unknown, Object.keys(OPTIONS));
+  throw cannot("run tools", `there is no option ${printable(unknown, 100)}${meant}`);
 }
 
 function checkStages(strategy: string, models: Readonly<Record<string, Model>>): void {

@@ -5,6 +5,7 @@
 
 import { z } from "zod";
 import { cannot, reasonOf } from "../base/errors.ts";
+import { nearestOrAll } from "../base/nearest_name.ts";
 import { defined, isJsonObject, type JsonObject, type JsonValue, printable } from "../base/json.ts";
 import { targetOf, typesOf } from "./schema/position.ts";
 import { trustOwnSchema } from "./schema/_patterns.ts";
@@ -185,9 +186,8 @@ function assertOptions(subject: string, options: object): void {
     : typeof description !== "string"
     ? `its description must be a text: it is ${typeof description}`
     : unknown !== undefined
-    ? `there is no option ${printable(unknown, 100)}: there are ${
-      Object.keys(OPTION_NAMES).join(", ")
-    }`
+    ? `there is no option ${printable(unknown, 100)}` +
+      nearestOrAll(unknown, Object.keys(OPTION_NAMES))
     : undefined;
   if (fault !== undefined) throw cannot(`make ${subject}`, fault);
 }

@@ -246,6 +246,7 @@ Deno.test("toolgate export refuses what it cannot understand", async () => {
     assertStringIncludes(stderr, message);
   }
   const help = await toolgate(["export", "--help"]);
-  assertEquals([help.code, help.stdout], [0, `${EXPORT_HELP}\n`]);
+  assertEquals(help.code, 0);
+  assertStringIncludes(help.stdout, `\n\n${EXPORT_HELP}\n`);
   assertStringIncludes((await toolgate(["--help"])).stdout, "export ");
 });

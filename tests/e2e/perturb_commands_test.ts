@@ -320,7 +320,7 @@ Deno.test("toolgate perturb tells bad input, with the file, the path and the rul
       /methods of one source: CP is of a user's query, FK of a tool's/,
     ],
     [["--method", "CP", query, "--seed", "x"], /--seed must be a whole number.*: it is x/],
-    [["--method", "CP", query, "--sede", "1"], /there is no option --sede; there are /],
+    [["--method", "CP", query, "--sede", "1"], /there is no option --sede; did you mean --seed\?/],
     [
       ["--method", "RP_F", query, "--writer", "m"],
       /--writer goes with CP and AN: --method is RP_F/,

@@ -241,7 +241,7 @@ Deno.test("toolgate report refuses a wrong command line, and loses nothing by it
   const cases: [string[], RegExp][] = [
     [[], /it takes one journal or more: none is given/],
     [["--html", "old.html"], /it takes one journal or more: none is given/],
-    [["a.jsonl", "--htm", "x.html"], /there is no option --htm; there are --html, --markdown/],
+    [["a.jsonl", "--htm", "x.html"], /there is no option --htm; did you mean --html\?/],
     [["a.jsonl", "--json", "b.jsonl"], /--json must not be a journal.*: it is b\.jsonl/],
     [["journal.txt", "--json", "./journal.txt"], /--json must not be a file that is read/],
     [["journal.txt", "--markdown", `${here}/journal.txt`], /must not be a file that is read/],
@@ -409,7 +409,7 @@ Deno.test("toolgate report of tasks of another generator has no graph, and nothi
     assertEquals([again.code, again.stdout], [2, ""], again.all);
     assertMatch(
       again.stderr,
-      /^Cannot replay a trial of .* as its tasks must be of generator 1: they are of generator 2$/m,
+      /^Cannot run a trial of .* as its tasks must be of generator 1: they are of generator 2, which a newer version/m,
     );
   }
   const together = await report(place, own, path);

@@ -309,6 +309,9 @@ async function makePlace({ isGiven, prepare }: Partial<Section>): Promise<Place>
     write(place.file(path), (await readStored(path))!);
   }
   prepare?.(place);
+  // Hints name the task of the folder's project: of a folder without any they name the path of this clone.
+  const tasks = { toolgate: "deno run -A @toolgate/toolgate/cli" };
+  place.write("deno.json", JSON.stringify({ tasks }));
   const given = new Map(
     filesIn(place.path).map((path) => [path, Deno.readTextFileSync(place.file(path))]),
   );

@@ -138,7 +138,11 @@ Deno.test("readBaseline() names the path and the rule of what is wrong in a base
     return { ...file, subjects: [{ ...subject, ...change }, ...others] };
   };
   const faults: [change: (file: BaselineFile) => object, path: string, rule: string][] = [
-    [(file) => ({ ...file, v: 3 }), "v", "expected 1"],
+    [
+      (file) => ({ ...file, v: 3 }),
+      "v",
+      "it was written by a newer version of toolgate (format 3; this one reads 2)",
+    ],
     [(file) => ({ ...file, v: 1 }), "subjects[0].run", "must be a text"],
     [(file) => ({ ...file, subjects: [] }), "subjects", "must not be empty"],
     [(file) => ({ ...file, more: 1 }), "the top", '"more"'],

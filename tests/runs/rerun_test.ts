@@ -88,7 +88,7 @@ Deno.test("planOfJournal() refuses tasks of another generator, whatever the line
       () => planOfJournal(path),
       InputError,
       `Cannot run a trial of ${path} as its tasks must be of generator 1: ` +
-        "they are of generator 2",
+        "they are of generator 2, which a newer version of toolgate has: update toolgate",
     );
   }
 });

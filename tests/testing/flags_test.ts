@@ -111,14 +111,14 @@ Deno.test("parseFlags() takes a flag that differs by a letter or two for a slip"
   };
   for (const [flag, [written, meant]] of Object.entries(slips)) {
     const message =
-      `Cannot run benchmark b: there is no flag --${written}: did you mean --${meant}?`;
+      `Cannot run benchmark b: there is no flag --${written}; did you mean --${meant}?`;
     assertEquals(faultOf(flag), message);
     assertEquals(faultOf("--seed=1", flag), message);
   }
 });
 
 Deno.test("parseFlags() leaves alone what belongs to the user's own tests, and says so", () => {
-  const own = ["--update", "--env=staging", "-o", "file.ts", "only"];
+  const own = ["--update", "--env=staging", "--onyl=x", "-o", "file.ts", "only"];
   const told: string[] = [];
   const { error } = console;
   console.error = (words: string) => void told.push(words);
@@ -127,13 +127,11 @@ Deno.test("parseFlags() leaves alone what belongs to the user's own tests, and s
   } finally {
     console.error = error;
   }
-  const ours = flagsAt("deno test").map(({ name }) => `--${name}`).join(", ");
-  assertEquals(
-    told,
-    ["update", "env"].map((name) =>
-      `toolgate has no flag --${name} and leaves it alone; it has ${ours}`
-    ),
-  );
+  assertEquals(told, [
+    "toolgate has no flag --update and leaves it alone",
+    "toolgate has no flag --env and leaves it alone",
+    "toolgate has no flag --onyl and leaves it alone; did you mean --only?",
+  ]);
 });
 
 Deno.test("settingsOf() takes one of the flags of recordings, in place of the option", () => {
@@ -178,7 +176,10 @@ Deno.test("commands and tests read flags alike, and say the same of wrong ones",
           return Object.keys(read());
         } catch (error) {
           const { message } = error as InputError;
-          return message.replace(/^Cannot run [\w ]+: | \(see toolgate run --help\)$/g, "");
+          return message.replace(
+            /^Cannot run [\w ]+: | \(see deno task toolgate run --help\)$/g,
+            "",
+          );
         }
       });
       assertEquals(ofTest, ofRun, text);

@@ -8,9 +8,9 @@ import { HOSTILE } from "../support/records.ts";
 Deno.test("assertOptions() says where an option that there is not belongs", () => {
   const deep = JSON.parse(`${"[".repeat(5_000)}${"]".repeat(5_000)}`);
   const table: [options: object, message: string][] = [
-    [{ modle: "m" }, "as there is no option modle: there are model, tasks, strategies, "],
-    [{ name: "m" }, "as there is no option name: there are model, "],
-    [{ constructor: 1 }, "as there is no option constructor: there are model, "],
+    [{ modle: "m" }, "as there is no option modle; did you mean model?"],
+    [{ name: "m" }, "as there is no option name"],
+    [{ constructor: 1 }, "as there is no option constructor"],
     [{ perturbation: "RD" }, "here it is called perturbations, which takes a list"],
     [{ strategy: "restate" }, "here it is called strategies, which takes a list"],
     [{ models: ["m"] }, "here it is called model, which takes one or a list"],

@@ -808,7 +808,7 @@ const MODEL = scripted("adder", [{ text: "It is 3." }]);
 const WRONG: readonly [options: unknown, message: RegExp, name?: unknown][] = [
   [undefined, /as it must have options: they are undefined/],
   [null, /as it must have options: they are null/],
-  [{ modle: "x" }, /as there is no option modle: there are state, tools, /],
+  [{ modle: "x" }, /as there is no option modle; did you mean model\?$/],
   [
     { strategies: ["restate"] },
     /as there is no option strategies: here it is called strategy, which takes one or a list$/,

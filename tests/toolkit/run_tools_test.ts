@@ -199,12 +199,12 @@ Deno.test("runTools() refuses options that there are not", async () => {
   assert(length < 300);
   assertEquals(
     await faultOf({ stageModels: new Map() }),
-    "Cannot run tools as the options are messages, strategy, models, given, limits, references, " +
-      "toolChoice, perturbation, signal, prompts, attempts, rounds, dereference, shots, examples: " +
-      "stageModels is none of them",
+    "Cannot run tools as there is no option stageModels; there are messages, strategy, models, " +
+      "given, limits, references, toolChoice, perturbation, signal, prompts, attempts, rounds, " +
+      "dereference, shots, examples",
   );
   for (const name of ["tool_choice", "toString", "Strategy", "a\u001b[31m"]) {
-    assertStringIncludes(await faultOf({ [name]: 1 }), "is none of them");
+    assertStringIncludes(await faultOf({ [name]: 1 }), "there is no option ");
   }
   assertStringIncludes(await faultOf({ strategy: "wishful" }), "must be one of baseline");
   assertStringIncludes(await faultOf({ attempts: 3 }), "goes with repair only");

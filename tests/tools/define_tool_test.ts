@@ -484,7 +484,7 @@ Deno.test("tool() refuses what is no tool, in one message", () => {
     [{ name: 7 }, /as its name must be/],
     [{ name: "\u001b[31m" }, /^Cannot make tool \\u001b\[31m as its name/],
     [{ description: undefined }, /as its description must be a text: it is undefined/],
-    [{ execut: 1 }, /as there is no option execut: there are name, description, /],
+    [{ execut: 1 }, /as there is no option execut; did you mean execute\?$/],
     [{ __proto__x: 1 }, /as there is no option __proto__x/],
     [{ constructor: 1 }, /as there is no option constructor/],
     [

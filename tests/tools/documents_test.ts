@@ -128,7 +128,11 @@ Deno.test("parseToolDocuments() refuses what is no document", () => {
       ],
       [{ ...tool, strict: "yes" }, "at strict: Invalid input: expected boolean, received string"],
       [{ ...tool, examples: [{}, 3] }, "at examples[1]: must be an object"],
-      [{ ...tool, further: 3 }, 'at the top: Unrecognized key: "further"'],
+      [
+        { ...tool, further: 3 },
+        'at the top: Unrecognized key: "further"; there are name, description, examples, returns, ' +
+        "parameters, strict",
+      ],
       [{ ...tool, type: "web_search" }, 'at type: Invalid input: expected "function"'],
       [{ function: tool }, 'at type: it is missing: expected "function"'],
       [

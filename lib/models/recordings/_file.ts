@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { isShallow, parseWith } from "../../base/input.ts";
+import { assertNotNewer, isShallow, parseWith } from "../../base/input.ts";
 import { cannot, cannotFile, InputError } from "../../base/errors.ts";
 import {
   canonicalJson,
@@ -325,6 +325,7 @@ export function parseRecording(content: string, path: string): Recording {
   } catch {
     throw cannot(`use the recording ${path}`, "it must be JSON", "it is none, or was cut short");
   }
+  assertNotNewer(value, WRITTEN_VERSION, `the recording ${path}`);
   parseWith(HEAD, value, `the recording ${path}`);
   return parseWith(RECORDING, value, `the recording ${path}`);
 }

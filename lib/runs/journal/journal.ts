@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { assertShallow, parseWith, WITH_INPUT } from "../../base/input.ts";
+import { assertNotNewer, assertShallow, parseWith, WITH_INPUT } from "../../base/input.ts";
 import { cannot, InputError } from "../../base/errors.ts";
 import {
   canonicalJson,
@@ -35,6 +35,7 @@ import { redactRecordValue } from "../../base/redact.ts";
 import { BUDGET, type Budget, PRICES, type Prices } from "../../models/prices.ts";
 import { SEQUENTIAL_RULE, type SequentialRule } from "../../gate/sequential.ts";
 import { MAX_SHARDS, type Shard } from "../shard_text.ts";
+import { JUDGING_RULES } from "../../trials/executors/answer.ts";
 import { type Trial, TRIAL_LINE } from "../../trials/trial.ts";
 import { replacing, summarize, type TrialSummary } from "../../trials/summary.ts";
 import type { PlannedTrial } from "../../trials/trial_id.ts";
@@ -338,12 +339,15 @@ export function wholeTrial(path: string, place: JournalPlace): Trial {
 /** Parses a plan line. Its depth is limited, as hashing visits all of it. */
 function parsePlan(value: JsonValue, source: string): PlanLine {
   assertShallow(value, source);
+  assertNotNewer(value, 1, source);
   return parseWith(PLAN_LINE, value, source);
 }
 
 /** Parses a trial line. Only its events are traversed; fields of other tools are not. */
 function parseTrial(value: JsonValue, source: string): Trial {
   assertShallow(value, source);
+  assertNotNewer(value, 1, source);
+  assertNotNewer(value, JUDGING_RULES, source, "rules");
   return parseWith(TRIAL_LINE, value, source);
 }
 

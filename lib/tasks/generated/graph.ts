@@ -167,8 +167,44 @@ export function completeSpec(spec: GraphSpec): CompleteGraphSpec {
   };
 }
 
-/** Nodes of each kind, at most: more than any model accepts, and few enough to fit in memory. */
+/** Nodes of each kind, at most: few enough to fit in memory. */
 const MAX_SIZE = 100_000;
+
+/** Functions of a planned task, at most: far more than any model accepts, and made within seconds. */
+const MAX_FUNCTIONS = 5_000;
+/** Variables that the functions of a planned task take and produce, at most. */
+const MAX_VARIABLES = 20_000;
+/** Attempts to add an edge to a planned task, at most. */
+const MAX_EXTRA_EDGES = 100_000;
+
+/** What makes tasks large: see {@linkcode GraphSpec}. */
+export type Sizes =
+  & Pick<GraphSpec, "core" | "connected" | "disconnected">
+  & Pick<Partial<CompleteGraphSpec>, "inputs" | "outputs" | "extraEdges">;
+
+/**
+ * Returns what is too large about planned tasks of these sizes, as `core must be at most 5000: it is 50000`;
+ * `undefined` if nothing is. Larger ones would take minutes to make, or more memory than there is; those of old
+ * journals can still be made.
+ */
+export function sizeFault(
+  { core, connected, disconnected, inputs = [1, 2], outputs = [1, 1], extraEdges = 0 }: Sizes,
+): string | undefined {
+  const functions = core + connected + disconnected;
+  const limits: [what: string, value: number, most: number][] = [
+    ["core", core, MAX_FUNCTIONS],
+    ["connected", connected, MAX_FUNCTIONS],
+    ["disconnected", disconnected, MAX_FUNCTIONS],
+    ["core, connected and disconnected together", functions, MAX_FUNCTIONS],
+    ["inputs and outputs of all functions", functions * (inputs[1] + outputs[1]), MAX_VARIABLES],
+    ["extraEdges", extraEdges, MAX_EXTRA_EDGES],
+  ];
+  const broken = limits.find(([, value, most]) => value > most);
+  if (broken === undefined) return undefined;
+  const [what, value, most] = broken;
+  const state = /[ ]/.test(what) ? `they are ${value}` : `it is ${value}`;
+  return `${what} must be at most ${most}: ${state}`;
+}
 
 function assertWholeNumber(name: string, value: unknown, least: number, most: number): void {
   if (Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most) return;

@@ -23,6 +23,12 @@ import { Numbers, Vocabulary } from "./vocabulary.ts";
 /** The version of the generator: a spec and this number determine a task. */
 export const GENERATOR_VERSION = 1;
 
+/** Names a version of the generator that is not this one's, as `of generator 2`, and says where it is newer. */
+export function generatorText(version: number): string {
+  return `of generator ${version}` +
+    (version > GENERATOR_VERSION ? ", which a newer version of toolgate has: update toolgate" : "");
+}
+
 /** A named value that a function produces or takes. */
 export interface Variable {
   /** The name, unique in the task. */

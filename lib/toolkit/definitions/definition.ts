@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import { parseWith } from "../../base/input.ts";
+import { assertNotNewer, parseWith } from "../../base/input.ts";
 import { InputError } from "../../base/errors.ts";
 import {
   isJsonObject,
@@ -279,5 +279,6 @@ const DEFINITION = z.discriminatedUnion("v", [
  */
 export function parseDefinition(json: unknown): Definition {
   const value = typeof json === "string" ? parseJson(json) : json;
+  assertNotNewer(value, 2, "the definition");
   return new Definition(parseWith(DEFINITION, value, "the definition"));
 }

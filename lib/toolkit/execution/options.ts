@@ -5,6 +5,7 @@
 
 import type { Clock } from "../../base/clock.ts";
 import { cannot } from "../../base/errors.ts";
+import { nearestOrAll } from "../../base/nearest_name.ts";
 import { isJsonObject, printable } from "../../base/json.ts";
 import type { Model } from "../../models/model.ts";
 import type { ExecutableCall, Tool } from "../../tools/tool.ts";
@@ -141,11 +142,11 @@ function check(
 ): void {
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(rules, name)) {
-      const state = `${printable(prefix + name, 100)} is none of them`;
+      const known = Object.keys(rules).map((one) => prefix + one);
+      const unknown = prefix + name;
       throw cannot(
         "make a tool executor",
-        `the options are ${Object.keys(rules).map((one) => prefix + one).join(", ")}`,
-        state,
+        `there is no option ${printable(unknown, 100)}${nearestOrAll(unknown, known)}`,
       );
     }
     const rule = rules[name]!;

@@ -609,7 +609,7 @@ Deno.test("Recordings of other trials, and files that are none, are refused", as
   folder.write(file!, text.replace('"v": 2', '"v": 3'));
   assertStringIncludes(
     await missed(folder, {}),
-    "at v: must be 1 or 2, the versions that this toolgate reads",
+    "at v: it was written by a newer version of toolgate (format 3; this one reads 2): update",
   );
   assertThrows(
     () => new Recordings({ folder: folder.file("none"), mode: "replay" }),

@@ -570,7 +570,14 @@ Deno.test("readJournalFile() names file, line, path and rule of a malformed tria
   const good = finish(PLAN.trials[0]!);
   const noLine = 'it is no line of a journal, whose kind is "plan" or "trial"';
   const faults: [unknown, string][] = [
-    [{ ...good, v: 2 }, "at v: "],
+    [
+      { ...good, v: 2 },
+      "at v: it was written by a newer version of toolgate (format 2; this one reads 1): update",
+    ],
+    [
+      { ...good, rules: 3 },
+      "at rules: it was written by a newer version of toolgate (rules 3; this one reads 2)",
+    ],
     [{ ...good, kind: "trail" }, noLine],
     [{ ...good, kind: undefined }, noLine],
     [{ ...good, id: "" }, "at id: "],
@@ -604,7 +611,10 @@ Deno.test("readJournalFile() names file, line, path and rule of a malformed tria
 Deno.test("readJournalFile() names file, line, path and rule of a malformed plan", () => {
   const line = planLine(PLAN);
   const faults: [unknown, string][] = [
-    [{ ...line, v: 2 }, "at v: "],
+    [
+      { ...line, v: 2 },
+      "at v: it was written by a newer version of toolgate (format 2; this one reads 1): update",
+    ],
     [{ ...line, planHash: 7 }, "at planHash: "],
     [{ ...line, shard: { index: 0, of: 1 } }, "at shard.index: "],
     [{ ...line, shard: { index: 2, of: 1 } }, "at shard.index: must not be above of"],

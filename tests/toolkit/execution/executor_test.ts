@@ -940,9 +940,12 @@ Deno.test("createToolExecutor() refuses tools and options that cannot be used", 
   const table: [unknown, string][] = [
     [
       { retires: 3 },
-      "as the options are retries, timeout, timeLimit, backoff, longestPause, parallel, references, depth, repair, alternatives, seed, clock: retires is none of them",
+      "as there is no option retires; did you mean retries?",
     ],
-    [{ constructor: 3 }, "constructor is none of them"],
+    [
+      { constructor: 3 },
+      "as there is no option constructor; there are retries, timeout, timeLimit, backoff, longestPause, parallel, references, depth, repair, alternatives, seed, clock",
+    ],
     [{ retries: -1 }, "as retries must be a whole number from 0 on: it is -1"],
     [{ retries: 1.5 }, "retries"],
     [{ retries: "3" }, "retries"],
@@ -968,7 +971,7 @@ Deno.test("createToolExecutor() refuses tools and options that cannot be used", 
     [{ repair: { model, prompt: 7 } }, "repair.prompt must be a text: it is 7"],
     [
       { repair: { model, tries: 7 } },
-      "as the options are repair.model, repair.attempts, repair.prompt: repair.tries is none of them",
+      "as there is no option repair.tries; there are repair.model, repair.attempts, repair.prompt",
     ],
     [
       { alternatives: [] },

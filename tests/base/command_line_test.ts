@@ -1,0 +1,111 @@
+// Command lines: which one starts a command where the user stands. tests/e2e/hints_test.ts runs them.
+
+import { assertEquals } from "@std/assert";
+import { commandLine } from "../../lib/base/command_line.ts";
+import { Folder } from "../support/folders.ts";
+import { ROOT } from "../support/surroundings.ts";
+
+/** The line of a user who stands in a folder, as `deno task` would tell. */
+function lineIn(folder: string): string {
+  const { get } = Deno.env;
+  Deno.env.get = (name) => name === "INIT_CWD" ? folder : get(name);
+  try {
+    return commandLine("gate a.jsonl");
+  } finally {
+    Deno.env.get = get;
+  }
+}
+
+const TASK = "deno task toolgate";
+const NAME = "deno run -A @toolgate/toolgate/cli";
+const MODULE = `deno run -A ${ROOT}/lib/cli/main.ts`;
+const COMMAND = "deno run -A @toolgate/toolgate/cli";
+const IMPORTS = { "@toolgate/toolgate": "jsr:@toolgate/toolgate@^0.2.0" };
+
+/** Files by their paths, where the user stands, and how the line begins. Deno 2.9.6 was asked for each. */
+const PROJECTS: Record<string, readonly [Record<string, unknown>, string, string]> = {
+  "no project": [{}, ".", MODULE],
+  "a task": [{ "deno.json": { tasks: { toolgate: COMMAND } } }, ".", TASK],
+  "a task with a description": [
+    { "deno.jsonc": `{ "tasks": { "toolgate": { "command": "${COMMAND}" }, }, /* yes */ }` },
+    ".",
+    TASK,
+  ],
+  "a task, seen from below": [{ "deno.json": { tasks: { toolgate: COMMAND } } }, "a/b", TASK],
+  "a script": [{ "package.json": { scripts: { toolgate: COMMAND } } }, ".", TASK],
+  "a script beside settings": [
+    { "package.json": { scripts: { toolgate: COMMAND } }, "deno.json": { imports: IMPORTS } },
+    ".",
+    TASK,
+  ],
+  "a task of this name that is something else": [
+    { "deno.json": { tasks: { toolgate: "deno test bench/" }, imports: IMPORTS } },
+    ".",
+    NAME,
+  ],
+  "a task further up, which Deno does not find": [
+    { "deno.json": { tasks: { toolgate: COMMAND } }, "in/package.json": { name: "in" } },
+    "in",
+    MODULE,
+  ],
+  "a task of the workspace": [
+    {
+      "deno.json": { workspace: ["./a", "pack/*"], tasks: { toolgate: COMMAND } },
+      "pack/one/deno.json": {},
+    },
+    "pack/one",
+    TASK,
+  ],
+  "a workspace that the folder is not of": [
+    { "deno.json": { workspace: ["./a"], tasks: { toolgate: COMMAND } }, "b/deno.json": {} },
+    "b",
+    MODULE,
+  ],
+  "imports": [{ "deno.json": { imports: IMPORTS } }, ".", NAME],
+  "imports of the workspace": [
+    { "deno.json": { workspace: ["a"], imports: IMPORTS }, "a/deno.json": {} },
+    "a",
+    NAME,
+  ],
+  "imports by another name": [
+    { "deno.json": { imports: { "tool gate": "jsr:@toolgate/toolgate@^0.2.0" } } },
+    ".",
+    "deno run -A 'tool gate/cli'",
+  ],
+  "an import map": [
+    { "deno.json": { importMap: "maps/one.json" }, "maps/one.json": { imports: IMPORTS } },
+    ".",
+    NAME,
+  ],
+  "a dependency": [{ "package.json": { devDependencies: IMPORTS } }, ".", NAME],
+  "settings that are not valid": [
+    { "deno.json": "{ no", "package.json": "[".repeat(100_000) },
+    ".",
+    MODULE,
+  ],
+  "settings of other kinds": [
+    { "deno.json": { tasks: [null], imports: "x", workspace: 7 }, "package.json": "null" },
+    ".",
+    MODULE,
+  ],
+};
+
+for (const [title, [files, place, start]] of Object.entries(PROJECTS)) {
+  Deno.test(`commandLine() names what works in a folder with ${title}`, () => {
+    using temporary = new Folder();
+    // So deep that the path of the module is not short.
+    const project = temporary.file("projects/of/mine");
+    const path = (name: string) => `${project}/${name}`;
+    Deno.mkdirSync(path(place).replace(/\/\.$/, ""), { recursive: true });
+    for (const [name, content] of Object.entries(files)) {
+      Deno.mkdirSync(path(name).replace(/[^/]+$/, ""), { recursive: true });
+      const text = typeof content === "string" ? content : JSON.stringify(content);
+      Deno.writeTextFileSync(path(name), text);
+    }
+    assertEquals(lineIn(path(place)), `${start} gate a.jsonl`);
+  });
+}
+
+Deno.test("commandLine() names the task of the project itself, also from a folder in it", () => {
+  assertEquals(lineIn(`${ROOT}/docs`), `${TASK} gate a.jsonl`);
+});

@@ -1,0 +1,274 @@
+// What toolgate tells users to do next, in projects of their own outside of the clone: hints name a command that
+// works there, and slips are answered by what is probably meant.
+
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import { command, deno, type Finished, type Folder, folder, ROOT } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
+
+const VERSION = JSON.parse(Deno.readTextFileSync(`${ROOT}/deno.json`)).version;
+/** What a project says of toolgate, as the README has it. */
+const IMPORTS = {
+  links: [ROOT],
+  imports: { "@toolgate/toolgate": `jsr:@toolgate/toolgate@^${VERSION}` },
+};
+const TASKS = { toolgate: "deno run -A @toolgate/toolgate/cli" };
+
+const BENCHMARK = (mod: string) => `
+import { benchmark } from ${JSON.stringify(mod)};
+benchmark("mine", {
+  model: "sim:planner",
+  tasks: { core: 3, depth: 2 },
+  seed: 1,
+  graphs: 2,
+  gate: { baseline: { file: "base line.json" }, margin: 0.15 },
+});
+`;
+const SUITE = JSON.stringify({
+  ...{ name: "s", seed: 1, graphs: 2, tasks: [{ core: 3, depth: 2 }], models: ["sim:planner"] },
+  gate: { successRate: 0.5, margin: 0.4 },
+});
+
+/** Carries out a line as it was printed, in a shell. */
+async function shell(line: string, cwd: string): Promise<Finished> {
+  const path = `${Deno.execPath().replace(/\/[^/]+$/, "")}:${Deno.env.get("PATH") ?? ""}`;
+  const { code, stdout, stderr } = await command("sh", ["-c", line], { cwd, env: { PATH: path } })
+    .output();
+  const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  return { code, stdout: out!, stderr: err!, all: `$ ${line}\n${out}\n${err}\nexit code ${code}` };
+}
+
+/** The rest of the line of a text that begins so. */
+function afterIn(text: string, start: string): string {
+  const at = text.indexOf(start);
+  assert(at >= 0, `${start} is not in ${text}`);
+  return text.slice(at + start.length).split("\n")[0]!;
+}
+
+interface Project {
+  readonly settings: Readonly<Record<string, unknown>> | undefined;
+  /** How its files import toolgate. */
+  readonly mod: string;
+  /** How commands are started there. */
+  readonly start: string;
+}
+
+const PROJECTS: Readonly<Record<string, Project>> = {
+  "a task": {
+    settings: { ...IMPORTS, tasks: TASKS },
+    mod: "@toolgate/toolgate",
+    start: "deno task toolgate",
+  },
+  "only the import map": {
+    settings: IMPORTS,
+    mod: "@toolgate/toolgate",
+    start: "deno run -A @toolgate/toolgate/cli",
+  },
+  "neither": {
+    settings: undefined,
+    mod: `${ROOT}/mod.ts`,
+    start: `deno run -A ${ROOT}/lib/cli/main.ts`,
+  },
+};
+
+/** A project so deep that no path of the clone is short. */
+async function projectOf({ settings, mod }: Project): Promise<Folder & { readonly at: string }> {
+  const place = await folder();
+  const at = place.file("my/own/project");
+  Deno.mkdirSync(`${at}/sub`, { recursive: true });
+  const files = { "mine_test.ts": BENCHMARK(mod), "sub/suite.jsonc": SUITE };
+  for (const [name, text] of Object.entries(files)) Deno.writeTextFileSync(`${at}/${name}`, text);
+  if (settings !== undefined) {
+    Deno.writeTextFileSync(`${at}/deno.json`, JSON.stringify(settings));
+  }
+  return { ...place, at };
+}
+
+for (const [title, project] of Object.entries(PROJECTS)) {
+  Deno.test(`hints name a command that works in a project with ${title}`, async () => {
+    await using place = await projectOf(project);
+    const { start } = project;
+    const sub = `${place.at}/sub`;
+    // A suite from a folder of the project, and the lines that its run prints.
+    const run = await shell(`${start} run suite.jsonc --out 'my run.jsonl'`, sub);
+    assertEquals(run.code, 0, run.all);
+    const decide = afterIn(run.stderr, "To decide: ");
+    assertEquals(decide, `${start} gate 'my run.jsonl'`);
+    assertEquals(afterIn(run.stderr, "To view a report: ").slice(0, start.length), start);
+    // Tests in the project's folder: how its first baseline is made. Without a project, types are not found.
+    const config = project.settings === undefined ? [`--config=${ROOT}/deno.json`] : [];
+    const test = await deno(
+      ["test", "-A", "--no-check", ...config, "mine_test.ts", "--", "--out=results.jsonl"],
+      { cwd: place.at },
+    );
+    assertEquals(test.code, 1, test.all);
+    const accept = afterIn(test.all, "keep the trials with --out=results.jsonl, then ");
+    const line = `${start} accept results.jsonl --out 'base line.json'`;
+    assertEquals(accept.replace(/\.$/, ""), line);
+    const [gate, accepted, wrong] = await Promise.all([
+      shell(decide, sub),
+      shell(line, place.at),
+      shell(`${start} gatee`, sub),
+    ]);
+    assertEquals(gate.code, 0, gate.all);
+    assertStringIncludes(gate.stdout, "PASS");
+    assertEquals(accepted.code, 0, accepted.all);
+    assertEquals(Deno.statSync(`${place.at}/base line.json`).isFile, true);
+    assertEquals(wrong.code, 2, wrong.all);
+    const see = `there is no command gatee; did you mean gate? (see ${start} --help)`;
+    assertStringIncludes(wrong.stderr, see);
+  });
+}
+
+Deno.test("hints have the paths of where the user stands, also where a task leaves that folder", async () => {
+  await using place = await projectOf(PROJECTS["a task"]!);
+  const bench = "deno test -A --no-check mine_test.ts -- --out=results.jsonl";
+  const settings = { ...IMPORTS, tasks: { ...TASKS, bench } };
+  Deno.writeTextFileSync(`${place.at}/deno.json`, JSON.stringify(settings));
+  const test = await deno(["task", "bench"], { cwd: `${place.at}/sub` });
+  const accept = afterIn(test.all, "results.jsonl, then ").replace(/\.$/, "");
+  assertEquals(accept, "deno task toolgate accept ../results.jsonl --out '../base line.json'");
+});
+
+Deno.test("a test that may read nothing names the package, and asks nobody", async () => {
+  await using place = await projectOf(PROJECTS["a task"]!);
+  const file = BENCHMARK("@toolgate/toolgate")
+    .replace(/baseline: [^}]*}/, "successRate: 0.5").replace("mine", "shared");
+  Deno.writeTextFileSync(`${place.at}/shard_test.ts`, file);
+  const test = await deno(
+    [
+      ...["test", "--no-check", "--allow-net=127.0.0.1", "--allow-write=.", "--allow-read=a.jsonl"],
+      ...["shard_test.ts", "--", "--shard=1/2", "--out=a.jsonl"],
+    ],
+    { cwd: place.at },
+  );
+  assertEquals(test.code, 0, test.all);
+  assertStringIncludes(test.all, "decides: deno run -A @toolgate/toolgate/cli gate\n");
+});
+
+Deno.test("toolgate tells its version, and helps in every way that users try", async () => {
+  for (const word of ["--version", "-V"]) {
+    const { code, stdout, all } = await toolgate([word]);
+    assertEquals([code, stdout], [0, `toolgate ${VERSION}\n`], all);
+  }
+  const usual = await toolgate(["gate", "--help"]);
+  assertStringIncludes(usual.stdout, "Usage: deno task toolgate gate F.jsonl... [OPTIONS]\n");
+  for (const line of [["help", "gate"], ["gate", "-h"], ["--help", "gate"]]) {
+    const { code, stdout, all } = await toolgate(line);
+    assertEquals([code, stdout], [0, usual.stdout], all);
+  }
+  const all = await toolgate(["--help"]);
+  assertStringIncludes(all.stdout, "Usage: deno task toolgate COMMAND [OPTIONS]\n");
+  for (const line of [["-h"], ["help"], ["help", "help"]]) {
+    assertEquals((await toolgate(line)).stdout, all.stdout);
+  }
+});
+
+/** A suite that is right but for some fields. */
+const suite = (fields: object) => JSON.stringify({ ...JSON.parse(SUITE), ...fields });
+
+/** Slips, and the end of the one line that answers each. */
+const SLIPS: readonly (readonly [line: readonly string[] | string, told: string])[] = [
+  [["help", "repotr"], "there is no command repotr; did you mean report?"],
+  [["frobnicate"], "there is no command frobnicate; there are generate, run, gate, "],
+  [["--out=x", "run"], "a command must come before the option --out"],
+  [["run", "--concurency", "3"], "there is no option --concurency; did you mean --concurrency?"],
+  [["generate", "--croe", "3"], "there is no option --croe; did you mean --core?"],
+  [["accept", "--to", "x"], "there is no option --to; there are --out (see"],
+  [["generate", "--core", "50000", "--depth", "3"], "core must be at most 5000: it is 50000"],
+  [suite({ modells: [] }), 'at the top: Unrecognized key: "modells"; did you mean models?'],
+  [suite({ gate: { succesRate: 1 } }), 'Unrecognized key: "succesRate"; did you mean successRate?'],
+  [
+    suite({ tasks: [{ core: 3, dept: 1, depth: 1 }] }),
+    'at tasks[0]: Unrecognized key: "dept"; did you mean depth?',
+  ],
+  [
+    suite({ models: [{ model: "m", temprature: 0 }] }),
+    'at models[0]: Unrecognized key: "temprature"; did you mean temperature?',
+  ],
+  [
+    suite({ budget: { token: 3 } }),
+    'at budget: Unrecognized key: "token"; did you mean tokens?',
+  ],
+  [
+    suite({ limits: { cals: 3 } }),
+    'at limits: Unrecognized key: "cals"; did you mean calls?',
+  ],
+  [
+    suite({ v: 2 }),
+    "at v: it was written by a newer version of toolgate (format 2; this one reads 1)",
+  ],
+  [suite({ tasks: [{ core: 50_000, depth: 9 }] }), "at tasks[0]: core must be at most 5000: it is"],
+  [
+    suite({ tasks: [{ core: 9, depth: "all", irrelevant: [3, 6_000], connection: "half" }] }),
+    "at tasks[0]: connected must be at most 5000: it is 6000",
+  ],
+  [
+    suite({ tasks: [{ core: 4_000, depth: 9, disconnected: 4_000 }] }),
+    "core, connected and disconnected together must be at most 5000: they are 8000",
+  ],
+  [
+    suite({ tasks: [{ core: 9, depth: 3, outputs: [1, 100_000] }] }),
+    "inputs and outputs of all functions must be at most 20000: they are 900018",
+  ],
+  [suite({ graphs: 1_000_000 }), "it must have at most 300000 trials: it has 1000000"],
+  [
+    suite({ apiKey: "hunter2hunter2" }),
+    'Unrecognized key: "apiKey": keys are not written here; apiKeyVariable',
+  ],
+  [
+    suite({ models: [{ model: "m", apiKey: "hunter2hunter2" }] }),
+    'at models[0]: Unrecognized key: "apiKey": keys are not written here; apiKeyVariable of a model',
+  ],
+];
+
+Deno.test("slips, sizes without end and keys in suites are answered at once, in a line that helps", async () => {
+  await using place = await folder();
+  for (const [given, told] of SLIPS) {
+    const line = typeof given === "string"
+      ? ["run", place.write("suite.jsonc", given), "--out", place.file("out.jsonl")]
+      : given;
+    const { code, stdout, stderr, all } = await toolgate(line);
+    assertEquals([code, stdout], [2, ""], all);
+    assertStringIncludes(stderr, told, all);
+    assertNotMatch(stderr, /hunter2/, all);
+    assert(stderr.trimEnd().split("\n").length <= 3, all);
+  }
+  // Nothing was begun.
+  assertEquals(place.names(), ["suite.jsonc"]);
+});
+
+Deno.test("benchmark(), toolTest() and tool() answer slips by what is meant, and refuse sizes without end", async () => {
+  await using place = await folder();
+  const slips: Record<string, RegExp> = {
+    'benchmark("a", { model: "m", tasks: { core: 3, depth: 2 }, seed: 1, graps: 3 })':
+      /benchmark a as there is no option graps; did you mean graphs\?$/m,
+    'benchmark("b", { model: "m", tasks: { core: 50_000, depth: 2 }, seed: 1 })':
+      /benchmark b:\n {2}at tasks\[0\]: core must be at most 5000: it is 50000$/m,
+    'benchmark("c", { model: "m", tasks: grid({ core: 50_000, depth: "all" }), seed: 1 })':
+      /Cannot make a grid as core must be at most 5000: it is 50000$/m,
+    'benchmark("d", { model: "m", tasks: { core: 3, depth: 2 }, seed: 1, apiKey: "hunter2hunter2" })':
+      /there is no option apiKey: keys are not written here; apiKeyVariable of a model/,
+    'toolTest("e", { model: "m", prompt: "p", tools: [], tirals: 3 })':
+      /tool test e as there is no option tirals; did you mean trials\?$/m,
+    'tool({ name: "f", description: "d", parameters: {}, retruns: 1 })':
+      /make tool f as there is no option retruns; did you mean returns\?$/m,
+  };
+  const code = Object.keys(slips).map((one) =>
+    `try { ${one}; } catch (error) { console.log(error.message); }`
+  );
+  place.write(
+    "slips.js",
+    `import { benchmark, grid, tool, toolTest } from "${ROOT}/mod.ts";\n${code.join("\n")}\n`,
+  );
+  const test = await deno(
+    ["test", "-A", "--no-check", `--config=${ROOT}/deno.json`, place.file("slips.js")],
+  );
+  for (const told of Object.values(slips)) assertMatch(test.stdout, told, test.all);
+  assertNotMatch(test.all, /hunter2/);
+});
