@@ -236,12 +236,20 @@ export function planSuite(
   };
 }
 
-/** The suite's seed. Unsampled questions need no random choices, so that `fresh` becomes 0. */
-function suiteSeed({ seed, tasks }: Suite): number {
-  if (seed !== "fresh") return seed;
-  const drawsNothing = tasks.length > 0 &&
-    tasks.every((entry) => "set" in entry && entry.sample === undefined);
-  return drawsNothing ? 0 : freshSeed();
+/**
+ * Whether the seed decides anything: unsampled questions, and cases of the user's own without perturbations, need
+ * no random choices.
+ */
+export function usesSeed({ tasks, perturbations = [] }: Suite): boolean {
+  return tasks.length === 0
+    ? perturbations.some((id) => id !== "none")
+    : tasks.some((entry) => !("set" in entry) || entry.sample !== undefined);
+}
+
+/** The suite's seed; `fresh` becomes 0 where it decides nothing. */
+function suiteSeed(suite: Suite): number {
+  if (suite.seed !== "fresh") return suite.seed;
+  return usesSeed(suite) ? freshSeed() : 0;
 }
 
 /** The models that a strategy asks at stages. */

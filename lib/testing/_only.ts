@@ -50,7 +50,23 @@ export function rerunTest(found: boolean, id: string): (() => void) | undefined 
   };
 }
 
+/** The path of a file at a URL, from the working directory if it is in there. */
+function pathFrom(url: string | URL): string {
+  const file = decodeURIComponent(new URL(url).pathname);
+  const here = `${Deno.cwd()}/`;
+  return file.startsWith(here) ? file.slice(here.length) : file;
+}
+
+/** The path of a file or folder beside the test file, which is the module that Deno began with. */
+export function besideTestFile(name: string): string {
+  return pathFrom(new URL(name, Deno.mainModule));
+}
+
 /** The command that runs a trial of the file at `origin` again. */
 export function rerunLine(origin: string, { id }: Trial): string {
+<<<<<<< HEAD
   return `deno test -A ${shellQuote(shownFile(origin))} -- --only=${shellQuote(id)}`;
+=======
+  return `deno test -A ${shellQuote(pathFrom(origin))} -- --only=${shellQuote(id)}`;
+>>>>>>> 3e09eab (Match recordings by content, each for one trial, and say how many replies are old and new)
 }

@@ -22,9 +22,14 @@ import { commandLine } from "../base/command_line.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import type { CompletePolicy } from "../gate/policy.ts";
 import type { Plan } from "../runs/plan.ts";
+<<<<<<< HEAD
 import { ONCE_AND_AHEAD, type RunState } from "./_run_state.ts";
 import { type Register, toldAt } from "./_register.ts";
 import { onlyTrials, rerunLine, rerunTest } from "./_only.ts";
+=======
+import { ONCE_AND_AHEAD, type RunState, verdictError, withoutFrames } from "./_run_state.ts";
+import { besideTestFile, onlyTrials, rerunLine, rerunTest } from "./_only.ts";
+>>>>>>> 3e09eab (Match recordings by content, each for one trial, and say how many replies are old and new)
 import { type DerivedAgain, derivedAgain, gateTest, owe, writeVerdicts } from "./_gate_test.ts";
 import { claimFile, shareFile, withFileNames } from "./_claimed_files.ts";
 import { openReport, writeReport } from "./_write_report.ts";
@@ -39,6 +44,7 @@ import {
 import type { SkippedTrial } from "../runs/early_stopping.ts";
 import { isCase } from "../trials/executors/task_kind.ts";
 import type { Trial } from "../trials/trial.ts";
+import { autoSummary, type Recordings } from "../models/recordings/recordings.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 
@@ -58,7 +64,7 @@ export interface RegisteredPlan extends Registration {
 export function registerBenchmark(options: BenchmarkOptions, registration: RegisteredPlan): void {
   const { name, subject } = registration;
   const flags = withFileNames(parseFlags(Deno.args, subject), name);
-  const settings = settingsOf(options, flags);
+  const settings = settingsOf(options, flags, () => besideTestFile("recordings"));
   assertFlags(subject, flags, settings);
   const planned = planBenchmark(options, settings, registration);
   if (planned.missing !== undefined && settings.journal === undefined) {
@@ -117,6 +123,7 @@ function registerPlan(
   const session = new RunSession(planned, RATE_LIMITERS);
   const { recordings } = session;
   if (recordings !== undefined) printOnce(recordings.notice);
+  const auto = recordings?.mode === "auto" ? autoRuns(recordings) : undefined;
   const run = session.begin({
     signal: interruption.signal,
     connect: (entry) => connectChoice(entry, choices, session.connections, agent),
@@ -176,9 +183,12 @@ function registerPlan(
   Deno.test.afterAll(async () => {
     await writeTrials(state.trials, run.stopped);
     RATE_LIMITERS.tellWaiting();
-    // The summary of a replay was printed at the start.
-    const lines = recordings?.mode === "replay" ? recordings.doubts : recordings?.summary;
+    // The summary of a replay was printed at the start, and one line at the end is for all that share a folder.
+    const lines = recordings?.mode === "record" ? recordings.summary : recordings?.doubts;
     for (const line of lines ?? []) console.error(`${name}: ${line}`);
+    if (auto !== undefined && --auto.open === 0) {
+      for (const line of autoSummary(auto.runs)) console.error(line);
+    }
     run[Symbol.dispose]();
     await session[Symbol.asyncDispose]();
     stopListening();
@@ -221,6 +231,23 @@ async function finishedTrials(run: Run, { whole }: Pick<RunState, "whole">) {
 
 /** Shared by all benchmarks of a file, as a server's limits apply to all of them. */
 const RATE_LIMITERS = new RateLimiters((line) => console.error(line));
+
+/** Benchmarks that share a folder in mode `auto`. */
+interface AutoRuns {
+  readonly runs: Recordings[];
+  /** How many of them are not over. */
+  open: number;
+}
+
+const autoFolders = new Map<string, AutoRuns>();
+
+/** Adds a benchmark to those that share its folder. */
+function autoRuns(recordings: Recordings): AutoRuns {
+  const auto = autoFolders.getOrInsertComputed(recordings.folder, () => ({ runs: [], open: 0 }));
+  auto.runs.push(recordings);
+  auto.open++;
+  return auto;
+}
 
 /** Notices that were printed already. */
 const printedNotices = new Set<string>();

@@ -208,6 +208,7 @@ export function printerOf(name: string): Printer {
     note: (line) => console.log(`${name}: ${line}`),
     warn: (line) => console.error(`${name}: warning: ${line}`),
     flagPrefix: "-- ",
+    flagHint: "  (without -- Deno takes it)",
   };
 }
 

@@ -141,6 +141,12 @@ Deno.test("settingsOf() takes one of the flags of recordings, in place of the op
     assertEquals(settings.recordings, { folder: "kept", mode });
   }
   assertEquals(settingsOf({ recordings }, {}).recordings, recordings);
+  const auto = parse(["--record=auto"]);
+  assertEquals(settingsOf({ recordings }, auto).recordings, { folder: "own", mode: "auto" });
+  assertEquals(settingsOf({}, auto, () => "beside").recordings?.folder, "beside");
+  assertEquals(settingsOf({}, parse(["--record=./auto"])).recordings, {
+    ...{ folder: "./auto", mode: "record" },
+  });
   assertThrows(
     () => settingsOf({}, parse(["--auto=kept", "--record=kept"])),
     InputError,

@@ -543,9 +543,9 @@ Deno.test("auto asks anew where infrastructure had failed, or a reply is not who
     talk(again),
   );
   assertEquals(again, ["a", "b", "c"]);
-  assertStringIncludes(
-    recordings.summary.join(),
-    `1 trial was replayed in part from ${folder.path}: models were asked for the rest`,
+  assertEquals(
+    recordings.summary,
+    [`1 trial: 0 from recordings, 1 in part and recorded in ${folder.path}/`],
   );
 });
 
