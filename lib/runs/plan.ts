@@ -98,6 +98,8 @@ export interface Plan {
    * where these cannot be read. They do not decide which trials there are.
    */
   readonly sources?: Readonly<Record<string, string>>;
+  /** The path of its test file, from the folder of the run; omitted where that is not above it. */
+  readonly file?: string;
   /** The paths of its call sets, by name. They do not affect the trials. */
   readonly places?: Readonly<Record<string, string>>;
   /** The call sets of its questions; omitted without any. */

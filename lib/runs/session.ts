@@ -109,6 +109,8 @@ export interface RunRequest {
   readonly ownCode?: boolean;
   /** See {@linkcode Plan.sources}. */
   readonly sources?: Plan["sources"];
+  /** See {@linkcode Plan.file}. */
+  readonly file?: string;
   /** Impossible crossings that were left out before; default 0. */
   readonly skipped?: number;
 }
@@ -133,7 +135,9 @@ export function planRun(request: RunRequest): PlannedRun {
   const { subject, suite, settings, printer, agent = false } = request;
   const { journal, resume, shard, only } = settings;
   assertSettings(subject, settings);
-  const baseline = baselineOfGate(suite.gate, request.baselinePath);
+  // Nothing is decided over one trial.
+  const gate = only === undefined ? suite.gate : undefined;
+  const baseline = baselineOfGate(gate, request.baselinePath);
   for (const notice of baseline?.notices ?? []) printer.warn(notice);
   const resumed = resume ? seedToResume(journal!) : undefined;
   // Only the same graphs can be compared or continued.
@@ -152,12 +156,12 @@ export function planRun(request: RunRequest): PlannedRun {
   // Journals keep plans, and no secret may reach a journal.
   const isKept = baseURL === undefined || !/[?#@]/.test(baseURL);
   const ownCode = request.ownCode || !isKept ? { ownCode: true as const } : {};
-  const { sources } = request;
+  const { sources, file } = request;
   const plan = {
     ...planned,
     ...(isKept ? defined({ baseURL }) : {}),
     ...ownCode,
-    ...defined({ sources }),
+    ...defined({ sources, file }),
   };
   if (baseline !== undefined) assertComparable(baseline, plan, plan.trials);
   const skipped = plan.skipped + (request.skipped ?? 0);
@@ -184,7 +188,7 @@ export function planRun(request: RunRequest): PlannedRun {
   }
   // Paths of commands are the user's already.
   const pathOf = request.baselinePath === undefined ? pathForUser : undefined;
-  const missing = missingBaseline(suite.gate, baseline, pathOf);
+  const missing = missingBaseline(gate, baseline, pathOf);
   return { subject, plan, settings, baseline, missing };
 }
 

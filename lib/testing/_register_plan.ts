@@ -22,16 +22,12 @@ import { commandLine } from "../base/command_line.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import type { CompletePolicy } from "../gate/policy.ts";
 import type { Plan } from "../runs/plan.ts";
-<<<<<<< HEAD
 import { ONCE_AND_AHEAD, type RunState } from "./_run_state.ts";
 import { type Register, toldAt } from "./_register.ts";
-import { onlyTrials, rerunLine, rerunTest } from "./_only.ts";
-=======
-import { ONCE_AND_AHEAD, type RunState, verdictError, withoutFrames } from "./_run_state.ts";
-import { besideTestFile, onlyTrials, rerunLine, rerunTest } from "./_only.ts";
->>>>>>> 3e09eab (Match recordings by content, each for one trial, and say how many replies are old and new)
+import { onlyTrials, rerunLine, type RerunSubject, rerunTest } from "./_only.ts";
 import { type DerivedAgain, derivedAgain, gateTest, owe, writeVerdicts } from "./_gate_test.ts";
 import { claimFile, shareFile, withFileNames } from "./_claimed_files.ts";
+import { besideTestFile } from "./_sources.ts";
 import { openReport, writeReport } from "./_write_report.ts";
 import type { Run } from "../runs/run.ts";
 import {
@@ -145,7 +141,8 @@ function registerPlan(
   const { signal } = interruption;
   let derived: Promise<DerivedAgain> | undefined;
   const derive = () => derived ??= derivedAgain({ run, journal, baseline });
-  registerCases(registration, run, { strict, prices: plan.prices, derive, signal }, state);
+  const subject = { plan, choices };
+  registerCases(registration, run, { strict, subject, derive, signal }, state);
   if (plan.gate !== undefined) {
     const sharded = shard !== undefined;
     const partial = sharded || only !== undefined;
@@ -160,7 +157,7 @@ function registerPlan(
   const writeTrials = async (trials: readonly Trial[], stopped: string | undefined) => {
     if (report === undefined || trials.length === 0) return;
     const { decision, origin } = state;
-    const rerun = (trial: Trial) => rerunLine(origin, trial);
+    const rerun = (trial: Trial) => rerunLine(origin, trial, subject);
     await writeReport(report, plan, { trials, shard, decision, stopped, rerun });
     console.log(`${name}: report: ${report}`);
   };
@@ -264,7 +261,7 @@ const MAX_RERUNS = 5;
 interface CaseOptions {
   /** Whether a case fails if its trial did not end correctly. */
   readonly strict: boolean;
-  readonly prices: Plan["prices"];
+  readonly subject: RerunSubject & { readonly plan: Pick<Plan, "prices"> };
   /** Derives trials that this process did not run, once. */
   readonly derive: () => Promise<DerivedAgain>;
   /** Aborts when the run is interrupted. */
@@ -274,7 +271,7 @@ interface CaseOptions {
 function registerCases(
   { name, titleOf, register }: RegisteredPlan,
   run: Run,
-  { strict, prices, derive, signal }: CaseOptions,
+  { strict, subject, derive, signal }: CaseOptions,
   state: RunState,
 ): void {
   let reruns = 0;
@@ -301,7 +298,7 @@ function registerCases(
     const isRight = trial.solved ||
       trial.outcome === "abstained" && !(strict && trial.unsolvable === "misleading");
     if (isRight && !isUnchanged) return;
-    const rerun = `rerun: ${rerunLine(context.origin, trial)}`;
+    const rerun = `rerun: ${rerunLine(context.origin, trial, subject)}`;
     // With a gate, its outcome is printed below.
     state.isFaultTold ||= trial.permanent !== undefined;
     if (strict) {
@@ -328,7 +325,7 @@ function registerCases(
     const { scores } = state;
     if (scores.length <= 1) return;
     const { renderTables } = await import("../reports/terminal.ts");
-    console.log(`\n${name}\n\n${renderTables(scores, prices)}\n`);
+    console.log(`\n${name}\n\n${renderTables(scores, subject.plan.prices)}\n`);
   });
 }
 

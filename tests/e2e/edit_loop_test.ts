@@ -4,6 +4,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { deno, type Finished, folder, readLines, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
+import { drawingServer } from "../support/drawing_server.ts";
 
 /** What is edited. */
 interface Edited {
@@ -37,39 +38,6 @@ const TESTS = (
     ...shared, prompt: "How is Oslo?", trials: ${trials}, gate: { successRate: 0.5, margin: 0.45 }, assert,
   });
 `;
-
-/** A server that makes one call and then answers, each time with another city. */
-function drawingServer() {
-  const state = { requests: 0, model: "mine-1" };
-  const options = { port: 0, hostname: "127.0.0.1", onListen() {} };
-  const server = Deno.serve(options, async (request) => {
-    const { messages } = await request.json();
-    const number = ++state.requests;
-    const call = {
-      id: `call_${number}`,
-      type: "function",
-      function: { name: "weather", arguments: JSON.stringify({ city: `city ${number}` }) },
-    };
-    const isOver = messages.at(-1).role === "tool";
-    return Response.json({
-      ...{ id: "x", object: "chat.completion", created: 1, model: state.model },
-      choices: [{
-        index: 0,
-        finish_reason: isOver ? "stop" : "tool_calls",
-        message: {
-          role: "assistant",
-          ...(isOver ? { content: "Fine." } : { content: null, tool_calls: [call] }),
-        },
-      }],
-      usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-    });
-  });
-  return {
-    url: `http://127.0.0.1:${server.addr.port}/v1`,
-    state,
-    [Symbol.asyncDispose]: () => server.shutdown(),
-  };
-}
 
 Deno.test("--record=auto asks a model only for what no recording of the same content has", async (t) => {
   await using place = await folder();

@@ -29,7 +29,7 @@ const TABLES = new Map(
 
 /** Fields of which no file here has an example. */
 const RARE = Object.entries({
-  "plan-line": "sources sources.*",
+  "plan-line": "sources sources.* file",
   gate: "baseline.perturbation atMost.failureShifts atMost.missedCalls atMost.unmended",
   "trial-line": "domain usage.estimated permanent partlyReplayed",
   use: "usage.estimated",
