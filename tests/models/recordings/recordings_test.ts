@@ -23,6 +23,12 @@ import type {
   RecordingMode,
   TrialRecording,
 } from "../../../lib/models/recordings/trial_recording.ts";
+import {
+  drawOf,
+  parseRecording,
+  recordingPath,
+  recordingText,
+} from "../../../lib/models/recordings/_file.ts";
 import { Recordings } from "../../../lib/models/recordings/recordings.ts";
 import { Run, type RunOptions } from "../../../lib/runs/run.ts";
 import type { Suite } from "../../../lib/runs/suite.ts";
@@ -74,12 +80,13 @@ async function exchange(
   ) => Promise<unknown>,
 ): Promise<{ recordings: Recordings; recording: TrialRecording }> {
   const recordings = new Recordings({ folder: folder.path, mode });
-  const model = recordings.model(entry, { name: entry.model, simulated: false }, () => ({
-    name: entry.model,
+  const { name = entry.model } = entry;
+  const model = recordings.model(entry, { name, simulated: false }, () => ({
+    name,
     simulated: false,
     reply: answer ?? (() => Promise.reject(new Error("nobody must ask"))),
   }));
-  const recording = recordings.begin({ id: trial, model: entry.model }, { seconds });
+  const recording = recordings.begin({ id: trial, model: name }, { seconds });
   try {
     await work((request, number = 1, stage) =>
       model.reply({
@@ -393,6 +400,52 @@ Deno.test("auto replays what matches, asks for the rest, and keeps both", async 
   await exchange(folder, { mode: "replay" }, talk("y", texts));
   assertEquals(texts, ["a", "c"]);
   assertEquals(filesIn(folder).length, 1);
+});
+
+Deno.test("auto takes no reply for two trials, for another model, or from a copy", async () => {
+  const other = TRIAL.replace("strategy=baseline", "strategy=restate");
+  const entry = { model: "x", name: "m" };
+  const answer = answering("a");
+  using made = new Folder();
+  await exchange(made, { mode: "record", entry, answer }, (ask) => ask({}));
+  const [name] = filesIn(made);
+  const text = made.read(name!);
+  /** How many replies a trial asks for in a folder with these files. */
+  const asked = async (files: Record<string, string>, trial: string, named = "m") => {
+    using folder = new Folder();
+    Deno.mkdirSync(folder.file("m"));
+    for (const [file, content] of Object.entries(files)) folder.write(file, content);
+    const { recording } = await exchange(folder, {
+      ...{ mode: "auto", trial, answer },
+      entry: { model: "x", name: named },
+    }, (ask) => ask({}));
+    return recording.live;
+  };
+  assertEquals(await asked({ [name!]: text }, other), 0);
+  assertEquals(await asked({ "m/copy.json": text }, other), 1);
+  // Its folder has the same name, and its server may be another one.
+  assertEquals(await asked({ [name!]: text }, other.replace("model=m", "model=M"), "M"), 1);
+
+  // Two that share a reply, as another process may have left them.
+  using folder = new Folder();
+  Deno.mkdirSync(folder.file("m"));
+  const recording = parseRecording(text, "it");
+  const draw = drawOf(recording)!;
+  folder.write(name!, text);
+  Deno.writeTextFileSync(
+    recordingPath(folder.path, other, "m"),
+    recordingText({ ...recording, trial: other, draw }),
+  );
+  const first = await exchange(folder, { mode: "replay", entry }, (ask) => ask({}));
+  assertEquals(first.recording.live, 0);
+  const told = await missed(folder, { trial: other, entry });
+  assertStringIncludes(told, "each trial of a run needs a conversation of its own");
+  const again = await exchange(
+    folder,
+    { mode: "auto", entry, trial: other, answer },
+    (ask) => ask({}),
+  );
+  assertEquals(again.recording.live, 1);
 });
 
 Deno.test("a trial that infrastructure spoiled leaves its older recording, and is told", async () => {
