@@ -7,7 +7,7 @@
 import defer * as urls from "node:url";
 import defer * as paths from "node:path";
 import { sha256 } from "../base/hash.ts";
-import { callersOf, isForeign } from "../base/user_code.ts";
+import { callersOf, isForeign, shownFile } from "../base/user_code.ts";
 
 /** The path of a file or folder beside the test file, which is the module that Deno began with. */
 export function besideTestFile(name: string): string {
