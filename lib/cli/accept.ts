@@ -49,6 +49,8 @@ export async function accept(arguments_: readonly string[]): Promise<number> {
   if (replayed > 0) {
     console.error(`  ${replayed} were replayed from recordings: no model was asked for these`);
   }
+  const partly = results.trials.filter((trial) => trial.partlyReplayed).length;
+  if (partly > 0) console.error(`  ${partly} were replayed from recordings in part`);
   return 0;
 }
 

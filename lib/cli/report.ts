@@ -15,6 +15,7 @@ import { isUpgrade } from "../gate/policy.ts";
 import { type Price, PRICES, type Prices } from "../models/prices.ts";
 import { type GateReport, reportProblem } from "../gate/gate_report.ts";
 import { deriveJournals } from "../runs/derived.ts";
+import { testFileOf } from "../runs/rerun.ts";
 import { decideResults, undecidableReason } from "../runs/decide_results.ts";
 import { makeReport, missingTrialsNote } from "../reports/report.ts";
 import { writeHtml } from "../reports/html.ts";
@@ -124,7 +125,10 @@ function rerunLine(
   journal: string,
 ): string | undefined {
   if (parseTrialId(id) === undefined) return undefined;
-  if (plan?.ownCode) return `deno test -A YOUR_BENCHMARK.ts -- --only=${shellQuote(id)}`;
+  if (plan?.ownCode) {
+    const file = shellQuote(testFileOf(plan) ?? "YOUR_BENCHMARK.ts");
+    return `deno test -A ${file} -- --only=${shellQuote(id)}`;
+  }
   const run = commandLine("run");
   if (plan !== undefined) return `${run} ${shellQuote(journal)} --only ${shellQuote(id)}`;
   // Without a plan the server of other models is unknown.

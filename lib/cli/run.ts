@@ -224,5 +224,9 @@ function suiteRun(path: string, flags: FlagsOf<"run">): PlannedRun {
 
 /** The plan of a journal, to run one of its trials again. */
 function journalRun(path: string, { prices: _, ...flags }: FlagsOf<"run">): PlannedRun {
-  return { subject: path, plan: planOfJournal(path), settings: settingsOf({}, flags) };
+  return {
+    subject: path,
+    plan: planOfJournal(path),
+    settings: settingsOf({}, flags, () => userPath("recordings")),
+  };
 }

@@ -8,7 +8,7 @@ import { InputError } from "../base/errors.ts";
 import { canonicalJson, defined } from "../base/json.ts";
 import { PRICES, type Prices } from "../models/prices.ts";
 import { flagsAt, readFlags } from "../runs/flags.ts";
-import type { FlagsOf } from "../runs/options.ts";
+import { AUTO, type FlagsOf } from "../runs/options.ts";
 import type { Run } from "../runs/run.ts";
 import {
   type Printer,
@@ -51,9 +51,11 @@ export function runFlags<P extends Command>(place: P, options: Arguments): Flags
     (reason) => options.error(reason),
   );
   const paths = ["journal", "record", "replay", "auto", "prices"];
+  const isPath = (name: string, value: unknown) =>
+    paths.includes(name) && !(name === "record" && value === AUTO);
   return Object.fromEntries(
     Object.entries(flags).map(([name, value]) =>
-      [name, paths.includes(name) ? userPath(value as string) : value] as const
+      [name, isPath(name, value) ? userPath(value as string) : value] as const
     ),
   ) as FlagsOf<P>;
 }
@@ -71,7 +73,7 @@ export function suiteRequest(
 ): RunRequest {
   const { models, strategies: _, prices: __, ...others } = flags;
   const suite = readSuite(path, models);
-  const settings = settingsOf(suite, others);
+  const settings = settingsOf(suite, others, () => userPath("recordings"));
   return { ...fileRequest(path), suite: changedSuite(suite, flags, settings, path), settings };
 }
 

@@ -54,6 +54,13 @@ export interface DecidedVariant extends Variant {
    * a model; omitted if none.
    */
   readonly replayed?: number;
+  /** How many of them were answered by recordings in part; omitted if none. */
+  readonly partlyReplayed?: number;
+  /**
+   * How many of them a model was asked for, if other trials of the same variant were replayed: some of what it
+   * says is from another time; else omitted.
+   */
+  readonly asked?: number;
   /**
    * The failures that the policy declares to be infrastructure's, as far as its trials, and those it is compared
    * with, had them; omitted if none.
@@ -122,14 +129,28 @@ export function decideTrials(
     const verdict: Verdict = reason === undefined
       ? decideVariant(decision, scores, policy, { ...options, unit })
       : { kind: "invalid", reason };
-    const replayed = both.filter((trial) => trial.replayed).length;
-    const replays = replayed === 0 ? {} : { replayed };
     const excused = excusedBy(policy.infrastructure ?? [], both);
     return {
-      ...{ ...subject, simulated, ...replays, ...compared, verdict, unit },
+      ...{ ...subject, simulated, ...replaysOf(own, other), ...compared, verdict, unit },
       ...(excused.length === 0 ? {} : { excused }),
     };
   });
+}
+
+/** Counts the trials of both sides that came from recordings, and those that a model was asked for beside them. */
+function replaysOf(
+  ...sides: (readonly ScoredTrial[])[]
+): Pick<DecidedVariant, "replayed" | "partlyReplayed" | "asked"> {
+  const counts = { replayed: 0, partlyReplayed: 0, asked: 0 };
+  for (const trials of sides) {
+    const replayed = trials.filter((trial) => trial.replayed).length;
+    const partly = trials.filter((trial) => trial.partlyReplayed).length;
+    counts.replayed += replayed;
+    counts.partlyReplayed += partly;
+    // Where no trial of a side came from recordings, nothing is mixed.
+    if (replayed + partly > 0) counts.asked += trials.length - replayed - partly;
+  }
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
 }
 
 /** Questions asked in different ways have different rates, and a mean of them shows nothing. */

@@ -75,16 +75,32 @@ export function reportVerdicts(
           unit,
           ...(subject.baseline === undefined ? {} : { baseline: printable(subject.baseline) }),
         },
-      ),
+      ) + mixtureText(subject),
       numbers: [
         ...verdictLines(verdict, policy, unit),
-        ...(subject.replayed === undefined ? [] : [replayedNote(subject.replayed)]),
+        ...(subject.replayed === undefined || mixtureText(subject) !== ""
+          ? []
+          : [replayedNote(subject.replayed)]),
         ...(subject.excused ?? []).map(excusedNote),
         ...notes,
       ],
     })),
     comparisons,
   };
+}
+
+type Replays = Pick<DecidedVariant, "replayed" | "partlyReplayed" | "asked">;
+
+/** A sentence on trials of which only a part came from recordings; empty if there is no such mixture. */
+function mixtureText({ replayed = 0, partlyReplayed = 0, asked = 0 }: Replays): string {
+  if (partlyReplayed + asked === 0) return "";
+  const parts = [
+    ...(replayed === 0 ? [] : [`${replayed} from recordings`]),
+    ...(partlyReplayed === 0 ? [] : [`${partlyReplayed} from recordings in part`]),
+    ...(asked === 0 ? [] : [`${asked} asked for anew`]),
+  ];
+  const all = countText(replayed + partlyReplayed + asked, "trial");
+  return ` Replies of different times are mixed: of ${all} ${parts.join(", ")}.`;
 }
 
 function replayedNote(replayed: number): string {

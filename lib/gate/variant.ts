@@ -63,6 +63,7 @@ export interface ScoredTrial
   readonly stages?: Trial["stages"];
   readonly failures: readonly { readonly type: FailureType }[];
   readonly replayed?: true;
+  readonly partlyReplayed?: true;
   readonly unclear?: TrialSummary["unclear"];
   readonly replaced?: TrialSummary["replaced"];
   readonly replacedIdle?: TrialSummary["replacedIdle"];

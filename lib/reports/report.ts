@@ -44,6 +44,8 @@ export interface Report {
   readonly trials: number;
   /** Number of trials replayed from recordings; omitted without any. */
   readonly replayed?: number;
+  /** Number of trials replayed in part; omitted without any. */
+  readonly partlyReplayed?: number;
   /** The independent unit that a trial's task belongs to: `graph`, `core graph`, `question`, `trial` of a case, or `task` where they differ. */
   readonly unit: string;
   /** When the first and the last trial began, in ISO 8601; `null` without any. */
@@ -104,6 +106,7 @@ export function makeReport(all: readonly TrialSummary[], options: ReportOptions)
   const { suite, seed, references, planned, models, prices, notes = [], gates = [] } = options;
   const starts = trials.flatMap(({ startedAt }) => startedAt === "" ? [] : [startedAt]).sort();
   const replayed = trials.filter((trial) => trial.replayed).length;
+  const partly = trials.filter((trial) => trial.partlyReplayed).length;
   const distractors = measureDistractors(trials);
   return {
     v: 1,
@@ -114,6 +117,7 @@ export function makeReport(all: readonly TrialSummary[], options: ReportOptions)
     planned: planned ?? null,
     trials: trials.length,
     ...(replayed === 0 ? {} : { replayed }),
+    ...(partly === 0 ? {} : { partlyReplayed: partly }),
     unit: unitNames(trials.map(({ task }) => task)).one,
     began: starts.length === 0 ? null : [starts[0]!, starts.at(-1)!],
     notes: [...trialNotes(trials), ...notes],
@@ -138,6 +142,7 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
   if (trials.length === 0) return ["No trial has ended yet: there is nothing to report."];
   const simulated = trials.some(({ model }) => model.simulated);
   const replayed = trials.filter((trial) => trial.replayed).length;
+  const partly = trials.filter((trial) => trial.partlyReplayed).length;
   const unchanged = trials.filter(({ changed }) => changed === false).length;
   const unsolvable = trials.filter((trial) => isCounted(trial) && trial.unsolvable !== undefined);
   const misled = unsolvable.filter((trial) => trial.unsolvable === "misleading").length;
@@ -161,6 +166,10 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
     ...(replayed === 0 ? [] : [
       `${replayed} of ${trials.length} trials were replayed from recordings: no model was asked for ` +
       "these, and their figures are those of the recording.",
+    ]),
+    ...(partly === 0 ? [] : [
+      `${partly} of ${trials.length} trials were replayed from recordings in part: a model was asked for ` +
+      "the rest of them.",
     ]),
     ...(trials.some(({ task, askedStages = [] }) =>
         isQuestion(task) && askedStages.includes("examples")

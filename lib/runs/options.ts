@@ -61,6 +61,9 @@ export interface Option {
   readonly flag?: Flag;
 }
 
+/** The value of `--record` that stands for no folder. */
+export const AUTO = "auto";
+
 /** Reads a text as it is. */
 const text = (given: string): string => given;
 
@@ -318,7 +321,9 @@ export const OPTIONS = {
     places: ["run", "deno test"],
     flag: {
       ...{ value: "D", read: text },
-      help: "records the replies of models in the folder D, one file for each trial",
+      help: "records the replies of models in the folder D, one file for each trial; with " +
+        `\`${AUTO}\` the recordings of the file, or in \`recordings/\`, answer what they have, ` +
+        "whatever its test is called now, and only the rest is asked and recorded",
     },
   },
   replay: {
@@ -334,7 +339,7 @@ export const OPTIONS = {
     places: ["run", "deno test"],
     flag: {
       ...{ value: "D", read: text },
-      help: "replays the recordings in D, and calls models for the rest, which it records there",
+      help: "the same as `--record=auto` with recordings in D",
     },
   },
   budget: {

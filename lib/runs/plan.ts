@@ -98,6 +98,8 @@ export interface Plan {
    * where these cannot be read. They do not decide which trials there are.
    */
   readonly sources?: Readonly<Record<string, string>>;
+  /** The path of its test file, from the folder of the run; omitted where that is not above it. */
+  readonly file?: string;
   /** The paths of its call sets, by name. They do not affect the trials. */
   readonly places?: Readonly<Record<string, string>>;
   /** The call sets of its questions; omitted without any. */
@@ -236,12 +238,20 @@ export function planSuite(
   };
 }
 
-/** The suite's seed. Unsampled questions need no random choices, so that `fresh` becomes 0. */
-function suiteSeed({ seed, tasks }: Suite): number {
-  if (seed !== "fresh") return seed;
-  const drawsNothing = tasks.length > 0 &&
-    tasks.every((entry) => "set" in entry && entry.sample === undefined);
-  return drawsNothing ? 0 : freshSeed();
+/**
+ * Whether the seed decides anything: unsampled questions, and cases of the user's own without perturbations, need
+ * no random choices.
+ */
+export function usesSeed({ tasks, perturbations = [] }: Suite): boolean {
+  return tasks.length === 0
+    ? perturbations.some((id) => id !== "none")
+    : tasks.some((entry) => !("set" in entry) || entry.sample !== undefined);
+}
+
+/** The suite's seed; `fresh` becomes 0 where it decides nothing. */
+function suiteSeed(suite: Suite): number {
+  if (suite.seed !== "fresh") return suite.seed;
+  return usesSeed(suite) ? freshSeed() : 0;
 }
 
 /** The models that a strategy asks at stages. */

@@ -10,7 +10,7 @@ import { cannot } from "../base/errors.ts";
 import { defined, printable } from "../base/json.ts";
 import { shellQuote } from "../base/shell_quote.ts";
 import type { Plan } from "./plan.ts";
-import { planOfLine, readPlanLine } from "./journal/journal.ts";
+import { type PlanLine, planOfLine, readPlanLine } from "./journal/journal.ts";
 import { MODEL, type ModelEntry, modelName } from "../models/entry.ts";
 import { type Connections, NO_KEY } from "../models/connect.ts";
 import { isOpenAI } from "../models/http/endpoint.ts";
@@ -89,7 +89,7 @@ export function planOfJournal(path: string): Plan {
     throw cannot(
       `run a trial of ${path}`,
       "only the file of its benchmark has its model or agent",
-      "run  deno test FILE -- --only=ID",
+      `run  deno test ${shellQuote(testFileOf(line) ?? "FILE")} -- --only=ID`,
     );
   }
   parseWith(RUNNABLE, line.resolved, `the plan of ${path}`);
@@ -100,6 +100,17 @@ export function planOfJournal(path: string): Plan {
     "its plan must agree with its own hash",
     "it was changed, or made by another version",
   );
+}
+
+/**
+ * Returns the test file of a journal, from the folder where the user stands, for a command line; `undefined` if
+ * there is none. Anyone may have written the journal, so that it may name a test of this folder and nothing else.
+ */
+export function testFileOf({ file }: Pick<PlanLine, "file">): string | undefined {
+  const isOwn = file !== undefined && printable(file, 500) === file &&
+    /\.[cm]?[jt]sx?$/.test(file) &&
+    !/^[-/\\]|:|(^|[/\\])\.\.([/\\]|$)/.test(file);
+  return isOwn ? file : undefined;
 }
 
 /** How models of a journal's plan are connected. */

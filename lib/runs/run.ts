@@ -41,6 +41,7 @@ import {
 } from "../trials/strategies/entry.ts";
 import { type Agent, type AnswerJudge, runTrial, type Trial } from "../trials/trial.ts";
 import { replacing, summarize, type TrialSummary } from "../trials/summary.ts";
+import { MISJUDGED } from "../trials/executors/case.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 
 export type { RunFault } from "./_reachability.ts";
@@ -328,11 +329,13 @@ export class Run implements Disposable {
     const trial: Trial = {
       ...result,
       ...(recording?.replayed ? { replayed: true as const } : {}),
+      ...(recording?.mixed ? { partlyReplayed: true as const } : {}),
       ...defined({ ends }),
     };
     try {
       // A trial in the journal must have its recording.
-      if (recording !== undefined) await recordings?.keep(recording, result.outcome !== "invalid");
+      const isUsable = result.outcome !== "invalid" || result.reason?.startsWith(MISJUDGED);
+      if (recording !== undefined) await recordings?.keep(recording, isUsable === true);
       journal?.write(trial);
       this.#kept = true;
     } catch (error) {

@@ -9,9 +9,9 @@ import { assertComparable, type Baseline, baselineOfGate, missingBaseline } from
 import { cannot, InputError } from "../base/errors.ts";
 import { defined, printable } from "../base/json.ts";
 import { estimateUsage, forecast, forecastCost, planWarnings } from "./forecast.ts";
-import { type FlagsOf, optionSchemas } from "./options.ts";
+import { AUTO, type FlagsOf, optionSchemas } from "./options.ts";
 import type { RunSettings, SuiteSettings } from "./option_types.ts";
-import { type Plan, planSuite, type TaskSource } from "./plan.ts";
+import { type Plan, planSuite, type TaskSource, usesSeed } from "./plan.ts";
 import { questionSource } from "./question_tasks.ts";
 import { Run, type RunOptions, seedToResume } from "./run.ts";
 import type { Suite } from "./suite.ts";
@@ -27,16 +27,22 @@ import {
 /** The options of a run, with the flags that replace or complete them. */
 export type Settings =
   & RunSettings
-  & Pick<FlagsOf<"deno test">, "resume" | "retryInvalid" | "shard" | "only" | "verdict">;
+  & Pick<FlagsOf<"deno test">, "resume" | "retryInvalid" | "shard" | "only" | "verdict">
+  & {
+    /** Set if a flag gives the seed. */
+    readonly seedFlag?: true;
+  };
 
 /**
  * Returns the options with the flags in their place.
  *
+ * @param ownFolder Returns where `--record=auto` keeps recordings if no option names a folder.
  * @throws {InputError} If flags both record and replay.
  */
 export function settingsOf(
   options: RunSettings,
   flags: Omit<FlagsOf<"run"> & FlagsOf<"deno test">, "models" | "strategies" | "prices">,
+  ownFolder: () => string = () => "recordings",
 ): Settings {
   const { maxTokens, maxUsd, record, replay, auto, ...others } = flags;
   const budget = { ...options.budget, ...defined({ tokens: maxTokens, usd: maxUsd }) };
@@ -48,12 +54,17 @@ export function settingsOf(
       "give one of them",
     );
   }
-  const [recordings] = folders.map(([mode, folder]) => ({ mode, folder }) as RecordingOptions);
+  const [recordings] = folders.map(([mode, folder]) =>
+    (mode === "record" && folder === AUTO
+      ? { mode: "auto", folder: options.recordings?.folder ?? ownFolder() }
+      : { mode, folder }) as RecordingOptions
+  );
   return {
     ...options,
     ...others,
     ...(Object.keys(budget).length === 0 ? {} : { budget }),
     ...defined({ recordings: recordings ?? options.recordings }),
+    ...(flags.seed === undefined ? {} : { seedFlag: true as const }),
   };
 }
 
@@ -75,6 +86,8 @@ export interface Printer {
   readonly warn: (line: string) => void;
   /** What stands before flags on this command line; default: nothing. */
   readonly flagPrefix?: string;
+  /** What a user must know who adds a flag to this command line; default: nothing. */
+  readonly flagHint?: string;
 }
 
 /** What is to be run. */
@@ -96,6 +109,8 @@ export interface RunRequest {
   readonly ownCode?: boolean;
   /** See {@linkcode Plan.sources}. */
   readonly sources?: Plan["sources"];
+  /** See {@linkcode Plan.file}. */
+  readonly file?: string;
   /** Impossible crossings that were left out before; default 0. */
   readonly skipped?: number;
 }
@@ -120,45 +135,60 @@ export function planRun(request: RunRequest): PlannedRun {
   const { subject, suite, settings, printer, agent = false } = request;
   const { journal, resume, shard, only } = settings;
   assertSettings(subject, settings);
-  const baseline = baselineOfGate(suite.gate, request.baselinePath);
+  // Nothing is decided over one trial.
+  const gate = only === undefined ? suite.gate : undefined;
+  const baseline = baselineOfGate(gate, request.baselinePath);
   for (const notice of baseline?.notices ?? []) printer.warn(notice);
   const resumed = resume ? seedToResume(journal!) : undefined;
   // Only the same graphs can be compared or continued.
   const known = resumed ?? baseline?.plan?.seed;
   const seed = suite.seed === "fresh" ? known ?? suite.seed : suite.seed;
-  if (suite.seed === "fresh" && resumed === undefined && known !== undefined) {
-    printer.note(`seed ${known} of the baseline, as only the same graphs can be compared`);
-  }
-  if (seed === "fresh" && shard !== undefined) {
+  const isDrawn = usesSeed(suite);
+  const isFresh = isDrawn && seed === "fresh";
+  if (isFresh && shard !== undefined) {
     throw new InputError(
       `Cannot run ${subject}: all shards need the same seed and it is "fresh": add --seed=N`,
     );
   }
-  assertRecorded(subject, settings, { agent, fresh: seed === "fresh" && only === undefined });
+  assertRecorded(subject, settings, { agent, fresh: isFresh && only === undefined });
   const planned = planWithSets({ ...suite, seed }, request, shard !== undefined);
   const { baseURL } = settings;
   // Journals keep plans, and no secret may reach a journal.
   const isKept = baseURL === undefined || !/[?#@]/.test(baseURL);
   const ownCode = request.ownCode || !isKept ? { ownCode: true as const } : {};
-  const { sources } = request;
+  const { sources, file } = request;
   const plan = {
     ...planned,
     ...(isKept ? defined({ baseURL }) : {}),
     ...ownCode,
-    ...defined({ sources }),
+    ...defined({ sources, file }),
   };
   if (baseline !== undefined) assertComparable(baseline, plan, plan.trials);
   const skipped = plan.skipped + (request.skipped ?? 0);
   if (skipped > 0) {
     printer.note(`skipped ${skipped} impossible crossings (depth must be below core)`);
   }
-  if (seed === "fresh" && only === undefined && plan.resolved.seed !== 0) {
-    const flag = `${printer.flagPrefix ?? ""}--seed=${plan.resolved.seed}`;
-    printer.note(`fresh seed ${plan.resolved.seed}; add  ${flag}  to repeat this run`);
+  // The id of one trial has its seed.
+  if (isDrawn && only === undefined) {
+    const flag = (value: number | "N") => `${printer.flagPrefix ?? ""}--seed=${value}`;
+    const own = plan.resolved.seed;
+    printer.note(
+      isFresh
+        ? `fresh seed ${own}; add  ${flag(own)}  to repeat this run`
+        : `seed ${own} of ${
+          settings.seedFlag
+            ? "--seed"
+            : suite.seed !== "fresh"
+            ? "the file"
+            : resumed !== undefined
+            ? "the journal"
+            : "the baseline, as only the same graphs can be compared"
+        }; for another add  ${flag("N")}${printer.flagHint ?? ""}`,
+    );
   }
   // Paths of commands are the user's already.
   const pathOf = request.baselinePath === undefined ? pathForUser : undefined;
-  const missing = missingBaseline(suite.gate, baseline, pathOf);
+  const missing = missingBaseline(gate, baseline, pathOf);
   return { subject, plan, settings, baseline, missing };
 }
 
@@ -254,7 +284,7 @@ export class RunSession implements AsyncDisposable {
       ...(options.only === undefined ? defined({ journal }) : {}),
       ...options,
     });
-    recordings?.claim(run.trials, subject);
+    recordings?.claim(run.trials, subject, plan.trials);
     run.connect();
     for (const notice of run.notices) console.error(notice);
     return run;

@@ -7,7 +7,9 @@ import { parseArgs } from "@std/cli/parse-args";
 import { InputError } from "../base/errors.ts";
 import { didYouMean, nearestName } from "../base/nearest_name.ts";
 import { flagsAt, readFlags } from "../runs/flags.ts";
-import type { FlagsOf } from "../runs/options.ts";
+import { AUTO, type FlagsOf } from "../runs/options.ts";
+import { printable } from "../base/json.ts";
+import { redact } from "../base/redact.ts";
 
 /** The flags of a benchmark. */
 export type Flags = FlagsOf<"deno test">;
@@ -44,4 +46,39 @@ function typoIn(arguments_: readonly string[], known: readonly string[]): string
     const meant = didYouMean(`--${name}`, known.map((flag) => `--${flag}`));
     console.error(`toolgate has no flag --${name} and leaves it alone${meant}`);
   }
+}
+
+/**
+ * Returns the arguments that one trial alone needs as well: the flags by which recordings answer it, and those that
+ * are not toolgate's, by which the user's file may choose what it tests. All are as the user has typed them; where
+ * they are long, or may hold a secret, the user's own are left out.
+ */
+export function keptArguments(arguments_: readonly string[]): string[] {
+  const flags = new Map(flagsAt("deno test").map((flag) => [flag.name, flag]));
+  const own: string[] = [];
+  const ours: string[] = [];
+  for (let place = 0; place < arguments_.length; place++) {
+    const argument = arguments_[place]!;
+    const [, name = "", given] = /^--([\w-]+)(?:=(.*))?$/s.exec(argument) ?? [];
+    const flag = flags.get(name);
+    if (flag === undefined) {
+      own.push(argument);
+      continue;
+    }
+    const value = given ?? (flag.value === undefined ? undefined : arguments_[++place]);
+    // To record anew would replace what is to be looked at.
+    const answers = ["replay", "auto"].includes(name) || name === "record" && value === AUTO;
+    if (answers && isPlain(value!)) ours.push(`--${name}=${value}`);
+  }
+  const text = own.join(" ");
+  return [...(text.length <= MAX_OWN_LENGTH && isPlain(text) ? own : []), ...ours];
+}
+
+/** Characters of the user's own arguments that are repeated, at most. */
+const MAX_OWN_LENGTH = 500;
+
+/** Whether a text of a command line can be shown to anyone as it is. */
+export function isPlain(text: string): boolean {
+  return printable(text, Infinity) === text && redact(text) === text &&
+    !/\bkey|_key|token|secret|passw|credential/i.test(text);
 }

@@ -5,8 +5,15 @@
 
 import { AssertionError } from "@std/assert/assertion-error";
 import { cannot } from "../base/errors.ts";
+import { defined } from "../base/json.ts";
 import { isCase, type TaskSpec } from "../trials/executors/task_kind.ts";
+import { isPlain, keptArguments } from "./_flags.ts";
+import type { ModelChoice } from "./options.ts";
+import { modelName } from "../models/entry.ts";
+import type { Model } from "../models/model.ts";
+import { originOf } from "../models/openai/openai.ts";
 import type { Plan } from "../runs/plan.ts";
+import { stageEntries, strategyName } from "../trials/strategies/entry.ts";
 import { parseTrialId, type PlannedTrial } from "../trials/trial_id.ts";
 import { shellQuote } from "../base/shell_quote.ts";
 import { shownFile } from "../base/user_code.ts";
@@ -50,7 +57,81 @@ export function rerunTest(found: boolean, id: string): (() => void) | undefined 
   };
 }
 
-/** The command that runs a trial of the file at `origin` again. */
-export function rerunLine(origin: string, { id }: Trial): string {
-  return `deno test -A ${shellQuote(shownFile(origin))} -- --only=${shellQuote(id)}`;
+/** What a trial is of, besides its id. */
+export interface RerunSubject {
+  readonly plan: Pick<Plan, "resolved" | "baseURL">;
+  /** The models of its benchmark. */
+  readonly choices: readonly ModelChoice[];
+}
+
+/**
+ * The command that runs a trial of the file at `origin` again: with the environment variables and the arguments by
+ * which the file may have chosen its model.
+ */
+export function rerunLine(
+  origin: string,
+  { id, model, strategy }: Trial,
+  subject: RerunSubject,
+): string {
+  const variables = variablesOf(modelTexts(model.requested, strategy, subject));
+  return [
+    ...variables.map(([name, value]) => `${name}=${shellQuote(value)}`),
+    "deno test -A",
+    shellQuote(shownFile(origin)),
+    "--",
+    ...[...keptArguments(Deno.args), `--only=${id}`].map(flagText),
+  ].join(" ");
+}
+
+/** A flag for a shell; only its value is quoted. */
+function flagText(argument: string): string {
+  const [, name, value] = /^(--[\w-]+=)(.*)$/s.exec(argument) ?? [];
+  return name === undefined ? shellQuote(argument) : name + shellQuote(value!);
+}
+
+/** The names and servers of the models that a trial asks: its own, those of its strategy, and the judge. */
+function modelTexts(
+  name: string,
+  strategy: string,
+  { plan: { resolved, baseURL }, choices }: RerunSubject,
+): Set<string> {
+  const own = resolved.strategies.find((entry) => strategyName(entry) === strategy);
+  const entries = [
+    ...resolved.models.filter((entry) => modelName(entry) === name),
+    ...(own === undefined ? [] : stageEntries(own).values()),
+    ...(resolved.judge === undefined ? [] : [resolved.judge]),
+  ];
+  const texts = entries.flatMap((entry) => {
+    const { model, name, baseURL: server } = entry;
+    const custom = choices.find((choice): choice is Model =>
+      typeof choice === "object" && "reply" in choice && choice.name === model
+    );
+    const origin = custom === undefined ? {} : originOf(custom);
+    return [model, name, server ?? baseURL, origin.model, origin.baseURL];
+  });
+  return new Set(texts.filter((text): text is string => text !== undefined && text !== ""));
+}
+
+/** Usual names of variables that choose a model, read where not all may be. */
+const USUAL_VARIABLES = [
+  ...["MODEL", "MODEL_NAME", "LLM_MODEL", "OPENAI_MODEL", "TEST_MODEL", "TOOLGATE_MODEL"],
+  ...["BASE_URL", "MODEL_URL", "MODEL_BASE_URL", "LLM_BASE_URL", "OPENAI_BASE_URL"],
+  ...["OPENAI_API_BASE", "TOOLGATE_SERVER"],
+];
+/** More variables than this that have the same value by chance are not shown, but for the usual ones. */
+const MAX_VARIABLES = 5;
+
+/** The environment variables with one of these values, as far as they may be read without asking and be shown. */
+function variablesOf(values: ReadonlySet<string>): [name: string, value: string][] {
+  const mayRead = (variable?: string) =>
+    Deno.permissions.querySync({ name: "env", ...defined({ variable }) }).state === "granted";
+  const all = mayRead()
+    ? Object.entries(Deno.env.toObject())
+    : USUAL_VARIABLES.filter(mayRead).map((name) => [name, Deno.env.get(name) ?? ""] as const);
+  const found = all.filter(([name, value]) =>
+    values.has(value) && /^[A-Za-z_]\w*$/.test(name) && isPlain(`${name}=${value}`)
+  ).map(([name, value]): [string, string] => [name, value]).sort();
+  return found.length <= MAX_VARIABLES
+    ? found
+    : found.filter(([name]) => USUAL_VARIABLES.includes(name));
 }

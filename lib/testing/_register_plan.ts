@@ -24,9 +24,10 @@ import type { CompletePolicy } from "../gate/policy.ts";
 import type { Plan } from "../runs/plan.ts";
 import { ONCE_AND_AHEAD, type RunState } from "./_run_state.ts";
 import { type Register, toldAt } from "./_register.ts";
-import { onlyTrials, rerunLine, rerunTest } from "./_only.ts";
+import { onlyTrials, rerunLine, type RerunSubject, rerunTest } from "./_only.ts";
 import { type DerivedAgain, derivedAgain, gateTest, owe, writeVerdicts } from "./_gate_test.ts";
 import { claimFile, shareFile, withFileNames } from "./_claimed_files.ts";
+import { besideTestFile } from "./_sources.ts";
 import { openReport, writeReport } from "./_write_report.ts";
 import type { Run } from "../runs/run.ts";
 import {
@@ -39,6 +40,7 @@ import {
 import type { SkippedTrial } from "../runs/early_stopping.ts";
 import { isCase } from "../trials/executors/task_kind.ts";
 import type { Trial } from "../trials/trial.ts";
+import { autoSummary, type Recordings } from "../models/recordings/recordings.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 
@@ -58,7 +60,7 @@ export interface RegisteredPlan extends Registration {
 export function registerBenchmark(options: BenchmarkOptions, registration: RegisteredPlan): void {
   const { name, subject } = registration;
   const flags = withFileNames(parseFlags(Deno.args, subject), name);
-  const settings = settingsOf(options, flags);
+  const settings = settingsOf(options, flags, () => besideTestFile("recordings"));
   assertFlags(subject, flags, settings);
   const planned = planBenchmark(options, settings, registration);
   if (planned.missing !== undefined && settings.journal === undefined) {
@@ -117,6 +119,7 @@ function registerPlan(
   const session = new RunSession(planned, RATE_LIMITERS);
   const { recordings } = session;
   if (recordings !== undefined) printOnce(recordings.notice);
+  const auto = recordings?.mode === "auto" ? autoRuns(recordings) : undefined;
   const run = session.begin({
     signal: interruption.signal,
     connect: (entry) => connectChoice(entry, choices, session.connections, agent),
@@ -138,7 +141,8 @@ function registerPlan(
   const { signal } = interruption;
   let derived: Promise<DerivedAgain> | undefined;
   const derive = () => derived ??= derivedAgain({ run, journal, baseline });
-  registerCases(registration, run, { strict, prices: plan.prices, derive, signal }, state);
+  const subject = { plan, choices };
+  registerCases(registration, run, { strict, subject, derive, signal }, state);
   if (plan.gate !== undefined) {
     const sharded = shard !== undefined;
     const partial = sharded || only !== undefined;
@@ -153,7 +157,7 @@ function registerPlan(
   const writeTrials = async (trials: readonly Trial[], stopped: string | undefined) => {
     if (report === undefined || trials.length === 0) return;
     const { decision, origin } = state;
-    const rerun = (trial: Trial) => rerunLine(origin, trial);
+    const rerun = (trial: Trial) => rerunLine(origin, trial, subject);
     await writeReport(report, plan, { trials, shard, decision, stopped, rerun });
     console.log(`${name}: report: ${report}`);
   };
@@ -176,9 +180,12 @@ function registerPlan(
   Deno.test.afterAll(async () => {
     await writeTrials(state.trials, run.stopped);
     RATE_LIMITERS.tellWaiting();
-    // The summary of a replay was printed at the start.
-    const lines = recordings?.mode === "replay" ? recordings.doubts : recordings?.summary;
+    // The summary of a replay was printed at the start, and one line at the end is for all that share a folder.
+    const lines = recordings?.mode === "record" ? recordings.summary : recordings?.doubts;
     for (const line of lines ?? []) console.error(`${name}: ${line}`);
+    if (auto !== undefined && --auto.open === 0) {
+      for (const line of autoSummary(auto.runs)) console.error(line);
+    }
     run[Symbol.dispose]();
     await session[Symbol.asyncDispose]();
     stopListening();
@@ -222,6 +229,23 @@ async function finishedTrials(run: Run, { whole }: Pick<RunState, "whole">) {
 /** Shared by all benchmarks of a file, as a server's limits apply to all of them. */
 const RATE_LIMITERS = new RateLimiters((line) => console.error(line));
 
+/** Benchmarks that share a folder in mode `auto`. */
+interface AutoRuns {
+  readonly runs: Recordings[];
+  /** How many of them are not over. */
+  open: number;
+}
+
+const autoFolders = new Map<string, AutoRuns>();
+
+/** Adds a benchmark to those that share its folder. */
+function autoRuns(recordings: Recordings): AutoRuns {
+  const auto = autoFolders.getOrInsertComputed(recordings.folder, () => ({ runs: [], open: 0 }));
+  auto.runs.push(recordings);
+  auto.open++;
+  return auto;
+}
+
 /** Notices that were printed already. */
 const printedNotices = new Set<string>();
 
@@ -237,7 +261,7 @@ const MAX_RERUNS = 5;
 interface CaseOptions {
   /** Whether a case fails if its trial did not end correctly. */
   readonly strict: boolean;
-  readonly prices: Plan["prices"];
+  readonly subject: RerunSubject & { readonly plan: Pick<Plan, "prices"> };
   /** Derives trials that this process did not run, once. */
   readonly derive: () => Promise<DerivedAgain>;
   /** Aborts when the run is interrupted. */
@@ -247,7 +271,7 @@ interface CaseOptions {
 function registerCases(
   { name, titleOf, register }: RegisteredPlan,
   run: Run,
-  { strict, prices, derive, signal }: CaseOptions,
+  { strict, subject, derive, signal }: CaseOptions,
   state: RunState,
 ): void {
   let reruns = 0;
@@ -274,7 +298,7 @@ function registerCases(
     const isRight = trial.solved ||
       trial.outcome === "abstained" && !(strict && trial.unsolvable === "misleading");
     if (isRight && !isUnchanged) return;
-    const rerun = `rerun: ${rerunLine(context.origin, trial)}`;
+    const rerun = `rerun: ${rerunLine(context.origin, trial, subject)}`;
     // With a gate, its outcome is printed below.
     state.isFaultTold ||= trial.permanent !== undefined;
     if (strict) {
@@ -301,7 +325,7 @@ function registerCases(
     const { scores } = state;
     if (scores.length <= 1) return;
     const { renderTables } = await import("../reports/terminal.ts");
-    console.log(`\n${name}\n\n${renderTables(scores, prices)}\n`);
+    console.log(`\n${name}\n\n${renderTables(scores, subject.plan.prices)}\n`);
   });
 }
 

@@ -7,7 +7,18 @@
 import defer * as urls from "node:url";
 import defer * as paths from "node:path";
 import { sha256 } from "../base/hash.ts";
-import { callersOf, isForeign } from "../base/user_code.ts";
+import { callersOf, isForeign, shownFile } from "../base/user_code.ts";
+
+/** The path of a file or folder beside the test file, which is the module that Deno began with. */
+export function besideTestFile(name: string): string {
+  return shownFile(new URL(name, Deno.mainModule).href);
+}
+
+/** The path of the test file from the working directory; `undefined` if it is not in there. */
+export function testFile(): string | undefined {
+  const path = shownFile(Deno.mainModule);
+  return paths.isAbsolute(path) || path.includes(":") ? undefined : path;
+}
 
 /** At most this many files of a test are compared. */
 const MAX_FILES = 500;

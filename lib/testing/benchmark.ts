@@ -22,7 +22,7 @@ import type { PlannedTrial } from "../trials/trial_id.ts";
  * After `--` a run takes `--only=ID` (only this trial), `--shard=1/4`, `--seed=7`, `--out=FILE`, `--resume`,
  * `--retry-invalid`, `--concurrency=8`, `--max-tokens=100000`, `--max-usd=5`, `--verdict=FILE` (the verdicts
  * as JSON) and `--report=FILE` (the report as HTML). `--record=FOLDER` records replies, `--replay=FOLDER`
- * answers with recordings, without a key or a network, and `--auto=FOLDER` records only what is missing.
+ * answers with recordings, without a key or a network, and `--record=auto` asks only for what no recording has.
  *
  * @throws {InputError} If an option or flag cannot be used; the message has its path and the rule.
  *

@@ -39,7 +39,7 @@ import {
   assertAgentTasks,
 } from "../trials/trial.ts";
 import { valueText } from "../calls/values/text.ts";
-import { sourcesOfCaller } from "./_sources.ts";
+import { sourcesOfCaller, testFile } from "./_sources.ts";
 
 /** Options of `benchmark()`. */
 export interface BenchmarkOptions extends RunSettings {
@@ -194,7 +194,9 @@ export function planBenchmark(
     source,
     agent: agent !== undefined,
     ownCode,
-    ...(ownCode && settings.journal !== undefined ? defined({ sources: sourcesOfCaller() }) : {}),
+    ...(ownCode && settings.journal !== undefined
+      ? defined({ sources: sourcesOfCaller(), file: testFile() })
+      : {}),
     skipped: tasks.reduce((sum, one) => sum + ("cells" in one ? one.skipped : 0), 0),
     printer: printerOf(name),
   });
@@ -208,6 +210,7 @@ export function printerOf(name: string): Printer {
     note: (line) => console.log(`${name}: ${line}`),
     warn: (line) => console.error(`${name}: warning: ${line}`),
     flagPrefix: "-- ",
+    flagHint: "  (without -- Deno takes it)",
   };
 }
 

@@ -138,6 +138,8 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly permanent?: Permanent;
   /** Set if no model was asked: all replies came from recordings. */
   readonly replayed?: true;
+  /** Set if some replies came from recordings, and a model was asked for the others. */
+  readonly partlyReplayed?: true;
   /** Why the run ended after it, such as a budget; omitted if nothing ended it. */
   readonly ends?: string;
   /** Everything that happened, in order. */
@@ -540,6 +542,7 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   reason: z.string().nullish().transform((reason) => reason ?? undefined),
   permanent: z.enum(PERMANENT).exactOptional(),
   replayed: z.literal(true).exactOptional(),
+  partlyReplayed: z.literal(true).exactOptional(),
   ends: z.string().exactOptional(),
   // Other tools may record other events; facts derived from them are then unknown.
   events: z.array(EVENT).catch([]),

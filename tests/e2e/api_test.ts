@@ -50,7 +50,7 @@ Deno.test("toolgate run --api speaks to all models in that way, the suite's too"
   assert(usualTrials.every(({ model }) => !("api" in model)));
 });
 
-Deno.test("toolgate run --api crosses several ways with the models, and replays each", async () => {
+Deno.test("toolgate run --api crosses several ways with the models, and runs a trial of each again", async () => {
   await using temporary = await folder();
   const price = { input: 1, output: 1 };
   const named = { model: "sim:planner", name: "mine", temperature: 0 };

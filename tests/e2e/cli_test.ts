@@ -585,7 +585,7 @@ Deno.test("toolgate run --reasoning-effort asks for it, and crosses several with
   );
 });
 
-Deno.test("toolgate run --only replays a trial of a suite or a journal, and tells its story", async () => {
+Deno.test("toolgate run --only runs a trial of a suite or a journal again, and tells its story", async () => {
   await using temporary = await folder();
   await using server = countingServer("sim:noisy?early=0.5&stale=0.5");
   const entry = { model: "m", name: "mine", temperature: 1 };
@@ -602,7 +602,7 @@ Deno.test("toolgate run --only replays a trial of a suite or a journal, and tell
     assertEquals(finished.stderr, "");
     assertMatch(finished.stdout, new RegExp(`^mine: ${outcome} after ${calls} call`));
   }
-  assertEquals(Deno.readTextFileSync(out), before, "a replay is no part of the run");
+  assertEquals(Deno.readTextFileSync(out), before, "a rerun is no part of the run");
 
   // One trial decides nothing: no baseline is read, however it is.
   const gated = temporary.write(

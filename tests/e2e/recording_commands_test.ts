@@ -164,9 +164,26 @@ Deno.test("toolgate run --replay ends with what is nearest when something was no
   Deno.removeSync(file);
   const auto = await toolgate(["run", suite, "--base-url", server.url, "--auto", kept]);
   assertEquals(auto.code, 0, auto.all);
-  assertStringIncludes(auto.stderr, "5 trials were replayed");
-  assertStringIncludes(auto.stderr, "1 trial was recorded");
+  assertStringIncludes(
+    auto.stderr,
+    `6 trials: 5 from recordings, 1 asked and recorded in ${kept}/\n`,
+  );
   assert(Deno.statSync(file).isFile);
+
+  // The same in the folder where the user stands, unless one of that name is meant.
+  for (
+    const [asked, own, folder] of [[6, "auto", "recordings"], [0, "auto", "recordings"], [
+      6,
+      "./auto",
+      "./auto",
+    ]] as const
+  ) {
+    const begun = server.trials;
+    const line = ["run", suite, "--base-url", server.url, "--record", own];
+    const loop = await toolgate(line, { cwd: place.path });
+    assertEquals([loop.code, server.trials - begun], [0, asked], loop.all);
+    assertEquals(recordingsIn(place.file(folder)).length, 6);
+  }
 });
 
 Deno.test("flags of recordings exclude each other, and need the tasks that were recorded", async () => {
@@ -373,11 +390,11 @@ Deno.test("two processes record into one folder", async () => {
   await using server = countingServer("sim:planner", 1);
   const suite = place.write("suite.jsonc", JSON.stringify(SUITE));
   const kept = place.file("kept");
-  const line = ["run", suite, "--base-url", server.url, "--record", kept];
+  const line = ["run", suite, "--base-url", server.url];
   const runs = await Promise.all([
-    beginToolgate(line).finished,
-    beginToolgate(line).finished,
-    toolgate([...line, "--seed", "9"]),
+    beginToolgate([...line, "--record", kept]).finished,
+    beginToolgate([...line, "--auto", kept]).finished,
+    toolgate([...line, "--seed", "9", "--auto", kept]),
   ]);
   for (const run of runs) assertEquals(run.code, 0, run.all);
   assertEquals(recordingsIn(kept).length, 12);

@@ -144,9 +144,9 @@ Deno.test("trials of an agent of one's own are run again by their own file alone
   assertStringIncludes(again.stderr, "as only the file of its benchmark has its model or agent");
   assertEquals(server.requests, 0);
   place.write("old.html", OLD);
-  const replayed = await run(place, { own: [`--only=${id}`] });
-  assertEquals(replayed.code, 1, replayed.all);
-  assertStringIncludes(replayed.stdout, "no_answer after 0 calls");
+  const rerun = await run(place, { own: [`--only=${id}`] });
+  assertEquals(rerun.code, 1, rerun.all);
+  assertStringIncludes(rerun.stdout, "no_answer after 0 calls");
   assertEquals(Deno.readTextFileSync(place.file("old.html")), OLD);
   assertEquals(place.names(), ["file.ts", "old.html", "own.jsonl"]);
 });

@@ -32,7 +32,7 @@ const SUITE = {
 
 // Servers
 
-Deno.test("toolgate run keeps the server of its models, and a replay asks there", async () => {
+Deno.test("toolgate run keeps the server of its models, and a rerun asks there", async () => {
   await using place = await folder();
   await using server = countingServer();
   await using other = countingServer();
@@ -44,12 +44,12 @@ Deno.test("toolgate run keeps the server of its models, and a replay asks there"
   assertEquals([plan.baseURL, plan.resolved.models], [server.url, [{ model: "mine" }]]);
   const asked = async (...more: string[]) => {
     const before = [server.trials, other.trials] as const;
-    const replay = await toolgate(["run", out, "--only", trial.id, ...more], {
+    const again = await toolgate(["run", out, "--only", trial.id, ...more], {
       // What the client of OpenAI would ask of its own accord.
       env: { OPENAI_BASE_URL: other.url, OPENAI_API_KEY: "a-key" },
     });
-    assertEquals(replay.code, 0, replay.all);
-    assertMatch(replay.stdout, /^mine: solved /);
+    assertEquals(again.code, 0, again.all);
+    assertMatch(again.stdout, /^mine: solved /);
     return [server.trials - before[0], other.trials - before[1]];
   };
   assertEquals(await asked(), [1, 0]);
@@ -74,8 +74,8 @@ Deno.test("toolgate run asks a model's own server again, unless another is named
     linesOf([{ ...plan, baseURL: usual.url, declared: undefined }]),
   );
   for (const [journal, more] of [[changed, []], [out, ["--base-url", other.url]]] as const) {
-    const replay = await toolgate(["run", journal, "--only", trial.id, ...more]);
-    assertEquals(replay.code, 0, replay.all);
+    const again = await toolgate(["run", journal, "--only", trial.id, ...more]);
+    assertEquals(again.code, 0, again.all);
   }
   assertEquals([own.trials, usual.trials, other.trials], [2 + 1, 0, 1]);
 });
@@ -203,8 +203,8 @@ for (const [name, query] of [["plain", ""], ["key", "?key=secret"], ["hash", "#s
   }
   const before = server.trials;
   const [, trial] = readLines(journals[0]!);
-  const replay = await toolgate(["run", journals[0]!, "--only", trial.id]);
-  assertEquals([replay.code, server.trials - before], [0, 1], replay.all);
+  const again = await toolgate(["run", journals[0]!, "--only", trial.id]);
+  assertEquals([again.code, server.trials - before], [0, 1], again.all);
 });
 
 // Lines
@@ -241,7 +241,7 @@ async function linesIn(journal: string): Promise<(string | undefined)[]> {
   return reportedTrials(await writeReport(journal)).map(({ rerun }) => rerun);
 }
 
-Deno.test("a report's replay lines hand any path and any id to any shell", async () => {
+Deno.test("a report's rerun lines hand any path and any id to any shell", async () => {
   await using place = await folder();
   const names = [...ODD, "a\nb", HOSTILE];
   const plan = planSuite({ ...SUITE, graphs: 1, models: names });
@@ -267,7 +267,7 @@ Deno.test("a report's replay lines hand any path and any id to any shell", async
   }
 });
 
-Deno.test("a report has no replay line for a path that cannot be shown as it is", async () => {
+Deno.test("a report has no rerun line for a path that cannot be shown as it is", async () => {
   await using place = await folder();
   const plan = planSuite({ ...SUITE, graphs: 1 });
   const lines = [planLine(plan), ...plan.trials.map((one) => finish(one, { suite: "small" }))];

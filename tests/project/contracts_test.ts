@@ -29,22 +29,25 @@ const TABLES = new Map(
 
 /** Fields of which no file here has an example. */
 const RARE = Object.entries({
-  "plan-line": "sources sources.*",
+  "plan-line": "sources sources.* file",
   gate: "baseline.perturbation atMost.failureShifts atMost.missedCalls atMost.unmended",
-  "trial-line": "domain usage.estimated permanent",
+  "trial-line": "domain usage.estimated permanent partlyReplayed",
   use: "usage.estimated",
   events:
     "reply.estimated reply.failed reply.failed[].cause reply.failed[].message reply.failed[].status " +
     "reply.textCall " +
     "call.parameters.failures[].similarity call.parameters.undecided call.guessed " +
     "call.coerced call.by call.durationMs stage.unusable scored.judged.why scored.judged.unfit stop.at",
+  recording: "draw",
   request: "occurrence toolChoice toolChoice.function messages[].calls[].id " +
     "messages[].calls[].name messages[].calls[].arguments reply.usage.estimated reply.failed reply.failed[].cause " +
     "reply.failed[].message reply.failed[].status messages[].carried redacted error error.kind " +
     "error.message error.ofRequest",
   baseline: "subjects[].later",
-  verdict: "excused excused[].status excused[].message excused[].trials evidence.replaced " +
+  verdict:
+    "partlyReplayed asked excused excused[].status excused[].message excused[].trials evidence.replaced " +
     "evidence.resampled stopped",
+  report: "partlyReplayed",
 }).flatMap(([table, fields]) => fields.split(" ").map((field) => `${table}: ${field}`));
 
 const IS: Readonly<Record<string, (value: unknown) => boolean>> = {

@@ -135,15 +135,15 @@ Deno.test("the suites of all pages run", async () => {
   }
 });
 
-Deno.test("README: the story of a failure is what its replay line gives", async () => {
+Deno.test("README: the story of a failure is what its rerun line gives", async () => {
   const shown = blocksOf("README.md", "text").at(-1)!;
   const [, id] = /--only='([^']+)'/.exec(shown)!;
   const key = parseTrialId(id!)!;
   await using connections = new Connections();
   const model = connections.model({ model: key.model });
   const trial = await runTrial({ ...key, id: id!, index: 0, block: 0 }, model);
-  const replay = `rerun: deno test -A my_benchmark.ts -- --only='${id}'`;
-  assertEquals(shown.trim(), `The task is not solved.\n${describeTrial(trial)}\n${replay}`);
+  const rerun = `rerun: deno test -A my_benchmark.ts -- --only='${id}'`;
+  assertEquals(shown.trim(), `The task is not solved.\n${describeTrial(trial)}\n${rerun}`);
 });
 
 Deno.test("README: the failure of a tool test is what the test prints", async () => {

@@ -118,7 +118,7 @@ Deno.test("SUITE tells what is wrong with the entry of a set or a judge", () => 
   }
 });
 
-Deno.test("a journal of questions is continued, replayed, and refused once its set has changed", async () => {
+Deno.test("a journal of questions is continued, run again, and refused once its set has changed", async () => {
   using folder = new Folder();
   const copy = folder.file("city.jsonc");
   const whole = Deno.readTextFileSync(`${CITY_PATH}.jsonc`);
@@ -148,8 +148,8 @@ Deno.test("a journal of questions is continued, replayed, and refused once its s
   const kept = planOfJournal(journal);
   assertEquals(kept.resolved, plan.resolved);
   assertEquals(kept.callSets?.map(({ name }) => name), ["city"]);
-  using replay = new Run(kept, { connect, only: [kept.trials[3]!] });
-  assertEquals((await replay.trial(0)).kind, "trial");
+  using again = new Run(kept, { connect, only: [kept.trials[3]!] });
+  assertEquals((await again.trial(0)).kind, "trial");
 
   Deno.writeTextFileSync(copy, whole.replaceAll("Tides of Ink", "Tides"));
   assertThrows(() => planOfJournal(journal), InputError, "it has changed");

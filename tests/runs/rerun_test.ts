@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
-import { planOfJournal, trialToRerun } from "../../lib/runs/rerun.ts";
+import { planOfJournal, testFileOf, trialToRerun } from "../../lib/runs/rerun.ts";
 import { planLine } from "../../lib/runs/journal/journal.ts";
 import { trialId } from "../../lib/trials/trial_id.ts";
 import { Folder } from "../support/folders.ts";
@@ -120,4 +120,24 @@ Deno.test("trialToRerun() of a journal takes no trial that its plan does not hav
     InputError,
     "it must be one of the journal's plan",
   );
+});
+
+Deno.test("testFileOf() names a test of the user's own folder, whatever a journal says", () => {
+  const own = ["a_test.ts", "my tests/a'b.bench.js", "src/..test/x.tsx"];
+  for (const file of own) assertEquals(testFileOf({ file }), file);
+  for (
+    const file of [
+      ...["https://host/x_test.ts", "/tmp/x_test.ts", "../x_test.ts", "a/../../x_test.ts"],
+      ...[
+        "C:\\x_test.ts",
+        "\\\\host\\x_test.ts",
+        "--import-map=x.ts",
+        "a\nb_test.ts",
+        "notes.md",
+        "",
+      ],
+      ...["jsr:@x/y_test.ts", "x_test.ts\u202e.ts"],
+    ]
+  ) assertEquals(testFileOf({ file }), undefined, file);
+  assertEquals(testFileOf({}), undefined);
 });

@@ -869,7 +869,7 @@ Deno.test("Run refuses to resume a journal whose strategies were set in another 
   }
 });
 
-Deno.test("Run replays a trial of a journal with the strategy as it was set", async () => {
+Deno.test("Run carries out a trial of a journal again with the strategy as it was set", async () => {
   using folder = new Folder();
   const journal = folder.file("a.jsonl");
   {
@@ -929,7 +929,7 @@ Deno.test("Run carries out probes, keeps them, and goes on where it ended", asyn
   }
 });
 
-Deno.test("Run replays a probe of a journal, and one that the plan does not have", async () => {
+Deno.test("Run carries out a probe of a journal again, and one that the plan does not have", async () => {
   using folder = new Folder();
   const journal = folder.file("a.jsonl");
   const connect: RunOptions["connect"] = (entry) => habitual(entry.model as Habit);

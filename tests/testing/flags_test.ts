@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { runArguments, runFlags } from "../../lib/cli/running.ts";
-import { type Flags, parseFlags } from "../../lib/testing/_flags.ts";
+import { type Flags, keptArguments, parseFlags } from "../../lib/testing/_flags.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { flagsAt } from "../../lib/runs/flags.ts";
 import { settingsOf } from "../../lib/runs/session.ts";
@@ -141,6 +141,12 @@ Deno.test("settingsOf() takes one of the flags of recordings, in place of the op
     assertEquals(settings.recordings, { folder: "kept", mode });
   }
   assertEquals(settingsOf({ recordings }, {}).recordings, recordings);
+  const auto = parse(["--record=auto"]);
+  assertEquals(settingsOf({ recordings }, auto).recordings, { folder: "own", mode: "auto" });
+  assertEquals(settingsOf({}, auto, () => "beside").recordings?.folder, "beside");
+  assertEquals(settingsOf({}, parse(["--record=./auto"])).recordings, {
+    ...{ folder: "./auto", mode: "record" },
+  });
   assertThrows(
     () => settingsOf({}, parse(["--auto=kept", "--record=kept"])),
     InputError,
@@ -184,5 +190,17 @@ Deno.test("commands and tests read flags alike, and say the same of wrong ones",
       });
       assertEquals(ofTest, ofRun, text);
     }
+  }
+});
+
+Deno.test("keptArguments() are the user's own and what answers a trial, and never a secret", () => {
+  const kept = (...given: string[]) => keptArguments(given);
+  assertEquals(kept("--seed=1", "--out", "a.jsonl", "--resume", "gpt-5", "--shard=1/2"), ["gpt-5"]);
+  assertEquals(kept("--lang", "de", "--record", "auto", "x y"), [
+    ...["--lang", "de", "x y", "--record=auto"],
+  ]);
+  assertEquals(kept("--replay=a", "--record=b", "--auto", "c"), ["--replay=a", "--auto=c"]);
+  for (const word of ["--api-key=abc", "sk-0123456789abcdef0123", "a\u001b[2J", "x".repeat(600)]) {
+    assertEquals(kept("plain", word, "--replay=a"), ["--replay=a"], word);
   }
 });

@@ -355,7 +355,7 @@ for (const [parallel, order] of [[1, "+1 -1 +2 -2 +1 -1"], [10, "+1 +2 -1 -2 +1 
 
 // The command line
 
-Deno.test("toolgate run, plan, report and replays tell of nested references and have them", async () => {
+Deno.test("toolgate run, plan, report and reruns tell of nested references and have them", async () => {
   await using place = await folder();
   const suite = place.write(
     "nested.jsonc",

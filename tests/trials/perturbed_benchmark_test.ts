@@ -86,9 +86,9 @@ Deno.test("benchmark() without a gate: each case ends as its perturbation asks",
   });
 
   // The line that is printed runs the same trial again, perturbed as it was.
-  const replay = /^rerun: deno test -A \S+ -- --only='([^']*perturbation=WT[^']*)'$/m
+  const rerun = /^rerun: deno test -A \S+ -- --only='([^']*perturbation=WT[^']*)'$/m
     .exec(finished.stdout)![1]!;
-  const again = await run("--", `--only=${replay}`);
+  const again = await run("--", `--only=${rerun}`);
   assertEquals(again.code, 1, again.all);
   assertEquals(endedIn(again, "brittle"), ["FAILED"], again.all);
   assertStringIncludes(again.stdout, "wrong_number_of_inputs");

@@ -172,13 +172,23 @@ export function openai(options: OpenAIOptions): Model {
       ...(failed.length === 0 ? {} : { failed }),
     };
   };
-  return {
+  const asked: Model = {
     name,
     simulated,
     // The default is not written to journals, so that older ones stay comparable.
     ...(api === "chat" ? {} : { api }),
     reply: retrying(attempt, options, { who, isAlive }),
   };
+  origins.set(asked, defined({ model, baseURL: options.baseURL }));
+  return asked;
+}
+
+/** What each model was made from. */
+const origins = new WeakMap<Model, { readonly model: string; readonly baseURL?: string }>();
+
+/** Returns the name that a model has at its server, and the server if one was named; nothing for other models. */
+export function originOf(model: Model): { readonly model?: string; readonly baseURL?: string } {
+  return origins.get(model) ?? {};
 }
 
 /** Returns the reply of a model that its server passed on as an error. */

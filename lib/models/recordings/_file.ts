@@ -92,6 +92,8 @@ function checksumOf({ hash, reply, redacted, error }: RecordedRequest): string {
 export interface Recording {
   /** The trial's id. */
   readonly trial: string;
+  /** Of another trial's recording, whose first replies these are: its {@linkcode drawOf}; else omitted. */
+  readonly draw?: string;
   /** Time limit of the trial, in seconds; omitted if there was none. */
   readonly seconds?: number;
   /** The options of each model. */
@@ -100,6 +102,15 @@ export interface Recording {
   readonly tools: readonly (readonly ToolSchema[])[];
   /** Requests in the order in which they were made. */
   readonly requests: readonly RecordedRequest[];
+}
+
+/**
+ * Returns what tells the replies of a recording from those that were drawn for other trials, although all may
+ * be the same; recordings that share a reply have it in common. `undefined` without requests.
+ */
+export function drawOf({ trial, draw, requests: [first] }: Recording): string | undefined {
+  if (draw !== undefined || first === undefined) return draw;
+  return sha256(canonicalJson([trial, checksumOf(first)]));
 }
 
 /** Bytes of a recording, at most: far more than any trial needs. */
@@ -117,7 +128,9 @@ function joinLines(lines: Lines): string {
 }
 
 /** Returns the text of a recording file. */
-export function recordingText({ trial, seconds, models, tools, requests }: Recording): string {
+export function recordingText(
+  { trial, draw, seconds, models, tools, requests }: Recording,
+): string {
   const list = (name: string, items: readonly string[], last = false) =>
     `  "${name}": [${items.length === 0 ? "" : `\n    ${items.join(",\n    ")}\n  `}]${
       last ? "" : ","
@@ -126,6 +139,7 @@ export function recordingText({ trial, seconds, models, tools, requests }: Recor
     `  "v": ${WRITTEN_VERSION},\n` +
     '  "kind": "recording",\n' +
     `  "trial": ${JSON.stringify(trial)},\n` +
+    (draw === undefined ? "" : `  "draw": ${JSON.stringify(draw)},\n`) +
     (seconds === undefined ? "" : `  "seconds": ${seconds},\n`) +
     list("models", models.map((model) => JSON.stringify(model))) +
     list("tools", tools.map((own) => `[\n      ${own.map(toolLine).join(",\n      ")}\n    ]`)) +
@@ -223,11 +237,13 @@ const TOOL_CHOICE = z.union([
   z.strictObject({ function: z.string() }),
 ]);
 
+const HASH = z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in hexadecimal");
+
 const REQUEST = z.strictObject({
   request: PLACE,
   stage: z.string().exactOptional(),
   occurrence: z.int().min(2).exactOptional(),
-  hash: z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in hexadecimal"),
+  hash: HASH,
   model: PLACE,
   tools: PLACE.exactOptional(),
   toolChoice: TOOL_CHOICE.exactOptional(),
@@ -262,6 +278,7 @@ const RECORDING = z.strictObject({
   v: VERSION,
   kind: KIND,
   trial: z.string(),
+  draw: HASH.exactOptional(),
   seconds: z.number().min(0).exactOptional(),
   models: z.array(OBJECT),
   tools: z.array(z.array(OBJECT)),

@@ -86,7 +86,7 @@ function differingWords(known: string, wanted: string): string[] {
 }
 
 /** Returns the words of a trial's id, by name. */
-function idWords(trial: string): Map<string, string> {
+export function idWords(trial: string): Map<string, string> {
   return new Map(
     trial.split(" ").map((word) => {
       const sign = word.indexOf("=");

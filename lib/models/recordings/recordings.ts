@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { parseWith } from "../../base/input.ts";
-import { cannot, cannotFile, fileReason, reasonOf } from "../../base/errors.ts";
+import { cannot, cannotFile, fileReason, InputError, reasonOf } from "../../base/errors.ts";
 import { defined, isJsonObject, parseJson, printable } from "../../base/json.ts";
 import type { Model, ModelReply, ModelRequest } from "../model.ts";
 import type { ModelEntry } from "../entry.ts";
@@ -14,12 +14,15 @@ import {
   recordedModel,
   RECORDING_MODES,
   type RecordingMode,
+  requestKey,
   TrialRecording,
 } from "./trial_recording.ts";
-import { parseRecording, readRecording, recordingPath } from "./_file.ts";
-import { type Nearest, nearestTo } from "./_miss.ts";
+import { drawOf, parseRecording, readRecording, type Recording, recordingPath } from "./_file.ts";
+import { idWords, type Nearest, nearestTo } from "./_miss.ts";
 import { recordedModelOptions, RequestReader } from "./_request.ts";
+import { countText } from "../../base/numbers.ts";
 import { redactRecord } from "../../base/redact.ts";
+import { resolvePath } from "../../base/output_file.ts";
 
 /** Options of recording and replaying. */
 export interface RecordingOptions {
@@ -28,7 +31,8 @@ export interface RecordingOptions {
   /**
    * Where replies come from. `live`: from the models, as without recordings. `record`: from the models, and
    * they are recorded. `replay`: from recordings only; a request without one is an error. `auto`: from a
-   * matching recording if there is one, otherwise from the model, and recorded.
+   * recording of the same content if there is one that answers no other trial, whatever the name of its test,
+   * otherwise from the model, and recorded.
    */
   readonly mode: RecordingMode;
 }
@@ -76,7 +80,7 @@ export function assertRecordable(
     throw cannot(
       `replay ${subject}`,
       'recordings are of certain tasks and its seed is "fresh"',
-      "add --seed=NUMBER, the seed that was recorded",
+      `add --seed=NUMBER, ${mode === "auto" ? "the same each time" : "the seed that was recorded"}`,
     );
   }
 }
@@ -97,11 +101,13 @@ export class Recordings {
   readonly folder: string;
 
   readonly #open = new Map<string, TrialRecording>();
+  readonly #use: FolderUse;
   #known: readonly Nearest[] | undefined;
   #prepared = false;
   #recorded = 0;
   #replayed = 0;
   #mixed = 0;
+  #asked = 0;
   #redacted = 0;
   #invalid = 0;
   #unusableReply: string | undefined;
@@ -116,6 +122,7 @@ export class Recordings {
     if (mode === "live") throw new RangeError("Cannot record as the mode must not be live");
     this.mode = mode;
     this.folder = folder;
+    this.#use = uses.getOrInsertComputed(resolvePath(folder), () => new FolderUse(folder));
     if (mode === "replay") assertFolder(folder);
   }
 
@@ -128,18 +135,27 @@ export class Recordings {
       : `Records model replies in ${this.folder}`;
   }
 
+  /** What became of its trials; see {@linkcode autoSummary}. */
+  get counts(): RecordingCounts {
+    return {
+      ...{ replayed: this.#replayed, mixed: this.#mixed, asked: this.#asked },
+      recorded: this.#recorded,
+    };
+  }
+
+  /** The number of recordings in its folder that are of no trial claimed in this process. */
+  get others(): number {
+    return this.#use.others();
+  }
+
   /** Lines for the user after a run: how many trials were replayed and recorded, and {@linkcode doubts}. */
   get summary(): string[] {
+    if (this.mode === "auto") return [...autoSummary([this]), ...this.doubts];
     return [
       ...(this.#replayed === 0 ? [] : [
         `${count(this.#replayed)} replayed from ${this.folder}: no model was asked for ${
           this.#replayed === 1 ? "it" : "these"
         }`,
-      ]),
-      ...(this.#mixed === 0 ? [] : [
-        `${
-          count(this.#mixed)
-        } replayed in part from ${this.folder}: models were asked for the rest`,
       ]),
       ...(this.#recorded === 0 ? [] : [`${count(this.#recorded)} recorded in ${this.folder}`]),
       ...this.doubts,
@@ -213,14 +229,31 @@ export class Recordings {
   /** Begins a trial, so that its requests find its recording. */
   begin(
     { id, model }: RecordedTrial,
-    { seconds }: { readonly seconds?: number | undefined } = {},
+    { seconds, alone = false }: {
+      readonly seconds?: number | undefined;
+      /** Whether only its own recording may answer it; default false. */
+      readonly alone?: boolean;
+    } = {},
   ): TrialRecording {
     const { folder, mode } = this;
     const path = recordingPath(folder, id, model);
+    this.#use.claimed.add(redactRecord(id));
     const recording = new TrialRecording({
       ...{ trial: id, mode, folder, path },
       ...defined({ seconds }),
-      read: () => readTrialRecording(path, id),
+      find: (key, hash) => {
+        const own = readTrialRecording(path, id);
+        if (alone || mode === "record") return own;
+        const isSame = own?.requests.some((one) => requestKey(one) === key && one.hash === hash);
+        if (isSame && this.#use.take(own!, id)) return own;
+        if (mode === "replay") {
+          if (isSame) throw sharedDraw(path);
+          return own;
+        }
+        const other = this.#use.find({ path, id, model }, key, hash);
+        if (other !== undefined) this.prepare();
+        return other ?? (isSame ? undefined : own);
+      },
       nearest: () => nearestTo(id, this.#known ??= recordingsIn(folder)),
       prepare: () => this.prepare(),
     });
@@ -230,11 +263,17 @@ export class Recordings {
 
   /**
    * Reserves the files of trials for one benchmark, so that another one in this process does not overwrite
-   * them.
+   * them, and what they record for these trials.
    *
+   * @param planned All trials of its plan; default: those that are run.
    * @throws {InputError} If another benchmark records one of them there.
    */
-  claim(trials: Iterable<RecordedTrial>, subject: string): void {
+  claim(
+    trials: Iterable<RecordedTrial>,
+    subject: string,
+    planned: Iterable<RecordedTrial> = trials,
+  ): void {
+    for (const { id } of planned) this.#use.claimed.add(redactRecord(id));
     if (this.mode !== "record") return;
     for (const { id, model } of trials) {
       const path = recordingPath(this.folder, id, model);
@@ -265,12 +304,14 @@ export class Recordings {
    */
   async keep(recording: TrialRecording, isValid: boolean): Promise<void> {
     if (recording.mixed) this.#mixed++;
+    else if (recording.live > 0) this.#asked++;
     if (recording.replayed) {
       this.#replayed++;
       this.#redacted += recording.redacted;
     }
-    if (recording.live === 0) return;
+    if (recording.live === 0 && !recording.adopted) return;
     if (!isValid) {
+      if (recording.live === 0) return;
       this.#invalid++;
       if (exists(recording.path)) this.#olderKept++;
       return;
@@ -284,9 +325,155 @@ export class Recordings {
       return;
     }
     await writeWhole(recording.path, text);
+    if (recording.live === 0) return;
     this.#recorded++;
     this.#redacted += recording.redacted;
   }
+}
+
+/** How many trials were answered from recordings, in part, and not at all; and how many of these were recorded. */
+export interface RecordingCounts {
+  readonly replayed: number;
+  readonly mixed: number;
+  readonly asked: number;
+  readonly recorded: number;
+}
+
+/**
+ * Returns one line on runs that share a folder in mode `auto`: how many trials its recordings answered, and how
+ * many of its recordings are of none of their trials; nothing if there was no trial.
+ */
+export function autoSummary(
+  runs: readonly Pick<Recordings, "counts" | "folder" | "others">[],
+): string[] {
+  const sum = (name: keyof RecordingCounts) =>
+    runs.reduce((all, { counts }) => all + counts[name], 0);
+  const [replayed, mixed, asked] = [sum("replayed"), sum("mixed"), sum("asked")];
+  const [{ folder, others } = { folder: "", others: 0 }] = runs;
+  const [all, recorded] = [replayed + mixed + asked, sum("recorded")];
+  if (all === 0) return [];
+  const place = `${folder.replace(/(?<=.)[/\\]+$/, "")}/`;
+  const rest = [
+    ...(mixed === 0 ? [] : [`${mixed} in part`]),
+    ...(asked === 0 ? [] : [`${asked} asked`]),
+  ].join(", ");
+  const end = replayed === all
+    ? ` in ${place}, none asked`
+    : `, ${rest}${recorded === mixed + asked ? " and" : `; ${recorded}`} recorded in ${place}`;
+  return [
+    `${countText(all, "trial")}: ${replayed} from recordings${end}` +
+    (others === 0
+      ? ""
+      : `; ${countText(others, "recording")} there ${
+        others === 1 ? "is" : "are"
+      } of no trial of this run`),
+  ];
+}
+
+/** A recording that may answer another trial than its own. */
+interface Candidate {
+  readonly path: string;
+  readonly trial: string;
+  readonly draw: string;
+  /** Key and hash of its first request. */
+  readonly first: string;
+}
+
+/**
+ * What the trials of this process take from a folder. Trials of one case are independent draws, so that each
+ * recorded conversation answers one of them at most, however many have the same content.
+ */
+class FolderUse {
+  /** The ids of all planned trials, without secrets. */
+  readonly claimed = new Set<string>();
+  readonly #folder: string;
+  /** The trial that each draw answers. */
+  readonly #taken = new Map<string, string>();
+  /** By the folder of a model. */
+  readonly #candidates = new Map<string, readonly Candidate[]>();
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Takes a recording for a trial; returns whether no other trial has it. */
+  take(recording: Recording, id: string): boolean {
+    const draw = drawOf(recording);
+    if (draw === undefined) return true;
+    const owner = this.#taken.get(draw) ?? id;
+    this.#taken.set(draw, owner);
+    return owner === id;
+  }
+
+  /** Takes a recording whose first request has this key and hash, of a trial that nobody plans; if there is one. */
+  find(
+    { path, id, model }: RecordedTrial & { readonly path: string },
+    key: string,
+    hash: string,
+  ): Recording | undefined {
+    const candidates = this.#candidates.getOrInsertComputed(
+      path.slice(0, path.lastIndexOf("/")),
+      (folder) => candidatesIn(this.#folder, folder, model),
+    );
+    const kept = new Set(
+      candidates.flatMap(({ trial, draw }) => this.claimed.has(trial) ? [draw] : []),
+    );
+    for (const { path, trial, draw, first } of candidates) {
+      if (first !== `${key} ${hash}` || kept.has(draw) || this.#taken.has(draw)) continue;
+      // It may have been changed since it was listed.
+      const recording = readIfUsable(path);
+      if (recording?.trial !== trial || drawOf(recording) !== draw) continue;
+      this.#taken.set(draw, id);
+      return recording;
+    }
+  }
+
+  /** The number of recordings of trials that nobody plans. */
+  others(): number {
+    return recordingsIn(this.#folder)
+      .filter(({ trial }) => !this.claimed.has(trial) && !trial.startsWith(JUDGE_ID)).length;
+  }
+}
+
+/** By the path of the folder. */
+const uses = new Map<string, FolderUse>();
+
+/** Returns the recordings in the folder of a model, in the order of their names. */
+function candidatesIn(root: string, folder: string, model: string): Candidate[] {
+  const found: Candidate[] = [];
+  const own = redactRecord(encodeURI(model.toWellFormed()));
+  for (const path of jsonFilesIn(folder)) {
+    const recording = readIfUsable(path);
+    const [first] = recording?.requests ?? [];
+    if (recording === undefined || first === undefined) continue;
+    const { trial } = recording;
+    // A copy under another name is no other draw.
+    if (recordingPath(root, trial, model) !== path) continue;
+    // Names that differ may share a folder, and each may be of another server.
+    if (idWords(trial).get("model") !== own) continue;
+    const draw = drawOf(recording)!;
+    found.push({ path, trial, draw, first: `${requestKey(first)} ${first.hash}` });
+    if (found.length >= MAX_FILES) break;
+  }
+  return found;
+}
+
+/** Reads a recording of another trial, which may be of any kind; `undefined` if it cannot be used. */
+function readIfUsable(path: string): Recording | undefined {
+  try {
+    return readRecording(path);
+  } catch (error) {
+    if (error instanceof InputError) return undefined;
+    throw error;
+  }
+}
+
+function sharedDraw(path: string): Error {
+  return cannot(
+    `use the recording ${path}`,
+    "each trial of a run needs a conversation of its own",
+    "another trial of this run has the same one; record it again with --record=auto",
+  );
 }
 
 /** The benchmark that records each file, by path. */
@@ -295,6 +482,9 @@ const owners = new Map<string, string>();
 function count(trials: number): string {
   return `${trials} ${trials === 1 ? "trial was" : "trials were"}`;
 }
+
+/** The beginning of the ids of what judges are asked outside of trials. */
+const JUDGE_ID = "judge=";
 
 /**
  * Recordings of requests outside of trials, such as those of a judge in the user's tests: one file for each
@@ -313,9 +503,9 @@ export class JudgeRecordings {
   /** Answers a request; a model's reply is recorded before it is returned. */
   async reply(request: ModelRequest, source: ConnectableModel, name: string): Promise<ModelReply> {
     const { hash } = new RequestReader().read(request, source.options);
-    const id = `judge=${encodeURI(name.toWellFormed())} question=${hash.slice(0, 16)}`;
+    const id = `${JUDGE_ID}${encodeURI(name.toWellFormed())} question=${hash.slice(0, 16)}`;
     const recording = this.#open.get(id) ??
-      this.#recordings.begin({ id, model: name });
+      this.#recordings.begin({ id, model: name }, { alone: true });
     this.#open.set(id, recording);
     const before = recording.live;
     try {
@@ -392,13 +582,24 @@ function recordingsIn(folder: string): Nearest[] {
 }
 
 function* filesIn(folder: string): Generator<string> {
-  const inside = (path: string) =>
-    [...Deno.readDirSync(path)].sort((one, other) => one.name < other.name ? -1 : 1);
-  for (const { name, isDirectory } of inside(folder)) {
-    if (!isDirectory) continue;
-    for (const file of inside(`${folder}/${name}`)) {
-      if (file.isFile && file.name.endsWith(".json")) yield `${folder}/${name}/${file.name}`;
-    }
+  for (const { name, isDirectory } of sorted(folder)) {
+    if (isDirectory) yield* jsonFilesIn(`${folder}/${name}`);
+  }
+}
+
+/** Returns the paths of the JSON files in a folder, in the order of their names; none if there is no such folder. */
+function* jsonFilesIn(folder: string): Generator<string> {
+  for (const { name, isFile } of sorted(folder)) {
+    if (isFile && name.endsWith(".json")) yield `${folder}/${name}`;
+  }
+}
+
+function sorted(folder: string): Deno.DirEntry[] {
+  try {
+    return [...Deno.readDirSync(folder)].sort((one, other) => one.name < other.name ? -1 : 1);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return [];
+    throw error;
   }
 }
 

@@ -15,6 +15,7 @@ import {
   TimeLimitError,
 } from "../model.ts";
 import {
+  drawOf,
   messageOf,
   type RecordedError,
   type RecordedMessage,
@@ -56,8 +57,11 @@ export interface TrialRecordingOptions {
   /** The folder of all recordings, and the path of this trial's file. */
   readonly folder: string;
   readonly path: string;
-  /** Reads the existing recording. */
-  readonly read: () => Recording | undefined;
+  /**
+   * Returns the recording that answers a trial whose first request has this key and hash: its own or, if that
+   * is another conversation, one of the same content that answers no other trial.
+   */
+  readonly find: (key: string, hash: string) => Recording | undefined;
   /** Finds the most similar recording of another trial. */
   readonly nearest: () => Nearest | undefined;
   /** Checks that recordings can be written, before a request costs money. */
@@ -89,6 +93,8 @@ export class TrialRecording {
     | { readonly file: Recording | undefined; readonly byKey: Map<string, RecordedRequest> }
     | undefined;
   #live = 0;
+  /** See {@linkcode Recording.draw}. */
+  #draw: string | undefined;
   #fault: Error | undefined;
 
   /** Reads no file and asks no model yet. */
@@ -129,6 +135,11 @@ export class TrialRecording {
     return this.#live > 0 && this.#live < this.#entries.length;
   }
 
+  /** Whether replies came from the recording of another trial. */
+  get adopted(): boolean {
+    return this.#draw !== undefined && this.#old?.file?.trial !== redactRecord(this.trial);
+  }
+
   /** Whether there is any reply. */
   get hasReply(): boolean {
     return this.#entries.some(({ outcome }) => outcome?.reply !== undefined);
@@ -161,7 +172,10 @@ export class TrialRecording {
   text(): string {
     const { trial, seconds } = this.#options;
     const entries = this.#entries.filter(({ outcome }) => outcome);
-    const plain = toRecording(redactRecord(trial), seconds, entries);
+    const plain = {
+      ...toRecording(redactRecord(trial), seconds, entries),
+      ...defined({ draw: this.#draw }),
+    };
     // A secret recognized late may also be in earlier entries.
     const clean = this.#reader.redacted(plain);
     if (clean === plain) return recordingText(plain);
@@ -196,10 +210,15 @@ export class TrialRecording {
 
   /** Returns the recorded request in this place, if it is the same request and still usable. */
   #lookUp(key: string, count: number, hash: string): RecordedRequest | undefined {
-    const found = this.#recorded().byKey.get(`${key}${count}`);
-    return found?.hash === hash && !this.#hadLessTime(found) && !this.#isImprovable(found)
-      ? found
-      : undefined;
+    const { file, byKey } = this.#recorded(`${key}${count}`, hash);
+    const found = byKey.get(`${key}${count}`);
+    if (found?.hash !== hash || this.#hadLessTime(found) || this.#isImprovable(found)) {
+      return undefined;
+    }
+    if (file!.draw !== undefined || file!.trial !== redactRecord(this.trial)) {
+      this.#draw = drawOf(file!);
+    }
+    return found;
   }
 
   /** Returns whether the model may do better now: it was unreachable then, or its reply was redacted. */
@@ -209,15 +228,16 @@ export class TrialRecording {
 
   /** Returns whether the model exceeded a time limit that is longer now. */
   #hadLessTime({ error }: RecordedRequest): boolean {
-    const before = this.#recorded().file?.seconds ?? Infinity;
+    const before = this.#old?.file?.seconds ?? Infinity;
     return error?.kind === "time_limit" && !error.ofRequest &&
       (this.#options.seconds ?? Infinity) > before;
   }
 
-  #recorded() {
+  /** The recording, which the first request decides. */
+  #recorded(key: string, hash: string) {
     if (this.#old !== undefined) return this.#old;
     try {
-      const file = this.#options.read();
+      const file = this.#options.find(key, hash);
       this.#old = { file, byKey: new Map(file?.requests.map((one) => [requestKey(one), one])) };
       return this.#old;
     } catch (error) {
@@ -234,12 +254,12 @@ export class TrialRecording {
   }
 
   #miss(key: string, { hashed, request, stage, occurrence }: Entry): Error {
-    const { file } = this.#recorded();
+    const { file, byKey } = this.#old!;
     const { trial, folder, path, seconds, nearest } = this.#options;
     this.#fault = missError({
       ...{ trial, folder, path, file, hashed, request, seconds },
       ...defined({ stage }),
-      found: this.#recorded().byKey.get(`${key}${occurrence ?? 1}`),
+      found: byKey.get(`${key}${occurrence ?? 1}`),
       nearest: file === undefined ? nearest() : undefined,
     });
     return this.#fault;
@@ -321,7 +341,7 @@ function recordedError(error: unknown, wasGivenUp = false): RecordedError {
 const MAX_REASON_LENGTH = 10_000;
 
 /** Returns the key that finds a recorded request: its place in the trial, or its hash. */
-function requestKey({ stage, request, occurrence = 1, hash }: RecordedRequest): string {
+export function requestKey({ stage, request, occurrence = 1, hash }: RecordedRequest): string {
   const key = stage === ASSERTION ? [ASSERTION, 1, hash] : [stage ?? null, request];
   return `${JSON.stringify(key)}${occurrence}`;
 }

@@ -100,6 +100,13 @@ export function viewTrial(
     ["served as", model.served || "-"],
     ...(trial.replayed
       ? [["replayed", "from a recording: no model was asked"] as [string, string]]
+      : trial.partlyReplayed
+      ? [
+        ["replayed", "from a recording in part: a model was asked for the rest"] as [
+          string,
+          string,
+        ],
+      ]
       : []),
     ["strategy", strategy],
     ["perturbation", perturbationText(trial, known)],

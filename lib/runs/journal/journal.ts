@@ -72,6 +72,8 @@ export interface PlanLine {
   readonly ownCode?: true;
   /** The hashes of the files of its test: see {@linkcode Plan.sources}. */
   readonly sources?: Readonly<Record<string, string>>;
+  /** See {@linkcode Plan.file}. */
+  readonly file?: string;
   /** All that determines the trials. */
   readonly resolved: ResolvedSuite;
   /** See {@linkcode declaredHash}; omitted in journals from before there was one. */
@@ -131,6 +133,7 @@ const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
   places: z.record(z.string(), z.string()).exactOptional(),
   ownCode: z.literal(true).exactOptional(),
   sources: z.record(z.string(), z.string()).exactOptional(),
+  file: z.string().exactOptional(),
   declared: z.string().exactOptional(),
   resolved: z.looseObject({
     generator: z.int(),
@@ -174,6 +177,7 @@ export function planLine(plan: Plan, shard: Shard = { index: 1, of: 1 }): PlanLi
       places: plan.places,
       ownCode: plan.ownCode,
       sources: plan.sources,
+      file: plan.file,
     }),
     resolved: plan.resolved,
   };

@@ -315,10 +315,13 @@ function assertionText(error: unknown): string {
   return printableLines(text, MAX_KEPT_LENGTH);
 }
 
+/** How the reason of a trial begins whose assertions were used wrongly: nothing is wrong with its replies. */
+export const MISJUDGED = "Cannot judge the run";
+
 /** An assertion that was used wrongly: its own message says how. */
 function misusedAssertion(error: InputError): InputError {
   const lines = error.message.split("\n").map((line) => line.trim());
-  return new InputError(`Cannot judge the run${atPlace(error)}: ${lines.join(" ")}`);
+  return new InputError(`${MISJUDGED}${atPlace(error)}: ${lines.join(" ")}`);
 }
 
 /** The arguments of a correct call that are plain values; of several alternatives, the first. */

@@ -23,6 +23,12 @@ import type {
   RecordingMode,
   TrialRecording,
 } from "../../../lib/models/recordings/trial_recording.ts";
+import {
+  drawOf,
+  parseRecording,
+  recordingPath,
+  recordingText,
+} from "../../../lib/models/recordings/_file.ts";
 import { Recordings } from "../../../lib/models/recordings/recordings.ts";
 import { Run, type RunOptions } from "../../../lib/runs/run.ts";
 import type { Suite } from "../../../lib/runs/suite.ts";
@@ -56,6 +62,8 @@ interface Exchange {
   readonly mode: Exclude<RecordingMode, "live">;
   readonly trial?: string;
   readonly entry?: ModelEntry;
+  /** The name of its model; default: as its server has it. */
+  readonly name?: string;
   readonly seconds?: number;
   /** What the model does; default it must not be asked. */
   readonly answer?: (request: ModelRequest) => Promise<ModelReply>;
@@ -68,18 +76,26 @@ const TRIAL = "core=2 depth=1 seed=1 model=m strategy=baseline perturbation=none
 /** One trial of which the test makes the requests. */
 async function exchange(
   folder: Folder,
-  { mode, trial = TRIAL, entry = { model: "m" }, seconds, answer, invalid = false }: Exchange,
+  {
+    mode,
+    trial = TRIAL,
+    entry = { model: "m" },
+    name = entry.model,
+    seconds,
+    answer,
+    invalid = false,
+  }: Exchange,
   work: (
     ask: (request: Partial<ModelRequest>, number?: number, stage?: string) => Promise<ModelReply>,
   ) => Promise<unknown>,
 ): Promise<{ recordings: Recordings; recording: TrialRecording }> {
   const recordings = new Recordings({ folder: folder.path, mode });
-  const model = recordings.model(entry, { name: entry.model, simulated: false }, () => ({
-    name: entry.model,
+  const model = recordings.model(entry, { name, simulated: false }, () => ({
+    name,
     simulated: false,
     reply: answer ?? (() => Promise.reject(new Error("nobody must ask"))),
   }));
-  const recording = recordings.begin({ id: trial, model: entry.model }, { seconds });
+  const recording = recordings.begin({ id: trial, model: name }, { seconds });
   try {
     await work((request, number = 1, stage) =>
       model.reply({
@@ -395,6 +411,52 @@ Deno.test("auto replays what matches, asks for the rest, and keeps both", async 
   assertEquals(filesIn(folder).length, 1);
 });
 
+Deno.test("auto takes no reply for two trials, for another model, or from a copy", async () => {
+  const other = TRIAL.replace("strategy=baseline", "strategy=restate");
+  const named = { entry: { model: "x" }, name: "m" };
+  const answer = answering("a");
+  using made = new Folder();
+  await exchange(made, { mode: "record", ...named, answer }, (ask) => ask({}));
+  const [own] = filesIn(made);
+  const text = made.read(own!);
+  /** How many replies a trial asks for in a folder with these files. */
+  const asked = async (files: Record<string, string>, trial: string, name = "m") => {
+    using folder = new Folder();
+    Deno.mkdirSync(folder.file("m"));
+    for (const [file, content] of Object.entries(files)) folder.write(file, content);
+    const { recording } = await exchange(folder, {
+      ...{ mode: "auto", trial, answer },
+      ...{ ...named, name },
+    }, (ask) => ask({}));
+    return recording.live;
+  };
+  assertEquals(await asked({ [own!]: text }, other), 0);
+  assertEquals(await asked({ "m/copy.json": text }, other), 1);
+  // Its folder has the same name, and its server may be another one.
+  assertEquals(await asked({ [own!]: text }, other.replace("model=m", "model=M"), "M"), 1);
+
+  // Two that share a reply, as another process may have left them.
+  using folder = new Folder();
+  Deno.mkdirSync(folder.file("m"));
+  const recording = parseRecording(text, "it");
+  const draw = drawOf(recording)!;
+  folder.write(own!, text);
+  Deno.writeTextFileSync(
+    recordingPath(folder.path, other, "m"),
+    recordingText({ ...recording, trial: other, draw }),
+  );
+  const first = await exchange(folder, { mode: "replay", ...named }, (ask) => ask({}));
+  assertEquals(first.recording.live, 0);
+  const told = await missed(folder, { trial: other, ...named });
+  assertStringIncludes(told, "each trial of a run needs a conversation of its own");
+  const again = await exchange(
+    folder,
+    { mode: "auto", ...named, trial: other, answer },
+    (ask) => ask({}),
+  );
+  assertEquals(again.recording.live, 1);
+});
+
 Deno.test("a trial that infrastructure spoiled leaves its older recording, and is told", async () => {
   using folder = new Folder();
   const record = { mode: "record" as const };
@@ -543,9 +605,9 @@ Deno.test("auto asks anew where infrastructure had failed, or a reply is not who
     talk(again),
   );
   assertEquals(again, ["a", "b", "c"]);
-  assertStringIncludes(
-    recordings.summary.join(),
-    `1 trial was replayed in part from ${folder.path}: models were asked for the rest`,
+  assertEquals(
+    recordings.summary,
+    [`1 trial: 0 from recordings, 1 in part and recorded in ${folder.path}/`],
   );
 });
 

@@ -1,0 +1,161 @@
+// The edit loop as users have it: a file of tests outside the project is run with --record=auto, edited, and run
+// again, at a server that counts what it is asked and never says the same twice.
+
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { deno, type Finished, folder, readLines, ROOT } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
+import { drawingServer } from "../support/drawing_server.ts";
+
+/** What is edited. */
+interface Edited {
+  readonly city?: string;
+  readonly name?: string;
+  readonly trials?: number;
+  readonly sky?: string;
+  readonly inFront?: string;
+  readonly tool?: string;
+}
+
+const TESTS = (
+  url: string,
+  { city = "Rome", name = "often", trials = 3, sky = "clear", inFront = "", tool = "weather" }:
+    Edited,
+) => `
+  import { assertCalled, tool, toolTest } from "@toolgate/toolgate";
+
+  const weather = tool({
+    name: "weather", description: "Tells the weather", returns: { sky: "${sky}" },
+    parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+  });
+  const shared = { model: "mine", baseURL: "${url}", tools: [weather] };
+  const assert = (run) => {
+    console.log("FIRST", run.calls[0].arguments.city);
+    assertCalled(run, "${tool}");
+  };
+  ${inFront}
+  toolTest("once", { ...shared, prompt: "How is ${city}?", assert, seed: "fresh" });
+  toolTest("${name}", {
+    ...shared, prompt: "How is Oslo?", trials: ${trials}, gate: { successRate: 0.5, margin: 0.45 }, assert,
+  });
+`;
+
+Deno.test("--record=auto asks a model only for what no recording of the same content has", async (t) => {
+  await using place = await folder();
+  await using server = drawingServer();
+  const { state } = server;
+  place.write(
+    "deno.json",
+    JSON.stringify({ imports: { "@toolgate/toolgate": `file://${ROOT}/mod.ts` } }),
+  );
+  Deno.mkdirSync(place.file("tests"));
+  let runs = 0;
+  /** Runs the edited file, and gives what it asked, its line on that, the first draws and the verdict. */
+  const edit = async (edited: Edited, own = ["--record=auto"]) => {
+    const file = place.write("tests/own_test.ts", TESTS(server.url, edited));
+    const [before, out] = [state.requests, `out/${++runs}/`];
+    const run = await deno([
+      ...["test", "--no-check", "--no-prompt", "--allow-all", file.slice(place.path.length + 1)],
+      ...["--", ...own, `--out=${out}`],
+    ], { cwd: place.path, env: { OPENAI_API_KEY: "none" } });
+    return {
+      run,
+      out: place.file(out),
+      asked: state.requests - before,
+      told: lineOf(run),
+      firsts: [...run.stdout.matchAll(/^FIRST (.*)$/gm)].map(([, city]) => city!),
+      verdict: /^mine: [A-Z]+: .*$/m.exec(run.stdout)?.[0] ?? "",
+    };
+  };
+
+  await t.step("everything at first, and nothing after that", async () => {
+    // An assertion that was used wrongly does not spoil what was paid for.
+    const first = await edit({ tool: "nothing" });
+    assertEquals([first.asked, first.run.code], [8, 1], first.run.all);
+    assertEquals(
+      first.told,
+      "4 trials: 0 from recordings, 4 asked and recorded in tests/recordings/",
+    );
+    const second = await edit({});
+    assertEquals([second.asked, second.run.code], [0, 0], second.run.all);
+    assertEquals(second.told, "4 trials: 4 from recordings in tests/recordings/, none asked");
+    assertEquals(new Set(second.firsts).size, 4, second.run.all);
+    assertStringIncludes(second.run.stdout, "3 trials were replayed from recordings");
+  });
+
+  await t.step("the test whose question changed, and no other", async () => {
+    const { asked, told } = await edit({ city: "Bonn" });
+    assertEquals(asked, 2);
+    assertEquals(told, "4 trials: 3 from recordings, 1 asked and recorded in tests/recordings/");
+  });
+
+  await t.step("nothing for another name, and a test in front is asked by itself", async () => {
+    const inFront = 'toolTest("front", { ...shared, prompt: "How is Bern?", assert });';
+    const { asked, told, firsts } = await edit({ city: "Bonn", name: "renamed", inFront });
+    assertEquals(asked, 2);
+    assertEquals(
+      told,
+      "5 trials: 4 from recordings, 1 asked and recorded in tests/recordings/; " +
+        "3 recordings there are of no trial of this run",
+    );
+    assertEquals(new Set(firsts).size, 5);
+    // What has another name is kept under it, so that it can be replayed.
+    const replayed = await edit({ city: "Bonn", name: "renamed", inFront }, [
+      "--replay=tests/recordings",
+    ]);
+    assertEquals([replayed.asked, replayed.run.code], [0, 0], replayed.run.all);
+    assertEquals(replayed.firsts, firsts);
+  });
+
+  await t.step(
+    "more trials are draws of their own, and gates tell old ones from new ones",
+    async () => {
+      const { asked, verdict, firsts, out } = await edit({
+        city: "Bonn",
+        name: "renamed",
+        trials: 5,
+      });
+      assertEquals([asked, new Set(firsts).size], [4, 6]);
+      const sentence =
+        "Replies of different times are mixed: of 5 trials 3 from recordings, 2 asked for anew.";
+      assertStringIncludes(verdict, sentence);
+      const journal = `${out}renamed.jsonl`;
+      const gate = await toolgate(["gate", journal, "--json"]);
+      const { verdicts: [one] } = JSON.parse(gate.stdout);
+      assertEquals([one.replayed, one.asked, one.partlyReplayed], [3, 2, undefined], gate.all);
+      assertStringIncludes(one.text, sentence);
+      assertEquals(readLines(journal).map(({ replayed }) => replayed), [
+        undefined,
+        ...[true, true, true],
+        ...[undefined, undefined],
+      ]);
+    },
+  );
+
+  await t.step(
+    "a conversation that goes on otherwise shares its beginning with no other trial",
+    async () => {
+      const again = { city: "Bonn", name: "again", sky: "cloudy" };
+      const parts = await edit({ ...again, trials: 5 });
+      assertEquals(parts.asked, 6);
+      assertMatch(parts.told, /^6 trials: 0 from recordings, 6 in part and recorded in /);
+      assertStringIncludes(parts.verdict, "of 5 trials 5 from recordings in part.");
+      const report = await toolgate(["report", `${parts.out}again.jsonl`]);
+      assertStringIncludes(report.stdout, "5 of 5 trials were replayed from recordings in part");
+      // Those of the older names began with the same replies.
+      const more = await edit({ ...again, trials: 7 });
+      assertEquals([more.asked, new Set(more.firsts).size], [4, 8], more.run.all);
+    },
+  );
+
+  await t.step("a gate over draws of two served models is invalid", async () => {
+    state.model = "mine-2";
+    const { run, verdict } = await edit({ city: "Bonn", name: "again", sky: "cloudy", trials: 8 });
+    assertEquals(run.code, 1, run.all);
+    assertMatch(verdict, /INVALID: the served model changed/);
+  });
+});
+
+/** The line that says how many trials came from recordings. */
+function lineOf({ all }: Finished): string {
+  return /^\d+ trials?: .*$/m.exec(all)?.[0] ?? all;
+}
