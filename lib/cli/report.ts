@@ -19,7 +19,8 @@ import { decideResults, undecidableReason } from "../runs/decide_results.ts";
 import { makeReport, missingTrialsNote } from "../reports/report.ts";
 import { writeHtml } from "../reports/html.ts";
 import { renderMarkdown } from "../reports/markdown.ts";
-import { renderReport, renderVerdicts } from "../reports/terminal.ts";
+import { renderReport } from "../reports/terminal.ts";
+import { commandWidth } from "../base/terminal_width.ts";
 import { journalTrials } from "../runs/journal/journal.ts";
 import type { Results } from "../runs/journal/results.ts";
 import { shellQuote } from "../base/shell_quote.ts";
@@ -103,7 +104,7 @@ export async function report(arguments_: readonly string[]): Promise<number> {
     console.error(`Wrote ${file}`);
   }
   if (outputs.length === 0) {
-    console.log([renderReport(content), ...content.gates.map(renderVerdicts)].join("\n\n"));
+    console.log(renderReport(content, commandWidth()));
   }
   return 0;
 }

@@ -24,6 +24,7 @@ import {
 } from "../runs/session.ts";
 import { describeTrial } from "../reports/story.ts";
 import { shellQuote } from "../base/shell_quote.ts";
+import { commandWidth } from "../base/terminal_width.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
 import { type Arguments, userPath } from "./arguments.ts";
 import { Progress } from "./progress.ts";
@@ -100,7 +101,9 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   if (isPartial) {
     console.log(`Interrupted: figures are of ${finished.length} of ${all} trials\n`);
   }
-  if (finished.length > 0) console.log(renderTables(finished, plan.prices));
+  if (finished.length > 0) {
+    console.log(renderTables(finished, { prices: plan.prices, width: commandWidth() }));
+  }
   limiters.tellWaiting();
   for (const line of recordings?.summary ?? []) console.error(line);
   const invalid = finished.filter(({ outcome }) => outcome === "invalid");

@@ -40,6 +40,7 @@ import type { SkippedTrial } from "../runs/early_stopping.ts";
 import { isCase } from "../trials/executors/task_kind.ts";
 import type { Trial } from "../trials/trial.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
+import { testWidth } from "../base/terminal_width.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 
 /** The registration of a benchmark, with the place and the names of its tests. */
@@ -301,7 +302,7 @@ function registerCases(
     const { scores } = state;
     if (scores.length <= 1) return;
     const { renderTables } = await import("../reports/terminal.ts");
-    console.log(`\n${name}\n\n${renderTables(scores, prices)}\n`);
+    console.log(`\n${name}\n\n${renderTables(scores, { prices, width: testWidth() })}\n`);
   });
 }
 
