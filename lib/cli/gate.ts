@@ -139,7 +139,7 @@ function withRemarks(decision: GateReport, sentences: readonly string[]): GateRe
 /** Prints a decision, and returns its exit code. */
 function printDecision(decision: GateReport, asJson: boolean, text: string): number {
   console.log(asJson ? printableJson(decision, 2) : text);
-  summarizeJob(gateToMarkdown(decision));
+  summarizeJob((limit) => gateToMarkdown(decision, { limit }));
   return decision.exitCode;
 }
 

@@ -48,7 +48,7 @@ export function gateTest(
     decision: GateReport,
   ) => {
     console.log(`\n${name}\n\n${renderGate(trials, decision, testWidth())}\n`);
-    summarizeJob(gateToMarkdown(decision));
+    summarizeJob((limit) => gateToMarkdown(decision, { limit }));
     if (file !== undefined) writeVerdicts(file, decision);
     state.decision = decision;
   };
