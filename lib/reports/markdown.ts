@@ -4,6 +4,7 @@
  */
 
 import { type GateReport, type ReportedVerdict, verdictName } from "../gate/gate_report.ts";
+import { commandLine } from "../base/command_line.ts";
 import { listText, printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 import { provenance, type Report } from "./report.ts";
@@ -125,7 +126,9 @@ function leftOut(tables: readonly Table[], limit: number, hasBriefVerdicts: bool
     ]),
   ];
   return `> There is room for ${limit} bytes, so that this leaves out ${parts.join(" and ")}. ` +
-    "`deno task toolgate report F.jsonl --html report.html` shows all of it, from the journal of the run.";
+    `All of it, from the journal of the run: ${
+      markdownText(commandLine("report F.jsonl --html report.html"))
+    }`;
 }
 
 /** Returns the verdicts of a gate, a heading for each subject, with their numbers. */

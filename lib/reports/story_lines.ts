@@ -129,20 +129,26 @@ function restText(left: readonly StoryLine[], hasCut: boolean): string {
   return parts.length === 0 ? "" : `  ... ${parts.join(", ")}: --story=full`;
 }
 
+/** The heading of a list of calls in the message of an assertion. */
+export const CALLS_MADE = /^ {2}calls made: /m;
+
 /** Returns the lines of the message of a failed assertion, ours or any other. */
 export function messageLines(message: string): StoryLine[] {
   const lines = message.split("\n");
   const focus = Number(
     /\bcall (\d+) \(step \d+\)/.exec(lines.slice(1).join("\n"))?.[1] ?? Infinity,
   );
+  // What looks like a call before the heading of the list may be anything.
+  const listed = lines.findIndex((line) => CALLS_MADE.test(line));
+  const made = listed < 0 ? Infinity : listed;
   const signs = new Map<string, number>();
   return lines.map((line, place): StoryLine => {
     // Nothing is too long for a regular expression that is anchored.
     const text = printable(line, Infinity);
     if (place === 0) return { kind: "head", text };
     if (line.trim() === "") return { kind: "gap", text: "" };
-    if (/^ {2}calls made: /.test(line)) return { kind: "made", text };
-    const call = /^ {4}(\d+)\. step /.exec(line)?.[1];
+    if (CALLS_MADE.test(line)) return { kind: "made", text };
+    const call = place > made ? /^ {4}(\d+)\. step /.exec(line)?.[1] : undefined;
     if (call !== undefined) {
       return { kind: "call", text, distance: distanceOf(Number(call), focus) };
     }

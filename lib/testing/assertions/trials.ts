@@ -16,6 +16,7 @@ import {
   trialLines,
 } from "../../reports/story.ts";
 import {
+  CALLS_MADE,
   messageLines,
   showerOf,
   type ShowText,
@@ -62,7 +63,7 @@ export function unsolvedError(trial: Trial, story: Story): AssertionError {
   }
   const { message, at } = failed;
   // Assertions on calls already list them.
-  const calls = story === "full" || !LISTS_CALLS.test(message);
+  const calls = story === "full" || !CALLS_MADE.test(message);
   return atPlace(trialError(`${message}\n`, trial, story, { reasons: false, calls }), at);
 }
 
@@ -95,8 +96,6 @@ function atPlace(error: AssertionError, at: string | undefined): AssertionError 
   if (at !== undefined) error.stack = stackAt(error.name, at);
   return error;
 }
-
-const LISTS_CALLS = /^ {2}calls made: /m;
 
 /**
  * Asserts that the trial ended correctly: with the right answer or, if its perturbation left nothing that leads

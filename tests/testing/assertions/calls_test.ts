@@ -451,7 +451,10 @@ Deno.test("messages are a dozen lines around the call that matters; trials keep 
     assertCalled(recordOf(made("f", wide)), { tool: "f", arguments: {} })
   );
   assertStringIncludes(differences.whole, "    ... 30 more differences\n");
-  assertStringIncludes(differences.brief, " more details: --story=full");
+  assertStringIncludes(
+    differences.brief,
+    " ... 34 more details, the rest of long texts: --story=full",
+  );
 });
 
 Deno.test("hostile calls steer no terminal and overflow nothing", () => {

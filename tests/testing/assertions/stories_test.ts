@@ -171,6 +171,15 @@ Deno.test("a long argument is cut in the middle, with how much is left out", asy
   assertStringIncludes(unsolvedError(trial!, "full").message, "x".repeat(5_000));
 });
 
+/** Lines of messages: some look like those of our own assertions. */
+const lines = fc.constantFrom(
+  "It is wrong.",
+  "  calls made: 40",
+  "    3. step 3 f() -> ok",
+  "-   1",
+  "",
+);
+
 const texts = fc.oneof(
   fc.string({ maxLength: 40 }),
   fc.constant(HOSTILE),
@@ -187,7 +196,9 @@ fuzz(
     answer: texts,
     stages: fc.array(texts, { maxLength: 15 }),
     unreadable: fc.array(texts, { maxLength: 5 }),
-    message: fc.option(fc.array(texts, { minLength: 1, maxLength: 30 })),
+    message: fc.option(fc.array(fc.oneof(texts, lines), { minLength: 1, maxLength: 30 }), {
+      freq: 3,
+    }),
   }),
   ({ count, roots, name, given, answer, stages, unreadable, message }) => {
     const failures = Object.fromEntries(
@@ -212,7 +223,8 @@ fuzz(
     const root = trial.failures.find((failure) => failure.root) ?? trial.failures[0];
     if (root !== undefined) {
       assertStringIncludes(brief, `\nfirst root failure: call ${root.call} (step ${root.step}) `);
-      assertStringIncludes(brief, `\n  ${root.call}. step ${root.step} `);
+      const isShown = brief.includes(`\n  ${root.call}. step ${root.step} `);
+      assert(isShown || message?.join("\n").includes("  calls made: "), brief);
     }
     assertStringIncludes(brief, "\n  said ");
   },
