@@ -43,6 +43,9 @@ export function cannotFile(action: string, error: unknown): InputError {
   return new InputError(`Cannot ${action}: ${fileReason(error)}`);
 }
 
+/** The whole messages of errors whose own one is cut for a terminal. Looking there asks nothing of a hostile value. */
+export const WHOLE_MESSAGES = new WeakMap<WeakKey, string>();
+
 /** Whether a thrown value is an error of a class; of a hostile one, such as a proxy, nothing can be asked. */
 export function isErrorOf<Kind>(
   error: unknown,

@@ -118,6 +118,19 @@ export function printable(text: string, limit = 200): string {
   return cutText(result, Math.max(0, limit - 1)) + "…";
 }
 
+/**
+ * Like {@linkcode printable}, but of a longer text both ends are kept, as it may differ at either, and how much was
+ * left out between them is said.
+ */
+export function printableEnds(text: string, limit = 200): string {
+  if (text.length <= limit) return printable(text, Infinity);
+  const half = Math.max(0, Math.floor((limit - 24) / 2));
+  const end = text.slice(text.length - half).replace(/^[\uDC00-\uDFFF]/, "");
+  const start = cutText(text, half);
+  const left = text.length - start.length - end.length;
+  return `${printable(start, Infinity)}[... ${left} characters ...]${printable(end, Infinity)}`;
+}
+
 /** Returns at most the first `length` characters of `text`, and cuts no character in two. */
 export function cutText(text: string, length: number): string {
   return text.length <= length ? text : text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");

@@ -8,6 +8,8 @@ import { readJsonc } from "../base/input.ts";
 import { printableJson } from "../base/json.ts";
 import { type CompletePolicy, isUpgrade, readPolicy } from "../gate/policy.ts";
 import { PRICES, type Prices } from "../models/prices.ts";
+import { commandWidth } from "../base/terminal_width.ts";
+import { wrapText } from "../base/wrap.ts";
 import { canonicalJson, printable } from "../base/json.ts";
 import { gateToMarkdown } from "../reports/markdown.ts";
 import { renderGate, renderVerdicts } from "../reports/terminal.ts";
@@ -58,7 +60,7 @@ export async function gate(arguments_: readonly string[]): Promise<number> {
       console.error("Give the journals of all shards; a lost shard can be run again with --shard");
     }
     const decision = reportProblem(results.suite, problem);
-    return printDecision(decision, asJson, renderVerdicts(decision));
+    return printDecision(decision, asJson, wrapText(renderVerdicts(decision), commandWidth()));
   }
   assertPlan(options, results);
   const policy = policyOf(options, results);
@@ -73,7 +75,7 @@ export async function gate(arguments_: readonly string[]): Promise<number> {
   if (decision.verdicts.length === 0) {
     throw options.error("there is nothing to compare with the baseline but the baseline itself");
   }
-  return printDecision(decision, asJson, renderGate(results.trials, decision));
+  return printDecision(decision, asJson, renderGate(results.trials, decision, commandWidth()));
 }
 
 /**
@@ -137,7 +139,7 @@ function withRemarks(decision: GateReport, sentences: readonly string[]): GateRe
 /** Prints a decision, and returns its exit code. */
 function printDecision(decision: GateReport, asJson: boolean, text: string): number {
   console.log(asJson ? printableJson(decision, 2) : text);
-  summarizeJob(gateToMarkdown(decision));
+  summarizeJob((limit) => gateToMarkdown(decision, { limit }));
   return decision.exitCode;
 }
 

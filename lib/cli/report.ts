@@ -8,7 +8,7 @@ import { type Collection, readCollection } from "../runs/journal/collection.ts";
 import { readJsonc } from "../base/input.ts";
 import { commandLine } from "../base/command_line.ts";
 import { InputError } from "../base/errors.ts";
-import { canonicalJson, printable } from "../base/json.ts";
+import { canonicalJson, defined, printable } from "../base/json.ts";
 import { resolvePath, writeOutput } from "../base/output_file.ts";
 import { pricesFor } from "../runs/plan.ts";
 import { isUpgrade } from "../gate/policy.ts";
@@ -20,7 +20,8 @@ import { decideResults, undecidableReason } from "../runs/decide_results.ts";
 import { makeReport, missingTrialsNote } from "../reports/report.ts";
 import { writeHtml } from "../reports/html.ts";
 import { renderMarkdown } from "../reports/markdown.ts";
-import { renderReport, renderVerdicts } from "../reports/terminal.ts";
+import { renderReport } from "../reports/terminal.ts";
+import { commandWidth } from "../base/terminal_width.ts";
 import { journalTrials } from "../runs/journal/journal.ts";
 import type { Results } from "../runs/journal/results.ts";
 import { shellQuote } from "../base/shell_quote.ts";
@@ -35,6 +36,8 @@ Without options the tables are printed.
   --html F        writes one self-contained HTML file: verdicts, tables, figures, and every trial with its
                   graph and its calls
   --markdown F    writes the verdicts and tables as Markdown
+  --limit N       leaves whole tables out of the Markdown, the least important first and verdicts never, so
+                  that it has at most N bytes: GitHub takes 65536 in a comment, 1048576 in a step summary
   --json F        writes the data of all tables and figures as JSON
   --different-tasks
                   the journals may be of different tasks, such as generated ones and cases, if all
@@ -47,7 +50,7 @@ Exit code 0 when the report was made; only gate decides.`;
 /** Prints a report to stdout, or writes it to the files named. */
 export async function report(arguments_: readonly string[]): Promise<number> {
   const options = new Arguments("report", arguments_, {
-    values: ["html", "markdown", "json", "prices"],
+    values: ["html", "markdown", "limit", "json", "prices"],
     switches: ["different-tasks"],
   });
   if (options.operands.length === 0) {
@@ -57,6 +60,7 @@ export async function report(arguments_: readonly string[]): Promise<number> {
     const file = options.text(name);
     return file === undefined ? [] : [{ name, file }];
   });
+  const limit = limitOf(options);
   const table = options.text("prices");
   assertOutputs(options, outputs, table);
   const declaredPrices = table === undefined ? undefined : readJsonc(userPath(table), PRICES);
@@ -98,15 +102,30 @@ export async function report(arguments_: readonly string[]): Promise<number> {
     } else {
       const text = name === "json"
         ? `${JSON.stringify(content, null, 2)}\n`
-        : renderMarkdown(content);
+        : renderMarkdown(content, defined({ limit }));
       writeOutput(path, text, "the report to");
     }
     console.error(`Wrote ${file}`);
   }
   if (outputs.length === 0) {
-    console.log([renderReport(content), ...content.gates.map(renderVerdicts)].join("\n\n"));
+    console.log(renderReport(content, commandWidth()));
   }
   return 0;
+}
+
+/** Fewer bytes have no room for verdicts. */
+const LEAST_LIMIT = 2_000;
+
+/** Returns the bytes that Markdown may have; `undefined` for any number. */
+function limitOf(options: Arguments): number | undefined {
+  const text = options.text("limit");
+  if (text === undefined) return undefined;
+  if (options.text("markdown") === undefined) throw options.error("--limit goes with --markdown");
+  const limit = Number(text);
+  if (/^\d+$/.test(text) && limit >= LEAST_LIMIT) return limit;
+  throw options.error(
+    `--limit must be a whole number of bytes from ${LEAST_LIMIT} on: it is ${text}`,
+  );
 }
 
 /** Returns the seed of all plans; `undefined` where they differ, or there is no plan. */

@@ -5,6 +5,7 @@
 
 import { commandLine } from "../base/command_line.ts";
 import { InputError } from "../base/errors.ts";
+import { defined } from "../base/json.ts";
 import { commonKinds } from "../base/text_kind.ts";
 import { renderTables } from "../reports/terminal.ts";
 import { deriveJournals } from "../runs/derived.ts";
@@ -23,6 +24,7 @@ import {
 } from "../runs/session.ts";
 import { describeTrial } from "../reports/story.ts";
 import { shellQuote } from "../base/shell_quote.ts";
+import { commandWidth } from "../base/terminal_width.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
 import { type Arguments, userPath } from "./arguments.ts";
 import { Progress } from "./progress.ts";
@@ -51,6 +53,9 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   const path = suitePath(options);
   const flags = runFlags("run", options);
   if (flags.only !== undefined) return await rerun(path, flags.only, options);
+  if (flags.story !== undefined) {
+    throw options.error("--story goes with --only: a whole run tells no stories");
+  }
   if (isJournal(path)) throw options.error(`a journal is run with --only ID: ${path} is given`);
   const request = suiteRequest(path, flags);
   if (options.operands.length === 0) console.error(`Suite ${path}`);
@@ -96,7 +101,9 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   if (isPartial) {
     console.log(`Interrupted: figures are of ${finished.length} of ${all} trials\n`);
   }
-  if (finished.length > 0) console.log(renderTables(finished, plan.prices));
+  if (finished.length > 0) {
+    console.log(renderTables(finished, { prices: plan.prices, width: commandWidth() }));
+  }
   limiters.tellWaiting();
   for (const line of recordings?.summary ?? []) console.error(line);
   const invalid = finished.filter(({ outcome }) => outcome === "invalid");
@@ -205,7 +212,7 @@ async function rerun(path: string, id: string, options: Arguments): Promise<numb
   try {
     const trial = await running.trial(0);
     if (trial.kind === "needless") throw new Error(`the trial was not run as ${trial.reason}`);
-    console.log(describeTrial(trial, { calls: Infinity }));
+    console.log(describeTrial(trial, defined({ story: flags.story })));
     for (const line of recordings?.summary ?? []) console.error(line);
     return trial.outcome === "invalid" ? 3 : 0;
   } catch (error) {

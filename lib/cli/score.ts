@@ -27,6 +27,7 @@ import {
   normalizeOutput,
 } from "../tasks/questions/stability.ts";
 import { countText } from "../base/numbers.ts";
+import { commandWidth } from "../base/terminal_width.ts";
 import { Arguments, userPath } from "./arguments.ts";
 
 export const SCORE_HELP =
@@ -241,23 +242,31 @@ function render(summary: Summary): string {
   return [
     `${printable(set)}: ${countText(predictions, "prediction")} for ${answered} of ` +
     `${countText(questions, "question")}; rule ${rule}, mode ${mode}, format ${format}`,
-    alignedTable(layOut(ROWS, [
-      { head: "difficulty", cell: (row) => row },
-      // The macro average is a mean of averages and has no count.
-      { head: "predictions", cell: (row) => row === "macro" ? "" : counts[row] },
-      metrics.map((metric) => ({
-        head: METRICS[metric],
-        cell: (row) => shareText(scores[metric][row]),
-      })),
-    ])),
-    alignedTable(layOut(ERROR_CLASSES, [
-      { head: "error class", cell: (one) => one.replaceAll("_", " ") },
-      { head: "predictions", cell: (one) => errors[one] },
-      {
-        head: "of those wrong",
-        cell: (one) => shareText(wrong === 0 ? null : errors[one] / wrong),
-      },
-    ])),
+    alignedTable(
+      layOut(ROWS, [
+        { head: "difficulty", cell: (row) => row },
+        // The macro average is a mean of averages and has no count.
+        { head: "predictions", cell: (row) => row === "macro" ? "" : counts[row] },
+        metrics.map((metric) => ({
+          head: METRICS[metric],
+          cell: (row) => shareText(scores[metric][row]),
+        })),
+      ]),
+      1,
+      commandWidth(),
+    ),
+    alignedTable(
+      layOut(ERROR_CLASSES, [
+        { head: "error class", cell: (one) => one.replaceAll("_", " ") },
+        { head: "predictions", cell: (one) => errors[one] },
+        {
+          head: "of those wrong",
+          cell: (one) => shareText(wrong === 0 ? null : errors[one] / wrong),
+        },
+      ]),
+      1,
+      commandWidth(),
+    ),
   ].join("\n\n");
 }
 

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { commandWidth } from "../base/terminal_width.ts";
 import {
   byGraph,
   byVariant,
@@ -90,7 +91,7 @@ export async function selfcheck(arguments_: readonly string[]): Promise<number> 
   else {
     for (const { subject, simulated, checks } of checked) {
       const name = printable(variantName(subject)) + (simulated ? " (simulated)" : "");
-      console.log(`${name}\n\n${renderChecks(checks)}\n`);
+      console.log(`${name}\n\n${renderChecks(checks, commandWidth())}\n`);
     }
   }
   const errsTooOften = checked.some(({ checks }) => checks.some(isTooOften));

@@ -58,4 +58,5 @@ export {
   type RecoveryTally,
 } from "./metrics/recovery.ts";
 export { describeFailure, describeTrial, type StoryOptions } from "./story.ts";
+export type { Story } from "./story_lines.ts";
 export { renderTables } from "./terminal.ts";

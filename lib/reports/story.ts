@@ -15,13 +15,24 @@ import {
   returnedBy,
   type TraceEvent,
 } from "../calls/trace.ts";
-import { describeQuestion } from "./_question_story.ts";
+import { questionLines } from "./_question_story.ts";
+import {
+  distanceOf,
+  showerOf,
+  type ShowText,
+  type Story,
+  type StoryLine,
+  tellStory,
+} from "./story_lines.ts";
 import type { Trial } from "../trials/trial.ts";
 
 /** Returns why a trial is invalid, in words. */
-export function describeInvalid({ task, reason = "unknown" }: Trial): string {
+export function describeInvalid(
+  { task, reason = "unknown" }: Trial,
+  show: ShowText = showerOf("brief"),
+): string {
   // A case runs the user's code, whose errors are not infrastructure.
-  return (isCase(task) ? "" : "infrastructure: ") + printable(reason, 500);
+  return (isCase(task) ? "" : "infrastructure: ") + show(reason, 500);
 }
 
 /** Returns the user's assertion that a trial failed; `undefined` if there is none. */
@@ -41,7 +52,10 @@ export const OBSTACLE_WORDS: Readonly<Record<NonNullable<Trial["unsolvable"]>, s
  * Describes in one line how a trial ended; `reasons` adds why it is invalid, how its agent failed, and the
  * assertion's message.
  */
-export function describeOutcome(trial: Trial, { reasons = true } = {}): string {
+export function describeOutcome(
+  trial: Trial,
+  { reasons = true, show = showerOf("brief") }: { reasons?: boolean; show?: ShowText } = {},
+): string {
   const { outcome, calls, minimumCalls, failures, changed, unsolvable, events } = trial;
   const fewest = minimumCalls === null ? "" : ` (fewest ${minimumCalls})`;
   const answer = events.findLast((event) => event.kind === "answer");
@@ -50,14 +64,12 @@ export function describeOutcome(trial: Trial, { reasons = true } = {}): string {
     .map(([type, own]) => `${own.length} ${type}`);
   return [
     outcome + (canCall(trial) ? ` after ${calls} ${calls === 1 ? "call" : "calls"}${fewest}` : ""),
-    ...(outcome === "invalid" && reasons ? [describeInvalid(trial)] : []),
-    ...(outcome === "agent_error" && reasons
-      ? [printable(trial.reason ?? "the agent threw", 500)]
-      : []),
+    ...(outcome === "invalid" && reasons ? [describeInvalid(trial, show)] : []),
+    ...(outcome === "agent_error" && reasons ? [show(trial.reason ?? "the agent threw", 500)] : []),
     ...(changed === false ? ["the perturbation found nothing to change"] : []),
     ...(unsolvable === undefined ? [] : [`unsolvable: ${OBSTACLE_WORDS[unsolvable]}`]),
     ...(failed !== undefined
-      ? [`an assertion failed${reasons ? `: ${printable(failed.message.split("\n")[0]!)}` : ""}`]
+      ? [`an assertion failed${reasons ? `: ${show(failed.message.split("\n")[0]!)}` : ""}`]
       : outcome === "wrong_answer" && answer?.value !== null
       ? [`answered ${answer?.value}`]
       : []),
@@ -67,8 +79,11 @@ export function describeOutcome(trial: Trial, { reasons = true } = {}): string {
 
 /** Options of {@linkcode describeTrial}. */
 export interface StoryOptions {
-  /** At most this many calls are shown, around the first root failure. Default: 12. */
-  readonly calls?: number;
+  /**
+   * `brief`: at most 11 lines, those that say most, and what was left out; `full`: every call, with whole texts.
+   * Default: `brief`.
+   */
+  readonly story?: Story;
   /**
    * Whether to show why a trial is invalid, how its agent failed, and the message of a failed assertion.
    * Default: true.
@@ -77,7 +92,7 @@ export interface StoryOptions {
 }
 
 /**
- * Describes a trial in a few lines: how it ended, the first root failure, and the calls.
+ * Describes a trial in a few lines: how it ended, the first root failure, the calls around it, and the answer.
  *
  * @example Usage
  * ```ts
@@ -92,94 +107,112 @@ export interface StoryOptions {
  * assertStringIncludes(story, "call 1 (step 1) func: function_not_found");
  * ```
  */
-export function describeTrial(
-  trial: Trial,
-  { calls: limit = 12, reasons = true }: StoryOptions = {},
-): string {
-  const { failures, events, model } = trial;
-  const root = failures.find((failure) => failure.root) ?? failures[0];
-  const label = variantLabel({ ...trial, model: model.requested }, model.simulated);
-  const lines = [`${printable(label)}: ${describeOutcome(trial, { reasons })}`];
-  if (root !== undefined) {
-    lines.push(`first root failure: ${describeFailure(root)}`);
-    const others = failures.length - 1;
-    const cascades = failures.filter((failure) => !failure.root).length;
-    if (others > 0) lines.push(`further wrong calls: ${others}, cascades among them: ${cascades}`);
-  }
-  lines.push(...events.flatMap((event) => describeStage(event) ?? []).slice(0, MAX_STAGES));
-  if (limit > 0) lines.push(...callLines(callsOf(events), root?.call ?? 0, limit));
-  const scored = events.find((event) => event.kind === "scored");
-  if (scored !== undefined && isQuestion(trial.task)) {
-    lines.push(...describeQuestion(scored, trial.task));
-  }
-  if (!trial.solved) lines.push(...unreadableLines(events), ...textCallLines(events));
-  const last = events.findLast((event) => event.kind === "answer" || event.kind === "stop");
-  if (last?.kind === "answer") {
-    const answer = (last.rendered ?? last.text).slice(0, 160);
-    lines.push(`  said ${printable(JSON.stringify(answer), 200)}`);
-  }
-  if (last?.kind === "stop" && last.message !== trial.reason) {
-    lines.push(`  stopped: ${printable(last.message, 300)}`);
-  }
-  return lines.join("\n");
+export function describeTrial(trial: Trial, options: StoryOptions = {}): string {
+  const { story = "brief", reasons = true } = options;
+  return tellStory(trialLines(trial, { story, reasons }), story);
 }
 
-/** At most this many replies with calls that could not be read are shown. */
-const MAX_UNREADABLE = 3;
+/** Returns the lines that tell of a trial, with its calls unless something else lists these. */
+export function trialLines(
+  trial: Trial,
+  { story, reasons, calls = true }: Required<StoryOptions> & { readonly calls?: boolean },
+): StoryLine[] {
+  const { failures, events, model } = trial;
+  const show = showerOf(story);
+  const root = failures.find((failure) => failure.root) ?? failures[0];
+  const label = variantLabel({ ...trial, model: model.requested }, model.simulated);
+  const others = failures.length - 1;
+  const cascades = failures.filter((failure) => !failure.root).length;
+  const scored = events.find((event) => event.kind === "scored");
+  const last = events.findLast((event) => event.kind === "answer" || event.kind === "stop");
+  return [
+    { kind: "outcome", text: `${show(label)}: ${describeOutcome(trial, { reasons, show })}` },
+    ...linesOf(
+      "root",
+      root === undefined ? [] : [
+        `first root failure: ${describeFailure(root)}`,
+      ],
+    ),
+    ...linesOf(
+      "further",
+      others <= 0 ? [] : [
+        `further wrong calls: ${others}, cascades among them: ${cascades}`,
+      ],
+    ),
+    ...linesOf("stage", events.flatMap((event) => describeStage(event, show) ?? [])),
+    ...(calls ? callLines(callsOf(events), root?.call ?? Infinity, show) : []),
+    ...(scored !== undefined && isQuestion(trial.task)
+      ? questionLines(scored, trial.task, show)
+      : []),
+    ...linesOf(
+      "hint",
+      trial.solved ? [] : [
+        ...textCallLines(events, show),
+        ...unreadableLines(events, show),
+      ],
+    ),
+    ...linesOf("answer", [
+      ...(last?.kind === "answer"
+        ? [`  said ${show(JSON.stringify(last.rendered ?? last.text))}`]
+        : []),
+      ...(last?.kind === "stop" && last.message !== trial.reason
+        ? [`  stopped: ${show(last.message, 300)}`]
+        : []),
+    ]),
+  ];
+}
+
+function linesOf(kind: StoryLine["kind"], texts: readonly string[]): StoryLine[] {
+  return texts.map((text) => ({ kind, text }));
+}
 
 /** Quotes replies whose calls a server or a text format could not read: the calls show only parts of them. */
-function unreadableLines(events: readonly TraceEvent[]): string[] {
+function unreadableLines(events: readonly TraceEvent[], show: ShowText): string[] {
   return events.flatMap((event) =>
     event.kind === "reply" && event.parsed === "unreadable" && event.written !== undefined
       ? [
         `  reply ${event.request} has a call that could not be read; it was written as ` +
-        printable(event.written, 160),
+        show(event.written, 160),
       ]
       : []
-  ).slice(0, MAX_UNREADABLE);
+  );
 }
 
 /** Hints at the server where a model wrote a call as text, which is none. */
-function textCallLines(events: readonly TraceEvent[]): string[] {
+function textCallLines(events: readonly TraceEvent[], show: ShowText): string[] {
   const reply = events.find((event) => event.kind === "reply" && event.textCall !== undefined);
   if (reply?.kind !== "reply") return [];
   return [
     `  wrote a call of ${
-      printable(reply.textCall!, 60)
+      show(reply.textCall!, 60)
     } as text in reply ${reply.request}, which is no ` +
     "call: does the server have a parser for the calls of this model? If not, set api to the text format " +
     "that it writes, such as hermes",
   ];
 }
 
-/** Describes the calls up to just after the first root failure, which show how it happened. */
-function callLines(calls: readonly CallEvent[], root: number, limit: number): string[] {
-  const end = Math.min(Math.max(limit, root + 2), calls.length);
-  const start = Math.max(0, end - limit);
-  return [
-    ...(start > 0 ? [`  ... ${start} calls before`] : []),
-    ...calls.slice(start, end).map((call) => `  ${describeCall(call)}`),
-    ...(calls.length > end ? [`  ... ${calls.length - end} calls after`] : []),
-  ];
+/** Describes the calls; those around the first root failure show how it happened, and what came of it. */
+function callLines(calls: readonly CallEvent[], root: number, show: ShowText): StoryLine[] {
+  return calls.map((call) => ({
+    kind: "call",
+    text: `  ${describeCall(call, show)}`,
+    distance: distanceOf(call.call, root),
+  }));
 }
 
-/** At most this many stages and repairs are shown. */
-const MAX_STAGES = 10;
-
 /** Describes a step of a strategy outside the agent loop; `undefined` for all other events. */
-function describeStage(event: TraceEvent): string | undefined {
-  if (event.kind === "stage") {
-    return `stage ${printable(event.stage, 60)}: ${printable(event.message, 300)}`;
-  }
+function describeStage(event: TraceEvent, show: ShowText): string | undefined {
+  if (event.kind === "stage") return `stage ${show(event.stage, 60)}: ${show(event.message, 300)}`;
   if (event.kind !== "repair") return undefined;
   const { function: name, error, attempts, repaired } = event;
-  return `repair of ${printable(name, 60)}: ${printable(error, 200)}: ` +
+  return `repair of ${show(name, 60)}: ${show(error)}: ` +
     `${repaired === undefined ? "not repaired" : "repaired"} after ${attempts} ` +
     (attempts === 1 ? "attempt" : "attempts");
 }
 
 function describeCall(
   { call, step, function: name, arguments: argumentsText, result, ...event }: CallEvent,
+  show: ShowText,
 ) {
   const parsed = parseJson(argumentsText);
   // Nested values are shown as sent: a model may nest thousands of brackets.
@@ -204,8 +237,8 @@ function describeCall(
     ? "  (guessed)"
     : "";
   const by = event.by === undefined ? "" : `  (made by ${event.by})`;
-  return `${call}. step ${step} ${printable(name, 60)}(${printable(shownArguments, 120)}) -> ` +
-    `${printable(shownResult, 80)}${by}${mark}`;
+  return `${call}. step ${step} ${show(name, 60)}(${show(shownArguments, 120)}) -> ` +
+    `${show(shownResult, 80)}${by}${mark}`;
 }
 
 /**

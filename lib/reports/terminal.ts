@@ -8,11 +8,14 @@ import { type GateReport, verdictName } from "../gate/gate_report.ts";
 import { printable } from "../base/json.ts";
 import { countText, percent, sum } from "../base/numbers.ts";
 import type { GuessTally, Repetition, VariantMetrics } from "./metrics/metrics.ts";
+import type { MissedCallMetrics } from "./metrics/missed_calls.ts";
 import type { Prices } from "../models/prices.ts";
 import { makeReport, type Report } from "./report.ts";
 import type { Check } from "../gate/self_check.ts";
 import type { Outcome } from "../trials/trial.ts";
 import type { TrialSummary } from "../trials/summary.ts";
+import { wrapText } from "../base/wrap.ts";
+import { shortNames } from "./tables/_short_names.ts";
 import { callSetTables } from "./tables/_question_sets.ts";
 import { dimensionTables } from "./tables/_dimensions.ts";
 import { distractorTable } from "./tables/_distractors.ts";
@@ -67,31 +70,68 @@ import {
  * assertStringIncludes(renderTables([trial]), "shrug");
  * ```
  */
-export function renderTables(trials: readonly TrialSummary[], prices?: Prices): string {
+export function renderTables(
+  trials: readonly TrialSummary[],
+  { prices, width = Infinity }: TablesOptions = {},
+): string {
   const { subjects, ...report } = makeReport(trials, { suite: "", prices });
   // Only reports have the costs of all trials.
-  return renderParts({ ...report, subjects: subjects.map((one) => ({ ...one, cost: null })) });
+  const all = { ...report, subjects: subjects.map((one) => ({ ...one, cost: null })) };
+  return fit([all], width, ([data]) => [renderParts(data, width)]);
+}
+
+/** Options of {@linkcode renderTables}. */
+export interface TablesOptions {
+  /** Prices of models, for the costs of strategies. */
+  readonly prices?: Prices | undefined;
+  /**
+   * Columns of the terminal. No line is longer: long names of models are shortened, which the first lines explain,
+   * and tables go on below one another. Default: unlimited.
+   */
+  readonly width?: number;
+}
+
+/** Returns what is rendered of reports and decisions with short names, below what these stand for. */
+function fit<const Data extends readonly (Omit<Report, "suite" | "notes"> | GateReport)[]>(
+  data: Data,
+  width: number,
+  render: (data: Data) => readonly string[],
+): string {
+  const models = data.flatMap((one) =>
+    "subjects" in one ? one.subjects.map(({ subject }) => subject) : [...one.verdicts]
+  ).map(({ model }) => model);
+  const { legend, shorten } = shortNames(models, width);
+  return wrapText(
+    [legend.join("\n"), ...render(shorten(data))].filter((part) => part !== "").join("\n\n"),
+    width,
+  );
 }
 
 /** Returns the tables of all trials, the verdicts of the gate, and then its comparison of strategies. */
-export function renderGate(trials: readonly TrialSummary[], decision: GateReport): string {
-  return [
-    renderParts({ ...makeReport(trials, { suite: "" }), comparisons: [] }),
-    renderVerdicts(decision),
-    ...strategiesTable(decision.comparisons).map(renderTable),
-  ].join("\n\n");
+export function renderGate(
+  trials: readonly TrialSummary[],
+  decision: GateReport,
+  width = Infinity,
+): string {
+  const report = { ...makeReport(trials, { suite: "" }), comparisons: [] };
+  return fit([report, decision], width, ([data, decided]) => [
+    renderParts(data, width),
+    renderVerdicts(decided),
+    ...strategiesTable(decided.comparisons).map((table) => renderTable(table, width)),
+  ]);
 }
 
-/** Returns a report with its notes, but without verdicts, which {@linkcode renderVerdicts} returns. */
-export function renderReport({ suite, notes, ...data }: Report): string {
-  const parts = [
-    printable(suite, 300),
-    ...(notes.length === 0 ? [] : [notes.map((note) => `* ${printable(note, 1000)}`).join("\n")]),
-    renderParts(data),
+/** Returns a report with its notes, its tables, and the verdicts of its gates. */
+export function renderReport(report: Report, width = Infinity): string {
+  const tables = fit([report], width, ([{ notes, gates, ...data }]) => [
+    notes.map((note) => `* ${printable(note, 1000)}`).join("\n"),
+    renderParts(data, width),
     // Not behind each run, as times differ from one to the next.
-    ...latencyTables(data).map(renderTable),
-  ];
-  return parts.filter((part) => part !== "").join("\n\n");
+    ...latencyTables(data).map((table) => renderTable(table, width)),
+    ...gates.map(renderVerdicts),
+  ]);
+  const title = wrapText(printable(report.suite, 300), width);
+  return tables === "" ? title : `${title}\n\n${tables}`;
 }
 
 /** Returns one paragraph a subject: its verdict, then its numbers. */
@@ -107,7 +147,7 @@ const MAX_CELLS = 24;
 /** More subjects than this share tables, as they are too many to read one after another. */
 const MAX_SUBJECTS = 6;
 
-function renderParts(report: Omit<Report, "suite" | "notes">): string {
+function renderParts(report: Omit<Report, "suite" | "notes" | "gates">, width: number): string {
   const { subjects, comparisons, breakdowns } = report;
   const needed = subjects.length > 1 || subjects.some(({ cells }) => cells.length > MAX_CELLS);
   const many = subjects.length > MAX_SUBJECTS;
@@ -120,7 +160,7 @@ function renderParts(report: Omit<Report, "suite" | "notes">): string {
   const tables = [
     // With many subjects it is among their tables.
     ...(many ? [] : errorHandlingTables(report, true)),
-    ...missedCallsTable(report),
+    ...(report.missedCalls.length > 1 ? missedCallsTable(report) : []),
     ...probesTable(subjects),
     ...shownBreakdowns.map((breakdown) => breakdownTable(breakdown, true)),
     ...distractorTable(report.distractors ?? [], true),
@@ -135,43 +175,63 @@ function renderParts(report: Omit<Report, "suite" | "notes">): string {
   ];
   return [
     ...(many
-      ? renderSubjects(report)
-      : subjects.map((one, place) => renderSubject(one, place, report.unit))),
-    ...tables.map(renderTable),
+      ? renderSubjects(report, width)
+      : subjects.map((one, place) => renderSubject(one, { place, width, ...report }))),
+    // A table of one row says less than a line.
+    ...(report.missedCalls.length === 1 ? [missedCallsLine(report.missedCalls[0]!)] : []),
+    ...tables.map((table, place) =>
+      // What several models have is explained once.
+      renderTable(
+        tables.slice(0, place).some(({ note }) => note === table.note) ? noteless(table) : table,
+        width,
+      )
+    ),
   ].join("\n\n");
 }
 
-function renderTable({ title, source, paper, note, names, rows }: Table): string {
+function noteless({ note: _, ...table }: Table): Table {
+  return table;
+}
+
+function renderTable(
+  { title, source, paper, note, names, rows }: Table,
+  width: number,
+): string {
   const heading = `${title}${source === undefined ? "" : ` (${sourceText(source, paper)})`}`;
   return [
     printable(heading, 300),
     ...(note === undefined ? [] : [`(${note})`]),
-    alignedTable(rows, names),
+    alignedTable(rows, names, width),
   ].join("\n");
 }
 
 /** Returns the results of {@linkcode renderSubject} for all subjects, side by side. */
-function renderSubjects(report: Pick<Report, "subjects" | "unit" | "errorHandling">): string[] {
+function renderSubjects(
+  report: Pick<Report, "subjects" | "unit" | "errorHandling">,
+  width: number,
+): string[] {
   const { subjects, unit } = report;
   const failures = failuresTable(subjects, true);
+  const render = (tables: readonly Table[]) => tables.map((table) => renderTable(table, width));
   return [
-    renderTable(overviewTable(subjects)),
-    ...errorHandlingTables(report, true).map(renderTable),
-    ...(subjects.some((one) => cutShort(one).length > 0)
-      ? [renderTable(outcomesTable(subjects))]
-      : []),
-    ...repetitionsTable(subjects).map(renderTable),
+    ...render([overviewTable(subjects)]),
+    ...render(errorHandlingTables(report, true)),
+    ...(subjects.some((one) => cutShort(one).length > 0) ? render([outcomesTable(subjects)]) : []),
+    ...render(repetitionsTable(subjects)),
     ...(failures.length > 0
-      ? failures.map(renderTable)
+      ? render(failures)
       : hasCalls(subjects.map(({ total }) => total))
       ? [noFailures(unit)]
       : []),
-    ...guessesTable(subjects).map(renderTable),
-    ...behavioursTable(subjects).map(renderTable),
+    ...render(guessesTable(subjects)),
+    ...render(behavioursTable(subjects)),
   ];
 }
 
-function renderSubject(metrics: VariantMetrics, place: number, unit: string): string {
+function renderSubject(
+  metrics: VariantMetrics,
+  { place, unit, width }: { readonly place: number; readonly unit: string; readonly width: number },
+): string {
   const { subject, simulated, cells, total, repetition, behaviours, usage } = metrics;
   const { rows, note } = cellsTable(metrics, place);
   const shownRows = cells.length > MAX_CELLS ? [rows[0]!, rows.at(-1)!] : rows;
@@ -179,7 +239,7 @@ function renderSubject(metrics: VariantMetrics, place: number, unit: string): st
     printable(variantName(subject)) +
     (simulated ? "  (simulated: a program, no language model)" : ""),
     ...(note === undefined ? [] : [`(${note})`]),
-    alignedTable(shownRows),
+    alignedTable(shownRows, 1, width),
     ...(shownRows === rows ? [] : [`over ${cells.length} cells`]),
     ...endingsLine(metrics),
     ...(repetition === null ? [] : [renderRepetition(repetition)]),
@@ -234,7 +294,8 @@ function renderRepetition({ k, graphs, unavailable, ...rates }: Repetition): str
 function renderFailures({ failures, calls }: VariantMetrics, unit: string): string {
   const count = sum(failures, ({ roots, cascades }) => roots + cascades);
   if (count === 0) return calls === 0 ? "no call was made" : noFailures(unit);
-  return alignedTable(layOut(failures, [
+  const seen = failures.filter(({ roots, cascades }) => roots + cascades > 0);
+  return alignedTable(layOut(seen, [
     { head: "failure type", cell: ({ type }) => type },
     { head: "calls", cell: ({ roots, cascades }) => roots + cascades },
     { head: "share", cell: ({ roots, cascades }) => percent((roots + cascades) / count) },
@@ -243,15 +304,27 @@ function renderFailures({ failures, calls }: VariantMetrics, unit: string): stri
   ]));
 }
 
+function missedCallsLine({ calls, of, rate, interval }: MissedCallMetrics): string {
+  const which = `${countText(calls.of, "call")} that ${countText(of, "trial")} needed`;
+  if (calls.count === 0) return `missed calls: none of the ${which}`;
+  return `missed calls: ${calls.count} of the ${which}, in ${
+    shareText(rate)
+  } of these trials (95% interval ${boundsText(interval)})`;
+}
+
 const VERDICTS = ["pass", "fail", "undecided", "invalid"] as const;
 
 /** Returns a table of the decisions of gates on simulations whose true rate is known. */
-export function renderChecks(checks: readonly Check[]): string {
-  return alignedTable(layOut(checks, [
-    { head: "truth", cell: ({ truth }) => truth },
-    { head: "error", cell: ({ error }) => error },
-    { head: "allowed", cell: ({ allowed }) => percent(allowed) },
-    rateColumns("seen", (check) => check),
-    VERDICTS.map((kind) => ({ head: kind, cell: ({ gates }) => gates[kind] })),
-  ]));
+export function renderChecks(checks: readonly Check[], width = Infinity): string {
+  return alignedTable(
+    layOut(checks, [
+      { head: "truth", cell: ({ truth }) => truth },
+      { head: "error", cell: ({ error }) => error },
+      { head: "allowed", cell: ({ allowed }) => percent(allowed) },
+      rateColumns("seen", (check) => check),
+      VERDICTS.map((kind) => ({ head: kind, cell: ({ gates }) => gates[kind] })),
+    ]),
+    1,
+    width,
+  );
 }

@@ -311,6 +311,15 @@ export const OPTIONS = {
       help: "runs this one trial again and describes it; a journal may take the place of a suite",
     },
   },
+  story: {
+    places: ["run", "deno test"],
+    flag: {
+      ...{ value: "S", read: oneOf(["brief", "full"]) },
+      help:
+        "how much of a failed trial is told: `brief`, the default, at most a dozen lines; or `full`, every " +
+        "call with whole texts",
+    },
+  },
   recordings: {
     about: "Where replies are recorded, or replayed from without a key or a network.",
     type: "RecordingOptions",

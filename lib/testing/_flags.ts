@@ -6,6 +6,7 @@
 import { parseArgs } from "@std/cli/parse-args";
 import { InputError } from "../base/errors.ts";
 import { didYouMean, nearestName } from "../base/nearest_name.ts";
+import type { Story } from "../reports/story_lines.ts";
 import { flagsAt, readFlags } from "../runs/flags.ts";
 import { AUTO, type FlagsOf } from "../runs/options.ts";
 import { printable } from "../base/json.ts";
@@ -32,6 +33,14 @@ export function parseFlags(arguments_: readonly string[], subject: string): Flag
     const value: unknown = parsed[name];
     return Array.isArray(value) ? value : value === true ? [""] : [];
   }, fail);
+}
+
+/**
+ * Returns how much of a failure `--story` asks for. Assertions may be used without any benchmark, which would read
+ * its flags, and refuse a wrong value.
+ */
+export function storyAsked(arguments_: readonly string[] = Deno.args): Story {
+  return parseArgs(arguments_, { string: ["story"] })["story"] === "full" ? "full" : "brief";
 }
 
 /** Describes a flag that differs from one of toolgate's by a letter or two: it is a typing error. */

@@ -17,6 +17,7 @@ import { readPlanLine } from "../runs/journal/journal.ts";
 import type { Run } from "../runs/run.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { untilInterrupted } from "./_interruption.ts";
+import { testWidth } from "../base/terminal_width.ts";
 import { writeOutput } from "../base/output_file.ts";
 
 /** A gate, and the run over which it decides. */
@@ -46,8 +47,8 @@ export function gateTest(
     trials: readonly TrialSummary[],
     decision: GateReport,
   ) => {
-    console.log(`\n${name}\n\n${renderGate(trials, decision)}\n`);
-    summarizeJob(gateToMarkdown(decision));
+    console.log(`\n${name}\n\n${renderGate(trials, decision, testWidth())}\n`);
+    summarizeJob((limit) => gateToMarkdown(decision, { limit }));
     if (file !== undefined) writeVerdicts(file, decision);
     state.decision = decision;
   };

@@ -42,6 +42,7 @@ import { isCase } from "../trials/executors/task_kind.ts";
 import type { Trial } from "../trials/trial.ts";
 import { autoSummary, type Recordings } from "../models/recordings/recordings.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
+import { testWidth } from "../base/terminal_width.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 
 /** The registration of a benchmark, with the place and the names of its tests. */
@@ -325,7 +326,9 @@ function registerCases(
     const { scores } = state;
     if (scores.length <= 1) return;
     const { renderTables } = await import("../reports/terminal.ts");
-    console.log(`\n${name}\n\n${renderTables(scores, subject.plan.prices)}\n`);
+    console.log(
+      `\n${name}\n\n${renderTables(scores, { prices: subject.plan.prices, width: testWidth() })}\n`,
+    );
   });
 }
 

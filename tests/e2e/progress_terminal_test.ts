@@ -1,7 +1,7 @@
 // The progress of `run` as it looks on a terminal, and where there is none.
 
 import { assert, assertEquals, assertLess, assertMatch, assertStringIncludes } from "@std/assert";
-import { countingServer, folder, LAUNCH, start } from "../support/child.ts";
+import { countingServer, folder, LAUNCH, ROOT, start } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 
 const HIDE = "\x1b[?25l";
@@ -61,7 +61,7 @@ Deno.test("toolgate run draws a bar on a terminal, and tables after it", {
   assert(drawn.every((line) => line.length < 80), "a line would wrap");
   assertStringIncludes(stdout, HIDE);
   assert(stdout.lastIndexOf(SHOW) > stdout.lastIndexOf(drawn.at(-1)!), "the cursor stays hidden");
-  assert(stdout.indexOf("fewest calls") > stdout.lastIndexOf(SHOW), "the tables come after it");
+  assert(stdout.indexOf("fewest") > stdout.lastIndexOf(SHOW), "the tables come after it");
   const shown = drawn.map((line) => Number(/ (\d+)\/40 /.exec(line)![1]));
   assertEquals(shown, shown.toSorted((one, other) => one - other));
   assert(new Set(shown).size > 4, `it hardly moved: ${shown}`);
@@ -101,4 +101,58 @@ Deno.test("toolgate run without a terminal writes plain lines, and no escape cod
   assertLess(lines.length, 13);
   assertMatch(lines.at(-1)!, /^40\/40 trials, 40 solved \(100\.0%, .*\), 0 invalid, \d+ tokens$/);
   assertMatch(lines[0]!, /^4\/40 trials, .* in flight, \d+ tokens, \d+ s left$/);
+});
+
+Deno.test("tables and verdicts fit the terminal, for commands and under deno test", {
+  ignore: !script,
+}, async () => {
+  await using temporary = await folder();
+  const model = "sim:noisy?early=0.01&stale=0.015&distract=0.05";
+  const suite = temporary.write("suite.jsonc", suiteOf(4, [model, "sim:planner"]));
+  const test = temporary.write(
+    "bench_test.ts",
+    `import { benchmark, grid } from "file://${ROOT}/mod.ts";
+benchmark("own", {
+  model: "${model}",
+  tasks: grid({ core: [3, 4], depth: 2, connected: [0, 5] }),
+  seed: 1,
+  graphs: 20,
+  gate: { successRate: 0.5, margin: 0.1 },
+});
+`,
+  );
+  const tested = ["test", "--no-check", "--no-prompt", `--config=${ROOT}/deno.json`, "-A", test];
+  const shown = async (columns: number, arguments_: readonly string[]) => {
+    const command = [Deno.execPath(), ...arguments_].map(quoted).join(" ");
+    const { stdout } = await start("script", [
+      ...["-qec", `stty cols ${columns} rows 24; NO_COLOR=1 exec ${command}`, "/dev/null"],
+    ]).finished;
+    // What was drawn over is gone.
+    // deno-lint-ignore no-control-regex
+    return stdout.replaceAll("\r\n", "\n").replace(/\x1b\[[\d;?]*[a-zA-Z]/g, "\r").split("\n")
+      .map((line) => line.replace(/^.*\r/, ""));
+  };
+  const [narrow, wide, run, piped] = await Promise.all([
+    shown(80, tested),
+    shown(120, tested),
+    shown(80, [...LAUNCH, "run", suite]),
+    toolgate(["run", suite]),
+  ]);
+  for (const [columns, lines] of [[80, narrow], [120, wide], [80, run]] as const) {
+    const start = lines.findIndex((line) => line === `sim:noisy?… stands for ${model}`);
+    assert(start >= 0, lines.join("\n"));
+    const end = lines.findIndex((line) => /^-+ output end -+$/.test(line));
+    const told = lines.slice(start, end < start ? undefined : end);
+    assert(told.every((line) => line.length <= columns), told.join("\n"));
+    assert(told.length > 12 && told.length < 90, told.join("\n"));
+    // At 80 columns the table of a model goes on below.
+    const heads = told.filter((line) => /^cell +/.test(line)).length;
+    assertEquals(heads, columns === 120 ? 1 : lines === run ? 4 : 2);
+  }
+  const verdict = narrow.findIndex((line) => line.startsWith("sim:noisy?… (simulated): PASS: "));
+  assert(verdict > 0, narrow.join("\n"));
+  // A pipe may be read by a program, which breaks no lines.
+  assertEquals(piped.code, 0, piped.all);
+  assertStringIncludes(piped.stdout, `${model} (simulated)`);
+  assertEquals(piped.stdout.includes("stands for"), false);
 });

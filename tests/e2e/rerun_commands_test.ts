@@ -56,6 +56,29 @@ Deno.test("toolgate run keeps the server of its models, and a rerun asks there",
   assertEquals(await asked("--base-url", other.url), [0, 1]);
 });
 
+Deno.test("toolgate run --only tells a dozen lines of a trial, and every call with --story full", async () => {
+  await using place = await folder();
+  const id =
+    "core=30 depth=3 connected=0 disconnected=0 seed=5 model=sim:planner strategy=baseline " +
+    "perturbation=none repetition=1";
+  const suite = place.write(
+    "suite.jsonc",
+    JSON.stringify({ ...SUITE, tasks: [{ core: 30, depth: 3 }], models: ["sim:planner"] }),
+  );
+  const only = ["run", suite, "--only", id];
+  const [brief, full, whole] = await Promise.all(
+    [only, [...only, "--story", "full"], ["run", suite, "--story", "full"]].map((one) =>
+      toolgate(one)
+    ),
+  );
+  const calls = (text: string) => text.match(/^ {2}\d+\. step /gm)?.length;
+  assertEquals(brief!.stdout.trimEnd().split("\n").length, 11, brief!.all);
+  assertMatch(brief!.stdout, /\n {2}\.\.\. 22 more calls: --story=full\n$/);
+  assertEquals([full!.code, calls(full!.stdout)], [0, 30], full!.all);
+  assertEquals(whole!.code, 2);
+  assertStringIncludes(whole!.stderr, "--story goes with --only");
+});
+
 Deno.test("toolgate run asks a model's own server again, unless another is named", async () => {
   await using place = await folder();
   await using own = countingServer();

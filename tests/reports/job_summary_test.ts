@@ -6,14 +6,17 @@ import { Folder } from "../support/folders.ts";
 const VARIABLE = "GITHUB_STEP_SUMMARY";
 
 /** Summarizes with the variable set so, and gives what was told on stderr. */
-function summarize(path: string | undefined, markdown: string): string[] {
+function summarize(
+  path: string | undefined,
+  markdown: string | ((limit: number) => string),
+): string[] {
   const told: string[] = [];
   const [before, { error }] = [Deno.env.get(VARIABLE), console];
   if (path === undefined) Deno.env.delete(VARIABLE);
   else Deno.env.set(VARIABLE, path);
   console.error = (...words: unknown[]) => void told.push(words.join(" "));
   try {
-    summarizeJob(markdown);
+    summarizeJob(typeof markdown === "string" ? () => markdown : markdown);
   } finally {
     console.error = error;
     if (before === undefined) Deno.env.delete(VARIABLE);
@@ -55,12 +58,29 @@ Deno.test("summarizeJob() tells when it cannot write, and goes on", () => {
   }
 });
 
+Deno.test("summarizeJob() gives the room that is left of a step, and writes nothing that GitHub would drop", () => {
+  using folder = new Folder();
+  const path = folder.write("summary.md", "é".repeat(1_000));
+  const limits: number[] = [];
+  const fill = (limit: number) => {
+    limits.push(limit);
+    return "x".repeat(Math.max(0, limit));
+  };
+  assertEquals(summarize(path, fill), []);
+  assertEquals(Deno.statSync(path).size, 1024 * 1024);
+  assertEquals(summarize(path, () => "more"), [
+    `Cannot add to the job summary in ${VARIABLE} as GitHub takes at most 1048576 bytes of a step: 0 are left`,
+  ]);
+  assertEquals(Deno.statSync(path).size, 1024 * 1024);
+  assertEquals(limits, [1024 * 1024 - 2_000 - 1]);
+});
+
 Deno.test("summarizeJob() asks for no permission that it was not given", async () => {
   using folder = new Folder();
   const script = folder.write(
     "script.ts",
     `import { summarizeJob } from ${JSON.stringify(`file://${ROOT}/lib/reports/job_summary.ts`)};
-summarizeJob("### one");
+summarizeJob(() => "### one");
 console.log("went on");`,
   );
   const summary = folder.file("summary.md");

@@ -8,7 +8,7 @@ import {
 } from "@std/assert";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { compareStrategies } from "../../lib/gate/comparison.ts";
-import { reportProblem, reportVerdicts } from "../../lib/gate/gate_report.ts";
+import { reportProblem, reportVerdicts, verdictName } from "../../lib/gate/gate_report.ts";
 import { makeReport } from "../../lib/reports/report.ts";
 import { gateToMarkdown, renderMarkdown } from "../../lib/reports/markdown.ts";
 import { tablesOf } from "../../lib/reports/tables/_tables.ts";
@@ -246,4 +246,48 @@ Deno.test("gateToMarkdown() has the verdicts, and strategies beneath them, as te
   );
   const alone = reportVerdicts("s", judged.slice(0, 1), policy);
   assertNotMatch(gateToMarkdown(alone), /Strategies|\|/);
+});
+
+Deno.test("renderMarkdown() fits any room, leaves out whole tables, and keeps every verdict", () => {
+  const bytes = (text: string) => new TextEncoder().encode(text).length;
+  const models = Array.from({ length: 30 }, (_, place) => `模型-${place}`);
+  const trials = models.flatMap((model, place) => [
+    ...crossed({ both: 12, gained: 4, lost: place % 3, neither: 2 }, { model }),
+    ...manyRecords(place % 2 === 0 ? 2 : 20, 20, { model, perturbation: "RD" }),
+  ]);
+  const policy = completePolicy({ successRate: 0.6 });
+  const decision = reportVerdicts("s", decideTrials(trials, planOf(trials), policy), policy, {
+    comparisons: compareStrategies(trials),
+  });
+  const report = makeReport(trials, { suite: "s", gates: [decision], notes: ["A note."] });
+  const whole = renderMarkdown(report);
+  assertEquals(renderMarkdown(report, { limit: bytes(whole) }), whole);
+  const titles = tablesOf(report).map(({ title }) => `## ${shown(title)}`);
+  const failed = decision.verdicts.filter(({ kind }) => kind === "fail");
+  assert(failed.length > 5 && bytes(whole) > 80_000, `${failed.length} ${bytes(whole)}`);
+  let fewest = titles.length;
+  for (const limit of [bytes(whole) - 1, 60_000, 40_000, 20_000, 8_000, 3_000, 2_000]) {
+    const text = renderMarkdown(report, { limit });
+    assert(bytes(text) <= limit, `${limit}: ${bytes(text)}`);
+    assertMatch(text, /^> There is room for \d+ bytes, so that this leaves out .*report F\.jsonl/m);
+    assertStringIncludes(text, "### s: fail");
+    // Tables are whole, and the most important ones.
+    const tables = tablesIn(text);
+    const headings = text.split("\n").filter((line) => titles.includes(shown(line)));
+    assertEquals(tables.length, headings.length);
+    fewest = Math.min(fewest, tables.length);
+    if (tables.length > 0) assertStringIncludes(text, "\n## Success\n");
+    // Every verdict, or where there is no room for its line, how many there are.
+    const told = new Set(
+      shown(text).split("\n").map((line) => line.replace(/^(?:####|- \*.*\*:) /, "")),
+    );
+    const untold = decision.verdicts.filter((one) => !told.has(verdictName(one)));
+    if (limit >= 8_000) assertEquals(untold, []);
+    else assertStringIncludes(text, `${failed.length} FAIL`);
+    // The worst come first.
+    if (untold.length > 0) {
+      assert(untold.every(({ kind }) => kind !== "fail") || !/\*\*PASS/.test(text), text);
+    }
+  }
+  assertEquals(fewest, 0);
 });

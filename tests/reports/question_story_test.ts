@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { describeQuestion } from "../../lib/reports/_question_story.ts";
+import { questionLines } from "../../lib/reports/_question_story.ts";
+import { showerOf } from "../../lib/reports/story_lines.ts";
 import type { QuestionSpec } from "../../lib/trials/executors/task_kind.ts";
 import { scripted } from "../../lib/models/scripted.ts";
 import { Run } from "../../lib/runs/run.ts";
@@ -23,12 +24,13 @@ const TOLD = [
 
 /** What is told of an answer beside the question and the truth. */
 function faults(output: string, task: Partial<QuestionSpec> = {}): string[] {
-  const told = describeQuestion({ ...EVENT, output }, { ...TASK, ...task });
+  const told = questionLines({ ...EVENT, output }, { ...TASK, ...task }, showerOf("brief"))
+    .map(({ text }) => text);
   assertEquals(told.slice(0, 2), TOLD);
   return told.slice(2).map((line) => line.trim());
 }
 
-Deno.test("describeQuestion() tells where an answer differs from the truth", () => {
+Deno.test("questionLines() tells where an answer differs from the truth", () => {
   const calls = (API: unknown, parameters: unknown) => JSON.stringify({ API, parameters });
   assertEquals(faults(calls(["tour", "taxi"], [{ day: "Tuesday" }, { at: "9" }])), [
     'call 1 tour: arguments.day is different: expected "Monday", but it is "Tuesday"',
@@ -58,19 +60,20 @@ Deno.test("describeQuestion() tells where an answer differs from the truth", () 
   ]);
 });
 
-Deno.test("describeQuestion() is brief and printable, whatever models and sets say", () => {
+Deno.test("questionLines() is printable, whatever models and sets say", () => {
   const hostile = `\u001b[31m\n::error::${"x".repeat(10_000)}`;
   const parameters = [
     Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`k${n}${hostile}`, hostile])),
   ];
-  const told = describeQuestion({
+  const event = {
     ...EVENT,
     question: hostile,
     truth: { API: [hostile], parameters },
     output: JSON.stringify({ API: [hostile], parameters: [{}] }),
-  }, TASK);
-  assertEquals(told.length, 2 + 8 + 1);
-  for (const line of told) {
+  };
+  const told = questionLines(event, TASK, showerOf("brief"));
+  assertEquals(told.length, 2 + 30);
+  for (const { text: line } of told) {
     assertEquals(/^ {2}\S[\x20-\x7e…]{0,900}$/.test(line), true, line);
   }
 });

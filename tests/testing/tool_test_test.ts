@@ -326,6 +326,63 @@ Deno.test("toolTest() tells what was wrong, where, and how to run just that agai
   });
 });
 
+Deno.test("toolTest() tells a failure in a dozen lines, and all of it with --story=full", async () => {
+  const file = place.write(
+    "long_test.ts",
+    fileOf(`
+const keep = tool({ name: "keep", description: "Keeps", parameters: { type: "object" }, execute: () => "kept" });
+const calls = Array.from({ length: 40 }, (_, x) => ({
+  calls: [{ name: "keep", arguments: { x, text: "begin" + "z".repeat(5000) + "end" } }],
+}));
+const options = {
+  model: scripted("script", [...calls, { text: "Done." }]),
+  tools: [keep],
+  prompt: "Keep them.",
+};
+toolTest("by calls", { ...options, assert: (run) => assertCalled(run, { tool: "keep", arguments: { x: 50 } }) });
+toolTest("by its own", { ...options, assert: (run) => assertEquals(run.calls, []) });
+Deno.test("without a trial", () => {
+  const record = { tools: [keep], calls: Array.from({ length: 40 }, (_, x) => (
+    { call: x + 1, step: x + 1, tool: "keep", arguments: { x }, written: "{}", result: "kept" }
+  )) };
+  assertCalled(record, { tool: "keep", arguments: { x: 50 } });
+});
+`),
+  );
+  const callsIn = (text: string) =>
+    new Set([...text.matchAll(/^ +(\d+)\. step /gm)].map(([, call]) => call)).size;
+  const [brief, full] = await Promise.all([
+    run(file, { flags: FILES, own: [`--out=${place.path}/brief/`] }),
+    run(file, { own: ["--story=full"] }),
+  ]);
+  const told = errorsIn(brief!);
+  assertEquals(told.size, 3, brief!.all);
+  for (const [name, error] of told) {
+    const lines = error.split("\n").filter((line) => !/^ {4}at |^ {2,}throw |^ *\^$/.test(line));
+    assert(lines.length <= 12, `${name}: ${error}`);
+    assertMatch(error, /^ {2}\.\.\. .*\d+ more calls.*: --story=full$/m);
+    assert(lines.every((line) => line.length < 600), error);
+    if (name === "without a trial") continue;
+    assertMatch(error, /\[\.\.\. \d+ characters \.\.\.\]/);
+    assertMatch(error, /\nrerun: deno test /);
+    assertStringIncludes(error, '\n  said "Done."\n');
+  }
+  const whole = errorsIn(full!);
+  assertEquals([...whole.keys()].sort(), ["by calls", "by its own", "without a trial"]);
+  for (const [name, error] of whole) {
+    assertEquals(callsIn(error), 40, name);
+    if (name !== "without a trial") {
+      assertStringIncludes(error, "begin" + "z".repeat(5_000) + "end");
+    }
+  }
+  // What is kept does not depend on what was shown.
+  const kept = readLines(`${place.path}/brief/by_calls.jsonl`).at(-1)!;
+  const { message } = kept.events.find(({ kind }: { kind: string }) => kind === "assertion");
+  assertEquals(callsIn(message), 12);
+  const wrong = await run(file, { own: ["--story=long"] });
+  assertStringIncludes(wrong.all, "--story must be one of brief, full: it is long");
+});
+
 Deno.test("toolTest() runs what deno test selects, in any order and never again", async (context) => {
   const errors = [...errorsIn(await runFailing())];
   const usual = errors.filter(([, error]) => error.includes("/calls.ts -- "));

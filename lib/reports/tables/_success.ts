@@ -36,7 +36,7 @@ function tallyColumns<Row>(
     column("trials", ({ trials }) => trials),
     ...rateColumns("solved", tallyOf),
     column("calls if solved", ({ callsSolved }) => fixed(callsSolved), isCalling),
-    column("if not", ({ callsFailed }) => fixed(callsFailed), isCalling),
+    { ...column("if not", ({ callsFailed }) => fixed(callsFailed), isCalling), next: true },
     column("fewest calls", ({ minimumCalls }) => fixed(minimumCalls), hasFewest(tallies)),
     column(
       "invalid",
@@ -81,7 +81,7 @@ export function overviewTable(subjects: readonly VariantMetrics[]): Table {
       MODEL,
       tallyColumns(({ total }) => total, totals),
       { head: "tokens read", cell: ({ usage }) => tokensText(usage, "inputTokens") },
-      { head: "written", cell: ({ usage }) => tokensText(usage, "outputTokens") },
+      { head: "written", next: true, cell: ({ usage }) => tokensText(usage, "outputTokens") },
       {
         head: "cost",
         cell: ({ cost }) => cost === null ? NOTHING : dollars(cost),
@@ -115,12 +115,12 @@ export function breakdownTable(breakdown: Breakdown, brief = false): Table {
           cell: ({ tallies }) => solvedText(tallies[index]!, brief),
         },
         {
-          head: "calls if solved",
+          ...{ head: "calls if solved", next: true },
           cell: ({ tallies }) => fixed(tallies[index]?.callsSolved),
           shown: withCalls,
         },
         {
-          head: "if not",
+          ...{ head: "if not", next: true },
           cell: ({ tallies }) => fixed(tallies[index]?.callsFailed),
           shown: withCalls,
         },

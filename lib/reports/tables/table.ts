@@ -3,12 +3,12 @@
  * @module
  */
 
-import defer * as width from "string-width";
 import type { Bounds } from "../../statistics/proportions.ts";
 import { variantLabel } from "../../gate/variant.ts";
 import type { VariantMetrics } from "../metrics/metrics.ts";
 import { cutText, printable } from "../../base/json.ts";
-import { percent } from "../../base/numbers.ts";
+import { percent, sum } from "../../base/numbers.ts";
+import { breakLines, columnsOf } from "../../base/wrap.ts";
 import type { Usage } from "../../tools/message.ts";
 
 /** A table: the first row names the columns, the first cell of the others names the row. */
@@ -43,6 +43,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => string | number;
   /** A heading for this column and its neighbours, shown before that of the first. */
   readonly group?: string;
+  /** Whether it is only understood beside the column before it, as all but the first of a group are. */
+  readonly next?: true;
   /** When to show it; `filled`: where a cell is neither {@linkcode NOTHING} nor the number 0. Default: always. */
   readonly shown?: boolean | "filled";
 }
@@ -68,8 +70,14 @@ export function layOut<Row>(
   const heads = filled.map(({ head, group }, index) =>
     group === undefined || filled[index - 1]?.group === group ? head : `${group}: ${head}`
   );
+  const isNext = ({ next, group }: Column<Row>, index: number) =>
+    next === true || group !== undefined && filled[index - 1]?.group === group;
+  NEXT.set(heads, new Set(filled.flatMap((column, index) => isNext(column, index) ? [index] : [])));
   return [heads, ...rows.map((_, index) => filled.map(({ cells }) => String(cells[index]!)))];
 }
+
+/** The columns that stay beside the one before them, by the row of headings. */
+const NEXT = new WeakMap<readonly string[], ReadonlySet<number>>();
 
 /** The column that names the model, strategy and perturbation of a row. */
 export const MODEL: Column<Pick<VariantMetrics, "subject" | "simulated">> = {
@@ -95,7 +103,7 @@ export function rateColumns<Row>(
 ): [Column<Row>, Column<Row>] {
   return [
     { head, cell: (row) => shareText(rateOf(row).rate) },
-    { head: "95% interval", cell: (row) => boundsText(rateOf(row).interval) },
+    { head: "95% interval", next: true, cell: (row) => boundsText(rateOf(row).interval) },
   ];
 }
 
@@ -136,20 +144,133 @@ export function sourceText(source: string, paper = "FuncBenchGen"): string {
   return `as in ${paper}, ${source}`;
 }
 
-/** Returns rows as aligned columns: the first `names` to the left, the others to the right. */
-export function alignedTable(rows: Table["rows"], names = 1): string {
+/**
+ * Returns rows as aligned columns: the first `names` to the left, the others to the right. Where they take more than
+ * `width` columns of a terminal, headings are broken into lines, then names, and in the end columns go on in a
+ * further block below, with the names again.
+ */
+export function alignedTable(rows: Table["rows"], names = 1, width = Infinity): string {
   const cells = rows.map((row) =>
     row.map((text, column) => column < names ? nameText(text) : printable(text, 80))
   );
-  const widths = cells[0]!.map((_, column) =>
-    Math.max(...cells.map((row) => width.default(row[column]!)))
+  return blocksOf(cells, names, width, NEXT.get(rows[0]!))
+    .map(({ columns, widths }) => {
+      const lines = cells.flatMap((row, place) =>
+        rowLines(columns.map((column) => row[column]!), widths, { names, isHead: place === 0 })
+      );
+      return lines.join("\n");
+    }).join("\n\n");
+}
+
+/** Columns of a table that stand side by side, and their widths. */
+interface Block {
+  readonly columns: readonly number[];
+  readonly widths: readonly number[];
+}
+
+/** Columns of a terminal between two columns of a table. */
+const GAP = 2;
+/** Lines of a heading and of a name, at most, before columns go on in a further block. */
+const [HEAD_LINES, NAME_LINES] = [4, 2];
+
+function blocksOf(
+  cells: Table["rows"],
+  names: number,
+  width: number,
+  next: ReadonlySet<number> = new Set(),
+): Block[] {
+  const columns = cells[0]!.map((_, column) => column);
+  const bodies = columns.map((column) =>
+    Math.max(0, ...cells.slice(1).map((row) => columnsOf(row[column]!)))
   );
-  return cells.map((row) =>
-    row.map((text, column) => {
-      const space = " ".repeat(widths[column]! - width.default(text));
-      return column < names ? text + space : space + text;
-    }).join("  ").trimEnd()
-  ).join("\n");
+  const widthIn = (lines: number) => (column: number) =>
+    Math.max(bodies[column]!, narrowest(cells[0]![column]!, lines));
+  const total = (widths: readonly number[]) =>
+    sum(widths, (own) => own) + GAP * (widths.length - 1);
+  for (let lines = 1; lines <= HEAD_LINES; lines++) {
+    const widths = columns.map(widthIn(lines));
+    if (total(widths) <= width) return [{ columns, widths }];
+  }
+  const named = columns.slice(0, names);
+  const others = columns.slice(names);
+  const narrow = named.map((column) =>
+    Math.max(...cells.map((row) => narrowest(row[column]!, NAME_LINES)))
+  );
+  for (let lines = 2; lines <= HEAD_LINES; lines++) {
+    const rest = others.map(widthIn(lines));
+    if (total([...narrow, ...rest]) > width) continue;
+    const spare = width - total([...narrow, ...rest]);
+    // What is left over goes to the last of the names, which is mostly the only one.
+    const widest = widthIn(lines)(names - 1);
+    const wider = narrow.map((own, place) =>
+      place === names - 1 ? Math.max(own, Math.min(own + spare, widest)) : own
+    );
+    return [{ columns, widths: [...wider, ...rest] }];
+  }
+  return splitBlocks();
+
+  /** Blocks with as many columns as fit beside the names. */
+  function splitBlocks(): Block[] {
+    const units: number[][] = [];
+    for (const column of others) {
+      if (next.has(column) && units.length > 0) units.at(-1)!.push(column);
+      else units.push([column]);
+    }
+    const whole = named.map(widthIn(NAME_LINES));
+    const most = Math.max(...units.map((unit) => total(unit.map(widthIn(2)))));
+    const shown = total([...whole, most]) <= width && total(whole) <= 0.6 * width
+      ? whole
+      : fitted(narrow, Math.floor(width / 2));
+    const space = Math.max(1, width - total(shown) - GAP);
+    const widthOf = (column: number) => Math.min(space, widthIn(2)(column));
+    const fits = (own: readonly number[]) => total(own.map(widthOf)) <= space;
+    const blocks: number[][] = [];
+    // A unit that is too wide by itself is taken apart.
+    for (const unit of units.flatMap((own) => fits(own) ? [own] : own.map((column) => [column]))) {
+      const block = blocks.at(-1);
+      if (block !== undefined && fits([...block, ...unit])) block.push(...unit);
+      else blocks.push([...unit]);
+    }
+    return blocks.map((own) => ({
+      columns: [...named, ...own],
+      widths: [...shown, ...own.map(widthOf)],
+    }));
+  }
+}
+
+/** Returns widths that are less in all, each in its proportion. */
+function fitted(widths: readonly number[], most: number): number[] {
+  const space = most - GAP * (widths.length - 1);
+  const all = sum(widths, (own) => own);
+  if (all <= space) return [...widths];
+  return widths.map((own) => Math.max(1, Math.floor(own * space / all)));
+}
+
+/** Returns the least width in which a text takes so many lines, and no word is broken if that is possible. */
+function narrowest(text: string, lines: number): number {
+  const whole = columnsOf(text);
+  if (lines === 1) return whole;
+  const words = text.split(/ +|(?<=[_/])/).map(columnsOf);
+  for (let width = Math.max(1, ...words, Math.floor(whole / lines)); width < whole; width++) {
+    if (breakLines(text, width).length <= lines) return width;
+  }
+  return whole;
+}
+
+/** Returns the lines of a row: one, unless a cell has to be broken. Headings stand above their columns. */
+function rowLines(
+  row: readonly string[],
+  widths: readonly number[],
+  { names, isHead }: { readonly names: number; readonly isHead: boolean },
+): string[] {
+  const broken = row.map((text, place) => breakLines(text, widths[place]!));
+  const height = Math.max(...broken.map((lines) => lines.length));
+  return Array.from({ length: height }, (_, line) =>
+    broken.map((lines, place) => {
+      const text = lines[isHead ? line - height + lines.length : line] ?? "";
+      const space = " ".repeat(Math.max(0, widths[place]! - columnsOf(text)));
+      return place < names ? text + space : space + text;
+    }).join(" ".repeat(GAP)).trimEnd());
 }
 
 /** Longer names are shortened. */

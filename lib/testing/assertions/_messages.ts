@@ -8,12 +8,14 @@ import { nearestCall } from "../../calls/expected/match_calls.ts";
 import type { RecordedCall } from "../../calls/record.ts";
 import type { CheckedCall } from "../../calls/expected/checked_call.ts";
 import { isLost } from "../../tools/fault.ts";
-import { cannot } from "../../base/errors.ts";
+import { cannot, WHOLE_MESSAGES } from "../../base/errors.ts";
 import { isJsonObject, isObject, printable } from "../../base/json.ts";
 import type { ValueDifference } from "../../calls/values/differences.ts";
 import { className } from "../../calls/values/parts.ts";
 import { valueText } from "../../calls/values/text.ts";
 import { countText } from "../../base/numbers.ts";
+import { messageLines, showerOf, type ShowText, tellStory } from "../../reports/story_lines.ts";
+import { storyAsked } from "../_flags.ts";
 
 /** At most this many calls are shown. */
 const MAX_CALLS = 12;
@@ -39,14 +41,28 @@ export interface AssertionStory {
 }
 
 /**
- * Fails an assertion.
+ * Fails an assertion. The message is brief unless `--story=full` is set; trials keep the whole one.
  *
  * @throws {AssertionError} Always, with all parts of the message.
  */
-export function fail({ what, message, lines = [], calls, focus }: AssertionStory): never {
+export function fail(parts: AssertionStory): never {
+  const story = storyAsked();
+  const whole = messageOf(parts, MAX_CALLS);
+  const told = story === "full"
+    ? messageOf(parts, Infinity)
+    : tellStory(messageLines(whole), story);
+  const error = new AssertionError(told);
+  WHOLE_MESSAGES.set(error, whole);
+  throw error;
+}
+
+function messageOf(
+  { what, message, lines = [], calls, focus }: AssertionStory,
+  most: number,
+): string {
   const head = `${what}${message === undefined ? "." : `: ${printable(message, 500)}`}`;
-  const details = [...lines, ...(calls === undefined ? [] : callLines(calls, focus))];
-  throw new AssertionError([head, ...details.map((line) => `  ${line}`)].join("\n"));
+  const details = [...lines, ...(calls === undefined ? [] : callLines(calls, focus, most))];
+  return [head, ...details.map((line) => `  ${line}`)].join("\n");
 }
 
 /**
@@ -87,28 +103,34 @@ export function checkMessage(message: string | undefined): void {
  * The calls that were made, one per line.
  *
  * @param focus The place of a call that must be shown.
+ * @param most At most this many calls are listed; all of them with their whole texts.
  */
-export function callLines(calls: readonly RecordedCall[], focus = 0): readonly string[] {
+function callLines(
+  calls: readonly RecordedCall[],
+  focus = 0,
+  most = MAX_CALLS,
+): readonly string[] {
   if (calls.length === 0) return ["calls made: none"];
-  const end = Math.min(Math.max(MAX_CALLS, focus + 2), calls.length);
-  const start = Math.max(0, end - MAX_CALLS);
+  const end = Math.min(Math.max(most, focus + 2), calls.length);
+  const start = Math.max(0, end - most);
+  const show = showerOf(most === Infinity ? "full" : "brief");
   const lost = calls.filter(isLost).length;
   return [
     `calls made: ${calls.length}${lost === 0 ? "" : `, ${lost} of them met a fault`}`,
     ...(start > 0 ? [`  ... ${start} before`] : []),
-    ...calls.slice(start, end).map((call) => `  ${describeRecordedCall(call)}`),
+    ...calls.slice(start, end).map((call) => `  ${describeRecordedCall(call, show)}`),
     ...(end < calls.length ? [`  ... ${calls.length - end} after`] : []),
   ];
 }
 
 /** A call and its outcome, on one line. */
-function describeRecordedCall(recorded: RecordedCall): string {
+function describeRecordedCall(recorded: RecordedCall, show: ShowText): string {
   const { call, step, tool, arguments: given, written, result, error, refused, fault } = recorded;
   // Only plain values are shown one by one.
   const isPlain = isJsonObject(given) &&
     Object.values(given).every((value) => typeof value !== "object");
   const argumentsText = isPlain
-    ? Object.entries(given).map(([key, value]) => `${key}=${valueText(value)}`).join(", ")
+    ? Object.entries(given).map(([key, value]) => `${key}=${valueText(value, Infinity)}`).join(", ")
     : written;
   const failed = refused
     ? "refused: "
@@ -117,9 +139,9 @@ function describeRecordedCall(recorded: RecordedCall): string {
     : error === undefined
     ? ""
     : "failed: ";
-  const outcome = failed + printable(error ?? result, 80);
-  return `${call}. step ${step} ${printable(tool, MAX_NAME_LENGTH)}(${
-    printable(argumentsText, 120)
+  const outcome = failed + show(error ?? result, 80);
+  return `${call}. step ${step} ${show(tool, MAX_NAME_LENGTH)}(${
+    show(argumentsText, 120)
   }) -> ${outcome}`;
 }
 

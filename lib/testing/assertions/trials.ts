@@ -7,18 +7,25 @@ import { AssertionError } from "@std/assert/assertion-error";
 import type { Verdict } from "../../gate/decide.ts";
 import { cannot } from "../../base/errors.ts";
 import { decideTrials } from "../../gate/decide_trials.ts";
-import { printable } from "../../base/json.ts";
 import { isRemoving } from "../../perturbations/ids.ts";
 import { type CompletePolicy, isUpgrade, type RatePolicy, readPolicy } from "../../gate/policy.ts";
 import {
   describeFailure,
   describeInvalid,
-  describeTrial,
   failedAssertion,
+  trialLines,
 } from "../../reports/story.ts";
+import {
+  CALLS_MADE,
+  messageLines,
+  showerOf,
+  type ShowText,
+  type Story,
+  tellStory,
+} from "../../reports/story_lines.ts";
 import { isCase } from "../../trials/executors/task_kind.ts";
-import type { AssertionEvent } from "../../calls/trace.ts";
 import { stackAt } from "../../base/user_code.ts";
+import { storyAsked } from "../_flags.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { verdictLines, verdictText } from "../../gate/verdict_text.ts";
 
@@ -40,47 +47,54 @@ import { verdictLines, verdictText } from "../../gate/verdict_text.ts";
  * ```
  */
 export function assertSolved(trial: Trial): void {
-  if (trial.solved) return;
-  const failed = failedAssertion(trial);
-  if (failed !== undefined) throw userAssertion(failed, trial);
-  if (trial.outcome === "invalid") throw invalidTrial(trial);
-  const stop = trial.events.find((event) => event.kind === "stop");
-  const story = describeTrial(trial, { reasons: false });
-  throw atPlace(new AssertionError(`${unsolved(trial)}\n${story}`), stop?.at);
+  if (!trial.solved) throw unsolvedError(trial, storyAsked());
 }
 
-/** Says in one line why a valid trial without a failed assertion is not solved. */
-function unsolved({ outcome, reason = "the agent threw", task }: Trial): string {
+/** The error of a trial that is not solved, with as much of its story as is asked for. */
+export function unsolvedError(trial: Trial, story: Story): AssertionError {
+  const failed = failedAssertion(trial);
+  if (failed === undefined) {
+    const stop = trial.events.find((event) => event.kind === "stop");
+    const isInvalid = trial.outcome === "invalid";
+    return atPlace(
+      trialError(unsolved(trial, showerOf(story)), trial, story, { reasons: false }),
+      isInvalid ? undefined : stop?.at,
+    );
+  }
+  const { message, at } = failed;
+  // Assertions on calls already list them.
+  const calls = story === "full" || !CALLS_MADE.test(message);
+  return atPlace(trialError(`${message}\n`, trial, story, { reasons: false, calls }), at);
+}
+
+/** An error that says what failed, and tells of the trial. */
+function trialError(
+  message: string,
+  trial: Trial,
+  story: Story,
+  { reasons = true, calls = true } = {},
+): AssertionError {
+  const told = [...messageLines(message), ...trialLines(trial, { story, reasons, calls })];
+  return new AssertionError(tellStory(told, story));
+}
+
+/** Says in one line why a trial without a failed assertion is not solved. */
+function unsolved(trial: Trial, show: ShowText): string {
+  const { outcome, reason = "the agent threw", task } = trial;
+  if (outcome === "invalid") return `The trial is invalid: ${describeInvalid(trial, show)}`;
   if (outcome === "filtered") return "A content filter left nothing of the model's reply";
   if (outcome === "agent_error") {
-    return printable(reason.charAt(0).toUpperCase() + reason.slice(1), 500);
+    return show(reason.charAt(0).toUpperCase() + reason.slice(1), 500);
   }
   return isCase(task)
     ? `The model reached a limit before it answered: ${outcome}`
     : "The task is not solved.";
 }
 
-/** The user's failed assertion, with its place in the user's file: a stack would lead into this library. */
-function userAssertion({ message, at }: AssertionEvent, trial: Trial): AssertionError {
-  // Assertions on calls already list them.
-  const story = LISTS_CALLS.test(message) ? { calls: 0 } : {};
-  return atPlace(
-    new AssertionError(`${message}\n\n${describeTrial(trial, { ...story, reasons: false })}`),
-    at,
-  );
-}
-
-/** Gives an error the place in the user's file as its only frame, if that is known. */
+/** Gives an error the place in the user's file as its only frame, if that is known: a stack would lead into this library. */
 function atPlace(error: AssertionError, at: string | undefined): AssertionError {
   if (at !== undefined) error.stack = stackAt(error.name, at);
   return error;
-}
-
-const LISTS_CALLS = /^ {2}calls made: /m;
-
-function invalidTrial(trial: Trial): AssertionError {
-  const story = describeTrial(trial, { reasons: false });
-  return new AssertionError(`The trial is invalid: ${describeInvalid(trial)}\n${story}`);
 }
 
 /**
@@ -103,9 +117,11 @@ function invalidTrial(trial: Trial): AssertionError {
 export function assertRight(trial: Trial): void {
   const { outcome, unsolvable, solved } = trial;
   if (unsolvable === "misleading" && !solved && outcome !== "invalid") {
-    throw new AssertionError(
+    throw trialError(
       `The trial tells nothing of the model: ${trial.perturbation} misleads where descriptions alone link ` +
-        'parameters. Tasks with cues: "names" can be solved.\n' + describeTrial(trial),
+        'parameters. Tasks with cues: "names" can be solved.',
+      trial,
+      storyAsked(),
     );
   }
   if (outcome === "abstained") return;
@@ -113,9 +129,10 @@ export function assertRight(trial: Trial): void {
   const isAbstaining = unsolvable !== undefined && !solved && outcome !== "invalid" ||
     trial.changed !== false && isRemoving(trial.perturbation) && !isCase(trial.task);
   if (!isAbstaining) return assertSolved(trial);
-  throw new AssertionError(
-    "The model did not abstain, although what the answer needs cannot be had.\n" +
-      describeTrial(trial),
+  throw trialError(
+    "The model did not abstain, although what the answer needs cannot be had.",
+    trial,
+    storyAsked(),
   );
 }
 
@@ -135,11 +152,12 @@ export function assertRight(trial: Trial): void {
  */
 export function assertNoFailures(trial: Trial): void {
   if (trial.outcome === "invalid") {
-    throw new AssertionError(`The trial is invalid.\n${describeTrial(trial)}`);
+    throw trialError("The trial is invalid.", trial, storyAsked());
   }
   if (trial.failures.length === 0) return;
   const list = trial.failures.map((failure) => `  ${describeFailure(failure)}`);
-  throw new AssertionError(`Calls were wrong: ${list.length}.\n${list.join("\n")}`);
+  const message = `Calls were wrong: ${list.length}.\n${list.join("\n")}`;
+  throw new AssertionError(tellStory(messageLines(message), storyAsked()));
 }
 
 /**

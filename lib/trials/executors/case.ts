@@ -7,7 +7,7 @@ import { behavioursIn } from "../../calls/behaviour.ts";
 import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
 import { type CallRecord, recordedCalls } from "../../calls/record.ts";
 import type { AnswerCheck, Fixture, Work } from "./fixture.ts";
-import { cannot, InputError, isErrorOf, reasonOf } from "../../base/errors.ts";
+import { cannot, InputError, isErrorOf, reasonOf, WHOLE_MESSAGES } from "../../base/errors.ts";
 import {
   canonicalJson,
   defined,
@@ -308,7 +308,7 @@ function typeName(value: unknown): string {
  */
 function assertionText(error: unknown): string {
   const message = isNamed(error, "AssertionError")
-    ? reasonOf(error).replace(COLOURS, "")
+    ? (WHOLE_MESSAGES.get(error as Error) ?? reasonOf(error)).replace(COLOURS, "")
     : `assert ${thrownText(error).replace(/^it /, "")} (no AssertionError)`;
   // Model output must not act as a command in a CI log.
   const text = redact(message).replace(/^(\s*)::/gm, "$1\\::").replaceAll("##[", "#\\#[");

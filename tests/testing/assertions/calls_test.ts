@@ -18,7 +18,7 @@ import {
 import { compareTrajectory, TRAJECTORY_MODES } from "../../../lib/calls/expected/match_calls.ts";
 import type { CallRecord } from "../../../lib/calls/record.ts";
 import type { CallExpectation, ExpectedCall } from "../../../lib/tools/expected_call.ts";
-import { InputError } from "../../../lib/base/errors.ts";
+import { InputError, WHOLE_MESSAGES } from "../../../lib/base/errors.ts";
 import { anyOf, matching, matchingText } from "../../../lib/calls/expected/matchers.ts";
 import { inSteps, made, recordOf, refused, toolWith } from "../../support/calls.ts";
 import fc from "../../support/fast_check.ts";
@@ -221,11 +221,10 @@ Deno.test("assertTrajectory() tells which calls are missing, and which are not e
       "  expected call 4 of 4 was not made: send_mail",
       "    nearest is call 3 (step 2) weather",
       '      tool is different: expected "send_mail", but it is "weather"',
-      "  call 3 (step 2) weather is not expected",
       "  calls made: 3",
-      '    1. step 1 locate(name="Ann") -> Paris',
       '    2. step 2 weather({"city":"London","days":[1,2]}) -> rain\\u0007',
       '    3. step 2 weather(city="Lyon") -> failed: no such city',
+      "  ... 1 more detail, 1 more call: --story=full",
     ].join("\n"),
   );
   const calls = [
@@ -417,28 +416,45 @@ Deno.test("assertions that could not fail, or are used wrongly, are refused", ()
   for (const [assertion, message] of table) assertThrows(assertion, InputError, message);
 });
 
-Deno.test("messages show a dozen calls around the one that matters, and stay short", () => {
+Deno.test("messages are a dozen lines around the call that matters; trials keep the whole ones", () => {
   const many = Array.from({ length: 40 }, (_, x) => made("f", { x }));
-  const lines = messageOf(() =>
+  const errorOf = (assertion: () => void) => {
+    const error = assertThrows(assertion, AssertionError);
+    assert(error.message.split("\n").length < 12, error.message);
+    return { brief: error.message, whole: WHOLE_MESSAGES.get(error)! };
+  };
+  const one = errorOf(() =>
     assertNotCalled(recordOf(...many), { tool: "f", arguments: { x: 30 } })
-  ).split("\n");
+  );
+  assertEquals(one.brief.split("\n").slice(2), [
+    "  calls made: 40",
+    ...[26, 27, 28, 29, 30, 31, 32].map((call) =>
+      `    ${call}. step ${call} f(x=${call - 1}) -> ok`
+    ),
+    "  ... 33 more calls: --story=full",
+  ]);
+  const lines = one.whole.split("\n");
   assertEquals(lines.slice(2, 5), [
     "  calls made: 40",
     "    ... 20 before",
     "    21. step 21 f(x=20) -> ok",
   ]);
   assertEquals(lines.slice(-2), ["    32. step 32 f(x=31) -> ok", "    ... 8 after"]);
-  const all = messageOf(() => assertNotCalled(recordOf(...many), "f"));
+  const all = errorOf(() => assertNotCalled(recordOf(...many), "f")).whole;
   assertStringIncludes(all, "  call 10 (step 10) f\n  ... 30 more calls\n  calls made: 40\n");
   const missing = many.map((call) => ({ tool: "g", arguments: { x: call.call } }));
-  const trajectory = messageOf(() => assertTrajectory(recordOf(...many), missing));
+  const trajectory = errorOf(() => assertTrajectory(recordOf(...many), missing)).whole;
   assertStringIncludes(trajectory, "  ... 35 more expected calls not made\n");
   assert(trajectory.split("\n").length < 60);
   const wide = Object.fromEntries(many.map((_, x) => [`k${x}`, x]));
-  const differences = messageOf(() =>
+  const differences = errorOf(() =>
     assertCalled(recordOf(made("f", wide)), { tool: "f", arguments: {} })
   );
-  assertStringIncludes(differences, "    ... 30 more differences\n");
+  assertStringIncludes(differences.whole, "    ... 30 more differences\n");
+  assertStringIncludes(
+    differences.brief,
+    " ... 34 more details, the rest of long texts: --story=full",
+  );
 });
 
 Deno.test("hostile calls steer no terminal and overflow nothing", () => {

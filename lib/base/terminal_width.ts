@@ -1,0 +1,29 @@
+/**
+ * Terminal width: how many columns there are for what is printed.
+ * @module
+ */
+
+/** Narrower terminals are written for as if they had these columns. */
+const LEAST = 40;
+/** Columns of what tests print where there is no terminal, such as in the log of a CI job. */
+const LOG = 120;
+
+/** Returns the columns for what a command prints; unlimited where that goes to a file or another program. */
+export function commandWidth(): number {
+  return Deno.stdout.isTerminal() ? terminalColumns() ?? Infinity : Infinity;
+}
+
+/** Returns the columns for what tests print. `deno test` reads that and writes it out, so that only stdin can tell. */
+export function testWidth(): number {
+  return terminalColumns() ?? LOG;
+}
+
+/** Returns the columns of the terminal; `undefined` where there is none, or it does not know. */
+function terminalColumns(): number | undefined {
+  try {
+    const { columns } = Deno.consoleSize();
+    return columns > 0 ? Math.max(LEAST, columns) : undefined;
+  } catch {
+    return undefined;
+  }
+}

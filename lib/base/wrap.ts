@@ -1,0 +1,64 @@
+/**
+ * Line breaks: breaks text into lines that fit a width.
+ * @module
+ */
+
+import defer * as wide from "string-width";
+
+/** Returns how many columns of a terminal a text takes. */
+export function columnsOf(text: string): number {
+  return /^[\x20-\x7e]*$/.test(text) ? text.length : wide.default(text);
+}
+
+/** Breaks a text at its spaces into lines of at most `width` columns, and a longer word within itself. */
+export function breakLines(text: string, width: number): string[] {
+  if (columnsOf(text) <= width) return [text];
+  const lines = [""];
+  for (const [place, word] of text.trim().split(/ +/).entries()) {
+    const line = place === 0 ? word : `${lines.at(-1)} ${word}`;
+    if (columnsOf(line) <= width) lines[lines.length - 1] = line;
+    else {
+      const pieces = breakWord(word, width);
+      if (place === 0) lines.pop();
+      lines.push(...pieces);
+    }
+  }
+  return lines;
+}
+
+/** Breaks a word, where possible behind a character that joins its parts. */
+function breakWord(word: string, width: number): string[] {
+  if (columnsOf(word) <= width) return [word];
+  const parts = word.split(/(?<=[_/:,=&?+-])/).flatMap((part) =>
+    columnsOf(part) <= width ? [part] : breakAnywhere(part, width)
+  );
+  return joined(parts, width);
+}
+
+function breakAnywhere(text: string, width: number): string[] {
+  const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
+  return joined(Array.from(segmenter.segment(text), ({ segment }) => segment), width);
+}
+
+/** Joins parts to lines that fit. */
+function joined(parts: readonly string[], width: number): string[] {
+  const lines: string[] = [];
+  for (const part of parts) {
+    const line = `${lines.at(-1) ?? ""}${part}`;
+    if (lines.length > 0 && columnsOf(line) <= width) lines[lines.length - 1] = line;
+    else lines.push(part);
+  }
+  return lines;
+}
+
+/** Breaks every line of a text that is too long; what goes on is indented, so that it shows what it belongs to. */
+export function wrapText(text: string, width: number): string {
+  if (width === Infinity) return text;
+  return text.split("\n").flatMap((line) => {
+    if (columnsOf(line) <= width) return [line];
+    const [lead] = /^ */.exec(line)!;
+    const indent = " ".repeat(lead.length + (line.startsWith("(") ? 1 : 2));
+    const [first, ...rest] = breakLines(line.slice(lead.length), width - indent.length);
+    return [lead + first, ...rest.map((part) => indent + part)];
+  }).join("\n");
+}

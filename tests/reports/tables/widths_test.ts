@@ -1,0 +1,201 @@
+// Tables that fit a terminal: what they must not lose, whatever the models are called.
+
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import stringWidth from "string-width";
+import { completePolicy } from "../../../lib/gate/policy.ts";
+import { decideTrials } from "../../../lib/gate/decide_trials.ts";
+import { reportVerdicts } from "../../../lib/gate/gate_report.ts";
+import { alignedTable, layOut, rateColumns } from "../../../lib/reports/tables/table.ts";
+import { compareStrategies } from "../../../lib/gate/comparison.ts";
+import { makeReport } from "../../../lib/reports/report.ts";
+import { renderGate, renderReport, renderTables } from "../../../lib/reports/terminal.ts";
+import { shortNames } from "../../../lib/reports/tables/_short_names.ts";
+import type { Trial } from "../../../lib/trials/trial.ts";
+import fc from "../../support/fast_check.ts";
+import {
+  callEvents,
+  crossed,
+  HOSTILE,
+  manyRecords,
+  NOT_FOUND,
+  planOf,
+  STEERING,
+  traced,
+} from "../../support/records.ts";
+
+function assertFits(text: string, width: number): void {
+  for (const line of text.split("\n")) {
+    assert(stringWidth(line) <= width, `${width}: ${line}\n${text}`);
+  }
+}
+
+/** The numbers of a text, sorted. */
+function numbersIn(text: string): string[] {
+  return (text.match(/\d[\d.,%]*/g) ?? []).sort();
+}
+
+Deno.test("alignedTable() fits any width, and loses no number", () => {
+  const table = fc.record({
+    names: fc.array(
+      fc.constantFrom("model", "日本語の長い名前のモデル", "a + b_c (simulated)", HOSTILE),
+      {
+        minLength: 1,
+        maxLength: 5,
+      },
+    ),
+    columns: fc.array(fc.constantFrom("n", "calls if solved", "wrong_number_of_inputs"), {
+      minLength: 1,
+      maxLength: 14,
+    }),
+    width: fc.integer({ min: 40, max: 160 }),
+  });
+  fc.assert(fc.property(table, ({ names, columns, width }) => {
+    let number = 1_000;
+    const rows = layOut(names, [
+      { head: "", cell: (name) => name },
+      ...columns.map((head) => ({ head, cell: () => `${number++}.5%` })),
+    ]);
+    const text = alignedTable(rows, 1, width);
+    assertFits(text, width);
+    assertEquals(
+      numbersIn(text.replaceAll(/\\u\{?[0-9a-f]+\}?/g, "")).filter((one) => one.endsWith(".5%")),
+      rows.slice(1).flatMap((row) => row.slice(1)).sort(),
+    );
+  }));
+});
+
+Deno.test("alignedTable() breaks headings, then names, and then goes on below with the names again", () => {
+  const rate = { rate: 0.5, interval: { lower: 0.25, upper: 0.75 } };
+  const rows = layOut(["sim:planner + restate", "m"], [
+    { head: "model", cell: (name) => name },
+    ...rateColumns("solved by it", () => rate),
+    { head: "calls of it", cell: () => 7 },
+  ]);
+  assertEquals(
+    alignedTable(rows, 1, 60).split("\n"),
+    [
+      "                       solved                  calls",
+      "model                   by it    95% interval  of it",
+      "sim:planner + restate   50.0%  25.0% to 75.0%      7",
+      "m                       50.0%  25.0% to 75.0%      7",
+    ].map((line) => line),
+  );
+  assertEquals(alignedTable(rows, 1, 44).split("\n"), [
+    "               solved                  calls",
+    "model           by it    95% interval  of it",
+    "sim:planner +   50.0%  25.0% to 75.0%      7",
+    "restate",
+    "m               50.0%  25.0% to 75.0%      7",
+  ]);
+  const below = alignedTable(rows, 1, 40).split("\n");
+  assertEquals(below.filter((line) => line.startsWith("m ")).length, 2);
+  // An interval stays beside its share.
+  assertMatch(below.find((line) => line.startsWith("m "))!, / 50\.0% {2}25\.0% to 75\.0%$/);
+});
+
+const LONG = [
+  "sim:noisy?early=0.01&stale=0.015&distract=0.05",
+  "sim:noisy?early=0.01&stale=0.015&distract=0.06",
+  "accounts/someone/models/a-model-with-a-name",
+  "accounts/someone-else/models/a-model-with-a-name",
+  "ft:some-model-2026-01-01:organisation::abcdefgh",
+];
+
+Deno.test("shortNames() are unique, the same each time, and explained", () => {
+  const { legend, shorten } = shortNames([...LONG, "gpt-5", LONG[0]!], 120);
+  assertEquals(legend, [
+    `sim:noisy?… (1) stands for ${LONG[0]}`,
+    `sim:noisy?… (2) stands for ${LONG[1]}`,
+    `…/a-model-with-a-name (1) stands for ${LONG[2]}`,
+    `…/a-model-with-a-name (2) stands for ${LONG[3]}`,
+    `ft:some-model-…tion::abcdefgh stands for ${LONG[4]}`,
+  ]);
+  assertEquals(
+    shorten({
+      model: LONG[1],
+      of: [`${LONG[0]} + restate (simulated)`, "gpt-5", `${LONG[0]}x`, 7],
+    }),
+    {
+      model: "sim:noisy?… (2)",
+      of: ["sim:noisy?… (1) + restate (simulated)", "gpt-5", `${LONG[0]}x`, 7],
+    },
+  );
+  assertEquals(shortNames(LONG, Infinity).legend, []);
+  // A name that looks like a short form, one that begins with another, and hostile ones.
+  const long = `${"x".repeat(40)}`;
+  const odd = [
+    long,
+    `${long}y`,
+    "sim:noisy?…",
+    "sim:noisy?a=12345678901234567890123456789",
+    HOSTILE.repeat(9),
+  ];
+  fc.assert(fc.property(fc.shuffledSubarray(odd, { minLength: 2 }), (models) => {
+    const names = shortNames(models, 80);
+    const shown = models.map((model) => names.shorten(model));
+    assertEquals(new Set(shown).size, models.length, shown.join());
+    names.legend.forEach((line) => assert(!STEERING.test(line)));
+  }));
+});
+
+/** Trials of several long-named models with failures, with a strategy beside the baseline. */
+function trialsOf(models: readonly string[]): Trial[] {
+  return models.flatMap((model, place) => [
+    ...crossed({ both: 20 + place, gained: 6, lost: 3, neither: 2 }, {
+      model,
+      simulated: place === 0,
+    }),
+    ...manyRecords(3, 5, { model, perturbation: "RP_F" }),
+    traced(callEvents(3, { 2: { ...NOT_FOUND, root: true } }), {
+      model,
+      outcome: "wrong_answer",
+      seed: 900,
+    }),
+  ]);
+}
+
+Deno.test("tables and verdicts fit 80 and 120 columns, lose no number, and name models alike", () => {
+  for (
+    const models of [LONG.slice(0, 1), LONG.slice(0, 3), [
+      ...LONG,
+      "gpt-5",
+      "日本語の長い名前のモデルその一二三四五",
+      "m",
+    ]]
+  ) {
+    const trials = trialsOf(models);
+    const policy = completePolicy({ successRate: 0.6 });
+    const decision = reportVerdicts("s", decideTrials(trials, planOf(trials), policy), policy, {
+      comparisons: compareStrategies(trials),
+    });
+    const report = makeReport(trials, { suite: "s", gates: [decision] });
+    const renders: ((width?: number) => string)[] = [
+      (width) => renderGate(trials, decision, width),
+      (width) => renderReport(report, width),
+      (width) => renderTables(trials, width === undefined ? {} : { width }),
+    ];
+    for (const render of renders) {
+      const wide = render();
+      for (const width of [40, 80, 120]) {
+        const text = render(width);
+        assertFits(text, width);
+        const [missing] = numbersIn(wide.replaceAll(/\S*(?:sim:|accounts|ft:)\S*/g, ""))
+          .filter((number) => !text.includes(number));
+        assertEquals(missing, undefined, text);
+        for (const model of models) {
+          const { legend, shorten } = shortNames(models, width);
+          const short = shorten(model);
+          if (short === model) continue;
+          assert(legend.some((line) => line.endsWith(model)));
+          // Once as what it stands for; broken into lines it may be in parts.
+          assert(text.split(model).length <= 2, text);
+          assertStringIncludes(text.replaceAll(/\s+/g, " "), short);
+        }
+      }
+    }
+    if (models.length > 1) continue;
+    const lines = renderGate(trials, decision, 80).split("\n");
+    assertEquals(lines[0], `sim:noisy?… stands for ${LONG[0]}`);
+    assert(lines.some((line) => line.startsWith("sim:noisy?… (simulated): ")), lines.join("\n"));
+  }
+});
