@@ -543,7 +543,8 @@ const WRONG: readonly { options: string; message: RegExp }[] = [
   },
   {
     options: `${good}, gate: { succesRate: 0.5 }`,
-    message: /benchmark bad:\n.*Unrecognized key: "succesRate"\n.*at gate\.successRate: give/,
+    message:
+      /benchmark bad:\n.*Unrecognized key: "succesRate"; did you mean successRate\?\n.*at gate\.successRate: give/,
   },
   {
     options: `model: "gpt-5", tasks: { core: 3, depth: 2 }, seed: 1`,
