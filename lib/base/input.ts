@@ -33,9 +33,13 @@ export function readText(path: string): string {
   return new TextDecoder().decode(readBytes(path));
 }
 
-/** Replaces the position in a parser's message with line and column. */
+/**
+ * Replaces the position in a parser's message with line and column. What it quotes is left out unless it is short: it
+ * may be a key.
+ */
 function withLine(message: string, text: string): string {
-  return message.replace(/position (\d+)/, (_, position) => {
+  const unquoted = message.replace(/ "[^]{4,}" in /, " in ");
+  return unquoted.replace(/position (\d+)/, (_, position) => {
     const rows = text.slice(0, Number(position)).split("\n");
     return `line ${rows.length}, column ${rows.at(-1)!.length + 1}`;
   });

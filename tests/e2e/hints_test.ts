@@ -216,6 +216,10 @@ const SLIPS: readonly (readonly [line: readonly string[] | string, told: string]
     suite({ tasks: [{ core: 9, depth: 3, outputs: [1, 100_000] }] }),
     "inputs and outputs of all functions must be at most 20000: they are 900018",
   ],
+  [
+    '{ "apiKey": hunter2hunter2 }',
+    "JSON with comments: Cannot parse JSONC: unexpected token in JSONC at line 1, column 13",
+  ],
   [suite({ graphs: 1_000_000 }), "it must have at most 300000 trials: it has 1000000"],
   [
     suite({ apiKey: "hunter2hunter2" }),
