@@ -57,7 +57,9 @@ export function wrapText(text: string, width: number): string {
   return text.split("\n").flatMap((line) => {
     if (columnsOf(line) <= width) return [line];
     const [lead] = /^ */.exec(line)!;
-    const indent = " ".repeat(lead.length + (line.startsWith("(") ? 1 : 2));
+    // Deeper than lines that stand below by themselves.
+    const hang = line.startsWith("(") ? 1 : line.startsWith("* ") ? 2 : 4;
+    const indent = " ".repeat(lead.length + hang);
     const [first, ...rest] = breakLines(line.slice(lead.length), width - indent.length);
     return [lead + first, ...rest.map((part) => indent + part)];
   }).join("\n");

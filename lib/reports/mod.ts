@@ -59,4 +59,4 @@ export {
 } from "./metrics/recovery.ts";
 export { describeFailure, describeTrial, type StoryOptions } from "./story.ts";
 export type { Story } from "./story_lines.ts";
-export { renderTables } from "./terminal.ts";
+export { renderTables, type TablesOptions } from "./terminal.ts";

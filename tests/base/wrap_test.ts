@@ -23,7 +23,8 @@ Deno.test("breakLines() keeps every word, and no line is too long", () => {
 Deno.test("wrapText() breaks long lines alone, and indents what goes on", () => {
   assertEquals(
     wrapText("short\n  true rate: at least one half\n(a note of words)", 14),
-    ["short", "  true rate:", "    at least", "    one half", "(a note of", " words)"].join("\n"),
+    ["short", "  true", "      rate: at", "      least", "      one half", "(a note of", " words)"]
+      .join("\n"),
   );
   assertEquals(wrapText("a".repeat(500), Infinity), "a".repeat(500));
 });

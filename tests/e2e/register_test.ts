@@ -19,6 +19,7 @@ import {
   readLines,
   ROOT,
   start,
+  unwrapped,
 } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { refusalsOf, type Refused } from "../support/refusals.ts";
@@ -64,7 +65,8 @@ function run(names: string | readonly string[], options: RunOptions = {}): Promi
 
 /** The lines that say what the gate decided. */
 function verdictsOf(text: string): string[] {
-  const lines = text.split("\n").map((line) => line.replace(/^error: AssertionError: /, ""));
+  const lines = unwrapped(text).split("\n")
+    .map((line) => line.replace(/^error: AssertionError: /, ""));
   const verdict = /: (PASS|FAIL|UNDECIDED|INVALID): /;
   return [...new Set(lines.filter((line) => verdict.test(line)))];
 }
@@ -221,7 +223,7 @@ Deno.test("benchmark() runs each strategy on the same graphs, and its gate compa
   // Beneath the verdict.
   assertMatch(
     output,
-    /: PASS: [^]*\nStrategies against the baseline\n[^\n]*\n[^\n]*\nsim:noisy\?memory=10 \+ restate \(simulated\) +10 /,
+    /: PASS: [^]*\nStrategies against the baseline\n\(on [^)]*\)\n[^]*?\nsim:noisy\?memory=10 \+ restate +10 .*\n\(simulated\)$/m,
   );
   const trials = readLines(place.file("reminders.jsonl")).slice(1);
   const ofStrategy = (strategy: string) => trials.filter((trial) => trial.strategy === strategy);

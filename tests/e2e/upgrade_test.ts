@@ -11,7 +11,15 @@ import {
   assertMatch,
   assertStringIncludes,
 } from "@std/assert";
-import { countingServer, deno, type Finished, folder, readLines, ROOT } from "../support/child.ts";
+import {
+  countingServer,
+  deno,
+  type Finished,
+  folder,
+  readLines,
+  ROOT,
+  unwrapped,
+} from "../support/child.ts";
 import { toolgate, toolgates } from "../support/command_line.ts";
 import { refusalsOf, type Refused } from "../support/refusals.ts";
 
@@ -87,7 +95,9 @@ function write(file: string, benchmarks: Readonly<Record<string, string>>, more 
 
 /** The verdict's first line, as the gate's test prints it. */
 function verdictIn({ stdout }: Finished): string | undefined {
-  return stdout.split("\n").find((line) => /^[^ ].*: (PASS|FAIL|UNDECIDED|INVALID): /.test(line));
+  return unwrapped(stdout).split("\n").find((line) =>
+    /^[^ ].*: (PASS|FAIL|UNDECIDED|INVALID): /.test(line)
+  );
 }
 
 function decidedAfter({ stdout }: Finished): number {

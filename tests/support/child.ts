@@ -216,3 +216,8 @@ export function countingServer(
     [Symbol.asyncDispose]: () => server.shutdown(),
   };
 }
+
+/** Joins lines that were broken to fit a terminal: what goes on is indented deeper than what stands by itself. */
+export function unwrapped(text: string): string {
+  return text.replaceAll(/\n {4}(?=\S)/g, " ");
+}

@@ -71,6 +71,13 @@ function renamed<Data>(data: Data, short: readonly (readonly [string, string])[]
       if (text.startsWith(`${name} + `) || text.startsWith(`${name} (`)) {
         return form + text.slice(name.length);
       }
+      // In the text of a verdict: the baseline of an upgrade.
+      const baseline = `that of ${printable(name)}`;
+      const start = text.indexOf(baseline);
+      const rest = text.slice(start + baseline.length);
+      if (start >= 0 && /^(?:[.;,](?: |$)| [+(])/.test(rest)) {
+        return `${text.slice(0, start)}that of ${form}${rest}`;
+      }
     }
     return text;
   };

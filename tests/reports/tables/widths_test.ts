@@ -120,6 +120,16 @@ Deno.test("shortNames() are unique, the same each time, and explained", () => {
       of: ["sim:noisy?… (1) + restate (simulated)", "gpt-5", `${LONG[0]}x`, 7],
     },
   );
+  // Only where the name ends there.
+  for (
+    const [end, isShort] of [[". If", true], [" + restate; x", true], [".1. If", false], [
+      "1",
+      false,
+    ]] as const
+  ) {
+    const text = `PASS: at most 5 points below that of ${LONG[0]}${end}`;
+    assertEquals(shorten(text), isShort ? text.replace(LONG[0]!, "sim:noisy?… (1)") : text);
+  }
   assertEquals(shortNames(LONG, Infinity).legend, []);
   // A name that looks like a short form, one that begins with another, and hostile ones.
   const long = `${"x".repeat(40)}`;
