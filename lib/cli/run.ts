@@ -122,7 +122,7 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   if (finished.length > 0) {
     const told = failures.lines(
       false,
-      journal === undefined ? "--out keeps all" : `see ${journal}`,
+      journal === undefined ? "--out keeps all" : `in ${journal}`,
     );
     if (told.length > 0) console.log(`${told.join("\n")}\n`);
     console.log(renderTables(finished, { prices: plan.prices, width: commandWidth() }));

@@ -12,8 +12,8 @@ import { describeCause, describeInvalid, failedAssertion } from "./story.ts";
 
 /** At most this many failures are told. */
 const MAX_FAILURES = 10;
-/** At most this many where the gate passed: they are examples of what it allows. */
-const MAX_EXAMPLES = 2;
+/** At most this many where the gate passed: an example of what it allows. */
+const MAX_EXAMPLES = 1;
 
 /** What a few lines tell of a failed trial. */
 export interface ToldFailure {

@@ -126,6 +126,7 @@ export async function writeReports(
 
 /** Says how to see all trials. */
 export function howToSee(reports: readonly string[], journal: string | undefined): string {
-  const file = reports.find((path) => formatOf(path) === "html") ?? journal;
-  return file === undefined ? "add  -- --report=F.html  to see all" : `see ${file}`;
+  const page = reports.find((path) => formatOf(path) === "html");
+  if (page !== undefined) return `see ${page}`;
+  return journal === undefined ? "add  -- --report=F.html  to see all" : `in ${journal}`;
 }

@@ -161,7 +161,7 @@ const test = (name, text, city) => toolTest(name, {
   },
 });
 test("one", "yes");
-test("100%, a:b", "\\n::error::broken\\n##[error]broken\\n::add-mask::e", "Oslo\\n::stop-commands::x");
+test("100%, a::b", "\\n::error::broken\\n##[error]broken\\n::add-mask::e", "Oslo\\n::stop-commands::x");
 `;
 
 Deno.test("deno test annotates ten failed tests, counts the others, and sums up without a gate", async () => {
@@ -185,7 +185,7 @@ Deno.test("deno test annotates ten failed tests, counts the others, and sums up 
   const file = `${place.path.split("/").at(-1)}/file_test.ts`;
   const [hostile, plain] = annotations;
   // The place of the assertion, and of the benchmark.
-  assertEquals(hostile!.properties, { file, line: "9", title: "100%, a:b" });
+  assertEquals(hostile!.properties, { file, line: "9", title: "100%, a::b" });
   assertEquals([plain!.properties["file"], plain!.properties["line"]], [file, "14"]);
   assertMatch(
     plain!.properties["title"]!,
@@ -306,7 +306,7 @@ async function benchProject(
   Deno.mkdirSync(place.file("fixtures/benchmarks"), { recursive: true });
   Deno.mkdirSync(place.file("results"));
   // What an earlier run has left.
-  place.write("results/quick.txt", "stale: PASS: an earlier run\n");
+  place.write("results/quick.txt", "old: PASS: an earlier run\n");
   const source = Deno.readTextFileSync(`${ROOT}/fixtures/benchmarks/quick.ts`);
   place.write("fixtures/benchmarks/quick.ts", change(source));
   return place;
@@ -325,10 +325,10 @@ Deno.test("the bench task shows failures, table and verdict in at most 60 rows o
     assertEquals(code, 0, all);
     assertMatch(stdout, /^ok \| 253 passed \| 0 failed/m);
     assertMatch(stdout, /^quick: 252 of 252 planned trials, seed 7\r?$/m);
-    assertEquals(stdout.match(/^ {4}rerun: deno test -A fixtures/gm)?.length, 2, all);
+    assertEquals(stdout.match(/^ {4}rerun: deno test -A fixtures/gm)?.length, 1, all);
     assertMatch(stdout, /^ {2}and \d+ more: see results\/quick\.html/m);
     assertMatch(stdout, /: PASS: the true success rate is at least 60\.0%/);
-    assertEquals(stdout.includes("stale"), false);
+    assertEquals(stdout.includes("an earlier run"), false);
     const rows = rowsOf(stdout, columns);
     assert(rows > 20 && rows <= 60, `${rows} rows of ${columns} columns\n${all}`);
   }
@@ -354,7 +354,7 @@ Deno.test("the bench task ends as its test does, and never shows the text of an 
   const unchecked = await bench(broken);
   assertEquals(unchecked.code, 1, unchecked.all);
   assertStringIncludes(unchecked.stderr, "Type 'string' is not assignable to type 'number'");
-  assertEquals(unchecked.all.includes("stale"), false, unchecked.all);
+  assertEquals(unchecked.all.includes("an earlier run"), false, unchecked.all);
 });
 
 Deno.test("toolgate run tells failures before its tables and sums up, and a failed gate is annotated", async () => {
@@ -372,7 +372,7 @@ Deno.test("toolgate run tells failures before its tables and sums up, and a fail
   assertEquals(ran.code, 0, ran.all);
   assertMatch(
     ran.stdout,
-    /^14 trials not solved\n {2}no_answer [^]*\n {2}and 4 more: see .*out\.jsonl\n\nsim:noisy/,
+    /^14 trials not solved\n {2}no_answer [^]*\n {2}and 4 more: in .*out\.jsonl\n\nsim:noisy/,
   );
   assertEquals(
     ran.stdout.match(/^ {4}rerun: .* run .*out\.jsonl --only '?core=/gm)?.length,
