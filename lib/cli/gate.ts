@@ -17,7 +17,7 @@ import { type GateReport, reportProblem } from "../gate/gate_report.ts";
 import { pricesFor } from "../runs/plan.ts";
 import { decideResults, undecidableReason } from "../runs/decide_results.ts";
 import { readResults, type Results } from "../runs/journal/results.ts";
-import { summarizeJob } from "../reports/job_summary.ts";
+import { annotationLine, summarizeJob } from "../reports/job_summary.ts";
 import { Arguments, userPath } from "./arguments.ts";
 
 export const GATE_HELP =
@@ -52,6 +52,7 @@ export async function gate(arguments_: readonly string[]): Promise<number> {
   }
   const asJson = options.has("json");
   policyOptions(options);
+  const file = userPath(options.operands[0]!);
   const results = readResults(options.operands.map(userPath));
   for (const notice of results.notices) console.error(notice);
   const problem = undecidableReason(results);
@@ -60,7 +61,8 @@ export async function gate(arguments_: readonly string[]): Promise<number> {
       console.error("Give the journals of all shards; a lost shard can be run again with --shard");
     }
     const decision = reportProblem(results.suite, problem);
-    return printDecision(decision, asJson, wrapText(renderVerdicts(decision), commandWidth()));
+    const text = wrapText(renderVerdicts(decision), commandWidth());
+    return printDecision(decision, { asJson, text, file });
   }
   assertPlan(options, results);
   const policy = policyOf(options, results);
@@ -75,7 +77,8 @@ export async function gate(arguments_: readonly string[]): Promise<number> {
   if (decision.verdicts.length === 0) {
     throw options.error("there is nothing to compare with the baseline but the baseline itself");
   }
-  return printDecision(decision, asJson, renderGate(results.trials, decision, commandWidth()));
+  const text = renderGate(results.trials, decision, commandWidth());
+  return printDecision(decision, { asJson, text, file });
 }
 
 /**
@@ -137,8 +140,22 @@ function withRemarks(decision: GateReport, sentences: readonly string[]): GateRe
 }
 
 /** Prints a decision, and returns its exit code. */
-function printDecision(decision: GateReport, asJson: boolean, text: string): number {
+function printDecision(
+  decision: GateReport,
+  { asJson, text, file }: {
+    readonly asJson: boolean;
+    readonly text: string;
+    /** The first journal. */
+    readonly file: string;
+  },
+): number {
   console.log(asJson ? printableJson(decision, 2) : text);
+  if (decision.exitCode !== 0) {
+    const title = `${decision.suite}: ${decision.verdict.toUpperCase()}`;
+    const line = annotationLine({ title, message: renderVerdicts(decision), file });
+    // JSON on stdout stays JSON; GitHub reads both.
+    if (line !== undefined) console.error(line);
+  }
   summarizeJob((limit) => gateToMarkdown(decision, { limit }));
   return decision.exitCode;
 }

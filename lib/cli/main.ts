@@ -9,6 +9,7 @@ import { commandLine } from "../base/command_line.ts";
 import { InputError } from "../base/errors.ts";
 import { printable, printableLines } from "../base/json.ts";
 import { nearestOrAll } from "../base/nearest_name.ts";
+import { hasJobSummary } from "../reports/job_summary.ts";
 import { keepOnly, type Need } from "./permissions.ts";
 import { redact, redactRecord } from "../base/redact.ts";
 
@@ -48,7 +49,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     needs: (given) => [
       ...given("replay") ? [] : ["net" as const],
       "read",
-      ...given("out", "record", "auto") ? ["write" as const] : [],
+      ...given("out", "record", "auto") || hasJobSummary() ? ["write" as const] : [],
     ],
   },
   gate: {

@@ -1,119 +1,17 @@
 /**
- * Progress of a run: a bar on a terminal, a few plain lines elsewhere.
+ * Progress of a run on a screen: a bar on a terminal, a plain line now and then elsewhere.
  * @module
  */
 
 // @ts-types="npm:@types/cli-progress@^3"
 import { type Options, SingleBar } from "cli-progress";
+import { type Clock, SYSTEM_CLOCK } from "../base/clock.ts";
 import { printable } from "../base/json.ts";
-import { modelName } from "../models/entry.ts";
-import { costOfAll, spentUsage } from "../models/prices.ts";
-import { scoringKey } from "../trials/executors/question.ts";
-import { isQuestion } from "../trials/executors/task_kind.ts";
+import { describeStatus, drawStatus, LINE_PAUSE, RunProgress } from "../reports/progress.ts";
 import type { Plan } from "../runs/plan.ts";
 import type { Run } from "../runs/run.ts";
-import { wilson } from "../statistics/proportions.ts";
 import type { SkippedTrial } from "../runs/early_stopping.ts";
 import type { TrialSummary } from "../trials/summary.ts";
-import { dollars, percent } from "../base/numbers.ts";
-
-/** The status of a run. */
-export interface RunStatus {
-  /** Number of trials, without those that turned out not to be needed. */
-  readonly total: number;
-  /** Number of trials that have ended, those of a resumed journal included. */
-  readonly done: number;
-  /** Number of trials that the journal had before. */
-  readonly resumed: number;
-  readonly solved: number;
-  /**
-   * Whether the share of solved trials gets an interval: not with several models, whose mixture has no rate,
-   * nor with several trials of a graph, which are not independent.
-   */
-  readonly bounded: boolean;
-  readonly invalid: number;
-  /** Number of trials that have begun and not ended. */
-  readonly inFlight: number;
-  /** Input and output tokens. */
-  readonly tokens: number;
-  /** Cost in US dollars; `undefined` where a model has no price. */
-  readonly usd: number | undefined;
-  /** Seconds since the run began. */
-  readonly seconds: number;
-}
-
-/** Estimates the seconds left at the pace so far; `undefined` before the first trial has ended. */
-export function secondsLeft({ total, done, resumed, seconds }: RunStatus): number | undefined {
-  // Trials of a resumed journal say nothing about the pace.
-  const ranHere = done - resumed;
-  return ranHere <= 0 ? undefined : seconds * (total - done) / ranHere;
-}
-
-/** Describes a status in words. */
-export function describeStatus(status: RunStatus): string {
-  const { total, done, solved, bounded, invalid, inFlight, tokens, usd } = status;
-  const valid = done - invalid;
-  const { lower, upper } = wilson(solved, Math.max(1, valid));
-  const interval = bounded ? `, 95% interval ${percent(lower)} to ${percent(upper)}` : "";
-  const rate = valid === 0 ? "" : ` (${percent(solved / valid)}${interval})`;
-  const left = secondsLeft(status);
-  return [
-    `${done}/${total} trials`,
-    `${solved} solved${rate}`,
-    `${invalid} invalid`,
-    ...(done < total ? [`${inFlight} in flight`] : []),
-    `${tokens} tokens`,
-    ...(usd === undefined ? [] : [dollars(usd)]),
-    ...(left === undefined || done >= total ? [] : [`${duration(left)} left`]),
-  ].join(", ");
-}
-
-/** Columns of the bar on narrow and on wide screens: a bar of varying length would flicker. */
-const [SHORT_BAR, LONG_BAR, WIDE] = [10, 20, 100];
-
-/** Draws a status as one line of at most `width` columns: a bar, and the figures that fit. */
-export function drawStatus(status: RunStatus, width: number): string {
-  const { total, done, solved, bounded, invalid, inFlight, tokens, usd } = status;
-  const valid = done - invalid;
-  const { lower, upper } = wilson(solved, Math.max(1, valid));
-  const interval = bounded ? ` (${whole(lower)}-${whole(upper)}%)` : "";
-  const left = secondsLeft(status);
-  const share = total === 0 ? 1 : done / total;
-  // The last ones are left out first.
-  const parts = [
-    `${Math.floor(100 * share)}% ${done}/${total}`,
-    ...(valid === 0 ? [] : [`${whole(solved / valid)}% solved${interval}`]),
-    ...(left === undefined || done >= total ? [] : [`${duration(left)} left`]),
-    `${invalid} invalid`,
-    ...(usd === undefined ? [] : [dollars(usd)]),
-    ...(done < total ? [`${inFlight} in flight`] : []),
-    `${shortNumber(tokens)} tokens`,
-  ];
-  const length = width < WIDE ? SHORT_BAR : LONG_BAR;
-  const full = Math.floor(share * length);
-  const bar = `[${"=".repeat(full)}${"-".repeat(length - full)}] `;
-  while (parts.length > 1 && bar.length + parts.join("  ").length > width) parts.pop();
-  return (bar + parts.join("  ")).slice(0, width);
-}
-
-function whole(share: number): number {
-  return Math.round(100 * share);
-}
-
-/** Created on first use, as locale data is slow to load. */
-let compactFormat: Intl.NumberFormat | undefined;
-
-function shortNumber(number: number): string {
-  compactFormat ??= new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
-  return compactFormat.format(number);
-}
-
-function duration(seconds: number): string {
-  if (seconds < 60) return `${Math.ceil(seconds)} s`;
-  const minutes = Math.round(seconds / 60);
-  if (minutes < 60) return `${minutes} min`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-}
 
 /** The output that progress is written to. */
 export interface Screen {
@@ -124,76 +22,51 @@ export interface Screen {
   write(text: string): void;
 }
 
-/** At most this many plain lines before the last one. */
-const MAX_LINES = 10;
 /** Milliseconds between two drawings of the bar. */
 const PAUSE = 100;
 
 /** Shows the progress of a run, from {@linkcode Progress.start} to {@linkcode Progress.stop}. */
 export class Progress {
   readonly #screen: Screen;
-  readonly #plan: Pick<Plan, "prices">;
-  readonly #bounded: boolean;
-  readonly #counts = { done: 0, resumed: 0, solved: 0, invalid: 0, tokens: 0, needless: 0 };
-  /** US dollars so far; `null` once a cost is unknown. */
-  #usd: number | null;
+  readonly #clock: Clock;
+  readonly #progress: RunProgress;
   #run: Pick<Run, "trials" | "inFlight"> | undefined;
   #bar: SingleBar | undefined;
   /** Whether an invalid trial was reported. */
   #warned = false;
   #began = 0;
-  /** Number of trials that had ended at the last plain line, and the step to the next one. */
-  #reported = 0;
-  #step = 1;
+  /** Stops the wait for the next plain line. */
+  #stopLines = () => {};
 
   /** For a run of `plan`. */
-  constructor(plan: Pick<Plan, "resolved" | "prices">, screen: Screen = standardError()) {
-    this.#plan = plan;
+  constructor(
+    plan: Pick<Plan, "resolved" | "prices">,
+    screen: Screen = standardError(),
+    clock: Clock = SYSTEM_CLOCK,
+  ) {
+    this.#progress = new RunProgress(plan);
     this.#screen = screen;
-    const { prices = {}, resolved } = plan;
-    const { models, strategies, perturbations, repetitions, cells } = resolved;
-    const ways = new Set(cells.flatMap((cell) => isQuestion(cell) ? [scoringKey(cell)] : []));
-    this.#bounded = repetitions === 1 && ways.size <= 1 &&
-      [models, strategies, perturbations].every(({ length }) => length === 1);
-    const hasPrices = resolved.models.every((entry) => Object.hasOwn(prices, modelName(entry)));
-    this.#usd = hasPrices ? 0 : null;
+    this.#clock = clock;
   }
 
   /** Counts a trial that has ended, or turned out not to be needed. */
   count(trial: TrialSummary | SkippedTrial, resumed: boolean): void {
-    const counts = this.#counts;
-    if (trial.kind === "needless") {
-      counts.needless++;
-      return;
-    }
-    const { outcome, solved } = trial;
-    const { inputTokens, outputTokens } = spentUsage(trial);
-    counts.done++;
-    if (resumed) counts.resumed++;
-    if (solved) counts.solved++;
-    if (outcome === "invalid") counts.invalid++;
-    counts.tokens += inputTokens + outputTokens;
-    const cost = costOfAll([trial], this.#plan.prices ?? {});
-    this.#usd = this.#usd === null || cost === null ? null : this.#usd + cost;
+    this.#progress.count(trial, resumed);
+    if (trial.kind === "needless" || trial.outcome !== "invalid") return;
     // Reported at once, as a forgotten key or permission would spoil the whole run.
-    if (outcome === "invalid" && !resumed && !this.#warned) {
-      this.#warned = true;
-      this.note(`A first trial is invalid: ${printable(trial.reason ?? "unknown", 300)}`);
-    }
-    if (this.#run === undefined || this.#bar !== undefined) return;
-    if (counts.done >= this.#reported + this.#step) this.#printLine();
+    if (resumed || this.#warned) return;
+    this.#warned = true;
+    this.note(`A first trial is invalid: ${printable(trial.reason ?? "unknown", 300)}`);
   }
 
   /** Begins to show the progress of `run`. */
   start(run: Pick<Run, "trials" | "inFlight">): void {
     this.#run = run;
     this.#began = performance.now();
-    this.#reported = this.#counts.done;
-    this.#step = Math.max(1, Math.ceil((run.trials.length - this.#reported) / MAX_LINES));
     const screen = this.#screen;
-    if (!screen.isTerminal) return;
+    if (!screen.isTerminal) return this.#waitForLine();
     this.#bar = new SingleBar({
-      format: () => drawStatus(this.#status(), screen.width() - 1),
+      format: () => drawStatus(this.#progress.status(run, this.#began), screen.width() - 1),
       stream: lineStream(screen),
       fps: 1000 / PAUSE,
       hideCursor: true,
@@ -212,28 +85,22 @@ export class Progress {
   /** Shows the last figures, and restores the terminal. */
   stop(): void {
     if (this.#run === undefined) return;
-    const { done, resumed } = this.#counts;
+    this.#stopLines();
     if (this.#bar !== undefined) this.#bar.stop();
-    else if (this.#reported < done || (done > 0 && done === resumed)) this.#printLine();
+    else if (this.#progress.done > 0) this.#printLine(this.#run);
     this.#run = undefined;
     this.#bar = undefined;
   }
 
-  #status(): RunStatus {
-    const { needless, ...counts } = this.#counts;
-    return {
-      ...counts,
-      total: this.#run!.trials.length - needless,
-      bounded: this.#bounded,
-      inFlight: this.#run!.inFlight,
-      usd: this.#usd ?? undefined,
-      seconds: (performance.now() - this.#began) / 1000,
-    };
+  #waitForLine(): void {
+    this.#stopLines = this.#clock.after(LINE_PAUSE, () => {
+      this.#printLine(this.#run!);
+      this.#waitForLine();
+    });
   }
 
-  #printLine(): void {
-    this.#reported = this.#counts.done;
-    this.#screen.write(`${describeStatus(this.#status())}\n`);
+  #printLine(run: Pick<Run, "trials" | "inFlight">): void {
+    this.#screen.write(`${describeStatus(this.#progress.status(run, this.#began))}\n`);
   }
 }
 

@@ -7,6 +7,10 @@ import { commandLine } from "../base/command_line.ts";
 import { InputError } from "../base/errors.ts";
 import { defined } from "../base/json.ts";
 import { commonKinds } from "../base/text_kind.ts";
+import { FailedTrials, isFailed } from "../reports/failures.ts";
+import { hasJobSummary, summarizeJob } from "../reports/job_summary.ts";
+import { successToMarkdown } from "../reports/markdown.ts";
+import { makeReport } from "../reports/report.ts";
 import { renderTables } from "../reports/terminal.ts";
 import { deriveJournals } from "../runs/derived.ts";
 import { readPlanLine } from "../runs/journal/journal.ts";
@@ -24,6 +28,7 @@ import {
 } from "../runs/session.ts";
 import { describeTrial } from "../reports/story.ts";
 import { shellQuote } from "../base/shell_quote.ts";
+import type { Trial } from "../trials/trial.ts";
 import { commandWidth } from "../base/terminal_width.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
 import { type Arguments, userPath } from "./arguments.ts";
@@ -36,7 +41,7 @@ export const RUN_HELP =
 ${flagHelp("run")}
 
 It runs trials and decides nothing: use gate for that. A sequential gate of the suite stops the run once it
-has decided. On a terminal a bar shows the progress.
+has decided. On a terminal a bar shows the progress, elsewhere a line every 10 seconds.
 
 Interrupted (Ctrl-C, SIGTERM), it starts no more trials, gives up those in flight and shows the finished ones;
 the same command with --resume continues. A second interrupt ends it at once.
@@ -85,7 +90,20 @@ export async function run(arguments_: readonly string[]): Promise<number> {
     // They may stop a sequential gate, so that a wrong one must not cost anything.
     await deriveJournals({ paths: [flags.journal!], plan: readPlanLine(flags.journal!) });
   }
-  const { finished: ended, spared, beyond } = await finish(running, progress, interrupt.signal);
+  const failures = new FailedTrials();
+  const journal = options.text("out");
+  const again = journal === undefined
+    ? "the same command with"
+    : commandLine(`run ${shellQuote(journal)}`);
+  const see = (trial: Trial) => {
+    if (isFailed(trial)) failures.add(trial, `${again} --only ${shellQuote(trial.id)}`);
+  };
+  const { finished: ended, spared, beyond } = await finish(
+    running,
+    progress,
+    interrupt.signal,
+    see,
+  );
   const { fault } = running;
   // The trial that showed it is not kept; those of other models are.
   const finished = fault?.atFirst
@@ -102,7 +120,17 @@ export async function run(arguments_: readonly string[]): Promise<number> {
     console.log(`Interrupted: figures are of ${finished.length} of ${all} trials\n`);
   }
   if (finished.length > 0) {
+    const told = failures.lines(
+      false,
+      journal === undefined ? "--out keeps all" : `in ${journal}`,
+    );
+    if (told.length > 0) console.log(`${told.join("\n")}\n`);
     console.log(renderTables(finished, { prices: plan.prices, width: commandWidth() }));
+    if (hasJobSummary()) {
+      const { suite, resolved: { seed }, trials: { length: planned } } = plan;
+      const report = makeReport(finished, { suite, seed, planned });
+      summarizeJob((limit) => successToMarkdown(report, failures, { limit }));
+    }
   }
   limiters.tellWaiting();
   for (const line of recordings?.summary ?? []) console.error(line);
@@ -127,7 +155,6 @@ export async function run(arguments_: readonly string[]): Promise<number> {
     console.error(`${unrun} trials were not run${why === undefined ? "" : `: ${why}`}`);
   }
   if (plan.gate !== undefined && !isPartial) {
-    const journal = options.text("out");
     console.error(
       journal === undefined
         ? "The gate of this suite cannot be decided later: keep the trials with --out F.jsonl"
@@ -137,9 +164,8 @@ export async function run(arguments_: readonly string[]): Promise<number> {
     );
   }
   if (out !== undefined && finished.length > 0) {
-    const journal = options.text("out")!;
-    const page = shellQuote(journal.replace(/\.jsonl$/, "") + ".html");
-    const line = commandLine(`report ${shellQuote(journal)} --html ${page}`);
+    const page = shellQuote(journal!.replace(/\.jsonl$/, "") + ".html");
+    const line = commandLine(`report ${shellQuote(journal!)} --html ${page}`);
     console.error(`To view a report: ${line}`);
   }
   if (fault?.atFirst) return exitCodeOfFault(fault);

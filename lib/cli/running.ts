@@ -21,6 +21,7 @@ import { SUITE, type Suite, SUITE_FILE } from "../runs/suite.ts";
 import { type ModelEntry, modelName, type Sampling, withApiPrices } from "../models/entry.ts";
 import { strategyName } from "../trials/strategies/entry.ts";
 import type { TrialSummary } from "../trials/summary.ts";
+import type { Trial } from "../trials/trial.ts";
 import { Arguments, type OptionNames, userPath } from "./arguments.ts";
 import type { Progress } from "./progress.ts";
 
@@ -210,12 +211,13 @@ function crossedPrices(
 
 /**
  * Awaits the trials in order, shows the progress, and returns summaries of finished trials. After `signal`
- * aborts, these are all that had ended, in any order: the same that a journal has.
+ * aborts, these are all that had ended, in any order: the same that a journal has. `see` is shown each of them whole.
  */
 export async function finish(
   running: Run,
   progress: Progress,
   signal: AbortSignal,
+  see: (trial: Trial) => void = () => {},
 ): Promise<{ finished: TrialSummary[]; spared: number; beyond: number }> {
   const finished: TrialSummary[] = [];
   const needless = { gate: 0, baseline: 0, budget: 0, fault: 0 };
@@ -233,7 +235,10 @@ export async function finish(
       if (trial === undefined) continue;
       running.forget(place);
       if (trial.kind === "needless") needless[trial.by]++;
-      else finished.push(running.score(place)!);
+      else {
+        finished.push(running.score(place)!);
+        see(trial);
+      }
     }
   } finally {
     stop();

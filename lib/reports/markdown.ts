@@ -5,10 +5,12 @@
 
 import { type GateReport, type ReportedVerdict, verdictName } from "../gate/gate_report.ts";
 import { commandLine } from "../base/command_line.ts";
+import type { FailedTrials } from "./failures.ts";
 import { listText, printable } from "../base/json.ts";
-import { countText } from "../base/numbers.ts";
+import { countText, sum } from "../base/numbers.ts";
 import { provenance, type Report } from "./report.ts";
 import { strategiesTable } from "./tables/_strategies.ts";
+import { cellsTable, overviewTable } from "./tables/_success.ts";
 import { sourceText, type Table } from "./tables/table.ts";
 import { tablesOf } from "./tables/_tables.ts";
 
@@ -21,8 +23,14 @@ export interface MarkdownOptions {
   readonly limit?: number;
 }
 
-/** Returns the report as Markdown. Names and notes are escaped, so that none becomes markup. */
-export function renderMarkdown(report: Report, { limit = Infinity }: MarkdownOptions = {}): string {
+/**
+ * Returns the report as Markdown, with failures if they are given. Names and notes are escaped, so that none
+ * becomes markup.
+ */
+export function renderMarkdown(
+  report: Report,
+  { limit = Infinity, failures }: MarkdownOptions & { readonly failures?: FailedTrials } = {},
+): string {
   const { notes, gates } = report;
   const head = [`# ${words(report.suite)}`, words(provenance(report))];
   const list = notes.length === 0 ? [] : [notes.map((note) => `- ${words(note)}`).join("\n")];
@@ -31,6 +39,7 @@ export function renderMarkdown(report: Report, { limit = Infinity }: MarkdownOpt
     ...head,
     ...(isBrief ? [] : list),
     ...verdicts,
+    ...(isBrief ? [] : failureParts(failures, "##")),
   ]);
 }
 
@@ -176,6 +185,39 @@ function listVerdicts({ suite, verdict, verdicts, text }: GateReport, limit: num
     `${countText(lines.length, "verdict")}: ${counts.join(", ")}`,
     [...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join("\n"),
   ].join("\n\n");
+}
+
+/** Returns the success of a run without a gate and its failures, for a job summary; where there is no room, less. */
+export function successToMarkdown(
+  report: Report,
+  failures: FailedTrials,
+  { limit = Infinity }: MarkdownOptions = {},
+): string {
+  const { suite, subjects } = report;
+  const solved = sum(subjects, ({ total }) => total.solved);
+  const valid = sum(subjects, ({ total }) => total.valid);
+  const table = subjects.length === 1 ? cellsTable(subjects[0]!, 0) : overviewTable(subjects);
+  const head = [
+    `### ${words(suite)}: ${solved} of ${countText(valid, "valid trial")} solved`,
+    words(provenance(report)),
+  ];
+  const whole = [...head, ...tableParts(table), ...failureParts(failures, "####")].join("\n\n");
+  return `${bytesOf(whole) < limit ? whole : head.join("\n\n")}\n`;
+}
+
+/** Returns a heading and the failures that are told; nothing without any. */
+function failureParts(failures: FailedTrials | undefined, level: string): string[] {
+  if (failures === undefined || failures.count === 0) return [];
+  const more = failures.more(false);
+  return [
+    `${level} ${countText(failures.count, "trial")} not solved`,
+    [
+      ...failures.told(false).map(({ ending, rerun }) =>
+        `- ${words(ending)}  \n  <code>${words(rerun)}</code>`
+      ),
+      ...(more === undefined ? [] : [`- ${more}`]),
+    ].join("\n"),
+  ];
 }
 
 function tableParts({ source, paper, note, names, rows }: Table): string[] {

@@ -244,12 +244,14 @@ function renderSubject(
     ...endingsLine(metrics),
     ...(repetition === null ? [] : [renderRepetition(repetition)]),
     ...(hasCalls([total]) ? [renderFailures(metrics, unit)] : []),
-    `spent: ${usage.inputTokens} tokens read, ${usage.outputTokens} written${estimateNote(usage)}`,
   ];
-  if (metrics.guesses !== undefined) parts.push(guessesLine(metrics.guesses));
   const counts = Object.entries(behaviours).map(([name, count]) => `${name} ${count}`);
-  if (counts.length > 0) parts.push(`behaviours (trials): ${printable(counts.join(", "))}`);
-  return parts.join("\n\n");
+  const lines = [
+    `spent: ${usage.inputTokens} tokens read, ${usage.outputTokens} written${estimateNote(usage)}`,
+    ...(metrics.guesses === undefined ? [] : [guessesLine(metrics.guesses)]),
+    ...(counts.length === 0 ? [] : [`behaviours (trials): ${printable(counts.join(", "))}`]),
+  ];
+  return [...parts, lines.join("\n")].join("\n\n");
 }
 
 /** Outcomes that the table of success tells of, or that are answers. */

@@ -79,8 +79,11 @@ export interface RunSettings {
   readonly requestsPerMinute?: number;
   /** Tokens that each model may read and write within any 60 seconds; default unlimited. */
   readonly tokensPerMinute?: number;
-  /** An HTML file for the report at the end of the run; its folder is created if needed. */
-  readonly report?: string;
+  /**
+   * One or several files for the report at the end of the run, by their endings: `.html` a page, `.md`
+   * Markdown, `.txt` what a terminal shows. Their folders are created if needed.
+   */
+  readonly report?: string | readonly string[];
 }
 
 /** The options of runs that `toolTest()` takes. */

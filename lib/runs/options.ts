@@ -424,10 +424,20 @@ export const OPTIONS = {
     flag: { value: "F", read: text, help: "writes the verdicts as JSON" },
   },
   report: {
-    about: "An HTML file for the report at the end of the run; its folder is created if needed.",
+    about:
+      "One or several files for the report at the end of the run, by their endings: `.html` a page, " +
+      "`.md` Markdown, `.txt` what a terminal shows. Their folders are created if needed.",
+    type: "string | readonly string[]",
     places: [...TESTS, "deno test"],
-    schema: z.string(),
-    flag: { value: "F", read: text },
+    schema: z.union([z.string(), z.array(z.string())], {
+      error: "must be a path or a list of paths",
+    }),
+    flag: {
+      ...{ value: "F", several: true, read: text },
+      help:
+        "a file for the report at the end of the run: `.html` a page, `.md` Markdown, `.txt` what a " +
+        "terminal shows; may be given several times",
+    },
   },
 } as const satisfies
   & Record<string, Option>

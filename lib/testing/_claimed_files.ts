@@ -13,14 +13,14 @@ import { resolvePath } from "../base/output_file.ts";
 /** Replaces each folder, a path ending in "/", by a file in it that is named after the benchmark. */
 export function withFileNames(flags: Flags, name: string): Flags {
   const { journal, report, verdict } = flags;
-  const file = (path: string | undefined, extension: string) =>
-    path?.endsWith("/") ? `${path}${fileName(name)}.${extension}` : path;
+  const file = (path: string, extension: string) =>
+    path.endsWith("/") ? `${path}${fileName(name)}.${extension}` : path;
   return {
     ...flags,
     ...defined({
-      journal: file(journal, "jsonl"),
-      report: file(report, "html"),
-      verdict: file(verdict, "json"),
+      journal: journal === undefined ? undefined : file(journal, "jsonl"),
+      report: report?.map((path) => file(path, "html")),
+      verdict: verdict === undefined ? undefined : file(verdict, "json"),
     }),
   };
 }

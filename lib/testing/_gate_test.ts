@@ -10,13 +10,14 @@ import { compareStrategies } from "../gate/comparison.ts";
 import { type DecidedVariant, decideTrials } from "../gate/decide_trials.ts";
 import { type GateReport, reportProblem, reportVerdicts } from "../gate/gate_report.ts";
 import { InputError } from "../base/errors.ts";
+import { isFailed } from "../reports/failures.ts";
 import type { RunState } from "./_run_state.ts";
 import type { CompletePolicy } from "../gate/policy.ts";
 import type { Plan } from "../runs/plan.ts";
 import { readPlanLine } from "../runs/journal/journal.ts";
 import type { Run } from "../runs/run.ts";
+import type { Trial } from "../trials/trial.ts";
 import type { TrialSummary } from "../trials/summary.ts";
-import { untilInterrupted } from "./_interruption.ts";
 import { testWidth } from "../base/terminal_width.ts";
 import { writeOutput } from "../base/output_file.ts";
 
@@ -33,33 +34,46 @@ interface GateTest {
   /** Derives trials that this process did not run, once. */
   readonly derive: () => Promise<DerivedAgain>;
   readonly state: RunState;
-  /** Aborts when the run is interrupted. */
-  readonly signal: AbortSignal;
+  /** Awaits the work of a test, unless the run is interrupted. */
+  readonly finished: <T>(work: Promise<T>) => Promise<T>;
+  /** How to see all trials. */
+  readonly where: string;
+  /** The command that runs a trial of the file at `origin` again. */
+  readonly rerun: (origin: string, trial: Trial) => string;
 }
 
 /** Returns what the test of a gate does: it runs what is left of the plan, decides, and fails unless that passes. */
 export function gateTest(
   name: string,
-  { plan, policy, run, baseline, missing, file, derive, state, signal }: GateTest,
+  { plan, policy, run, baseline, missing, file, derive, state, finished, where, rerun }: GateTest,
 ): (context: Deno.TestContext) => Promise<void> {
   const publish = (
     { gateToMarkdown, renderGate, summarizeJob }: Awaited<ReturnType<typeof loadTexts>>,
     trials: readonly TrialSummary[],
     decision: GateReport,
   ) => {
-    console.log(`\n${name}\n\n${renderGate(trials, decision, testWidth())}\n`);
+    const failures = state.failures.lines(decision.exitCode === 0, where);
+    const parts = [name, failures.join("\n"), renderGate(trials, decision, testWidth())];
+    console.log(`\n${parts.filter((part) => part !== "").join("\n\n")}\n`);
     summarizeJob((limit) => gateToMarkdown(decision, { limit }));
     if (file !== undefined) writeVerdicts(file, decision);
     state.decision = decision;
   };
   return async ({ origin }) => {
     state.begin();
-    const { notes, disagreement } = await untilInterrupted(derive(), signal);
+    const { notes, disagreement } = await finished(derive());
     // Nothing is run, and paid for, beside trials that nobody can judge.
-    const trials = disagreement === undefined ? await untilInterrupted(run.scores(), signal) : [];
+    const trials = disagreement === undefined ? await finished(run.scores()) : [];
     state.scores = trials;
-    if (state.whole && disagreement === undefined) state.trials = await run.all();
     state.origin = origin;
+    if (disagreement === undefined) {
+      const whole = await run.all();
+      if (state.whole) state.trials = whole;
+      // Cases that were not selected have told nothing of theirs.
+      for (const trial of whole) {
+        if (isFailed(trial)) state.failures.add(trial, rerun(origin, trial));
+      }
+    }
     const { rule, prices } = plan;
     const texts = await loadTexts();
     // Nothing waits between the decision and its text: an interruption finds both or neither.

@@ -7,6 +7,7 @@
 import defer * as vm from "node:vm";
 import { AssertionError } from "@std/assert/assertion-error";
 import { callersOf, type Place, placeOf, stackAt } from "../base/user_code.ts";
+import { annotate } from "./_annotations.ts";
 import { InputError } from "../base/errors.ts";
 
 /** Registers a test. */
@@ -23,7 +24,7 @@ export function registerFrom(called: Called, registration: (register: Register) 
   try {
     const [place] = callersOf(called);
     const add = registerAt(place);
-    registration((test) => add({ ...test, fn: (context) => runAt(place, test.fn, context) }));
+    registration((test) => add({ ...test, fn: (context) => runAt(place, test, context) }));
   } catch (error) {
     if (error instanceof InputError) {
       error.stack = `${error.name}: ${error.message}`;
@@ -60,15 +61,17 @@ function registerAt(place: Place | undefined): Register {
 /** Runs a test. The frames of its failure, most of which lead into this library, are replaced by one place. */
 async function runAt(
   place: Place | undefined,
-  run: Deno.TestDefinition["fn"],
+  { name, fn: run }: Deno.TestDefinition,
   context: Deno.TestContext,
 ): Promise<void> {
   try {
     await run(context);
   } catch (error) {
-    if (!isTold(error)) throw error;
     const { url, line, column } = place ?? {};
-    throw toldAt(error, error.message, url === undefined ? undefined : `${url}:${line}:${column}`);
+    const registered = url === undefined ? undefined : `${url}:${line}:${column}`;
+    const told = isTold(error) ? toldAt(error, error.message, registered) : error;
+    annotate(name, told, context.origin);
+    throw told;
   }
 }
 

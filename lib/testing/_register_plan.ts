@@ -28,7 +28,12 @@ import { onlyTrials, rerunLine, type RerunSubject, rerunTest } from "./_only.ts"
 import { type DerivedAgain, derivedAgain, gateTest, owe, writeVerdicts } from "./_gate_test.ts";
 import { claimFile, shareFile, withFileNames } from "./_claimed_files.ts";
 import { besideTestFile } from "./_sources.ts";
-import { openReport, writeReport } from "./_write_report.ts";
+import { howToSee, openReports, writeReports } from "./_write_report.ts";
+import { ProgressLines } from "./_progress_lines.ts";
+import { annotateRest } from "./_annotations.ts";
+import { successSummary } from "./_success_summary.ts";
+import { testWidth } from "../base/terminal_width.ts";
+import { FailedTrials, isFailed, stepName } from "../reports/failures.ts";
 import type { Run } from "../runs/run.ts";
 import {
   type PlannedRun,
@@ -42,7 +47,6 @@ import { isCase } from "../trials/executors/task_kind.ts";
 import type { Trial } from "../trials/trial.ts";
 import { autoSummary, type Recordings } from "../models/recordings/recordings.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
-import { testWidth } from "../base/terminal_width.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 
 /** The registration of a benchmark, with the place and the names of its tests. */
@@ -113,9 +117,10 @@ function registerPlan(
     // An unwritable file must fail before anything is paid for; an old verdict is overwritten.
     writeVerdicts(verdict, reportProblem(name, "the run has not come to its end"));
   }
-  const report = only === undefined ? settings.report : undefined;
-  if (report !== undefined) claimFile(registration, report, "report");
-  const begin = report === undefined ? () => {} : openReport(report);
+  const reports = only === undefined ? [settings.report ?? []].flat() : [];
+  for (const report of reports) claimFile(registration, report, "report");
+  const begin = openReports(reports);
+  const progress = new ProgressLines(name, plan);
   const interruption = new AbortController();
   const session = new RunSession(planned, RATE_LIMITERS);
   const { recordings } = session;
@@ -126,14 +131,19 @@ function registerPlan(
     connect: (entry) => connectChoice(entry, choices, session.connections, agent),
     identify: (entry) => identityOfChoice(entry, choices),
     slowStart: true,
+    onTrial: (trial, resumed) => progress.count(trial, resumed),
     ...defined({ only, agent }),
   });
   // A trial run again fails whenever its trial does, even with a gate.
   const state: RunState = {
-    begin,
+    begin() {
+      begin();
+      progress.begin(run);
+    },
     scores: [],
     trials: [],
-    whole: report !== undefined,
+    failures: new FailedTrials(),
+    whole: reports.length > 0,
     isOwed: false,
     isFaultTold: false,
     origin: "",
@@ -143,7 +153,8 @@ function registerPlan(
   let derived: Promise<DerivedAgain> | undefined;
   const derive = () => derived ??= derivedAgain({ run, journal, baseline });
   const subject = { plan, choices };
-  registerCases(registration, run, { strict, subject, derive, signal }, state);
+  const finished = <T>(work: Promise<T>) => progress.during(untilInterrupted(work, signal));
+  registerCases(registration, run, { strict, subject, derive, finished, only }, state);
   if (plan.gate !== undefined) {
     const sharded = shard !== undefined;
     const partial = sharded || only !== undefined;
@@ -151,16 +162,24 @@ function registerPlan(
     else tellPartial(name, plan.gate, sharded);
     state.isOwed = !partial;
     const { gate: policy } = plan;
-    const test = { plan, policy, run, baseline, missing, file: verdict, derive, state, signal };
-    const fn = gateTest(name, test);
+    const where = howToSee(reports, journal);
+    const fn = gateTest(name, {
+      ...{ plan, policy, run, baseline, missing, file: verdict, derive, state, finished, where },
+      rerun: (origin, trial) => rerunLine(origin, trial, subject),
+    });
     register({ ...ONCE_AND_AHEAD, name: `${name} > gate`, ignore: partial, fn });
   }
   const writeTrials = async (trials: readonly Trial[], stopped: string | undefined) => {
-    if (report === undefined || trials.length === 0) return;
-    const { decision, origin } = state;
+    if (reports.length === 0 || trials.length === 0) return;
+    const { decision, failures, origin } = state;
     const rerun = (trial: Trial) => rerunLine(origin, trial, subject);
-    await writeReport(report, plan, { trials, shard, decision, stopped, rerun });
-    console.log(`${name}: report: ${report}`);
+    // Of an interrupted run some may have ended without their case.
+    for (const trial of trials) if (isFailed(trial)) failures.add(trial, rerun(trial));
+    await writeReports(reports, plan, {
+      ...{ trials, failures, shard, decision, stopped, rerun },
+      where: howToSee(reports, journal),
+    });
+    console.log(`${name}: report: ${reports.join(", ")}`);
   };
   const stopListening = onInterruption(async () => {
     interruption.abort(new Error("the run was interrupted"));
@@ -180,6 +199,7 @@ function registerPlan(
   });
   Deno.test.afterAll(async () => {
     await writeTrials(state.trials, run.stopped);
+    annotateRest();
     RATE_LIMITERS.tellWaiting();
     // The summary of a replay was printed at the start, and one line at the end is for all that share a folder.
     const lines = recordings?.mode === "record" ? recordings.summary : recordings?.doubts;
@@ -256,39 +276,33 @@ function printOnce(notice: string): void {
   printedNotices.add(notice);
 }
 
-/** At most this many rerun commands are printed by a benchmark with a gate. */
-const MAX_RERUNS = 5;
-
 interface CaseOptions {
   /** Whether a case fails if its trial did not end correctly. */
   readonly strict: boolean;
-  readonly subject: RerunSubject & { readonly plan: Pick<Plan, "prices"> };
+  readonly subject: RerunSubject & { readonly plan: Plan };
   /** Derives trials that this process did not run, once. */
   readonly derive: () => Promise<DerivedAgain>;
-  /** Aborts when the run is interrupted. */
-  readonly signal: AbortSignal;
+  /** Awaits the work of a test, unless the run is interrupted. */
+  readonly finished: <T>(work: Promise<T>) => Promise<T>;
+  /** The one trial that is run again; omitted for a whole run. */
+  readonly only: readonly PlannedTrial[] | undefined;
 }
 
 function registerCases(
   { name, titleOf, register }: RegisteredPlan,
   run: Run,
-  { strict, subject, derive, signal }: CaseOptions,
+  { strict, subject, derive, finished, only }: CaseOptions,
   state: RunState,
 ): void {
-  let reruns = 0;
   const judge = async (place: number, context: Deno.TestContext) => {
     state.begin();
-    const { disagreement } = await untilInterrupted(derive(), signal);
+    const { disagreement } = await finished(derive());
     // Without a gate, or in a shard, nothing else would fail.
     if (disagreement !== undefined) {
-      return await skip(
-        { kind: "needless", by: "fault", reason: disagreement },
-        true,
-        state,
-        context,
-      );
+      const reason: SkippedTrial = { kind: "needless", by: "fault", reason: disagreement };
+      return await skip(reason, true, state, context);
     }
-    const trial = await untilInterrupted(run.trial(place), signal);
+    const trial = await finished(run.trial(place));
     if (trial.kind === "needless") return await skip(trial, strict, state, context);
     state.origin = context.origin;
     state.scores.push(run.score(place)!);
@@ -299,8 +313,8 @@ function registerCases(
     const isRight = trial.solved ||
       trial.outcome === "abstained" && !(strict && trial.unsolvable === "misleading");
     if (isRight && !isUnchanged) return;
-    const rerun = `rerun: ${rerunLine(context.origin, trial, subject)}`;
-    // With a gate, its outcome is printed below.
+    const rerun = rerunLine(context.origin, trial, subject);
+    state.failures.add(trial, rerun);
     state.isFaultTold ||= trial.permanent !== undefined;
     if (strict) {
       try {
@@ -308,27 +322,26 @@ function registerCases(
         assertPerturbed(trial);
       } catch (error) {
         const failed = error as AssertionError;
-        throw toldAt(failed, `${failed.message}\n${rerun}`);
+        throw toldAt(failed, `${failed.message}\nrerun: ${rerun}`);
       }
     }
-    const { describeOutcome } = await import("../reports/story.ts");
-    // Hundreds of commands would bury the verdict.
-    console.log(
-      reruns++ < MAX_RERUNS ? `${describeOutcome(trial)}\n${rerun}` : describeOutcome(trial),
-    );
+    // With a gate, the case passes; one line says how it ended, as hundreds of stories would bury the verdict.
+    await context.step({ name: stepName(trial, testWidth()), ignore: true, fn() {} });
   };
   for (const [place, planned] of run.trials.entries()) {
     const fn = (context: Deno.TestContext) => judge(place, context);
     register({ ...ONCE_AND_AHEAD, name: titleOf(planned), fn });
   }
   if (!strict) return;
+  const summarize = only === undefined ? successSummary(name, subject.plan) : () => {};
   Deno.test.afterAll(async () => {
     const { scores } = state;
+    await summarize(state);
     if (scores.length <= 1) return;
     const { renderTables } = await import("../reports/terminal.ts");
-    console.log(
-      `\n${name}\n\n${renderTables(scores, { prices: subject.plan.prices, width: testWidth() })}\n`,
-    );
+    const { prices } = subject.plan;
+    const tables = renderTables(scores, { prices, width: testWidth() });
+    console.log(`\n${name}\n\n${tables}\n`);
   });
 }
 

@@ -3,6 +3,7 @@
  * @module
  */
 
+import type { FailedTrials } from "../reports/failures.ts";
 import type { GateReport } from "../gate/gate_report.ts";
 import type { Trial } from "../trials/trial.ts";
 import type { TrialSummary } from "../trials/summary.ts";
@@ -22,6 +23,8 @@ export interface RunState {
   scores: TrialSummary[];
   /** The whole trials, in the same order; empty unless a report shows them. */
   trials: Trial[];
+  /** The trials whose cases were not right. */
+  readonly failures: FailedTrials;
   /** Whether a report shows the whole trials. */
   readonly whole: boolean;
   /** The decision of the gate. */

@@ -157,7 +157,7 @@ Deno.test("benchmark() writes over nothing that it must not, and says so before 
   await using server = countingServer();
   for (const name of ["old.html", "older.html", "old.txt"]) place.write(name, OLD);
   place.write("a.jsonl", "{}\n");
-  for (const name of ["a", "folder", "real"]) Deno.mkdirSync(place.file(name));
+  for (const name of ["a", "folder", "folder.md", "real"]) Deno.mkdirSync(place.file(name));
   Deno.symlinkSync("real", place.file("door"));
   // A baseline to compare with, and another name for it.
   const plan = planSuite({
@@ -188,7 +188,9 @@ Deno.test("benchmark() writes over nothing that it must not, and says so before 
       [`--report=${denied.path}/new/r.html`],
       /Cannot write the report to .*new\/r\.html: .*Deno was not given the permission/,
     ],
-    ["", [`--report=${path}/folder`], /Cannot write the report to .*folder: it is a folder/],
+    ["", [`--report=${path}/folder`], /folder as its name must end in \.html .*, \.md .* or \.txt/],
+    ["", [`--report=${path}/r.txt`, `--report=${path}/r.pdf`], /r\.pdf as its name must end in /],
+    ["", [`--report=${path}/folder.md`], /Cannot write the report to .*folder\.md: it is a folder/],
     ["", [`--report=${path}/old.txt/r.html`], /Cannot write the report to .*old\.txt\/r\.html: /],
     [
       "",

@@ -27,7 +27,7 @@ Deno.test("parseFlags() reads every flag, its value behind = or as the next word
     "requests-per-minute": ["60", { requestsPerMinute: 60 }],
     "tokens-per-minute": ["90000", { tokensPerMinute: 90_000 }],
     verdict: ["v.json", { verdict: "v.json" }],
-    report: ["r.html", { report: "r.html" }],
+    report: ["r.html", { report: ["r.html"] }],
   } as const;
   for (const [name, [value, flags]] of Object.entries(values)) {
     assertEquals(parse([`--${name}=${value}`]), flags as Flags);

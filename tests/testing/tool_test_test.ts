@@ -121,7 +121,8 @@ Deno.test("toolTest() runs its fixtures without any permission, and all of them 
   assertEquals(failed, []);
   const trial = /^is right often enough > trial \d+$/;
   assertEquals(cases.filter((name) => trial.test(name)).length, PASSING_TRIALS);
-  assertEquals(cases.filter((name) => !trial.test(name)), [
+  const isEnding = (name: string) => name.includes(" > not solved: ");
+  assertEquals(cases.filter((name) => !trial.test(name) && !isEnding(name)), [
     "multiplies by the tool",
     "calls nothing where nothing is to be done",
     "has its arguments repaired",
@@ -144,7 +145,7 @@ Deno.test("toolTest() runs its fixtures without any permission, and all of them 
   assertMatch(finished.stdout, /^nine of ten \(simulated\): PASS: /m);
   assertMatch(
     finished.stdout,
-    /^wrong_answer after 0 calls; an assertion failed: The answer is not .*\nrerun: deno test /m,
+    /^ {2}wrong_answer after 0 calls, an assertion failed: The answer is not .*\n {4}rerun: deno test /m,
   );
   assertEquals(finished.stdout.includes("warning"), false, finished.all);
 });
@@ -625,7 +626,7 @@ Deno.test("toolTest() decides by a gate: pass, fail, undecided or invalid", asyn
   assertMatch(errors.get("broken > gate")!, /rated \(simulated\): INVALID: /);
   assertMatch(
     finished.stdout,
-    /^invalid after 0 calls; the model threw: boo$/m,
+    /^ {2}invalid: the model threw: boo \.\.\. ignored /m,
   );
   // With a gate only the gate can fail, and a sequential one plans its own size.
   const cases = endedIn(finished, ...tests).filter(([name]) => !name.endsWith(" > gate"));
