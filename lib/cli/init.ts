@@ -40,7 +40,7 @@ interface PlannedFile {
   readonly path: string;
   readonly text: string;
   /** What is added to it, if it is there. */
-  readonly added?: string;
+  readonly added?: readonly string[];
 }
 
 /** Sets up a project. */
@@ -165,15 +165,15 @@ function planFiles(
   const files: PlannedFile[] = [];
   const left: string[] = [];
   const { name, text } = config;
-  if (text === undefined) left.push(name);
-  else files.push({ path: name, text, ...config.isNew ? {} : { added: config.added.join(", ") } });
+  if (text === undefined) left.push(`${name}: it has all`);
+  else files.push({ path: name, text, ...config.isNew ? {} : { added: config.added } });
   const own = [
     [`${TESTS}weather_test.ts`, test.replace('from "zod"', `from "${config.zod}"`)],
     [`${TESTS}benchmark.ts`, benchmark],
     [WORKFLOW, workflowOf(folder, config, clone)],
   ] as const;
   for (const [path, text] of own) {
-    if (isThere(path)) left.push(path);
+    if (isThere(path)) left.push(`${path}: it is there`);
     else files.push({ path, text });
   }
   const ignored = isThere(".gitignore") ? Deno.readTextFileSync(`${folder}/.gitignore`) : undefined;
@@ -181,7 +181,7 @@ function planFiles(
   const lines = gitignore.trimEnd().split("\n")
     .filter((line) => !present.has(line.replaceAll("/", "")));
   if (lines.length === 0) {
-    left.push(".gitignore");
+    left.push(".gitignore: it has all");
   } else {
     const eol = ignored?.includes("\r\n") ? "\r\n" : "\n";
     const before = ignored === undefined || ignored === "" || ignored.endsWith("\n")
@@ -190,7 +190,7 @@ function planFiles(
     files.push({
       path: ".gitignore",
       text: before + lines.map((line) => line + eol).join(""),
-      ...ignored === undefined ? {} : { added: lines.join(", ") },
+      ...ignored === undefined ? {} : { added: lines },
     });
   }
   return { files, left };
@@ -237,16 +237,14 @@ function placeInRepository(folder: string): string {
 /** Writes all files, or none: each is whole before the first one takes its place. */
 function writeFiles(folder: string, files: readonly PlannedFile[]): void {
   using undo = new DisposableStack();
-  const what = `set up ${folder}: `;
   // Folders that were made for nothing go again, the deepest first.
-  const folders = files.flatMap(({ path }) => foldersOf(folder, path));
-  for (const one of new Set(folders)) {
+  for (const path of new Set(files.flatMap(({ path }) => missingFolders(folder, path)))) {
     try {
-      Deno.mkdirSync(one);
-      undo.defer(() => Deno.removeSync(one));
+      Deno.mkdirSync(path);
     } catch (error) {
-      if (!(error instanceof Deno.errors.AlreadyExists)) throw cannotFile(`${what}${one}`, error);
+      throw cannotFile(`set up ${folder}: its folder ${path}`, error);
     }
+    undo.defer(() => Deno.removeSync(path));
   }
   const outputs = files.map(({ path, text }) => {
     const output = undo.use(new Output(`${folder}/${path}`, "the project's", { links: false }));
@@ -259,12 +257,21 @@ function writeFiles(folder: string, files: readonly PlannedFile[]): void {
   for (const output of outputs) output[Symbol.dispose]();
 }
 
-/** All folders down to the one of a file, with the project's own and what is above it. */
-function foldersOf(folder: string, path: string): string[] {
+/** The folders that a file needs and that are not there, the outermost first. */
+function missingFolders(folder: string, path: string): string[] {
   const found: string[] = [];
-  for (let one = paths.dirname(`${folder}/${path}`);; one = paths.dirname(one)) {
-    if (paths.dirname(one) === one) return found.reverse();
-    found.push(one);
+  for (let one = paths.dirname(`${folder}/${path}`); !isFolder(one); one = paths.dirname(one)) {
+    found.unshift(one);
+  }
+  return found;
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return Deno.statSync(path).isDirectory;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw cannotFile(`set up a project below ${path}`, error);
   }
 }
 
@@ -278,8 +285,10 @@ function told(
   clone: Clone | undefined,
 ): string {
   const lines = [
-    ...files.map(({ path, added }) =>
-      added === undefined ? `wrote  ${path}` : `added  ${path}: ${added}`
+    ...files.flatMap(({ path, added }) =>
+      added === undefined
+        ? [`wrote  ${path}`]
+        : [`added  to ${path}:`, ...added.map((one) => `         ${one}`)]
     ),
     ...left.map((one) => `left   ${one}`),
   ];
@@ -287,7 +296,8 @@ function told(
   if (hasWorkflow && placeInRepository(folder) !== "") {
     lines.push(
       "",
-      `GitHub reads workflows at the top of a repository: move ${WORKFLOW} to the same place there.`,
+      "GitHub reads workflows at the top of a repository alone:",
+      `move ${WORKFLOW} there.`,
     );
   }
   if (hasWorkflow && clone !== undefined && clone.repository === undefined) {

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { findNodeAtLocation, type Node, parseTree } from "jsonc-parser";
+import { findNodeAtLocation, parseTree } from "jsonc-parser";
 import type { JsonObject, JsonValue } from "../base/json.ts";
 
 /**
@@ -25,50 +25,28 @@ export function addEntries(
   const write = (indent: string) =>
     Object.entries(entries).map(([key, value]) =>
       place.type === "array" ? valueText(value, indent, unit) : entryText(key, value, indent, unit)
-    ).map((item) => item.replaceAll("\n", eol));
+    ).map((item) => item.replaceAll("\n", eol)).join(`,${eol}${indent}`);
+  const first = place.children?.[0];
   const last = place.children?.at(-1);
-  if (last === undefined) return fill(text, place, eol, unit, write);
-  const first = place.children![0]!;
-  if (!text.slice(place.offset, first.offset).includes("\n")) {
-    const { after, hasComma } = endOf(text, last, false);
-    const added = `${hasComma ? "" : ","} ${write(indentAt(text, place.offset)).join(", ")}`;
-    return text.slice(0, after) + added + text.slice(after);
-  }
-  const { after, hasComma } = endOf(text, last, true);
-  const indent = indentAt(text, first.offset);
-  const end = last.offset + last.length;
+  const close = place.offset + place.length - 1;
+  const isOneLine = first === undefined || !text.slice(place.offset, first.offset).includes("\n");
+  const outer = indentAt(text, place.offset);
+  const indent = isOneLine ? outer + unit : indentAt(text, first.offset);
+  const end = last === undefined ? place.offset + 1 : last.offset + last.length;
+  const { after, hasComma } = endOf(text, end);
+  const rest = text.slice(after, close);
   return [
-    ...[text.slice(0, end), hasComma ? "" : ",", text.slice(end, after)],
-    ...[eol, indent, write(indent).join(`,${eol}${indent}`), hasComma ? "," : ""],
-    text.slice(after),
+    ...[text.slice(0, end), last === undefined || hasComma ? "" : ",", text.slice(end, after)],
+    ...isOneLine && rest.trim() !== "" ? [rest.trimEnd()] : [],
+    ...[eol, indent, write(indent), hasComma && !isOneLine ? "," : ""],
+    ...isOneLine ? [eol, outer, text.slice(close)] : [text.slice(after)],
   ].join("");
 }
 
-/** Fills an object or a list that has nothing in it, but perhaps comments. */
-function fill(
-  text: string,
-  { offset, length }: Node,
-  eol: string,
-  unit: string,
-  write: (indent: string) => string[],
-): string {
-  const outer = indentAt(text, offset);
-  const indent = outer + unit;
-  const end = offset + length - 1;
-  return [
-    ...[text.slice(0, end).trimEnd(), eol, indent, write(indent).join(`,${eol}${indent}`)],
-    ...[eol, outer, text.slice(end)],
-  ].join("");
-}
-
-/** Where what belongs to the last entry ends: its comma and, if they are asked for, comments behind it. */
-function endOf(
-  text: string,
-  { offset, length }: Node,
-  withComments: boolean,
-): { after: number; hasComma: boolean } {
+/** Where what belongs to an entry that ends at `end` is over: its comma, and comments on its line. */
+function endOf(text: string, end: number): { after: number; hasComma: boolean } {
   const next = /(\s*)(,|\/\/.*|\/\*[^]*?\*\/)/y;
-  next.lastIndex = offset + length;
+  next.lastIndex = end;
   let after = next.lastIndex;
   let hasComma = false;
   let isSameLine = true;
@@ -76,7 +54,7 @@ function endOf(
     const [, space, token] = found;
     if (space!.includes("\n")) isSameLine = false;
     if (token === ",") hasComma = true;
-    if (token === "," || isSameLine && withComments) after = next.lastIndex;
+    if (token === "," || isSameLine) after = next.lastIndex;
   }
   return { after, hasComma };
 }

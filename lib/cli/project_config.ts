@@ -33,32 +33,41 @@ const PACKAGE = z.looseObject({
 /** Where the tests of tools are. */
 export const TESTS = "tool_tests/";
 
-/** What a test with a real model, a journal or a report needs, and no more. */
-const PERMISSIONS = "--no-prompt --allow-net=127.0.0.1,api.openai.com " +
+/** Runs tests with what a real model, a journal or a report needs, and no more. */
+const RUN = "deno test --no-check --no-prompt --allow-net=127.0.0.1,api.openai.com " +
   "--allow-env=OPENAI_API_KEY --allow-read=. --allow-write=results";
 
-const TASKS = {
-  test: {
-    description: "Checks types, and runs the tests of tools",
-    command: `deno check ${TESTS} && deno test --no-check ${PERMISSIONS} ${TESTS}`,
-  },
-  edit: {
-    description: "Runs the tests of tools again after every change, without a check of types",
-    command: `deno test --watch --no-check ${PERMISSIONS} ${TESTS}`,
-  },
-  bench: {
-    description: "A simulated model on freshly generated tasks, and a gate",
-    command: `deno test --no-check ${PERMISSIONS} ${TESTS}benchmark.ts`,
-  },
-  toolgate: {
-    description: "The command line of toolgate: generate, run, report, gate and others",
-    command: "deno run --no-prompt --allow-net --allow-env --allow-read --allow-write " +
-      "@toolgate/toolgate/cli",
-  },
-};
+interface Task {
+  readonly description: string;
+  readonly command: string;
+}
 
-type TaskName = keyof typeof TASKS;
-const TASK_NAMES = ["test", "edit", "bench", "toolgate"] as const;
+type TaskName = "test" | "edit" | "bench" | "toolgate";
+
+/** The tasks of a project whose types are checked, or not. */
+function tasksOf(isChecked: boolean): Record<TaskName, Task> {
+  return {
+    test: isChecked
+      ? {
+        description: "Checks types, and runs the tests of tools",
+        command: `deno check ${TESTS} && ${RUN} ${TESTS}`,
+      }
+      : { description: "Runs the tests of tools", command: `${RUN} ${TESTS}` },
+    edit: {
+      description: "Runs the tests of tools again after every change, without a check of types",
+      command: `${RUN.replace(" test ", " test --watch ")} ${TESTS}`,
+    },
+    bench: {
+      description: "A simulated model on freshly generated tasks, and a gate",
+      command: `${RUN} ${TESTS}benchmark.ts`,
+    },
+    toolgate: {
+      description: "The command line of toolgate: generate, run, report, gate and others",
+      command: "deno run --no-prompt --allow-net --allow-env --allow-read --allow-write " +
+        "@toolgate/toolgate/cli",
+    },
+  };
+}
 
 /** The configuration of a project, and what is to be added to it. */
 export interface ProjectConfig {
@@ -112,35 +121,31 @@ export function planConfig(
   const added: string[] = [];
   const left: string[] = [];
   let text = isNew ? "{}\n" : readText(file);
-  const add = (path: readonly string[], entries: JsonObject, names: readonly string[]) => {
+  const add = (path: readonly string[], entries: JsonObject, what: string) => {
+    if (Object.keys(entries).length === 0) return;
     text = addEntries(text, path, entries);
-    added.push(...names);
+    added.push(what);
   };
 
   if (hasPackage && own.nodeModulesDir === undefined) {
-    add([], { nodeModulesDir: "none" }, [
-      'nodeModulesDir "none", which leaves node_modules to npm',
-    ]);
+    add([], { nodeModulesDir: "none" }, 'nodeModulesDir "none": node_modules is left to npm');
   }
   const link = clone === undefined ? undefined : linkTo(clone, folder);
   const links = own.links ?? [];
   if (link !== undefined && !links.some((one) => paths.resolve(folder, one) === clone!.folder)) {
-    if (own.links === undefined) add([], { links: [link] }, [`links ${link}`]);
-    else add(["links"], { [links.length]: link }, [`links ${link}`]);
+    if (own.links === undefined) add([], { links: [link] }, `links ${link}`);
+    else add(["links"], { [links.length]: link }, `links ${link}`);
   }
 
   const hasTypes = readIfThere(`${folder}/tsconfig.json`) !== undefined;
   const isChecked = clone === undefined ||
     (own.compilerOptions === undefined ? isNew || !hasTypes : isHarmless(own.compilerOptions));
   if (clone !== undefined && isNew && hasTypes) {
-    add([], { compilerOptions: { strict: true } }, []);
+    add([], { compilerOptions: { strict: true } }, "compilerOptions");
   }
   if (!isChecked) {
     const options = own.compilerOptions === undefined ? "tsconfig.json" : "compilerOptions";
-    left.push(
-      `${options}: the sources of toolgate are not written for them, so that tests run ` +
-        "without a check of types",
-    );
+    left.push(`${options}: toolgate is not written for them; tests skip the check of types`);
   }
 
   const wanted = {
@@ -148,46 +153,45 @@ export function planConfig(
     "@std/assert": config.imports["@std/assert"],
     zod: config.imports.zod,
   };
+  const zod = own.imports?.["zod"] ?? installed["zod"];
+  const isOtherZod = zod !== undefined && !/^(?:npm:\/?zod@)?[\^~=v]*4(?:[.x]|$)/.test(zod);
   const imports = Object.entries(wanted).filter(([key, target]) => {
     const present = own.imports?.[key] ?? installed[key];
     if (present === undefined) return true;
-    if (present !== target) left.push(`${key}: it is ${printable(present)}`);
+    const instead = key === "zod" && isOtherZod ? `; the test imports ${target} itself` : "";
+    if (present !== target) left.push(`import ${key}: it is ${printable(present, 60)}${instead}`);
     return false;
   });
-  add(["imports"], Object.fromEntries(imports), imports.map(([key]) => `import ${key}`));
-  const zod = own.imports?.["zod"] ?? installed["zod"];
-  const isOtherZod = zod !== undefined && !/^(?:npm:\/?zod@)?[\^~=v]*4(?:[.x]|$)/.test(zod);
-  if (isOtherZod) left.push(`the test imports ${wanted.zod} itself, as toolgate needs zod 4`);
+  const names = imports.map(([key]) => key).join(", ");
+  add(["imports"], Object.fromEntries(imports), `imports ${names}`);
 
   const texts = new Map(
     Object.entries(own.tasks ?? {}).map(([key, task]) =>
       [key, typeof task === "string" ? task : task.command ?? ""] as const
     ),
   );
-  const names = { test: "", edit: "", bench: "", toolgate: "" };
-  const tasks: JsonObject = {};
-  for (const key of TASK_NAMES) {
-    const task = TASKS[key];
-    const command = isChecked ? task.command : task.command.replace(/^deno check \S+ && /, "");
+  const tasks = { test: "", edit: "", bench: "", toolgate: "" };
+  const missing: JsonObject = {};
+  for (const [key, task] of Object.entries(tasksOf(isChecked)) as [TaskName, Task][]) {
     const present = texts.get(key);
     // A task of these tests that was changed is still theirs.
     const isOwn = present === undefined || present.includes(TESTS) ||
       present.includes("@toolgate/toolgate");
-    const free = isOwn ? key : `toolgate:${key}`;
-    names[key] = free;
-    if (present !== undefined && present !== command) {
-      left.push(`task ${key}: it is ${printable(present, 60)}`);
+    tasks[key] = isOwn ? key : `toolgate:${key}`;
+    if (present !== undefined && present !== task.command) {
+      const instead = isOwn ? "" : `; ${tasks[key]} is that of toolgate`;
+      left.push(`task ${key}: it is ${printable(present, 60)}${instead}`);
     }
-    if (!texts.has(free)) tasks[free] = { ...task, command };
+    if (!texts.has(tasks[key])) missing[tasks[key]] = { ...task };
   }
-  add(["tasks"], tasks, Object.keys(tasks).map((key) => `task ${key}`));
+  add(["tasks"], missing, `tasks ${Object.keys(missing).join(", ")}`);
   return {
     name,
     text: isNew || added.length > 0 ? text : undefined,
     isNew,
     added: isNew ? [] : added,
     left,
-    tasks: names,
+    tasks,
     ...link === undefined ? {} : { link },
     needsInstall: own.nodeModulesDir === "manual" || own.nodeModulesDir === true && hasPackage,
     zod: isOtherZod ? wanted.zod : "zod",
