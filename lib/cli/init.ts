@@ -247,7 +247,7 @@ function writeFiles(folder: string, files: readonly PlannedFile[]): void {
     undo.defer(() => Deno.removeSync(path));
   }
   const outputs = files.map(({ path, text }) => {
-    const output = undo.use(new Output(`${folder}/${path}`, "the project's", { links: false }));
+    const output = undo.use(new Output(`${folder}/${path}`, "the file", { links: false }));
     output.write(text);
     return output;
   });
@@ -314,9 +314,7 @@ function told(
     "Next:",
     ...operand === "." ? [] : [`  cd ${shellQuote(printable(operand))}`],
     ...config.needsInstall ? ["  deno install"] : [],
-    `  deno task ${
-      test.padEnd(width)
-    }   tests of tools; the first one is in ${TESTS}weather_test.ts`,
+    `  deno task ${test.padEnd(width)}   tests of tools, such as ${TESTS}weather_test.ts`,
     `  deno task ${bench.padEnd(width)}   a simulated model on generated tasks, and a gate`,
   );
   return lines.join("\n");
