@@ -38,4 +38,10 @@ Deno.test("deno publish takes what users need, finds no fault in it, and `run` w
   ], { cwd: place.path });
   assertEquals(ran.code, 0, ran.all);
   assertStringIncludes(ran.stderr, "package/fixtures/suites/quick.jsonc");
+  const made = await deno([
+    ...["run", "--no-check", "--no-prompt", `--allow-read=${place.path}`],
+    ...[`--allow-write=${place.file("mine")}`, place.file("package/lib/cli/main.ts")],
+    ...["init", place.file("mine")],
+  ]);
+  assertEquals(made.code, 0, made.all);
 });
