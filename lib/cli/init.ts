@@ -9,6 +9,7 @@ import gitignore from "../../fixtures/project/gitignore" with { type: "text" };
 import workflow from "../../fixtures/project/github.yml" with { type: "text" };
 import benchmark from "../../fixtures/project/tool_tests/benchmark.ts" with { type: "text" };
 import test from "../../fixtures/project/tool_tests/weather_test.ts" with { type: "text" };
+import { commandLine } from "../base/command_line.ts";
 import { cannot, cannotFile, type InputError } from "../base/errors.ts";
 import { readJsonc } from "../base/input.ts";
 import { printable } from "../base/json.ts";
@@ -18,9 +19,8 @@ import { Arguments, userPath } from "./arguments.ts";
 import { type Clone, ownClone, readIfThere } from "./origin.ts";
 import { planConfig, type ProjectConfig, TESTS } from "./project_config.ts";
 
-export const INIT_HELP = `toolgate init [FOLDER]: sets up a project of your own
-
-FOLDER is empty, does not exist yet, or has a project, also one of npm; default: where you are. It gets
+export const INIT_HELP =
+  `FOLDER is empty, does not exist yet, or has a project, also one of npm; default: where you are. It gets
 
   deno.json                        imports, and the tasks test, edit, bench and toolgate; of a file that is
                                    there nothing changes, and what it lacks is added
@@ -92,7 +92,9 @@ function assertPlace(folder: string, clone: Clone | undefined): void {
     throw unable(
       folder,
       "only the root of a workspace can link to toolgate",
-      `it is a member of ${root}; set that up: toolgate init ${shellQuote(paths.dirname(root))}`,
+      `it is a member of ${root}; set that up: ${
+        commandLine(`init ${shellQuote(paths.dirname(root))}`)
+      }`,
     );
   }
 }

@@ -35,6 +35,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return { run: init, help: INIT_HELP };
     },
     summary: "sets up a project of your own",
+    usage: "[FOLDER]",
     needs: () => ["read", "write"],
   },
   generate: {

@@ -253,7 +253,7 @@ Deno.test("toolgate init writes nothing where it cannot write all", async (conte
       "a member of Deno's workspace",
       { "deno.json": `{ "workspace": ["./mi*"] }`, "mine/x": "" },
       {},
-      /only the root of a workspace .*: it is a member of .*\/deno\.json; set that up: toolgate init/,
+      /only the root of a workspace .*: it is a member of .*\/deno\.json; set that up: .* init /,
     ],
     [
       "a member of npm's workspace",
