@@ -30,19 +30,19 @@ export function assertWritable(path: string, what: string): void {
   open(path, what, {}).close();
 }
 
-/** Opens a file, and creates its parent folders. */
-function open(path: string, what: string, how: Deno.OpenOptions): Deno.FsFile {
+/** Opens a file, and creates its parent folders. Messages name `shown`, which it will become. */
+function open(path: string, what: string, how: Deno.OpenOptions, shown = path): Deno.FsFile {
   const options = { write: true, create: true, ...how };
   try {
     return Deno.openSync(path, options);
   } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw unwritable(path, what, error);
+    if (!(error instanceof Deno.errors.NotFound)) throw unwritable(shown, what, error);
   }
-  makeFolder(path, what);
+  makeFolder(shown, what);
   try {
     return Deno.openSync(path, options);
   } catch (error) {
-    throw unwritable(path, what, error);
+    throw unwritable(shown, what, error);
   }
 }
 
@@ -77,7 +77,7 @@ export class Output implements Disposable {
     // Nobody can guess the name, and put a file there or a link.
     const part = `${path}.${crypto.randomUUID()}.part`;
     const file = !links
-      ? open(part, what, { createNew: true })
+      ? open(part, what, { createNew: true }, path)
       : isReplaceable(path, part)
       ? openIfAllowed(part, what)
       : undefined;

@@ -30,6 +30,15 @@ interface Command {
 }
 
 const COMMANDS: Readonly<Record<string, Command>> = {
+  init: {
+    load: async () => {
+      const { init, INIT_HELP } = await import("./init.ts");
+      return { run: init, help: INIT_HELP };
+    },
+    summary: "sets up a project of your own",
+    usage: "[FOLDER]",
+    needs: () => ["read", "write"],
+  },
   generate: {
     load: async () => {
       const { generate, GENERATE_HELP } = await import("./generate.ts");

@@ -119,6 +119,22 @@ Deno.test("fixtures/ci/github.yml asks for no more than it needs", () => {
   assertEquals(JSON.stringify(GITHUB).split("secrets.").length, 2);
 });
 
+Deno.test("the workflow of a new project asks for no more than it needs", () => {
+  const { permissions, jobs } = readExample("../project/github.yml");
+  assertEquals(permissions, { contents: "read" });
+  assertEquals(Object.keys(jobs), ["toolgate"]);
+  assert(jobs.toolgate["timeout-minutes"] > 0);
+  for (const { uses, run, env, with: options = {} } of jobs.toolgate.steps) {
+    if (uses !== undefined) assertMatch(uses, /^actions\/checkout@[0-9a-f]{40}$/);
+    if (uses !== undefined) assertEquals(options["persist-credentials"], false);
+    if (run === undefined) continue;
+    assertEquals(run.includes("${{"), false, run);
+    // The clone of toolgate gets no key, and no command gets more than its task says.
+    assertEquals(env.OPENAI_API_KEY !== undefined, run.startsWith("npx --yes deno@2.9.6 task "));
+    assertEquals(/ -A\b|--allow-all|--allow-(net|env|read|write)(?!=)/.test(run), false, run);
+  }
+});
+
 Deno.test("fixtures/ci/github.yml has one gate over all shards, whatever became of them", () => {
   const { shard, gate } = GITHUB.jobs;
   assertEquals(shard.strategy["fail-fast"], false);

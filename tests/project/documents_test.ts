@@ -87,16 +87,29 @@ for (const example of EXAMPLES) {
   });
 }
 
-Deno.test("README: the deno.json of a user's own project finds the clone", async () => {
-  const [config] = blocksOf("README.md", "json");
+/** A text without what `deno fmt` changes for shorter lines. */
+const unbroken = (text: string) => text.replaceAll(/,?\s+/g, " ").replaceAll(/,(?= )/g, "");
+
+Deno.test("README: its test and its benchmark are what `toolgate init` writes", () => {
+  const [own, generated] = blocksOf("README.md", "ts");
+  const written = (name: string) => textOf(`fixtures/project/tool_tests/${name}`);
+  assertEquals(unbroken(own!), unbroken(written("weather_test.ts")));
+  assertEquals(unbroken(generated!), unbroken(written("benchmark.ts")));
+});
+
+Deno.test("docs/commands.md: the deno.json of a user's own project finds the clone", async () => {
+  const [config] = blocksOf("docs/commands.md", "json");
   await Deno.writeTextFile(`${place.mine}/deno.json`, config!);
   const [own, generated] = blocksOf("README.md", "ts");
   await Deno.writeTextFile(`${place.mine}/weather_test.ts`, own!);
   await Deno.writeTextFile(`${place.mine}/my_benchmark.ts`, generated!);
   for (
     const [line, shown] of [
-      ["deno test --no-prompt weather_test.ts", "asks for the weather ... ok"],
-      ["deno test --no-prompt --allow-net=127.0.0.1 my_benchmark.ts", "tool calling > gate ... ok"],
+      ["deno test --no-check --no-prompt weather_test.ts", "asks for the weather ... ok"],
+      [
+        "deno test --no-check --no-prompt --allow-net=127.0.0.1 my_benchmark.ts",
+        "tool calling > gate ... ok",
+      ],
       ["deno run -A @toolgate/toolgate/cli plan --rate 0.8 --margin 0.05", "756"],
     ] as const
   ) {

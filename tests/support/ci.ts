@@ -28,25 +28,8 @@ export class Workspace implements AsyncDisposable {
   /** Copies what of the project jobs run, and puts an `npx` before all others that starts this very Deno. */
   static async open(): Promise<Workspace> {
     const place = await folder();
-    for (const name of ["lib", "fixtures", "mod.ts", "deno.json", "deno.lock"]) {
-      copy(`${ROOT}/${name}`, place.file(`project/${name}`));
-    }
-    Deno.mkdirSync(place.file("bin"));
-    Deno.mkdirSync(place.file("cache"));
-    // What is compiled of the copy must not stay when it goes; packages are there already.
-    const { npmCache } = JSON.parse((await deno(["info", "--json"])).stdout);
-    Deno.symlinkSync(npmCache, place.file("cache/npm"));
-    place.write(
-      "bin/npx",
-      [
-        "#!/bin/sh",
-        '[ "$1 $2" = "--yes deno@2.9.6" ] || { echo "npx $*" >&2; exit 99; }',
-        "shift 2",
-        `export DENO_DIR='${place.file("cache")}'`,
-        `exec '${Deno.execPath()}' "$@"`,
-      ].join("\n"),
-    );
-    Deno.chmodSync(place.file("bin/npx"), 0o755);
+    copyProject(place.file("project"));
+    await writeNpx(place);
     return new Workspace(place);
   }
 
@@ -72,13 +55,7 @@ export class Workspace implements AsyncDisposable {
 
   /** Runs a script as the services do: its first command that fails ends it. */
   async run(script: string, variables: Readonly<Record<string, string>>): Promise<EndedJob> {
-    const path = `${this.#folder.file("bin")}:${Deno.env.get("PATH")}`;
-    const { code, stdout, stderr } = await command("bash", ["-e", "-o", "pipefail", "-c", script], {
-      cwd: this.path,
-      env: { ...variables, PATH: path, GITHUB_STEP_SUMMARY: this.#folder.file("summary.md") },
-    }).output();
-    const output = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("");
-    return { code, output };
+    return await runScript(script, this.path, this.#folder, variables);
   }
 
   /** The files that a path with stars stands for. */
@@ -109,8 +86,53 @@ export function readExample(name: string): any {
   return parse(Deno.readTextFileSync(`${ROOT}/fixtures/ci/${name}`));
 }
 
-function copy(from: string, to: string): void {
-  if (!Deno.statSync(from).isDirectory) return Deno.copyFileSync(from, to);
-  Deno.mkdirSync(to, { recursive: true });
+/** Copies what of the project jobs run. */
+export function copyProject(to: string): void {
+  for (const name of ["lib", "fixtures", "mod.ts", "deno.json", "deno.lock"]) {
+    copy(`${ROOT}/${name}`, `${to}/${name}`);
+  }
+}
+
+/** Puts into a folder an `npx` that starts this very Deno. */
+export async function writeNpx(place: Folder): Promise<void> {
+  Deno.mkdirSync(place.file("bin"));
+  Deno.mkdirSync(place.file("cache"));
+  // What is compiled of the copy must not stay when it goes; packages are there already.
+  const { npmCache } = JSON.parse((await deno(["info", "--json"])).stdout);
+  Deno.symlinkSync(npmCache, place.file("cache/npm"));
+  place.write(
+    "bin/npx",
+    [
+      "#!/bin/sh",
+      '[ "$1 $2" = "--yes deno@2.9.6" ] || { echo "npx $*" >&2; exit 99; }',
+      "shift 2",
+      `export DENO_DIR='${place.file("cache")}'`,
+      `exec '${Deno.execPath()}' "$@"`,
+    ].join("\n"),
+  );
+  Deno.chmodSync(place.file("bin/npx"), 0o755);
+}
+
+/** Runs a script as the services do: its first command that fails ends it. `place` has npx and the summary. */
+export async function runScript(
+  script: string,
+  cwd: string,
+  place: Folder,
+  variables: Readonly<Record<string, string>>,
+): Promise<EndedJob> {
+  const path = `${place.file("bin")}:${Deno.env.get("PATH")}`;
+  const { code, stdout, stderr } = await command("bash", ["-e", "-o", "pipefail", "-c", script], {
+    cwd,
+    env: { ...variables, PATH: path, GITHUB_STEP_SUMMARY: place.file("summary.md") },
+  }).output();
+  const output = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("");
+  return { code, output };
+}
+
+/** Copies a file or a folder. */
+export function copy(from: string, to: string): void {
+  const isFolder = Deno.statSync(from).isDirectory;
+  Deno.mkdirSync(isFolder ? to : to.replace(/\/[^/]*$/, ""), { recursive: true });
+  if (!isFolder) return Deno.copyFileSync(from, to);
   for (const { name } of Deno.readDirSync(from)) copy(`${from}/${name}`, `${to}/${name}`);
 }

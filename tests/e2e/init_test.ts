@@ -1,0 +1,317 @@
+// `toolgate init` as users run it: in a folder of their own outside of the clone, whose tasks and CI file are
+// then carried out.
+
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { parse as parseJsonc } from "@std/jsonc";
+import { parse as parseYaml } from "@std/yaml";
+import { command, deno, type Folder, folder, ROOT } from "../support/child.ts";
+import { copyProject, runScript, writeNpx } from "../support/ci.ts";
+import { toolgate } from "../support/command_line.ts";
+
+const FILES = [
+  ".github/workflows/toolgate.yml",
+  ".gitignore",
+  "deno.json",
+  "tool_tests/benchmark.ts",
+  "tool_tests/weather_test.ts",
+];
+
+/** The texts of all files below a folder, by path; links are named only. */
+function contents(path: string, prefix = ""): Record<string, string> {
+  return Object.fromEntries(
+    [...Deno.readDirSync(path)].flatMap(({ name, isDirectory, isSymlink }) =>
+      isDirectory
+        ? Object.entries(contents(`${path}/${name}`, `${prefix}${name}/`))
+        : [[prefix + name, isSymlink ? "link" : Deno.readTextFileSync(`${path}/${name}`)]]
+    ).sort(),
+  );
+}
+
+/** Writes files, with their folders. */
+function write(place: Folder, files: Readonly<Record<string, string>>): void {
+  for (const [path, text] of Object.entries(files)) {
+    Deno.mkdirSync(place.file(path).replace(/\/[^/]*$/, ""), { recursive: true });
+    place.write(path, text);
+  }
+}
+
+// deno-lint-ignore no-explicit-any
+function configOf(path: string): any {
+  return parseJsonc(Deno.readTextFileSync(path));
+}
+
+async function git(cwd: string, ...line: string[]): Promise<string> {
+  const own = ["-c", "user.name=me", "-c", "user.email=me@example.com"];
+  const { code, stdout, stderr } = await command("git", [...own, ...line], { cwd }).output();
+  assertEquals(code, 0, new TextDecoder().decode(stderr));
+  return new TextDecoder().decode(stdout).trim();
+}
+
+Deno.test("toolgate init sets up an empty folder whose CI file is green in a clean checkout", async (context) => {
+  await using place = await folder();
+  await writeNpx(place);
+  // A repository that CI can reach, a clone of it, and a project beside the clone.
+  copyProject(place.file("remote"));
+  await git(place.file("remote"), "init", "--quiet");
+  await git(place.file("remote"), "add", ".");
+  await git(place.file("remote"), "commit", "--quiet", "--message=toolgate");
+  await git(place.path, "clone", "--quiet", "remote", "home/toolgate");
+  const clone = place.file("home/toolgate");
+  const commit = await git(clone, "rev-parse", "HEAD");
+  await git(clone, "remote", "set-url", "origin", "git@example.com:someone/toolgate.git");
+  const home = place.file("home/mine");
+  Deno.mkdirSync(home);
+  await git(home, "init", "--quiet");
+  const made = await deno([
+    ...["run", "--no-check", "--no-prompt", "--allow-env", `--allow-read=${place.path}`],
+    ...[`--allow-write=${home}`, "../toolgate/lib/cli/main.ts", "init"],
+  ], { cwd: home, env: { DENO_DIR: place.file("cache") } });
+  assertEquals([made.code, made.stderr], [0, ""], made.all);
+  const files = (path: string) =>
+    Object.keys(contents(path)).filter((name) => !name.startsWith(".git/"));
+  assertEquals(files(home), FILES);
+  for (const name of FILES) assertStringIncludes(made.stdout, `wrote  ${name}\n`);
+  assertEquals(configOf(`${home}/deno.json`).links, ["../toolgate"]);
+  const line = made.stdout.trimEnd().split("\n").find((line) => line.length > 80);
+  assertEquals(line, undefined, "a line is too long for most terminals");
+
+  await git(home, "add", ".");
+  await git(home, "commit", "--quiet", "--message=mine");
+  Deno.mkdirSync(place.file("ci"));
+  await git(place.file("ci"), "clone", "--quiet", "../home/mine");
+  const checkout = place.file("ci/mine");
+  place.write("summary.md", "");
+  // deno-lint-ignore no-explicit-any
+  const { steps } = (parseYaml(Deno.readTextFileSync(`${checkout}/${FILES[0]}`)) as any)
+    .jobs.toolgate;
+  const runStep = async (name: string, repository: string) => {
+    // deno-lint-ignore no-explicit-any
+    const step = steps.find((step: any) => step.name?.startsWith(name));
+    const values: Record<string, string> = {
+      "vars.TOOLGATE_REPOSITORY || 'https://example.com/someone/toolgate.git'": repository,
+      "secrets.OPENAI_API_KEY": "",
+    };
+    const variables = Object.fromEntries(
+      Object.entries<string>(step.env).map(([name, text]) => [
+        name,
+        text.replace(/^\$\{\{ (.*) \}\}$/, (_, expression) => {
+          assert(expression in values, `nobody knows what ${expression} is`);
+          return values[expression]!;
+        }),
+      ]),
+    );
+    return await runScript(step.run, checkout, place, variables);
+  };
+
+  await context.step("says what is missing where no repository is known", async () => {
+    const { code, output } = await runStep("Get toolgate", "");
+    assertEquals(code, 1, output);
+    assertMatch(output, /^::error::Cannot get toolgate as TOOLGATE_REPOSITORY .* must be set/);
+  });
+  await context.step("gets toolgate at the commit of the clone, also twice", async () => {
+    for (const _ of [1, 2]) {
+      const { code, output } = await runStep("Get toolgate", place.file("remote"));
+      assertEquals(code, 0, output);
+    }
+    assertEquals(await git(place.file("ci/toolgate"), "rev-parse", "HEAD"), commit);
+  });
+  await context.step("tests", async () => {
+    const { code, output } = await runStep("Test", "");
+    assertEquals(code, 0, output);
+    assertStringIncludes(output, "Check tool_tests/benchmark.ts");
+    assertStringIncludes(output, "asks for the weather ... ok");
+  });
+  await context.step("decides, in the summary of the job", async () => {
+    const { code, output } = await runStep("Decide", "");
+    assertEquals(code, 0, output);
+    assertStringIncludes(output, "PASS: ");
+    assertMatch(Deno.readTextFileSync(place.file("summary.md")), /tool calling[^]*pass/i);
+  });
+  await context.step("fits deno fmt and deno lint", async () => {
+    for (const line of [["fmt", "--check"], ["lint"]]) {
+      const { code, all } = await deno(line, { cwd: checkout });
+      assertEquals(code, 0, all);
+    }
+  });
+});
+
+Deno.test("toolgate init adds to a project of npm what it lacks, and changes nothing else", async () => {
+  await using place = await folder();
+  const own = {
+    "package.json": JSON.stringify({
+      type: "commonjs",
+      scripts: { test: "exit 1" },
+      dependencies: { mine: "file:../mine" },
+    }),
+    "node_modules/mine/package.json": `{ "name": "mine" }`,
+    "tsconfig.json": `{ "compilerOptions": { "lib": ["es2020"], "types": ["jest"] } }`,
+    "deno.jsonc": `{
+  // Ours.
+  "imports": {
+    "zod": "npm:zod@^3.25.0", // not yet 4
+  },
+  "tasks": { "test": "exit 1" }
+}
+`,
+    ".gitignore": "node_modules\nresults",
+    "tool_tests/mine_test.ts": "",
+    "tool_tests/benchmark.ts": `import "@toolgate/toolgate";\nDeno.test("mine", () => {});\n`,
+  };
+  write(place, own);
+  const made = await toolgate(["init", place.path]);
+  assertEquals([made.code, made.stderr], [0, ""], made.all);
+  const after = contents(place.path);
+  const { "deno.jsonc": config, ".gitignore": ignored, ...rest } = own;
+  for (const [name, text] of Object.entries(rest)) assertEquals(after[name], text, name);
+  assertEquals(after[".gitignore"], `${ignored}\n/coverage/\n`);
+  for (const line of config.trimEnd().split("\n").slice(0, -2)) {
+    assertStringIncludes(after["deno.jsonc"]!, line);
+  }
+  const { imports, tasks, nodeModulesDir, compilerOptions } = configOf(place.file("deno.jsonc"));
+  assertEquals([imports.zod, tasks.test], ["npm:zod@^3.25.0", "exit 1"]);
+  assertEquals([nodeModulesDir, compilerOptions], ["none", undefined]);
+  for (
+    const line of [
+      "added  to deno.jsonc:",
+      "         tasks toolgate:test, edit, bench, toolgate",
+      "left   import zod: it is npm:zod@^3.25.0; the test imports npm:zod@^4.6.7 itself",
+      "left   tsconfig.json: toolgate is not written for them; tests skip the check of types",
+      "left   task test: it is exit 1; toolgate:test is that of toolgate",
+      "left   tool_tests/benchmark.ts: it is there",
+      "  deno task toolgate:test ",
+    ]
+  ) assertStringIncludes(made.stdout, line);
+  assertStringIncludes(after[".github/workflows/toolgate.yml"]!, "deno@2.9.6 task toolgate:test\n");
+
+  // What it wrote runs at once, and leaves node_modules to npm.
+  const ran = await deno(["task", "toolgate:test"], { cwd: place.path });
+  assertEquals(ran.code, 0, ran.all);
+  assertStringIncludes(ran.stdout, "asks for the weather ... ok");
+  const bench = await deno(["task", "bench"], { cwd: place.path });
+  assertStringIncludes(bench.stdout, "mine ... ok", bench.all);
+  const modules = (name: string) => name.startsWith("node_modules/");
+  assertEquals(Object.keys(contents(place.path)).filter(modules), [
+    "node_modules/mine/package.json",
+  ]);
+
+  const before = contents(place.path);
+  const again = await toolgate(["init", place.path]);
+  assertEquals([again.code, again.stderr], [0, ""], again.all);
+  assertEquals(/^(wrote|added)/m.test(again.stdout), false, again.all);
+  assertEquals(contents(place.path), before);
+});
+
+Deno.test("toolgate init has types checked in a new deno.json, whatever tsconfig.json says", async () => {
+  await using place = await folder();
+  write(place, { "new/tsconfig.json": "{}", "git/sub/x": "" });
+  Deno.mkdirSync(place.file("git/.git"));
+  const made = await toolgate(["init", "new"], { cwd: place.path });
+  assertEquals(made.code, 0, made.all);
+  const { compilerOptions, tasks } = configOf(place.file("new/deno.json"));
+  assertEquals(compilerOptions, { strict: true });
+  assertMatch(tasks.test.command, /^deno check tool_tests\/ && deno test /);
+  assertMatch(tasks.edit.command, /^deno test --watch --no-check /);
+  assertStringIncludes(made.stdout, "\n  cd new\n");
+  // The folder of a repository that has the project in a part of it.
+  const below = await toolgate(["init", "git/sub"], { cwd: place.path });
+  assertStringIncludes(below.stdout, "move .github/workflows/toolgate.yml there");
+  // deno-lint-ignore no-explicit-any
+  const workflow: any = parseYaml(
+    Deno.readTextFileSync(place.file("git/sub/.github/workflows/toolgate.yml")),
+  );
+  assertEquals(workflow.defaults.run["working-directory"], "sub");
+});
+
+Deno.test("toolgate init writes nothing where it cannot write all", async (context) => {
+  const cases: readonly [
+    name: string,
+    files: Readonly<Record<string, string>>,
+    links: Readonly<Record<string, string>>,
+    message: RegExp,
+  ][] = [
+    ["a file in its place", { mine: "" }, {}, /mine as it must be a folder: there is a file/],
+    ["a file on its way", { "mine/tool_tests": "" }, {}, /tool_tests must be a folder: it is a f/],
+    ["a folder in a file's place", { "mine/deno.json/x": "" }, {}, /deno\.json must be a file/],
+    ["a link to a file", { "mine/x": "" }, { "mine/deno.json": "x" }, /deno\.json must not be a l/],
+    ["a link that leads nowhere", { "mine/x": "" }, { "mine/.gitignore": "y" }, /must not be a li/],
+    ["a link to a folder", { "mine/x": "" }, { "mine/.github": ".." }, /\.github must not be a li/],
+    [
+      "a malformed deno.json",
+      { "mine/deno.json": `{\n  "tasks": }\n}` },
+      {},
+      /mine\/deno\.json: it is not JSON with comments: .* line 2, column 12/,
+    ],
+    ["odd imports", { "mine/deno.json": `{ "imports": 1 }` }, {}, /deno\.json:\n {2}at imports: /],
+    ["a malformed package.json", { "mine/package.json": "{" }, {}, /package\.json: it is not JSON/],
+    [
+      "an import map of its own",
+      { "mine/deno.json": `{ "importMap": "map.json" }` },
+      {},
+      /imports must be in deno\.json itself: it takes them from map\.json/,
+    ],
+    [
+      "a member of Deno's workspace",
+      { "deno.json": `{ "workspace": ["./mi*"] }`, "mine/x": "" },
+      {},
+      /only the root of a workspace .*: it is a member of .*\/deno\.json; set that up: .* init /,
+    ],
+    [
+      "a member of npm's workspace",
+      { "package.json": `{ "workspaces": ["mine"] }`, "mine/x": "" },
+      {},
+      /only the root of a workspace .*: it is a member of .*\/package\.json/,
+    ],
+  ];
+  for (const [name, files, links, message] of cases) {
+    await context.step(name, async () => {
+      await using place = await folder();
+      write(place, files);
+      for (const [path, target] of Object.entries(links)) {
+        Deno.symlinkSync(target, place.file(path));
+      }
+      const before = contents(place.path);
+      const { code, stdout, stderr, all } = await toolgate(["init", place.file("mine")]);
+      assertEquals([code, stdout], [2, ""], all);
+      assertMatch(stderr, message);
+      assert(stderr.trimEnd().split("\n").length <= 3, all);
+      assertEquals(contents(place.path), before);
+    });
+  }
+  await context.step("toolgate itself", async () => {
+    for (const path of [ROOT, `${ROOT}/docs`]) {
+      const { code, stderr, all } = await toolgate(["init", path]);
+      assertEquals(code, 2, all);
+      assertStringIncludes(stderr, "a project of your own is outside of toolgate");
+    }
+  });
+  await context.step("a permission is missing", async () => {
+    await using place = await folder();
+    const mine = place.file("mine");
+    const [read, write] = [`--allow-read=${mine}`, `--allow-write=${mine}`];
+    for (const [given, missing] of [[read, write], [write, read]] as const) {
+      const { code, stderr, all } = await deno([
+        ...["run", "--no-check", "--no-prompt", given, `${ROOT}/lib/cli/main.ts`, "init", mine],
+      ]);
+      assertEquals(code, 2, all);
+      assertStringIncludes(stderr, `add ${missing}`);
+    }
+    assertEquals(place.names(), []);
+  });
+  await context.step("the system refuses the last file", async () => {
+    await using place = await folder();
+    const mine = place.file("mine");
+    const { openSync } = Deno;
+    Deno.openSync = (path, options) => {
+      if (String(path).includes(".gitignore.")) throw new Deno.errors.PermissionDenied("no");
+      return openSync(path, options);
+    };
+    try {
+      const { code, stderr, all } = await toolgate(["init", mine]);
+      assertEquals(code, 2, all);
+      assertMatch(stderr, /^Cannot write .*\.gitignore: the system does not permit it/);
+    } finally {
+      Deno.openSync = openSync;
+    }
+    assertEquals(place.names(), []);
+  });
+});
