@@ -2,7 +2,7 @@
 // again, at a server that counts what it is asked and never says the same twice.
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { deno, type Finished, folder, readLines, ROOT } from "../support/child.ts";
+import { deno, type Finished, folder, readLines, ROOT, unwrapped } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { drawingServer } from "../support/drawing_server.ts";
 
@@ -63,7 +63,7 @@ Deno.test("--record=auto asks a model only for what no recording of the same con
       asked: state.requests - before,
       told: lineOf(run),
       firsts: [...run.stdout.matchAll(/^FIRST (.*)$/gm)].map(([, city]) => city!),
-      verdict: /^mine: [A-Z]+: .*$/m.exec(run.stdout)?.[0] ?? "",
+      verdict: /^mine: [A-Z]+: .*$/m.exec(unwrapped(run.stdout))?.[0] ?? "",
     };
   };
 
