@@ -28,10 +28,26 @@ export class InputError extends Error {
     super(
       redactRecord(message).split("\n").map((line) => printable(line, MAX_LINE_LENGTH)).join("\n"),
     );
+    hideOwnFrames(this);
   }
 }
 
 const MAX_LINE_LENGTH = 2_000;
+
+/** Where this library lies. */
+const LIBRARY = new URL("../", import.meta.url).href;
+
+/** Leaves out the frames of this library above the user's: what is wrong is wrong where it is called. */
+export function hideOwnFrames(error: Error): void {
+  // Of an error whose own stack was read, Deno shows those frames, whatever replaces them.
+  const { stack } = new Error();
+  const frames = `${stack}`.split("\n").filter((line) => /^ {4}at /.test(line));
+  const first = frames.findIndex((frame) =>
+    frame.includes("file:") && !frame.includes(LIBRARY) && !/\/(npm|node_modules)\//.test(frame)
+  );
+  const kept = first < 0 ? [] : frames.slice(first);
+  error.stack = [`${error.name}: ${error.message}`, ...kept].join("\n");
+}
 
 /** Returns the error `Cannot ACTION as RULE: STATE`; without a state, the rule says it all. */
 export function cannot(action: string, rule: string, state?: string): InputError {

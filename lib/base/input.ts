@@ -9,7 +9,7 @@ import { printable } from "./json.ts";
 import { isWithin } from "./json_depth.ts";
 import { didYouMean, nearestName, nearestOrAll } from "./nearest_name.ts";
 import { redactRecord } from "./redact.ts";
-import { cannotFile, InputError, reasonOf } from "./errors.ts";
+import { cannot, cannotFile, InputError, reasonOf } from "./errors.ts";
 
 /**
  * Reads a file.
@@ -27,10 +27,17 @@ export function readBytes(path: string): Uint8Array {
 /**
  * Reads a text file.
  *
- * @throws {InputError} If it cannot be read; the message names the file.
+ * @throws {InputError} If it cannot be read, or is UTF-16; the message names the file.
  */
 export function readText(path: string): string {
-  return new TextDecoder().decode(readBytes(path));
+  const bytes = readBytes(path);
+  if (isUtf16(bytes)) throw cannot(`use ${path}`, "its text must be UTF-8", "it is UTF-16");
+  return new TextDecoder().decode(bytes);
+}
+
+/** Whether a text begins with a mark of UTF-16, as programs of Windows write it. */
+export function isUtf16([first, second]: Uint8Array): boolean {
+  return first === 0xff && second === 0xfe || first === 0xfe && second === 0xff;
 }
 
 /**
@@ -72,21 +79,30 @@ function keysMessage({ keys, inst }: z.core.$ZodRawIssue<z.core.$ZodIssueUnrecog
 export function parseWith<T>(schema: z.ZodType<T>, value: unknown, source: string): T {
   const result = schema.safeParse(value, WITH_INPUT);
   if (result.success) return result.data;
-  const faults = result.error.issues.slice(0, MAX_FAULTS).flatMap((issue) =>
+  const found = result.error.issues.slice(0, MAX_ISSUES).flatMap((issue) =>
     issueFaults(issue, value)
-  )
-    .map(({ path, message }) =>
-      `  at ${printable(z.core.toDotPath(path)) || "the top"}: ${
-        printable(redactRecord(message), 300)
-      }`
-    );
-  const more = result.error.issues.length - MAX_FAULTS;
-  if (more > 0) faults.push(`  and ${more} more`);
-  throw new InputError(`Cannot use ${source}:\n${faults.join("\n")}`);
+  );
+  const shown = causesFirst(found).slice(0, MAX_FAULTS).map(({ path, message }) =>
+    `  at ${printable(z.core.toDotPath(path)) || "the top"}: ${
+      printable(redactRecord(message), 300)
+    }`
+  );
+  const more = found.length - shown.length + Math.max(0, result.error.issues.length - MAX_ISSUES);
+  throw new InputError(
+    `Cannot use ${source}:\n${shown.join("\n")}${more > 0 ? `; and ${more} more` : ""}`,
+  );
 }
 
-/** More faults than this are only counted: one mistake may repeat in each line of a long list. */
-const MAX_FAULTS = 20;
+/** Faults that are shown, at most: a message has at most three lines. */
+const MAX_FAULTS = 2;
+/** Issues that are looked at, at most: one mistake may repeat in each line of a long list. */
+const MAX_ISSUES = 1_000;
+
+/** Puts the names that nothing has first: what is missing is most often what they should have been. */
+function causesFirst(faults: readonly Fault[]): Fault[] {
+  const isName = ({ message }: Fault) => message.startsWith("Unrecognized key");
+  return [...faults.filter(isName), ...faults.filter((fault) => !isName(fault))];
+}
 
 interface Fault {
   readonly path: readonly PropertyKey[];
@@ -120,7 +136,17 @@ function issueFaults(
   const messages = kinds.flat().map(({ message }) =>
     message.replace(/^Invalid (input|option): /, "")
   );
-  return [{ path, message: [...new Set(messages)].join(", or ") }];
+  return [{ path, message: anyOfMessages([...new Set(messages)]) }];
+}
+
+/** Joins what several kinds of values expect: `expected string or object, received number`. */
+function anyOfMessages(messages: readonly string[]): string {
+  const kinds = messages.map((message) => /^expected (\w+), received (\w+)$/.exec(message));
+  const [first] = kinds;
+  if (first === null || !kinds.every((one) => one?.[2] === first![2])) {
+    return messages.join(", or ");
+  }
+  return `expected ${kinds.map((one) => one![1]).join(" or ")}, received ${first![2]}`;
 }
 
 /** Whether the object that should hold a value has no such key. */
@@ -155,6 +181,9 @@ function isOtherKind(issue: z.core.$ZodIssue): boolean {
 
 /** States the bound that a number breaks, and the number; `undefined` for other faults. */
 function boundMessage(issue: z.core.$ZodIssue): string | undefined {
+  if (issue.code === "too_small" && issue.minimum === 1 && /^Too small/.test(issue.message)) {
+    if (issue.origin === "string" || issue.origin === "array") return "must not be empty";
+  }
   if (typeof issue.input !== "number") return undefined;
   const state = `it is ${issue.input}`;
   if (issue.code === "too_small") {

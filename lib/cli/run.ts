@@ -67,22 +67,22 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   const planned = planRun(request);
   const { plan, missing } = planned;
   const { journal: out, shard } = flags;
+  const progress = new Progress(plan);
+  const limiters = new RateLimiters((line) => progress.note(line));
+  await using session = new RunSession(planned, limiters);
+  const { recordings } = session;
+  using interrupt = new Interrupt();
+  // Whatever cannot be run is refused before anything else is said.
+  using running = session.begin({
+    signal: interrupt.signal,
+    onTrial: (trial, resumed) => progress.count(trial, resumed),
+  });
   if (missing !== undefined) console.error(`No sequential gate can stop this run: ${missing}`);
   if (shard !== undefined && plan.gate?.sequential) {
     console.error("A shard cannot stop early: the gate has a fixed size");
   }
   printForecast(plan, PRINTER);
-
-  const progress = new Progress(plan);
-  const limiters = new RateLimiters((line) => progress.note(line));
-  await using session = new RunSession(planned, limiters);
-  const { recordings } = session;
   if (recordings !== undefined) console.error(recordings.notice);
-  using interrupt = new Interrupt();
-  using running = session.begin({
-    signal: interrupt.signal,
-    onTrial: (trial, resumed) => progress.count(trial, resumed),
-  });
   running.open();
   if (out === undefined) console.error("Without --out the trials are not kept");
   if (running.resumed > 0) {

@@ -7,8 +7,8 @@ import { defined } from "../base/json.ts";
 import type { CallSet } from "../tasks/questions/question_set.ts";
 import { OPENAI_URL } from "./http/endpoint.ts";
 import { formatOf, isTextFormat } from "./formats/registry.ts";
-import { cannot, InputError, reasonOf } from "../base/errors.ts";
-import type { Model } from "./model.ts";
+import { InputError, reasonOf } from "../base/errors.ts";
+import { InfrastructureError, type Model } from "./model.ts";
 import { openai, type OpenAIOptions } from "./openai/openai.ts";
 import { readSimulatedName } from "./simulated_name.ts";
 import type { SimulatedServer } from "../simulated/server.ts";
@@ -127,10 +127,11 @@ export class Connections implements AsyncDisposable {
         return startSimulatedServer(defined({ latency, sets }));
       } catch (error) {
         this.#server = undefined;
-        throw cannot(
-          "start the server of simulated models",
-          "it needs the permission --allow-net=127.0.0.1",
-          reasonOf(error),
+        throw new InfrastructureError(
+          `Cannot start the server of simulated models as it needs the permission --allow-net=127.0.0.1: ${
+            reasonOf(error)
+          }`,
+          error instanceof Deno.errors.NotCapable ? { permanent: "permission" } : {},
         );
       }
     });

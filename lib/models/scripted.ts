@@ -3,7 +3,8 @@
  * @module
  */
 
-import type { JsonObject } from "../base/json.ts";
+import { cannot } from "../base/errors.ts";
+import { isObject, type JsonObject, printable } from "../base/json.ts";
 import type { Usage } from "../tools/message.ts";
 import type { FinishReason, Model, ModelReply, ModelRequest } from "./model.ts";
 
@@ -30,7 +31,7 @@ export type Script = (request: ModelRequest) => ScriptedReply | Promise<Scripted
  * Creates a model that replies as `script` says: a function of each request, or a list of replies of which
  * the last is repeated.
  *
- * @throws {RangeError} If the list is empty.
+ * @throws {InputError} If it is neither a function nor a list of replies, or the list is empty.
  *
  * @example Usage
  * ```ts
@@ -44,9 +45,7 @@ export type Script = (request: ModelRequest) => ScriptedReply | Promise<Scripted
  * ```
  */
 export function scripted(name: string, script: Script | readonly ScriptedReply[]): Model {
-  if (typeof script !== "function" && script.length === 0) {
-    throw new RangeError("Cannot script a model as it needs at least one reply: the list is empty");
-  }
+  assertScript(script);
   return {
     name,
     simulated: true,
@@ -74,3 +73,30 @@ export function scripted(name: string, script: Script | readonly ScriptedReply[]
     },
   };
 }
+
+/** Runtime checks for callers without TypeScript. */
+function assertScript(script: unknown): void {
+  if (typeof script === "function") return;
+  const replies = Array.isArray(script) ? script : [];
+  const wrong = replies.findIndex((reply) =>
+    !isObject(reply) || Object.keys(reply).some((name) => !Object.hasOwn(REPLY, name))
+  );
+  if (replies.length > 0 && wrong < 0) return;
+  throw cannot(
+    "script a model",
+    "its script must be a function, or a list of one reply or more, such as { text } or { calls }",
+    replies.length === 0
+      ? Array.isArray(script) ? "the list is empty" : `it is ${typeof script}`
+      : `reply ${wrong + 1} is ${printable(`${JSON.stringify(replies[wrong])}`, 60)}`,
+  );
+}
+
+/** The options of a reply. */
+const REPLY: Readonly<Record<keyof ScriptedReply, true>> = {
+  text: true,
+  calls: true,
+  usage: true,
+  finish: true,
+  duration: true,
+  served: true,
+};

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { defined } from "../base/json.ts";
+import { defined, isObject } from "../base/json.ts";
 import { z } from "zod";
 import {
   CALL_FORMATS,
@@ -288,6 +288,13 @@ export const CASE_SUITE = RULES.extend({ tasks: z.tuple([]) }) as unknown as z.Z
  * ```
  */
 export function grid(sizes: Grid | ProbeSet): Cells {
+  if (!isObject(sizes)) {
+    throw cannot(
+      "make a grid",
+      "it must have sizes, such as { core: 3, depth: 1 }",
+      `it has ${sizes}`,
+    );
+  }
   if ("case" in sizes) {
     const probes = sizes.case === "all" ? USUAL_PROBES : [...new Set(listOf(sizes.case))];
     return { cells: probes.map((probe) => ({ case: probe })), skipped: 0 };

@@ -18,20 +18,53 @@ type Called = (...args: never) => unknown;
 
 /**
  * Runs a registration with a function that registers tests where `called`, which must be under way, is called
- * from. The frames of invalid input begin there too.
+ * from. Invalid input becomes a test of the name `name` that fails there, with frames that begin there too: an
+ * error thrown while a file is loaded would keep the file's other tests from running, and no JUnit report would
+ * have it.
  */
-export function registerFrom(called: Called, registration: (register: Register) => void): void {
+export function registerFrom(
+  called: Called,
+  name: string,
+  registration: (register: Register) => void,
+): void {
+  const [place] = callersOf(called);
+  const add = registerAt(place);
+  const tests: Deno.TestDefinition[] = [];
   try {
-    const [place] = callersOf(called);
-    const add = registerAt(place);
-    registration((test) => add({ ...test, fn: (context) => runAt(place, test, context) }));
+    registration((test) => void tests.push(test));
   } catch (error) {
-    if (error instanceof InputError) {
-      error.stack = `${error.name}: ${error.message}`;
-      Error.captureStackTrace(error, called);
-    }
+    if (!(error instanceof InputError)) throw error;
+    // Of what was refused later on, nothing is run either.
+    const isNamed = typeof name === "string" && name.trim() !== "";
+    error.stack = `${error.name}: ${error.message}`;
+    Error.captureStackTrace(error, called);
+    return refuse(add, isNamed ? name : `${called.name}()`, error);
+  }
+  for (const test of tests) add({ ...test, fn: (context) => runAt(place, test, context) });
+}
+
+/**
+ * Registers a test that fails with an error. Where it is not run, as `--filter` may leave it out, the file fails all
+ * the same: a gate that cannot be used must not look like one that passed.
+ */
+function refuse(add: Register, name: string, error: Error): void {
+  let wasRun = false;
+  try {
+    add({
+      ...{ name, retry: 0, repeats: 0 },
+      fn: function refused({ origin }) {
+        wasRun = true;
+        annotate(name, error, origin);
+        throw error;
+      },
+    });
+  } catch {
+    // Within a test nothing can be registered.
     throw error;
   }
+  globalThis.addEventListener("unload", () => {
+    if (!wasRun) throw error;
+  });
 }
 
 /** The one function of a script, which has the place that the runner takes for that of a test. */

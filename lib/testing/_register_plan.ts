@@ -294,6 +294,7 @@ function registerCases(
   { strict, subject, derive, finished, only }: CaseOptions,
   state: RunState,
 ): void {
+  const refusals = new Set<string>();
   const judge = async (place: number, context: Deno.TestContext) => {
     state.begin();
     const { disagreement } = await finished(derive());
@@ -302,7 +303,16 @@ function registerCases(
       const reason: SkippedTrial = { kind: "needless", by: "fault", reason: disagreement };
       return await skip(reason, true, state, context);
     }
-    const trial = await finished(run.trial(place));
+    const trial = await finished(run.trial(place)).catch(async (error) => {
+      // What is wrong for all trials, such as a journal that cannot be written, is said once.
+      const { message } = error;
+      if (!(error instanceof InputError) || !refusals.has(message)) {
+        refusals.add(message);
+        throw error;
+      }
+      await context.step({ name: `not run: ${TOLD}`, ignore: true, fn() {} });
+    });
+    if (trial === undefined) return;
     if (trial.kind === "needless") return await skip(trial, strict, state, context);
     state.origin = context.origin;
     state.scores.push(run.score(place)!);
@@ -354,6 +364,9 @@ function assertPerturbed({ changed, perturbation, task }: Trial): void {
   );
 }
 
+/** Why a case is not run that would fail like another one. */
+const TOLD = "an earlier case says why";
+
 /**
  * Ends a skipped case with a note; without a gate nothing else decides, so that it fails. Where a model cannot
  * be asked, one case fails for all, and one tells why.
@@ -369,7 +382,7 @@ async function skip(
   if (strict && !isTold) {
     throw new AssertionError(`The trial was not run${by === "fault" ? ":" : " as"} ${reason}`);
   }
-  const why = isTold ? "an earlier case says why" : reason;
+  const why = isTold ? TOLD : reason;
   const name = `${by === "gate" ? "not needed" : "not run"}: ${why}`;
   await context.step({ name, ignore: true, fn() {} });
 }

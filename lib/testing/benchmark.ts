@@ -4,6 +4,9 @@
  */
 
 import { assertOptions, type BenchmarkOptions } from "./options.ts";
+import { cannot } from "../base/errors.ts";
+import { printable } from "../base/json.ts";
+import { valueText } from "../calls/values/text.ts";
 import { variantName } from "../gate/variant.ts";
 import { type Register, registerFrom } from "./_register.ts";
 import { registerBenchmark } from "./_register_plan.ts";
@@ -24,7 +27,8 @@ import type { PlannedTrial } from "../trials/trial_id.ts";
  * as JSON) and `--report=FILE` (the report as HTML). `--record=FOLDER` records replies, `--replay=FOLDER`
  * answers with recordings, without a key or a network, and `--record=auto` asks only for what no recording has.
  *
- * @throws {InputError} If an option or flag cannot be used; the message has its path and the rule.
+ * If an option or flag cannot be used, a test of the name `name` fails in place of all others; the message has
+ * the option's path and the rule.
  *
  * @example In a test file
  * ```ts ignore
@@ -40,11 +44,18 @@ import type { PlannedTrial } from "../trials/trial_id.ts";
  * ```
  */
 export function benchmark(name: string, options: BenchmarkOptions): void {
-  registerFrom(benchmark, (register) => begin(name, options, register));
+  registerFrom(benchmark, name, (register) => begin(name, options, register));
 }
 
 function begin(name: string, options: BenchmarkOptions, register: Register): void {
-  const subject = `benchmark ${name}`;
+  const subject = `benchmark ${printable(String(name), 100)}`;
+  if (typeof name !== "string" || name.trim() === "") {
+    throw cannot(
+      "use a benchmark",
+      "its name must be a text that is not empty",
+      `it is ${valueText(name)}`,
+    );
+  }
   assertOptions(subject, options);
   const titleOf = (planned: PlannedTrial) => caseTitle(name, planned);
   registerBenchmark(options, { name, subject, register, titleOf });

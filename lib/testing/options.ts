@@ -6,8 +6,8 @@
 import { z } from "zod";
 import { type Connections, identityOf } from "../models/connect.ts";
 import { parseWith } from "../base/input.ts";
-import { cannot } from "../base/errors.ts";
-import { defined, printable } from "../base/json.ts";
+import { cannot, InputError } from "../base/errors.ts";
+import { defined, isObject, printable } from "../base/json.ts";
 import { nearestOrAll } from "../base/nearest_name.ts";
 import type { Model } from "../models/model.ts";
 import type { TaskSource } from "../runs/plan.ts";
@@ -78,12 +78,12 @@ function inSuite<Entry extends ModelEntry>(choice: string | Entry | Model): stri
 }
 
 /** All models of a benchmark, including those of stages and judges. */
-export function modelChoices({ model, judge, strategies = [] }: BenchmarkOptions): ModelChoice[] {
-  const stages = strategies.flatMap((entry) =>
+export function modelChoices({ model, judge, strategies }: BenchmarkOptions): ModelChoice[] {
+  const stages = listOf(strategies).flatMap((entry) =>
     typeof entry === "string" ? [] : Object.values(entry.models ?? {})
   );
   const judges = judge === undefined ? [] : [judge];
-  return [...[model].flat() as readonly ModelChoice[], ...stages, ...judges];
+  return [...listOf(model), ...stages, ...judges];
 }
 
 /** The names of options. */
@@ -116,6 +116,9 @@ export function assertOptions(
   options: object,
   { place, names, elsewhere }: OptionWords = BENCHMARK_WORDS,
 ): void {
+  if (!isObject(options)) {
+    throw cannot(`use ${subject}`, "it must have options", `they are ${options}`);
+  }
   const schemas = optionSchemas(place);
   const known = [...names, ...Object.keys(schemas)];
   const unknown = Object.keys(options).find((option) => !known.includes(option));
@@ -131,6 +134,9 @@ export function assertOptions(
   const ofSuites = optionSchemas("suite");
   const own = Object.entries(schemas).filter(([name]) => !(name in ofSuites));
   parseWith(z.object(Object.fromEntries(own)), defined(options), subject);
+  if ((options as Partial<BenchmarkOptions>).model === undefined) {
+    throw cannot(`use ${subject}`, "it must have a model", "sim:planner needs no key");
+  }
 }
 
 /** What to use in place of an option that belongs elsewhere; `undefined` for others. */
@@ -172,19 +178,22 @@ export function planBenchmark(
 ): PlannedRun {
   const { agent, strategies, judge } = options;
   if (agent !== undefined) assertAgent(subject, options, settings);
-  const tasks = [options.tasks].flat() as readonly TaskChoice[];
-  const suite = parseWith(source === undefined ? SUITE : CASE_SUITE, {
-    ...suiteSettings(settings),
-    name,
-    tasks: tasks.flatMap((one): Suite["tasks"] => "cells" in one ? one.cells : [one]),
-    models: ([options.model].flat() as readonly ModelChoice[]).map((choice) =>
-      inSuite<ModelEntry>(choice)
-    ),
-    ...defined({
-      strategies: strategies?.map(suiteStrategy),
-      judge: judge && inSuite<JudgeEntry>(judge),
-    }),
-  }, subject);
+  const tasks = listOf(options.tasks);
+  const suite = withOptionNames(
+    options,
+    BENCHMARK_NAMES,
+    () =>
+      parseWith(source === undefined ? SUITE : CASE_SUITE, {
+        ...suiteSettings(settings),
+        name,
+        tasks: tasks.flatMap((one): Suite["tasks"] => isCells(one) ? one.cells : [one]),
+        models: listOf(options.model).map((choice) => inSuite<ModelEntry>(choice)),
+        ...defined({
+          strategies: Array.isArray(strategies) ? strategies.map(suiteStrategy) : strategies,
+          judge: judge && inSuite<JudgeEntry>(judge),
+        }),
+      }, subject),
+  );
   const ownCode = agent !== undefined || source !== undefined ||
     modelChoices(options).some((choice) => typeof choice === "object" && "reply" in choice);
   const planned = planRun({
@@ -204,6 +213,39 @@ export function planBenchmark(
   return planned;
 }
 
+/** Returns the items of an option that takes one or a list; callers without types may give none. */
+export function listOf<Item>(value: Item | readonly Item[] | undefined): readonly Item[] {
+  return value === undefined ? [] : [value].flat() as readonly Item[];
+}
+
+/** Whether a choice of tasks is what `grid()` returns; callers without types may give anything. */
+function isCells(choice: TaskChoice): choice is Cells {
+  return isObject(choice) && "cells" in choice;
+}
+
+/** Options of benchmarks that have other names in suites. */
+const BENCHMARK_NAMES = new Map([["models", "model"]]);
+
+/** Replaces the names of options in suites by those in code, in errors. */
+export function withOptionNames<Result>(
+  options: object,
+  names: ReadonlyMap<string, string>,
+  use: () => Result,
+): Result {
+  try {
+    return use();
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    const message = error.message.replace(/^ {2}at (\w+)(\[\d+\])?/gm, (path, word, index = "") => {
+      const option = names.get(word);
+      if (option === undefined) return path;
+      const isList = Array.isArray((options as Partial<Record<string, unknown>>)[option]);
+      return `  at ${option}${isList ? index : ""}`;
+    });
+    throw new InputError(message);
+  }
+}
+
 /** Returns where a benchmark says what matters about its run. */
 export function printerOf(name: string): Printer {
   return {
@@ -220,6 +262,9 @@ function assertAgent(
   options: BenchmarkOptions,
   { budget, gate }: Settings,
 ): void {
+  if (typeof options.agent !== "function") {
+    throw cannot(`use ${subject}`, "agent must be a function", `it is ${valueText(options.agent)}`);
+  }
   const { limits = {}, strategies = [], references } = options;
   if (Object.keys(limits).some((name) => name !== "calls")) {
     throw cannot(
@@ -236,7 +281,7 @@ function assertAgent(
       budget === undefined ? "the gate has a ceiling of tokens or dollars" : "there is a budget",
     );
   }
-  assertAgentStrategies(subject, strategies.map(strategyId));
+  assertAgentStrategies(subject, listOf(strategies).map(strategyId));
   assertAgentCalls(subject, references === true);
 }
 

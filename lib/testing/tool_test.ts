@@ -7,7 +7,9 @@ import {
   assertOptions,
   type BenchmarkOptions,
   type BenchmarkStrategy,
+  listOf,
   type ModelChoice,
+  withOptionNames,
 } from "./options.ts";
 import { optionSchemas } from "../runs/options.ts";
 import type { ToolTestSettings } from "../runs/option_types.ts";
@@ -90,7 +92,8 @@ const RUN_OPTIONS = ["model", "trials", "strategy", "perturbation"] as const sat
  * The flags after `--` are those of `benchmark`. A path ending in `/` is a folder; each test writes a file
  * named after itself: `--out=results/`.
  *
- * @throws {InputError} If an option or flag cannot be used; the message has its path and the rule.
+ * If an option or flag cannot be used, a test of the name `name` fails in place of all others; the message has
+ * the option's path and the rule.
  *
  * @example In a test file
  * ```ts ignore
@@ -116,7 +119,7 @@ const RUN_OPTIONS = ["model", "trials", "strategy", "perturbation"] as const sat
  * ```
  */
 export function toolTest<State = undefined>(name: string, options: ToolTestOptions<State>): void {
-  registerFrom(toolTest, (register) => begin(name, options, register));
+  registerFrom(toolTest, name, (register) => begin(name, options, register));
 }
 
 function begin<State>(
@@ -125,9 +128,6 @@ function begin<State>(
   register: Register,
 ): void {
   const subject = `tool test ${printable(String(name), 100)}`;
-  if (!isObject(options)) {
-    throw cannot(`use ${subject}`, "it must have options", `they are ${options}`);
-  }
   assertOptions(subject, options, {
     place: "toolTest",
     names: [...Object.keys(CASE_OPTIONS), ...RUN_OPTIONS],
@@ -142,10 +142,12 @@ function begin<State>(
   assertCase(subject, toolCase);
   const { model, trials, seed = 1, gate } = options;
   assertTrials(subject, trials, gate);
-  const strategies = listOf(options.strategy);
-  const perturbations = listOf(options.perturbation);
+  const strategies = listed(options.strategy);
+  const perturbations = listed(options.perturbation);
   const sequential = gate?.sequential === true;
-  const isSeveral = [listOf(model), strategies, perturbations].some((list = []) => list.length > 1);
+  const isSeveral = [model, strategies, perturbations].some((one) =>
+    listOf<unknown>(one).length > 1
+  );
   const open: TaskOpener = (spec, settings) =>
     isCase(spec) ? new CaseExecutor(toolCase, spec, settings) : openTask(spec, settings);
   const names = Object.keys(optionSchemas("toolTest"));
@@ -174,11 +176,12 @@ function begin<State>(
         ...(isSeveral ? [variantName(planned)] : []),
       ].join(" > "),
   };
-  withOptionNames(options, () => registerBenchmark(benchmark, registration));
+  withOptionNames(options, SUITE_NAMES, () => registerBenchmark(benchmark, registration));
 }
 
-function listOf<Item>(value: Item | readonly Item[] | undefined): readonly Item[] | undefined {
-  return value === undefined ? undefined : [value].flat() as readonly Item[];
+/** The items of an option; `undefined` if it is left out. */
+function listed<Item>(value: Item | readonly Item[] | undefined): readonly Item[] | undefined {
+  return value === undefined ? undefined : listOf(value);
 }
 
 /** Options that have other names in suites. */
@@ -187,22 +190,6 @@ const SUITE_NAMES = new Map<string, keyof ToolTestOptions>([
   ["strategies", "strategy"],
   ["perturbations", "perturbation"],
 ]);
-
-/** Replaces option names of suites by those of tool tests in errors. */
-function withOptionNames(options: object, register: () => void): void {
-  try {
-    register();
-  } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    const message = error.message.replace(/^ {2}at (\w+)(\[\d+\])?/gm, (path, word, index = "") => {
-      const option = SUITE_NAMES.get(word);
-      if (option === undefined) return path;
-      const isList = Array.isArray((options as Partial<Record<string, unknown>>)[option]);
-      return `  at ${option}${isList ? index : ""}`;
-    });
-    throw new InputError(message);
-  }
-}
 
 /** Whether trials that run at the same time cannot interfere with each other. */
 function areIndependent(tools: ToolCase<never>["tools"]): boolean {

@@ -5,8 +5,15 @@
 
 import { z } from "zod";
 import { cannot, reasonOf } from "../base/errors.ts";
+import {
+  defined,
+  isJsonObject,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  printable,
+} from "../base/json.ts";
 import { nearestOrAll } from "../base/nearest_name.ts";
-import { defined, isJsonObject, type JsonObject, type JsonValue, printable } from "../base/json.ts";
 import { targetOf, typesOf } from "./schema/position.ts";
 import { trustOwnSchema } from "./schema/_patterns.ts";
 import { subschemas } from "./schema/subschemas.ts";
@@ -117,8 +124,11 @@ const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 export function tool<Parameters extends ZodSchema | JsonObject>(
   options: OwnToolOptions<Parameters>,
 ): StoppableTool {
+  if (!isObject(options)) {
+    throw cannot("make a tool", "it must have options", `they are ${options}`);
+  }
   const { name, description, strict, examples, output, unsafePatterns } = options;
-  const subject = `tool ${printable(String(name), 80)}`;
+  const subject = typeof name === "string" ? `tool ${printable(name, 80)}` : "a tool";
   assertOptions(subject, options);
   assertOneBehaviour(subject, options);
   const { parameters, check, read } = argumentReader(subject, options.parameters);
@@ -182,7 +192,9 @@ function assertOptions(subject: string, options: object): void {
   const { name, description } = options as { name?: unknown; description?: unknown };
   const unknown = Object.keys(options).find((option) => !Object.hasOwn(OPTION_NAMES, option));
   const fault = typeof name !== "string" || !NAME.test(name)
-    ? "its name must be 1 to 64 letters, digits, _ and -"
+    ? `its name must be 1 to 64 letters, digits, _ and -: ${
+      name === undefined ? "it has none" : `it is ${printable(`${JSON.stringify(name)}`, 80)}`
+    }`
     : typeof description !== "string"
     ? `its description must be a text: it is ${typeof description}`
     : unknown !== undefined
@@ -246,10 +258,15 @@ interface Reader {
 function argumentReader(subject: string, schema: ZodSchema | JsonObject): Reader {
   const given = jsonSchemaOf(subject, schema);
   if (!takesObject(given, given)) {
+    const isShape = Object.values(given).some((one) => isZod(one as unknown as ZodSchema));
     throw cannot(
       `make ${subject}`,
       "its parameters must be the schema of an object",
-      `the type is ${printable(JSON.stringify(given["type"] ?? null))}`,
+      isShape
+        ? "they are single schemas; put z.object({ ... }) around them"
+        : given["type"] === undefined
+        ? "they have no type and no properties"
+        : `the type is ${printable(JSON.stringify(given["type"]))}`,
     );
   }
   // Providers want the type, also beside a reference or alternatives.
@@ -374,7 +391,11 @@ function isZod(schema: ZodSchema | JsonObject): schema is z.ZodType {
 function jsonSchemaOf(subject: string, schema: ZodSchema | JsonObject): JsonObject {
   if (!isZod(schema)) {
     if (isJsonObject(schema) && !("_def" in schema)) return schema;
-    throw cannot(`make ${subject}`, "a schema must be of zod 4, or a JSON Schema", "it is neither");
+    throw cannot(
+      `make ${subject}`,
+      "its schemas must be of zod 4, or JSON Schemas",
+      schema === undefined ? "parameters are missing" : "one is neither",
+    );
   }
   try {
     const { $schema: _, ...json } = z.toJSONSchema(schema, {

@@ -398,7 +398,10 @@ function badInput(temporary: Folder): [line: readonly string[], message: RegExp]
     [["gate"], /it takes one journal or more: none is given/],
     [["gate", "no-such.jsonl"], /Cannot read no-such\.jsonl: there is no such file/],
     [["gate", temporary.path, "--success-rate", "0.5"], /Cannot read .*: it is a folder/],
-    [["gate", plain, "--success-rate", "0.5"], /plain\.jsonl, line 1:\n(.*\n)* {2}at outcome: /],
+    [
+      ["gate", plain, "--success-rate", "0.5"],
+      /plain\.jsonl, line 1:\n {2}at v: it is missing: expected 1\n {2}at id: .*; and \d more/,
+    ],
     [["gate", torn, "--success-rate", "0.5"], /broken\.jsonl: line 1 is not JSON/],
     [["gate", existing, "--success-rate", "1.5"], /success-?rate: .*1/i],
     [["gate", existing, "--success-rate", "half"], /--success-rate must be a number: it is half/],

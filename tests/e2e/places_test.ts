@@ -158,6 +158,7 @@ Deno.test("every test stands where the user calls for it, in all outputs of the 
       `same ${placeIn("other (2)_test.ts", "again")}`,
     ],
     "./tests/script.test.js": [`list ${placeIn("script.test.js", "script")}`],
+    "./tests/wrong_test.ts": [`wrong ${placeIn("wrong_test.ts", "wrong")}`],
   });
 
   const [errors, list] = stdout.split("\n ERRORS \n")[1]!.split("\n FAILURES \n");

@@ -151,7 +151,10 @@ Deno.test("toolgate run --replay ends with what is nearest when something was no
   assertStringIncludes(await missed("--model", "other"), "of model mine in place of other");
   const changed = { ...SUITE, models: [{ model: "mine", temperature: 0.2 }] };
   place.write("suite.jsonc", JSON.stringify(changed));
-  assertStringIncludes(await missed(), "first difference: model.temperature\n");
+  assertStringIncludes(
+    await missed(),
+    "first difference at model.temperature: recorded nothing, asked 0.2\n",
+  );
   place.write("suite.jsonc", JSON.stringify(SUITE));
   const file = recordingsIn(kept)[0]!;
   Deno.writeTextFileSync(file, Deno.readTextFileSync(file).slice(0, 500));
@@ -308,7 +311,7 @@ Deno.test("files of tests replay without any permission for a network", async ()
   place.write("own_test.ts", TESTS("Tells how the weather is.", ""));
   const missed = await test(file, [`--replay=${kept}`]);
   assertEquals(missed.code, 1, missed.all);
-  assertStringIncludes(missed.stdout, "first difference: tools[0].description");
+  assertStringIncludes(missed.stdout, "first difference at tools[0].description");
   assertMatch(missed.stdout, /"Tells the weather\."/);
   assertStringIncludes(missed.stdout, "calls > gate ... ok");
   assertStringIncludes(missed.stdout, "3 failed");

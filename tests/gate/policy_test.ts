@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { FAILURE_TYPES } from "../../lib/calls/failure_types.ts";
 import { parseWith } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
@@ -149,7 +149,11 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
   [{ ...RATE, coverage: 0 }, "coverage", "must be above 0"],
   [{ ...RATE, coverage: 1.1 }, "coverage", "must be at most 1"],
   [{ ...RATE, infrastructure: [{}] }, "infrastructure[0]", "must have a status or a message"],
-  [{ ...RATE, infrastructure: [{ message: "" }] }, "infrastructure[0].message", ">=1 characters"],
+  [
+    { ...RATE, infrastructure: [{ message: "" }] },
+    "infrastructure[0].message",
+    "must not be empty",
+  ],
   [{ ...RATE, infrastructure: [{ status: 600 }] }, "infrastructure[0].status", "at most 599"],
   [{ ...RATE, undecided: "maybe" }, "undecided", '"fail"|"pass"'],
   [{ ...RATE, sequential: "yes" }, "sequential", "expected boolean"],
@@ -164,10 +168,10 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
     "a sequential gate needs a margin above 0",
   ],
   [{ ...RATE, sucessRate: 0.8 }, "the top", '"sucessRate"'],
-  [{ baseline: "" }, "baseline", ">=1 characters"],
+  [{ baseline: "" }, "baseline", "must not be empty"],
   [{ baseline: 7 }, "baseline", "expected string"],
   [{ baseline: {} }, "baseline", "must name a file, a model or a strategy"],
-  [{ baseline: { file: "" } }, "baseline.file", ">=1 characters"],
+  [{ baseline: { file: "" } }, "baseline.file", "must not be empty"],
   [{ baseline: { modell: "m" } }, "baseline", '"modell"'],
   [{ ...UPGRADE, discordance: 0 }, "discordance", "must be above 0"],
   [{ ...UPGRADE, discordance: 1.1 }, "discordance", "must be at most 1"],
@@ -209,8 +213,7 @@ Deno.test("GATE_POLICY names the path and the rule of every value that is not us
   }
 });
 
-Deno.test("GATE_POLICY tells all faults at once", () => {
+Deno.test("GATE_POLICY finds all faults at once, of which a message tells two", () => {
   const policy = { successRate: 2, margin: -1, confidence: 0.2, coverage: 0, undecided: "x" };
-  const message = faultOf(policy);
-  for (const name of Object.keys(policy)) assertStringIncludes(message, `at ${name}: `);
+  assertMatch(faultOf(policy), /^.*\n {2}at margin: .*\n {2}at confidence: .*; and 3 more$/);
 });

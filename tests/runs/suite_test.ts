@@ -240,7 +240,7 @@ Deno.test("SUITE accepts every field", () => {
 
 /** A suite with one thing wrong, the path that must be named, and words of the rule. */
 const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
-  [{ name: "" }, "name", ">=1 characters"],
+  [{ name: "" }, "name", "must not be empty"],
   [{ name: "n".repeat(201) }, "name", "<=200 characters"],
   [{ name: undefined }, "name", "expected string"],
   [{ seed: -1 }, "seed", ""],
@@ -319,8 +319,8 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
   ],
   [{ tasks: [{ core: 3, depth: 1, kore: 3 }] }, "tasks[0]", '"kore"'],
   [{ models: [] }, "models", "must not be empty"],
-  [{ models: [""] }, "models[0]", ">=1 characters"],
-  [{ models: [{ model: "" }] }, "models[0].model", ">=1 characters"],
+  [{ models: [""] }, "models[0]", "must not be empty"],
+  [{ models: [{ model: "" }] }, "models[0].model", "must not be empty"],
   [{ models: [{ model: "a", baseURL: "ftp://x" }] }, "models[0].baseURL", "http or https URL"],
   [{ models: [{ model: "a", apiKeyVariable: "MY-KEY" }] }, "models[0].apiKeyVariable", ""],
   [{ models: [{ model: "a", temperature: 2.1 }] }, "models[0].temperature", "must be at most 2"],
@@ -369,7 +369,7 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
     "strategies[0].dereference",
     "goes with indirection only",
   ],
-  [{ strategies: [{ strategy: "repair", name: "" }] }, "strategies[0].name", ">=1 characters"],
+  [{ strategies: [{ strategy: "repair", name: "" }] }, "strategies[0].name", "must not be empty"],
   [
     { strategies: [{ strategy: "restate+plan_then_call", models: { route: "a" } }] },
     "strategies[0].models.route",

@@ -15,7 +15,8 @@ const PRELUDE = `import { benchmark, grid } from ${JSON.stringify(`file://${ROOT
 void [benchmark, grid];`;
 
 /**
- * The name and message of what each call throws, or "" for one that throws nothing. All of them stand in one
+ * The name and message of what each call throws, or of the test that fails in its place, or "" for one that refuses
+ * nothing. All of them stand in one
  * file of `deno test`, which begins with `prelude` and may use the loopback network and nothing else beside
  * `permissions`. Of the tests that are registered none runs.
  */
@@ -29,9 +30,15 @@ export async function refusalsOf(
     "calls.ts",
     [
       prelude,
+      "let refused;",
+      "Deno.test = new Proxy(Deno.test, { apply(test, self, [definition, ...more]) {",
+      '  if (definition.fn?.name === "refused") refused = definition.fn;',
+      "  else test(definition, ...more);",
+      "} });",
       "const errorOf = (flags, call) => {",
       '  Object.defineProperty(Deno, "args", { value: flags, configurable: true });',
-      '  try { return call() ?? ""; } catch (error) { return `${error.name}: ${error.message}`; }',
+      '  try { refused = undefined; call(); refused?.({ origin: "" }); return ""; }',
+      "  catch (error) { return `${error.name}: ${error.message}`; }",
       "};",
       'console.log("TOLD", JSON.stringify([',
       ...calls.map((one) => typeof one === "string" ? { call: one, flags: [] } : one)

@@ -480,7 +480,7 @@ Deno.test("tool() refuses what is no tool, in one message", () => {
     [{ name: "has space" }, /^Cannot make tool has space as its name must be 1 to 64 letters, /],
     [{ name: "" }, /as its name must be/],
     [{ name: "x".repeat(65) }, /as its name must be/],
-    [{ name: undefined }, /^Cannot make tool undefined as its name must be/],
+    [{ name: undefined }, /^Cannot make a tool as its name must be/],
     [{ name: 7 }, /as its name must be/],
     [{ name: "\u001b[31m" }, /^Cannot make tool \\u001b\[31m as its name/],
     [{ description: undefined }, /as its description must be a text: it is undefined/],
@@ -493,13 +493,19 @@ Deno.test("tool() refuses what is no tool, in one message", () => {
     ],
     [{ returns: undefined }, /: execute and returns are given/],
     [{ execute: "run" }, /as execute must be a function: it is string/],
-    [{ parameters: undefined }, /as a schema must be of zod 4, or a JSON Schema: it is neither/],
-    [{ parameters: { _def: {} } }, /as a schema must be of zod 4/],
+    [
+      { parameters: undefined },
+      /as its schemas must be of zod 4, or JSON Schemas: parameters are missing/,
+    ],
+    [{ parameters: { _def: {} } }, /as its schemas must be of zod 4/],
     [
       { parameters: z.string() },
       /as its parameters must be the schema of an object: the type is "string"/,
     ],
-    [{ parameters: z.union([parameters, z.string()]) }, /schema of an object: the type is null/],
+    [
+      { parameters: z.union([parameters, z.string()]) },
+      /schema of an object: they have no type and no properties/,
+    ],
     [{ parameters: { type: "array" } }, /schema of an object: the type is "array"/],
     [
       { parameters: z.object({ when: z.date() }) },

@@ -121,7 +121,7 @@ Deno.test("parseToolDocuments() refuses what is no document", () => {
       ["tool", "at the top: Invalid input: expected object, received string"],
       [[3], "at [0]: Invalid input: expected object, received number"],
       [{ name: "tool" }, "at parameters: must be an object"],
-      [{ ...tool, name: "" }, "at name: Too small: expected string to have >=1 characters"],
+      [{ ...tool, name: "" }, "at name: must not be empty"],
       [
         { ...tool, description: 3 },
         "at description: Invalid input: expected string, received number",

@@ -82,7 +82,10 @@ export function endpointOf(options: EndpointOptions): Endpoint {
     setHeader(headers, name, value, `the header "${printable(name)}"`);
   }
   const key = options.apiKey?.trim() || environmentKey();
-  if (key !== undefined) setHeader(new Headers(), "authorization", `Bearer ${key}`, "the API key");
+  if (key !== undefined) {
+    const from = options.apiKey?.trim() ? "" : ` of ${KEY_VARIABLE}`;
+    setHeader(new Headers(), "authorization", `Bearer ${key}`, `the API key${from} to ${model}`);
+  }
   if (key === undefined && isOpenAI(url) && !headers.has("authorization")) {
     throw cannot(
       `ask ${model}`,
@@ -104,7 +107,11 @@ function setHeader(headers: Headers, name: string, value: string, what: string) 
   try {
     headers.set(name, value);
   } catch {
-    throw cannot(`send ${what}`, "HTTP does not allow some of its characters");
+    throw cannot(
+      `send ${what}`,
+      "HTTP does not allow some of its characters",
+      "look for line breaks, and for letters that are not ASCII",
+    );
   }
 }
 
@@ -435,7 +442,7 @@ function networkFault(
 /** Returns why no connection came about, if that is not likely to change. */
 function unheardReason(
   reason: string,
-  { host }: URL,
+  { host, protocol }: URL,
 ): { readonly why: string; readonly permanent: Permanent } | undefined {
   if (/connection refused|ECONNREFUSED/i.test(reason)) {
     return {
@@ -445,6 +452,15 @@ function unheardReason(
   }
   if (/failed to lookup address|dns error|ENOTFOUND/i.test(reason)) {
     return { why: `there is no host ${host}: check the address`, permanent: "address" };
+  }
+  if (/redirect mode is set to/i.test(reason)) {
+    return {
+      why: `${host} redirects, and questions and keys go nowhere else: give the address of the API`,
+      permanent: "address",
+    };
+  }
+  if (protocol === "https:" && /InvalidContentType|corrupt message|wrong version/i.test(reason)) {
+    return { why: `${host} does not speak TLS: is it http:// there?`, permanent: "address" };
   }
   return undefined;
 }

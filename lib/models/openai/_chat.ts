@@ -153,7 +153,7 @@ function read(answer: unknown, answerer: ReplySource): WireReply {
   if (isError && !isUnreadable) {
     const said = error ?? (reason === "error" ? "no more is said" : reason);
     const fault = reason === "insufficient_system_resource" ? "infrastructure" : "unclear";
-    throw unusable(`it is an error: ${JSON.stringify(said)}`, fault);
+    throw unusable(`it is an error: ${JSON.stringify(said)}`, { fault });
   }
   const { message } = choice;
   const said = parseShape(SAID, message, answerer, ["choices", 0, "message"]);

@@ -95,10 +95,10 @@ export function openai(options: OpenAIOptions): Model {
   const defaultChoice = checkedChoice(model, options.toolChoice);
   const endpoint = endpointOf(options);
   const { who, quote, hide } = endpoint;
-  const unusable: ReplySource["unusable"] = (state, fault = "unclear") =>
+  const unusable: ReplySource["unusable"] = (state, { fault = "unclear", permanent } = {}) =>
     new InfrastructureError(
       `Cannot use the reply of ${who} as it must be ${format.replyName}: ${quote(state)}`,
-      { retryable: true, fault },
+      { retryable: true, fault, ...defined({ permanent }) },
     );
   const { post, isAlive } = requestsTo(endpoint);
   const withheld = new Set<string>();

@@ -54,7 +54,9 @@ export function parseShape<T>(
 ): T {
   const parsed = schema.safeParse(answer);
   if (parsed.success) return parsed.data;
-  throw unusable(whyUnusable(answer, parsed.error, place));
+  // A page at the address of an API is there for every request.
+  const isPage = typeof answer === "string" && PAGE.test(answer);
+  throw unusable(whyUnusable(answer, parsed.error, place), isPage ? { permanent: "address" } : {});
 }
 
 /** The beginning of a page, such as a website has at addresses that are not of its API. */

@@ -7,7 +7,12 @@
 import type { EndpointOptions } from "../http/endpoint.ts";
 import { cannot } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, printable } from "../../base/json.ts";
-import type { InfrastructureError, ModelReply, ModelRequest } from "../model.ts";
+import type {
+  InfrastructureError,
+  InfrastructureErrorOptions,
+  ModelReply,
+  ModelRequest,
+} from "../model.ts";
 import type { RetryPolicy } from "../http/retry.ts";
 import type { Usage } from "../../tools/message.ts";
 import type { ToolChoice, ToolSchema } from "../../tools/tool.ts";
@@ -73,7 +78,10 @@ export interface ReplySource {
   /** Returns a text without known secrets, otherwise unchanged. */
   readonly hide: (text: string) => string;
   /** Creates the error of an unusable answer, from a description of what is wrong; default: of unclear cause. */
-  readonly unusable: (state: string, fault?: InfrastructureError["fault"]) => InfrastructureError;
+  readonly unusable: (
+    state: string,
+    options?: Pick<InfrastructureErrorOptions, "fault" | "permanent">,
+  ) => InfrastructureError;
   /** Returns whether an earlier call of the conversation has an id; omitted without a conversation. */
   readonly isTaken?: (id: string) => boolean;
   /** The functions on offer. */

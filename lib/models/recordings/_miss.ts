@@ -46,29 +46,30 @@ export function missError(miss: Miss): InputError {
   const place = stage === "assertion"
     ? "request of an assertion to its judge"
     : `request ${request}${stage === undefined ? "" : ` of stage ${printable(stage, 100)}`}`;
-  const [head, lines] = file === undefined
-    ? [`there is no recording of it (${place})`, unrecordedLines(miss)]
+  const [head, detail] = file === undefined
+    ? [`there is no recording of it (${place})`, nearestText(miss)]
     : [
       miss.found === undefined ? `it has no ${place}` : `it has another ${place}`,
-      [`recording: ${path}`, ...differenceLines(miss, file)],
+      `recording: ${path}: ${differences(miss, file).join("; ")}`,
     ];
   return new InputError(
     [
-      `Cannot replay a trial as its recording must have every request: ${head}`,
-      ...[`trial: ${redactRecord(trial)}`, ...lines].map((line) => `  ${line}`),
+      `Cannot replay a trial as its recording must have every request: ${head}: ${
+        redactRecord(trial)
+      }`,
+      `  ${detail}`,
       `  To record it again, use --record=${folder}, or --auto=${folder} to record only what is missing`,
     ].join("\n"),
   );
 }
 
-function unrecordedLines({ path, nearest, trial, folder }: Miss): string[] {
-  const place = `its recording would be: ${path}`;
-  if (nearest === undefined) return [place, `${folder} has no recording at all`];
+function nearestText({ nearest, trial, folder }: Miss): string {
+  if (nearest === undefined) return `${folder} has no recording at all`;
   const words = differingWords(nearest.trial, redactRecord(trial));
   const what = words.length === 0
     ? "of a trial with the same id"
     : `of ${words.slice(0, MAX_WORDS).join(", ")}${words.length > MAX_WORDS ? " and more" : ""}`;
-  return [place, `nearest: ${nearest.path}, ${what}`];
+  return `nearest: ${nearest.path}, ${what}`;
 }
 
 /** Words of an id in a message, at most. */
@@ -109,8 +110,8 @@ export function nearestTo(trial: string, known: Iterable<Nearest>): Nearest | un
   return nearest;
 }
 
-/** Returns lines that say how the recording differs from the request. */
-function differenceLines(
+/** Says how the recording differs from the request. */
+function differences(
   { hashed, found, stage, request, seconds }: Miss,
   file: Recording,
 ): string[] {
@@ -156,9 +157,7 @@ function differenceLines(
   const { path, recorded, requested } = difference;
   const wasSecret = recorded.includes(MARK) && !requested.includes(MARK);
   return [
-    `first difference: ${printable(path, 300)}`,
-    `  recorded: ${recorded}`,
-    `  asked:    ${requested}`,
+    `first difference at ${printable(path, 300)}: recorded ${recorded}, asked ${requested}`,
     ...(wasSecret ? [`${MARK} replaces a secret in the recording`] : []),
     ...(file.requests.some(({ redacted }) => redacted)
       ? [`a reply has ${MARK} in place of what looks like a secret, and tools are called with that`]

@@ -5,6 +5,7 @@
  */
 
 import { cannot, cannotFile, InputError } from "../../base/errors.ts";
+import { isUtf16 } from "../../base/input.ts";
 import { type JsonValue, parseJson } from "../../base/json.ts";
 import { makeFolder, unwritable, writeAll } from "../../base/output_file.ts";
 
@@ -62,7 +63,7 @@ export function* journalLines(path: string): Generator<JournalLine, JournalEnd, 
         count++;
         yield { value, line, start, bytes: bytes.length };
       } else if (text.trim() !== "") {
-        throw new InputError(`Cannot use ${path}: line ${line} is not JSON`);
+        throw new InputError(`Cannot use ${path}: line ${line} is not JSON${insteadOf(path)}`);
       }
       line++;
       start += bytes.length + 1;
@@ -115,6 +116,28 @@ export function readLineAgain(path: string, { line, start, bytes }: JournalPlace
   const value = parseJson(decoder.decode(rest));
   if (value !== undefined) return value;
   throw new InputError(`Cannot use ${path}: line ${line} was changed while it was in use`);
+}
+
+/** Bytes by which a file of another kind is recognized. */
+const HEAD_BYTES = 4_000;
+
+/** Says what a file is that is no journal, as `: it is ...`; empty if it is of no kind that users mistake for one. */
+function insteadOf(path: string): string {
+  using file = openFile(path);
+  const head = fill(new Uint8Array(HEAD_BYTES), file, path);
+  const text = decoder.decode(head).trimStart();
+  const kind = isUtf16(head)
+    ? "UTF-16, and a journal is UTF-8"
+    : /^<(?:!|html)/i.test(text)
+    ? "a page (HTML), and no journal"
+    : /^\{[^]*"kind":\s*"baseline"/.test(text)
+    ? "a baseline, and no journal"
+    : /^[{/][^]*"(?:tasks|models)":/.test(text)
+    ? "a suite, and no journal: run it with --out to make one"
+    : head.includes(0)
+    ? "no text"
+    : undefined;
+  return kind === undefined ? "" : `: it is ${kind}`;
 }
 
 const LINE_BREAK = "\n".charCodeAt(0);

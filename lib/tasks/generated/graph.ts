@@ -4,6 +4,7 @@
  */
 
 import { randomIntegerBetween } from "@std/random";
+import { hideOwnFrames } from "../../base/errors.ts";
 import { fork, type Stream } from "../../base/random.ts";
 
 /** The ways in which a parameter identifies the variable that it consumes (FuncBenchGen, appendix B.2). */
@@ -227,7 +228,9 @@ function checkRange(things: string, range: readonly [number, number]): readonly 
 }
 
 function reject(rule: string, state: string): never {
-  throw new RangeError(`Cannot generate a graph as ${rule}: ${state}`);
+  const error = new RangeError(`Cannot generate a graph as ${rule}: ${state}`);
+  hideOwnFrames(error);
+  throw error;
 }
 
 /**

@@ -297,11 +297,12 @@ Deno.test("a miss tells the first difference from what was recorded", async () =
       message,
       "Cannot replay a trial as its recording must have every request",
     );
-    assertStringIncludes(message, `trial: ${TRIAL}`);
+    assertStringIncludes(message, TRIAL);
+    assertEquals(message.split("\n").length, 3);
     assertStringIncludes(message, `recording: ${folder.path}/m/core-2-depth-1-seed-1-`);
     assertStringIncludes(message, `--record=${folder.path}, or --auto=${folder.path}`);
     const [, path, recorded, now] =
-      /first difference: (.*)\n +recorded: (.*)\n +asked: +(.*)\n/.exec(message) ?? [];
+      /first difference at (\S*): recorded (.*), asked (.*)\n/.exec(message) ?? [];
     return [path, recorded, now];
   };
   const other = { role: "user" as const, content: long.replace("Rome", "\u001b[31mOslo") };
@@ -352,7 +353,7 @@ Deno.test("a miss tells that more is asked than was recorded", async () => {
   );
   assertStringIncludes(
     await missed(folder, {}, {}, 1, "plan"),
-    "it has no request 1 of stage plan\n",
+    "it has no request 1 of stage plan: ",
   );
   const file = filesIn(folder)[0]!;
   // As version 1 wrote it, without checksums.
@@ -382,11 +383,9 @@ Deno.test("a miss of a whole trial tells which recording is nearest, and in what
   folder.write("m/broken.json", "{");
   const error = await missed(folder, {});
   assertStringIncludes(error, "there is no recording of it (request 1)");
-  const path = /its recording would be: (.*)/.exec(error)![1]!;
-  assert(path.startsWith(`${folder.path}/m/core-2-depth-1-seed-1-strategy-baseline-`), path);
+  assertStringIncludes(error, TRIAL);
   assertStringIncludes(error, "of model n%20n in place of m\n");
-  await exchange(folder, { mode: "record", answer: answering("Yes.") }, (ask) => ask({}));
-  assert(Deno.statSync(path).isFile);
+  assertEquals(error.split("\n").length, 3);
 });
 
 Deno.test("auto replays what matches, asks for the rest, and keeps both", async () => {
@@ -574,8 +573,8 @@ Deno.test("a miss tells what differs, and not what was only taken out", async ()
   await exchange(folder, { mode: "replay" }, async (ask) => {
     ({ message } = await assertRejects(() => talk(ask), InputError));
   });
-  assertStringIncludes(message, "first difference: messages[4].content");
-  assertStringIncludes(message, 'asked:    "no such session"');
+  assertStringIncludes(message, "first difference at messages[4].content");
+  assertStringIncludes(message, 'asked "no such session"');
   assertStringIncludes(message, "a reply has [redacted] in place of what looks like a secret");
 });
 

@@ -592,7 +592,7 @@ Deno.test("readJournalFile() names file, line, path and rule of a malformed tria
     [{ ...good, calls: -1 }, "at calls: "],
     [{ ...good, calls: 1.5 }, "at calls: "],
     [{ ...good, repetition: 0 }, "at repetition: "],
-    [{ ...good, failures: [{ type: "x", root: true }, { type: "x" }] }, "at failures[1].root: "],
+    [{ ...good, failures: [{ type: "x", root: true }, { type: "x" }] }, "at failures[0].call: "],
     [{ ...good, usage: { inputTokens: 1 } }, "at usage.outputTokens: "],
     [{ ...good, task: "core=3" }, "at task: "],
     [7, noLine],

@@ -1,0 +1,510 @@
+/**
+ * Wrong inputs as users make them, in a project of their own: what each is told, with which exit code, and how
+ * long it takes. `deno run -A tests/support/wrong_inputs.ts` prints the table.
+ */
+
+import { deno, type Folder, folder, ROOT } from "./child.ts";
+
+/** A wrong input. */
+export interface Wrong {
+  /** What is wrong. */
+  readonly what: string;
+  /** The arguments of toolgate, or the text of a test file behind {@linkcode PRELUDE}. */
+  readonly line?: string;
+  readonly test?: string;
+  /** The flags behind `--` of `deno test`. */
+  readonly flags?: readonly string[];
+  /** The permissions; default: all. */
+  readonly permissions?: readonly string[];
+  /** The variables of the environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The essential words of the message. */
+  readonly says: RegExp;
+  /** Lines that a run begins with, before it learns that it cannot go on; default: 0. */
+  readonly notes?: number;
+  /** The exit code; default: 2 of commands, 1 of `deno test`. */
+  readonly code?: number;
+}
+
+/** What a wrong input came to. */
+export interface Told {
+  /** The message, without the lines that Deno puts around it. */
+  readonly message: string;
+  /** The frames of a stack. */
+  readonly frames: readonly string[];
+  readonly code: number;
+  /** How often it is said. */
+  readonly times: number;
+  readonly seconds: number;
+  /** All that was printed. */
+  readonly all: string;
+}
+
+/** How test files begin. */
+const PRELUDE = `// @ts-nocheck: a user may write no types.
+import * as toolgate from "@toolgate/toolgate";
+import { z } from "zod";
+const { assertCalled, benchmark, grid, openai, scripted, tool, toolTest } = toolgate;
+const parameters = z.object({ a: z.number() });
+const add = { name: "add", description: "Adds", parameters, returns: 3 };
+const ask = (more) =>
+  toolTest("mine", { model: "sim:planner", tools: [tool(add)], prompt: "Add 1 to 2", assert() {}, ...more });
+const bench = (more) =>
+  benchmark("mine", { model: "sim:planner", tasks: grid({ core: 3, depth: 1 }), seed: 1, graphs: 2, ...more });
+const asking = (baseURL) =>
+  bench({ requestTimeout: 20_000, retries: 0, graphs: 1, model: { model: "m", baseURL } });
+`;
+
+const command = (what: string, line: string, says: RegExp, more: Partial<Wrong> = {}): Wrong => ({
+  ...{ what, line, says },
+  ...more,
+});
+const file = (what: string, test: string, says: RegExp, more: Partial<Wrong> = {}): Wrong => ({
+  ...{ what, test, says },
+  ...more,
+});
+const flag = (what: string, given: string, says: RegExp): Wrong =>
+  file(what, "bench();", says, { flags: given.split(" ") });
+
+const KEY = { OPENAI_API_KEY: "k" };
+const READ = ["--allow-read"];
+const READ_NET = ["--allow-read", "--allow-net"];
+
+/** The wrong inputs, by what they are. `$name` is the address of a server. */
+// deno-fmt-ignore: one line for each.
+export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
+  options: [
+    file("an option misspelt", "bench({ graph: 2 });", /benchmark mine as there is no option graph; did you mean graphs\?/),
+    file("an option of tool tests", "bench({ trials: 2 });", /there is no option trials/),
+    file("an option of models", "bench({ temperature: 1 });", /it belongs to the model, as in model: \{/),
+    file("no model", "bench({ model: undefined });", /benchmark mine as it must have a model: sim:planner/),
+    file("no models", "bench({ model: [] });", /at model: must not be empty/),
+    file("a number for a model", "bench({ model: 5 });", /at model: expected string or object, received number/),
+    file("no name for a model", 'bench({ model: "" });', /at model: must not be empty/),
+    file("no such simulated model", 'bench({ model: "sim:plannr" });', /must be sim:planner.*it is sim:plannr/),
+    file("no such rate of one", 'bench({ model: "sim:noisy?stal=1" });', /options of sim:noisy are .*it is sim:noisy\?stal=1/),
+    file("graphs that are no number", "bench({ graphs: NaN });", /at graphs: .*expected number/),
+    file("graphs as text", 'bench({ graphs: "5" });', /at graphs: .*expected number, received string/),
+    file("fewer graphs than one", "bench({ graphs: -1 });", /at graphs: must be at least 1: it is -1/),
+    file("far too many graphs", "bench({ graphs: 1e9 });", /at most 1000000 trials: it has 1000000000/),
+    file("no tasks", "bench({ tasks: undefined });", /at tasks: must not be empty/),
+    file("a size of tasks misspelt", "bench({ tasks: { core: 3, deph: 1 } });", /at tasks\[0\]: Unrecognized key: "deph"/),
+    file("a task that is none", 'bench({ tasks: ["x"] });', /at tasks\[0\]: expected object, received string/),
+    file("a depth that no core has", "bench({ tasks: grid({ core: 3, depth: 5 }) });", /core must be at least 1 and depth from 1 to core - 1/),
+    file("a grid of nothing", "bench({ tasks: grid() });", /make a grid as it must have sizes, such as/),
+    file("a core of a trillion", "bench({ tasks: grid({ core: 1e12, depth: 5 }) });", /core must be a whole number from 1 to 100000/),
+    file("a core that takes minutes", "bench({ tasks: { core: 50000, depth: 1 } });", /at tasks\[0\]: core must be at most 5000: it is 50000/),
+    file("a misspelt seed", 'bench({ seed: "fresch" });', /at seed: must be a whole number from 0 on, or "fresh"/),
+    file("an empty gate", "bench({ gate: {} });", /at gate\.successRate: give either successRate or baseline/),
+    file("a rate in percent", "bench({ gate: { successRate: 80 } });", /at gate\.successRate: must be at most 1: it is 80/),
+    file("two gates in one", 'bench({ gate: { successRate: 0.8, baseline: { file: "a" } } });', /give either successRate or baseline/),
+    file("a margin above the rate", "bench({ gate: { successRate: 0.1, margin: 0.5 } });", /at gate\.margin: margin .* must be below successRate/),
+    file("a sequential gate with graphs", "bench({ gate: { successRate: 0.8, sequential: true } });", /sets the number of graphs itself: graphs is 2; leave it out/),
+    file("a baseline that is not there", 'bench({ gate: { baseline: { file: "no.json" } } });', /there is no baseline no\.json yet: keep the trials with --out/),
+    file("a baseline of other graphs", 'bench({ gate: { baseline: { file: "other.jsonl" } } });', /both must be of the same graphs: they differ in seed/),
+    file("no such strategy", 'bench({ strategies: ["nope"] });', /at strategies\[0\]: must be one of baseline, .*it is nope/),
+    file("a strategy that is no list", 'bench({ strategies: "restate" });', /at strategies: .*expected array, received string/),
+    file("no such perturbation", 'bench({ perturbations: ["XX"] });', /at perturbations\[0\]: must be none, or some of .*XX/),
+    file("a budget without prices", "bench({ budget: { usd: 1 } });", /cost of model sim:planner as the price table must have it/),
+    file("a limit misspelt", "bench({ limits: { call: 3 } });", /at limits: Unrecognized key: "call"/),
+    file("no concurrency", "bench({ concurrency: 0 });", /at concurrency: must be at least 1: it is 0/),
+    file("many wrong values", 'bench({ graphs: -1, repetitions: 0, limits: { calls: 0 }, perturbations: ["A", "B"] });', /at perturbations\[0\][^]*; and 3 more$/),
+    file("a journal that is a folder", 'bench({ journal: "folder" });', /journal folder: it is a folder/),
+    file("a report in place of a journal", 'bench({ report: "a.jsonl" });', /to a\.jsonl as that is a name for journals/),
+    file("requireGate without a gate", "bench({ requireGate: true });", /requireGate needs a gate/),
+    file("an agent that is no function", 'bench({ agent: "me" });', /agent must be a function: it is "me"/),
+    file("no options", 'benchmark("mine");', /benchmark mine as it must have options: they are undefined/),
+    file("no name", "benchmark({ seed: 1 });", /a benchmark as its name must be a text/),
+    file("a journal for two", 'benchmark("one", { model: "sim:planner", tasks: grid({ core: 2, depth: 1 }), seed: 1, graphs: 1, journal: "both.jsonl" });\nbench({ journal: "both.jsonl" });', /a file belongs to one benchmark: one has it/),
+  ],
+  tools: [
+    file("a test without a model", "ask({ model: undefined });", /tool test mine as it must have a model/),
+    file("a test without tools", "ask({ tools: undefined });", /tools must be a list of tools, or a function that makes it/),
+    file("a tool in place of a list", "ask({ tools: tool(add) });", /tools must be a list of tools/),
+    file("a tool that was not made", 'ask({ tools: [{ name: "add" }] });', /each must have a description: number 1, add, has none/),
+    file("two tools of one name", "ask({ tools: [tool(add), tool(add)] });", /names must be distinct: add is there twice/),
+    file("a test without assert", "ask({ assert: undefined });", /assert must be a function of the run: it is undefined/),
+    file("a prompt that is empty", 'ask({ prompt: "" });', /prompt must be a text that is not empty: it is ""/),
+    file("an option of benchmarks", 'ask({ models: ["m"] });', /here it is called model/),
+    file("no trials", "ask({ trials: 0 });", /trials must be a whole number from 1 on: it is 0/),
+    file("an expected call of another tool", 'ask({ expected: [{ tool: "sub" }] });', /must name existing tools: there is no tool sub, but add/),
+    file("no such tool choice", 'ask({ toolChoice: "all" });', /toolChoice must be auto, none, required/),
+    file("no such fault", 'ask({ perturbation: "timeot" });', /at perturbation: .*timeot/),
+    file("a test without options", 'toolTest("mine");', /tool test mine as it must have options/),
+    file("a tool without options", "tool();", /make a tool as it must have options/),
+    file("a tool without a name", "tool({ ...add, name: undefined });", /its name must be 1 to 64 letters, digits, _ and -: it has none/),
+    file("a name with spaces", 'tool({ ...add, name: "add two" });', /its name must be .*it is "add two"/),
+    file("a tool without parameters", "tool({ ...add, parameters: undefined });", /of zod 4, or JSON Schemas: parameters are missing/),
+    file("properties in place of an object", "tool({ ...add, parameters: { a: z.number() } });", /they are single schemas; put z\.object\(\{ \.\.\. \}\) around them/),
+    file("a zod schema without JSON", "tool({ ...add, parameters: z.object({ a: z.date() }) });", /must be one that JSON Schema can express: Date cannot/),
+    file("no JSON Schema", 'tool({ ...add, parameters: { properties: { a: { type: "int" } } } });', /its parameters must be a JSON Schema: .*properties\/a\/type/),
+    file("a tool that does nothing", "tool({ ...add, returns: undefined, execute: 3 });", /exactly one of execute, returns and sequence/),
+    file("an option of tools misspelt", "tool({ ...add, excute() {} });", /no option excute/),
+    file("a script that is missing", 'scripted("script");', /its script must be a function, or a list .*it is undefined/),
+    file("a script of other things", 'scripted("script", [{ tool: "add" }]);', /reply 1 is \{"tool":"add"\}/),
+    file("an assert that throws", 'ask({ model: scripted("s", [{ text: "3" }]), assert: (run) => run.no.where });', /assert threw TypeError at \S+_test\.ts:\d+:\d+: /),
+    file("an assertion on another tool", 'ask({ model: scripted("s", [{ text: "3" }]), assert: (run) => assertCalled(run, { tool: "sub" }) });', /must be one of the tools: there is no tool of this name/),
+    file("tools that cannot be made", 'ask({ tools() { throw new Error("no database"); } });', /tools must not throw: it threw Error at \S+_test\.ts:\d+:\d+: no database/),
+  ],
+  flags: [
+    flag("a seed that is no number", "--seed=abc", /--seed must be a whole number from 0 on: it is abc/),
+    flag("a journal that exists", "--out=good.jsonl", /there is such a file already: continue it with --resume/),
+    flag("a journal of another plan", "--resume --out=other.jsonl", /Cannot resume other\.jsonl as it must/),
+    flag("a baseline as a journal", "--resume --out=baseline.json", /line 1 is not JSON: it is a baseline, and no journal/),
+    flag("two modes of recordings", "--record=recs --replay=recs", /models are either recorded or replayed: give one/),
+    flag("a verdict without a gate", "--verdict=v.json", /--verdict needs a gate/),
+  ],
+  commands: [
+    command("no such command", "rum suite.jsonc", /there is no command rum; did you mean run\?/),
+    command("an option misspelt", "run suite.jsonc --ouut a.jsonl", /there is no option --ouut; did you mean --out\?/),
+    command("no value", "run suite.jsonc --out", /--out needs a value/),
+    command("a negative seed", "run suite.jsonc --seed -1", /--seed must be a whole number from 0 on: it is -1/),
+    command("prices that are not there", "run suite.jsonc --prices no.jsonc", /Cannot read no\.jsonc: there is no such file/),
+    command("prices of another form", "run suite.jsonc --prices prices.jsonc", /prices\.jsonc:\n.*Unrecognized key: "in"/),
+    command("a temperature that none takes", "run suite.jsonc --temperature 5", /--temperature must be a number from 0 to 2/),
+    command("no such simulated model", "run suite.jsonc --model sim:nope", /^Cannot use the simulated model .*it is sim:nope/),
+    command("a rate in percent", "gate good.jsonl --success-rate 80", /at successRate: must be at most 1: it is 80/),
+    command("two gates", "gate good.jsonl --success-rate 0.8 --baseline baseline.json", /are two gates: give one of them/),
+    command("a gate that nobody declared", "gate other.jsonl", /the plan declares no gate, so --success-rate or --baseline is needed/),
+    command("a page over a journal", "report good.jsonl --html good.jsonl", /must not be a journal/),
+    command("a page over a folder", "report good.jsonl --html folder", /folder: it is a folder/),
+    command("a baseline over a suite", "accept good.jsonl --out suite.jsonc", /only a baseline may be replaced: another file is there/),
+    command("no such gate", "selfcheck good.jsonl --gate foo", /--gate must be rate or upgrade: it is foo/),
+    command("no such method", "perturb --method XX tool.json", /--method must be one of RD, .*it is XX/),
+    command("a query in place of a tool", "perturb --method RD query.json", /which changes a tool document [^]*Unrecognized key: "query"/),
+    command("no such score", "score callnav", /the first word must be callnavi or stability: it is callnav/),
+    command("predictions of other questions", "score callnavi set.jsonc predictions.jsonl", /line 1:\n.*must be that of a question of parcels/),
+    command("no form of an export", "export good.jsonl", /--format must be openai-chat or hermes: it is not given/),
+    command("an export over a file", "export good.jsonl --format hermes --out suite.jsonc", /there must be no such file yet/),
+    command("a depth that no core has", "generate --core 3 --depth 5", /depth must be below core: depth is 5, core is 3/),
+    command("a core that takes minutes", "generate --core 50000 --depth 3", /core must be at most 5000: it is 50000/),
+    command("a task of another form", 'generate --task {"cor":1}', /JSON of --task:\n.*Unrecognized key: "cor"/),
+    command("a port that none is", "simulate --port 70000", /--port must be at most 65535: it is 70000/),
+    command("a port in use", "simulate --port $port", /Cannot serve on port \d+: Address already in use/),
+  ],
+  suites: [
+    command("no such file", "run no.jsonc", /Cannot read no\.jsonc: there is no such file or folder/),
+    command("a folder", "run folder", /Cannot read folder: it is a folder/),
+    command("an empty file", "run empty.jsonc", /empty\.jsonc: it is not JSON with comments: .*unexpected end/),
+    command("no JSON", "run words.jsonc", /words\.jsonc: it is not JSON with comments: .*line 2, column 3/),
+    command("keys of code", "run keys.jsonc", /Unrecognized keys: "graph", "perturbation"; did you mean graphs and perturbations\?/),
+    command("no such simulated model", "run model.jsonc", /^Cannot use the simulated model .*it is sim:plannr/),
+    command("no models", "run models.jsonc", /at models: must not be empty/),
+    command("two models of one name", "run twice.jsonc", /models must have distinct names: sim:planner is there twice/),
+    command("tasks of another form", "run tasks.jsonc", /Unrecognized key: "deep".*\n.*expected number or array, received string; and 1 more/),
+    command("a call set that is not there", "run set_missing.jsonc", /Cannot read no_set\.jsonc: there is no such file/),
+    command("a call set of another form", "run set_wrong.jsonc", /wrong_set\.jsonc:\n.*at functions: must have a domain[^]*at questions: must not be empty/),
+    command("UTF-16", "run utf16.jsonc", /utf16\.jsonc as its text must be UTF-8: it is UTF-16/),
+    command("a journal", "run good.jsonl", /a journal is run with --only ID: good\.jsonl is given/),
+    command("a page", "run page.html", /page\.html: it is not JSON with comments/),
+    command("a baseline", "run baseline.json", /baseline\.json:\n.*Unrecognized keys: /),
+  ],
+  keys: [
+    file("none", 'bench({ model: "gpt-5" });', /OpenAI requires a key: OPENAI_API_KEY is not set/),
+    file("an empty one", 'bench({ model: "gpt-5" });', /OPENAI_API_KEY is not set/, { env: { OPENAI_API_KEY: " " } }),
+    file("no permission to read it", 'bench({ model: "gpt-5" });', /OPENAI_API_KEY may not be read; add --allow-env=OPENAI_API_KEY/, { permissions: READ_NET }),
+    command("none", "run suite.jsonc --model gpt-5", /^Cannot ask gpt-5 as OpenAI requires a key: OPENAI_API_KEY is not set/),
+    command("with a line break", "run suite.jsonc --model gpt-5", /API key of OPENAI_API_KEY to gpt-5 as HTTP does not allow .*line breaks/, { env: { OPENAI_API_KEY: "sk-a\nb" } }),
+    file("in the code", 'bench({ apiKey: "sk-a" });', /keys are not written here; apiKeyVariable of a model names/),
+    command("in the suite", "run key.jsonc", /keys are not written here; apiKeyVariable of a model names/),
+    command("on the command line", "run suite.jsonc --api-key sk-a", /keys are never given on a command line/),
+    command("in the address", "run suite.jsonc --base-url http://127.0.0.1/v1?key=k", /must have no user name, password or query/),
+  ],
+  servers: [
+    file("nothing listens", 'asking("$gone");', /nothing listens at 127\.0\.0\.1:\d+: start the server/),
+    file("a key that it refuses", 'asking("$unauthorized");', /the server refuses the key.*401/),
+    file("a page for 404", 'asking("$page404");', /the server knows no such address: check http:\/\/127/),
+    file("no /v1 in its address", 'asking("$root");', /most end with \/v1, which is missing from/),
+    file("nothing but 500", 'asking("$fails");', /Cannot get a reply of m at 127\.0\.0\.1:\d+: 500 oops/),
+    file("a page in place of JSON", 'asking("$page");', /it is a page \(HTML\): is this the address of the API/),
+    file("another place", 'asking("$redirects");', /redirects, and questions and keys go nowhere else/),
+    file("no TLS", 'asking("$tls");', /does not speak TLS: is it http:\/\/ there/),
+    file("silence", 'bench({ requestTimeout: 300, graphs: 1, model: { model: "m", baseURL: "$hangs" } });', /no whole reply came within 0\.3 seconds/),
+    file("no address", 'asking("localhost:8000");', /at model\.baseURL: must be an http or https URL/),
+    command("nothing listens", "run other.jsonc --model m --retries 0 --base-url $gone", /nothing listens at/, { code: 3, notes: 1 }),
+    command("a page in place of JSON", "run other.jsonc --model m --retries 0 --base-url $page", /it is a page \(HTML\)/, { env: KEY, notes: 1 }),
+    command("another place", "run other.jsonc --model m --retries 0 --base-url $redirects", /redirects, and/, { env: KEY, notes: 1 }),
+    command("no TLS", "run other.jsonc --model m --retries 0 --base-url $tls", /does not speak TLS/, { env: KEY, notes: 1 }),
+    command("no address", "run suite.jsonc --model m --base-url localhost:8000", /--base-url must be an http or https URL/),
+  ],
+  permissions: [
+    file("no network for simulated models", "bench();", /it needs the permission --allow-net=127\.0\.0\.1/, { permissions: READ }),
+    file("no network", 'asking("$gone");', /was not given the permission: add --allow-net=127/, { permissions: READ }),
+    file("no reading of journals", 'bench({ journal: "results/a.jsonl" });', /allow it with --allow-read=results\/a\.jsonl/, { permissions: ["--allow-net"] }),
+    file("no writing of journals", 'bench({ journal: "results/a.jsonl" });', /allow it with --allow-write=results/, { permissions: READ_NET }),
+    file("no writing of reports", 'bench({ report: "results/a.html" });', /allow it with --allow-write=results/, { permissions: READ_NET }),
+    file("no reading of recordings", 'bench({ recordings: { mode: "replay", folder: "recs" } });', /allow it with --allow-read=recs/, { permissions: ["--allow-net"] }),
+    command("no reading", "run suite.jsonc", /allow it with --allow-read=suite\.jsonc/, { permissions: ["--no-prompt"] }),
+    command("no network", "run other.jsonc", /it needs the permission --allow-net=127\.0\.0\.1/, { permissions: READ, notes: 1 }),
+    command("no writing", "run suite.jsonc --out results/a.jsonl", /allow it with --allow-write=results/, { permissions: READ_NET }),
+    command("no environment", "run suite.jsonc --model gpt-5", /OPENAI_API_KEY may not be read/, { permissions: READ_NET }),
+    command("a file in place of a folder", "run suite.jsonc --out good.jsonl/a.jsonl", /a part of its path is no folder/),
+  ],
+  journals: [
+    command("no such file", "gate no.jsonl", /Cannot read no\.jsonl: there is no such file or folder/),
+    command("an empty file", "gate empty.jsonl", /empty\.jsonl/, { code: 3 }),
+    command("nothing but a plan", "gate plan.jsonl", /INVALID: there are no trials in plan\.jsonl/, { code: 3 }),
+    command("two in one file", "gate mixed.jsonl", /mixed\.jsonl, line 4: only the first line can be a plan/),
+    command("of two suites", "gate good.jsonl other.jsonl", /INVALID: trials of several suites are mixed/, { code: 3 }),
+    command("one twice", "gate good.jsonl good.jsonl", /good\.jsonl is given twice/, { code: 3 }),
+    command("a shard alone", "gate shard.jsonl", /INVALID: shards are missing: 2\/2/, { code: 3 }),
+    command("an outcome changed", "gate edited.jsonl", /edited\.jsonl, line 2:\n.*solved must be true exactly when/),
+    command("of a newer version", "gate newer.jsonl", /newer\.jsonl, line 1:\n.*written by a newer version of toolgate/),
+    command("no plan", "gate no_plan.jsonl", /the journal has no plan line/),
+    command("bytes", "gate bytes.jsonl", /bytes\.jsonl: line 1 is not JSON: it is no text/),
+    command("UTF-16", "gate utf16.jsonl", /line 1 is not JSON: it is UTF-16, and a journal is UTF-8/),
+    command("a baseline", "gate baseline.json", /line 1 is not JSON: it is a baseline, and no journal/),
+    command("a page", "report page.html", /line 2 is not JSON: it is a page \(HTML\), and no journal/),
+    command("a suite", "gate suite.jsonc", /line 1 is not JSON: it is a suite, and no journal/),
+    command("an existing one", "run suite.jsonc --out good.jsonl", /^Cannot begin the journal good\.jsonl as there is such a file already/),
+    command("another plan", "run other.jsonc --out good.jsonl --resume", /must be of the same plan: it differs in suite, seed/),
+    command("a page to go on with", "run suite.jsonc --out page.html --resume", /it is a page \(HTML\), and no journal/),
+    command("a baseline that is not there", "gate other.jsonl --baseline no.json", /Cannot read no\.json|there is no baseline no\.json/),
+  ],
+  recordings: [
+    command("no such folder", "run suite.jsonc --replay no", /^Cannot replay from no as it must be a folder of recordings: there is no such/),
+    command("an empty folder", "run suite.jsonc --replay folder", /^Cannot replay from folder as it must have recordings: it is empty/),
+    command("a file", "run suite.jsonc --record good.jsonl", /record in good\.jsonl as a folder must be writable/),
+    command("of another model", "run other.jsonc --replay recs --model sim:noisy?quit=0.5", /there is no recording of it \(request 1\): [^]*nearest: recs\//, { notes: 2 }),
+    command("cut short", "run other.jsonc --replay cut", /recording cut\/\S+ as it must be JSON: it is none, or was cut short/, { notes: 2 }),
+  ],
+};
+
+const SUITE = {
+  ...{ name: "mine", seed: 1, graphs: 2, tasks: [{ core: [3], depth: [1] }] },
+  ...{ models: ["sim:planner"], gate: { successRate: 0.5 } },
+};
+
+const utf16 = (text: string) =>
+  new Uint8Array(
+    new Uint16Array([0xfeff, ...text.split("").map((one) => one.charCodeAt(0))]).buffer,
+  );
+
+/** A project of a user, with the files that the wrong inputs name. */
+export async function wrongProject(): Promise<Folder> {
+  const project = await folder();
+  const json = (name: string, value: unknown) =>
+    project.write(name, JSON.stringify(value, null, 2));
+  json("deno.json", {
+    links: [ROOT],
+    imports: { "@toolgate/toolgate": "jsr:@toolgate/toolgate@^0.2.0", "zod": "npm:zod@^4.6.7" },
+  });
+  json("suite.jsonc", SUITE);
+  json("other.jsonc", { ...SUITE, name: "other", seed: 7, gate: undefined });
+  for (const name of ["folder", "results"]) Deno.mkdirSync(project.file(name));
+  const made = await Promise.all([
+    "run suite.jsonc --out good.jsonl",
+    "run other.jsonc --out other.jsonl --record recs",
+    "run suite.jsonc --shard 1/2 --out shard.jsonl",
+  ].map((line) => toolgateIn(project, line)));
+  made.push(
+    ...await Promise.all([
+      toolgateIn(project, "accept good.jsonl --out baseline.json"),
+      toolgateIn(project, "report good.jsonl --html page.html"),
+    ]),
+  );
+  for (const { code, all } of made) if (code !== 0) throw new Error(all);
+
+  project.write("empty.jsonc", "");
+  project.write("empty.jsonl", "");
+  project.write("words.jsonc", "{\n  name: mine\n}\n");
+  json("keys.jsonc", { ...SUITE, graph: 3, perturbation: ["RD"] });
+  json("model.jsonc", { ...SUITE, models: ["sim:plannr"] });
+  json("key.jsonc", { ...SUITE, models: [{ model: "gpt-5", apiKey: "sk-a" }] });
+  json("models.jsonc", { ...SUITE, models: [] });
+  json("twice.jsonc", { ...SUITE, models: ["sim:planner", "sim:planner"] });
+  json("tasks.jsonc", { ...SUITE, tasks: [{ core: "3", deep: 1 }] });
+  json("set_missing.jsonc", { ...SUITE, tasks: [{ set: "no_set.jsonc" }] });
+  json("set_wrong.jsonc", { ...SUITE, tasks: [{ set: "wrong_set.jsonc" }] });
+  json("wrong_set.jsonc", { name: "x", functions: {}, questions: [] });
+  json("prices.jsonc", { "sim:planner": { in: 1 } });
+  for (
+    const name of ["documents/query.json", "documents/tool.json", "call_sets/predictions.jsonl"]
+  ) {
+    Deno.copyFileSync(`${ROOT}/fixtures/${name}`, project.file(name.replace(/.*\//, "")));
+  }
+  Deno.copyFileSync(`${ROOT}/fixtures/call_sets/parcels.jsonc`, project.file("set.jsonc"));
+
+  const good = Deno.readTextFileSync(project.file("good.jsonl"));
+  const [plan, ...trials] = good.trimEnd().split("\n");
+  const other = Deno.readTextFileSync(project.file("other.jsonl"));
+  project.write("plan.jsonl", `${plan}\n`);
+  project.write("no_plan.jsonl", `${trials.join("\n")}\n`);
+  project.write("mixed.jsonl", good + other);
+  project.write("newer.jsonl", good.replaceAll('"v":1', '"v":9'));
+  project.write("edited.jsonl", good.replace('"outcome":"solved"', '"outcome":"wrong_answer"'));
+  Deno.writeFileSync(project.file("bytes.jsonl"), new Uint8Array([7, 0, 200, 10, 0, 255, 10]));
+  Deno.writeFileSync(project.file("utf16.jsonl"), utf16(good));
+  Deno.writeFileSync(project.file("utf16.jsonc"), utf16(JSON.stringify(SUITE)));
+  Deno.mkdirSync(project.file("cut/sim-planner"), { recursive: true });
+  for (const { name } of Deno.readDirSync(project.file("recs/sim-planner"))) {
+    const recording = Deno.readTextFileSync(project.file(`recs/sim-planner/${name}`));
+    project.write(`cut/sim-planner/${name}`, recording.slice(0, 100));
+  }
+  return project;
+}
+
+/** The bytes of all files of a project as text, by their paths: to see that none was changed. */
+export function contentOf({ path }: Folder): Record<string, string> {
+  const files: Record<string, string> = {};
+  const read = (folder: string) => {
+    for (const { name, isDirectory } of Deno.readDirSync(folder)) {
+      const inner = `${folder}/${name}`;
+      if (isDirectory) read(inner);
+      else if (!/_test\.ts$|deno\.lock$/.test(name)) {
+        files[inner.slice(path.length + 1)] = `${Deno.readFileSync(inner)}`;
+      }
+    }
+  };
+  read(path);
+  return files;
+}
+
+function toolgateIn(
+  { path }: Folder,
+  line: string,
+  { permissions = ["--allow-all"], env = {} }: Partial<Wrong> = {},
+) {
+  return deno(
+    [
+      ...["run", "--no-check", "--no-prompt", ...permissions],
+      "@toolgate/toolgate/cli",
+      ...line.split(" "),
+    ],
+    { cwd: path, env },
+  );
+}
+
+/** Servers that are not what a user wants, by name; `port` is a port that one of them has. */
+export interface WrongServers extends AsyncDisposable {
+  readonly addresses: Readonly<Record<string, string>>;
+}
+
+/** Starts the servers that wrong inputs name. */
+export async function wrongServers(): Promise<WrongServers> {
+  const html = { headers: { "content-type": "text/html" } };
+  const page = "<!doctype html><html><head><title>Welcome</title></head><body></body></html>";
+  const hung: ((response: Response) => void)[] = [];
+  const handlers: Readonly<Record<string, () => Response | Promise<Response>>> = {
+    gone: () => new Response(),
+    unauthorized: () => Response.json({ error: { message: "Incorrect key" } }, { status: 401 }),
+    page404: () => new Response(page, { status: 404, ...html }),
+    page: () => new Response(page, html),
+    fails: () => new Response("oops", { status: 500 }),
+    redirects: () => Response.redirect("http://127.0.0.1:1/login"),
+    hangs: () => new Promise((resolve) => hung.push(resolve)),
+  };
+  const servers = Object.entries(handlers).map(([name, handler]) =>
+    [name, Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, handler)] as const
+  );
+  const hosts = Object.fromEntries(
+    servers.map(([name, { addr }]) => [name, `127.0.0.1:${addr.port}`]),
+  );
+  const shutdown = (names: (name: string) => boolean) =>
+    Promise.all(servers.map(([name, server]) => names(name) ? server.shutdown() : undefined));
+  await shutdown((name) => name === "gone");
+  return {
+    addresses: {
+      ...Object.fromEntries(
+        Object.entries(hosts).map(([name, host]) => [name, `http://${host}/v1`]),
+      ),
+      root: `http://${hosts["page404"]}`,
+      tls: `https://${hosts["page"]}/v1`,
+      port: hosts["page"]!.split(":")[1]!,
+    },
+    async [Symbol.asyncDispose]() {
+      for (const resolve of hung) resolve(new Response());
+      await shutdown((name) => name !== "gone");
+    },
+  };
+}
+
+/** Processes at the same time. */
+const PROCESSES = 3;
+
+/** Says what each input came to, in their order. Test files with the same flags share a process unless `alone`. */
+export async function toldOf(
+  inputs: readonly Wrong[],
+  { project, addresses, alone = false }: {
+    readonly project: Folder;
+    readonly addresses: WrongServers["addresses"];
+    readonly alone?: boolean;
+  },
+): Promise<Told[]> {
+  const at = (text: string) => text.replace(/\$(\w+)/g, (whole, name) => addresses[name] ?? whole);
+  const told = new Map<Wrong, Told>();
+  const commands = inputs.filter(({ line }) => line !== undefined);
+  const groups = Map.groupBy(
+    inputs.filter(({ test }) => test !== undefined),
+    ({ flags, permissions, env }) => alone ? {} : JSON.stringify([flags, permissions, env]),
+  );
+  const work = [
+    ...[...groups.values()].map((group) => async () => {
+      const names = group.map((input) => `${inputs.indexOf(input)}_test.ts`);
+      for (const [place, { test }] of group.entries()) {
+        project.write(names[place]!, `${PRELUDE}${at(test!)}\n`);
+      }
+      const { flags = [], permissions = ["--allow-all"], env = {} } = group[0]!;
+      const started = performance.now();
+      const { code, all } = await deno([
+        ...["test", "--no-check", "--no-prompt", ...permissions, ...names],
+        ...(flags.length === 0 ? [] : ["--", ...flags]),
+      ], { cwd: project.path, env });
+      const seconds = (performance.now() - started) / 1000;
+      const errors = all.split("\n ERRORS \n")[1]?.split("\n FAILURES \n")[0] ?? "";
+      const parts = errors.split(
+        /^(?:.* => )?\.\/(\d+_test\.ts)(?::\d+:\d+| \(uncaught error\))$/m,
+      );
+      for (const [place, input] of group.entries()) {
+        const texts = parts.filter((_, index) => parts[index - 1] === names[place]);
+        const whole = group.length === 1 ? all : texts.join("\n");
+        told.set(input, {
+          ...messageIn(texts.join("\n")),
+          ...{ code: texts.length === 0 ? 0 : code, times: texts.length, seconds, all: whole },
+        });
+      }
+    }),
+    ...commands.map((input) => async () => {
+      const started = performance.now();
+      const { code, stdout, stderr, all } = await toolgateIn(project, at(input.line!), input);
+      const seconds = (performance.now() - started) / 1000;
+      told.set(input, { ...messageIn(stdout + stderr), code, times: 1, seconds, all });
+    }),
+  ];
+  await Promise.all(Array.from({ length: PROCESSES }, async () => {
+    for (let next; (next = work.shift()) !== undefined;) await next();
+  }));
+  return inputs.map((input) => told.get(input)!);
+}
+
+/** Takes a message out of what was printed: without frames, what Deno says of any error, and the line to rerun. */
+function messageIn(text: string): Pick<Told, "message" | "frames"> {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const isFrame = (line: string) => /^ {4}at /.test(line);
+  // The line of the test file that the first frame is in, and where in it.
+  const isSource = (place: number) =>
+    [place, place + 1].some((at) => /^ *\^$/.test(lines[at] ?? ""));
+  return {
+    message: lines.filter((line, place) =>
+      !isFrame(line) && !isSource(place) &&
+      !/^This error was not caught|^It most likely originated|^rerun: /.test(line)
+    ).join("\n").replace(/^error: (?:\(in promise\) )?\w*Error: /gm, ""),
+    frames: lines.filter(isFrame),
+  };
+}
+
+if (import.meta.main) {
+  await using project = await wrongProject();
+  await using servers = await wrongServers();
+  for (const [kind, inputs] of Object.entries(WRONG_INPUTS)) {
+    for (const input of inputs) {
+      const [told] = await toldOf([input], { project, ...servers, alone: true });
+      const { code, seconds, message } = told!;
+      const shown = input.line === undefined ? input.test : `toolgate ${input.line}`;
+      console.log(
+        `${kind}: ${input.what}: ${[shown, ...input.flags ?? []].join(" ")}\n` +
+          `  exit code ${code}, ${seconds.toFixed(1)} s\n${message.replace(/^/gm, "  | ")}\n`,
+      );
+    }
+  }
+}
