@@ -64,7 +64,12 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   if (isJournal(path)) throw options.error(`a journal is run with --only ID: ${path} is given`);
   const request = suiteRequest(path, flags);
   if (options.operands.length === 0) console.error(`Suite ${path}`);
-  const planned = planRun(request);
+  // Whatever cannot be run is refused before anything else is said.
+  const said: (() => void)[] = [];
+  const later = (say: (line: string) => void) => (line: string) => void said.push(() => say(line));
+  const { note, warn, ...prefixes } = request.printer;
+  const printer = { ...prefixes, note: later(note), warn: later(warn) };
+  const planned = planRun({ ...request, printer });
   const { plan, missing } = planned;
   const { journal: out, shard } = flags;
   const progress = new Progress(plan);
@@ -72,11 +77,11 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   await using session = new RunSession(planned, limiters);
   const { recordings } = session;
   using interrupt = new Interrupt();
-  // Whatever cannot be run is refused before anything else is said.
   using running = session.begin({
     signal: interrupt.signal,
     onTrial: (trial, resumed) => progress.count(trial, resumed),
   });
+  for (const say of said) say();
   if (missing !== undefined) console.error(`No sequential gate can stop this run: ${missing}`);
   if (shard !== undefined && plan.gate?.sequential) {
     console.error("A shard cannot stop early: the gate has a fixed size");
