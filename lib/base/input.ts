@@ -241,6 +241,11 @@ export function readJsonc<T>(path: string, schema: z.ZodType<T>): T {
     );
   }
   assertShallow(value, path);
+  // Those have formats of their own, and are not written by people.
+  const { kind } = Object(value);
+  if (kind === "baseline" || kind === "recording") {
+    throw new InputError(`Cannot use ${path}: it is a ${kind}, and no such file is wanted here`);
+  }
   // No such file has had another format yet, and most do not say theirs.
   assertNotNewer(value, 1, path);
   return parseWith(schema, value, path);
