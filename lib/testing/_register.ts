@@ -28,7 +28,8 @@ export function registerFrom(
   registration: (register: Register) => void,
 ): void {
   const [place] = callersOf(called);
-  const add = registerAt(place);
+  const call = callAt(place);
+  const add: Register = (test) => call(Deno.test, test);
   const tests: Deno.TestDefinition[] = [];
   try {
     registration((test) => void tests.push(test));
@@ -40,7 +41,9 @@ export function registerFrom(
     Error.captureStackTrace(error, called);
     return refuse(add, isNamed ? name : `${called.name}()`, error);
   }
-  for (const test of tests) add({ ...test, fn: (context) => runAt(place, test, context) });
+  for (const test of tests) {
+    add({ ...test, fn: (context) => runAt(place, test, contextAt(call, context)) });
+  }
 }
 
 /**
@@ -68,13 +71,16 @@ function refuse(add: Register, name: string, error: Error): void {
 }
 
 /** The one function of a script, which has the place that the runner takes for that of a test. */
-const ADD = "(test,options)=>";
+const ADD = "(add,options)=>";
 /** Coverage leaves out what is named like a part of Deno: the user's file is measured by itself. */
 const NAME = "//# sourceURL=ext:toolgate/register.js";
 
-/** Returns a function that registers tests at a place or, if it is unknown, in this module. */
-function registerAt(place: Place | undefined): Register {
-  if (place === undefined) return (test) => Deno.test(test);
+/** Calls a function of the runner, which takes the place of its caller for that of a test or a step. */
+type CallAt = <Options, Result>(add: (options: Options) => Result, options: Options) => Result;
+
+/** Returns a function that registers tests and steps at a place or, if it is unknown, in this module. */
+function callAt(place: Place | undefined): CallAt {
+  if (place === undefined) return (add, options) => add(options);
   const { line, column } = place;
   // The place is one in the source already. With an escaped letter, which the runner's outputs show as it is,
   // the file is not among those that were loaded, so that the place is not mapped to the source again.
@@ -83,12 +89,20 @@ function registerAt(place: Place | undefined): Register {
     (letter) => `%${letter.charCodeAt(0).toString(16)}`,
   );
   const begin = line > 1 ? `${"\n".repeat(line - 2)}${ADD}\n` : ADD;
-  const source = `${begin}${" ".repeat(column - 1)}test(options)\n${NAME}`;
-  let add: ((test: typeof Deno.test, options: Deno.TestDefinition) => void) | undefined;
-  return (test) => {
-    add ??= vm.runInThisContext(source, { filename });
-    add!(Deno.test, test);
+  const source = `${begin}${" ".repeat(column - 1)}add(options)\n${NAME}`;
+  let call: CallAt | undefined;
+  return (add, options) => {
+    call ??= vm.runInThisContext(source, { filename }) as CallAt;
+    return call(add, options);
   };
+}
+
+/** Returns the context of a test whose steps have the place of the test. */
+function contextAt(call: CallAt, context: Deno.TestContext): Deno.TestContext {
+  type Begin = (definition: Deno.TestStepDefinition) => Promise<boolean>;
+  const begin = context.step.bind(context) as Begin;
+  const step: Begin = (definition) => call(begin, definition);
+  return Object.create(context, { step: { value: step } });
 }
 
 /** Runs a test. The frames of its failure, most of which lead into this library, are replaced by one place. */
