@@ -118,6 +118,11 @@ export function printable(text: string, limit = 200): string {
   return cutText(result, Math.max(0, limit - 1)) + "…";
 }
 
+/** Returns a line without a command to the runner of a CI job where it begins. */
+export function withoutLineCommand(line: string): string {
+  return line.replace(LINE_COMMAND, "$1\\u003a");
+}
+
 /**
  * Like {@linkcode printable}, but of a longer text both ends are kept, as it may differ at either, and how much was
  * left out between them is said.

@@ -4,14 +4,22 @@
  */
 
 import defer * as wide from "string-width";
+import { withoutLineCommand } from "./json.ts";
 
 /** Returns how many columns of a terminal a text takes. */
 export function columnsOf(text: string): number {
   return /^[\x20-\x7e]*$/.test(text) ? text.length : wide.default(text);
 }
 
-/** Breaks a text at its spaces into lines of at most `width` columns, and a longer word within itself. */
+/**
+ * Breaks a text at its spaces into lines of at most `width` columns, and a longer word within itself. What comes to
+ * begin a line is no command to the runner of a CI job; such a line may be longer.
+ */
 export function breakLines(text: string, width: number): string[] {
+  return piecesOf(text, width).map((line, place) => place === 0 ? line : withoutLineCommand(line));
+}
+
+function piecesOf(text: string, width: number): string[] {
   if (columnsOf(text) <= width) return [text];
   const lines = [""];
   for (const [place, word] of text.trim().split(/ +/).entries()) {
@@ -51,7 +59,13 @@ function joined(parts: readonly string[], width: number): string[] {
   return lines;
 }
 
-/** Breaks every line of a text that is too long; what goes on is indented, so that it shows what it belongs to. */
+/** Where a command begins that a reader may copy, which goes on to the end of its line. */
+const COMMAND = /(?<=\S )deno (?:task|run|test) /;
+
+/**
+ * Breaks every line of a text that is too long; what goes on is indented, so that it shows what it belongs to. A
+ * command stays whole, on a line of its own.
+ */
 export function wrapText(text: string, width: number): string {
   if (width === Infinity) return text;
   return text.split("\n").flatMap((line) => {
@@ -60,7 +74,10 @@ export function wrapText(text: string, width: number): string {
     // Deeper than lines that stand below by themselves.
     const hang = line.startsWith("(") ? 1 : line.startsWith("* ") ? 2 : 4;
     const indent = " ".repeat(lead.length + hang);
-    const [first, ...rest] = breakLines(line.slice(lead.length), width - indent.length);
-    return [lead + first, ...rest.map((part) => indent + part)];
+    const at = line.search(COMMAND);
+    const words = (at < 0 ? line : line.slice(0, at)).slice(lead.length);
+    const [first, ...rest] = breakLines(words.trimEnd(), width - indent.length);
+    const command = at < 0 ? [] : [line.slice(at)];
+    return [lead + first, ...[...rest, ...command].map((part) => indent + part)];
   }).join("\n");
 }

@@ -58,36 +58,43 @@ function typoIn(arguments_: readonly string[], known: readonly string[]): string
 }
 
 /**
- * Returns the arguments that one trial alone needs as well: the flags by which recordings answer it, and those that
- * are not toolgate's, by which the user's file may choose what it tests. All are as the user has typed them; where
- * they are long, or may hold a secret, the user's own are left out.
+ * Returns the arguments that one trial alone needs as well: the flags by which recordings answer it, and of those that
+ * are not toolgate's the ones by which the user's file may choose its model: switches, and those with one of the
+ * values `texts`. All others may hold anything, also a secret.
  */
-export function keptArguments(arguments_: readonly string[]): string[] {
+export function keptArguments(
+  arguments_: readonly string[],
+  texts: ReadonlySet<string>,
+): string[] {
   const flags = new Map(flagsAt("deno test").map((flag) => [flag.name, flag]));
-  const own: string[] = [];
-  const ours: string[] = [];
+  const kept: string[] = [];
   for (let place = 0; place < arguments_.length; place++) {
     const argument = arguments_[place]!;
-    const [, name = "", given] = /^--([\w-]+)(?:=(.*))?$/s.exec(argument) ?? [];
+    const [, name, given] = /^--?([A-Za-z][\w-]*)(?:=(.*))?$/s.exec(argument) ?? [];
+    const next = arguments_[place + 1];
+    if (name === undefined) {
+      if (texts.has(argument) && isPlain(argument)) kept.push(argument);
+      continue;
+    }
     const flag = flags.get(name);
     if (flag === undefined) {
-      own.push(argument);
+      const isSwitch = given === undefined && (next === undefined || next.startsWith("-"));
+      const isChoice = given !== undefined
+        ? texts.has(given)
+        : next !== undefined && texts.has(next);
+      if ((isSwitch || isChoice) && isPlain(argument)) kept.push(argument);
       continue;
     }
     const value = given ?? (flag.value === undefined ? undefined : arguments_[++place]);
     // To record anew would replace what is to be looked at.
     const answers = ["replay", "auto"].includes(name) || name === "record" && value === AUTO;
-    if (answers && isPlain(value!)) ours.push(`--${name}=${value}`);
+    if (answers && isPlain(value!)) kept.push(`--${name}=${value}`);
   }
-  const text = own.join(" ");
-  return [...(text.length <= MAX_OWN_LENGTH && isPlain(text) ? own : []), ...ours];
+  return kept;
 }
-
-/** Characters of the user's own arguments that are repeated, at most. */
-const MAX_OWN_LENGTH = 500;
 
 /** Whether a text of a command line can be shown to anyone as it is. */
 export function isPlain(text: string): boolean {
-  return printable(text, Infinity) === text && redact(text) === text &&
+  return printable(text) === text && redact(text) === text &&
     !/\bkey|_key|token|secret|passw|credential/i.test(text);
 }

@@ -73,13 +73,14 @@ export function rerunLine(
   { id, model, strategy }: Trial,
   subject: RerunSubject,
 ): string {
-  const variables = variablesOf(modelTexts(model.requested, strategy, subject));
+  const texts = modelTexts(model.requested, strategy, subject);
+  const variables = variablesOf(texts);
   return [
     ...variables.map(([name, value]) => `${name}=${shellQuote(value)}`),
     "deno test -A",
     shellQuote(shownFile(origin)),
     "--",
-    ...[...keptArguments(Deno.args), `--only=${id}`].map(flagText),
+    ...[`--only=${id}`, ...keptArguments(Deno.args, texts)].map(flagText),
   ].join(" ");
 }
 

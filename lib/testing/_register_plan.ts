@@ -3,7 +3,7 @@
  * @module
  */
 
-import { defined } from "../base/json.ts";
+import { defined, printable } from "../base/json.ts";
 import { AssertionError } from "@std/assert/assertion-error";
 import { assertRight } from "./assertions/trials.ts";
 import {
@@ -99,7 +99,8 @@ function registerPlan(
   options: BenchmarkOptions,
   registration: RegisteredPlan,
 ): void {
-  const { name, register } = registration;
+  const { register } = registration;
+  const name = printable(registration.name, Infinity);
   const { plan, settings, baseline, missing } = planned;
   const { journal, verdict, shard } = settings;
   const { agent } = options;
@@ -289,11 +290,12 @@ interface CaseOptions {
 }
 
 function registerCases(
-  { name, titleOf, register }: RegisteredPlan,
+  { name: given, titleOf, register }: RegisteredPlan,
   run: Run,
   { strict, subject, derive, finished, only }: CaseOptions,
   state: RunState,
 ): void {
+  const name = printable(given, Infinity);
   const refusals = new Set<string>();
   const judge = async (place: number, context: Deno.TestContext) => {
     state.begin();

@@ -247,7 +247,8 @@ export function withOptionNames<Result>(
 }
 
 /** Returns where a benchmark says what matters about its run. */
-export function printerOf(name: string): Printer {
+export function printerOf(benchmark: string): Printer {
+  const name = printable(benchmark, Infinity);
   return {
     note: (line) => console.log(`${name}: ${line}`),
     warn: (line) => console.error(`${name}: warning: ${line}`),

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertNotMatch } from "@std/assert";
 import stringWidth from "string-width";
 import { breakLines, wrapText } from "../../lib/base/wrap.ts";
 import fc from "../support/fast_check.ts";
@@ -27,4 +27,24 @@ Deno.test("wrapText() breaks long lines alone, and indents what goes on", () => 
       .join("\n"),
   );
   assertEquals(wrapText("a".repeat(500), Infinity), "a".repeat(500));
+});
+
+Deno.test("wrapText() makes no command to a CI job of what comes to begin a line", () => {
+  const texts = [
+    "a ::error::b ".repeat(40),
+    `${"x".repeat(70)}_::stop-commands::${"y".repeat(70)}`,
+  ];
+  for (const text of texts) {
+    for (let width = 20; width < 130; width++) {
+      assertNotMatch(wrapText(text, width), /^\s*::/m, `${width}`);
+    }
+  }
+});
+
+Deno.test("wrapText() keeps a command whole, on a line of its own", () => {
+  const command = "deno task toolgate accept results.jsonl --out 'base line.json'";
+  assertEquals(
+    wrapText(`INVALID: keep the trials with --out=results.jsonl, then ${command}`, 50),
+    `INVALID: keep the trials with\n    --out=results.jsonl, then\n    ${command}`,
+  );
 });

@@ -336,7 +336,7 @@ Deno.test("toolgate perturb tells bad input, with the file, the path and the rul
     ],
     [
       ["--method", "RD", query],
-      /^Cannot use \S*query\.json by RD, which changes a tool document \(\{"name", "description", "parameters"\}, or a list of them\):\n {2}at name: /,
+      /^Cannot use \S*query\.json by RD, which changes a tool document \(\{"name", "description", "parameters"\}, or a list of them\):\n {2}at the top: Unrecognized keys: .*\n {2}at name: /,
     ],
     [
       ["--method", "WT+SD", returned],

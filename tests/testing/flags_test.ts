@@ -193,14 +193,18 @@ Deno.test("commands and tests read flags alike, and say the same of wrong ones",
   }
 });
 
-Deno.test("keptArguments() are the user's own and what answers a trial, and never a secret", () => {
-  const kept = (...given: string[]) => keptArguments(given);
+Deno.test("keptArguments() are what answers a trial or chooses its model, and never a secret", () => {
+  const kept = (...given: string[]) => keptArguments(given, new Set(["gpt-5"]));
   assertEquals(kept("--seed=1", "--out", "a.jsonl", "--resume", "gpt-5", "--shard=1/2"), ["gpt-5"]);
-  assertEquals(kept("--lang", "de", "--record", "auto", "x y"), [
-    ...["--lang", "de", "x y", "--record=auto"],
+  assertEquals(kept("--model", "gpt-5", "-m=gpt-5", "x", "--fast", "--record", "auto", "x y"), [
+    ...["--model", "gpt-5", "-m=gpt-5", "--fast", "--record=auto"],
   ]);
   assertEquals(kept("--replay=a", "--record=b", "--auto", "c"), ["--replay=a", "--auto=c"]);
-  for (const word of ["--api-key=abc", "sk-0123456789abcdef0123", "a\u001b[2J", "x".repeat(600)]) {
-    assertEquals(kept("plain", word, "--replay=a"), ["--replay=a"], word);
+  const secrets = [
+    ...[["--auth", "hunter2"], ["--pwd=hunter2"], ["-u", "bob:hunter2"], ["hunter2"]],
+    ...[["--api-key=gpt-5"], ["sk-0123456789abcdef0123"], ["--", "--a\u001b[2J"]],
+  ];
+  for (const words of secrets) {
+    assertEquals(kept(...words, "--replay=a"), ["--replay=a"], words.join(" "));
   }
 });
