@@ -18,7 +18,7 @@ const KEY_LIKE = [
   // A token after its scheme; the words listed follow the scheme's name in ordinary sentences.
   /(\bBearer\s{1,9})(?!(?:auth\w*|tokens?|schemes?|headers?|or|and|is|in)\b)[^\s"',;]+/gi,
   // A token behind a label and a separator: `"api_key": "..."`, `Authorization: Basic ...`.
-  /((?:key|token|secret|password|authorization)["'\\]{0,2}\s{0,9}[:=]\s{0,9}["'\\]{0,2}(?:(?:Bearer|Basic)\s{1,9})?)(?!\[redacted\])[^\s"',;\\]{8,}/gi,
+  /((?:key|token|secret|password|authorization)["'\\]{0,2}\s{0,9}[:=]\s{0,9}["'\\]{0,2}(?:(?:Bearer|Basic)\s{1,9})?)(?!\[redacted\]|&)[^\s"',;\\]{8,}/gi,
   // A long token in a sentence about one: `Incorrect API key provided: ...`. Words of letters alone are
   // spared up to 23 letters, and so are the parts of a URL.
   /((?:key|token|secret|password|authorization)\b[^\n]{0,24}?)(?<![\w\/.-])(?=\S{0,200}?[\d*]|\S{24})(?=\w)[\w*.~+\/=-]{16,}/gi,

@@ -15,6 +15,7 @@ import { originOf } from "../models/openai/openai.ts";
 import type { Plan } from "../runs/plan.ts";
 import { stageEntries, strategyName } from "../trials/strategies/entry.ts";
 import { parseTrialId, type PlannedTrial } from "../trials/trial_id.ts";
+import { pathForUser } from "../base/command_line.ts";
 import { shellQuote } from "../base/shell_quote.ts";
 import { shownFile } from "../base/user_code.ts";
 import type { Trial } from "../trials/trial.ts";
@@ -78,7 +79,7 @@ export function rerunLine(
   return [
     ...variables.map(([name, value]) => `${name}=${shellQuote(value)}`),
     "deno test -A",
-    shellQuote(shownFile(origin)),
+    shellQuote(pathForUser(shownFile(origin))),
     "--",
     ...[`--only=${id}`, ...keptArguments(Deno.args, texts)].map(flagText),
   ].join(" ");

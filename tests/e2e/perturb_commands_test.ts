@@ -340,7 +340,7 @@ Deno.test("toolgate perturb tells bad input, with the file, the path and the rul
     ],
     [
       ["--method", "WT+SD", returned],
-      /return\.json by WT\+SD, which change a tool document \(.*\):\n {2}at name: /,
+      /return\.json by WT\+SD, which change a tool document \(.*\):\n {2}at the top: Unrecognized keys: .*\n {2}at name: /,
     ],
     [
       ["--method", "CP", document],

@@ -66,17 +66,17 @@ Deno.test("planSuite() says why a sequential gate cannot be planned, and of whic
   }
 });
 
-Deno.test("planSuite() refuses a plan of more than a million trials", () => {
+Deno.test("planSuite() refuses a plan of more than 300,000 trials", () => {
   const error = assertThrows(
     () => planSuite({ ...SMALL, graphs: 100_000, repetitions: 3 }),
     InputError,
   );
   assertEquals(
     error.message,
-    "Cannot plan suite small as it must have at most 1000000 trials: it has 1200000",
+    "Cannot plan suite small as it must have at most 300000 trials: it has 1200000",
   );
   const gate = { ...SEQUENTIAL, margin: 0.001 };
-  assertThrows(() => planSuite({ ...UNSIZED, gate }), InputError, "at most 1000000 trials: it has");
+  assertThrows(() => planSuite({ ...UNSIZED, gate }), InputError, "at most 300000 trials: it has");
 });
 
 Deno.test("planSuite() takes a model of the suite for a baseline, by its name in results", () => {
