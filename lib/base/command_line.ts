@@ -189,8 +189,10 @@ function importedName(config: Config): string | undefined {
   const { imports, mapped, dependencies, devDependencies } = config;
   const names = [imports, mapped, dependencies, devDependencies].map(fieldsOf);
   if (names.some((one) => Object.hasOwn(one, PACKAGE))) return PACKAGE;
-  return names.slice(0, 2).flatMap((one) => Object.entries(one)).find(([, target]) =>
-    typeof target === "string" && new RegExp(`^jsr:/?${PACKAGE}(?:@[^/]*)?$`).test(target)
+  return names.slice(0, 2).flatMap((one) => Object.entries(one)).find(([name, target]) =>
+    // Whoever pastes or prints the line must get no control characters, which quotes do not stop.
+    !/[\p{C}\p{Zl}\p{Zp}]/u.test(name) && typeof target === "string" &&
+    new RegExp(`^jsr:/?${PACKAGE}(?:@[^/]*)?$`).test(target)
   )?.[0];
 }
 

@@ -202,12 +202,15 @@ function planFiles(
 function workflowOf(folder: string, config: ProjectConfig, clone: Clone | undefined): string {
   const step = /^ {6}# deno\.json links .*\n {6}- name: Get toolgate\n(?: {8}.*\n)+/m;
   const { test, bench } = config.tasks;
-  let text: string = workflow.replace(" task test\n", ` task ${test}\n`)
+  let text: string = workflow.replace(" task test ", ` task ${test} `)
     .replace(" task bench\n", ` task ${bench}\n`);
   const way = placeInRepository(folder);
   if (way !== "") {
     const place = JSON.stringify(way);
-    text = text.replace(/^jobs:$/m, `defaults:\n  run:\n    working-directory: ${place}\n\njobs:`);
+    text = text.replace(
+      /^jobs:$/m,
+      () => `defaults:\n  run:\n    working-directory: ${place}\n\njobs:`,
+    );
   }
   if (clone === undefined) return text.replace(step, "");
   const { repository, commit } = clone;
@@ -248,12 +251,24 @@ function writeFiles(folder: string, files: readonly PlannedFile[]): void {
     }
     undo.defer(() => Deno.removeSync(path));
   }
+  // Whoever may read and write a file stays; what is marked as read-only is none to write to.
+  const modes = files.map(({ path, added }) =>
+    added === undefined ? null : Deno.statSync(`${folder}/${path}`).mode
+  );
+  const locked = files.find((_, at) => modes[at] !== null && (modes[at]! & 0o200) === 0);
+  if (locked !== undefined) {
+    throw unable(folder, `${locked.path} must be writable`, "it is read-only");
+  }
   const outputs = files.map(({ path, text }) => {
     const output = undo.use(new Output(`${folder}/${path}`, "the file", { links: false }));
     output.write(text);
     return output;
   });
-  for (const output of outputs) output.finish();
+  for (const [at, output] of outputs.entries()) {
+    output.finish();
+    const mode = modes[at]!;
+    if (mode !== null) Deno.chmodSync(`${folder}/${files[at]!.path}`, mode & 0o777);
+  }
   // Nothing is undone but the files that are still open.
   undo.move();
   for (const output of outputs) output[Symbol.dispose]();

@@ -9,6 +9,7 @@ import config from "../../deno.json" with { type: "json" };
 import { readJsonc, readText } from "../base/input.ts";
 import { cannot } from "../base/errors.ts";
 import { type JsonObject, printable } from "../base/json.ts";
+import { redactRecord } from "../base/redact.ts";
 import { addEntries } from "./json_entries.ts";
 import { type Clone, readIfThere } from "./origin.ts";
 
@@ -35,7 +36,7 @@ export const TESTS = "tool_tests/";
 
 /** Runs tests with what a real model, a journal or a report needs, and no more. */
 const RUN = "deno test --no-check --no-prompt --allow-net=127.0.0.1,api.openai.com " +
-  "--allow-env=OPENAI_API_KEY --allow-read=. --allow-write=results";
+  "--allow-env=OPENAI_API_KEY --allow-read=. --allow-write=results,recordings";
 
 interface Task {
   readonly description: string;
@@ -159,7 +160,7 @@ export function planConfig(
     const present = own.imports?.[key] ?? installed[key];
     if (present === undefined) return true;
     const instead = key === "zod" && isOtherZod ? `; the test imports ${target} itself` : "";
-    if (present !== target) left.push(`import ${key}: it is ${printable(present, 60)}${instead}`);
+    if (present !== target) left.push(`import ${key}: it is ${shown(present)}${instead}`);
     return false;
   });
   const names = imports.map(([key]) => key).join(", ");
@@ -180,7 +181,7 @@ export function planConfig(
     tasks[key] = isOwn ? key : `toolgate:${key}`;
     if (present !== undefined && present !== task.command) {
       const instead = isOwn ? "" : `; ${tasks[key]} is that of toolgate`;
-      left.push(`task ${key}: it is ${printable(present, 60)}${instead}`);
+      left.push(`task ${key}: it is ${shown(present)}${instead}`);
     }
     if (!texts.has(tasks[key])) missing[tasks[key]] = { ...task };
   }
@@ -196,6 +197,11 @@ export function planConfig(
     needsInstall: own.nodeModulesDir === "manual" || own.nodeModulesDir === true && hasPackage,
     zod: isOtherZod ? wanted.zod : "zod",
   };
+}
+
+/** Shows what a user wrote: a line of a task may have a key, and an address a password. */
+function shown(text: string): string {
+  return printable(redactRecord(text), 60);
 }
 
 function linkTo(clone: Clone, folder: string): string {

@@ -43,6 +43,11 @@ const PROJECTS: Record<string, readonly [Record<string, unknown>, string, string
     ".",
     NAME,
   ],
+  "a name that a terminal would carry out": [
+    { "deno.json": { imports: { "t\u001b[31m\n::error::x": "jsr:@toolgate/toolgate@^0.2.0" } } },
+    ".",
+    MODULE,
+  ],
   "a task further up, which Deno does not find": [
     { "deno.json": { tasks: { toolgate: COMMAND } }, "in/package.json": { name: "in" } },
     "in",

@@ -181,7 +181,10 @@ Deno.test("toolgate init adds to a project of npm what it lacks, and changes not
       "  deno task toolgate:test ",
     ]
   ) assertStringIncludes(made.stdout, line);
-  assertStringIncludes(after[".github/workflows/toolgate.yml"]!, "deno@2.9.6 task toolgate:test\n");
+  assertStringIncludes(
+    after[".github/workflows/toolgate.yml"]!,
+    "deno@2.9.6 task toolgate:test --allow-env=GITHUB_ACTIONS",
+  );
 
   // What it wrote runs at once, and leaves node_modules to npm.
   const ran = await deno(["task", "toolgate:test"], { cwd: place.path });
@@ -210,7 +213,10 @@ Deno.test("toolgate init has types checked in a new deno.json, whatever tsconfig
   const { compilerOptions, tasks } = configOf(place.file("new/deno.json"));
   assertEquals(compilerOptions, { strict: true });
   assertMatch(tasks.test.command, /^deno check tool_tests\/ && deno test /);
-  assertMatch(tasks.edit.command, /^deno test --watch --no-check /);
+  assertMatch(
+    tasks.edit.command,
+    /^deno test --watch --no-check .* --allow-write=results,recordings /,
+  );
   assertStringIncludes(made.stdout, "\n  cd new\n");
   // The folder of a repository that has the project in a part of it.
   const below = await toolgate(["init", "git/sub"], { cwd: place.path });
@@ -314,4 +320,33 @@ Deno.test("toolgate init writes nothing where it cannot write all", async (conte
     }
     assertEquals(place.names(), []);
   });
+});
+
+Deno.test({
+  name: "toolgate init keeps the permissions of files it adds to, and leaves a read-only one",
+  ignore: Deno.build.os === "windows",
+  async fn() {
+    await using place = await folder();
+    write(place, { "a/deno.json": "{}\n", "b/deno.json": "{}\n" });
+    Deno.chmodSync(place.file("a/deno.json"), 0o600);
+    Deno.chmodSync(place.file("b/deno.json"), 0o444);
+    const made = await toolgate(["init", place.file("a")], {});
+    assertEquals([made.code, made.stderr], [0, ""], made.all);
+    assertEquals(Deno.statSync(place.file("a/deno.json")).mode! & 0o777, 0o600);
+    const locked = await toolgate(["init", place.file("b")], {});
+    assertEquals(locked.code, 2, locked.all);
+    assertStringIncludes(locked.stderr, "deno.json must be writable: it is read-only");
+    assertEquals(contents(place.file("b")), { "deno.json": "{}\n" });
+  },
+});
+
+Deno.test("toolgate init shows no key of a task, and names any folder as it is", async () => {
+  await using place = await folder();
+  const task = "OPENAI_API_KEY=sk-proj-abcdefghijklmnopqrstuvwx1 deno test";
+  write(place, { "x$&'y/deno.json": JSON.stringify({ tasks: { test: task } }), ".git/HEAD": "" });
+  const made = await toolgate(["init", place.file("x$&'y")], {});
+  assertEquals(made.code, 0, made.all);
+  assertStringIncludes(made.stdout, "it is OPENAI_API_KEY=[redacted] deno test");
+  const workflow = Deno.readTextFileSync(place.file("x$&'y/.github/workflows/toolgate.yml"));
+  assertStringIncludes(workflow, `working-directory: "x$&'y"\n`);
 });
