@@ -201,9 +201,7 @@ function planFiles(
 /** The workflow of this project: with its tasks, and with the clone that it links to. */
 function workflowOf(folder: string, config: ProjectConfig, clone: Clone | undefined): string {
   const step = /^ {6}# deno\.json links .*\n {6}- name: Get toolgate\n(?: {8}.*\n)+/m;
-  const { test, bench } = config.tasks;
-  let text: string = workflow.replace(" task test ", ` task ${test} `)
-    .replace(" task bench\n", ` task ${bench}\n`);
+  let text: string = workflow.replace(" task test ", ` task ${config.tasks.test} `);
   const way = placeInRepository(folder);
   if (way !== "") {
     const place = JSON.stringify(way);
@@ -324,14 +322,15 @@ function told(
       "the clone here has none that others can reach.",
     );
   }
-  const { test, bench } = config.tasks;
-  const width = Math.max(test.length, bench.length);
+  const { test, edit, bench } = config.tasks;
+  const width = Math.max(test.length, edit.length, bench.length);
   lines.push(
     "",
     "Next:",
     ...operand === "." ? [] : [`  cd ${shellQuote(printable(operand))}`],
     ...config.needsInstall ? ["  deno install"] : [],
     `  deno task ${test.padEnd(width)}   tests of tools, such as ${TESTS}weather_test.ts`,
+    `  deno task ${edit.padEnd(width)}   the same again at every save`,
     `  deno task ${bench.padEnd(width)}   a simulated model on generated tasks, and a gate`,
   );
   return lines.join("\n");

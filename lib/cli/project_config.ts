@@ -34,6 +34,9 @@ const PACKAGE = z.looseObject({
 /** Where the tests of tools are. */
 export const TESTS = "tool_tests/";
 
+/** Where the task `bench` puts its report, without the ending. */
+const REPORT = "results/bench";
+
 /** Runs tests with what a real model, a journal or a report needs, and no more. */
 const RUN = "deno test --no-check --no-prompt --allow-net=127.0.0.1,api.openai.com " +
   "--allow-env=OPENAI_API_KEY --allow-read=. --allow-write=results,recordings";
@@ -60,7 +63,10 @@ function tasksOf(isChecked: boolean): Record<TaskName, Task> {
     },
     bench: {
       description: "A simulated model on freshly generated tasks, and a gate",
-      command: `${RUN} ${TESTS}benchmark.ts`,
+      // A dot for each case, then what the report says: nothing of an earlier run.
+      command: `rm -f ${REPORT}.txt; ${RUN} --reporter=dot ${TESTS}benchmark.ts -- ` +
+        `--report=${REPORT}.txt --report=${REPORT}.html; code=$?; ` +
+        `cat ${REPORT}.txt 2> /dev/null; exit $code`,
     },
     toolgate: {
       description: "The command line of toolgate: generate, run, report, gate and others",

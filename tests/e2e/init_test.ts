@@ -191,7 +191,8 @@ Deno.test("toolgate init adds to a project of npm what it lacks, and changes not
   assertEquals(ran.code, 0, ran.all);
   assertStringIncludes(ran.stdout, "asks for the weather ... ok");
   const bench = await deno(["task", "bench"], { cwd: place.path });
-  assertStringIncludes(bench.stdout, "mine ... ok", bench.all);
+  assertEquals(bench.code, 0, bench.all);
+  assertStringIncludes(bench.stdout, "ok | 1 passed", bench.all);
   const modules = (name: string) => name.startsWith("node_modules/");
   assertEquals(Object.keys(contents(place.path)).filter(modules), [
     "node_modules/mine/package.json",
@@ -226,6 +227,32 @@ Deno.test("toolgate init has types checked in a new deno.json, whatever tsconfig
     Deno.readTextFileSync(place.file("git/sub/.github/workflows/toolgate.yml")),
   );
   assertEquals(workflow.defaults.run["working-directory"], "sub");
+});
+
+Deno.test("the task bench of toolgate init is short, and tells how its last run ended", async () => {
+  await using place = await folder();
+  const made = await toolgate(["init", place.path]);
+  assertMatch(made.stdout, /\n {2}deno task edit /);
+  const benchmark = Deno.readTextFileSync(place.file("tool_tests/benchmark.ts"));
+  const bench = async (text: string) => {
+    place.write("tool_tests/benchmark.ts", text);
+    return await deno(["task", "--quiet", "bench"], { cwd: place.path });
+  };
+  const passed = await bench(benchmark);
+  assertEquals([passed.code, passed.stderr], [0, ""], passed.all);
+  assertStringIncludes(passed.stdout, "PASS: ");
+  // In a pipe each dot has a line.
+  const lines = passed.stdout.split("\n").filter((line) => line !== ".");
+  assert(lines.length <= 60, passed.all);
+  assertStringIncludes(Deno.readTextFileSync(place.file("results/bench.html")), "PASS");
+  const failed = await bench(
+    benchmark.replace("sim:planner", "sim:noisy?quit=0.9").replace("graphs: 26", "graphs: 4"),
+  );
+  assertEquals(failed.code, 1, failed.all);
+  assertStringIncludes(failed.stdout.replace(/^[^]* FAILURES /, ""), "FAIL: ");
+  const broken = await bench(`${benchmark}(`);
+  assertEquals(broken.code, 1, broken.all);
+  assertEquals(/PASS|FAIL: |bench\.txt/.test(broken.all), false, broken.all);
 });
 
 Deno.test("toolgate init writes nothing where it cannot write all", async (context) => {
