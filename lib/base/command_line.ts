@@ -174,12 +174,17 @@ function isWorkspaceOf(configs: readonly Config[], folder: string): boolean {
   });
 }
 
+/** The command line in a task: of the package, from wherever it comes, or of a clone. */
+const OWN = new RegExp(
+  `${PACKAGE}(?:@[^\\s/]*)?/cli(?![\\w./-])|(?<![\\w.-])cli/main\\.ts(?![\\w./-])`,
+);
+
 /** Whether there is a task for the command line; a task of this name may be anything else. */
 function hasTask({ tasks, scripts }: Config): boolean {
   return [tasks, scripts].some((one) => {
     const task = fieldsOf(one)[TASK];
     const command = typeof task === "string" ? task : fieldsOf(task)["command"];
-    return typeof command === "string" && /[/@]\S*\bcli\b/.test(command);
+    return typeof command === "string" && OWN.test(command);
   });
 }
 

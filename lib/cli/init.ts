@@ -10,13 +10,13 @@ import workflow from "../../fixtures/project/github.yml" with { type: "text" };
 import benchmark from "../../fixtures/project/tool_tests/benchmark.ts" with { type: "text" };
 import test from "../../fixtures/project/tool_tests/weather_test.ts" with { type: "text" };
 import { commandLine } from "../base/command_line.ts";
-import { cannot, cannotFile, type InputError } from "../base/errors.ts";
+import { cannot, cannotFile, InputError } from "../base/errors.ts";
 import { readJsonc } from "../base/input.ts";
 import { printable } from "../base/json.ts";
 import { Output, resolvePath } from "../base/output_file.ts";
 import { shellQuote } from "../base/shell_quote.ts";
 import { Arguments, userPath } from "./arguments.ts";
-import { type Clone, ownClone, readIfThere } from "./origin.ts";
+import { type Clone, ownClone, readIfThere, stateOf } from "./origin.ts";
 import { planConfig, type ProjectConfig, TESTS } from "./project_config.ts";
 
 export const INIT_HELP =
@@ -66,7 +66,11 @@ function assertPlace(folder: string, clone: Clone | undefined): void {
   for (const name of ["read", "write"] as const) {
     const { state } = Deno.permissions.querySync({ name, path: folder });
     if (state !== "granted") {
-      throw unable(folder, `it must be allowed to ${name} there`, `add --allow-${name}=${folder}`);
+      throw unable(
+        folder,
+        `it must be allowed to ${name} there`,
+        `add --allow-${name}=${shellQuote(folder)}`,
+      );
     }
   }
   try {
@@ -74,10 +78,8 @@ function assertPlace(folder: string, clone: Clone | undefined): void {
       throw unable(folder, "it must be a folder", "there is a file in its place");
     }
   } catch (error) {
-    if (error instanceof Deno.errors.NotADirectory) {
-      throw cannotFile(`set up ${folder}`, error);
-    }
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    if (error instanceof InputError) throw error;
+    if (!(error instanceof Deno.errors.NotFound)) throw cannotFile(`set up ${folder}`, error);
   }
   if (clone === undefined) return;
   if (isWithin(clone.folder, folder)) {
@@ -117,7 +119,7 @@ function workspaceOf(folder: string): string | undefined {
     const way = paths.relative(above, folder).replaceAll("\\", "/");
     for (const name of ["deno.json", "deno.jsonc", "package.json"]) {
       const file = paths.join(above, name);
-      if (readIfThere(file) === undefined) continue;
+      if (!readIfThere(file)?.trim()) continue;
       const { workspace, workspaces } = readJsonc(file, WORKSPACE);
       const named = name === "package.json" ? workspaces : workspace;
       const members = Array.isArray(named) ? named : [Object(named).members, Object(named).packages]
@@ -203,7 +205,7 @@ function workflowOf(folder: string, config: ProjectConfig, clone: Clone | undefi
   const step = /^ {6}# deno\.json links .*\n {6}- name: Get toolgate\n(?: {8}.*\n)+/m;
   let text: string = workflow.replace(" task test ", ` task ${config.tasks.test} `);
   const way = placeInRepository(folder);
-  if (way !== "") {
+  if (way) {
     const place = JSON.stringify(way);
     text = text.replace(
       /^jobs:$/m,
@@ -225,15 +227,17 @@ function workflowOf(folder: string, config: ProjectConfig, clone: Clone | undefi
   });
 }
 
-/** The way to a folder from the top of its git repository; empty at the top, and outside of any. */
-function placeInRepository(folder: string): string {
+/**
+ * The way to a folder from the top of its git repository; empty at the top, and outside of any; `undefined` where that
+ * may not be seen.
+ */
+function placeInRepository(folder: string): string | undefined {
+  let isSeen = true;
   for (let top = folder;; top = paths.dirname(top)) {
-    try {
-      Deno.lstatSync(`${top}/.git`);
-      return paths.relative(top, folder).replaceAll("\\", "/");
-    } catch {
-      if (paths.dirname(top) === top) return "";
-    }
+    const state = stateOf(`${top}/.git`);
+    if (state === "there") return paths.relative(top, folder).replaceAll("\\", "/");
+    if (state === "hidden") isSeen = false;
+    if (paths.dirname(top) === top) return isSeen ? "" : undefined;
   }
 }
 
@@ -308,20 +312,15 @@ function told(
     ...left.map((one) => `left   ${one}`),
   ];
   const hasWorkflow = files.some(({ path }) => path === WORKFLOW);
-  if (hasWorkflow && placeInRepository(folder) !== "") {
+  const way = hasWorkflow ? placeInRepository(folder) : "";
+  if (way !== "") {
     lines.push(
       "",
       "GitHub reads workflows at the top of a repository alone:",
-      `move ${WORKFLOW} there.`,
+      way === undefined ? "whether this folder is one may not be read." : `move ${WORKFLOW} there.`,
     );
   }
-  if (hasWorkflow && clone !== undefined && clone.repository === undefined) {
-    lines.push(
-      "",
-      "CI needs the variable TOOLGATE_REPOSITORY, the address to get toolgate from:",
-      "the clone here has none that others can reach.",
-    );
-  }
+  if (hasWorkflow && clone !== undefined) lines.push(...toldOfVariables(clone));
   const { test, edit, bench } = config.tasks;
   const width = Math.max(test.length, edit.length, bench.length);
   lines.push(
@@ -334,4 +333,22 @@ function told(
     `  deno task ${bench.padEnd(width)}   a simulated model on generated tasks, and a gate`,
   );
   return lines.join("\n");
+}
+
+/** The variables that CI needs, as the clone does not tell what is in them. */
+function toldOfVariables({ repository, commit, isHidden }: Clone): string[] {
+  const missing = [
+    ...repository === undefined
+      ? [["TOOLGATE_REPOSITORY", "the address to get toolgate from", "no address for others"]]
+      : [],
+    ...commit === undefined ? [["TOOLGATE_COMMIT", "the commit of toolgate", "no commit"]] : [],
+  ];
+  if (missing.length === 0) return [];
+  return [
+    "",
+    ...missing.map(([name, what]) => `CI needs the variable ${name}, ${what}:`),
+    isHidden
+      ? "the .git of the clone here may not be read."
+      : `the clone here has ${missing.map(([, , state]) => state).join(" and ")}.`,
+  ];
 }

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { findNodeAtLocation, parseTree } from "jsonc-parser";
+import { findNodeAtLocation, type Node, parseTree } from "jsonc-parser";
 import type { JsonObject, JsonValue } from "../base/json.ts";
 
 /**
@@ -41,6 +41,15 @@ export function addEntries(
     ...[eol, indent, write(indent), hasComma && !isOneLine ? "," : ""],
     ...isOneLine ? [eol, outer, text.slice(close)] : [text.slice(after)],
   ].join("");
+}
+
+/** Returns a key that an object, or one that is right in it, has twice: readers differ in which one they take. */
+export function findTwice(text: string): string | undefined {
+  const root = parseTree(text, [], { allowTrailingComma: true });
+  const keysOf = (node: Node | undefined) =>
+    node?.type === "object" ? node.children!.map(({ children }) => children![0]!.value) : [];
+  const all = [root, ...root?.children?.map(({ children }) => children?.[1]) ?? []].map(keysOf);
+  return all.flatMap((keys) => keys.filter((key, at) => keys.indexOf(key) !== at))[0];
 }
 
 /** Where what belongs to an entry that ends at `end` is over: its comma, and comments on its line. */

@@ -16,6 +16,8 @@ export interface Clone {
   readonly repository?: string;
   /** The commit that is checked out. Omitted when that cannot be read. */
   readonly commit?: string;
+  /** Set where its repository is there, or may be, and may not be read. */
+  readonly isHidden?: true;
 }
 
 /** Returns the clone that this code runs from; `undefined` if it came from a registry. */
@@ -28,14 +30,15 @@ export function ownClone(): Clone | undefined {
 /** Reads what a clone's repository tells, if it has one. */
 export function readClone(folder: string): Clone {
   const own = gitFolder(folder);
-  if (own === undefined) return { folder };
+  const isHidden = stateOf(`${own ?? `${folder}/.git`}/HEAD`) === "hidden" || undefined;
+  if (own === undefined) return { folder, ...defined({ isHidden }) };
   // That of a worktree has a HEAD of its own, and shares the rest.
   const shared = paths.resolve(own, readLine(`${own}/commondir`) ?? ".");
   const address = /^\[remote "origin"\]\s*\n(?:[ \t]+.*\n)*?[ \t]+url = (.*)$/m
     .exec(readIfThere(`${shared}/config`) ?? "")?.[1];
   const repository = address === undefined ? undefined : publicAddress(address);
   const commit = headCommit(own, shared);
-  return { folder, ...defined({ repository, commit }) };
+  return { folder, ...defined({ repository, commit, isHidden }) };
 }
 
 /** Returns the folder of the repository that a folder is the top of; `undefined` if it is no such top. */
@@ -63,7 +66,9 @@ function headCommit(own: string, shared: string): string | undefined {
  * key, and without a password. `undefined` for a folder of this machine.
  */
 export function publicAddress(address: string): string | undefined {
-  const [, host, path] = /^(?:ssh:\/\/)?git@([\w.-]+)[:/]([^:]*)$/.exec(address.trim()) ?? [];
+  // What follows a host of ssh:// and a colon is a port, which https does not have.
+  const [, host, path] =
+    /^(?:ssh:\/\/git@(?=[\w.-]+\/)|git@)([\w.-]+)[:/]([^:]*)$/.exec(address.trim()) ?? [];
   try {
     const url = new URL(host === undefined ? address.trim() : `https://${host}/${path}`);
     if (url.protocol !== "https:" && url.protocol !== "http:") return undefined;
@@ -85,5 +90,17 @@ export function readIfThere(path: string): string | undefined {
     return Deno.readTextFileSync(path);
   } catch {
     return undefined;
+  }
+}
+
+/** Whether something is at a path, as far as that may be seen. */
+export function stateOf(path: string): "there" | "none" | "hidden" {
+  try {
+    Deno.statSync(path);
+    return "there";
+  } catch (error) {
+    const isNone = error instanceof Deno.errors.NotFound ||
+      error instanceof Deno.errors.NotADirectory;
+    return isNone ? "none" : "hidden";
   }
 }

@@ -10,7 +10,7 @@ import { readJsonc, readText } from "../base/input.ts";
 import { cannot } from "../base/errors.ts";
 import { type JsonObject, printable } from "../base/json.ts";
 import { redactRecord } from "../base/redact.ts";
-import { addEntries } from "./json_entries.ts";
+import { addEntries, findTwice } from "./json_entries.ts";
 import { type Clone, readIfThere } from "./origin.ts";
 
 /** What is read of a configuration file; there may be more in it. */
@@ -111,7 +111,19 @@ export function planConfig(
   const name = !isThere("deno.json") && isThere("deno.jsonc") ? "deno.jsonc" : "deno.json";
   const file = `${folder}/${name}`;
   const isNew = !isThere(name);
-  const own = isNew ? {} : readJsonc(file, CONFIG);
+  // Deno takes an empty file for one without settings.
+  const before = isNew ? "" : readText(file);
+  const isEmpty = before.trim() === "";
+  let text = isEmpty ? "{}\n" : before;
+  const own = isEmpty ? {} : readJsonc(file, CONFIG);
+  const twice = findTwice(text);
+  if (twice !== undefined) {
+    throw cannot(
+      `set up ${folder}`,
+      `each key of ${name} must be there once`,
+      `${shown(JSON.stringify(twice))} is there twice`,
+    );
+  }
   if (own.importMap !== undefined) {
     throw cannot(
       `set up ${folder}`,
@@ -127,7 +139,6 @@ export function planConfig(
   };
   const added: string[] = [];
   const left: string[] = [];
-  let text = isNew ? "{}\n" : readText(file);
   const add = (path: readonly string[], entries: JsonObject, what: string) => {
     if (Object.keys(entries).length === 0) return;
     text = addEntries(text, path, entries);

@@ -43,6 +43,16 @@ const PROJECTS: Record<string, readonly [Record<string, unknown>, string, string
     ".",
     NAME,
   ],
+  "a task of this name for another command line": [
+    { "deno.json": { tasks: { toolgate: "npx some/cli build" }, imports: IMPORTS } },
+    ".",
+    NAME,
+  ],
+  "a task that runs a clone": [
+    { "deno.json": { tasks: { toolgate: "deno run -A ../toolgate/lib/cli/main.ts" } } },
+    ".",
+    TASK,
+  ],
   "a name that a terminal would carry out": [
     { "deno.json": { imports: { "t\u001b[31m\n::error::x": "jsr:@toolgate/toolgate@^0.2.0" } } },
     ".",

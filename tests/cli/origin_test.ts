@@ -9,6 +9,8 @@ Deno.test("publicAddress() names where anyone may clone from, and no credentials
     ["https://example.com/a?token=secret", "https://example.com/a"],
     ["git@github.com:someone/toolgate.git", "https://github.com/someone/toolgate.git"],
     ["ssh://git@example.com/someone/toolgate", "https://example.com/someone/toolgate"],
+    // Over https there is no such port, and 2222 is no folder.
+    ["ssh://git@example.com:2222/someone/toolgate", undefined],
     ["/home/me/toolgate", undefined],
     ["../toolgate", undefined],
     ["file:///home/me/toolgate", undefined],

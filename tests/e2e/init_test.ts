@@ -274,6 +274,12 @@ Deno.test("toolgate init writes nothing where it cannot write all", async (conte
       {},
       /mine\/deno\.json: it is not JSON with comments: .* line 2, column 12/,
     ],
+    [
+      "two tasks",
+      { "mine/deno.json": `{ "tasks": {}, "tasks": {} }` },
+      {},
+      /each key of deno\.json must be there once: "tasks" is there twice/,
+    ],
     ["odd imports", { "mine/deno.json": `{ "imports": 1 }` }, {}, /deno\.json:\n {2}at imports: /],
     ["a malformed package.json", { "mine/package.json": "{" }, {}, /package\.json: it is not JSON/],
     [
@@ -320,6 +326,11 @@ Deno.test("toolgate init writes nothing where it cannot write all", async (conte
   await context.step("a permission is missing", async () => {
     await using place = await folder();
     const mine = place.file("mine");
+    const told = `add --allow-read='${mine} 4'`;
+    const quoted = await deno([
+      ...["run", "--no-check", "--no-prompt", `${ROOT}/lib/cli/main.ts`, "init", `${mine} 4`],
+    ]);
+    assertStringIncludes(quoted.stderr, told);
     const [read, write] = [`--allow-read=${mine}`, `--allow-write=${mine}`];
     for (const [given, missing] of [[read, write], [write, read]] as const) {
       const { code, stderr, all } = await deno([
@@ -364,6 +375,52 @@ Deno.test({
     assertEquals(locked.code, 2, locked.all);
     assertStringIncludes(locked.stderr, "deno.json must be writable: it is read-only");
     assertEquals(contents(place.file("b")), { "deno.json": "{}\n" });
+  },
+});
+
+Deno.test("toolgate init names each variable that CI needs, and what may not be read", async () => {
+  await using place = await folder();
+  copyProject(place.file("toolgate"));
+  const init = async (name: string, read: string) => {
+    const mine = place.file(name);
+    const { code, stdout, stderr, all } = await deno([
+      ...["run", "--no-check", "--no-prompt", "--allow-env", `--allow-read=${read}`],
+      ...[`--allow-write=${mine}`, place.file("toolgate/lib/cli/main.ts"), "init", mine],
+    ]);
+    assertEquals([code, stderr], [0, ""], all);
+    return stdout;
+  };
+  const variables = [
+    "CI needs the variable TOOLGATE_REPOSITORY, the address to get toolgate from:",
+    "CI needs the variable TOOLGATE_COMMIT, the commit of toolgate:",
+  ].join("\n");
+  const seen = await init("seen", "/");
+  assertStringIncludes(
+    seen,
+    `${variables}\nthe clone here has no address for others and no commit.\n`,
+  );
+  // An empty file is one without settings for Deno, too.
+  write(place, { "hidden/deno.json": "" });
+  const hidden = await init("hidden", place.file("hidden"));
+  assertStringIncludes(hidden, `${variables}\nthe .git of the clone here may not be read.\n`);
+  assertStringIncludes(hidden, "whether this folder is one may not be read.\n");
+  assertEquals(Object.keys(configOf(place.file("hidden/deno.json"))), [
+    "links",
+    "imports",
+    "tasks",
+  ]);
+});
+
+Deno.test({
+  name: "toolgate init tells of a folder of the system that it may not look at",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    const { code, stderr, all } = await deno([
+      ...["run", "--no-check", "--no-prompt", "--allow-env", "--allow-read", "--allow-write"],
+      ...[`${ROOT}/lib/cli/main.ts`, "init", "/proc/x"],
+    ]);
+    assertEquals(code, 2, all);
+    assertMatch(stderr, /^Cannot set up \/proc\/x: .*\n$/);
   },
 });
 
