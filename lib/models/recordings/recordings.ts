@@ -102,6 +102,8 @@ export class Recordings {
 
   readonly #open = new Map<string, TrialRecording>();
   readonly #use: FolderUse;
+  /** Whether other processes run the rest of the plan, and may take the same recordings of others. */
+  #isPart = false;
   #known: readonly Nearest[] | undefined;
   #prepared = false;
   #recorded = 0;
@@ -250,7 +252,7 @@ export class Recordings {
           if (isSame) throw sharedDraw(path);
           return own;
         }
-        const other = this.#use.find({ path, id, model }, key, hash);
+        const other = this.#isPart ? undefined : this.#use.find({ path, id, model }, key, hash);
         if (other !== undefined) this.prepare();
         return other ?? (isSame ? undefined : own);
       },
@@ -273,7 +275,11 @@ export class Recordings {
     subject: string,
     planned: Iterable<RecordedTrial> = trials,
   ): void {
-    for (const { id } of planned) this.#use.claimed.add(redactRecord(id));
+    const parts = new Set(Array.from(trials, ({ id }) => id));
+    for (const { id } of planned) {
+      this.#use.claimed.add(redactRecord(id));
+      this.#isPart ||= !parts.has(id);
+    }
     if (this.mode !== "record") return;
     for (const { id, model } of trials) {
       const path = recordingPath(this.folder, id, model);

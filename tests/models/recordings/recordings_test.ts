@@ -456,6 +456,34 @@ Deno.test("auto takes no reply for two trials, for another model, or from a copy
   assertEquals(again.recording.live, 1);
 });
 
+Deno.test("auto takes no recording of another trial for a part of a plan, as the other parts would, too", async () => {
+  using folder = new Folder();
+  await exchange(folder, { mode: "record", answer: answering("old") }, (ask) => ask({}));
+  const ids = [1, 2].map((number) => TRIAL.replace("repetition=1", `repetition=${number + 1}`));
+  const planned = ids.map((id) => ({ id, model: "m" }));
+  const live = planned.map(async (own) => {
+    // Each shard is a process of its own, with a copy of the folder.
+    using copy = new Folder();
+    Deno.mkdirSync(copy.file("m"));
+    for (const file of filesIn(folder)) copy.write(file, folder.read(file));
+    const recordings = new Recordings({ folder: copy.path, mode: "auto" });
+    recordings.claim([own], "a shard", planned);
+    const model = recordings.model(
+      { model: "m" },
+      { name: "m", simulated: false },
+      () => ({ name: "m", simulated: false, reply: answering("new") }),
+    );
+    const recording = recordings.begin(own);
+    const { text } = await model.reply({
+      messages: [{ role: "user", content: "Rome?" }],
+      tools: [],
+      context: { trial: own.id, repetition: 1, request: 1 },
+    });
+    return [text, recording.live];
+  });
+  assertEquals(await Promise.all(live), [["new", 1], ["new", 1]]);
+});
+
 Deno.test("a trial that infrastructure spoiled leaves its older recording, and is told", async () => {
   using folder = new Folder();
   const record = { mode: "record" as const };
