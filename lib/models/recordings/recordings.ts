@@ -17,7 +17,18 @@ import {
   requestKey,
   TrialRecording,
 } from "./trial_recording.ts";
-import { drawOf, parseRecording, readRecording, type Recording, recordingPath } from "./_file.ts";
+import {
+  drawOf,
+  type InvalidMark,
+  MARK_ENDING,
+  markPath,
+  markText,
+  parseRecording,
+  readMark,
+  readRecording,
+  type Recording,
+  recordingPath,
+} from "./_file.ts";
 import { idWords, type Nearest, nearestTo } from "./_miss.ts";
 import { recordedModelOptions, RequestReader } from "./_request.ts";
 import { countText } from "../../base/numbers.ts";
@@ -104,6 +115,8 @@ export class Recordings {
   readonly #use: FolderUse;
   /** Whether other processes run the rest of the plan, and may take the same recordings of others. */
   #isPart = false;
+  /** The files of marks that trials took from others, by the id of the taker. */
+  readonly #takenMarks = new Map<string, string>();
   #known: readonly Nearest[] | undefined;
   #prepared = false;
   #recorded = 0;
@@ -256,11 +269,30 @@ export class Recordings {
         if (other !== undefined) this.prepare();
         return other ?? (isSame ? undefined : own);
       },
+      mark: (hash) => alone ? undefined : this.#markOf({ path, id, model }, hash),
       nearest: () => nearestTo(id, this.#known ??= recordingsIn(folder)),
       prepare: () => this.prepare(),
     });
     this.#open.set(id, recording);
     return recording;
+  }
+
+  /**
+   * Returns the mark of a trial. A whole plan that is asked anew is another run, and only a part of it would be
+   * in place of what was invalid.
+   */
+  #markOf(
+    { path, id }: RecordedTrial & { readonly path: string },
+    hash: string,
+  ): InvalidMark | undefined {
+    if (this.mode === "record" && !this.#isPart) return undefined;
+    const mark = readMark(markPath(path));
+    if (mark?.trial === redactRecord(id) && mark.hash === hash) return mark;
+    // The trial may have had another name.
+    if (this.mode !== "auto" || this.#isPart || exists(path)) return undefined;
+    const found = this.#use.findMark(path.slice(0, path.lastIndexOf("/")), hash);
+    if (found !== undefined) this.#takenMarks.set(id, found.path);
+    return found?.mark;
   }
 
   /**
@@ -304,11 +336,17 @@ export class Recordings {
 
   /**
    * Writes the recording of a trial if any model was asked. An invalid trial is not recorded, as every replay
-   * would be invalid too; an older recording then stays.
+   * would be invalid too; an older recording then stays. A mark is left of it, so that a later go is known to
+   * be none at the first.
    *
+   * @param before The invalid goes of the trial, with this one if it is invalid.
    * @throws {InputError} If it cannot be written.
    */
-  async keep(recording: TrialRecording, isValid: boolean): Promise<void> {
+  async keep(
+    recording: TrialRecording,
+    isValid: boolean,
+    before: Pick<Recording, "replaced" | "replacedIdle"> = {},
+  ): Promise<void> {
     if (recording.mixed) this.#mixed++;
     else if (recording.live > 0) this.#asked++;
     if (recording.replayed) {
@@ -320,9 +358,15 @@ export class Recordings {
       if (recording.live === 0) return;
       this.#invalid++;
       if (exists(recording.path)) this.#olderKept++;
+      const { trial, hash } = recording;
+      const { replaced, ...others } = before;
+      if (hash === undefined || replaced === undefined) return;
+      const text = markText({ trial: redactRecord(trial), hash, replaced, ...others });
+      await writeWhole(markPath(recording.path), text);
+      await this.#removeTakenMark(trial);
       return;
     }
-    const text = recording.text();
+    const text = recording.text(before);
     try {
       parseRecording(text, "what was recorded");
     } catch (error) {
@@ -331,9 +375,17 @@ export class Recordings {
       return;
     }
     await writeWhole(recording.path, text);
+    // The recording tells of them now.
+    await removeIfThere(markPath(recording.path));
+    await this.#removeTakenMark(recording.trial);
     if (recording.live === 0) return;
     this.#recorded++;
     this.#redacted += recording.redacted;
+  }
+
+  async #removeTakenMark(trial: string): Promise<void> {
+    const path = this.#takenMarks.get(trial);
+    if (path !== undefined) await removeIfThere(path);
   }
 }
 
@@ -385,6 +437,12 @@ interface Candidate {
   readonly first: string;
 }
 
+/** A mark, and its file. */
+interface MarkFile {
+  readonly path: string;
+  readonly mark: InvalidMark;
+}
+
 /**
  * What the trials of this process take from a folder. Trials of one case are independent draws, so that each
  * recorded conversation answers one of them at most, however many have the same content.
@@ -397,6 +455,8 @@ class FolderUse {
   readonly #taken = new Map<string, string>();
   /** By the folder of a model. */
   readonly #candidates = new Map<string, readonly Candidate[]>();
+  /** By the folder of a model. */
+  readonly #marks = new Map<string, MarkFile[]>();
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -434,6 +494,15 @@ class FolderUse {
     }
   }
 
+  /** Takes a mark of a trial that nobody plans, whose first request has this hash; if there is one. */
+  findMark(folder: string, hash: string): MarkFile | undefined {
+    const marks = this.#marks.getOrInsertComputed(folder, () => marksIn(folder));
+    const place = marks.findIndex(({ mark }) =>
+      mark.hash === hash && !this.claimed.has(mark.trial)
+    );
+    return place < 0 ? undefined : marks.splice(place, 1)[0];
+  }
+
   /** The number of recordings of trials that nobody plans. */
   others(): number {
     return recordingsIn(this.#folder)
@@ -462,6 +531,18 @@ function candidatesIn(root: string, folder: string, model: string): Candidate[] 
     if (found.length >= MAX_FILES) break;
   }
   return found;
+}
+
+/** Returns the marks in the folder of a model that can be read, in the order of their names. */
+function marksIn(folder: string): MarkFile[] {
+  return [...namesIn(folder, MARK_ENDING)].slice(0, MAX_FILES).flatMap((path) => {
+    try {
+      const mark = readMark(path);
+      return mark === undefined ? [] : { path, mark };
+    } catch {
+      return [];
+    }
+  });
 }
 
 /** Reads a recording of another trial, which may be of any kind; `undefined` if it cannot be used. */
@@ -594,9 +675,13 @@ function* filesIn(folder: string): Generator<string> {
 }
 
 /** Returns the paths of the JSON files in a folder, in the order of their names; none if there is no such folder. */
-function* jsonFilesIn(folder: string): Generator<string> {
+function jsonFilesIn(folder: string): Generator<string> {
+  return namesIn(folder, ".json");
+}
+
+function* namesIn(folder: string, ending: string): Generator<string> {
   for (const { name, isFile } of sorted(folder)) {
-    if (isFile && name.endsWith(".json")) yield `${folder}/${name}`;
+    if (isFile && name.endsWith(ending)) yield `${folder}/${name}`;
   }
 }
 
@@ -618,6 +703,14 @@ function trialIdIn(path: string): string | undefined {
   const value = parseJson(`{${line?.replace(/,$/, "") ?? ""}}`);
   const trial = isJsonObject(value) ? value["trial"] : undefined;
   return typeof trial === "string" ? trial : undefined;
+}
+
+async function removeIfThere(path: string): Promise<void> {
+  try {
+    await Deno.remove(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw cannotFile(`remove ${path}`, error);
+  }
 }
 
 /** Returns the path of a temporary file next to `path`. */

@@ -6,7 +6,7 @@
 import { defined } from "../../base/json.ts";
 import defer * as hooks from "node:async_hooks";
 import { reasonOf } from "../../base/errors.ts";
-import { claimedCount, claimedUsage, type Message } from "../../tools/message.ts";
+import { claimedCount, claimedUsage, type Message, sumUsage } from "../../tools/message.ts";
 import {
   InfrastructureError,
   type Model,
@@ -16,6 +16,7 @@ import {
 } from "../model.ts";
 import {
   drawOf,
+  type InvalidMark,
   messageOf,
   type RecordedError,
   type RecordedMessage,
@@ -62,6 +63,8 @@ export interface TrialRecordingOptions {
    * is another conversation, one of the same content that answers no other trial.
    */
   readonly find: (key: string, hash: string) => Recording | undefined;
+  /** Returns the mark of invalid goes of a trial whose first request has this hash; `undefined` without one. */
+  readonly mark: (hash: string) => InvalidMark | undefined;
   /** Finds the most similar recording of another trial. */
   readonly nearest: () => Nearest | undefined;
   /** Checks that recordings can be written, before a request costs money. */
@@ -96,6 +99,8 @@ export class TrialRecording {
   /** See {@linkcode Recording.draw}. */
   #draw: string | undefined;
   #fault: Error | undefined;
+  #mark: InvalidMark | undefined;
+  #isReplaying = false;
 
   /** Reads no file and asks no model yet. */
   constructor(options: TrialRecordingOptions) {
@@ -123,6 +128,22 @@ export class TrialRecording {
   /** Whether all replies came from the recording. */
   get replayed(): boolean {
     return this.#live === 0 && (this.#options.mode === "replay" || this.#entries.length > 0);
+  }
+
+  /** The invalid goes before this one, of which its mark and the recording that answered it tell. */
+  get before(): Pick<Recording, "replaced" | "replacedIdle"> {
+    const told = [this.#mark, this.#isReplaying ? this.#old?.file : undefined];
+    const goes = told.filter((one) => one?.replaced !== undefined);
+    if (goes.length === 0) return {};
+    return {
+      replaced: sumUsage(goes.map((one) => one!.replaced!)),
+      ...(goes.every((one) => one!.replacedIdle) ? { replacedIdle: true } : {}),
+    };
+  }
+
+  /** The hash of its first request; `undefined` before it. */
+  get hash(): string | undefined {
+    return this.#entries[0]?.hashed.hash;
   }
 
   /** Number of replies that came from models. */
@@ -168,13 +189,18 @@ export class TrialRecording {
     return this.#reply(request, source, { request: 1, stage: ASSERTION, hashed, key });
   }
 
-  /** Returns the text of the recording file; requests without an outcome are omitted. */
-  text(): string {
+  /**
+   * Returns the text of the recording file; requests without an outcome are omitted.
+   *
+   * @param before The invalid goes before it.
+   */
+  text(before: Pick<Recording, "replaced" | "replacedIdle"> = {}): string {
     const { trial, seconds } = this.#options;
     const entries = this.#entries.filter(({ outcome }) => outcome);
     const plain = {
       ...toRecording(redactRecord(trial), seconds, entries),
       ...defined({ draw: this.#draw }),
+      ...before,
     };
     // A secret recognized late may also be in earlier entries.
     const clean = this.#reader.redacted(plain);
@@ -200,12 +226,22 @@ export class TrialRecording {
     const count = (this.#counts.get(key) ?? 0) + 1;
     this.#counts.set(key, count);
     const entry: Entry = { ...own, ...(count === 1 ? {} : { occurrence: count }) };
+    if (this.#entries.length === 0) this.#readMark(entry.hashed.hash);
     if (this.#options.mode !== "record") {
       const found = this.#lookUp(key, count, entry.hashed.hash);
       if (found !== undefined) return this.#settle(entry, found);
       if (this.#options.mode === "replay") throw this.#miss(key, entry);
     }
     return await this.#ask(request, entry, connect);
+  }
+
+  #readMark(hash: string): void {
+    try {
+      this.#mark = this.#options.mark(hash);
+    } catch (error) {
+      this.#fault = error as Error;
+      throw error;
+    }
   }
 
   /** Returns the recorded request in this place, if it is the same request and still usable. */
@@ -215,6 +251,7 @@ export class TrialRecording {
     if (found?.hash !== hash || this.#hadLessTime(found) || this.#isImprovable(found)) {
       return undefined;
     }
+    this.#isReplaying = true;
     if (file!.draw !== undefined || file!.trial !== redactRecord(this.trial)) {
       this.#draw = drawOf(file!);
     }
