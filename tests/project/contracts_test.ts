@@ -39,7 +39,7 @@ const RARE = Object.entries({
     "call.parameters.failures[].similarity call.parameters.undecided call.guessed " +
     "call.coerced call.by call.durationMs stage.unusable scored.judged.why scored.judged.unfit stop.at",
   recording: "draw replaced replacedIdle",
-  request: "occurrence toolChoice toolChoice.function messages[].calls[].id " +
+  request: "server occurrence toolChoice toolChoice.function messages[].calls[].id " +
     "messages[].calls[].name messages[].calls[].arguments reply.usage.estimated reply.failed reply.failed[].cause " +
     "reply.failed[].message reply.failed[].status messages[].carried redacted error error.kind " +
     "error.message error.ofRequest",

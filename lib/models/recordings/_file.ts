@@ -46,6 +46,8 @@ export interface RecordedRequest {
   readonly occurrence?: number;
   /** SHA-256 of the request, in hexadecimal. */
   readonly hash: string;
+  /** A hash of the address of the server that was asked; omitted by older versions, and without one. */
+  readonly server?: string;
   /** Number of the model in `models`, from 1. */
   readonly model: number;
   /** Number of the list in `tools`, from 1; omitted without tools. */
@@ -253,6 +255,7 @@ const REQUEST = z.strictObject({
   stage: z.string().exactOptional(),
   occurrence: z.int().min(2).exactOptional(),
   hash: HASH,
+  server: z.string().exactOptional(),
   model: PLACE,
   tools: PLACE.exactOptional(),
   toolChoice: TOOL_CHOICE.exactOptional(),

@@ -9,8 +9,10 @@ import { cannot, cannotFile, fileReason, InputError, reasonOf } from "../../base
 import { defined, isJsonObject, parseJson, printable } from "../../base/json.ts";
 import type { Model, ModelReply, ModelRequest } from "../model.ts";
 import type { ModelEntry } from "../entry.ts";
+import { OPENAI_URL } from "../http/endpoint.ts";
 import {
   type ConnectableModel,
+  isOfServer,
   recordedModel,
   RECORDING_MODES,
   type RecordingMode,
@@ -26,11 +28,12 @@ import {
   parseRecording,
   readMark,
   readRecording,
+  type RecordedRequest,
   type Recording,
   recordingPath,
 } from "./_file.ts";
 import { idWords, type Nearest, nearestTo } from "./_miss.ts";
-import { recordedModelOptions, RequestReader } from "./_request.ts";
+import { recordedModelOptions, RequestReader, serverHash } from "./_request.ts";
 import { countText } from "../../base/numbers.ts";
 import { redactRecord } from "../../base/redact.ts";
 import { resolvePath } from "../../base/output_file.ts";
@@ -46,6 +49,24 @@ export interface RecordingOptions {
    * otherwise from the model, and recorded.
    */
   readonly mode: RecordingMode;
+}
+
+/**
+ * Returns what recordings must know of the server of an entry.
+ *
+ * @param usual The server of entries that name none; default: OpenAI's.
+ */
+export function serverOf(
+  { model, baseURL }: ModelEntry,
+  usual = OPENAI_URL,
+): Pick<ConnectableModel, "server"> {
+  // Each process simulates its own.
+  if (isSimulator(model) && baseURL === undefined) return {};
+  return defined({ server: serverHash(baseURL ?? usual) });
+}
+
+function isSimulator(model: string): boolean {
+  return model.startsWith("sim:");
 }
 
 /** Schema of these options. */
@@ -113,6 +134,7 @@ export class Recordings {
 
   readonly #open = new Map<string, TrialRecording>();
   readonly #use: FolderUse;
+  readonly #baseURL: string | undefined;
   /** Whether other processes run the rest of the plan, and may take the same recordings of others. */
   #isPart = false;
   /** The files of marks that trials took from others, by the id of the taker. */
@@ -131,9 +153,11 @@ export class Recordings {
   /**
    * Neither reads nor writes recordings yet.
    *
+   * @param baseURL The server of entries that name none; default: OpenAI's.
    * @throws {InputError} If the folder of a replay does not exist or is empty.
    */
-  constructor({ folder, mode }: RecordingOptions) {
+  constructor({ folder, mode }: RecordingOptions, baseURL?: string) {
+    this.#baseURL = baseURL;
     if (mode === "live") throw new RangeError("Cannot record as the mode must not be live");
     this.mode = mode;
     this.folder = folder;
@@ -208,7 +232,12 @@ export class Recordings {
   model(entry: ModelEntry, identity: Omit<Model, "reply">, connect: () => Model): Model {
     let model: Model | undefined;
     const options = recordedModelOptions(entry);
-    const source: ConnectableModel = { options, connect: () => model ??= connect() };
+    const source: ConnectableModel = {
+      options,
+      ...serverOf(entry, this.#baseURL),
+      isFree: identity.simulated && !isSimulator(entry.model),
+      connect: () => model ??= connect(),
+    };
     if (this.mode === "record") source.connect();
     return recordedModel(identity, (request: ModelRequest): Promise<ModelReply> => {
       const trial = this.#open.get(request.context.trial);
@@ -256,16 +285,22 @@ export class Recordings {
     const recording = new TrialRecording({
       ...{ trial: id, mode, folder, path },
       ...defined({ seconds }),
-      find: (key, hash) => {
+      find: (key, hash, server) => {
         const own = readTrialRecording(path, id);
         if (alone || mode === "record") return own;
-        const isSame = own?.requests.some((one) => requestKey(one) === key && one.hash === hash);
+        const isSame = own?.requests.some((one) =>
+          requestKey(one) === key && one.hash === hash &&
+          (mode === "replay" || isOfServer(one, server))
+        );
         if (isSame && this.#use.take(own!, id)) return own;
         if (mode === "replay") {
           if (isSame) throw sharedDraw(path);
           return own;
         }
-        const other = this.#isPart ? undefined : this.#use.find({ path, id, model }, key, hash);
+        const other = this.#isPart ? undefined : this.#use.find(
+          { path, id, model },
+          { key, hash, server },
+        );
         if (other !== undefined) this.prepare();
         return other ?? (isSame ? undefined : own);
       },
@@ -435,6 +470,8 @@ interface Candidate {
   readonly draw: string;
   /** Key and hash of its first request. */
   readonly first: string;
+  /** The server of that. */
+  readonly origin: Pick<RecordedRequest, "server">;
 }
 
 /** A mark, and its file. */
@@ -474,8 +511,11 @@ class FolderUse {
   /** Takes a recording whose first request has this key and hash, of a trial that nobody plans; if there is one. */
   find(
     { path, id, model }: RecordedTrial & { readonly path: string },
-    key: string,
-    hash: string,
+    { key, hash, server }: {
+      readonly key: string;
+      readonly hash: string;
+      readonly server: string | undefined;
+    },
   ): Recording | undefined {
     const candidates = this.#candidates.getOrInsertComputed(
       path.slice(0, path.lastIndexOf("/")),
@@ -484,8 +524,9 @@ class FolderUse {
     const kept = new Set(
       candidates.flatMap(({ trial, draw }) => this.claimed.has(trial) ? [draw] : []),
     );
-    for (const { path, trial, draw, first } of candidates) {
+    for (const { path, trial, draw, first, origin } of candidates) {
       if (first !== `${key} ${hash}` || kept.has(draw) || this.#taken.has(draw)) continue;
+      if (!isOfServer(origin, server)) continue;
       // It may have been changed since it was listed.
       const recording = readIfUsable(path);
       if (recording?.trial !== trial || drawOf(recording) !== draw) continue;
@@ -527,7 +568,13 @@ function candidatesIn(root: string, folder: string, model: string): Candidate[] 
     // Names that differ may share a folder, and each may be of another server.
     if (idWords(trial).get("model") !== own) continue;
     const draw = drawOf(recording)!;
-    found.push({ path, trial, draw, first: `${requestKey(first)} ${first.hash}` });
+    found.push({
+      path,
+      trial,
+      draw,
+      first: `${requestKey(first)} ${first.hash}`,
+      origin: defined({ server: first.server }),
+    });
     if (found.length >= MAX_FILES) break;
   }
   return found;

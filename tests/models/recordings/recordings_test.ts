@@ -65,6 +65,8 @@ interface Exchange {
   /** The name of its model; default: as its server has it. */
   readonly name?: string;
   readonly seconds?: number;
+  /** Whether it is scripted; default false. */
+  readonly simulated?: boolean;
   /** What the model does; default it must not be asked. */
   readonly answer?: (request: ModelRequest) => Promise<ModelReply>;
   /** Ends as infrastructure ends it. */
@@ -82,6 +84,7 @@ async function exchange(
     entry = { model: "m" },
     name = entry.model,
     seconds,
+    simulated = false,
     answer,
     invalid = false,
   }: Exchange,
@@ -90,9 +93,9 @@ async function exchange(
   ) => Promise<unknown>,
 ): Promise<{ recordings: Recordings; recording: TrialRecording }> {
   const recordings = new Recordings({ folder: folder.path, mode });
-  const model = recordings.model(entry, { name, simulated: false }, () => ({
+  const model = recordings.model(entry, { name, simulated }, () => ({
     name,
-    simulated: false,
+    simulated,
     reply: answer ?? (() => Promise.reject(new Error("nobody must ask"))),
   }));
   const recording = recordings.begin({ id: trial, model: name }, { seconds });
@@ -454,6 +457,29 @@ Deno.test("auto takes no reply for two trials, for another model, or from a copy
     (ask) => ask({}),
   );
   assertEquals(again.recording.live, 1);
+});
+
+Deno.test("auto takes no reply of another server or of a script, and a replay does", async () => {
+  using folder = new Folder();
+  const at = (baseURL: string) => ({ entry: { model: "m", baseURL } });
+  const live = async (options: Exchange) =>
+    (await exchange(folder, { answer: answering("a"), ...options }, (ask) => ask({}))).recording
+      .live;
+  const [here, there] = [at("http://key:x@one.test/v1?key=y"), at("http://two.test/v1")];
+  assertEquals(await live({ mode: "auto", ...here }), 1);
+  const [file] = filesIn(folder);
+  const text = folder.read(file!);
+  assert(!text.includes("one.test"), text);
+  assertEquals(await live({ mode: "auto", ...at("http://one.test/v1/") }), 0);
+  assertEquals(await live({ mode: "replay", ...there }), 0);
+  const other = TRIAL.replace("strategy=baseline", "strategy=restate");
+  assertEquals(await live({ mode: "auto", ...there, trial: other }), 1);
+  assertEquals(await live({ mode: "auto", ...there }), 1);
+  // Recordings of before there was such a field.
+  folder.write(file!, text.replace(/"server": "\w+",?/, ""));
+  assertEquals(await live({ mode: "auto", ...here }), 0);
+  assertEquals(await live({ mode: "auto", ...here, simulated: true }), 1);
+  assertEquals(await live({ mode: "replay", ...here, simulated: true }), 0);
 });
 
 Deno.test("auto takes no recording of another trial for a part of a plan, as the other parts would, too", async () => {
