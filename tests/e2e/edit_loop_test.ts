@@ -95,7 +95,7 @@ Deno.test("--record=auto asks a model only for what no recording of the same con
     assertEquals(
       told,
       "5 trials: 4 from recordings, 1 asked and recorded in tests/recordings/; " +
-        "3 recordings there are of no trial of this run",
+        "3 recordings there are of no trial of this file",
     );
     assertEquals(new Set(firsts).size, 5);
     // What has another name is kept under it, so that it can be replayed.

@@ -435,9 +435,12 @@ export interface RecordingCounts {
 /**
  * Returns one line on runs that share a folder in mode `auto`: how many trials its recordings answered, and how
  * many of its recordings are of none of their trials; nothing if there was no trial.
+ *
+ * @param whole What the runs are all of: other files of a `deno test` may use the same folder.
  */
 export function autoSummary(
   runs: readonly Pick<Recordings, "counts" | "folder" | "others">[],
+  whole: "run" | "file" = "run",
 ): string[] {
   const sum = (name: keyof RecordingCounts) =>
     runs.reduce((all, { counts }) => all + counts[name], 0);
@@ -459,7 +462,7 @@ export function autoSummary(
       ? ""
       : `; ${countText(others, "recording")} there ${
         others === 1 ? "is" : "are"
-      } of no trial of this run`),
+      } of no trial of this ${whole}`),
   ];
 }
 
