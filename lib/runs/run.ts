@@ -40,7 +40,13 @@ import {
   strategyName,
 } from "../trials/strategies/entry.ts";
 import { type Agent, type AnswerJudge, runTrial, type Trial } from "../trials/trial.ts";
-import { replacing, summarize, type TrialSummary } from "../trials/summary.ts";
+import {
+  type EarlierGoes,
+  inPlaceOf,
+  replacing,
+  summarize,
+  type TrialSummary,
+} from "../trials/summary.ts";
 import { MISJUDGED } from "../trials/executors/case.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 
@@ -108,7 +114,7 @@ export class Run implements Disposable {
   /** The summaries of finished trials, by place. */
   readonly #scores: TrialSummary[] = [];
   /** What trials take over from invalid ones in whose place they are run, by id: a verdict must know of these. */
-  readonly #replaced = new Map<string, ReturnType<typeof replacing>>();
+  readonly #replaced = new Map<string, EarlierGoes>();
   readonly #stopping: Stopping;
   readonly #reachability = new Reachability();
   #answerJudge: AnswerJudge | undefined;
@@ -265,7 +271,7 @@ export class Run implements Disposable {
     const result = await this.#run(this.trials[place]!);
     if (result.kind === "trial") {
       // The same as a reader of the journal sees.
-      this.#scores[place] = { ...summarize(result), ...this.#replaced.get(result.id) };
+      this.#scores[place] = inPlaceOf(summarize(result), this.#replaced.get(result.id));
     }
     return result;
   }
@@ -330,12 +336,16 @@ export class Run implements Disposable {
       ...result,
       ...(recording?.replayed ? { replayed: true as const } : {}),
       ...(recording?.mixed ? { partlyReplayed: true as const } : {}),
+      ...recording?.before,
       ...defined({ ends }),
     };
     try {
       // A trial in the journal must have its recording.
       const isUsable = result.outcome !== "invalid" || result.reason?.startsWith(MISJUDGED);
-      if (recording !== undefined) await recordings?.keep(recording, isUsable === true);
+      const goes = inPlaceOf(trial, this.#replaced.get(trial.id));
+      const { replaced, replacedIdle } = isUsable ? goes : replacing(goes);
+      const told = defined({ replaced, replacedIdle });
+      if (recording !== undefined) await recordings?.keep(recording, isUsable === true, told);
       journal?.write(trial);
       this.#kept = true;
     } catch (error) {

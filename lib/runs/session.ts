@@ -265,7 +265,7 @@ export class RunSession implements AsyncDisposable {
       ...defined({ baseURL: settings.baseURL }),
     });
     const options = recordingOptions(settings.recordings, subject);
-    this.recordings = options === undefined ? undefined : new Recordings(options);
+    this.recordings = options === undefined ? undefined : new Recordings(options, settings.baseURL);
   }
 
   /**

@@ -206,7 +206,7 @@ function registerPlan(
     const lines = recordings?.mode === "record" ? recordings.summary : recordings?.doubts;
     for (const line of lines ?? []) console.error(`${name}: ${line}`);
     if (auto !== undefined && --auto.open === 0) {
-      for (const line of autoSummary(auto.runs)) console.error(line);
+      for (const line of autoSummary(auto.runs, "file")) console.error(line);
     }
     run[Symbol.dispose]();
     await session[Symbol.asyncDispose]();

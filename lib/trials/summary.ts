@@ -113,7 +113,8 @@ export function summarize(trial: Trial): TrialSummary {
     trial;
   const { outcome, solved, grounded, calls, minimumCalls, behaviours, usage } = trial;
   const { changed, unsolvable, stages, judging, startedAt, durationMs, reason } = trial;
-  const { permanent, replayed, partlyReplayed, ends, rules, domain } = trial;
+  const { permanent, replayed, partlyReplayed, replaced, replacedIdle, ends, rules, domain } =
+    trial;
   const impossible = sharedTypes(trial.impossible);
   const work = workOf(trial.events);
   const askedStages = stagesIn(trial.events);
@@ -147,6 +148,8 @@ export function summarize(trial: Trial): TrialSummary {
       permanent,
       replayed,
       partlyReplayed,
+      replaced,
+      replacedIdle,
       ends,
     }),
     failures: trial.failures.map(({ type, root }) => FAILURE_KINDS[`${root}`][type]),
@@ -255,14 +258,33 @@ function failureKinds(root: boolean) {
  */
 const IDLE: readonly unknown[] = ["key", "model", "address", "permission", "credit", "limit"];
 
+/** The invalid goes before a trial. */
+export type EarlierGoes = Pick<TrialSummary, "replaced" | "replacedIdle">;
+
 /** What a trial that is run again in place of an invalid one takes over from it. */
 export function replacing(
   before: Pick<TrialSummary, "usage" | "replaced" | "replacedIdle" | "permanent">,
-): Pick<TrialSummary, "replaced" | "replacedIdle"> {
+): EarlierGoes {
   const { usage, replaced, replacedIdle, permanent } = before;
   const isIdle = IDLE.includes(permanent) && (replaced === undefined || replacedIdle === true);
   return {
     replaced: replaced === undefined ? usage : sumUsage([usage, replaced]),
+    ...(isIdle ? { replacedIdle: true } : {}),
+  };
+}
+
+/** Returns a trial with the invalid goes before it, of which its journal tells as well as its recording. */
+export function inPlaceOf<Own extends EarlierGoes>(
+  trial: Own,
+  before: EarlierGoes | undefined,
+): Own {
+  if (before?.replaced === undefined) return trial;
+  const { replacedIdle, ...others } = trial;
+  const isIdle = before.replacedIdle && (trial.replaced === undefined || replacedIdle);
+  return {
+    ...others as Own,
+    // The recording tells of the same ones as the journal, and maybe of more.
+    replaced: trial.replaced ?? before.replaced,
     ...(isIdle ? { replacedIdle: true } : {}),
   };
 }

@@ -140,6 +140,10 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly replayed?: true;
   /** Set if some replies came from recordings, and a model was asked for the others. */
   readonly partlyReplayed?: true;
+  /** Tokens of invalid goes before it, of which its recording tells; omitted without any. */
+  readonly replaced?: Usage;
+  /** Set if those failed for nothing that a model can cause. */
+  readonly replacedIdle?: true;
   /** Why the run ended after it, such as a budget; omitted if nothing ended it. */
   readonly ends?: string;
   /** Everything that happened, in order. */
@@ -543,6 +547,8 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   permanent: z.enum(PERMANENT).exactOptional(),
   replayed: z.literal(true).exactOptional(),
   partlyReplayed: z.literal(true).exactOptional(),
+  replaced: USAGE.exactOptional(),
+  replacedIdle: z.literal(true).exactOptional(),
   ends: z.string().exactOptional(),
   // Other tools may record other events; facts derived from them are then unknown.
   events: z.array(EVENT).catch([]),

@@ -95,7 +95,7 @@ Deno.test("--record=auto asks a model only for what no recording of the same con
     assertEquals(
       told,
       "5 trials: 4 from recordings, 1 asked and recorded in tests/recordings/; " +
-        "3 recordings there are of no trial of this run",
+        "3 recordings there are of no trial of this file",
     );
     assertEquals(new Set(firsts).size, 5);
     // What has another name is kept under it, so that it can be replayed.
@@ -153,6 +153,56 @@ Deno.test("--record=auto asks a model only for what no recording of the same con
     assertEquals(run.code, 1, run.all);
     assertMatch(verdict, /INVALID: the served model changed/);
   });
+});
+
+Deno.test("a trial that --record=auto asks again after an invalid go is none at the first go", async () => {
+  await using place = await folder();
+  place.write(
+    "deno.json",
+    JSON.stringify({ imports: { "@toolgate/toolgate": `file://${ROOT}/mod.ts` } }),
+  );
+  const file = place.write(
+    "own_test.ts",
+    `
+    import { assertCalled, InfrastructureError, tool, toolTest } from "@toolgate/toolgate";
+
+    const [, fails, name, city] = Deno.env.get("HOW").split(" ");
+    const reply = async ({ messages, context }) => {
+      if (context.repetition > Number(fails) && messages.length < 3) throw new InfrastructureError("502 it crashed");
+      const isLast = messages.some(({ role }) => role === "tool");
+      const calls = isLast ? [] : [{ id: "1", name: "weather", arguments: "{}" }];
+      const finish = isLast ? "stop" : "calls";
+      const usage = { inputTokens: 1, outputTokens: 1 };
+      return { text: "t" + context.repetition, calls, finish, usage, served: "m", duration: 1, repairs: [] };
+    };
+    const weather = tool({ name: "weather", description: "Tells it", parameters: { type: "object" }, returns: 1 });
+    toolTest(name, {
+      model: { name: "m", simulated: false, reply }, tools: [weather], prompt: "How is " + city + "?",
+      trials: 6, gate: { successRate: 0.5, margin: 0.45 },
+      assert: (run) => assertCalled(run, "weather"),
+    });
+  `,
+  );
+  let runs = 0;
+  const verdict = async (how: string, flag: string) => {
+    const out = `out/${++runs}/`;
+    const run = await deno([
+      ...["test", "--no-check", "--no-prompt", "--allow-all", file],
+      ...["--", flag, `--out=${out}`],
+    ], { cwd: place.path, env: { HOW: `ok ${how}` } });
+    const [told] = /^m: [A-Z]+: .*$/m.exec(unwrapped(run.stdout)) ?? [run.all];
+    return [/^m: ([A-Z]+)/.exec(told)?.[1] ?? told, /(\d) trials run again/.exec(told)?.[1]];
+  };
+  assertEquals(await verdict("2 old Rome", "--record=auto"), ["INVALID", undefined]);
+  // Neither another name nor a replay hides it; another question is another trial.
+  assertEquals(await verdict("6 new Rome", "--record=auto"), ["INVALID", "4"]);
+  assertEquals(await verdict("6 new Rome", "--record=auto"), ["INVALID", "4"]);
+  assertEquals(await verdict("6 new Rome", "--replay=recordings"), ["INVALID", "4"]);
+  assertEquals(await verdict("6 new Bonn", "--record=auto"), ["PASS", undefined]);
+  // All trials of a plan that is recorded anew are asked in this run.
+  assertEquals(await verdict("2 new Oslo", "--record=recordings"), ["INVALID", undefined]);
+  assertEquals(await verdict("6 new Oslo", "--record=auto"), ["INVALID", "4"]);
+  assertEquals(await verdict("6 new Oslo", "--record=recordings"), ["PASS", undefined]);
 });
 
 /** The line that says how many trials came from recordings. */

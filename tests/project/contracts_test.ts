@@ -31,15 +31,15 @@ const TABLES = new Map(
 const RARE = Object.entries({
   "plan-line": "sources sources.* file",
   gate: "baseline.perturbation atMost.failureShifts atMost.missedCalls atMost.unmended",
-  "trial-line": "domain usage.estimated permanent partlyReplayed",
+  "trial-line": "domain usage.estimated permanent partlyReplayed replaced replacedIdle",
   use: "usage.estimated",
   events:
     "reply.estimated reply.failed reply.failed[].cause reply.failed[].message reply.failed[].status " +
     "reply.textCall " +
     "call.parameters.failures[].similarity call.parameters.undecided call.guessed " +
     "call.coerced call.by call.durationMs stage.unusable scored.judged.why scored.judged.unfit stop.at",
-  recording: "draw",
-  request: "occurrence toolChoice toolChoice.function messages[].calls[].id " +
+  recording: "draw replaced replacedIdle",
+  request: "server occurrence toolChoice toolChoice.function messages[].calls[].id " +
     "messages[].calls[].name messages[].calls[].arguments reply.usage.estimated reply.failed reply.failed[].cause " +
     "reply.failed[].message reply.failed[].status messages[].carried redacted error error.kind " +
     "error.message error.ofRequest",

@@ -28,6 +28,7 @@ import {
   JudgeRecordings,
   type RecordingOptions,
   recordingOptions,
+  serverOf,
 } from "../recordings/recordings.ts";
 import { redact } from "../../base/redact.ts";
 import type { RetryPolicy } from "../http/retry.ts";
@@ -137,6 +138,7 @@ export class Judge implements AsyncDisposable {
     let connected: Model | undefined;
     this.#model = {
       options: recordedModelOptions(isModel(entry) ? { model: entry.name } : entry),
+      ...(isModel(entry) ? {} : serverOf(entry, connecting.baseURL)),
       connect: () => connected ??= isModel(entry) ? entry : this.#connections.model(entry),
     };
     this.#isRecorded = isModel(entry) && isRecorded(entry);

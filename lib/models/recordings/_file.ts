@@ -12,10 +12,11 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  parseJson,
 } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
 import { formatJson } from "../../base/json_format.ts";
-import type { Message } from "../../tools/message.ts";
+import type { Message, Usage } from "../../tools/message.ts";
 import type { ModelReply } from "../model.ts";
 import type { RecordedModelOptions } from "./_request.ts";
 import { redactRecord } from "../../base/redact.ts";
@@ -45,6 +46,8 @@ export interface RecordedRequest {
   readonly occurrence?: number;
   /** SHA-256 of the request, in hexadecimal. */
   readonly hash: string;
+  /** A hash of the address of the server that was asked; omitted by older versions, and without one. */
+  readonly server?: string;
   /** Number of the model in `models`, from 1. */
   readonly model: number;
   /** Number of the list in `tools`, from 1; omitted without tools. */
@@ -94,6 +97,10 @@ export interface Recording {
   readonly trial: string;
   /** Of another trial's recording, whose first replies these are: its {@linkcode drawOf}; else omitted. */
   readonly draw?: string;
+  /** Tokens of the invalid goes before it; omitted without any. */
+  readonly replaced?: Usage;
+  /** Set if those failed for nothing that a model can cause. */
+  readonly replacedIdle?: true;
   /** Time limit of the trial, in seconds; omitted if there was none. */
   readonly seconds?: number;
   /** The options of each model. */
@@ -129,7 +136,7 @@ function joinLines(lines: Lines): string {
 
 /** Returns the text of a recording file. */
 export function recordingText(
-  { trial, draw, seconds, models, tools, requests }: Recording,
+  { trial, draw, replaced, replacedIdle, seconds, models, tools, requests }: Recording,
 ): string {
   const list = (name: string, items: readonly string[], last = false) =>
     `  "${name}": [${items.length === 0 ? "" : `\n    ${items.join(",\n    ")}\n  `}]${
@@ -140,6 +147,8 @@ export function recordingText(
     '  "kind": "recording",\n' +
     `  "trial": ${JSON.stringify(trial)},\n` +
     (draw === undefined ? "" : `  "draw": ${JSON.stringify(draw)},\n`) +
+    (replaced === undefined ? "" : `  "replaced": ${JSON.stringify(replaced)},\n`) +
+    (replacedIdle === undefined ? "" : `  "replacedIdle": ${replacedIdle},\n`) +
     (seconds === undefined ? "" : `  "seconds": ${seconds},\n`) +
     list("models", models.map((model) => JSON.stringify(model))) +
     list("tools", tools.map((own) => `[\n      ${own.map(toolLine).join(",\n      ")}\n    ]`)) +
@@ -210,15 +219,17 @@ const MESSAGE = z.union([
   ]),
 ]);
 
+const USAGE = z.strictObject({
+  inputTokens: COUNT,
+  outputTokens: COUNT,
+  estimated: z.literal(true).exactOptional(),
+});
+
 const REPLY = z.strictObject({
   text: LINES,
   calls: z.array(CALL).default([]),
   finish: z.enum(["stop", "calls", "length", "filter", "other"]),
-  usage: z.strictObject({
-    inputTokens: COUNT,
-    outputTokens: COUNT,
-    estimated: z.literal(true).exactOptional(),
-  }),
+  usage: USAGE,
   served: z.string(),
   duration: COUNT,
   failed: z.array(z.strictObject({
@@ -244,6 +255,7 @@ const REQUEST = z.strictObject({
   stage: z.string().exactOptional(),
   occurrence: z.int().min(2).exactOptional(),
   hash: HASH,
+  server: z.string().exactOptional(),
   model: PLACE,
   tools: PLACE.exactOptional(),
   toolChoice: TOOL_CHOICE.exactOptional(),
@@ -279,6 +291,8 @@ const RECORDING = z.strictObject({
   kind: KIND,
   trial: z.string(),
   draw: HASH.exactOptional(),
+  replaced: USAGE.exactOptional(),
+  replacedIdle: z.literal(true).exactOptional(),
   seconds: z.number().min(0).exactOptional(),
   models: z.array(OBJECT),
   tools: z.array(z.array(OBJECT)),
@@ -345,6 +359,48 @@ export function parseRecording(content: string, path: string): Recording {
   assertNotNewer(value, WRITTEN_VERSION, `the recording ${path}`);
   parseWith(HEAD, value, `the recording ${path}`);
   return parseWith(RECORDING, value, `the recording ${path}`);
+}
+
+/** A mark of the invalid goes of a trial, beside its recording if it has one; it has no replies. */
+export interface InvalidMark extends Required<Pick<Recording, "trial" | "replaced">> {
+  /** The hash of the first request. */
+  readonly hash: string;
+  /** See {@linkcode Recording.replacedIdle}. */
+  readonly replacedIdle?: true;
+}
+
+const MARK = z.strictObject({
+  v: z.literal(1),
+  kind: z.literal("invalid"),
+  trial: z.string(),
+  hash: HASH,
+  replaced: USAGE,
+  replacedIdle: z.literal(true).exactOptional(),
+}).transform(({ v: _, kind: __, ...mark }): InvalidMark => mark);
+
+/** How the name of a mark ends: no reader takes it for a recording. */
+export const MARK_ENDING = ".invalid";
+
+/** Returns the path of the mark of a trial, given that of its recording. */
+export function markPath(recording: string): string {
+  return recording.replace(/\.json$/, MARK_ENDING);
+}
+
+/** Returns the text of a mark. */
+export function markText(mark: InvalidMark): string {
+  return `${JSON.stringify({ v: 1, kind: "invalid", ...mark }, null, 2)}\n`;
+}
+
+/**
+ * Reads a mark; `undefined` if there is no such file.
+ *
+ * @throws {InputError} If it cannot be read, or is none.
+ */
+export function readMark(path: string): InvalidMark | undefined {
+  const content = readIfExists(path);
+  return content === undefined
+    ? undefined
+    : parseWith(MARK, parseJson(content), `the mark of invalid trials ${path}`);
 }
 
 function readIfExists(path: string): string | undefined {

@@ -8,7 +8,7 @@ import { sha256 } from "../../base/hash.ts";
 import type { Message } from "../../tools/message.ts";
 import type { ModelRequest } from "../model.ts";
 import type { ModelEntry } from "../entry.ts";
-import { redactRecordValue } from "../../base/redact.ts";
+import { redactRecord, redactRecordValue } from "../../base/redact.ts";
 import { schemaOf, type ToolChoice, type ToolSchema } from "../../tools/tool.ts";
 
 /** The options of a model's entry that affect its replies: not its address, nor its name in results. */
@@ -24,6 +24,13 @@ export function recordedModelOptions(entry: ModelEntry): RecordedModelOptions {
 export interface HashedPart<Value> {
   readonly value: Value;
   readonly hash: string;
+}
+
+/** Returns a short hash of where a server is, of no part of its address that may be a secret. */
+export function serverHash(baseURL: string): string | undefined {
+  if (!URL.canParse(baseURL)) return undefined;
+  const { origin, pathname } = new URL(baseURL);
+  return sha256(origin + redactRecord(pathname.replace(/\/+$/, ""))).slice(0, 16);
 }
 
 /** A request without secrets, and its hashes. */

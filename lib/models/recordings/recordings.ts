@@ -9,17 +9,31 @@ import { cannot, cannotFile, fileReason, InputError, reasonOf } from "../../base
 import { defined, isJsonObject, parseJson, printable } from "../../base/json.ts";
 import type { Model, ModelReply, ModelRequest } from "../model.ts";
 import type { ModelEntry } from "../entry.ts";
+import { OPENAI_URL } from "../http/endpoint.ts";
 import {
   type ConnectableModel,
+  isOfServer,
   recordedModel,
   RECORDING_MODES,
   type RecordingMode,
   requestKey,
   TrialRecording,
 } from "./trial_recording.ts";
-import { drawOf, parseRecording, readRecording, type Recording, recordingPath } from "./_file.ts";
+import {
+  drawOf,
+  type InvalidMark,
+  MARK_ENDING,
+  markPath,
+  markText,
+  parseRecording,
+  readMark,
+  readRecording,
+  type RecordedRequest,
+  type Recording,
+  recordingPath,
+} from "./_file.ts";
 import { idWords, type Nearest, nearestTo } from "./_miss.ts";
-import { recordedModelOptions, RequestReader } from "./_request.ts";
+import { recordedModelOptions, RequestReader, serverHash } from "./_request.ts";
 import { countText } from "../../base/numbers.ts";
 import { redactRecord } from "../../base/redact.ts";
 import { resolvePath } from "../../base/output_file.ts";
@@ -35,6 +49,24 @@ export interface RecordingOptions {
    * otherwise from the model, and recorded.
    */
   readonly mode: RecordingMode;
+}
+
+/**
+ * Returns what recordings must know of the server of an entry.
+ *
+ * @param usual The server of entries that name none; default: OpenAI's.
+ */
+export function serverOf(
+  { model, baseURL }: ModelEntry,
+  usual = OPENAI_URL,
+): Pick<ConnectableModel, "server"> {
+  // Each process simulates its own.
+  if (isSimulator(model) && baseURL === undefined) return {};
+  return defined({ server: serverHash(baseURL ?? usual) });
+}
+
+function isSimulator(model: string): boolean {
+  return model.startsWith("sim:");
 }
 
 /** Schema of these options. */
@@ -102,6 +134,11 @@ export class Recordings {
 
   readonly #open = new Map<string, TrialRecording>();
   readonly #use: FolderUse;
+  readonly #baseURL: string | undefined;
+  /** Whether other processes run the rest of the plan, and may take the same recordings of others. */
+  #isPart = false;
+  /** The files of marks that trials took from others, by the id of the taker. */
+  readonly #takenMarks = new Map<string, string>();
   #known: readonly Nearest[] | undefined;
   #prepared = false;
   #recorded = 0;
@@ -116,9 +153,11 @@ export class Recordings {
   /**
    * Neither reads nor writes recordings yet.
    *
+   * @param baseURL The server of entries that name none; default: OpenAI's.
    * @throws {InputError} If the folder of a replay does not exist or is empty.
    */
-  constructor({ folder, mode }: RecordingOptions) {
+  constructor({ folder, mode }: RecordingOptions, baseURL?: string) {
+    this.#baseURL = baseURL;
     if (mode === "live") throw new RangeError("Cannot record as the mode must not be live");
     this.mode = mode;
     this.folder = folder;
@@ -193,7 +232,12 @@ export class Recordings {
   model(entry: ModelEntry, identity: Omit<Model, "reply">, connect: () => Model): Model {
     let model: Model | undefined;
     const options = recordedModelOptions(entry);
-    const source: ConnectableModel = { options, connect: () => model ??= connect() };
+    const source: ConnectableModel = {
+      options,
+      ...serverOf(entry, this.#baseURL),
+      isFree: identity.simulated && !isSimulator(entry.model),
+      connect: () => model ??= connect(),
+    };
     if (this.mode === "record") source.connect();
     return recordedModel(identity, (request: ModelRequest): Promise<ModelReply> => {
       const trial = this.#open.get(request.context.trial);
@@ -241,24 +285,49 @@ export class Recordings {
     const recording = new TrialRecording({
       ...{ trial: id, mode, folder, path },
       ...defined({ seconds }),
-      find: (key, hash) => {
+      find: (key, hash, server) => {
         const own = readTrialRecording(path, id);
         if (alone || mode === "record") return own;
-        const isSame = own?.requests.some((one) => requestKey(one) === key && one.hash === hash);
+        const isSame = own?.requests.some((one) =>
+          requestKey(one) === key && one.hash === hash &&
+          (mode === "replay" || isOfServer(one, server))
+        );
         if (isSame && this.#use.take(own!, id)) return own;
         if (mode === "replay") {
           if (isSame) throw sharedDraw(path);
           return own;
         }
-        const other = this.#use.find({ path, id, model }, key, hash);
+        const other = this.#isPart ? undefined : this.#use.find(
+          { path, id, model },
+          { key, hash, server },
+        );
         if (other !== undefined) this.prepare();
         return other ?? (isSame ? undefined : own);
       },
+      mark: (hash) => alone ? undefined : this.#markOf({ path, id, model }, hash),
       nearest: () => nearestTo(id, this.#known ??= recordingsIn(folder)),
       prepare: () => this.prepare(),
     });
     this.#open.set(id, recording);
     return recording;
+  }
+
+  /**
+   * Returns the mark of a trial. A whole plan that is asked anew is another run, and only a part of it would be
+   * in place of what was invalid.
+   */
+  #markOf(
+    { path, id }: RecordedTrial & { readonly path: string },
+    hash: string,
+  ): InvalidMark | undefined {
+    if (this.mode === "record" && !this.#isPart) return undefined;
+    const mark = readMark(markPath(path));
+    if (mark?.trial === redactRecord(id) && mark.hash === hash) return mark;
+    // The trial may have had another name.
+    if (this.mode !== "auto" || this.#isPart || exists(path)) return undefined;
+    const found = this.#use.findMark(path.slice(0, path.lastIndexOf("/")), hash);
+    if (found !== undefined) this.#takenMarks.set(id, found.path);
+    return found?.mark;
   }
 
   /**
@@ -273,7 +342,11 @@ export class Recordings {
     subject: string,
     planned: Iterable<RecordedTrial> = trials,
   ): void {
-    for (const { id } of planned) this.#use.claimed.add(redactRecord(id));
+    const parts = new Set(Array.from(trials, ({ id }) => id));
+    for (const { id } of planned) {
+      this.#use.claimed.add(redactRecord(id));
+      this.#isPart ||= !parts.has(id);
+    }
     if (this.mode !== "record") return;
     for (const { id, model } of trials) {
       const path = recordingPath(this.folder, id, model);
@@ -298,11 +371,17 @@ export class Recordings {
 
   /**
    * Writes the recording of a trial if any model was asked. An invalid trial is not recorded, as every replay
-   * would be invalid too; an older recording then stays.
+   * would be invalid too; an older recording then stays. A mark is left of it, so that a later go is known to
+   * be none at the first.
    *
+   * @param before The invalid goes of the trial, with this one if it is invalid.
    * @throws {InputError} If it cannot be written.
    */
-  async keep(recording: TrialRecording, isValid: boolean): Promise<void> {
+  async keep(
+    recording: TrialRecording,
+    isValid: boolean,
+    before: Pick<Recording, "replaced" | "replacedIdle"> = {},
+  ): Promise<void> {
     if (recording.mixed) this.#mixed++;
     else if (recording.live > 0) this.#asked++;
     if (recording.replayed) {
@@ -314,9 +393,15 @@ export class Recordings {
       if (recording.live === 0) return;
       this.#invalid++;
       if (exists(recording.path)) this.#olderKept++;
+      const { trial, hash } = recording;
+      const { replaced, ...others } = before;
+      if (hash === undefined || replaced === undefined) return;
+      const text = markText({ trial: redactRecord(trial), hash, replaced, ...others });
+      await writeWhole(markPath(recording.path), text);
+      await this.#removeTakenMark(trial);
       return;
     }
-    const text = recording.text();
+    const text = recording.text(before);
     try {
       parseRecording(text, "what was recorded");
     } catch (error) {
@@ -325,9 +410,17 @@ export class Recordings {
       return;
     }
     await writeWhole(recording.path, text);
+    // The recording tells of them now.
+    await removeIfThere(markPath(recording.path));
+    await this.#removeTakenMark(recording.trial);
     if (recording.live === 0) return;
     this.#recorded++;
     this.#redacted += recording.redacted;
+  }
+
+  async #removeTakenMark(trial: string): Promise<void> {
+    const path = this.#takenMarks.get(trial);
+    if (path !== undefined) await removeIfThere(path);
   }
 }
 
@@ -342,9 +435,12 @@ export interface RecordingCounts {
 /**
  * Returns one line on runs that share a folder in mode `auto`: how many trials its recordings answered, and how
  * many of its recordings are of none of their trials; nothing if there was no trial.
+ *
+ * @param whole What the runs are all of: other files of a `deno test` may use the same folder.
  */
 export function autoSummary(
   runs: readonly Pick<Recordings, "counts" | "folder" | "others">[],
+  whole: "run" | "file" = "run",
 ): string[] {
   const sum = (name: keyof RecordingCounts) =>
     runs.reduce((all, { counts }) => all + counts[name], 0);
@@ -366,7 +462,7 @@ export function autoSummary(
       ? ""
       : `; ${countText(others, "recording")} there ${
         others === 1 ? "is" : "are"
-      } of no trial of this run`),
+      } of no trial of this ${whole}`),
   ];
 }
 
@@ -377,6 +473,14 @@ interface Candidate {
   readonly draw: string;
   /** Key and hash of its first request. */
   readonly first: string;
+  /** The server of that. */
+  readonly origin: Pick<RecordedRequest, "server">;
+}
+
+/** A mark, and its file. */
+interface MarkFile {
+  readonly path: string;
+  readonly mark: InvalidMark;
 }
 
 /**
@@ -391,6 +495,8 @@ class FolderUse {
   readonly #taken = new Map<string, string>();
   /** By the folder of a model. */
   readonly #candidates = new Map<string, readonly Candidate[]>();
+  /** By the folder of a model. */
+  readonly #marks = new Map<string, MarkFile[]>();
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -408,8 +514,11 @@ class FolderUse {
   /** Takes a recording whose first request has this key and hash, of a trial that nobody plans; if there is one. */
   find(
     { path, id, model }: RecordedTrial & { readonly path: string },
-    key: string,
-    hash: string,
+    { key, hash, server }: {
+      readonly key: string;
+      readonly hash: string;
+      readonly server: string | undefined;
+    },
   ): Recording | undefined {
     const candidates = this.#candidates.getOrInsertComputed(
       path.slice(0, path.lastIndexOf("/")),
@@ -418,14 +527,24 @@ class FolderUse {
     const kept = new Set(
       candidates.flatMap(({ trial, draw }) => this.claimed.has(trial) ? [draw] : []),
     );
-    for (const { path, trial, draw, first } of candidates) {
+    for (const { path, trial, draw, first, origin } of candidates) {
       if (first !== `${key} ${hash}` || kept.has(draw) || this.#taken.has(draw)) continue;
+      if (!isOfServer(origin, server)) continue;
       // It may have been changed since it was listed.
       const recording = readIfUsable(path);
       if (recording?.trial !== trial || drawOf(recording) !== draw) continue;
       this.#taken.set(draw, id);
       return recording;
     }
+  }
+
+  /** Takes a mark of a trial that nobody plans, whose first request has this hash; if there is one. */
+  findMark(folder: string, hash: string): MarkFile | undefined {
+    const marks = this.#marks.getOrInsertComputed(folder, () => marksIn(folder));
+    const place = marks.findIndex(({ mark }) =>
+      mark.hash === hash && !this.claimed.has(mark.trial)
+    );
+    return place < 0 ? undefined : marks.splice(place, 1)[0];
   }
 
   /** The number of recordings of trials that nobody plans. */
@@ -452,10 +571,28 @@ function candidatesIn(root: string, folder: string, model: string): Candidate[] 
     // Names that differ may share a folder, and each may be of another server.
     if (idWords(trial).get("model") !== own) continue;
     const draw = drawOf(recording)!;
-    found.push({ path, trial, draw, first: `${requestKey(first)} ${first.hash}` });
+    found.push({
+      path,
+      trial,
+      draw,
+      first: `${requestKey(first)} ${first.hash}`,
+      origin: defined({ server: first.server }),
+    });
     if (found.length >= MAX_FILES) break;
   }
   return found;
+}
+
+/** Returns the marks in the folder of a model that can be read, in the order of their names. */
+function marksIn(folder: string): MarkFile[] {
+  return [...namesIn(folder, MARK_ENDING)].slice(0, MAX_FILES).flatMap((path) => {
+    try {
+      const mark = readMark(path);
+      return mark === undefined ? [] : { path, mark };
+    } catch {
+      return [];
+    }
+  });
 }
 
 /** Reads a recording of another trial, which may be of any kind; `undefined` if it cannot be used. */
@@ -588,9 +725,13 @@ function* filesIn(folder: string): Generator<string> {
 }
 
 /** Returns the paths of the JSON files in a folder, in the order of their names; none if there is no such folder. */
-function* jsonFilesIn(folder: string): Generator<string> {
+function jsonFilesIn(folder: string): Generator<string> {
+  return namesIn(folder, ".json");
+}
+
+function* namesIn(folder: string, ending: string): Generator<string> {
   for (const { name, isFile } of sorted(folder)) {
-    if (isFile && name.endsWith(".json")) yield `${folder}/${name}`;
+    if (isFile && name.endsWith(ending)) yield `${folder}/${name}`;
   }
 }
 
@@ -612,6 +753,14 @@ function trialIdIn(path: string): string | undefined {
   const value = parseJson(`{${line?.replace(/,$/, "") ?? ""}}`);
   const trial = isJsonObject(value) ? value["trial"] : undefined;
   return typeof trial === "string" ? trial : undefined;
+}
+
+async function removeIfThere(path: string): Promise<void> {
+  try {
+    await Deno.remove(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw cannotFile(`remove ${path}`, error);
+  }
 }
 
 /** Returns the path of a temporary file next to `path`. */

@@ -6,7 +6,7 @@
 import { defined } from "../../base/json.ts";
 import defer * as hooks from "node:async_hooks";
 import { reasonOf } from "../../base/errors.ts";
-import { claimedCount, claimedUsage, type Message } from "../../tools/message.ts";
+import { claimedCount, claimedUsage, type Message, sumUsage } from "../../tools/message.ts";
 import {
   InfrastructureError,
   type Model,
@@ -16,6 +16,7 @@ import {
 } from "../model.ts";
 import {
   drawOf,
+  type InvalidMark,
   messageOf,
   type RecordedError,
   type RecordedMessage,
@@ -61,7 +62,9 @@ export interface TrialRecordingOptions {
    * Returns the recording that answers a trial whose first request has this key and hash: its own or, if that
    * is another conversation, one of the same content that answers no other trial.
    */
-  readonly find: (key: string, hash: string) => Recording | undefined;
+  readonly find: (key: string, hash: string, server?: string) => Recording | undefined;
+  /** Returns the mark of invalid goes of a trial whose first request has this hash; `undefined` without one. */
+  readonly mark: (hash: string) => InvalidMark | undefined;
   /** Finds the most similar recording of another trial. */
   readonly nearest: () => Nearest | undefined;
   /** Checks that recordings can be written, before a request costs money. */
@@ -72,12 +75,18 @@ export interface TrialRecordingOptions {
 export interface ConnectableModel {
   /** Its options. */
   readonly options: RecordedModelOptions;
+  /** See {@linkcode RecordedRequest.server}. */
+  readonly server?: string;
+  /** Whether it is code of the user's own that costs nothing, and is asked whenever it may be; default false. */
+  readonly isFree?: boolean;
   /** Connects the model, once. */
   readonly connect: () => Model;
 }
 
 /** A request of this run, and its outcome. */
 interface Entry extends Pick<RecordedRequest, "request" | "stage" | "occurrence"> {
+  /** See {@linkcode RecordedRequest.server}. */
+  server?: string;
   readonly hashed: HashedRequest;
   /** Omitted until there is one. */
   outcome?: Pick<RecordedRequest, "reply" | "redacted" | "error">;
@@ -96,6 +105,8 @@ export class TrialRecording {
   /** See {@linkcode Recording.draw}. */
   #draw: string | undefined;
   #fault: Error | undefined;
+  #mark: InvalidMark | undefined;
+  #isReplaying = false;
 
   /** Reads no file and asks no model yet. */
   constructor(options: TrialRecordingOptions) {
@@ -123,6 +134,22 @@ export class TrialRecording {
   /** Whether all replies came from the recording. */
   get replayed(): boolean {
     return this.#live === 0 && (this.#options.mode === "replay" || this.#entries.length > 0);
+  }
+
+  /** The invalid goes before this one, of which its mark and the recording that answered it tell. */
+  get before(): Pick<Recording, "replaced" | "replacedIdle"> {
+    const told = [this.#mark, this.#isReplaying ? this.#old?.file : undefined];
+    const goes = told.filter((one) => one?.replaced !== undefined);
+    if (goes.length === 0) return {};
+    return {
+      replaced: sumUsage(goes.map((one) => one!.replaced!)),
+      ...(goes.every((one) => one!.replacedIdle) ? { replacedIdle: true } : {}),
+    };
+  }
+
+  /** The hash of its first request; `undefined` before it. */
+  get hash(): string | undefined {
+    return this.#entries[0]?.hashed.hash;
   }
 
   /** Number of replies that came from models. */
@@ -168,13 +195,18 @@ export class TrialRecording {
     return this.#reply(request, source, { request: 1, stage: ASSERTION, hashed, key });
   }
 
-  /** Returns the text of the recording file; requests without an outcome are omitted. */
-  text(): string {
+  /**
+   * Returns the text of the recording file; requests without an outcome are omitted.
+   *
+   * @param before The invalid goes before it.
+   */
+  text(before: Pick<Recording, "replaced" | "replacedIdle"> = {}): string {
     const { trial, seconds } = this.#options;
     const entries = this.#entries.filter(({ outcome }) => outcome);
     const plain = {
       ...toRecording(redactRecord(trial), seconds, entries),
       ...defined({ draw: this.#draw }),
+      ...before,
     };
     // A secret recognized late may also be in earlier entries.
     const clean = this.#reader.redacted(plain);
@@ -192,29 +224,50 @@ export class TrialRecording {
 
   async #reply(
     request: ModelRequest,
-    { connect }: ConnectableModel,
+    { connect, server, isFree = false }: ConnectableModel,
     { key, ...own }: Omit<Entry, "occurrence"> & { readonly key: string },
   ): Promise<ModelReply> {
     // After a miss, further replies would be meaningless.
     if (this.#fault !== undefined) throw this.#fault;
     const count = (this.#counts.get(key) ?? 0) + 1;
     this.#counts.set(key, count);
-    const entry: Entry = { ...own, ...(count === 1 ? {} : { occurrence: count }) };
-    if (this.#options.mode !== "record") {
-      const found = this.#lookUp(key, count, entry.hashed.hash);
+    const entry: Entry = {
+      ...own,
+      ...defined({ server }),
+      ...(count === 1 ? {} : { occurrence: count }),
+    };
+    if (this.#entries.length === 0) this.#readMark(entry.hashed.hash);
+    const { mode } = this.#options;
+    if (mode === "replay" || mode === "auto" && !isFree) {
+      const found = this.#lookUp(key, count, entry);
       if (found !== undefined) return this.#settle(entry, found);
-      if (this.#options.mode === "replay") throw this.#miss(key, entry);
+      if (mode === "replay") throw this.#miss(key, entry);
     }
     return await this.#ask(request, entry, connect);
   }
 
+  #readMark(hash: string): void {
+    try {
+      this.#mark = this.#options.mark(hash);
+    } catch (error) {
+      this.#fault = error as Error;
+      throw error;
+    }
+  }
+
   /** Returns the recorded request in this place, if it is the same request and still usable. */
-  #lookUp(key: string, count: number, hash: string): RecordedRequest | undefined {
-    const { file, byKey } = this.#recorded(`${key}${count}`, hash);
+  #lookUp(
+    key: string,
+    count: number,
+    { hashed: { hash }, server }: Entry,
+  ): RecordedRequest | undefined {
+    const { file, byKey } = this.#recorded(`${key}${count}`, hash, server);
     const found = byKey.get(`${key}${count}`);
     if (found?.hash !== hash || this.#hadLessTime(found) || this.#isImprovable(found)) {
       return undefined;
     }
+    if (this.#options.mode === "auto" && !isOfServer(found, server)) return undefined;
+    this.#isReplaying = true;
     if (file!.draw !== undefined || file!.trial !== redactRecord(this.trial)) {
       this.#draw = drawOf(file!);
     }
@@ -234,10 +287,10 @@ export class TrialRecording {
   }
 
   /** The recording, which the first request decides. */
-  #recorded(key: string, hash: string) {
+  #recorded(key: string, hash: string, server: string | undefined) {
     if (this.#old !== undefined) return this.#old;
     try {
-      const file = this.#options.find(key, hash);
+      const file = this.#options.find(key, hash, server);
       this.#old = { file, byKey: new Map(file?.requests.map((one) => [requestKey(one), one])) };
       return this.#old;
     } catch (error) {
@@ -246,7 +299,9 @@ export class TrialRecording {
     }
   }
 
-  #settle(entry: Entry, { reply, redacted, error }: RecordedRequest): ModelReply {
+  #settle(entry: Entry, { reply, redacted, error, server }: RecordedRequest): ModelReply {
+    if (server === undefined) delete entry.server;
+    else entry.server = server;
     entry.outcome = defined({ reply, redacted, error });
     this.#entries.push(entry);
     if (error !== undefined) throw replayedError(error);
@@ -316,6 +371,14 @@ export class TrialRecording {
     const clean = this.#reader.redacted(plain);
     return { reply: clean, ...(clean === plain ? {} : { redacted: true }) };
   }
+}
+
+/** Whether a recorded request was to this server, as far as that is known. */
+export function isOfServer(
+  { server }: Pick<RecordedRequest, "server">,
+  asked: string | undefined,
+): boolean {
+  return server === undefined || server === asked;
 }
 
 /** Creates the error that a replayed trial sees. */

@@ -37,7 +37,7 @@ import { SEQUENTIAL_RULE, type SequentialRule } from "../../gate/sequential.ts";
 import { MAX_SHARDS, type Shard } from "../shard_text.ts";
 import { JUDGING_RULES } from "../../trials/executors/answer.ts";
 import { type Trial, TRIAL_LINE } from "../../trials/trial.ts";
-import { replacing, summarize, type TrialSummary } from "../../trials/summary.ts";
+import { inPlaceOf, replacing, summarize, type TrialSummary } from "../../trials/summary.ts";
 import type { PlannedTrial } from "../../trials/trial_id.ts";
 
 /** The first line of a journal: its plan. */
@@ -252,7 +252,7 @@ export function readJournalFile(path: string): JournalFile {
       const trial = summarize(parseTrial(value, source));
       const before = trials.get(trial.id);
       if (before !== undefined && before.outcome !== "invalid") doubled ??= trial.id;
-      trials.set(trial.id, before === undefined ? trial : { ...trial, ...replacing(before) });
+      trials.set(trial.id, before === undefined ? trial : inPlaceOf(trial, replacing(before)));
       places.set(trial.id, place);
       ends = trial.ends;
     }

@@ -65,6 +65,8 @@ interface Exchange {
   /** The name of its model; default: as its server has it. */
   readonly name?: string;
   readonly seconds?: number;
+  /** Whether it is scripted; default false. */
+  readonly simulated?: boolean;
   /** What the model does; default it must not be asked. */
   readonly answer?: (request: ModelRequest) => Promise<ModelReply>;
   /** Ends as infrastructure ends it. */
@@ -82,6 +84,7 @@ async function exchange(
     entry = { model: "m" },
     name = entry.model,
     seconds,
+    simulated = false,
     answer,
     invalid = false,
   }: Exchange,
@@ -90,9 +93,9 @@ async function exchange(
   ) => Promise<unknown>,
 ): Promise<{ recordings: Recordings; recording: TrialRecording }> {
   const recordings = new Recordings({ folder: folder.path, mode });
-  const model = recordings.model(entry, { name, simulated: false }, () => ({
+  const model = recordings.model(entry, { name, simulated }, () => ({
     name,
-    simulated: false,
+    simulated,
     reply: answer ?? (() => Promise.reject(new Error("nobody must ask"))),
   }));
   const recording = recordings.begin({ id: trial, model: name }, { seconds });
@@ -454,6 +457,57 @@ Deno.test("auto takes no reply for two trials, for another model, or from a copy
     (ask) => ask({}),
   );
   assertEquals(again.recording.live, 1);
+});
+
+Deno.test("auto takes no reply of another server or of a script, and a replay does", async () => {
+  using folder = new Folder();
+  const at = (baseURL: string) => ({ entry: { model: "m", baseURL } });
+  const live = async (options: Exchange) =>
+    (await exchange(folder, { answer: answering("a"), ...options }, (ask) => ask({}))).recording
+      .live;
+  const [here, there] = [at("http://key:x@one.test/v1?key=y"), at("http://two.test/v1")];
+  assertEquals(await live({ mode: "auto", ...here }), 1);
+  const [file] = filesIn(folder);
+  const text = folder.read(file!);
+  assert(!text.includes("one.test"), text);
+  assertEquals(await live({ mode: "auto", ...at("http://one.test/v1/") }), 0);
+  assertEquals(await live({ mode: "replay", ...there }), 0);
+  const other = TRIAL.replace("strategy=baseline", "strategy=restate");
+  assertEquals(await live({ mode: "auto", ...there, trial: other }), 1);
+  assertEquals(await live({ mode: "auto", ...there }), 1);
+  // Recordings of before there was such a field.
+  folder.write(file!, text.replace(/"server": "\w+",?/, ""));
+  assertEquals(await live({ mode: "auto", ...here }), 0);
+  assertEquals(await live({ mode: "auto", ...here, simulated: true }), 1);
+  assertEquals(await live({ mode: "replay", ...here, simulated: true }), 0);
+});
+
+Deno.test("auto takes no recording of another trial for a part of a plan, as the other parts would, too", async () => {
+  using folder = new Folder();
+  await exchange(folder, { mode: "record", answer: answering("old") }, (ask) => ask({}));
+  const ids = [1, 2].map((number) => TRIAL.replace("repetition=1", `repetition=${number + 1}`));
+  const planned = ids.map((id) => ({ id, model: "m" }));
+  const live = planned.map(async (own) => {
+    // Each shard is a process of its own, with a copy of the folder.
+    using copy = new Folder();
+    Deno.mkdirSync(copy.file("m"));
+    for (const file of filesIn(folder)) copy.write(file, folder.read(file));
+    const recordings = new Recordings({ folder: copy.path, mode: "auto" });
+    recordings.claim([own], "a shard", planned);
+    const model = recordings.model(
+      { model: "m" },
+      { name: "m", simulated: false },
+      () => ({ name: "m", simulated: false, reply: answering("new") }),
+    );
+    const recording = recordings.begin(own);
+    const { text } = await model.reply({
+      messages: [{ role: "user", content: "Rome?" }],
+      tools: [],
+      context: { trial: own.id, repetition: 1, request: 1 },
+    });
+    return [text, recording.live];
+  });
+  assertEquals(await Promise.all(live), [["new", 1], ["new", 1]]);
 });
 
 Deno.test("a trial that infrastructure spoiled leaves its older recording, and is told", async () => {
@@ -935,5 +989,11 @@ Deno.test("a run keeps no recording of a trial that is invalid", async () => {
   });
   const trials = await runIn(folder, "record", { connect });
   assertEquals(new Set(trials.map(({ outcome }) => outcome)), new Set<string>(["invalid"]));
-  assertEquals([...Deno.readDirSync(folder.file("r"))], []);
+  // A mark of each says so, and is no recording.
+  const files = [...Deno.readDirSync(folder.file("r"))]
+    .flatMap(({ name }) => [...Deno.readDirSync(folder.file(`r/${name}`))]);
+  assertEquals(
+    files.map(({ name }) => name.replace(/.*\./, "")),
+    trials.map(() => "invalid"),
+  );
 });
