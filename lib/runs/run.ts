@@ -330,7 +330,7 @@ export class Run implements Disposable {
       ...result,
       ...(recording?.replayed ? { replayed: true as const } : {}),
       ...(recording?.mixed ? { partlyReplayed: true as const } : {}),
-      ...defined({ ends }),
+      ...defined({ draw: recording?.draw, ends }),
     };
     try {
       // A trial in the journal must have its recording.

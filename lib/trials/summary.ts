@@ -113,7 +113,7 @@ export function summarize(trial: Trial): TrialSummary {
     trial;
   const { outcome, solved, grounded, calls, minimumCalls, behaviours, usage } = trial;
   const { changed, unsolvable, stages, judging, startedAt, durationMs, reason } = trial;
-  const { permanent, replayed, partlyReplayed, ends, rules, domain } = trial;
+  const { permanent, replayed, partlyReplayed, draw, ends, rules, domain } = trial;
   const impossible = sharedTypes(trial.impossible);
   const work = workOf(trial.events);
   const askedStages = stagesIn(trial.events);
@@ -147,6 +147,7 @@ export function summarize(trial: Trial): TrialSummary {
       permanent,
       replayed,
       partlyReplayed,
+      draw,
       ends,
     }),
     failures: trial.failures.map(({ type, root }) => FAILURE_KINDS[`${root}`][type]),

@@ -140,6 +140,11 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly replayed?: true;
   /** Set if some replies came from recordings, and a model was asked for the others. */
   readonly partlyReplayed?: true;
+  /**
+   * What tells its replies from any others, also when they are replayed; omitted if they were neither recorded
+   * nor replayed, and by earlier versions.
+   */
+  readonly draw?: string;
   /** Why the run ended after it, such as a budget; omitted if nothing ended it. */
   readonly ends?: string;
   /** Everything that happened, in order. */
@@ -543,6 +548,7 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   permanent: z.enum(PERMANENT).exactOptional(),
   replayed: z.literal(true).exactOptional(),
   partlyReplayed: z.literal(true).exactOptional(),
+  draw: z.string().exactOptional(),
   ends: z.string().exactOptional(),
   // Other tools may record other events; facts derived from them are then unknown.
   events: z.array(EVENT).catch([]),
