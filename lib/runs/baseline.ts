@@ -61,6 +61,8 @@ export interface BaselineFile {
     readonly run?: string;
     /** The {@linkcode trialKey} of each trial, with commas between; empty for one that was not run. */
     readonly keys?: string;
+    /** The {@linkcode drawKey} of each, in the same way; omitted if none was recorded or replayed. */
+    readonly draws?: string;
     /** In plan order, up to the last trial that was run. */
     readonly trials: readonly TrialEnding[];
     /** What of the trials was not valid at the first go, by their places; omitted if all were. */
@@ -98,6 +100,7 @@ const BASELINE_FILE = z.strictObject({
     perturbation: z.string(),
     run: z.string().exactOptional(),
     keys: z.string().exactOptional(),
+    draws: z.string().exactOptional(),
     trials: z.array(z.union([outcome, z.tuple([outcome], z.enum(FAILURE_TYPES)), z.null()])),
     later: z.record(z.string(), LATER_GO).exactOptional(),
   })).min(1, "must not be empty"),
@@ -112,7 +115,7 @@ const BASELINE_FILE = z.strictObject({
 
 /** Results to compare with, and their plan. */
 export interface Baseline extends BaselineTrials {
-  /** The keys of its trials; of a file of version 1 those of its runs. */
+  /** The keys of its trials and of their draws; of a file of version 1 those of its runs. */
   readonly keys: ReadonlySet<string>;
   /** The fields of the plan; `undefined` for journals written by other tools. */
   readonly plan: Pick<BaselineFile, "suite" | "comparisonHash" | "seed" | "resolved"> | undefined;
@@ -132,7 +135,9 @@ export function readBaseline(path: string): Baseline {
     assertNotNewer(value, 2, path);
     const file = parseWith(BASELINE_FILE, value, path);
     const keys = new Set(
-      file.subjects.flatMap(({ run, keys }) => keys?.split(",").filter(Boolean) ?? run ?? []),
+      file.subjects.flatMap(({ run = "", keys = run, draws = "" }) =>
+        `${keys},${draws}`.split(",").filter(Boolean)
+      ),
     );
     return { file: path, trials: baselineTrials(file, path), plan: file, notices: [], keys };
   }
@@ -193,11 +198,16 @@ function trialKey({ id, startedAt }: TrialSummary): string {
   return startedAt === "" ? "" : sha256(canonicalJson([id, startedAt])).slice(0, KEY_LENGTH);
 }
 
+/** A key that tells the replies of a trial from any others, however often they are replayed; empty if unknown. */
+function drawKey({ draw }: TrialSummary): string {
+  return draw === undefined ? "" : sha256(canonicalJson(["draw", draw])).slice(0, KEY_LENGTH);
+}
+
 /** Characters of a key: two trials of one place in a plan share one by chance in 2 ** 64 cases. */
 const KEY_LENGTH = 16;
 
 function trialKeys(trials: readonly TrialSummary[]): Set<string> {
-  return new Set(trials.map(trialKey).filter((key) => key !== ""));
+  return new Set(trials.flatMap((one) => [trialKey(one), drawKey(one)]).filter(Boolean));
 }
 
 /** The key of the runs of a variant in baselines of version 1, which have none of trials. */
@@ -213,8 +223,8 @@ function runKeys(trials: readonly TrialSummary[]): Set<string> {
 }
 
 /**
- * Refuses to compare trials with themselves: any gate would pass over these, and be nearer to it for each
- * one. A baseline of version 1 is compared as a whole, as it does not tell its trials apart.
+ * Refuses to compare trials with themselves or their replays: any gate would pass over these, and be nearer to
+ * it for each one. A baseline of version 1 is compared as a whole, as it does not tell its trials apart.
  *
  * @throws {InputError} If one of them or more are the baseline's own.
  */
@@ -222,8 +232,18 @@ export function assertOtherRun(baseline: Baseline, trials: readonly TrialSummary
   const { file, keys } = baseline;
   // Other tools may omit start times, without which runs cannot be told apart.
   const dated = trials.filter(({ startedAt }) => startedAt !== "");
-  if (dated.length === 0) return;
   const shared = dated.filter((trial) => keys.has(trialKey(trial)));
+  const drawn = trials.filter((trial) => keys.has(drawKey(trial)));
+  if (drawn.length > shared.length) {
+    throw cannot(
+      `compare with ${file}`,
+      "the candidate must be another run",
+      `${drawn.length} of its ${trials.length} trials have recorded replies of the baseline, such as ${
+        printable(drawn[0]!.id, 300)
+      }; ask its model anew with --record`,
+    );
+  }
+  if (dated.length === 0) return;
   const isWhole = shared.length === dated.length || !runKeys(trials).isDisjointFrom(keys);
   if (shared.length === 0 && !isWhole) return;
   throw cannot(
@@ -345,14 +365,17 @@ export function acceptResults(results: Results, source: string): BaselineFile {
     const size = ended.findLastIndex((one) => one !== null) + 1;
     const served = items.find(({ outcome }) => outcome !== "invalid")?.model ?? items[0]!.model;
     const { requested, simulated } = served;
+    const keysBy = (keyOf: (trial: TrialSummary) => string) =>
+      planned.slice(0, size).map(({ id }) => {
+        const trial = finished.get(id);
+        return trial === undefined ? "" : keyOf(trial);
+      }).join(",");
     return {
       model: { requested, served: served.served, simulated },
       strategy,
       perturbation,
-      keys: planned.slice(0, size).map(({ id }) => {
-        const trial = finished.get(id);
-        return trial === undefined ? "" : trialKey(trial);
-      }).join(","),
+      keys: keysBy(trialKey),
+      ...(items.some(({ draw }) => draw !== undefined) ? { draws: keysBy(drawKey) } : {}),
       trials: ended.slice(0, size),
       ...laterGoes(planned.map(({ id }) => finished.get(id))),
     };

@@ -337,7 +337,7 @@ export class Run implements Disposable {
       ...(recording?.replayed ? { replayed: true as const } : {}),
       ...(recording?.mixed ? { partlyReplayed: true as const } : {}),
       ...recording?.before,
-      ...defined({ ends }),
+      ...defined({ draw: recording?.draw, ends }),
     };
     try {
       // A trial in the journal must have its recording.

@@ -5,7 +5,7 @@
 
 import { AssertionError } from "@std/assert/assertion-error";
 import { passes } from "./assertions/trials.ts";
-import type { Baseline } from "../runs/baseline.ts";
+import { assertOtherRun, type Baseline } from "../runs/baseline.ts";
 import { compareStrategies } from "../gate/comparison.ts";
 import { type DecidedVariant, decideTrials } from "../gate/decide_trials.ts";
 import { type GateReport, reportProblem, reportVerdicts } from "../gate/gate_report.ts";
@@ -78,7 +78,8 @@ export function gateTest(
     const texts = await loadTexts();
     // Nothing waits between the decision and its text: an interruption finds both or neither.
     state.isOwed = false;
-    const undecidable = missing ?? run.fault?.reason ?? disagreement;
+    const undecidable = missing ?? run.fault?.reason ?? disagreement ??
+      sameRunReason(baseline, trials);
     if (undecidable !== undefined) {
       const problem = reportProblem(name, undecidable);
       publish(texts, trials, problem);
@@ -104,6 +105,19 @@ export function gateTest(
     }
     if (variants.length === 0) throw new AssertionError("INVALID: there is nothing to decide");
   };
+}
+
+/** Why trials cannot be compared with a baseline, if they are replays of it. */
+function sameRunReason(
+  baseline: Baseline | undefined,
+  trials: readonly TrialSummary[],
+): string | undefined {
+  try {
+    if (baseline !== undefined) assertOtherRun(baseline, trials);
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return error.message;
+  }
 }
 
 /** What deriving trials again came to. */

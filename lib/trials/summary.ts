@@ -113,7 +113,7 @@ export function summarize(trial: Trial): TrialSummary {
     trial;
   const { outcome, solved, grounded, calls, minimumCalls, behaviours, usage } = trial;
   const { changed, unsolvable, stages, judging, startedAt, durationMs, reason } = trial;
-  const { permanent, replayed, partlyReplayed, replaced, replacedIdle, ends, rules, domain } =
+  const { permanent, replayed, partlyReplayed, draw, replaced, replacedIdle, ends, rules, domain } =
     trial;
   const impossible = sharedTypes(trial.impossible);
   const work = workOf(trial.events);
@@ -150,6 +150,7 @@ export function summarize(trial: Trial): TrialSummary {
       partlyReplayed,
       replaced,
       replacedIdle,
+      draw,
       ends,
     }),
     failures: trial.failures.map(({ type, root }) => FAILURE_KINDS[`${root}`][type]),

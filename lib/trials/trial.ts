@@ -144,6 +144,11 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly replaced?: Usage;
   /** Set if those failed for nothing that a model can cause. */
   readonly replacedIdle?: true;
+  /**
+   * What tells its replies from any others, also when they are replayed; omitted if they were neither recorded
+   * nor replayed, and by earlier versions.
+   */
+  readonly draw?: string;
   /** Why the run ended after it, such as a budget; omitted if nothing ended it. */
   readonly ends?: string;
   /** Everything that happened, in order. */
@@ -549,6 +554,7 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   partlyReplayed: z.literal(true).exactOptional(),
   replaced: USAGE.exactOptional(),
   replacedIdle: z.literal(true).exactOptional(),
+  draw: z.string().exactOptional(),
   ends: z.string().exactOptional(),
   // Other tools may record other events; facts derived from them are then unknown.
   events: z.array(EVENT).catch([]),

@@ -19,10 +19,12 @@ import { finish } from "../support/records.ts";
 import {
   beginToolgate,
   countingServer,
+  deno,
   type Finished,
   type Folder,
   folder,
   readLines,
+  ROOT,
 } from "../support/child.ts";
 import { toolgate, toolgates } from "../support/command_line.ts";
 
@@ -347,6 +349,47 @@ Deno.test("toolgate gate refuses a baseline that shares trials with the candidat
       "as the candidate must be another run: 39 of its 40 trials are the baseline's own",
     );
   }
+});
+
+Deno.test("a gate refuses a candidate that replays its baseline, and takes another recorded run", async () => {
+  await using place = await folder();
+  const imports = { "@toolgate/toolgate": `file://${ROOT}/mod.ts` };
+  place.write("deno.json", JSON.stringify({ imports }));
+  // A deterministic model: only when they were drawn tells the replies of two runs apart.
+  place.write(
+    "own_test.ts",
+    `import { benchmark } from "@toolgate/toolgate";
+    benchmark("own", {
+      ...{ tasks: [{ core: 3, depth: 2 }], graphs: 100, seed: 1, model: "sim:noisy?quit=0.1&seed=1" },
+      gate: { baseline: { file: "base.json" }, margin: 0.15 },
+    });`,
+  );
+  const test = (out: string, own: string) =>
+    deno(["test", "-A", "--no-check", "own_test.ts", "--", `--out=${out}`, own], {
+      cwd: place.path,
+    });
+  const first = await test("first.jsonl", "--record=old");
+  assertStringIncludes(first.all, "there is no baseline base.json yet");
+  const accept = ["accept", "first.jsonl", "--out", "base.json"];
+  assertEquals((await toolgate(accept, { cwd: place.path })).code, 0);
+  const gates = async (journal: string) => {
+    const given = ["first.jsonl", "base.json"].map((file) => ["gate", journal, "--baseline", file]);
+    return await toolgates(given, { cwd: place.path });
+  };
+  const auto = await test("auto.jsonl", "--auto=old");
+  const rule =
+    "as the candidate must be another run: 100 of its 100 trials have recorded replies of the baseline";
+  assertEquals(auto.code, 1, auto.all);
+  assertStringIncludes(auto.all, rule);
+  for (const { code, stderr, all } of await gates("auto.jsonl")) {
+    assertEquals(code, 2, all);
+    assertStringIncludes(stderr, rule);
+  }
+  const other = await test("other.jsonl", "--record=new");
+  assertEquals(other.code, 0, other.all);
+  const replayed = await test("replayed.jsonl", "--replay=new");
+  assertEquals(replayed.code, 0, replayed.all);
+  for (const { code, all } of await gates("replayed.jsonl")) assertEquals(code, 0, all);
 });
 
 Deno.test("toolgate gate refuses baselines that are not of the same graphs", async (context) => {

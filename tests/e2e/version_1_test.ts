@@ -114,9 +114,11 @@ const IN_JSON = textsOf(
 /** Leaves out what later versions have added. */
 function withoutAdditions(path: string, text: string): string {
   if (path.startsWith("recordings/")) {
-    return text.replace('"v": 2', '"v": 1').replaceAll(/,\s*"checksum": "\w{64}"/g, "");
+    return text.replace('"v": 2', '"v": 1').replaceAll(/,\s*"(?:checksum|draw)": "\w{64}"/g, "");
   }
-  if (isBaseline(path)) return text.replace('"v": 2', '"v": 1');
+  if (isBaseline(path)) {
+    return text.replace('"v": 2', '"v": 1').replaceAll(/,"draws":"[\w,]*"/g, "");
+  }
   if (/^(gates|reports)\/.*\.json$/.test(path)) {
     const kept = JSON.parse(text, (field, value) => ADDED.includes(field) ? undefined : value);
     return `${JSON.stringify(kept, null, 2)}\n`;
@@ -124,7 +126,7 @@ function withoutAdditions(path: string, text: string): string {
   return text.replaceAll(/,"declared":"\w{64}"/g, "").replaceAll(/"sources":\{[^}]*\},/g, "")
     .replaceAll(/,"rules":\d+(?=,)/g, "").replaceAll(/,"unsolvable":"[a-z]+"(?=,)/g, "")
     .replaceAll(OTHERWISE, "$1").replaceAll(/,"impossible":\[[^\]]*\]/g, "")
-    .replaceAll(/,"domain":"[^"]*"(?=,)/g, "")
+    .replaceAll(/,"domain":"[^"]*"(?=,)/g, "").replaceAll(/,"draw":"\w{64}"(?=[,}])/g, "")
     .replaceAll(/("mode":"tools".*?),"needed":\[[^\]]*\]/g, "$1")
     .replaceAll(/,"durationMs":[\d.]+(?=\})/g, "");
 }

@@ -69,8 +69,8 @@ async function recorded(): Promise<readonly Recorded[]> {
   });
 }
 
-/** A trial but for when it began and whether it was replayed. */
-function essence({ startedAt: _, replayed: __, ...trial }: Trial): unknown {
+/** A trial but for when it began, whether it was replayed, and which draw its recording says that it is. */
+function essence({ startedAt: _, replayed: __, draw: ___, ...trial }: Trial): unknown {
   return trial;
 }
 

@@ -38,12 +38,12 @@ const RARE = Object.entries({
     "reply.textCall " +
     "call.parameters.failures[].similarity call.parameters.undecided call.guessed " +
     "call.coerced call.by call.durationMs stage.unusable scored.judged.why scored.judged.unfit stop.at",
-  recording: "draw replaced replacedIdle",
+  recording: "replaced replacedIdle",
   request: "server occurrence toolChoice toolChoice.function messages[].calls[].id " +
     "messages[].calls[].name messages[].calls[].arguments reply.usage.estimated reply.failed reply.failed[].cause " +
     "reply.failed[].message reply.failed[].status messages[].carried redacted error error.kind " +
     "error.message error.ofRequest",
-  baseline: "subjects[].later",
+  baseline: "subjects[].draws subjects[].later",
   verdict:
     "partlyReplayed asked excused excused[].status excused[].message excused[].trials evidence.replaced " +
     "evidence.resampled stopped",

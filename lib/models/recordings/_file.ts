@@ -95,7 +95,7 @@ function checksumOf({ hash, reply, redacted, error }: RecordedRequest): string {
 export interface Recording {
   /** The trial's id. */
   readonly trial: string;
-  /** Of another trial's recording, whose first replies these are: its {@linkcode drawOf}; else omitted. */
+  /** See {@linkcode drawOf}; omitted by earlier versions, unless another trial's recording has the same replies. */
   readonly draw?: string;
   /** Tokens of the invalid goes before it; omitted without any. */
   readonly replaced?: Usage;
@@ -112,8 +112,8 @@ export interface Recording {
 }
 
 /**
- * Returns what tells the replies of a recording from those that were drawn for other trials, although all may
- * be the same; recordings that share a reply have it in common. `undefined` without requests.
+ * Returns what tells the replies of a recording from those that were drawn for other trials or at other times,
+ * although all may be the same; recordings that share a reply have it in common. `undefined` without requests.
  */
 export function drawOf({ trial, draw, requests: [first] }: Recording): string | undefined {
   if (draw !== undefined || first === undefined) return draw;

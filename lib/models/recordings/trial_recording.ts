@@ -3,7 +3,8 @@
  * @module
  */
 
-import { defined } from "../../base/json.ts";
+import { canonicalJson, defined } from "../../base/json.ts";
+import { sha256 } from "../../base/hash.ts";
 import defer * as hooks from "node:async_hooks";
 import { reasonOf } from "../../base/errors.ts";
 import { claimedCount, claimedUsage, type Message, sumUsage } from "../../tools/message.ts";
@@ -102,8 +103,9 @@ export class TrialRecording {
     | { readonly file: Recording | undefined; readonly byKey: Map<string, RecordedRequest> }
     | undefined;
   #live = 0;
-  /** See {@linkcode Recording.draw}. */
+  /** That of the recording which answered a request; and its own, if a model was asked first. */
   #draw: string | undefined;
+  #ownDraw: string | undefined;
   #fault: Error | undefined;
   #mark: InvalidMark | undefined;
   #isReplaying = false;
@@ -167,6 +169,12 @@ export class TrialRecording {
     return this.#draw !== undefined && this.#old?.file?.trial !== redactRecord(this.trial);
   }
 
+  /** What tells its replies from any others, also when they are replayed; see {@linkcode drawOf}. */
+  get draw(): string | undefined {
+    if (this.#draw !== undefined || this.#live === 0) return this.#draw;
+    return this.#ownDraw ??= sha256(canonicalJson([this.trial, crypto.randomUUID()]));
+  }
+
   /** Whether there is any reply. */
   get hasReply(): boolean {
     return this.#entries.some(({ outcome }) => outcome?.reply !== undefined);
@@ -205,7 +213,7 @@ export class TrialRecording {
     const entries = this.#entries.filter(({ outcome }) => outcome);
     const plain = {
       ...toRecording(redactRecord(trial), seconds, entries),
-      ...defined({ draw: this.#draw }),
+      ...defined({ draw: this.draw }),
       ...before,
     };
     // A secret recognized late may also be in earlier entries.
@@ -268,9 +276,7 @@ export class TrialRecording {
     }
     if (this.#options.mode === "auto" && !isOfServer(found, server)) return undefined;
     this.#isReplaying = true;
-    if (file!.draw !== undefined || file!.trial !== redactRecord(this.trial)) {
-      this.#draw = drawOf(file!);
-    }
+    this.#draw = drawOf(file!);
     return found;
   }
 

@@ -287,6 +287,20 @@ function doubledProblem(files: readonly JournalFile[]): string | undefined {
     }
     for (const { id } of trials) seen.set(id, path);
   }
+  return drawnProblem(files);
+}
+
+/** Shards that replay in processes of their own may take the same recording for different trials. */
+function drawnProblem(files: readonly JournalFile[]): string | undefined {
+  const seen = new Map<string, string>();
+  for (const { id, draw } of files.flatMap(({ trials }) => trials)) {
+    if (draw === undefined) continue;
+    const before = seen.get(draw);
+    if (before !== undefined) {
+      return `trials ${printable(before)} and ${printable(id)} have the same recorded replies`;
+    }
+    seen.set(draw, id);
+  }
 }
 
 function foreignProblem(

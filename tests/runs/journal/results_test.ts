@@ -355,6 +355,25 @@ Deno.test("readResults() finds a trial that is in two shards", () => {
   );
 });
 
+Deno.test("readResults() finds recorded replies that two shards replayed for different trials", () => {
+  using folder = new Folder();
+  const [one, two] = [1, 2].map((index) => {
+    const shard = { index, of: 2 };
+    const trials = shardOf(PLAN, shard).map((planned, place) => ({
+      ...finish(planned),
+      draw: place === 0 ? "shared" : planned.id,
+    }));
+    return {
+      first: trials[0]!.id,
+      path: folder.write(`${index}.jsonl`, textOf([planLine(PLAN, shard), ...trials])),
+    };
+  });
+  assertEquals(
+    readResults([one!.path, two!.path]).problem,
+    `trials ${one!.first} and ${two!.first} have the same recorded replies`,
+  );
+});
+
 Deno.test("readResults() reads journals of other tools, as a plan of just their trials", () => {
   using folder = new Folder();
   const trials = [record({ seed: 1 }), record({ seed: 2, outcome: "wrong_answer" })];
