@@ -31,7 +31,7 @@ benchmark("b", { model: "sim:planner", tasks: grid({ core: 2, depth: 1 }), seed:
 /** Files that are there before, in folders of their own, so that each is allowed by itself. */
 function prepare(place: Folder) {
   for (const name of ["journals", "suites", "files"]) Deno.mkdirSync(place.file(name));
-  for (const name of ["f", "page", "b", "l"]) Deno.mkdirSync(place.file(name));
+  for (const name of ["f", "page", "b", "l", "mine"]) Deno.mkdirSync(place.file(name));
   place.write("suites/suite.jsonc", JSON.stringify(SUITE));
   place.write("benchmark.ts", BENCHMARK);
   for (const [path, text] of RECORDED) {
@@ -74,6 +74,7 @@ function lineOf(what: string, place: Folder): string[] {
     "generate": ["generate", "--core", "2", "--depth", "1"],
     "perturb FILE": ["perturb", place.file("files/tool.json"), "--method", "RD"],
     "score stability FILE": ["score", "stability", place.file("files/outputs.jsonl")],
+    "init FOLDER": ["init", place.file("mine")],
     "simulate": ["simulate", "--port", "0"],
     "deno test FILE": [],
     "deno test FILE -- --out=F": ["--", `--out=${place.file("f/f.jsonl")}`],
@@ -94,6 +95,7 @@ function flagsOf(row: Row, place: Folder): string[] {
     "PAGE's folder": place.file("page"),
     "B's folder": place.file("b"),
     "L's folder": place.file("l"),
+    "FOLDER": place.file("mine"),
     "D": place.file(row.what.endsWith("--replay D") ? "r" : "d"),
   };
   const paths = (access: string, cell: string) =>
@@ -164,7 +166,7 @@ const RECORDED = filesBelow(journals.file("r"))
 Deno.test("the table of permissions has its rows", () => {
   assertEquals(recording!.code, 0, recording!.all);
   assertEquals(made!.code, 0, made!.all);
-  assertEquals(ROWS.length, 18);
+  assertEquals(ROWS.length, 19);
 });
 
 Deno.test("each row of the table runs with what it says", async (context) => {
@@ -177,7 +179,8 @@ Deno.test("each row of the table runs with what it says", async (context) => {
       assertEquals(told.code, 0, told.all);
       // Nothing is written but what was asked for.
       const written = filesBelow(place.path).filter((file) => !before.includes(file));
-      assertEquals(written.length, row.write === "" ? 0 : 1, written.join());
+      const wanted = row.what === "init FOLDER" ? 5 : row.write === "" ? 0 : 1;
+      assertEquals(written.length, wanted, written.join());
     });
   }
 });
