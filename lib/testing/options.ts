@@ -251,7 +251,8 @@ export function printerOf(benchmark: string): Printer {
   const name = printable(benchmark, Infinity);
   return {
     note: (line) => console.log(`${name}: ${line}`),
-    warn: (line) => console.error(`${name}: warning: ${line}`),
+    // By the same stream as notes: of two, the runner shows lines in any order.
+    warn: (line) => console.log(`${name}: warning: ${line}`),
     flagPrefix: "-- ",
     flagHint: "  (without -- Deno takes it)",
   };
