@@ -147,8 +147,10 @@ function upgradeForecast(policy: CompleteUpgradePolicy, size: Size): Forecast {
   const { graphs, repetitions, unit } = size;
   const detectable = pairedDetectableEffect(graphs, discordance, policy);
   const lines = [
-    `${graphs} ${unit.whole} tell two models that are alike from a drop of ` +
-    (detectable === null ? "no size" : points(detectable)) +
+    `${graphs} ${unit.whole} ` +
+    (detectable === null
+      ? "are too few to tell two models that are alike from any drop"
+      : `tell two models that are alike from a drop of ${points(detectable)}`) +
     `, where one in ${oneDecimal(1 / discordance)} ${unit.many} is solved by only one of them`,
   ];
   const solved = solvedUnit(repetitions);

@@ -70,8 +70,8 @@ Deno.test("forecast() tells what so many graphs show of two models that are alik
   ]);
   const few = forecastOf({ ...UPGRADE, discordance: 0.3 }, { graphs: 1 });
   assertEquals(few.lines, [
-    "2 graphs tell two models that are alike from a drop of no size, where one in 3.3 graphs is " +
-    "solved by only one of them",
+    "2 graphs are too few to tell two models that are alike from any drop, where one in 3.3 graphs " +
+    "is solved by only one of them",
   ]);
 });
 
