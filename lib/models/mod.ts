@@ -51,6 +51,9 @@ export {
   type Spender,
   trialCost,
 } from "./prices.ts";
-export type { RecordingOptions } from "./recordings/recordings.ts";
-export { RECORDING_MODES, type RecordingMode } from "./recordings/trial_recording.ts";
+export {
+  RECORDING_MODES,
+  type RecordingMode,
+  type RecordingOptions,
+} from "./recordings/options.ts";
 export { scripted } from "./scripted.ts";

@@ -5,7 +5,7 @@
 
 import type { GatePolicy } from "../gate/policy.ts";
 import type { Budget, Prices } from "../models/prices.ts";
-import type { RecordingOptions } from "../models/recordings/recordings.ts";
+import type { RecordingOptions } from "../models/recordings/options.ts";
 import type { Limits } from "../trials/agent/session.ts";
 
 /** The options of runs; benchmarks take all of them. */

@@ -12,7 +12,7 @@ import { printable } from "../base/json.ts";
 import { APIS } from "../models/formats/registry.ts";
 import { REASONING_EFFORTS } from "../models/entry.ts";
 import { BUDGET, PRICES } from "../models/prices.ts";
-import { RECORDINGS } from "../models/recordings/recordings.ts";
+import { RECORDINGS } from "../models/recordings/options.ts";
 import { FAULT_PATTERN, FAULTS, isFault } from "../tools/fault.ts";
 import { PERTURBATIONS, perturbationsIn } from "../perturbations/ids.ts";
 import { LIMITS } from "../trials/agent/session.ts";

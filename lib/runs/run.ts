@@ -20,11 +20,7 @@ import {
   readPlanLine,
   wholeTrial,
 } from "./journal/journal.ts";
-import {
-  isRecorded,
-  recordedModel,
-  withinRecording,
-} from "../models/recordings/trial_recording.ts";
+import { isRecorded, recordedModel, withinRecording } from "../models/recordings/scope.ts";
 import type { Recordings } from "../models/recordings/recordings.ts";
 import { changedSources, differences, foreignTrial, serverText } from "./journal/results.ts";
 import type { Plan } from "./plan.ts";

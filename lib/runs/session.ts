@@ -21,8 +21,8 @@ import {
   assertRecordable,
   type RecordingOptions,
   recordingOptions,
-  Recordings,
-} from "../models/recordings/recordings.ts";
+} from "../models/recordings/options.ts";
+import defer * as runRecordings from "../models/recordings/recordings.ts";
 
 /** The options of a run, with the flags that replace or complete them. */
 export type Settings =
@@ -250,7 +250,7 @@ export class RunSession implements AsyncDisposable {
   /** The models of the run. */
   readonly connections: Connections;
   /** The recordings; `undefined` if nothing is recorded or replayed. */
-  readonly recordings: Recordings | undefined;
+  readonly recordings: runRecordings.Recordings | undefined;
   readonly #planned: PlannedRun;
 
   /** Opens the recordings; no model is connected yet. */
@@ -265,7 +265,9 @@ export class RunSession implements AsyncDisposable {
       ...defined({ baseURL: settings.baseURL }),
     });
     const options = recordingOptions(settings.recordings, subject);
-    this.recordings = options === undefined ? undefined : new Recordings(options, settings.baseURL);
+    this.recordings = options === undefined
+      ? undefined
+      : new runRecordings.Recordings(options, settings.baseURL);
   }
 
   /**

@@ -45,7 +45,8 @@ import {
 import type { SkippedTrial } from "../runs/early_stopping.ts";
 import { isCase } from "../trials/executors/task_kind.ts";
 import type { Trial } from "../trials/trial.ts";
-import { autoSummary, type Recordings } from "../models/recordings/recordings.ts";
+import type { Recordings } from "../models/recordings/recordings.ts";
+import { autoSummary } from "../models/recordings/summary.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 

@@ -34,7 +34,7 @@ const USES_DENO = [
   "models/connect",
   "models/http/endpoint",
   "models/recordings/_file",
-  "models/recordings/recordings",
+  "models/recordings/_folder",
   "reports/job_summary",
   "runs/baseline",
   "runs/journal/jsonl",

@@ -17,7 +17,7 @@ const TYPES: Readonly<Record<string, string>> = {
   GatePolicy: "../gate/policy.ts",
   Budget: "../models/prices.ts",
   Prices: "../models/prices.ts",
-  RecordingOptions: "../models/recordings/recordings.ts",
+  RecordingOptions: "../models/recordings/options.ts",
   Limits: "../trials/agent/session.ts",
 };
 

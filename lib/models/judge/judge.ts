@@ -17,19 +17,11 @@ import type { Model, ModelReply, ModelRequest, RequestContext } from "../model.t
 import { MODEL, type ModelEntry, modelName } from "../entry.ts";
 import type { Matcher } from "../../tools/expected_call.ts";
 import { fillPrompt } from "../prompts.ts";
-import {
-  type ConnectableModel,
-  currentRecording,
-  isRecorded,
-  type TrialRecording,
-} from "../recordings/trial_recording.ts";
-import { recordedModelOptions } from "../recordings/_request.ts";
-import {
-  JudgeRecordings,
-  type RecordingOptions,
-  recordingOptions,
-  serverOf,
-} from "../recordings/recordings.ts";
+import defer * as judgeRecordings from "../recordings/_judge_recordings.ts";
+import { type RecordingOptions, recordingOptions } from "../recordings/options.ts";
+import { recordedModelOptions, serverOf } from "../recordings/_request.ts";
+import { currentRecording, isRecorded } from "../recordings/scope.ts";
+import type { ConnectableModel, TrialRecording } from "../recordings/_trial_recording.ts";
 import { redact } from "../../base/redact.ts";
 import type { RetryPolicy } from "../http/retry.ts";
 import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
@@ -123,7 +115,7 @@ export class Judge implements AsyncDisposable {
   readonly #model: ConnectableModel;
   /** Whether its model's requests already go through a recording. */
   readonly #isRecorded: boolean;
-  readonly #recordings: JudgeRecordings | undefined;
+  readonly #recordings: judgeRecordings.JudgeRecordings | undefined;
   readonly #connections: Connections;
   #requests = 0;
   #usage: Usage = { inputTokens: 0, outputTokens: 0 };
@@ -143,7 +135,9 @@ export class Judge implements AsyncDisposable {
     };
     this.#isRecorded = isModel(entry) && isRecorded(entry);
     const recorded = recordingOptions(recordings, "a judge");
-    this.#recordings = recorded === undefined ? undefined : new JudgeRecordings(recorded);
+    this.#recordings = recorded === undefined
+      ? undefined
+      : new judgeRecordings.JudgeRecordings(recorded);
     this.name = isModel(entry) ? entry.name : modelName(entry);
   }
 

@@ -3,11 +3,12 @@
  * @module
  */
 
-import { canonicalJson } from "../../base/json.ts";
+import { canonicalJson, defined } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
 import type { Message } from "../../tools/message.ts";
 import type { ModelRequest } from "../model.ts";
 import type { ModelEntry } from "../entry.ts";
+import { OPENAI_URL } from "../http/endpoint.ts";
 import { redactRecord, redactRecordValue } from "../../base/redact.ts";
 import { schemaOf, type ToolChoice, type ToolSchema } from "../../tools/tool.ts";
 
@@ -31,6 +32,25 @@ export function serverHash(baseURL: string): string | undefined {
   if (!URL.canParse(baseURL)) return undefined;
   const { origin, pathname } = new URL(baseURL);
   return sha256(origin + redactRecord(pathname.replace(/\/+$/, ""))).slice(0, 16);
+}
+
+/**
+ * Returns what recordings must know of the server of an entry.
+ *
+ * @param usual The server of entries that name none; default: OpenAI's.
+ */
+export function serverOf(
+  { model, baseURL }: ModelEntry,
+  usual = OPENAI_URL,
+): { readonly server?: string } {
+  // Each process simulates its own.
+  if (isSimulator(model) && baseURL === undefined) return {};
+  return defined({ server: serverHash(baseURL ?? usual) });
+}
+
+/** Whether a model is simulated by a server of this process. */
+export function isSimulator(model: string): boolean {
+  return model.startsWith("sim:");
 }
 
 /** A request without secrets, and its hashes. */

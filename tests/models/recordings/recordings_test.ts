@@ -19,10 +19,8 @@ import {
 import type { ModelEntry } from "../../../lib/models/entry.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import { planSuite } from "../../../lib/runs/plan.ts";
-import type {
-  RecordingMode,
-  TrialRecording,
-} from "../../../lib/models/recordings/trial_recording.ts";
+import type { RecordingMode } from "../../../lib/models/recordings/options.ts";
+import type { TrialRecording } from "../../../lib/models/recordings/_trial_recording.ts";
 import {
   drawOf,
   parseRecording,

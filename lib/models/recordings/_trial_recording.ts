@@ -5,9 +5,8 @@
 
 import { canonicalJson, defined } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
-import defer * as hooks from "node:async_hooks";
 import { reasonOf } from "../../base/errors.ts";
-import { claimedCount, claimedUsage, type Message, sumUsage } from "../../tools/message.ts";
+import { claimedCount, claimedUsage, sumUsage } from "../../tools/message.ts";
 import {
   InfrastructureError,
   type Model,
@@ -18,35 +17,16 @@ import {
 import {
   drawOf,
   type InvalidMark,
-  messageOf,
   type RecordedError,
-  type RecordedMessage,
   type RecordedRequest,
   type Recording,
   recordingText,
 } from "./_file.ts";
+import { ASSERTION, type Entry, isOfServer, requestKey, toRecording } from "./_entries.ts";
 import { missError, type Nearest } from "./_miss.ts";
-import {
-  type HashedPart,
-  hashedPart,
-  type HashedRequest,
-  type RecordedModelOptions,
-  RequestReader,
-} from "./_request.ts";
+import type { RecordingMode } from "./options.ts";
+import { type RecordedModelOptions, RequestReader } from "./_request.ts";
 import { redact, redactRecord } from "../../base/redact.ts";
-import type { ToolSchema } from "../../tools/tool.ts";
-
-/**
- * Where replies come from: with `live` the models; with `record` the models, and they are recorded; with
- * `replay` recordings only; with `auto` recordings if there are any, otherwise the models, and recorded.
- */
-export const RECORDING_MODES = ["live", "record", "replay", "auto"] as const;
-
-/** Where replies come from. */
-export type RecordingMode = typeof RECORDING_MODES[number];
-
-/** Stage of the requests of assertions: they have no number, and are found by their hash alone. */
-const ASSERTION = "assertion";
 
 /** Options of {@linkcode TrialRecording}. */
 export interface TrialRecordingOptions {
@@ -82,15 +62,6 @@ export interface ConnectableModel {
   readonly isFree?: boolean;
   /** Connects the model, once. */
   readonly connect: () => Model;
-}
-
-/** A request of this run, and its outcome. */
-interface Entry extends Pick<RecordedRequest, "request" | "stage" | "occurrence"> {
-  /** See {@linkcode RecordedRequest.server}. */
-  server?: string;
-  readonly hashed: HashedRequest;
-  /** Omitted until there is one. */
-  outcome?: Pick<RecordedRequest, "reply" | "redacted" | "error">;
 }
 
 /** The requests of one trial, answered from its recording or by the models. */
@@ -379,14 +350,6 @@ export class TrialRecording {
   }
 }
 
-/** Whether a recorded request was to this server, as far as that is known. */
-export function isOfServer(
-  { server }: Pick<RecordedRequest, "server">,
-  asked: string | undefined,
-): boolean {
-  return server === undefined || server === asked;
-}
-
 /** Creates the error that a replayed trial sees. */
 function replayedError({ kind, message, ofRequest }: RecordedError): Error {
   if (kind === "time_limit") return new TimeLimitError(message, defined({ ofRequest }));
@@ -408,118 +371,3 @@ function recordedError(error: unknown, wasGivenUp = false): RecordedError {
 
 /** Characters of an error message, at most. */
 const MAX_REASON_LENGTH = 10_000;
-
-/** Returns the key that finds a recorded request: its place in the trial, or its hash. */
-export function requestKey({ stage, request, occurrence = 1, hash }: RecordedRequest): string {
-  const key = stage === ASSERTION ? [ASSERTION, 1, hash] : [stage ?? null, request];
-  return `${JSON.stringify(key)}${occurrence}`;
-}
-
-/** Builds the recording: each model, each list of tools and each message once. */
-function toRecording(
-  trial: string,
-  seconds: number | undefined,
-  entries: readonly Entry[],
-): Recording {
-  const models = new NumberedValues<RecordedModelOptions>();
-  const tools = new NumberedValues<readonly ToolSchema[]>();
-  const replies = new Map<string, number>();
-  const requests: RecordedRequest[] = [];
-  for (const [index, { hashed, outcome = {}, ...place }] of entries.entries()) {
-    const { model, toolChoice, messages, hash } = hashed;
-    const continues = longestShared(messages, entries.slice(0, index));
-    const own = messages.slice(continues?.messages);
-    requests.push({
-      ...place,
-      hash,
-      model: models.placeOf(model),
-      ...(hashed.tools.value.length === 0 ? {} : { tools: tools.placeOf(hashed.tools) }),
-      ...defined({ toolChoice, continues }),
-      messages: own.map((message) => storedMessage(message, replies)),
-      ...outcome,
-    });
-    if (outcome.reply !== undefined) {
-      replies.set(hashedPart(messageOf(outcome.reply)).hash, index + 1);
-    }
-  }
-  return {
-    ...{ trial },
-    ...defined({ seconds }),
-    ...{ models: models.values, tools: tools.values, requests },
-  };
-}
-
-/** Returns a message, or the number of the request whose reply it repeats. */
-function storedMessage(
-  { value, hash }: HashedPart<Message>,
-  replies: ReadonlyMap<string, number>,
-): RecordedMessage {
-  const reply = replies.get(hash);
-  return reply === undefined ? value : { reply };
-}
-
-/** Returns the earlier request that shares the most first messages; the latest of those. */
-function longestShared(
-  messages: readonly HashedPart<Message>[],
-  before: readonly Entry[],
-): RecordedRequest["continues"] {
-  let longest: RecordedRequest["continues"];
-  for (let index = before.length - 1; index >= 0; index--) {
-    const { messages: own } = before[index]!.hashed;
-    const most = longest?.messages ?? 0;
-    // As a conversation grows, most earlier requests are too short to share more, and are skipped.
-    if (own.length <= most || messages.length <= most) continue;
-    const differs = messages.findIndex(({ hash }, place) => own[place]?.hash !== hash);
-    const shared = differs < 0 ? messages.length : differs;
-    if (shared > most) longest = { place: index + 1, messages: shared };
-  }
-  return longest;
-}
-
-/** A list of distinct values, numbered from 1. */
-class NumberedValues<Value> {
-  readonly values: Value[] = [];
-  readonly #places = new Map<string, number>();
-
-  placeOf({ value, hash }: HashedPart<Value>): number {
-    const known = this.#places.get(hash) ?? this.values.push(value);
-    this.#places.set(hash, known);
-    return known;
-  }
-}
-
-// Made with the first recording, as most runs have none.
-let scope: hooks.AsyncLocalStorage<TrialRecording> | undefined;
-
-/** Runs a trial so that all its requests, including those of assertions, find its recording. */
-export function withinRecording<T>(
-  recording: TrialRecording | undefined,
-  work: () => Promise<T>,
-): Promise<T> {
-  if (recording === undefined) return work();
-  scope ??= new hooks.AsyncLocalStorage();
-  return scope.run(recording, work);
-}
-
-/** Returns the recording of the trial that is running, if it has one. */
-export function currentRecording(): TrialRecording | undefined {
-  return scope?.getStore();
-}
-
-/** Models whose requests already go through a recording. */
-const recordedModels = new WeakSet<Model>();
-
-/** Creates a model whose requests go through a recording. */
-export function recordedModel(
-  identity: Omit<Model, "reply">,
-  reply: Model["reply"],
-): Model {
-  const model: Model = { ...identity, reply };
-  recordedModels.add(model);
-  return model;
-}
-
-/** Returns whether the requests of a model already go through a recording. */
-export function isRecorded(model: object): boolean {
-  return recordedModels.has(model as Model);
-}

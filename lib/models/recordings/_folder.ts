@@ -1,0 +1,185 @@
+/**
+ * Folders of recordings: what is in them, and how files get there.
+ * @module
+ */
+
+import { cannot, cannotFile, fileReason, InputError } from "../../base/errors.ts";
+import { isJsonObject, parseJson, printable } from "../../base/json.ts";
+import { redactRecord } from "../../base/redact.ts";
+import { type InvalidMark, MARK_ENDING, readMark, readRecording, type Recording } from "./_file.ts";
+import type { Nearest } from "./_miss.ts";
+
+/**
+ * Checks that a folder can be replayed from.
+ *
+ * @throws {InputError} If it does not exist or is empty.
+ */
+export function assertFolder(folder: string): void {
+  let isEmpty: boolean;
+  try {
+    if (!Deno.statSync(folder).isDirectory) throw new Deno.errors.NotADirectory();
+    isEmpty = Deno.readDirSync(folder)[Symbol.iterator]().next().done === true;
+  } catch (error) {
+    const reason = error instanceof Deno.errors.NotADirectory ? "it is a file" : fileReason(error);
+    throw cannot(`replay from ${folder}`, "it must be a folder of recordings", reason);
+  }
+  if (!isEmpty) return;
+  throw cannot(
+    `replay from ${folder}`,
+    "it must have recordings",
+    "it is empty; record some with --record",
+  );
+}
+
+/**
+ * Checks that recordings can be written to a folder, and makes it.
+ *
+ * @throws {InputError} If they cannot.
+ */
+export function assertWritable(folder: string): void {
+  try {
+    for (const name of ["write", "read"] as const) {
+      // A complete file is renamed, which needs both permissions.
+      if (Deno.permissions.querySync({ name, path: folder }).state === "granted") continue;
+      throw new Deno.errors.NotCapable(`it needs --allow-${name}=${folder}`);
+    }
+    Deno.mkdirSync(folder, { recursive: true });
+    // Only writing a file shows whether the system permits it.
+    const file = temporaryPath(`${folder}/writable`);
+    Deno.writeTextFileSync(file, "", { createNew: true });
+    Deno.removeSync(file);
+  } catch (error) {
+    throw cannot(`record in ${folder}`, "a folder must be writable", fileReason(error));
+  }
+}
+
+/** Returns whether there is a file at a path. */
+export function exists(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
+
+/** Reads the recording of a trial, and checks that it is of that trial. */
+export function readTrialRecording(path: string, id: string) {
+  const recording = readRecording(path);
+  if (recording === undefined || recording.trial === redactRecord(id)) return recording;
+  throw cannot(
+    `use the recording ${path}`,
+    `it must be of the trial ${printable(id, 500)}`,
+    `it is of ${printable(recording.trial, 500)}`,
+  );
+}
+
+/** Reads a recording of another trial, which may be of any kind; `undefined` if it cannot be used. */
+export function readIfUsable(path: string): Recording | undefined {
+  try {
+    return readRecording(path);
+  } catch (error) {
+    if (error instanceof InputError) return undefined;
+    throw error;
+  }
+}
+
+/** A mark, and its file. */
+export interface MarkFile {
+  readonly path: string;
+  readonly mark: InvalidMark;
+}
+
+/** Returns the marks in the folder of a model that can be read, in the order of their names. */
+export function marksIn(folder: string): MarkFile[] {
+  return [...namesIn(folder, MARK_ENDING)].slice(0, MAX_FILES).flatMap((path) => {
+    try {
+      const mark = readMark(path);
+      return mark === undefined ? [] : { path, mark };
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** Files searched for the nearest recording, at most. */
+export const MAX_FILES = 20_000;
+/** Bytes read of a file: the trial's id is in the first lines. */
+const HEAD_BYTES = 8_192;
+
+/** Returns the trials of all recordings in a folder, from their first lines. */
+export function recordingsIn(folder: string): Nearest[] {
+  const found: Nearest[] = [];
+  try {
+    for (const path of filesIn(folder)) {
+      const trial = trialIdIn(path);
+      if (trial !== undefined) found.push({ path, trial });
+      if (found.length >= MAX_FILES) break;
+    }
+  } catch {
+    // Files that cannot be read are not searched.
+  }
+  return found;
+}
+
+function* filesIn(folder: string): Generator<string> {
+  for (const { name, isDirectory } of sorted(folder)) {
+    if (isDirectory) yield* jsonFilesIn(`${folder}/${name}`);
+  }
+}
+
+/** Returns the paths of the JSON files in a folder, in the order of their names; none if there is no such folder. */
+export function jsonFilesIn(folder: string): Generator<string> {
+  return namesIn(folder, ".json");
+}
+
+function* namesIn(folder: string, ending: string): Generator<string> {
+  for (const { name, isFile } of sorted(folder)) {
+    if (isFile && name.endsWith(ending)) yield `${folder}/${name}`;
+  }
+}
+
+function sorted(folder: string): Deno.DirEntry[] {
+  try {
+    return [...Deno.readDirSync(folder)].sort((one, other) => one.name < other.name ? -1 : 1);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return [];
+    throw error;
+  }
+}
+
+function trialIdIn(path: string): string | undefined {
+  using file = Deno.openSync(path);
+  const bytes = new Uint8Array(HEAD_BYTES);
+  const size = file.readSync(bytes) ?? 0;
+  const head = new TextDecoder().decode(bytes.subarray(0, size));
+  const line = head.split("\n").find((one) => one.startsWith('  "trial": '));
+  const value = parseJson(`{${line?.replace(/,$/, "") ?? ""}}`);
+  const trial = isJsonObject(value) ? value["trial"] : undefined;
+  return typeof trial === "string" ? trial : undefined;
+}
+
+export async function removeIfThere(path: string): Promise<void> {
+  try {
+    await Deno.remove(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw cannotFile(`remove ${path}`, error);
+  }
+}
+
+/** Returns the path of a temporary file next to `path`. */
+function temporaryPath(path: string): string {
+  return `${path}.${crypto.randomUUID()}.part`;
+}
+
+/** Writes a file atomically, by renaming a complete one; several processes may write it. */
+export async function writeWhole(path: string, text: string): Promise<void> {
+  const part = temporaryPath(path);
+  try {
+    await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+    await Deno.writeTextFile(part, text, { createNew: true });
+    await Deno.rename(part, path);
+  } catch (error) {
+    await Deno.remove(part).catch(() => {});
+    throw cannotFile(`write the recording ${path}`, error);
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * Uses of folders: which trial of this process takes which recording, so that none answers two.
+ * @module
+ */
+
+import { defined } from "../../base/json.ts";
+import { redactRecord } from "../../base/redact.ts";
+import { resolvePath } from "../../base/output_file.ts";
+import { isOfServer, requestKey } from "./_entries.ts";
+import { drawOf, type RecordedRequest, type Recording, recordingPath } from "./_file.ts";
+import {
+  jsonFilesIn,
+  type MarkFile,
+  marksIn,
+  MAX_FILES,
+  readIfUsable,
+  recordingsIn,
+} from "./_folder.ts";
+import { idWords } from "./_miss.ts";
+
+/** A trial to record or replay. */
+export interface RecordedTrial {
+  /** The trial's id. */
+  readonly id: string;
+  /** Name of its model. */
+  readonly model: string;
+}
+
+/** The beginning of the ids of what judges are asked outside of trials. */
+export const JUDGE_ID = "judge=";
+
+/** A recording that may answer another trial than its own. */
+interface Candidate {
+  readonly path: string;
+  readonly trial: string;
+  readonly draw: string;
+  /** Key and hash of its first request. */
+  readonly first: string;
+  /** The server of that. */
+  readonly origin: Pick<RecordedRequest, "server">;
+}
+
+/**
+ * What the trials of this process take from a folder. Trials of one case are independent draws, so that each
+ * recorded conversation answers one of them at most, however many have the same content.
+ */
+export class FolderUse {
+  /** By the path of the folder. */
+  static readonly #all = new Map<string, FolderUse>();
+  /** The ids of all planned trials, without secrets. */
+  readonly claimed = new Set<string>();
+  readonly #folder: string;
+  /** The trial that each draw answers. */
+  readonly #taken = new Map<string, string>();
+  /** By the folder of a model. */
+  readonly #candidates = new Map<string, readonly Candidate[]>();
+  /** By the folder of a model. */
+  readonly #marks = new Map<string, MarkFile[]>();
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Returns the use of a folder, which all runs of this process share. */
+  static of(folder: string): FolderUse {
+    return FolderUse.#all.getOrInsertComputed(resolvePath(folder), () => new FolderUse(folder));
+  }
+
+  /** Takes a recording for a trial; returns whether no other trial has it. */
+  take(recording: Recording, id: string): boolean {
+    const draw = drawOf(recording);
+    if (draw === undefined) return true;
+    const owner = this.#taken.get(draw) ?? id;
+    this.#taken.set(draw, owner);
+    return owner === id;
+  }
+
+  /** Takes a recording whose first request has this key and hash, of a trial that nobody plans; if there is one. */
+  find(
+    { path, id, model }: RecordedTrial & { readonly path: string },
+    { key, hash, server }: {
+      readonly key: string;
+      readonly hash: string;
+      readonly server: string | undefined;
+    },
+  ): Recording | undefined {
+    const candidates = this.#candidates.getOrInsertComputed(
+      path.slice(0, path.lastIndexOf("/")),
+      (folder) => candidatesIn(this.#folder, folder, model),
+    );
+    const kept = new Set(
+      candidates.flatMap(({ trial, draw }) => this.claimed.has(trial) ? [draw] : []),
+    );
+    for (const { path, trial, draw, first, origin } of candidates) {
+      if (first !== `${key} ${hash}` || kept.has(draw) || this.#taken.has(draw)) continue;
+      if (!isOfServer(origin, server)) continue;
+      // It may have been changed since it was listed.
+      const recording = readIfUsable(path);
+      if (recording?.trial !== trial || drawOf(recording) !== draw) continue;
+      this.#taken.set(draw, id);
+      return recording;
+    }
+  }
+
+  /** Takes a mark of a trial that nobody plans, whose first request has this hash; if there is one. */
+  findMark(folder: string, hash: string): MarkFile | undefined {
+    const marks = this.#marks.getOrInsertComputed(folder, () => marksIn(folder));
+    const place = marks.findIndex(({ mark }) =>
+      mark.hash === hash && !this.claimed.has(mark.trial)
+    );
+    return place < 0 ? undefined : marks.splice(place, 1)[0];
+  }
+
+  /** The number of recordings of trials that nobody plans. */
+  others(): number {
+    return recordingsIn(this.#folder)
+      .filter(({ trial }) => !this.claimed.has(trial) && !trial.startsWith(JUDGE_ID)).length;
+  }
+}
+
+/** Returns the recordings in the folder of a model, in the order of their names. */
+function candidatesIn(root: string, folder: string, model: string): Candidate[] {
+  const found: Candidate[] = [];
+  const own = redactRecord(encodeURI(model.toWellFormed()));
+  for (const path of jsonFilesIn(folder)) {
+    const recording = readIfUsable(path);
+    const [first] = recording?.requests ?? [];
+    if (recording === undefined || first === undefined) continue;
+    const { trial } = recording;
+    // A copy under another name is no other draw.
+    if (recordingPath(root, trial, model) !== path) continue;
+    // Names that differ may share a folder, and each may be of another server.
+    if (idWords(trial).get("model") !== own) continue;
+    const draw = drawOf(recording)!;
+    found.push({
+      path,
+      trial,
+      draw,
+      first: `${requestKey(first)} ${first.hash}`,
+      origin: defined({ server: first.server }),
+    });
+    if (found.length >= MAX_FILES) break;
+  }
+  return found;
+}

@@ -1,0 +1,104 @@
+/**
+ * Summaries of recordings: what became of the trials of a run, as lines for the user.
+ * @module
+ */
+
+import { countText } from "../../base/numbers.ts";
+
+/** How many trials were answered from recordings, in part, and not at all; and how many of these were recorded. */
+export interface RecordingCounts {
+  readonly replayed: number;
+  readonly mixed: number;
+  readonly asked: number;
+  readonly recorded: number;
+}
+
+/** What may make recordings go another way than the run, or is missing from them. */
+export interface Doubts {
+  /** Replies from which something that looks like a secret was removed. */
+  redacted: number;
+  /** Trials that were not recorded, as they were invalid. */
+  invalid: number;
+  /** Those of them that have an older recording. */
+  olderKept: number;
+  /** Why a reply cannot be saved; omitted if all could. */
+  unusableReply?: string;
+}
+
+/** The recordings of one run. */
+export interface RunRecordings {
+  readonly folder: string;
+  readonly counts: RecordingCounts;
+  /** The number of recordings in the folder that are of no trial of this process. */
+  readonly others: number;
+}
+
+/** Returns the lines on a run in mode `record` or `replay`. */
+export function runSummary({ folder, counts: { replayed, recorded } }: RunRecordings): string[] {
+  return [
+    ...(replayed === 0 ? [] : [
+      `${count(replayed)} replayed from ${folder}: no model was asked for ${
+        replayed === 1 ? "it" : "these"
+      }`,
+    ]),
+    ...(recorded === 0 ? [] : [`${count(recorded)} recorded in ${folder}`]),
+  ];
+}
+
+/**
+ * Returns one line on runs that share a folder in mode `auto`: how many trials its recordings answered, and how
+ * many of its recordings are of none of their trials; nothing if there was no trial.
+ *
+ * @param whole What the runs are all of: other files of a `deno test` may use the same folder.
+ */
+export function autoSummary(
+  runs: readonly RunRecordings[],
+  whole: "run" | "file" = "run",
+): string[] {
+  const sum = (name: keyof RecordingCounts) =>
+    runs.reduce((all, { counts }) => all + counts[name], 0);
+  const [replayed, mixed, asked] = [sum("replayed"), sum("mixed"), sum("asked")];
+  const [{ folder, others } = { folder: "", others: 0 }] = runs;
+  const [all, recorded] = [replayed + mixed + asked, sum("recorded")];
+  if (all === 0) return [];
+  const place = `${folder.replace(/(?<=.)[/\\]+$/, "")}/`;
+  const rest = [
+    ...(mixed === 0 ? [] : [`${mixed} in part`]),
+    ...(asked === 0 ? [] : [`${asked} asked`]),
+  ].join(", ");
+  const end = replayed === all
+    ? ` in ${place}, none asked`
+    : `, ${rest}${recorded === mixed + asked ? " and" : `; ${recorded}`} recorded in ${place}`;
+  return [
+    `${countText(all, "trial")}: ${replayed} from recordings${end}` +
+    (others === 0
+      ? ""
+      : `; ${countText(others, "recording")} there ${
+        others === 1 ? "is" : "are"
+      } of no trial of this ${whole}`),
+  ];
+}
+
+/** Returns the lines on recordings that are incomplete or missing. */
+export function doubtsOf({ redacted, invalid, olderKept, unusableReply }: Doubts): string[] {
+  return [
+    ...(redacted === 0 ? [] : [
+      `${redacted} ${
+        redacted === 1 ? "reply has" : "replies have"
+      } [redacted] in the recording in place of what looks like a secret: a replay may go another way`,
+    ]),
+    ...(unusableReply === undefined ? [] : [
+      `Trials were not recorded, as a reply cannot be saved: ${unusableReply}`,
+    ]),
+    ...(invalid === 0 ? [] : [
+      `${count(invalid)} not recorded, as infrastructure errors made ${
+        invalid === 1 ? "it" : "them"
+      } invalid` +
+      (olderKept === 0 ? "" : `; ${olderKept} of these have an older recording, which stays`),
+    ]),
+  ];
+}
+
+function count(trials: number): string {
+  return `${trials} ${trials === 1 ? "trial was" : "trials were"}`;
+}
