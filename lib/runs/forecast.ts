@@ -75,8 +75,11 @@ export interface Forecast {
 /** Tolerance of power, which varies slightly from one size to the next as counts are whole numbers. */
 const POWER_TOLERANCE = 0.01;
 
-/** Simulated gates per expectation, for an accuracy of about two percent. */
+/** Simulated gates per expectation, for an accuracy of about two percent; and of gates that take many units. */
 const SIMULATED_GATES = 1_000;
+const FEW_SIMULATED_GATES = 50;
+/** Units to simulate per expectation, about: half a second. More would keep a command or a test file silent. */
+const SIMULATED_UNITS = 2_000_000;
 
 /** Returns the forecast of a plan's gate; `undefined` if it has none. */
 export function forecast(plan: Plan): Forecast | undefined {
@@ -223,7 +226,7 @@ function sequentialForecast(
 export function sequentialChances(
   policy: CompletePolicy,
   rule: SequentialRule,
-  gates = SIMULATED_GATES,
+  gates = simulatedGates(rule),
 ): { good: SequentialChances; bad: SequentialChances } {
   const { pass, fail } = hypothesesOf(policy);
   const chances = (truth: number) => {
@@ -239,6 +242,11 @@ export function sequentialChances(
     );
   };
   return { good: chances(fail), bad: chances(pass) };
+}
+
+function simulatedGates({ fixedSize }: SequentialRule): number {
+  const affordable = Math.round(SIMULATED_UNITS / fixedSize);
+  return Math.min(SIMULATED_GATES, Math.max(FEW_SIMULATED_GATES, affordable));
 }
 
 /** Roughly estimates the mean token usage of a trial: see {@linkcode expectedUsage}. */

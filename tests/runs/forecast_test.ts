@@ -185,6 +185,16 @@ Deno.test("sequentialChances() are those at the two hypotheses, and keep their e
   }
 });
 
+Deno.test("sequentialChances() simulates fewer gates where each takes many graphs, which would take minutes", () => {
+  const gates = [[0.05, 1_000], [0.01, 113]] as const;
+  for (const [margin, count] of gates) {
+    const policy = completePolicy({ successRate: 0.8, margin, sequential: true });
+    const { good } = sequentialChances(policy, sequentialRule(policy, 1));
+    assertAlmostEquals(good.pass * count, Math.round(good.pass * count), 1e-9);
+    assertGreater(good.pass, 0.8);
+  }
+});
+
 Deno.test("estimateUsage() grows with the tasks, and does not depend on models and repetitions", () => {
   const usageOf = (core: number, traits: Partial<Suite> = {}) =>
     estimateUsage(planOf(undefined, { tasks: [{ core, depth: 1 }], ...traits }));
