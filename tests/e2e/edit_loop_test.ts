@@ -2,7 +2,15 @@
 // again, at a server that counts what it is asked and never says the same twice.
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { deno, type Finished, folder, readLines, ROOT, unwrapped } from "../support/child.ts";
+import {
+  command,
+  deno,
+  type Finished,
+  folder,
+  readLines,
+  ROOT,
+  unwrapped,
+} from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { drawingServer } from "../support/drawing_server.ts";
 
@@ -209,3 +217,47 @@ Deno.test("a trial that --record=auto asks again after an invalid go is none at 
 function lineOf({ all }: Finished): string {
   return /^\d+ trials?: .*$/m.exec(all)?.[0] ?? all;
 }
+
+Deno.test("a file that is watched is tested again after a change, and writes its report again", async () => {
+  await using place = await folder();
+  place.write(
+    "deno.json",
+    JSON.stringify({ imports: { "@toolgate/toolgate": `file://${ROOT}/mod.ts` } }),
+  );
+  const text = (city: string) => `
+    import { assertCalled, scripted, tool, toolTest } from "@toolgate/toolgate";
+    toolTest("asks", {
+      model: scripted("script", [{ calls: [{ name: "weather", arguments: { city: "${city}" } }] }, { text: "Fine." }]),
+      tools: [tool({
+        name: "weather", description: "Tells the weather", returns: "fine",
+        parameters: { type: "object", properties: { city: { type: "string" } } },
+      })],
+      prompt: "How is Rome?",
+      assert: (run) => assertCalled(run, { tool: "weather", arguments: { city: "Rome" } }),
+    });
+  `;
+  const file = place.write("own_test.ts", text("Rome"));
+  await using watched = command(Deno.execPath(), [
+    ...["test", "--watch", "--no-check", "--allow-all", file, "--", "--report=page.md"],
+  ], { cwd: place.path }).spawn();
+  const printed = new Response(watched.stdout).text();
+  const told = watched.stderr.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
+  /** What the report has once the watcher waits for a change. */
+  const report = async () => {
+    let lines = "";
+    while (!lines.includes("Restarting on file change")) lines += (await told.next()).value;
+    return Deno.readTextFileSync(place.file("page.md"));
+  };
+  assertStringIncludes(await report(), "| 100.0% |");
+  place.write("own_test.ts", text("Paris"));
+  assertStringIncludes(await report(), "| 0.0% |");
+  place.write("own_test.ts", text("Rome"));
+  assertStringIncludes(await report(), "| 100.0% |");
+  watched.kill("SIGTERM");
+  const ends = [...(await printed).matchAll(/^(ok|FAILED) \| (\d+) passed.* \| (\d+) failed/gm)];
+  assertEquals(ends.map(([, end, passed, failed]) => [end, passed, failed]), [
+    ["ok", "1", "0"],
+    ["FAILED", "0", "1"],
+    ["ok", "1", "0"],
+  ]);
+});
