@@ -110,4 +110,5 @@ export type { Tool, ToolCall, ToolChoice, ToolSchema } from "./lib/tools/tool.ts
 export { type CallLog, logCalls, type LogCallsOptions } from "./lib/trials/executors/call_log.ts";
 export type { ToolCase, ToolTestRun } from "./lib/trials/executors/case.ts";
 export { createExecutor, type GeneratedTaskExecutor } from "./lib/trials/executors/generated.ts";
-export type { Agent, AgentTask, Trial } from "./lib/trials/trial.ts";
+export type { Agent, AgentTask } from "./lib/trials/run_trial.ts";
+export type { Trial } from "./lib/trials/trial.ts";

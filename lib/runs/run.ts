@@ -35,7 +35,8 @@ import {
   type StrategyEntry,
   strategyName,
 } from "../trials/strategies/entry.ts";
-import { type Agent, type AnswerJudge, runTrial, type Trial } from "../trials/trial.ts";
+import { type Agent, type AnswerJudge, runTrial } from "../trials/run_trial.ts";
+import type { Trial } from "../trials/trial.ts";
 import {
   type EarlierGoes,
   inPlaceOf,

@@ -13,7 +13,8 @@ import { generateTask, type Task, type TaskFunction } from "../../lib/tasks/gene
 import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
 import type { Tool, ToolCall, ToolResult } from "../../lib/tools/tool.ts";
 import { type CallEvent, callsOf } from "../../lib/calls/trace.ts";
-import { OUTCOMES, runTrial, TRIAL_LINE } from "../../lib/trials/trial.ts";
+import { runTrial } from "../../lib/trials/run_trial.ts";
+import { OUTCOMES, TRIAL_LINE } from "../../lib/trials/trial.ts";
 import fc from "../support/fast_check.ts";
 import {
   anyJson,
