@@ -6,11 +6,10 @@ import { completeSpec, type GraphSpec, NAMES } from "../../../lib/tasks/generate
 import {
   briefSpec,
   generateTask,
-  outputsOf,
-  reservedWords,
   type Task,
   taskToJson,
 } from "../../../lib/tasks/generated/task.ts";
+import { outputsOf, reservedWords } from "../../../lib/tasks/generated/wording.ts";
 import { perturbTask } from "../../../lib/perturbations/perturbed_task.ts";
 import { sha256 } from "../../../lib/base/hash.ts";
 import { parseTrialId, trialId } from "../../../lib/trials/trial_id.ts";
