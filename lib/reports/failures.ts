@@ -8,7 +8,7 @@ import type { Trial } from "../trials/trial.ts";
 import { printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 import { canCall } from "./metrics/metrics.ts";
-import { describeCause, describeInvalid, failedAssertion } from "./story.ts";
+import { describeCause, describeInvalid, failedAssertion, firstFailure } from "./story.ts";
 
 /** At most this many failures are told. */
 const MAX_FAILURES = 10;
@@ -89,10 +89,10 @@ export function isFailed({ solved, outcome }: Pick<Trial, "solved" | "outcome">)
 }
 
 /** Tells in one line how a trial ended, and its first mistake; `cause` adds what was wrong there. */
-export function endingOf(trial: Trial, { cause }: { readonly cause: boolean }): string {
+function endingOf(trial: Trial, { cause }: { readonly cause: boolean }): string {
   const { outcome, calls, failures, events, changed, reason } = trial;
   if (outcome === "invalid") return `invalid: ${describeInvalid(trial)}`;
-  const root = failures.find((failure) => failure.root) ?? failures[0];
+  const root = firstFailure(failures);
   const failed = failedAssertion(trial);
   const answer = events.findLast((event) => event.kind === "answer");
   const said = answer?.text ?? "";
