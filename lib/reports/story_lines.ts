@@ -58,7 +58,7 @@ const KINDS = {
 } as const satisfies Record<string, Kind>;
 
 /** A brief story has at most this many lines, and the command that runs the trial again is one of them. */
-export const MAX_STORY_LINES = 12;
+const MAX_STORY_LINES = 12;
 /** Characters of one text in a full story. */
 const MAX_TEXT_LENGTH = 20_000;
 /** The mark of {@linkcode printableEnds}. */

@@ -50,7 +50,7 @@ interface Reader {
 export function argumentReader(subject: string, schema: ZodSchema | JsonObject): Reader {
   const given = jsonSchemaOf(subject, schema);
   if (!takesObject(given, given)) {
-    const isShape = Object.values(given).some((one) => isZod(one as unknown as ZodSchema));
+    const isShape = Object.values(given).some((one) => isZod(one));
     throw cannot(
       `make ${subject}`,
       "its parameters must be the schema of an object",
@@ -172,7 +172,7 @@ function refusal(error: string, names: readonly string[]): Refusal {
 }
 
 /** Whether it is a schema of zod 4, of any copy of it. */
-function isZod(schema: ZodSchema | JsonObject): schema is z.ZodType {
+function isZod(schema: unknown): schema is z.ZodType {
   return typeof schema === "object" && schema !== null && "_zod" in schema;
 }
 
