@@ -338,11 +338,12 @@ export class Run implements Disposable {
     };
     try {
       // A trial in the journal must have its recording.
-      const isUsable = result.outcome !== "invalid" || result.reason?.startsWith(MISJUDGED);
+      const { outcome, reason = "" } = result;
+      const isUsable = outcome !== "invalid" || reason.startsWith(MISJUDGED);
       const goes = inPlaceOf(trial, this.#replaced.get(trial.id));
       const { replaced, replacedIdle } = isUsable ? goes : replacing(goes);
       const told = defined({ replaced, replacedIdle });
-      if (recording !== undefined) await recordings?.keep(recording, isUsable === true, told);
+      if (recording !== undefined) await recordings?.keep(recording, isUsable, told);
       journal?.write(trial);
       this.#kept = true;
     } catch (error) {
