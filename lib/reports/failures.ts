@@ -31,6 +31,8 @@ export class FailedTrials {
   /** The first of them, with a shorter ending. */
   readonly #told: (ToldFailure & { readonly brief: string })[] = [];
   readonly #ids = new Set<string>();
+  /** Number of those taken over, whose ids may be the same. */
+  #others = 0;
 
   /** Counts a failed trial, once. */
   add(trial: Trial, rerun?: string): void {
@@ -46,13 +48,13 @@ export class FailedTrials {
 
   /** Takes over the failures of other trials. */
   takeOver(others: FailedTrials): void {
-    for (const id of others.#ids) this.#ids.add(id);
+    this.#others += others.count;
     this.#told.push(...others.#told.slice(0, MAX_FAILURES - this.#told.length));
   }
 
   /** The number of failed trials. */
   get count(): number {
-    return this.#ids.size;
+    return this.#ids.size + this.#others;
   }
 
   /** Returns the failures to tell: few where all is well, as a gate that passed allows for some. */
