@@ -98,16 +98,13 @@ export type {
 } from "./lib/testing/options.ts";
 export { toolTest, type ToolTestOptions } from "./lib/testing/tool_test.ts";
 export type { RunSettings, SuiteSettings, ToolTestSettings } from "./lib/runs/option_types.ts";
-export {
-  type OwnToolOptions,
-  tool,
-  type ToolInput,
-  type ZodSchema,
-} from "./lib/tools/define_tool.ts";
+export { type OwnToolOptions, tool, type ToolInput } from "./lib/tools/define_tool.ts";
+export type { ZodSchema } from "./lib/tools/own_schema.ts";
 export type { ExpectedCall, Matcher } from "./lib/tools/expected_call.ts";
 export type { Message, Usage } from "./lib/tools/message.ts";
 export type { Tool, ToolCall, ToolChoice, ToolSchema } from "./lib/tools/tool.ts";
 export { type CallLog, logCalls, type LogCallsOptions } from "./lib/trials/executors/call_log.ts";
 export type { ToolCase, ToolTestRun } from "./lib/trials/executors/case.ts";
 export { createExecutor, type GeneratedTaskExecutor } from "./lib/trials/executors/generated.ts";
-export type { Agent, AgentTask, Trial } from "./lib/trials/trial.ts";
+export type { Agent, AgentTask } from "./lib/trials/run_trial.ts";
+export type { Trial } from "./lib/trials/trial.ts";

@@ -65,34 +65,30 @@ export function reportVerdicts(
     verdict: kind,
     exitCode: exitCodeOf(kind),
     gate: policy,
-    verdicts: variants.map(({ verdict, unit, ...subject }) => ({
-      ...subject,
-      ...verdict,
-      text: verdictText(
-        verdict,
-        policy,
-        {
-          unit,
-          ...(subject.baseline === undefined ? {} : { baseline: printable(subject.baseline) }),
-        },
-      ) + mixtureText(subject),
-      numbers: [
-        ...verdictLines(verdict, policy, unit),
-        ...(subject.replayed === undefined || mixtureText(subject) !== ""
-          ? []
-          : [replayedNote(subject.replayed)]),
-        ...(subject.excused ?? []).map(excusedNote),
-        ...notes,
-      ],
-    })),
+    verdicts: variants.map(({ verdict, unit, ...subject }) => {
+      const { baseline, replayed, excused = [] } = subject;
+      const mixture = mixtureText(subject);
+      const named = { unit, ...(baseline === undefined ? {} : { baseline: printable(baseline) }) };
+      return {
+        ...subject,
+        ...verdict,
+        text: verdictText(verdict, policy, named) + mixture,
+        numbers: [
+          ...verdictLines(verdict, policy, unit),
+          ...(replayed === undefined || mixture !== "" ? [] : [replayedNote(replayed)]),
+          ...excused.map(excusedNote),
+          ...notes,
+        ],
+      };
+    }),
     comparisons,
   };
 }
 
-type Replays = Pick<DecidedVariant, "replayed" | "partlyReplayed" | "asked">;
-
 /** A sentence on trials of which only a part came from recordings; empty if there is no such mixture. */
-function mixtureText({ replayed = 0, partlyReplayed = 0, asked = 0 }: Replays): string {
+function mixtureText(
+  { replayed = 0, partlyReplayed = 0, asked = 0 }: Partial<DecidedVariant>,
+): string {
   if (partlyReplayed + asked === 0) return "";
   const parts = [
     ...(replayed === 0 ? [] : [`${replayed} from recordings`]),

@@ -8,17 +8,15 @@ import { randomIntegerBetween } from "@std/random";
 import { newOrder } from "./documents/perturb.ts";
 import type { MetamorphicCheck } from "./ids.ts";
 import { fork, forkSeed } from "../base/random.ts";
+import { generateApart, generateTask, type Task } from "../tasks/generated/task.ts";
 import {
-  generateApart,
-  generateTask,
   outputsOf,
   reservedWords,
-  type Task,
   type TaskFunction,
   toTool,
   type Variable,
   writePrompt,
-} from "../tasks/generated/task.ts";
+} from "../tasks/generated/wording.ts";
 import { otherWords } from "../tasks/generated/everyday_names.ts";
 import { Vocabulary } from "../tasks/generated/vocabulary.ts";
 

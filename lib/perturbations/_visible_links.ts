@@ -4,7 +4,8 @@
  */
 
 import type { Obstacle } from "./methods.ts";
-import { type Clause, clauseOf, cueIn, outputsOf, type Task } from "../tasks/generated/task.ts";
+import type { Task } from "../tasks/generated/task.ts";
+import { type Clause, clauseOf, cueIn, outputsOf } from "../tasks/generated/wording.ts";
 
 /** What a careful reader finds of a task. */
 export interface VisibleLinks {

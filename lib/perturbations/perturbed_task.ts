@@ -18,6 +18,7 @@ import { perturbReturn } from "./returns.ts";
 import { complicateNumber } from "./queries/_numbers.ts";
 import { type MetamorphicCheck, type PerturbationId, perturbationsIn } from "./ids.ts";
 import { fork, forkSeed, type Stream } from "../base/random.ts";
+import type { Task } from "../tasks/generated/task.ts";
 import {
   type Clause,
   clauseOf,
@@ -27,9 +28,8 @@ import {
   PROMPT_END,
   reservedWords,
   returnText,
-  type Task,
   type TaskFunction,
-} from "../tasks/generated/task.ts";
+} from "../tasks/generated/wording.ts";
 import type { ToolSchema } from "../tools/tool.ts";
 import { EverydayNames } from "../tasks/generated/everyday_names.ts";
 import { Vocabulary } from "../tasks/generated/vocabulary.ts";

@@ -8,7 +8,7 @@ import type { Trial } from "../trials/trial.ts";
 import { printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 import { canCall } from "./metrics/metrics.ts";
-import { describeCause, describeInvalid, failedAssertion } from "./story.ts";
+import { describeCause, describeInvalid, failedAssertion, firstFailure } from "./story.ts";
 
 /** At most this many failures are told. */
 const MAX_FAILURES = 10;
@@ -31,6 +31,8 @@ export class FailedTrials {
   /** The first of them, with a shorter ending. */
   readonly #told: (ToldFailure & { readonly brief: string })[] = [];
   readonly #ids = new Set<string>();
+  /** Number of those taken over, whose ids may be the same. */
+  #others = 0;
 
   /** Counts a failed trial, once. */
   add(trial: Trial, rerun?: string): void {
@@ -46,13 +48,13 @@ export class FailedTrials {
 
   /** Takes over the failures of other trials. */
   takeOver(others: FailedTrials): void {
-    for (const id of others.#ids) this.#ids.add(id);
+    this.#others += others.count;
     this.#told.push(...others.#told.slice(0, MAX_FAILURES - this.#told.length));
   }
 
   /** The number of failed trials. */
   get count(): number {
-    return this.#ids.size;
+    return this.#ids.size + this.#others;
   }
 
   /** Returns the failures to tell: few where all is well, as a gate that passed allows for some. */
@@ -89,10 +91,10 @@ export function isFailed({ solved, outcome }: Pick<Trial, "solved" | "outcome">)
 }
 
 /** Tells in one line how a trial ended, and its first mistake; `cause` adds what was wrong there. */
-export function endingOf(trial: Trial, { cause }: { readonly cause: boolean }): string {
+function endingOf(trial: Trial, { cause }: { readonly cause: boolean }): string {
   const { outcome, calls, failures, events, changed, reason } = trial;
   if (outcome === "invalid") return `invalid: ${describeInvalid(trial)}`;
-  const root = failures.find((failure) => failure.root) ?? failures[0];
+  const root = firstFailure(failures);
   const failed = failedAssertion(trial);
   const answer = events.findLast((event) => event.kind === "answer");
   const said = answer?.text ?? "";

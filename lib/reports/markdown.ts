@@ -73,20 +73,16 @@ function fit(
   );
   const document = (parts: readonly string[]) => `${parts.join("\n\n")}\n`;
   const fits = (parts: readonly string[]) => bytesOf(document(parts)) <= limit;
-  const whole = [
-    ...first(gates.map((gate) => verdictsToMarkdown(gate).trimEnd()), false),
-    ...texts,
-  ];
-  if (fits(whole)) return document(whole);
-  const all = tables.map(({ table }) => table);
   const tops = [
     first(gates.map((gate) => verdictsToMarkdown(gate).trimEnd()), false),
     first(gates.map((gate) => verdictsToMarkdown(gate, false).trimEnd()), false),
     first(gates.map((gate) => listVerdicts(gate, Infinity)), true),
     first(gates.map((gate) => listVerdicts(gate, Math.floor(limit / 2 / gates.length))), true),
   ];
-  const level = tops.findIndex((parts) => fits([...parts, leftOut(all, limit, true)]));
-  const top = tops.at(level)!;
+  const whole = [...tops[0]!, ...texts];
+  if (fits(whole)) return document(whole);
+  const all = tables.map(({ table }) => table);
+  const top = tops.find((parts) => fits([...parts, leftOut(all, limit, true)])) ?? tops.at(-1)!;
   const partsOf = (places: ReadonlySet<number>) => [
     ...top,
     ...texts.filter((_, place) => places.has(place)),

@@ -40,6 +40,11 @@ export function failedAssertion({ events }: Trial): AssertionEvent | undefined {
   return events.find((event) => event.kind === "assertion");
 }
 
+/** Returns the first root failure, or the first one if all are cascades. */
+export function firstFailure(failures: Trial["failures"]): Trial["failures"][number] | undefined {
+  return failures.find((failure) => failure.root) ?? failures[0];
+}
+
 /** What keeps a model from the right answer, in words. */
 export const OBSTACLE_WORDS: Readonly<Record<NonNullable<Trial["unsolvable"]>, string>> = {
   removed: "the question lacks a value that it needs",
@@ -119,7 +124,7 @@ export function trialLines(
 ): StoryLine[] {
   const { failures, events, model } = trial;
   const show = showerOf(story);
-  const root = failures.find((failure) => failure.root) ?? failures[0];
+  const root = firstFailure(failures);
   const label = variantLabel({ ...trial, model: model.requested }, model.simulated);
   const others = failures.length - 1;
   const cascades = failures.filter((failure) => !failure.root).length;

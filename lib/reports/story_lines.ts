@@ -58,7 +58,7 @@ const KINDS = {
 } as const satisfies Record<string, Kind>;
 
 /** A brief story has at most this many lines, and the command that runs the trial again is one of them. */
-export const MAX_STORY_LINES = 12;
+const MAX_STORY_LINES = 12;
 /** Characters of one text in a full story. */
 const MAX_TEXT_LENGTH = 20_000;
 /** The mark of {@linkcode printableEnds}. */
@@ -76,18 +76,15 @@ export function showerOf(story: Story): ShowText {
 /** Returns a story as text, without the command that runs its trial again. */
 export function tellStory(lines: readonly StoryLine[], story: Story): string {
   if (story === "full") return lines.map(({ text }) => text).join("\n");
-  const told = lines.map((line, place) => ({
-    ...line,
-    place,
-    text: printableEnds(line.text, KINDS[line.kind].width),
-  }));
+  const told = lines.map((line) => (
+    { ...line, text: printableEnds(line.text, KINDS[line.kind].width) }
+  ));
   const real = told.filter(({ stands }) => stands === undefined);
   const missed = real.filter(({ kind }) => KINDS[kind].name !== "" || kind === "made");
-  for (const lines of [real, missed]) {
-    const isWhole = real.length === told.length && lines.length < MAX_STORY_LINES &&
-      !lines.some(isCut);
-    if (isWhole) return lines.map(({ text }) => text).join("\n");
-  }
+  const whole = [real, missed].find((some) =>
+    real.length === told.length && some.length < MAX_STORY_LINES && !some.some(isCut)
+  );
+  if (whole !== undefined) return whole.map(({ text }) => text).join("\n");
   // One line is for the rest, one for the command.
   const kept = new Set(byImportance(real).slice(0, MAX_STORY_LINES - 2));
   const shown = told.filter((line) => kept.has(line)).map(({ text }) => text);

@@ -176,7 +176,7 @@ function renderParts(report: Omit<Report, "suite" | "notes" | "gates">, width: n
   return [
     ...(many
       ? renderSubjects(report, width)
-      : subjects.map((one, place) => renderSubject(one, { place, width, ...report }))),
+      : subjects.map((one, place) => renderSubject(one, { place, width, unit: report.unit }))),
     // A table of one row says less than a line.
     ...(report.missedCalls.length === 1 ? [missedCallsLine(report.missedCalls[0]!)] : []),
     ...tables.map((table, place) =>

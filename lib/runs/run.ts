@@ -4,7 +4,7 @@
  */
 
 import { cannot, cannotFile } from "../base/errors.ts";
-import { canonicalJson, defined, listText } from "../base/json.ts";
+import { defined } from "../base/json.ts";
 import { type JournalPlace, JournalWriter, tornNotice } from "./journal/jsonl.ts";
 import { assertOtherRun, type Baseline } from "./baseline.ts";
 import { LookAhead } from "./prefetch.ts";
@@ -12,7 +12,6 @@ import { judge } from "../models/judge/judge.ts";
 import { identityOf } from "../models/connect.ts";
 import type { Model } from "../models/model.ts";
 import {
-  DECLARED_RULE,
   type JournalFile,
   type PlanLine,
   planLine,
@@ -22,10 +21,11 @@ import {
 } from "./journal/journal.ts";
 import { isRecorded, recordedModel, withinRecording } from "../models/recordings/scope.ts";
 import type { Recordings } from "../models/recordings/recordings.ts";
-import { changedSources, differences, foreignTrial, serverText } from "./journal/results.ts";
+import { foreignTrial } from "./journal/results.ts";
 import type { Plan } from "./plan.ts";
 import { shardOf } from "./_assign_shards.ts";
-import { type Shard, shardText } from "./shard_text.ts";
+import { assertSamePlan, uncomparedNotice } from "./_resuming.ts";
+import type { Shard } from "./shard_text.ts";
 import { Reachability, type RunFault } from "./_reachability.ts";
 import { type SkippedTrial, Stopping } from "./early_stopping.ts";
 import { type ModelEntry, modelName } from "../models/entry.ts";
@@ -35,7 +35,8 @@ import {
   type StrategyEntry,
   strategyName,
 } from "../trials/strategies/entry.ts";
-import { type Agent, type AnswerJudge, runTrial, type Trial } from "../trials/trial.ts";
+import { type Agent, type AnswerJudge, runTrial } from "../trials/run_trial.ts";
+import type { Trial } from "../trials/trial.ts";
 import {
   type EarlierGoes,
   inPlaceOf,
@@ -337,11 +338,12 @@ export class Run implements Disposable {
     };
     try {
       // A trial in the journal must have its recording.
-      const isUsable = result.outcome !== "invalid" || result.reason?.startsWith(MISJUDGED);
+      const { outcome, reason = "" } = result;
+      const isUsable = outcome !== "invalid" || reason.startsWith(MISJUDGED);
       const goes = inPlaceOf(trial, this.#replaced.get(trial.id));
       const { replaced, replacedIdle } = isUsable ? goes : replacing(goes);
       const told = defined({ replaced, replacedIdle });
-      if (recording !== undefined) await recordings?.keep(recording, isUsable === true, told);
+      if (recording !== undefined) await recordings?.keep(recording, isUsable, told);
       journal?.write(trial);
       this.#kept = true;
     } catch (error) {
@@ -419,67 +421,6 @@ export class Run implements Disposable {
 function withoutRule({ rule: _, ...plan }: Plan): Plan {
   return plan;
 }
-
-/** The beginning of every journal of this library. */
-const PLAN_START = '{"v":1,"kind":"plan",';
-
-/** An empty journal or a torn plan fits any plan: its run died before it wrote a line. */
-function assertSamePlan({ path, plan, altered, end }: JournalFile, expected: PlanLine): void {
-  if (end.count === 0 && PLAN_START.startsWith(end.torn.slice(0, PLAN_START.length))) return;
-  if (plan === undefined) {
-    throw cannot(`resume ${path}`, "its first line must be a plan", "it is none");
-  }
-  if (plan.planHash !== expected.planHash) {
-    throw cannot(
-      `resume ${path}`,
-      "it must be of the same plan",
-      `it differs in ${differences(plan, expected).join(", ") || "its hash"}`,
-    );
-  }
-  if (canonicalJson(plan.gate) !== canonicalJson(expected.gate)) {
-    throw cannot(`resume ${path}`, "it must declare the same gate", "its gate differs");
-  }
-  const [one, other] = [plan.shard, expected.shard].map(shardText);
-  if (one !== other) {
-    throw cannot(`resume ${path}`, `it is of ${one}`, `this is ${other}`);
-  }
-  if (altered) throw cannot(`resume ${path}`, DECLARED_RULE, "it was changed");
-  const [before, now] = [plan, expected].map(serverText);
-  if (before !== now) {
-    throw cannot(
-      `resume ${path}`,
-      "all of its trials must ask the same server",
-      `it is of ${before}, and this run would ask ${now}; name the first one, or begin another journal`,
-    );
-  }
-  const changed = changedSources(plan.sources, expected.sources);
-  if (changed.length > 0) {
-    throw cannot(
-      `resume ${path}`,
-      "all of its trials must be judged by the same code",
-      `${listText(changed, MAX_NAMED)} changed since it began; begin another journal`,
-    );
-  }
-}
-
-/** Tells what resuming cannot compare: code of the user's own, of which no hash is known. */
-function uncomparedNotice(
-  path: string | undefined,
-  before: PlanLine | undefined,
-  now: PlanLine,
-): string[] {
-  if (before === undefined || !now.ownCode) return [];
-  if (before.sources !== undefined && now.sources !== undefined) return [];
-  const why = now.sources === undefined
-    ? "its file may not be read (--allow-read)"
-    : "the journal does not have the hashes of its files";
-  return [
-    `Continues ${path} without comparing the code of the test with that of the trials before: ${why}`,
-  ];
-}
-
-/** At most this many changed files are named. */
-const MAX_NAMED = 5;
 
 function removeIfThere(path: string): void {
   try {

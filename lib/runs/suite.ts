@@ -216,12 +216,14 @@ const GRID = z.strictObject({
 /** The largest tasks of a grid, for {@linkcode sizeFault}. */
 function largestSizes(sizes: Grid): Sizes {
   const { core, connected = 0, disconnected = 0, irrelevant = 0, inputs, extraEdges } = sizes;
-  const most = (value: number | readonly number[]) => Math.max(...listOf(value));
+  // A list may be too long to be spread.
+  const most = (value: number | readonly number[]) =>
+    listOf(value).reduce((one, other) => Math.max(one, other), 0);
   return {
     core: most(core),
     connected: most(connected) + most(irrelevant),
     disconnected: most(disconnected),
-    outputs: [1, Math.max(...outputRanges(sizes).map(([, most]) => most))],
+    outputs: [1, most(outputRanges(sizes).map(([, largest]) => largest))],
     ...defined({ inputs, extraEdges }),
   };
 }

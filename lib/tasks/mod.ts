@@ -18,15 +18,8 @@ export {
   type Surface,
   SURFACES,
 } from "./generated/graph.ts";
-export {
-  generateTask,
-  GENERATOR_VERSION,
-  type Parameter,
-  type TaskFunction,
-  type TaskJson,
-  taskToJson,
-  type Variable,
-} from "./generated/task.ts";
+export { generateTask, GENERATOR_VERSION, type TaskJson, taskToJson } from "./generated/task.ts";
+export type { Parameter, TaskFunction, Variable } from "./generated/wording.ts";
 export { loadCallSet } from "./questions/load.ts";
 export {
   type ApiFunction,

@@ -37,7 +37,7 @@ import {
   assertAgentCalls,
   assertAgentStrategies,
   assertAgentTasks,
-} from "../trials/trial.ts";
+} from "../trials/run_trial.ts";
 import { valueText } from "../calls/values/text.ts";
 import { sourcesOfCaller, testFile } from "./_sources.ts";
 

@@ -28,7 +28,8 @@ import { asCall, NO_MORE, pastLimit, Script } from "./_script.ts";
 import { MARK } from "../base/secrets.ts";
 import { sumUsage, type Usage } from "../tools/message.ts";
 import { parsedArguments, usesIn } from "../tools/references/call_order.ts";
-import { runTrial, type StrategyChoice, type Trial } from "./trial.ts";
+import { runTrial, type StrategyChoice } from "./run_trial.ts";
+import type { Trial } from "./trial.ts";
 import type { TaskOpener } from "./executors/tasks.ts";
 
 /** What a trial ran with, apart from its model. */

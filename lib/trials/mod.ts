@@ -69,13 +69,6 @@ export { Toolbox, type ToolboxOptions } from "./executors/toolbox.ts";
 export type { StrategyEntry } from "./strategies/entry.ts";
 export { STRATEGIES, type StrategyOptions, withStrategy } from "./strategies/registry.ts";
 export type { CallLatency, ScoredAnswer, TrialSummary } from "./summary.ts";
-export {
-  type AnswerJudge,
-  type Judging,
-  type Outcome,
-  OUTCOMES,
-  runTrial,
-  type StrategyChoice,
-  type TrialOptions,
-} from "./trial.ts";
+export { type AnswerJudge, runTrial, type StrategyChoice, type TrialOptions } from "./run_trial.ts";
+export { type Judging, type Outcome, OUTCOMES } from "./trial.ts";
 export type { PlannedTrial, TrialKey } from "./trial_id.ts";

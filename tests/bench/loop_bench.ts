@@ -1,7 +1,7 @@
 import { Connections } from "../../lib/models/connect.ts";
 import { scripted } from "../../lib/models/scripted.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
-import { runTrial } from "../../lib/trials/trial.ts";
+import { runTrial } from "../../lib/trials/run_trial.ts";
 
 const SPEC = { core: 10, depth: 4, connected: 10, disconnected: 10, seed: 7 };
 const task = generateTask(SPEC);

@@ -1,7 +1,7 @@
 import OpenAI from "openai";
 import { Connections } from "../../lib/models/connect.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
-import { runTrial } from "../../lib/trials/trial.ts";
+import { runTrial } from "../../lib/trials/run_trial.ts";
 import { runBare } from "./bare_loop.ts";
 import { answersOf } from "./mock_server.ts";
 import { suiteOf, workOf } from "./workload.ts";

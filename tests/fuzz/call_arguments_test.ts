@@ -9,11 +9,13 @@ import { InputError } from "../../lib/base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../../lib/base/json.ts";
 import { scripted } from "../../lib/models/scripted.ts";
 import { STRATEGIES } from "../../lib/trials/strategies/registry.ts";
-import { generateTask, type Task, type TaskFunction } from "../../lib/tasks/generated/task.ts";
+import { generateTask, type Task } from "../../lib/tasks/generated/task.ts";
+import type { TaskFunction } from "../../lib/tasks/generated/wording.ts";
 import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
 import type { Tool, ToolCall, ToolResult } from "../../lib/tools/tool.ts";
 import { type CallEvent, callsOf } from "../../lib/calls/trace.ts";
-import { OUTCOMES, runTrial, TRIAL_LINE } from "../../lib/trials/trial.ts";
+import { runTrial } from "../../lib/trials/run_trial.ts";
+import { OUTCOMES, TRIAL_LINE } from "../../lib/trials/trial.ts";
 import fc from "../support/fast_check.ts";
 import {
   anyJson,

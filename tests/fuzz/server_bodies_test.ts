@@ -9,7 +9,8 @@ import { openai } from "../../lib/models/openai/openai.ts";
 import { completionsScorer } from "../../lib/toolkit/toolformer/completions_scorer.ts";
 import { inTextFormat } from "../../lib/models/formats/adapter.ts";
 import { PARSES } from "../../lib/calls/trace.ts";
-import { runTrial, TRIAL_LINE } from "../../lib/trials/trial.ts";
+import { runTrial } from "../../lib/trials/run_trial.ts";
+import { TRIAL_LINE } from "../../lib/trials/trial.ts";
 import fc from "../support/fast_check.ts";
 import {
   anyJson,

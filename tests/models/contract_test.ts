@@ -16,7 +16,7 @@ import type { ModelEntry } from "../../lib/models/entry.ts";
 import { runTools } from "../../lib/toolkit/run_tools.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import type { ToolCall, ToolChoice } from "../../lib/tools/tool.ts";
-import { runTrial } from "../../lib/trials/trial.ts";
+import { runTrial } from "../../lib/trials/run_trial.ts";
 import {
   ADD,
   answering,

@@ -4,7 +4,7 @@ import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { InfrastructureError } from "../../lib/models/model.ts";
 import { Connections } from "../../lib/models/connect.ts";
 import { openai } from "../../lib/models/openai/openai.ts";
-import { runTrial } from "../../lib/trials/trial.ts";
+import { runTrial } from "../../lib/trials/run_trial.ts";
 import { summarize } from "../../lib/trials/summary.ts";
 import { ADD, answering, asked, completion, serving, status } from "../support/wire_servers.ts";
 

@@ -5,7 +5,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Connections } from "../../lib/models/connect.ts";
 import { describeTrial } from "../../lib/reports/story.ts";
 import { flagsAt } from "../../lib/runs/flags.ts";
-import { runTrial } from "../../lib/trials/trial.ts";
+import { runTrial } from "../../lib/trials/run_trial.ts";
 import { parseTrialId } from "../../lib/trials/trial_id.ts";
 import { ROOT } from "../support/child.ts";
 import { toolgates } from "../support/command_line.ts";

@@ -140,6 +140,7 @@ Deno.test("grid() refuses more crossings than any plan has trials, before it mak
     const [sizes, crossings] of [
       [{ core: many, depth: many }, 1_002_001],
       [{ core: new Array(300).fill(5_000), depth: "all" }, 300 * 4_999],
+      [{ core: new Array(300_000).fill(5), depth: "all" }, 300_000 * 4],
       [{ core: 5, depth: [1, 2], connected: many, disconnected: many }, 2_004_002],
       [
         { core: 5, depth: 2, irrelevant: many, connection: new Array(1_000).fill("half") },

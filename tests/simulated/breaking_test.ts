@@ -11,7 +11,8 @@ import { inTextFormat } from "../../lib/models/formats/adapter.ts";
 import { fork } from "../../lib/base/random.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import { callsOf, type Parse, type ReplyEvent } from "../../lib/calls/trace.ts";
-import { runTrial, type Trial } from "../../lib/trials/trial.ts";
+import { runTrial } from "../../lib/trials/run_trial.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
 import fc from "../support/fast_check.ts";
 import { assertRate, makePrompt, makeTool } from "../support/simulated_world.ts";
 

@@ -5,7 +5,8 @@ import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import type { ChatMessage } from "../../lib/simulated/wire.ts";
-import { runTrial, type Trial } from "../../lib/trials/trial.ts";
+import { runTrial } from "../../lib/trials/run_trial.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
 import { inProcess } from "../support/in_process.ts";
 import {
   calling,

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertGreater, assertNotEquals, assertNotMatch } 
 import type { FailureType } from "../../lib/calls/failure_types.ts";
 import { hash64 } from "../../lib/base/random.ts";
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";
-import { runTrial } from "../../lib/trials/trial.ts";
+import { runTrial } from "../../lib/trials/run_trial.ts";
 import { inProcess } from "../support/in_process.ts";
 import {
   assertRate,

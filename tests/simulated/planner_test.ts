@@ -6,7 +6,7 @@ import { Connections } from "../../lib/models/connect.ts";
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { readConversation } from "../../lib/simulated/_reading.ts";
 import type { ChatMessage, ChatTool, SimulatedModel } from "../../lib/simulated/wire.ts";
-import { runTrial } from "../../lib/trials/trial.ts";
+import { runTrial } from "../../lib/trials/run_trial.ts";
 import fc from "../support/fast_check.ts";
 import { BIG_SPECS, specs } from "../support/generated.ts";
 import { assertLinear } from "../support/growth.ts";

@@ -6,7 +6,8 @@ import type { ChatMessage, ChatRequest, ChatTool } from "../../lib/simulated/wir
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import { type CallEvent, callsOf } from "../../lib/calls/trace.ts";
-import { runTrial, type Trial } from "../../lib/trials/trial.ts";
+import { runTrial } from "../../lib/trials/run_trial.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
 import fc from "../support/fast_check.ts";
 import { specs } from "../support/generated.ts";
 import { inProcess } from "../support/in_process.ts";

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../lib/base/json.ts";
 import { openai } from "../../lib/models/openai/openai.ts";
 import type { ChatRequest } from "../../lib/simulated/wire.ts";
 import { type SimulatedServer, startSimulatedServer } from "../../lib/simulated/server.ts";
-import { runTrial } from "../../lib/trials/trial.ts";
+import { runTrial } from "../../lib/trials/run_trial.ts";
 
 const SPEC = { core: 6, depth: 3, connected: 3, disconnected: 2, seed: 5 };
 

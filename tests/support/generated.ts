@@ -5,7 +5,8 @@
 
 import { CUES, type GraphSpec, LINKINGS, SURFACES } from "../../lib/tasks/generated/graph.ts";
 import type { Cell } from "../../lib/runs/suite.ts";
-import { outputsOf, type Task, type TaskFunction } from "../../lib/tasks/generated/task.ts";
+import type { Task } from "../../lib/tasks/generated/task.ts";
+import { outputsOf, type TaskFunction } from "../../lib/tasks/generated/wording.ts";
 import type { TaskSpec } from "../../lib/trials/executors/task_kind.ts";
 import fc from "./fast_check.ts";
 

@@ -10,7 +10,8 @@
 
 import { completeSpec, type Role } from "../../lib/tasks/generated/graph.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
-import type { Task, TaskFunction } from "../../lib/tasks/generated/task.ts";
+import type { Task } from "../../lib/tasks/generated/task.ts";
+import type { TaskFunction } from "../../lib/tasks/generated/wording.ts";
 import type { ToolCall } from "../../lib/tools/tool.ts";
 import type { CallEvent } from "../../lib/calls/trace.ts";
 import { callsOf } from "../../lib/calls/trace.ts";

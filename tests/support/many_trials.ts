@@ -3,7 +3,8 @@
  */
 
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
-import { runTrial, type Trial } from "../../lib/trials/trial.ts";
+import { runTrial } from "../../lib/trials/run_trial.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
 import { generatedFrom } from "./generated.ts";
 import { inProcess } from "./in_process.ts";
 import { finish } from "./records.ts";

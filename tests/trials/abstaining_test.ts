@@ -6,7 +6,8 @@ import {
   type GeneratedTaskExecutorOptions,
 } from "../../lib/trials/executors/generated.ts";
 import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
-import { generateTask, type TaskFunction } from "../../lib/tasks/generated/task.ts";
+import { generateTask } from "../../lib/tasks/generated/task.ts";
+import type { TaskFunction } from "../../lib/tasks/generated/wording.ts";
 import { coreInOrder, rightArguments } from "../support/generated.ts";
 
 const TASK = generateTask({

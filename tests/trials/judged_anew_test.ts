@@ -6,7 +6,8 @@ import type { FailureType } from "../../lib/calls/failure_types.ts";
 import { generateTask, taskToJson } from "../../lib/tasks/generated/task.ts";
 import { measure } from "../../lib/reports/metrics/metrics.ts";
 import { summarize } from "../../lib/trials/summary.ts";
-import { runTrial, type Trial } from "../../lib/trials/trial.ts";
+import { runTrial } from "../../lib/trials/run_trial.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
 import { inProcess } from "../support/in_process.ts";
 import { planned } from "../support/strategy_runs.ts";
 

@@ -12,7 +12,8 @@ import { clopperPearson, tango, wilson } from "../../lib/statistics/proportions.
 import { CaseExecutor } from "../../lib/trials/executors/case.ts";
 import { questionSource } from "../../lib/runs/question_tasks.ts";
 import { summarize, type TrialSummary } from "../../lib/trials/summary.ts";
-import { runTrial, type Trial, TRIAL_LINE, type TrialOptions } from "../../lib/trials/trial.ts";
+import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";
+import { type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import type { Tool } from "../../lib/tools/tool.ts";

@@ -9,7 +9,8 @@ import { openai } from "../../lib/models/openai/openai.ts";
 import { describeTrial } from "../../lib/reports/story.ts";
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import type { ChatRequest } from "../../lib/simulated/wire.ts";
-import { runTrial, type Trial } from "../../lib/trials/trial.ts";
+import { runTrial } from "../../lib/trials/run_trial.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
 import { completion, response } from "../support/wire_servers.ts";
 
 /** A message of the planner, as chat completions have it. */

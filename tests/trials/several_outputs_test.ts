@@ -11,17 +11,13 @@ import { parseDefinition } from "../../lib/toolkit/definitions/definition.ts";
 import { perturbTask } from "../../lib/perturbations/perturbed_task.ts";
 import { recoveryOf } from "../../lib/calls/recovery.ts";
 import { runDefinition } from "../../lib/toolkit/definitions/run.ts";
-import { runTrial, type Trial, TRIAL_LINE, type TrialOptions } from "../../lib/trials/trial.ts";
+import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";
+import { type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
 import { STRATEGIES } from "../../lib/trials/strategies/registry.ts";
 import { taskOf } from "../../lib/reports/page/_task_view.ts";
 import { viewTrial } from "../../lib/reports/page/_trial_view.ts";
-import {
-  generateTask,
-  GENERATOR_VERSION,
-  outputsOf,
-  type Task,
-  type TaskFunction,
-} from "../../lib/tasks/generated/task.ts";
+import { generateTask, GENERATOR_VERSION, type Task } from "../../lib/tasks/generated/task.ts";
+import { outputsOf, type TaskFunction } from "../../lib/tasks/generated/wording.ts";
 import { coreInOrder, rightArguments } from "../support/generated.ts";
 import { inProcess } from "../support/in_process.ts";
 

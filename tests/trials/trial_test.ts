@@ -27,12 +27,10 @@ import { callsOf, failuresOf } from "../../lib/calls/trace.ts";
 import {
   type Agent,
   type AgentTask,
-  OUTCOMES,
   runTrial,
-  type Trial,
-  TRIAL_LINE,
   type TrialOptions,
-} from "../../lib/trials/trial.ts";
+} from "../../lib/trials/run_trial.ts";
+import { OUTCOMES, type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
 import { summarize } from "../../lib/trials/summary.ts";
 import {
   parseTrialId,

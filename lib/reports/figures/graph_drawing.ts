@@ -5,7 +5,8 @@
 
 import { isLost } from "../../tools/fault.ts";
 import type { Role } from "../../tasks/generated/graph.ts";
-import { outputsOf, type Task, type TaskFunction } from "../../tasks/generated/task.ts";
+import type { Task } from "../../tasks/generated/task.ts";
+import { outputsOf, type TaskFunction } from "../../tasks/generated/wording.ts";
 import type { CallEvent } from "../../calls/trace.ts";
 
 /** Colours that colour-blind readers can distinguish and that suit dark text (after Okabe and Ito). */

@@ -11,7 +11,13 @@ import type { Failure } from "../../calls/failure.ts";
 import type { FailureType } from "../../calls/failure_types.ts";
 import { isLost } from "../../tools/fault.ts";
 import { defined, isJsonObject, parseJson, printable, printableLines } from "../../base/json.ts";
-import { describeArgument, describeCause, describeFailure, describeOutcome } from "../story.ts";
+import {
+  describeArgument,
+  describeCause,
+  describeFailure,
+  describeOutcome,
+  firstFailure,
+} from "../story.ts";
 import { parsesOf } from "../../calls/parse_counts.ts";
 import { type Recovery, recoveryOf } from "../../calls/recovery.ts";
 import type { Task } from "../../tasks/generated/task.ts";
@@ -92,22 +98,18 @@ export function viewTrial(
   const { model, strategy, repetition, usage, durationMs, startedAt } = trial;
   const calls = trial.events.filter((event) => event.kind === "call");
   const answered = trial.events.some((event) => event.kind === "answer");
-  const root = trial.failures.find((failure) => failure.root) ?? trial.failures[0];
+  const root = firstFailure(trial.failures);
+  const replayed = trial.replayed
+    ? "from a recording: no model was asked"
+    : trial.partlyReplayed
+    ? "from a recording in part: a model was asked for the rest"
+    : undefined;
   const facts: [string, string][] = [
     ...(known === undefined ? [] : [["right answer", rightAnswer(known)] as [string, string]]),
     ["behaviours", signsOf(trial).join(", ") || "none"],
     ["model", model.requested + (model.simulated ? " (simulated)" : "")],
     ["served as", model.served || "-"],
-    ...(trial.replayed
-      ? [["replayed", "from a recording: no model was asked"] as [string, string]]
-      : trial.partlyReplayed
-      ? [
-        ["replayed", "from a recording in part: a model was asked for the rest"] as [
-          string,
-          string,
-        ],
-      ]
-      : []),
+    ...(replayed === undefined ? [] : [["replayed", replayed] as [string, string]]),
     ["strategy", strategy],
     ["perturbation", perturbationText(trial, known)],
     ...recoveryOf(trial.events).map((recovery) =>

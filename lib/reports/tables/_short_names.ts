@@ -37,9 +37,7 @@ export function shortNames(models: readonly string[], width: number): ShortNames
   }));
   return {
     legend: [...short].map(([name, form]) => `${form} stands for ${printable(name, 1_000)}`),
-    // The longest first: a name may begin with another.
-    shorten: (data) =>
-      renamed(data, [...short].sort(([one], [other]) => other.length - one.length)),
+    shorten: (data) => renamed(data, short),
   };
 }
 
@@ -64,23 +62,17 @@ function endOf(characters: readonly string[], columns: number, isReversed = fals
   return end;
 }
 
-function renamed<Data>(data: Data, short: readonly (readonly [string, string])[]): Data {
-  const rename = (text: string): string => {
-    for (const [name, form] of short) {
-      if (text === name) return form;
-      if (text.startsWith(`${name} + `) || text.startsWith(`${name} (`)) {
-        return form + text.slice(name.length);
-      }
-      // In the text of a verdict: the baseline of an upgrade.
-      const baseline = `that of ${printable(name)}`;
-      const start = text.indexOf(baseline);
-      const rest = text.slice(start + baseline.length);
-      if (start >= 0 && /^(?:[.;,](?: |$)| [+(])/.test(rest)) {
-        return `${text.slice(0, start)}that of ${form}${rest}`;
-      }
-    }
-    return text;
-  };
+function renamed<Data>(data: Data, short: ReadonlyMap<string, string>): Data {
+  const forms = new Map([...short].map(([name, form]) => [printable(name), form]));
+  for (const [name, form] of short) forms.set(name, form);
+  // The longest first: a name may begin with another.
+  const any = [...forms.keys()].sort((one, other) => other.length - one.length)
+    .map((name) => RegExp.escape(name)).join("|");
+  // Names begin labels; in the text of a verdict stands the baseline of an upgrade.
+  const named = new RegExp(
+    `^(?:${any})(?= \\+ | \\(|$)|(?<=that of )(?:${any})(?=[.;,](?: |$)| [+(])`,
+  );
+  const rename = (text: string) => text.replace(named, (name) => forms.get(name)!);
   const walk = (value: unknown): unknown => {
     if (typeof value === "string") return rename(value);
     if (Array.isArray(value)) return value.map(walk);

@@ -198,8 +198,8 @@ function blocksOf(
   );
   for (let lines = 2; lines <= HEAD_LINES; lines++) {
     const rest = others.map(widthIn(lines));
-    if (total([...narrow, ...rest]) > width) continue;
     const spare = width - total([...narrow, ...rest]);
+    if (spare < 0) continue;
     // What is left over goes to the last of the names, which is mostly the only one.
     const widest = widthIn(lines)(names - 1);
     const wider = narrow.map((own, place) =>

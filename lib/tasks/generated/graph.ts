@@ -203,8 +203,7 @@ export function sizeFault(
   const broken = limits.find(([, value, most]) => value > most);
   if (broken === undefined) return undefined;
   const [what, value, most] = broken;
-  const state = /[ ]/.test(what) ? `they are ${value}` : `it is ${value}`;
-  return `${what} must be at most ${most}: ${state}`;
+  return `${what} must be at most ${most}: ${what.includes(" ") ? "they are" : "it is"} ${value}`;
 }
 
 function assertWholeNumber(name: string, value: unknown, least: number, most: number): void {

@@ -15,7 +15,8 @@ import { withStrategy } from "../../trials/strategies/registry.ts";
 import { openTask } from "../../trials/executors/tasks.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
 import { MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
-import { runTrial, type Trial, type TrialOptions } from "../../trials/trial.ts";
+import { runTrial, type TrialOptions } from "../../trials/run_trial.ts";
+import type { Trial } from "../../trials/trial.ts";
 
 /** The reasons why a trial cannot be reconstructed, with descriptions. */
 export const RECONSTRUCTION_FAILURES = {

@@ -7,13 +7,8 @@ import { randomIntegerBetween, shuffle } from "@std/random";
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { fork, forkSeed } from "../../base/random.ts";
 import type { GraphSpec } from "../../tasks/generated/graph.ts";
-import {
-  briefSpec,
-  generateTask,
-  type Task,
-  type TaskFunction,
-  writePrompt,
-} from "../../tasks/generated/task.ts";
+import { briefSpec, generateTask, type Task } from "../../tasks/generated/task.ts";
+import { type TaskFunction, writePrompt } from "../../tasks/generated/wording.ts";
 import { writeAnswerForm } from "../../tasks/questions/prompt.ts";
 import {
   type CallQuestion,

@@ -37,7 +37,8 @@ import type { ExecutorOptions } from "./executor_options.ts";
 import type { CallOutcome, CallPlace } from "./made_call.ts";
 import { Executor, noSuchFunction } from "./executor.ts";
 import { wordsOfName } from "../../tasks/generated/everyday_names.ts";
-import { outputsOf, returnText, type Task, type TaskFunction } from "../../tasks/generated/task.ts";
+import type { Task } from "../../tasks/generated/task.ts";
+import { outputsOf, returnText, type TaskFunction } from "../../tasks/generated/wording.ts";
 import type { PreparedCall, Refusal } from "../../tools/tool.ts";
 import {
   type CallEvent,

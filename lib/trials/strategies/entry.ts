@@ -8,7 +8,7 @@ import { reasonOf } from "../../base/errors.ts";
 import { MODEL, type ModelEntry } from "../../models/entry.ts";
 import type { SolvedExample } from "../executors/examples.ts";
 import { optionFault, stagesOf, STRATEGIES, strategiesIn, type StrategyId } from "./registry.ts";
-import type { StrategyChoice } from "../trial.ts";
+import type { StrategyChoice } from "../run_trial.ts";
 
 /** A strategy in a suite, with its options. */
 export interface StrategyEntry extends StrategyChoice {

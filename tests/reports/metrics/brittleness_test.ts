@@ -17,7 +17,7 @@ import { clusteredInterval } from "../../../lib/statistics/pass_at_k.ts";
 import { tango, wilson } from "../../../lib/statistics/proportions.ts";
 import { OUTCOMES } from "../../../lib/trials/trial.ts";
 import { summarize, type TrialSummary } from "../../../lib/trials/summary.ts";
-import { runTrial } from "../../../lib/trials/trial.ts";
+import { runTrial } from "../../../lib/trials/run_trial.ts";
 import fc from "../../support/fast_check.ts";
 import { inProcess } from "../../support/in_process.ts";
 import { scored, scoredAll, TYPES_BY_LETTER } from "../../support/parameter_scores.ts";

@@ -10,7 +10,8 @@ import { measureRecovery } from "../../../lib/reports/metrics/recovery.ts";
 import { clusteredInterval } from "../../../lib/statistics/pass_at_k.ts";
 import { wilson } from "../../../lib/statistics/proportions.ts";
 import { generateTask } from "../../../lib/tasks/generated/task.ts";
-import { runTrial, type Trial } from "../../../lib/trials/trial.ts";
+import { runTrial } from "../../../lib/trials/run_trial.ts";
+import type { Trial } from "../../../lib/trials/trial.ts";
 import { inProcess } from "../../support/in_process.ts";
 import { faulted } from "../../support/records.ts";
 

@@ -78,7 +78,7 @@ Deno.test("alignedTable() breaks headings, then names, and then goes on below wi
       "model                   by it    95% interval  of it",
       "sim:planner + restate   50.0%  25.0% to 75.0%      7",
       "m                       50.0%  25.0% to 75.0%      7",
-    ].map((line) => line),
+    ],
   );
   assertEquals(alignedTable(rows, 1, 44).split("\n"), [
     "               solved                  calls",

@@ -6,16 +6,15 @@ import { completeSpec, type GraphSpec, NAMES } from "../../../lib/tasks/generate
 import {
   briefSpec,
   generateTask,
-  outputsOf,
-  reservedWords,
   type Task,
   taskToJson,
 } from "../../../lib/tasks/generated/task.ts";
+import { outputsOf, reservedWords } from "../../../lib/tasks/generated/wording.ts";
 import { perturbTask } from "../../../lib/perturbations/perturbed_task.ts";
 import { sha256 } from "../../../lib/base/hash.ts";
 import { parseTrialId, trialId } from "../../../lib/trials/trial_id.ts";
 import { createExecutor } from "../../../lib/trials/executors/generated.ts";
-import { runTrial } from "../../../lib/trials/trial.ts";
+import { runTrial } from "../../../lib/trials/run_trial.ts";
 import fc from "../../support/fast_check.ts";
 import { BIG_SPECS, fewestFunctions, severalSpecs, specs } from "../../support/generated.ts";
 import { parseSimulatedModel } from "../../../lib/simulated/names.ts";

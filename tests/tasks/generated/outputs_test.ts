@@ -3,10 +3,10 @@ import { generateGraph, type GraphSpec } from "../../../lib/tasks/generated/grap
 import {
   briefSpec,
   generateTask,
-  outputsOf,
   type Task,
   taskToJson,
 } from "../../../lib/tasks/generated/task.ts";
+import { outputsOf } from "../../../lib/tasks/generated/wording.ts";
 import { toDot, toMermaid, toSvg } from "../../../lib/reports/figures/graph_drawing.ts";
 import { parseTrialId, trialId } from "../../../lib/trials/trial_id.ts";
 import fc from "../../support/fast_check.ts";

@@ -14,8 +14,8 @@ import {
   GENERATOR_VERSION,
   type Task,
   taskToJson,
-  type Variable,
 } from "../../../lib/tasks/generated/task.ts";
+import type { Variable } from "../../../lib/tasks/generated/wording.ts";
 import { toOpenAITool } from "../../../lib/tools/tool.ts";
 import fc from "../../support/fast_check.ts";
 import {

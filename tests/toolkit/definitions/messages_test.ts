@@ -7,7 +7,7 @@ import { defineFrom, type Said } from "../../../lib/toolkit/definitions/from_tra
 import { definitionPrompt, getDefinitionPrompt } from "../../../lib/toolkit/definitions/prompt.ts";
 import { definitionTool, runDefinition } from "../../../lib/toolkit/definitions/run.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
-import { runTrial } from "../../../lib/trials/trial.ts";
+import { runTrial } from "../../../lib/trials/run_trial.ts";
 import { MEAN, OPTIONS } from "../../support/definitions.ts";
 
 const [SUM, HALF] = MEAN as [typeof MEAN[number], typeof MEAN[number]];

@@ -18,7 +18,8 @@ import {
   writeTrainingData,
 } from "../../../lib/toolkit/training/examples.ts";
 import { trainingFormat } from "../../../lib/toolkit/training/registry.ts";
-import { runTrial, type Trial } from "../../../lib/trials/trial.ts";
+import { runTrial } from "../../../lib/trials/run_trial.ts";
+import type { Trial } from "../../../lib/trials/trial.ts";
 import { calling, CITY, CITY_PATH, cityPlan } from "../../support/call_sets.ts";
 import { Folder } from "../../support/folders.ts";
 import { inProcess } from "../../support/in_process.ts";

@@ -22,7 +22,8 @@ import {
 } from "../../../lib/toolkit/training/_reconstruct.ts";
 import { generateTask } from "../../../lib/tasks/generated/task.ts";
 import { MAX_KEPT_LENGTH, type TraceEvent } from "../../../lib/calls/trace.ts";
-import { runTrial, type Trial, type TrialOptions } from "../../../lib/trials/trial.ts";
+import { runTrial, type TrialOptions } from "../../../lib/trials/run_trial.ts";
+import type { Trial } from "../../../lib/trials/trial.ts";
 import { openaiChat } from "../../../lib/toolkit/training/_openai_chat.ts";
 import { calling, CITY, CITY_PATH, writing } from "../../support/call_sets.ts";
 import fc from "../../support/fast_check.ts";

@@ -19,7 +19,8 @@ import {
   type ToolTestRun,
 } from "../../../lib/trials/executors/case.ts";
 import type { Tool } from "../../../lib/tools/tool.ts";
-import { runTrial, type Trial, type TrialOptions } from "../../../lib/trials/trial.ts";
+import { runTrial, type TrialOptions } from "../../../lib/trials/run_trial.ts";
+import type { Trial } from "../../../lib/trials/trial.ts";
 import fc from "../../support/fast_check.ts";
 
 const BOOK = tool({

@@ -13,7 +13,8 @@ import {
 import type { WrongArgument } from "../../../lib/calls/failure.ts";
 import { FAILURE_TYPES } from "../../../lib/calls/failure_types.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
-import { generateTask, type Task, type TaskFunction } from "../../../lib/tasks/generated/task.ts";
+import { generateTask, type Task } from "../../../lib/tasks/generated/task.ts";
+import type { TaskFunction } from "../../../lib/tasks/generated/wording.ts";
 import {
   type ResultWriter,
   type Tool,

@@ -13,7 +13,8 @@ import {
 } from "../../../lib/trials/executors/task_kind.ts";
 import { openTask } from "../../../lib/trials/executors/tasks.ts";
 import { callsOf, type TraceEvent } from "../../../lib/calls/trace.ts";
-import { type Outcome, runTrial, TRIAL_LINE } from "../../../lib/trials/trial.ts";
+import { runTrial } from "../../../lib/trials/run_trial.ts";
+import { type Outcome, TRIAL_LINE } from "../../../lib/trials/trial.ts";
 import { parseTrialId, trialId, type TrialKey } from "../../../lib/trials/trial_id.ts";
 import fc from "../../support/fast_check.ts";
 import { call } from "../../support/handmade.ts";

@@ -11,7 +11,7 @@ import { Session } from "../../../lib/trials/agent/session.ts";
 import { Toolbox } from "../../../lib/trials/executors/toolbox.ts";
 import { withStrategy } from "../../../lib/trials/strategies/registry.ts";
 import type { Tool } from "../../../lib/tools/tool.ts";
-import { runTrial } from "../../../lib/trials/trial.ts";
+import { runTrial } from "../../../lib/trials/run_trial.ts";
 import { summarize } from "../../../lib/trials/summary.ts";
 import { rightArguments } from "../../support/generated.ts";
 import { inProcess } from "../../support/in_process.ts";

@@ -6,7 +6,8 @@ import type { FailureType } from "../../../lib/calls/failure_types.ts";
 import type { GraphSpec } from "../../../lib/tasks/generated/graph.ts";
 import { clopperPearson, mcNemar } from "../../../lib/statistics/proportions.ts";
 import { callsOf } from "../../../lib/calls/trace.ts";
-import { runTrial, type Trial, type TrialOptions } from "../../../lib/trials/trial.ts";
+import { runTrial, type TrialOptions } from "../../../lib/trials/run_trial.ts";
+import type { Trial } from "../../../lib/trials/trial.ts";
 import { inProcess } from "../../support/in_process.ts";
 import { eventsOf, EVERY, planned } from "../../support/strategy_runs.ts";
 

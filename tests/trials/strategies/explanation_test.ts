@@ -7,7 +7,7 @@ import { generateTask } from "../../../lib/tasks/generated/task.ts";
 import { deriveAgain } from "../../../lib/trials/derive.ts";
 import { openTask } from "../../../lib/trials/executors/tasks.ts";
 import { assertReferring } from "../../../lib/trials/strategies/registry.ts";
-import { runTrial } from "../../../lib/trials/trial.ts";
+import { runTrial } from "../../../lib/trials/run_trial.ts";
 import { offerExplanation } from "../../../lib/tools/references/schema.ts";
 import { callsOf, type TraceEvent } from "../../../lib/calls/trace.ts";
 import { coreInOrder, rightArguments } from "../../support/generated.ts";

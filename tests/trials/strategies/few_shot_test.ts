@@ -20,7 +20,7 @@ import { createExecutor } from "../../../lib/trials/executors/generated.ts";
 import type { SolvedExample } from "../../../lib/trials/executors/examples.ts";
 import { QuestionExecutor } from "../../../lib/trials/executors/question.ts";
 import type { QuestionSpec } from "../../../lib/trials/executors/task_kind.ts";
-import { runTrial } from "../../../lib/trials/trial.ts";
+import { runTrial } from "../../../lib/trials/run_trial.ts";
 import { generateTask, type Task } from "../../../lib/tasks/generated/task.ts";
 import { planSuite } from "../../../lib/runs/plan.ts";
 import { makeReport } from "../../../lib/reports/report.ts";

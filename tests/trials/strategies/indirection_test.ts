@@ -6,7 +6,7 @@ import { PROMPTS } from "../../../lib/models/prompts.ts";
 import { explainNames } from "../../../lib/trials/strategies/indirection.ts";
 import { generateTask, type Task } from "../../../lib/tasks/generated/task.ts";
 import { callsOf } from "../../../lib/calls/trace.ts";
-import { runTrial } from "../../../lib/trials/trial.ts";
+import { runTrial } from "../../../lib/trials/run_trial.ts";
 import fc from "../../support/fast_check.ts";
 import { specs } from "../../support/generated.ts";
 import { call, TASK } from "../../support/handmade.ts";

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Message } from "../../../lib/tools/message.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import { PROMPTS } from "../../../lib/models/prompts.ts";
-import { runTrial } from "../../../lib/trials/trial.ts";
+import { runTrial } from "../../../lib/trials/run_trial.ts";
 import { OTH, SRC, TASK, TGT } from "../../support/handmade.ts";
 import { eventsOf, filled, listed, planned, said, work } from "../../support/strategy_runs.ts";
 

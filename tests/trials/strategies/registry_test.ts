@@ -28,13 +28,8 @@ import {
 } from "../../../lib/trials/strategies/registry.ts";
 import { generateTask } from "../../../lib/tasks/generated/task.ts";
 import { callsOf, type TraceEvent } from "../../../lib/calls/trace.ts";
-import {
-  type Outcome,
-  runTrial,
-  type Trial,
-  TRIAL_LINE,
-  type TrialOptions,
-} from "../../../lib/trials/trial.ts";
+import { runTrial, type TrialOptions } from "../../../lib/trials/run_trial.ts";
+import { type Outcome, type Trial, TRIAL_LINE } from "../../../lib/trials/trial.ts";
 import { parseTrialId } from "../../../lib/trials/trial_id.ts";
 import fc from "../../support/fast_check.ts";
 import { coreInOrder, rightArguments, specs } from "../../support/generated.ts";

@@ -4,7 +4,7 @@ import { withKnownVariables } from "../../../lib/trials/strategies/restate.ts";
 import { generateTask } from "../../../lib/tasks/generated/task.ts";
 import type { ToolCall } from "../../../lib/tools/tool.ts";
 import { callsOf } from "../../../lib/calls/trace.ts";
-import { runTrial } from "../../../lib/trials/trial.ts";
+import { runTrial } from "../../../lib/trials/run_trial.ts";
 import fc from "../../support/fast_check.ts";
 import { specs } from "../../support/generated.ts";
 import { call, OTH, SRC, TGT } from "../../support/handmade.ts";

@@ -9,7 +9,7 @@ import type { Message } from "../../../lib/tools/message.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import { generateTask } from "../../../lib/tasks/generated/task.ts";
 import type { Tool } from "../../../lib/tools/tool.ts";
-import { runTrial } from "../../../lib/trials/trial.ts";
+import { runTrial } from "../../../lib/trials/run_trial.ts";
 import { summarize } from "../../../lib/trials/summary.ts";
 import { rightArguments } from "../../support/generated.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";

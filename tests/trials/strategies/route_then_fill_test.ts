@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Message } from "../../../lib/tools/message.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
-import { runTrial } from "../../../lib/trials/trial.ts";
+import { runTrial } from "../../../lib/trials/run_trial.ts";
 import { PROMPTS } from "../../../lib/models/prompts.ts";
 import type { Task } from "../../../lib/tasks/generated/task.ts";
 import { call, OTH, SRC, TASK, TGT } from "../../support/handmade.ts";

@@ -1,0 +1,74 @@
+/**
+ * Resuming: which journals a run may continue.
+ * @module
+ */
+
+import { cannot } from "../base/errors.ts";
+import { canonicalJson, listText } from "../base/json.ts";
+import { DECLARED_RULE, type JournalFile, type PlanLine } from "./journal/journal.ts";
+import { changedSources, differences, serverText } from "./journal/results.ts";
+import { shardText } from "./shard_text.ts";
+
+/** The beginning of every journal of this library. */
+const PLAN_START = '{"v":1,"kind":"plan",';
+
+/** At most this many changed files are named. */
+const MAX_NAMED = 5;
+
+/** An empty journal or a torn plan fits any plan: its run died before it wrote a line. */
+export function assertSamePlan(
+  { path, plan, altered, end }: JournalFile,
+  expected: PlanLine,
+): void {
+  if (end.count === 0 && PLAN_START.startsWith(end.torn.slice(0, PLAN_START.length))) return;
+  if (plan === undefined) {
+    throw cannot(`resume ${path}`, "its first line must be a plan", "it is none");
+  }
+  if (plan.planHash !== expected.planHash) {
+    throw cannot(
+      `resume ${path}`,
+      "it must be of the same plan",
+      `it differs in ${differences(plan, expected).join(", ") || "its hash"}`,
+    );
+  }
+  if (canonicalJson(plan.gate) !== canonicalJson(expected.gate)) {
+    throw cannot(`resume ${path}`, "it must declare the same gate", "its gate differs");
+  }
+  const [one, other] = [plan.shard, expected.shard].map(shardText);
+  if (one !== other) {
+    throw cannot(`resume ${path}`, `it is of ${one}`, `this is ${other}`);
+  }
+  if (altered) throw cannot(`resume ${path}`, DECLARED_RULE, "it was changed");
+  const [before, now] = [plan, expected].map(serverText);
+  if (before !== now) {
+    throw cannot(
+      `resume ${path}`,
+      "all of its trials must ask the same server",
+      `it is of ${before}, and this run would ask ${now}; name the first one, or begin another journal`,
+    );
+  }
+  const changed = changedSources(plan.sources, expected.sources);
+  if (changed.length > 0) {
+    throw cannot(
+      `resume ${path}`,
+      "all of its trials must be judged by the same code",
+      `${listText(changed, MAX_NAMED)} changed since it began; begin another journal`,
+    );
+  }
+}
+
+/** Tells what resuming cannot compare: code of the user's own, of which no hash is known. */
+export function uncomparedNotice(
+  path: string | undefined,
+  before: PlanLine | undefined,
+  now: PlanLine,
+): string[] {
+  if (before === undefined || !now.ownCode) return [];
+  if (before.sources !== undefined && now.sources !== undefined) return [];
+  const why = now.sources === undefined
+    ? "its file may not be read (--allow-read)"
+    : "the journal does not have the hashes of its files";
+  return [
+    `Continues ${path} without comparing the code of the test with that of the trials before: ${why}`,
+  ];
+}

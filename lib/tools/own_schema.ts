@@ -1,0 +1,217 @@
+/**
+ * Schemas of own tools, of zod or JSON Schema: what a model sees of them, and how they check and parse arguments.
+ * @module
+ */
+
+import { z } from "zod";
+import { cannot, reasonOf } from "../base/errors.ts";
+import { isJsonObject, type JsonObject, type JsonValue, printable } from "../base/json.ts";
+import { targetOf, typesOf } from "./schema/position.ts";
+import { trustOwnSchema } from "./schema/_patterns.ts";
+import { redact } from "../base/redact.ts";
+import type { Refusal } from "./tool.ts";
+
+/** A schema of any copy of zod 4: its output is inferred from its type. */
+export interface ZodSchema<Output = unknown> {
+  /** zod's internal data of the schema. */
+  readonly _zod: { readonly output: Output };
+}
+
+/** Whether a schema accepts an object, itself or by what it refers to. */
+function takesObject(
+  root: JsonObject,
+  schema: JsonValue | undefined,
+  visited = new Set<JsonValue>(),
+): boolean {
+  if (!isJsonObject(schema) || visited.has(schema)) return false;
+  visited.add(schema);
+  const types = typesOf(schema);
+  if (types !== undefined) return types.includes("object");
+  const { $ref, anyOf, oneOf, allOf, properties } = schema;
+  const takes = (branch: JsonValue | undefined) => takesObject(root, branch, visited);
+  if (isJsonObject(properties) || takes(targetOf(root, $ref))) return true;
+  if (Array.isArray(allOf) && allOf.some(takes)) return true;
+  return [anyOf, oneOf].some((branches) => {
+    if (!Array.isArray(branches)) return false;
+    // A body that may be left out is null in OpenAPI.
+    const others = branches.filter((branch) => !isJsonObject(branch) || branch["type"] !== "null");
+    return others.length > 0 && others.every(takes);
+  });
+}
+
+/** Checks and parses the arguments of a tool. */
+interface Reader {
+  readonly parameters: JsonObject;
+  readonly check?: (input: JsonObject) => Refusal | undefined;
+  readonly read: (input: JsonObject) => unknown;
+}
+
+/** Returns how the arguments of a tool are checked and parsed. */
+export function argumentReader(subject: string, schema: ZodSchema | JsonObject): Reader {
+  const given = jsonSchemaOf(subject, schema);
+  if (!takesObject(given, given)) {
+    const isShape = Object.values(given).some((one) => isZod(one));
+    throw cannot(
+      `make ${subject}`,
+      "its parameters must be the schema of an object",
+      isShape
+        ? "they are single schemas; put z.object({ ... }) around them"
+        : given["type"] === undefined
+        ? "they have no type and no properties"
+        : `the type is ${printable(JSON.stringify(given["type"]))}`,
+    );
+  }
+  // Providers want the type, also beside a reference or alternatives.
+  const parameters = given["type"] === undefined ? { type: "object", ...given } : given;
+  if (!isZod(schema)) return { parameters, read: (input) => input };
+  trustOwnSchema(parameters);
+  // Arguments that were checked, and have not been read: zod does both at once.
+  const checked = new WeakMap<JsonObject, { readonly output: unknown }>();
+  const check = (input: JsonObject) => {
+    const parsed = zodOutput(subject, schema, input);
+    if ("error" in parsed) return parsed;
+    checked.set(input, parsed);
+  };
+  return {
+    parameters,
+    check,
+    read: (input) => {
+      const refusal = checked.has(input) ? undefined : check(input);
+      if (refusal !== undefined) throw new Error(refusal.error);
+      const { output } = checked.get(input)!;
+      // The tool may change what it gets.
+      checked.delete(input);
+      return output;
+    },
+  };
+}
+
+function zodOutput(
+  subject: string,
+  schema: z.ZodType,
+  input: JsonObject,
+): { readonly output: unknown } | Refusal {
+  const { whole, parts } = withoutPrototypes(input);
+  try {
+    const { error, data } = schema.safeParse(whole);
+    if (error !== undefined) return issuesRefusal(error);
+    // Objects that zod passes through must have the usual prototype.
+    for (const part of parts) {
+      if (!Array.isArray(part)) Object.setPrototypeOf(part, Object.prototype);
+    }
+    return { output: data };
+  } catch (error) {
+    // Recursive schemas recurse as deep as the arguments.
+    if (isTooDeep(error)) return tooDeep(input);
+    if (error instanceof z.core.$ZodAsyncError) {
+      throw cannot(
+        `check the arguments of ${subject}`,
+        "its zod schema must check them at once",
+        reasonOf(error),
+      );
+    }
+    // A custom refinement or transform threw on unexpected input.
+    const names = Object.keys(input).slice(0, MAX_ISSUES);
+    return refusal(
+      `The arguments do not conform: ${printable(redact(reasonOf(error)), MAX_ISSUE_LENGTH)}`,
+      names,
+    );
+  }
+}
+
+/** Copies without prototypes: zod reads a missing key such as `constructor` from the prototype. */
+function withoutPrototypes(
+  input: JsonObject,
+): { readonly whole: JsonObject; readonly parts: readonly object[] } {
+  const whole: Record<string, JsonValue> = copyFields(input);
+  const parts: (Record<string, JsonValue> | JsonValue[])[] = [whole];
+  for (const part of parts) {
+    for (const [key, value] of Object.entries(part)) {
+      if (typeof value !== "object" || value === null) continue;
+      const copy = Array.isArray(value) ? [...value] : copyFields(value as JsonObject);
+      Object.assign(part, { [key]: copy });
+      parts.push(copy);
+    }
+  }
+  return { whole, parts };
+}
+
+function copyFields(value: JsonObject): Record<string, JsonValue> {
+  return Object.assign(Object.create(null), value);
+}
+
+/** Limits on the number and length of the faults in a message. */
+const MAX_ISSUES = 20;
+const MAX_ISSUE_LENGTH = 300;
+/** Longer names from the model are cut. */
+const MAX_NAME_LENGTH = 100;
+
+function issuesRefusal(error: z.ZodError): Refusal {
+  const issues = error.issues.slice(0, MAX_ISSUES);
+  const messages = issues.map(({ path, message }) => {
+    const where = path.length === 0 ? "" : `${z.core.toDotPath(path)}: `;
+    return printable(`${where}${message}`, MAX_ISSUE_LENGTH);
+  });
+  return refusal(
+    `The arguments do not conform: ${messages.join("; ")}`,
+    issues.flatMap(({ path }) => path.length === 0 ? [] : [String(path[0])]),
+  );
+}
+
+function isTooDeep(error: unknown): boolean {
+  return error instanceof RangeError && error.message.includes("call stack");
+}
+
+function tooDeep(input: JsonObject): Refusal {
+  return refusal("The arguments nest too deep", Object.keys(input).slice(0, MAX_ISSUES));
+}
+
+function refusal(error: string, names: readonly string[]): Refusal {
+  const wrongType = [...new Set(names.map((name) => name.slice(0, MAX_NAME_LENGTH)))];
+  return { error, fault: { missing: [], unexpected: [], wrongType, malformed: false } };
+}
+
+/** Whether it is a schema of zod 4, of any copy of it. */
+function isZod(schema: unknown): schema is z.ZodType {
+  return typeof schema === "object" && schema !== null && "_zod" in schema;
+}
+
+/**
+ * Returns the JSON Schema of a model's arguments, which is the input of a zod schema: parameters with a default
+ * are optional. Keys that an object does not declare are refused; zod would drop them silently.
+ */
+export function jsonSchemaOf(subject: string, schema: ZodSchema | JsonObject): JsonObject {
+  if (!isZod(schema)) {
+    if (isJsonObject(schema) && !("_def" in schema)) return schema;
+    throw cannot(
+      `make ${subject}`,
+      "its schemas must be of zod 4, or JSON Schemas",
+      schema === undefined ? "parameters are missing" : "one is neither",
+    );
+  }
+  try {
+    const { $schema: _, ...json } = z.toJSONSchema(schema, {
+      io: "input",
+      override: ({ zodSchema, jsonSchema }) => {
+        const { def } = zodSchema._zod;
+        if (def.type === "object" && (def as z.core.$ZodObjectDef).catchall === undefined) {
+          jsonSchema.additionalProperties = false;
+        }
+        // JSON Schema has no flags, so that only zod can check such patterns.
+        const patterns = [def, ...(def.checks ?? []).map(({ _zod }) => _zod.def)]
+          .flatMap((one) => "pattern" in one && one.pattern instanceof RegExp ? [one.pattern] : []);
+        if (patterns.some(({ flags }) => flags.replace("u", "") !== "")) {
+          delete jsonSchema.pattern;
+          delete jsonSchema.allOf;
+        }
+      },
+    });
+    return json as unknown as JsonObject;
+  } catch (error) {
+    throw cannot(
+      `make ${subject}`,
+      "its zod schema must be one that JSON Schema can express",
+      reasonOf(error),
+    );
+  }
+}

@@ -1,0 +1,371 @@
+/**
+ * Runs a trial: a model, or an agent of the user's own, works on one task until it ends.
+ * @module
+ */
+
+import { abortable } from "@std/async/abortable";
+import { runLoop } from "./agent/loop.ts";
+import { converse } from "./agent/conversation.ts";
+import { GeneratedTaskExecutor } from "./executors/generated.ts";
+import { JUDGING_RULES } from "./executors/answer.ts";
+import type { Work } from "./executors/fixture.ts";
+import { cannot, InputError, isErrorOf, reasonOf } from "../base/errors.ts";
+import { defined, type JsonValue, printable } from "../base/json.ts";
+import type { JudgeScore } from "../models/judge/score.ts";
+import type { Tool } from "../tools/tool.ts";
+import {
+  InfrastructureError,
+  type Model,
+  type Permanent,
+  type RequestContext,
+} from "../models/model.ts";
+import { redact, redactRecordValue } from "../base/redact.ts";
+import { type Limits, Session } from "./agent/session.ts";
+import {
+  assertExamples,
+  assertReferring,
+  type StrategyOptions,
+  withStrategy,
+} from "./strategies/registry.ts";
+import { openTask, type TaskOpener } from "./executors/tasks.ts";
+import { isGenerated, type TaskSpec } from "./executors/task_kind.ts";
+import { failuresOf, type StopEvent } from "../calls/trace.ts";
+import { type Judging, SERVED_SEPARATOR, type Trial } from "./trial.ts";
+import { type PlannedTrial, trialId } from "./trial_id.ts";
+import { placeOf, thrownText } from "../base/user_code.ts";
+
+/**
+ * What an agent of the user's own gets of a task: what a model would see, and nothing that leads to the answer.
+ */
+export interface AgentTask {
+  /** The user message. */
+  readonly prompt: string;
+  /** The functions on offer, ready to be called. */
+  readonly tools: readonly Tool[];
+  /** The number of calls that may be made. */
+  readonly callLimit: number;
+  /** The number of calls made within the limit, including refused ones. */
+  readonly calls: number;
+  /** The number of calls that may still be made. */
+  readonly left: number;
+  /** Whether a call past the limit was made, so that the trial is over. */
+  readonly exhausted: boolean;
+  /**
+   * Begins a new step. After the first use, only this begins steps: for agents that make the calls of one
+   * reply one after another.
+   */
+  step(): void;
+}
+
+/** Works on a task instead of the agent loop: calls the task's tools and returns its final text. */
+export type Agent = (task: AgentTask, options: { signal?: AbortSignal }) => Promise<string>;
+
+/** Returns what an agent gets of a task; the executor, which knows the answer, cannot be reached from it. */
+function agentTask(executor: GeneratedTaskExecutor): AgentTask {
+  const { prompt, tools, callLimit } = executor;
+  return {
+    ...{ prompt, tools, callLimit },
+    get calls() {
+      return executor.calls;
+    },
+    get left() {
+      return executor.left;
+    },
+    get exhausted() {
+      return executor.exhausted;
+    },
+    step: () => executor.step(),
+  };
+}
+
+/** Names the kind of a value that is no text. */
+function kindOf(value: unknown): string {
+  if (value === undefined || value === null) return String(value);
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+/** A strategy by its id, such as `restate+plan_then_call`, with its options. */
+export interface StrategyChoice extends StrategyOptions {
+  /** The id. */
+  readonly strategy: string;
+}
+
+/** Judges how similar an answer and the truth are. */
+export interface AnswerJudge {
+  /** The name of the model. */
+  readonly name: string;
+  /** Whether it is a program that stands in for a model. */
+  readonly simulated: boolean;
+  /** Asks the model; a judge that cannot be reached gives no score. */
+  score(
+    predicted: JsonValue,
+    truth: JsonValue,
+    options: { readonly context: RequestContext; readonly signal?: AbortSignal },
+  ): Promise<JudgeScore>;
+}
+
+/** Options of {@linkcode runTrial}. */
+export interface TrialOptions {
+  /** The name of the suite; default empty. */
+  readonly suite?: string;
+  /** The limits of the trial. */
+  readonly limits?: Limits;
+  /**
+   * Whether arguments may refer to results of other calls of the same reply, such as `$1.field`; default
+   * `false`.
+   */
+  readonly references?: boolean;
+  /** Perturbation of what the model sees of a bare task, such as `RD`; default `none`. */
+  readonly perturbation?: string;
+  /** The strategy and its options; default: the id in the plan. */
+  readonly strategy?: StrategyChoice;
+  /** Models asked in place of the trial's, by stage of the strategy. */
+  readonly stageModels?: ReadonlyMap<string, Model>;
+  /** Works on the task instead of the agent loop; the strategy must be `baseline`. */
+  readonly agent?: Agent;
+  /** Opens the task; default {@linkcode openTask}. */
+  readonly open?: TaskOpener;
+  /** Judges how similar an answer and the truth are, for tasks whose answers can be compared. */
+  readonly judge?: AnswerJudge;
+  /** Aborts the trial, which then rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Runs one trial to its end. Any error on the way to the model makes it `invalid`. What an agent throws is
+ * its own failure, with the outcome `agent_error`, unless it is an {@linkcode InfrastructureError} itself:
+ * one that is only its cause is not looked for. So is anything but a text that it returns.
+ *
+ * @throws {InputError} If the strategy or perturbation is unknown, or does not apply to the task or a custom
+ * agent.
+ * @throws The reason of `options.signal`, if it aborts the trial.
+ *
+ * @example Usage
+ * ```ts
+ * import { scripted } from "@toolgate/toolgate";
+ * import { runTrial } from "@toolgate/toolgate/trials";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+ * const model = scripted("shrug", () => ({ text: "I cannot tell." }));
+ * const trial = await runTrial(task, model);
+ * assertEquals(trial.outcome, "no_answer");
+ * ```
+ */
+export async function runTrial(
+  spec: TaskSpec | PlannedTrial,
+  model: Model,
+  options: TrialOptions = {},
+): Promise<Trial> {
+  const planned = "task" in spec ? spec : onlyTrial(spec, model.name, options.perturbation);
+  const { limits = {}, open = openTask, signal, stageModels, references = false } = options;
+  const { strategy, ...settings } = options.strategy ?? { strategy: planned.strategy };
+  const work = withStrategy(strategy, runLoop, settings);
+  if (options.agent !== undefined) {
+    assertAgentStrategies("the trial", [strategy]);
+    assertAgentTasks("the trial", [planned.task]);
+    assertAgentCalls("the trial", references);
+  }
+  if (references) assertReferring("run the trial", strategy);
+  const startedAt = new Date().toISOString();
+  const started = performance.now();
+  using fixture = open(planned.task, {
+    perturbation: planned.perturbation,
+    ...defined({
+      callLimit: limits.calls,
+      longestResult: limits.observation,
+      parallel: limits.parallel,
+      depth: limits.depth,
+    }),
+    ...(references ? { references } : {}),
+  });
+  if (fixture.examples === undefined) {
+    assertExamples("run the trial", { strategy, ...settings });
+  }
+  const session = new Session({
+    model,
+    limits,
+    context: { trial: planned.id, repetition: planned.repetition },
+    toolChoice: fixture.toolChoice,
+    record: (event) => fixture.record(event),
+    ...defined({ models: stageModels, signal }),
+  });
+
+  const stop = (kind: StopEvent["reason"], message: string, at?: string) => {
+    if (!fixture.ended) fixture.record({ kind: "stop", reason: kind, message, ...defined({ at }) });
+    return { outcome: kind, grounded: false };
+  };
+  let reason: string | undefined;
+  let permanent: Permanent | undefined;
+  const overLimit = () => stop("call_limit", "a call past the limit was made");
+  const stopAgent = (why: string, at?: string) => {
+    // An agent that fails on the error of a call past the limit has reached the limit.
+    if (fixture.exhausted) return overLimit();
+    reason = why;
+    return stop("agent_error", why, at);
+  };
+  let judging: Judging | undefined;
+  const askJudge = (judge: AnswerJudge): NonNullable<Work["judge"]> => async (predicted, truth) => {
+    const { score, why, unfit, usage, served } = await judge.score(predicted, truth, {
+      context: {
+        ...{ trial: planned.id, repetition: planned.repetition },
+        ...{ request: 1, stage: "judge" },
+      },
+      ...defined({ signal }),
+    });
+    const { name: requested, simulated } = judge;
+    judging = { model: { requested, served: served === "" ? [] : [served], simulated }, usage };
+    return {
+      score,
+      ...(why === undefined ? {} : { why: printable(redact(why), 500) }),
+      ...defined({ unfit }),
+    };
+  };
+  const run = async () => {
+    signal?.throwIfAborted();
+    if (options.agent !== undefined && fixture instanceof GeneratedTaskExecutor) {
+      // Agents are the user's own code: one that is not type-checked may return anything.
+      const working: Promise<unknown> = Promise.resolve(
+        options.agent(agentTask(fixture), signal === undefined ? {} : { signal }),
+      );
+      const said = await (signal === undefined ? working : abortable(working, signal));
+      if (typeof said === "string") return fixture.answer(said);
+      return stopAgent(`the agent must return a text: it returned ${kindOf(said)}`);
+    }
+    const { prompt, system, turns = [], present, unreadable, fromList, examples } = fixture;
+    const { ending, messages } = await converse(work, {
+      session,
+      environment: fixture,
+      messages: [
+        ...(system === undefined ? [] : [{ role: "system" as const, content: system }]),
+        { role: "user", content: prompt },
+      ],
+      turns,
+      ...defined({ present, unreadable, fromList, examples }),
+    });
+    if (ending.kind !== "answer") return stop(ending.kind, ending.message);
+    const { text, rendered, unrepaired } = ending;
+    const { usage, elapsed: durationMs } = session;
+    return await fixture.answer(text, rendered, {
+      ...{ messages, usage, durationMs },
+      ...defined({ unrepaired }),
+      ...(options.judge === undefined ? {} : { judge: askJudge(options.judge) }),
+    });
+  };
+  const { outcome, grounded } = await run().catch((error) => {
+    signal?.throwIfAborted();
+    if (options.agent !== undefined && !isErrorOf(error, InfrastructureError)) {
+      // Run again until it throws no more, a bad agent would look good.
+      const why = printable(thrownText(error).replace(/^it /, "the agent "), 500);
+      return stopAgent(why, placeOf(error));
+    }
+    if (fixture.exhausted) return overLimit();
+    const message = isErrorOf(error, InfrastructureError) || isErrorOf(error, InputError)
+      ? error.message
+      : `the model threw: ${reasonOf(error)}`;
+    reason = printable(redact(message), 500);
+    if (isErrorOf(error, InfrastructureError)) permanent = error.permanent;
+    return stop("invalid", reason);
+  });
+
+  const viewed = fixture.viewed();
+  const impossible = viewed === undefined ? [] : fixture.impossible ?? [];
+  const { stages } = session;
+  // Texts of models, servers and tools are stored without secrets. Judging used the originals.
+  const redacted = redactRecordValue({
+    served: session.served.join(SERVED_SEPARATOR),
+    failures: failuresOf(fixture.events),
+    ...(stages.length === 0 ? {} : { stages }),
+    ...defined({ judging, reason }),
+    events: viewed ?? fixture.events,
+  });
+  return {
+    v: 1,
+    kind: "trial",
+    id: planned.id,
+    suite: options.suite ?? "",
+    index: planned.index,
+    block: planned.block,
+    model: {
+      requested: model.name,
+      served: redacted.served,
+      simulated: model.simulated || stages.some((stage) => stage.model.simulated),
+      ...defined({ api: model.api }),
+    },
+    strategy: planned.strategy,
+    perturbation: planned.perturbation,
+    ...(fixture.changed ? {} : { changed: false as const }),
+    ...defined({ unsolvable: fixture.unsolvable }),
+    task: planned.task,
+    repetition: planned.repetition,
+    outcome,
+    solved: outcome === "solved",
+    grounded,
+    calls: fixture.calls,
+    minimumCalls: fixture.minimumCalls,
+    ...defined({ needed: fixture.needed, domain: fixture.domain }),
+    failures: redacted.failures,
+    ...(viewed === undefined ? {} : { oracle: "truth" as const }),
+    ...(impossible.length === 0 ? {} : { impossible }),
+    behaviours: fixture.behaviours(),
+    rules: JUDGING_RULES,
+    usage: session.usage,
+    ...defined({ stages: redacted.stages, judging: redacted.judging }),
+    startedAt,
+    durationMs: Math.round(
+      options.agent === undefined ? session.duration : performance.now() - started,
+    ),
+    ...defined({ reason: redacted.reason, permanent }),
+    events: redacted.events,
+  };
+}
+
+/**
+ * Refuses strategies for custom agents: strategies change the agent loop, which these do not use.
+ *
+ * @throws {InputError} If there is a strategy other than `baseline`.
+ */
+export function assertAgentStrategies(action: string, strategies: readonly string[]): void {
+  const other = strategies.find((strategy) => strategy !== "baseline");
+  if (other === undefined) return;
+  throw cannot(
+    `run ${action}`,
+    "an agent of your own has no loop that a strategy could change",
+    `the strategy is ${printable(other)}`,
+  );
+}
+
+/**
+ * Refuses other than generated tasks for custom agents: probes force calls, and cases judge texts.
+ *
+ * @throws {InputError} If there are any.
+ */
+export function assertAgentTasks(action: string, tasks: readonly object[]): void {
+  const probe = tasks.find((task) => !isGenerated(task));
+  if (probe === undefined) return;
+  throw cannot(
+    `run ${action}`,
+    "an agent of your own works on generated tasks only",
+    `there is ${JSON.stringify(probe)}`,
+  );
+}
+
+/**
+ * Refuses nested references for custom agents.
+ *
+ * @throws {InputError} If `references` is true.
+ */
+export function assertAgentCalls(action: string, references: boolean): void {
+  if (!references) return;
+  throw cannot(
+    `run ${action}`,
+    "an agent of your own makes its calls one by one, and none can refer to others",
+    "references is true",
+  );
+}
+
+function onlyTrial(task: TaskSpec, model: string, perturbation = "none"): PlannedTrial {
+  const key = { model, strategy: "baseline", perturbation, task, repetition: 1 };
+  return { ...key, id: trialId(key), index: 0, block: 0 };
+}
