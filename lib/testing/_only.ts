@@ -8,9 +8,8 @@ import { cannot } from "../base/errors.ts";
 import { defined } from "../base/json.ts";
 import { isCase, type TaskSpec } from "../trials/executors/task_kind.ts";
 import { isPlain, keptArguments } from "./_flags.ts";
-import type { ModelChoice } from "./options.ts";
+import { customModel, type ModelChoice } from "./options.ts";
 import { modelName } from "../models/entry.ts";
-import type { Model } from "../models/model.ts";
 import { originOf } from "../models/openai/openai.ts";
 import type { Plan } from "../runs/plan.ts";
 import { stageEntries, strategyName } from "../trials/strategies/entry.ts";
@@ -105,9 +104,7 @@ function modelTexts(
   ];
   const texts = entries.flatMap((entry) => {
     const { model, name, baseURL: server } = entry;
-    const custom = choices.find((choice): choice is Model =>
-      typeof choice === "object" && "reply" in choice && choice.name === model
-    );
+    const custom = customModel(entry, choices);
     const origin = custom === undefined ? {} : originOf(custom);
     return [model, name, server ?? baseURL, origin.model, origin.baseURL];
   });
