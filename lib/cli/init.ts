@@ -11,7 +11,7 @@ import benchmark from "../../fixtures/project/tool_tests/benchmark.ts" with { ty
 import test from "../../fixtures/project/tool_tests/weather_test.ts" with { type: "text" };
 import { commandLine } from "../base/command_line.ts";
 import { cannot, cannotFile, InputError } from "../base/errors.ts";
-import { readJsonc } from "../base/input.ts";
+import { readExactly, readJsonc } from "../base/input.ts";
 import { printable } from "../base/json.ts";
 import { Output, resolvePath } from "../base/output_file.ts";
 import { shellQuote } from "../base/shell_quote.ts";
@@ -180,7 +180,7 @@ function planFiles(
     if (isThere(path)) left.push(`${path}: it is there`);
     else files.push({ path, text });
   }
-  const ignored = isThere(".gitignore") ? Deno.readTextFileSync(`${folder}/.gitignore`) : undefined;
+  const ignored = isThere(".gitignore") ? readExactly(`${folder}/.gitignore`) : undefined;
   const present = new Set(ignored?.split(/\r?\n/).map((line) => line.replaceAll("/", "").trim()));
   const lines = gitignore.trimEnd().split("\n")
     .filter((line) => !present.has(line.replaceAll("/", "")));
