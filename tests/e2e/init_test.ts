@@ -340,6 +340,14 @@ Deno.test("toolgate init writes nothing where it cannot write all", async (conte
       assertStringIncludes(stderr, `add ${missing}`);
     }
     assertEquals(place.names(), []);
+    // No other permission is needed.
+    place.write("deno.json", `{ "workspace": ["./**"] }`);
+    const member = await deno([
+      ...["run", "--no-check", "--no-prompt", "--allow-read", write],
+      ...[`${ROOT}/lib/cli/main.ts`, "init", mine],
+    ]);
+    assertEquals(member.code, 2, member.all);
+    assertStringIncludes(member.stderr, `it is a member of ${place.file("deno.json")}`);
   });
   await context.step("the system refuses the last file", async () => {
     await using place = await folder();
