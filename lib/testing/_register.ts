@@ -6,7 +6,7 @@
 
 import defer * as vm from "node:vm";
 import { AssertionError } from "@std/assert/assertion-error";
-import { callersOf, type Place, placeOf, stackAt } from "../base/user_code.ts";
+import { callersOf, type Place, placeOf, placeText, stackAt } from "../base/user_code.ts";
 import { annotate } from "./_annotations.ts";
 import { InputError } from "../base/errors.ts";
 
@@ -114,8 +114,7 @@ async function runAt(
   try {
     await run(context);
   } catch (error) {
-    const { url, line, column } = place ?? {};
-    const registered = url === undefined ? undefined : `${url}:${line}:${column}`;
+    const registered = place === undefined ? undefined : placeText(place);
     const told = isTold(error) ? toldAt(error, error.message, registered) : error;
     annotate(name, told, context.origin);
     throw told;
