@@ -10,12 +10,11 @@ import { annotationLine, unannotatedLine } from "../reports/job_summary.ts";
 /**
  * Prints an annotation of a test that is about to fail, unless nobody would see it.
  *
- * @param error Its stack may have places in the user's files.
- * @param origin The test file, as a URL: for errors without such a place.
+ * @param error Its stack may have places in the user's files; without one the test file is named.
  */
-export function annotate(title: string, error: unknown, origin: string): void {
+export function annotate(title: string, error: unknown): void {
   const [place] = error instanceof Error ? placesOf(error) : [];
-  const at = place === undefined ? { file: shownFile(origin) } : lineOf(place);
+  const at = place === undefined ? { file: shownFile(Deno.mainModule) } : lineOf(place);
   const text = annotationLine({ title, message: reasonOf(error), ...at });
   if (text !== undefined) console.log(text);
 }

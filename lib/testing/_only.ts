@@ -58,18 +58,17 @@ export function rerunTest(found: boolean, id: string): (() => void) | undefined 
 }
 
 /** What a trial is of, besides its id. */
-export interface RerunSubject {
+interface RerunSubject {
   readonly plan: Pick<Plan, "resolved" | "baseURL">;
   /** The models of its benchmark. */
   readonly choices: readonly ModelChoice[];
 }
 
 /**
- * The command that runs a trial of the file at `origin` again: with the environment variables and the arguments by
+ * The command that runs a trial of the test file again: with the environment variables and the arguments by
  * which the file may have chosen its model.
  */
 export function rerunLine(
-  origin: string,
   { id, model, strategy }: Trial,
   subject: RerunSubject,
 ): string {
@@ -78,7 +77,7 @@ export function rerunLine(
   return [
     ...variables.map(([name, value]) => `${name}=${shellQuote(value)}`),
     "deno test -A",
-    shellQuote(pathForUser(shownFile(origin))),
+    shellQuote(pathForUser(shownFile(Deno.mainModule))),
     "--",
     ...[`--only=${id}`, ...keptArguments(Deno.args, texts)].map(flagText),
   ].join(" ");

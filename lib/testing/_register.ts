@@ -55,9 +55,9 @@ function refuse(add: Register, name: string, error: Error): void {
   try {
     add({
       ...{ name, retry: 0, repeats: 0 },
-      fn: function refused({ origin }) {
+      fn: function refused() {
         wasRun = true;
-        annotate(name, error, origin);
+        annotate(name, error);
         throw error;
       },
     });
@@ -116,7 +116,7 @@ async function runAt(
   } catch (error) {
     const registered = place === undefined ? undefined : placeText(place);
     const told = isTold(error) ? toldAt(error, error.message, registered) : error;
-    annotate(name, told, context.origin);
+    annotate(name, told);
     throw told;
   }
 }
