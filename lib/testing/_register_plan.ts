@@ -127,7 +127,6 @@ function registerPlan(
   const session = new RunSession(planned, RATE_LIMITERS);
   const { recordings } = session;
   if (recordings !== undefined) printOnce(recordings.notice);
-  const auto = recordings?.mode === "auto" ? autoRuns(recordings) : undefined;
   const run = session.begin({
     signal: interruption.signal,
     connect: (entry) => connectChoice(entry, choices, session.connections, agent),
@@ -136,6 +135,8 @@ function registerPlan(
     onTrial: (trial, resumed) => progress.count(trial, resumed),
     ...defined({ only, agent }),
   });
+  // What could not be begun is never over.
+  const auto = recordings?.mode === "auto" ? autoRuns(recordings) : undefined;
   // A trial run again fails whenever its trial does, even with a gate.
   const state: RunState = {
     begin() {
@@ -153,6 +154,7 @@ function registerPlan(
   const { signal } = interruption;
   let derived: Promise<DerivedAgain> | undefined;
   const derive = () => derived ??= derivedAgain({ run, journal, baseline });
+  const where = howToSee(reports, journal);
   const rerun = (trial: Trial) => rerunLine(trial, { plan, choices });
   const finished = <T>(work: Promise<T>) => progress.during(untilInterrupted(work, signal));
   registerCases(registration, run, { plan, strict, rerun, derive, finished, only }, state);
@@ -163,7 +165,6 @@ function registerPlan(
     else tellPartial(name, plan.gate, sharded);
     state.isOwed = !partial;
     const { gate: policy } = plan;
-    const where = howToSee(reports, journal);
     const fn = gateTest(name, {
       ...{ plan, policy, run, baseline, missing, file: verdict, derive, state, finished, where },
       rerun,
@@ -176,8 +177,7 @@ function registerPlan(
     // Of an interrupted run some may have ended without their case.
     for (const trial of trials) if (isFailed(trial)) failures.add(trial, rerun(trial));
     await writeReports(reports, plan, {
-      ...{ trials, failures, shard, decision, stopped, rerun },
-      where: howToSee(reports, journal),
+      ...{ trials, failures, shard, decision, stopped, rerun, where },
     });
     console.log(`${name}: report: ${reports.join(", ")}`);
   };
