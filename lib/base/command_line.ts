@@ -93,7 +93,8 @@ function startInProject(folder: string): string | undefined {
     }
     if (configs.length === 0) continue;
     // Deno takes the nearest folder that has any, and the workspace that this folder is a member of.
-    if (nearest !== undefined && !isWorkspaceOf(configs, paths.relative(at, nearest))) continue;
+    const below = nearest === undefined ? undefined : paths.relative(at, nearest);
+    if (below !== undefined && !configs.some((one) => hasMember(one, below))) continue;
     nearest ??= at;
     if (configs.some(hasTask)) return `deno task ${TASK}`;
     name ??= configs.map(importedName).find((one) => one !== undefined);
@@ -160,18 +161,26 @@ function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null ? value as Record<string, unknown> : {};
 }
 
-/** Whether configurations are of a workspace that a folder below is a member of. */
-function isWorkspaceOf(configs: readonly Config[], folder: string): boolean {
+/**
+ * Whether a configuration, of Deno or of npm, is of a workspace that a folder is a member of.
+ *
+ * @param folder Its path from where the configuration is.
+ */
+export function hasMember(
+  { workspace, workspaces }: Readonly<Record<string, unknown>>,
+  folder: string,
+): boolean {
+  const list = workspace ?? workspaces;
+  const { members, packages } = fieldsOf(list);
   const below = folder.replaceAll("\\", "/");
-  return configs.some(({ workspace, workspaces }) => {
-    const list = workspace ?? workspaces;
-    const members = Array.isArray(list) ? list : fieldsOf(list)["members"];
-    return Array.isArray(members) && members.some((member) => {
+  return [list, members, packages].flatMap((one) => Array.isArray(one) ? one : []).some(
+    (member) => {
       const pattern = `${member}`.replace(/^\.\//, "").replace(/\/$/, "")
-        .replaceAll(/[.+?^${}()|[\]\\]/g, "\\$&").replaceAll(/\*+/g, "[^/]*");
+        .replaceAll(/[.+?^${}()|[\]\\]/g, "\\$&")
+        .replaceAll(/\*+/g, (stars) => stars.length > 1 ? ".*" : "[^/]*");
       return new RegExp(`^${pattern}$`).test(below);
-    });
-  });
+    },
+  );
 }
 
 /** The command line in a task: of the package, from wherever it comes, or of a clone. */

@@ -35,6 +35,20 @@ export function readText(path: string): string {
   return new TextDecoder().decode(bytes);
 }
 
+/**
+ * Reads a text file that will be written back: to the byte, with any mark that it begins with.
+ *
+ * @throws {InputError} If it cannot be read, or is not UTF-8, so that its other bytes would be lost.
+ */
+export function readExactly(path: string): string {
+  const bytes = readBytes(path);
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw cannot(`add to ${path}`, "its text must be UTF-8", "it has other bytes");
+  }
+}
+
 /** Whether a text begins with a mark of UTF-16, as programs of Windows write it. */
 export function isUtf16([first, second]: Uint8Array): boolean {
   return first === 0xff && second === 0xfe || first === 0xfe && second === 0xff;

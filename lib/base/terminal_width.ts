@@ -10,19 +10,18 @@ const LOG = 120;
 
 /** Returns the columns for what a command prints; unlimited where that goes to a file or another program. */
 export function commandWidth(): number {
-  return Deno.stdout.isTerminal() ? terminalColumns() ?? Infinity : Infinity;
+  return Deno.stdout.isTerminal() ? Math.max(LEAST, terminalColumns() ?? Infinity) : Infinity;
 }
 
 /** Returns the columns for what tests print. `deno test` reads that and writes it out, so that only stdin can tell. */
 export function testWidth(): number {
-  return terminalColumns() ?? LOG;
+  return Math.max(LEAST, terminalColumns() ?? LOG);
 }
 
 /** Returns the columns of the terminal; `undefined` where there is none, or it does not know. */
-function terminalColumns(): number | undefined {
+export function terminalColumns(): number | undefined {
   try {
-    const { columns } = Deno.consoleSize();
-    return columns > 0 ? Math.max(LEAST, columns) : undefined;
+    return Deno.consoleSize().columns || undefined;
   } catch {
     return undefined;
   }

@@ -46,6 +46,11 @@ export function shownFile(url: string): string {
   return file.startsWith(folder) ? file.slice(folder.length) : file;
 }
 
+/** Returns the file and the line of a place in a stack; the file as {@linkcode shownFile} has it. */
+export function lineOf(place: string): { file: string; line: number } {
+  return { file: shownFile(fileOf(place)), line: Number(place.split(":").at(-2)) };
+}
+
 /** Returns the URL of the file of a place in a stack, where only the working folder is written as in a URL. */
 function fileOf(place: string): string {
   const file = place.replace(/:\d+:\d+$/, "");
@@ -133,6 +138,12 @@ export function placeOf(error: unknown): string | undefined {
   if (place === undefined) return undefined;
   const folder = here();
   return printable(place.startsWith(folder) ? place.slice(folder.length) : place, 500);
+}
+
+/** Returns a place like that of a call. */
+export function placeText({ url, line, column }: Place): string {
+  const file = shownFile(url);
+  return `${file.startsWith("/") ? "file://" : ""}${file}:${line}:${column}`;
 }
 
 /** Returns a stack whose only frame is such a place. */

@@ -9,9 +9,9 @@ import gitignore from "../../fixtures/project/gitignore" with { type: "text" };
 import workflow from "../../fixtures/project/github.yml" with { type: "text" };
 import benchmark from "../../fixtures/project/tool_tests/benchmark.ts" with { type: "text" };
 import test from "../../fixtures/project/tool_tests/weather_test.ts" with { type: "text" };
-import { commandLine } from "../base/command_line.ts";
+import { commandLine, hasMember } from "../base/command_line.ts";
 import { cannot, cannotFile, InputError } from "../base/errors.ts";
-import { readJsonc } from "../base/input.ts";
+import { readExactly, readJsonc } from "../base/input.ts";
 import { printable } from "../base/json.ts";
 import { Output, resolvePath } from "../base/output_file.ts";
 import { shellQuote } from "../base/shell_quote.ts";
@@ -110,24 +110,15 @@ function isWithin(outer: string, path: string): boolean {
   return way !== ".." && !/^\.\.[/\\]/.test(way) && !paths.isAbsolute(way);
 }
 
-const MEMBERS = z.union([z.array(z.string()), z.looseObject({})]).optional().catch(undefined);
-const WORKSPACE = z.looseObject({ workspace: MEMBERS, workspaces: MEMBERS });
+const ANY = z.looseObject({});
 
 /** Returns the file of the workspace that a folder is a member of, as Deno and npm look for it. */
 function workspaceOf(folder: string): string | undefined {
   for (let above = paths.dirname(folder);; above = paths.dirname(above)) {
-    const way = paths.relative(above, folder).replaceAll("\\", "/");
     for (const name of ["deno.json", "deno.jsonc", "package.json"]) {
       const file = paths.join(above, name);
       if (!readIfThere(file)?.trim()) continue;
-      const { workspace, workspaces } = readJsonc(file, WORKSPACE);
-      const named = name === "package.json" ? workspaces : workspace;
-      const members = Array.isArray(named) ? named : [Object(named).members, Object(named).packages]
-        .flatMap((list) => Array.isArray(list) ? list.map(String) : []);
-      const isMember = members.some((member) =>
-        paths.matchesGlob(way, paths.normalize(member).replace(/[/\\]$/, ""))
-      );
-      if (isMember) return file;
+      if (hasMember(readJsonc(file, ANY), paths.relative(above, folder))) return file;
     }
     if (paths.dirname(above) === above) return undefined;
   }
@@ -180,7 +171,7 @@ function planFiles(
     if (isThere(path)) left.push(`${path}: it is there`);
     else files.push({ path, text });
   }
-  const ignored = isThere(".gitignore") ? Deno.readTextFileSync(`${folder}/.gitignore`) : undefined;
+  const ignored = isThere(".gitignore") ? readExactly(`${folder}/.gitignore`) : undefined;
   const present = new Set(ignored?.split(/\r?\n/).map((line) => line.replaceAll("/", "").trim()));
   const lines = gitignore.trimEnd().split("\n")
     .filter((line) => !present.has(line.replaceAll("/", "")));

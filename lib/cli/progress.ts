@@ -7,6 +7,7 @@
 import { type Options, SingleBar } from "cli-progress";
 import { type Clock, SYSTEM_CLOCK } from "../base/clock.ts";
 import { printable } from "../base/json.ts";
+import { terminalColumns } from "../base/terminal_width.ts";
 import { describeStatus, drawStatus, LINE_PAUSE, RunProgress } from "../reports/progress.ts";
 import type { Plan } from "../runs/plan.ts";
 import type { Run } from "../runs/run.ts";
@@ -129,13 +130,7 @@ function standardError(): Screen {
   const dumb = state === "granted" && Deno.env.get("TERM") === "dumb";
   return {
     isTerminal: Deno.stderr.isTerminal() && !dumb,
-    width() {
-      try {
-        return Deno.consoleSize().columns || USUAL_WIDTH;
-      } catch {
-        return USUAL_WIDTH;
-      }
-    },
+    width: () => terminalColumns() ?? USUAL_WIDTH,
     write(text) {
       const bytes = new TextEncoder().encode(text);
       for (let written = 0; written < bytes.length;) {

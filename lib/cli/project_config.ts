@@ -6,7 +6,7 @@
 import * as paths from "node:path";
 import { z } from "zod";
 import config from "../../deno.json" with { type: "json" };
-import { readJsonc, readText } from "../base/input.ts";
+import { readExactly, readJsonc } from "../base/input.ts";
 import { cannot } from "../base/errors.ts";
 import { type JsonObject, printable } from "../base/json.ts";
 import { redactRecord } from "../base/redact.ts";
@@ -112,7 +112,7 @@ export function planConfig(
   const file = `${folder}/${name}`;
   const isNew = !isThere(name);
   // Deno takes an empty file for one without settings.
-  const before = isNew ? "" : readText(file);
+  const before = isNew ? "" : readExactly(file);
   const isEmpty = before.trim() === "";
   let text = isEmpty ? "{}\n" : before;
   const own = isEmpty ? {} : readJsonc(file, CONFIG);

@@ -5,6 +5,7 @@
  */
 
 import type { Carried, Message, Usage } from "../tools/message.ts";
+import { isObject } from "../base/json.ts";
 import { redact } from "../base/redact.ts";
 import type { ToolCall, ToolChoice, ToolSchema } from "../tools/tool.ts";
 import type { FailedAttempt, Parse } from "../calls/trace.ts";
@@ -96,6 +97,11 @@ export interface Model {
    * @throws {TimeLimitError} If `timeLimit` ran out.
    */
   reply(request: ModelRequest): Promise<ModelReply>;
+}
+
+/** Whether a choice of a model is one already; callers without types may give anything. */
+export function isModel(choice: unknown): choice is Model {
+  return isObject(choice) && "reply" in choice;
 }
 
 /**

@@ -3,25 +3,19 @@
  * @module
  */
 
-import defer * as urls from "node:url";
 import { reasonOf } from "../base/errors.ts";
+import { lineOf, placesOf, shownFile } from "../base/user_code.ts";
 import { annotationLine, unannotatedLine } from "../reports/job_summary.ts";
 
 /**
  * Prints an annotation of a test that is about to fail, unless nobody would see it.
  *
- * @param error Its stack may have one place in the user's file.
- * @param origin The test file, as a URL: for errors without such a place.
+ * @param error Its stack may have places in the user's files; without one the test file is named.
  */
-export function annotate(title: string, error: unknown, origin: string): void {
-  const stack = error instanceof Error ? error.stack ?? "" : "";
-  const [, url, line] = /\n {4}at (file:.+):(\d+):\d+$/.exec(stack) ?? [];
-  const text = annotationLine({
-    title,
-    message: reasonOf(error),
-    file: pathOfUrl(url ?? origin),
-    ...(line === undefined ? {} : { line: Number(line) }),
-  });
+export function annotate(title: string, error: unknown): void {
+  const [place] = error instanceof Error ? placesOf(error) : [];
+  const at = place === undefined ? { file: shownFile(Deno.mainModule) } : lineOf(place);
+  const text = annotationLine({ title, message: reasonOf(error), ...at });
   if (text !== undefined) console.log(text);
 }
 
@@ -29,13 +23,4 @@ export function annotate(title: string, error: unknown, origin: string): void {
 export function annotateRest(): void {
   const text = unannotatedLine();
   if (text !== undefined) console.log(text);
-}
-
-/** Returns the path of a file that is named as in a stack, where a percent sign may stand for itself. */
-function pathOfUrl(url: string): string {
-  try {
-    return urls.fileURLToPath(url);
-  } catch {
-    return url.replace(/^file:\/\//, "");
-  }
 }

@@ -67,25 +67,20 @@ export function claimFile(
   files.set(place, name);
 }
 
-/** A variable of this process, which is all that the test files of one run share. */
-const CLAIMS = "TOOLGATE_CLAIMED_FILES";
-
 /**
- * Claims a file for this test file, as far as the variable may be used; otherwise returns how to refer to the
- * benchmark of the test file that has it.
+ * Claims a file for this test file, as far as a variable may be used that is named after it; otherwise returns how to
+ * refer to the benchmark of the test file that has it. Variables are all that the test files of one run share.
  */
 function claimElsewhere(place: string): string | undefined {
-  if (Deno.permissions.querySync({ name: "env", variable: CLAIMS }).state !== "granted") return;
+  const variable = `TOOLGATE_CLAIMED_${sha256(place).slice(0, 16)}`;
+  if (Deno.permissions.querySync({ name: "env", variable }).state !== "granted") return;
   // A process that a test starts inherits the variable.
   const own = `${Deno.pid} `;
-  const kept = Deno.env.get(CLAIMS) ?? "";
-  const claims: Record<string, string> = kept.startsWith(own)
-    ? JSON.parse(kept.slice(own.length))
-    : {};
+  const kept = Deno.env.get(variable) ?? "";
   // Where files are watched, a test file is loaded again.
-  const owner = claims[place] ?? Deno.mainModule;
+  const owner = kept.startsWith(own) ? kept.slice(own.length) : Deno.mainModule;
   if (owner !== Deno.mainModule) return `one of ${printable(shownFile(owner), 500)}`;
-  Deno.env.set(CLAIMS, own + JSON.stringify({ ...claims, [place]: owner }));
+  Deno.env.set(variable, own + owner);
 }
 
 /** Claims a file that is only read, which several benchmarks may share. */

@@ -39,8 +39,8 @@ export function parseFlags(arguments_: readonly string[], subject: string): Flag
  * Returns how much of a failure `--story` asks for. Assertions may be used without any benchmark, which would read
  * its flags, and refuse a wrong value.
  */
-export function storyAsked(arguments_: readonly string[] = Deno.args): Story {
-  return parseArgs(arguments_, { string: ["story"] })["story"] === "full" ? "full" : "brief";
+export function storyAsked(): Story {
+  return parseArgs(Deno.args, { string: ["story"] })["story"] === "full" ? "full" : "brief";
 }
 
 /** Describes a flag that differs from one of toolgate's by a letter or two: it is a typing error. */

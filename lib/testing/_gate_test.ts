@@ -38,15 +38,15 @@ interface GateTest {
   readonly finished: <T>(work: Promise<T>) => Promise<T>;
   /** How to see all trials. */
   readonly where: string;
-  /** The command that runs a trial of the file at `origin` again. */
-  readonly rerun: (origin: string, trial: Trial) => string;
+  /** The command that runs a trial again. */
+  readonly rerun: (trial: Trial) => string;
 }
 
 /** Returns what the test of a gate does: it runs what is left of the plan, decides, and fails unless that passes. */
 export function gateTest(
   name: string,
   { plan, policy, run, baseline, missing, file, derive, state, finished, where, rerun }: GateTest,
-): (context: Deno.TestContext) => Promise<void> {
+): () => Promise<void> {
   const publish = (
     { gateToMarkdown, renderGate, summarizeJob }: Awaited<ReturnType<typeof loadTexts>>,
     trials: readonly TrialSummary[],
@@ -59,19 +59,18 @@ export function gateTest(
     if (file !== undefined) writeVerdicts(file, decision);
     state.decision = decision;
   };
-  return async ({ origin }) => {
+  return async () => {
     state.begin();
     const { notes, disagreement } = await finished(derive());
     // Nothing is run, and paid for, beside trials that nobody can judge.
     const trials = disagreement === undefined ? await finished(run.scores()) : [];
     state.scores = trials;
-    state.origin = origin;
     if (disagreement === undefined) {
       const whole = await run.all();
       if (state.whole) state.trials = whole;
       // Cases that were not selected have told nothing of theirs.
       for (const trial of whole) {
-        if (isFailed(trial)) state.failures.add(trial, rerun(origin, trial));
+        if (isFailed(trial)) state.failures.add(trial, rerun(trial));
       }
     }
     const { rule, prices } = plan;

@@ -8,9 +8,8 @@ import { cannot } from "../base/errors.ts";
 import { defined } from "../base/json.ts";
 import { isCase, type TaskSpec } from "../trials/executors/task_kind.ts";
 import { isPlain, keptArguments } from "./_flags.ts";
-import type { ModelChoice } from "./options.ts";
+import { customModel, type ModelChoice } from "./options.ts";
 import { modelName } from "../models/entry.ts";
-import type { Model } from "../models/model.ts";
 import { originOf } from "../models/openai/openai.ts";
 import type { Plan } from "../runs/plan.ts";
 import { stageEntries, strategyName } from "../trials/strategies/entry.ts";
@@ -59,18 +58,17 @@ export function rerunTest(found: boolean, id: string): (() => void) | undefined 
 }
 
 /** What a trial is of, besides its id. */
-export interface RerunSubject {
+interface RerunSubject {
   readonly plan: Pick<Plan, "resolved" | "baseURL">;
   /** The models of its benchmark. */
   readonly choices: readonly ModelChoice[];
 }
 
 /**
- * The command that runs a trial of the file at `origin` again: with the environment variables and the arguments by
+ * The command that runs a trial of the test file again: with the environment variables and the arguments by
  * which the file may have chosen its model.
  */
 export function rerunLine(
-  origin: string,
   { id, model, strategy }: Trial,
   subject: RerunSubject,
 ): string {
@@ -79,7 +77,7 @@ export function rerunLine(
   return [
     ...variables.map(([name, value]) => `${name}=${shellQuote(value)}`),
     "deno test -A",
-    shellQuote(pathForUser(shownFile(origin))),
+    shellQuote(pathForUser(shownFile(Deno.mainModule))),
     "--",
     ...[`--only=${id}`, ...keptArguments(Deno.args, texts)].map(flagText),
   ].join(" ");
@@ -105,9 +103,7 @@ function modelTexts(
   ];
   const texts = entries.flatMap((entry) => {
     const { model, name, baseURL: server } = entry;
-    const custom = choices.find((choice): choice is Model =>
-      typeof choice === "object" && "reply" in choice && choice.name === model
-    );
+    const custom = customModel(entry, choices);
     const origin = custom === undefined ? {} : originOf(custom);
     return [model, name, server ?? baseURL, origin.model, origin.baseURL];
   });

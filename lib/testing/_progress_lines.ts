@@ -4,7 +4,8 @@
  * @module
  */
 
-import { type Clock, SYSTEM_CLOCK } from "../base/clock.ts";
+import { SYSTEM_CLOCK } from "../base/clock.ts";
+import { terminalColumns } from "../base/terminal_width.ts";
 import { describeStatus, drawStatus, LINE_PAUSE, RunProgress } from "../reports/progress.ts";
 import type { Plan } from "../runs/plan.ts";
 import type { Run } from "../runs/run.ts";
@@ -12,17 +13,15 @@ import type { Run } from "../runs/run.ts";
 /** Tells how the run of a benchmark stands. */
 export class ProgressLines extends RunProgress {
   readonly #name: string;
-  readonly #clock: Clock;
   #run: Pick<Run, "trials" | "inFlight"> | undefined;
   #began = 0;
   /** When the next line is due. */
   #due = 0;
 
   /** For a run of `plan`. */
-  constructor(name: string, plan: Plan, clock = SYSTEM_CLOCK) {
+  constructor(name: string, plan: Plan) {
     super(plan);
     this.#name = name;
-    this.#clock = clock;
   }
 
   /** Begins to count the time of a run, unless it has begun. */
@@ -30,15 +29,15 @@ export class ProgressLines extends RunProgress {
     if (this.#run !== undefined) return;
     this.#run = run;
     this.#began = performance.now();
-    this.#due = this.#clock.now() + LINE_PAUSE;
+    this.#due = SYSTEM_CLOCK.now() + LINE_PAUSE;
   }
 
   /** Awaits the work of a test, and prints the lines that come due. */
   async during<T>(work: Promise<T>): Promise<T> {
     let stop = () => {};
     const wait = () => {
-      stop = this.#clock.after(Math.max(0, this.#due - this.#clock.now()), () => {
-        this.#due = this.#clock.now() + LINE_PAUSE;
+      stop = SYSTEM_CLOCK.after(Math.max(0, this.#due - SYSTEM_CLOCK.now()), () => {
+        this.#due = SYSTEM_CLOCK.now() + LINE_PAUSE;
         console.log(this.#line());
         wait();
       });
@@ -53,18 +52,9 @@ export class ProgressLines extends RunProgress {
 
   #line(): string {
     const status = this.status(this.#run!, this.#began);
-    const width = terminalWidth();
+    const width = terminalColumns();
     return width === undefined
       ? `${this.#name}: ${describeStatus(status)}`
       : drawStatus(status, width - 1);
-  }
-}
-
-/** The columns of the terminal; `undefined` without one. */
-function terminalWidth(): number | undefined {
-  try {
-    return Deno.consoleSize().columns || undefined;
-  } catch {
-    return undefined;
   }
 }

@@ -6,7 +6,7 @@
 
 import defer * as vm from "node:vm";
 import { AssertionError } from "@std/assert/assertion-error";
-import { callersOf, type Place, placeOf, stackAt } from "../base/user_code.ts";
+import { callersOf, type Place, placeOf, placeText, stackAt } from "../base/user_code.ts";
 import { annotate } from "./_annotations.ts";
 import { InputError } from "../base/errors.ts";
 
@@ -55,9 +55,9 @@ function refuse(add: Register, name: string, error: Error): void {
   try {
     add({
       ...{ name, retry: 0, repeats: 0 },
-      fn: function refused({ origin }) {
+      fn: function refused() {
         wasRun = true;
-        annotate(name, error, origin);
+        annotate(name, error);
         throw error;
       },
     });
@@ -114,10 +114,9 @@ async function runAt(
   try {
     await run(context);
   } catch (error) {
-    const { url, line, column } = place ?? {};
-    const registered = url === undefined ? undefined : `${url}:${line}:${column}`;
+    const registered = place === undefined ? undefined : placeText(place);
     const told = isTold(error) ? toldAt(error, error.message, registered) : error;
-    annotate(name, told, context.origin);
+    annotate(name, told);
     throw told;
   }
 }

@@ -24,7 +24,7 @@ import type { CompletePolicy } from "../gate/policy.ts";
 import type { Plan } from "../runs/plan.ts";
 import { ONCE_AND_AHEAD, type RunState } from "./_run_state.ts";
 import { type Register, toldAt } from "./_register.ts";
-import { onlyTrials, rerunLine, type RerunSubject, rerunTest } from "./_only.ts";
+import { onlyTrials, rerunLine, rerunTest } from "./_only.ts";
 import { type DerivedAgain, derivedAgain, gateTest, owe, writeVerdicts } from "./_gate_test.ts";
 import { claimFile, shareFile, withFileNames } from "./_claimed_files.ts";
 import { besideTestFile } from "./_sources.ts";
@@ -127,7 +127,6 @@ function registerPlan(
   const session = new RunSession(planned, RATE_LIMITERS);
   const { recordings } = session;
   if (recordings !== undefined) printOnce(recordings.notice);
-  const auto = recordings?.mode === "auto" ? autoRuns(recordings) : undefined;
   const run = session.begin({
     signal: interruption.signal,
     connect: (entry) => connectChoice(entry, choices, session.connections, agent),
@@ -136,6 +135,8 @@ function registerPlan(
     onTrial: (trial, resumed) => progress.count(trial, resumed),
     ...defined({ only, agent }),
   });
+  // What could not be begun is never over.
+  const auto = recordings?.mode === "auto" ? autoRuns(recordings) : undefined;
   // A trial run again fails whenever its trial does, even with a gate.
   const state: RunState = {
     begin() {
@@ -148,15 +149,15 @@ function registerPlan(
     whole: reports.length > 0,
     isOwed: false,
     isFaultTold: false,
-    origin: "",
   };
   const strict = plan.gate === undefined || only !== undefined;
   const { signal } = interruption;
   let derived: Promise<DerivedAgain> | undefined;
   const derive = () => derived ??= derivedAgain({ run, journal, baseline });
-  const subject = { plan, choices };
+  const where = howToSee(reports, journal);
+  const rerun = (trial: Trial) => rerunLine(trial, { plan, choices });
   const finished = <T>(work: Promise<T>) => progress.during(untilInterrupted(work, signal));
-  registerCases(registration, run, { strict, subject, derive, finished, only }, state);
+  registerCases(registration, run, { plan, strict, rerun, derive, finished, only }, state);
   if (plan.gate !== undefined) {
     const sharded = shard !== undefined;
     const partial = sharded || only !== undefined;
@@ -164,22 +165,19 @@ function registerPlan(
     else tellPartial(name, plan.gate, sharded);
     state.isOwed = !partial;
     const { gate: policy } = plan;
-    const where = howToSee(reports, journal);
     const fn = gateTest(name, {
       ...{ plan, policy, run, baseline, missing, file: verdict, derive, state, finished, where },
-      rerun: (origin, trial) => rerunLine(origin, trial, subject),
+      rerun,
     });
     register({ ...ONCE_AND_AHEAD, name: `${name} > gate`, ignore: partial, fn });
   }
   const writeTrials = async (trials: readonly Trial[], stopped: string | undefined) => {
     if (reports.length === 0 || trials.length === 0) return;
-    const { decision, failures, origin } = state;
-    const rerun = (trial: Trial) => rerunLine(origin, trial, subject);
+    const { decision, failures } = state;
     // Of an interrupted run some may have ended without their case.
     for (const trial of trials) if (isFailed(trial)) failures.add(trial, rerun(trial));
     await writeReports(reports, plan, {
-      ...{ trials, failures, shard, decision, stopped, rerun },
-      where: howToSee(reports, journal),
+      ...{ trials, failures, shard, decision, stopped, rerun, where },
     });
     console.log(`${name}: report: ${reports.join(", ")}`);
   };
@@ -279,9 +277,11 @@ function printOnce(notice: string): void {
 }
 
 interface CaseOptions {
+  readonly plan: Plan;
   /** Whether a case fails if its trial did not end correctly. */
   readonly strict: boolean;
-  readonly subject: RerunSubject & { readonly plan: Plan };
+  /** The command that runs a trial again. */
+  readonly rerun: (trial: Trial) => string;
   /** Derives trials that this process did not run, once. */
   readonly derive: () => Promise<DerivedAgain>;
   /** Awaits the work of a test, unless the run is interrupted. */
@@ -293,7 +293,7 @@ interface CaseOptions {
 function registerCases(
   { name: given, titleOf, register }: RegisteredPlan,
   run: Run,
-  { strict, subject, derive, finished, only }: CaseOptions,
+  { plan, strict, rerun, derive, finished, only }: CaseOptions,
   state: RunState,
 ): void {
   const name = printable(given, Infinity);
@@ -317,7 +317,6 @@ function registerCases(
     });
     if (trial === undefined) return;
     if (trial.kind === "needless") return await skip(trial, strict, state, context);
-    state.origin = context.origin;
     state.scores.push(run.score(place)!);
     if (state.whole) state.trials.push(trial);
     // Thousands of whole trials would fill the memory.
@@ -326,8 +325,7 @@ function registerCases(
     const isRight = trial.solved ||
       trial.outcome === "abstained" && !(strict && trial.unsolvable === "misleading");
     if (isRight && !isUnchanged) return;
-    const rerun = rerunLine(context.origin, trial, subject);
-    state.failures.add(trial, rerun);
+    state.failures.add(trial, rerun(trial));
     state.isFaultTold ||= trial.permanent !== undefined;
     if (strict) {
       try {
@@ -335,7 +333,7 @@ function registerCases(
         assertPerturbed(trial);
       } catch (error) {
         const failed = error as AssertionError;
-        throw toldAt(failed, `${failed.message}\nrerun: ${rerun}`);
+        throw toldAt(failed, `${failed.message}\nrerun: ${rerun(trial)}`);
       }
     }
     // With a gate, the case passes; one line says how it ended, as hundreds of stories would bury the verdict.
@@ -346,14 +344,13 @@ function registerCases(
     register({ ...ONCE_AND_AHEAD, name: titleOf(planned), fn });
   }
   if (!strict) return;
-  const summarize = only === undefined ? successSummary(name, subject.plan) : () => {};
+  const summarize = only === undefined ? successSummary(name, plan) : () => {};
   Deno.test.afterAll(async () => {
     const { scores } = state;
     await summarize(state);
     if (scores.length <= 1) return;
     const { renderTables } = await import("../reports/terminal.ts");
-    const { prices } = subject.plan;
-    const tables = renderTables(scores, { prices, width: testWidth() });
+    const tables = renderTables(scores, { prices: plan.prices, width: testWidth() });
     console.log(`\n${name}\n\n${tables}\n`);
   });
 }

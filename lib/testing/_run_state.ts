@@ -33,6 +33,4 @@ export interface RunState {
   isOwed: boolean;
   /** Whether a case has told why its model cannot be asked. */
   isFaultTold: boolean;
-  /** The test file, as a URL. */
-  origin: string;
 }

@@ -13,8 +13,6 @@ import { shownFile } from "../base/user_code.ts";
 interface Successes {
   readonly scores: readonly TrialSummary[];
   readonly failures: FailedTrials;
-  /** The test file, as a URL; empty if nothing ran. */
-  readonly origin: string;
 }
 
 /** The tests of the file that have one trial each: a table for each of them would say nothing. */
@@ -22,7 +20,6 @@ const single = {
   open: 0,
   scores: [] as TrialSummary[],
   failures: new FailedTrials(),
-  origin: "",
 };
 
 /**
@@ -34,14 +31,10 @@ export function successSummary(name: string, plan: Plan): (run: Successes) => Pr
     return (run) => write(name, run, { seed: plan.resolved.seed, planned: plan.trials.length });
   }
   single.open++;
-  return async ({ scores, failures, origin }) => {
+  return async ({ scores, failures }) => {
     single.scores.push(...scores);
     single.failures.takeOver(failures);
-    single.origin ||= origin;
-    // Nothing may have been selected.
-    if (--single.open === 0 && single.origin !== "") {
-      await write(shownFile(single.origin), single, {});
-    }
+    if (--single.open === 0) await write(shownFile(Deno.mainModule), single, {});
   };
 }
 
@@ -50,6 +43,7 @@ async function write(
   { scores, failures }: Successes,
   numbers: { readonly seed?: number; readonly planned?: number },
 ): Promise<void> {
+  // Nothing may have been selected.
   if (scores.length === 0 || !hasJobSummary()) return;
   const { makeReport } = await import("../reports/report.ts");
   const { successToMarkdown } = await import("../reports/markdown.ts");

@@ -9,7 +9,7 @@ import { parseWith } from "../base/input.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { defined, isObject, printable } from "../base/json.ts";
 import { nearestOrAll } from "../base/nearest_name.ts";
-import type { Model } from "../models/model.ts";
+import { isModel, type Model } from "../models/model.ts";
 import type { TaskSource } from "../runs/plan.ts";
 import { optionSchemas } from "../runs/options.ts";
 import type { RunSettings } from "../runs/option_types.ts";
@@ -74,7 +74,7 @@ export type ModelChoice = string | ModelEntry | Model;
 
 /** A model or judge of a suite: custom models are referred to by name. */
 function inSuite<Entry extends ModelEntry>(choice: string | Entry | Model): string | Entry {
-  return typeof choice === "object" && "reply" in choice ? choice.name : choice;
+  return isModel(choice) ? choice.name : choice;
 }
 
 /** All models of a benchmark, including those of stages and judges. */
@@ -177,7 +177,6 @@ export function planBenchmark(
   { name, subject, source }: Registration,
 ): PlannedRun {
   const { agent, strategies, judge } = options;
-  if (agent !== undefined) assertAgent(subject, options, settings);
   const tasks = listOf(options.tasks);
   const suite = withOptionNames(
     options,
@@ -194,8 +193,9 @@ export function planBenchmark(
         }),
       }, subject),
   );
+  if (agent !== undefined) assertAgent(subject, options, settings);
   const ownCode = agent !== undefined || source !== undefined ||
-    modelChoices(options).some((choice) => typeof choice === "object" && "reply" in choice);
+    modelChoices(options).some(isModel);
   const planned = planRun({
     subject,
     suite,
@@ -289,9 +289,10 @@ function assertAgent(
 
 /** The strategy of a suite, with models by name. */
 function suiteStrategy(entry: string | BenchmarkStrategy): string | StrategyEntry {
-  if (typeof entry === "string") return entry;
+  // Callers without types may give anything.
+  if (!isObject(entry)) return entry;
   const { models, ...others } = entry;
-  if (models === undefined) return others;
+  if (!isObject(models)) return { ...others, ...defined({ models }) };
   const entries = Object.entries(models).map(([stage, choice]) =>
     [stage, inSuite(choice)] as const
   );
@@ -310,10 +311,8 @@ export function identityOfChoice(
 }
 
 /** A custom model is found by its name. */
-function customModel(entry: ModelEntry, choices: readonly ModelChoice[]): Model | undefined {
-  return choices.find((choice): choice is Model =>
-    typeof choice === "object" && "reply" in choice && choice.name === entry.model
-  );
+export function customModel(entry: ModelEntry, choices: readonly ModelChoice[]): Model | undefined {
+  return choices.filter(isModel).find(({ name }) => name === entry.model);
 }
 
 /** The model of an entry: a custom one, one of a server, or a name for an agent. */

@@ -23,7 +23,7 @@ import {
   LAUNCH,
   readLines,
   ROOT,
-  start,
+  shell,
 } from "../support/child.ts";
 import { toolgate, toolgates } from "../support/command_line.ts";
 
@@ -187,11 +187,7 @@ Deno.test("toolgate generate --task gives the prompt of a journal's trial", asyn
 
 Deno.test("toolgate generate ends quietly when nobody reads on", async () => {
   const command = ["deno", ...LAUNCH, "generate", "--core", "50", "--depth", "9"].join(" ");
-  const here = Deno.execPath().replace(/\/[^/]*$/, "");
-  const finished = await start("sh", ["-c", `${command} | true`], {
-    env: { PATH: `${here}:${Deno.env.get("PATH")}` },
-  }).finished;
-  assertNoStack(finished);
+  assertNoStack(await shell(`${command} | true`));
 });
 
 // Bad input

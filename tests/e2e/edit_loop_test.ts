@@ -213,6 +213,27 @@ Deno.test("a trial that --record=auto asks again after an invalid go is none at 
   assertEquals(await verdict("6 new Oslo", "--record=recordings"), ["PASS", undefined]);
 });
 
+Deno.test("--record=auto says what was asked also where another test of the file is refused", async () => {
+  await using place = await folder();
+  place.write("kept.jsonl", "");
+  const file = place.write(
+    "own_test.js",
+    `
+    import { scripted, toolTest } from "file://${ROOT}/mod.ts";
+    const model = { ...scripted("m", [{ text: "No." }]), simulated: false };
+    const options = { model, tools: [], prompt: "Hm?", assert() {} };
+    toolTest("good", options);
+    toolTest("refused", { ...options, journal: "kept.jsonl" });
+  `,
+  );
+  const run = await deno([
+    ...["test", "--no-check", "--allow-all", `--config=${ROOT}/deno.json`, file],
+    ...["--", "--record=auto"],
+  ], { cwd: place.path });
+  assertStringIncludes(run.stdout, "Cannot begin the journal kept.jsonl", run.all);
+  assertEquals(lineOf(run), "1 trial: 0 from recordings, 1 asked and recorded in recordings/");
+});
+
 /** The line that says how many trials came from recordings. */
 function lineOf({ all }: Finished): string {
   return /^\d+ trials?: .*$/m.exec(all)?.[0] ?? all;

@@ -8,7 +8,7 @@ import {
   assertNotMatch,
   assertStringIncludes,
 } from "@std/assert";
-import { command, deno, type Finished, type Folder, folder, ROOT } from "../support/child.ts";
+import { deno, type Folder, folder, ROOT, shell } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 
 const VERSION = JSON.parse(Deno.readTextFileSync(`${ROOT}/deno.json`)).version;
@@ -33,15 +33,6 @@ const SUITE = JSON.stringify({
   ...{ name: "s", seed: 1, graphs: 2, tasks: [{ core: 3, depth: 2 }], models: ["sim:planner"] },
   gate: { successRate: 0.5, margin: 0.4 },
 });
-
-/** Carries out a line as it was printed, in a shell. */
-async function shell(line: string, cwd: string): Promise<Finished> {
-  const path = `${Deno.execPath().replace(/\/[^/]+$/, "")}:${Deno.env.get("PATH") ?? ""}`;
-  const { code, stdout, stderr } = await command("sh", ["-c", line], { cwd, env: { PATH: path } })
-    .output();
-  const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
-  return { code, stdout: out!, stderr: err!, all: `$ ${line}\n${out}\n${err}\nexit code ${code}` };
-}
 
 /** The rest of the line of a text that begins so. */
 function afterIn(text: string, start: string): string {
@@ -96,7 +87,7 @@ for (const [title, project] of Object.entries(PROJECTS)) {
     const { start } = project;
     const sub = `${place.at}/sub`;
     // A suite from a folder of the project, and the lines that its run prints.
-    const run = await shell(`${start} run suite.jsonc --out 'my run.jsonl'`, sub);
+    const run = await shell(`${start} run suite.jsonc --out 'my run.jsonl'`, { cwd: sub });
     assertEquals(run.code, 0, run.all);
     const decide = afterIn(run.stderr, "To decide: ");
     assertEquals(decide, `${start} gate 'my run.jsonl'`);
@@ -112,9 +103,9 @@ for (const [title, project] of Object.entries(PROJECTS)) {
     const line = `${start} accept results.jsonl --out 'base line.json'`;
     assertEquals(accept.replace(/\.$/, ""), line);
     const [gate, accepted, wrong] = await Promise.all([
-      shell(decide, sub),
-      shell(line, place.at),
-      shell(`${start} gatee`, sub),
+      shell(decide, { cwd: sub }),
+      shell(line, { cwd: place.at }),
+      shell(`${start} gatee`, { cwd: sub }),
     ]);
     assertEquals(gate.code, 0, gate.all);
     assertStringIncludes(gate.stdout, "PASS");

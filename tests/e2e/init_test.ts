@@ -340,6 +340,14 @@ Deno.test("toolgate init writes nothing where it cannot write all", async (conte
       assertStringIncludes(stderr, `add ${missing}`);
     }
     assertEquals(place.names(), []);
+    // No other permission is needed.
+    place.write("deno.json", `{ "workspace": ["./**"] }`);
+    const member = await deno([
+      ...["run", "--no-check", "--no-prompt", "--allow-read", write],
+      ...[`${ROOT}/lib/cli/main.ts`, "init", mine],
+    ]);
+    assertEquals(member.code, 2, member.all);
+    assertStringIncludes(member.stderr, `it is a member of ${place.file("deno.json")}`);
   });
   await context.step("the system refuses the last file", async () => {
     await using place = await folder();
@@ -376,6 +384,25 @@ Deno.test({
     assertStringIncludes(locked.stderr, "deno.json must be writable: it is read-only");
     assertEquals(contents(place.file("b")), { "deno.json": "{}\n" });
   },
+});
+
+Deno.test("toolgate init loses no byte of a file it adds to", async () => {
+  await using place = await folder();
+  const MARK = "\uFEFF";
+  write(place, { "a/deno.json": `${MARK}{}\n`, "b/.gitignore": "", "c/deno.json": "" });
+  const made = await toolgate(["init", place.file("a")], {});
+  assertEquals([made.code, made.stderr], [0, ""], made.all);
+  const [byte] = Deno.readFileSync(place.file("a/deno.json"));
+  assertEquals(byte, 0xef);
+  // A letter of Latin-1.
+  for (const name of ["b/.gitignore", "c/deno.json"]) {
+    const bytes = new Uint8Array([0x7b, 0x7d, 0x2f, 0x2f, 0xfc, 0x0a]);
+    Deno.writeFileSync(place.file(name), bytes);
+    const { code, stderr, all } = await toolgate(["init", place.file(name.slice(0, 1))], {});
+    assertEquals(code, 2, all);
+    assertMatch(stderr, /^Cannot add to .* as its text must be UTF-8: it has other bytes\n$/);
+    assertEquals(Deno.readFileSync(place.file(name)), bytes);
+  }
 });
 
 Deno.test("toolgate init names each variable that CI needs, and what may not be read", async () => {

@@ -324,6 +324,36 @@ benchmark("two", {
   assertMatch(pages[1]!, /2 of 4 planned trials were not run: the run was interrupted/);
 });
 
+Deno.test("deno test, told to end before its first test is over, reports what has ended", async () => {
+  await using temporary = await folder();
+  const report = temporary.file("r.md");
+  const file = temporary.write(
+    "own_test.js",
+    `import { benchmark } from ${MOD};
+const usage = { inputTokens: 1, outputTokens: 1 };
+const end = { text: "No.", calls: [], finish: "stop", usage, served: "m", duration: 1, repairs: [] };
+let first;
+const reply = ({ context: { trial } }) => {
+  first ??= trial;
+  if (trial === first) return Promise.resolve(end);
+  Deno.kill(Deno.pid, "SIGTERM");
+  return new Promise(() => {});
+};
+benchmark("own", {
+  ...{ model: { name: "m", simulated: false, reply }, tasks: { core: 3, depth: 2 }, seed: 1, graphs: 3 },
+  ...{ gate: { successRate: 0.5, margin: 0.45 }, report: ${JSON.stringify(report)} },
+});`,
+  );
+  const { code, all } = await deno([
+    ...["test", "-A", "--no-check", `--config=${ROOT}/deno.json`, "--filter=> gate", file],
+  ]);
+  assertEquals(code, 3, all);
+  assertMatch(all, /^own: interrupted: 1 of 3 trials;/m);
+  const text = Deno.readTextFileSync(report);
+  assertMatch(text, /2 of 3 planned trials were not run/);
+  assertMatch(text, /<code>rerun&#58; .*own&#95;test/);
+});
+
 Deno.test("deno test fails where code under test ends the process", async () => {
   await using temporary = await folder();
   const file = temporary.write(

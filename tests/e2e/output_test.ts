@@ -208,6 +208,30 @@ Deno.test("deno test annotates ten failed tests, counts the others, and sums up 
   assertStringIncludes(summary, "- and 4 more\n");
 });
 
+Deno.test("deno test annotates a file of any name, and the line that calls for the test", async () => {
+  await using place = await folder();
+  const name = "a %41 (1)_test.ts";
+  place.write(
+    name,
+    `import { benchmark } from ${MOD};
+const weak = { model: "sim:noisy?quit=1", tasks: { core: 3, depth: 2 }, seed: 1 };
+const bench = (name, graphs) => benchmark(name, { ...weak, graphs });
+bench("weak", 1);
+bench("wrong", -1);
+`,
+  );
+  const { stdout, all } = await start(Deno.execPath(), testing(place, [], name), {
+    cwd: place.path,
+    env: onGitHub(place),
+  }).finished;
+  const file = `${place.path.split("/").at(-1)}/${name}`;
+  assertEquals(
+    annotationsIn(stdout).map(({ properties: { title, ...at } }) => [title!.split(" ")[0], at]),
+    [["weak", { file, line: "3" }], ["wrong", { file, line: "3" }]],
+    all,
+  );
+});
+
 /** Lines of Deno itself, with colors taken off. */
 function rowsOf(text: string, width: number): number {
   // deno-lint-ignore no-control-regex

@@ -18,7 +18,7 @@ import {
   folder,
   readLines,
   ROOT,
-  start,
+  shell,
   unwrapped,
 } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
@@ -111,15 +111,9 @@ function storiesIn({ stdout }: Finished): { story: string; rerun: string }[] {
     .map(([, story, rerun]) => ({ story: story!, rerun: rerun! }));
 }
 
-/**
- * Runs a line as a user would paste it into a shell, where `deno` is the one that runs the tests; but for the
- * check of types, which takes seconds.
- */
+/** Runs a line as a user would paste it, but for the check of types, which takes seconds. */
 function paste(line: string): Promise<Finished> {
-  const here = Deno.execPath().replace(/\/[^/]*$/, "");
-  return start("sh", ["-c", line.replace(/(?<=^|\s)deno test /, "deno test --no-check ")], {
-    env: { PATH: `${here}:${Deno.env.get("PATH")}` },
-  }).finished;
+  return shell(line.replace(/(?<=^|\s)deno test /, "deno test --no-check "));
 }
 
 /** Work whose result several tests look at: it is done when the first of them asks. */

@@ -2,11 +2,10 @@
 // trial, pasted into a shell that knows nothing of the run before.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { deno, type Finished, folder, ROOT, start } from "../support/child.ts";
+import { deno, type Finished, folder, ROOT, shell } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { drawingServer } from "../support/drawing_server.ts";
 import { reportedTrials } from "../support/report_data.ts";
-import { keptVariables } from "../support/surroundings.ts";
 
 const PROJECT = JSON.stringify({
   imports: { "@toolgate/toolgate": `file://${ROOT}/mod.ts` },
@@ -17,12 +16,6 @@ const PROJECT = JSON.stringify({
 /** The rerun lines of failed tests, each once. */
 function rerunsIn({ stdout }: Finished): string[] {
   return [...new Set([...stdout.matchAll(/^rerun: (.*)$/gm)].map(([, line]) => line!))];
-}
-
-/** Pastes a line into a shell in a folder, with none of the variables of the run before. */
-function paste(line: string, cwd: string): Promise<Finished> {
-  const path = `${Deno.execPath().replace(/\/[^/]*$/, "")}:${Deno.env.get("PATH")}`;
-  return start("sh", ["-c", line], { cwd, env: { ...keptVariables(), PATH: path } }).finished;
 }
 
 Deno.test("a rerun line keeps what chose the model, and no secret", async () => {
@@ -71,7 +64,7 @@ Deno.test("a rerun line keeps what chose the model, and no secret", async () => 
   const asked = server.state.requests;
   assert(asked > 0);
 
-  const again = await paste(line!, place.path);
+  const again = await shell(line!, { cwd: place.path });
   assertEquals(again.code, 1, again.all);
   assertEquals(rerunsIn(again), [line]);
   const storyOf = ({ stdout }: Finished) =>

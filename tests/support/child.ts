@@ -72,6 +72,13 @@ export function deno(arguments_: readonly string[], options?: ChildOptions): Pro
   return start(Deno.execPath(), arguments_, options).finished;
 }
 
+/** Carries out a line as a user would paste it into a shell, where `deno` is the one that runs the tests. */
+export function shell(line: string, options?: Pick<ChildOptions, "cwd">): Promise<Finished> {
+  const here = Deno.execPath().replace(/\/[^/]*$/, "");
+  const env = { PATH: `${here}:${Deno.env.get("PATH")}` };
+  return start("sh", ["-c", line], { ...options, env }).finished;
+}
+
 /** Where temporary folders are made: all that children may write to. */
 export const TEMPORARY = Deno.realPathSync(Deno.env.get("TMPDIR") ?? "/tmp");
 

@@ -16,9 +16,8 @@ void [benchmark, grid];`;
 
 /**
  * The name and message of what each call throws, or of the test that fails in its place, or "" for one that refuses
- * nothing. All of them stand in one
- * file of `deno test`, which begins with `prelude` and may use the loopback network and nothing else beside
- * `permissions`. Of the tests that are registered none runs.
+ * nothing. All of them stand in one file of `deno test`, which begins with `prelude` and may use the loopback network
+ * and nothing else beside `permissions`. Of the tests that are registered none runs.
  */
 export async function refusalsOf(
   calls: readonly (string | Refused)[],
@@ -37,7 +36,7 @@ export async function refusalsOf(
       "} });",
       "const errorOf = (flags, call) => {",
       '  Object.defineProperty(Deno, "args", { value: flags, configurable: true });',
-      '  try { refused = undefined; call(); refused?.({ origin: "" }); return ""; }',
+      '  try { refused = undefined; call(); refused?.(); return ""; }',
       "  catch (error) { return `${error.name}: ${error.message}`; }",
       "};",
       'console.log("TOLD", JSON.stringify([',

@@ -6,7 +6,7 @@ import { InputError } from "../../lib/base/errors.ts";
 import { scripted } from "../../lib/models/scripted.ts";
 import { tool } from "../../lib/tools/define_tool.ts";
 import { toolTest, type ToolTestOptions } from "../../lib/testing/tool_test.ts";
-import { deno, type Finished, folder, readLines, ROOT, start } from "../support/child.ts";
+import { deno, type Finished, folder, readLines, ROOT, shell } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { refusalsOf } from "../support/refusals.ts";
 
@@ -38,12 +38,9 @@ function run(files: string | readonly string[], { flags = [], own = [] }: RunOpt
   ]);
 }
 
-/** Runs a line as a user would paste it into a shell, where `deno` is the one that runs the tests. */
+/** Runs a line as a user would paste it, but for the check of types. */
 function paste(line: string): Promise<Finished> {
-  const here = Deno.execPath().replace(/\/[^/]*$/, "");
-  const checked = line.replace("deno test ", "deno test --no-check ");
-  return start("sh", ["-c", checked], { env: { PATH: `${here}:${Deno.env.get("PATH")}` } })
-    .finished;
+  return shell(line.replace("deno test ", "deno test --no-check "));
 }
 
 /** The errors of failed tests, by their names. */

@@ -13,7 +13,13 @@ import { defined, type JsonValue, printable } from "../../base/json.ts";
 import { type JudgeScore, notAsked, readScore } from "./score.ts";
 import { LikeMatcher } from "./like_matcher.ts";
 import { claimedCount, claimedUsage, sumUsage, type Usage } from "../../tools/message.ts";
-import type { Model, ModelReply, ModelRequest, RequestContext } from "../model.ts";
+import {
+  isModel,
+  type Model,
+  type ModelReply,
+  type ModelRequest,
+  type RequestContext,
+} from "../model.ts";
 import { MODEL, type ModelEntry, modelName } from "../entry.ts";
 import type { Matcher } from "../../tools/expected_call.ts";
 import { fillPrompt } from "../prompts.ts";
@@ -295,14 +301,10 @@ function asInputError(read: () => string): string {
   }
 }
 
-function isModel(model: LLMJudgeOptions["model"]): model is Model {
-  return typeof model === "object" && model !== null && "reply" in model;
-}
-
 const WORDS = ["{predicted}", "{truth}"];
 
 const OPTIONS = z.strictObject({
-  model: z.union([z.string().min(1), MODEL, z.custom<Model>((model) => isModel(model as Model))]),
+  model: z.union([z.string().min(1), MODEL, z.custom<Model>(isModel)]),
   prompt: z.string()
     .refine((text) => WORDS.every((word) => text.includes(word)), {
       error: `must hold ${WORDS.join(" and ")}`,
