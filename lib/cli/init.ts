@@ -110,15 +110,13 @@ function isWithin(outer: string, path: string): boolean {
   return way !== ".." && !/^\.\.[/\\]/.test(way) && !paths.isAbsolute(way);
 }
 
-const ANY = z.looseObject({});
-
 /** Returns the file of the workspace that a folder is a member of, as Deno and npm look for it. */
 function workspaceOf(folder: string): string | undefined {
   for (let above = paths.dirname(folder);; above = paths.dirname(above)) {
     for (const name of ["deno.json", "deno.jsonc", "package.json"]) {
       const file = paths.join(above, name);
       if (!readIfThere(file)?.trim()) continue;
-      if (hasMember(readJsonc(file, ANY), paths.relative(above, folder))) return file;
+      if (hasMember(readJsonc(file, z.looseObject({})), paths.relative(above, folder))) return file;
     }
     if (paths.dirname(above) === above) return undefined;
   }

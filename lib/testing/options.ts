@@ -31,7 +31,7 @@ import {
   type Suite,
 } from "../runs/suite.ts";
 import { isKeyName, MODEL, type ModelEntry, NO_KEY_HERE } from "../models/entry.ts";
-import { type StrategyEntry, strategyId } from "../trials/strategies/entry.ts";
+import type { StrategyEntry } from "../trials/strategies/entry.ts";
 import {
   type Agent,
   assertAgentCalls,
@@ -177,6 +177,7 @@ export function planBenchmark(
   { name, subject, source }: Registration,
 ): PlannedRun {
   const { agent, strategies, judge } = options;
+  if (agent !== undefined) assertAgent(subject, options, settings);
   const tasks = listOf(options.tasks);
   const suite = withOptionNames(
     options,
@@ -193,7 +194,6 @@ export function planBenchmark(
         }),
       }, subject),
   );
-  if (agent !== undefined) assertAgent(subject, options, settings);
   const ownCode = agent !== undefined || source !== undefined ||
     modelChoices(options).some(isModel);
   const planned = planRun({
@@ -267,8 +267,9 @@ function assertAgent(
   if (typeof options.agent !== "function") {
     throw cannot(`use ${subject}`, "agent must be a function", `it is ${valueText(options.agent)}`);
   }
-  const { limits = {}, strategies = [], references } = options;
-  if (Object.keys(limits).some((name) => name !== "calls")) {
+  const { limits, strategies, references } = options;
+  // Callers without types may give anything, which is told later.
+  if (Object.keys({ ...limits }).some((name) => name !== "calls")) {
     throw cannot(
       `limit ${subject}`,
       "an agent of your own can only be limited by calls",
@@ -283,7 +284,8 @@ function assertAgent(
       budget === undefined ? "the gate has a ceiling of tokens or dollars" : "there is a budget",
     );
   }
-  assertAgentStrategies(subject, listOf(strategies).map(strategyId));
+  const ids = listOf(strategies).map((entry) => isObject(entry) ? entry.strategy : entry);
+  assertAgentStrategies(subject, ids.filter((id) => typeof id === "string"));
   assertAgentCalls(subject, references === true);
 }
 
