@@ -37,7 +37,8 @@ Without options the tables are printed.
                   graph and its calls
   --markdown F    writes the verdicts and tables as Markdown
   --limit N       leaves whole tables out of the Markdown, the least important first and verdicts never, so
-                  that it has at most N bytes: GitHub takes 65536 in a comment, 1048576 in a step summary
+                  that it has at most N bytes, 2000 or more: GitHub takes 65536 in a comment, 1048576 in a
+                  step summary
   --json F        writes the data of all tables and figures as JSON
   --different-tasks
                   the journals may be of different tasks, such as generated ones and cases, if all
