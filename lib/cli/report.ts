@@ -78,7 +78,10 @@ export async function report(arguments_: readonly string[]): Promise<number> {
   const prices = tablePrices ?? pricesOf(options, collection);
   assertNoBaseline(options, outputs, collection);
   const decisions: (GateReport | undefined)[] = [];
-  for (const { results } of runs) decisions.push(await decide(results, tablePrices));
+  for (const { paths, results } of runs) {
+    const journals = paths.map((path) => operandOf.get(path)!);
+    decisions.push(await decide(results, journals, tablePrices));
+  }
   const content = makeReport(trials, {
     suite: collection.suite,
     seed: seedOf(collection),
@@ -222,13 +225,14 @@ function assertNoBaseline(
 /** Returns the verdict of the plan's gate; `undefined` without one. */
 async function decide(
   results: Results,
+  journals: readonly string[],
   prices: Prices | undefined,
 ): Promise<GateReport | undefined> {
   const { gate, suite } = results;
   if (gate === undefined) return undefined;
   try {
     const baseline = baselineOfGate(gate, userPath);
-    const missing = missingBaseline(gate, baseline);
+    const missing = missingBaseline(gate, baseline, { journals });
     const problem = undecidableReason(results) ?? missing;
     return problem === undefined
       ? await decideResults(results, gate, { baseline, prices })

@@ -99,7 +99,7 @@ for (const [title, project] of Object.entries(PROJECTS)) {
       { cwd: place.at },
     );
     assertEquals(test.code, 1, test.all);
-    const accept = afterIn(test.all, "keep the trials with --out=results.jsonl, then");
+    const accept = afterIn(test.all, "there is no baseline base line.json yet: make it with");
     const line = `${start} accept results.jsonl --out 'base line.json'`;
     assertEquals(accept.replace(/\.$/, ""), line);
     const [gate, accepted, wrong] = await Promise.all([
@@ -123,7 +123,7 @@ Deno.test("hints have the paths of where the user stands, also where a task leav
   const settings = { ...IMPORTS, tasks: { ...TASKS, bench } };
   Deno.writeTextFileSync(`${place.at}/deno.json`, JSON.stringify(settings));
   const test = await deno(["task", "bench"], { cwd: `${place.at}/sub` });
-  const accept = afterIn(test.all, "results.jsonl, then").replace(/\.$/, "");
+  const accept = afterIn(test.all, "yet: make it with").replace(/\.$/, "");
   assertEquals(accept, "deno task toolgate accept ../results.jsonl --out '../base line.json'");
 });
 
