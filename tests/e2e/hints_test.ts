@@ -102,6 +102,10 @@ for (const [title, project] of Object.entries(PROJECTS)) {
     const accept = afterIn(test.all, "there is no baseline base line.json yet: make it with");
     const line = `${start} accept results.jsonl --out 'base line.json'`;
     assertEquals(accept.replace(/\.$/, ""), line);
+    const undecided = await shell(`${start} gate results.jsonl`, { cwd: place.at });
+    assertEquals(undecided.code, 2, undecided.all);
+    assertStringIncludes(undecided.stderr, "Cannot decide over results.jsonl as there is no");
+    assertStringIncludes(undecided.stderr, `make it with ${line}`);
     const [gate, accepted, wrong] = await Promise.all([
       shell(decide, { cwd: sub }),
       shell(line, { cwd: place.at }),
