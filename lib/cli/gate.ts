@@ -3,7 +3,8 @@
  * @module
  */
 
-import { readBaseline } from "../runs/baseline.ts";
+import { baselineOfGate, missingBaseline, readBaseline } from "../runs/baseline.ts";
+import { cannot } from "../base/errors.ts";
 import { readJsonc } from "../base/input.ts";
 import { printableJson } from "../base/json.ts";
 import { type CompletePolicy, isUpgrade, readPolicy } from "../gate/policy.ts";
@@ -164,8 +165,11 @@ function printDecision(
 function baselineOf(policy: CompletePolicy, options: Arguments) {
   const file = options.text("baseline");
   if (file !== undefined) return readBaseline(userPath(file));
-  if (!isUpgrade(policy) || policy.baseline.file === undefined) return undefined;
-  return readBaseline(userPath(policy.baseline.file));
+  const baseline = baselineOfGate(policy, userPath);
+  const journals = options.operands;
+  const missing = missingBaseline(policy, baseline, { journals });
+  if (missing !== undefined) throw cannot(`decide over ${journals[0]}`, missing);
+  return baseline;
 }
 
 /** Returns the policy of the options. They are checked first, so that an error in them is not a verdict. */

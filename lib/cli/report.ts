@@ -37,7 +37,8 @@ Without options the tables are printed.
                   graph and its calls
   --markdown F    writes the verdicts and tables as Markdown
   --limit N       leaves whole tables out of the Markdown, the least important first and verdicts never, so
-                  that it has at most N bytes: GitHub takes 65536 in a comment, 1048576 in a step summary
+                  that it has at most N bytes, 2000 or more: GitHub takes 65536 in a comment, 1048576 in a
+                  step summary
   --json F        writes the data of all tables and figures as JSON
   --different-tasks
                   the journals may be of different tasks, such as generated ones and cases, if all
@@ -77,7 +78,10 @@ export async function report(arguments_: readonly string[]): Promise<number> {
   const prices = tablePrices ?? pricesOf(options, collection);
   assertNoBaseline(options, outputs, collection);
   const decisions: (GateReport | undefined)[] = [];
-  for (const { results } of runs) decisions.push(await decide(results, tablePrices));
+  for (const { paths, results } of runs) {
+    const journals = paths.map((path) => operandOf.get(path)!);
+    decisions.push(await decide(results, journals, tablePrices));
+  }
   const content = makeReport(trials, {
     suite: collection.suite,
     seed: seedOf(collection),
@@ -221,13 +225,14 @@ function assertNoBaseline(
 /** Returns the verdict of the plan's gate; `undefined` without one. */
 async function decide(
   results: Results,
+  journals: readonly string[],
   prices: Prices | undefined,
 ): Promise<GateReport | undefined> {
   const { gate, suite } = results;
   if (gate === undefined) return undefined;
   try {
     const baseline = baselineOfGate(gate, userPath);
-    const missing = missingBaseline(gate, baseline);
+    const missing = missingBaseline(gate, baseline, { journals });
     const problem = undecidableReason(results) ?? missing;
     return problem === undefined
       ? await decideResults(results, gate, { baseline, prices })

@@ -82,7 +82,12 @@ export async function run(arguments_: readonly string[]): Promise<number> {
     onTrial: (trial, resumed) => progress.count(trial, resumed),
   });
   for (const say of said) say();
-  if (missing !== undefined) console.error(`No sequential gate can stop this run: ${missing}`);
+  if (missing !== undefined) {
+    const effect = plan.gate?.sequential
+      ? "No sequential gate can stop this run"
+      : "The gate cannot decide";
+    console.error(`${effect}: ${missing}`);
+  }
   if (shard !== undefined && plan.gate?.sequential) {
     console.error("A shard cannot stop early: the gate has a fixed size");
   }

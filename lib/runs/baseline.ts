@@ -171,21 +171,29 @@ export function baselineOfGate(
   return readBaseline(pathOf(file));
 }
 
-/**
- * Returns how to make a baseline file that does not exist yet; `undefined` if none is missing.
- *
- * @param pathOf Returns the path of a file as the user gives it to a command.
- */
+/** Options of {@linkcode missingBaseline}. */
+interface MissingBaselineOptions {
+  /** Returns the path of a file as the user gives it to a command. Default: the path. */
+  readonly pathOf?: (file: string) => string;
+  /** The journals that have all trials of the run; omitted if these are not kept. */
+  readonly journals?: readonly string[];
+}
+
+/** Returns how to make a baseline file that does not exist yet; `undefined` if none is missing. */
 export function missingBaseline(
   gate: GatePolicy | undefined,
   baseline: Baseline | undefined,
-  pathOf = (file: string) => file,
+  { pathOf = (file) => file, journals }: MissingBaselineOptions = {},
 ): string | undefined {
   const file = baselineFile(gate);
   if (file === undefined || baseline !== undefined) return undefined;
   const shown = (path: string) => shellQuote(pathOf(path));
-  return `there is no baseline ${file} yet: keep the trials with --out=results.jsonl, then ` +
-    commandLine(`accept ${shown("results.jsonl")} --out ${shown(file)}`);
+  const accepted = (journals ?? ["results.jsonl"]).map(shown).join(" ");
+  const how = journals === undefined
+    ? "keep the trials with --out=results.jsonl, then"
+    : "make it with";
+  return `there is no baseline ${file} yet: ${how} ` +
+    commandLine(`accept ${accepted} --out ${shown(file)}`);
 }
 
 function baselineFile(gate: GatePolicy | undefined): string | undefined {

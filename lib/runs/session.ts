@@ -188,7 +188,9 @@ export function planRun(request: RunRequest): PlannedRun {
   }
   // Paths of commands are the user's already.
   const pathOf = request.baselinePath === undefined ? pathForUser : undefined;
-  const missing = missingBaseline(gate, baseline, pathOf);
+  // One shard has a part of the trials.
+  const journals = journal === undefined || shard !== undefined ? undefined : [journal];
+  const missing = missingBaseline(gate, baseline, defined({ pathOf, journals }));
   return { subject, plan, settings, baseline, missing };
 }
 

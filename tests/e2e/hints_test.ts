@@ -99,9 +99,13 @@ for (const [title, project] of Object.entries(PROJECTS)) {
       { cwd: place.at },
     );
     assertEquals(test.code, 1, test.all);
-    const accept = afterIn(test.all, "keep the trials with --out=results.jsonl, then");
+    const accept = afterIn(test.all, "there is no baseline base line.json yet: make it with");
     const line = `${start} accept results.jsonl --out 'base line.json'`;
     assertEquals(accept.replace(/\.$/, ""), line);
+    const undecided = await shell(`${start} gate results.jsonl`, { cwd: place.at });
+    assertEquals(undecided.code, 2, undecided.all);
+    assertStringIncludes(undecided.stderr, "Cannot decide over results.jsonl as there is no");
+    assertStringIncludes(undecided.stderr, `make it with ${line}`);
     const [gate, accepted, wrong] = await Promise.all([
       shell(decide, { cwd: sub }),
       shell(line, { cwd: place.at }),
@@ -123,7 +127,7 @@ Deno.test("hints have the paths of where the user stands, also where a task leav
   const settings = { ...IMPORTS, tasks: { ...TASKS, bench } };
   Deno.writeTextFileSync(`${place.at}/deno.json`, JSON.stringify(settings));
   const test = await deno(["task", "bench"], { cwd: `${place.at}/sub` });
-  const accept = afterIn(test.all, "results.jsonl, then").replace(/\.$/, "");
+  const accept = afterIn(test.all, "yet: make it with").replace(/\.$/, "");
   assertEquals(accept, "deno task toolgate accept ../results.jsonl --out '../base line.json'");
 });
 

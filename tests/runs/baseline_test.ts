@@ -335,6 +335,11 @@ Deno.test("missingBaseline() says how to make the baseline that is not there", (
     "there is no baseline b.json yet: keep the trials with --out=results.jsonl, then " +
       "deno task toolgate accept results.jsonl --out b.json",
   );
+  assertEquals(
+    missingBaseline(gate, undefined, { journals: ["1.jsonl", "2.jsonl"] }),
+    "there is no baseline b.json yet: make it with " +
+      "deno task toolgate accept 1.jsonl 2.jsonl --out b.json",
+  );
   assertEquals(missingBaseline(gate, readBaseline(writeJournal(folder, PLAN))), undefined);
   for (const other of [undefined, { successRate: 0.9 }, { baseline: "a" }]) {
     assertEquals(missingBaseline(other, undefined), undefined);
