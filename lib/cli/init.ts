@@ -50,6 +50,7 @@ export function init(arguments_: readonly string[]): number {
   if (rest.length > 0) {
     throw options.error(`it takes one folder: ${options.operands.length} are given`);
   }
+  if (operand === "") throw options.error("the folder must have a name: it is empty");
   const folder = resolvePath(userPath(operand));
   const clone = ownClone();
   const isThere = (path: string) => isFile(folder, path);
@@ -252,6 +253,13 @@ function writeFiles(folder: string, files: readonly PlannedFile[]): void {
   if (locked !== undefined) {
     throw unable(folder, `${locked.path} must be writable`, "it is read-only");
   }
+  // What is no text would be another one afterwards.
+  const binary = files.find(({ path, added }) =>
+    added !== undefined && !isText(`${folder}/${path}`)
+  );
+  if (binary !== undefined) {
+    throw unable(folder, `${binary.path} must be UTF-8 to be added to`, "it is not");
+  }
   const outputs = files.map(({ path, text }) => {
     const output = undo.use(new Output(`${folder}/${path}`, "the file", { links: false }));
     output.write(text);
@@ -265,6 +273,16 @@ function writeFiles(folder: string, files: readonly PlannedFile[]): void {
   // Nothing is undone but the files that are still open.
   undo.move();
   for (const output of outputs) output[Symbol.dispose]();
+}
+
+function isText(path: string): boolean {
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(Deno.readFileSync(path));
+    return true;
+  } catch (error) {
+    if (error instanceof TypeError) return false;
+    throw cannotFile(`read ${path}`, error);
+  }
 }
 
 /** The folders that a file needs and that are not there, the outermost first. */
@@ -317,7 +335,7 @@ function told(
   lines.push(
     "",
     "Next:",
-    ...operand === "." ? [] : [`  cd ${shellQuote(printable(operand))}`],
+    ...operand === "." || printable(operand) !== operand ? [] : [`  cd ${shellQuote(operand)}`],
     ...config.needsInstall ? ["  deno install"] : [],
     `  deno task ${test.padEnd(width)}   tests of tools, such as ${TESTS}weather_test.ts`,
     `  deno task ${edit.padEnd(width)}   the same again at every save`,
