@@ -81,6 +81,9 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     file("no models", "bench({ model: [] });", /at model: must not be empty/),
     file("a number for a model", "bench({ model: 5 });", /at model: expected string or object, received number/),
     file("nothing for a model", "bench({ model: [null] });", /at model\[0\]: expected string or object, received null/),
+    file("a function for a model", "bench({ model: () => 1 });", /at model: expected string or object, received function$/),
+    file("a model that cannot reply", 'bench({ model: { name: "m", simulated: true, reply: 5 } });', /reply of a model must be a function: it is 5/),
+    file("openai() of nothing", "bench({ model: openai() });", /ask a model as openai\(\) must have its name, as in \{ model: "gpt-5" \}/),
     file("no name for a model", 'bench({ model: "" });', /at model: must not be empty/),
     file("no such simulated model", 'bench({ model: "sim:plannr" });', /must be sim:planner.*it is sim:plannr/),
     file("no such rate of one", 'bench({ model: "sim:noisy?stal=1" });', /options of sim:noisy are .*it is sim:noisy\?stal=1/),
@@ -106,16 +109,20 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     file("no such strategy", 'bench({ strategies: ["nope"] });', /at strategies\[0\]: must be one of baseline, .*it is nope/),
     file("nothing for a strategy", "bench({ strategies: [null] });", /at strategies\[0\]: expected string or object, received null/),
     file("a strategy that is no list", 'bench({ strategies: "restate" });', /at strategies: .*expected array, received string/),
+    file("null for the models of a strategy", 'bench({ strategies: [{ strategy: "plan_then_call", models: null }] });', /at strategies\[0\]\.models: .*expected record, received null/),
     file("no such perturbation", 'bench({ perturbations: ["XX"] });', /at perturbations\[0\]: must be none, or some of .*XX/),
     file("a budget without prices", "bench({ budget: { usd: 1 } });", /cost of model sim:planner as the price table must have it/),
     file("a limit misspelt", "bench({ limits: { call: 3 } });", /at limits: Unrecognized key: "call"/),
     file("no concurrency", "bench({ concurrency: 0 });", /at concurrency: must be at least 1: it is 0/),
     file("many wrong values", 'bench({ graphs: -1, repetitions: 0, limits: { calls: 0 }, perturbations: ["A", "B"] });', /at perturbations\[0\][^]*; and 3 more$/),
+    file("a journal without a name", 'bench({ journal: "" });', /at journal: must not be empty/),
     file("a journal that is a folder", 'bench({ journal: "folder" });', /journal folder: it is a folder/),
     file("a report in place of a journal", 'bench({ report: "a.jsonl" });', /to a\.jsonl as that is a name for journals/),
+    file("a report named twice", 'bench({ report: ["a.html", "./a.html"] });', /each file can be written only once: it is named twice/),
     file("requireGate without a gate", "bench({ requireGate: true });", /requireGate needs a gate/),
     file("an agent that is no function", 'bench({ agent: "me" });', /agent must be a function: it is "me"/),
     file("nothing for the limits of an agent", "bench({ agent() {}, limits: null });", /at limits: .*expected object, received null/),
+    file("a benchmark within a test", 'Deno.test("t", () => bench());', /register benchmark\("mine"\) as it must be called while its file is loaded: a test is running/),
     file("no options", 'benchmark("mine");', /benchmark mine as it must have options: they are undefined/),
     file("no name", "benchmark({ seed: 1 });", /a benchmark as its name must be a text/),
     file("a journal for two", 'benchmark("one", { model: "sim:planner", tasks: grid({ core: 2, depth: 1 }), seed: 1, graphs: 1, journal: "both.jsonl" });\nbench({ journal: "both.jsonl" });', /a file belongs to one benchmark: one has it/),
@@ -170,6 +177,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("two gates", "gate good.jsonl --success-rate 0.8 --baseline baseline.json", /are two gates: give one of them/),
     command("a gate that nobody declared", "gate other.jsonl", /the plan declares no gate, so --success-rate or --baseline is needed/),
     command("a page over a journal", "report good.jsonl --html good.jsonl", /must not be a journal/),
+    command("a page over a suite", "report good.jsonl --html suite.jsonc", /--html must not be named like a suite or a baseline: it is suite\.jsonc/),
     command("a page over a folder", "report good.jsonl --html folder", /folder: it is a folder/),
     command("a baseline over a suite", "accept good.jsonl --out suite.jsonc", /only a baseline may be replaced: another file is there/),
     command("no such gate", "selfcheck good.jsonl --gate foo", /--gate must be rate or upgrade: it is foo/),
@@ -182,6 +190,8 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("a depth that no core has", "generate --core 3 --depth 5", /depth must be below core: depth is 5, core is 3/),
     command("a core that takes minutes", "generate --core 50000 --depth 3", /core must be at most 5000: it is 50000/),
     command("a task of another form", 'generate --task {"cor":1}', /JSON of --task:\n.*Unrecognized key: "cor"/),
+    command("a project without a name", "init ", /the folder must have a name: it is empty/),
+    command("a project whose .gitignore is UTF-16", "init odd", /\.gitignore must be UTF-8 to be added to: it is not/),
     command("a port that none is", "simulate --port 70000", /--port must be at most 65535: it is 70000/),
     command("a port in use", "simulate --port $port", /Cannot serve on port \d+: Address already in use/),
   ],
@@ -237,6 +247,8 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     file("no writing of journals", 'bench({ journal: "results/a.jsonl" });', /allow it with --allow-write=results/, { permissions: READ_NET }),
     file("no writing of reports", 'bench({ report: "results/a.html" });', /allow it with --allow-write=results/, { permissions: READ_NET }),
     file("no reading of recordings", 'bench({ recordings: { mode: "replay", folder: "recs" } });', /allow it with --allow-read=recs/, { permissions: ["--allow-net"] }),
+    file("no reading of recordings to add to", 'bench({ recordings: { mode: "auto", folder: "recs" } });', /it needs --allow-read=recs$/, { permissions: ["--allow-net", "--allow-write"] }),
+    command("no writing of baselines", "accept good.jsonl", /it needs --allow-write=\.$/, { permissions: READ }),
     command("no reading", "run suite.jsonc", /allow it with --allow-read=suite\.jsonc/, { permissions: ["--no-prompt"] }),
     command("no network", "run other.jsonc", /it needs the permission --allow-net=127\.0\.0\.1/, { permissions: READ, notes: 2 }),
     command("no writing", "run suite.jsonc --out results/a.jsonl", /allow it with --allow-write=results/, { permissions: READ_NET, notes: 1 }),
@@ -339,6 +351,8 @@ export async function wrongProject(): Promise<Folder> {
   Deno.writeFileSync(project.file("bytes.jsonl"), new Uint8Array([7, 0, 200, 10, 0, 255, 10]));
   Deno.writeFileSync(project.file("utf16.jsonl"), utf16(good));
   Deno.writeFileSync(project.file("utf16.jsonc"), utf16(JSON.stringify(SUITE)));
+  Deno.mkdirSync(project.file("odd"));
+  Deno.writeFileSync(project.file("odd/.gitignore"), utf16("node_modules\n"));
   Deno.mkdirSync(project.file("cut/sim-planner"), { recursive: true });
   for (const { name } of Deno.readDirSync(project.file("recs/sim-planner"))) {
     const recording = Deno.readTextFileSync(project.file(`recs/sim-planner/${name}`));
