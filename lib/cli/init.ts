@@ -253,13 +253,6 @@ function writeFiles(folder: string, files: readonly PlannedFile[]): void {
   if (locked !== undefined) {
     throw unable(folder, `${locked.path} must be writable`, "it is read-only");
   }
-  // What is no text would be another one afterwards.
-  const binary = files.find(({ path, added }) =>
-    added !== undefined && !isText(`${folder}/${path}`)
-  );
-  if (binary !== undefined) {
-    throw unable(folder, `${binary.path} must be UTF-8 to be added to`, "it is not");
-  }
   const outputs = files.map(({ path, text }) => {
     const output = undo.use(new Output(`${folder}/${path}`, "the file", { links: false }));
     output.write(text);
@@ -273,16 +266,6 @@ function writeFiles(folder: string, files: readonly PlannedFile[]): void {
   // Nothing is undone but the files that are still open.
   undo.move();
   for (const output of outputs) output[Symbol.dispose]();
-}
-
-function isText(path: string): boolean {
-  try {
-    new TextDecoder("utf-8", { fatal: true }).decode(Deno.readFileSync(path));
-    return true;
-  } catch (error) {
-    if (error instanceof TypeError) return false;
-    throw cannotFile(`read ${path}`, error);
-  }
 }
 
 /** The folders that a file needs and that are not there, the outermost first. */

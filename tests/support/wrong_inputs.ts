@@ -191,7 +191,6 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("a core that takes minutes", "generate --core 50000 --depth 3", /core must be at most 5000: it is 50000/),
     command("a task of another form", 'generate --task {"cor":1}', /JSON of --task:\n.*Unrecognized key: "cor"/),
     command("a project without a name", "init ", /the folder must have a name: it is empty/),
-    command("a project whose .gitignore is UTF-16", "init odd", /\.gitignore must be UTF-8 to be added to: it is not/),
     command("a port that none is", "simulate --port 70000", /--port must be at most 65535: it is 70000/),
     command("a port in use", "simulate --port $port", /Cannot serve on port \d+: Address already in use/),
   ],
@@ -351,8 +350,6 @@ export async function wrongProject(): Promise<Folder> {
   Deno.writeFileSync(project.file("bytes.jsonl"), new Uint8Array([7, 0, 200, 10, 0, 255, 10]));
   Deno.writeFileSync(project.file("utf16.jsonl"), utf16(good));
   Deno.writeFileSync(project.file("utf16.jsonc"), utf16(JSON.stringify(SUITE)));
-  Deno.mkdirSync(project.file("odd"));
-  Deno.writeFileSync(project.file("odd/.gitignore"), utf16("node_modules\n"));
   Deno.mkdirSync(project.file("cut/sim-planner"), { recursive: true });
   for (const { name } of Deno.readDirSync(project.file("recs/sim-planner"))) {
     const recording = Deno.readTextFileSync(project.file(`recs/sim-planner/${name}`));
