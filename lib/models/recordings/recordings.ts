@@ -20,6 +20,7 @@ import {
 } from "./_file.ts";
 import {
   assertFolder,
+  assertReadable,
   assertWritable,
   exists,
   readTrialRecording,
@@ -67,14 +68,7 @@ export class Recordings {
     this.folder = folder;
     this.#use = FolderUse.of(folder);
     if (mode === "replay") assertFolder(folder);
-    const read = { name: "read", path: folder } as const;
-    if (mode === "auto" && Deno.permissions.querySync(read).state !== "granted") {
-      throw cannot(
-        `replay from ${folder}`,
-        "it must be readable",
-        `Deno was not given the permission: it needs --allow-read=${folder}`,
-      );
-    }
+    if (mode === "auto") assertReadable(folder);
   }
 
   /** Notice for the user before a run. */
