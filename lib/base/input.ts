@@ -141,7 +141,9 @@ function issueFaults(
   if (issue.code !== "invalid_union" || issue.errors.length === 0 || customMessage) {
     return [{ path, message: boundMessage(issue) ?? nameMessage(issue) ?? issue.message }];
   }
+  // Of a value of another type no bound says anything.
   const kinds = nearestKinds(issue.errors)
+    .map((issues) => issues.some(isOtherKind) ? issues.filter(isOtherKind) : issues)
     .map((issues) => issues.flatMap((inner) => issueFaults(inner, whole, path)));
   const deepest = (faults: readonly Fault[]) =>
     Math.max(...faults.map((fault) => fault.path.length));

@@ -183,5 +183,13 @@ export function resolvePath(path: string): string {
 
 /** Makes the error for a file that cannot be written. */
 export function unwritable(path: string, what: string, error: unknown): InputError {
-  return cannotFile(`write ${what} ${path}`, error);
+  return cannotFile(`write ${what} ${path}`, besides(path, error));
+}
+
+/** Names the folder where Deno refused a part file beside `path`, whose name is another one each time. */
+function besides(path: string, error: unknown): unknown {
+  if (!(error instanceof Deno.errors.NotCapable)) return error;
+  const [, access] = /^Requires (read|write) access to ".*\.part"/.exec(error.message) ?? [];
+  if (access === undefined) return error;
+  return new Deno.errors.NotCapable(`it needs --allow-${access}=${paths.dirname(path)}`);
 }

@@ -50,6 +50,7 @@ export function init(arguments_: readonly string[]): number {
   if (rest.length > 0) {
     throw options.error(`it takes one folder: ${options.operands.length} are given`);
   }
+  if (operand === "") throw options.error("the folder must have a name: it is empty");
   const folder = resolvePath(userPath(operand));
   const clone = ownClone();
   const isThere = (path: string) => isFile(folder, path);
@@ -315,7 +316,7 @@ function told(
   lines.push(
     "",
     "Next:",
-    ...operand === "." ? [] : [`  cd ${shellQuote(printable(operand))}`],
+    ...operand === "." || printable(operand) !== operand ? [] : [`  cd ${shellQuote(operand)}`],
     ...config.needsInstall ? ["  deno install"] : [],
     `  deno task ${test.padEnd(width)}   tests of tools, such as ${TESTS}weather_test.ts`,
     `  deno task ${edit.padEnd(width)}   the same again at every save`,

@@ -199,6 +199,9 @@ function assertOutputs(
     if (inputs.includes(path)) {
       throw options.error(`--${name} must not be a file that is read: it is ${file}`);
     }
+    if (name !== "json" && /\.jsonc?$/.test(file)) {
+      throw options.error(`--${name} must not be named like a suite or a baseline: it is ${file}`);
+    }
     if (outputs.findIndex((other) => resolvePath(userPath(other.file)) === path) < index) {
       throw options.error(`each file can be written only once: ${file} is named twice`);
     }

@@ -283,7 +283,7 @@ export const OPTIONS = {
   journal: {
     about: "A journal: a file to which finished trials are appended.",
     places: [...TESTS, ...RUNNERS],
-    schema: z.string(),
+    schema: z.string().min(1),
     flag: { name: "out", value: "F.jsonl", read: text },
   },
   resume: {

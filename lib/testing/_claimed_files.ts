@@ -36,18 +36,19 @@ function fileName(name: string): string {
 }
 
 /** The files that this test file's benchmarks write, with the benchmark of each. */
-const files = new Map<string, string>();
+const files = new Map<string, { readonly name: string }>();
 
 /**
  * Claims an output file for one benchmark.
  *
- * @throws {InputError} If it is named like a journal but is not for trials, or another benchmark has it.
+ * @throws {InputError} If it is named like a journal but is not for trials, or it is claimed already.
  */
 export function claimFile(
-  { name, subject }: { readonly name: string; readonly subject: string },
+  benchmark: { readonly name: string; readonly subject: string },
   file: string,
   what: string,
 ): void {
+  const { subject } = benchmark;
   if (what !== "trials" && file.endsWith(".jsonl")) {
     throw cannot(
       `write the ${what} of ${subject} to ${file}`,
@@ -56,7 +57,15 @@ export function claimFile(
     );
   }
   const place = resolvePath(file);
-  const other = files.get(place) ?? claimElsewhere(place);
+  const owner = files.get(place);
+  if (owner === benchmark) {
+    throw cannot(
+      `keep the ${what} of ${subject} in ${file}`,
+      "each file can be written only once",
+      "it is named twice",
+    );
+  }
+  const other = owner?.name ?? claimElsewhere(place);
   if (other !== undefined) {
     throw cannot(
       `keep the ${what} of ${subject} in ${file}`,
@@ -64,7 +73,7 @@ export function claimFile(
       `${other} has it. Run one file at a time, or give each benchmark a file of its own`,
     );
   }
-  files.set(place, name);
+  files.set(place, benchmark);
 }
 
 /**
@@ -85,5 +94,5 @@ function claimElsewhere(place: string): string | undefined {
 
 /** Claims a file that is only read, which several benchmarks may share. */
 export function shareFile(file: string, what: string): void {
-  files.set(resolvePath(file), what);
+  files.set(resolvePath(file), { name: what });
 }

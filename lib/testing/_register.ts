@@ -8,7 +8,7 @@ import defer * as vm from "node:vm";
 import { AssertionError } from "@std/assert/assertion-error";
 import { callersOf, type Place, placeOf, placeText, stackAt } from "../base/user_code.ts";
 import { annotate } from "./_annotations.ts";
-import { InputError } from "../base/errors.ts";
+import { cannot, InputError } from "../base/errors.ts";
 
 /** Registers a test. */
 export type Register = (test: Deno.TestDefinition) => void;
@@ -42,7 +42,16 @@ export function registerFrom(
     return refuse(add, isNamed ? name : `${called.name}()`, error);
   }
   for (const test of tests) {
-    add({ ...test, fn: (context) => runAt(place, test, contextAt(call, context)) });
+    try {
+      add({ ...test, fn: (context) => runAt(place, test, contextAt(call, context)) });
+    } catch {
+      // The one thing that Deno refuses about these, with frames of this library.
+      throw cannot(
+        `register ${called.name}(${JSON.stringify(name)})`,
+        "it must be called while its file is loaded",
+        "a test is running",
+      );
+    }
   }
 }
 

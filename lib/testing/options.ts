@@ -194,8 +194,16 @@ export function planBenchmark(
         }),
       }, subject),
   );
-  const ownCode = agent !== undefined || source !== undefined ||
-    modelChoices(options).some(isModel);
+  const own = modelChoices(options).filter(isModel);
+  const mute = own.find(({ reply }) => typeof reply !== "function");
+  if (mute !== undefined) {
+    throw cannot(
+      `use ${subject}`,
+      "reply of a model must be a function",
+      `it is ${valueText(mute.reply)}`,
+    );
+  }
+  const ownCode = agent !== undefined || source !== undefined || own.length > 0;
   const planned = planRun({
     subject,
     suite,

@@ -127,6 +127,16 @@ Deno.test("toolgate init sets up an empty folder whose CI file is green in a cle
     assertStringIncludes(output, "PASS: ");
     assertMatch(Deno.readTextFileSync(place.file("summary.md")), /tool calling[^]*pass/i);
   });
+  await context.step("gets toolgate by the lines of docs/ci.md, too", async () => {
+    Deno.removeSync(place.file("ci/toolgate"), { recursive: true });
+    const [, lines] = /```console\n(git init [^]*?)```/
+      .exec(Deno.readTextFileSync(`${ROOT}/docs/ci.md`))!;
+    const variables = { TOOLGATE_REPOSITORY: place.file("remote"), TOOLGATE_COMMIT: commit };
+    const { code, output } = await runScript(lines!, checkout, place, variables);
+    assertEquals(code, 0, output);
+    assertStringIncludes(output, "asks for the weather ... ok");
+    assertEquals(await git(place.file("ci/toolgate"), "rev-parse", "HEAD"), commit);
+  });
   await context.step("fits deno fmt and deno lint", async () => {
     for (const line of [["fmt", "--check"], ["lint"]]) {
       const { code, all } = await deno(line, { cwd: checkout });

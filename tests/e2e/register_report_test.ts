@@ -176,7 +176,7 @@ Deno.test("benchmark() writes over nothing that it must not, and says so before 
   const compared = `gate: { baseline: { file: "${base}" } },`;
   const only = "--only=core=2 depth=1 connected=0 disconnected=0 seed=5 " +
     "model=mine strategy=baseline perturbation=none repetition=1";
-  const taken = /as a file belongs to one benchmark: /;
+  const taken = /as each file can be written only once: it is named twice/;
   const cases: [more: string, flags: readonly string[], message: RegExp][] = [
     [
       "",

@@ -76,6 +76,10 @@ const FORMATS: Readonly<Record<WireApi, WireFormat>> = { chat: CHAT, responses: 
  * ```
  */
 export function openai(options: OpenAIOptions): Model {
+  const given: unknown = Object(options).model;
+  if (typeof given !== "string" || given === "") {
+    throw cannot("ask a model", 'openai() must have its name, as in { model: "gpt-5" }');
+  }
   const { model, name = model, simulated = false, api = "chat" } = options;
   if (options.body?.["stream"]) {
     throw cannot(`ask ${model}`, "replies are read whole", "body.stream is set");

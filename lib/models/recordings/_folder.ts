@@ -32,6 +32,20 @@ export function assertFolder(folder: string): void {
 }
 
 /**
+ * Checks that a folder, which may not exist yet, may be read.
+ *
+ * @throws {InputError} If the permission is missing: each trial would say so on a file of its own.
+ */
+export function assertReadable(folder: string): void {
+  if (Deno.permissions.querySync({ name: "read", path: folder }).state === "granted") return;
+  throw cannot(
+    `replay from ${folder}`,
+    "it must be readable",
+    `Deno was not given the permission: it needs --allow-read=${folder}`,
+  );
+}
+
+/**
  * Checks that recordings can be written to a folder, and makes it.
  *
  * @throws {InputError} If they cannot.

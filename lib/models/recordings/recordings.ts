@@ -20,6 +20,7 @@ import {
 } from "./_file.ts";
 import {
   assertFolder,
+  assertReadable,
   assertWritable,
   exists,
   readTrialRecording,
@@ -67,6 +68,7 @@ export class Recordings {
     this.folder = folder;
     this.#use = FolderUse.of(folder);
     if (mode === "replay") assertFolder(folder);
+    if (mode === "auto") assertReadable(folder);
   }
 
   /** Notice for the user before a run. */

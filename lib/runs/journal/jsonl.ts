@@ -203,7 +203,10 @@ export class JournalWriter implements Disposable {
       return new JournalWriter(path, Deno.openSync(path, { write: true, createNew: true })).#lock();
     } catch (error) {
       if (error instanceof InputError) throw error;
-      if (error instanceof Deno.errors.AlreadyExists) throw JournalWriter.existing(path);
+      if (error instanceof Deno.errors.AlreadyExists) {
+        if (!leadsNowhere(path)) throw JournalWriter.existing(path);
+        throw cannot(`begin the journal ${path}`, "it must be a file", "it is a link to nowhere");
+      }
       throw unwritable(path, "the journal", error);
     }
   }
@@ -269,5 +272,15 @@ export class JournalWriter implements Disposable {
 
   #write(text: string): void {
     writeAll(this.#file, text);
+  }
+}
+
+/** Whether what is at a path is a link to a file that does not exist. */
+function leadsNowhere(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return false;
+  } catch (error) {
+    return error instanceof Deno.errors.NotFound;
   }
 }

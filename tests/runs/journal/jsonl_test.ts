@@ -78,6 +78,14 @@ Deno.test("JournalWriter.create() never overwrites a file", () => {
   assertEquals(folder.read("a.jsonl"), '{"a":1}\n');
 });
 
+Deno.test("JournalWriter.create() tells a link to nowhere from a journal that could be resumed", () => {
+  using folder = new Folder();
+  const path = folder.file("a.jsonl");
+  Deno.symlinkSync("nowhere/a.jsonl", path);
+  const error = assertThrows(() => JournalWriter.create(path), InputError);
+  assertStringIncludes(error.message, "as it must be a file: it is a link to nowhere");
+});
+
 Deno.test("JournalWriter.create() names a path that cannot be written", () => {
   using folder = new Folder();
   folder.write("file", "");
