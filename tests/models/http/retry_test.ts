@@ -216,10 +216,10 @@ Deno.test("retrying() handles the late rejection of an attempt it left behind", 
 });
 
 Deno.test("retrying() ends with TimeLimitError when an attempt takes the time limit", async () => {
-  const play = playing([hang, succeed], { requestTimeout: 5_000, backoff: 1 });
+  const play = playing([hang, succeed], { requestTimeout: 120_000, backoff: 1 });
   const startedAt = performance.now();
   await assertRejects(() => play.reply(asked({ timeLimit: 20 })), TimeLimitError, "20 ms");
-  assertLess(performance.now() - startedAt, 3_000);
+  assertLess(performance.now() - startedAt, 60_000);
   assertEquals(play.attempts, 1);
 });
 
@@ -285,11 +285,11 @@ Deno.test("retrying() aborts the signal of an attempt along with that of the req
 
 Deno.test("retrying() throws the signal's reason at once, between two attempts", async () => {
   const controller = new AbortController();
-  const play = playing([fail, succeed], { backoff: 8_000 });
+  const play = playing([fail, succeed], { backoff: 120_000 });
   setTimeout(() => controller.abort(new RangeError("stop")), 20);
   const startedAt = performance.now();
   await assertRejects(() => play.reply(asked({ signal: controller.signal })), RangeError, "stop");
-  assertLess(performance.now() - startedAt, 3_000);
+  assertLess(performance.now() - startedAt, 60_000);
   assertEquals(play.attempts, 1);
 });
 
