@@ -3,7 +3,7 @@
  * @module
  */
 
-import { acceptResults, baselineText } from "../runs/baseline.ts";
+import { acceptResults, baselineText } from "../runs/accept.ts";
 import { deriveJournals } from "../runs/derived.ts";
 import { readText } from "../base/input.ts";
 import { cannot } from "../base/errors.ts";

@@ -5,10 +5,12 @@
 
 import { z } from "zod";
 import {
-  CALL_FORMATS,
   ERROR_CLASSES,
   type ErrorClass,
   errorClassesOf,
+} from "../tasks/questions/error_classes.ts";
+import {
+  CALL_FORMATS,
   type QuestionScores,
   scorePrediction,
   SCORING_RULES,

@@ -3,7 +3,8 @@
  * @module
  */
 
-import { assertComparable, assertOtherRun, type Baseline } from "./baseline.ts";
+import { assertComparable, type Baseline } from "./baseline.ts";
+import { assertOtherRun } from "./trial_keys.ts";
 import { compareStrategies } from "../gate/comparison.ts";
 import { deriveBaseline, deriveJournals } from "./derived.ts";
 import { printable } from "../base/json.ts";

@@ -6,7 +6,8 @@
 import { cannot, cannotFile } from "../base/errors.ts";
 import { defined } from "../base/json.ts";
 import { type JournalPlace, JournalWriter, tornNotice } from "./journal/jsonl.ts";
-import { assertOtherRun, type Baseline } from "./baseline.ts";
+import type { Baseline } from "./baseline.ts";
+import { assertOtherRun } from "./trial_keys.ts";
 import { LookAhead } from "./prefetch.ts";
 import { judge } from "../models/judge/judge.ts";
 import { identityOf } from "../models/connect.ts";

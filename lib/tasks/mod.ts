@@ -30,14 +30,12 @@ export {
   DIFFICULTIES,
   type Difficulty,
 } from "./questions/question_set.ts";
+export { ERROR_CLASSES, type ErrorClass, errorClassesOf } from "./questions/error_classes.ts";
 export {
   CALL_FORMATS,
   CALL_MODES,
   type CallFormat,
   type CallMode,
-  ERROR_CLASSES,
-  type ErrorClass,
-  errorClassesOf,
   type QuestionScores,
   scorePrediction,
   SCORING_RULES,

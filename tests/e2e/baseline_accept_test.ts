@@ -2,7 +2,8 @@
 
 import { completePolicy } from "../../lib/gate/policy.ts";
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { acceptResults, baselineText, readBaseline } from "../../lib/runs/baseline.ts";
+import { acceptResults, baselineText } from "../../lib/runs/accept.ts";
+import { readBaseline } from "../../lib/runs/baseline.ts";
 import type { ScoredTrial } from "../../lib/gate/variant.ts";
 import { FAILURE_TYPES, type FailureType } from "../../lib/calls/failure_types.ts";
 import { InputError } from "../../lib/base/errors.ts";

@@ -2,7 +2,7 @@
 // same as before. No gate passes because something of its journal was lost.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { acceptResults, baselineText } from "../../lib/runs/baseline.ts";
+import { acceptResults, baselineText } from "../../lib/runs/accept.ts";
 import { gate } from "../../lib/cli/gate.ts";
 import { report } from "../../lib/cli/report.ts";
 import { Connections } from "../../lib/models/connect.ts";

@@ -1,13 +1,13 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import { acceptResults } from "../../lib/runs/accept.ts";
 import {
-  acceptResults,
   assertComparable,
-  assertOtherRun,
-  type BaselineFile,
   baselineOfGate,
   missingBaseline,
   readBaseline,
 } from "../../lib/runs/baseline.ts";
+import type { BaselineFile } from "../../lib/runs/_baseline_file.ts";
+import { assertOtherRun } from "../../lib/runs/trial_keys.ts";
 import { deriveBaseline } from "../../lib/runs/derived.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { canonicalJson } from "../../lib/base/json.ts";

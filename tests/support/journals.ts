@@ -2,7 +2,7 @@
  * Journals and baselines on disk, made by hand, for the tests of whatever reads them.
  */
 
-import { acceptResults, baselineText } from "../../lib/runs/baseline.ts";
+import { acceptResults, baselineText } from "../../lib/runs/accept.ts";
 import type { Plan } from "../../lib/runs/plan.ts";
 import { planLine } from "../../lib/runs/journal/journal.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";

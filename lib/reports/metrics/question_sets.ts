@@ -4,13 +4,12 @@
  * @module
  */
 
-import {
-  type CallFormat,
-  type CallMode,
-  ERROR_CLASSES,
-  type ErrorClass,
-  type QuestionScores,
-  type ScoringRule,
+import { ERROR_CLASSES, type ErrorClass } from "../../tasks/questions/error_classes.ts";
+import type {
+  CallFormat,
+  CallMode,
+  QuestionScores,
+  ScoringRule,
 } from "../../tasks/questions/scoring.ts";
 import type { Difficulty } from "../../tasks/questions/question_set.ts";
 import { byGraph, byVariant, isCounted, type Variant, variantOf } from "../../gate/variant.ts";

@@ -7,8 +7,8 @@ import { behavioursIn } from "../../calls/behaviour.ts";
 import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
 import { recordedCalls } from "../../calls/record.ts";
 import { writeAnswerForm, writeCallPrompt } from "../../tasks/questions/prompt.ts";
+import { errorClassesOf } from "../../tasks/questions/error_classes.ts";
 import {
-  errorClassesOf,
   type QuestionScores,
   readPrediction,
   scorePrediction,

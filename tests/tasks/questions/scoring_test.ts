@@ -4,6 +4,8 @@ import {
   ERROR_CLASSES,
   type ErrorClass,
   errorClassesOf,
+} from "../../../lib/tasks/questions/error_classes.ts";
+import {
   type QuestionScores,
   readPrediction,
   scorePrediction,

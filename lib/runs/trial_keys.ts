@@ -1,0 +1,76 @@
+/**
+ * Trial keys: tell whether trials are another run than those of a baseline.
+ * @module
+ */
+
+import { cannot } from "../base/errors.ts";
+import { canonicalJson, printable } from "../base/json.ts";
+import { sha256 } from "../base/hash.ts";
+import { byVariant, variantOf } from "../gate/variant.ts";
+import type { TrialSummary } from "../trials/summary.ts";
+
+/** A key that tells apart the runs of one trial, by when it began; empty where other tools do not say. */
+export function trialKey({ id, startedAt }: TrialSummary): string {
+  return startedAt === "" ? "" : sha256(canonicalJson([id, startedAt])).slice(0, KEY_LENGTH);
+}
+
+/** A key that tells the replies of a trial from any others, however often they are replayed; empty if unknown. */
+export function drawKey({ draw }: TrialSummary): string {
+  return draw === undefined ? "" : sha256(canonicalJson(["draw", draw])).slice(0, KEY_LENGTH);
+}
+
+/** Characters of a key: two trials of one place in a plan share one by chance in 2 ** 64 cases. */
+const KEY_LENGTH = 16;
+
+export function trialKeys(trials: readonly TrialSummary[]): Set<string> {
+  return new Set(trials.flatMap((one) => [trialKey(one), drawKey(one)]).filter(Boolean));
+}
+
+/** The key of the runs of a variant in baselines of version 1, which have none of trials. */
+function runKey(trials: readonly TrialSummary[]): string {
+  return sha256(
+    canonicalJson(trials.map(({ id, startedAt, outcome }) => [id, startedAt, outcome])),
+  );
+}
+
+function runKeys(trials: readonly TrialSummary[]): Set<string> {
+  const ordered = trials.toSorted((one, other) => one.id < other.id ? -1 : 1);
+  return new Set(byVariant(ordered, variantOf).map(({ items }) => runKey(items)));
+}
+
+/**
+ * Refuses to compare trials with themselves or their replays: any gate would pass over these, and be nearer to
+ * it for each one. A baseline of version 1 is compared as a whole, as it does not tell its trials apart.
+ *
+ * @throws {InputError} If one of them or more are the baseline's own.
+ */
+export function assertOtherRun(
+  { file, keys }: { readonly file: string; readonly keys: ReadonlySet<string> },
+  trials: readonly TrialSummary[],
+): void {
+  // Other tools may omit start times, without which runs cannot be told apart.
+  const dated = trials.filter(({ startedAt }) => startedAt !== "");
+  const shared = dated.filter((trial) => keys.has(trialKey(trial)));
+  const drawn = trials.filter((trial) => keys.has(drawKey(trial)));
+  if (drawn.length > shared.length) {
+    throw cannot(
+      `compare with ${file}`,
+      "the candidate must be another run",
+      `${drawn.length} of its ${trials.length} trials have recorded replies of the baseline, such as ${
+        printable(drawn[0]!.id, 300)
+      }; ask its model anew with --record`,
+    );
+  }
+  if (dated.length === 0) return;
+  const isWhole = shared.length === dated.length || !runKeys(trials).isDisjointFrom(keys);
+  if (shared.length === 0 && !isWhole) return;
+  throw cannot(
+    `compare with ${file}`,
+    "the candidate must be another run",
+    isWhole
+      ? "these are the trials of the baseline itself"
+      : `${shared.length} of its ${trials.length} trials are the baseline's own, such as ${
+        printable(shared[0]!.id, 300)
+      }`,
+  );
+}
