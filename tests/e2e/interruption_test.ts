@@ -238,10 +238,11 @@ Deno.test("toolgate run, told twice to end, leaves a journal that can be continu
   await assertCompletes(trialsIn(out), server, resume, out);
 });
 
-/** Waits until a server was asked so often, and a while longer; then ends the child. */
+/** Ends a child once a server was asked so often and requests have waited for seconds in total. */
 async function endAfter(child: Child, server: LimitingServer, replies: number): Promise<Finished> {
   await server.until(() => server.replied >= replies);
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  // Eight of them wait at the same time.
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
   child.process.kill("SIGTERM");
   return await child.finished;
 }

@@ -143,9 +143,10 @@ Deno.test("startSimulatedServer() reads items as messages are written", async ()
   ];
   const [tool] = GOOD.tools;
   const { type: _, ...func } = tool!;
+  const { strict: __, ...unsaid } = tool!;
   const { name, parameters } = func;
   await answered(server, {
-    ...{ ...GOOD, input, tools: [tool, { ...tool, strict: false, description: null }] },
+    ...{ ...GOOD, input, tools: [tool, unsaid, { ...tool, strict: false, description: null }] },
     ...{ tool_choice: { type: "function", name }, parallel_tool_calls: false, seed: null },
   });
   const written = (id: string) => ({ id, type: "function", function: { name, arguments: "{" } });
@@ -164,6 +165,8 @@ Deno.test("startSimulatedServer() reads items as messages are written", async ()
         { role: "assistant", content: "I call" },
       ],
       tools: [
+        { type: "function", function: func },
+        // Functions are strict unless something else is said.
         { type: "function", function: func },
         { type: "function", function: { name, parameters } },
       ],

@@ -264,6 +264,13 @@ Deno.test("a fault asks only for calls that conform, whatever their values", asy
       [undefined, "incorrect_value"],
     ],
   );
+  // A fault that hits any function hits none that does not exist.
+  using flaky = createExecutor(task, { perturbation: "flaky:0.99999" });
+  await flaky.execute([{ id: "1", name: "func_nowhere", arguments: "{}" }]);
+  assertEquals(
+    callsOf(flaky.events).map(({ fault, failure }) => [fault, failure?.type]),
+    [[undefined, "function_not_found"]],
+  );
 });
 
 /** The seed of a small task, in which permission is denied of the source, or of the target. */
