@@ -162,6 +162,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     flag("a journal of another plan", "--resume --out=other.jsonl", /Cannot resume other\.jsonl as it must/),
     flag("a baseline as a journal", "--resume --out=baseline.json", /line 1 is not JSON: it is a baseline, and no journal/),
     flag("two modes of recordings", "--record=recs --replay=recs", /models are either recorded or replayed: give one/),
+    file("a verdict over a suite", "bench({ gate: { successRate: 0.1 } });", /write the verdicts to suite\.jsonc as only a file of verdicts may be replaced: another file is there/, { flags: ["--verdict=suite.jsonc"] }),
     flag("a verdict without a gate", "--verdict=v.json", /--verdict needs a gate/),
   ],
   commands: [
@@ -178,6 +179,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("a gate that nobody declared", "gate other.jsonl", /the plan declares no gate, so --success-rate or --baseline is needed/),
     command("a page over a journal", "report good.jsonl --html good.jsonl", /must not be a journal/),
     command("a page over a suite", "report good.jsonl --html suite.jsonc", /--html must not be named like a suite or a baseline: it is suite\.jsonc/),
+    command("data over a baseline", "report good.jsonl --json baseline.json", /write the report to baseline\.json as only another such report may be replaced: another file is there/),
     command("a page over a folder", "report good.jsonl --html folder", /folder: it is a folder/),
     command("a baseline over a suite", "accept good.jsonl --out suite.jsonc", /only a baseline may be replaced: another file is there/),
     command("no such gate", "selfcheck good.jsonl --gate foo", /--gate must be rate or upgrade: it is foo/),
