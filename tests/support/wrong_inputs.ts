@@ -248,7 +248,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     file("no writing of journals", 'bench({ journal: "results/a.jsonl" });', /allow it with --allow-write=results/, { permissions: READ_NET }),
     file("no writing of reports", 'bench({ report: "results/a.html" });', /allow it with --allow-write=results/, { permissions: READ_NET }),
     file("no reading of recordings", 'bench({ recordings: { mode: "replay", folder: "recs" } });', /allow it with --allow-read=recs/, { permissions: ["--allow-net"] }),
-    file("no reading of recordings to add to", 'bench({ recordings: { mode: "auto", folder: "recs" } });', /it needs --allow-read=recs$/, { permissions: ["--allow-net", "--allow-write"] }),
+    file("no reading of recordings to add to", 'bench({ recordings: { mode: "auto", folder: "recs" } });', /allow it with --allow-read=recs/, { permissions: ["--allow-net", "--allow-write"] }),
     command("no writing of baselines", "accept good.jsonl", /it needs --allow-write=\.$/, { permissions: READ }),
     command("no reading", "run suite.jsonc", /allow it with --allow-read=suite\.jsonc/, { permissions: ["--no-prompt"] }),
     command("no network", "run other.jsonc", /it needs the permission --allow-net=127\.0\.0\.1/, { permissions: READ, notes: 2 }),
@@ -279,6 +279,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
   ],
   recordings: [
     command("no such folder", "run suite.jsonc --replay no", /^Cannot replay from no as it must be a folder of recordings: there is no such/),
+    command("a file to go on with", "run suite.jsonc --auto suite.jsonc", /^Cannot replay from suite\.jsonc as it must be a folder of recordings: it is a file$/),
     command("an empty folder", "run suite.jsonc --replay folder", /^Cannot replay from folder as it must have recordings: it is empty/),
     command("a file", "run suite.jsonc --record good.jsonl", /record in good\.jsonl as a folder must be writable/),
     command("of another model", "run other.jsonc --replay recs --model sim:noisy?quit=0.5", /there is no recording of it \(request 1\): [^]*nearest: recs\//, { notes: 3 }),
