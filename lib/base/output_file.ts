@@ -5,6 +5,7 @@
 
 import defer * as paths from "node:path";
 import { cannot, cannotFile, type InputError } from "./errors.ts";
+import { isJsonObject, type JsonObject, parseJson } from "./json.ts";
 
 /**
  * Creates the parent folders of `path`. `what` names the output in messages, such as `the report to`.
@@ -28,6 +29,36 @@ export function makeFolder(path: string, what: string): void {
  */
 export function assertWritable(path: string, what: string): void {
   open(path, what, {}).close();
+}
+
+/**
+ * Checks that JSON replaces nothing but its own kind: a suite, a baseline or a file of the user's would be lost.
+ * An empty file, and what may not be read, may be replaced.
+ *
+ * @param kind What may be replaced, in words; `isOwn` tells whether a value is it.
+ * @throws {InputError} If another file is there.
+ */
+export function assertReplaceable(
+  path: string,
+  what: string,
+  { kind, isOwn, shown = path }: {
+    readonly kind: string;
+    readonly isOwn: (value: JsonObject) => boolean;
+    readonly shown?: string;
+  },
+): void {
+  if (Deno.permissions.querySync({ name: "read", path }).state !== "granted") return;
+  let text: string;
+  try {
+    // Of a device nothing can be lost, and of anything else writing tells what is wrong.
+    if (!Deno.statSync(path).isFile) return;
+    text = Deno.readTextFileSync(path);
+  } catch {
+    return;
+  }
+  const value = parseJson(text);
+  if (text === "" || value !== undefined && isJsonObject(value) && isOwn(value)) return;
+  throw cannot(`write ${what} ${shown}`, `only ${kind} may be replaced`, "another file is there");
 }
 
 /** Opens a file, and creates its parent folders. Messages name `shown`, which it will become. */

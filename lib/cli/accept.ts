@@ -5,11 +5,9 @@
 
 import { acceptResults, baselineText } from "../runs/accept.ts";
 import { deriveJournals } from "../runs/derived.ts";
-import { readText } from "../base/input.ts";
-import { cannot } from "../base/errors.ts";
-import { isJsonObject, parseJson, printable } from "../base/json.ts";
+import { printable } from "../base/json.ts";
 import { percent, sum } from "../base/numbers.ts";
-import { writeOutput } from "../base/output_file.ts";
+import { assertReplaceable, writeOutput } from "../base/output_file.ts";
 import { rateBounds, unitOf } from "../gate/evidence.ts";
 import { completePolicy } from "../gate/policy.ts";
 import { byGraph, byVariant, variantLabel, variantOf } from "../gate/variant.ts";
@@ -39,7 +37,10 @@ export async function accept(arguments_: readonly string[]): Promise<number> {
   const file = acceptResults(results, options.operands.join(", "));
   const out = options.text("out") ?? `${first.replace(/\.jsonl$/, "")}.baseline.json`;
   const path = userPath(out);
-  assertReplaceable(path, out);
+  assertReplaceable(path, "the baseline", {
+    ...{ kind: "a baseline", shown: out },
+    isOwn: (value) => value["kind"] === "baseline",
+  });
   writeOutput(path, baselineText(file), "the baseline", { links: false });
   const names = new Set(file.subjects.map(({ model }) => model.requested));
   const models = names.size === 1 ? "1 model" : `${names.size} models`;
@@ -69,20 +70,4 @@ function rateLines({ trials, gate, stopped, rule }: Results): string[] {
         `the true rate is at least ${percent(least)}, at most ${percent(most)}, each with ` +
         `${percent(policy.confidence)} confidence`;
     });
-}
-
-/** @throws {InputError} If the file exists and is no baseline, as it may be the user's. */
-function assertReplaceable(path: string, out: string): void {
-  try {
-    Deno.statSync(path);
-  } catch {
-    return;
-  }
-  const value = parseJson(readText(path));
-  if (value !== undefined && isJsonObject(value) && value["kind"] === "baseline") return;
-  throw cannot(
-    `write the baseline ${out}`,
-    "only a baseline may be replaced",
-    "another file is there",
-  );
 }

@@ -9,7 +9,7 @@ import { readJsonc } from "../base/input.ts";
 import { commandLine } from "../base/command_line.ts";
 import { InputError } from "../base/errors.ts";
 import { canonicalJson, defined, printable } from "../base/json.ts";
-import { resolvePath, writeOutput } from "../base/output_file.ts";
+import { assertReplaceable, resolvePath, writeOutput } from "../base/output_file.ts";
 import { pricesFor } from "../runs/plan.ts";
 import { isUpgrade } from "../gate/policy.ts";
 import { type Price, PRICES, type Prices } from "../models/prices.ts";
@@ -77,6 +77,13 @@ export async function report(arguments_: readonly string[]): Promise<number> {
   );
   const prices = tablePrices ?? pricesOf(options, collection);
   assertNoBaseline(options, outputs, collection);
+  const json = options.text("json");
+  if (json !== undefined) {
+    assertReplaceable(userPath(json), "the report to", {
+      ...{ kind: "another such report", shown: json },
+      isOwn: ({ kind }) => kind === "report",
+    });
+  }
   const decisions: (GateReport | undefined)[] = [];
   for (const { paths, results } of runs) {
     const journals = paths.map((path) => operandOf.get(path)!);

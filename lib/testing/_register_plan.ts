@@ -32,6 +32,7 @@ import { howToSee, openReports, writeReports } from "./_write_report.ts";
 import { ProgressLines } from "./_progress_lines.ts";
 import { annotateRest } from "./_annotations.ts";
 import { successSummary } from "./_success_summary.ts";
+import { assertReplaceable } from "../base/output_file.ts";
 import { testWidth } from "../base/terminal_width.ts";
 import { FailedTrials, isFailed, stepName } from "../reports/failures.ts";
 import type { Run } from "../runs/run.ts";
@@ -116,6 +117,10 @@ function registerPlan(
   if (journal !== undefined && only === undefined) claimFile(registration, journal, "trials");
   if (verdict !== undefined) {
     claimFile(registration, verdict, "verdicts");
+    assertReplaceable(verdict, "the verdicts to", {
+      kind: "a file of verdicts",
+      isOwn: (value) => "verdict" in value,
+    });
     // An unwritable file must fail before anything is paid for; an old verdict is overwritten.
     writeVerdicts(verdict, reportProblem(name, "the run has not come to its end"));
   }

@@ -304,7 +304,7 @@ function asInputError(read: () => string): string {
 const WORDS = ["{predicted}", "{truth}"];
 
 const OPTIONS = z.strictObject({
-  model: z.union([z.string().min(1), MODEL, z.custom<Model>(isModel)]),
+  model: z.union([z.string().min(1), MODEL]),
   prompt: z.string()
     .refine((text) => WORDS.every((word) => text.includes(word)), {
       error: `must hold ${WORDS.join(" and ")}`,
@@ -322,8 +322,10 @@ const OPTIONS = z.strictObject({
 const LIKE_OPTIONS = z.strictObject({ atLeast: z.number().gt(0).lte(1).exactOptional() });
 
 function checkOptions(options: LLMJudgeOptions): void {
-  parseWith(OPTIONS, options, "the options of judge");
-  if (!isModel(options.model)) return;
+  const { model } = Object(options);
+  const named = isModel(model) ? { ...options, model: model.name } : options;
+  parseWith(OPTIONS, named, "the options of judge");
+  if (!isModel(model)) return;
   const lost = Object.keys(options).find((name) =>
     !["model", "prompt", "recordings"].includes(name)
   );

@@ -76,11 +76,18 @@ const FORMATS: Readonly<Record<WireApi, WireFormat>> = { chat: CHAT, responses: 
  * ```
  */
 export function openai(options: OpenAIOptions): Model {
-  const given: unknown = Object(options).model;
-  if (typeof given !== "string" || given === "") {
+  const model: unknown = Object(options).model;
+  if (typeof model !== "string" || model === "") {
     throw cannot("ask a model", 'openai() must have its name, as in { model: "gpt-5" }');
   }
-  const { model, name = model, simulated = false, api = "chat" } = options;
+  const wrong = (["name", "baseURL", "apiKey"] as const).find((option) =>
+    options[option] !== undefined && typeof options[option] !== "string"
+  );
+  if (wrong !== undefined) {
+    // What was meant to be a key is not shown.
+    throw cannot(`ask ${model}`, `${wrong} must be a text`, `its type is ${typeof options[wrong]}`);
+  }
+  const { name = model, simulated = false, api = "chat" } = options;
   if (options.body?.["stream"]) {
     throw cannot(`ask ${model}`, "replies are read whole", "body.stream is set");
   }

@@ -12,7 +12,6 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-  parseJson,
 } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
 import { formatJson } from "../../base/json_format.ts";
@@ -350,15 +349,22 @@ export function readRecording(path: string): Recording | undefined {
  * @throws {InputError} If it is not a recording of this version.
  */
 export function parseRecording(content: string, path: string): Recording {
+  const source = `the recording ${path}`;
+  const value = parseText(content, source, WRITTEN_VERSION);
+  parseWith(HEAD, value, source);
+  return parseWith(RECORDING, value, source);
+}
+
+/** Parses the text of a file whose newest format is `newest`. */
+function parseText(content: string, source: string, newest: number): unknown {
   let value: unknown;
   try {
     value = JSON.parse(content);
   } catch {
-    throw cannot(`use the recording ${path}`, "it must be JSON", "it is none, or was cut short");
+    throw cannot(`use ${source}`, "it must be JSON", "it is none, or was cut short");
   }
-  assertNotNewer(value, WRITTEN_VERSION, `the recording ${path}`);
-  parseWith(HEAD, value, `the recording ${path}`);
-  return parseWith(RECORDING, value, `the recording ${path}`);
+  assertNotNewer(value, newest, source);
+  return value;
 }
 
 /** A mark of the invalid goes of a trial, beside its recording if it has one; it has no replies. */
@@ -398,9 +404,9 @@ export function markText(mark: InvalidMark): string {
  */
 export function readMark(path: string): InvalidMark | undefined {
   const content = readIfExists(path);
-  return content === undefined
-    ? undefined
-    : parseWith(MARK, parseJson(content), `the mark of invalid trials ${path}`);
+  if (content === undefined) return undefined;
+  const source = `the mark of invalid trials ${path}`;
+  return parseWith(MARK, parseText(content, source, 1), source);
 }
 
 function readIfExists(path: string): string | undefined {

@@ -10,38 +10,26 @@ import { type InvalidMark, MARK_ENDING, readMark, readRecording, type Recording 
 import type { Nearest } from "./_miss.ts";
 
 /**
- * Checks that a folder can be replayed from.
+ * Checks that a folder can be replayed from: each trial would say on a file of its own what is wrong.
  *
- * @throws {InputError} If it does not exist or is empty.
+ * @param isToFill Whether it may be empty, or not exist yet.
+ * @throws {InputError} If it cannot be read, is no folder, or has no recordings.
  */
-export function assertFolder(folder: string): void {
+export function assertFolder(folder: string, isToFill: boolean): void {
   let isEmpty: boolean;
   try {
     if (!Deno.statSync(folder).isDirectory) throw new Deno.errors.NotADirectory();
     isEmpty = Deno.readDirSync(folder)[Symbol.iterator]().next().done === true;
   } catch (error) {
+    if (isToFill && error instanceof Deno.errors.NotFound) return;
     const reason = error instanceof Deno.errors.NotADirectory ? "it is a file" : fileReason(error);
     throw cannot(`replay from ${folder}`, "it must be a folder of recordings", reason);
   }
-  if (!isEmpty) return;
+  if (!isEmpty || isToFill) return;
   throw cannot(
     `replay from ${folder}`,
     "it must have recordings",
     "it is empty; record some with --record",
-  );
-}
-
-/**
- * Checks that a folder, which may not exist yet, may be read.
- *
- * @throws {InputError} If the permission is missing: each trial would say so on a file of its own.
- */
-export function assertReadable(folder: string): void {
-  if (Deno.permissions.querySync({ name: "read", path: folder }).state === "granted") return;
-  throw cannot(
-    `replay from ${folder}`,
-    "it must be readable",
-    `Deno was not given the permission: it needs --allow-read=${folder}`,
   );
 }
 

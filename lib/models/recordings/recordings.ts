@@ -20,7 +20,6 @@ import {
 } from "./_file.ts";
 import {
   assertFolder,
-  assertReadable,
   assertWritable,
   exists,
   readTrialRecording,
@@ -59,7 +58,7 @@ export class Recordings {
    * Neither reads nor writes recordings yet.
    *
    * @param baseURL The server of entries that name none; default: OpenAI's.
-   * @throws {InputError} If the folder of a replay does not exist or is empty.
+   * @throws {InputError} If what is at the folder's path cannot be replayed from.
    */
   constructor({ folder, mode }: RecordingOptions, baseURL?: string) {
     this.#baseURL = baseURL;
@@ -67,8 +66,7 @@ export class Recordings {
     this.mode = mode;
     this.folder = folder;
     this.#use = FolderUse.of(folder);
-    if (mode === "replay") assertFolder(folder);
-    if (mode === "auto") assertReadable(folder);
+    if (mode !== "record") assertFolder(folder, mode === "auto");
   }
 
   /** Notice for the user before a run. */
