@@ -4,7 +4,7 @@
  */
 
 import { cannot } from "../base/errors.ts";
-import { canonicalJson, listText } from "../base/json.ts";
+import { canonicalJson, listText, printable } from "../base/json.ts";
 import { DECLARED_RULE, type JournalFile, type PlanLine } from "./journal/journal.ts";
 import { changedSources, differences, serverText } from "./journal/results.ts";
 import { shardText } from "./shard_text.ts";
@@ -17,7 +17,7 @@ const MAX_NAMED = 5;
 
 /** An empty journal or a torn plan fits any plan: its run died before it wrote a line. */
 export function assertSamePlan(
-  { path, plan, altered, end }: JournalFile,
+  { path, plan, altered, doubled, end }: JournalFile,
   expected: PlanLine,
 ): void {
   if (end.count === 0 && PLAN_START.startsWith(end.torn.slice(0, PLAN_START.length))) return;
@@ -39,6 +39,14 @@ export function assertSamePlan(
     throw cannot(`resume ${path}`, `it is of ${one}`, `this is ${other}`);
   }
   if (altered) throw cannot(`resume ${path}`, DECLARED_RULE, "it was changed");
+  if (doubled !== undefined) {
+    // Of two endings of one trial nobody may choose.
+    throw cannot(
+      `resume ${path}`,
+      "it must have each trial once",
+      `${printable(doubled)} is there twice`,
+    );
+  }
   const [before, now] = [plan, expected].map(serverText);
   if (before !== now) {
     throw cannot(

@@ -7,10 +7,9 @@ import { writeCall } from "./_arguments.ts";
 import { argumentsOf, nameResults, planReply } from "./_planning.ts";
 import { answerQuestion } from "./_questions.ts";
 import { readConversation } from "./_reading.ts";
-import { readStage } from "./_stages.ts";
+import { readStage, writeStage } from "./_stages.ts";
 import type { Reading } from "../models/simulated_name.ts";
 import { composeAnswer, type SimulatedModel } from "./wire.ts";
-import { writeStage } from "./_stages.ts";
 
 /**
  * A simulated model that chains backward from the requested variable, over types and subtypes or names. Where

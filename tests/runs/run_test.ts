@@ -612,6 +612,19 @@ Deno.test("Run refuses to resume a journal whose trials are not those of their i
   assertEquals(readResults([journal]).problem, undefined);
 });
 
+Deno.test("Run refuses to resume a journal that has two endings of a trial", async () => {
+  using folder = new Folder();
+  await finishedJournal(folder);
+  const lines = folder.read("a.jsonl");
+  const last = lines.trimEnd().split("\n").at(-1)!;
+  const path = folder.write("b.jsonl", `${lines}${last}\n`);
+  assertThrows(
+    () => new Run(PLAN, { ...shrugging(), journal: path, resume: true }),
+    InputError,
+    "it must have each trial once",
+  );
+});
+
 Deno.test("Run tells of each trial as soon as it has ended and is kept, and how many are in flight", async () => {
   using folder = new Folder();
   const journal = folder.file("a.jsonl");
