@@ -32,6 +32,14 @@ export {
 } from "./lib/calls/expected/matchers.ts";
 export type { GatePolicy, RatePolicy, UpgradePolicy } from "./lib/gate/policy.ts";
 export { type Judge, judge } from "./lib/models/judge/judge.ts";
+export type { RubricOptions } from "./lib/models/judge/options.ts";
+export type { Criteria, Criterion } from "./lib/models/judge/rubric.ts";
+export type {
+  AgreementOptions,
+  Estimate,
+  JudgeAgreement,
+  JudgeLabel,
+} from "./lib/models/judge/agreement.ts";
 export {
   InfrastructureError,
   type Model,
@@ -43,6 +51,7 @@ export type { OpenAIOptions } from "./lib/models/openai/wire_format.ts";
 export { type Script, scripted, type ScriptedReply } from "./lib/models/scripted.ts";
 export { withFaults } from "./lib/perturbations/inject_faults.ts";
 export type { TaskSource } from "./lib/runs/plan.ts";
+export type { PlannedVariant, TestSettings } from "./lib/runs/resolved_suite.ts";
 export { type QuestionSource, questionSource } from "./lib/runs/question_tasks.ts";
 export {
   type Cell,
@@ -67,16 +76,22 @@ export {
 export {
   assertCallCount,
   assertCalled,
-  assertCallOrder,
-  assertCallScore,
+  assertNever,
   assertNoCalls,
   assertNoFailedCalls,
   assertNotCalled,
-  assertTrajectory,
   type CallCount,
-  type ScoreThresholds,
+  type CalledOptions,
 } from "./lib/testing/assertions/calls.ts";
 export {
+  assertCallOrder,
+  assertCallScore,
+  assertTrajectory,
+  type ScoreThresholds,
+} from "./lib/testing/assertions/trajectories.ts";
+export {
+  type AnswerOptions,
+  type AnswerRecord,
   assertAnswer,
   assertBudget,
   assertState,
@@ -95,16 +110,32 @@ export type {
   BenchmarkStrategy,
   ModelChoice,
   TaskChoice,
+  ToolTestVariant,
 } from "./lib/testing/options.ts";
-export { toolTest, type ToolTestOptions } from "./lib/testing/tool_test.ts";
-export type { RunSettings, SuiteSettings, ToolTestSettings } from "./lib/runs/option_types.ts";
+export { toolSuite } from "./lib/testing/tool_suite.ts";
+export { toolTest } from "./lib/testing/tool_test.ts";
+export type {
+  TestOptions,
+  ToolSuiteOptions,
+  ToolTest,
+  ToolTestOptions,
+} from "./lib/testing/tool_test_options.ts";
+export type {
+  BenchmarkSettings,
+  RunSettings,
+  SuiteSettings,
+  ToolTestSettings,
+} from "./lib/runs/option_types.ts";
 export { type OwnToolOptions, tool, type ToolInput } from "./lib/tools/define_tool.ts";
 export type { ZodSchema } from "./lib/tools/own_schema.ts";
 export type { ExpectedCall, Matcher } from "./lib/tools/expected_call.ts";
 export type { Message, Usage } from "./lib/tools/message.ts";
 export type { Tool, ToolCall, ToolChoice, ToolSchema } from "./lib/tools/tool.ts";
 export { type CallLog, logCalls, type LogCallsOptions } from "./lib/trials/executors/call_log.ts";
-export type { ToolCase, ToolTestRun } from "./lib/trials/executors/case.ts";
+export type { ToolTestTurn } from "./lib/trials/executors/case_turns.ts";
+export type { CaseParts } from "./lib/trials/executors/case_parts.ts";
+export type { ToolCase, ToolTestRun } from "./lib/trials/executors/tool_case.ts";
 export { createExecutor, type GeneratedTaskExecutor } from "./lib/trials/executors/generated.ts";
 export type { Agent, AgentTask } from "./lib/trials/run_trial.ts";
 export type { Trial } from "./lib/trials/trial.ts";
+export type { Transcripts } from "./lib/trials/transcript.ts";

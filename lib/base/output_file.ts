@@ -191,6 +191,32 @@ export function writeOutput(
   output.finish();
 }
 
+/**
+ * Writes a whole file where there is none, and creates its parent folders. Returns whether it did: of several
+ * processes one does, and what is there is never touched.
+ *
+ * @throws {InputError} If it cannot be written.
+ */
+export function writeNewOutput(path: string, text: string, what: string): boolean {
+  let file: Deno.FsFile;
+  makeFolder(path, what);
+  try {
+    file = Deno.openSync(path, { write: true, createNew: true });
+  } catch (error) {
+    if (error instanceof Deno.errors.AlreadyExists) return false;
+    throw unwritable(path, what, error);
+  }
+  using _ = file;
+  try {
+    writeAll(file, text);
+  } catch (error) {
+    // Half of it would look like a damaged one.
+    Deno.removeSync(path);
+    throw unwritable(path, what, error);
+  }
+  return true;
+}
+
 /** Writes all of `text`. */
 export function writeAll(file: Deno.FsFile, text: string): void {
   const bytes = new TextEncoder().encode(text);

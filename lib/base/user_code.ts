@@ -172,3 +172,16 @@ export function thrownText(error: unknown): string {
     printable(redact(reasonOf(error)), 500)
   }`;
 }
+
+/** Errors that the language throws at mistakes of a program; whoever throws on purpose has better ones. */
+const MISTAKES: readonly unknown[] = [TypeError, ReferenceError, RangeError, SyntaxError];
+
+/** Describes an error that tells of a mistake in a program, and its place; `undefined` for any other. */
+export function mistakeText(error: unknown): string | undefined {
+  try {
+    if (!(error instanceof Error) || !MISTAKES.includes(error.constructor)) return undefined;
+    return `${error.constructor.name}${atPlace(error)}`;
+  } catch {
+    return undefined;
+  }
+}

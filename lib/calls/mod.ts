@@ -28,6 +28,7 @@ export {
   type CallEvent,
   type FailedAttempt,
   type JudgedAnswer,
+  type JudgedEvent,
   type OverLimitEvent,
   type ParameterFailure,
   type ParameterView,

@@ -3,8 +3,8 @@
  * @module
  */
 
-import type { FaultKind } from "../tools/fault.ts";
-import { defined, isJsonObject, type JsonValue, parseJson } from "../base/json.ts";
+import { type FaultKind, isLost } from "../tools/fault.ts";
+import { defined, isJsonObject, type JsonValue, parseJson, printable } from "../base/json.ts";
 import type { Usage } from "../tools/message.ts";
 import type { ToolSchema } from "../tools/tool.ts";
 import { type CallEvent, callsOf, type TraceEvent } from "./trace.ts";
@@ -29,6 +29,16 @@ export interface RecordedCall {
   readonly fault?: FaultKind;
   /** `true` if no tool was run: the arguments do not conform, or there is no such tool. */
   readonly refused?: true;
+}
+
+/** Characters of a name shown, at most. */
+const MAX_NAME_LENGTH = 60;
+
+/** The name of a call, such as `call 2 (step 1) weather`, which says if it was refused or lost. */
+export function callName({ call, step, tool, refused, fault }: RecordedCall): string {
+  return `call ${call} (step ${step}) ${printable(tool, MAX_NAME_LENGTH)}${
+    refused ? " (refused)" : isLost({ fault }) ? ` (fault ${fault})` : ""
+  }`;
 }
 
 /** The calls and the answer of a run. */

@@ -11,6 +11,7 @@ import { type FaultKind, FAULTS } from "../tools/fault.ts";
 import { type Role, ROLES } from "../tasks/generated/graph.ts";
 import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "./failure_types.ts";
 import type { JsonValue } from "../base/json.ts";
+import type { Usage } from "../tools/message.ts";
 import { REPLACERS } from "../tools/tool.ts";
 
 /** Characters of a model's text kept in a trace, at most. */
@@ -170,6 +171,11 @@ export interface CallEvent {
   readonly alsoWithheld?: readonly string[];
   /** The error that the function itself reported or threw; omitted if there is none. */
   readonly error?: string;
+  /**
+   * The kind and the place of an error that tells of a mistake in the function itself, such as
+   * `TypeError at tools_test.ts:12:20`; omitted for errors that functions throw on purpose.
+   */
+  readonly mistake?: string;
   /** What is wrong with the call; omitted if nothing is. */
   readonly failure?: FailureCause & { readonly root: boolean };
   /** The call compared with the right ones; omitted if it is one of them, or these are unknown. */
@@ -241,6 +247,30 @@ export interface AssertionEvent {
   readonly message: string;
   /** Position in the user's file, such as `tools_test.ts:31:5`; omitted if unknown. */
   readonly at?: string;
+  /** Set if the call must not happen in any trial: the gate then fails, whatever its rates. */
+  readonly never?: true;
+}
+
+/** A question to a judge model within the user's `assert`, and its reply; not a failure by itself. */
+export interface JudgedEvent {
+  /** Kind of event. */
+  readonly kind: "judged";
+  /** The name of the only criterion of a rubric; omitted where there are several, or none. */
+  readonly criterion?: string;
+  /** The text that the judge was sent. */
+  readonly question: string;
+  /** The judge's reply; empty if it could not be asked. */
+  readonly reply: string;
+  /** From 0 to 1, of a rubric the mean of its criteria on that scale; `null` if the reply has no usable score. */
+  readonly score: number | null;
+  /** The least score that passes; omitted where none was named, and of rubrics, whose criteria each have one. */
+  readonly atLeast?: number;
+  /** The judge's reasons, of a rubric one line a criterion, or why there is no score; omitted if it gave none. */
+  readonly reason?: string;
+  /** The name of the judge's model. */
+  readonly model: string;
+  /** The judge's tokens, which are not the trial's own. */
+  readonly usage: Usage;
 }
 
 /** The score that a judge model gave to an answer. */
@@ -321,6 +351,7 @@ export type TraceEvent =
   | StageEvent
   | TurnEvent
   | AssertionEvent
+  | JudgedEvent
   | ScoredEvent
   | AnswerEvent
   | StopEvent;
@@ -365,6 +396,7 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     withheld: z.string().exactOptional(),
     alsoWithheld: z.array(z.string()).exactOptional(),
     error: z.string().exactOptional(),
+    mistake: z.string().exactOptional(),
     failure: z.intersection(FAILURE_CAUSE, z.looseObject({ root: z.boolean() })).exactOptional(),
     parameters: PARAMETER_VIEW.exactOptional(),
     guessed: z.literal(true).exactOptional(),
@@ -392,6 +424,22 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     kind: z.literal("assertion"),
     message: z.string(),
     at: z.string().exactOptional(),
+    never: z.literal(true).exactOptional(),
+  }),
+  z.looseObject({
+    kind: z.literal("judged"),
+    criterion: z.string().exactOptional(),
+    question: z.string(),
+    reply: z.string(),
+    score: z.number().min(0).max(1).nullable(),
+    atLeast: z.number().exactOptional(),
+    reason: z.string().exactOptional(),
+    model: z.string(),
+    usage: z.looseObject({
+      inputTokens: z.number().min(0),
+      outputTokens: z.number().min(0),
+      estimated: z.literal(true).exactOptional(),
+    }),
   }),
   z.looseObject({
     kind: z.literal("scored"),

@@ -13,29 +13,29 @@ import { completePolicy } from "../gate/policy.ts";
 import { byGraph, byVariant, variantLabel, variantOf } from "../gate/variant.ts";
 import { readResults, type Results } from "../runs/journal/results.ts";
 import { Arguments, userPath } from "./arguments.ts";
+import { journalsGiven } from "./journals.ts";
 
 export const ACCEPT_HELP =
   `Writes a small file to commit, with the outcome of each trial. A gate compares with it by
 "gate": { "baseline": { "file": "baseline.json" } } or gate --baseline baseline.json. Several journals
-are the shards of one run. Prints the success rates that are accepted.
+are the shards of one run, or those of the test files of one suite; a folder stands for the journals in
+it. Prints the success rates that are accepted.
 
-  --out F.json   the file to write (default: the first journal's name with .baseline.json); an existing
-                 baseline is replaced
+  --out F.json   the file to write (default: the name of the first journal or folder with .baseline.json);
+                 an existing baseline is replaced
 
 Exit code 0 when it is written.`;
 
 /** Writes the baseline and reports it on stderr. */
 export async function accept(arguments_: readonly string[]): Promise<number> {
   const options = new Arguments("accept", arguments_, { values: ["out"] });
-  const [first] = options.operands;
-  if (first === undefined) throw options.error("it takes one journal or more: none is given");
-  const results = readResults(options.operands.map(userPath));
+  const results = readResults(journalsGiven(options).map(userPath));
   for (const notice of results.notices) console.error(notice);
   if (results.problem === undefined) {
     for (const note of await deriveJournals(results)) console.error(note);
   }
   const file = acceptResults(results, options.operands.join(", "));
-  const out = options.text("out") ?? `${first.replace(/\.jsonl$/, "")}.baseline.json`;
+  const out = options.text("out") ?? baselineName(options);
   const path = userPath(out);
   assertReplaceable(path, "the baseline", {
     ...{ kind: "a baseline", shown: out },
@@ -53,6 +53,13 @@ export async function accept(arguments_: readonly string[]): Promise<number> {
   const partly = results.trials.filter((trial) => trial.partlyReplayed).length;
   if (partly > 0) console.error(`  ${partly} were replayed from recordings in part`);
   return 0;
+}
+
+/** The name of a baseline without `--out`: that of the first journal, or of its folder. */
+function baselineName(options: Arguments): string {
+  const name = options.operands[0]!.replace(/[/\\]+$/, "");
+  if (!/(^|[/\\])\.{0,2}$/.test(name)) return `${name.replace(/\.jsonl$/, "")}.baseline.json`;
+  throw options.error("--out is needed, as the baseline cannot be named after this folder");
 }
 
 /** What each variant is accepted with: a later gate allows as much less as its margin. */

@@ -116,5 +116,14 @@ function joinNegativeValues(arguments_: readonly string[], valued: readonly stri
 export function userPath(path: string): string {
   const base = callerFolder();
   const absolute = /^([/\\]|[A-Za-z]:[/\\])/.test(path);
-  return base === undefined || absolute ? path : `${base}/${path}`;
+  return base === undefined || absolute || isHere(base) ? path : `${base}/${path}`;
+}
+
+/** Whether a folder is the one that paths begin in: what is said of them needs no more than the user wrote. */
+function isHere(folder: string): boolean {
+  try {
+    return Deno.cwd() === folder;
+  } catch {
+    return false;
+  }
 }

@@ -12,6 +12,7 @@ import { TRAINING_FORMATS } from "../toolkit/training/format.ts";
 import { trainingFormat } from "../toolkit/training/registry.ts";
 import { countText, sum } from "../base/numbers.ts";
 import { Arguments, userPath } from "./arguments.ts";
+import { journalsGiven } from "./journals.ts";
 
 export const EXPORT_HELP =
   `Each trial is run again with its recorded replies: a conversation is written only if all of its calls,
@@ -40,9 +41,7 @@ export async function exportTrials(arguments_: readonly string[]): Promise<numbe
     values: ["format", "only", "out", "metadata"],
     lists: ["set"],
   });
-  if (options.operands.length === 0) {
-    throw options.error("it takes one journal or more: none is given");
-  }
+  const journals = journalsGiven(options);
   const formatText = options.text("format");
   const id = TRAINING_FORMATS.find((one) => one === formatText);
   if (id === undefined) {
@@ -65,7 +64,7 @@ export async function exportTrials(arguments_: readonly string[]): Promise<numbe
     ? undefined
     : new Output(userPath(sidecar), "the metadata to");
   const tally = await writeTrainingData(
-    options.operands.map(userPath),
+    journals.map(userPath),
     { format: trainingFormat(id), onlySolved: only === "solved", sets },
     (line, metadata) => {
       const whole = metadataLines === undefined ? { ...line, metadata } : line;

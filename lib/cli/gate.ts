@@ -4,7 +4,10 @@
  */
 
 import { baselineOfGate, missingBaseline, readBaseline } from "../runs/baseline.ts";
-import { cannot } from "../base/errors.ts";
+import { recordBaseline } from "../runs/accept.ts";
+import { commandLine } from "../base/command_line.ts";
+import { cannot, InputError } from "../base/errors.ts";
+import { shellQuote } from "../base/shell_quote.ts";
 import { readJsonc } from "../base/input.ts";
 import { printableJson } from "../base/json.ts";
 import { type CompletePolicy, isUpgrade, readPolicy } from "../gate/policy.ts";
@@ -17,17 +20,21 @@ import { renderGate, renderVerdicts } from "../reports/terminal.ts";
 import { type GateReport, reportProblem } from "../gate/gate_report.ts";
 import { pricesFor } from "../runs/plan.ts";
 import { decideResults, undecidableReason } from "../runs/decide_results.ts";
+import { suiteOf } from "../runs/journal/journal.ts";
 import { readResults, type Results } from "../runs/journal/results.ts";
 import { annotationLine, summarizeJob } from "../reports/job_summary.ts";
 import { Arguments, userPath } from "./arguments.ts";
+import { journalsGiven } from "./journals.ts";
 
 export const GATE_HELP =
-  `Several journals are the shards of one run. Without options the gate is the one that the plan
-declares; options override it. A sequential gate cannot be overridden: its run stopped by its rule.
+  `Several journals are the shards of one run, or those of the test files of one suite; of several suites
+each is decided. A folder stands for the journals in it. Without options the gate is the one that the
+plan declares; options override it. A sequential gate cannot be overridden: its run stopped by its rule.
 
   --success-rate R   the success rate required, above 0, at most 1
   --baseline F       in place of a success rate: no worse than these results on the same graphs;
                      a journal, or a file written by accept
+  --every E          the success rate that each case of own tests must reach, above 0, below 1
   --margin M         how far below it is still good enough (default 0.05)
   --confidence C     confidence of each bound (default 0.95)
   --coverage C       share of the planned trials that must be valid at the first go (default 0.95)
@@ -35,26 +42,71 @@ declares; options override it. A sequential gate cannot be overridden: its run s
                      { "MODEL": { "input": 1.25, "output": 10 } } in dollars a million tokens
   --without-plan     decides over journals without a plan line, such as those of other tools: nobody
                      can tell which trials are missing, or which gate was declared
-  --json             prints the verdicts, and the comparison of strategies, as JSON, without tables
+  --json             prints the verdicts, and the comparison of strategies, as JSON, without tables: an
+                     object for each suite
 
 Below the verdicts each strategy is compared with the baseline of the same model, on the same graphs;
 verdicts do not depend on this comparison.
 
-Exit code 0 pass, 1 fail, 3 undecided or invalid.`;
+Exit code 0 pass, 1 fail, 3 undecided or invalid; of several suites the worst: 1, 2, 3, 0.`;
 
 /** Prints tables and verdicts to stdout. */
 export async function gate(arguments_: readonly string[]): Promise<number> {
   const options = new Arguments("gate", arguments_, {
-    values: ["success-rate", "baseline", "margin", "confidence", "coverage", "prices"],
+    values: ["success-rate", "baseline", "every", "margin", "confidence", "coverage", "prices"],
     switches: ["json", "without-plan"],
   });
-  if (options.operands.length === 0) {
-    throw options.error("it takes one journal or more: none is given");
-  }
-  const asJson = options.has("json");
+  const journals = journalsGiven(options);
   policyOptions(options);
-  const file = userPath(options.operands[0]!);
-  const results = readResults(options.operands.map(userPath));
+  const suites = bySuite(journals);
+  if (suites.length === 1) return await decide(journals, options, options.operands);
+  const codes: number[] = [];
+  for (const { suite, journals } of suites) {
+    if (!options.has("json")) console.log(`${codes.length > 0 ? "\n" : ""}suite ${suite}\n`);
+    try {
+      codes.push(await decide(journals, options));
+    } catch (error) {
+      // What keeps one suite from being decided must not hide the verdict of another one.
+      if (!(error instanceof InputError)) throw error;
+      console.error(error.message);
+      codes.push(2);
+    }
+  }
+  return WORST_FIRST.find((code) => codes.includes(code)) ?? 3;
+}
+
+/** The exit codes of several suites: a gate that failed is worse than one that could not decide. */
+const WORST_FIRST = [1, 2, 3, 0];
+
+/** Journals of one suite. */
+interface SuiteJournals {
+  /** The name of the suite or, of journals whose run died before they had one, of the journals. */
+  readonly suite: string;
+  readonly journals: readonly string[];
+}
+
+/** The journals of each suite, by name: empty ones by themselves, unless there is only one suite. */
+function bySuite(journals: readonly string[]): SuiteJournals[] {
+  const suites = Map.groupBy(journals, (journal) => suiteOf(userPath(journal)));
+  const empty = suites.get(undefined) ?? [];
+  suites.delete(undefined);
+  if (suites.size < 2) return [{ suite: "", journals }];
+  return [
+    ...[...suites].map(([suite, journals]) => ({ suite: printable(suite!, 300), journals }))
+      .sort((one, other) => one.suite < other.suite ? -1 : 1),
+    ...(empty.length === 0 ? [] : [{ suite: empty.join(", "), journals: empty }]),
+  ];
+}
+
+/** Decides over the journals of one suite, which the user has given as `given`. */
+async function decide(
+  journals: readonly string[],
+  options: Arguments,
+  given: readonly string[] = journals,
+): Promise<number> {
+  const asJson = options.has("json");
+  const file = userPath(journals[0]!);
+  const results = readResults(journals.map(userPath));
   for (const notice of results.notices) console.error(notice);
   const problem = undecidableReason(results);
   if (problem !== undefined) {
@@ -67,7 +119,7 @@ export async function gate(arguments_: readonly string[]): Promise<number> {
   }
   assertPlan(options, results);
   const policy = policyOf(options, results);
-  const baseline = baselineOf(policy, options);
+  const baseline = baselineOf(policy, options, given);
   for (const notice of baseline?.notices ?? []) console.error(notice);
   const table = options.text("prices");
   const prices = table === undefined ? undefined : readJsonc(userPath(table), PRICES);
@@ -79,7 +131,35 @@ export async function gate(arguments_: readonly string[]): Promise<number> {
     throw options.error("there is nothing to compare with the baseline but the baseline itself");
   }
   const text = renderGate(results.trials, decision, commandWidth());
-  return printDecision(decision, { asJson, text, file });
+  const exitCode = printDecision(decision, { asJson, text, file });
+  record(results, policy, decision, given);
+  return exitCode;
+}
+
+/** Writes the baseline that a run names which began without one, if its own gate has passed. */
+function record(
+  results: Results,
+  policy: CompletePolicy,
+  { verdict }: GateReport,
+  journals: readonly string[],
+): void {
+  const records = results.plan?.records;
+  if (records === undefined || verdict !== "pass") return;
+  if (canonicalJson(policy) !== canonicalJson(results.gate)) {
+    console.error(
+      `The baseline ${printable(records)} is not written: the plan declares another gate`,
+    );
+    return;
+  }
+  // Anyone may have written the journal, so that it names a file of this folder and nothing else.
+  const isOwn = printable(records, 500) === records && records.endsWith(".json") &&
+    !/^[-/\\]|:|(^|[/\\])\.\.?([/\\]|$)/.test(records.replace(/^\.\//, ""));
+  const told = isOwn
+    ? recordBaseline(results, records, userPath)
+    : `the baseline is not written, as a journal may only name one in this folder: ${
+      commandLine(`accept ${journals.map((path) => shellQuote(path)).join(" ")} --out FILE`)
+    }`;
+  console.error(told.charAt(0).toUpperCase() + told.slice(1));
 }
 
 /**
@@ -162,11 +242,10 @@ function printDecision(
 }
 
 /** Reads the baseline; its path is resolved in the user's folder, also that of the plan. */
-function baselineOf(policy: CompletePolicy, options: Arguments) {
+function baselineOf(policy: CompletePolicy, options: Arguments, journals: readonly string[]) {
   const file = options.text("baseline");
   if (file !== undefined) return readBaseline(userPath(file));
   const baseline = baselineOfGate(policy, userPath);
-  const journals = options.operands;
   const missing = missingBaseline(policy, baseline, { journals });
   if (missing !== undefined) throw cannot(`decide over ${journals[0]}`, missing);
   return baseline;
@@ -176,6 +255,7 @@ function baselineOf(policy: CompletePolicy, options: Arguments) {
 function policyOptions(options: Arguments) {
   const values = {
     successRate: options.number("success-rate"),
+    every: options.number("every"),
     margin: options.number("margin"),
     confidence: options.number("confidence"),
     coverage: options.number("coverage"),
@@ -203,8 +283,12 @@ function policyOf(options: Arguments, { gate: declared, rule }: Results): Comple
   if (successRate !== undefined && baseline !== undefined) {
     throw options.error("--success-rate and --baseline are two gates: give one of them");
   }
-  if (declared === undefined && successRate === undefined && baseline === undefined) {
-    throw options.error("the plan declares no gate, so --success-rate or --baseline is needed");
+  const every = options.number("every");
+  if ([declared, successRate, baseline, every].every((one) => one === undefined)) {
+    throw options.error(
+      "the plan declares no gate, so --success-rate or --baseline is needed, or --every for cases of " +
+        "own tests",
+    );
   }
   if (rule !== undefined && Object.keys(overrides).some((name) => name !== "baseline")) {
     throw options.error(

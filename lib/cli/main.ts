@@ -67,7 +67,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return { run: gate, help: GATE_HELP };
     },
     summary: "decides over the trials of journals",
-    usage: "F.jsonl... [OPTIONS]",
+    usage: "F.jsonl|FOLDER... [OPTIONS]",
     // It writes the job summary, where there is one.
     needs: () => ["read", "write"],
   },
@@ -77,7 +77,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return { run: report, help: REPORT_HELP };
     },
     summary: "shows tables, figures and trials of journals",
-    usage: "F.jsonl... [OPTIONS]",
+    usage: "F.jsonl|FOLDER... [OPTIONS]",
     needs: (given) => ["read", ...given("html", "markdown", "json") ? ["write" as const] : []],
   },
   accept: {
@@ -86,7 +86,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return { run: accept, help: ACCEPT_HELP };
     },
     summary: "makes results a baseline",
-    usage: "F.jsonl... [OPTIONS]",
+    usage: "F.jsonl|FOLDER... [OPTIONS]",
     needs: () => ["read", "write"],
   },
   plan: {
@@ -104,7 +104,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return { run: selfcheck, help: SELFCHECK_HELP };
     },
     summary: "checks how often the gate errs",
-    usage: "SUITE.jsonc | F.jsonl... [OPTIONS]",
+    usage: "SUITE.jsonc | F.jsonl|FOLDER... [OPTIONS]",
     // Journals are only read; a suite is run.
     needs: (given, arguments_) => [
       "read",
@@ -139,7 +139,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return { run: exportTrials, help: EXPORT_HELP };
     },
     summary: "writes conversations of journals to train models on",
-    usage: "F.jsonl... --format F [OPTIONS]",
+    usage: "F.jsonl|FOLDER... --format F [OPTIONS]",
     needs: (given) => ["read", ...given("out", "metadata") ? ["write" as const] : []],
   },
   simulate: {

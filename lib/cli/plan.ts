@@ -29,8 +29,10 @@ import {
 } from "../statistics/sample_size.ts";
 import { GRAPHS, unitNames } from "../gate/unit_names.ts";
 import { countGraphs } from "../gate/variant.ts";
-import { dollars, percent, points } from "../base/numbers.ts";
+import { type CaseNeeds, caseNeeds } from "../runs/case_forecast.ts";
+import { countText, dollars, percent, points } from "../base/numbers.ts";
 import { Arguments, userPath } from "./arguments.ts";
+import { journalsAt } from "./journals.ts";
 import { fileRequest, readSuite } from "./running.ts";
 import { planWithSets } from "../runs/session.ts";
 
@@ -45,6 +47,8 @@ given several times. Without a file it shows the graphs that gates need:
   --discordance D    share of graphs that only one of two models solves (default 0.2)
   --graphs N         shows the minimum detectable effect of this number of graphs instead
   --block N          graphs between two looks of a sequential gate: its cells (default 1)
+  --cases N          shows the trials of each of this number of cases of own tests as well
+  --every E          the success rate that each of these cases must reach
 
 Cost, for one model and one trial a graph:
 
@@ -66,6 +70,8 @@ export function plan(arguments_: readonly string[]): number {
       "discordance",
       "graphs",
       "block",
+      "cases",
+      "every",
       "prices",
       "results",
     ],
@@ -97,7 +103,17 @@ function planOutput(file: string | undefined, options: Arguments): PlanOutput {
 }
 
 function outputOfSuite(file: string, options: Arguments): PlanOutput {
-  const numeric = ["rate", "margin", "power", "confidence", "discordance", "graphs", "block"];
+  const numeric = [
+    "rate",
+    "margin",
+    "power",
+    "confidence",
+    "discordance",
+    "graphs",
+    "block",
+    "cases",
+    "every",
+  ];
   const conflicting = numeric.find((name) => options.text(name) !== undefined);
   if (conflicting !== undefined) {
     throw options.error(
@@ -167,8 +183,17 @@ function outputOfNumbers(options: Arguments): PlanOutput {
   const policy = readPolicy({ ...design, successRate: rate, sequential: true }, source);
   const paired = readPolicy({ ...design, baseline: "it", discordance, sequential: true }, source);
   const graphs = options.integer("graphs", 1);
-  if (graphs !== undefined) return outputOfEffects(graphs, rate, discordance, design);
-  const block = options.integer("block", 1) ?? 1;
+  const cases = options.integer("cases", 1);
+  const every = options.number("every");
+  if (every !== undefined) readPolicy({ ...design, successRate: rate, every }, source);
+  if (cases === undefined && every !== undefined) {
+    throw options.error("--every goes with --cases, the number of cases");
+  }
+  if (graphs !== undefined) {
+    if (cases !== undefined) throw options.error("--graphs goes without --cases");
+    return outputOfEffects(graphs, rate, discordance, design);
+  }
+  const block = options.integer("block", 1) ?? cases ?? 1;
   const { margin } = design;
   const sequential = [policy, paired].map((gate) => {
     const rule = sequentialRule(gate, block);
@@ -188,8 +213,17 @@ function outputOfNumbers(options: Arguments): PlanOutput {
     ["upgrade gate, fixed size", sizes.paired],
     ["upgrade gate, sequential", upgrade.good.units],
   ]);
+  const ofCases = cases === undefined ? undefined : {
+    cases,
+    absolute: Math.ceil(sizes.absolute / cases),
+    paired: Math.ceil(sizes.paired / cases),
+    ...caseNeeds(cases, design, every),
+  };
   return {
-    numbers: { rate, discordance, ...design, sizes, sequential: { absolute, upgrade } },
+    numbers: {
+      ...{ rate, discordance, ...design, sizes, sequential: { absolute, upgrade } },
+      ...defined({ cases: ofCases }),
+    },
     lines: [
       `A success rate of ${percent(rate)} or a drop from it by ${points(margin)}, with errors of ` +
       `${percent(1 - design.confidence)} (passing) and ${percent(1 - design.power)} (failing):`,
@@ -200,9 +234,32 @@ function outputOfNumbers(options: Arguments): PlanOutput {
       `  upgrade gate, fixed size             ${sizes.paired} graphs, run by both models, if ` +
       `${percent(discordance)} of them are solved by only one`,
       `  upgrade gate, sequential             ${expectation(upgrade)}`,
+      ...(ofCases === undefined ? [] : linesOfCases(ofCases, design, every)),
       ...costs,
     ],
   };
+}
+
+/** The trials of each case that gates take. */
+function linesOfCases(
+  { cases, absolute, paired, changed, clean, good, rate }: CaseNeeds & {
+    readonly cases: number;
+    readonly absolute: number;
+    readonly paired: number;
+  },
+  { power }: { readonly power: number },
+  every: number | undefined,
+): string[] {
+  return [
+    `Of own tests, with ${countText(cases, "case")}, trials of each:`,
+    `  absolute gate, fixed size            ${absolute}`,
+    `  upgrade gate, fixed size             ${paired}`,
+    `  to prove a complete change of one    ${changed}`,
+    ...(every === undefined ? [] : [
+      `  every case at ${percent(every)}                  ${clean} if all are solved; ` +
+      `${good ?? "more than 2000"} for cases at ${percent(rate!)} to pass with ${percent(power)}`,
+    ]),
+  ];
 }
 
 type Sequential =
@@ -269,7 +326,7 @@ interface PastResults extends Pick<Results, "plan"> {
 function pastResults(options: Arguments): PastResults | undefined {
   const file = options.text("results");
   if (file === undefined) return undefined;
-  const { trials, plan } = readResults([userPath(file)]);
+  const { trials, plan } = readResults(journalsAt(file, options).map(userPath));
   const valid = trials.filter(({ outcome }) => outcome !== "invalid");
   if (valid.length === 0) {
     throw cannot(`take tokens from ${file}`, "it must have valid trials", "it has none");

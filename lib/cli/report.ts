@@ -11,10 +11,13 @@ import { InputError } from "../base/errors.ts";
 import { canonicalJson, defined, printable } from "../base/json.ts";
 import { assertReplaceable, resolvePath, writeOutput } from "../base/output_file.ts";
 import { pricesFor } from "../runs/plan.ts";
+import { allChoices } from "../runs/resolved_suite.ts";
 import { isUpgrade } from "../gate/policy.ts";
 import { type Price, PRICES, type Prices } from "../models/prices.ts";
 import { type GateReport, reportProblem } from "../gate/gate_report.ts";
 import { deriveJournals } from "../runs/derived.ts";
+import { FailedTrials, isFailed } from "../reports/failures.ts";
+import { isCase } from "../trials/executors/task_kind.ts";
 import { testFileOf } from "../runs/rerun.ts";
 import { decideResults, undecidableReason } from "../runs/decide_results.ts";
 import { makeReport, missingTrialsNote } from "../reports/report.ts";
@@ -22,16 +25,18 @@ import { writeHtml } from "../reports/html.ts";
 import { renderMarkdown } from "../reports/markdown.ts";
 import { renderReport } from "../reports/terminal.ts";
 import { commandWidth } from "../base/terminal_width.ts";
-import { journalTrials } from "../runs/journal/journal.ts";
+import { journalTrials, readPlanLine } from "../runs/journal/journal.ts";
 import type { Results } from "../runs/journal/results.ts";
 import { shellQuote } from "../base/shell_quote.ts";
 import type { Trial } from "../trials/trial.ts";
 import { parseTrialId } from "../trials/trial_id.ts";
 import { Arguments, userPath } from "./arguments.ts";
+import { journalsGiven } from "./journals.ts";
 
 export const REPORT_HELP =
-  `Several journals are shards of one run, or runs of different models or strategies on the same tasks.
-Without options the tables are printed.
+  `Several journals are shards of one run, those of the test files of one suite, or runs of different models
+or strategies on the same tasks. A folder stands for the journals in it. Without options the tables are
+printed, and the first failed trials of tool tests.
 
   --html F        writes one self-contained HTML file: verdicts, tables, figures, and every trial with its
                   graph and its calls
@@ -54,19 +59,17 @@ export async function report(arguments_: readonly string[]): Promise<number> {
     values: ["html", "markdown", "limit", "json", "prices"],
     switches: ["different-tasks"],
   });
-  if (options.operands.length === 0) {
-    throw options.error("it takes one journal or more: none is given");
-  }
+  const journals = journalsGiven(options);
   const outputs = ["html", "markdown", "json"].flatMap((name) => {
     const file = options.text(name);
     return file === undefined ? [] : [{ name, file }];
   });
   const limit = limitOf(options);
   const table = options.text("prices");
-  assertOutputs(options, outputs, table);
+  assertOutputs(options, outputs, [...journals, ...(table === undefined ? [] : [table])]);
   const declaredPrices = table === undefined ? undefined : readJsonc(userPath(table), PRICES);
-  const operandOf = new Map(options.operands.map((path) => [userPath(path), path]));
-  const collection = readCollection(options.operands.map(userPath), {
+  const operandOf = new Map(journals.map((path) => [userPath(path), path]));
+  const collection = readCollection(journals.map(userPath), {
     differentTasks: options.has("different-tasks"),
   });
   const { runs, trials, planned } = collection;
@@ -86,15 +89,19 @@ export async function report(arguments_: readonly string[]): Promise<number> {
   }
   const decisions: (GateReport | undefined)[] = [];
   for (const { paths, results } of runs) {
-    const journals = paths.map((path) => operandOf.get(path)!);
-    decisions.push(await decide(results, journals, tablePrices));
+    const own = paths.map((path) => operandOf.get(path)!);
+    // What stands for all journals of a run is what a user would type.
+    const given = own.length === journals.length ? options.operands : own;
+    decisions.push(await decide(results, given, tablePrices));
   }
   const content = makeReport(trials, {
     suite: collection.suite,
     seed: seedOf(collection),
     references: runs.every(({ results }) => results.plan?.resolved.references) || undefined,
     planned,
-    models: runs.flatMap(({ results }) => results.plan?.resolved.models ?? []),
+    models: runs.flatMap(({ results: { plan } }) =>
+      plan === undefined ? [] : allChoices(plan.resolved).models
+    ),
     prices,
     notes: [
       ...runs.flatMap((run, index) => notesOf(run, decisions[index])),
@@ -102,6 +109,8 @@ export async function report(arguments_: readonly string[]): Promise<number> {
     ],
     gates: decisions.filter((decision) => decision !== undefined),
   });
+  const needsFailures = outputs.length === 0 || outputs.some(({ name }) => name === "markdown");
+  const failures = needsFailures ? failedCases(collection, operandOf) : undefined;
   for (const { name, file } of outputs) {
     const path = userPath(file);
     if (name === "html") {
@@ -113,13 +122,13 @@ export async function report(arguments_: readonly string[]): Promise<number> {
     } else {
       const text = name === "json"
         ? `${JSON.stringify(content, null, 2)}\n`
-        : renderMarkdown(content, defined({ limit }));
+        : renderMarkdown(content, defined({ limit, failures }));
       writeOutput(path, text, "the report to");
     }
     console.error(`Wrote ${file}`);
   }
   if (outputs.length === 0) {
-    console.log(renderReport(content, commandWidth()));
+    console.log(renderReport(content, commandWidth(), failures));
   }
   return 0;
 }
@@ -191,11 +200,9 @@ function pricesOf(options: Arguments, { runs }: Collection): Prices {
 function assertOutputs(
   options: Arguments,
   outputs: readonly { readonly name: string; readonly file: string }[],
-  prices: string | undefined,
+  read: readonly string[],
 ): void {
-  const inputs = [...options.operands, ...(prices === undefined ? [] : [prices])].map((file) =>
-    resolvePath(userPath(file))
-  );
+  const inputs = read.map((file) => resolvePath(userPath(file)));
   for (const [index, { name, file }] of outputs.entries()) {
     if (file.endsWith(".jsonl")) {
       throw options.error(
@@ -230,6 +237,21 @@ function assertNoBaseline(
     if (!baselines.includes(resolvePath(userPath(file)))) continue;
     throw options.error(`--${name} must not be the baseline of the gate: it is ${file}`);
   }
+}
+
+/** Returns the failed trials of tool tests; tables tell more of generated tasks than single trials do. */
+function failedCases(collection: Collection, operandOf: ReadonlyMap<string, string>): FailedTrials {
+  const failures = new FailedTrials();
+  const isTold = (trial: Pick<Trial, "task" | "solved" | "outcome">) =>
+    isCase(trial.task) && isFailed(trial);
+  if (!collection.trials.some(isTold)) return failures;
+  const whole = wholeTrials(collection);
+  for (const trial of whole.trials()) {
+    if (isTold(trial)) {
+      failures.add(trial, rerunLine(trial, whole.plan, operandOf.get(whole.path)!));
+    }
+  }
+  return failures;
 }
 
 /** Returns the verdict of the plan's gate; `undefined` without one. */
@@ -292,15 +314,17 @@ function notesOf(
 /** Reads the complete trials of a collection one by one, and keeps the path and plan of the last one's journal. */
 function wholeTrials({ runs, trials }: Collection) {
   // A run that is not finished may have written trials since the tables were made.
-  const known = new Set(trials.map(({ id }) => id));
+  const places = new Map(trials.map(({ id, index }) => [id, index]));
   const reading = {
     path: "",
     plan: undefined as Results["plan"],
     *trials(): Generator<Trial> {
-      for (const { paths, results } of runs) {
-        for (const path of paths) {
-          Object.assign(reading, { path, plan: results.plan });
-          for (const trial of journalTrials(path)) if (known.has(trial.id)) yield trial;
+      for (const path of runs.flatMap(({ paths }) => paths)) {
+        // Of a suite in several test files each journal has its own plan.
+        Object.assign(reading, { path, plan: readPlanLine(path) });
+        for (const trial of journalTrials(path)) {
+          const index = places.get(trial.id);
+          if (index !== undefined) yield { ...trial, index };
         }
       }
     },

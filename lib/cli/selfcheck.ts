@@ -28,6 +28,7 @@ import type { TrialSummary } from "../trials/summary.ts";
 import { GRAPHS, unitNames } from "../gate/unit_names.ts";
 import { percent, sum } from "../base/numbers.ts";
 import { type Arguments, userPath } from "./arguments.ts";
+import { isFolder, journalsGiven } from "./journals.ts";
 import { Progress } from "./progress.ts";
 import { finish, Interrupt, PRINTER, runArguments, runFlags, suiteRequest } from "./running.ts";
 import { flagList } from "../runs/flags.ts";
@@ -69,7 +70,7 @@ export async function selfcheck(arguments_: readonly string[]): Promise<number> 
   if (first === undefined) {
     throw options.error("it takes a suite file, or one journal or more: none is given");
   }
-  const journals = options.operands.every((path) => path.endsWith(".jsonl"));
+  const journals = options.operands.every((path) => path.endsWith(".jsonl") || isFolder(path));
   if (!journals && options.operands.length > 1) {
     throw options.error(`it takes one suite file: ${options.operands.length} are given`);
   }
@@ -169,7 +170,7 @@ interface CheckInput {
 }
 
 function trialsOfJournals(options: Arguments): CheckInput {
-  const results = readResults(options.operands.map(userPath));
+  const results = readResults(journalsGiven(options).map(userPath));
   for (const notice of results.notices) console.error(notice);
   const { problem, trials, gate, planned, rule, stopped } = results;
   const missing = rule === undefined && trials.length < planned.length

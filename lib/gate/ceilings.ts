@@ -11,6 +11,8 @@ import type { CeilingCheck } from "./decide.ts";
 import { type FailureType, PARAMETER_FAILURE_TYPES } from "../calls/failure_types.ts";
 import { type CompletePolicy, SIGNS } from "./policy.ts";
 import { type Prices, trialCost } from "../models/prices.ts";
+import { bettingRatioBound, type Outlay } from "../statistics/betting_bound.ts";
+import { bisectWhole } from "../statistics/distributions.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 
 /** Options of {@linkcode checkCeilings}. */
@@ -24,8 +26,9 @@ export interface CeilingOptions {
 /**
  * Checks `graphs` against the ceilings of a policy. A share is exceeded if that is proved at the policy's
  * confidence, by the bounds of the gate; invalid trials count as not showing it. A model that is exactly at
- * a ceiling exceeds it at most as often as the gate errs, for each ceiling separately. Means of tokens and
- * cost are unbounded, so they are exceeded if the observed mean is above the ceiling.
+ * a ceiling exceeds it at most as often as the gate errs, for each ceiling separately; so do the cost of a solved
+ * trial, by bets that need no upper limit, and the 95th percentile of times, by the share of trials above it. Means
+ * of tokens and cost are exceeded if the observed mean is above the ceiling.
  *
  * @throws {InputError} If a required price is missing.
  */
@@ -36,6 +39,7 @@ export function checkCeilings(
   { prices = {}, anytime }: CeilingOptions,
 ): CeilingCheck[] {
   const { failures = {}, failureShifts = {}, behaviours = {}, tokens, usd } = policy.atMost;
+  const { usdPerSolved, p95Seconds } = policy.atMost;
   const checks: CeilingCheck[] = [];
   const addCheck = (ceiling: string, limit: number, seen: number, lower: number | null) => {
     checks.push({ ceiling, limit, seen, lower, exceeded: (lower ?? seen) > limit });
@@ -107,10 +111,55 @@ export function checkCeilings(
     addCheck("tokens", tokens, mean(({ usage }) => usage.inputTokens + usage.outputTokens), null);
   }
   if (usd !== undefined) {
-    // Attempts that infrastructure spoiled are not a cost of the model, neither in dollars nor in tokens.
-    addCheck("usd", usd, mean(({ replaced: _, ...trial }) => trialCost(trial, prices)), null);
+    addCheck("usd", usd, mean((trial) => ownCost(trial, prices)), null);
+  }
+  if (usdPerSolved !== undefined) {
+    const outlays = graphs.map(({ candidate }) => outlayOf(scores, candidate, prices));
+    const paid = sum(trials, (trial) => ownCost(trial, prices));
+    const solved = trials.filter((trial) => trial.solved).length;
+    const lower = bettingRatioBound(outlays, policy.confidence);
+    const limit = usdPerSolved;
+    checks.push({
+      ...{ ceiling: "usdPerSolved", limit, seen: solved === 0 ? null : paid / solved, lower },
+      exceeded: lower > limit || solved === 0 && paid > 0,
+    });
+  }
+  if (p95Seconds !== undefined) {
+    const seconds = trials.map(({ durationMs }) => durationMs / 1000).sort((one, other) =>
+      one - other
+    );
+    const slower = (limit: number) =>
+      graphs.map(({ candidate }) =>
+        scores.unit(candidate, (trial) => (trial as TrialSummary).durationMs / 1000 >= limit)
+      );
+    // The longest time that more than 5% of trials are proved to take is a bound of the 95th percentile.
+    const place = bisectWhole(
+      0,
+      seconds.length - 1,
+      (one) => rateBounds(slower(seconds[one]!), policy, anytime).lower <= 1 - P95,
+    );
+    const seen = seconds[Math.ceil(P95 * seconds.length) - 1]!;
+    addCheck("p95Seconds", p95Seconds, seen, seconds[place - 1] ?? 0);
   }
   return checks;
+}
+
+/** The share of trials that the limit of time is of. */
+const P95 = 0.95;
+
+/** Attempts that infrastructure spoiled are not a cost of the model, neither in dollars nor in tokens. */
+function ownCost({ replaced: _, ...trial }: TrialSummary, prices: Prices): number {
+  return trialCost(trial, prices);
+}
+
+/** The mean cost of a graph's trials, and the share solved; those that are unknown count as solved for nothing. */
+function outlayOf(scores: FinishedTrials, names: readonly string[], prices: Prices): Outlay {
+  const valid = (scores.of(names) as TrialSummary[]).filter(({ outcome }) => outcome !== "invalid");
+  const solved = valid.filter((trial) => trial.solved).length + names.length - valid.length;
+  return {
+    cost: sum(valid, (trial) => ownCost(trial, prices)) / names.length,
+    gain: solved / names.length,
+  };
 }
 
 /** The calls of a graph's trials that were sent back; those not mended are what is counted. */

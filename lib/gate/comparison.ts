@@ -20,6 +20,8 @@ import { clusteredInterval } from "../statistics/pass_at_k.ts";
 import { type Bounds, tango } from "../statistics/proportions.ts";
 import defer * as summaries from "../trials/summary.ts";
 import type { TrialSummary } from "../trials/summary.ts";
+import { type ChangedCases, changedCases } from "./changed_cases.ts";
+import { isCase } from "../trials/executors/task_kind.ts";
 import { CORES, unitNames } from "./unit_names.ts";
 
 /**
@@ -57,6 +59,11 @@ export interface Comparison {
    * if there are none.
    */
   readonly missed: PairedSuccess | null;
+  /**
+   * The cases of own tests that changed, with 95% confidence; omitted unless there are several cases. Marks are for runs
+   * of a fixed size.
+   */
+  readonly changed?: ChangedCases;
   /** The effort per solved task, on graphs that both ran on, validly or not. */
   readonly effort: {
     readonly candidate: Effort;
@@ -207,8 +214,23 @@ function compare(
     simulated: [...own, ...others].some(({ model }) => model.simulated),
     ...compareSuccess(own, others),
     ...(unitNames(own.map(({ task }) => task)) === CORES ? { cores: true as const } : {}),
+    ...changedIn(shared),
     effort: { candidate, baseline, extra: extraEffort(candidate, baseline) },
   };
+}
+
+/** The cases of own tests that changed, if there are several. */
+function changedIn(shared: readonly SharedGraph<TrialSummary>[]): Pick<Comparison, "changed"> {
+  const ofCases = shared.flatMap(({ candidate, baseline }) => {
+    const { task } = candidate[0]!;
+    return isCase(task) ? [{ case: task.case, candidate, baseline }] : [];
+  });
+  const cases = [...Map.groupBy(ofCases, (one) => one.case)].map(([name, own]) => ({
+    case: name,
+    candidate: unitOf(own.flatMap(({ candidate }) => candidate)),
+    baseline: unitOf(own.flatMap(({ baseline }) => baseline)),
+  }));
+  return cases.length < 2 ? {} : { changed: changedCases(cases, 0.95, false) };
 }
 
 /** Compares the success of trials of one variant with that of others, graph by graph. */

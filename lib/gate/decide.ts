@@ -18,12 +18,16 @@ import {
 } from "./evidence.ts";
 import {
   type CompletePolicy,
+  completePolicy,
+  decidesByCases,
   hypothesesOf,
   type RatePolicy,
   readPolicy,
   type UpgradePolicy,
 } from "./policy.ts";
 import { Bets, type Sample, sequentialBounds, type SequentialRule } from "./sequential.ts";
+import { type CaseCheck, casesKind, type CaseUnits, checkCases } from "./cases.ts";
+import type { ChangedCases } from "./changed_cases.ts";
 import type { Bounds } from "../statistics/proportions.ts";
 import { GRAPHS, type UnitNames } from "./unit_names.ts";
 
@@ -33,8 +37,8 @@ export interface CeilingCheck {
   readonly ceiling: string;
   /** The limit in the policy. */
   readonly limit: number;
-  /** The observed value. */
-  readonly seen: number;
+  /** The observed value; `null` for `usdPerSolved` if no trial was solved. */
+  readonly seen: number | null;
   /**
    * The lower bound of the true value, at the gate's confidence; `null` for means, which are compared by the
    * observed value.
@@ -44,29 +48,60 @@ export interface CeilingCheck {
   readonly exceeded: boolean;
 }
 
-/** The result of a gate. All but some `invalid` ones come with their evidence. */
+/** A call that was made although it must not happen in any trial. */
+export interface ForbiddenCall {
+  /** The id of the trial. */
+  readonly id: string;
+  /** Its case; omitted if it is of none. */
+  readonly case?: string;
+  /** Its number among the trials of the case. */
+  readonly trial: number;
+}
+
+/** What a verdict may tell beside its kind. */
+export interface VerdictDetails {
+  /** The checks of the policy's ceilings; an exceeded one makes the gate fail. */
+  readonly ceilings?: readonly CeilingCheck[];
+  /** The check of each case against the policy's `every`. */
+  readonly cases?: readonly CaseCheck[];
+  /** The cases of own tests that changed; omitted without a baseline. */
+  readonly changed?: ChangedCases;
+  /** Why fewer trials than planned ran, unless the gate itself ended them. */
+  readonly stopped?: string;
+}
+
+/** The result of a gate on rates. All but some `invalid` ones come with their evidence. */
 export type Verdict =
-  | {
+  | VerdictDetails & {
     readonly kind: "pass" | "fail";
     readonly evidence: Evidence;
-    /** The checks of the policy's ceilings; an exceeded one makes the gate fail. */
-    readonly ceilings?: readonly CeilingCheck[];
     /** The verdict without the exceeded ceiling. */
     readonly otherwise?: "pass" | "fail" | "undecided";
-    /** Why fewer trials than planned ran, unless the gate itself ended them. */
-    readonly stopped?: string;
   }
-  | {
+  | VerdictDetails & {
     readonly kind: "undecided";
     readonly evidence: Evidence;
     /** How many more trials of a model would probably decide; `null` if none would. */
     readonly moreTrials: number | null;
-    /** The checks of the policy's ceilings. */
-    readonly ceilings?: readonly CeilingCheck[];
-    /** Why fewer trials than planned ran, unless the gate itself ended them. */
-    readonly stopped?: string;
   }
   | { readonly kind: "invalid"; readonly reason: string; readonly evidence?: Evidence };
+
+/** A gate that fails whatever its rates, as calls were made that must not happen in any trial. */
+export interface ForbiddenVerdict extends VerdictDetails {
+  /** It never passes. */
+  readonly kind: "fail";
+  /** These calls. */
+  readonly never: readonly ForbiddenCall[];
+  /** The verdict without them. */
+  readonly otherwise: "pass" | "fail" | "undecided" | "invalid";
+  /** Why it would be invalid without them. */
+  readonly reason?: string;
+  /** Its evidence; omitted if there is none, as when not one round of trials was complete. */
+  readonly evidence?: Evidence;
+}
+
+/** The result of a gate over trials. */
+export type TrialsVerdict = Verdict | ForbiddenVerdict;
 
 /** The kinds of verdicts, worst first. */
 export const VERDICT_KINDS = ["fail", "invalid", "undecided", "pass"] as const;
@@ -287,7 +322,52 @@ function moreTrials<T>(
 export function withCeilings(verdict: Verdict, ceilings: readonly CeilingCheck[]): Verdict {
   if (ceilings.length === 0 || verdict.kind === "invalid") return verdict;
   if (!ceilings.some(({ exceeded }) => exceeded)) return { ...verdict, ceilings };
-  const { kind: otherwise, evidence, stopped } = verdict;
-  const stop = stopped === undefined ? {} : { stopped };
-  return { kind: "fail", evidence, ceilings, otherwise, ...stop };
+  const { kind: otherwise } = verdict;
+  return { ...settled(verdict), kind: "fail", ceilings, otherwise };
+}
+
+/**
+ * Adds what `every` asks of each case to a verdict on their mean: to pass, both must, and either can fail, unless
+ * the cases decide alone.
+ *
+ * @param anytime Whether results could end the run early, so that bounds must hold at any time.
+ */
+export function withCases(
+  verdict: Verdict,
+  units: readonly CaseUnits[],
+  policy: CompletePolicy,
+  anytime: boolean,
+): Verdict {
+  const { every } = policy;
+  if (every === undefined || verdict.kind === "invalid") return verdict;
+  const cases = checkCases(units, every, policy, anytime);
+  const own = casesKind(cases);
+  const mean = decidesByCases(policy) && verdict.kind === "fail" ? "undecided" : verdict.kind;
+  if (own === "fail" || mean === "fail") return { ...settled(verdict), kind: "fail", cases };
+  if (own === "pass" && mean === "pass") return { ...verdict, cases };
+  const alone = completePolicy({ every, confidence: policy.confidence });
+  const open = units.filter((_, place) => cases[place]!.kind === "undecided")
+    .map((one) => moreTrials(one.units, RATES, alone, anytime));
+  const needs = [
+    ...(verdict.kind === "undecided" ? [verdict.moreTrials] : []),
+    // A further round takes one trial of each case.
+    ...open.map((more) => more === null ? null : more * units.length),
+  ];
+  const more = needs.includes(null) ? null : Math.max(0, ...needs as number[]);
+  return { ...settled(verdict), kind: "undecided", moreTrials: more === 0 ? null : more, cases };
+}
+
+/** Makes a verdict fail for calls that must not happen in any trial. */
+export function withForbidden(
+  verdict: Verdict,
+  never: readonly ForbiddenCall[],
+): TrialsVerdict {
+  if (never.length === 0) return verdict;
+  return { ...settled(verdict), kind: "fail", never, otherwise: verdict.kind };
+}
+
+/** A verdict without what only an undecided one tells. */
+function settled<T extends Verdict>(verdict: T) {
+  const { moreTrials: _, ...others } = verdict as T & { readonly moreTrials?: number | null };
+  return others;
 }

@@ -5,6 +5,28 @@
 
 import { checkCeilings } from "./ceilings.ts";
 import {
+  missingCases,
+  missingPairs,
+  missingViews,
+  mixedWays,
+  servedModelChange,
+  unequalCases,
+  unsolvable,
+  withCommonestReasons,
+  withoutAnswer,
+} from "./undecidable.ts";
+import { changedCases } from "./changed_cases.ts";
+import { sumUnits } from "./evidence.ts";
+import {
+  type ComparedCases,
+  differingSettings,
+  isLeftOut,
+  type PartsOfVariant,
+  tooFewCases,
+} from "./compared_cases.ts";
+import {
+  byCase,
+  caseOf,
   comparesWithin,
   type DecisionGraph,
   FinishedTrials,
@@ -15,32 +37,29 @@ import {
 import {
   type Excused,
   excusedBy,
-  goOf,
-  isCounted,
   type ScoredTrial,
   type Variant,
   variantName,
+  variantOf,
 } from "./variant.ts";
 import {
   decide,
   type DecideOptions,
   decideUpgrade,
-  isCovered,
+  type ForbiddenCall,
+  type TrialsVerdict,
   type Verdict,
   VERDICT_KINDS,
+  withCases,
   withCeilings,
+  withForbidden,
 } from "./decide.ts";
 import { defined, printable } from "../base/json.ts";
 import { sum } from "../base/numbers.ts";
-import { commonKinds } from "../base/text_kind.ts";
-import { isRemoving } from "../perturbations/ids.ts";
-import type { ParameterFailureType } from "../calls/failure_types.ts";
 import { type CompletePolicy, isUpgrade } from "./policy.ts";
 import type { Prices } from "../models/prices.ts";
-import { scoringKey } from "../trials/executors/question.ts";
-import { isQuestion } from "../trials/executors/task_kind.ts";
+import { isCase } from "../trials/executors/task_kind.ts";
 import type { SequentialRule } from "./sequential.ts";
-import { SERVED_SEPARATOR } from "../trials/trial.ts";
 import { asSummary, type TrialSummary } from "../trials/summary.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import { type UnitNames, unitNames } from "./unit_names.ts";
@@ -68,7 +87,14 @@ export interface DecidedVariant extends Variant {
   readonly excused?: readonly Excused[];
   /** The name of the baseline; omitted in an absolute gate. */
   readonly baseline?: string;
-  readonly verdict: Verdict;
+  /**
+   * What differs from the baseline of all that is under test with cases: `model`, `strategy`, `system`, `tools`,
+   * or `tools of 3 tests`; omitted if nothing does, and for other tasks.
+   */
+  readonly differs?: readonly string[];
+  /** The cases that are not compared, or only in the baseline; omitted if there are none. */
+  readonly leftOut?: Pick<ComparedCases, "changed" | "added" | "removed" | "whole">;
+  readonly verdict: TrialsVerdict;
   /** The names of units in messages; default graphs. */
   readonly unit?: UnitNames;
 }
@@ -78,6 +104,8 @@ export interface BaselineTrials {
   /** The file they were read from. */
   readonly file: string;
   readonly trials: readonly ScoredTrial[];
+  /** Which cases both have in common; omitted if they have the same ones, and for other tasks. */
+  readonly cases?: ComparedCases;
 }
 
 /** Options of {@linkcode decideTrials}. */
@@ -90,6 +118,8 @@ export interface DecideTrialsOptions {
   readonly prices?: Prices | undefined;
   /** Why the run ended early, unless the gate ended it, such as a budget. */
   readonly stopped?: string | undefined;
+  /** The parts of the cases of both sides, to tell what differs between them. */
+  readonly parts?: { readonly own: PartsOfVariant; readonly baseline: PartsOfVariant } | undefined;
 }
 
 /**
@@ -105,36 +135,79 @@ export function decideTrials(
   options: DecideTrialsOptions = {},
 ): DecidedVariant[] {
   const scores = new FinishedTrials(comparesWithin(policy, options.baseline), options.baseline);
-  for (const trial of trials) scores.add(asSummary(trial));
-  const unit = unitNames(planned.map(({ task }) => task));
+  const summaries = trials.map(asSummary);
+  for (const trial of summaries) scores.add(trial);
+  const compared = planned.filter(({ task }) => !isLeftOut(task, options.baseline?.cases));
+  const unit = unitNames((compared.length === 0 ? planned : compared).map(({ task }) => task));
   return plannedDecisions(planned, policy, options.baseline).map((decision): DecidedVariant => {
     const { subject, baseline } = decision;
     const own = scores.of(decision.graphs.flatMap(({ candidate }) => candidate));
     const other = scores.of(decision.graphs.flatMap((graph) => graph.baseline));
     const both = [...own, ...other];
+    const isSimulated = ({ model }: ScoredTrial) => model.simulated;
     const simulated = both.length === 0
-      ? subject.model.startsWith("sim:")
-      : both.some(({ model }) => model.simulated);
+      // All of its cases may be left out.
+      ? subject.model.startsWith("sim:") ||
+        trials.some((trial) => trial.model.requested === subject.model && isSimulated(trial))
+      : both.some(isSimulated);
     const { file } = options.baseline ?? {};
-    const compared = baseline === undefined
+    const against = baseline === undefined
       ? {}
       : { baseline: variantName(baseline) + (file === undefined ? "" : ` (${file})`) };
-    const reason = own.length === 0
+    const { cases } = options.baseline ?? {};
+    const few = cases && tooFewCases(cases, policy.coverage);
+    const reason = few !== undefined
+      ? few
+      : own.length === 0
       ? "there are no trials"
       : baseline !== undefined && other.length === 0
-      ? `there are no trials of the baseline ${printable(compared.baseline!)}`
-      : mixedWays(own) ?? unsolvable([subject, baseline]) ?? withoutAnswer(both) ??
+      ? `there are no trials of the baseline ${printable(against.baseline!)}`
+      : unequalCases(decision.graphs) ?? mixedWays(own) ?? unsolvable([subject, baseline]) ??
+        withoutAnswer(both) ??
         servedModelChange(own, "the served model") ??
         servedModelChange(other, "the served model of the baseline");
-    const verdict: Verdict = reason === undefined
-      ? decideVariant(decision, scores, policy, { ...options, unit })
-      : { kind: "invalid", reason };
+    const verdict = withForbidden(
+      reason === undefined
+        ? decideVariant(decision, scores, policy, { ...options, unit })
+        : { kind: "invalid", reason },
+      // Also those outside of what is decided on, such as those of cases that are not compared: one is too many.
+      forbiddenCalls(summaries.filter((trial) => isOf(trial, subject))),
+    );
     const excused = excusedBy(policy.infrastructure ?? [], both);
     return {
-      ...{ ...subject, simulated, ...replaysOf(own, other), ...compared, verdict, unit },
+      ...{ ...subject, simulated, ...replaysOf(own, other), ...against, verdict, unit },
       ...(excused.length === 0 ? {} : { excused }),
+      ...differsFrom(decision, planned, options),
+      ...(baseline === undefined || cases === undefined ? {} : { leftOut: toldCases(cases) }),
     };
   });
+}
+
+/** Whether a trial is of a variant. */
+function isOf(trial: ScoredTrial, subject: Variant): boolean {
+  const { model, strategy, perturbation, variant } = variantOf(trial);
+  return model === subject.model && strategy === subject.strategy &&
+    perturbation === subject.perturbation && variant === subject.variant;
+}
+
+/** What of all that is under test with cases differs from the baseline. */
+function differsFrom(
+  { subject, baseline }: GateDecision,
+  planned: readonly PlannedTrial[],
+  { baseline: file, parts }: DecideTrialsOptions,
+): Pick<DecidedVariant, "differs"> {
+  if (baseline === undefined) return {};
+  const compared = planned.filter(({ task }) => isCase(task) && !isLeftOut(task, file?.cases));
+  const names = [...new Set(compared.flatMap(({ task }) => isCase(task) ? [task.case] : []))];
+  if (names.length === 0) return {};
+  const differs = differingSettings(subject, baseline, names, parts);
+  return differs.length === 0 ? {} : { differs };
+}
+
+function toldCases(
+  { changed, added, removed, whole }: ComparedCases,
+): NonNullable<DecidedVariant["leftOut"]> {
+  return { changed, added, removed, ...defined({ whole }) };
 }
 
 /** Counts the trials of both sides that came from recordings, and those that a model was asked for beside them. */
@@ -153,55 +226,13 @@ function replaysOf(
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
 }
 
-/** Questions asked in different ways have different rates, and a mean of them shows nothing. */
-function mixedWays(trials: readonly ScoredTrial[]): string | undefined {
-  const ways = new Set(trials.flatMap(({ task }) => isQuestion(task) ? [scoringKey(task)] : []));
-  return ways.size <= 1
-    ? undefined
-    : `questions are asked in ${ways.size} ways, but a gate decides on one: run each way separately`;
-}
-
-/** Under some perturbations the right answer is to solve nothing, which no gate can require. */
-function unsolvable(subjects: readonly (Variant | undefined)[]): string | undefined {
-  const removing = subjects.find((one) => one !== undefined && isRemoving(one.perturbation));
-  return removing &&
-    `under ${
-      printable(removing.perturbation)
-    } no task can be solved: the right answer is to abstain`;
-}
-
-/** A gate cannot require what documents have made impossible. */
-function withoutAnswer(trials: readonly ScoredTrial[]): string | undefined {
-  const found = trials.filter((trial) => trial.unsolvable !== undefined);
-  return found.length === 0
-    ? undefined
-    : `${found.length} of ${trials.length} trials are on tasks without an answer: under ${
-      printable(found[0]!.perturbation)
-    } ${
-      found[0]!.unsolvable === "misleading"
-        ? "documents mislead"
-        : "nothing links their parameters any more"
-    } (with cues: "names", names tell what belongs together)`;
-}
-
-/** Adds the commonest kinds of reasons to a verdict that too few trials are valid. */
-function withCommonestReasons(
-  verdict: Extract<Verdict, { kind: "invalid" }>,
-  policy: CompletePolicy,
-  trials: readonly ScoredTrial[],
-): Verdict {
-  if (verdict.evidence !== undefined && isCovered(verdict.evidence, policy)) return verdict;
-  const spoiled = trials.flatMap((trial) => {
-    if (trial.outcome === "invalid") return [trial.reason ?? "unknown"];
-    if (goOf(trial, policy.infrastructure) !== "resampled") return [];
-    return trial.unclear!.slice(0, 1).map(({ message }) => message);
-  });
-  const kinds = commonKinds(spoiled);
-  if (kinds.length === 0) return verdict;
-  const texts = kinds.map(({ text, count }, place) =>
-    `${place === 0 ? "most often" : "then"} (${count} of ${spoiled.length}) as ${text}`
-  );
-  return { ...verdict, reason: [verdict.reason, ...texts].join("; ") };
+/** The calls of trials that must not happen in any. */
+function forbiddenCalls(trials: readonly TrialSummary[]): ForbiddenCall[] {
+  return trials.filter(({ never }) => never).map(({ id, task, repetition }) => ({
+    id,
+    ...defined({ case: caseOf(task) }),
+    trial: repetition,
+  }));
 }
 
 function decideVariant(
@@ -218,8 +249,10 @@ function decideVariant(
     : { graphs: decision.graphs };
   // Unchanged tasks show nothing about the perturbation. Whether a task changes depends on the task alone,
   // so leaving it out favours no model.
-  const graphs = all.map((graph) => changedPart(graph, scores))
-    .filter(({ candidate }) => candidate.length > 0);
+  const changedOf = (graphs: readonly DecisionGraph[]) =>
+    graphs.map((graph) => changedPart(graph, scores))
+      .filter(({ candidate }) => candidate.length > 0);
+  const graphs = changedOf(all);
   const [before, left] = [all, graphs].map(countTasks) as [number, number];
   if (left < before && (left === 0 || rule !== undefined)) {
     const { perturbation } = decision.subject;
@@ -261,15 +294,32 @@ function decideVariant(
   if (verdict.kind === "invalid") {
     return withCommonestReasons(verdict, policy, scores.of(used.flatMap(trialNames)));
   }
-  const unknown = missingViews(used, scores, policy) ?? missingPairs(used, scores);
+  const casesOf = (graphs: readonly DecisionGraph[]) =>
+    [...byCase(graphs)].map(([name, own]) => ({
+      case: name,
+      units: own.map(({ candidate }) => unitFor(candidate)),
+      baseline: own.map((graph) => unitFor(graph.baseline)),
+    }));
+  const cases = casesOf(used);
+  // A floor for each case needs no baseline: it is also for those that are not compared, of the same rounds.
+  const rounds = new Set(used.map(({ block }) => block));
+  const alone = changedOf((decision.leftOut ?? []).filter(({ block }) => rounds.has(block)));
+  const unknown = missingViews(used, scores, policy) ?? missingPairs(used, scores) ??
+    missingCases(cases, used, policy);
   if (unknown !== undefined) return { kind: "invalid", reason: unknown };
-  return withCeilings(
-    verdict,
-    checkCeilings(used, scores, policy, {
-      anytime: rule !== undefined || why !== undefined,
-      ...defined({ prices }),
-    }),
+  const anytime = rule !== undefined || why !== undefined;
+  const checked = withCeilings(
+    withCases(verdict, [...cases, ...casesOf(alone)], policy, anytime),
+    checkCeilings(used, scores, policy, { anytime, ...defined({ prices }) }),
   );
+  // Of a single case the verdict itself says whether it changed.
+  if (!isUpgrade(policy) || cases.length < 2 || checked.kind === "invalid") return checked;
+  const compared = cases.map(({ case: name, units, baseline }) => ({
+    case: name,
+    candidate: sumUnits(units),
+    baseline: sumUnits(baseline),
+  }));
+  return { ...checked, changed: changedCases(compared, policy.confidence, anytime) };
 }
 
 /** Returns a graph without the tasks in which a perturbation found nothing to change. */
@@ -292,53 +342,6 @@ function countTasks(graphs: readonly DecisionGraph[]): number {
   return sum(graphs, ({ tasks }) => new Set(tasks).size);
 }
 
-/** Why flips cannot be counted, if the policy limits them. */
-function missingPairs(
-  graphs: readonly DecisionGraph[],
-  scores: FinishedTrials,
-): string | undefined {
-  const compared = graphs.filter(({ unperturbed }) => unperturbed.length > 0);
-  if (compared.length === 0) return undefined;
-  const isKnown = compared.some((graph) =>
-    scores.flips(graph.candidate, graph.unperturbed).valid > 0
-  );
-  return isKnown
-    ? undefined
-    : "no trial has a valid counterpart without the check, so that no flip can be observed";
-}
-
-/**
- * Why parameter failures, or missed calls, cannot be counted, if the policy limits them; unknown ones count as
- * missing.
- */
-function missingViews(
-  graphs: readonly DecisionGraph[],
-  scores: FinishedTrials,
-  { atMost: { parameterFailures = {}, missedCalls } }: CompletePolicy,
-): string | undefined {
-  const limited = Object.keys(parameterFailures) as ParameterFailureType[];
-  const trials = graphs.flatMap(({ candidate }) => scores.of(candidate) as TrialSummary[])
-    .filter(isCounted);
-  const lacking = (ceiling: string, isUnknown: (trial: TrialSummary) => boolean) => {
-    const unknown = trials.filter(isUnknown).length;
-    return unknown === 0
-      ? undefined
-      : `${unknown} of ${trials.length} trials lack the comparison of their calls with the right ones, so ` +
-        `that atMost.${ceiling} cannot be checked`;
-  };
-  return (limited.length === 0
-    ? undefined
-    : lacking("parameterFailures", ({ parameters }) =>
-      parameters === undefined ||
-      limited.some((type) =>
-        parameters.undecided.includes(type) &&
-        !parameters.calls.some((types) => types.includes(type))
-      ))) ??
-    (missedCalls === undefined
-      ? undefined
-      : lacking("missedCalls", ({ missed }) => missed === undefined));
-}
-
 /**
  * Returns the first graphs in plan order whose trials have all ended, in whole blocks, and the reason if the
  * trials of a baseline from a file end first.
@@ -354,35 +357,8 @@ function completeGraphs({ graphs }: GateDecision, scores: FinishedTrials, { many
   return { graphs: complete as readonly DecisionGraph[], ended };
 }
 
-/** Returns why trials served by several models cannot be decided on together; `undefined` if one. */
-export function servedModelChange(
-  trials: readonly ScoredTrial[],
-  what: string,
-): string | undefined {
-  const valid = trials.filter(({ outcome }) => outcome !== "invalid");
-  const names = valid.flatMap(({ model }) => model.served.split(SERVED_SEPARATOR));
-  const stages = Map.groupBy(
-    valid.flatMap((trial) => trial.stages ?? []),
-    ({ stage, model }) => `, ${printable(model.requested)} at stage ${printable(stage)},`,
-  );
-  const served = [
-    ["", names] as const,
-    ...[...stages].map(([where, own]) =>
-      [where, own.flatMap(({ model }) => model.served)] as const
-    ),
-  ];
-  for (const [where, own] of served) {
-    const distinct = [...new Set(own)].filter((name) => name !== "").sort();
-    if (distinct.length < 2) continue;
-    return `${what}${where} changed during the run: ${
-      distinct.map((name) => printable(name)).join(", ")
-    }`;
-  }
-  return undefined;
-}
-
 /** Returns the worst kind among `verdicts`; `invalid` if there are none. */
-export function worstKind(verdicts: readonly Verdict[]): Verdict["kind"] {
+export function worstKind(verdicts: readonly TrialsVerdict[]): Verdict["kind"] {
   return VERDICT_KINDS.find((kind) => verdicts.some((verdict) => verdict.kind === kind)) ??
     "invalid";
 }

@@ -4,7 +4,9 @@
  */
 
 import { canonicalJson, defined } from "../base/json.ts";
+import { type ComparedCases, isLeftOut } from "./compared_cases.ts";
 import { type Unit, unitOf } from "./evidence.ts";
+import { isCase } from "../trials/executors/task_kind.ts";
 import { isCheck } from "../perturbations/ids.ts";
 import {
   type BaselineChoice,
@@ -13,7 +15,15 @@ import {
   isUpgrade,
 } from "./policy.ts";
 import type { PlannedTrial, TrialKey } from "../trials/trial_id.ts";
-import { byGraph, byVariant, goOf, graphKey, type ScoredTrial, type Variant } from "./variant.ts";
+import {
+  byGraph,
+  byVariant,
+  goOf,
+  graphKey,
+  type ScoredTrial,
+  type Variant,
+  variantOf,
+} from "./variant.ts";
 
 /** One graph of a decision, or one core graph in all of its cells: the trials of candidate and baseline on it. */
 export interface DecisionGraph {
@@ -27,6 +37,8 @@ export interface DecisionGraph {
   readonly baseline: readonly string[];
   /** Keys of its unperturbed trials, one for each of its own; empty if flips are not counted. */
   readonly unperturbed: readonly string[];
+  /** The case of your own tests that it is a trial of; omitted if it is of none. */
+  readonly case?: string;
 }
 
 /** Returns all trials on a graph. */
@@ -41,23 +53,33 @@ export interface GateDecision {
   readonly baseline?: Variant;
   /** In plan order. */
   readonly graphs: readonly DecisionGraph[];
+  /** Those of cases that are not compared with the baseline; omitted if there are none. */
+  readonly leftOut?: readonly DecisionGraph[];
 }
 
 /** Returns the decisions that a gate has to make over a plan; the baseline itself is not decided on. */
 export function plannedDecisions(
   planned: readonly PlannedTrial[],
   policy: GatePolicy,
-  file?: { readonly trials: readonly ScoredTrial[] },
+  file?: { readonly trials: readonly ScoredTrial[]; readonly cases?: ComparedCases },
 ): GateDecision[] {
-  const upgrade = isUpgrade(policy) ? baselineChoice(policy.baseline, file) : undefined;
-  return byVariant(planned, (trial) => trial).flatMap(({ subject, items }) => {
-    const baseline = upgrade === undefined ? undefined : baselineVariant(subject, upgrade);
+  const variants = byVariant(planned, (trial) => trial);
+  const there = file === undefined
+    ? variants.map(({ subject }) => subject)
+    : byVariant(file.trials, variantOf).map(({ subject }) => subject);
+  return variants.flatMap(({ subject, items: all }) => {
+    const isOwn = all.some(({ task }) => isCase(task));
+    const baseline = isUpgrade(policy)
+      ? baselineVariant(subject, policy.baseline, there, isOwn)
+      : undefined;
+    const cases = baseline === undefined ? undefined : file?.cases;
+    const items = all.filter(({ task }) => !isLeftOut(task, cases));
     if (
       baseline !== undefined && file === undefined &&
       canonicalJson(subject) === canonicalJson(baseline)
     ) return [];
     const checked = countsFlips(policy) && isCheck(subject.perturbation);
-    const graphs = byGraph(items).map((graph): DecisionGraph => ({
+    const toGraph = (graph: readonly PlannedTrial[]): DecisionGraph => ({
       block: graph[0]!.block,
       tasks: graph.map(({ task }) => graphKey(task)),
       candidate: graph.map(({ id }) => id),
@@ -67,9 +89,26 @@ export function plannedDecisions(
       unperturbed: checked
         ? graph.map((trial) => trialKey({ ...trial, perturbation: "none" }, false))
         : [],
-    }));
-    return [{ subject, graphs, ...defined({ baseline }) }];
+      ...defined({ case: caseOf(graph[0]!.task) }),
+    });
+    const graphs = byGraph(items).map(toGraph);
+    const leftOut = byGraph(all.filter(({ task }) => isLeftOut(task, cases))).map(toGraph);
+    return [{
+      ...{ subject, graphs },
+      ...(leftOut.length === 0 ? {} : { leftOut }),
+      ...defined({ baseline }),
+    }];
   });
+}
+
+/** The name of the case of own tests that a task is a trial of; `undefined` for other tasks. */
+export function caseOf(task: object): string | undefined {
+  return isCase(task) ? task.case : undefined;
+}
+
+/** Groups graphs by the case of own tests that they are trials of, in plan order; others are left out. */
+export function byCase(graphs: readonly DecisionGraph[]): Map<string, DecisionGraph[]> {
+  return Map.groupBy(graphs.filter((graph) => graph.case !== undefined), (graph) => graph.case!);
 }
 
 /** Whether a gate compares trials of the same run with each other. */
@@ -82,26 +121,42 @@ function countsFlips({ atMost }: GatePolicy): boolean {
   return atMost?.flips !== undefined;
 }
 
-/** The model may be omitted for a file with a single model. */
-function baselineChoice(
-  baseline: string | BaselineChoice,
-  file: { readonly trials: readonly ScoredTrial[] } | undefined,
-): BaselineChoice {
-  const choice = typeof baseline === "string" ? { model: baseline } : baseline;
-  const models = new Set(file?.trials.map(({ model }) => model.requested));
-  return models.size === 1 ? { model: [...models][0]!, ...choice } : choice;
-}
+/** What of a variant is under test, so that it may be another one in a baseline. */
+const UNDER_TEST = ["variant", "model", "strategy"] as const;
 
-function baselineVariant(subject: Variant, { file: _, ...choice }: BaselineChoice): Variant {
-  return { ...subject, ...choice };
+/**
+ * The variant that is the baseline of another one. What the choice leaves out is as in the candidate, or the one that
+ * the baseline has: of a strategy only where the tasks are the user's own cases.
+ */
+function baselineVariant(
+  subject: Variant,
+  baseline: string | BaselineChoice,
+  there: readonly Variant[],
+  isOwn: boolean,
+): Variant {
+  const { file: _, missing: __, ...choice } = typeof baseline === "string"
+    ? { model: baseline }
+    : baseline;
+  const chosen: Record<string, string | undefined> = { ...subject, ...choice };
+  // What is chosen may be of one variant alone, and then so is the rest.
+  let left = there.filter((one) =>
+    UNDER_TEST.every((field) => choice[field] === undefined || one[field] === choice[field])
+  );
+  for (const field of UNDER_TEST) {
+    const names = new Set(left.map((one) => one[field]));
+    const isFree = choice[field] === undefined && (isOwn || field !== "strategy");
+    if (isFree && names.size === 1) chosen[field] = [...names][0];
+    left = left.filter((one) => one[field] === chosen[field]);
+  }
+  return defined(chosen) as unknown as Variant;
 }
 
 /** Returns a key for a trial whose id is not known; keys of trials from a file are distinct. */
 function trialKey(
-  { model, strategy, perturbation, task, repetition }: TrialKey,
+  { model, strategy, perturbation, variant, task, repetition }: TrialKey,
   ofFile: boolean,
 ): string {
-  return canonicalJson([ofFile, model, strategy, perturbation, task, repetition]);
+  return canonicalJson([ofFile, model, strategy, perturbation, variant ?? null, task, repetition]);
 }
 
 /** Finished trials, by the ids and keys that decisions hold. */

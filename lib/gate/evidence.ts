@@ -177,6 +177,16 @@ export const DIFFERENCES: Measure<Pair> = {
   },
 };
 
+/** Takes units together. */
+export function sumUnits(units: readonly Unit[]): Unit {
+  const total = (valueOf: (unit: Unit) => number) => sum(units, valueOf);
+  return {
+    solved: total(({ solved }) => solved),
+    valid: total(({ valid }) => valid),
+    trials: total(({ trials }) => trials),
+  };
+}
+
 /** Sums up the valid trials that were not valid at the first go. */
 function laterGoes(units: readonly LaterGoes[]): LaterGoes {
   const replaced = sum(units, (unit) => unit.replaced ?? 0);

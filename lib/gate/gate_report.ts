@@ -3,9 +3,10 @@
  * @module
  */
 
+import { leftOutLines } from "./compared_cases.ts";
 import type { Comparison } from "./comparison.ts";
 import { type Excused, variantName } from "./variant.ts";
-import type { Verdict } from "./decide.ts";
+import type { TrialsVerdict, Verdict } from "./decide.ts";
 import { countText } from "../base/numbers.ts";
 import { printable } from "../base/json.ts";
 import { type DecidedVariant, exitCodeOf, worstKind } from "./decide_trials.ts";
@@ -36,7 +37,7 @@ export interface GateReport {
 }
 
 /** One verdict with its variant, as numbers and text. */
-export type ReportedVerdict = Omit<DecidedVariant, "verdict" | "unit"> & Verdict & {
+export type ReportedVerdict = Omit<DecidedVariant, "verdict" | "unit"> & TrialsVerdict & {
   /** The verdict as a paragraph. */
   readonly text: string;
   /** Its numbers, one per line. */
@@ -76,6 +77,7 @@ export function reportVerdicts(
         numbers: [
           ...verdictLines(verdict, policy, unit),
           ...(replayed === undefined || mixture !== "" ? [] : [replayedNote(replayed)]),
+          ...comparisonNotes(subject),
           ...excused.map(excusedNote),
           ...notes,
         ],
@@ -97,6 +99,16 @@ function mixtureText(
   ];
   const all = countText(replayed + partlyReplayed + asked, "trial");
   return ` Replies of different times are mixed: of ${all} ${parts.join(", ")}.`;
+}
+
+/** What differs from a baseline, and what of it is not compared. */
+function comparisonNotes(
+  { differs, leftOut }: Pick<DecidedVariant, "differs" | "leftOut">,
+): string[] {
+  return [
+    ...(differs === undefined ? [] : [`differs from the baseline in: ${differs.join(", ")}`]),
+    ...(leftOut === undefined ? [] : leftOutLines(leftOut)),
+  ];
 }
 
 function replayedNote(replayed: number): string {

@@ -10,12 +10,18 @@ export {
   type Effort,
   type PairedSuccess,
 } from "./comparison.ts";
+export type { CaseCheck } from "./cases.ts";
+export type { ChangedCase, ChangedCases } from "./changed_cases.ts";
 export {
   type CeilingCheck,
   decide,
   type DecideOptions,
   decideUpgrade,
+  type ForbiddenCall,
+  type ForbiddenVerdict,
+  type TrialsVerdict,
   type Verdict,
+  type VerdictDetails,
 } from "./decide.ts";
 export type {
   DifferenceEvidence,
@@ -29,6 +35,7 @@ export type {
 } from "./evidence.ts";
 export {
   type BaselineChoice,
+  type CasesPolicy,
   type Ceilings,
   type CompletePolicy,
   completePolicy,

@@ -5,6 +5,7 @@
 
 import { z } from "zod";
 import { parseWith } from "../base/input.ts";
+import { defined } from "../base/json.ts";
 import {
   type Behaviour,
   BEHAVIOURS,
@@ -47,6 +48,11 @@ export interface GateOptions {
    * itself: 1.5 times the number that a gate of fixed size needs.
    */
   readonly sequential?: boolean;
+  /**
+   * The success rate that each case of your own tests must reach, above 0, below 1: see {@linkcode CasesPolicy}.
+   * Not with `sequential`.
+   */
+  readonly every?: number;
   /** Limits that hold for any success rate. */
   readonly atMost?: Ceilings;
 }
@@ -63,6 +69,15 @@ export interface InfrastructureFailure {
 export interface RatePolicy extends GateOptions {
   /** The required success rate, above 0, at most 1. */
   readonly successRate: number;
+}
+
+/**
+ * The policy of a gate on each case alone. `successRate` is then `every`, and `margin`, which must be left out, 0: cases
+ * that all reach a rate have a mean that does.
+ */
+export interface CasesPolicy extends GateOptions {
+  /** The success rate that each case must reach, above 0, below 1. */
+  readonly every: number;
 }
 
 /** The policy of an upgrade gate: no worse than a baseline on the same graphs. */
@@ -89,10 +104,18 @@ export interface BaselineChoice {
   readonly strategy?: string;
   /** The perturbation's id; `none` for none. */
   readonly perturbation?: string;
+  /** The name of the settings, one of `variants`. */
+  readonly variant?: string;
+  /**
+   * With `record` and `successRate`, a run is judged by `successRate` as long as there is no `file`, and its trials
+   * are written there once it passes; from then on runs are compared with it. Default: without the file the gate
+   * is invalid.
+   */
+  readonly missing?: "record";
 }
 
 /** The policy of a gate. */
-export type GatePolicy = RatePolicy | UpgradePolicy;
+export type GatePolicy = RatePolicy | UpgradePolicy | CasesPolicy;
 
 /** Something a trial may show in addition to failures. */
 export type Sign = Behaviour | "ungrounded";
@@ -129,6 +152,10 @@ export interface Ceilings {
   readonly tokens?: number;
   /** Mean US dollars per trial, by the price table. */
   readonly usd?: number;
+  /** US dollars of all valid trials, by the price table, for each that is solved. */
+  readonly usdPerSolved?: number;
+  /** The time, in seconds, within which 95% of trials end, without waits for the server's limits. */
+  readonly p95Seconds?: number;
 }
 
 /** A policy with its defaults. */
@@ -136,13 +163,13 @@ export type CompletePolicy = CompleteRatePolicy | CompleteUpgradePolicy;
 
 /** An absolute policy with its defaults. */
 export type CompleteRatePolicy =
-  & Required<Omit<RatePolicy, "infrastructure">>
-  & Pick<RatePolicy, "infrastructure">;
+  & Required<Omit<RatePolicy, "infrastructure" | "every">>
+  & Pick<RatePolicy, "infrastructure" | "every">;
 
 /** An upgrade policy with its defaults. */
 export type CompleteUpgradePolicy =
-  & Required<Omit<UpgradePolicy, "baseline" | "infrastructure">>
-  & Pick<UpgradePolicy, "infrastructure">
+  & Required<Omit<UpgradePolicy, "baseline" | "infrastructure" | "every">>
+  & Pick<UpgradePolicy, "infrastructure" | "every">
   & { readonly baseline: BaselineChoice };
 
 const share = z.number().min(0).max(1);
@@ -161,6 +188,8 @@ const CEILINGS: z.ZodType<Ceilings> = z.strictObject({
   behaviours: sharesOf(SIGNS).exactOptional(),
   tokens: z.number().gt(0).exactOptional(),
   usd: z.number().gt(0).exactOptional(),
+  usdPerSolved: z.number().gt(0).exactOptional(),
+  p95Seconds: z.number().gt(0).exactOptional(),
 });
 
 const OPTIONS = {
@@ -179,18 +208,22 @@ const OPTIONS = {
   ).exactOptional(),
   undecided: z.enum(["fail", "pass"]).exactOptional(),
   sequential: z.boolean().exactOptional(),
+  every: z.number().gt(0).lt(1).exactOptional(),
   atMost: CEILINGS.exactOptional(),
 };
 
 const word = z.string().min(1).exactOptional();
 
-/** The schema of both kinds of policies: `successRate` or `baseline` decides which it is. */
+/** The schema of all kinds of policies: `successRate`, `baseline` or `every` decides which it is. */
 const POLICY = z.strictObject({
   ...OPTIONS,
   successRate: z.number().gt(0).max(1).exactOptional(),
   baseline: z.union([
     z.string().min(1),
-    z.strictObject({ file: word, model: word, strategy: word, perturbation: word })
+    z.strictObject({
+      ...{ file: word, model: word, strategy: word, perturbation: word, variant: word },
+      missing: z.literal("record").exactOptional(),
+    })
       .refine(
         (choice) => Object.keys(choice).length > 0,
         "must name a file, a model or a strategy",
@@ -198,11 +231,32 @@ const POLICY = z.strictObject({
   ]).exactOptional(),
   discordance: z.number().gt(0).max(1).exactOptional(),
 }).check((context) => {
-  const { margin = 0.05, successRate, baseline, discordance, sequential, atMost } = context.value;
+  const { successRate, baseline, discordance, sequential, every, atMost } = context.value;
+  const isOfCases = every !== undefined && successRate === undefined && baseline === undefined;
+  const { margin = isOfCases ? 0 : 0.05 } = context.value;
   const fault = (path: string, message: string) =>
     context.issues.push({ code: "custom", message, path: path.split("."), input: context.value });
-  if ((successRate === undefined) === (baseline === undefined)) {
-    fault("successRate", "give either successRate or baseline");
+  const records = typeof baseline === "object" && baseline.missing !== undefined;
+  if (records && (successRate === undefined || baseline.file === undefined)) {
+    fault(
+      "baseline.missing",
+      'missing: "record" needs a file, and successRate, which the first run must meet',
+    );
+  } else if (!records && !isOfCases && (successRate === undefined) === (baseline === undefined)) {
+    fault(
+      "successRate",
+      "give either successRate or baseline" +
+        (baseline === undefined ? "" : '; both only with a baseline of missing: "record"'),
+    );
+  }
+  if (isOfCases && context.value.margin !== undefined) {
+    fault("margin", "margin is of a success rate or a baseline: every has none");
+  }
+  if (sequential === true && every !== undefined) {
+    fault("sequential", "a sequential gate decides on the mean of cases, not on every one of them");
+  }
+  if (records && sequential === true) {
+    fault("sequential", 'missing: "record" needs a whole run, which a sequential gate ends early');
   }
   if (successRate !== undefined && margin >= successRate) {
     fault("margin", "margin (default 0.05) must be below successRate");
@@ -216,7 +270,7 @@ const POLICY = z.strictObject({
   if (baseline === undefined && atMost?.failureShifts !== undefined) {
     fault("atMost.failureShifts", "failureShifts require baseline");
   }
-  if (sequential === true && margin === 0) {
+  if (sequential === true && margin === 0 && every === undefined) {
     fault("margin", "a sequential gate needs a margin above 0");
   }
 });
@@ -224,11 +278,41 @@ const POLICY = z.strictObject({
 /** The schema of policies in suites and plans. */
 export const GATE_POLICY: z.ZodType<GatePolicy> = POLICY as unknown as z.ZodType<GatePolicy>;
 
+/**
+ * Returns the policy that a run is judged by, of one that has `missing: "record"`: against its baseline if there is
+ * one, else against `successRate`; any other one is returned as it is.
+ */
+export function policyInForce(policy: GatePolicy, exists: boolean): GatePolicy {
+  if (recordedFile(policy) === undefined) return policy;
+  const { successRate, baseline, discordance, atMost, ...shared } = policy as
+    & RatePolicy
+    & UpgradePolicy;
+  const { missing: _, ...choice } = baseline as BaselineChoice;
+  if (exists) return { ...shared, ...defined({ atMost, discordance }), baseline: choice };
+  const { failureShifts: __, ...ceilings } = atMost ?? {};
+  return { ...shared, ...(atMost === undefined ? {} : { atMost: ceilings }), successRate };
+}
+
+/** The file that a passing run is written to as long as it does not exist; `undefined` for most policies. */
+export function recordedFile(policy: GatePolicy | undefined): string | undefined {
+  if (policy === undefined || !isUpgrade(policy) || typeof policy.baseline === "string") return;
+  const { file, missing } = policy.baseline;
+  return missing === undefined ? undefined : file;
+}
+
 /** Whether a policy is for an upgrade gate. */
 export function isUpgrade<T extends GatePolicy | CompletePolicy>(
   policy: T,
 ): policy is Extract<T, { readonly baseline: unknown }> {
   return "baseline" in policy;
+}
+
+/**
+ * Whether only cases can fail a gate: cases that reach `every` have a mean that does, so that where the success rate
+ * is no higher, a test of the mean as well would only be one more chance to err.
+ */
+export function decidesByCases(policy: CompletePolicy): boolean {
+  return policy.every !== undefined && !isUpgrade(policy) && policy.every >= policy.successRate;
 }
 
 /**
@@ -243,7 +327,7 @@ export function isUpgrade<T extends GatePolicy | CompletePolicy>(
  * assertEquals([margin, confidence], [0.05, 0.95]);
  * ```
  */
-export function completePolicy(policy: RatePolicy): CompleteRatePolicy;
+export function completePolicy(policy: RatePolicy | CasesPolicy): CompleteRatePolicy;
 /** Fills in the defaults of an upgrade policy. */
 export function completePolicy(policy: UpgradePolicy): CompleteUpgradePolicy;
 /** Fills in the defaults of a policy of either kind. */
@@ -259,7 +343,11 @@ export function completePolicy(policy: GatePolicy): CompletePolicy {
     sequential: false,
     atMost: {},
   } as const;
-  if (!isUpgrade(policy)) return { ...defaults, ...policy };
+  if (!isUpgrade(policy)) {
+    return "successRate" in policy
+      ? { ...defaults, ...policy }
+      : { ...defaults, margin: 0, successRate: policy.every, ...policy };
+  }
   const { baseline } = policy;
   const choice = typeof baseline === "string" ? { model: baseline } : baseline;
   return { ...defaults, discordance: 0.2, ...policy, baseline: choice };

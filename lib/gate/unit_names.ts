@@ -31,7 +31,6 @@ export const CORES = unitWords("core graph", { ofModel: "core graphs of a model"
 const QUESTIONS = unitWords("question", { option: null });
 const PROBES = unitWords("question", {});
 const CASE = unitWords("trial", { whole: "trials of one case", same: "case", option: "trials" });
-const CASES = unitWords("trial", { whole: "trials of cases", same: "cases", option: "trials" });
 const TASKS = unitWords("task", { ofModel: "tasks of a model" });
 
 /**
@@ -51,9 +50,14 @@ export function unitNames(tasks: Iterable<object>): UnitNames {
   }
   const [first = GRAPHS, ...others] = kinds;
   if (first === GRAPHS && isShared && others.length === 0) return CORES;
-  if (first === CASE && cases.size > 1 && others.length === 0) return CASES;
+  if (first === CASE && cases.size > 1 && others.length === 0) return casesNames(cases.size);
   if (others.length === 0) return first;
   return [...kinds].every(({ one }) => one === first.one) ? QUESTIONS : TASKS;
+}
+
+/** The names for trials of several cases. */
+function casesNames(cases: number): UnitNames {
+  return unitWords("trial", { whole: `trials of ${cases} cases`, same: "cases", option: "trials" });
 }
 
 /** Whether two tasks have the same core graph, with other irrelevant functions. */

@@ -5,7 +5,7 @@
 
 import type { InfrastructureFailure } from "./policy.ts";
 import type { FailureType } from "../calls/failure_types.ts";
-import { canonicalJson } from "../base/json.ts";
+import { canonicalJson, defined } from "../base/json.ts";
 import { coreOf, isGenerated, isQuestion } from "../trials/executors/task_kind.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import type { Trial } from "../trials/trial.ts";
@@ -18,11 +18,16 @@ export interface Variant {
   readonly strategy: string;
   /** The perturbation's id; `none` for none. */
   readonly perturbation: string;
+  /** The name of its settings, such as `old` and `new`; omitted where there are no others. */
+  readonly variant?: string;
 }
 
-/** Names a variant on one line: the model, with strategy and perturbation unless they are the defaults. */
-export function variantName({ model, strategy, perturbation }: Variant): string {
-  return [
+/**
+ * Names a variant on one line: the model, with strategy and perturbation unless they are the defaults, and after the
+ * name of its settings if it has one.
+ */
+export function variantName({ model, strategy, perturbation, variant }: Variant): string {
+  return (variant === undefined ? "" : `${variant}: `) + [
     model,
     ...(strategy === "baseline" ? [] : [strategy]),
     ...(perturbation === "none" ? [] : [perturbation]),
@@ -41,8 +46,8 @@ export function byVariant<T>(
 ): { subject: Variant; items: T[] }[] {
   const groups = new Map<string, { subject: Variant; items: T[] }>();
   for (const item of items) {
-    const { model, strategy, perturbation } = subjectOf(item);
-    const subject = { model, strategy, perturbation };
+    const { model, strategy, perturbation, variant } = subjectOf(item);
+    const subject = { model, strategy, perturbation, ...defined({ variant }) };
     const key = canonicalJson(subject);
     const group = groups.get(key) ?? { subject, items: [] };
     groups.set(key, group);
@@ -53,7 +58,7 @@ export function byVariant<T>(
 
 /** The fields of a trial that a baseline keeps, enough to compare with. */
 export interface ScoredTrial
-  extends Pick<Trial, "strategy" | "perturbation" | "task" | "repetition"> {
+  extends Pick<Trial, "strategy" | "perturbation" | "variant" | "task" | "repetition"> {
   readonly model: Trial["model"];
   readonly outcome: Trial["outcome"];
   readonly solved: boolean;
@@ -126,8 +131,8 @@ export function excusedBy(
 }
 
 /** Returns the variant of a finished trial. */
-export function variantOf({ model, strategy, perturbation }: ScoredTrial): Variant {
-  return { model: model.requested, strategy, perturbation };
+export function variantOf({ model, strategy, perturbation, variant }: ScoredTrial): Variant {
+  return { model: model.requested, strategy, perturbation, ...defined({ variant }) };
 }
 
 /**

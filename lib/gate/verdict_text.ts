@@ -4,11 +4,27 @@
  */
 
 import type { Evidence } from "./evidence.ts";
-import { type CeilingCheck, laterGoesText, type Verdict } from "./decide.ts";
+import {
+  changedLines,
+  everyLines,
+  everyWords,
+  forbiddenLines,
+  forbiddenText,
+} from "./_case_text.ts";
+import { casesKind } from "./cases.ts";
+import {
+  type CeilingCheck,
+  type ForbiddenVerdict,
+  laterGoesText,
+  type TrialsVerdict,
+  type Verdict,
+  type VerdictDetails,
+} from "./decide.ts";
 import {
   type Ceilings,
   type CompletePolicy,
   completePolicy,
+  decidesByCases,
   type GatePolicy,
   hypothesesOf,
   isUpgrade,
@@ -37,7 +53,7 @@ export interface VerdictNames {
  * ```
  */
 export function describeVerdict(
-  verdict: Verdict,
+  verdict: TrialsVerdict,
   policy: GatePolicy,
   names: VerdictNames = {},
 ): string {
@@ -46,7 +62,7 @@ export function describeVerdict(
 
 /** As {@linkcode describeVerdict}, for a policy that was completed. */
 export function verdictText(
-  verdict: Verdict,
+  verdict: TrialsVerdict,
   policy: CompletePolicy,
   { baseline = "the baseline", unit = GRAPHS }: VerdictNames = {},
 ): string {
@@ -59,34 +75,67 @@ export function verdictText(
   const stoppedText = verdict.stopped === undefined
     ? ""
     : ` Not all of the plan was run: ${verdict.stopped}.`;
+  if ("never" in verdict) {
+    return `FAIL: ${forbiddenText(verdict.never)}.${withoutText(verdict)}${stoppedText}`;
+  }
+  const { pass, fail } = hypothesesOf(policy);
+  const { evidence, cases } = verdict;
+  const every = cases === undefined ? undefined : everyWords(cases, policy.every!);
+  // Where the cases decide alone, their mean is not worth a word.
+  const isMeant = !decidesByCases(policy);
+  const isMeanProved = evidence.lower >= pass;
   if (verdict.kind === "undecided") {
-    return `UNDECIDED: these trials cannot tell whether ${words.question}. ` +
+    const questions = [
+      ...(isMeant && !isMeanProved ? [words.question] : []),
+      ...(every === undefined || casesKind(cases!) === "pass" ? [] : [every.pass]),
+    ];
+    return `UNDECIDED: these trials cannot tell whether ${questions.join(", and whether ")}. ` +
       describeMore(verdict, policy, unit) + stoppedText;
   }
   const exceeded = verdict.ceilings?.filter((check) => check.exceeded) ?? [];
+  const isMeanFailed = isMeant && !isMeanProved && evidence.upper < fail;
+  const failing = [
+    ...(isMeanFailed || every?.fail === undefined ? [words.fail] : []),
+    ...(every?.fail === undefined ? [] : [every.fail]),
+  ].join("; ");
   if (exceeded.length > 0) {
     const otherwise = verdict.otherwise === "fail"
-      ? ` Also, ${words.fail}.`
+      ? ` Also, ${failing}.`
       : ` Without that it would ${verdict.otherwise === "pass" ? "pass" : "be undecided"}.`;
     return `FAIL: ${exceeded.map(describeExceeded).join("; ")}.${otherwise}${stoppedText}`;
   }
-  const { pass, fail } = hypothesesOf(policy);
-  const { evidence } = verdict;
-  const observed = evidence.of === "rate" ? evidence.rate : evidence.difference;
   const often = evidence.method === "tango" ? "in about" : "in at most";
   if (verdict.kind === "pass") {
     const less = evidence.upper < fail
       ? ` It is also proved that ${words.fail}, but by less than the margin.`
       : "";
-    return `PASS: ${words.pass}. If that were not so, the gate would pass ${often} ` +
+    const passing = [
+      ...(isMeant ? [words.pass] : []),
+      ...(every === undefined ? [] : [every.pass]),
+    ];
+    return `PASS: ${passing.join("; ")}. If that were not so, the gate would pass ${often} ` +
       `${percent(1 - policy.confidence)} of runs.${less}${stoppedText}`;
   }
+  const observed = evidence.of === "rate" ? evidence.rate : evidence.difference;
   const error = evidence.method === "sequential" ? policy.power : policy.confidence;
-  const within = observed >= pass
+  const within = isMeant && observed >= pass && every?.fail === undefined
     ? " The observed value is within the margin, but this is not proved."
     : "";
-  return `FAIL: ${words.fail}. If that were not so, the gate would fail ${often} ` +
+  return `FAIL: ${failing}. If that were not so, the gate would fail ${often} ` +
     `${percent(1 - error)} of runs.${within}${stoppedText}`;
+}
+
+/** What the verdict would be without the calls that must not happen. */
+function withoutText(
+  { otherwise, reason }: ForbiddenVerdict,
+): string {
+  const would = {
+    pass: "pass",
+    fail: "fail as well",
+    undecided: "be undecided",
+    invalid: `be invalid: ${reason}`,
+  };
+  return ` Without that it would ${would[otherwise]}.`;
 }
 
 function rateWords(successRate: number, margin: number) {
@@ -124,7 +173,7 @@ function repeatedText(evidence: Evidence, moreTrials: number, many: string): str
 
 function describeMore(
   { moreTrials, stopped, evidence }: Extract<Verdict, { kind: "undecided" }>,
-  { sequential }: CompletePolicy,
+  { sequential, every }: CompletePolicy,
   { many, option }: UnitNames,
 ): string {
   if (evidence.method === "sequential") {
@@ -140,7 +189,8 @@ function describeMore(
   // Adding trials until a gate passes would let any model pass eventually.
   const how = stopped !== undefined || sequential || option === null
     ? ""
-    : `: plan that many more ${many} and run again, or set sequential: true, which stops when it is sure`;
+    : `: plan that many more ${many} and run again` +
+      (every === undefined ? ", or set sequential: true, which stops when it is sure" : "");
   const where = repeatedText(evidence, moreTrials, many);
   return `If it went on like this, about ${moreTrials} further trials${each}${where} would decide${how}.`;
 }
@@ -170,24 +220,32 @@ function ceilingWords(ceiling: string): [what: string, show: (value: number) => 
       return ["the mean of a trial's tokens", plain];
     case "usd":
       return ["the mean of a trial's US dollars", plain];
+    case "usdPerSolved":
+      return ["the mean of US dollars for each solved trial", plain];
+    case "p95Seconds":
+      return ["the 95th percentile of a trial's seconds", plain];
   }
 }
 
 function describeExceeded({ ceiling, limit, seen, lower }: CeilingCheck): string {
   const [what, show] = ceilingWords(ceiling);
-  return `${what} is above its ceiling of ${show(limit)}: it was ${show(seen)}` +
-    (lower === null ? "" : `, and the true value is at least ${show(roundDown(lower, show))}`);
+  return `${what} is above its ceiling of ${show(limit)}: ${
+    seen === null ? NONE_SOLVED : `it was ${show(seen)}`
+  }` + (lower === null ? "" : `, and the true value is at least ${show(roundDown(lower, show))}`);
 }
 
 function describeCeiling({ ceiling, limit, seen, lower, exceeded }: CeilingCheck): string {
   const [what, show] = ceilingWords(ceiling);
   const state = exceeded
     ? "exceeded"
-    : seen <= limit
+    : seen === null || seen <= limit
     ? "kept"
     : `not proved to be exceeded: the true value is at least ${show(roundDown(lower ?? 0, show))}`;
-  return `${what}: ${show(seen)}, ceiling ${show(limit)}: ${state}`;
+  return `${what}: ${seen === null ? NONE_SOLVED : show(seen)}, ceiling ${show(limit)}: ${state}`;
 }
+
+/** What a cost for each solved trial is where none was. */
+const NONE_SOLVED = "none was solved";
 
 /**
  * Returns the numbers behind a verdict, one per line; none for a verdict without evidence.
@@ -204,7 +262,7 @@ function describeCeiling({ ceiling, limit, seen, lower, exceeded }: CeilingCheck
  * ```
  */
 export function verdictNumbers(
-  verdict: Verdict,
+  verdict: TrialsVerdict,
   policy: GatePolicy,
   unit: UnitNames = GRAPHS,
 ): string[] {
@@ -213,15 +271,20 @@ export function verdictNumbers(
 
 /** As {@linkcode verdictNumbers}, for a policy that was completed. */
 export function verdictLines(
-  verdict: Verdict,
+  verdict: TrialsVerdict,
   policy: CompletePolicy,
   unit: UnitNames = GRAPHS,
 ): string[] {
   const { evidence } = verdict;
-  if (evidence === undefined) return [];
+  const forbidden = "never" in verdict ? forbiddenLines(verdict.never) : [];
+  if (evidence === undefined) return forbidden;
+  const { cases, changed, ceilings = [] }: VerdictDetails = verdict.kind === "invalid"
+    ? {}
+    : verdict;
   const { unknown, method } = evidence;
   const later = laterGoesText(evidence);
   return [
+    ...forbidden,
     ...(evidence.of === "rate" ? rateNumbers(evidence, unit) : differenceNumbers(evidence, unit)),
     boundsText(evidence, policy, unit),
     ...(unknown === 0
@@ -231,7 +294,9 @@ export function verdictLines(
     ...(method === "tango" && evidence.graphs < FEW_GRAPHS
       ? [`with so few ${unit.many} Tango's bounds may err up to twice as often as stated`]
       : []),
-    ...(verdict.kind === "invalid" ? [] : verdict.ceilings ?? []).map(describeCeiling),
+    ...(cases === undefined ? [] : everyLines(cases, policy.every!)),
+    ...(changed === undefined ? [] : changedLines(changed, policy.confidence)),
+    ...ceilings.map(describeCeiling),
     ...(method === "sequential" && (verdict.kind === "pass" || verdict.kind === "fail") &&
         verdict.otherwise !== "undecided"
       ? [`the gate decided after ${evidence.graphs} ${unit.many}, and needs no further ones`]

@@ -21,14 +21,14 @@ export {
   type Wait,
 } from "./http/rate_limiter.ts";
 export { type Asked, type Asking, type Attempt, retrying, type RetryPolicy } from "./http/retry.ts";
+export { judge, JUDGE_PROMPT, LIKENESS_PROMPT, type ScoreOptions } from "./judge/judge.ts";
+export type { LikeOptions, LLMJudgeOptions, RubricOptions } from "./judge/options.ts";
 export {
-  judge,
-  JUDGE_PROMPT,
-  LIKENESS_PROMPT,
-  type LikeOptions,
-  type LLMJudgeOptions,
-  type ScoreOptions,
-} from "./judge/judge.ts";
+  type Criteria,
+  type Criterion,
+  type CriterionScore,
+  RUBRIC_PROMPT,
+} from "./judge/rubric.ts";
 export type { JudgeScore, JudgingSummary } from "./judge/score.ts";
 export {
   type FinishReason,

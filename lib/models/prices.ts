@@ -74,8 +74,8 @@ export interface Spender extends ModelUsage {
   readonly replaced?: Usage | undefined;
   /** The parts of its usage that other models took. */
   readonly stages?: readonly ModelUsage[] | undefined;
-  /** Usage of the judge of its answer, which is not part of its usage. */
-  readonly judging?: ModelUsage | undefined;
+  /** Usage of the judge of its answer, and of `others` that `assert` asked, which are not part of its usage. */
+  readonly judging?: (ModelUsage & { readonly others?: readonly ModelUsage[] }) | undefined;
 }
 
 /** Returns all tokens that a trial took, including its replaced attempts. */
@@ -162,13 +162,16 @@ export class Spending {
   /** Adds a finished trial, even an invalid one. */
   add(trial: Spender): void {
     const { judging } = trial;
-    const usages = [spentUsage(trial), ...(judging === undefined ? [] : [judging.usage])];
+    const judges = judging === undefined ? [] : [judging, ...judging.others ?? []];
+    const usages = [spentUsage(trial), ...judges.map(({ usage }) => usage)];
     const { inputTokens, outputTokens } = sumUsage(usages);
     this.#tokens += inputTokens + outputTokens;
     if (this.#budget.usd === undefined) return;
     this.#usd += trialCost(trial, this.#prices);
-    if (judging !== undefined) {
-      this.#usd += costOf(judging.usage, judging.model.requested, this.#prices);
+    for (const { model, usage } of judges) {
+      // The judges of a suite have prices; of those that an `assert` asks nobody knows before.
+      if (!Object.hasOwn(this.#prices, model.requested)) continue;
+      this.#usd += costOf(usage, model.requested, this.#prices);
     }
   }
 

@@ -7,13 +7,17 @@
 import type { Trial } from "../trials/trial.ts";
 import { printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
+import { isCase } from "../trials/executors/task_kind.ts";
 import { canCall } from "./metrics/metrics.ts";
-import { describeCause, describeInvalid, failedAssertion, firstFailure } from "./story.ts";
+import { describeCause, describeInvalid, firstFailure } from "./story.ts";
+import { aboutTrial, describeAssertion, failedAssertion } from "./transcript_text.ts";
 
 /** At most this many failures are told. */
 const MAX_FAILURES = 10;
 /** At most this many where the gate passed: an example of what it allows. */
 const MAX_EXAMPLES = 1;
+/** At most so many of a suite of tests, each of another test. */
+const MAX_TEST_EXAMPLES = 3;
 
 /** What a few lines tell of a failed trial. */
 export interface ToldFailure {
@@ -21,16 +25,32 @@ export interface ToldFailure {
   readonly ending: string;
   /** The command that runs it again; its id where there is no such command. */
   readonly rerun: string;
+  /** What its transcript holds; empty without one. */
+  readonly about: readonly string[];
 }
 
 /** At most this many characters tell of one failure. */
-const MAX_ENDING = 160;
+const MAX_ENDING = 240;
+
+/** A failure with what it takes to tell it. */
+interface KeptFailure {
+  readonly ending: string;
+  /** A shorter ending. */
+  readonly brief: string;
+  readonly rerun: string;
+  /** What its transcript holds: what the model was shown, and what happened. */
+  readonly about: { readonly shown: readonly string[]; readonly own: readonly string[] };
+  /** Which failure of its test it is, from 1; always 1 for generated tasks. */
+  readonly nth: number;
+  readonly isTest: boolean;
+}
 
 /** The failed trials of one run. */
 export class FailedTrials {
-  /** The first of them, with a shorter ending. */
-  readonly #told: (ToldFailure & { readonly brief: string })[] = [];
+  /** The first of each test, then the second ones: a test with many failures hides no other. */
+  #kept: readonly KeptFailure[] = [];
   readonly #ids = new Set<string>();
+  readonly #ofTest = new Map<string, number>();
   /** Number of those taken over, whose ids may be the same. */
   #others = 0;
 
@@ -38,18 +58,35 @@ export class FailedTrials {
   add(trial: Trial, rerun?: string): void {
     if (this.#ids.has(trial.id)) return;
     this.#ids.add(trial.id);
-    if (this.#told.length === MAX_FAILURES) return;
-    this.#told.push({
-      ending: printable(endingOf(trial, { cause: true }), MAX_ENDING),
-      brief: printable(endingOf(trial, { cause: false }), MAX_ENDING),
+    const { task } = trial;
+    const isTest = isCase(task);
+    const nth = isTest ? (this.#ofTest.get(task.case) ?? 0) + 1 : 1;
+    if (isTest) this.#ofTest.set(task.case, nth);
+    if (!this.#hasPlace(nth)) return;
+    // A suite has many tests, and each is known by its name.
+    const test = isTest ? `${printable(task.case, 60)}: ` : "";
+    this.#keep([{
+      ending: test + printable(endingOf(trial, { cause: true }), MAX_ENDING),
+      brief: test + printable(endingOf(trial, { cause: false }), MAX_ENDING),
+      about: aboutTrial(trial),
       rerun: rerun === undefined ? printable(trial.id, 500) : `rerun: ${rerun}`,
-    });
+      ...{ nth, isTest },
+    }]);
+  }
+
+  #hasPlace(nth: number): boolean {
+    return this.#kept.length < MAX_FAILURES || this.#kept.at(-1)!.nth > nth;
+  }
+
+  #keep(failures: readonly KeptFailure[]): void {
+    this.#kept = [...this.#kept, ...failures].toSorted((one, other) => one.nth - other.nth)
+      .slice(0, MAX_FAILURES);
   }
 
   /** Takes over the failures of other trials. */
   takeOver(others: FailedTrials): void {
     this.#others += others.count;
-    this.#told.push(...others.#told.slice(0, MAX_FAILURES - this.#told.length));
+    this.#keep(others.#kept);
   }
 
   /** The number of failed trials. */
@@ -57,10 +94,23 @@ export class FailedTrials {
     return this.#ids.size + this.#others;
   }
 
-  /** Returns the failures to tell: few where all is well, as a gate that passed allows for some. */
+  /**
+   * Returns the failures to tell: few where all is well, as a gate that passed allows for some. What a model was
+   * shown is told once of several trials with the same.
+   */
   told(isWell: boolean): readonly ToldFailure[] {
-    if (!isWell) return this.#told;
-    return this.#told.slice(0, MAX_EXAMPLES).map(({ brief, rerun }) => ({ ending: brief, rerun }));
+    if (isWell) {
+      const examples = this.#kept.filter(({ nth }) => nth === 1);
+      return examples.slice(0, examples[0]?.isTest ? MAX_TEST_EXAMPLES : MAX_EXAMPLES)
+        .map(({ brief, rerun }) => ({ ending: brief, rerun, about: [] }));
+    }
+    const told = new Set<string>();
+    return this.#kept.map(({ ending, rerun, about: { shown, own } }) => {
+      const key = shown.join("\n");
+      const about = told.has(key) ? own : [...shown, ...own];
+      told.add(key);
+      return { ending, rerun, about };
+    });
   }
 
   /**
@@ -73,13 +123,17 @@ export class FailedTrials {
     return more === 0 ? undefined : `and ${more} more${where === undefined ? "" : `: ${where}`}`;
   }
 
-  /** Returns the failures as lines for a terminal; none if there are none. */
-  lines(isWell: boolean, where?: string): string[] {
+  /** Returns the failures as lines for a terminal, with what is known `about` each; none if there are none. */
+  lines(isWell: boolean, where?: string, about = false): string[] {
     if (this.count === 0) return [];
     const more = this.more(isWell, where);
     return [
       `${countText(this.count, "trial")} not solved`,
-      ...this.told(isWell).flatMap(({ ending, rerun }) => [`  ${ending}`, `    ${rerun}`]),
+      ...this.told(isWell).flatMap((told) => [
+        `  ${told.ending}`,
+        ...(about ? told.about.map((line) => `    ${line}`) : []),
+        `    ${told.rerun}`,
+      ]),
       ...(more === undefined ? [] : [`  ${more}`]),
     ];
   }
@@ -98,11 +152,15 @@ function endingOf(trial: Trial, { cause }: { readonly cause: boolean }): string 
   const failed = failedAssertion(trial);
   const answer = events.findLast((event) => event.kind === "answer");
   const said = answer?.text ?? "";
-  const mistake = root !== undefined
+  const mistake = failed !== undefined
+    ? describeAssertion(
+      // The name of a step has no room for a place.
+      cause ? failed : { ...failed, at: undefined },
+      (text, length) => printable(text, length),
+    )
+    : root !== undefined
     ? `first mistake: call ${root.call} ${printable(root.function, 60)} ${root.type}` +
       (cause ? `: ${describeCause(root)}` : "")
-    : failed !== undefined
-    ? `an assertion failed: ${printable(failed.message.split("\n")[0]!)}`
     : outcome === "agent_error"
     ? printable(reason ?? "the agent threw", 500)
     : changed === false

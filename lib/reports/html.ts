@@ -32,6 +32,8 @@ import trialScript from "./page/trial.js" with { type: "text" };
 import { sectionsOf } from "./page/_sections.ts";
 import { type KnownTask, taskOf, viewTask } from "./page/_task_view.ts";
 import { viewTrial } from "./page/_trial_view.ts";
+import { shownKey, viewShown } from "./page/_transcript_view.ts";
+import { whyUnsolved } from "./transcript_text.ts";
 
 // Page styles come last: their media queries override the others.
 const css = [resultsCss, trialCss, pageCss].join("\n");
@@ -80,6 +82,7 @@ function writeTrials(
 ): void {
   const names = { subjects: new Names(), cells: new Names(), units: new Names() };
   const signs = new Signs();
+  const whys = new Names();
   const rows: { readonly index: number; readonly row: readonly number[] }[] = [];
   const tasks = new Map<string, [number, number]>();
   // Consecutive trials mostly share their task and perturbation.
@@ -103,8 +106,15 @@ function writeTrials(
     const key = canonicalJson([trial.task, trial.perturbation]);
     if (last?.key !== key) last = { key, task: taskOf(trial, generator) };
     const { task } = last;
-    const taskPosition = tasks.get(key) ?? (task === undefined ? [-1, -1] : add(viewTask(task)));
-    tasks.set(key, taskPosition);
+    // What a model was shown does not follow from the specification of a case.
+    const shared = shownKey(trial) ?? key;
+    const taskPosition = tasks.get(shared) ??
+      (task !== undefined
+        ? add(viewTask(task))
+        : shared !== key
+        ? add(viewShown(trial.transcript!))
+        : [-1, -1]);
+    tasks.set(shared, taskPosition);
     const [chunk, position] = add(viewTrial(trial, rerun(trial), task));
     const row = [
       names.subjects.placeOf(
@@ -123,6 +133,7 @@ function writeTrials(
       chunk,
       position,
       ...taskPosition,
+      whys.placeOf(whyUnsolved(trial)),
     ];
     rows.push({ index: trial.index, row });
   }
@@ -137,6 +148,7 @@ function writeTrials(
       behaviours: signs.names,
       shown: signs.sets,
       types: FAILURE_TYPES,
+      whys: whys.all,
       // Journals list trials in the order in which they ended.
       rows: rows.sort((one, other) => one.index - other.index).map(({ row }) => row),
     }),

@@ -39,7 +39,7 @@ export function renderMarkdown(
     ...head,
     ...(isBrief ? [] : list),
     ...verdicts,
-    ...(isBrief ? [] : failureParts(failures, "##")),
+    ...(isBrief ? [] : failureParts(failures, "##", limit === Infinity)),
   ]);
 }
 
@@ -201,15 +201,22 @@ export function successToMarkdown(
   return `${bytesOf(whole) < limit ? whole : head.join("\n\n")}\n`;
 }
 
-/** Returns a heading and the failures that are told; nothing without any. */
-function failureParts(failures: FailedTrials | undefined, level: string): string[] {
+/** Returns a heading and the failures that are told, with what is known `about` each; nothing without any. */
+function failureParts(
+  failures: FailedTrials | undefined,
+  level: string,
+  about = false,
+): string[] {
   if (failures === undefined || failures.count === 0) return [];
   const more = failures.more(false);
   return [
     `${level} ${countText(failures.count, "trial")} not solved`,
     [
-      ...failures.told(false).map(({ ending, rerun }) =>
-        `- ${words(ending)}  \n  <code>${words(rerun)}</code>`
+      ...failures.told(false).map((told) =>
+        [
+          `- ${words(told.ending)}  \n  <code>${words(told.rerun)}</code>`,
+          ...(about ? told.about.map((line) => `  - ${words(line)}`) : []),
+        ].join("\n")
       ),
       ...(more === undefined ? [] : [`- ${more}`]),
     ].join("\n"),

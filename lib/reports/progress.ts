@@ -7,6 +7,7 @@ import { dollars, percent } from "../base/numbers.ts";
 import { modelName } from "../models/entry.ts";
 import { costOfAll, spentUsage } from "../models/prices.ts";
 import type { Plan } from "../runs/plan.ts";
+import { allChoices } from "../runs/resolved_suite.ts";
 import type { Run } from "../runs/run.ts";
 import type { SkippedTrial } from "../runs/early_stopping.ts";
 import { wilson } from "../statistics/proportions.ts";
@@ -127,11 +128,13 @@ export class RunProgress {
   constructor(plan: Pick<Plan, "resolved" | "prices">) {
     this.#plan = plan;
     const { prices = {}, resolved } = plan;
-    const { models, strategies, perturbations, repetitions, cells } = resolved;
+    const { models, strategies, perturbations, repetitions, cells, tests } = resolved;
     const ways = new Set(cells.flatMap((cell) => isQuestion(cell) ? [scoringKey(cell)] : []));
-    this.#bounded = repetitions === 1 && ways.size <= 1 &&
+    this.#bounded = repetitions === 1 && ways.size <= 1 && tests === undefined &&
       [models, strategies, perturbations].every(({ length }) => length === 1);
-    const hasPrices = resolved.models.every((entry) => Object.hasOwn(prices, modelName(entry)));
+    const hasPrices = allChoices(resolved).models.every((entry) =>
+      Object.hasOwn(prices, modelName(entry))
+    );
     this.#usd = hasPrices ? 0 : null;
   }
 

@@ -153,6 +153,7 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
       trial.perturbation.split("+").some((id) => ["RD", "WD", "SD"].includes(id))
     ).length;
   const replaced = trials.filter((trial) => trial.replaced !== undefined).length;
+  const untold = trials.filter((trial) => trial.untold).length;
   const invalid = trials.length - unchanged - trials.filter(isCounted).length;
   // No reader expects probes in breakdowns by size, nor any task where no task has sizes.
   const notGenerated = trials.filter((trial) => !isGenerated(trial) && !isProbe(trial.task)).length;
@@ -205,6 +206,10 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
     ...(unmarked === 0 ? [] : [
       `${unmarked} of ${trials.length} trials were judged by version 1 of the rules under RD, WD or SD, ` +
       "which can leave a task without an answer: they count as not solved there, whatever the model did.",
+    ]),
+    ...(untold === 0 ? [] : [
+      `${untold} of ${trials.length} trials have no transcript: neither what the model was shown nor what ` +
+      "changed in the state can be seen. Earlier versions kept none, and the option transcripts can leave it out.",
     ]),
     ...servedNotes(trials),
     ...(notGenerated === 0 || !trials.some(isGenerated) ? [] : [

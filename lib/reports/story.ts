@@ -8,13 +8,7 @@ import type { Failure, WrongArgument } from "../calls/failure.ts";
 import { isJsonObject, parseJson, printable } from "../base/json.ts";
 import { canCall } from "./metrics/metrics.ts";
 import { isCase, isQuestion } from "../trials/executors/task_kind.ts";
-import {
-  type AssertionEvent,
-  type CallEvent,
-  callsOf,
-  returnedBy,
-  type TraceEvent,
-} from "../calls/trace.ts";
+import { type CallEvent, callsOf, returnedBy, type TraceEvent } from "../calls/trace.ts";
 import { questionLines } from "./_question_story.ts";
 import {
   distanceOf,
@@ -24,6 +18,14 @@ import {
   type StoryLine,
   tellStory,
 } from "./story_lines.ts";
+import {
+  describeAssertion,
+  failedAssertion,
+  isAnswerText,
+  judgedTitle,
+  judgedTokens,
+  stateLines,
+} from "./transcript_text.ts";
 import type { Trial } from "../trials/trial.ts";
 
 /** Returns why a trial is invalid, in words. */
@@ -33,11 +35,6 @@ export function describeInvalid(
 ): string {
   // A case runs the user's code, whose errors are not infrastructure.
   return (isCase(task) ? "" : "infrastructure: ") + show(reason, 500);
-}
-
-/** Returns the user's assertion that a trial failed; `undefined` if there is none. */
-export function failedAssertion({ events }: Trial): AssertionEvent | undefined {
-  return events.find((event) => event.kind === "assertion");
 }
 
 /** Returns the first root failure, or the first one if all are cascades. */
@@ -74,7 +71,7 @@ export function describeOutcome(
     ...(changed === false ? ["the perturbation found nothing to change"] : []),
     ...(unsolvable === undefined ? [] : [`unsolvable: ${OBSTACLE_WORDS[unsolvable]}`]),
     ...(failed !== undefined
-      ? [`an assertion failed${reasons ? `: ${show(failed.message.split("\n")[0]!)}` : ""}`]
+      ? [reasons ? describeAssertion(failed, show) : "an assertion failed"]
       : outcome === "wrong_answer" && answer?.value !== null
       ? [`answered ${answer?.value}`]
       : []),
@@ -145,17 +142,26 @@ export function trialLines(
       ],
     ),
     ...linesOf("stage", events.flatMap((event) => describeStage(event, show) ?? [])),
-    ...(calls ? callLines(callsOf(events), root?.call ?? Infinity, show) : []),
+    ...(story === "full" ? linesOf("text", shownLines(trial, show)) : []),
+    ...(story === "full"
+      ? linesOf("text", saidLines(events, calls, show))
+      : calls
+      ? callLines(callsOf(events), root?.call ?? Infinity, show)
+      : []),
+    ...linesOf("judge", judgeLines(events, story, show)),
+    ...linesOf("state", stateText(trial, show)),
     ...(scored !== undefined && isQuestion(trial.task)
       ? questionLines(scored, trial.task, show)
       : []),
     ...linesOf(
       "hint",
       trial.solved ? [] : [
+        ...mistakeLines(events, show),
         ...textCallLines(events, show),
         ...unreadableLines(events, show),
       ],
     ),
+    ...linesOf("hint", trial.cleanUp === undefined ? [] : [`  ${show(trial.cleanUp, 300)}`]),
     ...linesOf("answer", [
       ...(last?.kind === "answer"
         ? [`  said ${show(JSON.stringify(last.rendered ?? last.text))}`]
@@ -165,6 +171,57 @@ export function trialLines(
         : []),
     ]),
   ];
+}
+
+/** Tells what the model was shown, as far as the transcript has it. */
+function shownLines({ transcript }: Trial, show: ShowText): string[] {
+  const { system, prompt, tools } = transcript ?? {};
+  return [
+    ...(system?.value === undefined ? [] : [`  system: ${show(system.value)}`]),
+    ...(prompt?.value === undefined ? [] : [`  asked: ${show(prompt.value)}`]),
+    ...(tools?.value ?? []).map(({ name, description, parameters }) =>
+      `  tool ${show(name)}: ${show(description)}` +
+      (parameters === undefined ? "" : `: ${show(JSON.stringify(parameters))}`)
+    ),
+  ];
+}
+
+/** Tells what the model wrote beside its calls and what the user said next, with the calls between them if asked. */
+function saidLines(events: readonly TraceEvent[], calls: boolean, show: ShowText): string[] {
+  // Calls of one reply may have ended in another order.
+  const inOrder = callsOf(events).values();
+  return events.flatMap((event, place) => {
+    if (event.kind === "call") {
+      const call = inOrder.next().value!;
+      return calls ? [`  ${describeCall(call, show)}`] : [];
+    }
+    if (event.kind === "turn") return [`  next user message: ${show(JSON.stringify(event.text))}`];
+    if (event.kind !== "reply" || event.text === "" || isAnswerText(events, place)) return [];
+    return [`  reply ${event.request} said ${show(JSON.stringify(event.text))}`];
+  });
+}
+
+/** Tells what judges were asked, and what they said. */
+function judgeLines(events: readonly TraceEvent[], story: Story, show: ShowText): string[] {
+  return events.flatMap((event) => {
+    if (event.kind !== "judged") return [];
+    const { reason, question, reply } = event;
+    return [
+      `  ${judgedTitle(event, show)}${reason === undefined ? "" : `: ${show(reason)}`}`,
+      ...(story === "full"
+        ? [
+          `    asked: ${show(question)}`,
+          `    replied: ${show(reply)} (${judgedTokens(event)})`,
+        ]
+        : []),
+    ];
+  });
+}
+
+/** Tells what changed in the state of a trial that is not solved. */
+function stateText({ transcript, solved }: Trial, show: ShowText): string[] {
+  if (solved || transcript?.state === undefined) return [];
+  return stateLines(transcript.state, show).map((line) => `  state: ${line}`);
 }
 
 function linesOf(kind: StoryLine["kind"], texts: readonly string[]): StoryLine[] {
@@ -180,6 +237,22 @@ function unreadableLines(events: readonly TraceEvent[], show: ShowText): string[
         show(event.written, 160),
       ]
       : []
+  );
+}
+
+/** Most mistakes of tools that a story tells of. */
+const MAX_MISTAKES = 3;
+
+/** Names tools that failed by a mistake of their own, which no model can help: each once. */
+function mistakeLines(events: readonly TraceEvent[], show: ShowText): string[] {
+  const mistaken = callsOf(events).flatMap(({ call, function: name, mistake, error = "" }) =>
+    mistake === undefined ? [] : [{ key: `${name} ${mistake}`, call, name, mistake, error }]
+  );
+  const distinct = [...Map.groupBy(mistaken, ({ key }) => key).values()].map(([first]) => first!);
+  return distinct.slice(0, MAX_MISTAKES).map(({ call, name, mistake, error }) =>
+    `  the tool ${show(name, 60)} itself threw ${show(mistake)} in call ${call}: ${
+      show(error, 100)
+    }`
   );
 }
 

@@ -49,6 +49,12 @@ const KINDS = {
   answer: { least: 1, name: "answer", width: 300 },
   /** What may be wrong with the server. */
   hint: { least: 1, name: "hint", width: 300 },
+  /** What a judge said. */
+  judge: { least: 0, name: "judgement", width: 300 },
+  /** What changed in the state. */
+  state: { least: 0, name: "state line", width: 200 },
+  /** What the model was shown, and wrote beside its calls: full stories alone tell it. */
+  text: { least: 0, name: "text", width: 300 },
   /** What a strategy did outside the calls. */
   stage: { least: 0, name: "stage", width: 200 },
   /** How many further calls were wrong, which the outcome says by type. */
@@ -139,6 +145,9 @@ export function messageLines(message: string): StoryLine[] {
   const listed = lines.findIndex((line) => CALLS_MADE.test(line));
   const made = listed < 0 ? Infinity : listed;
   const signs = new Map<string, number>();
+  // What stands before our own blocks says more than the first lines of them.
+  const block = lines.findIndex((line) => line.includes("[Diff]"));
+  const isExplained = lines.slice(1, Math.max(1, block)).some((line) => line.trim() !== "");
   return lines.map((line, place): StoryLine => {
     // Nothing is too long for a regular expression that is anchored.
     const text = printable(line, Infinity);
@@ -155,7 +164,7 @@ export function messageLines(message: string): StoryLine[] {
     }
     // Of a difference between two texts, the first lines that only one of them has.
     const sign = /^ *([-+]) /.exec(line)?.[1];
-    if (sign === undefined) return { kind: "detail", text };
+    if (sign === undefined || isExplained) return { kind: "detail", text };
     const distance = (signs.get(sign) ?? -1) + 1;
     signs.set(sign, distance);
     return { kind: "detail", text, distance: distance - MAX_STORY_LINES };

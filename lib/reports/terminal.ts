@@ -10,6 +10,7 @@ import { countText, percent, sum } from "../base/numbers.ts";
 import type { GuessTally, Repetition, VariantMetrics } from "./metrics/metrics.ts";
 import type { MissedCallMetrics } from "./metrics/missed_calls.ts";
 import type { Prices } from "../models/prices.ts";
+import { FailedTrials } from "./failures.ts";
 import { makeReport, type Report } from "./report.ts";
 import type { Check } from "../gate/self_check.ts";
 import type { Outcome } from "../trials/trial.ts";
@@ -121,13 +122,18 @@ export function renderGate(
   ]);
 }
 
-/** Returns a report with its notes, its tables, and the verdicts of its gates. */
-export function renderReport(report: Report, width = Infinity): string {
+/** Returns a report with its notes, its tables, the failures that are given, and the verdicts of its gates. */
+export function renderReport(
+  report: Report,
+  width = Infinity,
+  failures: FailedTrials = new FailedTrials(),
+): string {
   const tables = fit([report], width, ([{ notes, gates, ...data }]) => [
     notes.map((note) => `* ${printable(note, 1000)}`).join("\n"),
     renderParts(data, width),
     // Not behind each run, as times differ from one to the next.
     ...latencyTables(data).map((table) => renderTable(table, width)),
+    failures.lines(false, undefined, true).join("\n"),
     ...gates.map(renderVerdicts),
   ]);
   const title = wrapText(printable(report.suite, 300), width);
@@ -232,7 +238,7 @@ function renderSubject(
   metrics: VariantMetrics,
   { place, unit, width }: { readonly place: number; readonly unit: string; readonly width: number },
 ): string {
-  const { subject, simulated, cells, total, repetition, behaviours, usage } = metrics;
+  const { subject, simulated, cells, total, repetition, behaviours, usage, judging } = metrics;
   const { rows, note } = cellsTable(metrics, place);
   const shownRows = cells.length > MAX_CELLS ? [rows[0]!, rows.at(-1)!] : rows;
   const parts = [
@@ -246,8 +252,10 @@ function renderSubject(
     ...(hasCalls([total]) ? [renderFailures(metrics, unit)] : []),
   ];
   const counts = Object.entries(behaviours).map(([name, count]) => `${name} ${count}`);
+  const tokens = (one: typeof usage) =>
+    `${one.inputTokens} tokens read, ${one.outputTokens} written${estimateNote(one)}`;
   const lines = [
-    `spent: ${usage.inputTokens} tokens read, ${usage.outputTokens} written${estimateNote(usage)}`,
+    `spent: ${tokens(usage)}${judging === undefined ? "" : `; by judges: ${tokens(judging)}`}`,
     ...(metrics.guesses === undefined ? [] : [guessesLine(metrics.guesses)]),
     ...(counts.length === 0 ? [] : [`behaviours (trials): ${printable(counts.join(", "))}`]),
   ];

@@ -16,12 +16,20 @@ import {
   USUAL_CALLS,
 } from "./_usage_estimate.ts";
 import { InputError } from "../base/errors.ts";
+import { canonicalJson } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
 import { faultsIn } from "../perturbations/ids.ts";
-import { countTrials, type Plan, type ResolvedSuite } from "./plan.ts";
-import { isGenerated, isQuestion } from "../trials/executors/task_kind.ts";
+import type { Plan } from "./plan.ts";
+import {
+  countTrials,
+  listTrials,
+  type ResolvedSuite,
+  settingsOfCell,
+  subjectsOf,
+} from "./resolved_suite.ts";
+import { isCase, isGenerated, isQuestion } from "../trials/executors/task_kind.ts";
 import { strategiesIn } from "../trials/strategies/registry.ts";
-import { type StrategyEntry, strategyId } from "../trials/strategies/entry.ts";
+import { type StrategyEntry, strategyId, strategyName } from "../trials/strategies/entry.ts";
 import type { Cell } from "./suite.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import type { Shard } from "./shard_text.ts";
@@ -85,23 +93,42 @@ interface TrialGroup {
 
 /** Groups like trials, the most expensive first. */
 function groupTrials(resolved: ResolvedSuite): TrialGroup[] {
-  const { cells, models, strategies, perturbations } = resolved;
-  const sizes = cells.map(cellSize);
-  const settings = strategies.flatMap((entry) =>
-    perturbations.map((perturbation) => trialSetting(entry, perturbation))
-  );
-  const groups = models.flatMap((_, model) =>
-    settings.flatMap((setting, place) => {
-      const byCost = new Map<number, TrialGroup>();
-      for (const [cell, size] of sizes.entries()) {
-        const cost = trialCost(size, setting);
-        const { trials } = byCost.getOrInsertComputed(cost, () => ({ cost, trials: [] }));
-        addTrials(trials, resolved, (cell * models.length + model) * settings.length + place);
-      }
-      return [...byCost.values()];
-    })
-  );
+  const groups = resolved.tests === undefined ? crossedGroups(resolved) : listedGroups(resolved);
   return groups.sort((one, other) => other.cost - one.cost);
+}
+
+/** The groups of cases that have settings of their own. */
+function listedGroups(resolved: ResolvedSuite): TrialGroup[] {
+  const groups = new Map<string, TrialGroup>();
+  // Case by case, so that each shard has its share of every one.
+  const byCase = Map.groupBy(listTrials(resolved), ({ task }) => isCase(task) ? task.case : "");
+  for (
+    const { model, strategy, perturbation, variant, task, index } of [...byCase.values()].flat()
+  ) {
+    const { strategies } = settingsOfCell(resolved, task);
+    const entry = strategies.find((one) => strategyName(one) === strategy)!;
+    const cost = expectedCost(task, entry, perturbation);
+    const key = canonicalJson([model, strategy, perturbation, variant ?? null, cost]);
+    groups.getOrInsertComputed(key, () => ({ cost, trials: [] })).trials.push(index);
+  }
+  return [...groups.values()];
+}
+
+/** The groups where all is crossed with all, so that the places of trials can be reckoned. */
+function crossedGroups(resolved: ResolvedSuite): TrialGroup[] {
+  const sizes = resolved.cells.map(cellSize);
+  const entries = new Map(resolved.strategies.map((entry) => [strategyName(entry), entry]));
+  const subjects = subjectsOf(resolved);
+  return subjects.flatMap(({ strategy, perturbation }, place) => {
+    const setting = trialSetting(entries.get(strategy) ?? strategy, perturbation);
+    const byCost = new Map<number, TrialGroup>();
+    for (const [cell, size] of sizes.entries()) {
+      const cost = trialCost(size, setting);
+      const { trials } = byCost.getOrInsertComputed(cost, () => ({ cost, trials: [] }));
+      addTrials(trials, resolved, cell * subjects.length + place);
+    }
+    return [...byCost.values()];
+  });
 }
 
 /** Adds the trials of one place in each block: repetition by repetition, block by block. */

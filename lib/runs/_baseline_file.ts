@@ -7,8 +7,8 @@ import { z } from "zod";
 import { FAILURE_TYPES, type FailureType } from "../calls/failure_types.ts";
 import { canonicalJson } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
-import type { ScoredTrial } from "../gate/variant.ts";
-import { comparisonHash, listTrials, type ResolvedSuite } from "./plan.ts";
+import type { ScoredTrial, Variant } from "../gate/variant.ts";
+import { comparisonHash, listTrials, type ResolvedSuite } from "./resolved_suite.ts";
 import { type Outcome, OUTCOMES } from "../trials/trial.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import type { TrialSummary } from "../trials/summary.ts";
@@ -40,6 +40,8 @@ export interface BaselineFile {
     readonly model: ScoredTrial["model"];
     readonly strategy: string;
     readonly perturbation: string;
+    /** The name of its settings; omitted where there are no others. */
+    readonly variant?: string;
     /** Identifies the run, in version 1: a hash of its trials. */
     readonly run?: string;
     /** The {@linkcode trialKey} of each trial, with commas between; empty for one that was not run. */
@@ -81,6 +83,7 @@ export const BASELINE_FILE = z.strictObject({
     model: z.strictObject({ requested: z.string(), served: z.string(), simulated: z.boolean() }),
     strategy: z.string(),
     perturbation: z.string(),
+    variant: z.string().exactOptional(),
     run: z.string().exactOptional(),
     keys: z.string().exactOptional(),
     draws: z.string().exactOptional(),
@@ -99,10 +102,12 @@ export const BASELINE_FILE = z.strictObject({
 /** The trials of one variant, in plan order. */
 export function plannedTrials(
   resolved: BaselineFile["resolved"],
-  { model, strategy, perturbation }: { model: string; strategy: string; perturbation: string },
+  { model, strategy, perturbation, variant }: Variant,
 ): PlannedTrial[] {
+  const { variants: _, ...others } = resolved;
   return listTrials({
-    ...resolved,
+    ...others,
+    ...(variant === undefined ? {} : { variants: { [variant]: {} } }),
     models: [{ model }],
     strategies: [strategy],
     perturbations: [perturbation],

@@ -6,14 +6,16 @@
 import { isFault } from "../tools/fault.ts";
 import { cannot } from "../base/errors.ts";
 import { canonicalJson, printable } from "../base/json.ts";
-import { countText } from "../base/numbers.ts";
+import { fewestClean } from "../gate/cases.ts";
+import { didYouMean } from "../base/nearest_name.ts";
+import { countText, percent } from "../base/numbers.ts";
 import { type ModelEntry, modelName } from "../models/entry.ts";
 import { isCheck, isRemoving, METAMORPHIC_CHECKS } from "../perturbations/ids.ts";
 import { type BaselineChoice, type CompletePolicy, isUpgrade } from "../gate/policy.ts";
 import { assertPriced } from "../models/prices.ts";
 import { scoringKey } from "../trials/executors/question.ts";
 import { hasExamples } from "../trials/executors/examples.ts";
-import { coreOf, isQuestion, type QuestionSpec } from "../trials/executors/task_kind.ts";
+import { coreOf, isCase, isQuestion, type QuestionSpec } from "../trials/executors/task_kind.ts";
 import { assertReferring, strategiesIn, type StrategyId } from "../trials/strategies/registry.ts";
 import {
   stageEntries,
@@ -155,8 +157,15 @@ export function assertGate(
   source: string,
   gate: CompletePolicy | undefined,
   models: readonly string[],
-  { graphs, budget, judge, prices = {}, strategies = ["baseline"], perturbations = ["none"] }:
-    Suite,
+  {
+    graphs,
+    budget,
+    judge,
+    prices = {},
+    strategies = ["baseline"],
+    perturbations = ["none"],
+    variants,
+  }: Suite & { readonly variants: readonly string[] },
 ): void {
   if (gate?.sequential && graphs !== undefined) {
     throw cannot(
@@ -172,12 +181,51 @@ export function assertGate(
       model: models,
       strategy: strategies.map(strategyName),
       perturbation: perturbations,
+      variant: variants,
     });
   }
-  if (budget?.usd === undefined && gate?.atMost.usd === undefined) return;
+  const { usd = gate?.atMost.usdPerSolved } = gate?.atMost ?? {};
+  if (budget?.usd === undefined && usd === undefined) return;
   const others = strategies.flatMap((entry) => [...stageEntries(entry).values()].map(modelName));
   const judges = judge === undefined ? [] : [modelName(judgeEntry(judge))];
   assertPriced([...models, ...others, ...judges], prices);
+}
+
+/** Checks that `every` can be decided: each case has enough trials, independent ones, to reach the floor. */
+export function assertEvery(
+  source: string,
+  gate: CompletePolicy | undefined,
+  { cells, graphs, repetitions }: {
+    readonly cells: readonly Cell[];
+    readonly graphs: number;
+    readonly repetitions: number;
+  },
+): void {
+  if (gate?.every === undefined) return;
+  const { every, confidence } = gate;
+  const other = cells.find((cell) => !isCase(cell));
+  if (other !== undefined) {
+    throw cannot(
+      `plan ${source}`,
+      "gate.every is about cases of your own tests",
+      `there is ${canonicalJson(other)}; leave out every, or bound the rate of all by successRate`,
+    );
+  }
+  if (repetitions > 1) {
+    throw cannot(
+      `plan ${source}`,
+      "gate.every needs independent trials: graphs sets their number",
+      `repetitions is ${repetitions}`,
+    );
+  }
+  const needed = fewestClean(every, confidence);
+  if (graphs >= needed) return;
+  throw cannot(
+    `plan ${source}`,
+    `gate.every ${every} takes at least ${needed} trials of each case, all of them solved, to be proved ` +
+      `with ${percent(confidence)} confidence`,
+    `there are ${graphs}`,
+  );
 }
 
 /** Removing perturbations make abstaining right, so that no success gate can apply. */
@@ -240,11 +288,18 @@ export function assertStageModels(
  */
 function assertBaseline(
   source: string,
-  { file, ...choice }: BaselineChoice,
+  { file, missing: _, ...choice }: BaselineChoice,
   planned: Readonly<Record<keyof typeof choice, readonly string[]>>,
 ): void {
   if (file !== undefined) return;
   const chosen = Object.entries(choice) as [keyof typeof choice, string][];
+  if (choice.variant !== undefined && planned.variant.length === 0) {
+    throw cannot(
+      `plan ${source}`,
+      "gate.baseline.variant must be one of its variants",
+      `it is ${printable(choice.variant, 100)}, and there are no variants`,
+    );
+  }
   const absent = chosen.find(([field, name]) => !planned[field].includes(name));
   if (absent !== undefined) {
     const [field, name] = absent;
@@ -252,7 +307,8 @@ function assertBaseline(
     throw cannot(
       `plan ${source}`,
       `gate.baseline must be one of its ${names}, or name a file`,
-      `it is ${name}, and the ${names} are ${planned[field].join(", ")}`,
+      `it is ${name}, and the ${names} are ${planned[field].join(", ")}` +
+        didYouMean(name, planned[field]),
     );
   }
   if (chosen.some(([field]) => planned[field].length > 1)) return;

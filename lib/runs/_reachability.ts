@@ -7,8 +7,6 @@ import type { Model, ModelReply, ModelRequest, Permanent } from "../models/model
 
 /** Why a run ends: no further request to a model can succeed until someone changes something. */
 export interface RunFault {
-  /** The model that cannot be asked. */
-  readonly model: string;
   /** What must change. */
   readonly permanent: Permanent;
   /** What is wrong and what to do, on one line. */
@@ -48,16 +46,21 @@ interface Reached {
  */
 export class Reachability {
   readonly #models = new Map<string, Reached>();
-  #fault: RunFault | undefined;
+  readonly #faults = new Map<string, RunFault>();
 
   /** Why the run ends; `undefined` while it goes on. */
   get fault(): RunFault | undefined {
-    return this.#fault;
+    return this.#faults.values().next().value;
   }
 
-  /** Returns the model, whose first reply lets its other trials begin. */
-  watch(model: Model): Model {
-    const reached = this.#of(model.name);
+  /** Why no more of a model's trials are run. */
+  faultOf(model: string): RunFault | undefined {
+    return this.#faults.get(model);
+  }
+
+  /** Returns the model, whose first reply lets its other trials begin; `key` tells it from others. */
+  watch(model: Model, key = model.name): Model {
+    const reached = this.#of(key);
     return {
       ...model,
       reply: async (request: ModelRequest): Promise<ModelReply> => {
@@ -72,7 +75,7 @@ export class Reachability {
   /** Waits until a trial of a model may begin. */
   async enter(model: string): Promise<void> {
     const reached = this.#of(model);
-    while (isClosed(reached) && reached.inFlight > 0 && this.#fault === undefined) {
+    while (isClosed(reached) && reached.inFlight > 0 && this.fault === undefined) {
       await new Promise<void>((resolve) => reached.waiting.push(resolve));
     }
     reached.inFlight++;
@@ -98,7 +101,7 @@ export class Reachability {
     }
     const atFirst = !reached.replied;
     if (--reached.streak.left <= 0 || atFirst) {
-      this.#fault ??= { model, permanent, reason, atFirst };
+      this.#faults.getOrInsert(model, { permanent, reason, atFirst });
     }
     for (const one of this.#models.values()) open(one);
   }

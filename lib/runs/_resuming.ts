@@ -32,7 +32,14 @@ export function assertSamePlan(
     );
   }
   if (canonicalJson(plan.gate) !== canonicalJson(expected.gate)) {
-    throw cannot(`resume ${path}`, "it must declare the same gate", "its gate differs");
+    const { records } = plan;
+    throw cannot(
+      `resume ${path}`,
+      "it must declare the same gate",
+      records !== undefined && expected.records === undefined
+        ? `it began while there was no baseline ${printable(records, 200)}; begin another journal`
+        : "its gate differs",
+    );
   }
   const [one, other] = [plan.shard, expected.shard].map(shardText);
   if (one !== other) {

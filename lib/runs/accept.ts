@@ -4,10 +4,12 @@
  */
 
 import { FAILURE_TYPES } from "../calls/failure_types.ts";
-import { InputError } from "../base/errors.ts";
+import { cannot, InputError } from "../base/errors.ts";
 import { defined } from "../base/json.ts";
+import { writeNewOutput } from "../base/output_file.ts";
 import { byVariant, variantOf } from "../gate/variant.ts";
-import { decideTrials, servedModelChange } from "../gate/decide_trials.ts";
+import { decideTrials } from "../gate/decide_trials.ts";
+import { servedModelChange } from "../gate/undecidable.ts";
 import {
   type BaselineFile,
   checksumOf,
@@ -19,22 +21,64 @@ import type { Results } from "./journal/results.ts";
 import { drawKey, trialKey } from "./trial_keys.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 
+/** What of results is accepted. */
+export type AcceptableResults = Pick<
+  Results,
+  "plan" | "trials" | "planned" | "problem" | "gate" | "rule" | "stopped"
+>;
+
+/**
+ * Writes results whose gate has passed as the baseline that their plan names, unless there is one by now. Returns what
+ * to say about it.
+ *
+ * @throws {InputError} If the file cannot be written.
+ */
+export function recordBaseline(
+  results: AcceptableResults,
+  file: string,
+  pathOf = (file: string) => file,
+): string {
+  const lacking = results.planned.length - results.trials.length;
+  let accepted: BaselineFile;
+  try {
+    // Later runs are compared with all of its trials.
+    if (lacking > 0) {
+      return `the baseline ${file} is not written: ${lacking} of ${results.planned.length} trials were not run`;
+    }
+    accepted = acceptResults(results, "this run");
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return `the baseline ${file} is not written: ${error.message}`;
+  }
+  return writeNewOutput(pathOf(file), baselineText(accepted), "the baseline")
+    ? `these ${results.trials.length} trials are the baseline now: ${file}`
+    : `the baseline ${file} is not written: there is one already`;
+}
+
 /**
  * Returns the baseline file for accepted results.
  *
  * @throws {InputError} If they cannot be a baseline; the message names them by `source`.
  */
-export function acceptResults(results: Results, source: string): BaselineFile {
+export function acceptResults(results: AcceptableResults, source: string): BaselineFile {
   const { plan, trials, problem } = results;
   const fault = problem ?? (plan === undefined ? "their first line must be a plan" : undefined) ??
     rejectionReason(results);
   if (plan === undefined || fault !== undefined) {
     throw new InputError(`Cannot accept ${source}: ${fault}`);
   }
+  const own = Object.values(plan.resolved.tests ?? {});
+  if (own.some(({ models, strategies, perturbations }) => models ?? strategies ?? perturbations)) {
+    throw cannot(
+      `accept ${source}`,
+      "all tests of a baseline must have the same models, strategies and perturbations",
+      "some have their own: toolSuite() with a gate gives them the same",
+    );
+  }
   const { models: _, strategies: __, ...resolved } = plan.resolved;
   const { suite, planHash, comparisonHash, generator, seed } = plan;
   const subjects = byVariant(trials, variantOf).map(({ subject, items }) => {
-    const { strategy, perturbation } = subject;
+    const { strategy, perturbation, variant } = subject;
     const fault = servedModelChange(items, "the served model");
     if (fault !== undefined) throw new InputError(`Cannot accept ${source}: ${fault}`);
     const finished = new Map(items.map((trial) => [trial.id, trial]));
@@ -59,6 +103,7 @@ export function acceptResults(results: Results, source: string): BaselineFile {
       model: { requested, served: served.served, simulated },
       strategy,
       perturbation,
+      ...defined({ variant }),
       keys: keysBy(trialKey),
       ...(items.some(({ draw }) => draw !== undefined) ? { draws: keysBy(drawKey) } : {}),
       trials: ended.slice(0, size),
@@ -90,7 +135,9 @@ function laterGoes(
 }
 
 /** Why results must not replace a baseline; `undefined` if they may. */
-function rejectionReason({ trials, planned, gate, rule, stopped }: Results): string | undefined {
+function rejectionReason(
+  { trials, planned, gate, rule, stopped }: AcceptableResults,
+): string | undefined {
   if (trials.length === 0) return "there are no trials";
   const missing = planned.length - trials.length;
   const variants = rule === undefined || missing === 0

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { assertComparable, type Baseline } from "./baseline.ts";
+import { type Baseline, comparableBaseline, comparedParts, howToAccept } from "./baseline.ts";
 import { assertOtherRun } from "./trial_keys.ts";
 import { compareStrategies } from "../gate/comparison.ts";
 import { deriveBaseline, deriveJournals } from "./derived.ts";
@@ -45,15 +45,16 @@ export function undecidableReason({ paths, problem, trials }: Results): string |
 export async function decideResults(
   results: Results,
   policy: CompletePolicy,
-  { baseline, prices }: DecisionOptions = {},
+  { baseline: given, prices }: DecisionOptions = {},
 ): Promise<GateReport> {
   const { suite, trials, planned, plan, rule, stopped } = results;
   const fault = undecidableReason(results);
   if (fault !== undefined) return reportProblem(suite, fault);
-  if (baseline !== undefined) {
-    assertComparable(baseline, plan, planned);
-    assertOtherRun(baseline, trials);
-  }
+  const baseline = given && comparableBaseline(given, plan, planned, {
+    ...{ sequential: rule !== undefined, gate: policy, all: true },
+    accept: howToAccept(policy, { journals: results.paths }),
+  });
+  if (baseline !== undefined) assertOtherRun(baseline, trials);
   const notes = [
     ...(plan === undefined || plan.declared !== undefined ? [] : [UNDECLARED]),
     ...await deriveJournals(results),
@@ -67,6 +68,7 @@ export async function decideResults(
     baseline,
     prices: costs,
     stopped,
+    parts: comparedParts(plan, baseline),
   });
   return reportVerdicts(suite, variants, policy, {
     comparisons: compareStrategies(trials, costs),

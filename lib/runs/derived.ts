@@ -42,7 +42,7 @@ export async function deriveJournals({ paths, plan }: JournalsOfPlan): Promise<s
     : plan.resolved.generator !== GENERATOR_VERSION
     ? generatorText(plan.resolved.generator)
     : undefined;
-  const sets = plan === undefined ? { open: openTask } : setsOf(plan);
+  const sets: ReturnType<typeof setsOf> = plan === undefined ? { open: openTask } : setsOf(plan);
   const open = openerOf(sets.open);
   const strategies = new Map(
     plan?.resolved.strategies.map((entry) => [strategyName(entry), strategyChoice(entry)]),

@@ -12,7 +12,7 @@ import {
 } from "../gate/decisions.ts";
 import { variantName } from "../gate/variant.ts";
 import { pairSample, unitSample } from "../gate/evidence.ts";
-import { printable } from "../base/json.ts";
+import { defined, printable } from "../base/json.ts";
 import type { BaselineTrials } from "../gate/decide_trials.ts";
 import { sum } from "../base/numbers.ts";
 import type { Plan } from "./plan.ts";
@@ -113,9 +113,10 @@ export class Stopping {
     this.charge(trial);
     if (this.#running.length === 0) return;
     // The journal has the traces; a long run must not keep them in memory.
-    const { id, model, strategy, perturbation, task, repetition, outcome, solved } = trial;
+    const { id, model, strategy, perturbation, variant, task, repetition, outcome, solved } = trial;
     this.#scores.add({
       ...{ id, model, strategy, perturbation, task, repetition, outcome, solved },
+      ...defined({ variant }),
       failures: [],
     });
     for (const name of this.#scores.namesOf({ ...trial, model: trial.model.requested })) {

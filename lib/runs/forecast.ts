@@ -4,8 +4,9 @@
  */
 
 import type { Pair, Unit } from "../gate/evidence.ts";
-import { canonicalJson, printable } from "../base/json.ts";
+import { canonicalJson, defined, printable } from "../base/json.ts";
 import { countText, dollars, percent, points } from "../base/numbers.ts";
+import { caseForecast } from "./case_forecast.ts";
 import {
   CHARACTERS_A_TOKEN,
   expectedUsage,
@@ -17,12 +18,14 @@ import { countGraphs } from "../gate/variant.ts";
 import { meanUsage, type Usage } from "../tools/message.ts";
 import { faultsIn, isRemoving } from "../perturbations/ids.ts";
 import type { Obstacle } from "../perturbations/methods.ts";
-import { type Plan, unitsPerBlock } from "./plan.ts";
+import type { Plan } from "./plan.ts";
+import { subjectsOf, unitsPerBlock } from "./resolved_suite.ts";
 import type { Cell } from "./suite.ts";
 import {
   type CompletePolicy,
   type CompleteRatePolicy,
   type CompleteUpgradePolicy,
+  decidesByCases,
   hypothesesOf,
   isUpgrade,
 } from "../gate/policy.ts";
@@ -52,7 +55,7 @@ import { SIMULATED_MODELS } from "../models/simulated_name.ts";
 import { stageEntries, strategyChoice, strategyName } from "../trials/strategies/entry.ts";
 import { offerNames } from "../tools/references/schema.ts";
 import { changesTask, obstacleOf, openTask } from "../trials/executors/tasks.ts";
-import { isGenerated, isProbe, isQuestion } from "../trials/executors/task_kind.ts";
+import { isCase, isGenerated, isProbe, isQuestion } from "../trials/executors/task_kind.ts";
 import { type UnitNames, unitNames } from "../gate/unit_names.ts";
 
 /** The forecast of a gate. */
@@ -86,26 +89,38 @@ export function forecast(plan: Plan): Forecast | undefined {
   const { gate, rule, resolved } = plan;
   if (gate === undefined) return undefined;
   const unit = unitNames(plan.trials.map(({ task }) => task));
-  if (rule !== undefined) return sequentialForecast(gate, rule, unit);
   const graphs = countGraphs(plan.trials);
-  const { models, strategies, perturbations } = resolved;
-  const subjects = models.length * strategies.length * perturbations.length;
+  const cases = resolved.cells.filter(isCase);
+  if (rule !== undefined) return sequentialForecast(gate, rule, unit, cases.length > 0);
+  const subjects = subjectsOf(resolved).length;
   const size: Size = {
     graphs,
     unit,
     cells: unitsPerBlock(resolved),
+    groups: cases.length > 0 ? "cases" : "cells",
     // A question may be asked in several ways, and a core graph be in several cells: each adds a trial to the
     // same unit.
     repetitions: Math.max(1, Math.round(plan.trials.length / (subjects * graphs))),
     parts: resolved.pair === undefined ? "repetitions" : "cells",
   };
-  return isUpgrade(gate) ? upgradeForecast(gate, size) : rateForecast(gate, size);
+  const whole = isUpgrade(gate) ? upgradeForecast(gate, size) : rateForecast(gate, size);
+  if (cases.length === 0) return whole;
+  const own = caseForecast(gate, { cases: cases.length, trials: resolved.graphs });
+  // Where the cases decide alone, their mean has nothing to detect.
+  const mean = decidesByCases(gate) ? { lines: [], warnings: [] } : whole;
+  return {
+    ...whole,
+    lines: [...mean.lines, ...own.lines],
+    warnings: [...mean.warnings, ...own.warnings],
+  };
 }
 
 interface Size {
   readonly graphs: number;
   readonly unit: UnitNames;
   readonly cells: number;
+  /** What cells are called. */
+  readonly groups: "cells" | "cases";
   /** Trials of each unit, and what they are. */
   readonly repetitions: number;
   readonly parts: "repetitions" | "cells";
@@ -181,7 +196,10 @@ function solvedUnit(repetitions: number): Unit {
 }
 
 /** How many graphs are needed, or what else would help. */
-function advice(policy: CompletePolicy, { cells, unit: { many, option } }: Size): string {
+function advice(
+  policy: CompletePolicy,
+  { cells, groups, unit: { many, option } }: Size,
+): string {
   if (policy.margin === 0) return `With margin 0 no number of ${many} is surely enough`;
   let needed: number;
   try {
@@ -195,17 +213,21 @@ function advice(policy: CompletePolicy, { cells, unit: { many, option } }: Size)
   // A call set has a fixed number of questions, too few for a gate that plans its own size.
   if (option === null) return `It takes ${needed} ${many}, or a larger margin`;
   const each = Math.ceil(needed / cells);
-  return `It takes ${option}: ${each}` + (cells === 1 ? "" : ` (${needed} over ${cells} cells)`) +
-    ", or a larger margin, or sequential: true, which plans the size itself";
+  return `It takes ${option}: ${each}` +
+    (cells === 1 ? "" : ` (${needed} over ${cells} ${groups})`) +
+    ", or a larger margin" +
+    (policy.every === undefined ? ", or sequential: true, which plans the size itself" : "");
 }
 
 function sequentialForecast(
   policy: CompletePolicy,
   rule: SequentialRule,
   { ofModel }: UnitNames,
+  ofCases: boolean,
 ): Forecast {
   const { good, bad } = sequentialChances(policy, rule);
-  const { fixedSize, largestSize } = rule;
+  const { fixedSize, largestSize, blockSize } = rule;
+  const each = ofCases && blockSize > 1 ? `, ${largestSize / blockSize} of each` : "";
   const [better, worse] = isUpgrade(policy)
     ? ["as good as the baseline", `${points(policy.margin)} below it`]
     : [policy.successRate, hypothesesOf(policy).pass].map((rate) => `at ${percent(rate)}`);
@@ -214,7 +236,7 @@ function sequentialForecast(
     detectable: policy.margin,
     expectedShare: Math.max(good.units, bad.units) / largestSize,
     lines: [
-      `a sequential gate, of at most ${largestSize} ${ofModel}: about ` +
+      `a sequential gate, of at most ${largestSize} ${ofModel}${each}: about ` +
       `${Math.round(good.units)} if it is ${better}, ${Math.round(bad.units)} if it is ${worse}; ` +
       `a gate of fixed size takes ${fixedSize}`,
     ],
@@ -249,8 +271,11 @@ function simulatedGates({ fixedSize }: SequentialRule): number {
   return Math.min(SIMULATED_GATES, Math.max(FEW_SIMULATED_GATES, affordable));
 }
 
+/** The tokens of a trial, and whether what is made for each trial, such as its tools, was left out of them. */
+export type EstimatedUsage = Usage & { readonly unmade?: true };
+
 /** Roughly estimates the mean token usage of a trial: see {@linkcode expectedUsage}. */
-export function estimateUsage(plan: Plan): Usage {
+export function estimateUsage(plan: Plan): EstimatedUsage {
   const [first] = plan.resolved.models;
   const block = plan.trials.filter((trial) =>
     trial.block === 0 && trial.repetition === 1 && trial.model === modelName(first!)
@@ -261,15 +286,21 @@ export function estimateUsage(plan: Plan): Usage {
       strategiesIn(strategyChoice(entry).strategy),
     ]),
   );
-  return meanUsage(block.map(({ task, strategy, perturbation }) => {
+  let unmade: true | undefined;
+  const usage = meanUsage(block.map(({ task, strategy, perturbation, variant }) => {
     const { references } = plan.resolved;
-    using fixture = (plan.open ?? openTask)(task, { perturbation, references });
+    using fixture = (plan.open ?? openTask)(task, {
+      ...{ perturbation, references },
+      ...defined({ variant }),
+    });
+    unmade ??= fixture.unmade;
     const ids = strategies.get(strategy)!;
     return expectedUsage(taskSize(fixture, ids), {
       strategies: ids,
       faults: faultsIn(perturbation),
     });
   }));
+  return { ...usage, ...defined({ unmade }) };
 }
 
 function taskSize(
@@ -376,13 +407,20 @@ function perturbationWarnings({ trials, resolved, open }: Plan): string[] {
  * The estimated cost of the whole plan, one line per model; empty without prices. Stages by other models
  * are counted at the price of the trial's own.
  */
-export function forecastCost(plan: Plan, usage: Usage, gateForecast = forecast(plan)): string[] {
+export function forecastCost(
+  plan: Plan,
+  usage: EstimatedUsage,
+  gateForecast = forecast(plan),
+): string[] {
   const { prices, trials, resolved } = plan;
   if (prices === undefined) return [];
   const each = trials.length / resolved.models.length;
   const share = gateForecast?.expectedShare ?? 1;
   const others = resolved.strategies.flatMap((entry) => [...stageEntries(entry).values()]);
   const stages = others.length === 0 ? "" : "; stages by other models are counted at its price";
+  const unmade = usage.unmade
+    ? "; what is made for each trial, such as its tools, is not counted"
+    : "";
   return resolved.models.map((entry) => {
     const name = modelName(entry);
     const cost = each * costOf(usage, name, prices);
@@ -391,7 +429,7 @@ export function forecastCost(plan: Plan, usage: Usage, gateForecast = forecast(p
       (share < 1
         ? `about ${costText(share * cost)} if it stops early, at most ${full}`
         : `about ${full}`) +
-      stages;
+      stages + unmade;
   });
 }
 

@@ -7,8 +7,9 @@ import type { GatePolicy } from "../gate/policy.ts";
 import type { Budget, Prices } from "../models/prices.ts";
 import type { RecordingOptions } from "../models/recordings/options.ts";
 import type { Limits } from "../trials/agent/session.ts";
+import type { Transcripts } from "../trials/transcript.ts";
 
-/** The options of runs; benchmarks take all of them. */
+/** The options of runs. */
 export interface RunSettings {
   /** The server of models that name none; default OpenAI's. */
   readonly baseURL?: string;
@@ -80,11 +81,20 @@ export interface RunSettings {
   /** Tokens that each model may read and write within any 60 seconds; default unlimited. */
   readonly tokensPerMinute?: number;
   /**
+   * Which trials of tool tests keep a transcript in journals and reports, with the system text, the
+   * question, the tools on offer, what the model wrote between its calls, and the changes of the state:
+   * `all` (default), `unsolved`, or `none`.
+   */
+  readonly transcripts?: Transcripts;
+  /**
    * One or several files for the report at the end of the run, by their endings: `.html` a page, `.md`
    * Markdown, `.txt` what a terminal shows. Their folders are created if needed.
    */
   readonly report?: string | readonly string[];
 }
+
+/** The options of runs that `benchmark()` takes. */
+export type BenchmarkSettings = Omit<RunSettings, "transcripts">;
 
 /** The options of runs that `toolTest()` takes. */
 export type ToolTestSettings = Omit<
@@ -104,5 +114,6 @@ export type SuiteSettings = Omit<
   | "retries"
   | "requestsPerMinute"
   | "tokensPerMinute"
+  | "transcripts"
   | "report"
 >;

@@ -17,6 +17,7 @@ import { FAULT_PATTERN, FAULTS, isFault } from "../tools/fault.ts";
 import { PERTURBATIONS, perturbationsIn } from "../perturbations/ids.ts";
 import { LIMITS } from "../trials/agent/session.ts";
 import { STRATEGIES } from "../trials/strategies/registry.ts";
+import { TRANSCRIPTS } from "../trials/transcript.ts";
 import type { RunSettings } from "./option_types.ts";
 import { parseShard } from "./shard_text.ts";
 
@@ -419,6 +420,19 @@ export const OPTIONS = {
     schema: whole(1),
     flag: { value: "N", read: wholeFrom(1) },
   },
+  transcripts: {
+    about:
+      "Which trials of tool tests keep a transcript in journals and reports, with the system text, the " +
+      "question, the tools on offer, what the model wrote between its calls, and the changes of the state: " +
+      "`all` (default), `unsolved`, or `none`.",
+    type: "Transcripts",
+    places: ["toolTest", "deno test"],
+    schema: z.enum(TRANSCRIPTS),
+    flag: {
+      ...{ value: "T", read: oneOf(TRANSCRIPTS) },
+      help: `which trials of tool tests keep a transcript: ${quoted(TRANSCRIPTS)}; default \`all\``,
+    },
+  },
   verdict: {
     places: ["deno test"],
     flag: { value: "F", read: text, help: "writes the verdicts as JSON" },
@@ -447,14 +461,18 @@ export const OPTIONS = {
     };
   };
 
+/** The schemas of a place; a file of hundreds of tests asks for them for each. */
+const schemasAt = new Map<Place, Readonly<Record<string, z.ZodType>>>();
+
 /** Returns the schemas of the options that code or suites may have in a place, by name. */
-export function optionSchemas(place: Place): Record<string, z.ZodType> {
-  return Object.fromEntries(
-    Object.entries(OPTIONS as Record<string, Option>).flatMap(
-      ([name, { schema, places }]) =>
-        schema === undefined || !places.includes(place) ? [] : [[name, z.exactOptional(schema)]],
-    ),
-  );
+export function optionSchemas(place: Place): Readonly<Record<string, z.ZodType>> {
+  return schemasAt.getOrInsertComputed(place, () =>
+    Object.fromEntries(
+      Object.entries(OPTIONS as Record<string, Option>).flatMap(
+        ([name, { schema, places }]) =>
+          schema === undefined || !places.includes(place) ? [] : [[name, z.exactOptional(schema)]],
+      ),
+    ));
 }
 
 type Table = typeof OPTIONS;

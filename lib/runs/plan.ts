@@ -3,10 +3,10 @@
  * @module
  */
 
+import type { CaseParts } from "../trials/executors/case_parts.ts";
 import type { CallSet } from "../tasks/questions/question_set.ts";
 import { cannot, InputError, reasonOf } from "../base/errors.ts";
 import { canonicalJson, defined } from "../base/json.ts";
-import { sha256 } from "../base/hash.ts";
 import {
   type ModelEntry,
   modelName,
@@ -18,6 +18,7 @@ import { perturbationsIn } from "../perturbations/ids.ts";
 import { isOn } from "../perturbations/methods.ts";
 import {
   assertDistinct,
+  assertEvery,
   assertGate,
   assertPair,
   assertQuestions,
@@ -28,10 +29,9 @@ import {
 } from "./_plan_rules.ts";
 import { type CompletePolicy, completePolicy } from "../gate/policy.ts";
 import type { Budget, Prices } from "../models/prices.ts";
-import { coreOf, isCase, isGenerated, isQuestion } from "../trials/executors/task_kind.ts";
-import { forkSeed, freshSeed } from "../base/random.ts";
+import { isGenerated, isQuestion, type TaskSpec } from "../trials/executors/task_kind.ts";
+import { freshSeed } from "../base/random.ts";
 import { type SequentialRule, sequentialRule } from "../gate/sequential.ts";
-import type { Limits } from "../trials/agent/session.ts";
 import {
   stageEntries,
   strategyChoice,
@@ -39,39 +39,24 @@ import {
   strategyName,
 } from "../trials/strategies/entry.ts";
 import { assertExamples } from "../trials/strategies/registry.ts";
-import { type Cell, grid, type JudgeEntry, type Suite } from "./suite.ts";
+import {
+  allChoices,
+  countTrials,
+  listTrials,
+  type PlannedVariant,
+  type ResolvedSuite,
+  type TestSettings,
+  unitsPerBlock,
+} from "./resolved_suite.ts";
+import { type Cell, grid, type Suite } from "./suite.ts";
 import { GENERATOR_VERSION } from "../tasks/generated/task.ts";
 import {
   assertUnperturbed,
-  briefTask,
   changesTask,
   obstacleOf,
   type TaskOpener,
 } from "../trials/executors/tasks.ts";
-import { type PlannedTrial, trialId } from "../trials/trial_id.ts";
-
-/** All that determines the trials. */
-export interface ResolvedSuite {
-  readonly generator: number;
-  readonly seed: number;
-  readonly graphs: number;
-  readonly cells: readonly Cell[];
-  /** Set if cells that differ only in their irrelevant functions share their core graphs. */
-  readonly pair?: "distractors";
-  readonly models: readonly ModelEntry[];
-  readonly strategies: readonly (string | StrategyEntry)[];
-  readonly perturbations: readonly string[];
-  readonly repetitions: number;
-  readonly limits: Limits;
-  /** Set if arguments may refer to results of other calls of the same reply. */
-  readonly references?: true;
-  /** A hash of each call set's content; omitted without any. */
-  readonly sets?: Readonly<Record<string, string>>;
-  /** The judge of answers; omitted without one. */
-  readonly judge?: JudgeEntry;
-  /** A hash of each custom case's question and assertions; omitted without any. */
-  readonly cases?: Readonly<Record<string, string>>;
-}
+import type { PlannedTrial } from "../trials/trial_id.ts";
 
 /** A suite with every choice made: its trials, in order. */
 export interface Plan {
@@ -106,6 +91,10 @@ export interface Plan {
   readonly callSets?: readonly CallSet[];
   /** Opens its tasks; omitted if their specs suffice. */
   readonly open?: TaskOpener;
+  /** See {@linkcode TaskSource.isAlone}. */
+  readonly isAlone?: TaskSource["isAlone"];
+  /** The baseline file that is written once the gate passes, as there was none when the run began. */
+  readonly records?: string;
 }
 
 /** A source of tasks that cannot be made from their specs alone. */
@@ -116,6 +105,14 @@ export interface TaskSource {
   readonly open: TaskOpener;
   /** A hash of each case's question and assertions. */
   readonly cases?: Readonly<Record<string, string>>;
+  /** What holds for the trials of single cases in place of the suite's. */
+  readonly tests?: Readonly<Record<string, TestSettings>>;
+  /** Whether a trial of a case must not run beside others for which this holds; default: none. */
+  readonly isAlone?: (task: TaskSpec) => boolean;
+  /** The hashes of each case and of what is under test with it. */
+  readonly parts?: Readonly<Record<string, CaseParts>>;
+  /** See {@linkcode ResolvedSuite.variants}. */
+  readonly variants?: Readonly<Record<string, PlannedVariant>>;
   /** The call sets and their paths, by name. */
   readonly sets?: ReadonlyMap<string, { readonly set: CallSet; readonly path: string }>;
 }
@@ -187,10 +184,14 @@ export function planSuite(
   const names = models.map(modelName);
   const gate = suite.gate === undefined ? undefined : completePolicy(suite.gate);
   const judge = suite.judge === undefined ? {} : { judge: judgeEntry(suite.judge) };
-  const prices = suite.prices === undefined
-    ? {}
-    : { prices: pricesFor(suite.prices, { models, strategies, ...judge }) };
-  assertGate(source, gate, names, { ...suite, ...prices, strategies, perturbations });
+  const prices = suite.prices === undefined ? {} : {
+    prices: pricesFor(suite.prices, {
+      ...allChoices({ models, strategies, ...defined({ tests: tasks?.tests }) }),
+      ...judge,
+    }),
+  };
+  const variants = Object.keys(tasks?.variants ?? {});
+  assertGate(source, gate, names, { ...suite, ...prices, strategies, perturbations, variants });
   if (suite.pair !== undefined) assertPair(source, cells, gate);
   if (suite.references) assertReferences(`plan ${source}`, strategies, cells);
   assertUnperturbed(`plan ${source}`, cells, perturbations);
@@ -213,8 +214,10 @@ export function planSuite(
     ...(suite.references ? { references: true as const } : {}),
     ...(tasks?.sets === undefined ? {} : { sets: fromSets(tasks.sets, ({ set }) => set.hash) }),
     ...judge,
-    ...(tasks?.cases === undefined ? {} : { cases: tasks.cases }),
+    ...defined({ cases: tasks?.cases, tests: tasks?.tests }),
+    ...defined({ parts: tasks?.parts, variants: tasks?.variants }),
   };
+  assertEvery(source, gate, resolved);
   const count = countTrials(resolved);
   if (count > MAX_PLANNED) {
     throw cannot(`plan ${source}`, `it must have at most ${MAX_PLANNED} trials`, `it has ${count}`);
@@ -230,7 +233,7 @@ export function planSuite(
     ...(rule === undefined || sharded ? {} : { rule }),
     ...defined({ budget: suite.budget }),
     ...prices,
-    ...(tasks === undefined ? {} : { open: tasks.open }),
+    ...(tasks === undefined ? {} : { open: tasks.open, ...defined({ isAlone: tasks.isAlone }) }),
     ...(tasks?.sets === undefined ? {} : {
       places: fromSets(tasks.sets, ({ path }) => path),
       callSets: [...tasks.sets.values()].map(({ set }) => set),
@@ -286,8 +289,8 @@ function planRule(source: string, gate: CompletePolicy, blockSize: number): Sequ
 /** A sequential gate looks at whole blocks, from which no trial may be missing. */
 function assertChanging(source: string, resolved: ResolvedSuite, open?: TaskOpener): void {
   if (resolved.perturbations.every((id) => id === "none")) return;
-  for (const { task, perturbation } of listTrials({ ...resolved, ...ONE_OF_EACH })) {
-    if (changesTask(task, perturbation, open)) continue;
+  for (const { task, perturbation, variant } of listTrials({ ...resolved, ...ONE_OF_EACH })) {
+    if (changesTask(task, perturbation, open, variant)) continue;
     throw cannot(
       `plan ${source}`,
       "a sequential gate needs perturbations that change every task",
@@ -329,11 +332,6 @@ function briefStrategy(entry: string | StrategyEntry): string | StrategyEntry {
   return Object.keys(entry).length === 1 ? entry.strategy : entry;
 }
 
-/** The cell that the seeds of a cell are drawn for: cells that have it in common share their core graphs. */
-function seededCell(cell: Cell, pair: ResolvedSuite["pair"]): Cell {
-  return pair === undefined ? cell : coreOf(cell);
-}
-
 /** A strategy whose stages sample as the suite says. */
 function sampledStrategy(
   entry: string | StrategyEntry,
@@ -344,58 +342,4 @@ function sampledStrategy(
     [stage, withSampling(model, sampling)] as const
   );
   return stages.length === 0 ? entry : { ...entry, models: Object.fromEntries(stages) };
-}
-
-/** The number of independent units in a block: of the cells that share core graphs only one counts. */
-export function unitsPerBlock({ cells, pair }: Pick<ResolvedSuite, "cells" | "pair">): number {
-  return new Set(cells.map((cell) => canonicalJson(seededCell(cell, pair)))).size;
-}
-
-/** The number of trials in a resolved suite. */
-export function countTrials(resolved: ResolvedSuite): number {
-  const { cells, graphs, models, strategies, perturbations, repetitions } = resolved;
-  const lists = [cells, models, strategies, perturbations];
-  return lists.reduce((product, { length }) => product * length, graphs * repetitions);
-}
-
-/** The trials of a resolved suite, in plan order. */
-export function listTrials(resolved: ResolvedSuite): PlannedTrial[] {
-  const { seed, graphs, cells, pair, models, strategies, perturbations, repetitions } = resolved;
-  const names = strategies.map(strategyName);
-  const purposes = cells.map((cell) => canonicalJson(seededCell(cell, pair)));
-  const trials: PlannedTrial[] = [];
-  for (let block = 0; block < graphs; block++) {
-    for (const [place, cell] of cells.entries()) {
-      const task = isQuestion(cell)
-        ? briefTask(cell)
-        : briefTask({ ...cell, seed: forkSeed(seed, purposes[place]!, block) });
-      for (const entry of models) {
-        for (const strategy of names) {
-          for (const perturbation of perturbations) {
-            for (let repetition = 1; repetition <= repetitions; repetition++) {
-              // A case is the same in each block: its trials differ by number.
-              const number = isCase(task) ? block + repetition : repetition;
-              const key = {
-                ...{ model: modelName(entry), strategy, perturbation, task },
-                repetition: number,
-              };
-              trials.push({ ...key, id: trialId(key), index: trials.length, block });
-            }
-          }
-        }
-      }
-    }
-  }
-  return trials;
-}
-
-/** A hash of all that determines the trials; shards of one plan share it. */
-export function planHash({ suite, resolved }: Pick<Plan, "suite" | "resolved">): string {
-  return sha256(canonicalJson({ suite, ...resolved }));
-}
-
-/** A hash without models and strategies; plans that share it have comparable results. */
-export function comparisonHash({ resolved }: Pick<Plan, "resolved">): string {
-  const { models: _, strategies: __, judge: ___, ...rest } = resolved;
-  return sha256(canonicalJson(rest));
 }

@@ -24,8 +24,8 @@ export interface LookAheadOptions {
  *
  * A piece may start when it lies less than the window ahead of the last request, and at most `concurrency`
  * run at a time. The window is four times the concurrency, so that one slow piece does not idle the others.
- * With `slowStart` it begins at 1 and doubles with each consecutive request, starts over at a gap, and opens
- * fully at a backward jump, which only a shuffling runner makes.
+ * With `slowStart` it begins at 1, is `concurrency` at a consecutive request and doubles with each further one,
+ * starts over at a gap, and opens fully at a backward jump, which only a shuffling runner makes.
  */
 export class LookAhead<T> {
   readonly #count: number;
@@ -80,7 +80,7 @@ export class LookAhead<T> {
       this.#window = !this.#slowStart
         ? this.#largest
         : index === this.#last + 1
-        ? Math.min(this.#window * 2, this.#largest)
+        ? Math.min(Math.max(this.#window * 2, this.#concurrency), this.#largest)
         : 1;
     }
     this.#last = index;

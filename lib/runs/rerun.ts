@@ -37,18 +37,20 @@ export function trialToRerun(plan: Plan, id: string, { strict = false } = {}): P
       `it is ${id}`,
     );
   }
-  const { models, strategies, perturbations } = plan.resolved;
+  const { models, strategies, perturbations, variants } = plan.resolved;
   const allowed = {
     model: models.map(modelName),
     strategy: strategies.map(strategyName),
     perturbation: perturbations,
+    variant: Object.keys(variants ?? {}),
   };
   for (const [field, names] of Object.entries(allowed) as [keyof typeof allowed, string[]][]) {
-    if (names.includes(key[field])) continue;
+    const name = key[field];
+    if (name === undefined ? names.length === 0 : names.includes(name)) continue;
     throw cannot(
       "run a trial again",
       `its ${field} must be one of ${plan.suite}`,
-      `it is ${key[field]}, and there are ${names.join(", ")}`,
+      `it is ${name ?? "left out"}, and there are ${names.join(", ") || "none"}`,
     );
   }
   const canonicalId = trialId(key);

@@ -9,9 +9,6 @@ import { type JournalPlace, JournalWriter, tornNotice } from "./journal/jsonl.ts
 import type { Baseline } from "./baseline.ts";
 import { assertOtherRun } from "./trial_keys.ts";
 import { LookAhead } from "./prefetch.ts";
-import { judge } from "../models/judge/judge.ts";
-import { identityOf } from "../models/connect.ts";
-import type { Model } from "../models/model.ts";
 import {
   type JournalFile,
   type PlanLine,
@@ -20,24 +17,21 @@ import {
   readPlanLine,
   wholeTrial,
 } from "./journal/journal.ts";
-import { isRecorded, recordedModel, withinRecording } from "../models/recordings/scope.ts";
-import type { Recordings } from "../models/recordings/recordings.ts";
+import { withinRecording } from "../models/recordings/scope.ts";
 import { foreignTrial } from "./journal/results.ts";
+import { KeptValues } from "./journal/_kept_values.ts";
 import type { Plan } from "./plan.ts";
+import { settingsOfCell } from "./resolved_suite.ts";
 import { shardOf } from "./_assign_shards.ts";
 import { assertSamePlan, uncomparedNotice } from "./_resuming.ts";
 import type { Shard } from "./shard_text.ts";
 import { Reachability, type RunFault } from "./_reachability.ts";
+import { type ModelSource, RunModels } from "./_run_models.ts";
 import { type SkippedTrial, Stopping } from "./early_stopping.ts";
-import { type ModelEntry, modelName } from "../models/entry.ts";
-import {
-  stageEntries,
-  strategyChoice,
-  type StrategyEntry,
-  strategyName,
-} from "../trials/strategies/entry.ts";
-import { type Agent, type AnswerJudge, runTrial } from "../trials/run_trial.ts";
+import { strategyChoice } from "../trials/strategies/entry.ts";
+import { type Agent, runTrial } from "../trials/run_trial.ts";
 import type { Trial } from "../trials/trial.ts";
+import type { Transcripts } from "../trials/transcript.ts";
 import {
   type EarlierGoes,
   inPlaceOf,
@@ -45,19 +39,14 @@ import {
   summarize,
   type TrialSummary,
 } from "../trials/summary.ts";
-import { MISJUDGED } from "../trials/executors/case.ts";
+import { MISJUDGED } from "../trials/executors/assertion_text.ts";
+import { isCase } from "../trials/executors/task_kind.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 
 export type { RunFault } from "./_reachability.ts";
 
 /** Options of {@linkcode Run}. */
-export interface RunOptions {
-  /** Makes the model of an entry; called once for each entry used. */
-  readonly connect: (entry: ModelEntry) => Model;
-  /** Replays or records replies; models may then be connected late or never. */
-  readonly recordings?: Recordings;
-  /** The identity of a model before it is connected; default: from its entry. */
-  readonly identify?: (entry: ModelEntry) => Omit<Model, "reply">;
+export interface RunOptions extends ModelSource {
   /** Trials that run at the same time; default 8. */
   readonly concurrency?: number;
   /** Whether some trials may never be requested; see {@linkcode LookAhead}. */
@@ -76,6 +65,8 @@ export interface RunOptions {
   readonly baseline?: Baseline;
   /** Works on tasks instead of the agent loop. */
   readonly agent?: Agent;
+  /** Of which trials of cases transcripts are kept; default `all`. One trial that is run alone is told whole. */
+  readonly transcripts?: Transcripts;
   /**
    * Receives each trial as soon as it has ended and is stored, in any order. Trials of a resumed journal come
    * first, before anything is run.
@@ -95,17 +86,21 @@ export function seedToResume(path: string): number | undefined {
 }
 
 /** Carries out the trials of a plan, each at most once. */
-export class Run implements Disposable {
-  /** The trials of this run, in plan order. */
+export class Run implements Disposable, AsyncDisposable {
+  /**
+   * The trials of this run in plan order, which for a run that cannot end early has the trials of one case together.
+   */
   readonly trials: readonly PlannedTrial[];
   /** Messages for the user, such as a dropped torn line. */
   readonly notices: readonly string[];
 
   readonly #plan: Plan;
   readonly #options: RunOptions;
-  readonly #models = new Map<string, Model>();
+  readonly #models: RunModels;
   /** The places of the trials that the journal already had. */
   readonly #finished = new Map<string, JournalPlace>();
+  /** The parts of transcripts that the journal has. */
+  #values: KeptValues | undefined;
   readonly #line: PlanLine;
   readonly #resumed: Pick<JournalFile, "plan" | "end"> | undefined;
   readonly #ahead: LookAhead<Trial | SkippedTrial>;
@@ -115,9 +110,13 @@ export class Run implements Disposable {
   readonly #replaced = new Map<string, EarlierGoes>();
   readonly #stopping: Stopping;
   readonly #reachability = new Reachability();
-  #answerJudge: AnswerJudge | undefined;
+  /** The end of the last trial that runs alone: the suites of a file may share tools. */
+  static #alone: Promise<unknown> = Promise.resolve();
   #writer: JournalWriter | undefined;
-  #inFlight = 0;
+  readonly #inFlight = new Set<Promise<Trial>>();
+  readonly #abandoning = new AbortController();
+  /** Aborts what is in flight: an interruption, or the end of the run. */
+  readonly #signal: AbortSignal;
   /** Whether a trial of this run is in its journal. */
   #kept = false;
   /** Why nothing more is started: the run was disposed of, or its journal cannot be written. */
@@ -133,8 +132,12 @@ export class Run implements Disposable {
     const { journal, resume = false, retryInvalid = false, shard } = options;
     this.#plan = plan;
     this.#options = options;
+    this.#models = new RunModels(plan, options, this.#reachability);
+    this.#signal = AbortSignal.any([options.signal ?? [], this.#abandoning.signal].flat());
     this.#line = planLine(plan, shard);
-    this.trials = options.only ?? (shard === undefined ? plan.trials : shardOf(plan, shard));
+    const own = options.only ?? (shard === undefined ? plan.trials : shardOf(plan, shard));
+    // A run that may end early needs whole blocks; else one test after the other is what its reader expects.
+    this.trials = plan.rule === undefined && plan.budget === undefined ? byCase(own) : own;
     let finished: readonly TrialSummary[] = [];
     let places: ReadonlyMap<string, JournalPlace> = new Map();
     if (journal !== undefined && exists(journal)) {
@@ -143,7 +146,7 @@ export class Run implements Disposable {
       assertSamePlan(file, this.#line);
       // The trials are read again when needed: a run may have more than fit in memory.
       this.#resumed = { plan: file.plan, end: file.end };
-      ({ trials: finished, places } = file);
+      ({ trials: finished, places, values: this.#values } = file);
     }
     const foreign = foreignTrial(finished, this.trials);
     if (foreign !== undefined) {
@@ -155,13 +158,15 @@ export class Run implements Disposable {
     const watched = options.only !== undefined || shard !== undefined ? withoutRule(plan) : plan;
     this.#stopping = new Stopping(watched, options.baseline);
     for (const trial of finished) {
-      const { id, replaced, replacedIdle } = trial;
+      const { id, replaced, replacedIdle, never } = trial;
       if (retryInvalid && trial.outcome === "invalid") {
         // It will be run again, and its cost counts.
         this.#stopping.charge(trial);
         this.#replaced.set(id, replacing(trial));
       } else {
-        if (replaced !== undefined) this.#replaced.set(id, defined({ replaced, replacedIdle }));
+        if (replaced !== undefined) {
+          this.#replaced.set(id, defined({ replaced, replacedIdle, never }));
+        }
         this.#stopping.record(trial);
         this.#finished.set(trial.id, places.get(trial.id)!);
         options.onTrial?.(trial, true);
@@ -185,11 +190,7 @@ export class Run implements Disposable {
    * @throws {InputError} If a model cannot be connected.
    */
   connect(): void {
-    for (const { model, strategy } of this.trials) {
-      this.#model(model);
-      this.#stageModels(this.#strategy(strategy));
-    }
-    this.#judge();
+    this.#models.connect(this.trials);
     if (this.#options.recordings?.mode === "record") this.#options.recordings.prepare();
   }
 
@@ -243,7 +244,12 @@ export class Run implements Disposable {
 
   /** The number of trials that have begun and not ended. */
   get inFlight(): number {
-    return this.#inFlight;
+    return this.#inFlight.size;
+  }
+
+  /** The number of trials that have begun, also ahead of requests, and of those that the journal already had. */
+  get begun(): number {
+    return this.#ahead.started;
   }
 
   /** Releases a finished trial; its summary is kept. */
@@ -265,6 +271,13 @@ export class Run implements Disposable {
     }
   }
 
+  /** Ends the run, abandons trials in flight, and waits until all that was made for these is disposed of. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this[Symbol.dispose]();
+    this.#abandoning.abort(this.#ended);
+    await Promise.allSettled(this.#inFlight);
+  }
+
   async #runAt(place: number): Promise<Trial | SkippedTrial> {
     const result = await this.#run(this.trials[place]!);
     if (result.kind === "trial") {
@@ -276,11 +289,21 @@ export class Run implements Disposable {
 
   async #run(planned: PlannedTrial): Promise<Trial | SkippedTrial> {
     const place = this.#finished.get(planned.id);
-    if (place !== undefined) return wholeTrial(this.#options.journal!, place);
-    if (!this.#isWatched) return await this.#carryOut(planned);
-    const { model } = planned;
-    await this.#reachability.enter(model);
-    return await this.#carryOut(planned).finally(() => this.#reachability.leave(model));
+    if (place !== undefined) {
+      return this.#values!.complete(wholeTrial(this.#options.journal!, place));
+    }
+    if (!this.#isWatched) return await this.#inTurn(planned);
+    const key = this.#models.reachKey(planned);
+    await this.#reachability.enter(key);
+    return await this.#inTurn(planned).finally(() => this.#reachability.leave(key));
+  }
+
+  /** Carries out a trial, once those before it have ended beside which it must not run. */
+  async #inTurn(planned: PlannedTrial): Promise<Trial | SkippedTrial> {
+    if (!this.#plan.isAlone?.(planned.task)) return await this.#carryOut(planned);
+    const running = Run.#alone.then(() => this.#carryOut(planned));
+    Run.#alone = running.catch(() => {});
+    return await running;
   }
 
   /** An agent asks models that this run does not know, and one trial alone tells its own story. */
@@ -289,44 +312,44 @@ export class Run implements Disposable {
   }
 
   async #carryOut(planned: PlannedTrial): Promise<Trial | SkippedTrial> {
-    const { agent, signal, onTrial } = this.#options;
-    const skipped = this.#stopping.skipReason(planned) ?? this.#unreachable();
+    const { agent, onTrial, only, transcripts } = this.#options;
+    const signal = this.#signal;
+    const skipped = this.#stopping.skipReason(planned) ?? this.#unreachable(planned);
     if (skipped !== undefined) {
       onTrial?.(skipped, false);
       return skipped;
     }
-    signal?.throwIfAborted();
+    signal.throwIfAborted();
     if (this.#ended !== undefined) throw this.#ended;
-    const model = this.#model(planned.model);
-    const entry = this.#strategy(planned.strategy);
-    const stageModels = this.#stageModels(entry);
-    const answerJudge = this.#judge();
+    const model = this.#models.of(planned);
+    const entry = this.#models.strategyOf(planned);
+    const stageModels = this.#models.stagesOf(planned);
+    const answerJudge = this.#models.judge(planned);
     const journal = this.#journal();
     const { recordings } = this.#options;
-    const { seconds } = this.#plan.resolved.limits;
-    const recording = recordings?.begin(planned, { seconds });
-    this.#inFlight++;
+    const { limits, references = false } = settingsOfCell(this.#plan.resolved, planned.task);
+    const recording = recordings?.begin(planned, { seconds: limits.seconds });
     const running = withinRecording(recording, () =>
       runTrial(planned, model, {
         suite: this.#plan.suite,
-        limits: this.#plan.resolved.limits,
-        references: this.#plan.resolved.references ?? false,
+        ...{ limits, references },
         strategy: strategyChoice(entry),
         ...(stageModels.size === 0 ? {} : { stageModels }),
         ...defined({ agent, open: this.#plan.open, judge: answerJudge, signal }),
+        ...(only === undefined ? defined({ transcripts }) : {}),
       }));
+    this.#inFlight.add(running);
     const result = await running.finally(() => {
-      this.#inFlight--;
+      this.#inFlight.delete(running);
       if (recording !== undefined) recordings?.end(recording);
     });
     // Without a recorded reply there is no trial, however it ended.
     if (recording?.fault !== undefined) throw recording.fault;
-    if (this.#isWatched) this.#reachability.judge(planned.model, result);
+    const reachKey = this.#models.reachKey(planned);
+    if (this.#isWatched) this.#reachability.judge(reachKey, result);
     // Nothing is kept of a run that could not begin, so that the same command can be given again.
-    const { fault } = this;
-    if (fault?.atFirst && fault.model === planned.model && result.permanent !== undefined) {
-      return result;
-    }
+    const fault = this.#reachability.faultOf(reachKey);
+    if (fault?.atFirst && result.permanent !== undefined) return result;
     this.#stopping.record(result);
     // Readers of the journal must distinguish a stopped run from an interrupted one.
     const ends = this.#stopping.spent;
@@ -345,7 +368,7 @@ export class Run implements Disposable {
       const { replaced, replacedIdle } = isUsable ? goes : replacing(goes);
       const told = defined({ replaced, replacedIdle });
       if (recording !== undefined) await recordings?.keep(recording, isUsable, told);
-      journal?.write(trial);
+      journal?.write(this.#values!.shorten(trial));
       this.#kept = true;
     } catch (error) {
       // No more trials are paid for if they cannot be stored.
@@ -357,65 +380,31 @@ export class Run implements Disposable {
   }
 
   /** Why trials are skipped once a model cannot be asked. */
-  #unreachable(): SkippedTrial | undefined {
-    return this.fault && { kind: "needless", by: "fault", reason: this.fault.reason };
-  }
-
-  #model(name: string): Model {
-    const existing = this.#models.get(name);
-    if (existing !== undefined) return existing;
-    const entry = this.#plan.resolved.models.find((entry) => modelName(entry) === name)!;
-    return this.#connect(entry);
-  }
-
-  #connect(entry: ModelEntry): Model {
-    const name = modelName(entry);
-    const existing = this.#models.get(name);
-    if (existing !== undefined) return existing;
-    const { connect, recordings, identify = identityOf } = this.#options;
-    const model = recordings === undefined
-      ? connect(entry)
-      : recordings.model(entry, identify(entry), () => connect(entry));
-    const reached = this.#reachability.watch(model);
-    // A judge that is recorded with its trial must not be recorded once more.
-    const watched = isRecorded(model) ? recordedModel(reached, reached.reply) : reached;
-    this.#models.set(name, watched);
-    return watched;
-  }
-
-  #judge(): AnswerJudge | undefined {
-    const { judge: entry } = this.#plan.resolved;
-    if (entry === undefined || this.#answerJudge !== undefined) return this.#answerJudge;
-    const { prompt, ...modelEntry } = entry;
-    const model = this.#connect(modelEntry);
-    const llmJudge = judge({ model, ...defined({ prompt }) });
-    this.#answerJudge = {
-      ...{ name: model.name, simulated: model.simulated },
-      score: (predicted, truth, options) => llmJudge.score(predicted, truth, options),
-    };
-    return this.#answerJudge;
-  }
-
-  #strategy(name: string): string | StrategyEntry {
-    return this.#plan.resolved.strategies.find((entry) => strategyName(entry) === name)!;
-  }
-
-  #stageModels(entry: string | StrategyEntry): ReadonlyMap<string, Model> {
-    return new Map(
-      stageEntries(entry).entries().map(([stage, model]) => [stage, this.#connect(model)]),
-    );
+  #unreachable(planned: PlannedTrial): SkippedTrial | undefined {
+    // Tests with models of their own have nothing to do with those of others.
+    const fault = this.#plan.resolved.tests === undefined
+      ? this.fault
+      : this.#reachability.faultOf(this.#models.reachKey(planned));
+    return fault && { kind: "needless", by: "fault", reason: fault.reason };
   }
 
   #journal(): JournalWriter | undefined {
     const { journal } = this.#options;
     if (journal === undefined || this.#writer !== undefined) return this.#writer;
     const resumed = this.#resumed;
+    this.#values ??= new KeptValues(journal);
     this.#writer = resumed === undefined
       ? JournalWriter.create(journal)
       : JournalWriter.append(journal, resumed.end);
     if (resumed?.plan === undefined) this.#writer.write(this.#line);
     return this.#writer;
   }
+}
+
+/** The trials of a case one after the other, cases in plan order; others stay where they are. */
+function byCase(trials: readonly PlannedTrial[]): readonly PlannedTrial[] {
+  const groups = Map.groupBy(trials, ({ task, index }) => isCase(task) ? task.case : index);
+  return [...groups.values()].flat();
 }
 
 /** A plan without its stopping rule. */

@@ -4,8 +4,18 @@
  * @module
  */
 
-import { pathForUser } from "../base/command_line.ts";
-import { assertComparable, type Baseline, baselineOfGate, missingBaseline } from "./baseline.ts";
+import { leftOutLines, tooFewCases } from "../gate/compared_cases.ts";
+import { type CompletePolicy, recordedFile } from "../gate/policy.ts";
+import { commandLine, pathForUser } from "../base/command_line.ts";
+import { shellQuote } from "../base/shell_quote.ts";
+import {
+  type Baseline,
+  baselineOfGate,
+  comparableBaseline,
+  gateInForce,
+  howToAccept,
+  missingBaseline,
+} from "./baseline.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { defined, printable } from "../base/json.ts";
 import { estimateUsage, forecast, forecastCost, planWarnings } from "./forecast.ts";
@@ -31,6 +41,10 @@ export type Settings =
   & {
     /** Set if a flag gives the seed. */
     readonly seedFlag?: true;
+    /** The folder of the journal, if those of other test files of the suite are in there too. */
+    readonly folder?: string;
+    /** Set for a suite that may have tests in other test files too. */
+    readonly ofFiles?: true;
   };
 
 /**
@@ -113,6 +127,8 @@ export interface RunRequest {
   readonly file?: string;
   /** Impossible crossings that were left out before; default 0. */
   readonly skipped?: number;
+  /** Whether other files may have tests of the same suite, of which nothing here tells; default false. */
+  readonly shared?: boolean | undefined;
 }
 
 /** A plan with what belongs to it. */
@@ -136,12 +152,14 @@ export function planRun(request: RunRequest): PlannedRun {
   const { journal, resume, shard, only } = settings;
   assertSettings(subject, settings);
   // Nothing is decided over one trial.
-  const gate = only === undefined ? suite.gate : undefined;
-  const baseline = baselineOfGate(gate, request.baselinePath);
-  for (const notice of baseline?.notices ?? []) printer.warn(notice);
+  const declared = only === undefined ? suite.gate : undefined;
+  const given = baselineOfGate(declared, request.baselinePath);
+  const gate = gateInForce(declared, request.baselinePath);
+  const records = given === undefined ? recordedFile(declared) : undefined;
+  for (const notice of given?.notices ?? []) printer.warn(notice);
   const resumed = resume ? seedToResume(journal!) : undefined;
   // Only the same graphs can be compared or continued.
-  const known = resumed ?? baseline?.plan?.seed;
+  const known = resumed ?? given?.plan?.seed;
   const seed = suite.seed === "fresh" ? known ?? suite.seed : suite.seed;
   const isDrawn = usesSeed(suite);
   const isFresh = isDrawn && seed === "fresh";
@@ -161,9 +179,34 @@ export function planRun(request: RunRequest): PlannedRun {
     ...planned,
     ...(isKept ? defined({ baseURL }) : {}),
     ...ownCode,
-    ...defined({ sources, file }),
+    ...defined({ sources, file, records }),
   };
-  if (baseline !== undefined) assertComparable(baseline, plan, plan.trials);
+  if (records !== undefined) {
+    const { folder = request.shared === true ? "results/" : undefined } = settings;
+    const flag = `${printer.flagPrefix ?? ""}--out=${folder}`;
+    printer.note(
+      `there is no baseline ${records} yet: successRate decides, and a run that passes is written there` +
+        (folder === undefined ? "" : ` by ${gateOfFolder(folder)}`) +
+        (folder === settings.folder
+          ? ""
+          : `, if you add  ${flag}  as other files may have tests of this suite`),
+    );
+  }
+  // Paths of commands are the user's already.
+  const pathOf = request.baselinePath === undefined ? pathForUser : undefined;
+  // One shard has a part of the trials.
+  const journals = journal === undefined || shard !== undefined
+    ? undefined
+    : [settings.folder ?? journal];
+  const whole = given && comparableBaseline(given, plan, plan.trials, {
+    ...{ sequential: plan.rule !== undefined, gate, all: settings.ofFiles !== true },
+    accept: howToAccept(gate, defined({ pathOf, journals })),
+  });
+  // What only the baseline has are tests of the suite's other files.
+  const baseline = whole?.cases === undefined || settings.folder === undefined
+    ? whole
+    : { ...whole, cases: { ...whole.cases, removed: [] } };
+  tellCases(baseline, plan.gate, printer);
   const skipped = plan.skipped + (request.skipped ?? 0);
   if (skipped > 0) {
     printer.note(`skipped ${skipped} impossible crossings (depth must be below core)`);
@@ -186,12 +229,25 @@ export function planRun(request: RunRequest): PlannedRun {
         }; for another add  ${flag("N")}${printer.flagHint ?? ""}`,
     );
   }
-  // Paths of commands are the user's already.
-  const pathOf = request.baselinePath === undefined ? pathForUser : undefined;
-  // One shard has a part of the trials.
-  const journals = journal === undefined || shard !== undefined ? undefined : [journal];
   const missing = missingBaseline(gate, baseline, defined({ pathOf, journals }));
   return { subject, plan, settings, baseline, missing };
+}
+
+/** The command that decides over all test files of a suite, whose journals are in one folder. */
+export function gateOfFolder(folder: string): string {
+  return commandLine(`gate ${shellQuote(pathForUser(folder))}`);
+}
+
+/** Says before anything is spent which cases are not compared, and whether too few are left. */
+function tellCases(
+  baseline: Baseline | undefined,
+  gate: CompletePolicy | undefined,
+  { note, warn }: Printer,
+): void {
+  if (baseline?.cases === undefined || gate === undefined) return;
+  const few = tooFewCases(baseline.cases, gate.coverage);
+  if (few === undefined) { for (const line of leftOutLines(baseline.cases)) note(line); }
+  else warn(`the gate will be invalid: ${few}`);
 }
 
 /**
@@ -201,7 +257,7 @@ export function planRun(request: RunRequest): PlannedRun {
  */
 export function planWithSets(
   suite: Suite,
-  { subject, printer, source, setPath }: Omit<RunRequest, "suite" | "settings">,
+  { subject, printer, source, setPath, baselinePath }: Omit<RunRequest, "suite" | "settings">,
   sharded = false,
 ): ReturnType<typeof planSuite> {
   const sets = source === undefined ? questionSource(suite.tasks, setPath) : undefined;
@@ -210,7 +266,8 @@ export function planWithSets(
   if (warnings.length > MAX_WARNINGS) {
     printer.warn(`${warnings.length - MAX_WARNINGS} more warnings of the call sets`);
   }
-  return planSuite(suite, { source: subject, sharded, ...defined({ tasks: source ?? sets }) });
+  const judged = { ...suite, ...defined({ gate: gateInForce(suite.gate, baselinePath) }) };
+  return planSuite(judged, { source: subject, sharded, ...defined({ tasks: source ?? sets }) });
 }
 
 /** At most this many warnings of call sets are shown. */
@@ -241,7 +298,6 @@ export function printForecast(plan: Plan, { note, warn }: Printer): void {
   const gateForecast = forecast(plan);
   for (const line of gateForecast?.lines ?? []) note(line);
   if (plan.prices !== undefined) {
-    // An estimate opens tasks, which may run the user's code.
     for (const line of forecastCost(plan, estimateUsage(plan), gateForecast)) note(line);
   }
   for (const warning of planWarnings(plan, gateForecast)) warn(warning);
@@ -279,11 +335,11 @@ export class RunSession implements AsyncDisposable {
    */
   begin(options: Partial<RunOptions>): Run {
     const { plan, settings, baseline, subject } = this.#planned;
-    const { journal, concurrency, shard, resume, retryInvalid } = settings;
+    const { journal, concurrency, shard, resume, retryInvalid, transcripts } = settings;
     const { recordings } = this;
     const run = new Run(plan, {
       connect: (entry) => this.connections.model(entry),
-      ...defined({ concurrency, shard, resume, retryInvalid, recordings, baseline }),
+      ...defined({ concurrency, shard, resume, retryInvalid, recordings, baseline, transcripts }),
       // One trial alone belongs to no run.
       ...(options.only === undefined ? defined({ journal }) : {}),
       ...options,

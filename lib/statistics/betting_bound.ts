@@ -55,9 +55,53 @@ export function bettingLowerBound(
     const spread = (stake === undefined ? 1 : 0.5) / STAKES.length;
     const capitals = STAKES.map((share) => capital(share, spread));
     if (stake !== undefined) capitals.push(capital(checkStake(stake(mean)), 0.5));
-    const largest = Math.max(...capitals);
-    const sum = capitals.reduce((total, log) => total + Math.exp(log - largest), 0);
-    return largest + Math.log(sum) < needed;
+    return logSum(capitals) < needed;
+  });
+}
+
+/** Returns the logarithm of a sum whose terms are given by theirs. */
+function logSum(logs: readonly number[]): number {
+  const largest = Math.max(...logs);
+  return largest + Math.log(logs.reduce((total, log) => total + Math.exp(log - largest), 0));
+}
+
+/** A cost, 0 or more, and what came of it, 0..1. */
+export interface Outlay {
+  readonly cost: number;
+  readonly gain: number;
+}
+
+/**
+ * Returns a lower bound, one-sided at `confidence`, of the mean cost over the mean gain of independent outlays:
+ * the smallest ratio against which a gambler's capital has not grown by a factor of 1 / (1 - confidence). Costs
+ * need no upper limit, as `cost / ratio - gain` cannot be below -1: no bet can lose everything. It holds at any
+ * stopping time.
+ *
+ * @throws {RangeError} If a cost is below 0 or not finite, a gain not in 0..1, or the confidence not between 0 and 1.
+ * @see Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting", 2024.
+ */
+export function bettingRatioBound(outlays: readonly Outlay[], confidence: number): number {
+  assertConfidence("bound a ratio", confidence);
+  for (const { cost, gain } of outlays) {
+    if (cost >= 0 && cost < Infinity && gain >= 0 && gain <= 1) continue;
+    throw new RangeError(
+      `Cannot bound a ratio as costs must be from 0 and gains from 0 to 1: one is ${cost} for ${gain}`,
+    );
+  }
+  const total = outlays.reduce((sum, { cost }) => sum + cost, 0);
+  if (total === 0) return 0;
+  const needed = -Math.log(1 - confidence);
+  // No capital grows faster than by the exponential of all costs over the ratio.
+  const most = total / needed;
+  return most * bisect((place) => {
+    const capitals = STAKES.map((share) => {
+      let log = -Math.log(STAKES.length);
+      for (const { cost, gain } of outlays) {
+        log += Math.log1p(share * (cost / (place * most) - gain));
+      }
+      return log;
+    });
+    return logSum(capitals) < needed;
   });
 }
 

@@ -3,6 +3,7 @@
  * @module
  */
 
+export { cohenKappa, type Kappa } from "./agreement.ts";
 export type { JointMean, MeanEstimate } from "./clustered_mean.ts";
 export { type Correlation, pearson } from "./correlation.ts";
 export { pairedDetectableEffect, pairedSampleSize } from "./paired_sample_size.ts";

@@ -314,3 +314,50 @@ export function tango(gained: number, lost: number, pairs: number, confidence: n
     2 * bisect((place) => tangoStatistic(up, down, pairs, 2 * place - 1) < z) - 1;
   return { lower: lowerOf(gained, lost), upper: -lowerOf(lost, gained) };
 }
+
+/**
+ * Returns Fisher's exact two-sided p-value of "two rates are the same" from independent trials, each given as
+ * successes and trials: the probability, with all successes given, of counts no likelier than these.
+ *
+ * @throws {RangeError} As {@linkcode clopperPearson}.
+ * @see Fisher, "The Logic of Inductive Inference", 1935.
+ */
+export function fisherExact(
+  one: readonly [successes: number, trials: number],
+  other: readonly [successes: number, trials: number],
+): number {
+  assertCounts("compare two rates", ...one);
+  assertCounts("compare two rates", ...other);
+  const [[own, trials], [others, otherTrials]] = [one, other];
+  const solved = own + others;
+  // Counts given their sum do not depend on the rate; this one keeps all terms accurate.
+  const rate = solved / (trials + otherTrials);
+  const chance = (count: number) =>
+    binomialProbability(count, trials, rate) *
+    binomialProbability(solved - count, otherTrials, rate);
+  const most = TIES * chance(own);
+  let [all, extreme] = [0, 0];
+  for (let count = Math.max(0, solved - otherTrials); count <= Math.min(solved, trials); count++) {
+    const one = chance(count);
+    all += one;
+    if (one <= most) extreme += one;
+  }
+  return Math.min(1, extreme / all);
+}
+
+/**
+ * Returns p-values adjusted for their number: those at most `error` are proved together, with one wrong among
+ * them at most that often.
+ *
+ * @see Holm, "A Simple Sequentially Rejective Multiple Test Procedure", 1979.
+ */
+export function holm(values: readonly number[]): number[] {
+  const order = values.map((_, place) => place).sort((one, other) => values[one]! - values[other]!);
+  const adjusted = new Array<number>(values.length);
+  let largest = 0;
+  for (const [rank, place] of order.entries()) {
+    largest = Math.max(largest, Math.min(1, (values.length - rank) * values[place]!));
+    adjusted[place] = largest;
+  }
+  return adjusted;
+}

@@ -3,36 +3,74 @@
  * @module
  */
 
-import type { Flags } from "./_flags.ts";
 import { cannot } from "../base/errors.ts";
 import { defined, printable } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
 import { shownFile } from "../base/user_code.ts";
 import { resolvePath } from "../base/output_file.ts";
+import type { Settings } from "../runs/session.ts";
 
-/** Replaces each folder, a path ending in "/", by a file in it that is named after the benchmark. */
-export function withFileNames(flags: Flags, name: string): Flags {
-  const { journal, report, verdict } = flags;
+/** What files in a folder are named after. */
+export interface FileOwner {
+  /** The name of the benchmark or suite. */
+  readonly name: string;
+  /** The test file, from the working folder, of a suite that may have tests in other files too; omitted for others. */
+  readonly file?: string | undefined;
+  /** Set for a suite that has no name of its own but that of its test file. */
+  readonly isFile?: true;
+}
+
+/** Replaces each folder, a path ending in "/", by a file in it that is named after its benchmark or suite. */
+export function withFileNames(settings: Settings, owner: FileOwner): Settings {
+  const { journal, report, verdict } = settings;
   const file = (path: string, extension: string) =>
-    path.endsWith("/") ? `${path}${fileName(name)}.${extension}` : path;
+    path.endsWith("/") ? `${path}${fileName(owner)}.${extension}` : path;
+  const ofFiles = owner.file !== undefined && !owner.isFile;
   return {
-    ...flags,
+    ...settings,
+    ...(ofFiles ? { ofFiles } : {}),
     ...defined({
-      journal: journal === undefined ? undefined : file(journal, "jsonl"),
-      report: report?.map((path) => file(path, "html")),
-      verdict: verdict === undefined ? undefined : file(verdict, "json"),
+      journal: journal && file(journal, "jsonl"),
+      folder: ofFiles && journal?.endsWith("/") ? journal : undefined,
+      report: report && [report].flat().map((path) => file(path, "html")),
+      verdict: verdict && file(verdict, "json"),
     }),
   };
 }
 
-/** A name that every file system accepts. */
-function fileName(name: string): string {
+/**
+ * A name that every file system accepts, such as `support.tests.refunds_test` for the tests of the suite `support` in
+ * `tests/refunds_test.ts`: that of no other test file. A name has no dot, so that nothing of a path can seem to be of it.
+ */
+function fileName({ name, file, isFile }: FileOwner): string {
+  if (file === undefined) return plainName(name);
+  return isFile ? fileWords(file) : `${plainName(name)}.${fileWords(file)}`;
+}
+
+function plainName(name: string): string {
   const plain = name.toLowerCase().replace(/[^a-z0-9]+/g, "_").replace(/^_|_$/g, "").slice(0, 80);
   // Names in other scripts would all become the same.
   // deno-lint-ignore no-control-regex
   return /^[\x00-\x7f]*$/.test(name) && plain !== ""
     ? plain
-    : [plain, sha256(name).slice(0, 8)].filter((part) => part !== "").join("_");
+    : [plain, shortHash(name)].filter((part) => part !== "").join("_");
+}
+
+/** At most this many characters of a path are kept: file systems take 255 bytes for a name. */
+const MAX_WORDS = 120;
+
+/** The path of a test file as a part of a name: paths of other characters are told apart by a hash. */
+function fileWords(file: string): string {
+  const path = file.replace(/\.ts$/, "");
+  const isPlain = /^[a-z0-9_-]+(\/[a-z0-9_-]+)*$/.test(path) && path.length <= MAX_WORDS &&
+    path !== file;
+  const words = path.toLowerCase().replace(/[^a-z0-9_/-]+/g, "_").split("/").filter(Boolean)
+    .join(".");
+  return isPlain ? words : `${words.slice(-MAX_WORDS)}+${shortHash(file)}`;
+}
+
+function shortHash(text: string): string {
+  return sha256(text).slice(0, 8);
 }
 
 /** The files that this test file's benchmarks write, with the benchmark of each. */
@@ -67,13 +105,26 @@ export function claimFile(
   }
   const other = owner?.name ?? claimElsewhere(place);
   if (other !== undefined) {
+    // In a folder the files of these would have the same name again.
+    const isNamesake = owner !== undefined && plainName(owner.name) === plainName(benchmark.name);
     throw cannot(
       `keep the ${what} of ${subject} in ${file}`,
-      "a file belongs to one benchmark",
-      `${other} has it. Run one file at a time, or give each benchmark a file of its own`,
+      "a file belongs to one suite or benchmark",
+      isNamesake
+        ? `another one, ${
+          printable(other, 100)
+        }, has it, and files are named after them. Give one of them another name`
+        : `${other} has it. Give a folder, such as ${
+          folderOf(file)
+        }, in which each has a file of its own`,
     );
   }
   files.set(place, benchmark);
+}
+
+/** A folder beside a file, for its like. */
+function folderOf(file: string): string {
+  return `${printable(file, 200).replace(/\.[^./]*$/, "")}/`;
 }
 
 /**

@@ -43,6 +43,9 @@ export function storyAsked(): Story {
   return parseArgs(Deno.args, { string: ["story"] })["story"] === "full" ? "full" : "brief";
 }
 
+/** Flags of others that were told of. */
+const toldFlags = new Set<string>();
+
 /** Describes a flag that differs from one of toolgate's by a letter or two: it is a typing error. */
 function typoIn(arguments_: readonly string[], known: readonly string[]): string | undefined {
   for (const argument of arguments_) {
@@ -53,7 +56,10 @@ function typoIn(arguments_: readonly string[], known: readonly string[]): string
     if (similar !== undefined) return `there is no flag --${name}; did you mean --${similar}?`;
     // It may be the user's own flag; users who think it is toolgate's must learn that it is not.
     const meant = didYouMean(`--${name}`, known.map((flag) => `--${flag}`));
-    console.error(`toolgate has no flag --${name} and leaves it alone${meant}`);
+    if (!toldFlags.has(name)) {
+      console.error(`toolgate has no flag --${name} and leaves it alone${meant}`);
+    }
+    toldFlags.add(name);
   }
 }
 

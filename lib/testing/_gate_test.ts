@@ -5,17 +5,19 @@
 
 import { AssertionError } from "@std/assert/assertion-error";
 import { passes } from "./assertions/trials.ts";
-import type { Baseline } from "../runs/baseline.ts";
+import { type Baseline, comparedParts } from "../runs/baseline.ts";
 import { assertOtherRun } from "../runs/trial_keys.ts";
 import { compareStrategies } from "../gate/comparison.ts";
 import { type DecidedVariant, decideTrials } from "../gate/decide_trials.ts";
 import { type GateReport, reportProblem, reportVerdicts } from "../gate/gate_report.ts";
 import { InputError } from "../base/errors.ts";
+import { listText, printable } from "../base/json.ts";
 import { isFailed } from "../reports/failures.ts";
 import type { RunState } from "./_run_state.ts";
 import type { CompletePolicy } from "../gate/policy.ts";
 import type { Plan } from "../runs/plan.ts";
-import { readPlanLine } from "../runs/journal/journal.ts";
+import { recordBaseline } from "../runs/accept.ts";
+import { planLine, readPlanLine } from "../runs/journal/journal.ts";
 import type { Run } from "../runs/run.ts";
 import type { Trial } from "../trials/trial.ts";
 import type { TrialSummary } from "../trials/summary.ts";
@@ -41,13 +43,22 @@ interface GateTest {
   readonly where: string;
   /** The command that runs a trial again. */
   readonly rerun: (trial: Trial) => string;
+  /** The names of tests that are skipped, over which it does not decide. */
+  readonly skipped: readonly string[];
+  /** What else the verdict must say of the trials that it is about. */
+  readonly scope: readonly string[];
+  /** The baseline that is written if it passes; omitted for none. */
+  readonly records?: string;
 }
 
 /** Returns what the test of a gate does: it runs what is left of the plan, decides, and fails unless that passes. */
 export function gateTest(
   name: string,
-  { plan, policy, run, baseline, missing, file, derive, state, finished, where, rerun }: GateTest,
+  gate: GateTest,
 ): () => Promise<void> {
+  const { plan, policy, run, baseline, missing, file, derive, state, finished, where, rerun } =
+    gate;
+  const { records } = gate;
   const publish = (
     { gateToMarkdown, renderGate, summarizeJob }: Awaited<ReturnType<typeof loadTexts>>,
     trials: readonly TrialSummary[],
@@ -90,21 +101,43 @@ export function gateTest(
       prices,
       baseline,
       stopped: run.stopped,
+      parts: comparedParts(plan, baseline),
     });
     publish(
       texts,
       trials,
       reportVerdicts(name, variants, policy, {
         comparisons: compareStrategies(trials, prices),
-        notes,
+        notes: [...skippedNote(gate.skipped), ...notes, ...gate.scope],
       }),
     );
+    if (records !== undefined && state.decision?.verdict === "pass") {
+      const { gate, rule } = { gate: policy, ...plan };
+      const results = { plan: planLine(plan), trials, planned: plan.trials, gate, rule };
+      const told = recordBaseline(
+        { ...results, problem: undefined, stopped: run.stopped },
+        records,
+      );
+      console.log(`${name}: ${told}`);
+    }
     const failed = variants.filter(({ verdict }) => !passes(verdict, policy));
     if (failed.length > 0) {
-      throw new AssertionError(texts.renderVerdicts(reportVerdicts(name, failed, policy)));
+      const report = reportVerdicts(name, failed, policy, { notes: gate.scope });
+      throw new AssertionError(texts.renderVerdicts(report));
     }
     if (variants.length === 0) throw new AssertionError("INVALID: there is nothing to decide");
   };
+}
+
+/** Says which tests a verdict does not speak of. */
+function skippedNote(skipped: readonly string[]): string[] {
+  if (skipped.length === 0) return [];
+  const tests = skipped.length === 1 ? "1 test is" : `${skipped.length} tests are`;
+  return [
+    `${tests} skipped and not decided on: ${
+      listText(skipped.map((name) => printable(name, 100)), 5)
+    }`,
+  ];
 }
 
 /** Why trials cannot be compared with a baseline, if they are replays of it. */

@@ -5,13 +5,14 @@
 
 import { AssertionError } from "@std/assert/assertion-error";
 import { cannot } from "../base/errors.ts";
-import { defined } from "../base/json.ts";
+import { defined, listText, printable } from "../base/json.ts";
 import { isCase, type TaskSpec } from "../trials/executors/task_kind.ts";
 import { isPlain, keptArguments } from "./_flags.ts";
 import { customModel, type ModelChoice } from "./options.ts";
 import { modelName } from "../models/entry.ts";
 import { originOf } from "../models/openai/openai.ts";
 import type { Plan } from "../runs/plan.ts";
+import { allChoices } from "../runs/resolved_suite.ts";
 import { stageEntries, strategyName } from "../trials/strategies/entry.ts";
 import { parseTrialId, type PlannedTrial } from "../trials/trial_id.ts";
 import { pathForUser } from "../base/command_line.ts";
@@ -30,29 +31,41 @@ export function onlyTrials(plan: Plan, id: string): readonly PlannedTrial[] {
   // The file may have several benchmarks; the id belongs to those that match all but its task.
   const isKnown = plan.trials.some((trial) =>
     trial.model === key.model && trial.strategy === key.strategy &&
-    trial.perturbation === key.perturbation && isOfKind(key.task, trial.task)
+    trial.perturbation === key.perturbation && trial.variant === key.variant &&
+    isOfKind(key.task, trial.task)
   );
   return isKnown ? [{ ...key, id, index: 0, block: 0 }] : [];
 }
 
-/** Whether a benchmark with one task could have the other: each case is its own benchmark. */
+/** Whether a benchmark with one task could have the other: of cases only those of the same name. */
 function isOfKind(one: TaskSpec, other: TaskSpec): boolean {
   if (isCase(one)) return isCase(other) && one.case === other.case;
   return !isCase(other);
 }
 
 /** Whether a benchmark of this file has the trial of `--only`, and whether a test checks that. */
-const rerun = { found: false, watched: false };
+const rerun = { found: false, watched: false, models: new Set<string>() };
 
 /** Returns a test that fails unless some benchmark of the file has the trial; `undefined` where none is needed. */
-export function rerunTest(found: boolean, id: string): (() => void) | undefined {
+export function rerunTest(found: boolean, id: string, plan: Plan): (() => void) | undefined {
   rerun.found ||= found;
+  const key = parseTrialId(id)!;
+  for (const { task, model } of found ? [] : plan.trials) {
+    if (isOfKind(key.task, task) && model !== key.model) rerun.models.add(model);
+  }
   if (found || rerun.watched) return undefined;
   rerun.watched = true;
   return () => {
     if (rerun.found) return;
+    // A line of a report does not have the variables by which a file chooses its model.
+    const models = [...rerun.models].map((name) => printable(name, 100));
     throw new AssertionError(
-      `Cannot run --only=${id} as nothing in this file has its task, model, strategy and perturbation`,
+      `Cannot run --only=${id} as nothing in this file has its task, model, strategy and perturbation` +
+        (models.length === 0
+          ? ""
+          : `; it has such a task for ${listText(models, 3)}, not for ${
+            printable(key.model, 100)
+          }`),
     );
   };
 }
@@ -95,9 +108,10 @@ function modelTexts(
   strategy: string,
   { plan: { resolved, baseURL }, choices }: RerunSubject,
 ): Set<string> {
-  const own = resolved.strategies.find((entry) => strategyName(entry) === strategy);
+  const { models, strategies } = allChoices(resolved);
+  const own = strategies.find((entry) => strategyName(entry) === strategy);
   const entries = [
-    ...resolved.models.filter((entry) => modelName(entry) === name),
+    ...models.filter((entry) => modelName(entry) === name),
     ...(own === undefined ? [] : stageEntries(own).values()),
     ...(resolved.judge === undefined ? [] : [resolved.judge]),
   ];

@@ -16,43 +16,93 @@ export type Register = (test: Deno.TestDefinition) => void;
 /** The function of the library that the user calls. */
 type Called = (...args: never) => unknown;
 
+/** A call of the library in the user's file, where tests are registered. */
+export class CallSite {
+  /** The places that lead to it, innermost first. */
+  readonly callers: readonly Place[];
+  readonly #called: Called;
+  readonly #name: unknown;
+  /** What the user calls the function. */
+  readonly #word: string;
+  readonly #call: CallAt;
+
+  /** For a call of `called`, which must be under way, with the name of a test. */
+  constructor(called: Called, name: unknown, word = called.name) {
+    this.callers = callersOf(called);
+    this.#called = called;
+    this.#name = name;
+    this.#word = word;
+    this.#call = callAt(this.callers[0]);
+  }
+
+  /**
+   * Registers a test.
+   *
+   * @throws {InputError} If the file is loaded already.
+   */
+  add(test: Deno.TestDefinition): void {
+    const [place] = this.callers;
+    const run = (context: Deno.TestContext) => runAt(place, test, contextAt(this.#call, context));
+    try {
+      this.#call(Deno.test, { ...test, fn: run });
+    } catch {
+      // The one thing that Deno refuses about these, with frames of this library.
+      throw this.tooLate();
+    }
+  }
+
+  /** The error of a call once its file is loaded. */
+  tooLate(state = "a test is running"): InputError {
+    return cannot(
+      `register ${this.#word}(${JSON.stringify(this.#name)})`,
+      "it must be called while its file is loaded",
+      state,
+    );
+  }
+
+  /**
+   * Carries out a part of the registration; returns whether that could be done. Invalid input becomes a test that fails
+   * there, of the given name or that of the call, with frames that begin there too: an error thrown while a file is loaded would keep the file's other tests
+   * from running, and no JUnit report would have it.
+   */
+  attempt(part: () => void, name = this.#name): boolean {
+    try {
+      part();
+      return true;
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      this.#refuse(name, error);
+      return false;
+    }
+  }
+
+  #refuse(name: unknown, error: InputError): void {
+    const [place] = this.callers;
+    const text = typeof name === "string" && name.trim() !== "" ? name : `${this.#word}()`;
+    error.stack = `${error.name}: ${error.message}`;
+    Error.captureStackTrace(error, this.#called);
+    // Once the file is loaded the call is no longer under way.
+    if (place !== undefined && placeOf(error) === undefined) {
+      // The runner would print the lines of a text before the frames again.
+      error.stack = stackAt(error.name, placeText(place));
+    }
+    refuse((test) => this.#call(Deno.test, test), text, error);
+  }
+}
+
 /**
  * Runs a registration with a function that registers tests where `called`, which must be under way, is called
- * from. Invalid input becomes a test of the name `name` that fails there, with frames that begin there too: an
- * error thrown while a file is loaded would keep the file's other tests from running, and no JUnit report would
- * have it.
+ * from. Of what is refused nothing is registered but a test that fails.
  */
 export function registerFrom(
   called: Called,
   name: string,
-  registration: (register: Register) => void,
+  registration: (register: Register, site: CallSite) => void,
 ): void {
-  const [place] = callersOf(called);
-  const call = callAt(place);
-  const add: Register = (test) => call(Deno.test, test);
+  const site = new CallSite(called, name);
   const tests: Deno.TestDefinition[] = [];
-  try {
-    registration((test) => void tests.push(test));
-  } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    // Of what was refused later on, nothing is run either.
-    const isNamed = typeof name === "string" && name.trim() !== "";
-    error.stack = `${error.name}: ${error.message}`;
-    Error.captureStackTrace(error, called);
-    return refuse(add, isNamed ? name : `${called.name}()`, error);
-  }
-  for (const test of tests) {
-    try {
-      add({ ...test, fn: (context) => runAt(place, test, contextAt(call, context)) });
-    } catch {
-      // The one thing that Deno refuses about these, with frames of this library.
-      throw cannot(
-        `register ${called.name}(${JSON.stringify(name)})`,
-        "it must be called while its file is loaded",
-        "a test is running",
-      );
-    }
-  }
+  if (!site.attempt(() => registration((test) => void tests.push(test), site))) return;
+  for (const test of tests) site.add(test);
 }
 
 /**

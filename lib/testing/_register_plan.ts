@@ -4,12 +4,11 @@
  */
 
 import { defined, printable } from "../base/json.ts";
-import { AssertionError } from "@std/assert/assertion-error";
-import { assertRight } from "./assertions/trials.ts";
 import {
   type BenchmarkOptions,
   connectChoice,
   identityOfChoice,
+  type ModelChoice,
   modelChoices,
   planBenchmark,
   printerOf,
@@ -19,44 +18,42 @@ import { onInterruption, untilInterrupted } from "./_interruption.ts";
 import { reportProblem } from "../gate/gate_report.ts";
 import { type Flags, parseFlags } from "./_flags.ts";
 import { commandLine } from "../base/command_line.ts";
+import { countText } from "../base/numbers.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import type { CompletePolicy } from "../gate/policy.ts";
 import type { Plan } from "../runs/plan.ts";
 import { ONCE_AND_AHEAD, type RunState } from "./_run_state.ts";
-import { type Register, toldAt } from "./_register.ts";
+import { type CaseRegistration, registerCases } from "./_register_cases.ts";
 import { onlyTrials, rerunLine, rerunTest } from "./_only.ts";
 import { type DerivedAgain, derivedAgain, gateTest, owe, writeVerdicts } from "./_gate_test.ts";
-import { claimFile, shareFile, withFileNames } from "./_claimed_files.ts";
+import { claimFile, type FileOwner, shareFile, withFileNames } from "./_claimed_files.ts";
 import { besideTestFile } from "./_sources.ts";
 import { howToSee, openReports, writeReports } from "./_write_report.ts";
 import { ProgressLines } from "./_progress_lines.ts";
 import { annotateRest } from "./_annotations.ts";
-import { successSummary } from "./_success_summary.ts";
 import { assertReplaceable } from "../base/output_file.ts";
-import { testWidth } from "../base/terminal_width.ts";
-import { FailedTrials, isFailed, stepName } from "../reports/failures.ts";
+import { FailedTrials, isFailed } from "../reports/failures.ts";
 import type { Run } from "../runs/run.ts";
 import {
+  gateOfFolder,
   type PlannedRun,
   printForecast,
   RunSession,
   type Settings,
   settingsOf,
 } from "../runs/session.ts";
-import type { SkippedTrial } from "../runs/early_stopping.ts";
-import { isCase } from "../trials/executors/task_kind.ts";
+import type { TaskSpec } from "../trials/executors/task_kind.ts";
 import type { Trial } from "../trials/trial.ts";
 import type { Recordings } from "../models/recordings/recordings.ts";
 import { autoSummary } from "../models/recordings/summary.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
-import type { PlannedTrial } from "../trials/trial_id.ts";
 
 /** The registration of a benchmark, with the place and the names of its tests. */
-export interface RegisteredPlan extends Registration {
-  /** Registers a test where the user calls for it. */
-  readonly register: Register;
-  /** Returns the test name of a trial. */
-  readonly titleOf: (planned: PlannedTrial) => string;
+export interface RegisteredPlan extends Registration, FileOwner, CaseRegistration {
+  /** The names of tests that are skipped; default none. */
+  readonly skipped?: readonly string[];
+  /** Returns the choices of models for trials of a task; default: those of the options. */
+  readonly choicesOf?: (task: TaskSpec) => readonly ModelChoice[];
 }
 
 /**
@@ -65,9 +62,12 @@ export interface RegisteredPlan extends Registration {
  * @throws {InputError} If an option or flag cannot be used; the message has its path and the rule.
  */
 export function registerBenchmark(options: BenchmarkOptions, registration: RegisteredPlan): void {
-  const { name, subject } = registration;
-  const flags = withFileNames(parseFlags(Deno.args, subject), name);
-  const settings = settingsOf(options, flags, () => besideTestFile("recordings"));
+  const { subject } = registration;
+  const flags = parseFlags(Deno.args, subject);
+  const settings = withFileNames(
+    settingsOf(options, flags, () => besideTestFile("recordings")),
+    registration,
+  );
   assertFlags(subject, flags, settings);
   const planned = planBenchmark(options, settings, registration);
   if (planned.missing !== undefined && settings.journal === undefined) {
@@ -107,14 +107,19 @@ function registerPlan(
   const { journal, verdict, shard } = settings;
   const { agent } = options;
   const choices = modelChoices(options);
+  const { choicesOf = () => choices } = registration;
   const only = settings.only === undefined ? undefined : onlyTrials(plan, settings.only);
   if (only !== undefined) {
-    const test = rerunTest(only.length > 0, settings.only!);
+    const test = rerunTest(only.length > 0, settings.only!, plan);
     if (test !== undefined) register({ ...ONCE_AND_AHEAD, name: "rerun", fn: test });
   }
   // A baseline is only read; several benchmarks may share it.
   if (baseline !== undefined) shareFile(baseline.file, "the baseline of a gate");
   if (journal !== undefined && only === undefined) claimFile(registration, journal, "trials");
+  // One file of a suite must not make a baseline of its tests alone.
+  const isPart = settings.folder !== undefined || registration.shared === true;
+  const records = isPart ? undefined : plan.records;
+  if (records !== undefined && only === undefined) claimFile(registration, records, "baseline");
   if (verdict !== undefined) {
     claimFile(registration, verdict, "verdicts");
     assertReplaceable(verdict, "the verdicts to", {
@@ -134,8 +139,8 @@ function registerPlan(
   if (recordings !== undefined) printOnce(recordings.notice);
   const run = session.begin({
     signal: interruption.signal,
-    connect: (entry) => connectChoice(entry, choices, session.connections, agent),
-    identify: (entry) => identityOfChoice(entry, choices),
+    connect: (entry, task) => connectChoice(entry, choicesOf(task), session.connections, agent),
+    identify: (entry, task) => identityOfChoice(entry, choicesOf(task)),
     slowStart: true,
     onTrial: (trial, resumed) => progress.count(trial, resumed),
     ...defined({ only, agent }),
@@ -148,6 +153,7 @@ function registerPlan(
       begin();
       progress.begin(run);
     },
+    asked: 0,
     scores: [],
     trials: [],
     failures: new FailedTrials(),
@@ -160,7 +166,7 @@ function registerPlan(
   let derived: Promise<DerivedAgain> | undefined;
   const derive = () => derived ??= derivedAgain({ run, journal, baseline });
   const where = howToSee(reports, journal);
-  const rerun = (trial: Trial) => rerunLine(trial, { plan, choices });
+  const rerun = (trial: Trial) => rerunLine(trial, { plan, choices: choicesOf(trial.task) });
   const finished = <T>(work: Promise<T>) => progress.during(untilInterrupted(work, signal));
   registerCases(registration, run, { plan, strict, rerun, derive, finished, only }, state);
   if (plan.gate !== undefined) {
@@ -172,7 +178,9 @@ function registerPlan(
     const { gate: policy } = plan;
     const fn = gateTest(name, {
       ...{ plan, policy, run, baseline, missing, file: verdict, derive, state, finished, where },
-      rerun,
+      ...{ rerun, skipped: registration.skipped ?? [] },
+      scope: scopeNotes(plan, settings, registration),
+      ...defined({ records }),
     });
     register({ ...ONCE_AND_AHEAD, name: `${name} > gate`, ignore: partial, fn });
   }
@@ -212,13 +220,40 @@ function registerPlan(
     if (auto !== undefined && --auto.open === 0) {
       for (const line of autoSummary(auto.runs, "file")) console.error(line);
     }
-    run[Symbol.dispose]();
+    const ahead = run.begun - state.asked;
+    if (ahead > 0 && state.asked > 0 && state.decision === undefined) {
+      console.error(`${name}: ${aheadText(ahead)}`);
+    }
+    // Trials that were begun ahead may have servers and databases of their own.
+    await run[Symbol.asyncDispose]();
     await session[Symbol.asyncDispose]();
     stopListening();
     if (!state.isOwed) return;
     console.error(`${name}: the gate did not run: nothing was decided`);
     if (settings.requireGate) owe(name);
   });
+}
+
+/** Says that trials of tests which were not selected were paid for. */
+function aheadText(count: number): string {
+  return `${count} ${
+    count === 1 ? "trial" : "trials"
+  } had begun ahead of tests that were then not run`;
+}
+
+/** Says that a gate has seen the tests of one file, where the journals of others may lie beside it. */
+function scopeNotes(
+  { resolved: { cells } }: Plan,
+  { folder }: Settings,
+  { file }: RegisteredPlan,
+): string[] {
+  if (folder === undefined || file === undefined) return [];
+  return [
+    `speaks for ${countText(cells.length, "test")} of ${
+      printable(file, 200)
+    } alone; over all files of the ` +
+    `suite decides: ${gateOfFolder(folder)}`,
+  ];
 }
 
 /** Says why the gate of a part of a plan is ignored. */
@@ -279,115 +314,4 @@ const printedNotices = new Set<string>();
 function printOnce(notice: string): void {
   if (!printedNotices.has(notice)) console.error(notice);
   printedNotices.add(notice);
-}
-
-interface CaseOptions {
-  readonly plan: Plan;
-  /** Whether a case fails if its trial did not end correctly. */
-  readonly strict: boolean;
-  /** The command that runs a trial again. */
-  readonly rerun: (trial: Trial) => string;
-  /** Derives trials that this process did not run, once. */
-  readonly derive: () => Promise<DerivedAgain>;
-  /** Awaits the work of a test, unless the run is interrupted. */
-  readonly finished: <T>(work: Promise<T>) => Promise<T>;
-  /** The one trial that is run again; omitted for a whole run. */
-  readonly only: readonly PlannedTrial[] | undefined;
-}
-
-function registerCases(
-  { name: given, titleOf, register }: RegisteredPlan,
-  run: Run,
-  { plan, strict, rerun, derive, finished, only }: CaseOptions,
-  state: RunState,
-): void {
-  const name = printable(given, Infinity);
-  const refusals = new Set<string>();
-  const judge = async (place: number, context: Deno.TestContext) => {
-    state.begin();
-    const { disagreement } = await finished(derive());
-    // Without a gate, or in a shard, nothing else would fail.
-    if (disagreement !== undefined) {
-      const reason: SkippedTrial = { kind: "needless", by: "fault", reason: disagreement };
-      return await skip(reason, true, state, context);
-    }
-    const trial = await finished(run.trial(place)).catch(async (error) => {
-      // What is wrong for all trials, such as a journal that cannot be written, is said once.
-      const { message } = error;
-      if (!(error instanceof InputError) || !refusals.has(message)) {
-        refusals.add(message);
-        throw error;
-      }
-      await context.step({ name: `not run: ${TOLD}`, ignore: true, fn() {} });
-    });
-    if (trial === undefined) return;
-    if (trial.kind === "needless") return await skip(trial, strict, state, context);
-    state.scores.push(run.score(place)!);
-    if (state.whole) state.trials.push(trial);
-    // Thousands of whole trials would fill the memory.
-    else run.forget(place);
-    const isUnchanged = strict && trial.changed === false && isCase(trial.task);
-    const isRight = trial.solved ||
-      trial.outcome === "abstained" && !(strict && trial.unsolvable === "misleading");
-    if (isRight && !isUnchanged) return;
-    state.failures.add(trial, rerun(trial));
-    state.isFaultTold ||= trial.permanent !== undefined;
-    if (strict) {
-      try {
-        assertRight(trial);
-        assertPerturbed(trial);
-      } catch (error) {
-        const failed = error as AssertionError;
-        throw toldAt(failed, `${failed.message}\nrerun: ${rerun(trial)}`);
-      }
-    }
-    // With a gate, the case passes; one line says how it ended, as hundreds of stories would bury the verdict.
-    await context.step({ name: stepName(trial, testWidth()), ignore: true, fn() {} });
-  };
-  for (const [place, planned] of run.trials.entries()) {
-    const fn = (context: Deno.TestContext) => judge(place, context);
-    register({ ...ONCE_AND_AHEAD, name: titleOf(planned), fn });
-  }
-  if (!strict) return;
-  const summarize = only === undefined ? successSummary(name, plan) : () => {};
-  Deno.test.afterAll(async () => {
-    const { scores } = state;
-    await summarize(state);
-    if (scores.length <= 1) return;
-    const { renderTables } = await import("../reports/terminal.ts");
-    const tables = renderTables(scores, { prices: plan.prices, width: testWidth() });
-    console.log(`\n${name}\n\n${tables}\n`);
-  });
-}
-
-/** Fails a tool test whose perturbation changed nothing, as it would falsely show robustness. */
-function assertPerturbed({ changed, perturbation, task }: Trial): void {
-  if (changed !== false || !isCase(task)) return;
-  throw new AssertionError(
-    `The perturbation ${perturbation} found nothing to change, so that the test says nothing about it. ` +
-      "Values in the question are found by the arguments of expected, or given by parameters",
-  );
-}
-
-/** Why a case is not run that would fail like another one. */
-const TOLD = "an earlier case says why";
-
-/**
- * Ends a skipped case with a note; without a gate nothing else decides, so that it fails. Where a model cannot
- * be asked, one case fails for all, and one tells why.
- */
-async function skip(
-  { by, reason }: SkippedTrial,
-  strict: boolean,
-  state: RunState,
-  context: Deno.TestContext,
-): Promise<void> {
-  const isTold = by === "fault" && state.isFaultTold;
-  state.isFaultTold ||= by === "fault";
-  if (strict && !isTold) {
-    throw new AssertionError(`The trial was not run${by === "fault" ? ":" : " as"} ${reason}`);
-  }
-  const why = isTold ? TOLD : reason;
-  const name = `${by === "gate" ? "not needed" : "not run"}: ${why}`;
-  await context.step({ name, ignore: true, fn() {} });
 }

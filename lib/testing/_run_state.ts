@@ -19,6 +19,8 @@ export const ONCE_AND_AHEAD = {
 export interface RunState {
   /** Call before a trial is run. */
   readonly begin: () => void;
+  /** The number of trials whose tests were run. */
+  asked: number;
   /** The summaries, in order of request; all of them once the gate has decided. */
   scores: TrialSummary[];
   /** The whole trials, in the same order; empty unless a report shows them. */

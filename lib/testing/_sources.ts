@@ -7,7 +7,7 @@
 import defer * as urls from "node:url";
 import defer * as paths from "node:path";
 import { sha256 } from "../base/hash.ts";
-import { callersOf, isForeign, shownFile } from "../base/user_code.ts";
+import { isForeign, type Place, shownFile } from "../base/user_code.ts";
 
 /** The path of a file or folder beside the test file, which is the module that Deno began with. */
 export function besideTestFile(name: string): string {
@@ -31,9 +31,12 @@ const IMPORTS = /\b(?:from|import)\s*\(?\s*(["'])([^"'\n]+)\1/g;
  * too, of what these import, by their paths from the test file; `undefined` if one of them may not be read.
  * Packages, and files that are read and not imported, are not among them.
  */
-export function sourcesOfCaller(): Readonly<Record<string, string>> | undefined {
-  const callers = callersOf(sourcesOfCaller).map(({ url }) => url).filter((url) => !isForeign(url));
-  const roots = [...new Set(callers)];
+export function sourcesOfCallers(
+  callers: readonly Place[],
+): Readonly<Record<string, string>> | undefined {
+  const urls = callers.map(({ url }) => url).filter((url) => !isForeign(url)).reverse();
+  // The test file is what all of them come from.
+  const roots = [...new Set(urls)].reverse();
   return roots.length === 0
     ? undefined
     : known.getOrInsertComputed(roots.join("\n"), () => sourcesOf(roots));

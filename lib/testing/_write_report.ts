@@ -10,6 +10,7 @@ import { testWidth } from "../base/terminal_width.ts";
 import { assertWritable, writeOutput } from "../base/output_file.ts";
 import type { FailedTrials } from "../reports/failures.ts";
 import type { Plan } from "../runs/plan.ts";
+import { allChoices } from "../runs/resolved_suite.ts";
 import type { GateReport } from "../gate/gate_report.ts";
 import type { Shard } from "../runs/shard_text.ts";
 import type { Trial } from "../trials/trial.ts";
@@ -96,7 +97,7 @@ export async function writeReports(
     seed: resolved.seed,
     references: resolved.references,
     planned,
-    models: resolved.models,
+    models: allChoices(resolved).models,
     prices,
     notes,
     gates: decision === undefined ? [] : [decision],
@@ -114,7 +115,7 @@ export async function writeReports(
       const width = testWidth();
       const title = `${printable(suite, 300)}: ${provenance({ ...report, began: null })}`;
       const parts = [
-        [title, ...notes, ...failures.lines(decision?.exitCode === 0, where)].join("\n"),
+        [title, ...notes, ...failures.lines(decision?.exitCode === 0, where, true)].join("\n"),
         decision === undefined
           ? renderTables(trials, { prices, width })
           : renderGate(trials, decision, width),

@@ -3,12 +3,12 @@
  * @module
  */
 
-import { assertOptions, type BenchmarkOptions } from "./options.ts";
+import { assertModel, assertOptions, type BenchmarkOptions } from "./options.ts";
 import { cannot } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import { valueText } from "../calls/values/text.ts";
 import { variantName } from "../gate/variant.ts";
-import { type Register, registerFrom } from "./_register.ts";
+import { registerFrom } from "./_register.ts";
 import { registerBenchmark } from "./_register_plan.ts";
 import { isQuestion, type TaskSpec } from "../trials/executors/task_kind.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
@@ -44,21 +44,28 @@ import type { PlannedTrial } from "../trials/trial_id.ts";
  * ```
  */
 export function benchmark(name: string, options: BenchmarkOptions): void {
-  registerFrom(benchmark, name, (register) => begin(name, options, register));
+  registerFrom(benchmark, name, (register, { callers }) => {
+    const subject = `benchmark ${printable(String(name), 100)}`;
+    assertName(name);
+    assertOptions(subject, options);
+    assertModel(subject, options);
+    const titleOf = (planned: PlannedTrial) => caseTitle(name, planned);
+    registerBenchmark(options, { name, subject, register, callers, titleOf });
+  });
 }
 
-function begin(name: string, options: BenchmarkOptions, register: Register): void {
-  const subject = `benchmark ${printable(String(name), 100)}`;
-  if (typeof name !== "string" || name.trim() === "") {
-    throw cannot(
-      "use a benchmark",
-      "its name must be a text that is not empty",
-      `it is ${valueText(name)}`,
-    );
-  }
-  assertOptions(subject, options);
-  const titleOf = (planned: PlannedTrial) => caseTitle(name, planned);
-  registerBenchmark(options, { name, subject, register, titleOf });
+/**
+ * Checks the name of a benchmark.
+ *
+ * @throws {InputError} If it is no text, or empty.
+ */
+function assertName(name: unknown): void {
+  if (typeof name === "string" && name.trim() !== "") return;
+  throw cannot(
+    "use a benchmark",
+    "its name must be a text that is not empty",
+    `it is ${valueText(name)}`,
+  );
 }
 
 function caseTitle(name: string, planned: PlannedTrial): string {

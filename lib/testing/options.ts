@@ -12,7 +12,7 @@ import { nearestOrAll } from "../base/nearest_name.ts";
 import { isModel, type Model } from "../models/model.ts";
 import type { TaskSource } from "../runs/plan.ts";
 import { optionSchemas } from "../runs/options.ts";
-import type { RunSettings } from "../runs/option_types.ts";
+import type { BenchmarkSettings } from "../runs/option_types.ts";
 import {
   type PlannedRun,
   planRun,
@@ -30,7 +30,8 @@ import {
   SUITE,
   type Suite,
 } from "../runs/suite.ts";
-import { isKeyName, MODEL, type ModelEntry, NO_KEY_HERE } from "../models/entry.ts";
+import { isKeyName, MODEL, type ModelEntry, NO_KEY_HERE, type Sampling } from "../models/entry.ts";
+import type { ToolCase } from "../trials/executors/tool_case.ts";
 import type { StrategyEntry } from "../trials/strategies/entry.ts";
 import {
   type Agent,
@@ -39,10 +40,12 @@ import {
   assertAgentTasks,
 } from "../trials/run_trial.ts";
 import { valueText } from "../calls/values/text.ts";
-import { sourcesOfCaller, testFile } from "./_sources.ts";
+import { sourcesOfCallers, testFile } from "./_sources.ts";
+import { sum } from "../base/numbers.ts";
+import type { Place } from "../base/user_code.ts";
 
 /** Options of `benchmark()`. */
-export interface BenchmarkOptions extends RunSettings {
+export interface BenchmarkOptions extends BenchmarkSettings {
   /** One or several models: a name such as `sim:planner` or `gpt-5`, an entry with options, or a model. */
   readonly model: ModelChoice | readonly ModelChoice[];
   /** The sizes of generated tasks, probes, or call sets. */
@@ -71,6 +74,19 @@ export interface BenchmarkStrategy extends Omit<StrategyEntry, "models"> {
 
 /** A model, or how to connect one. */
 export type ModelChoice = string | ModelEntry | Model;
+
+/** Settings that run beside others on the same cases; what is left out is as without variants. */
+export interface ToolTestVariant<State = undefined>
+  extends Partial<Pick<ToolCase<State>, "system" | "tools" | "toolChoice">> {
+  /** One or several models, as beside the variants. */
+  readonly model?: ModelChoice | readonly ModelChoice[];
+  /** One or several strategies, by id or with options. */
+  readonly strategy?: string | BenchmarkStrategy | readonly (string | BenchmarkStrategy)[];
+  /** How much its models may reason: in results they are called such as `gpt-5 high`. */
+  readonly reasoningEffort?: NonNullable<ModelEntry["reasoningEffort"]>;
+  /** How its models sample: in results they are called such as `gpt-5 temperature=0`. */
+  readonly sampling?: Sampling;
+}
 
 /** A model or judge of a suite: custom models are referred to by name. */
 function inSuite<Entry extends ModelEntry>(choice: string | Entry | Model): string | Entry {
@@ -134,9 +150,20 @@ export function assertOptions(
   const ofSuites = optionSchemas("suite");
   const own = Object.entries(schemas).filter(([name]) => !(name in ofSuites));
   parseWith(z.object(Object.fromEntries(own)), defined(options), subject);
-  if ((options as Partial<BenchmarkOptions>).model === undefined) {
-    throw cannot(`use ${subject}`, "it must have a model", "sim:planner needs no key");
-  }
+}
+
+/**
+ * Checks that there is a model.
+ *
+ * @throws {InputError} If there is none.
+ */
+export function assertModel(
+  subject: string,
+  { model, variants }: { readonly model?: unknown; readonly variants?: unknown },
+): void {
+  // Variants may have models of their own.
+  if (model !== undefined || variants !== undefined) return;
+  throw cannot(`use ${subject}`, "it must have a model", "sim:planner needs no key");
 }
 
 /** What to use in place of an option that belongs elsewhere; `undefined` for others. */
@@ -164,6 +191,10 @@ export interface Registration {
   readonly subject: string;
   /** The source of tasks that no option names. */
   readonly source?: TaskSource;
+  /** The places in the user's files that lead to it, innermost first. */
+  readonly callers: readonly Place[];
+  /** Whether other test files may have tests of it, as they share the module that makes it; default false. */
+  readonly shared?: boolean;
 }
 
 /**
@@ -174,36 +205,13 @@ export interface Registration {
 export function planBenchmark(
   options: BenchmarkOptions,
   settings: Settings,
-  { name, subject, source }: Registration,
+  { name, subject, source, callers, shared }: Registration,
 ): PlannedRun {
-  const { agent, strategies, judge } = options;
+  const { agent } = options;
   if (agent !== undefined) assertAgent(subject, options, settings);
-  const tasks = listOf(options.tasks);
-  const suite = withOptionNames(
-    options,
-    BENCHMARK_NAMES,
-    () =>
-      parseWith(source === undefined ? SUITE : CASE_SUITE, {
-        ...suiteSettings(settings),
-        name,
-        tasks: tasks.flatMap((one): Suite["tasks"] => isCells(one) ? one.cells : [one]),
-        models: listOf(options.model).map((choice) => inSuite<ModelEntry>(choice)),
-        ...defined({
-          strategies: Array.isArray(strategies) ? strategies.map(suiteStrategy) : strategies,
-          judge: judge && inSuite<JudgeEntry>(judge),
-        }),
-      }, subject),
-  );
-  const own = modelChoices(options).filter(isModel);
-  const mute = own.find(({ reply }) => typeof reply !== "function");
-  if (mute !== undefined) {
-    throw cannot(
-      `use ${subject}`,
-      "reply of a model must be a function",
-      `it is ${valueText(mute.reply)}`,
-    );
-  }
-  const ownCode = agent !== undefined || source !== undefined || own.length > 0;
+  const suite = readSuite(options, settings, { name, subject, ...defined({ source }) });
+  const ownCode = agent !== undefined || source !== undefined ||
+    modelChoices(options).some(isModel);
   const planned = planRun({
     subject,
     suite,
@@ -212,13 +220,52 @@ export function planBenchmark(
     agent: agent !== undefined,
     ownCode,
     ...(ownCode && settings.journal !== undefined
-      ? defined({ sources: sourcesOfCaller(), file: testFile() })
+      ? defined({ sources: sourcesOfCallers(callers), file: testFile() })
       : {}),
-    skipped: tasks.reduce((sum, one) => sum + ("cells" in one ? one.skipped : 0), 0),
+    skipped: sum(listOf(options.tasks), (one) => "cells" in one ? one.skipped : 0),
     printer: printerOf(name),
+    shared,
   });
   if (agent !== undefined) assertAgentTasks(subject, planned.plan.resolved.cells);
   return planned;
+}
+
+/**
+ * Returns the suite that the options of a benchmark make.
+ *
+ * @throws {InputError} If an option cannot be used.
+ */
+export function readSuite(
+  options: BenchmarkOptions,
+  settings: Settings,
+  { name, subject, source }: Omit<Registration, "callers">,
+): Suite {
+  const { strategies, judge } = options;
+  const suite = withOptionNames(
+    options,
+    BENCHMARK_NAMES,
+    () =>
+      parseWith(source === undefined ? SUITE : CASE_SUITE, {
+        ...suiteSettings(settings),
+        name,
+        tasks: listOf(options.tasks).flatMap((one): Suite["tasks"] =>
+          isCells(one) ? one.cells : [one]
+        ),
+        models: listOf(options.model).map((choice) => inSuite<ModelEntry>(choice)),
+        ...defined({
+          strategies: Array.isArray(strategies) ? strategies.map(suiteStrategy) : strategies,
+          judge: judge && inSuite<JudgeEntry>(judge),
+        }),
+      }, subject),
+  );
+  const mute = modelChoices(options).filter(isModel)
+    .find(({ reply }) => typeof reply !== "function");
+  if (mute === undefined) return suite;
+  throw cannot(
+    `use ${subject}`,
+    "reply of a model must be a function",
+    `it is ${valueText(mute.reply)}`,
+  );
 }
 
 /** Returns the items of an option that takes one or a list; callers without types may give none. */
@@ -284,8 +331,8 @@ function assertAgent(
       `limits are ${JSON.stringify(limits)}`,
     );
   }
-  const { tokens, usd } = gate?.atMost ?? {};
-  if (budget !== undefined || tokens !== undefined || usd !== undefined) {
+  const { tokens, usd, usdPerSolved } = gate?.atMost ?? {};
+  if (budget !== undefined || [tokens, usd, usdPerSolved].some((one) => one !== undefined)) {
     throw cannot(
       `limit ${subject}`,
       "nobody reports the tokens of an agent of your own, so that no budget or ceiling of them can hold",

@@ -3,71 +3,102 @@
  * @module
  */
 
-import {
-  assertOptions,
-  type BenchmarkOptions,
-  type BenchmarkStrategy,
-  listOf,
-  type ModelChoice,
-  withOptionNames,
-} from "./options.ts";
-import { optionSchemas } from "../runs/options.ts";
-import type { ToolTestSettings } from "../runs/option_types.ts";
-import { variantName } from "../gate/variant.ts";
-import { cannot, InputError } from "../base/errors.ts";
-import { defined, isJsonObject, isObject, printable } from "../base/json.ts";
-import { isCase, isProbe } from "../trials/executors/task_kind.ts";
-import { type Register, registerFrom } from "./_register.ts";
-import { registerBenchmark, type RegisteredPlan } from "./_register_plan.ts";
-import { openTask, type TaskOpener } from "../trials/executors/tasks.ts";
-import { isIsolated } from "../tools/tool.ts";
-import {
-  assertCaseTools,
-  caseDigest,
-  CaseExecutor,
-  type ToolCase,
-} from "../trials/executors/case.ts";
-import { Toolbox } from "../trials/executors/toolbox.ts";
-import { leniencyOf } from "../calls/expected/alignment.ts";
-import { checkExpectedCalls } from "../calls/expected/match_calls.ts";
+import { cannot } from "../base/errors.ts";
+import { isObject, printable } from "../base/json.ts";
+import { shownFile } from "../base/user_code.ts";
 import { valueText } from "../calls/values/text.ts";
+import { afterLoad } from "./_after_load.ts";
+import { CallSite } from "./_register.ts";
+import { rowName, valuesOf } from "./_row_names.ts";
+import type { ToolTest, ToolTestOptions } from "./tool_test_options.ts";
+import { type AnyOptions, isOwnSuite, isRunAlike, testSubject } from "./_tool_options.ts";
+import { type Mode, SuiteTests } from "./_tool_suites.ts";
 
-/** Options of `toolTest()`. */
-export interface ToolTestOptions<State = undefined>
-  extends Omit<ToolCase<State>, "name">, ToolTestSettings {
-  /** One or several models: a name such as `sim:planner` or `gpt-5`, an entry with options, or a model. */
-  readonly model: ModelChoice | readonly ModelChoice[];
-  /** The number of trials; default 1. A sequential gate sets it itself. */
-  readonly trials?: number;
-  /** The seed of perturbations; default 1. `fresh` draws one at the start. */
-  readonly seed?: number | "fresh";
-  /** One or several strategies of the model, by id or with options. */
-  readonly strategy?: string | BenchmarkStrategy | readonly (string | BenchmarkStrategy)[];
-  /**
-   * One or several perturbations of what the model sees, such as `RD` or `WT+CF`, or faults such as
-   * `timeout`. With `["none", "timeout"]` the same `assert` judges both: assertions ignore calls lost to a
-   * fault, unless nothing must be called.
-   */
-  readonly perturbation?: string | readonly string[];
+/** Takes a test at its place in the user's file. */
+type Add = (site: CallSite, name: string, options: AnyOptions, mode?: Mode) => void;
+
+/** Returns the functions that register tests by `add`. */
+export function testFunctions<Shared extends keyof ToolTestOptions, Usual>(
+  name: string,
+  add: Add,
+): ToolTest<Shared, Usual> {
+  const begin = (
+    called: (...given: never) => void,
+    test: string,
+    options: unknown,
+    mode?: Mode,
+  ) => {
+    const site = new CallSite(called, test, name);
+    site.attempt(() => add(site, test, options as AnyOptions, mode));
+  };
+  const test = (title: string, options: unknown) => begin(test, title, options);
+  const only = (title: string, options: unknown) => begin(only, title, options, "only");
+  const skip = (title: string, options: unknown) => begin(skip, title, options, "skip");
+  const each = (table: readonly unknown[]) => {
+    const row = (title: string, make: (...values: readonly unknown[]) => unknown) => {
+      const site = new CallSite(row, title, `${name}.each`);
+      const isUsable = site.attempt(() => assertRows(name, title, table, make));
+      for (const [place, one] of isUsable ? table.entries() : []) {
+        const named = rowName(title, one, place);
+        const own = new CallSite(row, named, `${name}.each`);
+        own.attempt(() => add(own, named, make(...valuesOf(one)) as AnyOptions));
+      }
+    };
+    return row;
+  };
+  return Object.assign(test, { only, skip, each }) as ToolTest<Shared, Usual>;
 }
 
-/** The options of the case, and those of its run. */
-const CASE_OPTIONS: Readonly<Record<keyof Omit<ToolCase, "name">, true>> = {
-  state: true,
-  tools: true,
-  system: true,
-  prompt: true,
-  turns: true,
-  expected: true,
-  parameters: true,
-  toolChoice: true,
-  assert: true,
+/** Checks a table of tests, for callers without TypeScript. */
+function assertRows(called: string, title: unknown, table: unknown, make: unknown): void {
+  const fault: [rule: string, value: unknown] | undefined = !Array.isArray(table)
+    ? ["its table must be a list", table]
+    : table.length === 0
+    ? ["its table must have rows", table]
+    : typeof title !== "string"
+    ? ["its name must be a text", title]
+    : typeof make !== "function"
+    ? ["its options must be a function of a row", make]
+    : undefined;
+  if (fault === undefined) return;
+  throw cannot(
+    `use ${called}.each(table)(name, options)`,
+    fault[0],
+    `it is ${valueText(fault[1])}`,
+  );
+}
+
+/** The tests of the file that are in no suite of their own. */
+let ofFile: { readonly tests: SuiteTests; readonly options: AnyOptions } | undefined;
+
+/** Adds a test to those of its file or, if it is run in another way, makes a suite of it alone. */
+const addToFile: Add = (site, name, options, mode) => {
+  const given = isObject(options) ? options : {};
+  const isOwn = isOwnSuite(given);
+  if (!isOwn && (ofFile === undefined || isRunAlike(given, ofFile.options))) {
+    const tests = ofFile?.tests ?? newFileSuite(site);
+    tests.add(site, name, options, mode);
+    if (ofFile === undefined) afterLoad(site, () => tests.attempt());
+    ofFile ??= { tests, options: given };
+    return;
+  }
+  const suite = new SuiteTests({
+    ...{ name, subject: testSubject(name), site, options: given, kind: "test" },
+  });
+  suite.add(site, name, options, mode);
+  if (isOwn) suite.attempt();
+  // The others of the file come first where both want the same file.
+  else afterLoad(site, () => suite.attempt());
 };
-/** The options of its run that the table of options does not have. */
-const RUN_OPTIONS = ["model", "trials", "strategy", "perturbation"] as const satisfies Exclude<
-  keyof ToolTestOptions,
-  keyof ToolCase | keyof ToolTestSettings
->[];
+
+function newFileSuite(site: CallSite): SuiteTests {
+  const file = shownFile(Deno.mainModule);
+  const [, stem = file] = /([^/]+?)(?:[._]test)?\.[cm]?[jt]sx?$/.exec(file) ?? [];
+  return new SuiteTests({
+    ...{ name: stem, subject: `the tool tests of ${printable(file, 200)}`, site },
+    ...{ options: {}, kind: "file" },
+  });
+}
 
 /**
  * Registers a test of the user's tools. The model gets the question and the tools, works with them until it
@@ -80,20 +111,27 @@ const RUN_OPTIONS = ["model", "trials", "strategy", "perturbation"] as const sat
  * Any other error of `assert`, such as a TypeError, is a failed assertion that shows its location; but an
  * `InputError`, which means that an assertion was used wrongly, makes the trial `invalid`.
  *
- * `state` and, if a function, `tools` are called for each trial; a gate with prices or perturbations also
- * calls them earlier, to plan. Trials share a list of tools, so that they run one at a time unless all tools
- * are fakes or `concurrency` is set.
+ * `state` and, if functions, `tools` and `prompt` are called for each trial, and never earlier. They may be
+ * async. What they make is disposed of once its trial is over, if it has `Symbol.asyncDispose` or
+ * `Symbol.dispose`. Where one throws, or takes longer than 60 seconds or `limits.seconds`, the trial is `invalid`.
+ * Trials share a list of tools, so that they run one at a time unless all tools are fakes or `concurrency` is
+ * set.
  *
  * Calls of one reply start in order and run at the same time, at most `limits.parallel` of them: whatever a
  * tool does before it first waits, such as taking the next result of its `sequence`, happens in the order of
  * the calls. With `limits: { parallel: 1 }` each starts once the one before has ended. With `references` a
  * call may use results of others in the same reply, and runs after them.
  *
- * The flags after `--` are those of `benchmark`. A path ending in `/` is a folder; each test writes a file
- * named after itself: `--out=results/`.
+ * The tests of a file make one suite, which is named after the file: they have one journal, one report and one pool
+ * of trials. They are registered once the file has been loaded, behind its other tests. A test that has a `gate`, a
+ * `journal`, a `report`, `recordings` or a `budget` is a suite of its own instead, and so is one whose options of the
+ * run, such as `concurrency`, are not those of the first test. For a gate over several tests there is `toolSuite()`.
  *
- * If an option or flag cannot be used, a test of the name `name` fails in place of all others; the message has
- * the option's path and the rule.
+ * The flags after `--` are those of `benchmark`. A path ending in `/` is a folder, in which a file of tests writes
+ * one that is named after it, such as `tests.refunds_test.jsonl`: `--out=results/`.
+ *
+ * If an option cannot be used, a test of the name `name` fails in its place, and the others of the file run; the
+ * message has the option's path and the rule.
  *
  * @example In a test file
  * ```ts ignore
@@ -118,175 +156,4 @@ const RUN_OPTIONS = ["model", "trials", "strategy", "perturbation"] as const sat
  * });
  * ```
  */
-export function toolTest<State = undefined>(name: string, options: ToolTestOptions<State>): void {
-  registerFrom(toolTest, name, (register) => begin(name, options, register));
-}
-
-function begin<State>(
-  name: string,
-  options: ToolTestOptions<State>,
-  register: Register,
-): void {
-  const subject = `tool test ${printable(String(name), 100)}`;
-  assertOptions(subject, options, {
-    place: "toolTest",
-    names: [...Object.keys(CASE_OPTIONS), ...RUN_OPTIONS],
-    elsewhere: new Map([
-      ...[...SUITE_NAMES].map(([word, option]) =>
-        [word, `${option}, which takes one or a list`] as const
-      ),
-      ["oracle", "expected, whose calls have ignore in place of allowed"],
-    ]),
-  });
-  const toolCase: ToolCase<State> = { ...options, name };
-  assertCase(subject, toolCase);
-  const { model, trials, seed = 1, gate } = options;
-  assertTrials(subject, trials, gate);
-  const strategies = listed(options.strategy);
-  const perturbations = listed(options.perturbation);
-  const sequential = gate?.sequential === true;
-  const isSeveral = [model, strategies, perturbations].some((one) =>
-    listOf<unknown>(one).length > 1
-  );
-  const open: TaskOpener = (spec, settings) =>
-    isCase(spec) ? new CaseExecutor(toolCase, spec, settings) : openTask(spec, settings);
-  const names = Object.keys(optionSchemas("toolTest"));
-  const benchmark: BenchmarkOptions = {
-    ...(areIndependent(toolCase.tools) ? {} : { concurrency: 1 }),
-    ...Object.fromEntries(
-      Object.entries(options).filter(([option, value]) =>
-        names.includes(option) && value !== undefined
-      ),
-    ),
-    model,
-    tasks: [],
-    seed,
-    ...(sequential ? {} : { graphs: trials ?? 1 }),
-    ...defined({ strategies, perturbations }),
-  };
-  const registration: RegisteredPlan = {
-    name,
-    subject,
-    register,
-    source: { cells: () => [{ case: name }], open, cases: { [name]: caseDigest(toolCase) } },
-    titleOf: (planned) =>
-      [
-        name,
-        ...(sequential || (trials ?? 1) > 1 ? [`trial ${planned.repetition}`] : []),
-        ...(isSeveral ? [variantName(planned)] : []),
-      ].join(" > "),
-  };
-  withOptionNames(options, SUITE_NAMES, () => registerBenchmark(benchmark, registration));
-}
-
-/** The items of an option; `undefined` if it is left out. */
-function listed<Item>(value: Item | readonly Item[] | undefined): readonly Item[] | undefined {
-  return value === undefined ? undefined : listOf(value);
-}
-
-/** Options that have other names in suites. */
-const SUITE_NAMES = new Map<string, keyof ToolTestOptions>([
-  ["models", "model"],
-  ["strategies", "strategy"],
-  ["perturbations", "perturbation"],
-]);
-
-/** Whether trials that run at the same time cannot interfere with each other. */
-function areIndependent(tools: ToolCase<never>["tools"]): boolean {
-  return typeof tools === "function" || tools.every(isIsolated);
-}
-
-/** Runtime checks for callers without TypeScript. */
-function assertCase<State>(subject: string, toolCase: ToolCase<State>): void {
-  const fault = caseFault(toolCase);
-  if (fault !== undefined) throw cannot(`use ${subject}`, fault);
-  try {
-    const { expected = [] } = toolCase;
-    checkExpectedCalls(expected, []);
-    for (const call of expected) leniencyOf(call);
-    // Tools made by a function are checked when a trial begins.
-    if (typeof toolCase.tools === "function") return;
-    assertCaseTools(toolCase, toolCase.tools);
-    new Toolbox(toolCase.tools)[Symbol.dispose]();
-  } catch (error) {
-    // A file has many tests, so that the error must name this one.
-    if (error instanceof InputError) {
-      throw new InputError(`Cannot use ${subject}: ${error.message}`);
-    }
-    throw error;
-  }
-}
-
-/** The first broken rule of a case. */
-function caseFault<State>(toolCase: ToolCase<State>): string | undefined {
-  const { name, state, tools, system, prompt, turns = [], assert } = toolCase;
-  const { expected = [], parameters = [], toolChoice = "auto" } = toolCase;
-  const rules: [holds: boolean, rule: string, value: unknown][] = [
-    [isText(name), "its name must be a text", name],
-    [!isProbe({ case: name }), "its name must not be that of a probe", name],
-    [isText(prompt), "prompt must be a text that is not empty", prompt],
-    [system === undefined || typeof system === "string", "system must be a text", system],
-    [
-      isListOf(turns, isText),
-      "turns must be a list of texts that are not empty",
-      turns,
-    ],
-    [typeof assert === "function", "assert must be a function of the run", assert],
-    [state === undefined || typeof state === "function", "state must be a function", state],
-    [
-      Array.isArray(tools) || typeof tools === "function",
-      "tools must be a list of tools, or a function that makes it",
-      tools,
-    ],
-    [
-      isListOf(expected, isJsonObject),
-      "expected must be a list of calls: tool and arguments",
-      expected,
-    ],
-    [
-      isListOf(parameters, isParameter),
-      "parameters must be a list of names, values and spans",
-      parameters,
-    ],
-    [
-      isToolChoice(toolChoice),
-      "toolChoice must be auto, none, required or { function: name }",
-      toolChoice,
-    ],
-  ];
-  const broken = rules.find(([holds]) => !holds);
-  return broken === undefined ? undefined : `${broken[1]}: it is ${valueText(broken[2])}`;
-}
-
-function assertTrials(
-  subject: string,
-  trials: unknown,
-  gate: ToolTestOptions["gate"],
-): void {
-  if (trials === undefined) return;
-  const fault = !Number.isSafeInteger(trials) || Number(trials) < 1
-    ? "trials must be a whole number from 1 on"
-    : gate?.sequential === true
-    ? "a sequential gate sets the number of trials itself, so that it must be left out"
-    : undefined;
-  if (fault === undefined) return;
-  throw cannot(`use ${subject}`, fault, `it is ${valueText(trials)}`);
-}
-
-function isText(value: unknown): boolean {
-  return typeof value === "string" && value.trim() !== "";
-}
-
-function isListOf(value: unknown, isOne: (item: unknown) => boolean): boolean {
-  return Array.isArray(value) && value.every(isOne);
-}
-
-function isParameter(value: unknown): boolean {
-  return isJsonObject(value) && isText(value["name"]) && "value" in value &&
-    isListOf(value["spans"], isObject);
-}
-
-function isToolChoice(value: unknown): boolean {
-  if (typeof value === "string") return ["auto", "none", "required"].includes(value);
-  return isJsonObject(value) && isText(value["function"]);
-}
+export const toolTest: ToolTest = testFunctions("toolTest", addToFile);

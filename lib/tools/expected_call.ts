@@ -21,6 +21,8 @@ export interface Matcher {
   readonly held?: Held;
   /** Returns whether a value is right. */
   matches(value: JsonValue): boolean;
+  /** Says why a value is not right, a line each; omitted if the description says it all. */
+  explain?(value: JsonValue): readonly string[];
 }
 
 /** The expectations that a matcher consists of. */

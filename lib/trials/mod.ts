@@ -64,11 +64,18 @@ export {
   type QuestionSpec,
   type TaskSpec,
 } from "./executors/task_kind.ts";
-export { openTask, type TaskOpener } from "./executors/tasks.ts";
+export {
+  openTask,
+  type SetUpOptions,
+  type TaskOpener,
+  type TaskOptions,
+} from "./executors/tasks.ts";
 export { Toolbox, type ToolboxOptions } from "./executors/toolbox.ts";
 export type { StrategyEntry } from "./strategies/entry.ts";
 export { STRATEGIES, type StrategyOptions, withStrategy } from "./strategies/registry.ts";
+export type { StateChange, StateDifference } from "./state_difference.ts";
 export type { CallLatency, ScoredAnswer, TrialSummary } from "./summary.ts";
 export { type AnswerJudge, runTrial, type StrategyChoice, type TrialOptions } from "./run_trial.ts";
 export { type Judging, type Outcome, OUTCOMES } from "./trial.ts";
+export type { Kept, OfferedTool, Transcript, Transcripts } from "./transcript.ts";
 export type { PlannedTrial, TrialKey } from "./trial_id.ts";

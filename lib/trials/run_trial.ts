@@ -8,7 +8,7 @@ import { runLoop } from "./agent/loop.ts";
 import { converse } from "./agent/conversation.ts";
 import { GeneratedTaskExecutor } from "./executors/generated.ts";
 import { JUDGING_RULES } from "./executors/answer.ts";
-import type { Work } from "./executors/fixture.ts";
+import type { Fixture, Work } from "./executors/fixture.ts";
 import { cannot, InputError, isErrorOf, reasonOf } from "../base/errors.ts";
 import { defined, type JsonValue, printable } from "../base/json.ts";
 import type { JudgeScore } from "../models/judge/score.ts";
@@ -28,9 +28,16 @@ import {
   withStrategy,
 } from "./strategies/registry.ts";
 import { openTask, type TaskOpener } from "./executors/tasks.ts";
-import { isGenerated, type TaskSpec } from "./executors/task_kind.ts";
+import { isCase, isGenerated, type TaskSpec } from "./executors/task_kind.ts";
 import { failuresOf, type StopEvent } from "../calls/trace.ts";
 import { type Judging, SERVED_SEPARATOR, type Trial } from "./trial.ts";
+import {
+  type Opening,
+  shownOf,
+  transcriptOf,
+  type Transcripts,
+  withoutTexts,
+} from "./transcript.ts";
 import { type PlannedTrial, trialId } from "./trial_id.ts";
 import { placeOf, thrownText } from "../base/user_code.ts";
 
@@ -128,6 +135,8 @@ export interface TrialOptions {
   readonly open?: TaskOpener;
   /** Judges how similar an answer and the truth are, for tasks whose answers can be compared. */
   readonly judge?: AnswerJudge;
+  /** Whether the trial of a case keeps its transcript; default `all`. */
+  readonly transcripts?: Transcripts;
   /** Aborts the trial, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
@@ -159,7 +168,8 @@ export async function runTrial(
   options: TrialOptions = {},
 ): Promise<Trial> {
   const planned = "task" in spec ? spec : onlyTrial(spec, model.name, options.perturbation);
-  const { limits = {}, open = openTask, signal, stageModels, references = false } = options;
+  const { limits = {}, signal, stageModels, references = false } = options;
+  const open: TaskOpener = options.open ?? openTask;
   const { strategy, ...settings } = options.strategy ?? { strategy: planned.strategy };
   const work = withStrategy(strategy, runLoop, settings);
   if (options.agent !== undefined) {
@@ -170,16 +180,22 @@ export async function runTrial(
   if (references) assertReferring("run the trial", strategy);
   const startedAt = new Date().toISOString();
   const started = performance.now();
-  using fixture = open(planned.task, {
+  const opening = {
     perturbation: planned.perturbation,
     ...defined({
+      variant: planned.variant,
       callLimit: limits.calls,
       longestResult: limits.observation,
       parallel: limits.parallel,
       depth: limits.depth,
     }),
     ...(references ? { references } : {}),
-  });
+  };
+  using fixture = open.begin === undefined
+    ? open(planned.task, opening)
+    : await open.begin(planned.task, opening, defined({ seconds: limits.seconds, signal }));
+  // However the trial ends, what was made for it goes.
+  await using _made = { [Symbol.asyncDispose]: async () => void await fixture.release?.() };
   if (fixture.examples === undefined) {
     assertExamples("run the trial", { strategy, ...settings });
   }
@@ -224,6 +240,7 @@ export async function runTrial(
   };
   const run = async () => {
     signal?.throwIfAborted();
+    if (fixture.unready !== undefined) throw new InfrastructureError(fixture.unready);
     if (options.agent !== undefined && fixture instanceof GeneratedTaskExecutor) {
       // Agents are the user's own code: one that is not type-checked may return anything.
       const working: Promise<unknown> = Promise.resolve(
@@ -234,7 +251,7 @@ export async function runTrial(
       return stopAgent(`the agent must return a text: it returned ${kindOf(said)}`);
     }
     const { prompt, system, turns = [], present, unreadable, fromList, examples } = fixture;
-    const { ending, messages } = await converse(work, {
+    const { ending, messages, turnsMs } = await converse(work, {
       session,
       environment: fixture,
       messages: [
@@ -249,7 +266,8 @@ export async function runTrial(
     const { usage, elapsed: durationMs } = session;
     return await fixture.answer(text, rendered, {
       ...{ messages, usage, durationMs },
-      ...defined({ unrepaired }),
+      ...(turns.length === 0 ? {} : { turnsMs }),
+      ...defined({ unrepaired, signal }),
       ...(options.judge === undefined ? {} : { judge: askJudge(options.judge) }),
     });
   };
@@ -269,17 +287,32 @@ export async function runTrial(
     return stop("invalid", reason);
   });
 
+  const [judge, ...judges] = fixture.judging ?? [];
+  if (judge !== undefined) {
+    judging = { ...judge, ...(judges.length === 0 ? {} : { others: judges }) };
+  }
   const viewed = fixture.viewed();
   const impossible = viewed === undefined ? [] : fixture.impossible ?? [];
   const { stages } = session;
   // Texts of models, servers and tools are stored without secrets. Judging used the originals.
+  const { transcripts = "all" } = options;
+  // The texts of other tasks follow from their specifications.
+  const isTold = isCase(planned.task) &&
+    (transcripts === "all" || transcripts === "unsolved" && outcome !== "solved");
+  const keys = new Set<string>();
+  const state = isTold ? fixture.stateDifference?.(keys) : undefined;
+  const events = viewed ?? fixture.events;
   const redacted = redactRecordValue({
     served: session.served.join(SERVED_SEPARATOR),
     failures: failuresOf(fixture.events),
     ...(stages.length === 0 ? {} : { stages }),
-    ...defined({ judging, reason }),
-    events: viewed ?? fixture.events,
-  });
+    ...defined({ judging, reason, state }),
+    ...(isTold ? { shown: shownOf(openingOf(session, fixture)) } : {}),
+    events: isCase(planned.task) && !isTold ? withoutTexts(events) : events,
+  }, keys);
+  // The trial was judged before: a clean-up that fails must neither excuse the model nor be blamed on it.
+  const unclean = await fixture.release?.();
+  const cleanUp = unclean === undefined ? undefined : printable(redact(unclean), 500);
   return {
     v: 1,
     kind: "trial",
@@ -295,6 +328,7 @@ export async function runTrial(
     },
     strategy: planned.strategy,
     perturbation: planned.perturbation,
+    ...defined({ variant: planned.variant }),
     ...(fixture.changed ? {} : { changed: false as const }),
     ...defined({ unsolvable: fixture.unsolvable }),
     task: planned.task,
@@ -316,8 +350,23 @@ export async function runTrial(
     durationMs: Math.round(
       options.agent === undefined ? session.duration : performance.now() - started,
     ),
-    ...defined({ reason: redacted.reason, permanent }),
+    ...defined({ reason: redacted.reason, permanent, cleanUp }),
+    ...(redacted.shown === undefined
+      ? {}
+      : { transcript: transcriptOf(redacted.shown, redacted.state) }),
     events: redacted.events,
+  };
+}
+
+/** What the model was asked with first, in the agent loop; what it would have been, if it never was. */
+function openingOf({ opening }: Session, { system, prompt, tools }: Fixture): Opening {
+  if (opening !== undefined) return { messages: opening.messages, tools: opening.tools ?? [] };
+  return {
+    messages: [
+      ...(system === undefined ? [] : [{ role: "system" as const, content: system }]),
+      { role: "user", content: prompt },
+    ],
+    tools,
   };
 }
 

@@ -27,6 +27,7 @@ import {
   workOf,
 } from "../calls/trace.ts";
 import { type ExpressionKind, expressionsOf } from "./executors/expressions.ts";
+import { isCase } from "./executors/task_kind.ts";
 import type { Trial } from "./trial.ts";
 import { dimensionsOf, type TrialDimensions } from "./dimension_scores.ts";
 import { type MissedCalls, missedCallsOf } from "./missed_calls.ts";
@@ -48,9 +49,11 @@ function unclearOf(events: readonly TraceEvent[]): TrialSummary["unclear"] {
 }
 
 /** A trial without its events and the details of its failures, small enough to keep those of a whole run. */
-export interface TrialSummary extends Omit<Trial, "events" | "failures"> {
+export interface TrialSummary extends Omit<Trial, "events" | "failures" | "transcript"> {
   /** The type of each failure, and whether it was a root. */
   readonly failures: readonly Pick<Failure, "type" | "root">[];
+  /** Set if a call was made that must not happen in any trial; else omitted. */
+  readonly never?: true;
   /** Calls with a right value that nothing had established; omitted without any. */
   readonly guessed?: number;
   /** Requests and repairs of strategies outside the loop; omitted without any. */
@@ -83,6 +86,8 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures"> {
    * a trial was not valid at the first go.
    */
   readonly unclear?: readonly Omit<FailedAttempt, "cause">[];
+  /** Set for a case without a transcript. */
+  readonly untold?: true;
   /** Tokens of earlier attempts that ended with infrastructure errors; omitted without any. */
   readonly replaced?: Usage;
   /**
@@ -112,7 +117,7 @@ export function summarize(trial: Trial): TrialSummary {
   const { v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition } =
     trial;
   const { outcome, solved, grounded, calls, minimumCalls, behaviours, usage } = trial;
-  const { changed, unsolvable, stages, judging, startedAt, durationMs, reason } = trial;
+  const { variant, changed, unsolvable, stages, judging, startedAt, durationMs, reason } = trial;
   const { permanent, replayed, partlyReplayed, draw, replaced, replacedIdle, ends, rules, domain } =
     trial;
   const impossible = sharedTypes(trial.impossible);
@@ -128,12 +133,14 @@ export function summarize(trial: Trial): TrialSummary {
   const unclear = unclearOf(trial.events);
   const guesses = callsOf(trial.events).filter(({ guessed }) => guessed).length;
   const latencies = latenciesOf(trial.events);
+  const isForbidden = trial.events.some((event) => event.kind === "assertion" && event.never);
   return {
     ...{ v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition },
     ...{ outcome, solved, grounded, calls, minimumCalls, behaviours, usage, startedAt, durationMs },
     ...(askedStages.length === 0 ? {} : { askedStages }),
-    ...defined({ changed, unsolvable, domain, stages, judging, work, rules, impossible }),
+    ...defined({ variant, changed, unsolvable, domain, stages, judging, work, rules, impossible }),
     ...(guesses === 0 ? {} : { guessed: guesses }),
+    ...(isForbidden ? { never: true as const } : {}),
     ...(hasViews(trial) ? { parameters: scoreOfViews(trial.events) } : {}),
     ...defined({ missed, actions }),
     ...(recoveries.length === 0 ? {} : { recoveries }),
@@ -153,6 +160,7 @@ export function summarize(trial: Trial): TrialSummary {
       draw,
       ends,
     }),
+    ...(isCase(task) && trial.transcript === undefined ? { untold: true as const } : {}),
     failures: trial.failures.map(({ type, root }) => FAILURE_KINDS[`${root}`][type]),
   };
 }
@@ -217,6 +225,7 @@ export function asSummary(trial: Trial | TrialSummary): TrialSummary {
 
 /** Facts that a trial has already, if it comes from a summary. */
 const FACTS = [
+  "never",
   "guessed",
   "work",
   "askedStages",
@@ -259,18 +268,19 @@ function failureKinds(root: boolean) {
  */
 const IDLE: readonly unknown[] = ["key", "model", "address", "permission", "credit", "limit"];
 
-/** The invalid goes before a trial. */
-export type EarlierGoes = Pick<TrialSummary, "replaced" | "replacedIdle">;
+/** The invalid goes before a trial, and whether a call was made in one that must not happen in any trial. */
+export type EarlierGoes = Pick<TrialSummary, "replaced" | "replacedIdle" | "never">;
 
 /** What a trial that is run again in place of an invalid one takes over from it. */
 export function replacing(
-  before: Pick<TrialSummary, "usage" | "replaced" | "replacedIdle" | "permanent">,
+  before: Pick<TrialSummary, "usage" | "permanent"> & EarlierGoes,
 ): EarlierGoes {
-  const { usage, replaced, replacedIdle, permanent } = before;
+  const { usage, replaced, replacedIdle, never, permanent } = before;
   const isIdle = IDLE.includes(permanent) && (replaced === undefined || replacedIdle === true);
   return {
     replaced: replaced === undefined ? usage : sumUsage([usage, replaced]),
     ...(isIdle ? { replacedIdle: true } : {}),
+    ...defined({ never }),
   };
 }
 
@@ -287,5 +297,7 @@ export function inPlaceOf<Own extends EarlierGoes>(
     // The recording tells of the same ones as the journal, and maybe of more.
     replaced: trial.replaced ?? before.replaced,
     ...(isIdle ? { replacedIdle: true } : {}),
+    // A call that must not happen was made, however often its trial is run again.
+    ...(before.never ? { never: true } : {}),
   };
 }

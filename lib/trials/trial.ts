@@ -12,6 +12,7 @@ import { PERMANENT, type Permanent, type StageUse } from "../models/model.ts";
 import { type Obstacle, OBSTACLES } from "../perturbations/methods.ts";
 import { type Api, APIS } from "../models/formats/registry.ts";
 import { EVENT, type TraceEvent } from "../calls/trace.ts";
+import { TRANSCRIPT, type Transcript } from "./transcript.ts";
 import type { PlannedTrial } from "./trial_id.ts";
 
 /**
@@ -40,8 +41,11 @@ export type Outcome = typeof OUTCOMES[number];
 /** Separates the names of served models, if they change within a trial. */
 export const SERVED_SEPARATOR = ", ";
 
-/** The model that judged an answer, and its token usage. */
-export type Judging = Omit<StageUse, "stage">;
+/** The model that judged an answer, or was asked by `assert`, and its token usage. */
+export interface Judging extends Omit<StageUse, "stage"> {
+  /** Further judges that `assert` asked; omitted without any. */
+  readonly others?: readonly Omit<StageUse, "stage">[];
+}
 
 /** The record of a finished trial: one line of a journal. */
 export interface Trial extends Omit<PlannedTrial, "model"> {
@@ -109,6 +113,11 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly reason?: string;
   /** What must change before any trial of the model can be valid; omitted if that is not known. */
   readonly permanent?: Permanent;
+  /**
+   * What went wrong when what was made for it was disposed of, which changes nothing of how it ended; omitted where
+   * nothing did.
+   */
+  readonly cleanUp?: string;
   /** Set if no model was asked: all replies came from recordings. */
   readonly replayed?: true;
   /** Set if some replies came from recordings, and a model was asked for the others. */
@@ -124,6 +133,11 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly draw?: string;
   /** Why the run ended after it, such as a budget; omitted if nothing ended it. */
   readonly ends?: string;
+  /**
+   * What its model saw at its beginning, and what changed in the state; omitted for tasks whose texts are known from
+   * their specification, if the run keeps none, and in older journals.
+   */
+  readonly transcript?: Transcript;
   /** Everything that happened, in order. */
   readonly events: readonly TraceEvent[];
 }
@@ -164,6 +178,7 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   })),
   strategy: z.string().default("baseline"),
   perturbation: z.string().nullish().transform((id) => id ?? "none"),
+  variant: z.string().exactOptional(),
   task: z.looseObject({}),
   repetition: z.int().min(1).default(1),
   changed: z.literal(false).exactOptional(),
@@ -182,17 +197,23 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   rules: z.literal(JUDGING_RULES).exactOptional(),
   usage: USAGE.default({ inputTokens: 0, outputTokens: 0 }),
   stages: z.array(z.looseObject({ stage: z.string(), ...MODEL_USE })).exactOptional(),
-  judging: z.looseObject(MODEL_USE).exactOptional(),
+  judging: z.looseObject({
+    ...MODEL_USE,
+    others: z.array(z.looseObject(MODEL_USE)).exactOptional(),
+  }).exactOptional(),
   startedAt: z.string().default(""),
   durationMs: z.number().default(0),
   reason: z.string().nullish().transform((reason) => reason ?? undefined),
   permanent: z.enum(PERMANENT).exactOptional(),
+  cleanUp: z.string().exactOptional(),
   replayed: z.literal(true).exactOptional(),
   partlyReplayed: z.literal(true).exactOptional(),
   replaced: USAGE.exactOptional(),
   replacedIdle: z.literal(true).exactOptional(),
   draw: z.string().exactOptional(),
   ends: z.string().exactOptional(),
+  // Nothing is decided by it, and other tools may have another field of this name.
+  transcript: TRANSCRIPT.exactOptional().catch(undefined as never),
   // Other tools may record other events; facts derived from them are then unknown.
   events: z.array(EVENT).catch([]),
 }).refine((trial) => trial.solved === (trial.outcome === "solved"), {

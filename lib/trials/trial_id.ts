@@ -4,13 +4,14 @@
  */
 
 import { z } from "zod";
+import { defined } from "../base/json.ts";
 import { CALL_FORMATS, CALL_MODES, SCORING_RULES } from "../tasks/questions/scoring.ts";
 import { DIFFICULTIES } from "../tasks/questions/question_set.ts";
 import { CUES, LINKINGS, NAMES, SURFACES } from "../tasks/generated/graph.ts";
 import { briefTask } from "./executors/tasks.ts";
 import type { TaskSpec } from "./executors/task_kind.ts";
 
-/** The key of a trial: one model, strategy and perturbation on one task, for the nth time. */
+/** The key of a trial: one model, strategy, perturbation and variant on one task, for the nth time. */
 export interface TrialKey {
   /** The name of the requested model. */
   readonly model: string;
@@ -18,6 +19,8 @@ export interface TrialKey {
   readonly strategy: string;
   /** The perturbation's id; `none` for none. */
   readonly perturbation: string;
+  /** The name of the settings, such as `old` and `new`; omitted where there are no others. */
+  readonly variant?: string;
   /** The spec of the task. */
   readonly task: TaskSpec;
   /** The repetition, from 1. */
@@ -35,8 +38,14 @@ export interface PlannedTrial extends TrialKey {
 }
 
 /** Returns the one-line id of a trial: everything needed to run it again. */
-export function trialId({ model, strategy, perturbation, task, repetition }: TrialKey): string {
-  const words = { ...briefTask(task), model, strategy, perturbation, repetition };
+export function trialId(key: TrialKey): string {
+  const { model, strategy, perturbation, variant, task, repetition } = key;
+  const words = {
+    ...briefTask(task),
+    ...{ model, strategy, perturbation },
+    ...defined({ variant }),
+    repetition,
+  };
   return Object.entries(words).map(([name, value]) => {
     const text = Array.isArray(value) ? value.join("..") : String(value);
     return `${name}=${encodeURI(text.toWellFormed())}`;
@@ -53,6 +62,7 @@ const KEY_WORDS = {
   model: TEXT,
   strategy: TEXT,
   perturbation: TEXT,
+  variant: TEXT.exactOptional(),
   repetition: WHOLE.refine((repetition) => repetition >= 1),
 };
 
@@ -95,10 +105,11 @@ export function parseTrialId(id: string): TrialKey | undefined {
   });
   if (new Set(words.map(([name]) => name)).size < words.length) return undefined;
   try {
-    const { model, strategy, perturbation, repetition, ...spec } = ID_WORDS.parse(
+    const { model, strategy, perturbation, variant, repetition, ...spec } = ID_WORDS.parse(
       Object.fromEntries(words),
     );
-    return { model, strategy, perturbation, task: briefTask(spec), repetition };
+    const task = briefTask(spec);
+    return { model, strategy, perturbation, ...defined({ variant }), task, repetition };
   } catch {
     return undefined;
   }

@@ -12,6 +12,9 @@ import type { Work } from "./workload.ts";
 export interface Asked {
   requests: number;
   bytes: number;
+  /** When the first request came, and when the last answer went: milliseconds of the server. */
+  first: number;
+  last: number;
 }
 
 const REPLY = '"role":"assistant"';
@@ -44,12 +47,14 @@ if (import.meta.main) {
     if (path === "/") return Response.json(asked);
     const [, name, latency] = path.split("/");
     const body = await request.text();
-    const own = asked[name!] ??= { requests: 0, bytes: 0 };
+    const now = performance.now();
+    const own = asked[name!] ??= { requests: 0, bytes: 0, first: now, last: now };
     own.requests++;
     own.bytes += body.length;
     const answer = answerOf(body);
     if (answer === undefined) return new Response("not of this work", { status: 400 });
     if (latency !== "0") await new Promise((resolve) => setTimeout(resolve, Number(latency)));
+    own.last = performance.now();
     return new Response(answer, { headers });
   });
 }

@@ -1,7 +1,7 @@
 /**
  * What toolgate costs beside a bare loop around OpenAI's client, which says the same to the same server:
- * CPU, wall time and memory of `run` and of `deno test`; how long a benchmark file takes to start; and how
- * fast recordings are replayed. Takes some minutes, on Linux, and wants a quiet machine. Exit code 1 when
+ * CPU, wall time and memory of `run` and of `deno test`; how long a benchmark file takes to start; wall time
+ * of a suite of tool tests; and how fast recordings are replayed. Takes some minutes, on Linux, and wants a quiet machine. Exit code 1 when
  * a target is missed.
  *
  * deno task ratios                                 all of it, with 2,000 trials
@@ -20,6 +20,10 @@ const CONCURRENCY = 8;
 const LATENCY = 50;
 /** How often the start of a benchmark file is measured. */
 const STARTS = 15;
+/** Tests of tools, of one trial each, whose wall time is measured. */
+const TOOL_TESTS = 200;
+/** Conversations of these: tests of one file share their tools. */
+const TOOL_CONVERSATIONS = 4;
 
 /** The command line as `deno task toolgate` starts it. */
 const LAUNCH: readonly string[] = JSON.parse(Deno.readTextFileSync(`${ROOT}deno.json`))
@@ -33,6 +37,11 @@ interface Taken {
   readonly cpu: number;
   /** The largest resident set, in MiB. */
   readonly peak: number;
+}
+
+/** What a process took, and how long it asked the server: the seconds from its first request to the last answer. */
+interface Spent extends Taken {
+  readonly span: number;
 }
 
 /** A figure, and what it may be at most, or at least. */
@@ -150,6 +159,37 @@ class Measurement {
     return { benchmark: 1000 * benchmark.cpu, empty: 1000 * none.cpu };
   }
 
+  /**
+   * Has the same conversations in tests of tools, one trial each, and in a bare loop: the seconds from the first
+   * request to the last answer, as the server sees them, and those of the processes.
+   */
+  async toolTests(round: number): Promise<{ tools: Spent; bare: Spent }> {
+    const work = `${this.#folder}/tool_work.json`;
+    const { model, conversations } = workOf(TOOL_CONVERSATIONS);
+    Deno.writeTextFileSync(work, JSON.stringify({ model, conversations }));
+    const bare = await take([
+      ...["run", "--no-prompt", "--allow-all", "tests/bench/bare_loop.ts", work],
+      ...[this.#server.at(`loop${round}`, LATENCY), String(TOOL_TESTS), String(CONCURRENCY)],
+    ]);
+    const journal = `${this.#folder}/${++this.#journals}.jsonl`;
+    const tools = await take([
+      ...["test", "--no-prompt", "--allow-all", "tests/bench/speed_tool_tests.ts"],
+      ...["--", `--out=${journal}`],
+    ], {
+      SPEED_URL: this.#server.at(`tools${round}`, LATENCY),
+      SPEED_WORK: work,
+      SPEED_TRIALS: String(TOOL_TESTS),
+      OPENAI_API_KEY: "none",
+    });
+    const asked = await this.#server.asked();
+    const [of, own] = [asked[`loop${round}`]!, asked[`tools${round}`]!];
+    assertAlike({ bare: of, tools: own });
+    return {
+      bare: { ...bare, span: (of.last - of.first) / 1000 },
+      tools: { ...tools, span: (own.last - own.first) / 1000 },
+    };
+  }
+
   /** Replays what was recorded before. */
   async replay(): Promise<Taken> {
     const recordings = `${this.#folder}/recordings`;
@@ -167,19 +207,23 @@ class Measurement {
   /** That all have sent as many requests, and as many bytes. */
   async assertSame(): Promise<void> {
     const asked = await this.#server.asked();
-    const sizes = CLIENTS.filter((client) => client in asked).map((client) => {
-      const { requests, bytes } = asked[client]!;
-      return bytes / requests;
-    });
-    if (new Set(sizes).size > 1) {
-      throw new Error(`The clients do not say the same: ${JSON.stringify(asked)}`);
-    }
+    assertAlike(Object.fromEntries(
+      CLIENTS.filter((client) => client in asked).map((client) => [client, asked[client]!]),
+    ));
   }
 
   async #test(url: string, trials: number, flags: readonly string[] = []): Promise<Taken> {
     const file = "tests/bench/speed_benchmark.ts";
     const env = { SPEED_URL: url, SPEED_TRIALS: String(trials) };
     return await take(["test", "--no-prompt", "--allow-all", file, ...flags], env);
+  }
+}
+
+/** That each request was as long, on average. */
+function assertAlike(asked: Readonly<Record<string, Asked>>): void {
+  const sizes = Object.values(asked).map(({ requests, bytes }) => bytes / requests);
+  if (new Set(sizes).size > 1) {
+    throw new Error(`The clients do not say the same: ${JSON.stringify(asked)}`);
   }
 }
 
@@ -265,6 +309,11 @@ async function measure(
   };
   const fast = await inTurn(rounds, 0);
   const slow = await inTurn(wallRounds, LATENCY);
+  const tests: { tools: Spent; bare: Spent }[] = [];
+  for (let round = 1; round <= Math.max(3, wallRounds); round++) {
+    console.error(`Round ${round}: ${TOOL_TESTS} tests of tools`);
+    tests.push(await measurement.toolTests(round));
+  }
   const replays: Taken[] = [];
   for (let round = 0; round < rounds; round++) replays.push(await measurement.replay());
 
@@ -281,6 +330,14 @@ async function measure(
   const seconds = (taken: Taken) => `${taken.seconds.toFixed(1)} s`;
   const mebibytes = ({ peak }: Taken) => `${peak.toFixed(0)} MiB`;
   const ideal = Math.ceil(trials / CONCURRENCY) * REQUESTS * LATENCY / 1000;
+  const ofTests = (key: "span" | "seconds") => {
+    // The first run of the file checks its types.
+    const { tools, bare } = tests[Math.floor(tests.length / 2)]!;
+    return {
+      figure: median(tests.map((one) => one.tools[key] / one.bare[key])),
+      from: `${tools[key].toFixed(1)} s to ${bare[key].toFixed(1)} s`,
+    };
+  };
   const ways = ["run", "test"] as const;
   const startOf = (kind: "benchmark" | "empty") => median(starts.map((start) => start[kind]));
   return [
@@ -301,6 +358,15 @@ async function measure(
       most: 1.03,
       from: shown(slow, way, seconds),
     })),
+    {
+      what: `Wall time, ${TOOL_TESTS} tool tests to the bare loop, requests`,
+      ...ofTests("span"),
+      most: 1.1,
+    },
+    {
+      what: `Wall time, ${TOOL_TESTS} tool tests to the bare loop, with start`,
+      ...ofTests("seconds"),
+    },
     ...ways.map((way) => ({
       what: `Peak memory, ${SHOWN[way]} to the bare loop`,
       figure: ratio(fast, way, "peak"),

@@ -349,7 +349,7 @@ toolTest("canary over the wire", { tools, prompt, system, model: model("four"), 
   }
   assert(!all.includes("changed too early") && !all.includes("no prompt"), all);
   const journals = made.filter(([name]) => name.endsWith(".jsonl"));
-  assertEquals(journals.length, 6, made.map(([name]) => name).join());
+  assertEquals(journals.length, 2, made.map(([name]) => name).join());
   assert(made.some(([name]) => name === "verdict.json"), all);
   const lines = journals.flatMap(([, text]) =>
     text.trim().split("\n").map((line) => JSON.parse(line))

@@ -153,7 +153,10 @@ Deno.test("toolgate tells its version, and helps in every way that users try", a
     assertEquals([code, stdout], [0, `toolgate ${VERSION}\n`], all);
   }
   const usual = await toolgate(["gate", "--help"]);
-  assertStringIncludes(usual.stdout, "Usage: deno task toolgate gate F.jsonl... [OPTIONS]\n");
+  assertStringIncludes(
+    usual.stdout,
+    "Usage: deno task toolgate gate F.jsonl|FOLDER... [OPTIONS]\n",
+  );
   for (const line of [["help", "gate"], ["gate", "-h"], ["--help", "gate"]]) {
     const { code, stdout, all } = await toolgate(line);
     assertEquals([code, stdout], [0, usual.stdout], all);

@@ -156,6 +156,8 @@ const test = (name, text, city) => toolTest(name, {
   model: scripted("script", [{ calls: [{ name: "weather", arguments: { city: "Rome" } }] }, { text }]),
   tools: [weather],
   prompt: "Umbrella?",
+  // With it the test is registered where it stands, before others.
+  budget: { tokens: 1_000_000 },
   assert(run) {
     if (city !== undefined) assertCalled(run, { tool: "weather", arguments: { city } });
   },
@@ -185,8 +187,8 @@ Deno.test("deno test annotates ten failed tests, counts the others, and sums up 
   const file = `${place.path.split("/").at(-1)}/file_test.ts`;
   const [hostile, plain] = annotations;
   // The place of the assertion, and of the benchmark.
-  assertEquals(hostile!.properties, { file, line: "9", title: "100%, a::b" });
-  assertEquals([plain!.properties["file"], plain!.properties["line"]], [file, "14"]);
+  assertEquals(hostile!.properties, { file, line: "11", title: "100%, a::b" });
+  assertEquals([plain!.properties["file"], plain!.properties["line"]], [file, "16"]);
   assertMatch(
     plain!.properties["title"]!,
     /^plain > core 3, depth 2, .*, graph 1, sim:noisy\?quit=1$/,

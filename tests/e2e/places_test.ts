@@ -240,7 +240,7 @@ Deno.test("benchmarks of one name do not write into each other's files", async (
     all,
     /Cannot keep the verdicts of benchmark gate in verdicts\/gate\.json as .*: one of tests\/one_gate_test\.ts has it/,
   );
-  assertMatch(all, /benchmark two in verdicts\/two\.json as .*: two has it/);
+  assertMatch(all, /benchmark two in verdicts\/two\.json as .*: another one, two, has it/);
   // The bad model's verdict is kept, and not that of the good one.
   assertMatch(Deno.readTextFileSync(`${verdicts}/gate.json`), /"kind": "(undecided|fail)"/);
   assertMatch(Deno.readTextFileSync(`${verdicts}/twice.json`), /"kind": "(undecided|fail)"/);

@@ -2,7 +2,8 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { report as reportInProcess } from "../../lib/cli/report.ts";
-import { comparisonHash, type Plan, planHash, planSuite } from "../../lib/runs/plan.ts";
+import { type Plan, planSuite } from "../../lib/runs/plan.ts";
+import { comparisonHash, planHash } from "../../lib/runs/resolved_suite.ts";
 import { shardOf } from "../../lib/runs/_assign_shards.ts";
 import type { Shard } from "../../lib/runs/shard_text.ts";
 import { type PlanLine, planLine } from "../../lib/runs/journal/journal.ts";

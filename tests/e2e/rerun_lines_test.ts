@@ -118,11 +118,11 @@ Deno.test("the seed in use is told where it decides anything, and how to set ano
   assertEquals(seedsIn(await run()), [
     `fixed: seed 11 of the file; ${hint}`,
     "drawn: fresh seed X; add  -- --seed= X  to repeat this run",
-    `perturbed: seed 1 of the file; ${hint}`,
+    `seeds: seed 1 of the file; ${hint}`,
   ]);
   assertEquals(seedsIn(await run("--seed=5")), [
     `fixed: seed 5 of --seed; ${hint}`,
     `drawn: seed 5 of --seed; ${hint}`,
-    `perturbed: seed 5 of --seed; ${hint}`,
+    `seeds: seed 5 of --seed; ${hint}`,
   ]);
 });

@@ -394,7 +394,7 @@ const WRONG: readonly (readonly [options: string, message: RegExp, ...flags: str
   [`${MODEL}, graphs: 60, ${RATE}`, /^$/, `--verdict=${place.file("two.json")}`],
   [
     `${MODEL}, graphs: 61, ${RATE}`,
-    /Cannot keep the verdicts of benchmark bad .* as a file belongs to one benchmark/,
+    /Cannot keep the verdicts of benchmark bad .* as a file belongs to one suite or benchmark/,
     `--verdict=${place.file("two.json")}`,
   ],
 ];

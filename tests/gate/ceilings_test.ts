@@ -48,6 +48,68 @@ function some(count: number, trials: number, traits: TrialTraits, all: TrialTrai
 
 const UPGRADE = { gate: { baseline: "old" } };
 
+const PRICED = { prices: { m: { input: 1_000_000, output: 0 } } };
+/** A trial that costs so many dollars. */
+const paid = (usd: number) => ({ usage: { inputTokens: usd, outputTokens: 0 } });
+
+Deno.test("checkCeilings() bounds the cost of a solved trial by what all trials cost", () => {
+  const wrong = { outcome: "wrong_answer" } as const;
+  // Half are solved, each trial costs 2 dollars: 4 for each solved one.
+  const trials = some(50, 100, wrong, paid(2));
+  const check = (limit: number, all = trials) => checksOf(all, { usdPerSolved: limit }, PRICED)[0]!;
+  const { seen, lower } = check(4);
+  assertEquals(seen, 4);
+  assert(lower! > 3 && lower! < 4, `${lower}`);
+  assertEquals([lower! * 0.999, lower!, 4].map((limit) => check(limit).exceeded), [
+    true,
+    false,
+    false,
+  ]);
+  // A few trials prove little: what was seen is above the limit, the truth may not be.
+  assertEquals(check(3.9, some(2, 4, wrong, paid(2))).exceeded, false);
+  // Where nothing was solved, any cost is too much, and no cost is none.
+  const vain = some(3, 3, wrong, paid(1));
+  assertEquals(check(1_000, vain), {
+    ...{ ceiling: "usdPerSolved", limit: 1_000, seen: null },
+    ...{ lower: check(1_000, vain).lower, exceeded: true },
+  });
+  assertEquals(check(1, some(3, 3, wrong, paid(0))).exceeded, false);
+  // Invalid trials count as solved for nothing.
+  const spoiled = trials.map((trial, place) =>
+    place % 10 === 0 ? { ...trial, outcome: "invalid" as const, solved: false } : trial
+  );
+  const solvedForNothing = trials.map((trial, place) =>
+    place % 10 === 0 ? { ...trial, ...paid(0), outcome: "solved" as const, solved: true } : trial
+  );
+  assertEquals(check(4, spoiled).lower, check(4, solvedForNothing).lower);
+  assertThrows(() => checksOf(trials, { usdPerSolved: 1 }), InputError, "price");
+});
+
+Deno.test("checkCeilings() finds the 95th percentile of times exceeded from the share of slower trials on that proves it", () => {
+  for (let slow = 0; slow <= 30; slow++) {
+    // Times of slow trials are all different.
+    const trials = some(0, 200, {}).map((trial, place) => ({
+      ...trial,
+      durationMs: place < slow ? 10_000 + place : 500,
+    }));
+    const isProved = clopperPearson(slow, 200, 0.95).lower > 0.05;
+    const check = checksOf(trials, { p95Seconds: 9.5 })[0]!;
+    assertEquals(check.exceeded, isProved, `${slow} slow trials`);
+    assertEquals(check.seen, slow > 10 ? (10_000 + slow - 11) / 1000 : 0.5);
+    if (!isProved) continue;
+    // The bound is a time that more than 5% of trials are proved to take.
+    const above = trials.filter(({ durationMs }) => durationMs / 1000 >= check.lower!).length;
+    assert(clopperPearson(above, 200, 0.95).lower > 0.05);
+    assert(clopperPearson(above - 1, 200, 0.95).lower <= 0.05);
+    assertEquals(checksOf(trials, { p95Seconds: check.lower! })[0]!.exceeded, false);
+  }
+  // Invalid trials, however long they took, prove nothing; nor does a single slow one.
+  const spoiled = some(30, 200, { outcome: "invalid", durationMs: 99_000 });
+  assertEquals(checksOf(spoiled, { p95Seconds: 1 })[0]!.exceeded, false);
+  const few = some(1, 20, { durationMs: 99_000 });
+  assertEquals(checksOf(few, { p95Seconds: 1 })[0]!.exceeded, false);
+});
+
 Deno.test("checkCeilings() of no ceilings is nothing, whatever the trials", () => {
   assertEquals(checksOf(some(90, 100, { ...WRONG, behaviours: ["silent"] }), {}), []);
 });
@@ -197,7 +259,7 @@ Deno.test("checkCeilings() takes the mean cost by the price table, which must ha
   const prices = { m: { input: 1_000, output: 10_000 } };
   // Ten tokens read and two written a trial come to 3 cents.
   const [check] = exceeded(some(0, 30, {}), { usd: 0.029 }, { prices });
-  assertAlmostEquals(check!.seen, 0.03, 1e-12);
+  assertAlmostEquals(check!.seen!, 0.03, 1e-12);
   assertEquals(exceeded(some(0, 30, {}), { usd: 0.031 }, { prices }), []);
   assertThrows(() => checksOf(some(0, 30, {}), { usd: 1 }), InputError, "the cost of model m");
 });
@@ -225,7 +287,7 @@ Deno.test("checkCeilings() prices other models that took part by their own names
   const trial = { ...record({ usage, stages: [stageOf("large", 40)] }), replaced: usage };
   const prices = { m: { input: 1e6, output: 0 }, large: { input: 1e7, output: 0 } };
   const [check] = checksOf([trial], { usd: 1 }, { prices });
-  assertAlmostEquals(check!.seen, 60 + 400, 1e-9);
+  assertAlmostEquals(check!.seen!, 60 + 400, 1e-9);
 });
 
 /** The event of a call that was sent back, mended or not. */

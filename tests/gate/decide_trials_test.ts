@@ -9,7 +9,13 @@ import {
   assertThrows,
 } from "@std/assert";
 import { variantName } from "../../lib/gate/variant.ts";
-import { type CeilingCheck, decide, decideUpgrade, type Verdict } from "../../lib/gate/decide.ts";
+import {
+  type CeilingCheck,
+  decide,
+  decideUpgrade,
+  type TrialsVerdict,
+  type Verdict,
+} from "../../lib/gate/decide.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { decideTrials, exitCodeOf, worstKind } from "../../lib/gate/decide_trials.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
@@ -254,7 +260,7 @@ function planned(gate: Suite["gate"], traits: Partial<Suite> = {}): Plan {
 }
 
 /** The verdict over the first model of a plan, when these trials of it have ended. */
-function verdictOf(plan: Plan, trials: readonly Trial[], stopped?: string): Verdict {
+function verdictOf(plan: Plan, trials: readonly Trial[], stopped?: string): TrialsVerdict {
   return decideTrials(trials, plan.trials, plan.gate!, { rule: plan.rule, stopped })[0]!.verdict;
 }
 

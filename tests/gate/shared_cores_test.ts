@@ -3,7 +3,7 @@
 
 import { assertEquals, assertGreater, assertLessOrEqual, assertStringIncludes } from "@std/assert";
 import type { Prng } from "@std/random";
-import { decide, decideUpgrade, type Verdict } from "../../lib/gate/decide.ts";
+import { decide, decideUpgrade, type TrialsVerdict } from "../../lib/gate/decide.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { type CompletePolicy, completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";
 import { selfCheck } from "../../lib/gate/self_check.ts";
@@ -45,7 +45,7 @@ function play(
 }
 
 /** The share of gates over newly drawn outcomes that end so. */
-function share(kind: Verdict["kind"], draw: (prng: Prng) => Verdict): number {
+function share(kind: TrialsVerdict["kind"], draw: (prng: Prng) => TrialsVerdict): number {
   const { prng } = fork(1, "gates", kind);
   let count = 0;
   for (let gate = 0; gate < GATES; gate++) if (draw(prng).kind === kind) count++;
@@ -53,7 +53,11 @@ function share(kind: Verdict["kind"], draw: (prng: Prng) => Verdict): number {
 }
 
 /** The verdict on the model `new`. */
-function verdictOf(plan: Plan, policy: CompletePolicy, trials: readonly TrialSummary[]): Verdict {
+function verdictOf(
+  plan: Plan,
+  policy: CompletePolicy,
+  trials: readonly TrialSummary[],
+): TrialsVerdict {
   const planned = plan.trials;
   const decided = decideTrials(trials, planned, policy, { rule: plan.rule });
   return decided.find(({ model }) => model === "new")!.verdict;

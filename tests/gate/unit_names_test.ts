@@ -33,7 +33,12 @@ Deno.test("unitNames() names what all tasks are, else tasks", () => {
   assertEquals(words(QUESTION, PROBE).slice(0, 2), ["question", "questions"]);
   const [one, other] = [{ case: "refund", seed: 1 }, { case: "refund", seed: 2 }];
   assertEquals(words(one, other), ["trial", "trials of one case", "case", "trials"]);
-  assertEquals(words(one, { case: "b", seed: 1 }), ["trial", "trials of cases", "cases", "trials"]);
+  assertEquals(words(one, { case: "b", seed: 1 }), [
+    "trial",
+    "trials of 2 cases",
+    "cases",
+    "trials",
+  ]);
   for (const mixed of [[GRAPH, QUESTION], [one, GRAPH], [one, { case: "b", seed: 1 }, PROBE]]) {
     assertEquals(words(...mixed), ["task", "tasks", "tasks", "graphs"]);
   }

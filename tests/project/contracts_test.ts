@@ -5,6 +5,12 @@ import { assertEquals } from "@std/assert";
 import { parseTrialId, trialId } from "../../lib/trials/trial_id.ts";
 import { folder, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
+import { casePlan, caseTrials, FORBIDDEN } from "../support/case_suites.ts";
+import { linesOf } from "../support/journals.ts";
+import { compareStrategies } from "../../lib/gate/comparison.ts";
+import { decideTrials } from "../../lib/gate/decide_trials.ts";
+import { reportVerdicts } from "../../lib/gate/gate_report.ts";
+import { planLine } from "../../lib/runs/journal/journal.ts";
 import { blocksOf, textOf } from "../support/documents.ts";
 
 const PAGE = "docs/contracts.md";
@@ -29,24 +35,34 @@ const TABLES = new Map(
 
 /** Fields of which no file here has an example. */
 const RARE = Object.entries({
-  "plan-line": "sources sources.* file",
-  gate: "baseline.perturbation atMost.failureShifts atMost.missedCalls atMost.unmended",
-  "trial-line": "domain usage.estimated permanent partlyReplayed replaced replacedIdle",
-  use: "usage.estimated",
+  "plan-line": "sources sources.* file records",
+  "resolved-suite": "parts parts.*.case parts.*.tools parts.*.system " +
+    "variants variants.*.models variants.*.strategies variants.*.parts tests",
+  gate:
+    "baseline.perturbation baseline.variant atMost.failureShifts atMost.missedCalls atMost.unmended",
+  "trial-line":
+    "variant domain usage.estimated permanent cleanUp partlyReplayed replaced replacedIdle transcript",
+  transcript:
+    "system prompt tools system.id prompt.id tools.id system.value prompt.value tools.value tools.value[].name " +
+    "tools.value[].description tools.value[].parameters tools.value[].strict state state.changes " +
+    "state.changes[].path state.changes[].before state.changes[].after state.more state.hidden state.partial",
+  use: "usage.estimated others",
   events:
     "reply.estimated reply.failed reply.failed[].cause reply.failed[].message reply.failed[].status " +
-    "reply.textCall " +
+    "reply.textCall call.mistake " +
     "call.parameters.failures[].similarity call.parameters.undecided call.guessed " +
-    "call.coerced call.by call.durationMs stage.unusable scored.judged.why scored.judged.unfit stop.at",
+    "call.coerced call.by call.durationMs stage.unusable " +
+    "judged.question judged.reply judged.score judged.atLeast judged.criterion judged.reason judged.model " +
+    "judged.usage.inputTokens judged.usage.outputTokens judged.usage.estimated scored.judged.why scored.judged.unfit stop.at",
   recording: "replaced replacedIdle",
   request: "server occurrence toolChoice toolChoice.function messages[].calls[].id " +
     "messages[].calls[].name messages[].calls[].arguments reply.usage.estimated reply.failed reply.failed[].cause " +
     "reply.failed[].message reply.failed[].status messages[].carried redacted error error.kind " +
     "error.message error.ofRequest",
-  baseline: "subjects[].draws subjects[].later",
+  baseline: "subjects[].variant subjects[].draws subjects[].later",
   verdict:
-    "partlyReplayed asked excused excused[].status excused[].message excused[].trials evidence.replaced " +
-    "evidence.resampled stopped",
+    "partlyReplayed asked excused excused[].status excused[].message excused[].trials variant leftOut " +
+    "leftOut.changed leftOut.added leftOut.removed leftOut.whole evidence.replaced evidence.resampled stopped",
   report: "partlyReplayed",
 }).flatMap(([table, fields]) => fields.split(" ").map((field) => `${table}: ${field}`));
 
@@ -69,6 +85,8 @@ function isOf(value: unknown, type: string): boolean {
       : IS[/^(?:open )?(\w+)/.exec(one)![1]!]!(value)
   );
 }
+
+const PRICE = { input: 1, output: 1 };
 
 const seen = new Set<string>();
 const problems = new Set<string>();
@@ -202,6 +220,25 @@ Deno.test("docs/contracts.md has every field of the files, and no other", async 
     assertEquals([...problems], []);
     const codes = textOf(PAGE).match(/^\| \d(?= )/gm)!.map((cell) => Number(cell.slice(2)));
     assertEquals([...new Set(COMMANDS.map(([code]) => code))].sort(), codes);
+  });
+
+  await t.step("verdicts over cases of own tests", () => {
+    const gate = { baseline: "old", every: 0.5, atMost: { usdPerSolved: 1, p95Seconds: 9 } };
+    const prices = { prices: Object.fromEntries(["old", "new"].map((name) => [name, PRICE])) };
+    for (const trials of [5, 6]) {
+      const plan = casePlan(gate, 12, trials, prices);
+      const ended = caseTrials(
+        plan,
+        (_, trial, model) => model === "new" && trial < 4 ? FORBIDDEN : {},
+      );
+      const restated = ended.map((trial) => ({ ...trial, strategy: "restate" }));
+      const comparisons = compareStrategies([...caseTrials(plan), ...restated], prices.prices);
+      const decided = decideTrials(ended, plan.trials, plan.gate!, prices);
+      const report = reportVerdicts("s", decided, plan.gate!, { comparisons });
+      compare(JSON.parse(JSON.stringify(report)), "verdicts");
+      compareLines(linesOf([planLine(plan), ...ended]));
+    }
+    assertEquals([...problems], []);
   });
 
   await t.step("files of version 1", async () => {

@@ -12,3 +12,21 @@ Deno.test("FailedTrials counts a trial once, and those of two tests with one nam
   }
   assertEquals([all.count, all.told(false).length, all.more(false)], [2, 2, undefined]);
 });
+
+Deno.test("FailedTrials tells of every test before it tells of one again", () => {
+  const failures = new FailedTrials();
+  const fail = (test: string, go: number) =>
+    failures.add(
+      record({ id: `${test} ${go}`, outcome: "no_answer", task: { case: test, seed: 1 } }),
+    );
+  for (const test of ["a", "b"]) for (let go = 1; go <= 20; go++) fail(test, go);
+  for (const test of ["c", "d", "e"]) fail(test, 1);
+  const named = (isWell: boolean) => failures.told(isWell).map(({ ending }) => ending[0]).join("");
+  assertEquals([named(false), named(true)], ["abcdeababa", "abc"]);
+  assertEquals(failures.count, 43);
+  // So do those of several runs.
+  const all = new FailedTrials();
+  all.takeOver(failures);
+  all.takeOver(failures);
+  assertEquals(all.told(false).map(({ ending }) => ending[0]).join(""), "abcdeabcde");
+});

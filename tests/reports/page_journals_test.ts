@@ -61,7 +61,7 @@ browserTest(
 
 /** What a person sees of a report before opening a trial. */
 interface Seen {
-  readonly notes: readonly string[];
+  readonly notes: string[];
   readonly provenance: string;
   readonly text: string;
   readonly count: string;
@@ -216,8 +216,10 @@ browserTest(
       const { nodes, task, facts, events } = await readTrial(page);
       assertEquals([nodes, task, facts["task"]], [undefined, [], "case y"]);
       assertEquals(events.map(({ text }) => text), ["The journal holds no events of this trial."]);
-      assertStringIncludes(await page.innerText("#graph"), "There is no graph to show");
+      assertStringIncludes(await page.innerText("#graph"), "No transcript of this trial was kept");
     });
+    // What is not there is said once.
+    assertMatch(seen.notes.shift()!, /^3 of 3 trials have no transcript: /);
     assertEquals(seen.notes, [
       "Without a plan line it is unknown whether trials are missing",
     ]);

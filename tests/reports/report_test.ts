@@ -174,7 +174,7 @@ Deno.test("makeReport() tells apart what each of several models was served as", 
 });
 
 Deno.test("makeReport() tells how many trials are on tasks of other tools", () => {
-  const task = { case: "refunds" } as unknown as Trial["task"];
+  const task = { set: "refunds", question: "1" } as unknown as Trial["task"];
   const partial = { core: 3, depth: 2 } as unknown as Trial["task"];
   const trials = [record(), record({ task, id: "1" }), record({ task: partial, id: "2" })];
   assertEquals(makeReport(trials, { suite: "s" }).notes, [
@@ -185,7 +185,8 @@ Deno.test("makeReport() tells how many trials are on tasks of other tools", () =
 Deno.test("makeReport() has no note on probes, which nobody looks for among sizes", () => {
   const probe = record({ task: { case: "oracle", seed: 1 } });
   assertEquals(makeReport([probe, record()], { suite: "s" }).notes, []);
-  const other = record({ task: { case: "refunds" } as unknown as Trial["task"], id: "1" });
+  const task = { set: "refunds", question: "1" } as unknown as Trial["task"];
+  const other = record({ task, id: "1" });
   assertEquals(makeReport([probe, other, record()], { suite: "s" }).notes, [
     "1 of 3 trials are on tasks that were not generated: breakdowns by size leave them out.",
   ]);

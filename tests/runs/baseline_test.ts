@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { acceptResults } from "../../lib/runs/accept.ts";
 import {
-  assertComparable,
   baselineOfGate,
+  comparableBaseline,
   missingBaseline,
   readBaseline,
 } from "../../lib/runs/baseline.ts";
@@ -12,7 +12,8 @@ import { deriveBaseline } from "../../lib/runs/derived.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { canonicalJson } from "../../lib/base/json.ts";
 import { sha256 } from "../../lib/base/hash.ts";
-import { comparisonHash, planSuite } from "../../lib/runs/plan.ts";
+import { planSuite } from "../../lib/runs/plan.ts";
+import { comparisonHash } from "../../lib/runs/resolved_suite.ts";
 import { planLine } from "../../lib/runs/journal/journal.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
@@ -181,7 +182,7 @@ Deno.test("readBaseline() refuses a subject with more trials than its plan has",
   );
 });
 
-Deno.test("assertComparable() lets models, strategies and the name differ, and nothing else", () => {
+Deno.test("comparableBaseline() lets models, strategies and the name differ, and nothing else", () => {
   using folder = new Folder();
   const journal = writeJournal(folder, PLAN);
   const changes: [Partial<Suite>, fields: string | undefined][] = [
@@ -199,11 +200,11 @@ Deno.test("assertComparable() lets models, strategies and the name differ, and n
     for (const [change, fields] of changes) {
       const plan = planSuite({ ...SUITE, ...change });
       if (fields === undefined) {
-        assertComparable(baseline, plan, plan.trials);
+        comparableBaseline(baseline, plan, plan.trials);
         continue;
       }
       const { message } = assertThrows(
-        () => assertComparable(baseline, plan, plan.trials),
+        () => comparableBaseline(baseline, plan, plan.trials),
         InputError,
       );
       assertEquals(
@@ -214,45 +215,45 @@ Deno.test("assertComparable() lets models, strategies and the name differ, and n
   }
 });
 
-Deno.test("assertComparable() refuses a baseline of another version of the generator", () => {
+Deno.test("comparableBaseline() refuses a baseline of another version of the generator", () => {
   using folder = new Folder();
   const older = { ...PLAN, resolved: { ...PLAN.resolved, generator: 0 } };
   const journal = writeJournal(folder, older);
   for (const path of [journal, accept(folder, journal)]) {
     assertThrows(
-      () => assertComparable(readBaseline(path), PLAN, PLAN.trials),
+      () => comparableBaseline(readBaseline(path), PLAN, PLAN.trials),
       InputError,
       "they differ in generator (0 there, 1 here)",
     );
   }
 });
 
-Deno.test("assertComparable() without a plan on either side asks for the very same graphs", () => {
+Deno.test("comparableBaseline() without a plan on either side asks for the very same graphs", () => {
   using folder = new Folder();
   const trials = [1, 2, 3].map((seed) => record({ seed }));
   const baseline = readBaseline(folder.write("other.jsonl", linesOf(trials)));
   const of = (seeds: readonly number[], repetition = 1) =>
     planOf(seeds.map((seed) => record({ seed, repetition, model: "new" })));
-  assertComparable(baseline, undefined, of([3, 1, 2]));
+  comparableBaseline(baseline, undefined, of([3, 1, 2]));
   const apart = [[of([1, 2]), "1 of 3"], [of([1, 2, 3, 4]), "1 of 4"], [
     of([1, 2, 3], 2),
     "6 of 6",
   ]];
   for (const [planned, share] of apart as [ReturnType<typeof of>, string][]) {
     assertThrows(
-      () => assertComparable(baseline, undefined, planned),
+      () => comparableBaseline(baseline, undefined, planned),
       InputError,
       `as both must be of the same graphs: ${share} are only in one of them`,
     );
   }
   // A plan on one side only does not change that.
   assertThrows(
-    () => assertComparable(baseline, PLAN, PLAN.trials),
+    () => comparableBaseline(baseline, PLAN, PLAN.trials),
     InputError,
     "are only in one of them",
   );
   const planful = readBaseline(writeJournal(folder, PLAN));
-  assertComparable(planful, undefined, PLAN.trials);
+  comparableBaseline(planful, undefined, PLAN.trials);
 });
 
 Deno.test("assertOtherRun() refuses to compare trials with themselves: anything would pass", () => {

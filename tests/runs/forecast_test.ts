@@ -23,11 +23,22 @@ import { pairedDetectableEffect } from "../../lib/statistics/paired_sample_size.
 import { rateDetectableEffect } from "../../lib/statistics/sample_size.ts";
 import type { ModelEntry } from "../../lib/models/entry.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
+import { tool } from "../../lib/tools/define_tool.ts";
+import { caseOpener } from "../../lib/trials/executors/case_opener.ts";
 import { cityPlan } from "../support/call_sets.ts";
 import { HOSTILE, STEERING } from "../support/records.ts";
 
 const RATE = { successRate: 0.8 };
 const UPGRADE = { baseline: "a" };
+/** Tools in which a perturbation finds something to change. */
+const RICH = [tool({
+  ...{ name: "a", description: "A", returns: 1 },
+  parameters: {
+    type: "object",
+    properties: { x: { type: "number", description: "The number" } },
+    required: ["x"],
+  },
+})];
 const USAGE = { inputTokens: 2_000, outputTokens: 100 };
 
 /** The plan of a gate, with two cells and two models. */
@@ -243,6 +254,40 @@ Deno.test("forecastCost() of a sequential gate tells what it will probably take,
       `${largestSize} trials`,
   );
   assertEquals(forecastCost(plan, USAGE)[0], line);
+});
+
+Deno.test("planning calls no function that makes something for a trial, and tells that it is not counted", () => {
+  const never = (): never => {
+    throw new Error("a server would have been started");
+  };
+  const all = { name: "own", prompt: "Do it.", tools: RICH, assert() {} };
+  for (
+    const [own, unmade] of [
+      [{ state: never }, undefined],
+      [{ state: never, tools: never }, true],
+      [{ state: never, prompt: never }, true],
+    ] as const
+  ) {
+    const plan = planSuite({
+      ...{ name: "own", seed: 1, tasks: [], models: ["a"], perturbations: ["RD"] },
+      gate: { ...RATE, sequential: true },
+      prices: { a: { input: 1, output: 1 } },
+    }, {
+      tasks: {
+        cells: () => [{ case: "own" }],
+        open: caseOpener(() => ({ ...all, ...own })),
+      },
+    });
+    const usage = estimateUsage(plan);
+    assertEquals(usage.unmade, unmade);
+    assertGreater(usage.inputTokens, 0);
+    const [line] = forecastCost(plan, usage);
+    assertEquals(
+      line!.includes("what is made for each trial, such as its tools, is not"),
+      !!unmade,
+    );
+    assertEquals(planWarnings(plan).filter((one) => one.includes("nothing to change")), []);
+  }
 });
 
 Deno.test("forecastCost() names models in printable words", () => {

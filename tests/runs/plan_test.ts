@@ -7,7 +7,8 @@ import {
   assertThrows,
 } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
-import { comparisonHash, listTrials, planHash, planSuite } from "../../lib/runs/plan.ts";
+import { planSuite } from "../../lib/runs/plan.ts";
+import { comparisonHash, listTrials, planHash } from "../../lib/runs/resolved_suite.ts";
 import { USUAL_PROBES } from "../../lib/trials/executors/task_kind.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import { type ModelEntry, modelName } from "../../lib/models/entry.ts";

@@ -168,7 +168,7 @@ Deno.test("Run ends when its budget is reached; those in flight end, and the jou
     assertEquals(trials.filter(({ ends }) => ends === undefined).length, 2);
     const verdict = verdictOf(journal, BUDGETED);
     assert("stopped" in verdict, JSON.stringify(verdict));
-    assertEquals([verdict.stopped, verdict.evidence.graphs], [REACHED, count - count % 2]);
+    assertEquals([verdict.stopped, verdict.evidence!.graphs], [REACHED, count - count % 2]);
   }
 });
 

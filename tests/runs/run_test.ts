@@ -176,9 +176,9 @@ Deno.test("Run.connect() fails before anything is run or written when a model ca
   const { asked, connect } = shrugging();
   using run = new Run(plan, {
     journal: folder.file("a.jsonl"),
-    connect: (entry) => {
+    connect: (entry, task) => {
       if (entry.model === "two") throw new InputError("Cannot use model two");
-      return connect(entry);
+      return connect(entry, task);
     },
   });
   assertThrows(() => run.connect(), InputError, "Cannot use model two");
@@ -301,6 +301,36 @@ Deno.test("Run with resume keeps invalid trials, unless told to run them again",
     run[Symbol.dispose]();
     using later = new Run(PLAN, { connect, journal, resume: true });
     assertEquals((await later.scores()).map(({ replaced }) => replaced !== undefined), again);
+  }
+});
+
+Deno.test("Run with resume remembers a call that must not happen in a trial that is run again", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  {
+    using run = new Run(PLAN, {
+      connect: () => model(() => Promise.reject(new InfrastructureError("502"))),
+      journal,
+    });
+    await run.all();
+  }
+  const { id } = PLAN.trials[1]!;
+  const lines = linesOf(Deno.readTextFileSync(journal)).map((value) => {
+    const events = [...value["events"] as unknown[] ?? [], {
+      kind: "assertion",
+      message: "paid",
+      never: true,
+    }];
+    return JSON.stringify(value["id"] === id ? { ...value, events } : value);
+  });
+  Deno.writeTextFileSync(journal, `${lines.join("\n")}\n`);
+  const marked = [undefined, true, undefined, undefined];
+  for (const retryInvalid of [true, false]) {
+    using run = new Run(PLAN, { ...shrugging(), journal, resume: true, retryInvalid });
+    const scores = await run.scores();
+    assertEquals(scores.map(({ outcome }) => outcome), Array(4).fill("no_answer"));
+    assertEquals(scores.map(({ never }) => never), marked);
+    assertEquals(readResults([journal]).trials.map(({ never }) => never), marked);
   }
 });
 
@@ -818,9 +848,9 @@ Deno.test("Run.connect() fails before anything is run when the model of a stage 
   const { asked, connect } = mending();
   using run = new Run(MENDING_PLAN, {
     journal: folder.file("a.jsonl"),
-    connect: (entry) => {
+    connect: (entry, task) => {
       if (entry.model === "m") throw new InputError("Cannot use model m");
-      return connect(entry);
+      return connect(entry, task);
     },
   });
   assertThrows(() => run.connect(), InputError, "Cannot use model m");

@@ -2,9 +2,11 @@ import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/a
 import { InputError } from "../../lib/base/errors.ts";
 import { sha256 } from "../../lib/base/hash.ts";
 import { planLine } from "../../lib/runs/journal/journal.ts";
-import { type Plan, planSuite, type ResolvedSuite } from "../../lib/runs/plan.ts";
+import { type Plan, planSuite } from "../../lib/runs/plan.ts";
+import type { ResolvedSuite } from "../../lib/runs/resolved_suite.ts";
 import { assignShards, expectedCost, shardOf } from "../../lib/runs/_assign_shards.ts";
 import { parseShard } from "../../lib/runs/shard_text.ts";
+import { openTask } from "../../lib/trials/executors/tasks.ts";
 import type { PlannedTrial } from "../../lib/trials/trial_id.ts";
 import fc from "../support/fast_check.ts";
 import { SMALL } from "../support/suites.ts";
@@ -107,6 +109,36 @@ Deno.test("shardOf() splits a plan exactly: every trial is in one shard, in orde
       assertEquals(all.map(({ index }) => index), plan.trials.map(({ index }) => index));
       for (const shard of shards) {
         assert(shard.every((trial, place) => place === 0 || trial.index > shard[place - 1]!.index));
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+/** Suites of tests, of which some have settings of their own. */
+const TEST_PLANS = fc.array(
+  fc.record({
+    graphs: fc.integer({ min: 1, max: 9 }),
+    models: fc.subarray([{ model: "a" }, { model: "b" }], { minLength: 1 }),
+    strategies: fc.subarray(["baseline", "retry"], { minLength: 1 }),
+  }, { requiredKeys: [] }),
+  { minLength: 1, maxLength: 6 },
+).map((tests) => {
+  const own = Object.fromEntries(tests.map((settings, place) => [`test ${place}`, settings]));
+  const suite = { name: "s", seed: 1, graphs: 3, tasks: [], models: ["a"] };
+  const cells = () => tests.map((_, place) => ({ case: `test ${place}` }));
+  return planSuite(suite, { tasks: { cells, open: openTask, tests: own } });
+});
+
+Deno.test("shards of tests with settings of their own have each trial once, and each test's within one", () => {
+  fc.assert(
+    fc.property(TEST_PLANS, fc.integer({ min: 1, max: 9 }), (plan, of) => {
+      const shards = assignShards(plan, of);
+      assertEquals(shards.length, plan.trials.length);
+      assert(shards.every((shard) => shard >= 1 && shard <= of));
+      const testOf = (trial: PlannedTrial) => placeOf({ ...trial, repetition: 0 });
+      for (const [test, counts] of countsBy(plan, shards, of, testOf)) {
+        assert(spreadOf(counts) <= 1, `${test}: ${counts}`);
       }
     }),
     { numRuns: 60 },

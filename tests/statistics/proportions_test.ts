@@ -1,4 +1,5 @@
 import {
+  assert,
   assertAlmostEquals,
   assertEquals,
   assertGreater,
@@ -15,11 +16,13 @@ import {
   binomialProbability,
   binomialUpperTail,
 } from "../../lib/statistics/distributions.ts";
-import { bettingLowerBound } from "../../lib/statistics/betting_bound.ts";
+import { bettingLowerBound, bettingRatioBound } from "../../lib/statistics/betting_bound.ts";
 import { clusteredInterval } from "../../lib/statistics/pass_at_k.ts";
 import {
   binomialTest,
   clopperPearson,
+  fisherExact,
+  holm,
   mcNemar,
   tango,
   tangoStatistic,
@@ -776,3 +779,65 @@ Deno.test("bettingLowerBound() refuses values, copies and stakes that are none, 
     );
   }
 });
+
+Deno.test("fisherExact() agrees with R's fisher.test()", () => {
+  // fisher.test(rbind(c(3, 1), c(1, 3))), rbind(c(8, 2), c(1, 5)), and of a table with all successes on one side.
+  assertAlmostEquals(fisherExact([3, 4], [1, 4]), 34 / 70, 1e-12);
+  assertAlmostEquals(fisherExact([8, 10], [1, 6]), 0.03496503496503495, 1e-12);
+  assertAlmostEquals(fisherExact([0, 5], [5, 5]), 2 / 252, 1e-14);
+  assertEquals(fisherExact([0, 5], [0, 9]), 1);
+  assertEquals(fisherExact([5, 5], [9, 9]), 1);
+});
+
+Deno.test("fisherExact() is the sum of the tables that are no likelier, counted one by one", () => {
+  const choose = (n: number, k: number): number => k <= 0 ? 1 : choose(n - 1, k - 1) * n / k;
+  const counts = fc.tuple(fc.nat(12), fc.nat(12)).map(([one, other]) =>
+    [Math.min(one, other), Math.max(one, other, 1)] as const
+  );
+  fc.assert(fc.property(counts, counts, ([own, trials], [others, otherTrials]) => {
+    const solved = own + others;
+    const weight = (count: number) =>
+      count > trials || count < 0 || solved - count > otherTrials || count > solved
+        ? 0
+        : Math.round(choose(trials, count)) * Math.round(choose(otherTrials, solved - count));
+    const weights = Array.from({ length: solved + 1 }, (_, count) => weight(count));
+    const all = weights.reduce((sum, one) => sum + one, 0);
+    const extreme = weights.filter((one) => one <= weight(own)).reduce((sum, one) => sum + one, 0);
+    assertAlmostEquals(fisherExact([own, trials], [others, otherTrials]), extreme / all, 1e-9);
+  }));
+});
+
+Deno.test("holm() agrees with R's p.adjust()", () => {
+  const adjusted = holm([0.01, 0.04, 0.03, 0.005]);
+  for (const [place, value] of [0.03, 0.06, 0.06, 0.02].entries()) {
+    assertAlmostEquals(adjusted[place]!, value, 1e-15);
+  }
+  assertEquals(holm([]), []);
+  assertEquals(holm([0.7, 0.8]), [1, 1]);
+});
+
+Deno.test("bettingRatioBound() lies below the observed ratio, and falls with what is gained", () => {
+  const outlay = fc.record({
+    cost: fc.double({ min: 0, max: 1e6, noNaN: true }),
+    gain: fc.double({ min: 0, max: 1, noNaN: true }),
+  });
+  fc.assert(fc.property(fc.array(outlay, { maxLength: 40 }), outlay, (outlays, more) => {
+    const bound = bettingRatioBound(outlays, 0.95);
+    const [cost, gain] = [sumOf(outlays, "cost"), sumOf(outlays, "gain")];
+    assert(bound >= 0 && bound * gain <= cost * (1 + 1e-9));
+    const better = bettingRatioBound([...outlays, { cost: 0, gain: more.gain }], 0.95);
+    assert(better <= bound * (1 + 1e-9));
+    const dearer = bettingRatioBound([...outlays, { cost: more.cost, gain: 0 }], 0.95);
+    assert(dearer >= bound * (1 - 1e-9));
+    assert(bettingRatioBound(outlays, 0.99) <= bound * (1 + 1e-9));
+  }));
+  const sure = bettingRatioBound(new Array(5_000).fill({ cost: 3, gain: 0.5 }), 0.95);
+  assert(sure > 5.8 && sure <= 6, `${sure}`);
+  for (const wrong of [{ cost: -1, gain: 0 }, { cost: Infinity, gain: 0 }, { cost: 1, gain: 2 }]) {
+    assertThrows(() => bettingRatioBound([wrong], 0.95), RangeError, "Cannot bound a ratio");
+  }
+});
+
+function sumOf<K extends string>(items: readonly Readonly<Record<K, number>>[], field: K): number {
+  return items.reduce((sum, item) => sum + item[field], 0);
+}

@@ -30,7 +30,12 @@ export function reportedTrials(path: string): ReportedTrial[] {
     shown: number[][];
   };
   return rows.map((row) => {
-    const [chunk, place, taskChunk, taskPlace] = row.slice(-4) as [number, number, number, number];
+    const [chunk, place, taskChunk, taskPlace] = row.slice(12, 16) as [
+      number,
+      number,
+      number,
+      number,
+    ];
     return {
       ...blocks.get(`block-${chunk}`)[place],
       outcome: outcomes[row[4]!]!,

@@ -19,6 +19,7 @@ const TYPES: Readonly<Record<string, string>> = {
   Prices: "../models/prices.ts",
   RecordingOptions: "../models/recordings/options.ts",
   Limits: "../trials/agent/session.ts",
+  Transcripts: "../trials/transcript.ts",
 };
 
 const TYPES_PATH = `${ROOT}/lib/runs/option_types.ts`;
@@ -40,7 +41,7 @@ function typesFile(): string {
   const fields = rows.map(([name, { about, type, schema }]) =>
     `${comment(about!)}\n  readonly ${name}?: ${type ?? plainType(schema!)};`
   );
-  const place = (type: string, at: "toolTest" | "suite", words: string) => {
+  const place = (type: string, at: "benchmark" | "toolTest" | "suite", words: string) => {
     const others = rows.filter(([, { places }]) => !places.includes(at)).map(([name]) =>
       `"${name}"`
     );
@@ -49,9 +50,8 @@ function typesFile(): string {
   return [
     "/**\n * The types of options, written by `deno task tables` from the table in `options.ts`.\n * @module\n */\n",
     ...imports,
-    `\n/** The options of runs; benchmarks take all of them. */\nexport interface RunSettings {\n${
-      fields.join("\n")
-    }\n}\n`,
+    `\n/** The options of runs. */\nexport interface RunSettings {\n${fields.join("\n")}\n}\n`,
+    place("BenchmarkSettings", "benchmark", "The options of runs that `benchmark()` takes."),
     place("ToolTestSettings", "toolTest", "The options of runs that `toolTest()` takes."),
     place("SuiteSettings", "suite", "The options of runs that suite files have."),
   ].join("\n");
@@ -90,9 +90,9 @@ function flagNames(place: FlagPlace): string {
 
 /** The table of the options of `benchmark()` that the table of options has. */
 function optionTable(): string {
-  const rows = TABLE.filter(([, { schema }]) => schema !== undefined).map(([name, { about }]) =>
-    `| \`${name}\` | ${about} |`
-  );
+  const rows = TABLE.filter(([, { schema, places }]) =>
+    schema !== undefined && places.includes("benchmark")
+  ).map(([name, { about }]) => `| \`${name}\` | ${about} |`);
   return ["| option | what it sets |", "| --- | --- |", ...rows].join("\n");
 }
 

@@ -5,7 +5,8 @@ import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows }
 import { InputError } from "../../lib/base/errors.ts";
 import { scripted } from "../../lib/models/scripted.ts";
 import { tool } from "../../lib/tools/define_tool.ts";
-import { toolTest, type ToolTestOptions } from "../../lib/testing/tool_test.ts";
+import { toolTest } from "../../lib/testing/tool_test.ts";
+import type { ToolTestOptions } from "../../lib/testing/tool_test_options.ts";
 import { deno, type Finished, folder, readLines, ROOT, shell } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { refusalsOf } from "../support/refusals.ts";
@@ -41,6 +42,14 @@ function run(files: string | readonly string[], { flags = [], own = [] }: RunOpt
 /** Runs a line as a user would paste it, but for the check of types. */
 function paste(line: string): Promise<Finished> {
   return shell(line.replace("deno test ", "deno test --no-check "));
+}
+
+/** The journal in a folder that is named after a test file. */
+function journalIn(folder: string, file: string): string {
+  const found = Array.from(Deno.readDirSync(folder), ({ name }) => name).find((name) =>
+    name.includes(file)
+  );
+  return `${folder}/${found}`;
 }
 
 /** The errors of failed tests, by their names. */
@@ -99,6 +108,8 @@ const add = tool({
 });
 const call = { calls: [{ name: "add", arguments: { x: 1, y: 2 } }] };
 const adder = (name = "adder") => scripted(name, [call, { text: "It is 3." }]);
+// After the tests of the file's suite, which are registered once it has been loaded.
+const later = (name, fn) => addEventListener("load", () => Deno.test(name, fn));
 const silent = (name = "silent") => scripted(name, [{ text: "I cannot tell." }]);
 const rests = { tools: [add], prompt: "What is 1 + 2?", assert: (run) => assertAnswer(run, "3") };
 ${body}`;
@@ -120,12 +131,13 @@ Deno.test("toolTest() runs its fixtures without any permission, and all of them 
   assertEquals(cases.filter((name) => trial.test(name)).length, PASSING_TRIALS);
   const isEnding = (name: string) => name.includes(" > not solved: ");
   assertEquals(cases.filter((name) => !trial.test(name) && !isEnding(name)), [
+    // What is run by itself is registered at once, the suite of a file when that has been loaded.
+    "is right often enough > gate",
+    "an agent of one's own multiplies",
     "multiplies by the tool",
     "calls nothing where nothing is to be done",
     "has its arguments repaired",
-    "is right often enough > gate",
     "writes a mail that a judge finds polite",
-    "an agent of one's own multiplies",
     "refunds an order once",
     "searches, whether it writes defaults or not > brief",
     "searches, whether it writes defaults or not > thorough",
@@ -142,7 +154,7 @@ Deno.test("toolTest() runs its fixtures without any permission, and all of them 
   assertMatch(finished.stdout, /^nine of ten \(simulated\): PASS: /m);
   assertMatch(
     finished.stdout,
-    /^ {2}wrong_answer after 0 calls, an assertion failed: The answer is not .*\n {4}rerun: deno test /m,
+    /^ {2}is right often enough: wrong_answer after 0 calls, an assertion failed: The answer is not .*\n {4}rerun: deno test /m,
   );
   assertEquals(finished.stdout.includes("warning"), false, finished.all);
 });
@@ -220,6 +232,8 @@ first root failure: call 1 (step 1) book_taxy: function_not_found: there is no s
 generous (simulated): wrong_answer after 2 calls; an assertion failed
   1. step 1 refund(order="a7") -> {"refunded":30}
   2. step 2 refund(order="a7") -> {"refunded":30}
+  state: orders.a7.status: "paid" → "refunded"
+  state: refunded: 0 → 60
   said "You get 30 euros back."`,
     "outcomes.ts:13:5",
   ],
@@ -236,7 +250,7 @@ vague (simulated): wrong_answer after 1 call; an assertion failed
   ],
   [
     "broken assert",
-    `AssertionError: assert threw TypeError at fixtures/tool_tests/failing/outcomes.ts:36:37: Cannot read properties of undefined (reading 'result') (no AssertionError)
+    `AssertionError: assert itself threw TypeError at fixtures/tool_tests/failing/outcomes.ts:36:37: Cannot read properties of undefined (reading 'result') (no AssertionError: look at the test first)
 
 reckoner (simulated): wrong_answer after 0 calls; an assertion failed
   said "It is 42."`,
@@ -374,7 +388,9 @@ Deno.test("without a trial", () => {
     }
   }
   // What is kept does not depend on what was shown.
-  const kept = readLines(`${place.path}/brief/by_calls.jsonl`).at(-1)!;
+  const kept = readLines(journalIn(`${place.path}/brief`, "long_test")).find((line) =>
+    line.task?.case === "by calls"
+  )!;
   const { message } = kept.events.find(({ kind }: { kind: string }) => kind === "assertion");
   assertEquals(callsIn(message), 12);
   const wrong = await run(file, { own: ["--story=long"] });
@@ -403,15 +419,26 @@ Deno.test("toolTest() runs what deno test selects, in any order and never again"
     assertEquals(finished.code, 1, finished.all);
     assertStringIncludes(finished.all, "as nothing in this file has its task, model");
   });
+  await context.step("--only of a model that the file has not chosen", async () => {
+    const id =
+      "case=wrong%20order seed=1 model=other strategy=baseline perturbation=none repetition=1";
+    const finished = await run(CALLS, { own: [`--only=${id}`] });
+    assertEquals(finished.code, 1, finished.all);
+    assertStringIncludes(finished.all, "; it has such a task for hasty, not for other");
+  });
 });
 
-Deno.test("toolTest() keeps the trials of each test of a file in a folder, and goes on with them", async (context) => {
+Deno.test("toolTest() keeps the trials of each file in a folder, and goes on with them", async (context) => {
   const whole = await runFailing();
   const kept = `${place.path}/failing`;
   const names = [...Deno.readDirSync(kept)].map(({ name }) => name).sort();
   // Nothing is kept of a run that could not begin.
-  const tests = [...MESSAGES.map(([name]) => name), "right too rarely"];
-  assertEquals(names, tests.map((name) => `${name.replaceAll(" ", "_")}.jsonl`).sort());
+  const folder = "fixtures.tool_tests.failing";
+  assertEquals(names, [
+    `${folder}.calls.jsonl`,
+    `${folder}.outcomes.jsonl`,
+    "right_too_rarely.jsonl",
+  ]);
   const journal = `${kept}/right_too_rarely.jsonl`;
   const lines = Deno.readTextFileSync(journal).trimEnd().split("\n");
   assertEquals(lines.length, FAILING_TRIALS + 1);
@@ -438,7 +465,7 @@ Deno.test("toolTest() keeps the trials of each test of a file in a folder, and g
     assertMatch(decided.stdout, /^coin \(simulated\): FAIL: .*\n {2}solved: 20 of 40 /m);
   });
   await context.step("toolgate report shows it", async () => {
-    const shown = await toolgate(["report", `${kept}/wrong_argument.jsonl`]);
+    const shown = await toolgate(["report", `${kept}/${folder}.calls.jsonl`]);
     assertEquals(shown.code, 0, shown.all);
     assertMatch(shown.stdout, /^case wrong argument +1 +0\.0%/m);
     const page = place.file("report.html");
@@ -495,7 +522,7 @@ toolTest("faked", {
   tools: [tool({ ...schema, sequence: ["first", "second"] })],
   assert: (run) => assertEquals(run.calls.map(({ result }) => result), ["first"]),
 });
-Deno.test("at the same time", () => {
+later("at the same time", () => {
   assertEquals([seen.alone.most, seen.asked.most, seen.apart.most > 1], [1, 3, true]);
 });
 `,
@@ -537,7 +564,7 @@ toolTest("seeds", {
   },
 });
 const seen = new Set();
-Deno.test("each trial has a seed", () => assertEquals(seen.size, 3));
+later("each trial has a seed", () => assertEquals(seen.size, 3));
 toolTest("nothing told", {
   ...rests,
   model: silent(),
@@ -553,9 +580,9 @@ toolTest("nothing told", {
 const own = { ...rests, model: adder() };
 toolTest("state throws", { ...own, state() { throw new TypeError("boo"); } });
 toolTest("state throws a text", { ...own, state() { throw "boo"; } });
-toolTest("state is a promise", { ...own, state: async () => { throw new Error("late"); } });
+toolTest("state is rejected", { ...own, state: async () => { throw new Error("late"); } });
 toolTest("tools throw", { ...own, tools() { throw new TypeError("boo"); } });
-toolTest("tools are a promise", { ...own, tools: async () => [add] });
+toolTest("prompt throws", { ...own, prompt() { throw new TypeError("boo"); } });
 toolTest("tools are none", { ...own, tools: () => undefined });
 toolTest("tools share a name", { ...own, tools: () => [add, add] });
 toolTest("tools are no tools", { ...own, tools: () => [{ name: "add" }] });
@@ -651,7 +678,7 @@ Deno.test("toolTest() crosses models, strategies and perturbations, and judges e
     finished.all,
   );
   const others = endedIn(finished, "seeds", "each trial has a seed", "nothing told");
-  assertEquals(others.map(([, ended]) => ended), ["ok", "ok", "ok", "ok", "FAILED"], finished.all);
+  assertEquals(others.map(([, ended]) => ended), ["ok", "ok", "ok", "FAILED", "ok"], finished.all);
   // What is right without what the question tells, only the user's own assertions can say.
   assertMatch(
     errorsIn(finished).get("nothing told")!,
@@ -665,21 +692,15 @@ Deno.test("toolTest() tells what is wrong with what is made for a trial, without
   const table: [name: string, message: RegExp][] = [
     [
       "state throws",
-      /^error: InputError: Cannot begin a trial as state must not throw: it threw TypeError at \S+\/own\.ts:\d+:\d+: boo$/m,
+      /^error: AssertionError: The trial is invalid: set-up failed: state threw TypeError at \S+\/own\.ts:\d+:\d+: boo$/m,
     ],
-    ["state throws a text", /^error: InputError: Cannot begin .*: it threw string: boo$/m],
+    ["state throws a text", /The trial is invalid: set-up failed: state threw string: boo$/m],
     [
-      "state is a promise",
-      /^error: InputError: Cannot begin a trial as state must be made at once/,
+      "state is rejected",
+      /The trial is invalid: set-up failed: state threw Error at \S+own\.ts:\d+:\d+: late$/m,
     ],
-    [
-      "tools throw",
-      /^error: InputError: Cannot begin a trial as tools must not throw: .* at \S+own\.ts/,
-    ],
-    [
-      "tools are a promise",
-      /^error: InputError: Cannot begin a trial as tools must be made at once/,
-    ],
+    ["tools throw", /: set-up failed: tools threw TypeError at \S+own\.ts:\d+:\d+: boo$/m],
+    ["prompt throws", /: set-up failed: prompt threw TypeError at \S+own\.ts:\d+:\d+: boo$/m],
     [
       "tools are none",
       /^error: InputError: Cannot offer tools as they must be a list: .* undefined/,
@@ -696,20 +717,19 @@ Deno.test("toolTest() tells what is wrong with what is made for a trial, without
     ["model throws", /^error: AssertionError: The trial is invalid: the model threw: boo$/m],
     [
       "assert throws a text",
-      /^error: AssertionError: assert threw string: boo \(no AssertionError\)$/m,
+      /^error: AssertionError: assert itself threw string: boo \(no AssertionError: look at the test first\)$/m,
     ],
     [
       "assert throws later",
-      /^error: AssertionError: assert threw RangeError at \S+own\.ts:\d+:\d+: boo/,
+      /^error: AssertionError: assert itself threw RangeError at \S+own\.ts:\d+:\d+: boo/,
     ],
     [
       "assert is misused",
       /^error: AssertionError: The trial is invalid: Cannot judge the run at \S+own\.ts:\d+:\d+: Cannot expect a call of ad as /,
     ],
     ["of generated tasks", /^error: InputError: Cannot perturb .*rename/],
-    ["gated > trial 1", /^error: InputError: Cannot begin a trial as state must not throw/],
-    ["gated > gate", /^error: InputError: Cannot begin a trial as state must not throw/],
-    ["gate alone", /^error: InputError: Cannot begin a trial as state must not throw/],
+    ["gated > gate", /: INVALID: /],
+    ["gate alone", /: INVALID: /],
   ];
   // Nothing has been run before it, whose error it could pass on.
   const alone = await run(file, { flags: ["--filter=gated > gate"] });
@@ -735,7 +755,7 @@ Deno.test("toolTest() fails where a perturbation found nothing to change", async
 
 Deno.test("toolTest() does not go on with the trials of a case that has changed", async () => {
   const test = (change: string, name = "one") =>
-    `toolTest("${name}", { ...rests, model: adder(), ${change} })`;
+    `toolTest("${name}", { ...rests, model: adder(), budget: { tokens: 1000 }, ${change} })`;
   const out = `--out=${place.file("one.jsonl")}`;
   const file = write("one.ts", `${test("")};\n`);
   const first = await run(file, { flags: FILES, own: [out] });
@@ -883,8 +903,14 @@ const WRONG: readonly [options: unknown, message: RegExp, name?: unknown][] = [
   [{}, /as its name must be a text: it is " "/, " "],
   [{}, /as its name must not be that of a probe: it is "oracle"/, "oracle"],
   [{ assert: undefined }, /as assert must be a function of the run: it is undefined/],
-  [{ prompt: " " }, /as prompt must be a text that is not empty: it is " "/],
-  [{ prompt: 7 }, /as prompt must be a text that is not empty: it is 7/],
+  [
+    { prompt: " " },
+    /as prompt must be a text that is not empty, or a function that makes it: it is " "/,
+  ],
+  [
+    { prompt: 7 },
+    /as prompt must be a text that is not empty, or a function that makes it: it is 7/,
+  ],
   [{ system: 7 }, /as system must be a text: it is 7/],
   [{ turns: "again" }, /as turns must be a list of .*: it is "again"/],
   [{ turns: [""] }, /as turns must be a list of .*: it is \[""\]/],
@@ -988,8 +1014,8 @@ toolTest("bad", { ...rests, model: adder(), prompt: "" });
   assertEquals(finished.code, 1, finished.all);
   assertStringIncludes(
     finished.all,
-    'InputError: Cannot use tool test bad as prompt must be a text that is not empty: it is ""',
+    'InputError: Cannot use tool test bad as prompt must be a text that is not empty, or a function that makes it: it is ""',
   );
-  assertEquals(endedIn(finished), [["good", "ok"], ["bad", "FAILED"]]);
+  assertEquals(endedIn(finished), [["bad", "FAILED"], ["good", "ok"]]);
   assertEquals(finished.all.includes("/lib/"), false, finished.all);
 });

@@ -10,11 +10,9 @@ import {
   assertThrows,
 } from "@std/assert";
 import { assertRight } from "../../lib/testing/assertions/trials.ts";
-import {
-  assertCallScore,
-  assertNoFailedCalls,
-  assertTrajectory,
-} from "../../lib/testing/assertions/calls.ts";
+import { assertNoFailedCalls } from "../../lib/testing/assertions/calls.ts";
+import { assertCallScore } from "../../lib/testing/assertions/trajectories.ts";
+import { assertTrajectory } from "../../lib/testing/assertions/trajectories.ts";
 import { logCalls } from "../../lib/trials/executors/call_log.ts";
 import { Connections } from "../../lib/models/connect.ts";
 import { createExecutor } from "../../lib/trials/executors/generated.ts";
@@ -27,7 +25,7 @@ import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { perturbTask } from "../../lib/perturbations/perturbed_task.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { QuestionExecutor } from "../../lib/trials/executors/question.ts";
-import { CaseExecutor } from "../../lib/trials/executors/case.ts";
+import { CaseExecutor } from "../../lib/trials/executors/_case.ts";
 import { recoveryOf } from "../../lib/calls/recovery.ts";
 import { Run } from "../../lib/runs/run.ts";
 import { runTools } from "../../lib/toolkit/run_tools.ts";

@@ -18,7 +18,8 @@ import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { tool } from "../../lib/tools/define_tool.ts";
 import { PERTURBATIONS } from "../../lib/perturbations/ids.ts";
-import { comparisonHash, planHash, planSuite } from "../../lib/runs/plan.ts";
+import { planSuite } from "../../lib/runs/plan.ts";
+import { comparisonHash, planHash } from "../../lib/runs/resolved_suite.ts";
 import { fork } from "../../lib/base/random.ts";
 import { runTools } from "../../lib/toolkit/run_tools.ts";
 import { SUITE, type Suite } from "../../lib/runs/suite.ts";
@@ -230,7 +231,7 @@ Deno.test("planBenchmark() refuses references of agents of one's own", () => {
     references: true,
     agent: () => Promise.resolve(""),
   };
-  const registration = { name: "b", subject: "benchmark b" };
+  const registration = { name: "b", subject: "benchmark b", callers: [] };
   assertThrows(
     () => planBenchmark(options, options, registration),
     InputError,

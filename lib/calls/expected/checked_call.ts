@@ -97,6 +97,11 @@ export class CheckedCall {
     });
   }
 
+  /** The expected arguments; `undefined` if any will do. */
+  get arguments(): Readonly<Record<string, ExpectedValue>> | undefined {
+    return this.#arguments;
+  }
+
   /** Describes the call, such as `weather({"city":"Paris"}, and others)`. */
   toString(): string {
     const tool = printable(this.tool, MAX_NAME_LENGTH);

@@ -35,6 +35,8 @@ export interface ValueDifference {
   readonly kind: "missing" | "unexpected" | "different";
   /** Why a matcher could not decide whether the value is right; omitted if it could. */
   readonly error?: string;
+  /** Why a matcher did not take the value, a line each; omitted if it does not say. */
+  readonly reasons?: readonly string[];
 }
 
 /** Options of {@linkcode valueDifferences}. */
@@ -54,7 +56,7 @@ const NOTHING = "nothing";
 /** Parts compared, at most: getters may create new objects for ever. */
 const MAX_COMPARED = 500_000;
 /** Characters of a path shown in a message, at most. */
-const MAX_PATH_LENGTH = 300;
+export const MAX_PATH_LENGTH = 300;
 /** Characters of a matcher's error shown in a message, at most. */
 const MAX_REASON_LENGTH = 300;
 
@@ -182,7 +184,9 @@ class Comparison {
     try {
       const comparing = held?.replace(held.values.map((one) => this.#asMatcher(place, one))) ??
         matcher;
-      if (!comparing.matches(place.actual as JsonValue)) this.#report(place, "different");
+      const actual = place.actual as JsonValue;
+      if (comparing.matches(actual)) return;
+      this.#report(place, "different", undefined, matcher.explain?.(actual));
     } catch (error) {
       this.#report(place, "different", printable(reasonOf(error), MAX_REASON_LENGTH));
     }
@@ -296,14 +300,23 @@ class Comparison {
     return new Comparison(this.#partial, this).run({ ...step, actual, expected });
   }
 
-  #report(place: Place, kind: ValueDifference["kind"], error?: string): void {
+  #report(
+    place: Place,
+    kind: ValueDifference["kind"],
+    error?: string,
+    reasons: readonly string[] = [],
+  ): void {
     const [expected, actual] = kind === "missing"
       ? [valueText(place.expected), NOTHING]
       : kind === "unexpected"
       ? [NOTHING, valueText(place.actual)]
       : differingTexts(place.expected, place.actual);
     const path = printable(pathText(stepsTo(place)), MAX_PATH_LENGTH);
-    this.#found.push({ path, expected, actual, kind, ...defined({ error }) });
+    this.#found.push({
+      ...{ path, expected, actual, kind },
+      ...defined({ error }),
+      ...(reasons.length === 0 ? {} : { reasons }),
+    });
   }
 }
 

@@ -5,12 +5,28 @@
  */
 
 import { abortable } from "@std/async/abortable";
-import { z } from "zod";
 import { Connections } from "../connect.ts";
 import { parseWith } from "../../base/input.ts";
 import { cannot, InputError, reasonOf } from "../../base/errors.ts";
 import { defined, type JsonValue, printable } from "../../base/json.ts";
-import { type JudgeScore, notAsked, readScore } from "./score.ts";
+import {
+  agreementOf,
+  type AgreementOptions,
+  type JudgeAgreement,
+  type JudgeLabel,
+} from "./agreement.ts";
+import { asInputError, promptText, UnfitError } from "./_prompt_text.ts";
+import {
+  checkOptions,
+  LIKE_OPTIONS,
+  type LikeOptions,
+  type LLMJudgeOptions,
+  RUBRIC_OPTIONS,
+  type RubricOptions,
+} from "./options.ts";
+import { type AskedQuestion, currentAsked } from "./asked.ts";
+import { type Criteria, meanShare, reasonsText, Rubric, RUBRIC_PROMPT } from "./rubric.ts";
+import { type JudgeScore, notAsked, type ParsedScore, readScore } from "./score.ts";
 import { LikeMatcher } from "./like_matcher.ts";
 import { claimedCount, claimedUsage, sumUsage, type Usage } from "../../tools/message.ts";
 import {
@@ -20,16 +36,15 @@ import {
   type ModelRequest,
   type RequestContext,
 } from "../model.ts";
-import { MODEL, type ModelEntry, modelName } from "../entry.ts";
+import { modelName } from "../entry.ts";
 import type { Matcher } from "../../tools/expected_call.ts";
 import { fillPrompt } from "../prompts.ts";
 import defer * as judgeRecordings from "../recordings/_judge_recordings.ts";
-import { type RecordingOptions, recordingOptions } from "../recordings/options.ts";
-import { recordedModelOptions, serverOf } from "../recordings/_request.ts";
+import { recordingOptions } from "../recordings/options.ts";
+import { isSimulator, recordedModelOptions, serverOf } from "../recordings/_request.ts";
 import { currentRecording, isRecorded } from "../recordings/scope.ts";
 import type { ConnectableModel, TrialRecording } from "../recordings/_trial_recording.ts";
 import { redact } from "../../base/redact.ts";
-import type { RetryPolicy } from "../http/retry.ts";
 import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
 
 /** Prompt of a judge of calls (CallNavi, appendix B.2). */
@@ -58,36 +73,12 @@ Only give a score in [[]], looks like [[1.00]]:
 ======End of description======
 Response:`;
 
-/** Options of {@linkcode judge}. */
-export interface LLMJudgeOptions extends Omit<RetryPolicy, "limiter"> {
-  /** The model: its name, its entry as in suites, or a model object. */
-  readonly model: string | ModelEntry | Model;
-  /**
-   * The prompt, with `{predicted}` and `{truth}` in it. Default: {@linkcode JUDGE_PROMPT}, and
-   * {@linkcode LIKENESS_PROMPT} for matchers.
-   */
-  readonly prompt?: string;
-  /** Server of a model that names none. Default: OpenAI's. */
-  readonly baseURL?: string;
-  /**
-   * Where its replies are recorded or replayed from, one file for each question. In a trial that is itself
-   * recorded or replayed, they belong to that trial's recording.
-   */
-  readonly recordings?: RecordingOptions;
-}
-
 /** Options of {@linkcode Judge.score}. */
 export interface ScoreOptions {
   /** The trial and the number of the request. Default: request 1, 2, ... of the trial `judge`. */
   readonly context?: RequestContext;
   /** Aborts the request. */
   readonly signal?: AbortSignal;
-}
-
-/** Options of {@linkcode Judge.like}. */
-export interface LikeOptions {
-  /** The least score that passes, above 0 and at most 1. Default: 0.8. */
-  readonly atLeast?: number;
 }
 
 const DEFAULT_AT_LEAST = 0.8;
@@ -116,6 +107,8 @@ export function judge(options: LLMJudgeOptions): Judge {
 export class Judge implements AsyncDisposable {
   /** The name of the model. */
   readonly name: string;
+  /** Whether it is a program that simulates a model. */
+  readonly simulated: boolean;
 
   readonly #prompt: string | undefined;
   readonly #model: ConnectableModel;
@@ -145,6 +138,7 @@ export class Judge implements AsyncDisposable {
       ? undefined
       : new judgeRecordings.JudgeRecordings(recorded);
     this.name = isModel(entry) ? entry.name : modelName(entry);
+    this.simulated = isModel(entry) ? entry.simulated : isSimulator(entry.model);
   }
 
   /** The tokens of all its replies so far. */
@@ -166,7 +160,8 @@ export class Judge implements AsyncDisposable {
    * @throws The reason of the signal, if that aborts the request.
    */
   score(predicted: JsonValue, truth: JsonValue, options: ScoreOptions = {}): Promise<JudgeScore> {
-    return this.#ask(this.#prompt ?? JUDGE_PROMPT, predicted, truth, options);
+    const prompt = this.#prompt ?? JUDGE_PROMPT;
+    return this.#ask({ prompt, value: predicted, truth }, options);
   }
 
   /**
@@ -193,8 +188,100 @@ export class Judge implements AsyncDisposable {
       truth: text,
       atLeast,
       ask: (value, { signal }) =>
-        this.#ask(this.#prompt ?? LIKENESS_PROMPT, value, text, signal ? { signal } : {}),
+        this.#ask(
+          { prompt: this.#prompt ?? LIKENESS_PROMPT, value, truth: text, atLeast },
+          defined({ signal }),
+        ),
     });
+  }
+
+  /**
+   * Matches values that the judge finds right by each of several criteria. It rates every one with a whole
+   * number from 1, not at all, to 5, completely, and says why; a value matches if each score reaches the
+   * criterion's `atLeast`. It is used as {@linkcode Judge.like} is, and one request asks for all criteria. The
+   * judge is asked to call a function `rate` with its scores; their JSON as text is read as well.
+   *
+   * A reply that lacks a criterion, a reason or a score from 1 to 5, or says more than that, gives no score: the
+   * trial is then `invalid`.
+   *
+   * @throws {InputError} If there is no criterion or more than 20, one has no description, a threshold could not
+   * fail or pass, or there is a `context` and the judge's own prompt has no `{context}`.
+   *
+   * @example Usage
+   * ```ts
+   * import { askJudges, assertAnswer, judge, scripted } from "@toolgate/toolgate";
+   *
+   * const rating = {
+   *   polite: { reason: "It thanks the customer.", score: 5 },
+   *   brief: { reason: "It is one sentence.", score: 4 },
+   * };
+   * await using strict = judge({
+   *   model: scripted("double", [{ calls: [{ name: "rate", arguments: rating }] }]),
+   * });
+   * const fair = strict.rubric({
+   *   polite: { description: "thanks the customer", atLeast: 5 },
+   *   brief: "has at most two sentences",
+   * });
+   * const run = { calls: [], answer: "Thank you so much!" };
+   * assertAnswer(run, await askJudges(run, fair));
+   * ```
+   */
+  rubric(criteria: Criteria, options: RubricOptions = {}): Matcher {
+    const { overall, context } = parseWith(RUBRIC_OPTIONS, options, "the options of rubric");
+    const rubric = new Rubric(criteria, overall);
+    const prompt = this.#prompt ?? RUBRIC_PROMPT;
+    if (context !== undefined && !prompt.includes("{context}")) {
+      throw cannot("ask a judge", "its prompt must hold {context}", "a rubric has a context");
+    }
+    // Read the texts now: the values may change before the judge is asked.
+    const text = asInputError(() => promptText(rubric.text, "rubric"));
+    const known = context === undefined ? "" : asInputError(() => promptText(context, "context"));
+    const about = known === "" ? "" : `${CONTEXT_START}${known}${CONTEXT_END}`;
+    return new LikeMatcher({
+      judge: this,
+      // Criteria with equal texts may have other thresholds, but their scores are the same.
+      truth: JSON.stringify([text, known]),
+      atLeast: 0,
+      rubric,
+      ask: (value, { signal }) =>
+        this.#ask({ prompt, value, truth: text, context: about, rubric }, defined({ signal })),
+    });
+  }
+
+  /**
+   * Compares the judge with people: asks it about each labelled value, and returns how often it agrees with
+   * the label, and Cohen's kappa, both with intervals. Do so before you trust a judge, on values like those
+   * that it will judge: at least some dozens, right ones and wrong ones.
+   *
+   * @throws {InputError} If there is no label, or one has no matcher of this judge.
+   * @throws {InfrastructureError} If no question got a usable reply.
+   * @throws The reason of the signal, if it aborts the requests.
+   *
+   * @example Usage
+   * ```ts
+   * import { judge, scripted } from "@toolgate/toolgate";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const model = scripted("double", ({ messages }) => ({
+   *   text: /thank/i.test(messages[0]!.content.split("value======")[1]!) ? "[[0.9]]" : "[[0.1]]",
+   * }));
+   * await using polite = judge({ model });
+   * const expected = polite.like("a polite reply");
+   * const { accuracy, kappa, disagreements } = await polite.agreement([
+   *   { value: "Thank you!", expected, label: true },
+   *   { value: "Thanks a lot.", expected, label: true },
+   *   { value: "No.", expected, label: false },
+   *   { value: "Would you wait, please?", expected, label: true },
+   * ]);
+   * assertEquals([accuracy.value, kappa.value], [0.75, 0.5]);
+   * assertEquals(disagreements.map(({ value }) => value), ["Would you wait, please?"]);
+   * ```
+   */
+  agreement(
+    labels: readonly JudgeLabel[],
+    options: AgreementOptions = {},
+  ): Promise<JudgeAgreement> {
+    return agreementOf(this, labels, options);
   }
 
   /** Closes the connection to the model. */
@@ -203,30 +290,40 @@ export class Judge implements AsyncDisposable {
   }
 
   async #ask(
-    prompt: string,
-    predicted: JsonValue,
-    truth: JsonValue,
+    { prompt, value, truth, context: about = "", rubric, atLeast }: Question,
     { context, signal }: ScoreOptions,
   ): Promise<JudgeScore> {
     signal?.throwIfAborted();
     const recording = this.#isRecorded ? undefined : currentRecording();
     // A model that cannot be connected is an error, unless replies may come from a recording.
     if (recording === undefined && this.#recordings === undefined) this.#model.connect();
+    let question: string | undefined;
+    const asked = currentAsked();
+    const tell = (score: JudgeScore) => {
+      // Nobody was asked about a value that does not fit into a question.
+      if (question !== undefined) {
+        asked?.add(askedOf(this, question, score, defined({ rubric, atLeast })));
+      }
+      return score;
+    };
     try {
       const words = {
-        predicted: promptText(predicted, "predicted value"),
+        predicted: promptText(value, "predicted value"),
         truth: promptText(truth, "truth"),
+        context: about,
       };
+      question = fillPrompt(prompt, rubric === undefined ? withoutContext(words) : words);
       const replying = this.#reply({
-        messages: [{ role: "user", content: fillPrompt(prompt, words) }],
-        tools: [],
+        messages: [{ role: "user", content: question }],
+        tools: rubric === undefined ? [] : [rubric.tool],
+        ...(rubric === undefined ? {} : { toolChoice: { function: rubric.tool.name } }),
         context: context ?? { trial: "judge", repetition: 1, request: ++this.#requests },
         ...defined({ signal }),
       }, recording);
       const reply = await (signal === undefined ? replying : abortable(replying, signal));
-      const score = replyScore(reply);
+      const score = replyScore(reply, rubric);
       this.#usage = sumUsage([this.#usage, score.usage]);
-      return score;
+      return tell(score);
     } catch (error) {
       signal?.throwIfAborted();
       // A missing recording is not an error of the judge.
@@ -236,7 +333,7 @@ export class Judge implements AsyncDisposable {
         redact(reasonOf(error).slice(0, MAX_KEPT_LENGTH)),
         MAX_REASON_LENGTH,
       );
-      return notAsked(reason, error instanceof UnfitError);
+      return tell(notAsked(reason, error instanceof UnfitError));
     }
   }
 
@@ -247,92 +344,71 @@ export class Judge implements AsyncDisposable {
   }
 }
 
+/** What a judge is asked. */
+interface Question {
+  readonly prompt: string;
+  readonly value: JsonValue;
+  readonly truth: JsonValue;
+  /** What it should know beside the value, as it stands in the prompt. */
+  readonly context?: string;
+  readonly rubric?: Rubric;
+  readonly atLeast?: number;
+}
+
+const CONTEXT_START = "What is known beside the value:\n======Begin of context======\n";
+const CONTEXT_END = "\n======End of context======\n";
+
+/** Only rubrics know a context: elsewhere `{context}` is a text like any other. */
+function withoutContext({ predicted, truth }: Record<"predicted" | "truth", string>) {
+  return { predicted, truth };
+}
+
+/** What a trial keeps of a question. */
+function askedOf(
+  { name, simulated }: Judge,
+  question: string,
+  { score, why, criteria, text, usage, served }: JudgeScore,
+  { rubric, atLeast }: Pick<Question, "rubric" | "atLeast">,
+): AskedQuestion {
+  const [only, second] = rubric?.criteria ?? [];
+  return {
+    ...(only === undefined || second !== undefined ? {} : { criterion: only.name }),
+    question,
+    reply: text,
+    score,
+    ...defined({ atLeast }),
+    ...defined({
+      reason: why ?? (criteria === undefined ? undefined : reasonsText(rubric!, criteria)),
+    }),
+    ...{ model: name, usage, served, simulated },
+  };
+}
+
 /** Characters of a reason, at most. */
 const MAX_REASON_LENGTH = 500;
 
-function replyScore({ text, usage, served, duration, finish }: ModelReply): JudgeScore {
-  const read = readScore(text);
+function replyScore(reply: ModelReply, rubric: Rubric | undefined): JudgeScore {
+  const { text, calls, usage, served, duration, finish } = reply;
+  const read = rubric === undefined ? readScore(text) : readRatings(reply, rubric);
   const isCut = read.score === null && finish === "length";
+  const written = [text, ...calls.map((call) => call.arguments)].filter((part) => part !== "");
   return {
     ...(isCut ? { score: null, why: `${read.why}: it ran out of tokens` } : read),
-    text: text.slice(0, MAX_KEPT_LENGTH),
+    text: (rubric === undefined ? text : written.join("\n")).slice(0, MAX_KEPT_LENGTH),
     usage: claimedUsage(usage),
     served: served.slice(0, MAX_NAME_LENGTH),
     durationMs: claimedCount(duration),
   };
 }
 
+function readRatings(
+  reply: ModelReply,
+  rubric: Rubric,
+): ParsedScore & Pick<JudgeScore, "criteria"> {
+  const criteria = rubric.read(reply);
+  if (typeof criteria === "string") return { score: null, why: criteria };
+  return { score: meanShare(criteria), criteria };
+}
+
 /** Characters of a model's name, at most. */
 const MAX_NAME_LENGTH = 200;
-/** Characters of a value to judge, at most: longer ones cost too much. */
-const MAX_TEXT_LENGTH = 200_000;
-
-// The delimiters of the prompts; ordinary sentences do not contain them.
-const DELIMITER = /={4,}/g;
-
-/** The error of a value that no judge can be asked about. */
-class UnfitError extends RangeError {}
-
-/** Returns the text of a value for a prompt. */
-function promptText(value: JsonValue, what: string): string {
-  const text: unknown = typeof value === "string" ? value : jsonText(value, what);
-  if (typeof text !== "string") throw new TypeError(`the ${what} must be a JSON value`);
-  if (text.length > MAX_TEXT_LENGTH) {
-    throw new UnfitError(`the ${what} is longer than ${MAX_TEXT_LENGTH} characters`);
-  }
-  return text.replace(DELIMITER, (run) => [...run].join(" ")).toWellFormed();
-}
-
-function jsonText(value: JsonValue, what: string): string {
-  try {
-    return JSON.stringify(value);
-  } catch (error) {
-    if (error instanceof RangeError) throw new UnfitError(`the ${what} nests too deep`);
-    throw error;
-  }
-}
-
-/** Reads a value of the user, and turns its errors into input errors. */
-function asInputError(read: () => string): string {
-  try {
-    return read();
-  } catch (error) {
-    throw new InputError(`Cannot ask a judge: ${reasonOf(error)}`);
-  }
-}
-
-const WORDS = ["{predicted}", "{truth}"];
-
-const OPTIONS = z.strictObject({
-  model: z.union([z.string().min(1), MODEL]),
-  prompt: z.string()
-    .refine((text) => WORDS.every((word) => text.includes(word)), {
-      error: `must hold ${WORDS.join(" and ")}`,
-    })
-    .exactOptional(),
-  baseURL: z.string().exactOptional(),
-  recordings: z.custom<RecordingOptions>().exactOptional(),
-  requestTimeout: z.number().exactOptional(),
-  retries: z.number().exactOptional(),
-  backoff: z.number().exactOptional(),
-  requestsPerMinute: z.number().exactOptional(),
-  tokensPerMinute: z.number().exactOptional(),
-});
-
-const LIKE_OPTIONS = z.strictObject({ atLeast: z.number().gt(0).lte(1).exactOptional() });
-
-function checkOptions(options: LLMJudgeOptions): void {
-  const { model } = Object(options);
-  const named = isModel(model) ? { ...options, model: model.name } : options;
-  parseWith(OPTIONS, named, "the options of judge");
-  if (!isModel(model)) return;
-  const lost = Object.keys(options).find((name) =>
-    !["model", "prompt", "recordings"].includes(name)
-  );
-  if (lost === undefined) return;
-  throw cannot(
-    "make a judge",
-    `${lost} applies only to models given by name`,
-    "the model is an object",
-  );
-}

@@ -5,8 +5,9 @@
  */
 
 import { cannot, InputError } from "../../base/errors.ts";
-import { canonicalJson, type JsonValue, printable } from "../../base/json.ts";
+import { canonicalJson, type JsonValue, listText, printable } from "../../base/json.ts";
 import type { JudgeScore } from "./score.ts";
+import type { Rubric } from "./rubric.ts";
 import { MATCHER } from "../../tools/tool.ts";
 import type { Matcher } from "../../tools/expected_call.ts";
 
@@ -14,8 +15,10 @@ import type { Matcher } from "../../tools/expected_call.ts";
 export interface LikeQuestion {
   /** The judge: it is asked the same question only once. */
   readonly judge: { readonly name: string };
-  /** The description of right values, as the judge sees it. */
+  /** The description of right values, as the judge sees it; of a rubric, with all that makes it another question. */
   readonly truth: string;
+  /** The criteria that each have a threshold of their own, in place of `atLeast`; omitted without any. */
+  readonly rubric?: Rubric;
   /** The least score that passes. */
   readonly atLeast: number;
   /** Asks the judge about a value. */
@@ -52,11 +55,22 @@ export class LikeMatcher implements Matcher {
 
   /** `scores` are the judge's, by {@linkcode valueKey}; omitted before it was asked. */
   constructor(question: LikeQuestion, scores?: ReadonlyMap<string, JudgeScore>) {
-    const { judge: { name }, truth, atLeast } = question;
+    const { judge: { name }, truth, atLeast, rubric } = question;
     this.question = question;
     this.#scores = scores;
-    this.description = `at least ${atLeast} by judge ${printable(name, MAX_SHOWN_LENGTH)} like ` +
-      quoted(truth) + (scores === undefined ? "" : `; it ${describeScores([...scores])}`);
+    const own = `judge ${printable(name, MAX_SHOWN_LENGTH)}`;
+    this.description = rubric === undefined
+      ? `at least ${atLeast} by ${own} like ${quoted(truth)}` +
+        (scores === undefined ? "" : `; it ${describeScores([...scores])}`)
+      : `what ${own} finds right in ${
+        listText(rubric.criteria.map((one) => printable(one.name, 60)), 5)
+      }`;
+  }
+
+  /** Says why a value does not pass a rubric, one line a criterion that it misses. */
+  explain(value: JsonValue): readonly string[] {
+    const { criteria } = this.#scores?.get(valueKey(value)) ?? {};
+    return criteria === undefined ? [] : this.question.rubric?.faults(criteria) ?? [];
   }
 
   /** Returns the same matcher with the judge's scores. */
@@ -91,7 +105,9 @@ export class LikeMatcher implements Matcher {
         `${known.why ?? "it does not say why"}`,
       );
     }
-    return known.score >= this.question.atLeast;
+    const { rubric, atLeast } = this.question;
+    if (rubric === undefined) return known.score >= atLeast;
+    return rubric.faults(known.criteria ?? []).length === 0;
   }
 
   /** Journals keep the description of a matcher. */

@@ -5,7 +5,10 @@
  */
 
 import type { Usage } from "../../tools/message.ts";
+import type { CriterionScore } from "./rubric.ts";
 import { mean } from "../../base/numbers.ts";
+import { printable } from "../../base/json.ts";
+import { redact } from "../../base/redact.ts";
 
 /** The score that a judge gave to one value. */
 export interface JudgeScore {
@@ -16,6 +19,8 @@ export interface JudgeScore {
    * is one.
    */
   readonly why?: string;
+  /** The scores by each criterion of a rubric, `score` being their mean; omitted without one, or without a score. */
+  readonly criteria?: readonly CriterionScore[];
   /** `true` if no judge can be asked about the value, as it is too long or nests too deep. */
   readonly unfit?: true;
   /** The judge's reply, at most 10,000 characters; empty if it could not be asked. */
@@ -60,6 +65,15 @@ export function notAsked(reason: string, unfit = false): JudgeScore & { readonly
     served: "",
     durationMs: 0,
   };
+}
+
+/** Characters of an unusable reply that are shown, at most. */
+const MAX_SHOWN_LENGTH = 300;
+
+/** Says why there is no score, with the text of a reply that cannot be used, without secrets. */
+export function unusableText({ why = "it does not say why", text }: JudgeScore): string {
+  if (text === "") return why;
+  return `${why}; it replied ${printable(JSON.stringify(redact(text)), MAX_SHOWN_LENGTH)}`;
 }
 
 /** Summary of many scores. */

@@ -19,7 +19,12 @@ import {
 import { canonicalJson, defined, type JsonValue } from "../../base/json.ts";
 import { sumUsage, type Usage } from "../../tools/message.ts";
 import { costOfAll, type Prices, spentUsage } from "../../models/prices.ts";
-import { isProbe, isQuestion, type QuestionSpec } from "../../trials/executors/task_kind.ts";
+import {
+  isCase,
+  isProbe,
+  isQuestion,
+  type QuestionSpec,
+} from "../../trials/executors/task_kind.ts";
 import { clusteredInterval, passAtK, passHatK } from "../../statistics/pass_at_k.ts";
 import { estimateMean, type MeanEstimate } from "../../statistics/clustered_mean.ts";
 import { type Bounds, wilson } from "../../statistics/proportions.ts";
@@ -114,7 +119,9 @@ export interface VariantMetrics {
   readonly calls: number;
   /** Tokens of all trials, including invalid, unchanged and repeated ones. */
   readonly usage: Usage;
-  /** Cost of these tokens in US dollars; `null` unless every model that took part has a price. */
+  /** Tokens of the judges that assertions of tool tests asked, which are not part of `usage`; omitted without any. */
+  readonly judging?: Usage;
+  /** Cost of the tokens in `usage` in US dollars; `null` unless every model that took part has a price. */
   readonly cost: number | null;
   /**
    * Number of trials by outcome, without unchanged ones; all outcomes in order, but `filtered` and
@@ -157,6 +164,7 @@ export function measure(trials: readonly TrialSummary[], prices: Prices = {}): V
       repetition: repetitionOf(items),
       calls: sum(counted, ({ calls }) => calls),
       usage: sumUsage(items.map(spentUsage)),
+      ...judgingOf(items),
       cost: costOfAll(items, prices),
       outcomes: OUTCOMES.map((outcome) => ({
         outcome,
@@ -347,4 +355,12 @@ function behaviourCounts(trials: readonly TrialSummary[]): Record<string, number
     }
   }
   return counts;
+}
+
+/** The tokens of the judges of tool tests; those of call sets stand in a table of their own. */
+function judgingOf(trials: readonly TrialSummary[]): Pick<VariantMetrics, "judging"> {
+  const judged = trials.flatMap(({ task, judging }) =>
+    isCase(task) && judging !== undefined ? [judging, ...judging.others ?? []] : []
+  );
+  return judged.length === 0 ? {} : { judging: sumUsage(judged.map(({ usage }) => usage)) };
 }

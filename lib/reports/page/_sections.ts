@@ -206,7 +206,7 @@ function trialSection({ unit }: Report): Markup {
               "cell",
               unit === "trial" ? "of the case" : unit,
               "calls",
-              "wrong calls",
+              "what was wrong",
             ]
               .map((name) => html`<th scope="col">${name}</th>`)}</tr>
           </thead>

@@ -24,16 +24,26 @@ import type { Task } from "../../tasks/generated/task.ts";
 import {
   type AnswerEvent,
   type CallEvent,
+  type JudgedEvent,
   PARSES,
   returnedBy,
   type ScoredEvent,
   type TraceEvent,
 } from "../../calls/trace.ts";
 import { isTextFormat } from "../../models/formats/registry.ts";
-import { isGenerated, isProbe } from "../../trials/executors/task_kind.ts";
+import { isCase, isGenerated, isProbe } from "../../trials/executors/task_kind.ts";
+import type { StateChange } from "../../trials/state_difference.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { countText } from "../../base/numbers.ts";
 import { estimateNote } from "../tables/table.ts";
+import type { ShowText } from "../story_lines.ts";
+import {
+  changeCount,
+  isAnswerText,
+  judgedTitle,
+  judgedTokens,
+  stateLines,
+} from "../transcript_text.ts";
 import { jsonText, parameterLines } from "./_parameter_lines.ts";
 import { changedText, type KnownTask, rightAnswer } from "./_task_view.ts";
 
@@ -51,6 +61,8 @@ export interface TrialView {
   readonly offer: string;
   /** The events, in order. */
   readonly events: readonly EventView[];
+  /** Why there is nothing beside the events; omitted where there is. */
+  readonly alone?: string;
   /** Statements of Graphviz that mark the calls in the graph. */
   readonly dotMarks: string;
 }
@@ -58,11 +70,20 @@ export interface TrialView {
 /** One event as the page shows it. */
 export type EventView =
   | {
-    readonly kind: "said" | "stage" | "answer" | "stop";
+    readonly kind: "said" | "stage" | "answer" | "stop" | "judged";
     readonly title: string;
     readonly text: string;
+    /** Longer texts, each behind its name. */
+    readonly more?: readonly (readonly [name: string, text: string])[];
   }
+  | { readonly kind: "state"; readonly title: string; readonly changes: readonly ChangedState[] }
   | CallView;
+
+/** A line about the state as the page shows it. */
+export interface ChangedState {
+  readonly sign: "added" | "removed" | "changed" | "";
+  readonly text: string;
+}
 
 /** One call as the page shows it. */
 export interface CallView {
@@ -97,7 +118,6 @@ export function viewTrial(
   const task = known?.kind === "generated" ? known.task : undefined;
   const { model, strategy, repetition, usage, durationMs, startedAt } = trial;
   const calls = trial.events.filter((event) => event.kind === "call");
-  const answered = trial.events.some((event) => event.kind === "answer");
   const root = firstFailure(trial.failures);
   const replayed = trial.replayed
     ? "from a recording: no model was asked"
@@ -112,6 +132,7 @@ export function viewTrial(
     ...(replayed === undefined ? [] : [["replayed", replayed] as [string, string]]),
     ["strategy", strategy],
     ["perturbation", perturbationText(trial, known)],
+    ...(trial.variant === undefined ? [] : [["variant", trial.variant] as [string, string]]),
     ...recoveryOf(trial.events).map((recovery) =>
       ["fault", recoveryText(recovery)] as [string, string]
     ),
@@ -131,9 +152,17 @@ export function viewTrial(
     facts: facts.map(([name, value]) => [name, printable(value, 1000)]),
     ...(rerun === undefined ? {} : printableRerun(rerun)),
     offer: offerText(trial, known),
-    events: trial.events.flatMap((event) =>
-      viewEvent(event, { answered, task, isRead: isGenerated(trial.task) || isProbe(trial.task) })
-    ),
+    events: [
+      ...trial.events.flatMap((event, place) =>
+        viewEvent(event, {
+          isAnswer: isAnswerText(trial.events, place),
+          task,
+          isRead: isGenerated(trial.task) || isProbe(trial.task),
+        })
+      ),
+      ...viewState(trial),
+    ],
+    ...defined({ alone: aloneText(trial, known) }),
     dotMarks: task === undefined ? "" : callMarks(task, calls),
   };
 }
@@ -175,7 +204,16 @@ function recoveryText({ fault, function: name, end, attempts }: Recovery): strin
 }
 
 /** Describes how the prompt and tools shown, which are generated again, differ from those the model got. */
-function offerText({ model, strategy, perturbation }: Trial, known: KnownTask | undefined): string {
+function offerText(
+  { model, strategy, perturbation, task, transcript }: Trial,
+  known: KnownTask | undefined,
+): string {
+  if (isCase(task) && transcript !== undefined) {
+    // Transcripts have what strategies and perturbations made of it.
+    return isTextFormat(model.api ?? "chat")
+      ? `as it was before the format ${model.api} wrote the tools into the text`
+      : "as the model got it with its first request";
+  }
   const isShown = perturbation === "none" ||
     known?.kind === "generated" && known.perturbed !== undefined;
   const changes = [
@@ -189,7 +227,53 @@ function offerText({ model, strategy, perturbation }: Trial, known: KnownTask | 
   return printable(`prompt and tools ${which}; ${words} what the model sees`, 1000);
 }
 
-function viewEvent(event: TraceEvent, { answered, task, isRead }: EventContext): EventView[] {
+/** Says why a page has neither a graph of a trial nor what its model was shown. */
+function aloneText(
+  { task, transcript }: Trial,
+  known: KnownTask | undefined,
+): string | undefined {
+  if (known !== undefined || transcript !== undefined && isCase(task)) return undefined;
+  return isCase(task)
+    ? "No transcript of this trial was kept: neither system text, prompt and tools nor the changes of the state " +
+      "can be shown."
+    : "There is no graph to show: the task was not generated, or not by this version.";
+}
+
+/** Returns what changed in the state of a case, as the last thing that happened. */
+function viewState({ transcript }: Trial): EventView[] {
+  const state = transcript?.state;
+  if (state === undefined) return [];
+  const show: ShowText = (text) => printable(text, 1000);
+  const signOf = ({ before, after }: StateChange) =>
+    before === undefined ? "added" : after === undefined ? "removed" : "changed";
+  return [{
+    kind: "state",
+    title: `the state after it: ${changeCount(state)}`,
+    changes: stateLines(state, show).slice(state.changes.length === 0 ? 1 : 0).map((
+      text,
+      place,
+    ) => ({
+      sign: place < state.changes.length ? signOf(state.changes[place]!) : "",
+      text,
+    })),
+  }];
+}
+
+/** Returns a question to a judge, and what it said. */
+function viewJudged(event: JudgedEvent): EventView {
+  const show: ShowText = (text, length = 1000) => printable(text, length);
+  return {
+    kind: "judged",
+    title: `${judgedTitle(event, show)} (${judgedTokens(event)})`,
+    text: printableLines(event.reason ?? ""),
+    more: [
+      ...(event.question === "" ? [] : [["question", printableLines(event.question)] as const]),
+      ...(event.reply === "" ? [] : [["reply", printableLines(event.reply)] as const]),
+    ],
+  };
+}
+
+function viewEvent(event: TraceEvent, { isAnswer, task, isRead }: EventContext): EventView[] {
   switch (event.kind) {
     case "reply": {
       const repairs = event.repairs ?? [];
@@ -205,8 +289,7 @@ function viewEvent(event: TraceEvent, { answered, task, isRead }: EventContext):
       ];
       const text = [event.text, ...notes].filter((part) => part !== "").join("\n");
       // The answer shows the text of a final reply.
-      const final = answered && event.calls === 0 && event.stage === undefined;
-      if (text === "" || (final && notes.length === 0)) return [];
+      if (text === "" || (isAnswer && notes.length === 0)) return [];
       const stage = event.stage === undefined ? "" : `, ${printable(event.stage, 100)}`;
       const by = event.model === undefined ? "" : ` by ${printable(event.model, 200)}`;
       return [{
@@ -247,9 +330,13 @@ function viewEvent(event: TraceEvent, { answered, task, isRead }: EventContext):
     case "assertion":
       return [{
         kind: "stop",
-        title: "an assertion failed",
+        title: `an assertion failed${
+          event.at === undefined ? "" : ` at ${printable(event.at, 300)}`
+        }`,
         text: printableLines(event.message),
       }];
+    case "judged":
+      return [viewJudged(event)];
     case "scored":
       return [viewScored(event)];
     case "answer":
@@ -303,8 +390,8 @@ function answerTitle({ value }: AnswerEvent, isRead: boolean): string {
 
 /** Properties of the trial that an event belongs to. */
 interface EventContext {
-  /** Whether it has an answer. */
-  readonly answered: boolean;
+  /** Whether the event is a reply whose text is the answer. */
+  readonly isAnswer: boolean;
   readonly task: Task | undefined;
   /** Whether the answer is searched for a number. */
   readonly isRead: boolean;

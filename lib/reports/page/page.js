@@ -12,7 +12,8 @@ import { drawGraph, trialParts } from "./trial.js";
  * One row of the list: indices of names in the index, numbers, and the position of the rest in the blocks.
  * @typedef {[subject: number, cell: number, graph: number, repetition: number, outcome: number,
  *   calls: number, fewest: number, types: number, roots: number, wrong: number, shown: number,
- *   unit: number, chunk: number, place: number, taskChunk: number, taskPlace: number]} Row
+ *   unit: number, chunk: number, place: number, taskChunk: number, taskPlace: number,
+ *   why: number]} Row
  */
 
 /**
@@ -24,6 +25,7 @@ import { drawGraph, trialParts } from "./trial.js";
  * @property {string[]} types
  * @property {string[]} behaviours
  * @property {number[][]} shown Sets of behaviours that occur together, as indices.
+ * @property {string[]} whys Why trials are not solved, such as by which assertion; empty where their calls say it.
  * @property {Row[]} rows
  */
 
@@ -77,8 +79,9 @@ function list() {
   previous.disabled = page === 0;
   next.disabled = page >= pages - 1;
   element("list").replaceChildren(...own.map((place) => {
-    const [subject, cell, graph, repetition, outcome, calls, fewest, types, , wrong, , unit] =
-      /** @type {Row} */ (index.rows[place]);
+    const row = /** @type {Row} */ (index.rows[place]);
+    const [subject, cell, graph, repetition, outcome, calls, fewest, types, , wrong, , unit] = row;
+    const why = index.whys[row[16]] ?? "";
     const name = /** @type {string} */ (index.outcomes[outcome]);
     const kinds = index.types.filter((_, type) => types & (1 << type)).join(", ");
     return make(
@@ -94,8 +97,21 @@ function list() {
         `${index.units[unit]}${graph > 0 ? ` ${graph}` : ""}` +
           (repetition > 1 ? `, repetition ${repetition}` : ""),
       ),
-      make("td", {}, calls < 0 ? "-" : fewest < 0 ? String(calls) : `${calls} (fewest ${fewest})`),
-      make("td", { class: "words" }, wrong === 0 ? "-" : `${wrong}: ${kinds}`),
+      make(
+        "td",
+        { "data-name": "calls" },
+        calls < 0 ? "-" : fewest < 0 ? String(calls) : `${calls} (fewest ${fewest})`,
+      ),
+      make(
+        "td",
+        { class: "words", "data-name": "wrong" },
+        why,
+        ...(wrong > 0
+          ? [make("div", {}, `${wrong}${why === "" ? "" : " wrong calls"}: ${kinds}`)]
+          : why === ""
+          ? ["-"]
+          : []),
+      ),
     );
   }));
 }

@@ -66,11 +66,11 @@ export function trialParts({ place, outcome, previous, next }, trial, task) {
       : [make("div", { class: "bar" }, make("strong", {}, "To run it again:"), copy), rerun]),
     make(
       "div",
-      { class: "beside" },
-      make("div", { id: "graph" }, ...sidePanel(task)),
+      { class: task?.kind === "case" ? "beside shown" : "beside" },
+      make("div", { id: "graph" }, ...sidePanel(trial, task)),
       make("div", {}, make("h3", {}, "What happened"), events),
     ),
-    ...(task === null ? [] : [
+    ...(task === null || task.kind === "case" ? [] : [
       make(
         "details",
         {},
@@ -95,12 +95,10 @@ function changeParts({ title, lines }) {
   ];
 }
 
-/** @param {any} task */
-function sidePanel(task) {
-  if (task === null) {
-    const words = "There is no graph to show: the task was not generated, or not by this version.";
-    return [make("p", { class: "faint" }, words)];
-  }
+/** @param {any} trial @param {any} task */
+function sidePanel(trial, task) {
+  if (task === null) return [make("p", { class: "faint" }, trial.alone)];
+  if (task.kind === "case") return shownParts(trial, task);
   if (task.dot !== undefined) return graphFrame();
   return [
     make("h3", {}, "What is probed"),
@@ -108,6 +106,31 @@ function sidePanel(task) {
     make("h3", {}, "The question"),
     make("pre", {}, task.prompt),
     make("p", { class: "faint" }, "A probe has no graph."),
+  ];
+}
+
+/** Returns what the model of a case was shown. @param {any} trial @param {any} task */
+function shownParts(trial, task) {
+  return [
+    make("h3", {}, "What the model was shown"),
+    make("p", { class: "faint" }, trial.offer),
+    ...(task.lacks === undefined ? [] : [make("p", { class: "why" }, task.lacks)]),
+    ...task.texts.flatMap((/** @type {[string, string]} */ [name, text]) => [
+      make("h4", {}, name),
+      make("pre", { id: `shown-${name}` }, text),
+    ]),
+    make("h4", {}, task.tools.length === 0 ? "no tools" : `tools: ${task.tools.length}`),
+    ...task.tools.map((/** @type {any} */ tool) =>
+      make(
+        "div",
+        { class: "tool" },
+        make("strong", {}, tool.name),
+        make("div", { class: "value" }, tool.description),
+        ...(tool.schema === undefined
+          ? []
+          : [make("details", {}, make("summary", {}, "parameters"), make("pre", {}, tool.schema))]),
+      )
+    ),
   ];
 }
 
@@ -156,12 +179,30 @@ export async function drawGraph(dot, marks, isOpen) {
 
 /** @param {any} event */
 function eventItem(event) {
+  if (event.kind === "state") {
+    return make(
+      "li",
+      { class: "state" },
+      make("span", { class: "faint" }, event.title),
+      ...event.changes.map((/** @type {any} */ { sign, text }) =>
+        make("div", { class: `value ${sign}`.trim() }, text)
+      ),
+    );
+  }
   if (event.kind !== "call") {
     return make(
       "li",
       { class: event.kind },
       make("span", { class: "faint" }, event.title),
       make("div", { class: "value" }, event.text),
+      ...(event.more ?? []).map((/** @type {[string, string]} */ [name, text]) =>
+        make(
+          "details",
+          {},
+          make("summary", {}, name),
+          make("div", { class: "value" }, text),
+        )
+      ),
     );
   }
   const inputs = event.written === undefined

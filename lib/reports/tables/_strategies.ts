@@ -5,7 +5,8 @@
 
 import type { Comparison, PairedSuccess } from "../../gate/comparison.ts";
 import type { VariantMetrics } from "../metrics/metrics.ts";
-import { percent, probability } from "../../base/numbers.ts";
+import { printable } from "../../base/json.ts";
+import { percent, probability, sum } from "../../base/numbers.ts";
 import { boundsText, type Column, grouped, layOut, nameOf, NOTHING, type Table } from "./table.ts";
 
 /** Compares each strategy with the baseline of the same model; no table where there is nothing to compare. */
@@ -33,6 +34,46 @@ export function strategiesTable(comparisons: readonly Comparison[]): Table[] {
         cell: ({ effort }) => signed(effort.extra.usd, smallDollars),
         shown: "filled",
       },
+    ]),
+  }, ...changedCasesTable(comparisons)];
+}
+
+/** Cases listed of each comparison, at most. */
+const MAX_CASES = 10;
+
+/** The cases of own tests that strategies changed most; no table where none did. */
+function changedCasesTable(comparisons: readonly Comparison[]): Table[] {
+  const rows = comparisons.flatMap(({ subject, simulated, changed }) =>
+    (changed?.changed ?? []).slice(0, MAX_CASES).map((one) => ({ subject, simulated, ...one }))
+  );
+  if (rows.length === 0) return [];
+  const more = sum(
+    comparisons,
+    ({ changed }) => Math.max(0, (changed?.changed.length ?? 0) - MAX_CASES),
+  );
+  const few = comparisons.flatMap(({ changed }) => changed?.needed ?? []);
+  return [{
+    id: "changed-cases",
+    section: "success",
+    title: "Cases that strategies changed",
+    note: `the largest changes first, at most ${MAX_CASES} of each strategy` +
+      (more === 0 ? "" : ` (there are ${more} more)`) +
+      "; difference in percentage points, with Newcombe's 95% interval; proved: by Fisher's exact test, adjusted " +
+      "by Holm for the number of cases, in a run that no result could end" +
+      (few.length === 0
+        ? ""
+        : `; with so few trials not even a complete change can be proved: that takes ${
+          Math.max(...few)
+        } of each case`),
+    names: 2,
+    rows: layOut(rows, [
+      { head: "strategy", cell: nameOf },
+      { head: "case", cell: (row) => printable(row.case, 100) },
+      { head: "baseline", cell: ({ baseline }) => percent(baseline) },
+      { head: "with strategy", cell: ({ candidate }) => percent(candidate) },
+      { head: "difference", cell: ({ difference }) => signedPoints(difference) },
+      { head: "95% interval", cell: (row) => boundsText(row, signedPoints) },
+      { head: "proved", cell: ({ proved }) => proved ? "yes" : "no" },
     ]),
   }];
 }

@@ -83,6 +83,12 @@ export function overviewTable(subjects: readonly VariantMetrics[]): Table {
       { head: "tokens read", cell: ({ usage }) => tokensText(usage, "inputTokens") },
       { head: "written", next: true, cell: ({ usage }) => tokensText(usage, "outputTokens") },
       {
+        head: "by judges",
+        cell: ({ judging }) =>
+          judging === undefined ? NOTHING : String(judging.inputTokens + judging.outputTokens),
+        shown: "filled",
+      },
+      {
         head: "cost",
         cell: ({ cost }) => cost === null ? NOTHING : dollars(cost),
         shown: "filled",

@@ -6,10 +6,11 @@
 
 import { cannot, InputError } from "../../base/errors.ts";
 import { canonicalJson, printable } from "../../base/json.ts";
-import { comparisonHash } from "../plan.ts";
+import { comparisonHash } from "../resolved_suite.ts";
 import { sum } from "../../base/numbers.ts";
 import { journalLines } from "./jsonl.ts";
-import { readPlanLine } from "./journal.ts";
+import { readPlanLine, splitGate } from "./journal.ts";
+import { suiteKey } from "./_test_files.ts";
 import { differences, readResults, type Results } from "./results.ts";
 import { modelName } from "../../models/entry.ts";
 import { stageEntries, strategyName } from "../../trials/strategies/entry.ts";
@@ -46,11 +47,19 @@ export function readCollection(
   paths: readonly string[],
   { differentTasks = false }: CollectionOptions = {},
 ): Collection {
-  const groups = groupByPlan(paths);
-  const runs = [...groups.values()].map((paths) => ({ paths, results: readResults(paths) }));
-  for (const { paths, results: { problem, missing } } of runs) {
-    if (problem === undefined || problem === missing) continue;
-    throw new InputError(`Cannot report on ${paths.join(" and ")}: ${printable(problem, 1000)}`);
+  const runs = joinTestFiles([...groupByPlan(paths).values()]).flatMap((plans): Run[] => {
+    const paths = plans.flat();
+    const results = readResults(paths);
+    // Test files that are no run of one suite may be different tasks.
+    const areApart = differentTasks && plans.length > 1 && isFaulty(results);
+    return areApart
+      ? plans.map((paths) => ({ paths, results: readResults(paths) }))
+      : [{ paths, results }];
+  });
+  for (const { paths, results } of runs) {
+    if (!isFaulty(results)) continue;
+    const problem = printable(results.problem!, 1000);
+    throw new InputError(`Cannot report on ${paths.join(" and ")}: ${problem}`);
   }
   const onSameTasks = differentTasks ? byTasks(runs) : [runs];
   for (const [first, ...others] of onSameTasks) {
@@ -73,6 +82,23 @@ export function readCollection(
 }
 
 type Run = Collection["runs"][number];
+
+/** Whether results cannot even be shown, as they may when shards are missing. */
+function isFaulty({ problem, missing }: Results): boolean {
+  return problem !== undefined && problem !== missing;
+}
+
+/** Puts the plans of the test files of one suite together, unless each file decided for itself when to stop. */
+function joinTestFiles(plans: readonly string[][]): string[][][] {
+  return [
+    ...Map.groupBy(plans, ([path]) => {
+      const line = readPlanLine(path!);
+      return line === undefined || splitGate(line.gate).rule !== undefined
+        ? path
+        : suiteKey(line) ?? path;
+    }).values(),
+  ];
+}
 
 /** The journals of each plan; empty journals, which may be of any, count as the first plan's. */
 function groupByPlan(paths: readonly string[]): Map<string, string[]> {

@@ -21,15 +21,14 @@ import {
   readJournal,
   readLineAgain,
 } from "./jsonl.ts";
+import { MAX_TRIALS, type Plan } from "../plan.ts";
 import {
   comparisonHash,
   countTrials,
   listTrials,
-  MAX_TRIALS,
-  type Plan,
   planHash,
   type ResolvedSuite,
-} from "../plan.ts";
+} from "../resolved_suite.ts";
 import { type CompletePolicy, completePolicy, GATE_POLICY } from "../../gate/policy.ts";
 import { redactRecordValue } from "../../base/redact.ts";
 import { BUDGET, type Budget, PRICES, type Prices } from "../../models/prices.ts";
@@ -38,6 +37,7 @@ import { MAX_SHARDS, type Shard } from "../shard_text.ts";
 import { JUDGING_RULES } from "../../trials/executors/answer.ts";
 import { type Trial, TRIAL_LINE } from "../../trials/trial.ts";
 import { inPlaceOf, replacing, summarize, type TrialSummary } from "../../trials/summary.ts";
+import { KeptValues } from "./_kept_values.ts";
 import type { PlannedTrial } from "../../trials/trial_id.ts";
 
 /** The first line of a journal: its plan. */
@@ -74,6 +74,8 @@ export interface PlanLine {
   readonly sources?: Readonly<Record<string, string>>;
   /** See {@linkcode Plan.file}. */
   readonly file?: string;
+  /** See {@linkcode Plan.records}. */
+  readonly records?: string;
   /** All that determines the trials. */
   readonly resolved: ResolvedSuite;
   /** See {@linkcode declaredHash}; omitted in journals from before there was one. */
@@ -115,6 +117,16 @@ export function splitGate(
   return { gate: policy as CompletePolicy, rule };
 }
 
+/** What is crossed with the cells of a plan. */
+const CHOICES = {
+  models: z.array(z.looseObject({ model: z.string() })),
+  strategies: z.array(z.union([z.string(), z.looseObject({ strategy: z.string() })])),
+  perturbations: z.array(z.string()),
+};
+
+/** The schema of the hashes of what is offered with a case. */
+const CASE_PARTS = z.looseObject({ system: z.string().exactOptional(), tools: z.string() });
+
 const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
   v: z.literal(1),
   kind: z.literal("plan"),
@@ -134,6 +146,7 @@ const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
   ownCode: z.literal(true).exactOptional(),
   sources: z.record(z.string(), z.string()).exactOptional(),
   file: z.string().exactOptional(),
+  records: z.string().exactOptional(),
   declared: z.string().exactOptional(),
   resolved: z.looseObject({
     generator: z.int(),
@@ -141,15 +154,32 @@ const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
     graphs: z.int().min(1),
     cells: z.array(z.looseObject({})),
     pair: z.literal("distractors").exactOptional(),
-    models: z.array(z.looseObject({ model: z.string() })),
-    strategies: z.array(z.union([z.string(), z.looseObject({ strategy: z.string() })])),
-    perturbations: z.array(z.string()),
+    ...CHOICES,
     repetitions: z.int().min(1),
     limits: z.looseObject({}),
     references: z.literal(true).exactOptional(),
     sets: z.record(z.string(), z.string()).exactOptional(),
     judge: z.looseObject({ model: z.string() }).exactOptional(),
     cases: z.record(z.string(), z.string()).exactOptional(),
+    tests: z.record(
+      z.string(),
+      z.looseObject({
+        ...CHOICES,
+        seed: z.int().min(0),
+        graphs: z.int().min(1),
+        limits: z.looseObject({}),
+        references: z.boolean(),
+      }).partial(),
+    ).exactOptional(),
+    parts: z.record(z.string(), CASE_PARTS.extend({ case: z.string() })).exactOptional(),
+    variants: z.record(
+      z.string(),
+      z.looseObject({
+        models: z.array(z.string()).exactOptional(),
+        strategies: z.array(z.string()).exactOptional(),
+        parts: z.record(z.string(), CASE_PARTS).exactOptional(),
+      }),
+    ).exactOptional(),
   }),
 }) as unknown as z.ZodType<PlanLine>;
 
@@ -178,6 +208,7 @@ export function planLine(plan: Plan, shard: Shard = { index: 1, of: 1 }): PlanLi
       ownCode: plan.ownCode,
       sources: plan.sources,
       file: plan.file,
+      records: plan.records,
     }),
     resolved: plan.resolved,
   };
@@ -219,6 +250,8 @@ export interface JournalFile {
   readonly trials: readonly TrialSummary[];
   /** The place of each trial, by its id: see {@linkcode wholeTrial}. */
   readonly places: ReadonlyMap<string, JournalPlace>;
+  /** The parts of transcripts that its lines share. */
+  readonly values: KeptValues;
   /** The id of a trial that was run again although its first run was valid. */
   readonly doubled: string | undefined;
   /** Why the run ended early, according to the last line. */
@@ -235,6 +268,7 @@ export function readJournalFile(path: string): JournalFile {
   let altered = false;
   const trials = new Map<string, TrialSummary>();
   const places = new Map<string, JournalPlace>();
+  const values = new KeptValues(path);
   let doubled: string | undefined;
   let ends: string | undefined;
   let first = true;
@@ -254,11 +288,12 @@ export function readJournalFile(path: string): JournalFile {
       if (before !== undefined && before.outcome !== "invalid") doubled ??= trial.id;
       trials.set(trial.id, before === undefined ? trial : inPlaceOf(trial, replacing(before)));
       places.set(trial.id, place);
+      values.note(value, place);
       ends = trial.ends;
     }
     first = false;
   });
-  return { path, end, plan, altered, trials: [...trials.values()], places, doubled, ends };
+  return { path, end, plan, altered, trials: [...trials.values()], places, values, doubled, ends };
 }
 
 /**
@@ -273,6 +308,14 @@ export function readPlanLine(path: string): PlanLine | undefined {
     const plan = parsePlan(value, `${path}, line ${line}`);
     if (!isAltered(value)) return plan;
     throw cannot(`use ${path}, line ${line}`, DECLARED_RULE, "it was changed");
+  }
+}
+
+/** Returns the name of the suite in the first line of a journal, unchecked; `undefined` if that has none. */
+export function suiteOf(path: string): string | undefined {
+  for (const { value } of journalLines(path)) {
+    const { suite } = isJsonObject(value) ? value : {};
+    return typeof suite === "string" ? suite : undefined;
   }
 }
 
@@ -307,14 +350,17 @@ export function planOfLine(line: PlanLine): Plan | undefined {
  */
 export function* journalTrials(path: string): Generator<Trial, void, void> {
   const lastLines = new Map<string, number>();
-  for (const { value, line } of journalLines(path)) {
+  const values = new KeptValues(path);
+  for (const { value, ...place } of journalLines(path)) {
     const { kind, id } = isJsonObject(value) ? value : {};
-    if (kind === "trial" && typeof id === "string") lastLines.set(id, line);
+    if (kind !== "trial" || typeof id !== "string") continue;
+    lastLines.set(id, place.line);
+    values.note(value, place);
   }
   for (const { value, line } of journalLines(path)) {
     if (lineKind(value) !== "trial") continue;
     const trial = parseTrial(value, `${path}, line ${line}`);
-    if (lastLines.get(trial.id) === line) yield trial;
+    if (lastLines.get(trial.id) === line) yield values.complete(trial);
   }
 }
 

@@ -17,7 +17,9 @@ import { type CompletePolicy, hypothesesOf, isUpgrade } from "../../gate/policy.
 import type { Prices } from "../../models/prices.ts";
 import type { SequentialRule } from "../../gate/sequential.ts";
 import { assignShards } from "../_assign_shards.ts";
-import { unitsPerBlock } from "../plan.ts";
+import { MAX_TRIALS } from "../plan.ts";
+import { unitsPerBlock } from "../resolved_suite.ts";
+import { commonOf, joinedPlan, sharedTest, sourcesFromHere, testsOf } from "./_test_files.ts";
 import { shardText } from "../shard_text.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import type { PlannedTrial } from "../../trials/trial_id.ts";
@@ -67,11 +69,11 @@ export function readResults(paths: readonly string[]): Results {
       `${path} is empty: its run died before its first line`
     );
   notices.push(...empty);
-  const trials = files.flatMap((file) => file.trials).sort((one, other) => one.index - other.index);
-  const [first] = files;
   const suite = [...new Set(files.map(({ plan, trials }) => plan?.suite ?? trials[0]?.suite))]
     .join(", ");
+  const [first] = files;
   if (first?.plan === undefined) {
+    const trials = inOrder(files.flatMap((file) => file.trials));
     const planned = trials.map((trial) => ({ ...trial, model: trial.model.requested }));
     const problem = mixedProblem(files) ?? doubledProblem(files);
     const noGate = { gate: undefined, rule: undefined, prices: undefined, stopped: undefined };
@@ -82,38 +84,83 @@ export function readResults(paths: readonly string[]): Results {
     const noPlan = { plan: undefined, missing: undefined };
     return { paths, suite, planned, trials, ...noGate, ...noPlan, notices: allNotices, problem };
   }
-  const planned = trialsOfLine(first.plan);
   const mixed = mixedProblem(files);
-  const shards = mixed === undefined && planned !== undefined
-    ? assignShards(first.plan, first.plan.shard.of)
-    : undefined;
-  const missing = mixed === undefined ? missingShards(files) : undefined;
-  const problem = mixed ??
-    (planned === undefined || shards === undefined
-      ? "the plan line does not agree with its own hash: " +
-        `that of ${first.path} was changed, or made by another version`
-      : shardProblem(files) ?? doubledProblem(files) ?? foreignProblem(files, planned) ??
-        misplacedProblem(files, shards) ?? ruleProblem(first.plan) ?? alteredProblem(files) ??
-        missing ?? empty[0]);
-  const { gate, rule } = splitGate(first.plan.gate);
-  const { prices } = first.plan;
+  const parts = mixed === undefined ? partsOf(files) : [];
+  const plan = parts.length > 1 ? joinedPlan(parts.map((part) => part.plan)) : first.plan;
+  const planned = parts.length === 1 ? parts[0]!.planned : trialsOfLine(plan);
+  const missing = mixed === undefined ? missingShards(parts) : undefined;
+  const problem = mixed ?? firstOf(parts, hashProblem) ??
+    (planned === undefined ? `together they have more than ${MAX_TRIALS} trials` : undefined) ??
+    firstOf(parts, shardProblem) ?? doubledProblem(files) ?? firstOf(parts, foreignProblem) ??
+    firstOf(parts, misplacedProblem) ?? firstOf(parts, ruleProblem) ?? alteredProblem(files) ??
+    missing ?? empty[0];
+  const { gate, rule } = splitGate(plan.gate);
   const usable = problem === undefined || problem === missing;
-  const short = usable && shards !== undefined ? shortShards(files, shards) : [];
-  if (first.plan.shard.of > 1) notices.push(...short.map(shortNotice));
+  const short = usable ? parts.flatMap(shortShards) : [];
+  if (files.length > 1 || first.plan.shard.of > 1) notices.push(...short.map(shortNotice));
+  const trials = files.flatMap((file) => file.trials);
   return {
     paths,
     suite,
     planned: planned ?? [],
-    trials,
+    trials: inOrder(parts.length > 1 ? reindexed(trials, planned ?? []) : trials),
     gate,
     rule,
-    prices,
+    prices: plan.prices,
     stopped: problem === undefined ? stoppedBy(short) : undefined,
-    plan: first.plan,
+    plan,
     notices,
     problem,
     missing,
   };
+}
+
+function inOrder(trials: readonly TrialSummary[]): TrialSummary[] {
+  return trials.toSorted((one, other) => one.index - other.index);
+}
+
+/** The journals of one plan: those of one test file, if a suite has several. */
+interface Part {
+  readonly files: readonly JournalFile[];
+  readonly plan: PlanLine;
+  /** Its trials; `undefined` if it does not agree with its own hash. */
+  readonly planned: readonly PlannedTrial[] | undefined;
+  /** The shard of each trial, in plan order. */
+  readonly shards: Uint32Array;
+}
+
+function partsOf(files: readonly JournalFile[]): Part[] {
+  return [...Map.groupBy(files, ({ plan }) => plan!.planHash).values()].map((own) => {
+    const plan = own[0]!.plan!;
+    const planned = trialsOfLine(plan);
+    const shards = planned === undefined ? new Uint32Array() : assignShards(plan, plan.shard.of);
+    return { files: own, plan, planned, shards };
+  });
+}
+
+function firstOf(
+  parts: readonly Part[],
+  problemOf: (part: Part) => string | undefined,
+): string | undefined {
+  for (const part of parts) {
+    const problem = problemOf(part);
+    if (problem !== undefined) return problem;
+  }
+}
+
+/** The trials with their places in the plan of all parts. */
+function reindexed(
+  trials: readonly TrialSummary[],
+  planned: readonly PlannedTrial[],
+): TrialSummary[] {
+  const places = new Map(planned.map(({ id, index }) => [id, index]));
+  return trials.map((trial) => ({ ...trial, index: places.get(trial.id) ?? trial.index }));
+}
+
+function hashProblem({ files, planned }: Part): string | undefined {
+  if (planned !== undefined) return undefined;
+  return "the plan line does not agree with its own hash: " +
+    `that of ${files[0]!.path} was changed, or made by another version`;
 }
 
 /** Whether a journal has neither a plan nor a trial. */
@@ -128,7 +175,7 @@ interface ShortShard {
   readonly planned: number;
 }
 
-function shortShards(files: readonly JournalFile[], shards: Uint32Array): ShortShard[] {
+function shortShards({ files, shards }: Part): ShortShard[] {
   const planned = new Map<number, number>();
   for (const shard of shards) planned.set(shard, (planned.get(shard) ?? 0) + 1);
   return files.flatMap((file) => {
@@ -139,7 +186,8 @@ function shortShards(files: readonly JournalFile[], shards: Uint32Array): ShortS
 }
 
 function shortNotice({ file: { path, plan, ends }, lacking, planned }: ShortShard): string {
-  return `${shardText(plan!.shard)} (${path}) lacks ${lacking} of its ${planned} trials: ` +
+  const which = plan!.shard.of === 1 ? path : `${shardText(plan!.shard)} (${path})`;
+  return `${which} lacks ${lacking} of its ${planned} trials: ` +
     (ends ?? "its run was cut short, or goes on; it can be continued with --resume");
 }
 
@@ -155,7 +203,7 @@ function alteredProblem(files: readonly JournalFile[]): string | undefined {
 }
 
 /** Only a rule fixed in advance bounds the errors; one that does not fit the policy was changed later. */
-function ruleProblem({ gate: planned, resolved, trials }: PlanLine): string | undefined {
+function ruleProblem({ plan: { gate: planned, resolved, trials } }: Part): string | undefined {
   const { gate, rule } = splitGate(planned);
   if (gate === undefined || rule === undefined) return undefined;
   const units = unitsPerBlock(resolved);
@@ -181,32 +229,75 @@ function mixedProblem(files: readonly JournalFile[]): string | undefined {
     const names = [...suites].slice(0, 5).map(([name, path]) =>
       `${printable(name, 60)} in ${path}`
     );
-    return `trials of several suites are mixed: ${names.join(", ")}`;
+    const areApart = new Set(suites.values()).size > 1;
+    return `trials of several suites are mixed: ${names.join(", ")}` +
+      (areApart ? "; give the journals of one" : "");
   }
+  const byHash = new Map<string | undefined, JournalFile>([[first?.plan?.planHash, first!]]);
   for (const other of others) {
     if ((other.plan === undefined) !== (first!.plan === undefined)) {
       return `${first!.path} and ${other.path} do not belong together: only one of them has a plan`;
     }
-    if (first!.plan !== undefined && other.plan!.planHash !== first!.plan.planHash) {
-      const fields = differences(first!.plan, other.plan!);
-      return `${first!.path} and ${other.path} are of different plans: they differ in ` +
-        (fields.join(", ") || "their hashes") +
-        (fields.includes("seed") ? "; all shards of a run take the same --seed" : "");
-    }
-    if (canonicalJson(first!.plan?.gate) !== canonicalJson(other.plan?.gate)) {
-      return `${first!.path} and ${other.path} declare different gates`;
-    }
-    const [server, next] = [first!, other].map(({ plan }) => plan && serverText(plan));
-    if (server !== next) {
-      return `${first!.path} and ${other.path} asked different servers: ${server} and ${next}`;
-    }
-    const changed = changedSources(first!.plan?.sources, other.plan?.sources);
-    if (changed.length > 0) {
-      return `${first!.path} and ${other.path} are of different code: ${
-        listText(changed, MAX_NAMED)
-      }`;
+    // Of several test files each is compared with its own shards, and by what a suite has in common.
+    const like = byHash.getOrInsert(other.plan?.planHash, other);
+    const one = like === other ? first! : like;
+    const unlike = one.plan && (unlikePlans(one, other) ?? unlikeSettings(one, other));
+    if (unlike !== undefined) return unlike;
+    const changed = changedSources(like.plan?.sources, other.plan?.sources);
+    if (changed.length > 0) return differentCode(one, other, changed);
+  }
+  return first?.plan === undefined ? undefined : sharedTest(files) ?? sharedCode(files);
+}
+
+/** What keeps journals of different plans from being those of the test files of one suite. */
+function unlikePlans(one: JournalFile, other: JournalFile): string | undefined {
+  const [plan, next] = [one.plan!, other.plan!];
+  if (plan.planHash === next.planHash) return undefined;
+  const all = differences(plan, next);
+  const areFiles = all.includes("cells") && [plan, next].every((one) => testsOf(one) !== undefined);
+  if (areFiles && [plan, next].some(({ gate }) => splitGate(gate).rule !== undefined)) {
+    return `${one.path} and ${other.path} are of two test files, each of which its sequential gate ended by ` +
+      "its own trials: decide over each by itself, or run them without sequential";
+  }
+  const fields = areFiles ? differencesOf(commonOf(plan), commonOf(next)) : all;
+  if (areFiles && fields.length === 0) return undefined;
+  return `${one.path} and ${other.path} are of different plans: they differ in ` +
+    (fields.join(", ") || "their hashes") +
+    (fields.includes("seed") ? "; all shards of a run take the same --seed" : "");
+}
+
+/** What else two journals of a run must declare alike. */
+function unlikeSettings(one: JournalFile, other: JournalFile): string | undefined {
+  for (
+    const [field, what] of [
+      ["gate", "gates"],
+      ["prices", "prices"],
+      ["records", "baselines to write"],
+    ] as const
+  ) {
+    if (canonicalJson(one.plan![field]) === canonicalJson(other.plan![field])) continue;
+    return `${one.path} and ${other.path} declare different ${what}`;
+  }
+  const [server, next] = [one, other].map(({ plan }) => serverText(plan!));
+  if (server === next) return undefined;
+  return `${one.path} and ${other.path} asked different servers: ${server} and ${next}`;
+}
+
+/** Says that test files were run with different versions of what both import. */
+function sharedCode(files: readonly JournalFile[]): string | undefined {
+  const seen = new Map<string, { readonly file: JournalFile; readonly hash: string }>();
+  for (const file of files) {
+    for (const [path, hash] of Object.entries(sourcesFromHere(file.plan!))) {
+      const before = seen.getOrInsert(path, { file, hash });
+      if (before.hash !== hash) {
+        return differentCode(before.file, file, [printable(path, 200)]);
+      }
     }
   }
+}
+
+function differentCode(one: JournalFile, other: JournalFile, paths: readonly string[]): string {
+  return `${one.path} and ${other.path} are of different code: ${listText(paths, MAX_NAMED)}`;
 }
 
 /** The server that a plan names for models that name none: another one may have another model by its name. */
@@ -237,14 +328,22 @@ export function differences(one: ComparablePlan, other: ComparablePlan): string[
   const fields = ({ suite, resolved }: ComparablePlan): Record<string, unknown> => ({
     suite,
     ...resolved,
+    // They follow from the cases.
+    parts: undefined,
   });
-  const names = new Set([...Object.keys(fields(one)), ...Object.keys(fields(other))]);
-  return [...names].filter((name) =>
-    canonicalJson(fields(one)[name]) !== canonicalJson(fields(other)[name])
-  ).map((name) => printable(name, 50));
+  return differencesOf(fields(one), fields(other));
 }
 
-function shardProblem(files: readonly JournalFile[]): string | undefined {
+function differencesOf(
+  one: Readonly<Record<string, unknown>>,
+  other: Readonly<Record<string, unknown>>,
+): string[] {
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return [...names].filter((name) => canonicalJson(one[name]) !== canonicalJson(other[name]))
+    .map((name) => printable(name, 50));
+}
+
+function shardProblem({ files }: Part): string | undefined {
   const first = files[0]!;
   const seen = new Map<number, string>();
   for (const { path, plan } of files) {
@@ -266,13 +365,15 @@ function shardProblem(files: readonly JournalFile[]): string | undefined {
 /** At most this many missing shards are listed. */
 const MAX_NAMED = 20;
 
-function missingShards(files: readonly JournalFile[]): string | undefined {
-  const { of } = files[0]!.plan!.shard;
-  const present = new Set(files.map(({ plan }) => plan!.shard.index));
-  const missing = Array.from({ length: of }, (_, place) => place + 1)
-    .filter((index) => !present.has(index));
-  if (missing.length === 0) return undefined;
-  return `shards are missing: ${listText(missing.map((index) => `${index}/${of}`), MAX_NAMED)}`;
+function missingShards(parts: readonly Part[]): string | undefined {
+  const missing = parts.flatMap(({ files, plan }) => {
+    const { of } = plan.shard;
+    const present = new Set(files.map(({ plan }) => plan!.shard.index));
+    const beside = parts.length === 1 ? "" : ` beside ${files[0]!.path}`;
+    return Array.from({ length: of }, (_, place) => place + 1)
+      .filter((index) => !present.has(index)).map((index) => `${index}/${of}${beside}`);
+  });
+  return missing.length === 0 ? undefined : `shards are missing: ${listText(missing, MAX_NAMED)}`;
 }
 
 function doubledProblem(files: readonly JournalFile[]): string | undefined {
@@ -303,10 +404,7 @@ function drawnProblem(files: readonly JournalFile[]): string | undefined {
   }
 }
 
-function foreignProblem(
-  files: readonly JournalFile[],
-  planned: readonly PlannedTrial[],
-): string | undefined {
+function foreignProblem({ files, planned = [] }: Part): string | undefined {
   for (const { path, trials } of files) {
     const foreign = foreignTrial(trials, planned);
     if (foreign !== undefined) {
@@ -316,10 +414,7 @@ function foreignProblem(
 }
 
 /** Even if no trial is missing, one may be in the journal of another shard. */
-function misplacedProblem(
-  files: readonly JournalFile[],
-  shards: Uint32Array,
-): string | undefined {
+function misplacedProblem({ files, shards }: Part): string | undefined {
   for (const { path, plan, trials } of files) {
     const { index, of } = plan!.shard;
     const misplaced = trials.find((trial) => shards[trial.index] !== index);
@@ -342,8 +437,11 @@ export function foreignTrial(
 
 /** A trial and its place in the plan, as gates look in plan order. */
 function placeText(
-  { task, strategy, perturbation, repetition, index, block }: Omit<PlannedTrial, "model">,
+  { task, strategy, perturbation, variant, repetition, index, block }: Omit<PlannedTrial, "model">,
   model: string,
 ) {
-  return canonicalJson([model, task, strategy, perturbation, repetition, index, block]);
+  return canonicalJson([
+    ...[model, task, strategy, perturbation, variant ?? null],
+    ...[repetition, index, block],
+  ]);
 }

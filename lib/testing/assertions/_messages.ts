@@ -5,16 +5,17 @@
 
 import { AssertionError } from "@std/assert/assertion-error";
 import { nearestCall } from "../../calls/expected/match_calls.ts";
-import type { RecordedCall } from "../../calls/record.ts";
+import { callName, type RecordedCall } from "../../calls/record.ts";
 import type { CheckedCall } from "../../calls/expected/checked_call.ts";
 import { isLost } from "../../tools/fault.ts";
-import { cannot, WHOLE_MESSAGES } from "../../base/errors.ts";
+import { cannot, NEVER_ERRORS, WHOLE_MESSAGES } from "../../base/errors.ts";
 import { isJsonObject, isObject, printable } from "../../base/json.ts";
 import type { ValueDifference } from "../../calls/values/differences.ts";
 import { className } from "../../calls/values/parts.ts";
 import { valueText } from "../../calls/values/text.ts";
 import { countText } from "../../base/numbers.ts";
 import { messageLines, showerOf, type ShowText, tellStory } from "../../reports/story_lines.ts";
+import { valueDiffLines } from "./_diff.ts";
 import { storyAsked } from "../_flags.ts";
 
 /** At most this many calls are shown. */
@@ -38,6 +39,8 @@ export interface AssertionStory {
   readonly calls?: readonly RecordedCall[];
   /** The place of a call that must be shown; default: the first. */
   readonly focus?: number | undefined;
+  /** Whether it tells of a call that must not happen in any trial. */
+  readonly never?: boolean | undefined;
 }
 
 /**
@@ -53,6 +56,7 @@ export function fail(parts: AssertionStory): never {
     : tellStory(messageLines(whole), story);
   const error = new AssertionError(told);
   WHOLE_MESSAGES.set(error, whole);
+  if (parts.never) NEVER_ERRORS.add(error);
   throw error;
 }
 
@@ -145,13 +149,6 @@ function describeRecordedCall(recorded: RecordedCall, show: ShowText): string {
   }) -> ${outcome}`;
 }
 
-/** The name of a call, such as `call 2 (step 1) weather`, which says if it was refused or lost. */
-export function callName({ call, step, tool, refused, fault }: RecordedCall): string {
-  return `call ${call} (step ${step}) ${printable(tool, MAX_NAME_LENGTH)}${
-    refused ? " (refused)" : isLost({ fault }) ? ` (fault ${fault})` : ""
-  }`;
-}
-
 /** The calls that were lost to a fault and do not count, one per line. */
 export function lostLines(calls: readonly RecordedCall[]): readonly string[] {
   const lines = calls.filter(isLost)
@@ -172,10 +169,26 @@ export function nearestLines(
     : [];
   return [
     `nearest is ${callName(call)}`,
-    ...[...reason, ...lostLines([call]), ...differenceLines(differences)].map((line) =>
-      `  ${line}`
-    ),
+    ...[
+      ...reason,
+      ...lostLines([call]),
+      ...differenceLines(differences),
+      ...argumentDiff(expected, call, differences),
+    ].map((line) => `  ${line}`),
   ];
+}
+
+/** The block of arguments that differ within objects, lists or long texts: elsewhere the paths say it all. */
+function argumentDiff(
+  expected: CheckedCall,
+  call: RecordedCall,
+  differences: readonly ValueDifference[],
+): readonly string[] {
+  const isPlain = differences.every((one) =>
+    /^arguments\.[^.[]*$/.test(one.path) && !/…|\\n/.test(`${one.expected}${one.actual}`)
+  );
+  if (isPlain || call.tool !== expected.tool || !isJsonObject(call.arguments)) return [];
+  return valueDiffLines(call.arguments, expected.arguments, "arguments", differences);
 }
 
 /** The missing calls, each with the nearest of the unexpected ones. */
@@ -199,7 +212,12 @@ export function spareLines(spare: readonly RecordedCall[]): readonly string[] {
 
 /** The differences, one per line. */
 export function differenceLines(differences: readonly ValueDifference[]): readonly string[] {
-  return limitLines(differences.map(describeDifference), "difference");
+  const lines = differences.slice(0, MAX_LISTED).flatMap((difference) => [
+    describeDifference(difference),
+    ...(difference.reasons ?? []).map((reason) => `  ${reason}`),
+  ]);
+  const more = differences.length - MAX_LISTED;
+  return more > 0 ? [...lines, `... ${countText(more, "more difference")}`] : lines;
 }
 
 /** The first of the lines, and the number of further ones. */

@@ -7,9 +7,10 @@ import type { ExpectedCall } from "../../tools/expected_call.ts";
 import type { CallRecord } from "../../calls/record.ts";
 import { cannot } from "../../base/errors.ts";
 import { isJsonObject, type JsonValue, printable } from "../../base/json.ts";
-import { type JudgeScore, notAsked } from "../../models/judge/score.ts";
+import { type JudgeScore, notAsked, unusableText } from "../../models/judge/score.ts";
 import { LikeMatcher, TOO_DEEP, valueKey } from "../../models/judge/like_matcher.ts";
 import { LookAhead } from "../../runs/prefetch.ts";
+import { type AnswerOptions, type AnswerRecord, textsOf } from "./runs.ts";
 import { InfrastructureError } from "../../models/model.ts";
 import { isList, isMatcher, mayBeAbsent } from "../../calls/expected/matchers.ts";
 import type { ExpectedValue, Matcher } from "../../tools/expected_call.ts";
@@ -19,12 +20,15 @@ import { Position } from "../../tools/schema/position.ts";
 export interface AskJudgesOptions {
   /** Aborts the requests. */
   readonly signal?: AbortSignal;
+  /** Which replies an expected answer will be compared with: as in the options of `assertAnswer`. */
+  readonly replies?: AnswerOptions["replies"];
 }
 
 /** The parts of a run that are judged. */
 export type JudgedRecord =
   & Pick<CallRecord, "calls" | "answer">
-  & Partial<Pick<CallRecord, "tools">>;
+  & Partial<Pick<CallRecord, "tools">>
+  & Pick<AnswerRecord, "texts">;
 
 /** At most this many requests run at the same time. */
 const CONCURRENCY = 8;
@@ -65,9 +69,9 @@ const MAX_DEPTH = 500;
 export async function askJudges<Expected>(
   record: JudgedRecord,
   expected: Expected,
-  { signal }: AskJudgesOptions = {},
+  { signal, replies = "last" }: AskJudgesOptions = {},
 ): Promise<Expected> {
-  const comparisons = comparisonsIn(record, expected);
+  const comparisons = comparisonsIn(record, expected, replies);
   // Refuses expectations that nest too deep before anything is paid for.
   replaceIn(expected, (likeness) => likeness);
   const questions = new Questions();
@@ -86,10 +90,14 @@ interface Comparison {
 
 /** The values of a record that will be compared. */
 function comparisonsIn(
-  { calls, answer, tools = [] }: JudgedRecord,
+  { calls, answer, texts, tools = [] }: JudgedRecord,
   expected: unknown,
+  replies: NonNullable<AnswerOptions["replies"]>,
 ): Comparison[] {
-  if (isMatcher(expected)) return answer === null ? [] : [{ given: answer, value: expected }];
+  if (isMatcher(expected)) {
+    const given = replies === "last" ? answer ?? [] : textsOf(texts);
+    return [given].flat().map((text) => ({ given: text, value: expected }));
+  }
   return callsIn(expected).flatMap(({ tool, arguments: value = {}, defaults }) => {
     const schema = defaults === "refused"
       ? undefined
@@ -174,7 +182,7 @@ class Questions {
     if (unanswered === undefined) return;
     const { name } = unanswered.likeness.question.judge;
     throw new InfrastructureError(
-      `Cannot judge by ${printable(name, 100)}: ${unanswered.score.why ?? "it does not say why"}`,
+      `Cannot judge by ${printable(name, 100)}: ${unusableText(unanswered.score)}`,
     );
   }
 
@@ -185,11 +193,11 @@ class Questions {
   }
 
   #add(value: JsonValue, likeness: LikeMatcher): void {
-    const { judge, truth } = likeness.question;
+    const { judge, truth, rubric } = likeness.question;
     const text = valueKey(value);
     const ofJudge = this.#known.get(judge) ?? new Map<string, Question>();
     this.#known.set(judge, ofJudge);
-    const key = JSON.stringify([truth, text]);
+    const key = JSON.stringify([rubric === undefined, truth, text]);
     const question = ofJudge.get(key) ?? { likeness, value, score: NEVER_ASKED };
     if (text !== TOO_DEEP) ofJudge.set(key, question);
     const questions = this.#byLikeness.get(likeness) ?? new Map<string, Question>();

@@ -14,34 +14,23 @@
  */
 
 import { z } from "zod";
-import {
-  checkExpectedCalls,
-  compareTrajectory,
-  fittingPlaces,
-  type MadeCalls,
-  type TrajectoryMode,
-} from "../../calls/expected/match_calls.ts";
-import type { CallRecord, RecordedCall } from "../../calls/record.ts";
+import { fittingPlaces, type MadeCalls } from "../../calls/expected/match_calls.ts";
+import { callName, type CallRecord, type RecordedCall } from "../../calls/record.ts";
 import { isLost } from "../../tools/fault.ts";
-import { type CallScore, scoreCalls } from "../../calls/expected/precision_recall.ts";
 import { printable } from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
 import {
   type AssertionStory,
-  callName,
   checkUse,
   differenceLines,
   fail,
   limitLines,
   lostLines,
-  missingLines,
   nearestLines,
-  spareLines,
 } from "./_messages.ts";
 import type { CallExpectation } from "../../tools/expected_call.ts";
 import { CheckedCall } from "../../calls/expected/checked_call.ts";
 import { parseWith } from "../../base/input.ts";
-import { cannot } from "../../base/errors.ts";
 
 /** The expected number of calls; each is a whole number from 0. */
 export interface CallCount {
@@ -51,17 +40,27 @@ export interface CallCount {
   readonly atMost?: number;
 }
 
-/** The minimum of each score; above 0 and at most 1. */
-export interface ScoreThresholds {
-  /** The share of the calls made that were expected. */
-  readonly precision?: number;
-  /** The share of the expected calls that were made. */
-  readonly recall?: number;
-  /** The harmonic mean of both. */
-  readonly f1?: number;
+/** Options of {@linkcode assertCalled}. */
+export interface CalledOptions {
+  /** The exact number of calls, from 1. Default: at least one. */
+  readonly times?: number;
+  /**
+   * A call whose result the model must have seen before: each call as expected, attempts included, must come in a
+   * later reply than a call as this one. Calls of one reply are not after each other.
+   */
+  readonly after?: CallExpectation;
+  /**
+   * A call that the model must make only once it has seen the result of the expected one: the same as `after`
+   * with both exchanged. It must have been made.
+   */
+  readonly before?: CallExpectation;
 }
 
-const CALLED_OPTIONS = z.strictObject({ times: z.int().min(1).exactOptional() });
+const CALLED_OPTIONS = z.strictObject({
+  times: z.int().min(1).exactOptional(),
+  after: z.custom<CallExpectation>().exactOptional(),
+  before: z.custom<CallExpectation>().exactOptional(),
+});
 
 const CALL_COUNT = z.strictObject({
   atLeast: z.int().min(0).default(0),
@@ -72,18 +71,15 @@ const CALL_COUNT = z.strictObject({
     "must be atLeast from 1 on, or atMost, as any number of calls would do",
   );
 
-const SHARE = z.number().gt(0).max(1).exactOptional();
-
-const SCORE_THRESHOLDS = z.strictObject({ precision: SHARE, recall: SHARE, f1: SHARE }).refine(
-  (thresholds) => Object.keys(thresholds).length > 0,
-  "must have precision, recall or f1, as any score would do",
-);
-
 /**
  * Asserts that an expected call was made and not refused. Calls lost to a fault do not count.
  *
- * @param options `times`: the exact number of calls, from 1; default: at least one.
- * @throws {AssertionError} If not; the message shows how the nearest call differs.
+ * `after` and `before` compare with other calls by replies, as a model cannot have seen the result of a call that
+ * it makes in the same reply. They hold for every such call, and an attempt that was refused or lost to a fault
+ * counts where it comes too early: a payment before the login is one, whatever is called later. For "once in this
+ * order" there is {@linkcode assertCallOrder}.
+ *
+ * @throws {AssertionError} If not; the message shows how the nearest call differs, or which call came too early.
  * @throws {InputError} If the expectation or an option cannot be used.
  *
  * @example Usage
@@ -101,26 +97,108 @@ const SCORE_THRESHOLDS = z.strictObject({ precision: SHARE, recall: SHARE, f1: S
  * using toolbox = new Toolbox([weather]);
  * await toolbox.execute([{ id: "1", name: "weather", arguments: '{"city":"Paris, France"}' }]);
  *
+ * await toolbox.execute([{ id: "2", name: "weather", arguments: '{"city":"Rome"}' }]);
+ *
  * const record = { calls: recordedCalls(toolbox.events), tools: [weather] };
- * assertCalled(record, "weather", { times: 1 });
+ * assertCalled(record, "weather", { times: 2 });
  * assertCalled(record, { tool: "weather", arguments: { city: matchingText("Paris") } });
+ * const rome = { tool: "weather", arguments: { city: "Rome" } };
+ * assertCalled(record, rome, {
+ *   after: { tool: "weather", arguments: { city: matchingText("Paris") } },
+ * });
  * ```
  */
 export function assertCalled(
   record: MadeCalls,
   expected: CallExpectation,
-  options: { readonly times?: number } = {},
+  options: CalledOptions = {},
   message?: string,
 ): void {
   checkUse(record, message);
   const checked = new CheckedCall(expected, record.tools);
-  const { times } = parseWith(CALLED_OPTIONS, options, "the options of assertCalled");
+  const { times, after, before } = parseWith(
+    CALLED_OPTIONS,
+    options,
+    "the options of assertCalled",
+  );
   const range = times === undefined ? { atLeast: 1 } : { atLeast: times, atMost: times };
   const what = (count: number) =>
     times === undefined
       ? `No call was as expected: ${checked}`
       : `${checked} was called ${timesText(count)}, not ${timesText(times)}`;
+  const others = [after, before].map((other) =>
+    other === undefined ? undefined : new CheckedCall(other, record.tools)
+  );
   assertCounted(record, checked, range, { what, message });
+  const [earlier, later] = others;
+  if (earlier !== undefined) assertAfter(record, checked, earlier, message);
+  if (later === undefined) return;
+  const unmade = `${later} was not called, and ${checked} should be called before it`;
+  assertCounted(record, later, { atLeast: 1 }, { what: () => unmade, message });
+  assertAfter(record, later, checked, message);
+}
+
+/** Asserts that each attempt at `later` was made in a later reply than some call as `earlier`. */
+function assertAfter(
+  { calls }: MadeCalls,
+  later: CheckedCall,
+  earlier: CheckedCall,
+  message: string | undefined,
+): void {
+  const attempts = fittingPlaces(later, calls, true);
+  const [early] = [...attempts.fitting, ...attempts.undecided].sort((one, other) => one - other);
+  const from = fittingPlaces(earlier, calls).fitting.map((place) => calls[place]!);
+  // Calls stand in the order of their replies, so that only the first attempt can be too early.
+  const attempt = calls[early!]!;
+  if (from.some(({ step }) => step < attempt.step)) return;
+  const [first] = from;
+  const state = first === undefined
+    ? `came too early, as there was no call of ${earlier}`
+    : first.step === attempt.step
+    ? `is of the same reply as ${callName(first)}, whose result the model had not seen`
+    : `came before ${callName(first)}`;
+  fail({
+    what: `${later} was not called after ${earlier}`,
+    message,
+    lines: [`${callName(attempt)} ${state}`],
+    calls,
+    focus: early,
+  });
+}
+
+/**
+ * Asserts that no such call was made, and marks the failure: where it fails in one trial, a gate fails, whatever
+ * its rates. Use it for calls that must not happen in any trial, such as the deletion of an account. An attempt
+ * counts: a call that was refused, failed or was lost to a fault.
+ *
+ * `assert` is not called in a trial that reaches a limit or breaks off before the model answers; and what is
+ * asserted after a failed assertion is not reached. The option `never` of a case looks at every trial, however it
+ * ends: prefer it in tool tests. A failure that `assert` catches and does not throw counts for nothing; it counts
+ * as the `cause` of another error, or among the `errors` of an `AggregateError`.
+ *
+ * @throws {AssertionError} If one was made, or a matcher throws.
+ * @throws {InputError} If the expectation cannot be used: with an unknown tool it would always hold.
+ *
+ * @example Usage
+ * ```ts
+ * import { assertNever, matchingText } from "@toolgate/toolgate";
+ *
+ * const call = { call: 1, step: 1, tool: "search", arguments: {}, written: "{}", result: "" };
+ * const record = { calls: [call], tools: [] };
+ * assertNever(record, "delete_account");
+ * assertNever(record, { tool: "send", arguments: { to: matchingText("@press") }, match: "partial" });
+ * ```
+ */
+export function assertNever(
+  record: MadeCalls,
+  expected: CallExpectation,
+  message?: string,
+): void {
+  checkUse(record, message);
+  const checked = new CheckedCall(expected, record.tools);
+  const what = (count: number) =>
+    `${checked} was called ${timesText(count)}, and must not be in any trial`;
+  assertCounted(record, checked, { atMost: 0 }, { what, message, never: true });
 }
 
 /**
@@ -215,100 +293,6 @@ export function assertCallCount(
 }
 
 /**
- * Asserts that expected calls were made in this order and not refused; other calls may be between them. Calls
- * of one step count in the order in which they were written. Calls lost to a fault do not count.
- *
- * @throws {AssertionError} If not.
- * @throws {InputError} If the expectation cannot be used or is empty.
- *
- * @example Usage
- * ```ts
- * import { assertCallOrder } from "@toolgate/toolgate";
- *
- * const call = { call: 1, step: 1, tool: "login", arguments: {}, written: "{}", result: "" };
- * const record = { calls: [call, { ...call, call: 2, step: 2, tool: "pay" }], tools: [] };
- * assertCallOrder(record, ["login", "pay"]);
- * ```
- */
-export function assertCallOrder(
-  record: MadeCalls,
-  expected: readonly CallExpectation[],
-  message?: string,
-): void {
-  checkUse(record, message);
-  const { calls } = record;
-  const checked = checkExpectedCalls(expected, record.tools);
-  refuseNone(checked, "assertCallOrder");
-  let next = 0;
-  checked.forEach((one, place) => {
-    const fitting = fittingPlaces(one, calls).fitting;
-    const found = fitting.find((other) => other >= next);
-    if (found === undefined) {
-      const before = next === 0 ? undefined : calls[next - 1];
-      const [earlier] = fitting.map((other) => calls[other]!);
-      return fail({
-        what: "The calls were not made in the expected order",
-        message,
-        lines: [
-          `expected call ${place + 1} of ${checked.length} was not made` +
-          `${before === undefined ? "" : ` after ${callName(before)}`}: ${one}`,
-          ...(earlier === undefined
-            ? nearestLines(one, calls.slice(next))
-            : [`it was made before: ${callName(earlier)}`]).map((line) => `  ${line}`),
-        ],
-        calls,
-        focus: next,
-      });
-    }
-    next = found + 1;
-  });
-}
-
-/**
- * Asserts that the calls are the expected ones, by the mode: `exact`, `unordered`, `subset` or `superset`
- * ({@linkcode TrajectoryMode}). The order of expectations matters only for `exact`. A refused call is never
- * an expected one. Calls lost to a fault are ignored.
- *
- * @throws {AssertionError} If not; the message shows the missing and unexpected calls.
- * @throws {InputError} If the mode is unknown, or the expectation cannot be used, or is empty where it would
- * then always hold.
- *
- * @example Usage
- * ```ts
- * import { assertTrajectory } from "@toolgate/toolgate";
- *
- * const call = { call: 1, step: 1, tool: "login", arguments: {}, written: "{}", result: "" };
- * const record = { calls: [call, { ...call, call: 2, step: 2, tool: "pay" }], tools: [] };
- * assertTrajectory(record, ["login", "pay"]);
- * assertTrajectory(record, ["pay", "login", "log_out"], "subset");
- * ```
- */
-export function assertTrajectory(
-  record: MadeCalls,
-  expected: readonly CallExpectation[],
-  mode: TrajectoryMode = "exact",
-  message?: string,
-): void {
-  checkUse(record, message);
-  const checked = checkExpectedCalls(expected, record.tools);
-  if (mode === "superset") refuseNone(checked, "assertTrajectory");
-  const { holds, missing, unexpected } = compareTrajectory(record, expected, mode);
-  if (holds) return;
-  const { calls } = record;
-  const spare = unexpected.map((place) => calls[place]!);
-  fail({
-    what: `The calls are not the expected ones (${mode})`,
-    message,
-    lines: [
-      ...(mode === "subset" ? [] : missingLines(checked, missing, withLost(spare, calls))),
-      ...(mode === "superset" ? [] : spareLines(spare)),
-    ],
-    calls,
-    focus: unexpected[0],
-  });
-}
-
-/**
  * Asserts that no call failed: none was refused, named an unknown tool, or returned an error. Calls lost to a
  * fault do not count.
  *
@@ -337,60 +321,8 @@ export function assertNoFailedCalls(record: Pick<CallRecord, "calls">, message?:
   });
 }
 
-/**
- * Asserts that the calls, in any order, reach a score ({@linkcode CallScore}). A refused call is never an
- * expected one and lowers the precision; calls lost to a fault do not count.
- *
- * @returns The score.
- * @throws {AssertionError} If not; the message shows the missing and unexpected calls.
- * @throws {InputError} If a threshold cannot be used, or no threshold or call is given.
- *
- * @example Usage
- * ```ts
- * import { assertCallScore } from "@toolgate/toolgate";
- *
- * const call = { call: 1, step: 1, tool: "search", arguments: {}, written: "{}", result: "" };
- * const record = { calls: [call, { ...call, call: 2 }], tools: [] };
- * assertCallScore(record, ["search"], { precision: 0.5, recall: 1 });
- * ```
- */
-export function assertCallScore(
-  record: MadeCalls,
-  expected: readonly CallExpectation[],
-  thresholds: ScoreThresholds,
-  message?: string,
-): CallScore {
-  checkUse(record, message);
-  const checked = checkExpectedCalls(expected, record.tools);
-  refuseNone(checked, "assertCallScore");
-  const limits = parseWith(SCORE_THRESHOLDS, thresholds, "the thresholds of assertCallScore");
-  const score = scoreCalls(record, expected);
-  const missed = (["precision", "recall", "f1"] as const).filter((name) =>
-    score[name] < (limits[name] ?? 0)
-  );
-  if (missed.length === 0) return score;
-  const { missing, unexpected } = compareTrajectory(record, expected, "unordered");
-  const spare = unexpected.map((place) => record.calls[place]!);
-  return fail({
-    what: `The calls do not reach their score: ${
-      missed.map((name) => `${name} is ${shareText(score[name])} and should be ${limits[name]}`)
-        .join(", ")
-    }`,
-    message,
-    lines: [
-      `${score.matched} right of ${
-        countText(score.made, "call")
-      } made and ${score.expected} expected`,
-      ...missingLines(checked, missing, withLost(spare, record.calls)),
-      ...spareLines(spare),
-    ],
-    calls: record.calls,
-    focus: unexpected[0],
-  });
-}
-
 /** The texts of a failed count. */
-interface CountStory extends Pick<AssertionStory, "message"> {
+interface CountStory extends Pick<AssertionStory, "message" | "never"> {
   readonly what: (count: number) => string;
 }
 
@@ -402,7 +334,7 @@ function assertCounted(
   { calls }: MadeCalls,
   expected: CheckedCall,
   { atLeast = 0, atMost = Infinity }: CallCount,
-  { what, message }: CountStory,
+  { what, message, never }: CountStory,
 ): void {
   const { fitting, undecided } = fittingPlaces(expected, calls, atMost === 0);
   const fewest = fitting.length;
@@ -418,7 +350,7 @@ function assertCounted(
     });
     fail({
       what: `Whether ${expected} was called as it should be cannot be decided`,
-      ...{ message, lines: limitLines(lines, "line"), calls, focus: undecided[0] },
+      ...{ message, lines: limitLines(lines, "line"), calls, focus: undecided[0], never },
     });
   }
   const isFitting = new Set(fitting);
@@ -426,30 +358,12 @@ function assertCounted(
     ? nearestLines(expected, calls.filter((_, place) => !isFitting.has(place)))
     : limitLines(fitting.map((place) => callName(calls[place]!)), "call");
   const focus = fewest < atLeast ? 0 : fitting.at(-1);
-  fail({ what: what(fewest), message, lines, calls, focus });
+  fail({ what: what(fewest), message, lines, calls, focus, never });
 }
 
 /** The calls that count: those not lost to a fault. */
 function withoutLost(calls: readonly RecordedCall[]): readonly RecordedCall[] {
   return calls.filter((call) => !isLost(call));
-}
-
-/** The calls that may be nearest to a missing one: unexpected calls, and those lost to a fault. */
-function withLost(
-  spare: readonly RecordedCall[],
-  calls: readonly RecordedCall[],
-): readonly RecordedCall[] {
-  const isSpare = new Set(spare);
-  return calls.filter((call) => isSpare.has(call) || isLost(call));
-}
-
-function refuseNone(expected: readonly CheckedCall[], assertion: string): void {
-  if (expected.length > 0) return;
-  throw cannot(
-    `use ${assertion}`,
-    "at least one call must be expected",
-    "there are none, and it would hold whatever was called (assertNoCalls asserts that nothing was)",
-  );
 }
 
 function timesText(count: number): string {
@@ -463,9 +377,4 @@ function rangeText(
   if (atLeast === atMost) return inWords(atLeast);
   if (atMost === Number.MAX_SAFE_INTEGER) return `at least ${inWords(atLeast)}`;
   return `${atLeast === 0 ? "" : `at least ${inWords(atLeast)} and `}at most ${inWords(atMost)}`;
-}
-
-/** A share, rounded down so that it never seems to reach a limit that it does not. */
-function shareText(share: number): string {
-  return String(Math.floor(share * 1_000) / 1_000);
 }

@@ -7,6 +7,7 @@ import { z } from "zod";
 import type { CallRecord } from "../../calls/record.ts";
 import { printable } from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
+import { diffLines } from "./_diff.ts";
 import { checkMessage, checkUse, differenceLines, fail } from "./_messages.ts";
 import { checkIgnored, expectsNothing } from "../../calls/values/ignored.ts";
 import { parseWith } from "../../base/input.ts";
@@ -26,6 +27,25 @@ export interface StateOptions {
    */
   readonly ignore?: readonly string[];
 }
+
+/** The answer of a run or a turn, and what else the model said. */
+export type AnswerRecord = Pick<CallRecord, "answer" | "calls"> & {
+  /** The texts of the model, one for each reply that has any, in order. */
+  readonly texts?: readonly string[];
+};
+
+/** Options of {@linkcode assertAnswer}. */
+export interface AnswerOptions {
+  /**
+   * Which replies are looked at, of all turns: the `last` alone, which is the answer (default); `any`, of which one
+   * must be right; or `every` one that has a text.
+   */
+  readonly replies?: "last" | "any" | "every";
+}
+
+const ANSWER_OPTIONS = z.strictObject({
+  replies: z.enum(["last", "any", "every"]).default("last"),
+});
 
 /** The limits of a run; each from 0. */
 export interface RunBudget {
@@ -66,10 +86,13 @@ const RUN_BUDGET = z.strictObject({
 const MAX_ANSWER_LENGTH = 1_000;
 
 /**
- * Asserts that the final text contains a text, matches a regular expression, or is accepted by a matcher.
+ * Asserts that the final text contains a text, matches a regular expression, or is accepted by a matcher; with
+ * `replies`, one or every text that the model wrote, also between calls and in earlier turns.
  *
+ * @param options Which replies are looked at; in their place the message may stand.
  * @throws {AssertionError} If not, or if there is no answer; the message shows the answer.
- * @throws {InputError} If the expectation is empty, or none of these.
+ * @throws {InputError} If the expectation is empty, or none of these, or other replies than the last are asked
+ * for of a record that has no `texts`, such as that of a custom agent.
  *
  * @example Usage
  * ```ts
@@ -78,36 +101,120 @@ const MAX_ANSWER_LENGTH = 1_000;
  * const record = { answer: "It rains in Paris.", calls: [] };
  * assertAnswer(record, "Paris");
  * assertAnswer(record, /\brains?\b/i);
+ *
+ * const talk = { answer: "Goodbye!", calls: [], texts: ["It rains in Paris.", "Goodbye!"] };
+ * assertAnswer(talk, "Paris", { replies: "any" });
+ * assertAnswer(talk, /[.!]$/, { replies: "every" });
  * ```
  */
 export function assertAnswer(
-  record: Pick<CallRecord, "answer" | "calls">,
+  record: AnswerRecord,
   expected: string | RegExp | Matcher,
-  message?: string,
+  options: AnswerOptions | string = {},
+  message: string | undefined = typeof options === "string" ? options : undefined,
 ): void {
   checkUse(record, message);
+  const { replies } = parseWith(
+    ANSWER_OPTIONS,
+    typeof options === "string" ? {} : options,
+    "the options of assertAnswer",
+  );
   const matcher = isMatcher(expected) ? expected : matchingText(expected);
+  if (replies !== "last") return assertTexts(record, matcher, replies, message);
   const { answer, calls } = record;
   const { description } = matcher;
   if (answer === null) {
     if (mayBeAbsent(matcher)) return;
     return fail({ what: `There is no answer, and it should be ${description}`, message, calls });
   }
-  const lines = [
-    `the answer is ${
-      printable(JSON.stringify(answer.slice(0, MAX_ANSWER_LENGTH)), MAX_ANSWER_LENGTH)
-    }`,
-  ];
-  let isRight: boolean;
-  try {
-    isRight = matcher.matches(answer);
-  } catch (error) {
-    const reason = printable(reasonOf(error), 300);
+  const shown = `the answer is ${quoted(answer)}`;
+  const verdict = verdictOf(matcher, answer);
+  if (typeof verdict === "string") {
     const what =
-      `Whether the answer is ${description} cannot be decided, as the matcher threw: ${reason}`;
-    return fail({ what, message, lines, calls });
+      `Whether the answer is ${description} cannot be decided, as the matcher threw: ${verdict}`;
+    return fail({ what, message, lines: [shown], calls });
   }
-  if (!isRight) fail({ what: `The answer is not ${description}`, message, lines, calls });
+  if (verdict) return;
+  const lines = [
+    ...reasonsOf(matcher, answer),
+    shown,
+    // One line is compared at a glance.
+    ...(typeof expected === "string" && expected.includes("\n") ? diffLines(answer, expected) : []),
+  ];
+  fail({ what: `The answer is not ${description}`, message, lines, calls });
+}
+
+/** Texts that are shown, at most. */
+const MAX_TEXTS = 10;
+
+/** Asserts that one or every text of a run is right. */
+function assertTexts(
+  { texts, calls }: AnswerRecord,
+  matcher: Matcher,
+  replies: "any" | "every",
+  message: string | undefined,
+): void {
+  const all = textsOf(texts);
+  const { description } = matcher;
+  if (all.length === 0) {
+    return fail({ what: `No reply has a text, and it should be ${description}`, message, calls });
+  }
+  const verdicts = all.map((text) => verdictOf(matcher, text));
+  const [some, every] = [verdicts.includes(true), verdicts.every((one) => one === true)];
+  if (replies === "any" ? some : every) return;
+  const wrong = all.flatMap((text, place) => {
+    const verdict = verdicts[place]!;
+    if (verdict === true) return [];
+    const name = `reply ${place + 1} of ${all.length}`;
+    return [[
+      `${name} is ${quoted(text)}`,
+      ...(verdict === false ? reasonsOf(matcher, text) : [`the matcher threw: ${verdict}`])
+        .map((line) => `  ${line}`),
+    ]];
+  });
+  const more = wrong.length - MAX_TEXTS;
+  fail({
+    what: replies === "any"
+      ? `No reply is ${description}`
+      : `${wrong.length} of ${all.length} replies ${
+        wrong.length === 1 ? "is" : "are"
+      } not ${description}`,
+    message,
+    lines: [...wrong.slice(0, MAX_TEXTS).flat(), ...(more > 0 ? [`... ${more} more`] : [])],
+    calls,
+  });
+}
+
+/**
+ * The texts of a record.
+ *
+ * @throws {InputError} If it has none, as where nobody recorded them.
+ */
+export function textsOf(texts: readonly string[] | undefined): readonly string[] {
+  if (Array.isArray(texts)) return texts;
+  throw cannot(
+    "look at other replies than the last",
+    "the record must have texts, as the run and the turns of a tool test have",
+    "there are none",
+  );
+}
+
+/** Whether a matcher takes a text, or why it threw. */
+function verdictOf(matcher: Matcher, text: string): boolean | string {
+  try {
+    return matcher.matches(text);
+  } catch (error) {
+    return printable(reasonOf(error), 300);
+  }
+}
+
+/** Why a matcher did not take a text. */
+function reasonsOf(matcher: Matcher, text: string): readonly string[] {
+  return (matcher.explain?.(text) ?? []).map((reason) => printable(reason, MAX_ANSWER_LENGTH));
+}
+
+function quoted(text: string): string {
+  return printable(JSON.stringify(text.slice(0, MAX_ANSWER_LENGTH)), MAX_ANSWER_LENGTH);
 }
 
 /**

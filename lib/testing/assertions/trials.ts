@@ -4,17 +4,12 @@
  */
 
 import { AssertionError } from "@std/assert/assertion-error";
-import type { Verdict } from "../../gate/decide.ts";
+import type { TrialsVerdict, Verdict } from "../../gate/decide.ts";
 import { cannot } from "../../base/errors.ts";
 import { decideTrials } from "../../gate/decide_trials.ts";
 import { isRemoving } from "../../perturbations/ids.ts";
 import { type CompletePolicy, isUpgrade, type RatePolicy, readPolicy } from "../../gate/policy.ts";
-import {
-  describeFailure,
-  describeInvalid,
-  failedAssertion,
-  trialLines,
-} from "../../reports/story.ts";
+import { describeFailure, describeInvalid, trialLines } from "../../reports/story.ts";
 import {
   CALLS_MADE,
   messageLines,
@@ -26,6 +21,7 @@ import {
 import { isCase } from "../../trials/executors/task_kind.ts";
 import { stackAt } from "../../base/user_code.ts";
 import { storyAsked } from "../_flags.ts";
+import { failedAssertion } from "../../reports/transcript_text.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { verdictLines, verdictText } from "../../gate/verdict_text.ts";
 
@@ -188,7 +184,7 @@ export function assertSuccessRate(trials: readonly Trial[], policy: RatePolicy):
   const distinct = trials.map((trial, index) => ({ ...trial, id: `${index} ${trial.id}` }));
   const planned = distinct.map((trial) => ({ ...trial, model: trial.model.requested }));
   const variants = decideTrials(distinct, planned, checked);
-  const verdict: Verdict = variants.length === 1 ? variants[0]!.verdict : {
+  const verdict: TrialsVerdict = variants.length === 1 ? variants[0]!.verdict : {
     kind: "invalid",
     reason: variants.length === 0
       ? "there are no trials"
@@ -202,10 +198,11 @@ export function assertSuccessRate(trials: readonly Trial[], policy: RatePolicy):
     ];
     throw new AssertionError(lines.join("\n  "));
   }
-  return verdict;
+  // A call that must not happen fails above.
+  return verdict as Verdict;
 }
 
 /** Whether a verdict lets a test pass. */
-export function passes({ kind }: Verdict, { undecided }: CompletePolicy): boolean {
+export function passes({ kind }: TrialsVerdict, { undecided }: CompletePolicy): boolean {
   return kind === "pass" || (kind === "undecided" && undecided === "pass");
 }

@@ -143,7 +143,7 @@ const MAX_VALUE_LENGTH = 512;
  * The origin of a conversation, in texts of at most 512 UTF-16 code units: `trial` (its id), `suite`, `plan`
  * (the hash of its plan), `generator` (the version), `task` (as JSON), `model` as requested, `served` as
  * named in replies, `api`, `simulated` (`true` for programs in place of models), `strategy`, `perturbation`,
- * `outcome` and `grounded`. Unknown values are omitted.
+ * `variant` (the name of its settings), `outcome` and `grounded`. Unknown values are omitted.
  *
  * `recovery` marks traces of error recovery: trials that were solved although something went wrong. It lists
  * the injected faults that were recovered from, the failure types of calls, and `error` for errors that tools
@@ -166,7 +166,7 @@ export function metadataOf(
   trial: Trial,
   plan?: PlanOrigin,
 ): Record<string, string> {
-  const { id, suite, model, strategy, perturbation, task, outcome, grounded } = trial;
+  const { id, suite, model, strategy, perturbation, variant, task, outcome, grounded } = trial;
   const recovered = trial.solved ? recoveredTroubles(trial) : [];
   const all = {
     trial: id,
@@ -180,6 +180,7 @@ export function metadataOf(
     simulated: `${model.simulated}`,
     strategy,
     perturbation,
+    variant,
     outcome,
     grounded: `${grounded}`,
     recovery: recovered.length === 0 ? undefined : recovered.join(","),

@@ -21,6 +21,8 @@ export interface Conversation {
   readonly ending: Ending;
   /** All messages of the user, the model and the tools, without those that a strategy adds on the side. */
   readonly messages: readonly Message[];
+  /** Milliseconds of each message of the user, the question first, as far as the conversation came. */
+  readonly turnsMs: readonly number[];
   /** The given values by name, and with `indirection` every named result. */
   readonly given: ReadonlyMap<string, JsonValue>;
 }
@@ -52,8 +54,10 @@ export async function converse(
   const { environment, session } = options;
   const messages = [...options.messages];
   const given = new Map(environment.given);
-  const work = async () =>
-    await loop({
+  const turnsMs: number[] = [];
+  const work = async () => {
+    const before = session.elapsed;
+    const ending = await loop({
       ...options,
       messages: [...messages],
       environment: turns.length === 0
@@ -62,6 +66,9 @@ export async function converse(
       heard: (message) => messages.push(message),
       bound: (name, value) => given.set(name, value),
     });
+    turnsMs.push(session.elapsed - before);
+    return ending;
+  };
   let ending = await work();
   for (const content of turns) {
     if (ending.kind !== "answer") break;
@@ -69,5 +76,5 @@ export async function converse(
     session.record({ kind: "turn", text: content });
     ending = await work();
   }
-  return { ending, messages, given };
+  return { ending, messages, turnsMs, given };
 }

@@ -154,6 +154,7 @@ export class Session {
   #offered:
     | { readonly tools: readonly ToolSchema[]; readonly shown: readonly ToolSchema[] }
     | undefined;
+  #opening: Pick<Question, "messages" | "tools"> | undefined;
   #usage: Usage = { inputTokens: 0, outputTokens: 0 };
   #milliseconds = 0;
   #replying = 0;
@@ -172,6 +173,11 @@ export class Session {
   /** Tokens of all replies, including those of other models. */
   get usage(): Usage {
     return this.#usage;
+  }
+
+  /** The messages and tools of the first request in the loop; `undefined` if there was none. */
+  get opening(): Pick<Question, "messages" | "tools"> | undefined {
+    return this.#opening;
   }
 
   /** Milliseconds that all replies took, without waiting, retries and failed attempts. */
@@ -289,6 +295,7 @@ export class Session {
       ? undefined
       : Math.max(1, limits.seconds * 1000 - this.#milliseconds);
     const request = ++this.#requests;
+    if (!aside) this.#opening ??= { messages: [...messages], tools };
     let reply;
     try {
       const replying = model.reply({

@@ -4,12 +4,14 @@
  */
 
 import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
+import type { StageUse } from "../../models/model.ts";
 import type { Message, Usage } from "../../tools/message.ts";
 import type { JsonValue } from "../../base/json.ts";
 import type { Obstacle } from "../../perturbations/methods.ts";
 import type { Environment, ToolChoice, ToolSchema } from "../../tools/tool.ts";
 import type { SolvedExample } from "./examples.ts";
 import type { JudgedAnswer, TraceEvent } from "../../calls/trace.ts";
+import type { StateDifference } from "../state_difference.ts";
 
 /** The fixture's judgement of an answer. */
 export interface AnswerCheck {
@@ -27,10 +29,14 @@ export interface Work {
   readonly usage: Usage;
   /** Milliseconds, including tools, without waiting, retries and failed attempts. */
   readonly durationMs: number;
+  /** The same for each message of the user, the question first; omitted if there is one alone. */
+  readonly turnsMs?: readonly number[];
   /** The answer before a model repaired it; omitted when it was not repaired. */
   readonly unrepaired?: string;
   /** Asks a model how similar a prediction and the truth are; omitted when there is no judge. */
   readonly judge?: (predicted: JsonValue, truth: JsonValue) => Promise<JudgedAnswer>;
+  /** Ends what is waited for with its reason. */
+  readonly signal?: AbortSignal;
 }
 
 /** Messages and tools as presented to a model that answers in text. */
@@ -91,8 +97,20 @@ export interface Fixture extends Environment, Disposable {
     rendered: string | undefined,
     work: Work,
   ): AnswerCheck | Promise<AnswerCheck>;
+  /** The tokens of each judge that the user's own judging code asked; omitted where there is no such code. */
+  readonly judging?: readonly Omit<StageUse, "stage">[];
+  /** Set if it was opened without what the user's functions make for each trial: tools or prompt are missing. */
+  readonly unmade?: true;
+  /** Why what the trial needs could not be made, so that it cannot begin; omitted if it was. */
+  readonly unready?: string | undefined;
+  /**
+   * Disposes of what was made for the trial, once; returns what went wrong. Omitted if nothing has to be made.
+   */
+  readonly release?: () => Promise<string | undefined>;
   /** The events with each call compared to the correct ones; `undefined` if no calls are correct. */
   viewed(): readonly TraceEvent[] | undefined;
+  /** Returns what changed in its state, without the keys given and those found in it; omitted without a state. */
+  readonly stateDifference?: ((keys: Set<string>) => StateDifference) | undefined;
   /** The parameter failures that no call of it can show; omitted if no calls are correct. */
   readonly impossible?: readonly ParameterFailureType[];
   /** The behaviours that a trace of it shows; default: its own. */

@@ -28,6 +28,7 @@ export interface CallOutcome extends Omit<Answered, "call"> {
     | "guessed"
     | "coerced"
     | "error"
+    | "mistake"
     | "fault"
     | "withheld"
     | "alsoWithheld"

@@ -6,15 +6,41 @@
 import { createExecutor, type GeneratedTaskExecutorOptions } from "./generated.ts";
 import type { Fixture } from "./fixture.ts";
 import { cannot } from "../../base/errors.ts";
-import { printable } from "../../base/json.ts";
+import { defined, printable } from "../../base/json.ts";
 import type { Obstacle } from "../../perturbations/methods.ts";
 import { briefProbe, ProbeExecutor } from "./probes.ts";
 import { isGenerated, isProbe, isQuestion, type TaskSpec } from "./task_kind.ts";
 import { briefSpec, generateTask } from "../../tasks/generated/task.ts";
 import { briefQuestion } from "./question.ts";
 
-/** Opens a task for one trial. */
-export type TaskOpener = (spec: TaskSpec, options?: GeneratedTaskExecutorOptions) => Fixture;
+/** Options of a {@linkcode TaskOpener}. */
+export interface TaskOptions extends GeneratedTaskExecutorOptions {
+  /** The name of the settings of the trial, which an opener of cases gives them; others have none. */
+  readonly variant?: string;
+}
+
+/** How long what a trial needs may take to be made, and each part of it to go again. */
+export interface SetUpOptions {
+  /** Seconds, if less than 60. */
+  readonly seconds?: number;
+  /** Ends the set-up with its reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** Opens a task to look at it, and for a trial unless there is {@linkcode TaskOpener.begin}. */
+export interface TaskOpener {
+  /** Opens a task. */
+  (spec: TaskSpec, options?: TaskOptions): Fixture;
+  /**
+   * Opens a task for a trial that is run, once all that the user's functions make for it is made. If that cannot be
+   * made, the fixture says why. Omitted if nothing has to be made.
+   */
+  readonly begin?: (
+    spec: TaskSpec,
+    options: TaskOptions,
+    setUp: SetUpOptions,
+  ) => Promise<Fixture>;
+}
 
 /**
  * Opens a task for one trial. Each kind of task has its own default call limit.
@@ -31,7 +57,7 @@ export type TaskOpener = (spec: TaskSpec, options?: GeneratedTaskExecutorOptions
  * assertEquals(fixture.tools.length, 4);
  * ```
  */
-export function openTask(spec: TaskSpec, options: GeneratedTaskExecutorOptions = {}): Fixture {
+export function openTask(spec: TaskSpec, { variant: _, ...options }: TaskOptions = {}): Fixture {
   if (isGenerated(spec)) return createExecutor(generateTask(spec), options);
   if (!isProbe(spec)) {
     const [kind, name] = isQuestion(spec) ? ["set", spec.set] : ["case", spec.case];
@@ -47,9 +73,10 @@ export function changesTask(
   spec: TaskSpec,
   perturbation: string,
   open: TaskOpener = openTask,
+  variant?: string,
 ): boolean {
   if (perturbation === "none") return true;
-  using fixture = open(spec, { perturbation });
+  using fixture = open(spec, { perturbation, ...defined({ variant }) });
   return fixture.changed;
 }
 

@@ -7,6 +7,7 @@ import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
 import { functionNotFound } from "../../calls/failure.ts";
 import { cannot, reasonOf } from "../../base/errors.ts";
 import {
+  defined,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -19,6 +20,7 @@ import { Executor, noSuchFunction } from "./executor.ts";
 import { redact } from "../../base/redact.ts";
 import { type ArgumentCheck, argumentCheck } from "../../tools/schema/validate.ts";
 import { offerReferences } from "../../tools/references/schema.ts";
+import { mistakeText } from "../../base/user_code.ts";
 import { errorOfResult, isPlain, valueOfResult } from "../../tools/references/symbol_table.ts";
 import {
   freshTool,
@@ -150,7 +152,8 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
     } catch (error) {
       const reason = printable(redact(reasonOf(error)), 1000);
       const content = JSON.stringify({ error: reason });
-      return { content, event: { ...timed(), error: reason }, thrown: { error } };
+      const mistake = defined({ mistake: mistakeText(error) });
+      return { content, event: { ...timed(), error: reason, ...mistake }, thrown: { error } };
     }
   }
 

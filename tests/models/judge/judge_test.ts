@@ -10,7 +10,8 @@ import {
 import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import { summarizeJudging } from "../../../lib/models/judge/score.ts";
-import { judge, JUDGE_PROMPT, type LLMJudgeOptions } from "../../../lib/models/judge/judge.ts";
+import { judge, JUDGE_PROMPT } from "../../../lib/models/judge/judge.ts";
+import type { LLMJudgeOptions } from "../../../lib/models/judge/options.ts";
 import { InfrastructureError, type Model, type ModelRequest } from "../../../lib/models/model.ts";
 import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
 import fc from "../../support/fast_check.ts";

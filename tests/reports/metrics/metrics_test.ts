@@ -1,4 +1,4 @@
-import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertMatch } from "@std/assert";
 import type { Failure } from "../../../lib/calls/failure.ts";
 import {
   cellName,
@@ -7,6 +7,7 @@ import {
   tally,
   type VariantMetrics,
 } from "../../../lib/reports/metrics/metrics.ts";
+import { renderTables } from "../../../lib/reports/terminal.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import { clusteredInterval } from "../../../lib/statistics/pass_at_k.ts";
 import { wilson } from "../../../lib/statistics/proportions.ts";
@@ -150,6 +151,23 @@ Deno.test("measure() counts what spoiled tries of a trial took, too", () => {
   const [metrics] = measure([{ ...record(), replaced }], { m: { input: 1, output: 0 } });
   assertEquals(metrics!.usage, { inputTokens: 5_000_010, outputTokens: 5 });
   assertAlmostEquals(metrics!.cost!, 5.00001, 1e-9);
+});
+
+Deno.test("measure() has the tokens of judges that tool tests asked beside those of the model", () => {
+  const use = (requested: string, inputTokens: number) => ({
+    model: { requested, served: [], simulated: true },
+    usage: { inputTokens, outputTokens: 1 },
+  });
+  const judging = { ...use("judge", 1000), others: [use("other", 200)] };
+  const trials = [record(), record({ task: { case: "own", seed: 1 }, judging })];
+  const [metrics] = measure(trials);
+  assertEquals(metrics!.usage, { inputTokens: 20, outputTokens: 4 });
+  assertEquals(metrics!.judging, { inputTokens: 1200, outputTokens: 2 });
+  assertMatch(
+    renderTables(trials),
+    /^spent: 20 tokens .*; by judges: 1200 tokens read, 2 written$/m,
+  );
+  assertEquals("judging" in measure([record()])[0]!, false);
 });
 
 Deno.test("measure() prices other models that took part by their own names", () => {

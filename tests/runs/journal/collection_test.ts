@@ -272,7 +272,8 @@ Deno.test("readCollection() refuses journals of several suites that have no plan
   const other = folder.write("b.jsonl", linesOf([record({ suite: "t", model: "n" })]));
   assertEquals(
     faultOf(one, other),
-    `Cannot report on ${one} and ${other}: trials of several suites are mixed: s in ${one}, t in ${other}`,
+    `Cannot report on ${one} and ${other}: trials of several suites are mixed: s in ${one}, ` +
+      `t in ${other}; give the journals of one`,
   );
 });
 

@@ -18,7 +18,8 @@ import {
 } from "../../../lib/runs/journal/journal.ts";
 import { differences, readResults } from "../../../lib/runs/journal/results.ts";
 import { completePolicy } from "../../../lib/gate/policy.ts";
-import { type Plan, planHash, planSuite } from "../../../lib/runs/plan.ts";
+import { type Plan, planSuite } from "../../../lib/runs/plan.ts";
+import { planHash } from "../../../lib/runs/resolved_suite.ts";
 import { shardOf } from "../../../lib/runs/_assign_shards.ts";
 import type { Shard } from "../../../lib/runs/shard_text.ts";
 import { SUITE as SUITE_RULES, type Suite } from "../../../lib/runs/suite.ts";
@@ -419,6 +420,7 @@ Deno.test("readResults() fills in what other tools may leave out", () => {
     usage: { inputTokens: 0, outputTokens: 0 },
     startedAt: "",
     durationMs: 0,
+    untold: true,
   });
 });
 
@@ -471,7 +473,10 @@ Deno.test("readResults() does not mix suites, with and without a plan", () => {
   const paths = ["one", "two"].map((suite, seed) =>
     folder.write(`${suite}.jsonl`, textOf([record({ suite, seed })]))
   );
-  assertEquals(readResults(paths).problem, `${mixed}one in ${paths[0]}, two in ${paths[1]}`);
+  assertEquals(
+    readResults(paths).problem,
+    `${mixed}one in ${paths[0]}, two in ${paths[1]}; give the journals of one`,
+  );
 });
 
 Deno.test("readResults() of nothing, and of an empty journal, has no trials", () => {

@@ -10,8 +10,10 @@ import { differencesOf } from "../../../lib/calls/expected/checked_call.ts";
 import type { ExpectedCall } from "../../../lib/tools/expected_call.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import { type JsonObject, type JsonValue, printable } from "../../../lib/base/json.ts";
+import { assertAnswer } from "../../../lib/testing/assertions/runs.ts";
 import { askJudges } from "../../../lib/testing/assertions/ask_judges.ts";
-import { judge, LIKENESS_PROMPT, type LikeOptions } from "../../../lib/models/judge/judge.ts";
+import { judge, LIKENESS_PROMPT } from "../../../lib/models/judge/judge.ts";
+import type { LikeOptions } from "../../../lib/models/judge/options.ts";
 import { InfrastructureError, type ModelRequest } from "../../../lib/models/model.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import { alignCalls } from "../../../lib/calls/expected/alignment.ts";
@@ -481,4 +483,19 @@ Deno.test("askJudges() throws the reason of a signal, and asks nothing more", as
 Deno.test("askJudges() throws when a judge cannot be connected", async () => {
   await using nobody = judge({ model: "sim:nobody" });
   await assertRejects(() => askJudges(run([], "x"), nobody.like("x")), InputError, "nobody");
+});
+
+Deno.test("askJudges() asks about any reply that assertAnswer() will look at", async () => {
+  const { own, asked } = judgeBy((value) => `[[${value.length > 3 ? 0.9 : 0.1}]]`);
+  const like = own.like("long");
+  const talk = { ...run([], "no"), texts: ["a long text", "no", "no"] };
+  for (const [replies, holds] of [["any", true], ["every", false]] as const) {
+    const settled = await askJudges(talk, like, { replies });
+    const assertion = () => assertAnswer(talk, settled, { replies });
+    if (holds) assertion();
+    else assertThrows(assertion, Error, "2 of 3 replies are not");
+  }
+  // Equal texts are one question.
+  assertEquals(asked.length, 4);
+  await assertRejects(() => askJudges(run([], "x"), like, { replies: "any" }), InputError, "texts");
 });

@@ -8,17 +8,17 @@ import {
 import {
   assertCallCount,
   assertCalled,
-  assertCallOrder,
-  assertCallScore,
+  assertNever,
   assertNoCalls,
   assertNoFailedCalls,
   assertNotCalled,
-  assertTrajectory,
 } from "../../../lib/testing/assertions/calls.ts";
+import { assertCallScore } from "../../../lib/testing/assertions/trajectories.ts";
+import { assertCallOrder, assertTrajectory } from "../../../lib/testing/assertions/trajectories.ts";
 import { compareTrajectory, TRAJECTORY_MODES } from "../../../lib/calls/expected/match_calls.ts";
 import type { CallRecord } from "../../../lib/calls/record.ts";
 import type { CallExpectation, ExpectedCall } from "../../../lib/tools/expected_call.ts";
-import { InputError, WHOLE_MESSAGES } from "../../../lib/base/errors.ts";
+import { InputError, isNeverError, WHOLE_MESSAGES } from "../../../lib/base/errors.ts";
 import { anyOf, matching, matchingText } from "../../../lib/calls/expected/matchers.ts";
 import { inSteps, made, recordOf, refused, toolWith } from "../../support/calls.ts";
 import fc from "../../support/fast_check.ts";
@@ -785,4 +785,164 @@ Deno.test("assertNotCalled() compares within matchers as it compares elsewhere",
     assertThrows(() => assertNotCalled(record, { ...expected, ...how }), AssertionError);
     assertCalled(record, { ...expected, ...how });
   }
+});
+
+Deno.test("after and before compare by replies, for every attempt", () => {
+  const at = (tool: string, step: number, rest = {}) => made(tool, {}, { step, ...rest });
+  const lost = { fault: "timeout" as const, error: "lost" };
+  /** Calls, and whether each payment came after a login. */
+  const table: [ReturnType<typeof at>[], boolean | string][] = [
+    [[at("login", 1), at("pay", 2)], true],
+    [[at("login", 1), at("pay", 2), at("pay", 3), at("login", 4)], true],
+    [
+      [at("login", 1), at("pay", 1)],
+      "call 2 (step 1) pay is of the same reply as call 1 (step 1) login",
+    ],
+    [[at("login", 1), at("pay", 1), at("pay", 2)], "is of the same reply"],
+    [
+      [at("pay", 1), at("login", 2), at("pay", 3)],
+      "call 1 (step 1) pay came before call 2 (step 2) login",
+    ],
+    [
+      [at("look", 1), at("pay", 2)],
+      "call 2 (step 2) pay came too early, as there was no call of login",
+    ],
+    // An attempt is made too early, whatever it comes to; a login whose result is lost is none.
+    [
+      [at("pay", 1, { refused: true, error: "no" }), at("login", 2), at("pay", 3)],
+      "(refused) came before",
+    ],
+    [[at("pay", 1, lost), at("login", 2), at("pay", 3)], "(fault timeout) came before"],
+    [[at("login", 1, lost), at("pay", 2)], "no call of login"],
+    [[at("login", 1, lost), at("login", 2), at("pay", 3), at("pay", 4, lost)], true],
+  ];
+  for (const [calls, verdict] of table) {
+    const record = { calls: calls.map((one, place) => ({ ...one, call: place + 1 })), tools: [] };
+    const both = [
+      () => assertCalled(record, "pay", { after: "login" }),
+      () => assertCalled(record, "login", { before: "pay" }),
+    ];
+    if (verdict === true) both.forEach((assertion) => assertion());
+    else {
+      assertStringIncludes(messageOf(both[0]!), `pay was not called after login.\n  `);
+      assertStringIncludes(messageOf(both[0]!), verdict as string);
+      // Without any login the expected call itself is missing.
+      messageOf(both[1]!);
+    }
+  }
+  const alone = recordOf(made("login"));
+  assertEquals(
+    messageOf(() => assertCalled(alone, "login", { before: "pay" })).split("\n")[0],
+    "pay was not called, and login should be called before it.",
+  );
+  assertThrows(
+    () => assertCalled(TRIP, "weather", { after: "locat" }),
+    InputError,
+    "the nearest is locate",
+  );
+  // With arguments, and together with times.
+  assertCalled(TRIP, weather("Lyon"), {
+    times: 1,
+    after: { tool: "locate", arguments: { name: "Ann" } },
+  });
+  messageOf(() => assertCalled(TRIP, weather("Lyon"), { after: weather("London") }));
+});
+
+Deno.test("after holds exactly where each attempt follows a reply with a good call of the other", () => {
+  const calls = fc.array(
+    fc.record({
+      tool: fc.constantFrom("a", "b", "c"),
+      gap: fc.integer({ min: 0, max: 1 }),
+      end: fc.constantFrom("good", "refused", "lost"),
+    }),
+    { maxLength: 8 },
+  );
+  fc.assert(fc.property(calls, (drawn) => {
+    let step = 1;
+    const made_ = drawn.map(({ tool, gap, end }, place) => {
+      step += gap;
+      return made(tool, {}, {
+        ...{ step, call: place + 1 },
+        ...(end === "refused" ? { refused: true as const, error: "no" } : {}),
+        ...(end === "lost" ? { fault: "timeout" as const, error: "lost" } : {}),
+      });
+    });
+    const good = (tool: string) =>
+      made_.filter((one) => one.tool === tool && !one.refused && one.fault === undefined);
+    const holds = good("b").length > 0 &&
+      made_.filter(({ tool }) => tool === "b")
+        .every((one) => good("a").some((other) => other.step < one.step));
+    const assertion = () => assertCalled({ calls: made_, tools: [] }, "b", { after: "a" });
+    if (holds) assertion();
+    else assertThrows(assertion, AssertionError);
+  }));
+});
+
+Deno.test("assertNever() counts attempts, and marks its failure alone", () => {
+  assertNever(TRIP, "send_mail");
+  assertNever(TRIP, weather("Paris"));
+  const record = recordOf(refused("drop", { table: "users" }));
+  const error = assertThrows(() => assertNever(record, "drop", "not ours"), AssertionError);
+  assertEquals(error.message.split("\n").slice(0, 2), [
+    "drop was called once, and must not be in any trial: not ours",
+    "  call 1 (step 1) drop (refused)",
+  ]);
+  assert(isNeverError(error));
+  assert(!isNeverError(assertThrows(() => assertNotCalled(record, "drop"))));
+  // Errors made from it keep the mark, and hostile ones break nothing.
+  const group = new AggregateError([new Error("x"), new Error("y", { cause: error })]);
+  assert(isNeverError(group));
+  const circular = new Error("x");
+  circular.cause = circular;
+  const hostile = new Proxy({}, {
+    get() {
+      throw new Error("no");
+    },
+  });
+  for (const other of [circular, hostile, null, "drop", new AggregateError([hostile])]) {
+    assert(!isNeverError(other));
+  }
+  // What a matcher cannot decide may be such a call.
+  const undecided = { tool: "weather", arguments: { city: judge }, match: "partial" as const };
+  const error_ = assertThrows(
+    () => assertNever(TRIP, undecided),
+    AssertionError,
+    "cannot be decided",
+  );
+  assert(isNeverError(error_));
+  assertThrows(() => assertNever(TRIP, "drop_all"), InputError, "it must be one of the tools");
+});
+
+Deno.test("nested arguments and long texts are shown as a block, bounded and printable", () => {
+  const given = {
+    to: { name: "Ann", tags: ["a", "b"] },
+    text: "Dear Ann,\n::error::pay\n##[error]now\u001b[31m\nBye",
+  };
+  const expected = {
+    tool: "send",
+    arguments: {
+      to: { name: matchingText("A"), tags: ["a", matchingText("c")] },
+      text: "Dear Ann,\npay\nBye",
+    },
+  };
+  const error = assertThrows(
+    () => assertCalled(recordOf(made("send", given)), expected),
+    AssertionError,
+  );
+  const whole = WHOLE_MESSAGES.get(error)!;
+  assertStringIncludes(whole, "    [Diff] Actual / Expected\n");
+  assertStringIncludes(whole, '\n    -         "b"\n    +         "(a text with \\"c\\")"\n');
+  // What a matcher takes is right as it is.
+  assert(!/[-+] +"name"/.test(whole), whole);
+  assert(!/^[-+ ]*(::|##\[)/m.test(whole) && !whole.includes("\u001b"), whole);
+  const long = {
+    tool: "send",
+    arguments: { rows: Array.from({ length: 500 }, (_, row) => `${row}!`) },
+  };
+  const many = recordOf(made("send", { rows: Array.from({ length: 500 }, (_, row) => `${row}?`) }));
+  const bounded = WHOLE_MESSAGES.get(assertThrows(() => assertCalled(many, long), AssertionError))!;
+  assert(bounded.split("\n").length < 60, bounded);
+  // One part of the arguments alone is told by its path.
+  const plain = assertThrows(() => assertCalled(TRIP, weather("Paris")), AssertionError);
+  assert(!WHOLE_MESSAGES.get(plain)!.includes("[Diff]"));
 });

@@ -69,7 +69,8 @@ Deno.test("assertAnswer() refuses what any answer would meet, and what is no exp
     assertThrows(() => assertAnswer(answering("Hi"), expected as never), InputError);
   }
   assertThrows(() => assertAnswer({ answer: "Hi" } as never, "Hi"), InputError, "list of calls");
-  assertThrows(() => assertAnswer(answering("Hi"), "Hi", 7 as never), InputError, "the message");
+  assertThrows(() => assertAnswer(answering("Hi"), "Hi", 7 as never), InputError, "the options");
+  assertThrows(() => assertAnswer(answering("Hi"), "Hi", {}, 7 as never), InputError, "message");
 });
 
 class Account {
@@ -252,4 +253,62 @@ Deno.test("assertState() compares within matchers as it compares elsewhere", () 
     () => assertState(state, expected({ owner: "Bob" }, new Date(5)), { match: "partial" }),
   ];
   for (const assertion of wrong) assertThrows(assertion, AssertionError, "1 difference");
+});
+
+Deno.test("assertAnswer() looks at any or every reply where it is told to", () => {
+  const talk = { ...answering("Bye."), texts: ["Let me see.", "It rains in Paris.", "Bye."] };
+  assertAnswer(talk, "Paris", { replies: "any" });
+  assertAnswer(talk, /[.]$/, { replies: "every" });
+  assertAnswer(talk, "Bye", {});
+  assertAnswer(talk, "Bye", { replies: "last" }, "it said so");
+  assertThrows(() => assertAnswer(talk, "Paris"), AssertionError, "The answer is not");
+  assertEquals(
+    assertThrows(() => assertAnswer(talk, "Rome", { replies: "any" }, "where?"), AssertionError)
+      .message.split("\n").slice(0, 4),
+    [
+      'No reply is a text with "Rome": where?',
+      '  reply 1 of 3 is "Let me see."',
+      '  reply 2 of 3 is "It rains in Paris."',
+      '  reply 3 of 3 is "Bye."',
+    ],
+  );
+  assertEquals(
+    assertThrows(() => assertAnswer(talk, /s/, { replies: "every" }), AssertionError)
+      .message.split("\n").slice(0, 2),
+    ["1 of 3 replies is not a text that matches /s/.", '  reply 3 of 3 is "Bye."'],
+  );
+  for (const replies of ["any", "every"] as const) {
+    const silent = { ...talk, texts: [] };
+    assertThrows(
+      () => assertAnswer(silent, "x", { replies }),
+      AssertionError,
+      "No reply has a text",
+    );
+    assertThrows(
+      () => assertAnswer(answering("x"), "x", { replies }),
+      InputError,
+      "must have texts",
+    );
+    // What throws about a text does not take it.
+    assertThrows(() => assertAnswer(talk, judge, { replies }), AssertionError, "the matcher threw");
+  }
+  assertThrows(
+    () => assertAnswer(talk, "x", { replies: "all" } as never),
+    InputError,
+    "the options of assertAnswer",
+  );
+});
+
+Deno.test("assertAnswer() shows a text of several lines beside the one that should be in it", () => {
+  const { message } = assertThrows(
+    () => assertAnswer(answering("Dear Ann,\npay 5\nBye"), "Dear Ann,\npay 6\nBye"),
+    AssertionError,
+  );
+  assertEquals(message.split("\n").slice(2, 7), [
+    "  [Diff] Actual / Expected",
+    "      Dear Ann,",
+    "  -   pay 5",
+    "  +   pay 6",
+    "      Bye",
+  ]);
 });

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { defined } from "../../../lib/base/json.ts";
 import { callsOf } from "../../../lib/calls/trace.ts";
 import { isQuestion } from "../../../lib/trials/executors/task_kind.ts";
-import { CaseExecutor } from "../../../lib/trials/executors/case.ts";
+import { CaseExecutor } from "../../../lib/trials/executors/_case.ts";
 import type { Model } from "../../../lib/models/model.ts";
 import { planSuite } from "../../../lib/runs/plan.ts";
 import { questionSource } from "../../../lib/runs/question_tasks.ts";
@@ -14,11 +14,8 @@ import type { Trial } from "../../../lib/trials/trial.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import type { Suite } from "../../../lib/runs/suite.ts";
 import { tool } from "../../../lib/tools/define_tool.ts";
-import {
-  assertCallCount,
-  assertCalled,
-  assertTrajectory,
-} from "../../../lib/testing/assertions/calls.ts";
+import { assertCallCount, assertCalled } from "../../../lib/testing/assertions/calls.ts";
+import { assertTrajectory } from "../../../lib/testing/assertions/trajectories.ts";
 import { unsolvedError } from "../../../lib/testing/assertions/trials.ts";
 import { citySuite, writing } from "../../support/call_sets.ts";
 import fc from "../../support/fast_check.ts";

@@ -1,10 +1,7 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { z } from "zod";
-import {
-  assertCalled,
-  assertCallOrder,
-  assertNoFailedCalls,
-} from "../../../lib/testing/assertions/calls.ts";
+import { assertCalled, assertNoFailedCalls } from "../../../lib/testing/assertions/calls.ts";
+import { assertCallOrder } from "../../../lib/testing/assertions/trajectories.ts";
 import { logCalls } from "../../../lib/trials/executors/call_log.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";

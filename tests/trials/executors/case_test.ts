@@ -3,7 +3,9 @@ import {
   assertEquals,
   AssertionError,
   assertMatch,
+  assertRejects,
   assertStringIncludes,
+  assertThrows,
 } from "@std/assert";
 import { z } from "zod";
 import { callsOf } from "../../../lib/calls/trace.ts";
@@ -12,16 +14,26 @@ import type { Message } from "../../../lib/tools/message.ts";
 import { InfrastructureError, type Model } from "../../../lib/models/model.ts";
 import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
 import { tool } from "../../../lib/tools/define_tool.ts";
+import { CaseExecutor } from "../../../lib/trials/executors/_case.ts";
+import { caseDigest } from "../../../lib/trials/executors/case_parts.ts";
+import type { ToolCase, ToolTestRun } from "../../../lib/trials/executors/tool_case.ts";
+import type { ToolTestTurn } from "../../../lib/trials/executors/case_turns.ts";
+import { TRIAL_LINE } from "../../../lib/trials/trial.ts";
+import { judge } from "../../../lib/models/judge/judge.ts";
+import { askJudges } from "../../../lib/testing/assertions/ask_judges.ts";
 import {
-  caseDigest,
-  CaseExecutor,
-  type ToolCase,
-  type ToolTestRun,
-} from "../../../lib/trials/executors/case.ts";
+  assertCalled,
+  assertNever,
+  assertNoCalls,
+  assertNotCalled,
+} from "../../../lib/testing/assertions/calls.ts";
+import { assertAnswer, assertBudget } from "../../../lib/testing/assertions/runs.ts";
+import { caseOpener } from "../../../lib/trials/executors/case_opener.ts";
 import type { Tool } from "../../../lib/tools/tool.ts";
 import { runTrial, type TrialOptions } from "../../../lib/trials/run_trial.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import fc from "../../support/fast_check.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
 
 const BOOK = tool({
   name: "book",
@@ -55,7 +67,7 @@ async function tryCase<State = undefined>(
   } as ToolCase<State>;
   const spec = { case: "own", seed };
   return await runTrial(spec, "reply" in model ? model : scripted("script", model), {
-    open: (_, given) => new CaseExecutor(whole, spec, given),
+    open: caseOpener(() => whole),
     ...options,
   });
 }
@@ -80,7 +92,11 @@ Deno.test("a case tells its assert all that has happened", async () => {
       { text: "Booked.", usage: { inputTokens: 150, outputTokens: 5 } },
     ],
   });
-  const { calls, tools, messages, events, ...rest } = run;
+  const { calls, tools, messages, events, turns, ...rest } = run;
+  assertEquals(turns.map((one) => ({ ...one, durationMs: 0 })), [{
+    ...{ prompt: PROMPT, calls, tools, texts: ["Wait.", "Booked."], answer: "Booked." },
+    ...{ replies: 2, usage: run.usage, durationMs: 0 },
+  }]);
   assertEquals(calls.map(({ tool, arguments: given, result }) => [tool, given, result]), [
     ["book", { city: "Rome", nights: 3 }, '{"room_id":12,"price":80}'],
   ]);
@@ -96,6 +112,7 @@ Deno.test("a case tells its assert all that has happened", async () => {
   assert(rest.durationMs >= 0);
   assertEquals({ ...rest, durationMs: 0 }, {
     ...{ answer: "Booked.", replies: 2, durationMs: 0, state: undefined },
+    texts: ["Wait.", "Booked."],
     ...{ usage: { inputTokens: 250, outputTokens: 15 }, perturbed: [], removed: false, seed: 7 },
   });
 });
@@ -142,10 +159,10 @@ Deno.test("a case takes whatever assert throws for a failed assertion", async ()
   const table: [thrown: () => unknown, told: RegExp][] = [
     [
       () => new TypeError("boo"),
-      /^assert threw TypeError at tests\/trials\/executors\/case_test\.ts:\d+:\d+: boo \(/,
+      /^assert itself threw TypeError at tests\/trials\/executors\/case_test\.ts:\d+:\d+: boo \(/,
     ],
-    [() => "boo", /^assert threw string: boo \(/],
-    [() => undefined, /^assert threw undefined: undefined \(/],
+    [() => "boo", /^assert itself threw string: boo \(/],
+    [() => undefined, /^assert itself threw undefined: undefined \(/],
     [() => Object.assign(new Error("no stack"), { stack: undefined }), /threw Error: no stack \(/],
     [
       () => new Error("x".repeat(2_000)),
@@ -159,7 +176,7 @@ Deno.test("a case takes whatever assert throws for a failed assertion", async ()
       },
     });
     assertEquals([trial.outcome, trial.solved], ["wrong_answer", false]);
-    assertMatch(assertion(trial)!.message, /^assert threw .* \(no AssertionError\)$/);
+    assertMatch(assertion(trial)!.message, /^assert itself threw .* \(no AssertionError: .*\)$/);
     assertMatch(assertion(trial)!.message, told);
   }
 });
@@ -403,24 +420,8 @@ Deno.test("a case hands on whether the model must call", async () => {
   assertEquals(choices.at(-1), undefined);
 });
 
-Deno.test("a case cannot begin with what is no state and are no tools", () => {
+Deno.test("a case cannot begin with what are no tools and no question", async () => {
   const table: [own: Partial<ToolCase<unknown>>, message: RegExp][] = [
-    [
-      { state: () => JSON.parse("{") },
-      /^Cannot begin a trial as state must not throw: it threw SyntaxError at tests\/.*: /,
-    ],
-    [
-      { state: () => Promise.reject(new Error("later")) },
-      /^Cannot begin a trial as state must be made at once/,
-    ],
-    [
-      { tools: () => JSON.parse("{") },
-      /^Cannot begin a trial as tools must not throw: it threw SyntaxErr/,
-    ],
-    [
-      { tools: (() => Promise.resolve([])) as unknown as () => Tool[] },
-      /^Cannot begin a trial as tools must be made at once/,
-    ],
     [
       { tools: (() => null) as unknown as () => Tool[] },
       /^Cannot offer tools as they must be a list: what makes them gave null/,
@@ -441,18 +442,17 @@ Deno.test("a case cannot begin with what is no state and are no tools", () => {
       { toolChoice: { function: "bok" } },
       /^Cannot use toolChoice as .*: there is no tool bok, but book$/,
     ],
+    [{ prompt: () => " " }, /^Cannot ask the question as prompt must make a text .*: it is empty$/],
+    [{ prompt: (() => 3) as unknown as () => string }, /not empty: it gave number$/],
     [{ tools: [], toolChoice: { function: "bok" } }, /: there is no tool bok, but none$/],
   ];
   for (const [own, message] of table) {
-    const whole = { name: "own", tools: [BOOK], prompt: PROMPT, assert: () => {}, ...own };
-    let told = "";
-    try {
-      new CaseExecutor(whole as ToolCase<unknown>, { case: "own", seed: 1 });
-    } catch (error) {
-      assert(error instanceof InputError, String(error));
-      told = error.message;
-    }
-    assertMatch(told, message);
+    let disposed = 0;
+    const state = () => ({ [Symbol.dispose]: () => void disposed++ });
+    const error = await tryCase({ state, ...own }).catch((thrown) => thrown);
+    assert(error instanceof InputError, String(error));
+    assertMatch(error.message, message);
+    assertEquals(disposed, 1);
   }
 });
 
@@ -490,4 +490,267 @@ Deno.test("caseDigest() tells expected calls as version 1 did, so that journals 
     caseDigest({ ...written, expected: [{ ...expected[0]!, ...own }] } as unknown as ToolCase)
   );
   assertEquals(others.map((other) => other === digest), [true, false, false]);
+});
+
+Deno.test("turns tell what each message of the user led to, and assertions take them as runs", async () => {
+  const usage = { inputTokens: 10, outputTokens: 1 };
+  const run = await runOf({ turns: ["And 2 in Oslo?", "Thanks."] }, {
+    model: [
+      { text: "I look.", calls: RIGHT[0]!.calls!, usage },
+      { text: "Booked.", usage },
+      { calls: [{ name: "book", arguments: { city: "Oslo", nights: 2 } }], usage },
+      { text: "That, too.", usage },
+      { text: "Bye.", usage },
+    ],
+  });
+  const told = run.turns.map((turn) => [
+    turn.prompt,
+    turn.calls.map(({ call, arguments: given }) => [call, (given as { city: string }).city]),
+    turn.texts,
+    turn.answer,
+    turn.replies,
+    turn.usage.inputTokens,
+  ]);
+  assertEquals(told, [
+    [PROMPT, [[1, "Rome"]], ["I look.", "Booked."], "Booked.", 2, 20],
+    ["And 2 in Oslo?", [[2, "Oslo"]], ["That, too."], "That, too.", 2, 20],
+    ["Thanks.", [], ["Bye."], "Bye.", 1, 10],
+  ]);
+  assertEquals(run.texts, ["I look.", "Booked.", "That, too.", "Bye."]);
+  const [first, second, last] = run.turns as [ToolTestTurn, ToolTestTurn, ToolTestTurn];
+  assertCalled(second, { tool: "book", arguments: { city: "Oslo" }, match: "partial" }, {
+    times: 1,
+  });
+  assertNoCalls(last);
+  assertBudget(first, { calls: 1, replies: 2, tokens: 22, seconds: 60 });
+  assertAnswer(first, "look", { replies: "any" });
+  assertThrows(() => assertCalled(second, "bok"), InputError, "the nearest is book");
+});
+
+const NEVER = { never: ["drop", { tool: "pay", arguments: { euros: 9 } }] };
+const OWN = {
+  ...NEVER,
+  tools: [
+    BOOK,
+    tool({ ...{ name: "drop", description: "Drops", parameters: z.object({}) }, returns: 1 }),
+    tool({
+      ...{ name: "pay", description: "Pays", parameters: z.object({ euros: z.number() }) },
+      returns: 1,
+    }),
+  ],
+};
+
+Deno.test("a call that must never happen is told however a trial ends", async () => {
+  const drop = { calls: [{ name: "drop", arguments: {} }] };
+  const pay = { calls: [{ name: "pay", arguments: { euros: 9 } }] };
+  const down = () => {
+    throw new InfrastructureError("The server is down");
+  };
+  const first = (reply: ScriptedReply, then: () => ScriptedReply) =>
+    scripted("script", ({ context }) => context.request === 1 ? reply : then());
+  /** The model, options, and the outcome. */
+  const table: [Model | ScriptedReply[], TryOptions, string][] = [
+    [[drop, { text: "Done." }], {}, "wrong_answer"],
+    [[drop], { limits: { calls: 3 } }, "call_limit"],
+    [[pay], { limits: { steps: 2 } }, "step_limit"],
+    [
+      [{ ...drop, usage: { inputTokens: 9, outputTokens: 9 } }],
+      { limits: { tokens: 5 } },
+      "token_limit",
+    ],
+    [first(pay, down), {}, "invalid"],
+    [first(drop, () => ({ text: "", finish: "filter" })), {}, "filtered"],
+    // Arguments that are refused, and a call past the limit: nothing was dropped, but it was tried.
+    [[{ calls: [{ name: "drop", arguments: { all: 1 } }] }, { text: "Done." }], {}, "wrong_answer"],
+    [[RIGHT[0]!, drop], { limits: { calls: 1 } }, "call_limit"],
+    [[drop, { text: "Done." }], { perturbation: "timeout" }, "wrong_answer"],
+  ];
+  for (const [model, options, outcome] of table) {
+    let asked = 0;
+    const own = { ...OWN, assert: () => void asked++ };
+    const trial = await tryCase(own, { ...options, model });
+    const isCut = outcome === "token_limit";
+    assertEquals([trial.outcome, asked], [outcome, 0]);
+    const told = trial.events.filter((event) => event.kind === "assertion");
+    // The reply that breaks the budget carries out nothing.
+    assertEquals(told.map(({ never }) => never), isCut ? [] : [true], outcome);
+    if (!isCut) {
+      assertMatch(
+        told[0]!.message,
+        /^A call was made that must not happen in any trial\.\n {2}call \d/,
+      );
+    }
+  }
+  const paid = await tryCase(OWN, {
+    model: [{ calls: [{ name: "pay", arguments: { euros: 8 } }] }, { text: "Done." }],
+  });
+  assertEquals([paid.outcome, assertion(paid)], ["solved", undefined]);
+});
+
+Deno.test("a call that must never happen is told where its tool is not done when the time is over", async () => {
+  const { promise: forever } = Promise.withResolvers<void>();
+  const wipe = tool({
+    ...{ name: "drop", description: "Drops", parameters: z.object({}) },
+    execute: () => forever,
+  });
+  const trial = await tryCase({ never: ["drop"], tools: [wipe] }, {
+    model: [{ calls: [{ name: "drop", arguments: {} }] }],
+    limits: { seconds: 0.05 },
+  });
+  assertEquals(trial.outcome, "time_limit");
+  assertEquals(callsOf(trial.events), []);
+  assertEquals(assertion(trial)!.never, true);
+});
+
+Deno.test("assertNever() within assert marks the trial, also through other errors, and not where it is caught", async () => {
+  const model = [{ calls: [{ name: "drop", arguments: {} }] }, { text: "Done." }];
+  const attempt = (run: ToolTestRun) => assertNever(run, "drop");
+  const table: [(run: ToolTestRun) => void, outcome: string, never: true | undefined][] = [
+    [attempt, "wrong_answer", true],
+    [
+      (run) => {
+        try {
+          attempt(run);
+        } catch (cause) {
+          throw new Error("several", { cause: new AggregateError([cause]) });
+        }
+      },
+      "wrong_answer",
+      true,
+    ],
+    [
+      (run) => {
+        try {
+          attempt(run);
+        } catch {
+          // The user's own decision.
+        }
+      },
+      "solved",
+      undefined,
+    ],
+    [(run) => assertNotCalled(run, "drop"), "wrong_answer", undefined],
+  ];
+  for (const [assert, outcome, never] of table) {
+    const trial = await tryCase({ ...OWN, never: [], assert }, { model });
+    assertEquals([trial.outcome, assertion(trial)?.never], [outcome, never]);
+  }
+});
+
+Deno.test("what must never be called has to be a tool, and changes the digest of a case alone", async () => {
+  const slip = await assertRejects(
+    () => tryCase({ never: ["dorp"], tools: () => OWN.tools }),
+    InputError,
+  );
+  assertStringIncludes(
+    slip.message,
+    "use never as it must name existing tools: there is no tool dorp",
+  );
+  const plain = { name: "own", tools: [BOOK], prompt: PROMPT, assert: () => {} };
+  assert(caseDigest(plain) !== caseDigest({ ...plain, never: ["book"] }));
+});
+
+Deno.test("each question to a judge leaves an event with its reply, and its tokens are the judge's", async () => {
+  const secret = `sk-${"a1B2".repeat(12)}`;
+  const usage = { inputTokens: 50, outputTokens: 5 };
+  await using kind = judge({ model: scripted("kind", [{ text: "[[0.6]]", usage }]) });
+  const rated = { clear: { reason: `It says so, ${secret}.`, score: 2 } };
+  await using strict = judge({
+    model: scripted("strict", [{ calls: [{ name: "rate", arguments: rated }], usage }]),
+  });
+  const trial = await tryCase({
+    async assert(run) {
+      await kind.score("a", "b");
+      assertAnswer(run, await askJudges(run, kind.like("kind", { atLeast: 0.5 })));
+      assertAnswer(run, await askJudges(run, strict.rubric({ clear: "is clear" })));
+    },
+  });
+  assertEquals(trial.outcome, "wrong_answer");
+  const judged = trial.events.filter((event) => event.kind === "judged");
+  assertEquals(judged.map(({ question: _, reply: __, ...rest }) => rest), [
+    { kind: "judged", score: 0.6, model: "kind", usage },
+    { kind: "judged", score: 0.6, atLeast: 0.5, model: "kind", usage },
+    {
+      ...{ kind: "judged", criterion: "clear", score: 0.25, model: "strict", usage },
+      reason: "clear: 2 of 5, at least 4: It says so, [redacted].",
+    },
+  ]);
+  assertStringIncludes(judged[1]!.question, "======Begin of value======\nBooked.\n");
+  assertEquals([judged[0]!.reply, judged[2]!.reply.includes('"score":2')], ["[[0.6]]", true]);
+  assert(!JSON.stringify(trial).includes("a1B2a1B2"));
+  // Before the failure, and before the answer that ends the trial.
+  assertEquals(trial.events.map(({ kind }) => kind).slice(-5), [
+    ...["judged", "judged", "judged", "assertion", "answer"],
+  ]);
+  assertEquals(trial.judging, {
+    model: { requested: "kind", served: ["kind"], simulated: true },
+    usage: { inputTokens: 100, outputTokens: 10 },
+    others: [{ model: { requested: "strict", served: ["strict"], simulated: true }, usage }],
+  });
+  assertEquals(trial.usage, { inputTokens: 0, outputTokens: 0 });
+  assertEquals(TRIAL_LINE.parse(JSON.parse(JSON.stringify(trial))), trial);
+});
+
+Deno.test("a judge whose reply is unusable makes the trial invalid, which keeps the question and the reply", async () => {
+  await using own = judge({ model: scripted("vague", [{ text: "Fine by me." }]) });
+  const trial = await tryCase({
+    async assert(run) {
+      assertAnswer(run, await askJudges(run, own.rubric({ clear: "is clear" })));
+    },
+  });
+  assertEquals([trial.outcome, trial.reason], [
+    "invalid",
+    'Cannot judge by vague: no JSON object with the ratings; it replied "Fine by me."',
+  ]);
+  const judged = trial.events.find((event) => event.kind === "judged")!;
+  assertEquals([judged.reply, judged.score, judged.reason], [
+    "Fine by me.",
+    null,
+    "no JSON object with the ratings",
+  ]);
+});
+
+Deno.test("trials that run at the same time each keep the questions of their own judges, a bounded number", async () => {
+  await using own = judge({
+    model: scripted("slow", async () => {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      return { text: "[[1]]", usage: { inputTokens: 1, outputTokens: 1 } };
+    }),
+  });
+  let late: Promise<unknown> = Promise.resolve();
+  const trials = await Promise.all([1, 2, 150].map((count) =>
+    tryCase({
+      async assert() {
+        for (let place = 0; place < count; place++) await own.score(`${count} ${place}`, "x");
+        // Forgotten, so that it ends after the trial.
+        late = own.score("late", "x");
+      },
+    })
+  ));
+  await late;
+  const kept = trials.map(({ events, judging }) => [
+    events.filter((event) => event.kind === "judged").length,
+    judging?.usage.inputTokens,
+  ]);
+  assertEquals(kept, [[1, 1], [2, 2], [100, 150]]);
+});
+
+Deno.test("an assert that never ends fails its trial after ten minutes, and ends with its run", async () => {
+  const toolCase: ToolCase = {
+    ...{ name: "own", tools: [BOOK], prompt: PROMPT },
+    assert: () => new Promise<void>(() => {}),
+  };
+  const work = { messages: [], usage: { inputTokens: 0, outputTokens: 0 }, durationMs: 0 };
+  using clock = new VirtualClock();
+  using late = new CaseExecutor(toolCase, { case: "own", seed: 1 }, { clock });
+  assertEquals((await late.answer("Booked.", undefined, work)).outcome, "wrong_answer");
+  const failed = late.events.find((event) => event.kind === "assertion");
+  assertEquals(failed?.message, "assert did not end within 600 seconds: look at the test first");
+  using waiting = new CaseExecutor(toolCase, { case: "own", seed: 1 });
+  const signal = AbortSignal.abort(new Error("interrupted"));
+  await assertRejects(
+    () => waiting.answer("Booked.", undefined, { ...work, signal }),
+    Error,
+    "interrupted",
+  );
 });

@@ -1,6 +1,7 @@
 import {
   assert,
   assertEquals,
+  assertMatch,
   assertRejects,
   assertStringIncludes,
   assertThrows,
@@ -328,6 +329,35 @@ Deno.test("Toolbox refuses tools of one name, and schemas that are none", () => 
 });
 
 // What tools do
+
+Deno.test("Toolbox.execute() tells mistakes of a tool from errors that it throws on purpose", async () => {
+  class OutOfStock extends RangeError {}
+  const place = String.raw`tests/trials/executors/toolbox_test\.ts:\d+:\d+`;
+  const table: [thrown: () => unknown, mistake: RegExp | undefined][] = [
+    [() => JSON.parse("{"), new RegExp(`^SyntaxError at ${place}$`)],
+    [() => new Array(-1), new RegExp(`^RangeError at ${place}$`)],
+    [() => Object.assign(new TypeError("no"), { stack: "" }), /^TypeError$/],
+    [() => new Error("The order is paid"), undefined],
+    [() => new OutOfStock("None is left"), undefined],
+    [() => "no", undefined],
+    [
+      () =>
+        new Proxy(new TypeError(), {
+          get() {
+            throw new Error("nothing can be asked of it");
+          },
+        }),
+      undefined,
+    ],
+  ];
+  for (const [thrown, mistake] of table) {
+    const event = await one(tool("own", {}, () => Promise.try(() => Promise.reject(thrown()))), {});
+    assertEquals(typeof event.error, "string");
+    if (mistake === undefined) assertEquals(event.mistake, undefined);
+    else assertMatch(event.mistake!, mistake);
+    EVENT.parse(event);
+  }
+});
 
 Deno.test("Toolbox.execute() gives back the error of a tool that throws, and goes on", async () => {
   const errors: [unknown, string][] = [

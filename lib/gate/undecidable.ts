@@ -1,0 +1,170 @@
+/**
+ * Undecidable trials: why no verdict, or no ceiling, can be had over them.
+ * @module
+ */
+
+import type { CaseUnits } from "./cases.ts";
+import { RATES } from "./evidence.ts";
+import { byCase, type DecisionGraph, type FinishedTrials } from "./decisions.ts";
+import { goOf, isCounted, type ScoredTrial, type Variant } from "./variant.ts";
+import { isCovered, type Verdict } from "./decide.ts";
+import { printable } from "../base/json.ts";
+import { commonKinds } from "../base/text_kind.ts";
+import { isRemoving } from "../perturbations/ids.ts";
+import type { ParameterFailureType } from "../calls/failure_types.ts";
+import type { CompletePolicy } from "./policy.ts";
+import { scoringKey } from "../trials/executors/question.ts";
+import { isQuestion } from "../trials/executors/task_kind.ts";
+import { SERVED_SEPARATOR } from "../trials/trial.ts";
+import type { TrialSummary } from "../trials/summary.ts";
+
+/** The rate of a suite is the mean of those of its cases, so that each needs the same number of trials. */
+export function unequalCases(graphs: readonly DecisionGraph[]): string | undefined {
+  const cases = [...byCase(graphs)].sort(([, one], [, other]) => one.length - other.length);
+  const [few, many] = [cases[0], cases.at(-1)];
+  if (few === undefined || few[1].length === many![1].length) return undefined;
+  const [least, most] = [few, many!].map(([name, { length }]) =>
+    `${JSON.stringify(printable(name, 100))} has ${length}`
+  );
+  return `cases must have the same number of trials: ${least}, ${most}`;
+}
+
+/** Questions asked in different ways have different rates, and a mean of them shows nothing. */
+export function mixedWays(trials: readonly ScoredTrial[]): string | undefined {
+  const ways = new Set(trials.flatMap(({ task }) => isQuestion(task) ? [scoringKey(task)] : []));
+  return ways.size <= 1
+    ? undefined
+    : `questions are asked in ${ways.size} ways, but a gate decides on one: run each way separately`;
+}
+
+/** Under some perturbations the right answer is to solve nothing, which no gate can require. */
+export function unsolvable(subjects: readonly (Variant | undefined)[]): string | undefined {
+  const removing = subjects.find((one) => one !== undefined && isRemoving(one.perturbation));
+  return removing &&
+    `under ${
+      printable(removing.perturbation)
+    } no task can be solved: the right answer is to abstain`;
+}
+
+/** A gate cannot require what documents have made impossible. */
+export function withoutAnswer(trials: readonly ScoredTrial[]): string | undefined {
+  const found = trials.filter((trial) => trial.unsolvable !== undefined);
+  return found.length === 0
+    ? undefined
+    : `${found.length} of ${trials.length} trials are on tasks without an answer: under ${
+      printable(found[0]!.perturbation)
+    } ${
+      found[0]!.unsolvable === "misleading"
+        ? "documents mislead"
+        : "nothing links their parameters any more"
+    } (with cues: "names", names tell what belongs together)`;
+}
+
+/** Adds the commonest kinds of reasons to a verdict that too few trials are valid. */
+export function withCommonestReasons(
+  verdict: Extract<Verdict, { kind: "invalid" }>,
+  policy: CompletePolicy,
+  trials: readonly ScoredTrial[],
+): Verdict {
+  if (verdict.evidence !== undefined && isCovered(verdict.evidence, policy)) return verdict;
+  const spoiled = trials.flatMap((trial) => {
+    if (trial.outcome === "invalid") return [trial.reason ?? "unknown"];
+    if (goOf(trial, policy.infrastructure) !== "resampled") return [];
+    return trial.unclear!.slice(0, 1).map(({ message }) => message);
+  });
+  const kinds = commonKinds(spoiled);
+  if (kinds.length === 0) return verdict;
+  const texts = kinds.map(({ text, count }, place) =>
+    `${place === 0 ? "most often" : "then"} (${count} of ${spoiled.length}) as ${text}`
+  );
+  return { ...verdict, reason: [verdict.reason, ...texts].join("; ") };
+}
+
+/** Why `every` cannot be checked: there are no cases, or their trials are not independent. */
+export function missingCases(
+  cases: readonly CaseUnits[],
+  graphs: readonly DecisionGraph[],
+  { every }: CompletePolicy,
+): string | undefined {
+  if (every === undefined) return undefined;
+  if (cases.length === 0 || graphs.some((graph) => graph.case === undefined)) {
+    return "gate.every is about cases of your own tests, and there are other tasks";
+  }
+  return cases.every(({ units }) => units.every(RATES.single))
+    ? undefined
+    : "gate.every needs independent trials, and here trials are repeated: set trials, not repetitions";
+}
+
+/** Why flips cannot be counted, if the policy limits them. */
+export function missingPairs(
+  graphs: readonly DecisionGraph[],
+  scores: FinishedTrials,
+): string | undefined {
+  const compared = graphs.filter(({ unperturbed }) => unperturbed.length > 0);
+  if (compared.length === 0) return undefined;
+  const isKnown = compared.some((graph) =>
+    scores.flips(graph.candidate, graph.unperturbed).valid > 0
+  );
+  return isKnown
+    ? undefined
+    : "no trial has a valid counterpart without the check, so that no flip can be observed";
+}
+
+/**
+ * Why parameter failures, or missed calls, cannot be counted, if the policy limits them; unknown ones count as
+ * missing.
+ */
+export function missingViews(
+  graphs: readonly DecisionGraph[],
+  scores: FinishedTrials,
+  { atMost: { parameterFailures = {}, missedCalls } }: CompletePolicy,
+): string | undefined {
+  const limited = Object.keys(parameterFailures) as ParameterFailureType[];
+  const trials = graphs.flatMap(({ candidate }) => scores.of(candidate) as TrialSummary[])
+    .filter(isCounted);
+  const lacking = (ceiling: string, isUnknown: (trial: TrialSummary) => boolean) => {
+    const unknown = trials.filter(isUnknown).length;
+    return unknown === 0
+      ? undefined
+      : `${unknown} of ${trials.length} trials lack the comparison of their calls with the right ones, so ` +
+        `that atMost.${ceiling} cannot be checked`;
+  };
+  return (limited.length === 0
+    ? undefined
+    : lacking("parameterFailures", ({ parameters }) =>
+      parameters === undefined ||
+      limited.some((type) =>
+        parameters.undecided.includes(type) &&
+        !parameters.calls.some((types) => types.includes(type))
+      ))) ??
+    (missedCalls === undefined
+      ? undefined
+      : lacking("missedCalls", ({ missed }) => missed === undefined));
+}
+
+/** Returns why trials served by several models cannot be decided on together; `undefined` if one. */
+export function servedModelChange(
+  trials: readonly ScoredTrial[],
+  what: string,
+): string | undefined {
+  const valid = trials.filter(({ outcome }) => outcome !== "invalid");
+  const names = valid.flatMap(({ model }) => model.served.split(SERVED_SEPARATOR));
+  const stages = Map.groupBy(
+    valid.flatMap((trial) => trial.stages ?? []),
+    ({ stage, model }) => `, ${printable(model.requested)} at stage ${printable(stage)},`,
+  );
+  const served = [
+    ["", names] as const,
+    ...[...stages].map(([where, own]) =>
+      [where, own.flatMap(({ model }) => model.served)] as const
+    ),
+  ];
+  for (const [where, own] of served) {
+    const distinct = [...new Set(own)].filter((name) => name !== "").sort();
+    if (distinct.length < 2) continue;
+    return `${what}${where} changed during the run: ${
+      distinct.map((name) => printable(name)).join(", ")
+    }`;
+  }
+  return undefined;
+}

@@ -1,0 +1,94 @@
+/**
+ * Options of judges, and of what they are asked.
+ * @module
+ */
+
+import { z } from "zod";
+import { cannot } from "../../base/errors.ts";
+import { parseWith } from "../../base/input.ts";
+import type { JsonValue } from "../../base/json.ts";
+import { MODEL, type ModelEntry } from "../entry.ts";
+import type { RetryPolicy } from "../http/retry.ts";
+import { isModel, type Model } from "../model.ts";
+import type { RecordingOptions } from "../recordings/options.ts";
+import { LEAST_SCORE, MOST_SCORE } from "./rubric.ts";
+
+/** Options of `judge()`. */
+export interface LLMJudgeOptions extends Omit<RetryPolicy, "limiter"> {
+  /** The model: its name, its entry as in suites, or a model object. */
+  readonly model: string | ModelEntry | Model;
+  /**
+   * The prompt, with `{predicted}` and `{truth}` in it. Default: `JUDGE_PROMPT`,
+   * `LIKENESS_PROMPT` for `like`, and `RUBRIC_PROMPT` for `rubric`, whose criteria are the
+   * truth.
+   */
+  readonly prompt?: string;
+  /** Server of a model that names none. Default: OpenAI's. */
+  readonly baseURL?: string;
+  /**
+   * Where its replies are recorded or replayed from, one file for each question. In a trial that is itself
+   * recorded or replayed, they belong to that trial's recording.
+   */
+  readonly recordings?: RecordingOptions;
+}
+
+/** Options of `judge.like()`. */
+export interface LikeOptions {
+  /** The least score that passes, above 0 and at most 1. Default: 0.8. */
+  readonly atLeast?: number;
+}
+
+/** Options of `judge.rubric()`. */
+export interface RubricOptions {
+  /** The least mean of the scores of all criteria, above 1 and at most 5. Default: none. */
+  readonly overall?: number;
+  /**
+   * What the judge must know beside the value, such as the user's question, or the results of calls that an
+   * answer must keep to. A prompt of the judge's own must have `{context}` in it.
+   */
+  readonly context?: JsonValue;
+}
+
+const WORDS = ["{predicted}", "{truth}"];
+
+const OPTIONS = z.strictObject({
+  model: z.union([z.string().min(1), MODEL]),
+  prompt: z.string()
+    .refine((text) => WORDS.every((word) => text.includes(word)), {
+      error: `must hold ${WORDS.join(" and ")}`,
+    })
+    .exactOptional(),
+  baseURL: z.string().exactOptional(),
+  recordings: z.custom<RecordingOptions>().exactOptional(),
+  requestTimeout: z.number().exactOptional(),
+  retries: z.number().exactOptional(),
+  backoff: z.number().exactOptional(),
+  requestsPerMinute: z.number().exactOptional(),
+  tokensPerMinute: z.number().exactOptional(),
+});
+
+/** Schema of {@linkcode RubricOptions}. */
+export const RUBRIC_OPTIONS = z.strictObject({
+  overall: z.number().gt(LEAST_SCORE).lte(MOST_SCORE).exactOptional(),
+  context: z.custom<JsonValue>().exactOptional(),
+});
+
+/** Schema of {@linkcode LikeOptions}. */
+export const LIKE_OPTIONS = z.strictObject({ atLeast: z.number().gt(0).lte(1).exactOptional() });
+
+/** @throws {InputError} If an option is unknown or unusable. */
+export function checkOptions(options: LLMJudgeOptions): void {
+  const { model } = Object(options);
+  const named = isModel(model) ? { ...options, model: model.name } : options;
+  parseWith(OPTIONS, named, "the options of judge");
+  if (!isModel(model)) return;
+  const lost = Object.keys(options).find((name) =>
+    !["model", "prompt", "recordings"].includes(name)
+  );
+  if (lost === undefined) return;
+  throw cannot(
+    "make a judge",
+    `${lost} applies only to models given by name`,
+    "the model is an object",
+  );
+}

@@ -1,0 +1,152 @@
+/**
+ * Transcripts in words: what a model was shown, what it wrote between its calls, what judges said, and what changed
+ * in the state. All of these texts are hostile: callers get them printable.
+ * @module
+ */
+
+import { printable } from "../base/json.ts";
+import { countText } from "../base/numbers.ts";
+import type { AssertionEvent, JudgedEvent, TraceEvent } from "../calls/trace.ts";
+import { isCase } from "../trials/executors/task_kind.ts";
+import type { StateChange, StateDifference } from "../trials/state_difference.ts";
+import type { Trial } from "../trials/trial.ts";
+import type { ShowText } from "./story_lines.ts";
+
+/** Returns the user's assertion that a trial failed; `undefined` if there is none. */
+export function failedAssertion({ events }: Pick<Trial, "events">): AssertionEvent | undefined {
+  return events.find((event) => event.kind === "assertion");
+}
+
+/** Describes a failed assertion on one line: where it stands, and the first line of what it says. */
+export function describeAssertion(
+  { message, at }: { readonly message: string; readonly at?: string | undefined },
+  show: ShowText,
+): string {
+  const place = at === undefined ? "" : ` at ${show(at, 100)}`;
+  return `an assertion failed${place}: ${show(message.split("\n")[0]!)}`;
+}
+
+/** At most this many characters say why a trial is not solved. */
+const MAX_WHY = 240;
+
+/** Returns in one line why a trial is not solved, as far as more than its calls tell it; empty otherwise. */
+export function whyUnsolved(trial: Trial): string {
+  const { outcome, reason, events, solved } = trial;
+  if (solved) return "";
+  const show: ShowText = (text, length = MAX_WHY) => printable(text, length);
+  const failed = failedAssertion(trial);
+  if (failed !== undefined) return printable(describeAssertion(failed, show), MAX_WHY);
+  if (outcome === "invalid" || outcome === "agent_error") return printable(reason ?? "", MAX_WHY);
+  const stop = isCase(trial.task) ? events.find((event) => event.kind === "stop") : undefined;
+  return stop === undefined ? "" : printable(stop.message, MAX_WHY);
+}
+
+/** Whether the text of a reply is that of the answer, which is shown by itself. */
+export function isAnswerText(events: readonly TraceEvent[], place: number): boolean {
+  const event = events[place];
+  if (event?.kind !== "reply" || event.calls > 0 || event.stage !== undefined) return false;
+  // Of a conversation, each turn but the last ends with an answer that nothing else shows.
+  return !events.slice(place + 1).some(({ kind }) => kind === "reply" || kind === "turn") &&
+    events.some(({ kind }) => kind === "answer");
+}
+
+/** What a judge was asked, and what it said. */
+export function judgedTitle(
+  { criterion, score, atLeast, model }: JudgedEvent,
+  show: ShowText,
+): string {
+  return `judge ${show(model, 100)}${criterion === undefined ? "" : `, ${show(criterion)}`}: ` +
+    (score === null ? "no score" : `score ${score}`) +
+    (atLeast === undefined ? "" : ` of at least ${atLeast}`);
+}
+
+/** Describes the tokens of a question to a judge. */
+export function judgedTokens({ usage }: JudgedEvent): string {
+  return `${usage.inputTokens} tokens read, ${usage.outputTokens} written` +
+    (usage.estimated ? " (estimated)" : "");
+}
+
+/** Describes a change of a state on one line. */
+export function describeChange({ path, before, after }: StateChange, show: ShowText): string {
+  const where = path === "" ? "the state" : show(path, 300);
+  if (before === undefined) return `+ ${where}: ${show(after ?? "")}`;
+  if (after === undefined) return `- ${where}: ${show(before)}`;
+  return `${where}: ${show(before)} \u2192 ${show(after)}`;
+}
+
+/** Where a part of a state was not compared, it may have changed. */
+const NOTHING_SEEN = "no change in what was compared";
+
+function isWhole({ hidden = [], partial }: StateDifference): boolean {
+  return hidden.length === 0 && partial === undefined;
+}
+
+/** Says in a few words how much changed in a state. */
+export function changeCount(state: StateDifference): string {
+  const count = state.changes.length + (state.more ?? 0);
+  return count > 0 ? countText(count, "change") : isWhole(state) ? "as before" : NOTHING_SEEN;
+}
+
+/** Describes what changed in a state, and what of it was not compared. */
+export function stateLines(state: StateDifference, show: ShowText): string[] {
+  const { changes, more = 0, hidden = [], partial } = state;
+  return [
+    ...(changes.length === 0 ? [isWhole(state) ? "nothing changed in it" : NOTHING_SEEN] : []),
+    ...changes.map((change) => describeChange(change, show)),
+    ...(more === 0 ? [] : [`and ${countText(more, "more change")}`]),
+    ...(hidden.length === 0 ? [] : [`not compared: ${hidden.map((one) => show(one)).join("; ")}`]),
+    ...(partial ? ["it is too large, or nests too deep, to be compared as a whole"] : []),
+  ];
+}
+
+/** At most this many texts of one kind stand in a list of failures. */
+const MAX_TEXTS = 3;
+/** At most this many characters of a line in a list of failures. */
+const MAX_LINE = 300;
+
+/** What the transcript of a trial tells in a few lines. */
+export interface AboutTrial {
+  /** What the model was shown, which is the same in many trials. */
+  readonly shown: readonly string[];
+  /** What happened. */
+  readonly own: readonly string[];
+}
+
+/** Tells in a few lines what the transcript of a case holds: what reports list below a failed trial. */
+export function aboutTrial({ transcript, events, task }: Trial): AboutTrial {
+  if (!isCase(task)) return { shown: [], own: [] };
+  const show: ShowText = (text, length = 160) => printable(text, length);
+  const quote = (text: string) => show(JSON.stringify(text), 200);
+  const { system, prompt, tools, state } = transcript ?? {};
+  const some = <Item>(items: readonly Item[], line: (item: Item) => string) =>
+    items.slice(0, MAX_TEXTS).map((item, place) =>
+      line(item) +
+      (place === MAX_TEXTS - 1 && items.length > MAX_TEXTS
+        ? `, and ${items.length - MAX_TEXTS} more`
+        : "")
+    );
+  const texts = events.flatMap((event, place) =>
+    event.kind === "reply" && event.text !== "" && !isAnswerText(events, place) ? [event.text] : []
+  );
+  const judged = events.filter((event) => event.kind === "judged");
+  const shown = [
+    ...(system?.value === undefined ? [] : [`system: ${quote(system.value)}`]),
+    ...(prompt?.value === undefined ? [] : [`asked: ${quote(prompt.value)}`]),
+    ...(tools?.value === undefined
+      ? []
+      : [`tools: ${tools.value.map(({ name }) => show(name, 60)).join(", ") || "none"}`]),
+  ];
+  const own = [
+    ...some(texts, (text) => `wrote beside its calls: ${quote(text)}`),
+    ...some(
+      judged,
+      (event) =>
+        `${judgedTitle(event, show)}${
+          // A rubric has a line for each criterion.
+          event.reason === undefined ? "" : `: ${show(event.reason.replaceAll("\n", "; "), 200)}`}`,
+    ),
+    ...(state === undefined ? [] : some(stateLines(state, show), (line) => `state: ${line}`)),
+  ];
+  const cut = (lines: readonly string[]) => lines.map((line) => printable(line, MAX_LINE));
+  return { shown: cut(shown), own: cut(own) };
+}

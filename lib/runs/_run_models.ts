@@ -1,0 +1,133 @@
+/**
+ * The models of a run: connects each of them once.
+ * @module
+ */
+
+import { canonicalJson, defined } from "../base/json.ts";
+import { identityOf } from "../models/connect.ts";
+import { type ModelEntry, modelName } from "../models/entry.ts";
+import { judge } from "../models/judge/judge.ts";
+import type { Model } from "../models/model.ts";
+import type { Recordings } from "../models/recordings/recordings.ts";
+import { isRecorded, recordedModel } from "../models/recordings/scope.ts";
+import { isCase, type TaskSpec } from "../trials/executors/task_kind.ts";
+import type { AnswerJudge } from "../trials/run_trial.ts";
+import { stageEntries, type StrategyEntry, strategyName } from "../trials/strategies/entry.ts";
+import type { PlannedTrial } from "../trials/trial_id.ts";
+import type { Plan } from "./plan.ts";
+import { settingsOfCell } from "./resolved_suite.ts";
+import type { Reachability } from "./_reachability.ts";
+
+/** How models are made. */
+export interface ModelSource {
+  /** Makes the model of an entry for trials of a task; called once for each entry used. */
+  readonly connect: (entry: ModelEntry, task: TaskSpec) => Model;
+  /** Replays or records replies; models may then be connected late or never. */
+  readonly recordings?: Recordings;
+  /** The identity of a model before it is connected; default: from its entry. */
+  readonly identify?: (entry: ModelEntry, task: TaskSpec) => Omit<Model, "reply">;
+}
+
+/** What decides which models a trial asks. */
+type Asking = Pick<PlannedTrial, "model" | "strategy" | "task">;
+
+/** The models of a run. */
+export class RunModels {
+  readonly #plan: Plan;
+  readonly #source: ModelSource;
+  readonly #reachability: Reachability;
+  readonly #models = new Map<string, Model>();
+  #answerJudge: AnswerJudge | undefined;
+
+  /** Connects no model yet. */
+  constructor(plan: Plan, source: ModelSource, reachability: Reachability) {
+    this.#plan = plan;
+    this.#source = source;
+    this.#reachability = reachability;
+  }
+
+  /**
+   * Connects the models of all trials; tests with settings of their own connect theirs when they are run.
+   *
+   * @throws {InputError} If a model cannot be connected.
+   */
+  connect(trials: readonly PlannedTrial[]): void {
+    if (this.#hasOwn) return;
+    for (const planned of trials) {
+      this.of(planned);
+      this.stagesOf(planned);
+      this.judge(planned);
+    }
+  }
+
+  /** The model of a trial. */
+  of(planned: Asking): Model {
+    const existing = this.#models.get(modelKey(planned.model, planned.task));
+    return existing ?? this.#connect(this.#entry(planned), planned);
+  }
+
+  /** The models that the strategy of a trial asks at stages. */
+  stagesOf(planned: Asking): ReadonlyMap<string, Model> {
+    const stages = stageEntries(this.strategyOf(planned)).entries();
+    return new Map(stages.map(([stage, model]) => [stage, this.#connect(model, planned)]));
+  }
+
+  /** The strategy of a trial. */
+  strategyOf({ strategy, task }: Asking): string | StrategyEntry {
+    const { strategies } = settingsOfCell(this.#plan.resolved, task);
+    return strategies.find((entry) => strategyName(entry) === strategy)!;
+  }
+
+  /** The judge of answers, if there is one. */
+  judge(planned: Asking): AnswerJudge | undefined {
+    const { judge: entry } = this.#plan.resolved;
+    if (entry === undefined || this.#answerJudge !== undefined) return this.#answerJudge;
+    const { prompt, ...modelEntry } = entry;
+    const model = this.#connect(modelEntry, planned);
+    const llmJudge = judge({ model, ...defined({ prompt }) });
+    this.#answerJudge = {
+      ...{ name: model.name, simulated: model.simulated },
+      score: (predicted, truth, options) => llmJudge.score(predicted, truth, options),
+    };
+    return this.#answerJudge;
+  }
+
+  /** Tells the models of trials apart, as far as some may be reached and others not. */
+  reachKey(planned: Asking): string {
+    return this.#reachKeyOf(this.#entry(planned));
+  }
+
+  #reachKeyOf(entry: ModelEntry): string {
+    return this.#hasOwn ? canonicalJson(entry) : modelName(entry);
+  }
+
+  /** Whether tests have models of their own, which have nothing to do with those of others. */
+  get #hasOwn(): boolean {
+    return this.#plan.resolved.tests !== undefined;
+  }
+
+  #entry({ model, task }: Asking): ModelEntry {
+    const { models } = settingsOfCell(this.#plan.resolved, task);
+    return models.find((entry) => modelName(entry) === model)!;
+  }
+
+  #connect(entry: ModelEntry, { task }: Asking): Model {
+    const key = modelKey(modelName(entry), task);
+    const existing = this.#models.get(key);
+    if (existing !== undefined) return existing;
+    const { connect, recordings, identify = identityOf } = this.#source;
+    const model = recordings === undefined
+      ? connect(entry, task)
+      : recordings.model(entry, identify(entry, task), () => connect(entry, task));
+    const reached = this.#reachability.watch(model, this.#reachKeyOf(entry));
+    // A judge that is recorded with its trial must not be recorded once more.
+    const watched = isRecorded(model) ? recordedModel(reached, reached.reply) : reached;
+    this.#models.set(key, watched);
+    return watched;
+  }
+}
+
+/** Tells models apart: those of different tests may have one name. */
+function modelKey(name: string, task: TaskSpec): string {
+  return isCase(task) ? canonicalJson([name, task.case]) : name;
+}

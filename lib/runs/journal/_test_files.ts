@@ -1,0 +1,127 @@
+/**
+ * Test files of one suite: `deno test` runs each by itself, so that each has a plan of its tests and a journal. Joined,
+ * these are the run of one plan that has the tests of all of them.
+ * @module
+ */
+
+import defer * as paths from "node:path/posix";
+import { declaredHash, type JournalFile, type PlanLine } from "./journal.ts";
+import { canonicalJson, defined, printable } from "../../base/json.ts";
+import { isCase } from "../../trials/executors/task_kind.ts";
+import { comparisonHash, planHash, type ResolvedSuite } from "../resolved_suite.ts";
+
+/** The fields of a plan that have entries for its own tests. */
+const OF_TESTS: readonly string[] = ["cells", "cases", "tests", "parts"];
+
+/** What the plans of all test files of a suite have in common, under the names of their fields. */
+export function commonOf({ suite, resolved }: PlanLine): Readonly<Record<string, unknown>> {
+  const fields = Object.entries(resolved).filter(([field]) => !OF_TESTS.includes(field));
+  const { variants } = resolved;
+  const settings = Object.entries(variants ?? {}).map((
+    [name, { parts: _, ...own }],
+  ) => [name, own]);
+  return {
+    suite,
+    ...Object.fromEntries(fields),
+    ...(variants === undefined ? {} : { variants: Object.fromEntries(settings) }),
+  };
+}
+
+/** The names of the tests of a plan; `undefined` if it has other tasks as well. */
+export function testsOf({ resolved: { cells, cases = {} } }: PlanLine): string[] | undefined {
+  const names = cells.flatMap((cell) =>
+    isCase(cell) && typeof cell.case === "string" ? [cell.case] : []
+  );
+  const areOwn = names.length === cells.length && names.every((name) => Object.hasOwn(cases, name));
+  return areOwn && names.length > 0 ? names : undefined;
+}
+
+/** What tells a suite from others; `undefined` for a plan of other tasks. */
+export function suiteKey(plan: PlanLine): string | undefined {
+  return testsOf(plan) === undefined ? undefined : canonicalJson(commonOf(plan));
+}
+
+/** Says which test is in the journals of two test files; `undefined` if none is. */
+export function sharedTest(files: readonly JournalFile[]): string | undefined {
+  const seen = new Map<string, JournalFile>();
+  for (const file of files) {
+    for (const name of testsOf(file.plan!) ?? []) {
+      const before = seen.get(name) ?? file;
+      if (before.plan!.planHash !== file.plan!.planHash) {
+        return `the test ${printable(name, 100)} is in ${before.path} and in ${file.path}, ` +
+          "which are of different plans";
+      }
+      seen.set(name, before);
+    }
+  }
+}
+
+/**
+ * Returns the plan line of a whole suite, whatever the order of its test files, which must agree in all else.
+ *
+ * @param plans Of each test file one.
+ */
+export function joinedPlan(plans: readonly PlanLine[]): PlanLine {
+  // The order must not depend on where the journals are.
+  const [first, ...others] = plans.toSorted((one, other) =>
+    testsOf(one)![0]! < testsOf(other)![0]! ? -1 : 1
+  );
+  const all = [first!, ...others];
+  const { file: _, sources: __, declared: ___, ...line } = first!;
+  const { suite } = line;
+  const resolved: ResolvedSuite = {
+    ...line.resolved,
+    cells: all.flatMap(({ resolved }) => resolved.cells),
+    ...defined({
+      cases: joinedRecord(all.map(({ resolved }) => resolved.cases)),
+      tests: joinedRecord(all.map(({ resolved }) => resolved.tests)),
+      parts: joinedRecord(all.map(({ resolved }) => resolved.parts)),
+      variants: joinedVariants(all.map(({ resolved }) => resolved.variants)),
+    }),
+  };
+  const joined: PlanLine = {
+    ...line,
+    planHash: planHash({ suite, resolved }),
+    comparisonHash: comparisonHash({ resolved }),
+    trials: all.reduce((sum, { trials }) => sum + trials, 0),
+    shard: { index: 1, of: 1 },
+    resolved,
+  };
+  // Of a plan without its hash nobody can tell whether its gate was changed.
+  return all.every(({ declared }) => declared !== undefined)
+    ? { ...joined, declared: declaredHash(joined) }
+    : joined;
+}
+
+/** One record with the entries of several, whose keys differ; `undefined` if there are none. */
+function joinedRecord<Value>(
+  records: readonly (Readonly<Record<string, Value>> | undefined)[],
+): Record<string, Value> | undefined {
+  const known = records.filter((one) => one !== undefined);
+  return known.length === 0
+    ? undefined
+    : Object.fromEntries(known.flatMap((one) => Object.entries(one)));
+}
+
+/** The variants of all files, which have the same ones, each with what it offers in the tests of all. */
+function joinedVariants(all: readonly ResolvedSuite["variants"][]): ResolvedSuite["variants"] {
+  const [first] = all;
+  if (first === undefined) return undefined;
+  return Object.fromEntries(
+    Object.entries(first).map(([name, { parts: _, ...own }]) => {
+      const parts = joinedRecord(all.map((variants) => variants?.[name]?.parts));
+      return [name, { ...own, ...defined({ parts }) }];
+    }),
+  );
+}
+
+/** The hashes of the files of a test, by their paths from the folder of the run; none where that is not known. */
+export function sourcesFromHere(
+  { sources = {}, file }: PlanLine,
+): Readonly<Record<string, string>> {
+  if (file === undefined) return {};
+  const folder = paths.dirname(file);
+  return Object.fromEntries(
+    Object.entries(sources).map(([path, hash]) => [paths.join(folder, path), hash]),
+  );
+}

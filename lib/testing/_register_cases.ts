@@ -1,0 +1,166 @@
+/**
+ * Cases under `deno test`: one test for each trial of a run.
+ * @module
+ */
+
+import { printable } from "../base/json.ts";
+import { AssertionError } from "@std/assert/assertion-error";
+import { assertRight } from "./assertions/trials.ts";
+import { InputError } from "../base/errors.ts";
+import type { Plan } from "../runs/plan.ts";
+import { ONCE_AND_AHEAD, type RunState } from "./_run_state.ts";
+import { toldAt } from "./_register.ts";
+import type { DerivedAgain } from "./_gate_test.ts";
+import { successSummary } from "./_success_summary.ts";
+import { testWidth } from "../base/terminal_width.ts";
+import { stepName } from "../reports/failures.ts";
+import type { Run } from "../runs/run.ts";
+import type { SkippedTrial } from "../runs/early_stopping.ts";
+import { isCase } from "../trials/executors/task_kind.ts";
+import type { TrialSummary } from "../trials/summary.ts";
+import type { Trial } from "../trials/trial.ts";
+import type { PlannedTrial } from "../trials/trial_id.ts";
+
+/** The names and the places of the tests of trials. */
+export interface CaseRegistration {
+  /** The name of the benchmark or suite. */
+  readonly name: string;
+  /** Registers a test where the user calls for it; that of a trial where its case stands, if that is elsewhere. */
+  readonly register: (test: Deno.TestDefinition, planned?: PlannedTrial) => void;
+  /** Returns the test name of a trial. */
+  readonly titleOf: (planned: PlannedTrial) => string;
+}
+
+/** What the cases of a run have in common. */
+interface CaseOptions {
+  readonly plan: Plan;
+  /** Whether a case fails if its trial did not end correctly. */
+  readonly strict: boolean;
+  /** The command that runs a trial again. */
+  readonly rerun: (trial: Trial) => string;
+  /** Derives trials that this process did not run, once. */
+  readonly derive: () => Promise<DerivedAgain>;
+  /** Awaits the work of a test, unless the run is interrupted. */
+  readonly finished: <T>(work: Promise<T>) => Promise<T>;
+  /** The one trial that is run again; omitted for a whole run. */
+  readonly only: readonly PlannedTrial[] | undefined;
+}
+
+/** Registers a test for each trial of a run. */
+export function registerCases(
+  { name: given, titleOf, register }: CaseRegistration,
+  run: Run,
+  { plan, strict, rerun, derive, finished, only }: CaseOptions,
+  state: RunState,
+): void {
+  const name = printable(given, Infinity);
+  const refusals = new Set<string>();
+  const judge = async (place: number, context: Deno.TestContext) => {
+    state.begin();
+    state.asked++;
+    const { disagreement } = await finished(derive());
+    // Without a gate, or in a shard, nothing else would fail.
+    if (disagreement !== undefined) {
+      const reason: SkippedTrial = { kind: "needless", by: "fault", reason: disagreement };
+      return await skip(reason, true, state, context);
+    }
+    const trial = await finished(run.trial(place)).catch(async (error) => {
+      // What is wrong for all trials, such as a journal that cannot be written, is said once.
+      const { message } = error;
+      if (!(error instanceof InputError) || !refusals.has(message)) {
+        refusals.add(message);
+        throw error;
+      }
+      await context.step({ name: `not run: ${TOLD}`, ignore: true, fn() {} });
+    });
+    if (trial === undefined) return;
+    if (trial.kind === "needless") return await skip(trial, strict, state, context);
+    state.scores.push(run.score(place)!);
+    if (state.whole) state.trials.push(trial);
+    // Thousands of whole trials would fill the memory.
+    else run.forget(place);
+    const isUnchanged = strict && trial.changed === false && isCase(trial.task);
+    const isRight = trial.solved ||
+      trial.outcome === "abstained" && !(strict && trial.unsolvable === "misleading");
+    const isGood = isRight && !isUnchanged;
+    const { cleanUp } = trial;
+    if (isGood && cleanUp === undefined) return;
+    if (!isGood) state.failures.add(trial, rerun(trial));
+    state.isFaultTold ||= trial.permanent !== undefined;
+    if (strict) {
+      try {
+        assertRight(trial);
+        assertPerturbed(trial);
+        assertCleanedUp(trial);
+      } catch (error) {
+        const failed = error as AssertionError;
+        throw toldAt(failed, `${failed.message}\nrerun: ${rerun(trial)}`);
+      }
+    }
+    // With a gate, the case passes; one line says how it ended, as hundreds of stories would bury the verdict.
+    const lines = isGood ? [] : [stepName(trial, testWidth())];
+    // What fails for all trials alike is told once.
+    if (cleanUp !== undefined && !refusals.has(cleanUp)) lines.push(cleanUp);
+    refusals.add(cleanUp ?? "");
+    for (const name of lines) {
+      await context.step({ name, ignore: true, fn() {} });
+    }
+  };
+  for (const [place, planned] of run.trials.entries()) {
+    const fn = (context: Deno.TestContext) => judge(place, context);
+    register({ ...ONCE_AND_AHEAD, name: titleOf(planned), fn }, planned);
+  }
+  if (!strict) return;
+  const summarize = only === undefined ? successSummary(name, plan) : () => {};
+  Deno.test.afterAll(async () => {
+    const { scores } = state;
+    await summarize(state);
+    if (!needTables(scores)) return;
+    const { renderTables } = await import("../reports/terminal.ts");
+    const tables = renderTables(scores, { prices: plan.prices, width: testWidth() });
+    console.log(`\n${name}\n\n${tables}\n`);
+  });
+}
+
+/** Whether tables say more than the tests themselves: not where each case has one trial. */
+function needTables(scores: readonly TrialSummary[]): boolean {
+  const cases = scores.flatMap(({ task }) => isCase(task) ? [task.case] : []);
+  return scores.length > 1 && (cases.length === 0 || new Set(cases).size < scores.length);
+}
+
+/** Fails a tool test whose perturbation changed nothing, as it would falsely show robustness. */
+function assertPerturbed({ changed, perturbation, task }: Trial): void {
+  if (changed !== false || !isCase(task)) return;
+  throw new AssertionError(
+    `The perturbation ${perturbation} found nothing to change, so that the test says nothing about it. ` +
+      "Values in the question are found by the arguments of expected, or given by parameters",
+  );
+}
+
+/** Fails a case whose clean-up failed, as Deno does where `await using` throws: what is left may spoil others. */
+function assertCleanedUp({ cleanUp }: Trial): void {
+  if (cleanUp !== undefined) throw new AssertionError(`The model passed, but ${cleanUp}`);
+}
+
+/** Why a case is not run that would fail like another one. */
+const TOLD = "an earlier case says why";
+
+/**
+ * Ends a skipped case with a note; without a gate nothing else decides, so that it fails. Where a model cannot
+ * be asked, one case fails for all, and one tells why.
+ */
+async function skip(
+  { by, reason }: SkippedTrial,
+  strict: boolean,
+  state: RunState,
+  context: Deno.TestContext,
+): Promise<void> {
+  const isTold = by === "fault" && state.isFaultTold;
+  state.isFaultTold ||= by === "fault";
+  if (strict && !isTold) {
+    throw new AssertionError(`The trial was not run${by === "fault" ? ":" : " as"} ${reason}`);
+  }
+  const why = isTold ? TOLD : reason;
+  const name = `${by === "gate" ? "not needed" : "not run"}: ${why}`;
+  await context.step({ name, ignore: true, fn() {} });
+}

@@ -1,0 +1,340 @@
+/**
+ * Cases: a question about custom tools, judged by the user's own assertions.
+ * @module
+ */
+
+import { AssertionError } from "@std/assert/assertion-error";
+import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
+import { inTime } from "../../base/deadline.ts";
+import { behavioursIn } from "../../calls/behaviour.ts";
+import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
+import { type RecordedCall, recordedCalls } from "../../calls/record.ts";
+import { forbiddenText } from "../../calls/expected/never.ts";
+import { AskedJudges, collectAsked } from "../../models/judge/asked.ts";
+import type { StageUse } from "../../models/model.ts";
+import type { AnswerCheck, Fixture, Work } from "./fixture.ts";
+import { InputError, isErrorOf, isNeverError } from "../../base/errors.ts";
+import { defined, type JsonObject, type JsonValue, parseJson } from "../../base/json.ts";
+import { isJson, isMatcher } from "../../calls/expected/matchers.ts";
+import type { ExpectedCall } from "../../tools/expected_call.ts";
+import { withViews } from "../../calls/parameter_views.ts";
+import { impossibleFailures } from "../../calls/possible_failures.ts";
+import {
+  perturbCase,
+  type PerturbedCase,
+  toolboxOptions,
+} from "../../perturbations/perturbed_case.ts";
+import { findParameters } from "../../perturbations/queries/parameters.ts";
+import type { ExecutorOptions } from "./executor_options.ts";
+import { type PreparedCall, schemaOf, type Tool, type ToolChoice } from "../../tools/tool.ts";
+import { placeOf } from "../../base/user_code.ts";
+import { Toolbox } from "./toolbox.ts";
+import { turnsOf } from "./case_turns.ts";
+import type { CallOutcome, CallPlace } from "./made_call.ts";
+import { type AssertionEvent, callsOf, type TraceEvent } from "../../calls/trace.ts";
+import {
+  snapshotOf,
+  type StateDifference,
+  stateDifference,
+  type StateSnapshot,
+} from "../state_difference.ts";
+import type { CaseSpec } from "./task_kind.ts";
+import { assertCaseTools, assertPrompt, type ToolCase, type ToolTestRun } from "./tool_case.ts";
+import { assertionText, isNamed, keptText, misusedAssertion } from "./assertion_text.ts";
+import type { CaseSetUp } from "./_case_set_up.ts";
+
+/** Seconds that assertions may take, at most: judges may have to wait for their turn. */
+const MAX_ASSERT = 600;
+
+/** The default call limit: stops a model that never stops calling. */
+const MAX_CALLS = 50;
+
+/** Options of {@linkcode CaseExecutor}. */
+export interface CaseExecutorOptions extends Partial<ExecutorOptions> {
+  /** Perturbation of what the model sees; default `none`. */
+  readonly perturbation?: string;
+  /** The clock of tools and assertions; default: that of the system. */
+  readonly clock?: Clock;
+}
+
+/** A case in one trial. */
+export class CaseExecutor<State> extends Toolbox implements Fixture {
+  /** The question as the model gets it. */
+  readonly prompt: string;
+  /** The system message. */
+  readonly system: string | undefined;
+  /** The user's further messages, each sent after an answer. */
+  readonly turns: readonly string[];
+  /** The number of correct calls; `null` if these are not known. */
+  readonly minimumCalls: number | null;
+  /** The tools of the correct calls; omitted when these are not known. */
+  readonly needed: readonly string[] | undefined;
+  /** Whether the model may, must or must not call. */
+  readonly toolChoice: ToolChoice | undefined;
+  /** Set if functions of the case were not asked for its tools or its prompt. */
+  readonly unmade?: true;
+
+  readonly #case: ToolCase<State>;
+  readonly #state: State;
+  readonly #tools: readonly Tool[];
+  readonly #perturbed: PerturbedCase | undefined;
+  readonly #seed: number;
+  /** The calls that a tool was asked to carry out, by number: at the end some may still be under way. */
+  readonly #begun = new Map<number, RecordedCall>();
+  readonly #asked = new AskedJudges();
+  readonly #clock: Clock;
+  #isForbiddenTold = false;
+  /** The state before the first message, and before `assert`, which may change it. */
+  readonly #before: StateSnapshot | undefined;
+  #after: StateSnapshot | undefined;
+  readonly #setUp: CaseSetUp<State> | undefined;
+
+  /**
+   * Opens a case with what was made for the trial; without it, only to be looked at. The default call limit is 50.
+   *
+   * @throws {InputError} If the tools do not fit the case, there is no question, or the perturbation is unknown.
+   */
+  constructor(
+    toolCase: ToolCase<State>,
+    { seed }: CaseSpec,
+    options: CaseExecutorOptions = {},
+    setUp?: CaseSetUp<State>,
+  ) {
+    const { perturbation: wanted = "none", clock = SYSTEM_CLOCK, ...others } = options;
+    const unmade = setUp === undefined && isMade(toolCase);
+    const { state, tools, prompt: text } = setUp ?? looseParts(toolCase);
+    const isWhole = !unmade && setUp?.fault === undefined;
+    if (isWhole) {
+      assertCaseTools(toolCase, tools);
+      assertPrompt(text);
+    }
+    // Nothing can be changed in what is not there.
+    const perturbation = isWhole ? wanted : "none";
+    const parameters = toolCase.parameters ??
+      findParameters(text, (toolCase.expected ?? []).map(plainArguments));
+    const perturbed = perturbation === "none"
+      ? undefined
+      : perturbCase(tools.map(schemaOf), { text, parameters }, perturbation, {
+        seed,
+        needed: [...new Set((toolCase.expected ?? []).map(({ tool }) => tool))],
+      });
+    super(tools, {
+      ...{ callLimit: MAX_CALLS, clock },
+      ...others,
+      ...(perturbed === undefined ? {} : toolboxOptions(perturbed)),
+    });
+    this.#case = toolCase;
+    this.#clock = clock;
+    this.#setUp = setUp;
+    if (unmade) this.unmade = true;
+    this.#state = state;
+    this.#tools = tools;
+    this.#perturbed = perturbed;
+    this.#seed = seed;
+    this.#before = toolCase.state === undefined || setUp?.fault !== undefined
+      ? undefined
+      : snapshotOf(state);
+    this.prompt = perturbed?.query.text ?? text;
+    this.system = toolCase.system;
+    this.turns = toolCase.turns ?? [];
+    this.minimumCalls = toolCase.expected?.length ?? null;
+    this.needed = toolCase.expected?.map(({ tool }) => tool);
+    this.toolChoice = toolCase.toolChoice;
+  }
+
+  /** Why the set-up of the trial failed. */
+  get unready(): string | undefined {
+    return this.#setUp?.fault;
+  }
+
+  /** Disposes of what was made for the trial. */
+  async release(): Promise<string | undefined> {
+    return await this.#setUp?.release();
+  }
+
+  /** Whether the perturbation found something to change; `true` where that is unknown. */
+  get changed(): boolean {
+    return this.#perturbed === undefined || this.#perturbed.steps.some(({ changed }) => changed);
+  }
+
+  /** Judges the run by the user's own assertions. */
+  async answer(text: string, rendered: string | undefined, work: Work): Promise<AnswerCheck> {
+    this.assertOpen("take an answer");
+    if (this.exhausted) {
+      this.end(text, null, rendered);
+      return { outcome: "call_limit", grounded: false };
+    }
+    if (this.#before !== undefined) this.#after = snapshotOf(this.#state);
+    const isRight = !this.#tellForbidden() && await this.#isAsAsserted(text, rendered, work);
+    this.end(text, null, rendered);
+    return isRight
+      ? { outcome: "solved", grounded: true }
+      : { outcome: "wrong_answer", grounded: false };
+  }
+
+  /** Adds an event; before the one that ends the trial, the forbidden calls that were made. */
+  override record(event: TraceEvent): void {
+    if (event.kind === "answer" || event.kind === "stop") this.#tellForbidden();
+    super.record(event);
+  }
+
+  /** The tokens of the judges that `assert` asked; omitted if it asked none. */
+  get judging(): readonly Omit<StageUse, "stage">[] {
+    return this.#asked.uses;
+  }
+
+  /** Carries out a call, and remembers it: a tool may not be done when the trial ends. */
+  protected override carryOut(call: PreparedCall, place: CallPlace): Promise<CallOutcome> {
+    if (this.#case.never !== undefined) {
+      const { name: tool, resolved: written = call.arguments } = call;
+      this.#begun.set(place.call, {
+        ...{ call: place.call, step: place.step, tool, written, result: "" },
+        arguments: parseJson(written),
+      });
+    }
+    return super.carryOut(call, place);
+  }
+
+  /** Records the forbidden calls once, if there are any, and returns whether there are. */
+  #tellForbidden(): boolean {
+    const { never = [] } = this.#case;
+    if (never.length === 0 || this.#isForbiddenTold) return this.#isForbiddenTold;
+    const ended = recordedCalls(this.events, this.uncut);
+    const places = new Set(callsOf(this.events).map(({ call }) => call));
+    const underWay = [...this.#begun.values()].filter(({ call }) => !places.has(call));
+    // Of a call past the limit only the name is known.
+    const beyond = this.events.flatMap((event): RecordedCall[] =>
+      event.kind !== "over_limit" ? [] : [{
+        ...{ call: this.calls + 1, step: (ended.at(-1)?.step ?? 0) + 1, tool: event.function },
+        ...{ arguments: undefined, written: "", result: "", refused: true },
+      }]
+    );
+    const made = [...ended, ...underWay, ...beyond];
+    const text = forbiddenText(never, made, this.#tools.map(schemaOf));
+    if (text === undefined) return false;
+    this.#isForbiddenTold = true;
+    super.record({ kind: "assertion", message: keptText(text), never: true });
+    return true;
+  }
+
+  /** Whether the run is as `assert` says; records how it is not, and what judges were asked. */
+  async #isAsAsserted(
+    text: string,
+    rendered: string | undefined,
+    work: Work,
+  ): Promise<boolean> {
+    const run = this.#run(text, rendered, work);
+    let failure: AssertionEvent | undefined;
+    try {
+      failure = await collectAsked(this.#asked, () => this.#runAssert(run, work.signal));
+    } finally {
+      for (const event of this.#asked.events) super.record(event);
+    }
+    if (failure !== undefined) super.record(failure);
+    return failure === undefined;
+  }
+
+  /** The events with each call compared to the correct ones, if these are known. */
+  viewed(): readonly TraceEvent[] | undefined {
+    const { expected } = this.#case;
+    return expected === undefined ? undefined : withViews(this.events, expected, this.#tools);
+  }
+
+  /** Returns what the tools changed in the state; `undefined` without one. */
+  get stateDifference(): ((keys: Set<string>) => StateDifference) | undefined {
+    const before = this.#before;
+    if (before === undefined) return undefined;
+    return (keys) => stateDifference(before, this.#after ?? snapshotOf(this.#state), keys);
+  }
+
+  /** The parameter failures that no call of it can show, by the schemas of its tools. */
+  get impossible(): readonly ParameterFailureType[] {
+    const { expected } = this.#case;
+    return expected === undefined || this.unready !== undefined
+      ? []
+      : impossibleFailures(expected, this.#tools);
+  }
+
+  /** The behaviours that a trace of it shows; default: its own. */
+  behaviours(events: readonly TraceEvent[] = this.events): Behaviour[] {
+    return behavioursIn(events, {
+      needed: this.#case.expected?.map(({ tool }) => tool) ?? [],
+      answerOf: () => undefined,
+      wordsCount: true,
+      forced: this.toolChoice !== undefined && this.toolChoice !== "auto",
+    });
+  }
+
+  #run(answer: string, rendered: string | undefined, work: Work): ToolTestRun<State> {
+    const { messages, usage, durationMs, turnsMs } = work;
+    const tools = this.#tools.map(schemaOf);
+    const whole = { prompt: this.prompt, answer, messages, tools, durationMs, turnsMs };
+    const turns = turnsOf(this, whole);
+    return {
+      calls: recordedCalls(this.events, this.uncut),
+      tools,
+      turns,
+      texts: turns.flatMap(({ texts }) => texts),
+      answer,
+      ...defined({ rendered }),
+      replies: this.events.filter(({ kind }) => kind === "reply").length,
+      ...{ messages, usage, durationMs },
+      state: this.#state,
+      perturbed: this.#perturbed?.steps ?? [],
+      removed: this.#perturbed?.removed ?? false,
+      seed: this.#seed,
+      events: [...this.events],
+    };
+  }
+
+  /** The assertion that fails for the run; `undefined` if none does. */
+  async #runAssert(
+    run: ToolTestRun<State>,
+    signal: AbortSignal | undefined,
+  ): Promise<AssertionEvent | undefined> {
+    // As with other errors, no model must become better by being asked again.
+    const outOfTime = () =>
+      new AssertionError(`assert did not end within ${MAX_ASSERT} seconds: look at the test first`);
+    const assert = async () => await this.#case.assert(run);
+    try {
+      const deadline = { timeout: 1000 * MAX_ASSERT, outOfTime, signal, clock: this.#clock };
+      await inTime(assert, deadline);
+      return undefined;
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (isErrorOf(error, InputError)) throw misusedAssertion(error);
+      // An unreachable judge is not the model's failure.
+      if (isNamed(error, "InfrastructureError")) throw error;
+      const at = placeOf(error);
+      return {
+        kind: "assertion",
+        message: assertionText(error),
+        ...defined({ at }),
+        ...(isNeverError(error) ? { never: true as const } : {}),
+      };
+    }
+  }
+}
+
+/** Whether functions make the tools or the prompt of a case. */
+function isMade<State>({ tools, prompt }: ToolCase<State>): boolean {
+  return typeof tools === "function" || typeof prompt === "function";
+}
+
+/** What is known of a case before anything is made: planning must not start a user's servers. */
+function looseParts<State>({ tools, prompt }: ToolCase<State>) {
+  return {
+    state: undefined as State,
+    tools: typeof tools === "function" ? [] : tools,
+    prompt: typeof prompt === "function" ? "" : prompt,
+  };
+}
+
+/** The arguments of a correct call that are plain values; of several alternatives, the first. */
+function plainArguments({ arguments: expected = {} }: ExpectedCall): { arguments: JsonObject } {
+  const plain = Object.entries(expected).flatMap(([name, value]): [string, JsonValue][] => {
+    const [first] = isMatcher(value) ? value.values ?? [] : isJson(value) ? [value] : [];
+    return first === undefined ? [] : [[name, first]];
+  });
+  return { arguments: Object.fromEntries(plain) };
+}

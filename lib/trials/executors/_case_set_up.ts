@@ -1,0 +1,184 @@
+/**
+ * Set-up: what is made for one trial of a case before it begins, and disposed of once it is over.
+ * @module
+ */
+
+import { inTime } from "../../base/deadline.ts";
+import { isErrorOf } from "../../base/errors.ts";
+import { isObject, printable } from "../../base/json.ts";
+import { thrownText } from "../../base/user_code.ts";
+import type { Tool } from "../../tools/tool.ts";
+import type { SetUpOptions } from "./tasks.ts";
+
+/** The set-up of a trial takes at most so many seconds, and so does the disposal of each value. */
+const MAX_SET_UP = 60;
+/** Who is interrupted waits at most so many seconds for what is being made, as it must go as well. */
+const MAX_GRACE = 5;
+/** At most this many faults of one clean-up are told. */
+const MAX_TOLD = 3;
+
+/** What a case has, or has functions for: see `ToolCase`. */
+interface Making<State> {
+  readonly state?: () => State | Promise<State>;
+  readonly tools:
+    | readonly Tool[]
+    | ((state: State) => readonly Tool[] | Promise<readonly Tool[]>);
+  readonly prompt: string | ((state: State) => string | Promise<string>);
+}
+
+/** What a trial of a case works on. */
+export interface CaseSetUp<State> {
+  /** What `state` made. */
+  readonly state: State;
+  /** The tools. */
+  readonly tools: readonly Tool[];
+  /** The question. */
+  readonly prompt: string;
+  /** Why not all of it could be made, so that the trial cannot begin; omitted if it was. */
+  readonly fault?: string;
+  /** Disposes of all that was made, once; the result says what went wrong, if anything did. */
+  readonly release: () => Promise<string | undefined>;
+}
+
+/**
+ * Makes state, tools and prompt of a trial, one after another. What the user's functions throw is no error here,
+ * but the fault of the set-up.
+ *
+ * @throws The reason of `signal`, once what was made is disposed of.
+ */
+export async function setUpCase<State>(
+  { state: makeState, tools: offered, prompt: asked }: Making<State>,
+  { seconds, signal }: SetUpOptions,
+): Promise<CaseSetUp<State>> {
+  const limit = limitOf(seconds);
+  const made = new Made(limit);
+  const release = () => made.release();
+  const end = performance.now() + limit.milliseconds;
+  const left = () => Math.max(1, end - performance.now());
+  const make = async <Value>(
+    what: "state" | "tools" | "prompt",
+    work: () => Value | Promise<Value>,
+  ): Promise<Value> => {
+    signal?.throwIfAborted();
+    const making = Promise.try(work);
+    try {
+      const outOfTime = () => new LateError(limit);
+      const value = await inTime(() => making, { timeout: left(), outOfTime, signal });
+      made.add(what, value);
+      return value;
+    } catch (error) {
+      // What nobody waits for any more must go as well, should it ever be made.
+      const late = making.then((value) => {
+        const own = new Made(limit);
+        own.add(what, value);
+        return own.release();
+      });
+      late.catch(() => {});
+      if (signal?.aborted) {
+        const timeout = Math.min(left(), 1000 * MAX_GRACE);
+        await inTime(() => late, { timeout, outOfTime: () => error }).catch(() => {});
+      }
+      throw new SetUpError(what, error);
+    }
+  };
+  try {
+    const state = await make("state", () => makeState?.() as State);
+    const tools = typeof offered === "function"
+      ? await make("tools", () => offered(state))
+      : offered;
+    const prompt = typeof asked === "function" ? await make("prompt", () => asked(state)) : asked;
+    return { state, tools, prompt, release };
+  } catch (error) {
+    if (signal?.aborted || !(error instanceof SetUpError)) {
+      await release();
+      throw signal?.reason ?? error;
+    }
+    const fault = `set-up failed: ${faultText(error.what, error.cause)}`;
+    return { state: undefined as State, tools: [], prompt: "", fault, release };
+  }
+}
+
+/** A function of the user that made nothing. */
+class SetUpError extends Error {
+  constructor(readonly what: string, override readonly cause: unknown) {
+    super(`${what} made nothing`);
+  }
+}
+
+/** What did not end in time. */
+class LateError extends Error {
+  constructor(limit: Limit) {
+    super(`did not end within ${limit.text}`);
+  }
+}
+
+/** How long a set-up or a disposal may take. */
+interface Limit {
+  readonly text: string;
+  readonly milliseconds: number;
+}
+
+function limitOf(seconds: number | undefined): Limit {
+  const isOwn = seconds !== undefined && seconds < MAX_SET_UP;
+  const most = isOwn ? seconds : MAX_SET_UP;
+  const text = `${most} seconds${isOwn ? " (limits.seconds)" : ""}`;
+  return { text, milliseconds: 1000 * most };
+}
+
+function faultText(what: string, error: unknown): string {
+  return `${what} ${
+    isErrorOf(error, LateError) ? error.message : thrownText(error).replace(/^it /, "")
+  }`;
+}
+
+/** What was made for a trial, in its order. */
+class Made {
+  readonly #limit: Limit;
+  readonly #values = new Map<object, string>();
+  #releasing: Promise<string | undefined> | undefined;
+
+  constructor(limit: Limit) {
+    this.#limit = limit;
+  }
+
+  /** Adds a value; of tools also each of them, as the list may own what they use. */
+  add(what: string, value: unknown): void {
+    const tools: readonly Partial<Tool>[] = what === "tools" && Array.isArray(value) ? value : [];
+    for (const tool of tools) this.#add(`the tool ${printable(String(tool?.name), 80)}`, tool);
+    this.#add(what, value);
+  }
+
+  #add(what: string, value: unknown): void {
+    const canGo = isObject(value) || typeof value === "function";
+    if (canGo && !this.#values.has(value)) this.#values.set(value, what);
+  }
+
+  /** Disposes of everything once, the last first, as `await using` does; returns what went wrong. */
+  release(): Promise<string | undefined> {
+    return this.#releasing ??= this.#release();
+  }
+
+  async #release(): Promise<string | undefined> {
+    const faults: string[] = [];
+    for (const [value, what] of [...this.#values].reverse()) {
+      try {
+        // Each has its own time: what hangs must not keep the others from going.
+        const timeout = this.#limit.milliseconds;
+        const outOfTime = () => new LateError(this.#limit);
+        await inTime(() => Promise.try(() => dispose(value)), { timeout, outOfTime });
+      } catch (error) {
+        faults.push(faultText(`disposing of ${what}`, error));
+      }
+    }
+    if (faults.length === 0) return undefined;
+    const more = faults.length - MAX_TOLD;
+    return `clean-up failed: ${faults.slice(0, MAX_TOLD).join("; ")}` +
+      (more > 0 ? `; and ${more} more` : "");
+  }
+}
+
+function dispose(value: Partial<AsyncDisposable & Disposable>): unknown {
+  return typeof value[Symbol.asyncDispose] === "function"
+    ? value[Symbol.asyncDispose]!()
+    : value[Symbol.dispose]?.();
+}

@@ -1,0 +1,52 @@
+/**
+ * Assertion texts: what a trial keeps of an error that the user's assertions threw.
+ * @module
+ */
+
+import { InputError, reasonOf, WHOLE_MESSAGES } from "../../base/errors.ts";
+import { printableLines } from "../../base/json.ts";
+import { redact } from "../../base/redact.ts";
+import { atPlace, thrownText } from "../../base/user_code.ts";
+import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
+
+/**
+ * The text of an error thrown by the user's assert. Assertions may come from any library, even from several
+ * copies of one. Any other error counts as one too: it usually means that an expected value is missing, and
+ * were such a trial `invalid`, running it again until it passes would make a bad model look good.
+ */
+export function assertionText(error: unknown): string {
+  const message = isNamed(error, "AssertionError")
+    ? (WHOLE_MESSAGES.get(error as Error) ?? reasonOf(error)).replace(COLOURS, "")
+    : `assert itself ${thrownText(error).replace(/^it /, "")} ` +
+      "(no AssertionError: look at the test first)";
+  return keptText(message);
+}
+
+/** The message of an assertion as a trial keeps it. */
+export function keptText(message: string): string {
+  // Model output must not act as a command in a CI log.
+  const text = redact(message).replace(/^(\s*)::/gm, "$1\\::").replaceAll("##[", "#\\#[");
+  return printableLines(text, MAX_KEPT_LENGTH);
+}
+
+/** How the reason of a trial begins whose assertions were used wrongly: nothing is wrong with its replies. */
+export const MISJUDGED = "Cannot judge the run";
+
+/** An assertion that was used wrongly: its own message says how. */
+export function misusedAssertion(error: InputError): InputError {
+  const lines = error.message.split("\n").map((line) => line.trim());
+  return new InputError(`${MISJUDGED}${atPlace(error)}: ${lines.join(" ")}`);
+}
+
+/** Whether an error, or its class, has a name; of a hostile one nothing can be asked. */
+export function isNamed(error: unknown, name: string): boolean {
+  try {
+    return error instanceof Error && (error.name === name || error.constructor.name === name);
+  } catch {
+    return false;
+  }
+}
+
+/** Terminal colour codes. */
+// deno-lint-ignore no-control-regex
+const COLOURS = /\u001b\[[\d;]*m/g;

@@ -1,0 +1,130 @@
+/**
+ * Tool cases: tools, what the user says, the assertions about the result, and what these get.
+ * @module
+ */
+
+import type { CallRecord } from "../../calls/record.ts";
+import { cannot } from "../../base/errors.ts";
+import { printable } from "../../base/json.ts";
+import type { Message } from "../../tools/message.ts";
+import type { CallExpectation, ExpectedCall } from "../../tools/expected_call.ts";
+import { assertTools } from "../../tools/define_tool.ts";
+import type { Step } from "../../perturbations/perturbed_case.ts";
+import type { QueryParameter } from "../../perturbations/queries/literals.ts";
+import type { Tool, ToolChoice } from "../../tools/tool.ts";
+import type { ToolTestTurn } from "./case_turns.ts";
+import type { TraceEvent } from "../../calls/trace.ts";
+
+/** The result of one trial of a case, passed to its `assert`. */
+export interface ToolTestRun<State = undefined> extends CallRecord {
+  /** The value that `state` made for this trial, as the tools left it. */
+  readonly state: State;
+  /** All messages, the question first. */
+  readonly messages: readonly Message[];
+  /**
+   * What each message of the user led to, the question first: its prompt, calls, texts and answer. Assertions take
+   * a turn as they take the run.
+   */
+  readonly turns: readonly ToolTestTurn[];
+  /** The texts of the model in all turns, one for each reply that has any, in order; the last is the answer. */
+  readonly texts: readonly string[];
+  /** The final text with names beside values; omitted when no names are used. */
+  readonly rendered?: string;
+  /** The effect of each perturbation; empty without any. */
+  readonly perturbed: readonly Step[];
+  /** Whether values were removed from the question, so that asking for them may be the right answer. */
+  readonly removed: boolean;
+  /** The seed of the trial. */
+  readonly seed: number;
+  /** Everything that happened, in order. */
+  readonly events: readonly TraceEvent[];
+}
+
+/** A case: tools, what the user says, and the assertions about the result. */
+export interface ToolCase<State = undefined> {
+  /** Its name. */
+  readonly name: string;
+  /**
+   * Makes the state that the tools work on, once for each trial. If it has `Symbol.asyncDispose` or
+   * `Symbol.dispose`, it is disposed of when the trial is over.
+   */
+  readonly state?: () => State | Promise<State>;
+  /** The tools, or a function that makes them for each trial; what it makes is disposed of like the state. */
+  readonly tools:
+    | readonly Tool[]
+    | ((state: State) => readonly Tool[] | Promise<readonly Tool[]>);
+  /** The system message. */
+  readonly system?: string;
+  /** The question, or a function that makes it for each trial. */
+  readonly prompt: string | ((state: State) => string | Promise<string>);
+  /** The user's further messages, each sent after an answer, with the same tools and state. */
+  readonly turns?: readonly string[];
+  /**
+   * The correct calls, without `defaults`: they classify parameter failures, and their arguments are looked
+   * for in the question.
+   */
+  readonly expected?: readonly ExpectedCall[];
+  /** The parameters stated in the question; default: arguments of the expected calls found in it. */
+  readonly parameters?: readonly QueryParameter[];
+  /**
+   * Calls that must not happen in any trial: each is the name of a tool, or a call with arguments. They are looked
+   * for at the end of every trial, however it ends, also by a limit or an error, when `assert` is not called. An
+   * attempt counts: a call that was refused, failed or met a fault. Such a trial has failed, and so has a gate,
+   * whatever its rates.
+   */
+  readonly never?: readonly CallExpectation[];
+  /** Whether the model may, must or must not call; default: as its options say. */
+  readonly toolChoice?: ToolChoice;
+  /** Throws an `AssertionError` if the run is not as it should be. */
+  readonly assert: (run: ToolTestRun<State>) => void | Promise<void>;
+}
+
+/**
+ * Checks the tools of a case, and the names it uses for them.
+ *
+ * @throws {InputError} If a tool is invalid, or `expected`, `never` or `toolChoice` names a tool that does not
+ * exist.
+ */
+export function assertCaseTools(
+  { expected = [], never = [], toolChoice }: Pick<ToolCase, "expected" | "never" | "toolChoice">,
+  tools: readonly Tool[],
+): void {
+  if (!Array.isArray(tools)) {
+    throw cannot("offer tools", "they must be a list", `what makes them gave ${typeName(tools)}`);
+  }
+  assertTools(tools);
+  const names = tools.map(({ name }) => name);
+  const named = [
+    ...expected.map(({ tool }) => ["expected", tool] as const),
+    ...never.map((one) => ["never", typeof one === "string" ? one : one.tool] as const),
+    ...(typeof toolChoice === "object" ? [["toolChoice", toolChoice.function] as const] : []),
+  ];
+  const absent = named.find(([, name]) => !names.includes(name));
+  if (absent === undefined) return;
+  const [option, name] = absent;
+  throw cannot(
+    `use ${option}`,
+    "it must name existing tools",
+    `there is no tool ${printable(name, 80)}, but ${
+      names.map((other) => printable(other, 80)).join(", ") || "none"
+    }`,
+  );
+}
+
+/**
+ * Checks the question that a function made.
+ *
+ * @throws {InputError} If there is none.
+ */
+export function assertPrompt(prompt: unknown): void {
+  if (typeof prompt === "string" && prompt.trim() !== "") return;
+  throw cannot(
+    "ask the question",
+    "prompt must make a text that is not empty",
+    typeof prompt === "string" ? "it is empty" : `it gave ${typeName(prompt)}`,
+  );
+}
+
+function typeName(value: unknown): string {
+  return value === null ? "null" : typeof value;
+}

@@ -1,0 +1,172 @@
+// A project of its own outside of the clone, from the first green run to a new model that may not replace the
+// old one: fixtures/own_tools/ as a user has it, in child processes.
+
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  deno,
+  type Finished,
+  folder,
+  readLines,
+  ROOT,
+  shell,
+  unwrapped,
+} from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
+
+/** The tests in which the newer clerk slips. */
+const SLIPPERY = [
+  "reserves a book that is lent out",
+  "lends nothing to those who owe too much, and says why",
+];
+const TESTS = 10;
+const TRIALS = 20;
+
+Deno.test("a suite of own tools is run, accepted, gated and reported in a project of its own", async (context) => {
+  await using place = await folder();
+  const made = await toolgate(["init", place.path]);
+  assertEquals(made.code, 0, made.all);
+  for (const name of ["tools.ts", "models.ts", "desk_test.ts"]) {
+    Deno.copyFileSync(`${ROOT}/fixtures/own_tools/${name}`, place.file(`tool_tests/${name}`));
+  }
+  const at = { cwd: place.path };
+  const run = (model: string, ...own: string[]) =>
+    deno([
+      ...["test", "--no-check", "--no-prompt", "--allow-env=MODEL", "--allow-read=."],
+      ...["--allow-write=.", "tool_tests/desk_test.ts", "--", ...own],
+    ], { ...at, env: { MODEL: model } });
+  /** Changes the tests as they were at first. */
+  const original = Deno.readTextFileSync(place.file("tool_tests/desk_test.ts"));
+  const edit = (changes: readonly (readonly [before: string, after: string])[]) => {
+    for (const [before] of changes) assertStringIncludes(original, before);
+    const text = changes.reduce((text, [before, after]) => text.replace(before, after), original);
+    Deno.writeTextFileSync(place.file("tool_tests/desk_test.ts"), text);
+  };
+  const command = (...line: string[]) => deno(["task", "--quiet", "toolgate", ...line], at);
+  /** What is said of one test in a table. */
+  const solvedIn = ({ stdout }: Finished, test: string) =>
+    new RegExp(`^case ${test} +${TRIALS} +(\\S+)%`, "m").exec(unwrapped(stdout))?.[1];
+
+  await context.step("the old model passes", async () => {
+    const ran = await run("clerk-1", "--out=old.jsonl", "--report=old.html", "--verdict=old.json");
+    assertEquals(ran.code, 0, ran.all);
+    assertStringIncludes(ran.stdout, `ok | ${TESTS * TRIALS + 1} passed | 0 failed`);
+    assertMatch(ran.stdout, /^clerk-1 \(simulated\): PASS: the true success rate is at least 80/m);
+    assertMatch(ran.stdout, /^ {2}solved: 200 of 200 valid trials/m);
+    assertEquals(ran.stderr, "");
+    const [plan, ...trials] = readLines(place.file("old.jsonl"));
+    assertEquals([plan.suite, plan.resolved.cells.length, trials.length], ["desk", 10, 200]);
+    // Nothing of one trial is left in the database of another.
+    assert(trials.every(({ solved }) => solved), ran.all);
+    const verdict = JSON.parse(Deno.readTextFileSync(place.file("old.json")));
+    assertEquals([verdict.suite, verdict.verdict], ["desk", "pass"]);
+  });
+
+  await context.step("the first baseline is accepted", async () => {
+    const accepted = await command("accept", "old.jsonl", "--out", "baseline.json");
+    assertEquals(accepted.code, 0, accepted.all);
+    assertMatch(accepted.stderr, /^Accepted 200 trials of 1 model in baseline\.json\n/);
+    const itself = await command("gate", "old.jsonl", "--baseline", "baseline.json");
+    assertEquals(itself.code, 2, itself.all);
+    assertMatch(
+      itself.stderr,
+      /^Cannot compare with .*baseline\.json as .* must be another run: .*\n$/,
+    );
+  });
+
+  let failed: { readonly task: { readonly case: string } }[] = [];
+  await context.step("the new model is good enough by itself", async () => {
+    const ran = await run("clerk-2", "--out=new.jsonl", "--report=new.html");
+    assertEquals(ran.code, 0, ran.all);
+    const trials = readLines(place.file("new.jsonl")).slice(1);
+    failed = trials.filter(({ solved }) => !solved);
+    assertEquals([...new Set(failed.map(({ task }) => task.case))], SLIPPERY);
+    assertMatch(ran.stdout, /^clerk-2 \(simulated\): PASS: /m);
+    assertStringIncludes(ran.stdout, `solved: ${200 - failed.length} of 200 valid trials`);
+    assertEquals(solvedIn(ran, "lends a book"), "100.0");
+    for (const test of SLIPPERY) {
+      const share = failed.filter(({ task }) => task.case === test).length / TRIALS;
+      assertEquals(solvedIn(ran, test), (100 * (1 - share)).toFixed(1), ran.all);
+    }
+    // What the judge said is kept with each trial that it was asked about.
+    const judged = trials.filter(({ task }) => task.case === SLIPPERY[1]).map(({ events }) =>
+      events.findLast(({ kind }: { kind: string }) => kind === "judged")
+    );
+    assertEquals(judged.length, TRIALS);
+    for (const { model, reply } of judged) {
+      assertEquals(model, "reader");
+      assertMatch(reply, /"reason":"It (has|lacks) the sum that is owed\."/);
+    }
+    // Each test that failed is told of, not the first one again and again.
+    for (const test of SLIPPERY) assertMatch(ran.stdout, new RegExp(`^ {2}${test}: `, "m"));
+    const rerun = /^ +rerun: (MODEL=clerk-2 deno test .*)$/m.exec(ran.stdout)?.[1];
+    const again = await shell(rerun!.replace(" -A ", " -A --no-check "), at);
+    assertEquals(again.code, 1, again.all);
+    assertStringIncludes(again.stdout, "lend was called once, and must not be.");
+    // What is in a database is not seen: that nothing changed in it would be a guess.
+    assertMatch(again.stdout, /^ {2}state: no change in what was compared$/m);
+    assertMatch(again.stdout, /^ {4}at file:\/\/.*\/tool_tests\/desk_test\.ts:\d+:\d+$/m);
+  });
+
+  await context.step("but it may not replace the old one", async () => {
+    const gated = await command("gate", "new.jsonl", "--baseline", "baseline.json");
+    assertEquals([gated.code, gated.stderr], [1, ""], gated.all);
+    assertMatch(gated.stdout, /^clerk-2 \(simulated\): FAIL: .* is below that of clerk-1 /m);
+    assertStringIncludes(gated.stdout, `better on 0 trials, worse on ${failed.length}`);
+    for (const test of SLIPPERY) {
+      const changed = failed.filter(({ task }) => task.case === test).length / TRIALS;
+      assertStringIncludes(
+        gated.stdout,
+        `"${test}": from 100.0% to ${(100 * (1 - changed)).toFixed(1)}%, `,
+      );
+    }
+    assertStringIncludes(gated.stdout, `${SLIPPERY.length} of ${TESTS}; proved: 1, `);
+    const alone = await command("gate", "new.jsonl");
+    assertEquals(alone.code, 0, alone.all);
+  });
+
+  await context.step("a floor for every test needs no baseline", async () => {
+    const planned = await command("plan", "--cases", String(TESTS), "--every", "0.8");
+    assertEquals(planned.code, 0, planned.all);
+    assertMatch(planned.stdout, /^ +every case at 80\.0% +14 if all are solved; /m);
+    edit([["margin: 0.1 }", "margin: 0.1, every: 0.8 }"]]);
+    const ran = await run("clerk-2");
+    assertEquals(ran.code, 1, ran.all);
+    assertMatch(ran.stdout, /FAIL: the case "reserves a book that is lent out" has a true success/);
+    assertMatch(
+      ran.stdout,
+      /^ {2}each case at least 80\.0%: 8 of 10 proved, 1 proved to be below/m,
+    );
+    assertStringIncludes(ran.stdout, `${TESTS * TRIALS} passed | 1 failed`);
+  });
+
+  await context.step("a shorter prompt is compared with the old one in one run", async () => {
+    edit([
+      [
+        "system: RULES,",
+        `variants: {
+          old: { system: RULES },
+          short: { system: RULES.replace("Reserve books that are lent out.", "") },
+        },`,
+      ],
+      ["successRate: 0.9,", 'baseline: { variant: "old" },'],
+    ]);
+    const ran = await run("clerk-1", "--out=prompts.jsonl");
+    assertEquals(ran.code, 1, ran.all);
+    assertEquals(readLines(place.file("prompts.jsonl")).length, 1 + 2 * TESTS * TRIALS);
+    const text = unwrapped(ran.stdout);
+    assertMatch(text, /^\S.*short.*: FAIL: on the same cases, .* below that of .*old/m);
+    assertMatch(
+      text,
+      /^ {2}"reserves a book that is lent out": from 100\.0% to 0\.0%, .*, proved$/m,
+    );
+    assertMatch(text, /^ {2}differs from the baseline in: system$/m);
+  });
+
+  await context.step("both are shown side by side", async () => {
+    const shown = await command("report", "old.jsonl", "new.jsonl", "--html", "both.html");
+    assertEquals([shown.code, shown.stderr], [0, "Wrote both.html\n"], shown.all);
+    const page = Deno.readTextFileSync(place.file("both.html"));
+    // The whole page is too long for a message.
+    for (const text of ["clerk-1", "clerk-2", ...SLIPPERY]) assert(page.includes(text), text);
+  });
+});
