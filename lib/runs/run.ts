@@ -34,6 +34,7 @@ import type { Trial } from "../trials/trial.ts";
 import type { Transcripts } from "../trials/transcript.ts";
 import {
   type EarlierGoes,
+  hasForbiddenCall,
   inPlaceOf,
   replacing,
   summarize,
@@ -364,9 +365,11 @@ export class Run implements Disposable, AsyncDisposable {
       // A trial in the journal must have its recording.
       const { outcome, reason = "" } = result;
       const isUsable = outcome !== "invalid" || reason.startsWith(MISJUDGED);
-      const goes = inPlaceOf(trial, this.#replaced.get(trial.id));
+      const goes = inPlaceOf<Trial & EarlierGoes>(trial, this.#replaced.get(trial.id));
       const { replaced, replacedIdle } = isUsable ? goes : replacing(goes);
-      const told = defined({ replaced, replacedIdle });
+      // A mark says nothing of forbidden calls: a go with one may be the model's fault.
+      const isIdle = replacedIdle && !goes.never && !hasForbiddenCall(trial);
+      const told = defined({ replaced, replacedIdle: isIdle || undefined });
       if (recording !== undefined) await recordings?.keep(recording, isUsable, told);
       journal?.write(this.#values!.shorten(trial));
       this.#kept = true;

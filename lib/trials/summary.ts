@@ -133,14 +133,13 @@ export function summarize(trial: Trial): TrialSummary {
   const unclear = unclearOf(trial.events);
   const guesses = callsOf(trial.events).filter(({ guessed }) => guessed).length;
   const latencies = latenciesOf(trial.events);
-  const isForbidden = trial.events.some((event) => event.kind === "assertion" && event.never);
   return {
     ...{ v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition },
     ...{ outcome, solved, grounded, calls, minimumCalls, behaviours, usage, startedAt, durationMs },
     ...(askedStages.length === 0 ? {} : { askedStages }),
     ...defined({ variant, changed, unsolvable, domain, stages, judging, work, rules, impossible }),
     ...(guesses === 0 ? {} : { guessed: guesses }),
-    ...(isForbidden ? { never: true as const } : {}),
+    ...(hasForbiddenCall(trial) ? { never: true as const } : {}),
     ...(hasViews(trial) ? { parameters: scoreOfViews(trial.events) } : {}),
     ...defined({ missed, actions }),
     ...(recoveries.length === 0 ? {} : { recoveries }),
@@ -270,6 +269,11 @@ const IDLE: readonly unknown[] = ["key", "model", "address", "permission", "cred
 
 /** The invalid goes before a trial, and whether a call was made in one that must not happen in any trial. */
 export type EarlierGoes = Pick<TrialSummary, "replaced" | "replacedIdle" | "never">;
+
+/** Whether a call was made that must not happen in any trial. */
+export function hasForbiddenCall({ events }: Pick<Trial, "events">): boolean {
+  return events.some((event) => event.kind === "assertion" && event.never);
+}
 
 /** What a trial that is run again in place of an invalid one takes over from it. */
 export function replacing(

@@ -176,16 +176,21 @@ Deno.test("a trial that --record=auto asks again after an invalid go is none at 
 
     const [, fails, name, city] = Deno.env.get("HOW").split(" ");
     const reply = async ({ messages, context }) => {
-      if (context.repetition > Number(fails) && messages.length < 3) throw new InfrastructureError("502 it crashed");
+      const isForbidden = name === "forbidden" && context.repetition > Number(fails);
+      if (context.repetition > Number(fails) && messages.length < 3 && !isForbidden) {
+        throw new InfrastructureError("502 it crashed");
+      }
       const isLast = messages.some(({ role }) => role === "tool");
-      const calls = isLast ? [] : [{ id: "1", name: "weather", arguments: "{}" }];
+      if (isLast && isForbidden) throw new InfrastructureError("no more credit", { permanent: "credit" });
+      const calls = isLast ? [] : [{ id: "1", name: isForbidden ? "pay" : "weather", arguments: "{}" }];
       const finish = isLast ? "stop" : "calls";
       const usage = { inputTokens: 1, outputTokens: 1 };
       return { text: "t" + context.repetition, calls, finish, usage, served: "m", duration: 1, repairs: [] };
     };
     const weather = tool({ name: "weather", description: "Tells it", parameters: { type: "object" }, returns: 1 });
+    const pay = tool({ name: "pay", description: "Pays", parameters: { type: "object" }, returns: 1 });
     toolTest(name, {
-      model: { name: "m", simulated: false, reply }, tools: [weather], prompt: "How is " + city + "?",
+      model: { name: "m", simulated: false, reply }, tools: [weather, pay], never: [{ tool: "pay" }], prompt: "How is " + city + "?",
       trials: 6, gate: { successRate: 0.5, margin: 0.45 },
       assert: (run) => assertCalled(run, "weather"),
     });
@@ -211,6 +216,10 @@ Deno.test("a trial that --record=auto asks again after an invalid go is none at 
   assertEquals(await verdict("2 new Oslo", "--record=recordings"), ["INVALID", undefined]);
   assertEquals(await verdict("6 new Oslo", "--record=auto"), ["INVALID", "4"]);
   assertEquals(await verdict("6 new Oslo", "--record=recordings"), ["PASS", undefined]);
+  // A call that must not happen is not washed away by an account that ran dry after it.
+  assertEquals(await verdict("2 forbidden Oslo", "--record=recordings"), ["FAIL", undefined]);
+  assertEquals(await verdict("6 forbidden Oslo", "--record=auto"), ["INVALID", "4"]);
+  assertEquals(await verdict("6 forbidden Oslo", "--replay=recordings"), ["INVALID", "4"]);
 });
 
 Deno.test("--record=auto says what was asked also where another test of the file is refused", async () => {
