@@ -13,7 +13,7 @@ Deno.test("journalTrials() takes no tools for a text, though a journal has both 
     { system: { id: "x" }, prompt: { id: "x" }, tools: { id: "x" } },
   ];
   const lines = transcripts.map((transcript, index) => ({
-    ...record({ task: { case: "t" }, index, repetition: index + 1 }),
+    ...record({ task: { case: "t", seed: 1 }, index, repetition: index + 1 }),
     transcript,
   }));
   const trials = [...journalTrials(folder.write("a.jsonl", linesOf(lines)))];
