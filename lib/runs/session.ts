@@ -11,11 +11,11 @@ import { shellQuote } from "../base/shell_quote.ts";
 import {
   type Baseline,
   baselineOfGate,
-  comparableBaseline,
   gateInForce,
   howToAccept,
   missingBaseline,
 } from "./baseline.ts";
+import { comparableBaseline } from "./compared_baseline.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { defined, printable } from "../base/json.ts";
 import { estimateUsage, forecast, forecastCost, planWarnings } from "./forecast.ts";
