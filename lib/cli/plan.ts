@@ -59,22 +59,23 @@ Cost, for one model and one trial a graph:
 
 Exit code 0.`;
 
+/** The options that say what a gate without a suite file is. */
+const DESIGN = [
+  "rate",
+  "margin",
+  "power",
+  "confidence",
+  "discordance",
+  "graphs",
+  "block",
+  "cases",
+  "every",
+];
+
 /** Prints the plan to stdout. */
 export function plan(arguments_: readonly string[]): number {
   const options = new Arguments("plan", arguments_, {
-    values: [
-      "rate",
-      "margin",
-      "power",
-      "confidence",
-      "discordance",
-      "graphs",
-      "block",
-      "cases",
-      "every",
-      "prices",
-      "results",
-    ],
+    values: [...DESIGN, "prices", "results"],
     lists: ["model"],
     switches: ["json"],
   });
@@ -103,18 +104,7 @@ function planOutput(file: string | undefined, options: Arguments): PlanOutput {
 }
 
 function outputOfSuite(file: string, options: Arguments): PlanOutput {
-  const numeric = [
-    "rate",
-    "margin",
-    "power",
-    "confidence",
-    "discordance",
-    "graphs",
-    "block",
-    "cases",
-    "every",
-  ];
-  const conflicting = numeric.find((name) => options.text(name) !== undefined);
+  const conflicting = DESIGN.find((name) => options.text(name) !== undefined);
   if (conflicting !== undefined) {
     throw options.error(
       `the suite file says what its gate is: --${conflicting} goes without a file`,

@@ -166,8 +166,10 @@ function withCases(
       }. Leave out sequential, or move ${file} away, run, and accept that`,
     );
   }
-  const told = { ...defined({ accept }), ...(all ? { all: true as const } : {}) };
-  return { ...baseline, cases: { ...cases, ...told } };
+  return {
+    ...baseline,
+    cases: { ...cases, ...defined({ accept }), ...(all ? { all: true as const } : {}) },
+  };
 }
 
 /** At most this many cases are named. */
