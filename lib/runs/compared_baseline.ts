@@ -13,7 +13,7 @@ import { unitNames } from "../gate/unit_names.ts";
 import type { ScoredTrial } from "../gate/variant.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import type { Baseline } from "./baseline.ts";
-import { differences } from "./journal/results.ts";
+import { differences } from "./journal/_plan_differences.ts";
 import type { Plan } from "./plan.ts";
 import { comparedFields, comparisonHash, type ResolvedSuite } from "./resolved_suite.ts";
 

@@ -18,7 +18,7 @@ import {
   wholeTrial,
 } from "./journal/journal.ts";
 import { withinRecording } from "../models/recordings/scope.ts";
-import { foreignTrial } from "./journal/results.ts";
+import { foreignTrial } from "./journal/_problems.ts";
 import { KeptValues } from "./journal/_kept_values.ts";
 import type { Plan } from "./plan.ts";
 import { settingsOfCell } from "./resolved_suite.ts";
