@@ -61,33 +61,33 @@ export function changedCases(
   confidence: number,
   anytime: boolean,
 ): ChangedCases {
-  const compared = cases.filter(({ candidate, baseline }) =>
-    candidate.valid > 0 && baseline.valid > 0
-  );
-  const values = holm(compared.map(changeValue));
+  // Also of cases without a valid trial: which trials are valid may depend on how they went.
+  const values = holm(cases.map(changeValue));
   const error = 1 - confidence;
-  const changed = compared.map(({ case: name, candidate, baseline }, place): ChangedCase => ({
-    case: name,
-    candidate: candidate.solved / candidate.valid,
-    baseline: baseline.solved / baseline.valid,
-    ...newcombe(
-      [candidate.solved, candidate.valid],
-      [baseline.solved, baseline.valid],
-      confidence,
-    ),
-    p: anytime ? null : values[place]!,
-    proved: !anytime && values[place]! <= error,
-  })).filter(({ difference }) => difference !== 0)
-    .sort((one, other) => Math.abs(other.difference) - Math.abs(one.difference));
-  const least = Math.min(...compared.map(leastValue));
-  const isFew = compared.length > 0 && least * compared.length > error;
+  const compared = cases.flatMap(({ case: name, candidate, baseline }, place): ChangedCase[] =>
+    candidate.valid === 0 || baseline.valid === 0 ? [] : [{
+      case: name,
+      candidate: candidate.solved / candidate.valid,
+      baseline: baseline.solved / baseline.valid,
+      ...newcombe(
+        [candidate.solved, candidate.valid],
+        [baseline.solved, baseline.valid],
+        confidence,
+      ),
+      p: anytime ? null : values[place]!,
+      proved: !anytime && values[place]! <= error,
+    }]
+  );
+  const least = Math.min(...cases.map(leastValue));
+  const isFew = compared.length > 0 && least * cases.length > error;
   return {
     cases: compared.length,
-    changed,
+    changed: compared.filter(({ difference }) => difference !== 0)
+      .sort((one, other) => Math.abs(other.difference) - Math.abs(one.difference)),
     ...(anytime
       ? { unproved: "stopped" as const }
       : isFew
-      ? { unproved: "few" as const, needed: trialsToProve(compared.length, confidence) }
+      ? { unproved: "few" as const, needed: trialsToProve(cases.length, confidence) }
       : {}),
   };
 }
