@@ -3,18 +3,12 @@
  * @module
  */
 
-import {
-  estimateUsage,
-  forecast,
-  forecastCost,
-  planWarnings,
-  sequentialChances,
-} from "../runs/forecast.ts";
+import { estimateUsage, forecastCost, modelCosts } from "../runs/cost_forecast.ts";
+import { forecast, planWarnings, sequentialChances } from "../runs/forecast.ts";
 import { readJsonc } from "../base/input.ts";
 import { cannot, reasonOf } from "../base/errors.ts";
 import { defined, printable, printableJson } from "../base/json.ts";
 import { meanUsage, type Usage } from "../tools/message.ts";
-import { modelName } from "../models/entry.ts";
 import { pricesFor } from "../runs/plan.ts";
 import { readPolicy } from "../gate/policy.ts";
 import { costOf, PRICES } from "../models/prices.ts";
@@ -137,10 +131,7 @@ function outputOfSuite(file: string, options: Arguments): PlanOutput {
       warnings,
       usagePerTrial: usage,
       cost: plan.prices === undefined ? null : Object.fromEntries(
-        models.map(modelName).map((name) => [
-          name,
-          plan.trials.length / models.length * costOf(usage, name, plan.prices!),
-        ]),
+        modelCosts(plan, usage).map(({ model, usd }) => [model, usd]),
       ),
     },
     lines: [
