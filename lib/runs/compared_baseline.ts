@@ -5,9 +5,14 @@
  */
 
 import { cannot } from "../base/errors.ts";
-import { canonicalJson, defined, listText, printable } from "../base/json.ts";
+import { canonicalJson, defined, printable } from "../base/json.ts";
 import { didYouMean } from "../base/nearest_name.ts";
-import { type ComparedCases, leftOutLines, type PartsOfVariant } from "../gate/compared_cases.ts";
+import {
+  caseNames,
+  type ComparedCases,
+  leftOutLines,
+  type PartsOfVariant,
+} from "../gate/compared_cases.ts";
 import { type GatePolicy, isUpgrade } from "../gate/policy.ts";
 import { unitNames } from "../gate/unit_names.ts";
 import type { ScoredTrial } from "../gate/variant.ts";
@@ -152,9 +157,7 @@ function withCases(
     throw cannot(
       `compare with ${file}`,
       `it must be of ${printable(suite, 100)}, or have some of its cases`,
-      `it is of ${printable(plan!.suite, 100)}, and has ${
-        listText(removed.map((name) => printable(name, 60)), MAX_NAMED)
-      }`,
+      `it is of ${printable(plan!.suite, 100)}, and has ${caseNames(removed)}`,
     );
   }
   if (sequential && changed.length + added.length + removed.length > 0) {
@@ -171,9 +174,6 @@ function withCases(
     cases: { ...cases, ...defined({ accept }), ...(all ? { all: true as const } : {}) },
   };
 }
-
-/** At most this many cases are named. */
-const MAX_NAMED = 10;
 
 /** The parts of the cases of a run and of its baseline, which may be of the same run. */
 export function comparedParts(
