@@ -6,6 +6,7 @@
 import defer * as jsonc from "@std/jsonc";
 import defer * as paths from "node:path";
 import defer * as urls from "node:url";
+import { printable } from "./json.ts";
 import { shellQuote } from "./shell_quote.ts";
 
 /** The name that projects import, and of the project itself. */
@@ -62,6 +63,14 @@ export function pathForUser(path: string): string {
   } catch {
     return path;
   }
+}
+
+/**
+ * Whether a path that anyone may have written names a file of the folder where the user stands, or of one within it,
+ * in plain text.
+ */
+export function isOwnPath(path: string): boolean {
+  return printable(path, 500) === path && !/^[-/\\]|:|(^|[/\\])\.\.([/\\]|$)/.test(path);
 }
 
 function startFrom(folder: string | undefined): string {

@@ -62,7 +62,7 @@ export function cannotFile(action: string, error: unknown): InputError {
 /** The whole messages of errors whose own one is cut for a terminal. Looking there asks nothing of a hostile value. */
 export const WHOLE_MESSAGES = new WeakMap<WeakKey, string>();
 
-/** The errors of calls that must not happen in any trial: a gate fails by them, whatever its rates. */
+/** The errors of calls that must not happen in any trial: a gate fails by them at any rate. */
 export const NEVER_ERRORS = new WeakSet<WeakKey>();
 
 /** Errors within errors that are looked at, at most. */

@@ -173,7 +173,7 @@ export function thrownText(error: unknown): string {
   }`;
 }
 
-/** Errors that the language throws at mistakes of a program; whoever throws on purpose has better ones. */
+/** Errors that the language throws at mistakes of a program; what is thrown on purpose is rarely one of them. */
 const MISTAKES: readonly unknown[] = [TypeError, ReferenceError, RangeError, SyntaxError];
 
 /** Describes an error that tells of a mistake in a program, and its place; `undefined` for any other. */

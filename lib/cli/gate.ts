@@ -5,16 +5,15 @@
 
 import { baselineOfGate, missingBaseline, readBaseline } from "../runs/baseline.ts";
 import { recordBaseline } from "../runs/accept.ts";
-import { commandLine } from "../base/command_line.ts";
+import { commandLine, isOwnPath } from "../base/command_line.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { shellQuote } from "../base/shell_quote.ts";
 import { readJsonc } from "../base/input.ts";
-import { printableJson } from "../base/json.ts";
 import { type CompletePolicy, isUpgrade, readPolicy } from "../gate/policy.ts";
 import { PRICES, type Prices } from "../models/prices.ts";
 import { commandWidth } from "../base/terminal_width.ts";
 import { wrapText } from "../base/wrap.ts";
-import { canonicalJson, printable } from "../base/json.ts";
+import { canonicalJson, printable, printableJson } from "../base/json.ts";
 import { gateToMarkdown } from "../reports/markdown.ts";
 import { renderGate, renderVerdicts } from "../reports/terminal.ts";
 import { type GateReport, reportProblem } from "../gate/gate_report.ts";
@@ -152,14 +151,12 @@ function record(
     return;
   }
   // Anyone may have written the journal, so that it names a file of this folder and nothing else.
-  const isOwn = printable(records, 500) === records && records.endsWith(".json") &&
-    !/^[-/\\]|:|(^|[/\\])\.\.?([/\\]|$)/.test(records.replace(/^\.\//, ""));
-  const told = isOwn
+  const outcome = isOwnPath(records) && records.endsWith(".json")
     ? recordBaseline(results, records, userPath)
     : `the baseline is not written, as a journal may only name one in this folder: ${
       commandLine(`accept ${journals.map((path) => shellQuote(path)).join(" ")} --out FILE`)
     }`;
-  console.error(told.charAt(0).toUpperCase() + told.slice(1));
+  console.error(outcome.charAt(0).toUpperCase() + outcome.slice(1));
 }
 
 /**

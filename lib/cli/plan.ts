@@ -3,18 +3,12 @@
  * @module
  */
 
-import {
-  estimateUsage,
-  forecast,
-  forecastCost,
-  planWarnings,
-  sequentialChances,
-} from "../runs/forecast.ts";
+import { estimateUsage, forecastCost, modelCosts } from "../runs/cost_forecast.ts";
+import { forecast, planWarnings, sequentialChances } from "../runs/forecast.ts";
 import { readJsonc } from "../base/input.ts";
 import { cannot, reasonOf } from "../base/errors.ts";
 import { defined, printable, printableJson } from "../base/json.ts";
 import { meanUsage, type Usage } from "../tools/message.ts";
-import { modelName } from "../models/entry.ts";
 import { pricesFor } from "../runs/plan.ts";
 import { readPolicy } from "../gate/policy.ts";
 import { costOf, PRICES } from "../models/prices.ts";
@@ -59,22 +53,23 @@ Cost, for one model and one trial a graph:
 
 Exit code 0.`;
 
+/** The options that say what a gate without a suite file is. */
+const DESIGN = [
+  "rate",
+  "margin",
+  "power",
+  "confidence",
+  "discordance",
+  "graphs",
+  "block",
+  "cases",
+  "every",
+];
+
 /** Prints the plan to stdout. */
 export function plan(arguments_: readonly string[]): number {
   const options = new Arguments("plan", arguments_, {
-    values: [
-      "rate",
-      "margin",
-      "power",
-      "confidence",
-      "discordance",
-      "graphs",
-      "block",
-      "cases",
-      "every",
-      "prices",
-      "results",
-    ],
+    values: [...DESIGN, "prices", "results"],
     lists: ["model"],
     switches: ["json"],
   });
@@ -103,18 +98,7 @@ function planOutput(file: string | undefined, options: Arguments): PlanOutput {
 }
 
 function outputOfSuite(file: string, options: Arguments): PlanOutput {
-  const numeric = [
-    "rate",
-    "margin",
-    "power",
-    "confidence",
-    "discordance",
-    "graphs",
-    "block",
-    "cases",
-    "every",
-  ];
-  const conflicting = numeric.find((name) => options.text(name) !== undefined);
+  const conflicting = DESIGN.find((name) => options.text(name) !== undefined);
   if (conflicting !== undefined) {
     throw options.error(
       `the suite file says what its gate is: --${conflicting} goes without a file`,
@@ -147,10 +131,7 @@ function outputOfSuite(file: string, options: Arguments): PlanOutput {
       warnings,
       usagePerTrial: usage,
       cost: plan.prices === undefined ? null : Object.fromEntries(
-        models.map(modelName).map((name) => [
-          name,
-          plan.trials.length / models.length * costOf(usage, name, plan.prices!),
-        ]),
+        modelCosts(plan, usage).map(({ model, usd }) => [model, usd]),
       ),
     },
     lines: [

@@ -27,8 +27,8 @@ export interface CeilingOptions {
  * Checks `graphs` against the ceilings of a policy. A share is exceeded if that is proved at the policy's
  * confidence, by the bounds of the gate; invalid trials count as not showing it. A model that is exactly at
  * a ceiling exceeds it at most as often as the gate errs, for each ceiling separately; so do the cost of a solved
- * trial, by bets that need no upper limit, and the 95th percentile of times, by the share of trials above it. Means
- * of tokens and cost are exceeded if the observed mean is above the ceiling.
+ * trial, by bets that need no upper limit, unless none was solved, and the 95th percentile of times, by the share of
+ * trials above it. Means of tokens and cost are exceeded if the observed mean is above the ceiling.
  *
  * @throws {InputError} If a required price is missing.
  */
@@ -121,6 +121,7 @@ export function checkCeilings(
     const limit = usdPerSolved;
     checks.push({
       ...{ ceiling: "usdPerSolved", limit, seen: solved === 0 ? null : paid / solved, lower },
+      // Money that bought nothing keeps no limit, proved or not.
       exceeded: lower > limit || solved === 0 && paid > 0,
     });
   }

@@ -42,7 +42,7 @@ export interface ChangedCases {
   /** Those whose observed rates differ, by size of change. */
   readonly changed: readonly ChangedCase[];
   /**
-   * Why no change can be proved, whatever the results: too few trials of a case, or a run that its results could end.
+   * Why no result could prove a change: too few trials of a case, or a run that its results could end.
    */
   readonly unproved?: "few" | "stopped";
   /** If there are too few, the trials of a case with which a case that changed completely is proved to have. */
@@ -52,7 +52,7 @@ export interface ChangedCases {
 /**
  * Compares two variants case by case. Trials of a case are independent draws, also of two variants, so that Fisher's
  * exact test fits each case and Newcombe's interval shows the size of its change; Holm's adjustment makes all marks
- * true together with `confidence`. An invalid trial counts as whatever speaks against a change.
+ * true together with `confidence`. An invalid trial counts as what speaks against a change.
  *
  * @param anytime Whether results could end the run early: then no change is proved, as the tests are for a fixed size.
  */
@@ -61,33 +61,33 @@ export function changedCases(
   confidence: number,
   anytime: boolean,
 ): ChangedCases {
-  const compared = cases.filter(({ candidate, baseline }) =>
-    candidate.valid > 0 && baseline.valid > 0
-  );
-  const values = holm(compared.map(changeValue));
+  // Also of cases without a valid trial: which trials are valid may depend on how they went.
+  const values = holm(cases.map(changeValue));
   const error = 1 - confidence;
-  const changed = compared.map(({ case: name, candidate, baseline }, place): ChangedCase => ({
-    case: name,
-    candidate: candidate.solved / candidate.valid,
-    baseline: baseline.solved / baseline.valid,
-    ...newcombe(
-      [candidate.solved, candidate.valid],
-      [baseline.solved, baseline.valid],
-      confidence,
-    ),
-    p: anytime ? null : values[place]!,
-    proved: !anytime && values[place]! <= error,
-  })).filter(({ difference }) => difference !== 0)
-    .sort((one, other) => Math.abs(other.difference) - Math.abs(one.difference));
-  const least = Math.min(...compared.map(leastValue));
-  const isFew = compared.length > 0 && least * compared.length > error;
+  const compared = cases.flatMap(({ case: name, candidate, baseline }, place): ChangedCase[] =>
+    candidate.valid === 0 || baseline.valid === 0 ? [] : [{
+      case: name,
+      candidate: candidate.solved / candidate.valid,
+      baseline: baseline.solved / baseline.valid,
+      ...newcombe(
+        [candidate.solved, candidate.valid],
+        [baseline.solved, baseline.valid],
+        confidence,
+      ),
+      p: anytime ? null : values[place]!,
+      proved: !anytime && values[place]! <= error,
+    }]
+  );
+  const least = Math.min(...cases.map(leastValue));
+  const isFew = compared.length > 0 && least * cases.length > error;
   return {
     cases: compared.length,
-    changed,
+    changed: compared.filter(({ difference }) => difference !== 0)
+      .sort((one, other) => Math.abs(other.difference) - Math.abs(one.difference)),
     ...(anytime
       ? { unproved: "stopped" as const }
       : isFew
-      ? { unproved: "few" as const, needed: trialsToProve(compared.length, confidence) }
+      ? { unproved: "few" as const, needed: trialsToProve(cases.length, confidence) }
       : {}),
   };
 }
@@ -112,7 +112,7 @@ function leastValue({ candidate, baseline }: ComparedCase): number {
   return fisherExact([0, candidate.trials], [baseline.trials, baseline.trials]);
 }
 
-/** Returns the trials of a case, of each variant, with which one of so many that changed completely is proved to have. */
+/** Returns the trials of each case and variant that prove a complete change of one of `cases`. */
 export function trialsToProve(cases: number, confidence: number): number {
   let trials = 1;
   while (cases * fisherExact([0, trials], [trials, trials]) > 1 - confidence) trials++;

@@ -36,7 +36,8 @@ export type PartsOfVariant = (
 /** Cases that a message lists, at most. */
 const MAX_NAMED = 10;
 
-function named(names: readonly string[]): string {
+/** Lists the names of cases, the first ten; they come from tests and journals. */
+export function caseNames(names: readonly string[]): string {
   return listText(names.map((name) => printable(name, 60)), MAX_NAMED);
 }
 
@@ -57,11 +58,11 @@ export function leftOutLines(
     ? "they, their system text or their tools changed (the baseline does not tell which)"
     : "they changed since the baseline";
   return [
-    ...(changed.length === 0 ? [] : [`left out, as ${why}: ${named(changed)}`]),
+    ...(changed.length === 0 ? [] : [`left out, as ${why}: ${caseNames(changed)}`]),
     ...(added.length === 0
       ? []
-      : [`left out, as the baseline does not have them: ${named(added)}`]),
-    ...(removed.length === 0 ? [] : [`only in the baseline: ${named(removed)}`]),
+      : [`left out, as the baseline does not have them: ${caseNames(added)}`]),
+    ...(removed.length === 0 ? [] : [`only in the baseline: ${caseNames(removed)}`]),
   ];
 }
 
@@ -75,9 +76,9 @@ export function tooFewCases(cases: ComparedCases, coverage: number): string | un
   const isShort = all === true && areFew(there);
   if (!areFew(planned) && !isShort) return undefined;
   const which = [
-    ...(changed.length === 0 ? [] : [`changed since then: ${named(changed)}`]),
-    ...(added.length === 0 ? [] : [`not in it: ${named(added)}`]),
-    ...(isShort && removed.length > 0 ? [`only in it: ${named(removed)}`] : []),
+    ...(changed.length === 0 ? [] : [`changed since then: ${caseNames(changed)}`]),
+    ...(added.length === 0 ? [] : [`not in it: ${caseNames(added)}`]),
+    ...(isShort && removed.length > 0 ? [`only in it: ${caseNames(removed)}`] : []),
   ].join("; ");
   const of = areFew(planned)
     ? `${countText(planned, "case")} can be compared with the baseline`

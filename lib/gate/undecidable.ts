@@ -3,6 +3,7 @@
  * @module
  */
 
+import { caseText } from "./_case_text.ts";
 import type { CaseUnits } from "./cases.ts";
 import { RATES } from "./evidence.ts";
 import { byCase, type DecisionGraph, type FinishedTrials } from "./decisions.ts";
@@ -23,9 +24,7 @@ export function unequalCases(graphs: readonly DecisionGraph[]): string | undefin
   const cases = [...byCase(graphs)].sort(([, one], [, other]) => one.length - other.length);
   const [few, many] = [cases[0], cases.at(-1)];
   if (few === undefined || few[1].length === many![1].length) return undefined;
-  const [least, most] = [few, many!].map(([name, { length }]) =>
-    `${JSON.stringify(printable(name, 100))} has ${length}`
-  );
+  const [least, most] = [few, many!].map(([name, { length }]) => `${caseText(name)} has ${length}`);
   return `cases must have the same number of trials: ${least}, ${most}`;
 }
 

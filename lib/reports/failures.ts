@@ -16,7 +16,7 @@ import { aboutTrial, describeAssertion, failedAssertion } from "./transcript_tex
 const MAX_FAILURES = 10;
 /** At most this many where the gate passed: an example of what it allows. */
 const MAX_EXAMPLES = 1;
-/** At most so many of a suite of tests, each of another test. */
+/** At most this many of a suite of tests, each of another test. */
 const MAX_TEST_EXAMPLES = 3;
 
 /** What a few lines tell of a failed trial. */
@@ -96,7 +96,7 @@ export class FailedTrials {
 
   /**
    * Returns the failures to tell: few where all is well, as a gate that passed allows for some. What a model was
-   * shown is told once of several trials with the same.
+   * shown stands once where several trials have the same.
    */
   told(isWell: boolean): readonly ToldFailure[] {
     if (isWell) {

@@ -184,8 +184,8 @@ export function assertGate(
       variant: variants,
     });
   }
-  const { usd = gate?.atMost.usdPerSolved } = gate?.atMost ?? {};
-  if (budget?.usd === undefined && usd === undefined) return;
+  const { usd, usdPerSolved } = gate?.atMost ?? {};
+  if ([budget?.usd, usd, usdPerSolved].every((limit) => limit === undefined)) return;
   const others = strategies.flatMap((entry) => [...stageEntries(entry).values()].map(modelName));
   const judges = judge === undefined ? [] : [modelName(judgeEntry(judge))];
   assertPriced([...models, ...others, ...judges], prices);

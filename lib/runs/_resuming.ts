@@ -6,7 +6,7 @@
 import { cannot } from "../base/errors.ts";
 import { canonicalJson, listText, printable } from "../base/json.ts";
 import { DECLARED_RULE, type JournalFile, type PlanLine } from "./journal/journal.ts";
-import { changedSources, differences, serverText } from "./journal/results.ts";
+import { changedSources, differences, serverText } from "./journal/_plan_differences.ts";
 import { shardText } from "./shard_text.ts";
 
 /** The beginning of every journal of this library. */

@@ -3,7 +3,8 @@
  * @module
  */
 
-import { type Baseline, comparableBaseline, comparedParts, howToAccept } from "./baseline.ts";
+import { type Baseline, howToAccept } from "./baseline.ts";
+import { comparableBaseline, comparedParts } from "./compared_baseline.ts";
 import { assertOtherRun } from "./trial_keys.ts";
 import { compareStrategies } from "../gate/comparison.ts";
 import { deriveBaseline, deriveJournals } from "./derived.ts";

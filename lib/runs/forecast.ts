@@ -1,22 +1,15 @@
 /**
- * Forecasts: what a plan's gate can detect and its probable cost, before anything is spent.
+ * Forecasts: what a plan's gate can detect, and what speaks against the plan, before anything is spent.
  * @module
  */
 
 import type { Pair, Unit } from "../gate/evidence.ts";
-import { canonicalJson, defined, printable } from "../base/json.ts";
-import { countText, dollars, percent, points } from "../base/numbers.ts";
+import { canonicalJson, printable } from "../base/json.ts";
+import { countText, percent, points } from "../base/numbers.ts";
 import { caseForecast } from "./case_forecast.ts";
-import {
-  CHARACTERS_A_TOKEN,
-  expectedUsage,
-  type TaskSize,
-  USUAL_CALLS,
-} from "./_usage_estimate.ts";
 import { decide, decideUpgrade } from "../gate/decide.ts";
 import { countGraphs } from "../gate/variant.ts";
-import { meanUsage, type Usage } from "../tools/message.ts";
-import { faultsIn, isRemoving } from "../perturbations/ids.ts";
+import { isRemoving } from "../perturbations/ids.ts";
 import type { Obstacle } from "../perturbations/methods.ts";
 import type { Plan } from "./plan.ts";
 import { subjectsOf, unitsPerBlock } from "./resolved_suite.ts";
@@ -29,7 +22,6 @@ import {
   hypothesesOf,
   isUpgrade,
 } from "../gate/policy.ts";
-import { costOf } from "../models/prices.ts";
 import { fork } from "../base/random.ts";
 import {
   drawDifference,
@@ -48,13 +40,9 @@ import {
   rateGateChances,
   rateSampleSize,
 } from "../statistics/sample_size.ts";
-import type { Fixture } from "../trials/executors/fixture.ts";
-import { strategiesIn, type StrategyId } from "../trials/strategies/registry.ts";
 import { type ModelEntry, modelName } from "../models/entry.ts";
 import { SIMULATED_MODELS } from "../models/simulated_name.ts";
-import { stageEntries, strategyChoice, strategyName } from "../trials/strategies/entry.ts";
-import { offerNames } from "../tools/references/schema.ts";
-import { changesTask, obstacleOf, openTask } from "../trials/executors/tasks.ts";
+import { changesTask, obstacleOf } from "../trials/executors/tasks.ts";
 import { isCase, isGenerated, isProbe, isQuestion } from "../trials/executors/task_kind.ts";
 import { type UnitNames, unitNames } from "../gate/unit_names.ts";
 
@@ -271,50 +259,6 @@ function simulatedGates({ fixedSize }: SequentialRule): number {
   return Math.min(SIMULATED_GATES, Math.max(FEW_SIMULATED_GATES, affordable));
 }
 
-/** The tokens of a trial, and whether what is made for each trial, such as its tools, was left out of them. */
-export type EstimatedUsage = Usage & { readonly unmade?: true };
-
-/** Roughly estimates the mean token usage of a trial: see {@linkcode expectedUsage}. */
-export function estimateUsage(plan: Plan): EstimatedUsage {
-  const [first] = plan.resolved.models;
-  const block = plan.trials.filter((trial) =>
-    trial.block === 0 && trial.repetition === 1 && trial.model === modelName(first!)
-  );
-  const strategies = new Map(
-    plan.resolved.strategies.map((entry) => [
-      strategyName(entry),
-      strategiesIn(strategyChoice(entry).strategy),
-    ]),
-  );
-  let unmade: true | undefined;
-  const usage = meanUsage(block.map(({ task, strategy, perturbation, variant }) => {
-    const { references } = plan.resolved;
-    using fixture = (plan.open ?? openTask)(task, {
-      ...{ perturbation, references },
-      ...defined({ variant }),
-    });
-    unmade ??= fixture.unmade;
-    const ids = strategies.get(strategy)!;
-    return expectedUsage(taskSize(fixture, ids), {
-      strategies: ids,
-      faults: faultsIn(perturbation),
-    });
-  }));
-  return { ...usage, ...defined({ unmade }) };
-}
-
-function taskSize(
-  { prompt, tools, given, minimumCalls }: Fixture,
-  strategies: readonly StrategyId[],
-): TaskSize {
-  const offered = strategies.includes("indirection") ? tools.map(offerNames) : tools;
-  return {
-    question: (prompt.length + JSON.stringify(offered).length) / CHARACTERS_A_TOKEN,
-    calls: minimumCalls ?? USUAL_CALLS,
-    given: given.size,
-  };
-}
-
 /** Warnings about the gate's forecast, models' options and perturbations. */
 export function planWarnings(plan: Plan, gateForecast = forecast(plan)): string[] {
   const { gate, resolved: { models, cells } } = plan;
@@ -401,40 +345,6 @@ function perturbationWarnings({ trials, resolved, open }: Plan): string[] {
     ];
   });
   return [...incomparable, ...ineffective];
-}
-
-/**
- * The estimated cost of the whole plan, one line per model; empty without prices. Stages by other models
- * are counted at the price of the trial's own.
- */
-export function forecastCost(
-  plan: Plan,
-  usage: EstimatedUsage,
-  gateForecast = forecast(plan),
-): string[] {
-  const { prices, trials, resolved } = plan;
-  if (prices === undefined) return [];
-  const each = trials.length / resolved.models.length;
-  const share = gateForecast?.expectedShare ?? 1;
-  const others = resolved.strategies.flatMap((entry) => [...stageEntries(entry).values()]);
-  const stages = others.length === 0 ? "" : "; stages by other models are counted at its price";
-  const unmade = usage.unmade
-    ? "; what is made for each trial, such as its tools, is not counted"
-    : "";
-  return resolved.models.map((entry) => {
-    const name = modelName(entry);
-    const cost = each * costOf(usage, name, prices);
-    const full = `${costText(cost)} for ${each} trials`;
-    return `${printable(name)}: ` +
-      (share < 1
-        ? `about ${costText(share * cost)} if it stops early, at most ${full}`
-        : `about ${full}`) +
-      stages + unmade;
-  });
-}
-
-function costText(usd: number): string {
-  return usd >= 0.01 ? dollars(usd) : `$${usd.toPrecision(2)}`;
 }
 
 function oneDecimal(value: number): string {

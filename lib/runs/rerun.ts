@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { parseWith } from "../base/input.ts";
-import { commandLine } from "../base/command_line.ts";
+import { commandLine, isOwnPath } from "../base/command_line.ts";
 import { cannot } from "../base/errors.ts";
 import { defined, printable } from "../base/json.ts";
 import { shellQuote } from "../base/shell_quote.ts";
@@ -109,10 +109,7 @@ export function planOfJournal(path: string): Plan {
  * there is none. Anyone may have written the journal, so that it may name a test of this folder and nothing else.
  */
 export function testFileOf({ file }: Pick<PlanLine, "file">): string | undefined {
-  const isOwn = file !== undefined && printable(file, 500) === file &&
-    /\.[cm]?[jt]sx?$/.test(file) &&
-    !/^[-/\\]|:|(^|[/\\])\.\.([/\\]|$)/.test(file);
-  return isOwn ? file : undefined;
+  return file !== undefined && isOwnPath(file) && /\.[cm]?[jt]sx?$/.test(file) ? file : undefined;
 }
 
 /** How models of a journal's plan are connected. */

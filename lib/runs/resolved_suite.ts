@@ -189,15 +189,22 @@ export function planHash({ suite, resolved }: SuitePlan): string {
   return sha256(canonicalJson({ suite, ...rest }));
 }
 
-/** A hash without models and strategies; plans that share it have comparable results. */
+/** A hash of the {@linkcode comparedFields}; plans that share it have comparable results. */
 export function comparisonHash({ resolved }: Pick<SuitePlan, "resolved">): string {
-  const { models: _, strategies: __, judge: ___, parts: ____, variants: _____, tests, ...rest } =
-    resolved;
-  return sha256(canonicalJson({ ...rest, ...defined({ tests: comparedSettings(tests) }) }));
+  return sha256(canonicalJson(comparedFields(resolved)));
+}
+
+/** What plans with comparable results have in common: all but models, strategies and what follows from cases. */
+export function comparedFields(
+  { models: _, strategies: __, judge: ___, parts: ____, variants: _____, tests, ...rest }: Partial<
+    ResolvedSuite
+  >,
+) {
+  return { ...rest, ...defined({ tests: comparedSettings(tests) }) };
 }
 
 /** What single cases have of their own, without models and strategies. */
-export function comparedSettings(tests: ResolvedSuite["tests"]): ResolvedSuite["tests"] {
+function comparedSettings(tests: ResolvedSuite["tests"]): ResolvedSuite["tests"] {
   const own = Object.entries(tests ?? {}).map(([name, { models: _, strategies: __, ...rest }]) =>
     [name, rest] as const
   ).filter(([, rest]) => Object.keys(rest).length > 0);

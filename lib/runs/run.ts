@@ -18,7 +18,7 @@ import {
   wholeTrial,
 } from "./journal/journal.ts";
 import { withinRecording } from "../models/recordings/scope.ts";
-import { foreignTrial } from "./journal/results.ts";
+import { foreignTrial } from "./journal/_problems.ts";
 import { KeptValues } from "./journal/_kept_values.ts";
 import type { Plan } from "./plan.ts";
 import { settingsOfCell } from "./resolved_suite.ts";
@@ -66,7 +66,7 @@ export interface RunOptions extends ModelSource {
   readonly baseline?: Baseline;
   /** Works on tasks instead of the agent loop. */
   readonly agent?: Agent;
-  /** Of which trials of cases transcripts are kept; default `all`. One trial that is run alone is told whole. */
+  /** Of which trials of cases transcripts are kept; default `all`. One trial that is run alone is kept whole. */
   readonly transcripts?: Transcripts;
   /**
    * Receives each trial as soon as it has ended and is stored, in any order. Trials of a resumed journal come
@@ -299,7 +299,7 @@ export class Run implements Disposable, AsyncDisposable {
     return await this.#inTurn(planned).finally(() => this.#reachability.leave(key));
   }
 
-  /** Carries out a trial, once those before it have ended beside which it must not run. */
+  /** Carries out a trial; one that must not run beside others waits until those have ended. */
   async #inTurn(planned: PlannedTrial): Promise<Trial | SkippedTrial> {
     if (!this.#plan.isAlone?.(planned.task)) return await this.#carryOut(planned);
     const running = Run.#alone.then(() => this.#carryOut(planned));

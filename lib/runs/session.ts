@@ -11,14 +11,15 @@ import { shellQuote } from "../base/shell_quote.ts";
 import {
   type Baseline,
   baselineOfGate,
-  comparableBaseline,
   gateInForce,
   howToAccept,
   missingBaseline,
 } from "./baseline.ts";
+import { comparableBaseline } from "./compared_baseline.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { defined, printable } from "../base/json.ts";
-import { estimateUsage, forecast, forecastCost, planWarnings } from "./forecast.ts";
+import { estimateUsage, forecastCost } from "./cost_forecast.ts";
+import { forecast, planWarnings } from "./forecast.ts";
 import { AUTO, type FlagsOf, optionSchemas } from "./options.ts";
 import type { RunSettings, SuiteSettings } from "./option_types.ts";
 import { type Plan, planSuite, type TaskSource, usesSeed } from "./plan.ts";
@@ -181,17 +182,7 @@ export function planRun(request: RunRequest): PlannedRun {
     ...ownCode,
     ...defined({ sources, file, records }),
   };
-  if (records !== undefined) {
-    const { folder = request.shared === true ? "results/" : undefined } = settings;
-    const flag = `${printer.flagPrefix ?? ""}--out=${folder}`;
-    printer.note(
-      `there is no baseline ${records} yet: successRate decides, and a run that passes is written there` +
-        (folder === undefined ? "" : ` by ${gateOfFolder(folder)}`) +
-        (folder === settings.folder
-          ? ""
-          : `, if you add  ${flag}  as other files may have tests of this suite`),
-    );
-  }
+  if (records !== undefined) tellFirstBaseline(records, request);
   // Paths of commands are the user's already.
   const pathOf = request.baselinePath === undefined ? pathForUser : undefined;
   // One shard has a part of the trials.
@@ -231,6 +222,19 @@ export function planRun(request: RunRequest): PlannedRun {
   }
   const missing = missingBaseline(gate, baseline, defined({ pathOf, journals }));
   return { subject, plan, settings, baseline, missing };
+}
+
+/** Says that a run which passes becomes the first baseline, and what writes it. */
+function tellFirstBaseline(file: string, { settings, shared, printer }: RunRequest): void {
+  const folder = settings.folder ?? (shared ? "results/" : undefined);
+  const flag = `${printer.flagPrefix ?? ""}--out=${folder}`;
+  printer.note(
+    `there is no baseline ${file} yet: successRate decides, and a run that passes is written there` +
+      (folder === undefined ? "" : ` by ${gateOfFolder(folder)}`) +
+      (folder === settings.folder
+        ? ""
+        : `, if you add  ${flag}  as other files may have tests of this suite`),
+  );
 }
 
 /** The command that decides over all test files of a suite, whose journals are in one folder. */

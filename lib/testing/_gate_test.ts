@@ -5,7 +5,8 @@
 
 import { AssertionError } from "@std/assert/assertion-error";
 import { passes } from "./assertions/trials.ts";
-import { type Baseline, comparedParts } from "../runs/baseline.ts";
+import type { Baseline } from "../runs/baseline.ts";
+import { comparedParts } from "../runs/compared_baseline.ts";
 import { assertOtherRun } from "../runs/trial_keys.ts";
 import { compareStrategies } from "../gate/comparison.ts";
 import { type DecidedVariant, decideTrials } from "../gate/decide_trials.ts";

@@ -365,6 +365,22 @@ Deno.test("changedCases() counts invalid trials against a mark, and marks nothin
   assertEquals([unproved, changed[0]!.p, changed[0]!.proved], ["stopped", null, false]);
 });
 
+Deno.test("changedCases() adjusts for cases without a valid trial too, as trials may be invalid by their results", () => {
+  const one = (name: string, valid: number) => ({
+    case: name,
+    candidate: { solved: 0, valid, trials: 4 },
+    baseline: { solved: 4, valid: 4, trials: 4 },
+  });
+  const { cases, changed, unproved, needed } = changedCases(
+    [one("a", 4), one("b", 0)],
+    0.95,
+    false,
+  );
+  assertEquals([cases, changed.length], [1, 1]);
+  assertEquals(changed[0]!.p, 2 * fisherExact([0, 4], [4, 4]));
+  assertEquals([changed[0]!.proved, unproved, needed], [false, "few", 5]);
+});
+
 Deno.test("compareStrategies() lists the cases that a strategy changed, in a table of its own", () => {
   const plan = casePlan({ successRate: 0.5 }, 12, 10, {
     strategies: ["baseline", "restate"],

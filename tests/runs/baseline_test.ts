@@ -1,11 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { acceptResults } from "../../lib/runs/accept.ts";
-import {
-  baselineOfGate,
-  comparableBaseline,
-  missingBaseline,
-  readBaseline,
-} from "../../lib/runs/baseline.ts";
+import { baselineOfGate, missingBaseline, readBaseline } from "../../lib/runs/baseline.ts";
+import { comparableBaseline } from "../../lib/runs/compared_baseline.ts";
 import type { BaselineFile } from "../../lib/runs/_baseline_file.ts";
 import { assertOtherRun } from "../../lib/runs/trial_keys.ts";
 import { deriveBaseline } from "../../lib/runs/derived.ts";

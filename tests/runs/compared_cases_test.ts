@@ -1,7 +1,8 @@
 // Baselines of the user's own cases: which are compared, which are left out, and what of the settings differs.
 
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { comparableBaseline, comparedParts, readBaseline } from "../../lib/runs/baseline.ts";
+import { readBaseline } from "../../lib/runs/baseline.ts";
+import { comparableBaseline, comparedParts } from "../../lib/runs/compared_baseline.ts";
 import { completePolicy } from "../../lib/gate/policy.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { reportVerdicts } from "../../lib/gate/gate_report.ts";

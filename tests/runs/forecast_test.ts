@@ -7,11 +7,10 @@ import {
   assertNotMatch,
   assertThrows,
 } from "@std/assert";
+import { estimateUsage, forecastCost } from "../../lib/runs/cost_forecast.ts";
 import {
-  estimateUsage,
   type Forecast,
   forecast,
-  forecastCost,
   planWarnings,
   sequentialChances,
 } from "../../lib/runs/forecast.ts";
@@ -24,6 +23,7 @@ import { rateDetectableEffect } from "../../lib/statistics/sample_size.ts";
 import type { ModelEntry } from "../../lib/models/entry.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import { tool } from "../../lib/tools/define_tool.ts";
+import { openTask } from "../../lib/trials/executors/tasks.ts";
 import { caseOpener } from "../../lib/trials/executors/case_opener.ts";
 import { cityPlan } from "../support/call_sets.ts";
 import { HOSTILE, STEERING } from "../support/records.ts";
@@ -288,6 +288,24 @@ Deno.test("planning calls no function that makes something for a trial, and tell
     );
     assertEquals(planWarnings(plan).filter((one) => one.includes("nothing to change")), []);
   }
+});
+
+Deno.test("forecastCost() counts the trials of each model, which variants may share unequally", () => {
+  const plan = planSuite({
+    ...{ name: "own", seed: 1, tasks: [], models: ["a", "b"], graphs: 4 },
+    prices: { a: { input: 1, output: 1 }, b: { input: 1, output: 1 } },
+  }, {
+    tasks: {
+      cells: () => [{ case: "own" }],
+      open: openTask,
+      variants: { old: { models: ["a"] }, brief: { models: ["a"] }, large: { models: ["b"] } },
+    },
+  });
+  const usage = { inputTokens: 1_000_000, outputTokens: 0 };
+  assertEquals(forecastCost(plan, usage), [
+    "a: about $8.00 for 8 trials",
+    "b: about $4.00 for 4 trials",
+  ]);
 });
 
 Deno.test("forecastCost() names models in printable words", () => {

@@ -56,30 +56,29 @@ export class KeptValues {
   complete(trial: Trial): Trial {
     return this.#map(trial, (part, name) => {
       if (part.value !== undefined) return part;
-      const value = this.#values.has(part.id)
-        ? this.#values.get(part.id)
-        : this.#read(part.id, name);
+      const value = this.#values.has(part.id) ? this.#values.get(part.id) : this.#read(part.id);
       this.#values.delete(part.id);
       this.#values.set(part.id, value);
       for (const [oldest] of this.#values) {
         if (this.#values.size <= MAX_VALUES) break;
         this.#values.delete(oldest);
       }
-      return value === undefined ? part : { ...part, value };
+      // Anyone may have written the journal: tools are no text, and a text is no tools.
+      const isOfKind = value !== undefined && Array.isArray(value) === (name === "tools");
+      return isOfKind ? { ...part, value } : part;
     });
   }
 
-  /** Reads a value from its line; `undefined` if the journal does not have it, or not of this kind. */
-  #read(id: string, name: SharedPart): unknown {
+  /** Reads a value from its line; `undefined` if the journal does not have it. */
+  #read(id: string): unknown {
     const place = this.#places.get(id);
     if (place === undefined || place === WRITTEN) return undefined;
     try {
       const line = readLineAgain(this.#path, place);
       const { data } = TRANSCRIPT.safeParse(isJsonObject(line) ? line["transcript"] : undefined);
       // One text may be the system text of a trial and the question of another.
-      const value = SHARED_PARTS.map((other) => data?.[other])
+      return SHARED_PARTS.map((name) => data?.[name])
         .find((part) => part?.id === id && part.value !== undefined)?.value;
-      return Array.isArray(value) === (name === "tools") ? value : undefined;
     } catch (error) {
       if (error instanceof InputError) return undefined;
       throw error;

@@ -7,7 +7,8 @@ import {
 import type { FailureCause, WrongArgument } from "../../../lib/calls/failure.ts";
 import type { JsonValue } from "../../../lib/base/json.ts";
 import { type KnownTask, rightAnswer, taskOf } from "../../../lib/reports/page/_task_view.ts";
-import { type CallView, viewTrial } from "../../../lib/reports/page/_trial_view.ts";
+import type { CallView } from "../../../lib/reports/page/_event_view.ts";
+import { viewTrial } from "../../../lib/reports/page/_trial_view.ts";
 import type { Api } from "../../../lib/models/formats/registry.ts";
 import { GENERATOR_VERSION } from "../../../lib/tasks/generated/task.ts";
 import {

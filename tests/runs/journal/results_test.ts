@@ -16,7 +16,8 @@ import {
   readPlanLine,
   wholeTrial,
 } from "../../../lib/runs/journal/journal.ts";
-import { differences, readResults } from "../../../lib/runs/journal/results.ts";
+import { differences } from "../../../lib/runs/journal/_plan_differences.ts";
+import { readResults } from "../../../lib/runs/journal/results.ts";
 import { completePolicy } from "../../../lib/gate/policy.ts";
 import { type Plan, planSuite } from "../../../lib/runs/plan.ts";
 import { planHash } from "../../../lib/runs/resolved_suite.ts";

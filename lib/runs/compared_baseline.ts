@@ -1,0 +1,203 @@
+/**
+ * Compared baselines: whether results of a plan may be compared with a baseline and, of the user's own cases, with
+ * which of its cases.
+ * @module
+ */
+
+import { cannot } from "../base/errors.ts";
+import { canonicalJson, defined, printable } from "../base/json.ts";
+import { didYouMean } from "../base/nearest_name.ts";
+import {
+  caseNames,
+  type ComparedCases,
+  leftOutLines,
+  type PartsOfVariant,
+} from "../gate/compared_cases.ts";
+import { type GatePolicy, isUpgrade } from "../gate/policy.ts";
+import { unitNames } from "../gate/unit_names.ts";
+import type { ScoredTrial } from "../gate/variant.ts";
+import type { PlannedTrial } from "../trials/trial_id.ts";
+import type { Baseline } from "./baseline.ts";
+import { differences } from "./journal/_plan_differences.ts";
+import type { Plan } from "./plan.ts";
+import { comparedFields, comparisonHash, type ResolvedSuite } from "./resolved_suite.ts";
+
+/** How {@linkcode comparableBaseline} tells what to do about a baseline that cannot be used. */
+interface ComparableOptions {
+  /** Whether a sequential gate decides, which looks at whole rounds over all cases. */
+  readonly sequential?: boolean;
+  /** The gate, whose baseline may name a variant. */
+  readonly gate?: GatePolicy | undefined;
+  /** How to accept a run as the new baseline, if that is known. */
+  readonly accept?: string | undefined;
+  /** See {@linkcode ComparedCases.all}. */
+  readonly all?: boolean;
+}
+
+/**
+ * Returns a baseline that results of `plan` may be compared with, and which cases both have in common. Generated
+ * graphs and questions must be the same as a whole.
+ *
+ * @throws {InputError} If they may not be compared; the message names the fields that differ.
+ */
+export function comparableBaseline(
+  baseline: Baseline,
+  plan: Pick<Plan, "suite" | "resolved"> | undefined,
+  planned: readonly PlannedTrial[],
+  options: ComparableOptions = {},
+): Baseline {
+  const { file } = baseline;
+  assertVariant(baseline, options.gate);
+  const { same } = unitNames(planned.map(({ task }) => task));
+  if (plan !== undefined && baseline.plan !== undefined) {
+    if (comparisonHash(plan) === baseline.plan.comparisonHash) return baseline;
+    const byCase = comparedCases(plan.resolved, baseline.plan.resolved);
+    const shared = ({ resolved }: { readonly resolved: Partial<ResolvedSuite> }) => {
+      const fields = comparedFields(resolved);
+      if (byCase === undefined) return { resolved: fields };
+      const { cells: _, cases: __, tests = {}, ...setting } = fields;
+      // Of a suite in several files the baseline has the tests of all of them.
+      const compared = Object.entries(tests).filter(([name]) => !isOnlyThere(byCase, name));
+      return {
+        resolved: {
+          ...setting,
+          ...(compared.length === 0 ? {} : { tests: Object.fromEntries(compared) }),
+        },
+      };
+    };
+    const [here, there] = [shared(plan), shared(baseline.plan)];
+    const show = (value: unknown) => printable(canonicalJson(value) ?? "absent", 60);
+    const fields = differences(here, there).map((name) =>
+      `${name} (${show(Reflect.get(there.resolved, name))} there, ` +
+      `${show(Reflect.get(here.resolved, name))} here)`
+    );
+    if (byCase !== undefined && fields.length === 0) {
+      return withCases(baseline, plan.suite, byCase, options);
+    }
+    throw cannot(
+      `compare with ${file}`,
+      `both must be of the same ${same}`,
+      `they differ in ${fields.join(", ") || "their hash"}`,
+    );
+  }
+  // Without a plan on either side, the graphs themselves must be the same.
+  const trialKey = ({ task, repetition }: ScoredTrial | PlannedTrial) =>
+    canonicalJson([task, repetition]);
+  const [one, other] = [new Set(planned.map(trialKey)), new Set(baseline.trials.map(trialKey))];
+  const different = one.symmetricDifference(other).size;
+  if (different === 0) return baseline;
+  throw cannot(
+    `compare with ${file}`,
+    `both must be of the same ${same}`,
+    `${different} of ${one.union(other).size} are only in one of them`,
+  );
+}
+
+/** Refuses a gate that names a variant which its baseline does not have. */
+function assertVariant({ file, trials }: Baseline, gate: GatePolicy | undefined): void {
+  const baseline = gate !== undefined && isUpgrade(gate) ? gate.baseline : undefined;
+  if (typeof baseline !== "object" || baseline.variant === undefined) return;
+  const { variant } = baseline;
+  const known = [...new Set(trials.flatMap((trial) => trial.variant ?? []))];
+  if (known.includes(variant)) return;
+  throw cannot(
+    `compare with ${file}`,
+    "gate.baseline.variant must be one of its variants",
+    `it is ${printable(variant, 100)}` +
+      (known.length === 0
+        ? ", and there are none"
+        : `, and there are ${printable(known.join(", "), 200)}${didYouMean(variant, known)}`),
+  );
+}
+
+/** Whether a case is in one of two plans alone, or another one in each. */
+function isOnlyThere({ changed, added, removed }: ComparedCases, name: string): boolean {
+  return [changed, added, removed].some((names) => names.includes(name));
+}
+
+/** What of a plan tells its cases. */
+type CasesOfPlan = Pick<Partial<ResolvedSuite>, "cells" | "cases" | "parts">;
+
+/** Compares the cases of two plans; `undefined` unless both are of the user's own cases alone. */
+function comparedCases(here: CasesOfPlan, there: CasesOfPlan): ComparedCases | undefined {
+  const isOwn = ({ cells = [], cases }: CasesOfPlan) =>
+    cases !== undefined && cells.every((cell) => "case" in cell && Object.hasOwn(cases, cell.case));
+  if (!isOwn(here) || !isOwn(there)) return undefined;
+  const [own, other] = [here.cases!, there.cases!];
+  const partOf = ({ parts = {} }: CasesOfPlan, name: string) =>
+    Object.hasOwn(parts, name) ? parts[name]!.case : undefined;
+  let isWhole = false;
+  const isChanged = (name: string) => {
+    if (own[name] === other[name]) return false;
+    const [now, before] = [partOf(here, name), partOf(there, name)];
+    if (now !== undefined && before !== undefined) return now !== before;
+    // Its system text or its tools may be all that changed.
+    return isWhole = true;
+  };
+  const both = Object.keys(own).filter((name) => Object.hasOwn(other, name));
+  const changed = both.filter(isChanged);
+  return {
+    planned: Object.keys(own).length,
+    changed,
+    added: Object.keys(own).filter((name) => !Object.hasOwn(other, name)),
+    removed: Object.keys(other).filter((name) => !Object.hasOwn(own, name)),
+    ...(isWhole ? { whole: true as const } : {}),
+  };
+}
+
+function withCases(
+  baseline: Baseline,
+  suite: string,
+  cases: ComparedCases,
+  { sequential, accept, all }: ComparableOptions,
+): Baseline {
+  const { file, plan } = baseline;
+  const { planned, changed, added, removed } = cases;
+  if (added.length === planned && plan?.suite !== suite) {
+    throw cannot(
+      `compare with ${file}`,
+      `it must be of ${printable(suite, 100)}, or have some of its cases`,
+      `it is of ${printable(plan!.suite, 100)}, and has ${caseNames(removed)}`,
+    );
+  }
+  if (sequential && changed.length + added.length + removed.length > 0) {
+    throw cannot(
+      `compare with ${file}`,
+      "a sequential gate looks at whole rounds over the same cases",
+      `${
+        leftOutLines(cases).join("; ")
+      }. Leave out sequential, or move ${file} away, run, and accept that`,
+    );
+  }
+  return {
+    ...baseline,
+    cases: { ...cases, ...defined({ accept }), ...(all ? { all: true as const } : {}) },
+  };
+}
+
+/** The parts of the cases of a run and of its baseline, which may be of the same run. */
+export function comparedParts(
+  plan: Pick<Plan, "resolved"> | undefined,
+  baseline: Baseline | undefined,
+): { readonly own: PartsOfVariant; readonly baseline: PartsOfVariant } | undefined {
+  const there = baseline === undefined ? plan : baseline.plan;
+  if (plan === undefined || there === undefined) return undefined;
+  return { own: partsOf(plan.resolved), baseline: partsOf(there.resolved) };
+}
+
+/** The parts of the cases of a plan, under each variant of its settings. */
+function partsOf(
+  { parts, variants = {} }: Pick<Partial<ResolvedSuite>, "parts" | "variants">,
+): PartsOfVariant {
+  return (variant) => {
+    const own = variant === undefined || !Object.hasOwn(variants, variant)
+      ? undefined
+      : variants[variant]!.parts;
+    if (parts === undefined || own === undefined) return parts;
+    return Object.fromEntries(
+      Object.entries(parts).map(([name, part]) =>
+        [name, Object.hasOwn(own, name) ? { case: part.case, ...own[name]! } : part] as const
+      ),
+    );
+  };
+}

@@ -1,0 +1,108 @@
+/**
+ * Forecasts of what a plan costs, before anything is spent.
+ * @module
+ */
+
+import { defined, printable } from "../base/json.ts";
+import { dollars } from "../base/numbers.ts";
+import { modelName } from "../models/entry.ts";
+import { costOf } from "../models/prices.ts";
+import { faultsIn } from "../perturbations/ids.ts";
+import { meanUsage, type Usage } from "../tools/message.ts";
+import { offerNames } from "../tools/references/schema.ts";
+import type { Fixture } from "../trials/executors/fixture.ts";
+import { openTask } from "../trials/executors/tasks.ts";
+import { stageEntries, strategyChoice, strategyName } from "../trials/strategies/entry.ts";
+import { strategiesIn, type StrategyId } from "../trials/strategies/registry.ts";
+import { forecast } from "./forecast.ts";
+import type { Plan } from "./plan.ts";
+import {
+  CHARACTERS_A_TOKEN,
+  expectedUsage,
+  type TaskSize,
+  USUAL_CALLS,
+} from "./_usage_estimate.ts";
+
+/** The tokens of a trial, and whether what is made for each trial, such as its tools, was left out of them. */
+export type EstimatedUsage = Usage & { readonly unmade?: true };
+
+/** Roughly estimates the mean token usage of a trial: see {@linkcode expectedUsage}. */
+export function estimateUsage(plan: Plan): EstimatedUsage {
+  const [first] = plan.resolved.models;
+  const block = plan.trials.filter((trial) =>
+    trial.block === 0 && trial.repetition === 1 && trial.model === modelName(first!)
+  );
+  const strategies = new Map(
+    plan.resolved.strategies.map((entry) => [
+      strategyName(entry),
+      strategiesIn(strategyChoice(entry).strategy),
+    ]),
+  );
+  let unmade: true | undefined;
+  const usage = meanUsage(block.map(({ task, strategy, perturbation, variant }) => {
+    const { references } = plan.resolved;
+    using fixture = (plan.open ?? openTask)(task, {
+      ...{ perturbation, references },
+      ...defined({ variant }),
+    });
+    unmade ??= fixture.unmade;
+    const ids = strategies.get(strategy)!;
+    return expectedUsage(taskSize(fixture, ids), {
+      strategies: ids,
+      faults: faultsIn(perturbation),
+    });
+  }));
+  return { ...usage, ...defined({ unmade }) };
+}
+
+function taskSize(
+  { prompt, tools, given, minimumCalls }: Fixture,
+  strategies: readonly StrategyId[],
+): TaskSize {
+  const offered = strategies.includes("indirection") ? tools.map(offerNames) : tools;
+  return {
+    question: (prompt.length + JSON.stringify(offered).length) / CHARACTERS_A_TOKEN,
+    calls: minimumCalls ?? USUAL_CALLS,
+    given: given.size,
+  };
+}
+
+/**
+ * The estimated cost of the whole plan, one line per model; empty without prices. Stages by other models
+ * are counted at the price of the trial's own.
+ */
+export function forecastCost(
+  plan: Plan,
+  usage: EstimatedUsage,
+  gateForecast = forecast(plan),
+): string[] {
+  const share = gateForecast?.expectedShare ?? 1;
+  const others = plan.resolved.strategies.flatMap((entry) => [...stageEntries(entry).values()]);
+  const stages = others.length === 0 ? "" : "; stages by other models are counted at its price";
+  const unmade = usage.unmade
+    ? "; what is made for each trial, such as its tools, is not counted"
+    : "";
+  return modelCosts(plan, usage).map(({ model, trials, usd }) => {
+    const full = `${costText(usd)} for ${trials} trials`;
+    return `${printable(model)}: ` +
+      (share < 1
+        ? `about ${costText(share * usd)} if it stops early, at most ${full}`
+        : `about ${full}`) +
+      stages + unmade;
+  });
+}
+
+/** What all trials of each model cost; empty without prices. */
+export function modelCosts({ prices, trials, resolved }: Plan, usage: Usage) {
+  if (prices === undefined) return [];
+  const counts = new Map<string, number>();
+  for (const { model } of trials) counts.set(model, (counts.get(model) ?? 0) + 1);
+  return resolved.models.map(modelName).map((model) => {
+    const count = counts.get(model) ?? 0;
+    return { model, trials: count, usd: count * costOf(usage, model, prices) };
+  });
+}
+
+function costText(usd: number): string {
+  return usd >= 0.01 ? dollars(usd) : `$${usd.toPrecision(2)}`;
+}

@@ -1,0 +1,267 @@
+/**
+ * Problems of journals: why they are not the whole, untouched run of one plan, so that no gate decides over them.
+ * @module
+ */
+
+import { canonicalJson, listText, printable } from "../../base/json.ts";
+import { hypothesesOf, isUpgrade } from "../../gate/policy.ts";
+import type { TrialSummary } from "../../trials/summary.ts";
+import type { PlannedTrial } from "../../trials/trial_id.ts";
+import { MAX_TRIALS } from "../plan.ts";
+import { unitsPerBlock } from "../resolved_suite.ts";
+import { shardText } from "../shard_text.ts";
+import { DECLARED_RULE, type JournalFile, type PlanLine, splitGate } from "./journal.ts";
+import { changedSources, differences, differencesOf, serverText } from "./_plan_differences.ts";
+import { commonOf, sharedTest, sourcesFromHere, testsOf } from "./_test_files.ts";
+
+/** The journals of one plan: those of one test file, if a suite has several. */
+export interface Part {
+  readonly files: readonly JournalFile[];
+  readonly plan: PlanLine;
+  /** Its trials; `undefined` if it does not agree with its own hash. */
+  readonly planned: readonly PlannedTrial[] | undefined;
+  /** The shard of each trial, in plan order. */
+  readonly shards: Uint32Array;
+}
+
+/** At most this many missing shards, or files of different code, are listed. */
+const MAX_NAMED = 20;
+
+/**
+ * The worst problem of journals that belong together, but for missing shards.
+ *
+ * @param planned The trials of all parts; `undefined` if there are too many.
+ */
+export function brokenProblem(
+  files: readonly JournalFile[],
+  parts: readonly Part[],
+  planned: readonly PlannedTrial[] | undefined,
+): string | undefined {
+  return firstOf(parts, hashProblem) ??
+    (planned === undefined ? `together they have more than ${MAX_TRIALS} trials` : undefined) ??
+    firstOf(parts, shardProblem) ?? doubledProblem(files) ?? firstOf(parts, foreignProblem) ??
+    firstOf(parts, misplacedProblem) ?? firstOf(parts, ruleProblem) ?? alteredProblem(files);
+}
+
+function firstOf(
+  parts: readonly Part[],
+  problemOf: (part: Part) => string | undefined,
+): string | undefined {
+  for (const part of parts) {
+    const problem = problemOf(part);
+    if (problem !== undefined) return problem;
+  }
+}
+
+function hashProblem({ files, planned }: Part): string | undefined {
+  if (planned !== undefined) return undefined;
+  return "the plan line does not agree with its own hash: " +
+    `that of ${files[0]!.path} was changed, or made by another version`;
+}
+
+/** What a run declared before its first trial must not depend on how the trials ended. */
+function alteredProblem(files: readonly JournalFile[]): string | undefined {
+  const altered = files.find((file) => file.altered);
+  return altered && `${DECLARED_RULE}: that of ${altered.path} was changed`;
+}
+
+/** Only a rule fixed in advance bounds the errors; one that does not fit the policy was changed later. */
+function ruleProblem({ plan: { gate: planned, resolved, trials } }: Part): string | undefined {
+  const { gate, rule } = splitGate(planned);
+  if (gate === undefined || rule === undefined) return undefined;
+  const units = unitsPerBlock(resolved);
+  const { pass, fail } = hypothesesOf(gate);
+  const least = isUpgrade(gate) ? -1 : 0;
+  const close = (one: number, other: number) => Math.abs(one - other) < 1e-9;
+  const fits = close(rule.alpha, 1 - gate.confidence) && close(rule.beta, 1 - gate.power) &&
+    rule.blockSize === units && rule.largestSize === units * resolved.graphs &&
+    rule.lambda.pass * (pass - least) <= 1 + 1e-9 &&
+    (fail === 1 || -rule.lambda.fail * (1 - fail) <= 1 + 1e-9);
+  if (fits && trials > 0) return undefined;
+  return "the rule of the plan's sequential gate does not fit its policy: it was changed";
+}
+
+/** Why journals are not of one run, as their plans or settings differ. */
+export function mixedProblem(files: readonly JournalFile[]): string | undefined {
+  const [first, ...others] = files;
+  const suites = new Map<string, string>();
+  for (const { path, plan, trials } of files) {
+    const records = [...(plan === undefined ? [] : [plan]), ...trials];
+    for (const { suite } of records) if (!suites.has(suite)) suites.set(suite, path);
+  }
+  if (suites.size > 1) {
+    const names = [...suites].slice(0, 5).map(([name, path]) =>
+      `${printable(name, 60)} in ${path}`
+    );
+    const areApart = new Set(suites.values()).size > 1;
+    return `trials of several suites are mixed: ${names.join(", ")}` +
+      (areApart ? "; give the journals of one" : "");
+  }
+  const byHash = new Map<string | undefined, JournalFile>([[first?.plan?.planHash, first!]]);
+  for (const other of others) {
+    if ((other.plan === undefined) !== (first!.plan === undefined)) {
+      return `${first!.path} and ${other.path} do not belong together: only one of them has a plan`;
+    }
+    // Of several test files each is compared with its own shards, and by what a suite has in common.
+    const like = byHash.getOrInsert(other.plan?.planHash, other);
+    const one = like === other ? first! : like;
+    const unlike = one.plan && (unlikePlans(one, other) ?? unlikeSettings(one, other));
+    if (unlike !== undefined) return unlike;
+    const changed = changedSources(like.plan?.sources, other.plan?.sources);
+    if (changed.length > 0) return differentCode(one, other, changed);
+  }
+  return first?.plan === undefined ? undefined : sharedTest(files) ?? sharedCode(files);
+}
+
+/** What keeps journals of different plans from being those of the test files of one suite. */
+function unlikePlans(one: JournalFile, other: JournalFile): string | undefined {
+  const [plan, next] = [one.plan!, other.plan!];
+  if (plan.planHash === next.planHash) return undefined;
+  const all = differences(plan, next);
+  const areFiles = all.includes("cells") && [plan, next].every((one) => testsOf(one) !== undefined);
+  if (areFiles && [plan, next].some(({ gate }) => splitGate(gate).rule !== undefined)) {
+    return `${one.path} and ${other.path} are of two test files, each of which its sequential gate ended by ` +
+      "its own trials: decide over each by itself, or run them without sequential";
+  }
+  const fields = areFiles ? differencesOf(commonOf(plan), commonOf(next)) : all;
+  if (areFiles && fields.length === 0) return undefined;
+  return `${one.path} and ${other.path} are of different plans: they differ in ` +
+    (fields.join(", ") || "their hashes") +
+    (fields.includes("seed") ? "; all shards of a run take the same --seed" : "");
+}
+
+/** What else two journals of a run must declare alike. */
+function unlikeSettings(one: JournalFile, other: JournalFile): string | undefined {
+  for (
+    const [field, what] of [
+      ["gate", "gates"],
+      ["prices", "prices"],
+      ["records", "baselines to write"],
+    ] as const
+  ) {
+    if (canonicalJson(one.plan![field]) === canonicalJson(other.plan![field])) continue;
+    return `${one.path} and ${other.path} declare different ${what}`;
+  }
+  const [server, next] = [one, other].map(({ plan }) => serverText(plan!));
+  if (server === next) return undefined;
+  return `${one.path} and ${other.path} asked different servers: ${server} and ${next}`;
+}
+
+/** Says that test files were run with different versions of what both import. */
+function sharedCode(files: readonly JournalFile[]): string | undefined {
+  const seen = new Map<string, { readonly file: JournalFile; readonly hash: string }>();
+  for (const file of files) {
+    for (const [path, hash] of Object.entries(sourcesFromHere(file.plan!))) {
+      const before = seen.getOrInsert(path, { file, hash });
+      if (before.hash !== hash) {
+        return differentCode(before.file, file, [printable(path, 200)]);
+      }
+    }
+  }
+}
+
+function differentCode(one: JournalFile, other: JournalFile, paths: readonly string[]): string {
+  return `${one.path} and ${other.path} are of different code: ${listText(paths, MAX_NAMED)}`;
+}
+
+function shardProblem({ files }: Part): string | undefined {
+  const first = files[0]!;
+  const seen = new Map<number, string>();
+  for (const { path, plan } of files) {
+    const { shard } = plan!;
+    if (shard.of !== first.plan!.shard.of) {
+      return `the journals are not shards of one run: ${first.path} is ${
+        shardText(first.plan!.shard)
+      }, ${path} is ${shardText(shard)}`;
+    }
+    const before = seen.get(shard.index);
+    if (before !== undefined) {
+      const where = before === path ? `${path} is given twice` : `in ${before} and in ${path}`;
+      return `${shardText(shard)} is there twice: ${where}`;
+    }
+    seen.set(shard.index, path);
+  }
+}
+
+/** Names the shards that are missing. */
+export function missingShards(parts: readonly Part[]): string | undefined {
+  const missing = parts.flatMap(({ files, plan }) => {
+    const { of } = plan.shard;
+    const present = new Set(files.map(({ plan }) => plan!.shard.index));
+    const beside = parts.length === 1 ? "" : ` beside ${files[0]!.path}`;
+    return Array.from({ length: of }, (_, place) => place + 1)
+      .filter((index) => !present.has(index)).map((index) => `${index}/${of}${beside}`);
+  });
+  return missing.length === 0 ? undefined : `shards are missing: ${listText(missing, MAX_NAMED)}`;
+}
+
+/** Why trials, or the replies that they replay, are there twice. */
+export function doubledProblem(files: readonly JournalFile[]): string | undefined {
+  const seen = new Map<string, string>();
+  for (const { path, trials, doubled } of files) {
+    if (doubled !== undefined) return `trial ${printable(doubled)} is in ${path} twice`;
+    for (const { id } of trials) {
+      const before = seen.get(id);
+      if (before !== undefined) {
+        return `trial ${printable(id)} is both in ${before} and in ${path}`;
+      }
+    }
+    for (const { id } of trials) seen.set(id, path);
+  }
+  return drawnProblem(files);
+}
+
+/** Shards that replay in processes of their own may take the same recording for different trials. */
+function drawnProblem(files: readonly JournalFile[]): string | undefined {
+  const seen = new Map<string, string>();
+  for (const { id, draw } of files.flatMap(({ trials }) => trials)) {
+    if (draw === undefined) continue;
+    const before = seen.get(draw);
+    if (before !== undefined) {
+      return `trials ${printable(before)} and ${printable(id)} have the same recorded replies`;
+    }
+    seen.set(draw, id);
+  }
+}
+
+function foreignProblem({ files, planned = [] }: Part): string | undefined {
+  for (const { path, trials } of files) {
+    const foreign = foreignTrial(trials, planned);
+    if (foreign !== undefined) {
+      return `${path} has a trial that its plan does not have: ${printable(foreign)}`;
+    }
+  }
+}
+
+/** Even if no trial is missing, one may be in the journal of another shard. */
+function misplacedProblem({ files, shards }: Part): string | undefined {
+  for (const { path, plan, trials } of files) {
+    const { index, of } = plan!.shard;
+    const misplaced = trials.find((trial) => shards[trial.index] !== index);
+    if (misplaced === undefined) continue;
+    return `${path} is ${shardText({ index, of })} and has a trial of ${
+      shardText({ index: shards[misplaced.index]!, of })
+    }: ${printable(misplaced.id)}`;
+  }
+}
+
+/** The id of a trial that is not planned, or whose fields do not match its id. */
+export function foreignTrial(
+  trials: readonly TrialSummary[],
+  planned: readonly PlannedTrial[],
+): string | undefined {
+  const known = new Map(planned.map((trial) => [trial.id, placeText(trial, trial.model)]));
+  return trials.find((trial) => known.get(trial.id) !== placeText(trial, trial.model.requested))
+    ?.id;
+}
+
+/** A trial and its place in the plan, as gates look in plan order. */
+function placeText(
+  { task, strategy, perturbation, variant, repetition, index, block }: Omit<PlannedTrial, "model">,
+  model: string,
+) {
+  return canonicalJson([
+    ...[model, task, strategy, perturbation, variant ?? null],
+    ...[repetition, index, block],
+  ]);
+}
