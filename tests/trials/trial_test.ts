@@ -24,12 +24,8 @@ import { STRATEGIES } from "../../lib/trials/strategies/registry.ts";
 import { briefSpec, generateTask, type Task } from "../../lib/tasks/generated/task.ts";
 import { GeneratedTaskExecutor } from "../../lib/trials/executors/generated.ts";
 import { callsOf, failuresOf } from "../../lib/calls/trace.ts";
-import {
-  type Agent,
-  type AgentTask,
-  runTrial,
-  type TrialOptions,
-} from "../../lib/trials/run_trial.ts";
+import type { Agent, AgentTask } from "../../lib/trials/own_agent.ts";
+import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";
 import { OUTCOMES, type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
 import { summarize } from "../../lib/trials/summary.ts";
 import {
