@@ -9,8 +9,8 @@ import type { ToolSchema } from "../../tools/tool.ts";
 import { callName, type RecordedCall } from "../record.ts";
 import { checkExpectedCalls, fittingPlaces } from "./match_calls.ts";
 
-/** Forbidden calls told, at most. */
-const MAX_TOLD = 10;
+/** Forbidden calls that are named, at most. */
+const MAX_NAMED = 10;
 
 /**
  * Describes the forbidden calls that were made; `undefined` if there are none. An attempt counts: a call that was
@@ -38,10 +38,10 @@ export function forbiddenText(
     ];
   });
   if (found.length === 0) return undefined;
-  const more = found.length - MAX_TOLD;
+  const more = found.length - MAX_NAMED;
   return [
     "A call was made that must not happen in any trial.",
-    ...found.slice(0, MAX_TOLD).map((line) => `  ${line}`),
+    ...found.slice(0, MAX_NAMED).map((line) => `  ${line}`),
     ...(more > 0 ? [`  ... ${more} more`] : []),
   ].join("\n");
 }
