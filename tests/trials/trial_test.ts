@@ -708,6 +708,15 @@ Deno.test("TRIAL_LINE drops the events of other tools, all of them, and keeps th
   }
 });
 
+Deno.test("TRIAL_LINE keeps a call that must not happen, also among the events of other tools", async () => {
+  const good = journalled(await run([{ text: "" }])) as Record<string, unknown>;
+  const forbidden = { kind: "assertion", message: "It was called.", never: true };
+  const other = { kind: "of another tool" };
+  const trial = TRIAL_LINE.parse({ ...good, events: [other, forbidden, other] });
+  assertEquals<unknown>(trial.events, [forbidden]);
+  assertEquals(summarize(trial).never, true);
+});
+
 Deno.test("TRIAL_LINE fills in what other tools leave out", () => {
   const least = {
     v: 1,
