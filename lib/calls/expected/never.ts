@@ -25,15 +25,13 @@ export function forbiddenText(
 ): string | undefined {
   const found = checkExpectedCalls(never, tools).flatMap((one) => {
     const { fitting, undecided } = fittingPlaces(one, calls, true);
+    const which = one.arguments === undefined ? "" : ` is ${one}`;
     return [
-      ...fitting.map((place) =>
-        `${callName(calls[place]!)}${one.arguments === undefined ? "" : ` is ${one}`}`
-      ),
+      ...fitting.map((place) => `${callName(calls[place]!)}${which}`),
       ...undecided.map((place) => {
-        const [difference] = one.differencesOf(calls[place]!);
-        return `whether ${callName(calls[place]!)} is ${one} cannot be decided: ${
-          printable(difference!.error!, 300)
-        }`;
+        const call = calls[place]!;
+        const reason = printable(one.differencesOf(call)[0]!.error!, 300);
+        return `whether ${callName(call)} is ${one} cannot be decided: ${reason}`;
       }),
     ];
   });
