@@ -3,6 +3,8 @@
  * @module
  */
 
+import { cutText } from "../../base/json.ts";
+import { redactRecord } from "../../base/redact.ts";
 import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
 import { claimedCount, claimedUsage } from "../../tools/message.ts";
 import type { ModelReply } from "../model.ts";
@@ -20,11 +22,18 @@ export function replyScore(reply: ModelReply, rubric: Rubric | undefined): Judge
   const written = [text, ...calls.map((call) => call.arguments)].filter((part) => part !== "");
   return {
     ...(isCut ? { score: null, why: `${read.why}: it ran out of tokens` } : read),
-    text: (rubric === undefined ? text : written.join("\n")).slice(0, MAX_KEPT_LENGTH),
+    text: keptText(rubric === undefined ? text : written.join("\n")),
     usage: claimedUsage(usage),
     served: served.slice(0, MAX_NAME_LENGTH),
     durationMs: claimedCount(duration),
   };
+}
+
+/** What is kept of the text of a reply: a long one is cut without its secrets, as half a key is no longer recognized. */
+function keptText(text: string): string {
+  return text.length <= MAX_KEPT_LENGTH
+    ? text
+    : cutText(redactRecord(text.slice(0, 2 * MAX_KEPT_LENGTH)), MAX_KEPT_LENGTH);
 }
 
 function readRatings(
