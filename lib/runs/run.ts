@@ -29,7 +29,8 @@ import { Reachability, type RunFault } from "./_reachability.ts";
 import { type ModelSource, RunModels } from "./_run_models.ts";
 import { type SkippedTrial, Stopping } from "./early_stopping.ts";
 import { strategyChoice } from "../trials/strategies/entry.ts";
-import { type Agent, runTrial } from "../trials/run_trial.ts";
+import type { Agent } from "../trials/own_agent.ts";
+import { runTrial } from "../trials/run_trial.ts";
 import type { Trial } from "../trials/trial.ts";
 import type { Transcripts } from "../trials/transcript.ts";
 import {

@@ -107,16 +107,13 @@ export function claimFile(
   if (other !== undefined) {
     // In a folder the files of these would have the same name again.
     const isNamesake = owner !== undefined && plainName(owner.name) === plainName(benchmark.name);
+    const [namesake, folder] = [printable(other, 100), folderOf(file)];
     throw cannot(
       `keep the ${what} of ${subject} in ${file}`,
       "a file belongs to one suite or benchmark",
       isNamesake
-        ? `another one, ${
-          printable(other, 100)
-        }, has it, and files are named after them. Give one of them another name`
-        : `${other} has it. Give a folder, such as ${
-          folderOf(file)
-        }, in which each has a file of its own`,
+        ? `another one, ${namesake}, has it, and files are named after them. Give one of them another name`
+        : `${other} has it. Give a folder, such as ${folder}, in which each has a file of its own`,
     );
   }
   files.set(place, benchmark);

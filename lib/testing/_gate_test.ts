@@ -57,9 +57,8 @@ export function gateTest(
   name: string,
   gate: GateTest,
 ): () => Promise<void> {
-  const { plan, policy, run, baseline, missing, file, derive, state, finished, where, rerun } =
-    gate;
-  const { records } = gate;
+  const { plan, policy, run, baseline, missing, file, derive, state } = gate;
+  const { finished, where, rerun, skipped, scope, records } = gate;
   const publish = (
     { gateToMarkdown, renderGate, summarizeJob }: Awaited<ReturnType<typeof loadTexts>>,
     trials: readonly TrialSummary[],
@@ -81,7 +80,7 @@ export function gateTest(
     if (disagreement === undefined) {
       const whole = await run.all();
       if (state.whole) state.trials = whole;
-      // Cases that were not selected have told nothing of theirs.
+      // Cases that were not selected have not said how theirs failed.
       for (const trial of whole) {
         if (isFailed(trial)) state.failures.add(trial, rerun(trial));
       }
@@ -109,21 +108,20 @@ export function gateTest(
       trials,
       reportVerdicts(name, variants, policy, {
         comparisons: compareStrategies(trials, prices),
-        notes: [...skippedNote(gate.skipped), ...notes, ...gate.scope],
+        notes: [...skippedNote(skipped), ...notes, ...scope],
       }),
     );
     if (records !== undefined && state.decision?.verdict === "pass") {
-      const { gate, rule } = { gate: policy, ...plan };
-      const results = { plan: planLine(plan), trials, planned: plan.trials, gate, rule };
-      const told = recordBaseline(
+      const results = { plan: planLine(plan), trials, planned: plan.trials, gate: policy, rule };
+      const line = recordBaseline(
         { ...results, problem: undefined, stopped: run.stopped },
         records,
       );
-      console.log(`${name}: ${told}`);
+      console.log(`${name}: ${line}`);
     }
     const failed = variants.filter(({ verdict }) => !passes(verdict, policy));
     if (failed.length > 0) {
-      const report = reportVerdicts(name, failed, policy, { notes: gate.scope });
+      const report = reportVerdicts(name, failed, policy, { notes: scope });
       throw new AssertionError(texts.renderVerdicts(report));
     }
     if (variants.length === 0) throw new AssertionError("INVALID: there is nothing to decide");

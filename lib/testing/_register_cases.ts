@@ -54,7 +54,7 @@ export function registerCases(
   state: RunState,
 ): void {
   const name = printable(given, Infinity);
-  const refusals = new Set<string>();
+  const said = new Set<string>();
   const judge = async (place: number, context: Deno.TestContext) => {
     state.begin();
     state.asked++;
@@ -67,8 +67,8 @@ export function registerCases(
     const trial = await finished(run.trial(place)).catch(async (error) => {
       // What is wrong for all trials, such as a journal that cannot be written, is said once.
       const { message } = error;
-      if (!(error instanceof InputError) || !refusals.has(message)) {
-        refusals.add(message);
+      if (!(error instanceof InputError) || !said.has(message)) {
+        said.add(message);
         throw error;
       }
       await context.step({ name: `not run: ${TOLD}`, ignore: true, fn() {} });
@@ -99,9 +99,11 @@ export function registerCases(
     }
     // With a gate, the case passes; one line says how it ended, as hundreds of stories would bury the verdict.
     const lines = isGood ? [] : [stepName(trial, testWidth())];
-    // What fails for all trials alike is told once.
-    if (cleanUp !== undefined && !refusals.has(cleanUp)) lines.push(cleanUp);
-    refusals.add(cleanUp ?? "");
+    // What fails for all trials alike is said once.
+    if (cleanUp !== undefined && !said.has(cleanUp)) {
+      said.add(cleanUp);
+      lines.push(cleanUp);
+    }
     for (const name of lines) {
       await context.step({ name, ignore: true, fn() {} });
     }

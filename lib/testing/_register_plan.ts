@@ -248,11 +248,9 @@ function scopeNotes(
   { file }: RegisteredPlan,
 ): string[] {
   if (folder === undefined || file === undefined) return [];
+  const tests = `${countText(cells.length, "test")} of ${printable(file, 200)}`;
   return [
-    `speaks for ${countText(cells.length, "test")} of ${
-      printable(file, 200)
-    } alone; over all files of the ` +
-    `suite decides: ${gateOfFolder(folder)}`,
+    `speaks for ${tests} alone; over all files of the suite decides: ${gateOfFolder(folder)}`,
   ];
 }
 

@@ -63,7 +63,7 @@ const ELSEWHERE = new Map([
   ["oracle", "expected, whose calls have ignore in place of allowed"] as const,
 ]);
 
-/** Options of a test, whatever the type of its state. */
+/** Options of a test with any type of state. */
 export type AnyOptions = Partial<ToolTestOptions<unknown>>;
 
 /** The names of the options of tests and suites. */
@@ -115,6 +115,7 @@ export function assertOwnOptions(
   { gate, variants }: Pick<AnyOptions, "gate" | "variants">,
 ): void {
   const given = Object.keys(defined({ ...options }));
+  const itsSuite = `toolSuite(${JSON.stringify(printable(suite, 100))}, ...)`;
   const ofRun = optionSchemas("toolTest");
   const whole = given.find((name) =>
     name === "variants" || name in ofRun && !OWN_OPTIONS.includes(name)
@@ -129,19 +130,17 @@ export function assertOwnOptions(
     throw cannot(
       `use ${subject}`,
       `${varied} must be left out, as the variants of its suite decide it`,
-      `give it to a variant of toolSuite(${JSON.stringify(printable(suite, 100))}, ...)`,
+      `give it to a variant of ${itsSuite}`,
     );
   }
   const gated = gate === undefined ? undefined : GATED_OPTIONS.find((name) => given.includes(name));
   const option = whole ?? gated;
   if (option === undefined) return;
-  const which = "must be the same in all tests of a suite";
+  const why = whole === undefined ? " with a gate, which decides over all of them" : "";
   throw cannot(
     `use ${subject}`,
-    `${option} ${which}${
-      whole === undefined ? " with a gate, which decides over all of them" : ""
-    }`,
-    `give it to toolSuite(${JSON.stringify(printable(suite, 100))}, ...)`,
+    `${option} must be the same in all tests of a suite${why}`,
+    `give it to ${itsSuite}`,
   );
 }
 
@@ -161,9 +160,9 @@ export function assertSuiteOptions(subject: string, options: object): void {
   readVariants(subject, options);
 }
 
-/** Whether a test outside of a suite is one of its own, whatever the others of its file are. */
+/** Whether the options of a test outside of a suite make it a suite by itself. */
 export function isOwnSuite(options: AnyOptions): boolean {
-  // A fresh seed is drawn for each plan, and told.
+  // A fresh seed is drawn for each plan, and printed.
   return options.seed === "fresh" && options.perturbation !== undefined ||
     ALONE_OPTIONS.some((name) => options[name] !== undefined);
 }

@@ -53,6 +53,7 @@ interface SuiteTest {
   readonly toolCase: ToolCase<unknown>;
   /** Its options, with those of its suite. */
   readonly options: AnyOptions & Pick<BenchmarkOptions, "model">;
+  /** Whether no others of the file are run beside it. */
   readonly only: boolean;
   readonly ignore: boolean;
 }
@@ -115,7 +116,7 @@ export class SuiteTests {
     const subject = testSubject(name);
     assertTestOptions(subject, given);
     if (this.#title.length > 0) assertOwnOptions(subject, given, this.name, this.#options);
-    const { ignore = false, tags: _, ...options } = { ...this.#options, ...defined(given) };
+    const { ignore = false, ...options } = { ...this.#options, ...defined(given) };
     assertModel(subject, options);
     const variants = readVariants(subject, this.#options);
     const toolCase = {
@@ -137,7 +138,7 @@ export class SuiteTests {
     }
     const test = {
       ...{ name, subject, site, toolCase },
-      options: { ...options, ...defined({ tags: given.tags }) } as SuiteTest["options"],
+      options: options as SuiteTest["options"],
       only: mode === "only",
       ignore: mode === "skip" || ignore,
     };
@@ -147,12 +148,13 @@ export class SuiteTests {
     this.#tests.set(name, test);
   }
 
-  /**
-   * Registers the tests, and one for the gate.
-   *
-   * @throws {InputError} If that cannot be done; nothing was registered then.
-   */
+  /** Registers the tests, and one for the gate; what is wrong with all of them is one test that fails. */
   register(): void {
+    this.#site.attempt(() => this.#register(), this.name);
+  }
+
+  /** @throws {InputError} If that cannot be done; nothing was registered then. */
+  #register(): void {
     this.#isRegistered = true;
     const { gate } = this.#options;
     const all = [...this.#tests.values()];
@@ -186,8 +188,7 @@ export class SuiteTests {
         titleOf: (planned) => this.#trialTitle(planned, testOf(planned.task) ?? base),
         register: (test, planned) => {
           const own = planned && testOf(planned.task);
-          const only = own?.only ? { only: true } : {};
-          registered.push([own?.site ?? this.#site, { ...test, ...only }]);
+          registered.push([own?.site ?? this.#site, { ...test, ...defined({ only: own?.only }) }]);
         },
         skipped: all.filter(({ ignore }) => ignore).map(({ name }) => name),
       }));
@@ -199,11 +200,6 @@ export class SuiteTests {
     const { callers } = this.#site;
     return this.#title.length > 0 && callers.length > 0 &&
       callers.every(({ url }) => url !== Deno.mainModule);
-  }
-
-  /** Registers the tests; what is wrong with all of them is one test that fails. */
-  attempt(): void {
-    this.#site.attempt(() => this.register(), this.name);
   }
 
   /**

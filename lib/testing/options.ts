@@ -38,7 +38,7 @@ import {
   assertAgentCalls,
   assertAgentStrategies,
   assertAgentTasks,
-} from "../trials/run_trial.ts";
+} from "../trials/own_agent.ts";
 import { valueText } from "../calls/values/text.ts";
 import { sourcesOfCallers, testFile } from "./_sources.ts";
 import { sum } from "../base/numbers.ts";

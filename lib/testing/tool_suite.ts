@@ -75,7 +75,7 @@ export function toolSuite<State = undefined>(
       ...{ name, subject, site, kind: "suite" },
       options: options as ToolSuiteOptions<unknown>,
     });
-    afterLoad(site, () => suite.attempt());
+    afterLoad(site, () => suite.register());
     tests = suite;
   });
   return testFunctions("test", (place, test, own, mode) => {

@@ -78,7 +78,7 @@ const addToFile: Add = (site, name, options, mode) => {
   if (!isOwn && (ofFile === undefined || isRunAlike(given, ofFile.options))) {
     const tests = ofFile?.tests ?? newFileSuite(site);
     tests.add(site, name, options, mode);
-    if (ofFile === undefined) afterLoad(site, () => tests.attempt());
+    if (ofFile === undefined) afterLoad(site, () => tests.register());
     ofFile ??= { tests, options: given };
     return;
   }
@@ -86,9 +86,9 @@ const addToFile: Add = (site, name, options, mode) => {
     ...{ name, subject: testSubject(name), site, options: given, kind: "test" },
   });
   suite.add(site, name, options, mode);
-  if (isOwn) suite.attempt();
+  if (isOwn) suite.register();
   // The others of the file come first where both want the same file.
-  else afterLoad(site, () => suite.attempt());
+  else afterLoad(site, () => suite.register());
 };
 
 function newFileSuite(site: CallSite): SuiteTests {

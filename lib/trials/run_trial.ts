@@ -9,10 +9,10 @@ import { converse } from "./agent/conversation.ts";
 import { GeneratedTaskExecutor } from "./executors/generated.ts";
 import { JUDGING_RULES } from "./executors/answer.ts";
 import type { Fixture, Work } from "./executors/fixture.ts";
-import { cannot, InputError, isErrorOf, reasonOf } from "../base/errors.ts";
+import { InputError, isErrorOf, reasonOf } from "../base/errors.ts";
 import { defined, type JsonValue, printable } from "../base/json.ts";
 import type { JudgeScore } from "../models/judge/score.ts";
-import type { Tool } from "../tools/tool.ts";
+import type { Message } from "../tools/message.ts";
 import {
   InfrastructureError,
   type Model,
@@ -27,8 +27,16 @@ import {
   type StrategyOptions,
   withStrategy,
 } from "./strategies/registry.ts";
+import {
+  type Agent,
+  agentTask,
+  assertAgentCalls,
+  assertAgentStrategies,
+  assertAgentTasks,
+  kindOf,
+} from "./own_agent.ts";
 import { openTask, type TaskOpener } from "./executors/tasks.ts";
-import { isCase, isGenerated, type TaskSpec } from "./executors/task_kind.ts";
+import { isCase, type TaskSpec } from "./executors/task_kind.ts";
 import { failuresOf, type StopEvent } from "../calls/trace.ts";
 import { type Judging, SERVED_SEPARATOR, type Trial } from "./trial.ts";
 import {
@@ -40,57 +48,6 @@ import {
 } from "./transcript.ts";
 import { type PlannedTrial, trialId } from "./trial_id.ts";
 import { placeOf, thrownText } from "../base/user_code.ts";
-
-/**
- * What an agent of the user's own gets of a task: what a model would see, and nothing that leads to the answer.
- */
-export interface AgentTask {
-  /** The user message. */
-  readonly prompt: string;
-  /** The functions on offer, ready to be called. */
-  readonly tools: readonly Tool[];
-  /** The number of calls that may be made. */
-  readonly callLimit: number;
-  /** The number of calls made within the limit, including refused ones. */
-  readonly calls: number;
-  /** The number of calls that may still be made. */
-  readonly left: number;
-  /** Whether a call past the limit was made, so that the trial is over. */
-  readonly exhausted: boolean;
-  /**
-   * Begins a new step. After the first use, only this begins steps: for agents that make the calls of one
-   * reply one after another.
-   */
-  step(): void;
-}
-
-/** Works on a task instead of the agent loop: calls the task's tools and returns its final text. */
-export type Agent = (task: AgentTask, options: { signal?: AbortSignal }) => Promise<string>;
-
-/** Returns what an agent gets of a task; the executor, which knows the answer, cannot be reached from it. */
-function agentTask(executor: GeneratedTaskExecutor): AgentTask {
-  const { prompt, tools, callLimit } = executor;
-  return {
-    ...{ prompt, tools, callLimit },
-    get calls() {
-      return executor.calls;
-    },
-    get left() {
-      return executor.left;
-    },
-    get exhausted() {
-      return executor.exhausted;
-    },
-    step: () => executor.step(),
-  };
-}
-
-/** Names the kind of a value that is no text. */
-function kindOf(value: unknown): string {
-  if (value === undefined || value === null) return String(value);
-  if (Array.isArray(value)) return "a list";
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
-}
 
 /** A strategy by its id, such as `restate+plan_then_call`, with its options. */
 export interface StrategyChoice extends StrategyOptions {
@@ -250,14 +207,11 @@ export async function runTrial(
       if (typeof said === "string") return fixture.answer(said);
       return stopAgent(`the agent must return a text: it returned ${kindOf(said)}`);
     }
-    const { prompt, system, turns = [], present, unreadable, fromList, examples } = fixture;
+    const { turns = [], present, unreadable, fromList, examples } = fixture;
     const { ending, messages, turnsMs } = await converse(work, {
       session,
       environment: fixture,
-      messages: [
-        ...(system === undefined ? [] : [{ role: "system" as const, content: system }]),
-        { role: "user", content: prompt },
-      ],
+      messages: firstMessages(fixture),
       turns,
       ...defined({ present, unreadable, fromList, examples }),
     });
@@ -359,59 +313,16 @@ export async function runTrial(
 }
 
 /** What the model was asked with first, in the agent loop; what it would have been, if it never was. */
-function openingOf({ opening }: Session, { system, prompt, tools }: Fixture): Opening {
-  if (opening !== undefined) return { messages: opening.messages, tools: opening.tools ?? [] };
-  return {
-    messages: [
-      ...(system === undefined ? [] : [{ role: "system" as const, content: system }]),
-      { role: "user", content: prompt },
-    ],
-    tools,
-  };
+function openingOf({ opening }: Session, fixture: Fixture): Opening {
+  const { messages, tools = [] } = opening ??
+    { messages: firstMessages(fixture), tools: fixture.tools };
+  return { messages, tools };
 }
 
-/**
- * Refuses strategies for custom agents: strategies change the agent loop, which these do not use.
- *
- * @throws {InputError} If there is a strategy other than `baseline`.
- */
-export function assertAgentStrategies(action: string, strategies: readonly string[]): void {
-  const other = strategies.find((strategy) => strategy !== "baseline");
-  if (other === undefined) return;
-  throw cannot(
-    `run ${action}`,
-    "an agent of your own has no loop that a strategy could change",
-    `the strategy is ${printable(other)}`,
-  );
-}
-
-/**
- * Refuses other than generated tasks for custom agents: probes force calls, and cases judge texts.
- *
- * @throws {InputError} If there are any.
- */
-export function assertAgentTasks(action: string, tasks: readonly object[]): void {
-  const probe = tasks.find((task) => !isGenerated(task));
-  if (probe === undefined) return;
-  throw cannot(
-    `run ${action}`,
-    "an agent of your own works on generated tasks only",
-    `there is ${JSON.stringify(probe)}`,
-  );
-}
-
-/**
- * Refuses nested references for custom agents.
- *
- * @throws {InputError} If `references` is true.
- */
-export function assertAgentCalls(action: string, references: boolean): void {
-  if (!references) return;
-  throw cannot(
-    `run ${action}`,
-    "an agent of your own makes its calls one by one, and none can refer to others",
-    "references is true",
-  );
+/** The system message, if there is one, and the question. */
+function firstMessages({ system, prompt }: Pick<Fixture, "system" | "prompt">): Message[] {
+  const question: Message = { role: "user", content: prompt };
+  return system === undefined ? [question] : [{ role: "system", content: system }, question];
 }
 
 function onlyTrial(task: TaskSpec, model: string, perturbation = "none"): PlannedTrial {

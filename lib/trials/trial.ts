@@ -214,9 +214,18 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   ends: z.string().exactOptional(),
   // Nothing is decided by it, and other tools may have another field of this name.
   transcript: TRANSCRIPT.exactOptional().catch(undefined as never),
-  // Other tools may record other events; facts derived from them are then unknown.
-  events: z.array(EVENT).catch([]),
+  // Other tools may record other events; facts derived from them are then unknown, but a call that must not happen
+  // in any trial still fails a gate.
+  events: z.array(EVENT).catch(({ value }) => forbiddenAmong(value)),
 }).refine((trial) => trial.solved === (trial.outcome === "solved"), {
   message: "solved must be true exactly when outcome is solved",
   path: ["solved"],
 }) as unknown as z.ZodType<Trial>;
+
+/** The events of a list, readable or not, that tell of a call that must not happen in any trial. */
+function forbiddenAmong(events: unknown): TraceEvent[] {
+  return (Array.isArray(events) ? events : []).flatMap((event) => {
+    const { data } = EVENT.safeParse(event);
+    return data?.kind === "assertion" && data.never ? [data] : [];
+  });
+}

@@ -24,12 +24,8 @@ import { STRATEGIES } from "../../lib/trials/strategies/registry.ts";
 import { briefSpec, generateTask, type Task } from "../../lib/tasks/generated/task.ts";
 import { GeneratedTaskExecutor } from "../../lib/trials/executors/generated.ts";
 import { callsOf, failuresOf } from "../../lib/calls/trace.ts";
-import {
-  type Agent,
-  type AgentTask,
-  runTrial,
-  type TrialOptions,
-} from "../../lib/trials/run_trial.ts";
+import type { Agent, AgentTask } from "../../lib/trials/own_agent.ts";
+import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";
 import { OUTCOMES, type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
 import { summarize } from "../../lib/trials/summary.ts";
 import {
@@ -710,6 +706,15 @@ Deno.test("TRIAL_LINE drops the events of other tools, all of them, and keeps th
   for (const events of [[{}], [{ kind: "theirs" }], [...own, { kind: "call" }], "none", null, 7]) {
     assertEquals<unknown>(TRIAL_LINE.parse({ ...good, events }), { ...good, events: [] });
   }
+});
+
+Deno.test("TRIAL_LINE keeps a call that must not happen, also among the events of other tools", async () => {
+  const good = journalled(await run([{ text: "" }])) as Record<string, unknown>;
+  const forbidden = { kind: "assertion", message: "It was called.", never: true };
+  const other = { kind: "of another tool" };
+  const trial = TRIAL_LINE.parse({ ...good, events: [other, forbidden, other] });
+  assertEquals<unknown>(trial.events, [forbidden]);
+  assertEquals(summarize(trial).never, true);
 });
 
 Deno.test("TRIAL_LINE fills in what other tools leave out", () => {

@@ -9,8 +9,8 @@ import type { ToolSchema } from "../../tools/tool.ts";
 import { callName, type RecordedCall } from "../record.ts";
 import { checkExpectedCalls, fittingPlaces } from "./match_calls.ts";
 
-/** Forbidden calls told, at most. */
-const MAX_TOLD = 10;
+/** Forbidden calls that are named, at most. */
+const MAX_NAMED = 10;
 
 /**
  * Describes the forbidden calls that were made; `undefined` if there are none. An attempt counts: a call that was
@@ -25,23 +25,21 @@ export function forbiddenText(
 ): string | undefined {
   const found = checkExpectedCalls(never, tools).flatMap((one) => {
     const { fitting, undecided } = fittingPlaces(one, calls, true);
+    const which = one.arguments === undefined ? "" : ` is ${one}`;
     return [
-      ...fitting.map((place) =>
-        `${callName(calls[place]!)}${one.arguments === undefined ? "" : ` is ${one}`}`
-      ),
+      ...fitting.map((place) => `${callName(calls[place]!)}${which}`),
       ...undecided.map((place) => {
-        const [difference] = one.differencesOf(calls[place]!);
-        return `whether ${callName(calls[place]!)} is ${one} cannot be decided: ${
-          printable(difference!.error!, 300)
-        }`;
+        const call = calls[place]!;
+        const reason = printable(one.differencesOf(call)[0]!.error!, 300);
+        return `whether ${callName(call)} is ${one} cannot be decided: ${reason}`;
       }),
     ];
   });
   if (found.length === 0) return undefined;
-  const more = found.length - MAX_TOLD;
+  const more = found.length - MAX_NAMED;
   return [
     "A call was made that must not happen in any trial.",
-    ...found.slice(0, MAX_TOLD).map((line) => `  ${line}`),
+    ...found.slice(0, MAX_NAMED).map((line) => `  ${line}`),
     ...(more > 0 ? [`  ... ${more} more`] : []),
   ].join("\n");
 }

@@ -119,23 +119,20 @@ export async function agreementOf(
   }
   const { both, judgeOnly, labelOnly, neither } = counts;
   const accuracy = wilson(both + neither, judged, confidence);
-  const alike = both + labelOnly === 0 || judgeOnly + neither === 0;
-  const kappa = alike ? null : cohenKappa([[both, judgeOnly], [labelOnly, neither]], confidence);
-  return {
+  const result = {
     judged,
     accuracy: { value: (both + neither) / judged, ...accuracy },
-    kappa: kappa === null
-      ? { value: null, lower: null, upper: null }
-      : { value: kappa.kappa, lower: kappa.lower, upper: kappa.upper },
-    ...(kappa === null
-      ? {
-        why: `all labels are ${
-          both + labelOnly > 0
-        }: kappa needs values that pass and ones that do not`,
-      }
-      : {}),
     ...{ counts, disagreements, unjudged },
   };
+  const right = both + labelOnly;
+  if (right === 0 || right === judged) {
+    const why = `all labels are ${right > 0}: kappa needs values that pass and ones that do not`;
+    return { ...result, kappa: { value: null, lower: null, upper: null }, why };
+  }
+  const table = [[both, judgeOnly], [labelOnly, neither]];
+  // Undefined only where all labels are alike, and all verdicts of the judge as well.
+  const { kappa: value, lower, upper } = cohenKappa(table, confidence)!;
+  return { ...result, kappa: { value, lower, upper } };
 }
 
 /** @throws {InputError} If labels cannot be compared with this judge. */

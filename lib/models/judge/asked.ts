@@ -53,9 +53,8 @@ export class AskedJudges {
     this.#events.push({
       kind: "judged",
       ...question,
-      // Before it is cut: half a key is no longer recognized.
+      // Before it is cut, as that of the reply is: half a key is no longer recognized.
       question: cutText(redactRecord(question.question), MAX_KEPT_LENGTH),
-      reply: cutText(question.reply, MAX_KEPT_LENGTH),
     });
   }
 }

@@ -25,10 +25,11 @@ import {
   type RubricOptions,
 } from "./options.ts";
 import { type AskedQuestion, currentAsked } from "./asked.ts";
-import { type Criteria, meanShare, reasonsText, Rubric, RUBRIC_PROMPT } from "./rubric.ts";
-import { type JudgeScore, notAsked, type ParsedScore, readScore } from "./score.ts";
+import { type Criteria, reasonsText, Rubric, RUBRIC_PROMPT } from "./rubric.ts";
+import { replyScore } from "./_reply_score.ts";
+import { type JudgeScore, notAsked } from "./score.ts";
 import { LikeMatcher } from "./like_matcher.ts";
-import { claimedCount, claimedUsage, sumUsage, type Usage } from "../../tools/message.ts";
+import { sumUsage, type Usage } from "../../tools/message.ts";
 import {
   isModel,
   type Model,
@@ -240,7 +241,7 @@ export class Judge implements AsyncDisposable {
     return new LikeMatcher({
       judge: this,
       // Criteria with equal texts may have other thresholds, but their scores are the same.
-      truth: JSON.stringify([text, known]),
+      truth: JSON.stringify([rubric.criteria.map(({ name }) => name), text, known]),
       atLeast: 0,
       rubric,
       ask: (value, { signal }) =>
@@ -290,7 +291,7 @@ export class Judge implements AsyncDisposable {
   }
 
   async #ask(
-    { prompt, value, truth, context: about = "", rubric, atLeast }: Question,
+    { prompt, value, truth, context: about, rubric, atLeast }: Question,
     { context, signal }: ScoreOptions,
   ): Promise<JudgeScore> {
     signal?.throwIfAborted();
@@ -299,7 +300,7 @@ export class Judge implements AsyncDisposable {
     if (recording === undefined && this.#recordings === undefined) this.#model.connect();
     let question: string | undefined;
     const asked = currentAsked();
-    const tell = (score: JudgeScore) => {
+    const kept = (score: JudgeScore) => {
       // Nobody was asked about a value that does not fit into a question.
       if (question !== undefined) {
         asked?.add(askedOf(this, question, score, defined({ rubric, atLeast })));
@@ -307,12 +308,11 @@ export class Judge implements AsyncDisposable {
       return score;
     };
     try {
-      const words = {
+      question = fillPrompt(prompt, {
         predicted: promptText(value, "predicted value"),
         truth: promptText(truth, "truth"),
-        context: about,
-      };
-      question = fillPrompt(prompt, rubric === undefined ? withoutContext(words) : words);
+        ...defined({ context: about }),
+      });
       const replying = this.#reply({
         messages: [{ role: "user", content: question }],
         tools: rubric === undefined ? [] : [rubric.tool],
@@ -323,7 +323,7 @@ export class Judge implements AsyncDisposable {
       const reply = await (signal === undefined ? replying : abortable(replying, signal));
       const score = replyScore(reply, rubric);
       this.#usage = sumUsage([this.#usage, score.usage]);
-      return tell(score);
+      return kept(score);
     } catch (error) {
       signal?.throwIfAborted();
       // A missing recording is not an error of the judge.
@@ -333,7 +333,7 @@ export class Judge implements AsyncDisposable {
         redact(reasonOf(error).slice(0, MAX_KEPT_LENGTH)),
         MAX_REASON_LENGTH,
       );
-      return tell(notAsked(reason, error instanceof UnfitError));
+      return kept(notAsked(reason, error instanceof UnfitError));
     }
   }
 
@@ -349,7 +349,7 @@ interface Question {
   readonly prompt: string;
   readonly value: JsonValue;
   readonly truth: JsonValue;
-  /** What it should know beside the value, as it stands in the prompt. */
+  /** What it should know beside the value, as it stands in the prompt; only rubrics have one. */
   readonly context?: string;
   readonly rubric?: Rubric;
   readonly atLeast?: number;
@@ -357,11 +357,6 @@ interface Question {
 
 const CONTEXT_START = "What is known beside the value:\n======Begin of context======\n";
 const CONTEXT_END = "\n======End of context======\n";
-
-/** Only rubrics know a context: elsewhere `{context}` is a text like any other. */
-function withoutContext({ predicted, truth }: Record<"predicted" | "truth", string>) {
-  return { predicted, truth };
-}
 
 /** What a trial keeps of a question. */
 function askedOf(
@@ -376,39 +371,10 @@ function askedOf(
     question,
     reply: text,
     score,
-    ...defined({ atLeast }),
-    ...defined({
-      reason: why ?? (criteria === undefined ? undefined : reasonsText(rubric!, criteria)),
-    }),
+    ...defined({ atLeast, reason: why ?? (criteria && reasonsText(rubric!, criteria)) }),
     ...{ model: name, usage, served, simulated },
   };
 }
 
 /** Characters of a reason, at most. */
 const MAX_REASON_LENGTH = 500;
-
-function replyScore(reply: ModelReply, rubric: Rubric | undefined): JudgeScore {
-  const { text, calls, usage, served, duration, finish } = reply;
-  const read = rubric === undefined ? readScore(text) : readRatings(reply, rubric);
-  const isCut = read.score === null && finish === "length";
-  const written = [text, ...calls.map((call) => call.arguments)].filter((part) => part !== "");
-  return {
-    ...(isCut ? { score: null, why: `${read.why}: it ran out of tokens` } : read),
-    text: (rubric === undefined ? text : written.join("\n")).slice(0, MAX_KEPT_LENGTH),
-    usage: claimedUsage(usage),
-    served: served.slice(0, MAX_NAME_LENGTH),
-    durationMs: claimedCount(duration),
-  };
-}
-
-function readRatings(
-  reply: ModelReply,
-  rubric: Rubric,
-): ParsedScore & Pick<JudgeScore, "criteria"> {
-  const criteria = rubric.read(reply);
-  if (typeof criteria === "string") return { score: null, why: criteria };
-  return { score: meanShare(criteria), criteria };
-}
-
-/** Characters of a model's name, at most. */
-const MAX_NAME_LENGTH = 200;

@@ -63,7 +63,7 @@ export class LikeMatcher implements Matcher {
       ? `at least ${atLeast} by ${own} like ${quoted(truth)}` +
         (scores === undefined ? "" : `; it ${describeScores([...scores])}`)
       : `what ${own} finds right in ${
-        listText(rubric.criteria.map((one) => printable(one.name, 60)), 5)
+        listText(rubric.criteria.map((one) => printable(one.name, MAX_SHOWN_LENGTH)), 5)
       }`;
   }
 
@@ -107,7 +107,7 @@ export class LikeMatcher implements Matcher {
     }
     const { rubric, atLeast } = this.question;
     if (rubric === undefined) return known.score >= atLeast;
-    return rubric.faults(known.criteria ?? []).length === 0;
+    return rubric.faults(known.criteria!).length === 0;
   }
 
   /** Journals keep the description of a matcher. */

@@ -70,7 +70,7 @@ const CRITERION = z.strictObject({
 });
 
 const CRITERIA = z.record(
-  z.string().trim().min(1).max(60),
+  z.string().max(60).regex(/\S/),
   z.union([z.string().trim().min(1).transform((description) => ({ description })), CRITERION]),
 ).refine(
   (criteria) => Object.keys(criteria).length > 0,

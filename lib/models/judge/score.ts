@@ -23,7 +23,7 @@ export interface JudgeScore {
   readonly criteria?: readonly CriterionScore[];
   /** `true` if no judge can be asked about the value, as it is too long or nests too deep. */
   readonly unfit?: true;
-  /** The judge's reply, at most 10,000 characters; empty if it could not be asked. */
+  /** The reply, at most 10,000 characters, a longer one without secrets; empty if the judge could not be asked. */
   readonly text: string;
   /** The tokens of the judge, not those of a model under test. */
   readonly usage: Usage;

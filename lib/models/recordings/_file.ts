@@ -218,7 +218,8 @@ const MESSAGE = z.union([
   ]),
 ]);
 
-const USAGE = z.strictObject({
+/** Tokens, in a file. */
+export const USAGE = z.strictObject({
   inputTokens: COUNT,
   outputTokens: COUNT,
   estimated: z.literal(true).exactOptional(),
@@ -247,7 +248,8 @@ const TOOL_CHOICE = z.union([
   z.strictObject({ function: z.string() }),
 ]);
 
-const HASH = z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in hexadecimal");
+/** The hash of a request, in a file. */
+export const HASH = z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in hexadecimal");
 
 const REQUEST = z.strictObject({
   request: PLACE,
@@ -356,7 +358,7 @@ export function parseRecording(content: string, path: string): Recording {
 }
 
 /** Parses the text of a file whose newest format is `newest`. */
-function parseText(content: string, source: string, newest: number): unknown {
+export function parseText(content: string, source: string, newest: number): unknown {
   let value: unknown;
   try {
     value = JSON.parse(content);
@@ -367,49 +369,12 @@ function parseText(content: string, source: string, newest: number): unknown {
   return value;
 }
 
-/** A mark of the invalid goes of a trial, beside its recording if it has one; it has no replies. */
-export interface InvalidMark extends Required<Pick<Recording, "trial" | "replaced">> {
-  /** The hash of the first request. */
-  readonly hash: string;
-  /** See {@linkcode Recording.replacedIdle}. */
-  readonly replacedIdle?: true;
-}
-
-const MARK = z.strictObject({
-  v: z.literal(1),
-  kind: z.literal("invalid"),
-  trial: z.string(),
-  hash: HASH,
-  replaced: USAGE,
-  replacedIdle: z.literal(true).exactOptional(),
-}).transform(({ v: _, kind: __, ...mark }): InvalidMark => mark);
-
-/** How the name of a mark ends: no reader takes it for a recording. */
-export const MARK_ENDING = ".invalid";
-
-/** Returns the path of the mark of a trial, given that of its recording. */
-export function markPath(recording: string): string {
-  return recording.replace(/\.json$/, MARK_ENDING);
-}
-
-/** Returns the text of a mark. */
-export function markText(mark: InvalidMark): string {
-  return `${JSON.stringify({ v: 1, kind: "invalid", ...mark }, null, 2)}\n`;
-}
-
 /**
- * Reads a mark; `undefined` if there is no such file.
+ * Reads a file of recordings; `undefined` if there is no such file.
  *
- * @throws {InputError} If it cannot be read, or is none.
+ * @throws {InputError} If it cannot be read, or is too long.
  */
-export function readMark(path: string): InvalidMark | undefined {
-  const content = readIfExists(path);
-  if (content === undefined) return undefined;
-  const source = `the mark of invalid trials ${path}`;
-  return parseWith(MARK, parseText(content, source, 1), source);
-}
-
-function readIfExists(path: string): string | undefined {
+export function readIfExists(path: string): string | undefined {
   try {
     const { size } = Deno.statSync(path);
     if (size > MAX_FILE_BYTES) {

@@ -6,7 +6,8 @@
 import { cannot, cannotFile, fileReason, InputError } from "../../base/errors.ts";
 import { isJsonObject, parseJson, printable } from "../../base/json.ts";
 import { redactRecord } from "../../base/redact.ts";
-import { type InvalidMark, MARK_ENDING, readMark, readRecording, type Recording } from "./_file.ts";
+import { readRecording, type Recording } from "./_file.ts";
+import { type InvalidMark, MARK_ENDING, readMark } from "./_mark.ts";
 import type { Nearest } from "./_miss.ts";
 
 /**

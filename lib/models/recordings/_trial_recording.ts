@@ -16,12 +16,12 @@ import {
 } from "../model.ts";
 import {
   drawOf,
-  type InvalidMark,
   type RecordedError,
   type RecordedRequest,
   type Recording,
   recordingText,
 } from "./_file.ts";
+import type { InvalidMark } from "./_mark.ts";
 import { ASSERTION, type Entry, isOfServer, requestKey, toRecording } from "./_entries.ts";
 import { missError, type Nearest } from "./_miss.ts";
 import type { RecordingMode } from "./options.ts";

@@ -9,15 +9,8 @@ import { redactRecord } from "../../base/redact.ts";
 import type { Model, ModelReply, ModelRequest } from "../model.ts";
 import type { ModelEntry } from "../entry.ts";
 import { isOfServer, requestKey } from "./_entries.ts";
-import {
-  type InvalidMark,
-  markPath,
-  markText,
-  parseRecording,
-  readMark,
-  type Recording,
-  recordingPath,
-} from "./_file.ts";
+import { parseRecording, type Recording, recordingPath } from "./_file.ts";
+import { type InvalidMark, markPath, markText, readMark } from "./_mark.ts";
 import {
   assertFolder,
   assertWritable,

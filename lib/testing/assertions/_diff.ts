@@ -7,9 +7,8 @@ import defer * as diff from "diff";
 import { isJsonObject, printable } from "../../base/json.ts";
 import { isWithin } from "../../base/json_depth.ts";
 import { isMatcher } from "../../calls/expected/matchers.ts";
-import type { ValueDifference } from "../../calls/values/differences.ts";
+import { MAX_PATH_LENGTH, type ValueDifference } from "../../calls/values/differences.ts";
 import { pathText } from "../../calls/values/paths.ts";
-import { MAX_PATH_LENGTH } from "../../calls/values/differences.ts";
 
 /** Lines of a text that are compared, at most. */
 const MAX_COMPARED = 200;
@@ -62,19 +61,19 @@ export function valueDiffLines(
   return diffLines(linesOf(actual), linesOf(wanted));
 }
 
-/** A value as it would have to be: where it is right it stays, whatever else would have been. */
+/** A value as it would have to be; where it is right it stays, also where other values would be right. */
 function asExpected(
   actual: unknown,
   expected: unknown,
   steps: readonly unknown[],
   kinds: ReadonlyMap<string, ValueDifference["kind"]>,
 ): unknown {
-  const path = printable(pathText(steps), MAX_PATH_LENGTH);
+  const path = placeOf(steps);
   const kind = kinds.get(path);
   if (kind === "missing" || kind === "different") return shown(expected);
   if (!kinds.keys().some((other) => other.startsWith(path))) return actual;
   const within = (one: unknown, other: unknown, step: unknown) =>
-    kinds.get(printable(pathText([...steps, step]), MAX_PATH_LENGTH)) === "unexpected"
+    kinds.get(placeOf([...steps, step])) === "unexpected"
       ? undefined
       : asExpected(one, other, [...steps, step], kinds);
   if (Array.isArray(actual) && Array.isArray(expected)) {
@@ -87,6 +86,11 @@ function asExpected(
   return Object.fromEntries(
     [...keys].map((key) => [key, within(actual[key], expected[key], key)]),
   );
+}
+
+/** The path to a value as differences have it. */
+function placeOf(steps: readonly unknown[]): string {
+  return printable(pathText(steps), MAX_PATH_LENGTH);
 }
 
 /** An expected value with the descriptions of its matchers. */

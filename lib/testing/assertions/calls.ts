@@ -126,11 +126,10 @@ export function assertCalled(
     times === undefined
       ? `No call was as expected: ${checked}`
       : `${checked} was called ${timesText(count)}, not ${timesText(times)}`;
-  const others = [after, before].map((other) =>
+  const [earlier, later] = [after, before].map((other) =>
     other === undefined ? undefined : new CheckedCall(other, record.tools)
   );
   assertCounted(record, checked, range, { what, message });
-  const [earlier, later] = others;
   if (earlier !== undefined) assertAfter(record, checked, earlier, message);
   if (later === undefined) return;
   const unmade = `${later} was not called, and ${checked} should be called before it`;
@@ -194,11 +193,7 @@ export function assertNever(
   expected: CallExpectation,
   message?: string,
 ): void {
-  checkUse(record, message);
-  const checked = new CheckedCall(expected, record.tools);
-  const what = (count: number) =>
-    `${checked} was called ${timesText(count)}, and must not be in any trial`;
-  assertCounted(record, checked, { atMost: 0 }, { what, message, never: true });
+  refuseCalls(record, expected, "must not be in any trial", { message, never: true });
 }
 
 /**
@@ -223,10 +218,20 @@ export function assertNotCalled(
   expected: CallExpectation,
   message?: string,
 ): void {
+  refuseCalls(record, expected, "must not be", { message });
+}
+
+/** Asserts that no such call was made, in words of the rule that it would break. */
+function refuseCalls(
+  record: MadeCalls,
+  expected: CallExpectation,
+  rule: string,
+  { message, never }: Pick<AssertionStory, "message" | "never">,
+): void {
   checkUse(record, message);
   const checked = new CheckedCall(expected, record.tools);
-  const what = (count: number) => `${checked} was called ${timesText(count)}, and must not be`;
-  assertCounted(record, checked, { atMost: 0 }, { what, message });
+  const what = (count: number) => `${checked} was called ${timesText(count)}, and ${rule}`;
+  assertCounted(record, checked, { atMost: 0 }, { what, message, never });
 }
 
 /**

@@ -3,7 +3,7 @@
  * @module
  */
 
-import type { RecordedCall } from "../../calls/record.ts";
+import { callName, type RecordedCall } from "../../calls/record.ts";
 import { isLost } from "../../tools/fault.ts";
 import {
   checkExpectedCalls,
@@ -12,7 +12,6 @@ import {
   type MadeCalls,
   type TrajectoryMode,
 } from "../../calls/expected/match_calls.ts";
-import { callName } from "../../calls/record.ts";
 import { checkUse, fail, missingLines, nearestLines, spareLines } from "./_messages.ts";
 import type { CallExpectation } from "../../tools/expected_call.ts";
 import type { CheckedCall } from "../../calls/expected/checked_call.ts";

@@ -10,12 +10,12 @@ import { thrownText } from "../../base/user_code.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { SetUpOptions } from "./tasks.ts";
 
-/** The set-up of a trial takes at most so many seconds, and so does the disposal of each value. */
+/** Seconds that the set-up of a trial takes, at most, and the disposal of each value. */
 const MAX_SET_UP = 60;
-/** Who is interrupted waits at most so many seconds for what is being made, as it must go as well. */
+/** Seconds that an interruption waits, at most, for what is being made, as it must go as well. */
 const MAX_GRACE = 5;
-/** At most this many faults of one clean-up are told. */
-const MAX_TOLD = 3;
+/** Faults of one clean-up that are named, at most. */
+const MAX_FAULTS = 3;
 
 /** What a case has, or has functions for: see `ToolCase`. */
 interface Making<State> {
@@ -171,8 +171,8 @@ class Made {
       }
     }
     if (faults.length === 0) return undefined;
-    const more = faults.length - MAX_TOLD;
-    return `clean-up failed: ${faults.slice(0, MAX_TOLD).join("; ")}` +
+    const more = faults.length - MAX_FAULTS;
+    return `clean-up failed: ${faults.slice(0, MAX_FAULTS).join("; ")}` +
       (more > 0 ? `; and ${more} more` : "");
   }
 }

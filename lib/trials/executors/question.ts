@@ -13,7 +13,6 @@ import {
   readPrediction,
   scorePrediction,
   type ScoringOptions,
-  type ScoringRule,
 } from "../../tasks/questions/scoring.ts";
 import {
   type ApiFunction,
@@ -54,6 +53,7 @@ import { JUDGING_RULES } from "./answer.ts";
 import type { ExecutorOptions } from "./executor_options.ts";
 import type { GeneratedTaskExecutorOptions } from "./generated.ts";
 import { schemaOf, type Tool, type ToolSchema } from "../../tools/tool.ts";
+import { MockServer } from "./_mock_server.ts";
 import { Toolbox } from "./toolbox.ts";
 import { MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
 import type { QuestionSpec } from "./task_kind.ts";
@@ -351,39 +351,6 @@ function messageText({ messages }: CallQuestion, role: "system" | "user"): strin
   return messages.flatMap((message) => message.role === role ? [message.content] : [])
     .join("\n\n");
 }
-
-/** Answers the calls to a question with the results that its set declares. */
-class MockServer {
-  readonly #question: CallQuestion;
-  readonly #rule: ScoringRule;
-  /** How often each right call was answered. */
-  readonly #answered: number[];
-
-  constructor(question: CallQuestion, rule: ScoringRule) {
-    this.#question = question;
-    this.#rule = rule;
-    this.#answered = question.truth.API.map(() => 0);
-  }
-
-  /** The declared result of a call; an error if it is none of the right ones. Of equal ones each has its own. */
-  answer(name: string, input: unknown): string {
-    const { API, parameters } = resolvedTruth(this.#question);
-    const own = { API: [name], parameters: [input as JsonValue] };
-    const places = API.flatMap((one, place) => {
-      const right = { API: [one], parameters: [parameters[place] ?? {}] };
-      const { exact } = scorePrediction(own, right, { mode: "tools", rule: this.#rule });
-      return exact ? [place] : [];
-    }).sort((one, other) => this.#answered[one]! - this.#answered[other]!);
-    const [place] = places;
-    if (place === undefined) return NO_RESULT;
-    this.#answered[place]!++;
-    const { result } = this.#question.results![place]!;
-    return typeof result === "string" ? result : JSON.stringify(result);
-  }
-}
-
-/** The answer to a call of which nothing is declared. */
-const NO_RESULT = JSON.stringify({ error: "There is nothing for these arguments" });
 
 /** The true calls, by the names of tools. */
 function trueCalls(

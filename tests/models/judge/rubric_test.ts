@@ -36,6 +36,11 @@ const rating = (scores: Record<string, unknown>): ScriptedReply => ({
   calls: [{ name: "rate", arguments: ratings(scores) }],
 });
 
+/** A call that was made. */
+const called = (tool: string, given: JsonObject) => ({
+  ...{ call: 1, step: 1, tool, arguments: given, written: "{}", result: "" },
+});
+
 const CRITERIA = {
   polite: "thanks the customer",
   true: { description: "names 30 euros", atLeast: 5 },
@@ -101,18 +106,30 @@ Deno.test("a failure names each criterion below its threshold, with score, thres
     '  the answer is "Thanks! 30 euros."',
   ]);
   // In an argument as well.
-  const call = {
-    call: 1,
-    step: 1,
-    tool: "send",
-    arguments: { text: "Hi" },
-    written: "{}",
-    result: "",
-  };
-  const run = { calls: [call], tools: [], answer: null };
+  const run = { calls: [called("send", { text: "Hi" })], tools: [], answer: null };
   const sent = await askJudges(run, { tool: "send", arguments: { text: own.rubric(CRITERIA) } });
   const told = assertThrows(() => assertCalled(run, sent), Error).message;
   assertStringIncludes(told, "      polite has 3 of 5, and needs 4: So much for polite.\n");
+});
+
+Deno.test("rubrics whose texts are alike are asked apart, as their criteria differ", async () => {
+  const model = scripted("strict", ({ tools: [rate] }) => {
+    const names = rate!.parameters["required"] as string[];
+    return rating(Object.fromEntries(names.map((name) => [name, 5])));
+  });
+  const own = judge({ model });
+  const both = own.rubric({ a: "x", b: "y" });
+  const one = own.rubric({ a: "x\nb: y" });
+  const run = { calls: [called("send", { first: "Hi", second: "Hi" })], tools: [], answer: null };
+  const expected = { tool: "send", arguments: { first: one, second: both } };
+  assertCalled(run, await askJudges(run, expected));
+});
+
+Deno.test("names of criteria that differ by spaces alone stand for different criteria", async () => {
+  const { own } = replying(rating({ polite: 5, "polite ": 1 }));
+  const expected = own.rubric({ polite: "thanks the customer", "polite ": "says please" });
+  const settled = await askJudges(ANSWER, expected);
+  assertEquals(settled.matches(ANSWER.answer), false);
 });
 
 Deno.test("a reply that cannot be used is told with its text, and is no failure of the model", async () => {

@@ -4,17 +4,16 @@ import type { JsonObject } from "../../../lib/base/json.ts";
 import type { Message } from "../../../lib/tools/message.ts";
 import type { ModelReply } from "../../../lib/models/model.ts";
 import {
-  markText,
   messageOf,
   messagesOf,
   parseRecording,
-  readMark,
   readRecording,
   type RecordedRequest,
   type Recording,
   recordingPath,
   recordingText,
 } from "../../../lib/models/recordings/_file.ts";
+import { markText, readMark } from "../../../lib/models/recordings/_mark.ts";
 import type { ToolSchema } from "../../../lib/tools/tool.ts";
 import fc from "../../support/fast_check.ts";
 import { Folder } from "../../support/folders.ts";
