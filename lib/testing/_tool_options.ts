@@ -63,7 +63,7 @@ const ELSEWHERE = new Map([
   ["oracle", "expected, whose calls have ignore in place of allowed"] as const,
 ]);
 
-/** Options of a test, whatever the type of its state. */
+/** Options of a test with a state of any type. */
 export type AnyOptions = Partial<ToolTestOptions<unknown>>;
 
 /** The names of the options of tests and suites. */
@@ -161,9 +161,9 @@ export function assertSuiteOptions(subject: string, options: object): void {
   readVariants(subject, options);
 }
 
-/** Whether a test outside of a suite is one of its own, whatever the others of its file are. */
+/** Whether a test outside of a suite is a suite by itself, apart from the others of its file. */
 export function isOwnSuite(options: AnyOptions): boolean {
-  // A fresh seed is drawn for each plan, and told.
+  // A fresh seed is drawn for each plan, and printed.
   return options.seed === "fresh" && options.perturbation !== undefined ||
     ALONE_OPTIONS.some((name) => options[name] !== undefined);
 }

@@ -117,7 +117,7 @@ function newFileSuite(site: CallSite): SuiteTests {
  * Trials share a list of tools, so that they run one at a time unless all tools are fakes or `concurrency` is
  * set.
  *
- * Calls of one reply start in order and run at the same time, at most `limits.parallel` of them: whatever a
+ * Calls of one reply start in order and run at the same time, at most `limits.parallel` of them: what a
  * tool does before it first waits, such as taking the next result of its `sequence`, happens in the order of
  * the calls. With `limits: { parallel: 1 }` each starts once the one before has ended. With `references` a
  * call may use results of others in the same reply, and runs after them.

@@ -294,7 +294,7 @@ export function inPlaceOf<Own extends EarlierGoes>(
   const isIdle = before.replacedIdle && (trial.replaced === undefined || replacedIdle);
   return {
     ...others as Own,
-    // The recording tells of the same ones as the journal, and maybe of more.
+    // The recording has those of the journal, and may have more.
     replaced: trial.replaced ?? before.replaced,
     ...(isIdle ? { replacedIdle: true } : {}),
     // A call that must not happen was made, however often its trial is run again.

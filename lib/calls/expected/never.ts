@@ -9,7 +9,7 @@ import type { ToolSchema } from "../../tools/tool.ts";
 import { callName, type RecordedCall } from "../record.ts";
 import { checkExpectedCalls, fittingPlaces } from "./match_calls.ts";
 
-/** Forbidden calls told, at most. */
+/** At most this many forbidden calls are described. */
 const MAX_TOLD = 10;
 
 /**

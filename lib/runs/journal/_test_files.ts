@@ -57,7 +57,7 @@ export function sharedTest(files: readonly JournalFile[]): string | undefined {
 }
 
 /**
- * Returns the plan line of a whole suite, whatever the order of its test files, which must agree in all else.
+ * Returns the plan line of a whole suite, the same for any order of its test files, which must agree in all else.
  *
  * @param plans Of each test file one.
  */

@@ -10,11 +10,11 @@ import { thrownText } from "../../base/user_code.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { SetUpOptions } from "./tasks.ts";
 
-/** The set-up of a trial takes at most so many seconds, and so does the disposal of each value. */
+/** At most this many seconds for the set-up of a trial, and for the disposal of each value. */
 const MAX_SET_UP = 60;
-/** Who is interrupted waits at most so many seconds for what is being made, as it must go as well. */
+/** An interrupted trial waits at most this many seconds for a value that is being made, to dispose of it, too. */
 const MAX_GRACE = 5;
-/** At most this many faults of one clean-up are told. */
+/** At most this many faults of one clean-up are named. */
 const MAX_TOLD = 3;
 
 /** What a case has, or has functions for: see `ToolCase`. */
