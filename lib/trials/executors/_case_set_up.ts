@@ -6,6 +6,7 @@
 import { inTime } from "../../base/deadline.ts";
 import { isErrorOf } from "../../base/errors.ts";
 import { isObject, printable } from "../../base/json.ts";
+import { countText } from "../../base/numbers.ts";
 import { thrownText } from "../../base/user_code.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { SetUpOptions } from "./tasks.ts";
@@ -121,7 +122,7 @@ interface Limit {
 function limitOf(seconds: number | undefined): Limit {
   const isOwn = seconds !== undefined && seconds < MAX_SET_UP;
   const most = isOwn ? seconds : MAX_SET_UP;
-  const text = `${most} seconds${isOwn ? " (limits.seconds)" : ""}`;
+  const text = `${countText(most, "second")}${isOwn ? " (limits.seconds)" : ""}`;
   return { text, milliseconds: 1000 * most };
 }
 
