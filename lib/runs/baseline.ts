@@ -36,7 +36,7 @@ import {
   type ResolvedSuite,
 } from "./resolved_suite.ts";
 import { type GatePolicy, isUpgrade, policyInForce, recordedFile } from "../gate/policy.ts";
-import { differences, readResults } from "./journal/results.ts";
+import { differences, ownName, readResults } from "./journal/results.ts";
 import { changesTask } from "../trials/executors/tasks.ts";
 import { isCase, isProbe } from "../trials/executors/task_kind.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
@@ -267,7 +267,9 @@ export function comparableBaseline(
     const [here, there] = [shared(plan), shared(baseline.plan)];
     const show = (value: unknown) => printable(canonicalJson(value) ?? "absent", 60);
     const fields = differences(here, there).map((name) =>
-      `${name} (${show(Reflect.get(there.resolved, name))} there, ` +
+      `${byCase === undefined ? name : ownName(name)} (${
+        show(Reflect.get(there.resolved, name))
+      } there, ` +
       `${show(Reflect.get(here.resolved, name))} here)`
     );
     if (byCase !== undefined && fields.length === 0) {
