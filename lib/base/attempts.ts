@@ -41,7 +41,7 @@ export interface AttemptFault {
  */
 export type GiveUp = "final" | "retries" | "pause" | "time";
 
-/** What to do after a failed attempt: wait so many milliseconds for the next one, or give up. */
+/** What to do after a failed attempt: wait for a number of milliseconds and try again, or give up. */
 export type NextAttempt = { readonly wait: number } | { readonly giveUp: GiveUp };
 
 const MAX_BACKOFF = 8_000;

@@ -213,7 +213,7 @@ function importedName(config: Config): string | undefined {
   const names = [imports, mapped, dependencies, devDependencies].map(fieldsOf);
   if (names.some((one) => Object.hasOwn(one, PACKAGE))) return PACKAGE;
   return names.slice(0, 2).flatMap((one) => Object.entries(one)).find(([name, target]) =>
-    // Whoever pastes or prints the line must get no control characters, which quotes do not stop.
+    // Quotes do not stop control characters, which would act on a terminal that the line is pasted into.
     !/[\p{C}\p{Zl}\p{Zp}]/u.test(name) && typeof target === "string" &&
     new RegExp(`^jsr:/?${PACKAGE}(?:@[^/]*)?$`).test(target)
   )?.[0];

@@ -39,7 +39,7 @@ const LIBRARY = new URL("../", import.meta.url).href;
 
 /** Leaves out the frames of this library above the user's: what is wrong is wrong where it is called. */
 export function hideOwnFrames(error: Error): void {
-  // Of an error whose own stack was read, Deno shows those frames, whatever replaces them.
+  // Read from another error: once an error's own stack was read, Deno ignores what replaces it.
   const { stack } = new Error();
   const frames = `${stack}`.split("\n").filter((line) => /^ {4}at /.test(line));
   const first = frames.findIndex((frame) =>
@@ -62,7 +62,7 @@ export function cannotFile(action: string, error: unknown): InputError {
 /** The whole messages of errors whose own one is cut for a terminal. Looking there asks nothing of a hostile value. */
 export const WHOLE_MESSAGES = new WeakMap<WeakKey, string>();
 
-/** The errors of calls that must not happen in any trial: a gate fails by them at any rate. */
+/** The errors of calls that must not happen in any trial: a gate fails by them at any success rate. */
 export const NEVER_ERRORS = new WeakSet<WeakKey>();
 
 /** Errors within errors that are looked at, at most. */

@@ -92,7 +92,7 @@ export function callersOf(called: (...args: never) => unknown): Place[] {
   const set = (name: string, value: unknown) =>
     Object.defineProperty(Error, name, { value, configurable: true, writable: true });
   try {
-    // Whoever sets these wants other frames in his own stacks, or fewer.
+    // Users may have set these, to see other frames in their stacks or fewer: they are restored below.
     set("stackTraceLimit", MAX_FRAMES);
     set("prepareStackTrace", (_: unknown, frames: unknown) => frames);
     const captured: { stack?: readonly Frame[] } = {};
@@ -173,10 +173,10 @@ export function thrownText(error: unknown): string {
   }`;
 }
 
-/** Errors that the language throws at mistakes of a program; what is thrown on purpose is rarely one of them. */
+/** Errors that the language throws at mistakes of a program; code that throws on purpose has better ones. */
 const MISTAKES: readonly unknown[] = [TypeError, ReferenceError, RangeError, SyntaxError];
 
-/** Describes an error that tells of a mistake in a program, and its place; `undefined` for any other. */
+/** Describes an error that shows a mistake in a program, and its place; `undefined` for any other. */
 export function mistakeText(error: unknown): string | undefined {
   try {
     if (!(error instanceof Error) || !MISTAKES.includes(error.constructor)) return undefined;

@@ -172,7 +172,7 @@ export interface CallEvent {
   /** The error that the function itself reported or threw; omitted if there is none. */
   readonly error?: string;
   /**
-   * The kind and the place of an error that tells of a mistake in the function itself, such as
+   * The kind and the place of an error that shows a mistake in the function itself, such as
    * `TypeError at tools_test.ts:12:20`; omitted for errors that functions throw on purpose.
    */
   readonly mistake?: string;
@@ -247,7 +247,7 @@ export interface AssertionEvent {
   readonly message: string;
   /** Position in the user's file, such as `tools_test.ts:31:5`; omitted if unknown. */
   readonly at?: string;
-  /** Set if the call must not happen in any trial: the gate then fails, whatever its rates. */
+  /** Set if the call must not happen in any trial: the gate then fails at any success rate. */
   readonly never?: true;
 }
 

@@ -67,7 +67,7 @@ export async function gate(arguments_: readonly string[]): Promise<number> {
     } catch (error) {
       // What keeps one suite from being decided must not hide the verdict of another one.
       if (!(error instanceof InputError)) throw error;
-      console.error(error.message);
+      console.error(`suite ${suite}: ${error.message}`);
       codes.push(2);
     }
   }

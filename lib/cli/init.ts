@@ -243,7 +243,7 @@ function writeFiles(folder: string, files: readonly PlannedFile[]): void {
     }
     undo.defer(() => Deno.removeSync(path));
   }
-  // Whoever may read and write a file stays; what is marked as read-only is none to write to.
+  // A file keeps its permissions, and one that is marked as read-only is not written to.
   const modes = files.map(({ path, added }) =>
     added === undefined ? null : Deno.statSync(`${folder}/${path}`).mode
   );

@@ -39,7 +39,7 @@ export function journalsAt(operand: string, options: Arguments): string[] {
   return names.map((name) => `${operand.replace(/[/\\]+$/, "")}/${name}`);
 }
 
-/** Whether an operand is a folder, or a link to one. Where that cannot be known, opening it fails. */
+/** Whether an operand is a folder, or a link to one; `false` if that cannot be read: opening it gives the error. */
 export function isFolder(operand: string): boolean {
   try {
     return Deno.statSync(userPath(operand)).isDirectory;

@@ -64,7 +64,7 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   if (isJournal(path)) throw options.error(`a journal is run with --only ID: ${path} is given`);
   const request = suiteRequest(path, flags);
   if (options.operands.length === 0) console.error(`Suite ${path}`);
-  // Whatever cannot be run is refused before anything else is said.
+  // Notes wait until it is clear that the suite can be run: a refusal stands alone.
   const said: (() => void)[] = [];
   const later = (say: (line: string) => void) => (line: string) => void said.push(() => say(line));
   const { note, warn, ...prefixes } = request.printer;

@@ -97,7 +97,7 @@ export function forbiddenText(calls: readonly ForbiddenCall[]): string {
     (others.length === 0 ? "" : ` and in ${countText(others.length, "other trial")}`);
 }
 
-/** Returns a line for each such trial, unless the one there is was told already. */
+/** Returns a line for each such trial; none for a single one, which the verdict itself names. */
 export function forbiddenLines(calls: readonly ForbiddenCall[]): string[] {
   if (calls.length < 2) return [];
   return listed(calls, (call) => `a call that must not happen: ${placeOf(call)}`, "trial");

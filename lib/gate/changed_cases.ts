@@ -42,7 +42,7 @@ export interface ChangedCases {
   /** Those whose observed rates differ, by size of change. */
   readonly changed: readonly ChangedCase[];
   /**
-   * Why no result could prove a change: too few trials of a case, or a run that its results could end.
+   * Why no results can prove a change: too few trials of a case, or a run that its results could end.
    */
   readonly unproved?: "few" | "stopped";
   /** If there are too few, the trials of a case with which a case that changed completely is proved to have. */
@@ -52,7 +52,7 @@ export interface ChangedCases {
 /**
  * Compares two variants case by case. Trials of a case are independent draws, also of two variants, so that Fisher's
  * exact test fits each case and Newcombe's interval shows the size of its change; Holm's adjustment makes all marks
- * true together with `confidence`. An invalid trial counts as what speaks against a change.
+ * true together with `confidence`. An invalid trial counts as solved or as failed, whichever speaks against a change.
  *
  * @param anytime Whether results could end the run early: then no change is proved, as the tests are for a fixed size.
  */
@@ -112,7 +112,7 @@ function leastValue({ candidate, baseline }: ComparedCase): number {
   return fisherExact([0, candidate.trials], [baseline.trials, baseline.trials]);
 }
 
-/** Returns the trials of each case and variant that prove a complete change of one of `cases`. */
+/** Returns how many trials a case needs, of each variant, for a complete change of one of `cases` to be proved. */
 export function trialsToProve(cases: number, confidence: number): number {
   let trials = 1;
   while (cases * fisherExact([0, trials], [trials, trials]) > 1 - confidence) trials++;

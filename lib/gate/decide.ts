@@ -86,7 +86,7 @@ export type Verdict =
   }
   | { readonly kind: "invalid"; readonly reason: string; readonly evidence?: Evidence };
 
-/** A gate that fails at any rate, as calls were made that must not happen in any trial. */
+/** A gate that fails at any success rate, as calls were made that must not happen in any trial. */
 export interface ForbiddenVerdict extends VerdictDetails {
   /** It never passes. */
   readonly kind: "fail";

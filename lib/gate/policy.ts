@@ -33,7 +33,7 @@ export interface GateOptions {
   /**
    * The share of the required trials that must be valid at the first go; default 0.95. A trial that was run
    * again in place of an invalid one is not, nor is one with a reply that was asked for again after a failure of
-   * unclear cause: whoever may ask again until a reply is right can pass any gate.
+   * unclear cause: by asking again until a reply is right, any model passes any gate.
    */
   readonly coverage?: number;
   /**

@@ -141,7 +141,7 @@ export function lostCalls(calls: number, faults: readonly FaultId[]): number {
   return faults.reduce((sum, id) => {
     const { kind, times, rate } = faultIn(id);
     if (kind === "flaky") return sum + calls * rate / (1 - rate);
-    // Whoever calls another function in place of one that is gone has lost one call.
+    // A model that calls another function in place of one that is gone has lost one call.
     return sum + (kind === "gone" ? 1 : isTransient(kind) ? times : 0);
   }, 0);
 }

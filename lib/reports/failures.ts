@@ -12,7 +12,7 @@ import { canCall } from "./metrics/metrics.ts";
 import { describeCause, describeInvalid, firstFailure } from "./story.ts";
 import { aboutTrial, describeAssertion, failedAssertion } from "./transcript_text.ts";
 
-/** At most this many failures are told. */
+/** At most this many failures are shown. */
 const MAX_FAILURES = 10;
 /** At most this many where the gate passed: an example of what it allows. */
 const MAX_EXAMPLES = 1;
@@ -95,8 +95,8 @@ export class FailedTrials {
   }
 
   /**
-   * Returns the failures to tell: few where all is well, as a gate that passed allows for some. What a model was
-   * shown stands once where several trials have the same.
+   * Returns the failures to show: few where all is well, as a gate that passed allows for some. What a model was
+   * shown is repeated for no other trial that has the same.
    */
   told(isWell: boolean): readonly ToldFailure[] {
     if (isWell) {
@@ -114,7 +114,7 @@ export class FailedTrials {
   }
 
   /**
-   * Says how many more there are than are told; `undefined` if there are none.
+   * Says how many more there are than are shown; `undefined` if there are none.
    *
    * @param where How to see the others, such as `see results/quick.html`.
    */

@@ -29,7 +29,7 @@ const MAX_BYTES = 1024 * 1024;
  * Appends Markdown to the file that `GITHUB_STEP_SUMMARY` names, if that is set and may be read. If the
  * file cannot be written or is full, prints an error to stderr; verdicts do not change.
  *
- * @param markdown Returns the text in at most so many bytes, as earlier parts of the step may have written, too.
+ * @param markdown Returns the text in at most `limit` bytes: what earlier parts of the step have left.
  */
 export function summarizeJob(markdown: (limit: number) => string): void {
   const path = variable(SUMMARY);

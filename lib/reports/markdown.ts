@@ -201,7 +201,7 @@ export function successToMarkdown(
   return `${bytesOf(whole) < limit ? whole : head.join("\n\n")}\n`;
 }
 
-/** Returns a heading and the failures that are told, with what is known `about` each; nothing without any. */
+/** Returns a heading and the failures to show, with what is known `about` each; nothing without any. */
 function failureParts(
   failures: FailedTrials | undefined,
   level: string,

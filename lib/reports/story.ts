@@ -240,7 +240,7 @@ function unreadableLines(events: readonly TraceEvent[], show: ShowText): string[
   );
 }
 
-/** Most mistakes of tools that a story tells of. */
+/** At most this many mistakes of tools are in a story. */
 const MAX_MISTAKES = 3;
 
 /** Names tools that failed by a mistake of their own, which no model can help: each once. */

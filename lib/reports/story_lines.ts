@@ -1,12 +1,12 @@
 /**
- * Story lines: what a failure is told in, and how much of it a brief story keeps.
+ * Story lines: the lines that describe a failure, and which of them a brief story keeps.
  * @module
  */
 
 import { printable, printableEnds } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 
-/** How much of a failure is told: `brief` is a dozen lines, `full` is everything. */
+/** How much of a failure is shown: `brief` is a dozen lines, `full` is everything. */
 export type Story = "brief" | "full";
 
 /** One line of a story. */

@@ -262,7 +262,7 @@ function renderSubject(
   return [...parts, lines.join("\n")].join("\n\n");
 }
 
-/** Outcomes that the table of success tells of, or that are answers. */
+/** Outcomes that the table of success shows, or that are answers. */
 const PLAIN_OUTCOMES: readonly Outcome[] = [
   "solved",
   "wrong_answer",

@@ -1,7 +1,7 @@
 /**
  * Sharding: assigns each trial of a plan to one of several machines.
  *
- * Trials that are alike are distributed evenly, so that each shard has its share of them, whatever they cost.
+ * Trials that are alike are distributed evenly, so that each shard has its share of cheap and expensive ones.
  * The remainder goes to the shards with the least expected cost in tokens, most expensive trials first, as in
  * the rule of the longest processing time (Graham, 1969, "Bounds on multiprocessing timing anomalies").
  * @module

@@ -47,7 +47,7 @@ export interface CaseNeeds {
   readonly rate?: number;
 }
 
-/** Returns how many trials of each case a gate needs for what it tells of cases alone. */
+/** Returns how many trials of each case a gate needs for what it says of single cases. */
 export function caseNeeds(
   cases: number,
   { confidence, power }: Pick<CompletePolicy, "confidence" | "power">,

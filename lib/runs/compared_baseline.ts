@@ -18,7 +18,7 @@ import { unitNames } from "../gate/unit_names.ts";
 import type { ScoredTrial } from "../gate/variant.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import type { Baseline } from "./baseline.ts";
-import { differences } from "./journal/_plan_differences.ts";
+import { differences, ownName } from "./journal/_plan_differences.ts";
 import type { Plan } from "./plan.ts";
 import { comparedFields, comparisonHash, type ResolvedSuite } from "./resolved_suite.ts";
 
@@ -68,7 +68,9 @@ export function comparableBaseline(
     const [here, there] = [shared(plan), shared(baseline.plan)];
     const show = (value: unknown) => printable(canonicalJson(value) ?? "absent", 60);
     const fields = differences(here, there).map((name) =>
-      `${name} (${show(Reflect.get(there.resolved, name))} there, ` +
+      `${byCase === undefined ? name : ownName(name)} (${
+        show(Reflect.get(there.resolved, name))
+      } there, ` +
       `${show(Reflect.get(here.resolved, name))} here)`
     );
     if (byCase !== undefined && fields.length === 0) {

@@ -317,7 +317,7 @@ export const OPTIONS = {
     flag: {
       ...{ value: "S", read: oneOf(["brief", "full"]) },
       help:
-        "how much of a failed trial is told: `brief`, the default, at most a dozen lines; or `full`, every " +
+        "how much of a failed trial is shown: `brief`, the default, at most a dozen lines; or `full`, every " +
         "call with whole texts",
     },
   },
@@ -333,7 +333,7 @@ export const OPTIONS = {
       ...{ value: "D", read: text },
       help: "records the replies of models in the folder D, one file for each trial; with " +
         `\`${AUTO}\` the recordings of the file, or in \`recordings/\`, answer what they have, ` +
-        "whatever its test is called now, and only the rest is asked and recorded",
+        "also of tests that were renamed, and only the rest is asked and recorded",
     },
   },
   replay: {

@@ -67,7 +67,7 @@ export interface RunOptions extends ModelSource {
   readonly baseline?: Baseline;
   /** Works on tasks instead of the agent loop. */
   readonly agent?: Agent;
-  /** Of which trials of cases transcripts are kept; default `all`. One trial that is run alone is kept whole. */
+  /** Of which trials of cases transcripts are kept; default `all`. A trial that is run alone always has one. */
   readonly transcripts?: Transcripts;
   /**
    * Receives each trial as soon as it has ended and is stored, in any order. Trials of a resumed journal come
@@ -154,7 +154,7 @@ export class Run implements Disposable, AsyncDisposable {
     if (foreign !== undefined) {
       throw cannot(`resume ${journal}`, "it has a trial that is not in its plan", foreign);
     }
-    // Whatever is decided later, trials must not be compared with themselves.
+    // Refused at once, as a comparison of trials with themselves proves nothing.
     if (options.baseline !== undefined) assertOtherRun(options.baseline, finished);
     // A part of the plan cannot decide what the whole needs; its budget applies all the same.
     const watched = options.only !== undefined || shard !== undefined ? withoutRule(plan) : plan;
@@ -300,7 +300,7 @@ export class Run implements Disposable, AsyncDisposable {
     return await this.#inTurn(planned).finally(() => this.#reachability.leave(key));
   }
 
-  /** Carries out a trial; one that must not run beside others waits until those have ended. */
+  /** Carries out a trial; one of a task that runs alone waits until all earlier ones of such tasks have ended. */
   async #inTurn(planned: PlannedTrial): Promise<Trial | SkippedTrial> {
     if (!this.#plan.isAlone?.(planned.task)) return await this.#carryOut(planned);
     const running = Run.#alone.then(() => this.#carryOut(planned));

@@ -48,7 +48,7 @@ export function assertOtherRun(
   { file, keys }: { readonly file: string; readonly keys: ReadonlySet<string> },
   trials: readonly TrialSummary[],
 ): void {
-  // Other tools may omit start times, without which runs cannot be told apart.
+  // Journals of other tools may lack start times, without which two runs look the same.
   const dated = trials.filter(({ startedAt }) => startedAt !== "");
   const shared = dated.filter((trial) => keys.has(trialKey(trial)));
   const drawn = trials.filter((trial) => keys.has(drawKey(trial)));

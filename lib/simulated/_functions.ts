@@ -31,7 +31,7 @@ export interface FunctionReading {
   readonly references: ReadonlySet<string>;
   /** The JSON Schema of its arguments. */
   readonly schema: JsonObject;
-  /** Whether it takes numbers as they are, whatever its schema declares. */
+  /** Whether it takes numbers as they are, also where its schema declares another type. */
   readonly takesNumbers?: boolean;
 }
 

@@ -7,8 +7,8 @@ import type { FunctionReading, Variable } from "./_functions.ts";
 
 /**
  * Returns the functions as their names suggest them. A function produces the variable whose name its own ends
- * with, such as `find_room_price`, whatever its description says; only where its name suggests none, it
- * produces what the description says. A parameter takes the variable whose name its own ends with, such as
+ * with, such as `find_room_price`, also where its description says otherwise; only where its name suggests none,
+ * it produces what the description says. A parameter takes the variable whose name its own ends with, such as
  * `given_room_price`. Types and subtypes count for nothing.
  */
 export function leanOnNames(

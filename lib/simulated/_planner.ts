@@ -20,7 +20,7 @@ import { composeAnswer, type SimulatedModel } from "./wire.ts";
  * It trusts what it reads, so that wrong documents, questions and returns affect its calls: arguments have the
  * types that schemas declare, a parameter without a type has no producer, and it understands sums but not
  * number words. It reads returns tolerantly: keys in another letter case or with other underscores, and
- * truncated JSON. If a refusal says that whole numbers are expected, it gives these whatever a schema declares.
+ * truncated JSON. If a refusal says that whole numbers are expected, it gives these against the schema, too.
  *
  * A function that fails is called at most twice more, and one that is denied or gone is not called again: it calls
  * another function that produces the same variable, or says that the value cannot be determined. If parameters accept references to results of the same reply, it also
@@ -28,8 +28,8 @@ import { composeAnswer, type SimulatedModel } from "./wire.ts";
  *
  * It passes other questions to the tool with a single parameter, and answers with its result.
  *
- * @param reads What it leans on in place of all this: `descriptions` link parameters whatever names tell,
- * `names` whatever descriptions tell, or schemas alone decide the `types` of values.
+ * @param reads What it leans on in place of all this: `descriptions` or `names` alone link parameters, or schemas
+ * alone decide the `types` of values.
  */
 export function createPlanner(name: string, reads?: Reading): SimulatedModel {
   return {

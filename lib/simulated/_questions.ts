@@ -15,7 +15,7 @@ export interface Habits {
   readonly averse: boolean;
   /** Whether it ignores the tool's result and answers by itself. */
   readonly ignore: boolean;
-  /** Whether it gives the usual advice instead of asking, where it is told that this is not wanted. */
+  /** Whether it gives the usual advice instead of asking, where the question says that this is not wanted. */
   readonly resist: boolean;
   /** How it writes a long sum: in closed form, with all terms, or first with dots, which is none. */
   readonly sums: "closed" | "brute" | "dots";
@@ -90,7 +90,7 @@ function findExpression(question: string, sums: Habits["sums"]): string | undefi
 /** The most terms of a sum that are written out. */
 const MAX_TERMS = 1_000;
 
-/** The number of the option that is usually advised, and not wanted, if a question tells of one. */
+/** The number of the option that is usually advised, and not wanted, if a question names one. */
 function findAdvice(question: string): number | undefined {
   const [, advice] = /Most people would advise me to ([^,.;]{1,100}), and/.exec(question) ?? [];
   if (advice === undefined) return undefined;

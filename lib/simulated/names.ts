@@ -34,8 +34,8 @@ import type { SimulatedModel } from "./wire.ts";
  * {@linkcode ReactionRates}, {@linkcode BreakRates} and {@linkcode TruthRates} describe them. `giveup` and
  * `invent` must sum to at most 1. `memory` is a whole number of at least 1: values given more messages ago are
  * misread unless the last result restates them; if omitted, none are. `reads` is what a planner leans on alone:
- * `descriptions`, whatever names tell, the `types` that schemas show, whatever else tells of values, or
- * `names`, whatever descriptions tell.
+ * `descriptions` and no names, `names` and no descriptions, or the `types` that schemas show and no other sign
+ * of a type.
  *
  * @param truths The questions that `sim:truth` knows. Default: none.
  *

@@ -149,7 +149,7 @@ function withValues({ question, functions }: KnownQuestion): KnownQuestion {
 }
 
 /**
- * The arguments of a call, without values that only a result could tell and none has told: the model knows the
+ * The arguments of a call, without values that only a result could give and none has given: the model knows the
  * right calls, and yet takes what they return from the conversation.
  */
 function asSeen(

@@ -59,7 +59,7 @@ function plainName(name: string): string {
 /** At most this many characters of a path are kept: file systems take 255 bytes for a name. */
 const MAX_WORDS = 120;
 
-/** The path of a test file as a part of a name: paths of other characters are told apart by a hash. */
+/** The path of a test file as a part of a name: a path with other characters gets a hash, so that no two are alike. */
 function fileWords(file: string): string {
   const path = file.replace(/\.ts$/, "");
   const isPlain = /^[a-z0-9_-]+(\/[a-z0-9_-]+)*$/.test(path) && path.length <= MAX_WORDS &&

@@ -43,7 +43,7 @@ export function storyAsked(): Story {
   return parseArgs(Deno.args, { string: ["story"] })["story"] === "full" ? "full" : "brief";
 }
 
-/** Flags of others that were told of. */
+/** Flags of others that a warning has named: each is named once. */
 const toldFlags = new Set<string>();
 
 /** Describes a flag that differs from one of toolgate's by a letter or two: it is a typing error. */

@@ -80,7 +80,7 @@ export function gateTest(
     if (disagreement === undefined) {
       const whole = await run.all();
       if (state.whole) state.trials = whole;
-      // Cases that were not selected have not said how theirs failed.
+      // Cases that were not selected have not added theirs.
       for (const trial of whole) {
         if (isFailed(trial)) state.failures.add(trial, rerun(trial));
       }

@@ -99,7 +99,7 @@ export function registerCases(
     }
     // With a gate, the case passes; one line says how it ended, as hundreds of stories would bury the verdict.
     const lines = isGood ? [] : [stepName(trial, testWidth())];
-    // What fails for all trials alike is said once.
+    // A fault that all trials have alike is printed once.
     if (cleanUp !== undefined && !said.has(cleanUp)) {
       said.add(cleanUp);
       lines.push(cleanUp);

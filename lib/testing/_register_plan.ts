@@ -241,7 +241,7 @@ function aheadText(count: number): string {
   } had begun ahead of tests that were then not run`;
 }
 
-/** Says that a gate has seen the tests of one file, where the journals of others may lie beside it. */
+/** Says that a gate has seen the tests of one file, where its folder may have the journals of other files. */
 function scopeNotes(
   { resolved: { cells } }: Plan,
   { folder }: Settings,

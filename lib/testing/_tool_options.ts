@@ -63,7 +63,7 @@ const ELSEWHERE = new Map([
   ["oracle", "expected, whose calls have ignore in place of allowed"] as const,
 ]);
 
-/** Options of a test with any type of state. */
+/** Options of a test with a state of any type. */
 export type AnyOptions = Partial<ToolTestOptions<unknown>>;
 
 /** The names of the options of tests and suites. */
@@ -160,7 +160,7 @@ export function assertSuiteOptions(subject: string, options: object): void {
   readVariants(subject, options);
 }
 
-/** Whether the options of a test outside of a suite make it a suite by itself. */
+/** Whether a test outside of a suite is a suite by itself, apart from the others of its file. */
 export function isOwnSuite(options: AnyOptions): boolean {
   // A fresh seed is drawn for each plan, and printed.
   return options.seed === "fresh" && options.perturbation !== undefined ||

@@ -53,7 +53,7 @@ interface SuiteTest {
   readonly toolCase: ToolCase<unknown>;
   /** Its options, with those of its suite. */
   readonly options: AnyOptions & Pick<BenchmarkOptions, "model">;
-  /** Whether no others of the file are run beside it. */
+  /** Whether the runner runs no others of the file. */
   readonly only: boolean;
   readonly ignore: boolean;
 }

@@ -17,7 +17,7 @@ import type { PlannedTrial } from "../trials/trial_id.ts";
  * Registers a benchmark: one test case per trial and, with a gate, one test that decides.
  *
  * Cases run one after another, like all tests of a file, but their trials run ahead of them. A case is never
- * retried or repeated, whatever the flags of `deno test`: that would turn pass@1 into pass@k. With a gate, an
+ * retried or repeated, also not by flags of `deno test`: that would turn pass@1 into pass@k. With a gate, an
  * unsolved case prints a summary and passes; the gate's test runs the remaining trials, waits for all of them
  * and fails unless the gate passes. Without a gate a case fails when its task is not solved, with a
  * description of the trial and the command that runs it again.

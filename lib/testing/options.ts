@@ -323,7 +323,7 @@ function assertAgent(
     throw cannot(`use ${subject}`, "agent must be a function", `it is ${valueText(options.agent)}`);
   }
   const { limits, strategies, references } = options;
-  // Callers without types may give anything, which is told later.
+  // Callers without types may give anything: other types are refused later.
   if (Object.keys({ ...limits }).some((name) => name !== "calls")) {
     throw cannot(
       `limit ${subject}`,

@@ -19,8 +19,8 @@ import type { ToolSuiteOptions, ToolTest } from "./tool_test_options.ts";
  *
  * Options of the suite hold for all of its tests. Tests may have a `model`, `strategy`, `perturbation`, `trials`, `seed`,
  * `limits` or `references` of their own; with a gate these are the same for all, but for `limits` and `references`, as the
- * gate decides over all trials of all tests. `tools`, `system`, `state` and `never` hold for tests that have none of their
- * own.
+ * gate decides over all trials of all tests. `tools`, `system`, `state`, `toolChoice` and `never` hold for tests that have
+ * none of their own.
  *
  * The suite is registered once its file has been loaded. If something is wrong with it, a test of its name fails in place
  * of all others; what is wrong with one test fails where that stands and, with a gate, keeps the suite from running.

@@ -117,15 +117,16 @@ function newFileSuite(site: CallSite): SuiteTests {
  * Trials share a list of tools, so that they run one at a time unless all tools are fakes or `concurrency` is
  * set.
  *
- * Calls of one reply start in order and run at the same time, at most `limits.parallel` of them: whatever a
+ * Calls of one reply start in order and run at the same time, at most `limits.parallel` of them: what a
  * tool does before it first waits, such as taking the next result of its `sequence`, happens in the order of
  * the calls. With `limits: { parallel: 1 }` each starts once the one before has ended. With `references` a
  * call may use results of others in the same reply, and runs after them.
  *
  * The tests of a file make one suite, which is named after the file: they have one journal, one report and one pool
- * of trials. They are registered once the file has been loaded, behind its other tests. A test that has a `gate`, a
- * `journal`, a `report`, `recordings` or a `budget` is a suite of its own instead, and so is one whose options of the
- * run, such as `concurrency`, are not those of the first test. For a gate over several tests there is `toolSuite()`.
+ * of trials. They are registered once the file has been loaded, behind its other tests. A test that has a `gate`,
+ * `requireGate`, a `journal`, a `report`, `recordings`, a `budget` or `variants` is a suite of its own instead, and so is
+ * one that has a fresh `seed` and a perturbation, or whose options of the run, such as `concurrency`, are not those of
+ * the first test. For a gate over several tests there is `toolSuite()`.
  *
  * The flags after `--` are those of `benchmark`. A path ending in `/` is a folder, in which a file of tests writes
  * one that is named after it, such as `tests.refunds_test.jsonl`: `--out=results/`.

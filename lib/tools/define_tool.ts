@@ -243,9 +243,9 @@ export function assertTools(tools: readonly Tool[]): void {
   }
 }
 
-/** Tools whose strictness was told of. */
+/** Tools whose strictness a warning has named: each is named once. */
 const told = new Set<string>();
-/** At most so many parameters are named. */
+/** At most this many parameters are named. */
 const MAX_TOLD = 5;
 
 /** Prints what OpenAI's strict mode refuses in a tool that asks for it; other servers may take it. */

@@ -46,5 +46,5 @@ export const REMEDIES: Readonly<
   execution: undefined,
 };
 
-/** At most so many calls of other tools are made in place of one call. */
+/** At most this many calls of other tools are made in place of one call. */
 export const MAX_ALTERNATIVES = 5;

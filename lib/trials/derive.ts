@@ -170,8 +170,8 @@ function contradiction(
 }
 
 /**
- * Scores the answer of a question again by the true calls that its own event holds, for whoever does not have
- * the call set; `undefined` if nothing differs.
+ * Scores the answer of a question again by the true calls that its own event holds, where the call set is not
+ * at hand; `undefined` if nothing differs.
  */
 export function scoresDifference({ task, outcome, events }: Trial): Difference | undefined {
   const event = events.find((event) => event.kind === "scored");

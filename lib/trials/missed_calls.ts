@@ -22,9 +22,9 @@ export interface MissedCalls {
  * Counts the needed calls of a trial that were never made; `undefined` if its right calls are not known.
  *
  * Needed are the core functions of a generated task, and the right calls of a case or of a question in mode
- * `tools`. Any call of the function stands for one of them, in whatever order: wrong arguments are a parameter
- * failure, and a fault of the tool is no omission. It counts as missed whatever kept the model from making it,
- * limits included, or a model could hide its omissions behind them. But no call is needed
+ * `tools`. Any call of the function stands for one of them, in any order: wrong arguments are a parameter
+ * failure, and a fault of the tool is no omission. A call that a limit or anything else kept the model from
+ * making is missed, too, or a model could hide its omissions behind limits. But no call is needed
  *
  * - if values were removed from the question (`RP_F`, `RP_L`), or documents lead to no answer
  *   or to a wrong one (`unsolvable`), as the right answer is to say so at once;

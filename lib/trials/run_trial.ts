@@ -250,8 +250,8 @@ export async function runTrial(
   const { stages } = session;
   // Texts of models, servers and tools are stored without secrets. Judging used the originals.
   const { transcripts = "all" } = options;
-  // The texts of other tasks follow from their specifications.
-  const isTold = isCase(planned.task) &&
+  // The texts of other tasks follow from their specifications, and a model that was not asked was shown none.
+  const isTold = isCase(planned.task) && fixture.unready === undefined &&
     (transcripts === "all" || transcripts === "unsolved" && outcome !== "solved");
   const keys = new Set<string>();
   const state = isTold ? fixture.stateDifference?.(keys) : undefined;

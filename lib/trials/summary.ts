@@ -28,6 +28,7 @@ import {
 } from "../calls/trace.ts";
 import { type ExpressionKind, expressionsOf } from "./executors/expressions.ts";
 import { isCase } from "./executors/task_kind.ts";
+import { isUneventful } from "./transcript.ts";
 import type { Trial } from "./trial.ts";
 import { dimensionsOf, type TrialDimensions } from "./dimension_scores.ts";
 import { type MissedCalls, missedCallsOf } from "./missed_calls.ts";
@@ -86,7 +87,7 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures" | "trans
    * a trial was not valid at the first go.
    */
   readonly unclear?: readonly Omit<FailedAttempt, "cause">[];
-  /** Set for a case without a transcript. */
+  /** Set for a case without a transcript whose model was asked. */
   readonly untold?: true;
   /** Tokens of earlier attempts that ended with infrastructure errors; omitted without any. */
   readonly replaced?: Usage;
@@ -159,7 +160,9 @@ export function summarize(trial: Trial): TrialSummary {
       draw,
       ends,
     }),
-    ...(isCase(task) && trial.transcript === undefined ? { untold: true as const } : {}),
+    ...(isCase(task) && trial.transcript === undefined && !isUneventful(trial)
+      ? { untold: true as const }
+      : {}),
     failures: trial.failures.map(({ type, root }) => FAILURE_KINDS[`${root}`][type]),
   };
 }
@@ -298,7 +301,7 @@ export function inPlaceOf<Own extends EarlierGoes>(
   const isIdle = before.replacedIdle && (trial.replaced === undefined || replacedIdle);
   return {
     ...others as Own,
-    // The recording tells of the same ones as the journal, and maybe of more.
+    // The recording has those of the journal, and may have more.
     replaced: trial.replaced ?? before.replaced,
     ...(isIdle ? { replacedIdle: true } : {}),
     // A call that must not happen was made, however often its trial is run again.

@@ -114,6 +114,13 @@ export function shownOf({ messages, tools }: Opening): Shown {
   };
 }
 
+/** Whether a trial ended before anything happened, such as by a set-up that failed: its model said nothing. */
+export function isUneventful(
+  { outcome, events }: { readonly outcome: string; readonly events: readonly TraceEvent[] },
+): boolean {
+  return outcome === "invalid" && events.length > 0 && events.every(({ kind }) => kind === "stop");
+}
+
 /** A text far longer than what is kept of it, so that secrets are found at the end of that too. */
 function bounded(text: string): string {
   return cutText(text, 2 * MAX_KEPT_LENGTH);

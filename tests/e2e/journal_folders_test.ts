@@ -119,7 +119,7 @@ Deno.test("toolgate gate decides over each suite of a folder, and ends with the 
     assertEquals(some.code, 1, some.all);
     assertMatch(
       some.stderr,
-      /the plan declares no gate, so --success-rate or --baseline is needed/,
+      /^suite sales: .*the plan declares no gate, so --success-rate or --baseline is needed/m,
     );
     assertMatch(some.stdout, /^suite \S*results\/dead\.jsonl\n\nINVALID: there are no trials in /m);
     for (const name of ["a_test", "b_test"]) {

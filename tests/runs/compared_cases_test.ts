@@ -192,7 +192,7 @@ Deno.test("comparableBaseline() takes a baseline of one case for a suite that ha
   assertThrows(
     () => comparableBaseline(baseline, longer, longer.trials),
     InputError,
-    "they differ in graphs (6 there, 7 here)",
+    "they differ in trials (6 there, 7 here)",
   );
 });
 

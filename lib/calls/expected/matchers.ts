@@ -86,7 +86,7 @@ export function anyOf(...values: readonly ExpectedValue[]): Matcher {
 }
 
 /**
- * Matches any value: the parameter must be given, with whatever value.
+ * Matches any value: the parameter must be given, and its value is free.
  *
  * @example Usage
  * ```ts
@@ -152,8 +152,8 @@ export function closeTo(value: number, tolerance: number): Matcher {
 }
 
 /**
- * Matches a text that contains another one, or in which a regular expression matches somewhere, whatever
- * its `lastIndex`.
+ * Matches a text that contains another one, or in which a regular expression matches somewhere. The
+ * `lastIndex` of the expression does not matter.
  *
  * @throws {InputError} If the text or the regular expression is empty: every text would match.
  *

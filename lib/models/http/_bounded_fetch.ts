@@ -92,7 +92,7 @@ async function readBounded(body: ReadableStream<Uint8Array>): Promise<Uint8Array
   }
 }
 
-/** Returns a reader into buffers of one's own; `undefined` if a stream has none. */
+/** Returns a reader that fills the caller's buffers; `undefined` if a stream has none. */
 function byteReader(body: ReadableStream<Uint8Array>): ReadableStreamBYOBReader | undefined {
   try {
     return body.getReader({ mode: "byob" });

@@ -140,7 +140,7 @@ const SIGNATURES: readonly Signature[] = [
     says: /^(?:internal server error|overloaded)$/i,
     fault: "infrastructure",
   },
-  // OpenRouter, whatever the error of a provider was.
+  // OpenRouter writes this for every error of a provider.
   { says: /^provider returned error/i, fault: "unclear" },
   { status: INFRASTRUCTURE, fault: "infrastructure" },
 ];

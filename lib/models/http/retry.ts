@@ -214,7 +214,7 @@ export function retrying<
   };
 }
 
-/** Milliseconds without any reply of a model after which the user is told that it is waited for. */
+/** Milliseconds without any reply of a model, after which a line says that the run is waiting for it. */
 const LONG_SILENCE = 30_000;
 
 /** Tells the user when a model that has never replied stays silent, until the returned function is called. */

@@ -145,7 +145,7 @@ function read(answer: unknown, answerer: ReplySource): WireReply {
   const { choices: [choice], model } = reply;
   if (choice === undefined) throw unusable("it has no choices");
   const reason = reasonIn(choice.finish_reason);
-  // OpenRouter has one of its own, and that of the model's server beside it.
+  // OpenRouter gives its own reason, and that of the model's server as `native_finish_reason`.
   const isUnreadable = [reason, reasonIn(choice["native_finish_reason"])]
     .some((one) => UNREADABLE.includes(one));
   const error = reply["error"] ?? choice["error"];

@@ -34,7 +34,7 @@ export const RESPONSES: WireFormat = {
 };
 
 type Body = Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, "input"> & {
-  // Items are sent back as they came, whatever their types.
+  // Items of all types are sent back as they came.
   readonly input: readonly JsonObject[];
 };
 

@@ -116,8 +116,8 @@ export function openai(options: OpenAIOptions): Model {
   // Who has replied takes its options: what a later refusal says of them is said of something else.
   let replied = false;
   /**
-   * Posts a request; again without a field of an earlier reply that the server refuses. Whether nothing was
-   * drawn before the refusal is up to the server, so that it is told of as any other failed attempt.
+   * Posts a request; again without a field of an earlier reply that the server refuses. The server may have
+   * drawn a reply before it refused, so that the refusal is reported as any other failed attempt.
    */
   const ask = async (
     { request, choice, signal, failed }: {

@@ -97,7 +97,7 @@ export class TrialRecording {
   }
 
   /**
-   * Why the trial is unusable, whatever its outcome: a request is not in the recording, or the recording
+   * Why the trial is unusable with any outcome: a request is not in the recording, or the recording
    * cannot be read, or the model cannot be connected. The agent loop may see it as an unreachable model.
    */
   get fault(): Error | undefined {

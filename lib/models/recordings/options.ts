@@ -23,7 +23,7 @@ export interface RecordingOptions {
   /**
    * Where replies come from. `live`: from the models, as without recordings. `record`: from the models, and
    * they are recorded. `replay`: from recordings only; a request without one is an error. `auto`: from a
-   * recording of the same content if there is one that answers no other trial, whatever the name of its test,
+   * recording of the same content that answers no other trial, also one of a test with another name;
    * otherwise from the model, and recorded.
    */
   readonly mode: RecordingMode;

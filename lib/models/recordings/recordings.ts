@@ -265,7 +265,7 @@ export class Recordings {
       return;
     }
     await writeWhole(recording.path, text);
-    // The recording tells of them now.
+    // The recording has what these marks said.
     await removeIfThere(markPath(recording.path));
     await this.#removeTakenMark(recording.trial);
     if (recording.live === 0) return;

@@ -72,7 +72,7 @@ export function numberInWords(value: number): string {
     (exponent === 0 ? "" : ` times ten to the power of ${numberInWords(exponent)}`);
 }
 
-/** Whole numbers with at most so many digits are written in words, longer ones digit by digit. */
+/** Whole numbers of at most this many digits are written in words, longer ones digit by digit. */
 const MAX_DIGITS = 16;
 /** Up to here whole numbers and sums of two are exact. */
 const MAX_UNITS = 10 ** 15;

@@ -294,7 +294,7 @@ function letterKind(letter: string): string | undefined {
   return [VOWELS, CONSONANTS].find((kind) => kind.includes(letter.toLowerCase()));
 }
 
-/** At most so many words of a text are repeated with one of them changed. */
+/** At most this many words of a text are repeated with one of them changed. */
 const MAX_WORDS = 8;
 
 function otherWord(text: string, stream: Stream): string | undefined {

@@ -74,7 +74,7 @@ export interface BrittlenessColumn {
   readonly failedOrMissed: FailureRate;
   /**
    * Texts that deviate or mismatch, and those of them that are similar to the right ones by Rouge-L; `cased` of
-   * them were compared by an earlier version, which told upper from lower case (omitted if none).
+   * them were compared by an earlier version, which distinguished upper and lower case (omitted if none).
    */
   readonly similarTexts: ParameterScore["texts"] & { readonly cased?: number };
   /** Trials with a call that is not one of the right calls, or repeats one of them. */
@@ -382,7 +382,7 @@ function ineffectiveOf(
   }];
 }
 
-/** Whoever gives no answer has abstained only where that is right. */
+/** Outcomes without an answer. To give none is `abstained` where that is right. */
 const GAVE_NONE: ReadonlySet<Outcome> = new Set(["no_answer", "abstained"]);
 
 /** A perturbed trial, and the unperturbed one on the same task and repetition. */

@@ -14,6 +14,7 @@ import { type Recovery, recoveryOf } from "../../calls/recovery.ts";
 import { PARSES } from "../../calls/trace.ts";
 import { isTextFormat } from "../../models/formats/registry.ts";
 import { isCase, isGenerated, isProbe } from "../../trials/executors/task_kind.ts";
+import { isUneventful } from "../../trials/transcript.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { countText } from "../../base/numbers.ts";
 import { estimateNote } from "../tables/table.ts";
@@ -161,10 +162,12 @@ function offerText(
 
 /** Says why a page has neither a graph of a trial nor what its model was shown. */
 function aloneText(
-  { task, transcript }: Trial,
+  trial: Trial,
   known: KnownTask | undefined,
 ): string | undefined {
+  const { task, transcript } = trial;
   if (known !== undefined || transcript !== undefined && isCase(task)) return undefined;
+  if (isCase(task) && isUneventful(trial)) return "The trial ended before its model replied.";
   return isCase(task)
     ? "No transcript of this trial was kept: neither system text, prompt and tools nor the changes of the state " +
       "can be shown."

@@ -6,7 +6,7 @@
 import { printable } from "../../base/json.ts";
 import { columnsOf } from "../../base/wrap.ts";
 
-/** Names of at most so many columns are never shortened. */
+/** Names of at most this many columns are never shortened. */
 const LEAST = 30;
 
 /** Names in their short forms. */

@@ -246,7 +246,7 @@ function fitted(widths: readonly number[], most: number): number[] {
   return widths.map((own) => Math.max(1, Math.floor(own * space / all)));
 }
 
-/** Returns the least width in which a text takes so many lines, and no word is broken if that is possible. */
+/** Returns the least width in which a text takes at most `lines` lines, without breaking a word if possible. */
 function narrowest(text: string, lines: number): number {
   const whole = columnsOf(text);
   if (lines === 1) return whole;

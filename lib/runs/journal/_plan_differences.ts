@@ -23,6 +23,11 @@ export function differences(one: ComparablePlan, other: ComparablePlan): string[
   return differencesOf(fields(one), fields(other));
 }
 
+/** Returns the name of a field of plans that tests of the user's tools know: their graphs are trials. */
+export function ownName(field: string): string {
+  return field === "graphs" ? "trials" : field;
+}
+
 /** The names of the entries in which two records differ. */
 export function differencesOf(
   one: Readonly<Record<string, unknown>>,

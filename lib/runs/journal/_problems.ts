@@ -11,7 +11,13 @@ import { MAX_TRIALS } from "../plan.ts";
 import { unitsPerBlock } from "../resolved_suite.ts";
 import { shardText } from "../shard_text.ts";
 import { DECLARED_RULE, type JournalFile, type PlanLine, splitGate } from "./journal.ts";
-import { changedSources, differences, differencesOf, serverText } from "./_plan_differences.ts";
+import {
+  changedSources,
+  differences,
+  differencesOf,
+  ownName,
+  serverText,
+} from "./_plan_differences.ts";
 import { commonOf, sharedTest, sourcesFromHere, testsOf } from "./_test_files.ts";
 
 /** The journals of one plan: those of one test file, if a suite has several. */
@@ -123,7 +129,7 @@ function unlikePlans(one: JournalFile, other: JournalFile): string | undefined {
     return `${one.path} and ${other.path} are of two test files, each of which its sequential gate ended by ` +
       "its own trials: decide over each by itself, or run them without sequential";
   }
-  const fields = areFiles ? differencesOf(commonOf(plan), commonOf(next)) : all;
+  const fields = areFiles ? differencesOf(commonOf(plan), commonOf(next)).map(ownName) : all;
   if (areFiles && fields.length === 0) return undefined;
   return `${one.path} and ${other.path} are of different plans: they differ in ` +
     (fields.join(", ") || "their hashes") +

@@ -1,5 +1,5 @@
 /**
- * The wording of generated tasks: named variables and functions, and the texts in which a model is told of them
+ * The wording of generated tasks: named variables and functions, and the texts that describe them to a model
  * (FuncBenchGen, appendices B.2 and B.3).
  * @module
  */

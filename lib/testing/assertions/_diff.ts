@@ -61,7 +61,7 @@ export function valueDiffLines(
   return diffLines(linesOf(actual), linesOf(wanted));
 }
 
-/** A value as it would have to be; where it is right it stays, also where other values would be right. */
+/** A value as it would have to be: parts that are right stay as they are, also where others would be right, too. */
 function asExpected(
   actual: unknown,
   expected: unknown,

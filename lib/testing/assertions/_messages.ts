@@ -39,7 +39,7 @@ export interface AssertionStory {
   readonly calls?: readonly RecordedCall[];
   /** The place of a call that must be shown; default: the first. */
   readonly focus?: number | undefined;
-  /** Whether it tells of a call that must not happen in any trial. */
+  /** Whether it is about a call that must not happen in any trial. */
   readonly never?: boolean | undefined;
 }
 

@@ -76,7 +76,7 @@ const CALL_COUNT = z.strictObject({
  *
  * `after` and `before` compare with other calls by replies, as a model cannot have seen the result of a call that
  * it makes in the same reply. They hold for every such call, and an attempt that was refused or lost to a fault
- * counts where it comes too early: a payment before the login is one, whatever is called later. For "once in this
+ * counts where it comes too early: a payment before the login fails, also if others follow it. For "once in this
  * order" there is {@linkcode assertCallOrder}.
  *
  * @throws {AssertionError} If not; the message shows how the nearest call differs, or which call came too early.
@@ -166,8 +166,8 @@ function assertAfter(
 }
 
 /**
- * Asserts that no such call was made, and marks the failure: where it fails in one trial, a gate fails, whatever
- * its rates. Use it for calls that must not happen in any trial, such as the deletion of an account. An attempt
+ * Asserts that no such call was made, and marks the failure: where it fails in one trial, a gate fails at any
+ * success rate. Use it for calls that must not happen in any trial, such as the deletion of an account. An attempt
  * counts: a call that was refused, failed or was lost to a fault.
  *
  * `assert` is not called in a trial that reaches a limit or breaks off before the model answers; and what is

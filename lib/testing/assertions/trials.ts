@@ -63,7 +63,7 @@ export function unsolvedError(trial: Trial, story: Story): AssertionError {
   return atPlace(trialError(`${message}\n`, trial, story, { reasons: false, calls }), at);
 }
 
-/** An error that says what failed, and tells of the trial. */
+/** An error that says what failed, and describes the trial. */
 function trialError(
   message: string,
   trial: Trial,

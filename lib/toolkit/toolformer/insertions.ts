@@ -45,7 +45,7 @@ export const CANDIDATE_RULES: readonly CandidateRule[] = [
 /** Options of {@linkcode candidatePositions}. */
 export interface CandidateOptions {
   /**
-   * Gives places within sentences: those before the words after the mark, at most so many for each sentence and
+   * Gives places within sentences: those before the words after the mark, at most this many for each sentence and
    * tool. Toolformer tries 5 places of a text. Default: the beginning of the sentence, as in the article.
    */
   readonly most?: number;

@@ -16,7 +16,7 @@ import type { TrainingConversation, TrainingFormat } from "./format.ts";
  * `human`; the model's texts, with its calls in `<tool_call>`, from `gpt`; the results of one reply in
  * `<tool_response>`, from `tool`. The texts are those that toolgate sends with the api `hermes`, so a model
  * trained on them will recognize them; tags within arguments are escaped, and a conversation in which the model
- * wrote such a tag elsewhere is refused: whoever trains on it would take the tag for a call.
+ * wrote such a tag elsewhere is refused: a training program would take the tag for a call.
  */
 export const hermesConversations: TrainingFormat = {
   id: "hermes",

@@ -341,7 +341,7 @@ function inverse(ranges: Ranges): Ranges {
 }
 
 const PROPERTIES = new Map<string, Ranges>();
-/** At most so many of them are looked up, as each takes about 50 ms. */
+/** At most this many of them are looked up, as each takes about 50 ms. */
 const MAX_PROPERTIES = 50;
 
 /** Returns the code points with a property of Unicode, as this JavaScript engine knows it. */

@@ -49,13 +49,13 @@ export function trustOf(schema: JsonObject): PatternTrust {
 /** What a pattern has that the linear engine cannot express. */
 class NotLinear extends Error {}
 
-/** Patterns are at most so long. */
+/** Patterns have at most this many characters. */
 const MAX_LENGTH = 10_000;
-/** Patterns match at most so many characters, with counts written out: the time grows with them, too. */
+/** Patterns match at most this many characters, with counts written out: the time grows with them, too. */
 const MAX_SIZE = 2_000;
-/** The engine counts at most so far. */
+/** The engine counts up to this number. */
 const MAX_COUNT = 1_000;
-/** So many patterns are kept ready. */
+/** At most this many patterns are kept ready. */
 const MAX_KEPT = 500;
 
 const KEPT = new Map<string, Pattern>();

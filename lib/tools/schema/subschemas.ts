@@ -7,7 +7,7 @@ import { isJsonObject, type JsonObject, type JsonValue, pointerPart } from "../.
 
 /**
  * What a subschema applies to: a named `property` of the value around it; another `part` of it, such as an
- * item; a `branch` applies to the value itself; a `definition` to whatever refers to it; and a
+ * item; a `branch` applies to the value itself; a `definition` to each value that refers to it; and a
  * `condition` only tests the value and does not constrain it.
  */
 export type Role = "property" | "part" | "branch" | "definition" | "condition";

@@ -6,15 +6,16 @@
 import { inTime } from "../../base/deadline.ts";
 import { isErrorOf } from "../../base/errors.ts";
 import { isObject, printable } from "../../base/json.ts";
+import { countText } from "../../base/numbers.ts";
 import { thrownText } from "../../base/user_code.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { SetUpOptions } from "./tasks.ts";
 
-/** Seconds that the set-up of a trial takes, at most, and the disposal of each value. */
+/** At most this many seconds for the set-up of a trial, and for the disposal of each value. */
 const MAX_SET_UP = 60;
-/** Seconds that an interruption waits, at most, for what is being made, as it must go as well. */
+/** An interrupted trial waits at most this many seconds for a value that is being made, to dispose of it, too. */
 const MAX_GRACE = 5;
-/** Faults of one clean-up that are named, at most. */
+/** At most this many faults of one clean-up are named. */
 const MAX_FAULTS = 3;
 
 /** What a case has, or has functions for: see `ToolCase`. */
@@ -121,7 +122,7 @@ interface Limit {
 function limitOf(seconds: number | undefined): Limit {
   const isOwn = seconds !== undefined && seconds < MAX_SET_UP;
   const most = isOwn ? seconds : MAX_SET_UP;
-  const text = `${most} seconds${isOwn ? " (limits.seconds)" : ""}`;
+  const text = `${countText(most, "second")}${isOwn ? " (limits.seconds)" : ""}`;
   return { text, milliseconds: 1000 * most };
 }
 

@@ -9,7 +9,7 @@ import { type CaseSpec, isCase, type TaskSpec } from "./task_kind.ts";
 import { openTask, type TaskOpener } from "./tasks.ts";
 import { setUpCase } from "./_case_set_up.ts";
 
-/** Returns what opens cases by their names, under a variant of settings if there is one, and other tasks as `openTask()` does. */
+/** Returns what opens tasks: cases by name, under a variant of settings if there is one; others by `openTask()`. */
 export function caseOpener<State>(
   caseOf: (name: string, variant: string | undefined) => ToolCase<State> | undefined,
 ): TaskOpener {

@@ -327,7 +327,7 @@ export abstract class Executor<Accepted extends object = object>
         if (this.#closed) return calls.map(overFor);
       }
     }
-    // Whatever was called in its place, the model gets the result for the call that it made.
+    // Another tool may have been called in its place: the model gets the result for the call that it made.
     const answers = done.map(({ answered, original }) => ({ ...answered, call: original }));
     const contents = answers.map(({ content }) => content);
     const texts = write?.(answers, this.known) ?? contents;

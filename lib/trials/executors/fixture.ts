@@ -70,7 +70,7 @@ export interface Fixture extends Environment, Disposable {
    * made.
    */
   readonly fromList?: (list: string) => string;
-  /** Returns at most so many solved examples of other tasks of its kind; omitted when it has none. */
+  /** Returns at most `count` solved examples of other tasks of its kind; omitted when it has none. */
   readonly examples?: (count: number) => readonly SolvedExample[];
   /** Whether the perturbation found something to change; `true` without one. */
   readonly changed: boolean;

@@ -70,7 +70,7 @@ export interface ToolCase<State = undefined> {
    * Calls that must not happen in any trial: each is the name of a tool, or a call with arguments. They are looked
    * for at the end of every trial, however it ends, also by a limit or an error, when `assert` is not called. An
    * attempt counts: a call that was refused, failed or met a fault. Such a trial has failed, and so has a gate,
-   * whatever its rates.
+   * at any success rate.
    */
   readonly never?: readonly CallExpectation[];
   /** Whether the model may, must or must not call; default: as its options say. */

@@ -138,7 +138,7 @@ Deno.test("readResults() says what keeps test files from being one suite, in wha
       planOf(["cancels"], { seed: 2 }),
     ],
     [/of different plans: they differ in models$/, planOf(["cancels"], { models: ["a"] })],
-    [/they differ in graphs, limits$/, planOf(["cancels"], { graphs: 2, limits: { calls: 3 } })],
+    [/they differ in trials, limits$/, planOf(["cancels"], { graphs: 2, limits: { calls: 3 } })],
     [/[AB] and [AB] declare different gates$/, planOf(["cancels"], { gate: { successRate: 0.6 } })],
     [
       /[AB] and [AB] declare different prices$/,

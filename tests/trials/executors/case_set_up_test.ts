@@ -2,6 +2,7 @@ import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { ToolCase } from "../../../lib/trials/executors/tool_case.ts";
 import { caseOpener } from "../../../lib/trials/executors/case_opener.ts";
 import { runTrial, type TrialOptions } from "../../../lib/trials/run_trial.ts";
+import { summarize } from "../../../lib/trials/summary.ts";
 import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
 import type { Tool } from "../../../lib/tools/tool.ts";
 import fc from "../../support/fast_check.ts";
@@ -150,6 +151,14 @@ Deno.test("what a set-up makes after its time goes as well", async () => {
   assertEquals(await gone.promise, "gone");
 });
 
+Deno.test("a limit of one second is named as one", async () => {
+  const trial = await tryCase({ state: () => new Promise(() => {}) }, { limits: { seconds: 1 } });
+  assertEquals(
+    trial.reason,
+    "set-up failed: state did not end within 1 second (limits.seconds)",
+  );
+});
+
 Deno.test("a trial that is told to stop while it is set up, or while its model works, disposes of what was made", async () => {
   const stopping = [
     ["tools that hang", (stop: () => void) => ({ tools: () => (stop(), hanging()) }), []],
@@ -239,6 +248,8 @@ Deno.test("what a set-up throws may be anything, and keeps nothing from going", 
   });
   assertEquals(trial.outcome, "invalid");
   assertMatch(trial.reason!, /^set-up failed: tools threw /);
+  // Its model was shown nothing, so that nothing of it is missing either.
+  assertEquals([trial.transcript, summarize(trial).untold], [undefined, undefined]);
   const unclean = await tryCase({
     state: () => disposable({}, "state", "at once", log),
     tools: () => {
