@@ -13,13 +13,18 @@ import { isJsonObject, type JsonObject, parseJson } from "./json.ts";
  * @throws {InputError} If they cannot be created.
  */
 export function makeFolder(path: string, what: string): void {
-  const folder = path.replace(/[/\\]?[^/\\]*$/, "");
+  const folder = folderOf(path);
   if (folder === "") return;
   try {
     Deno.mkdirSync(folder, { recursive: true });
   } catch (error) {
     throw cannotFile(`write ${what} ${path}: its folder`, error);
   }
+}
+
+/** The folder of a path; empty for the working folder. */
+function folderOf(path: string): string {
+  return path.replace(/[/\\]?[^/\\]*$/, "");
 }
 
 /**
@@ -198,15 +203,9 @@ export function writeOutput(
  * @throws {InputError} If it cannot be written.
  */
 export function writeNewOutput(path: string, text: string, what: string): boolean {
-  let file: Deno.FsFile;
   makeFolder(path, what);
-  try {
-    file = Deno.openSync(path, { write: true, createNew: true });
-  } catch (error) {
-    if (error instanceof Deno.errors.AlreadyExists) return false;
-    throw unwritable(path, what, error);
-  }
-  using _ = file;
+  using file = openNew(path, what);
+  if (file === undefined) return false;
   try {
     writeAll(file, text);
   } catch (error) {
@@ -215,6 +214,45 @@ export function writeNewOutput(path: string, text: string, what: string): boolea
     throw unwritable(path, what, error);
   }
   return true;
+}
+
+/** Opens a file where there is none; `undefined` if one is there. */
+function openNew(path: string, what: string): Deno.FsFile | undefined {
+  try {
+    return Deno.openSync(path, { write: true, createNew: true });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AlreadyExists)) throw unwritable(path, what, error);
+    if (!leadsNowhere(path)) return undefined;
+    throw cannot(`write ${what} ${path}`, "it must be a file", "it is a link to nowhere");
+  }
+}
+
+/**
+ * Checks that {@linkcode writeNewOutput} can write a file, as far as its folder is there. Nothing is left there.
+ *
+ * @throws {InputError} If it cannot.
+ */
+export function assertCreatable(path: string, what: string): void {
+  const folder = folderOf(path);
+  if (folder !== "" && isMissing(folder)) return;
+  const file = openNew(path, what);
+  if (file === undefined) return;
+  file.close();
+  Deno.removeSync(path);
+}
+
+/** Whether what is at a path is a link to a file that does not exist. */
+export function leadsNowhere(path: string): boolean {
+  return isLink(path) && isMissing(path);
+}
+
+function isMissing(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return false;
+  } catch (error) {
+    return error instanceof Deno.errors.NotFound;
+  }
 }
 
 /** Writes all of `text`. */

@@ -26,6 +26,7 @@ export function journalsGiven(options: Arguments): string[] {
  * @throws {InputError} If it is a folder that cannot be read, or has none.
  */
 export function journalsAt(operand: string, options: Arguments): string[] {
+  if (operand === "") throw options.error("a journal must have a name: it is empty");
   if (!isFolder(operand)) return [operand];
   const names = journalsIn(userPath(operand), operand);
   if (names.length === 0) {

@@ -9,7 +9,7 @@ import { readJsonc } from "../base/input.ts";
 import { cannot, reasonOf } from "../base/errors.ts";
 import { defined, printable, printableJson } from "../base/json.ts";
 import { meanUsage, type Usage } from "../tools/message.ts";
-import { pricesFor } from "../runs/plan.ts";
+import { MAX_PLANNED, pricesFor } from "../runs/plan.ts";
 import { readPolicy } from "../gate/policy.ts";
 import { costOf, PRICES } from "../models/prices.ts";
 import { readResults, type Results } from "../runs/journal/results.ts";
@@ -175,6 +175,10 @@ function outputOfNumbers(options: Arguments): PlanOutput {
     return outputOfEffects(graphs, rate, discordance, design);
   }
   const block = options.integer("block", 1) ?? cases ?? 1;
+  const largest = Math.max(block, cases ?? 1);
+  if (largest > MAX_PLANNED) {
+    throw options.error(`--cases and --block must be at most ${MAX_PLANNED}: ${largest} is given`);
+  }
   const { margin } = design;
   const sequential = [policy, paired].map((gate) => {
     const rule = sequentialRule(gate, block);

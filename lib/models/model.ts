@@ -5,6 +5,7 @@
  */
 
 import type { Carried, Message, Usage } from "../tools/message.ts";
+import { hideOwnFrames } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
 import { redact } from "../base/redact.ts";
 import type { ToolCall, ToolChoice, ToolSchema } from "../tools/tool.ts";
@@ -184,6 +185,7 @@ export class InfrastructureError extends Error {
     this.status = options.status;
     this.fault = options.fault ?? "infrastructure";
     this.permanent = options.permanent;
+    hideOwnFrames(this);
   }
 }
 

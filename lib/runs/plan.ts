@@ -133,7 +133,7 @@ export interface PlanOptions {
 /** Trials of a journal or a baseline, at most. */
 export const MAX_TRIALS = 1_000_000;
 /** Trials of a new plan, at most: listing more would take a minute before the first begins, and gigabytes. */
-const MAX_PLANNED = 300_000;
+export const MAX_PLANNED = 300_000;
 
 /**
  * Makes every choice that `suite` leaves open and lists its trials. Each graph of each cell gets its own

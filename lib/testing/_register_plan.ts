@@ -31,7 +31,7 @@ import { besideTestFile } from "./_sources.ts";
 import { howToSee, openReports, writeReports } from "./_write_report.ts";
 import { ProgressLines } from "./_progress_lines.ts";
 import { annotateRest } from "./_annotations.ts";
-import { assertReplaceable } from "../base/output_file.ts";
+import { assertCreatable, assertReplaceable } from "../base/output_file.ts";
 import { FailedTrials, isFailed } from "../reports/failures.ts";
 import type { Run } from "../runs/run.ts";
 import {
@@ -119,7 +119,10 @@ function registerPlan(
   // One file of a suite must not make a baseline of its tests alone.
   const isPart = settings.folder !== undefined || registration.shared === true;
   const records = isPart ? undefined : plan.records;
-  if (records !== undefined && only === undefined) claimFile(registration, records, "baseline");
+  if (records !== undefined && only === undefined) {
+    claimFile(registration, records, "baseline");
+    assertCreatable(records, "the baseline");
+  }
   if (verdict !== undefined) {
     claimFile(registration, verdict, "verdicts");
     assertReplaceable(verdict, "the verdicts to", {

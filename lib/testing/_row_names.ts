@@ -17,10 +17,15 @@ export function valuesOf(row: unknown): readonly unknown[] {
 export function rowName(template: string, row: unknown, place: number): string {
   const values = [...valuesOf(row)];
   return template.replace(/%([sdifjoO#%])|\$([A-Za-z_][\w.]*)/g, (token, kind, path) => {
-    if (path !== undefined) return propertyText(token, row, path);
     if (kind === "%") return "%";
     if (kind === "#") return String(place);
-    return values.length === 0 ? token : valueText(kind, values.shift());
+    try {
+      if (path !== undefined) return propertyText(token, row, path);
+      return values.length === 0 ? token : valueText(kind, values.shift());
+    } catch {
+      // What contains itself is no JSON, and a symbol no number.
+      return token;
+    }
   });
 }
 

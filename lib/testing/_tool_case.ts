@@ -44,7 +44,7 @@ function caseFault<State>(toolCase: ToolCase<State>): string | undefined {
   const { name, state, tools, system, prompt, turns = [], assert } = toolCase;
   const { expected = [], never = [], parameters = [], toolChoice = "auto" } = toolCase;
   const rules: [holds: boolean, rule: string, value: unknown][] = [
-    [isText(name), "its name must be a text", name],
+    [isText(name), "its name must be a text that is not empty", name],
     [!isProbe({ case: name }), "its name must not be that of a probe", name],
     [name !== "__proto__", "its name must be one that readers of journals accept as a key", name],
     [

@@ -108,8 +108,8 @@ export class SuiteTests {
   }
 
   /** Adds a test or, if it cannot be used, registers one that fails in its place. */
-  add(site: CallSite, name: string, options: AnyOptions, mode?: Mode): void {
-    this.#isBroken = !site.attempt(() => this.#add(site, name, options, mode)) || this.#isBroken;
+  add(site: CallSite, name: string, options: () => AnyOptions, mode?: Mode): void {
+    this.#isBroken = !site.attempt(() => this.#add(site, name, options(), mode)) || this.#isBroken;
   }
 
   #add(site: CallSite, name: string, given: AnyOptions, mode: Mode): void {
@@ -129,11 +129,16 @@ export class SuiteTests {
     assertTrials(subject, options);
     const before = this.#tests.get(name);
     if (before !== undefined) {
-      const [place] = before.site.callers;
+      const [place, own] = [before, { site }].map(({ site: { callers: [place] } }) =>
+        place && placeText(place)
+      );
       throw cannot(
         `use ${subject}`,
         "the tests of a suite must have different names",
-        place === undefined ? "there are two of this name" : `the other is at ${placeText(place)}`,
+        // Rows of a table stand at one place.
+        place === undefined || place === own
+          ? "there are two of this name"
+          : `the other is at ${place}`,
       );
     }
     const test = {

@@ -4,7 +4,7 @@
  */
 
 import { cannot } from "../base/errors.ts";
-import { canonicalJson, defined, isObject, printable } from "../base/json.ts";
+import { canonicalJson, defined, isJsonObject, isObject, printable } from "../base/json.ts";
 import { nearestOrAll } from "../base/nearest_name.ts";
 import { isModel } from "../models/model.ts";
 import { modelName } from "../models/entry.ts";
@@ -141,7 +141,7 @@ function assertVariants<State>(
   variants: unknown,
 ): void {
   const refuse = (rule: string, state?: string) => cannot(`use ${subject}`, rule, state);
-  if (!isObject(variants) || Object.keys(variants).length === 0) {
+  if (!isJsonObject(variants) || Object.keys(variants).length === 0) {
     throw refuse("variants must be settings by name", `it is ${valueText(variants)}`);
   }
   const known: readonly string[] = SETTINGS;
@@ -164,6 +164,13 @@ function assertVariants<State>(
     }
     if (given.length === 0) {
       throw refuse(`variants.${name} must have a setting`, `it has none of ${known.join(", ")}`);
+    }
+    const sampling: unknown = Reflect.get(variant, "sampling");
+    if (sampling !== undefined && !isJsonObject(sampling)) {
+      throw refuse(
+        `variants.${name}.sampling must be options, such as { temperature: 0 }`,
+        `it is ${valueText(sampling)}`,
+      );
     }
     for (const setting of ["model", "strategy"] as const) {
       const value: unknown = Reflect.get(variant, setting);

@@ -3,9 +3,9 @@
  * @module
  */
 
-import { cannot } from "../base/errors.ts";
+import { cannot, InputError, isErrorOf } from "../base/errors.ts";
 import { isObject, printable } from "../base/json.ts";
-import { shownFile } from "../base/user_code.ts";
+import { shownFile, thrownText } from "../base/user_code.ts";
 import { valueText } from "../calls/values/text.ts";
 import { afterLoad } from "./_after_load.ts";
 import { CallSite } from "./_register.ts";
@@ -14,8 +14,8 @@ import type { ToolTest, ToolTestOptions } from "./tool_test_options.ts";
 import { type AnyOptions, isOwnSuite, isRunAlike, testSubject } from "./_tool_options.ts";
 import { type Mode, SuiteTests } from "./_tool_suites.ts";
 
-/** Takes a test at its place in the user's file. */
-type Add = (site: CallSite, name: string, options: AnyOptions, mode?: Mode) => void;
+/** Takes a test at its place in the user's file, with what returns its options. */
+type Add = (site: CallSite, name: string, options: () => AnyOptions, mode?: Mode) => void;
 
 /** Returns the functions that register tests by `add`. */
 export function testFunctions<Shared extends keyof ToolTestOptions, Usual>(
@@ -29,7 +29,7 @@ export function testFunctions<Shared extends keyof ToolTestOptions, Usual>(
     mode?: Mode,
   ) => {
     const site = new CallSite(called, test, name);
-    site.attempt(() => add(site, test, options as AnyOptions, mode));
+    site.attempt(() => add(site, test, () => options as AnyOptions, mode));
   };
   const test = (title: string, options: unknown) => begin(test, title, options);
   const only = (title: string, options: unknown) => begin(only, title, options, "only");
@@ -41,12 +41,33 @@ export function testFunctions<Shared extends keyof ToolTestOptions, Usual>(
       for (const [place, one] of isUsable ? table.entries() : []) {
         const named = rowName(title, one, place);
         const own = new CallSite(row, named, `${name}.each`);
-        own.attempt(() => add(own, named, make(...valuesOf(one)) as AnyOptions));
+        own.attempt(() => add(own, named, () => rowOptions(named, make, one)));
       }
     };
     return row;
   };
   return Object.assign(test, { only, skip, each }) as ToolTest<Shared, Usual>;
+}
+
+/** Returns the options of a row's test. What the user's function throws fails this test, and no other of the file. */
+function rowOptions(
+  name: string,
+  make: (...values: readonly unknown[]) => unknown,
+  row: unknown,
+): AnyOptions {
+  const refuse = (state: string) =>
+    cannot(`use ${testSubject(name)}`, "the function of its row must return its options", state);
+  let options: unknown;
+  try {
+    options = make(...valuesOf(row));
+  } catch (error) {
+    throw isErrorOf(error, InputError) ? error : refuse(thrownText(error));
+  }
+  if (options instanceof Promise) {
+    options.catch(() => {});
+    throw refuse("it returned a promise");
+  }
+  return options as AnyOptions;
 }
 
 /** Checks a table of tests, for callers without TypeScript. */
@@ -72,12 +93,13 @@ function assertRows(called: string, title: unknown, table: unknown, make: unknow
 let ofFile: { readonly tests: SuiteTests; readonly options: AnyOptions } | undefined;
 
 /** Adds a test to those of its file or, if it is run in another way, makes a suite of it alone. */
-const addToFile: Add = (site, name, options, mode) => {
+const addToFile: Add = (site, name, make, mode) => {
+  const options = make();
   const given = isObject(options) ? options : {};
   const isOwn = isOwnSuite(given);
   if (!isOwn && (ofFile === undefined || isRunAlike(given, ofFile.options))) {
     const tests = ofFile?.tests ?? newFileSuite(site);
-    tests.add(site, name, options, mode);
+    tests.add(site, name, () => options, mode);
     if (ofFile === undefined) afterLoad(site, () => tests.register());
     ofFile ??= { tests, options: given };
     return;
@@ -85,7 +107,7 @@ const addToFile: Add = (site, name, options, mode) => {
   const suite = new SuiteTests({
     ...{ name, subject: testSubject(name), site, options: given, kind: "test" },
   });
-  suite.add(site, name, options, mode);
+  suite.add(site, name, () => options, mode);
   if (isOwn) suite.register();
   // The others of the file come first where both want the same file.
   else afterLoad(site, () => suite.register());

@@ -238,6 +238,31 @@ Deno.test("variants run side by side on the same cases, and a gate compares them
   assertStringIncludes(wrong.all, "it is neww, and there are old, new, same; did you mean new?");
 });
 
+Deno.test("a first baseline that could not be written is refused before anything is asked", async () => {
+  await using own = await project(
+    `system: "Be careful.", tools: [refund()], gate: { successRate: 0.9, margin: 0.1,
+      baseline: { file: "b.json", missing: "record" } }`,
+  );
+  const { place, run } = own;
+  const link = place.file("b.json");
+  Deno.symlinkSync("gone.json", link);
+  const nowhere = await run(["--out=paid.jsonl"]);
+  assertEquals(nowhere.code, 1, nowhere.all);
+  assertStringIncludes(
+    nowhere.all,
+    "Cannot write the baseline b.json as it must be a file: it is a link to nowhere",
+  );
+  Deno.removeSync(link);
+  const unwritable = await deno(
+    ["test", "--no-check", "--no-prompt", "--allow-read", "--allow-env", "own_test.ts"],
+    { cwd: place.path },
+  );
+  assertEquals(unwritable.code, 1, unwritable.all);
+  assertStringIncludes(unwritable.all, "Cannot write the baseline b.json: ");
+  for (const { all } of [nowhere, unwritable]) assert(!all.includes("trial 1"), all);
+  assertEquals(place.names().filter((name) => /^(b|paid|gone)\./.test(name)), []);
+});
+
 Deno.test("of a suite only the cases that changed are left out, and the rest is compared", async () => {
   await using own = await project("");
   const { place, run } = own;
@@ -336,6 +361,11 @@ Deno.test("variants and first baselines that cannot be used are told in one erro
   const usual = 'model: "sim:planner", tools: []';
   const wrong: [string, RegExp][] = [
     [`${usual}, variants: {}`, /variants must be settings by name: it is \{\}/],
+    [`${usual}, variants: [{ system: "x" }]`, /variants must be settings by name: it is \[/],
+    [
+      `${usual}, variants: { old: { sampling: 5 } }`,
+      /variants\.old\.sampling must be options, such as \{ temperature: 0 \}: it is 5$/,
+    ],
     [
       `${usual}, variants: { old: {} }`,
       /variants\.old must have a setting: it has none of model, /,

@@ -204,6 +204,16 @@ Deno.test("comparableBaseline() lets a sequential gate compare nothing but the s
   );
   const options = { sequential: true };
   const [same, other] = [false, true].map((prompt) => planOf(cases(prompt), options));
+  // So many that one case less takes as many rounds.
+  const [many, less] = [60, 59].map((count) =>
+    planOf(Array.from({ length: count }, (_, place) => caseOf(`case ${place}`)), options)
+  );
+  const whole = readBaseline(journalOf(folder, many!));
+  assertThrows(
+    () => comparableBaseline(whole, less!, less!.trials, options),
+    InputError,
+    "a sequential gate looks at whole rounds over the same cases: only in the baseline: case 59.",
+  );
   assertEquals(comparableBaseline(baseline, same!, same!.trials, options).cases, undefined);
   assertThrows(
     () => comparableBaseline(baseline, other!, other!.trials, options),

@@ -32,8 +32,11 @@ Deno.test("cohenKappa() gives the numbers of published tables", () => {
 Deno.test("cohenKappa() is undefined where both raters use one category, and no other", () => {
   assertEquals(cohenKappa([[10, 0], [0, 0]]), null);
   assertEquals(cohenKappa([[0, 0, 0], [0, 0, 0], [0, 0, 7]]), null);
-  const constant = cohenKappa([[6, 0], [4, 0]])!;
-  assertEquals([constant.kappa, constant.standardError], [0, 0]);
+  // Either of them alone always uses one.
+  for (const table of [[[6, 0], [4, 0]], [[6, 4], [0, 0]]]) {
+    const constant = cohenKappa(table)!;
+    assertEquals([constant.kappa, constant.standardError], [0, 0]);
+  }
 });
 
 Deno.test("the interval of cohenKappa() holds at its confidence, however few the items", () => {

@@ -184,6 +184,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("data over a baseline", "report good.jsonl --json baseline.json", /write the report to baseline\.json as only another such report may be replaced: another file is there/),
     command("a page over a folder", "report good.jsonl --html folder", /folder: it is a folder/),
     command("a baseline over a suite", "accept good.jsonl --out suite.jsonc", /only a baseline may be replaced: another file is there/),
+    command("more cases than can be counted", "plan --cases 99999999999", /--cases and --block must be at most 300000: 99999999999 is given/),
     command("no such gate", "selfcheck good.jsonl --gate foo", /--gate must be rate or upgrade: it is foo/),
     command("no such method", "perturb --method XX tool.json", /--method must be one of RD, .*it is XX/),
     command("a query in place of a tool", "perturb --method RD query.json", /which changes a tool document [^]*Unrecognized key: "query"/),
@@ -268,6 +269,8 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("a shard alone", "gate shard.jsonl", /INVALID: shards are missing: 2\/2/, { code: 3 }),
     command("an outcome changed", "gate edited.jsonl", /edited\.jsonl, line 2:\n.*solved must be true exactly when/),
     command("of a newer version", "gate newer.jsonl", /newer\.jsonl, line 1:\n.*written by a newer version of toolgate/),
+    command("a broken line", "gate broken.jsonl", /^Cannot use broken\.jsonl: line 2 is not JSON$/),
+    command("no name", "gate ", /toolgate gate: a journal must have a name: it is empty/),
     command("no plan", "gate no_plan.jsonl", /the journal has no plan line/),
     command("bytes", "gate bytes.jsonl", /bytes\.jsonl: line 1 is not JSON: it is no text/),
     command("UTF-16", "gate utf16.jsonl", /line 1 is not JSON: it is UTF-16, and a journal is UTF-8/),
@@ -348,6 +351,7 @@ export async function wrongProject(): Promise<Folder> {
   const [plan, ...trials] = good.trimEnd().split("\n");
   const other = Deno.readTextFileSync(project.file("other.jsonl"));
   project.write("plan.jsonl", `${plan}\n`);
+  project.write("broken.jsonl", [plan, '{"v":1,"kind":', ...trials, ""].join("\n"));
   project.write("no_plan.jsonl", `${trials.join("\n")}\n`);
   project.write("mixed.jsonl", good + other);
   project.write("newer.jsonl", good.replaceAll('"v":1', '"v":9'));

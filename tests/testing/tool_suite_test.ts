@@ -309,6 +309,22 @@ Deno.test("toolSuite() refuses options that contradict each other, where they st
     ['toolTest.each(5)("t", () => ({}))', /its table must be a list: it is 5/],
     ['toolTest.each([])("t", () => ({}))', /its table must have rows/],
     ['toolTest.each([1])("t", {})', /its options must be a function of a row/],
+    [
+      'toolTest.each([1])("t %s", () => { throw new Error("no row"); })',
+      /test t 1 as the function of its row must return its options: it threw Error at \S+: no row$/,
+    ],
+    [
+      'toolTest.each([1])("t %s", async () => ({}))',
+      /as the function of its row must return its options: it returned a promise$/,
+    ],
+    [
+      'toolSuite("s", { model: adder, tools: [add] }).each([1, 1])("t %s", () => right)',
+      /as the tests of a suite must have different names: there are two of this name$/,
+    ],
+    [
+      'toolSuite("s", { model: adder, tools: [add] })("", right)',
+      /its name must be a text that is not empty: it is ""/,
+    ],
   ];
   const told = await refusalsOf(
     table.map(([call]) => call),
@@ -333,6 +349,31 @@ toolSuite("without a gate", { model: adder });
     assertMatch(finished.all, /Cannot run tool suite empty as a gate needs tests: there are none/);
     assertMatch(finished.all, /suite skipped as a gate needs tests: all of them are skipped/);
     assert(!finished.all.includes("without a gate"), finished.all);
+  });
+  await context.step("a row without options, where the gate then decides nothing", async () => {
+    const file = write(
+      "row_test.ts",
+      `
+const gate = { successRate: 0.5 };
+const test = toolSuite("rows", { model: adder, tools: [add], trials: 30, gate });
+test.each([1, 2])("adds %s", (row) => {
+  if (row === 2) throw new Error("no row");
+  return right;
+});
+const circle = {};
+circle.circle = circle;
+toolTest.each([[circle, Symbol("x"), { get z() { throw new Error("none"); } }]])(
+  "names %j and %d", () => ({ ...rests, model: adder }));
+toolTest.each([{ get z() { throw new Error("none"); } }])("$z", () => ({ ...rests, model: adder }));
+`,
+    );
+    const finished = await run(file);
+    assertEquals(endedIn(finished), [
+      ["adds 2", "FAILED"],
+      ["names %j and %d", "ok"],
+      ["$z", "ok"],
+    ]);
+    assert(!finished.all.includes(`${ROOT}/lib/`), finished.all);
   });
   await context.step("a gate that cannot be used, once for each fault", async () => {
     const call = 'toolSuite("s", { model: adder, tools: [add], gate: {} })("adds", right);';

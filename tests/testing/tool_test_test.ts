@@ -899,8 +899,8 @@ const WRONG: readonly [options: unknown, message: RegExp, name?: unknown][] = [
     /no option temperature: it belongs to the model, as in model: { model: \.\.\., temperature: 0\.5 }$/,
   ],
   [{ name: "x" }, /as there is no option name/],
-  [{}, /as its name must be a text: it is undefined/, undefined],
-  [{}, /as its name must be a text: it is " "/, " "],
+  [{}, /as its name must be a text that is not empty: it is undefined/, undefined],
+  [{}, /as its name must be a text that is not empty: it is " "/, " "],
   [{}, /as its name must not be that of a probe: it is "oracle"/, "oracle"],
   [{ assert: undefined }, /as assert must be a function of the run: it is undefined/],
   [

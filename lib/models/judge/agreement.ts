@@ -7,6 +7,7 @@ import { z } from "zod";
 import { cannot } from "../../base/errors.ts";
 import { mapConcurrent } from "../../base/concurrent.ts";
 import { parseWith } from "../../base/input.ts";
+import { isWithin } from "../../base/json_depth.ts";
 import { defined, type JsonValue, printable } from "../../base/json.ts";
 import { cohenKappa } from "../../statistics/agreement.ts";
 import { wilson } from "../../statistics/proportions.ts";
@@ -73,6 +74,8 @@ export interface JudgeAgreement {
   readonly unjudged: readonly (JudgeLabel & { readonly why: string })[];
 }
 
+/** At most this many levels of lists and objects are asked about. */
+const MAX_LEVELS = 100;
 /** At most this many requests run at the same time. */
 const CONCURRENCY = 8;
 
@@ -155,6 +158,12 @@ function checkLabels(judge: LikeQuestion["judge"], labels: readonly JudgeLabel[]
       );
     }
     if (value === undefined) throw cannotCompare("each must have a value", `${name} has none`);
+    if (!isWithin(value, { levels: MAX_LEVELS })) {
+      throw cannotCompare(
+        `a value must have at most ${MAX_LEVELS} levels of lists and objects`,
+        `that of ${name} has more`,
+      );
+    }
     if (typeof label !== "boolean") {
       throw cannotCompare(
         "each must have a label, true or false",

@@ -7,7 +7,7 @@
 import { cannot, cannotFile, InputError } from "../../base/errors.ts";
 import { isUtf16 } from "../../base/input.ts";
 import { type JsonValue, parseJson } from "../../base/json.ts";
-import { makeFolder, unwritable, writeAll } from "../../base/output_file.ts";
+import { leadsNowhere, makeFolder, unwritable, writeAll } from "../../base/output_file.ts";
 
 /** The place of a line in its file. */
 export interface JournalPlace {
@@ -132,7 +132,7 @@ function insteadOf(path: string): string {
     ? "a page (HTML), and no journal"
     : /^\{[^]*"kind":\s*"baseline"/.test(text)
     ? "a baseline, and no journal"
-    : /^[{/][^]*"(?:tasks|models)":/.test(text)
+    : /^[{/](?!.*"kind":\s*"(?:plan|trial)")[^]*"(?:tasks|models)":/.test(text)
     ? "a suite, and no journal: run it with --out to make one"
     : head.includes(0)
     ? "no text"
@@ -272,15 +272,5 @@ export class JournalWriter implements Disposable {
 
   #write(text: string): void {
     writeAll(this.#file, text);
-  }
-}
-
-/** Whether what is at a path is a link to a file that does not exist. */
-function leadsNowhere(path: string): boolean {
-  try {
-    Deno.statSync(path);
-    return false;
-  } catch (error) {
-    return error instanceof Deno.errors.NotFound;
   }
 }

@@ -57,11 +57,12 @@ Deno.test("agreement() leaves out what the judge did not judge, and says which a
   ]);
   // Four labels say little, and the interval says so.
   assert(found.kappa.value === 1 && found.kappa.lower! < 0.2);
-  await assertRejects(
+  const { stack } = await assertRejects(
     () => own.agreement(labelled(own, [["none", true, 2]])),
     InfrastructureError,
     'Cannot compare judge reader with labels: no score in [[ ]]; it replied "I cannot say."',
   );
+  assert(!stack!.includes("/lib/"), stack);
 });
 
 Deno.test("agreement() has no kappa where all labels are alike, and says why", async () => {
@@ -93,17 +94,28 @@ Deno.test("agreement() compares rubrics by whether they pass", async () => {
     { value: "1", expected, label: false },
   ]);
   assertEquals(counts, { both: 1, judgeOnly: 1, labelOnly: 1, neither: 1 });
+  // By its thresholds, and not by how high its scores are.
+  const strict = own.rubric({ kind: { description: "is kind", atLeast: 5 } });
+  const lax = own.rubric({ kind: { description: "is kind", atLeast: 2 } });
+  const { counts: both, disagreements } = await own.agreement([
+    { value: "4", expected: strict, label: false },
+    { value: "2", expected: lax, label: true },
+  ]);
+  assertEquals([both, disagreements], [{ both: 1, judgeOnly: 0, labelOnly: 0, neither: 1 }, []]);
 });
 
 Deno.test("agreement() refuses labels that it cannot compare", async () => {
   await using own = reading();
   await using other = reading();
+  const circle: unknown[] = [];
+  circle.push(circle);
   const good = { value: "0.9", expected: own.like("x"), label: true };
   const table: [unknown, unknown, string][] = [
     [[], {}, "they must be a list of at least one: it is empty"],
     [undefined, {}, "it is undefined"],
     [[good, { ...good, label: "yes" }], {}, "true or false: that of label 2 is string"],
     [[{ ...good, value: undefined }], {}, "label 1 has none"],
+    [[{ ...good, value: circle }], {}, "at most 100 levels of lists and objects: that of label 1"],
     [[{ ...good, expected: other.like("x") }], {}, "what like() or rubric() of this judge gave"],
     [[{ ...good, expected: "x" }], {}, "label 1 has something else"],
     [[good], { confidence: 1 }, "must be below 1"],

@@ -105,11 +105,27 @@ Deno.test("a failure names each criterion below its threshold, with score, thres
     "  the mean of all is 3.5, and needs 4.2",
     '  the answer is "Thanks! 30 euros."',
   ]);
+  // A mean is never shown as one that would do.
+  const thirds = replying(rating({ a: 5, b: 5, c: 4 })).own
+    .rubric({ a: "x", b: "y", c: "z" }, { overall: 4.67 });
+  const near = await askJudges(ANSWER, thirds);
+  assertStringIncludes(
+    assertThrows(() => assertAnswer(ANSWER, near), Error).message,
+    "  the mean of all is 4.66, and needs 4.67\n",
+  );
+  // Reasons are short, and without secrets.
+  const long = { polite: { reason: `sk-${"a1B2".repeat(12)} ${"x".repeat(900)}`, score: 1 } };
+  const { own: talkative } = replying({ calls: [{ name: "rate", arguments: long }] });
+  const { disagreements: [told] } = await talkative.agreement([
+    { value: "x", expected: talkative.rubric({ polite: "x" }), label: true },
+  ]);
+  const { reason } = told!.score.criteria![0]!;
+  assert(reason.startsWith("[redacted] x") && reason.length <= 500, reason);
   // In an argument as well.
   const run = { calls: [called("send", { text: "Hi" })], tools: [], answer: null };
   const sent = await askJudges(run, { tool: "send", arguments: { text: own.rubric(CRITERIA) } });
-  const told = assertThrows(() => assertCalled(run, sent), Error).message;
-  assertStringIncludes(told, "      polite has 3 of 5, and needs 4: So much for polite.\n");
+  const failure = assertThrows(() => assertCalled(run, sent), Error).message;
+  assertStringIncludes(failure, "      polite has 3 of 5, and needs 4: So much for polite.\n");
 });
 
 Deno.test("rubrics whose texts are alike are asked apart, as their criteria differ", async () => {

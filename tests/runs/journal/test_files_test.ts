@@ -252,6 +252,11 @@ Deno.test("readCollection() joins the test files of each of several models on th
   const { runs, planned, trials } = readCollection(paths);
   assertEquals(runs.map(({ paths }) => paths), [paths.slice(0, 2), paths.slice(2)]);
   assertEquals([planned, trials.length], [18, 18]);
+  // They are one run also where runs of other tasks might be shown beside it.
+  assertEquals(
+    readCollection(paths, { differentTasks: true }).runs.map(({ paths }) => paths.length),
+    [2, 2],
+  );
   // What is no run of one suite may still be shown beside it.
   const other = write1("old", "c", ["dials"], { gate: { successRate: 0.9 } });
   const apart = readCollection([paths[0]!, other], { differentTasks: true });

@@ -658,13 +658,14 @@ Deno.test("each question to a judge leaves an event with its reply, and its toke
   await using strict = judge({
     model: scripted("strict", [{ calls: [{ name: "rate", arguments: rated }], usage }]),
   });
-  const trial = await tryCase({
+  const own: Partial<ToolCase<undefined>> = {
     async assert(run) {
       await kind.score("a", "b");
       assertAnswer(run, await askJudges(run, kind.like("kind", { atLeast: 0.5 })));
       assertAnswer(run, await askJudges(run, strict.rubric({ clear: "is clear" })));
     },
-  });
+  };
+  const trial = await tryCase(own);
   assertEquals(trial.outcome, "wrong_answer");
   const judged = trial.events.filter((event) => event.kind === "judged");
   assertEquals(judged.map(({ question: _, reply: __, ...rest }) => rest), [
@@ -677,6 +678,12 @@ Deno.test("each question to a judge leaves an event with its reply, and its toke
   ]);
   assertStringIncludes(judged[1]!.question, "======Begin of value======\nBooked.\n");
   assertEquals([judged[0]!.reply, judged[2]!.reply.includes('"score":2')], ["[[0.6]]", true]);
+  // Without a transcript scores and reasons are left.
+  const { events } = await tryCase(own, { transcripts: "none" });
+  assertEquals(
+    events.filter((event) => event.kind === "judged"),
+    judged.map((event) => ({ ...event, question: "", reply: "" })),
+  );
   assert(!JSON.stringify(trial).includes("a1B2a1B2"));
   // Before the failure, and before the answer that ends the trial.
   assertEquals(trial.events.map(({ kind }) => kind).slice(-5), [
