@@ -246,7 +246,8 @@ export function leadsNowhere(path: string): boolean {
   return isLink(path) && isMissing(path);
 }
 
-function isMissing(path: string): boolean {
+/** Whether there is nothing at a path. Where that cannot be read, something may be there. */
+export function isMissing(path: string): boolean {
   try {
     Deno.statSync(path);
     return false;

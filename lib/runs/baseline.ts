@@ -7,6 +7,7 @@
 import { assertNotNewer, assertShallow, parseWith, readText } from "../base/input.ts";
 import { commandLine } from "../base/command_line.ts";
 import { cannot, InputError } from "../base/errors.ts";
+import { isMissing } from "../base/output_file.ts";
 import { shellQuote } from "../base/shell_quote.ts";
 import { defined, isJsonObject, parseJson } from "../base/json.ts";
 import type { ScoredTrial } from "../gate/variant.ts";
@@ -146,15 +147,6 @@ export function gateInForce(
 ): GatePolicy | undefined {
   const file = recordedFile(gate);
   return file === undefined ? gate : policyInForce(gate!, !isMissing(pathOf(file)));
-}
-
-function isMissing(path: string): boolean {
-  try {
-    Deno.statSync(path);
-    return false;
-  } catch (error) {
-    return error instanceof Deno.errors.NotFound;
-  }
 }
 
 /** Options of {@linkcode missingBaseline}. */

@@ -37,7 +37,6 @@ const USES_DENO = [
   "models/recordings/_file",
   "models/recordings/_folder",
   "reports/job_summary",
-  "runs/baseline",
   "runs/journal/jsonl",
   "runs/run",
   "simulated/server",
