@@ -50,7 +50,7 @@ export interface ToolTestOptions<State = undefined>
 export interface ToolTest<Shared extends keyof ToolTestOptions = never, Usual = undefined> {
   /** Registers a test. */
   <State = Usual>(name: string, options: TestOptions<State, Shared>): void;
-  /** Registers a test, and lets the runner run no others of the file, as `Deno.test.only()` does. */
+  /** Registers a test, and lets the runner run no others of the file. */
   only<State = Usual>(name: string, options: TestOptions<State, Shared>): void;
   /** Registers a test that is not run, as `Deno.test.ignore()` does. */
   skip<State = Usual>(name: string, options: TestOptions<State, Shared>): void;

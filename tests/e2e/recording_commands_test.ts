@@ -40,9 +40,15 @@ function test(file: string, own: readonly string[], permissions: readonly string
   ]);
 }
 
-/** The lines of a journal but for when trials began and whether they were replayed. */
+/** The lines of a journal but for when trials began, how long tools ran, and whether they were replayed. */
 function essence(path: string): unknown[] {
-  return readLines(path).map(({ startedAt: _, replayed: __, ...line }) => line)
+  return readLines(path).map(({ startedAt: _, replayed: __, events = [], ...line }) => ({
+    ...line,
+    // Tools run in a replay as well, and take their own time.
+    events: events.map((event: Record<string, unknown>) =>
+      event["kind"] === "call" ? { ...event, durationMs: undefined } : event
+    ),
+  }))
     .sort((one, other) => (one.index ?? -1) - (other.index ?? -1));
 }
 
