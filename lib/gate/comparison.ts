@@ -89,7 +89,6 @@ export interface PairedSuccess extends PairedDifference {
  *
  * @see Tango, "Equivalence test and confidence interval for the difference in proportions for the
  * paired-sample design", Statistics in Medicine 17:891-908, 1998. Counted exactly, its interval misses
- * paired-sample design", Statistics in Medicine 17:891-908, 1998. Counted exactly, its interval misses
  * the truth in at most 9% of runs of ten graphs and 8% of fifty, except for truths at the very edge: if all
  * graphs but one in fifty or fewer differ in the same direction, in up to 16%.
  * @see Bonett and Price, "Adjusted Wald confidence interval for a difference of binomial proportions based
