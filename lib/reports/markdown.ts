@@ -11,7 +11,8 @@ import { countText, sum } from "../base/numbers.ts";
 import { provenance, type Report } from "./report.ts";
 import { strategiesTable } from "./tables/_strategies.ts";
 import { cellsTable, overviewTable } from "./tables/_success.ts";
-import { sourceText, type Table } from "./tables/table.ts";
+import { sourceText } from "./tables/table.ts";
+import { SECTIONS, type Table } from "./_view.ts";
 import { tablesOf } from "./tables/_tables.ts";
 
 /** Options of Markdown. */
@@ -107,11 +108,6 @@ const encoder = new TextEncoder();
 function bytesOf(text: string): number {
   return encoder.encode(text).length;
 }
-
-/** The sections of tables, the most important first. */
-const SECTIONS: readonly Table["section"][] = [
-  ...["success", "call sets", "tool use", "perturbations", "failures", "figures", "cells"] as const,
-];
 
 function importance({ section }: Table): number {
   return SECTIONS.indexOf(section);

@@ -34,9 +34,9 @@ import {
   rateColumns,
   shareText,
   sourceText,
-  type Table,
   UNAVAILABLE,
 } from "./tables/table.ts";
+import type { Table } from "./_view.ts";
 import {
   behavioursTable,
   failuresTable,

@@ -16,7 +16,8 @@ import {
   strategyFigure,
 } from "./_figure_markup.ts";
 import { html, type Markup } from "./_markup.ts";
-import { sourceText, type Table } from "../tables/table.ts";
+import { sourceText } from "../tables/table.ts";
+import type { Table } from "../_view.ts";
 import { tablesOf } from "../tables/_tables.ts";
 import { WORDS } from "../_glossary.ts";
 

@@ -12,7 +12,8 @@ import {
   type DimensionScores,
 } from "../metrics/dimensions.ts";
 import type { Report } from "../report.ts";
-import { boundsText, type Column, layOut, MODEL, NOTHING, type Table } from "./table.ts";
+import { boundsText, type Column, layOut, MODEL, NOTHING } from "./table.ts";
+import type { Table } from "../_view.ts";
 
 /** Returns the name of a dimension, or of the overall score, in reports. */
 export function dimensionName(dimension: Dimension | "overall"): string {

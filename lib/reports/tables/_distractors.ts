@@ -5,7 +5,8 @@
 
 import { type DistractorEffect, settingText } from "../metrics/_distractors.ts";
 import { comparisonColumns } from "./_strategies.ts";
-import { layOut, type Table } from "./table.ts";
+import { layOut } from "./table.ts";
+import type { Table } from "../_view.ts";
 
 /**
  * Compares cells with other irrelevant functions on the same core graphs; no table where none are shared. `brief`,

@@ -6,7 +6,8 @@
 import type { SolvedShare } from "../metrics/error_handling.ts";
 import type { Report } from "../report.ts";
 import { percent } from "../../base/numbers.ts";
-import { boundsText, layOut, MODEL_AND_STRATEGY, NOTHING, type Table } from "./table.ts";
+import { boundsText, layOut, MODEL_AND_STRATEGY, NOTHING } from "./table.ts";
+import type { Table } from "../_view.ts";
 
 /**
  * Returns success by strategy and fault, a row for each model and strategy; no table where it is not measured.

@@ -8,7 +8,8 @@ import { FAILURE_TYPES } from "../../calls/failure_types.ts";
 import type { FailureTally, VariantMetrics } from "../metrics/metrics.ts";
 import type { Report } from "../report.ts";
 import { OUTCOMES } from "../../trials/trial.ts";
-import { layOut, MODEL, nameOf, NOTHING, rateColumns, shareText, type Table } from "./table.ts";
+import { layOut, MODEL, nameOf, NOTHING, rateColumns, shareText } from "./table.ts";
+import type { Table } from "../_view.ts";
 
 /** Wrong calls of a model, of all kinds or of one. */
 interface FailureRow {

@@ -6,7 +6,8 @@
 import type { FormatMetrics } from "../metrics/formats.ts";
 import type { Report } from "../report.ts";
 import type { MeanEstimate } from "../../statistics/clustered_mean.ts";
-import { type Column, grouped, layOut, MODEL, rateColumns, type Table } from "./table.ts";
+import { type Column, grouped, layOut, MODEL, rateColumns } from "./table.ts";
+import type { Table } from "../_view.ts";
 
 /** At most this many kinds of repairs are shown for each model and format. */
 const MAX_REPAIRS = 3;

@@ -11,10 +11,10 @@ import {
   nameOf,
   NOTHING,
   shareText,
-  type Table,
   tokensText,
   UNAVAILABLE,
 } from "./table.ts";
+import type { Table } from "../_view.ts";
 
 /** Formats a score from 0 to 1 as the paper does. */
 export function scoreText(score: number | null): string {

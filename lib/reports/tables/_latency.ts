@@ -4,7 +4,8 @@
  */
 
 import type { Report } from "../report.ts";
-import { grouped, layOut, MODEL, type Table } from "./table.ts";
+import { grouped, layOut, MODEL } from "./table.ts";
+import type { Table } from "../_view.ts";
 
 /** Returns for how long each tool ran, a row for each tool of each model; no table where none was timed. */
 export function latencyTables({ latency }: Pick<Report, "latency">): Table[] {

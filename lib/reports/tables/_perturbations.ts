@@ -27,8 +27,8 @@ import {
   NOTHING,
   rateColumns,
   shareText,
-  type Table,
 } from "./table.ts";
+import type { Table } from "../_view.ts";
 
 /**
  * Returns all perturbation tables, none where nothing was perturbed. `brief`, for narrow views, has whole

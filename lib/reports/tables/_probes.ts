@@ -9,7 +9,8 @@ import type { VariantMetrics } from "../metrics/metrics.ts";
 import { newcombe, wilson } from "../../statistics/proportions.ts";
 import { EXPRESSIONS } from "../../trials/executors/expressions.ts";
 import { signedPoints } from "./_strategies.ts";
-import { boundsText, type Column, layOut, MODEL, NOTHING, type Table } from "./table.ts";
+import { boundsText, type Column, layOut, MODEL, NOTHING } from "./table.ts";
+import type { Table } from "../_view.ts";
 
 /** Returns the results of probes, where there are any. */
 export function probesTable(subjects: readonly VariantMetrics[]): Table[] {

@@ -12,7 +12,8 @@ import {
   shareColumn,
   shareWithInterval,
 } from "./_question_columns.ts";
-import { type Column, layOut, MODEL, nameOf, NOTHING, shareText, type Table } from "./table.ts";
+import { type Column, layOut, MODEL, nameOf, NOTHING, shareText } from "./table.ts";
+import type { Table } from "../_view.ts";
 
 /** Returns the scores by domain (the domains of CallNavi, Table 2), where there are several. */
 export function domainTables(callSets: readonly CallSetMetrics[]): Table[] {

@@ -20,7 +20,8 @@ import {
   type RowWithSet,
   shareColumn,
 } from "./_question_columns.ts";
-import { type Column, layOut, MODEL, nameOf, NOTHING, type Table } from "./table.ts";
+import { type Column, layOut, MODEL, nameOf, NOTHING } from "./table.ts";
+import type { Table } from "../_view.ts";
 
 /**
  * Returns all call set tables, none where no question was asked. `brief`, for narrow views, has two tables in

@@ -6,7 +6,8 @@
 import type { FaultRecovery } from "../metrics/recovery.ts";
 import { RECOVERY_ENDS } from "../../calls/recovery.ts";
 import type { Report } from "../report.ts";
-import { grouped, layOut, MODEL, NOTHING, rateColumns, type Table } from "./table.ts";
+import { grouped, layOut, MODEL, NOTHING, rateColumns } from "./table.ts";
+import type { Table } from "../_view.ts";
 
 /** Returns how faults ended, a row for each of them; no table where there were none. */
 export function recoveryTables({ recovery }: Pick<Report, "recovery">): Table[] {

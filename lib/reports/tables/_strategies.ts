@@ -7,7 +7,8 @@ import type { Comparison, PairedSuccess } from "../../gate/comparison.ts";
 import type { VariantMetrics } from "../metrics/metrics.ts";
 import { printable } from "../../base/json.ts";
 import { percent, probability, sum } from "../../base/numbers.ts";
-import { boundsText, type Column, grouped, layOut, nameOf, NOTHING, type Table } from "./table.ts";
+import { boundsText, type Column, grouped, layOut, nameOf, NOTHING } from "./table.ts";
+import type { Table } from "../_view.ts";
 
 /** Compares each strategy with the baseline of the same model; no table where there is nothing to compare. */
 export function strategiesTable(comparisons: readonly Comparison[]): Table[] {

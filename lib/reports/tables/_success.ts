@@ -16,10 +16,10 @@ import {
   NOTHING,
   rateColumns,
   shareText,
-  type Table,
   tokensText,
   UNAVAILABLE,
 } from "./table.ts";
+import type { Table } from "../_view.ts";
 
 /** Returns the columns of a tally; those of calls where any of `tallies` has data. */
 function tallyColumns<Row>(

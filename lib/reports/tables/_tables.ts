@@ -22,7 +22,7 @@ import { probesTable } from "./_probes.ts";
 import { recoveryTables } from "./_recovery.ts";
 import { strategiesTable, workTable } from "./_strategies.ts";
 import { breakdownTable, cellsTable, overviewTable, repetitionsTable } from "./_success.ts";
-import type { Table } from "./table.ts";
+import type { Table } from "../_view.ts";
 
 /** Returns all tables of a report, those that compare subjects first. */
 export function tablesOf(report: Report): Table[] {

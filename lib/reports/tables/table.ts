@@ -10,32 +10,7 @@ import { cutText, printable } from "../../base/json.ts";
 import { percent, sum } from "../../base/numbers.ts";
 import { breakLines, columnsOf } from "../../base/wrap.ts";
 import type { Usage } from "../../tools/message.ts";
-
-/** A table: the first row names the columns, the first cell of the others names the row. */
-export interface Table {
-  /** Unique within a report; a breakdown's table has the breakdown's id. */
-  readonly id: string;
-  /** The section of the page it belongs to; `figures` are tables that a figure also shows. */
-  readonly section:
-    | "success"
-    | "figures"
-    | "tool use"
-    | "perturbations"
-    | "call sets"
-    | "failures"
-    | "cells";
-  readonly title: string;
-  /** The table, figure or section of a paper that shows the same; omitted where none does. */
-  readonly source?: string;
-  /** The paper; omitted where it is FuncBenchGen. */
-  readonly paper?: "Butterfly" | "CallNavi" | "Indirection" | "Pipeline";
-  /** Explains the numbers; omitted where they need no explanation. */
-  readonly note?: string;
-  /** How many of the first columns name a row, and are aligned to the left. Default: 1. */
-  readonly names?: number;
-  /** Rows of text, as {@linkcode layOut} returns them. */
-  readonly rows: readonly (readonly string[])[];
-}
+import type { Table } from "../_view.ts";
 
 /** A column: its heading, and the text of its cell in each row. */
 export interface Column<Row> {
@@ -45,6 +20,8 @@ export interface Column<Row> {
   readonly group?: string;
   /** Whether it is only understood beside the column before it, as all but the first of a group are. */
   readonly next?: true;
+  /** Where a cell leads on a page: what stands behind `#` in its address, such as `?cell=core%203`. Default: nowhere. */
+  readonly link?: (row: Row) => string | undefined;
   /** When to show it; `filled`: where a cell is neither {@linkcode NOTHING} nor the number 0. Default: always. */
   readonly shown?: boolean | "filled";
 }
@@ -73,8 +50,21 @@ export function layOut<Row>(
   const isNext = ({ next, group }: Column<Row>, index: number) =>
     next === true || group !== undefined && filled[index - 1]?.group === group;
   NEXT.set(heads, new Set(filled.flatMap((column, index) => isNext(column, index) ? [index] : [])));
-  return [heads, ...rows.map((_, index) => filled.map(({ cells }) => String(cells[index]!)))];
+  const body = rows.map((row, index) => {
+    const cells = filled.map((column) => String(column.cells[index]!));
+    LINKS.set(cells, filled.map(({ link }) => link?.(row)));
+    return cells;
+  });
+  return [heads, ...body];
 }
+
+/** Returns where the cells of a row lead on a page. */
+export function linksOf(row: readonly string[]): readonly (string | undefined)[] {
+  return LINKS.get(row) ?? [];
+}
+
+/** Where cells lead, by row. */
+const LINKS = new WeakMap<readonly string[], readonly (string | undefined)[]>();
 
 /** The columns that stay beside the one before them, by the row of headings. */
 const NEXT = new WeakMap<readonly string[], ReadonlySet<number>>();

@@ -3,7 +3,7 @@ import { wilson } from "../../../lib/statistics/proportions.ts";
 import { makeReport } from "../../../lib/reports/report.ts";
 import { callSetTables } from "../../../lib/reports/tables/_question_sets.ts";
 import { renderMarkdown } from "../../../lib/reports/markdown.ts";
-import type { Table } from "../../../lib/reports/tables/table.ts";
+import type { Table } from "../../../lib/reports/_view.ts";
 import { tablesOf } from "../../../lib/reports/tables/_tables.ts";
 import { renderReport, renderTables } from "../../../lib/reports/terminal.ts";
 import type { TrialSummary } from "../../../lib/trials/summary.ts";

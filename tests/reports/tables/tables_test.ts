@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Failure } from "../../../lib/calls/failure.ts";
 import type { FailureType } from "../../../lib/calls/failure_types.ts";
 import { makeReport, type ReportOptions } from "../../../lib/reports/report.ts";
-import type { Table } from "../../../lib/reports/tables/table.ts";
+import type { Table } from "../../../lib/reports/_view.ts";
 import { breakdownTable } from "../../../lib/reports/tables/_success.ts";
 import { tablesOf } from "../../../lib/reports/tables/_tables.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";

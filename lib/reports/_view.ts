@@ -1,0 +1,62 @@
+/**
+ * Views of a report: its tables and figures as data, in one list of which pages, Markdown, terminals and files of
+ * figures are made.
+ * @module
+ */
+
+/** The sections of a report, in their order: what decides stands first. */
+export const SECTIONS = [
+  "headline",
+  "comparisons",
+  "matrix",
+  "success",
+  "call sets",
+  "tool use",
+  "perturbations",
+  "failures",
+  "figures",
+  "cells",
+] as const;
+
+/** What tables and figures have in common. */
+interface Caption {
+  /** Unique within a report; a breakdown's views have the breakdown's id. */
+  readonly id: string;
+  /** The section it belongs to; `figures` are breakdowns by size, which a figure and its table both show. */
+  readonly section: typeof SECTIONS[number];
+  readonly title: string;
+  /** The table, figure or section of a paper that shows the same; omitted where none does. */
+  readonly source?: string;
+  /** The paper; omitted where it is FuncBenchGen. */
+  readonly paper?: "Butterfly" | "CallNavi" | "Indirection" | "Pipeline";
+  /** Explains what is shown; omitted where it needs no explanation. */
+  readonly note?: string;
+}
+
+/** A table: the first row names the columns, the first cell of the others names the row. */
+export interface Table extends Caption {
+  /** How many of the first columns name a row, and are aligned to the left. Default: 1. */
+  readonly names?: number;
+  /** Rows of text, as `layOut()` returns them. */
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** A figure as a specification of Vega-Lite, whose colours are CSS variables of the page. */
+export interface Figure extends Caption {
+  readonly spec: object;
+  /** What its colours and shapes stand for; omitted where labels say it. */
+  readonly legend?: Legend;
+}
+
+/** What the colours and shapes of a figure stand for. */
+export interface Legend {
+  /** What the names are, such as `model`. */
+  readonly title: string;
+  /** A name, and the place in the list of series that gives it its colour and shape. */
+  readonly series: readonly { readonly name: string; readonly place: number }[];
+  /** What is drawn of a series. */
+  readonly shape: "lines" | "points" | "bars";
+}
+
+/** A table or a figure. */
+export type View = Table | Figure;
