@@ -40,9 +40,9 @@ printed, and the first failed trials of tool tests.
 
   --html F        writes one self-contained HTML file: verdicts, tables, figures, and every trial with its
                   graph and its calls
-  --markdown F    writes the verdicts and tables as Markdown
-  --limit N       leaves whole tables out of the Markdown, the least important first and verdicts never, so
-                  that it has at most N bytes, 2000 or more: GitHub takes 65536 in a comment, 1048576 in a
+  --markdown F    writes the verdicts and tables as Markdown of at most 60000 bytes: whole tables are left out
+                  where there is no room, the least important first, and verdicts never
+  --limit N       another limit, 2000 or more: GitHub takes 65536 characters in a comment, 1048576 bytes in a
                   step summary
   --json F        writes the data of all tables and figures as JSON
   --different-tasks
