@@ -4,7 +4,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { browserTest } from "../support/browser.ts";
 import { deno, type Finished, type Folder, folder, readLines, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
-import { unescaped } from "../support/markdown.ts";
+import { assertInert, unescaped } from "../support/markdown.ts";
 import { goToTrial, openReport, readTrial, shownRows } from "../support/report_page.ts";
 import { STEERING } from "../support/records.ts";
 
@@ -230,7 +230,7 @@ Deno.test("texts of a transcript are in the story, in Markdown and on the termin
       "state: + paid[0]: 1500",
     ]
   ) assertStringIncludes(finished.stdout, line);
-  for (const text of files) assert(!/<img|\]\(http/.test(text), text);
+  for (const text of files) assertInert(text);
   for (const text of [...files, terminal.stdout, finished.stdout]) {
     assert(!STEERING.test(text) && !/^\s*::error/m.test(text));
   }
