@@ -66,6 +66,34 @@ export function assertReplaceable(
   throw cannot(`write ${what} ${shown}`, `only ${kind} may be replaced`, "another file is there");
 }
 
+/**
+ * Checks that a text file replaces nothing but one that begins with `start`, or is empty. `kind` says in words what
+ * may be replaced.
+ *
+ * @throws {InputError} If another file is there, or what is there cannot be read.
+ */
+export function assertBegins(
+  path: string,
+  what: string,
+  { kind, start, shown = path }: {
+    readonly kind: string;
+    readonly start: string;
+    readonly shown?: string;
+  },
+): void {
+  if (isMissing(path)) return;
+  const bytes = new Uint8Array(start.length);
+  let length: number | null;
+  try {
+    using file = Deno.openSync(path);
+    length = file.readSync(bytes);
+  } catch (error) {
+    throw unwritable(shown, what, error);
+  }
+  if (length === null || new TextDecoder().decode(bytes) === start) return;
+  throw cannot(`write ${what} ${shown}`, `only ${kind} may be replaced`, "another file is there");
+}
+
 /** Opens a file, and creates its parent folders. Messages name `shown`, which it will become. */
 function open(path: string, what: string, how: Deno.OpenOptions, shown = path): Deno.FsFile {
   const options = { write: true, create: true, ...how };

@@ -8,7 +8,7 @@ import { type Collection, readCollection } from "../runs/journal/collection.ts";
 import { readJsonc } from "../base/input.ts";
 import { commandLine } from "../base/command_line.ts";
 import { InputError } from "../base/errors.ts";
-import { canonicalJson, defined, printable } from "../base/json.ts";
+import { canonicalJson, defined, listText, printable } from "../base/json.ts";
 import { assertReplaceable, resolvePath, writeOutput } from "../base/output_file.ts";
 import { pricesFor } from "../runs/plan.ts";
 import { allChoices } from "../runs/resolved_suite.ts";
@@ -21,6 +21,7 @@ import { isCase } from "../trials/executors/task_kind.ts";
 import { testFileOf } from "../runs/rerun.ts";
 import { decideResults, undecidableReason } from "../runs/decide_results.ts";
 import { makeReport, missingTrialsNote } from "../reports/report.ts";
+import { assertCsvFolder, CSV_FILES, writeCsv } from "../reports/csv.ts";
 import { writeHtml } from "../reports/html.ts";
 import { renderMarkdown } from "../reports/markdown.ts";
 import { renderReport } from "../reports/terminal.ts";
@@ -40,11 +41,13 @@ printed, and the first failed trials of tool tests.
 
   --html F        writes one self-contained HTML file: verdicts, tables, figures, and every trial with its
                   graph and its calls
-  --markdown F    writes the verdicts and tables as Markdown
-  --limit N       leaves whole tables out of the Markdown, the least important first and verdicts never, so
-                  that it has at most N bytes, 2000 or more: GitHub takes 65536 in a comment, 1048576 in a
+  --markdown F    writes the verdicts and tables as Markdown of at most 60000 bytes: whole tables are left out
+                  where there is no room, the least important first, and verdicts never
+  --limit N       another limit, 2000 or more: GitHub takes 65536 characters in a comment, 1048576 bytes in a
                   step summary
   --json F        writes the data of all tables and figures as JSON
+  --csv DIR       writes trials.csv, calls.csv, cells.csv and comparisons.csv into a folder, for spreadsheets and
+                  other programs
   --different-tasks
                   the journals may be of different tasks, such as generated ones and cases, if all
                   models and strategies are in each of them: rates are then over all of these
@@ -56,11 +59,11 @@ Exit code 0 when the report was made; only gate decides.`;
 /** Prints a report to stdout, or writes it to the files named. */
 export async function report(arguments_: readonly string[]): Promise<number> {
   const options = new Arguments("report", arguments_, {
-    values: ["html", "markdown", "limit", "json", "prices"],
+    values: ["html", "markdown", "limit", "json", "csv", "prices"],
     switches: ["different-tasks"],
   });
   const journals = journalsGiven(options);
-  const outputs = ["html", "markdown", "json"].flatMap((name) => {
+  const outputs = ["html", "markdown", "json", "csv"].flatMap((name) => {
     const file = options.text(name);
     return file === undefined ? [] : [{ name, file }];
   });
@@ -87,6 +90,9 @@ export async function report(arguments_: readonly string[]): Promise<number> {
       isOwn: ({ kind }) => kind === "report",
     });
   }
+  const csv = options.text("csv");
+  if (csv !== undefined) assertCsvFolder(userPath(csv), csv);
+
   const decisions: (GateReport | undefined)[] = [];
   for (const { paths, results } of runs) {
     const own = paths.map((path) => operandOf.get(path)!);
@@ -119,13 +125,19 @@ export async function report(arguments_: readonly string[]): Promise<number> {
         generator: runs[0]!.results.plan?.resolved.generator,
         rerun: (trial) => rerunLine(trial, whole.plan, operandOf.get(whole.path)!),
       });
+    } else if (name === "csv") {
+      writeCsv(path, content, {
+        summaries: trials,
+        trials: wholeTrials(collection).trials(),
+        prices,
+      });
     } else {
       const text = name === "json"
         ? `${JSON.stringify(content, null, 2)}\n`
         : renderMarkdown(content, defined({ limit, failures }));
       writeOutput(path, text, "the report to");
     }
-    console.error(`Wrote ${file}`);
+    console.error(`Wrote ${name === "csv" ? `${listText(CSV_FILES, 4)} to ` : ""}${file}`);
   }
   if (outputs.length === 0) {
     console.log(renderReport(content, commandWidth(), failures));
@@ -209,17 +221,24 @@ function assertOutputs(
         `--${name} must not be a journal, whose name ends in .jsonl: it is ${file}`,
       );
     }
-    const path = resolvePath(userPath(file));
-    if (inputs.includes(path)) {
+    if (placesOf({ name, file }).some((path) => inputs.includes(path))) {
       throw options.error(`--${name} must not be a file that is read: it is ${file}`);
     }
     if (name !== "json" && /\.jsonc?$/.test(file)) {
       throw options.error(`--${name} must not be named like a suite or a baseline: it is ${file}`);
     }
-    if (outputs.findIndex((other) => resolvePath(userPath(other.file)) === path) < index) {
+    const others = outputs.slice(0, index).flatMap(placesOf);
+    if (placesOf({ name, file }).some((path) => others.includes(path))) {
       throw options.error(`each file can be written only once: ${file} is named twice`);
     }
   }
+}
+
+/** Returns the paths of an output: of a folder also those of the files in it. */
+function placesOf({ name, file }: { readonly name: string; readonly file: string }): string[] {
+  const path = userPath(file);
+  return [path, ...(name === "csv" ? CSV_FILES.map((own) => `${path}/${own}`) : [])]
+    .map(resolvePath);
 }
 
 /** @throws {InputError} If an output would overwrite the baseline of a plan. */

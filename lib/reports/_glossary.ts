@@ -10,6 +10,8 @@ import { type MetamorphicCheck, type PerturbationId, PERTURBATIONS } from "../pe
 import type { ProbeId } from "../trials/executors/task_kind.ts";
 import { STRATEGIES, strategyWords } from "../trials/strategies/registry.ts";
 import { percent } from "../base/numbers.ts";
+import { sourceText } from "./tables/table.ts";
+import type { View } from "./_view.ts";
 
 /** The purpose of each probe. */
 export const PROBE_WORDS: Readonly<Record<ProbeId, string>> = {
@@ -70,6 +72,7 @@ function faultWords(id: FaultId): string {
     : FAULT_EFFECTS[kind].replace("the first call", `each of the first ${times} calls`);
 }
 
+/** A word, or several joined by commas, and what it means. */
 type Entry = readonly [word: string, meaning: string];
 
 const entriesOf = (words: Readonly<Record<string, string>>, prefix = ""): Entry[] =>
@@ -77,13 +80,12 @@ const entriesOf = (words: Readonly<Record<string, string>>, prefix = ""): Entry[
 
 /** The glossary, terms about tasks first. */
 export const WORDS: readonly Entry[] = [
+  ["task", "what a model is asked, and the functions that it may call"],
   [
-    "task",
-    "generated functions and a question: some of the functions must be called, each with the results of " +
-    "others, to find the value asked for. With a new seed no model can have seen them before. Or " +
-    "a probe, a question of a call set, or a case",
+    "core",
+    "the functions of a generated task that must be called, each with the results of others, to find the value " +
+    "asked for; or their number. With a new seed no model can have seen them before",
   ],
-  ["core", "the functions that must be called, or their number"],
   [
     "depth",
     "the longest chain of core functions, in edges: each needs the result of the one before it",
@@ -99,7 +101,7 @@ export const WORDS: readonly Entry[] = [
   ],
   [
     "cell",
-    "one combination of these sizes, one kind of probe, or one way to ask questions of one difficulty",
+    "one combination of sizes, one kind of probe, one test, or one way to ask questions of one difficulty",
   ],
   ["calls if solved, if not", "mean number of calls of solved trials, and of the others"],
   ["fewest calls", "the smallest number of calls that solves a task, as a mean over tasks"],
@@ -272,7 +274,7 @@ export const WORDS: readonly Entry[] = [
     "how stable the answers to one question are, from 0 to 1: how clearly one of them wins when each run " +
     "votes, 0 on a tie; and how similar the later ones are to the first, letter by letter",
   ],
-  ["case", "a question about the user's own tools, checked by the user's assertions"],
+  ["test, case", "a question about the user's own tools, checked by the user's assertions"],
   [
     "95% interval",
     "two-sided: Wilson's, or from the spread between tasks where these were repeated. A verdict uses other, " +
@@ -299,3 +301,56 @@ export const WORDS: readonly Entry[] = [
     "the faults of tools",
   ],
 ];
+
+/** What shows that an entry is needed, where its words mean something else too or are shown in other forms. */
+const SIGNS: Readonly<Record<string, RegExp>> = {
+  "calls if solved, if not": /\bcalls if solved\b/i,
+  "fewest calls": /\bfewest\b/i,
+  "any failure, missed call, either": /\bany failure\b|\bmissed calls?\b/i,
+  "given, then also": /\boccur together\b/i,
+  check: /\bchecks?\b|\bflipped\b/i,
+  "recovered, hallucinated, repeated, gave up": /\brecovered\b|\bgave up\b/i,
+  "strict, repaired, unreadable": /\brepaired\b|\bunreadable\b/i,
+  "easy, medium, hard": /\bmedium\b/i,
+  "routing, syntax, structure, exact": /\brouting:|\bsyntax\b|\bstructure\b/i,
+  "published, strict": /\bpublished\b|\bscored as\b/i,
+  "hallucination, unexpected formatting, logical error":
+    /\bunexpected formatting\b|\blogical errors?\b/i,
+  "test, case": /\btests?\b|^case /im,
+};
+
+/** Returns the expression that finds one of several words in a text. */
+function signOf(words: string): RegExp {
+  const forms = words.split(", ").map((word) => RegExp.escape(word).replaceAll("\\x20", "[ _]"));
+  // Those of capitals are ids: `AN` is another word than `an`.
+  const flags = words === words.toUpperCase() ? "u" : "iu";
+  return new RegExp(`(?<![\\p{L}\\p{N}_])(?:${forms.join("|")})(?:e?s)?(?![\\p{L}\\p{N}_])`, flags);
+}
+
+/** Returns the entries of the glossary whose words are in one of `texts`, which a report shows. */
+export function wordsIn(texts: Iterable<string>): readonly Entry[] {
+  const text = [...texts].join("\n");
+  return WORDS.filter(([words]) => (SIGNS[words] ?? signOf(words)).test(text));
+}
+
+/** Yields the texts of tables and figures. */
+export function* textsOf(views: Iterable<View>): Generator<string, void, void> {
+  for (const view of views) {
+    const { title, note, source, paper } = view;
+    yield* [title, note ?? "", source === undefined ? "" : sourceText(source, paper)];
+    if ("rows" in view) yield* view.rows.flat();
+    else {
+      const { legend, spec } = view;
+      yield* [legend?.title ?? "", ...legend?.series.map(({ name }) => name) ?? []];
+      yield* titlesIn(spec);
+    }
+  }
+}
+
+/** Yields the titles of axes and panels in a specification. */
+function* titlesIn(spec: object): Generator<string, void, void> {
+  for (const [key, value] of Object.entries(spec)) {
+    if (typeof value === "object" && value !== null) yield* titlesIn(value);
+    else if (key === "title" && typeof value === "string") yield value;
+  }
+}

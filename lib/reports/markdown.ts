@@ -13,91 +13,111 @@ import { strategiesTable } from "./tables/_strategies.ts";
 import { cellsTable, overviewTable } from "./tables/_success.ts";
 import { sourceText } from "./tables/table.ts";
 import { SECTIONS, type Table } from "./_view.ts";
+import { blockText, inlineText } from "./_markdown_text.ts";
 import { tablesOf } from "./tables/_tables.ts";
+
+/** Bytes of Markdown without another limit: GitHub takes 65,536 characters in a comment, with what others add. */
+const MAX_BYTES = 60_000;
 
 /** Options of Markdown. */
 export interface MarkdownOptions {
   /**
    * At most this many bytes of UTF-8, of which GitHub takes 65,536 in a comment and 1,048,576 in the summary of a
-   * step. Whole tables are left out, the least important first, but no verdict. Default: unlimited.
+   * step. Whole tables are left out, the least important first, but no verdict. Default: 60,000.
    */
   readonly limit?: number;
 }
 
 /**
- * Returns the report as Markdown, with failures if they are given. Names and notes are escaped, so that none
- * becomes markup.
+ * Returns the report as Markdown, with failures if they are given: verdicts, what decides, failures, and the other
+ * tables as far as there is room. Names and notes are escaped, so that none becomes markup.
  */
 export function renderMarkdown(
   report: Report,
-  { limit = Infinity, failures }: MarkdownOptions & { readonly failures?: FailedTrials } = {},
+  { limit = MAX_BYTES, failures }: MarkdownOptions & { readonly failures?: FailedTrials } = {},
 ): string {
   const { notes, gates } = report;
-  const head = [`# ${words(report.suite)}`, words(provenance(report))];
-  const list = notes.length === 0 ? [] : [notes.map((note) => `- ${words(note)}`).join("\n")];
-  const tables = tablesOf(report).map((table) => ({ table, level: "##" }));
-  return fit(tables, gates, limit, (verdicts, isBrief) => [
+  const head = [`# ${lineText(report.suite)}`, lineText(provenance(report))];
+  const list = notes.map((note) => `- ${lineText(note)}`).join("\n");
+  const parts = tablesOf(report).map((table) => tablePart(table, "##"))
+    .toSorted((one, other) => one.place - other.place);
+  const place = SECTIONS.indexOf("matrix");
+  const [decisive, others] = [
+    parts.filter((part) => part.place <= place),
+    parts.filter((part) => part.place > place),
+  ];
+  const failed = failures === undefined || failures.count === 0 ? [] : [{
+    ...{ place, title: "Failed trials" },
+    texts: [true, false].map((about) => failuresText(failures, "##", about)),
+  }];
+  return fit([...decisive, ...failed, ...others], gates, limit, (verdicts, isBrief) => [
     ...head,
-    ...(isBrief ? [] : list),
     ...verdicts,
-    ...(isBrief ? [] : failureParts(failures, "##", limit === Infinity)),
+    ...(isBrief || list === "" ? [] : [`## Notes\n\n${list}`]),
   ]);
 }
 
 /** Returns a gate's verdicts, then its comparison of strategies, for a job summary. */
 export function gateToMarkdown(
   gate: GateReport,
-  { limit = Infinity }: MarkdownOptions = {},
+  { limit = MAX_BYTES }: MarkdownOptions = {},
 ): string {
-  const tables = strategiesTable(gate.comparisons).map((table) => ({ table, level: "####" }));
-  return fit(tables, [gate], limit, (verdicts) => verdicts);
+  const parts = strategiesTable(gate.comparisons).map((table) => tablePart(table, "####"));
+  return fit(parts, [gate], limit, (verdicts) => verdicts);
 }
 
-/** A table and the mark of its heading. */
-interface Headed {
-  readonly table: Table;
-  readonly level: string;
+/** A part of a document. */
+interface Part {
+  readonly title: string;
+  /** Its place in the document, by its section. */
+  readonly place: number;
+  /** The part, and what may stand in its place where there is no room for it. */
+  readonly texts: readonly string[];
+}
+
+function tablePart(table: Table, level: string): Part {
+  return {
+    // Behind a colon stands the model of which a table is.
+    title: table.title.split(": ")[0]!,
+    place: SECTIONS.indexOf(table.section),
+    texts: [[`${level} ${lineText(table.title)}`, ...tableParts(table)].join("\n\n")],
+  };
 }
 
 /**
- * Returns a document of what stands first and the tables that fit below it. Where verdicts alone are too long, their
+ * Returns a document of what stands first and the parts that fit below it. Where verdicts alone are too long, their
  * numbers are left out, and then all but a line of each.
  */
 function fit(
-  tables: readonly Headed[],
+  parts: readonly Part[],
   gates: readonly GateReport[],
   limit: number,
   first: (verdicts: readonly string[], isBrief: boolean) => readonly string[],
 ): string {
-  const texts = tables.map(({ table, level }) =>
-    [`${level} ${words(table.title)}`, ...tableParts(table)].join("\n\n")
-  );
-  const document = (parts: readonly string[]) => `${parts.join("\n\n")}\n`;
-  const fits = (parts: readonly string[]) => bytesOf(document(parts)) <= limit;
+  const document = (texts: readonly string[]) => `${texts.join("\n\n")}\n`;
+  const fits = (texts: readonly string[]) => bytesOf(document(texts)) <= limit;
   const tops = [
     first(gates.map((gate) => verdictsToMarkdown(gate).trimEnd()), false),
     first(gates.map((gate) => verdictsToMarkdown(gate, false).trimEnd()), false),
     first(gates.map((gate) => listVerdicts(gate, Infinity)), true),
     first(gates.map((gate) => listVerdicts(gate, Math.floor(limit / 2 / gates.length))), true),
   ];
-  const whole = [...tops[0]!, ...texts];
+  const whole = [...tops[0]!, ...parts.map(({ texts }) => texts[0]!)];
   if (fits(whole)) return document(whole);
-  const all = tables.map(({ table }) => table);
-  const top = tops.find((parts) => fits([...parts, leftOut(all, limit, true)])) ?? tops.at(-1)!;
-  const partsOf = (places: ReadonlySet<number>) => [
-    ...top,
-    ...texts.filter((_, place) => places.has(place)),
-    leftOut(all.filter((_, place) => !places.has(place)), limit, top !== tops[0]),
-  ];
-  // What matters most is taken first, and stands where it stood.
-  const places = all.map((_, place) => place)
-    .sort((one, other) => importance(all[one]!) - importance(all[other]!) || one - other);
-  const taken = new Set<number>();
-  for (const place of places) {
-    if (!fits(partsOf(new Set([...taken, place])))) break;
-    taken.add(place);
+  const top = tops.find((texts) => fits([...texts, leftOut(parts, limit)])) ?? tops.at(-1)!;
+  const taken = new Map<Part, string>();
+  const documentWith = (also: readonly [Part, string][]) => {
+    const all = new Map([...taken, ...also]);
+    const isShort = [...all].some(([part, text]) => text !== part.texts[0]);
+    const out = parts.filter((part) => !all.has(part));
+    return [...top, ...all.values(), leftOut(out, limit, { numbers: top !== tops[0], isShort })];
+  };
+  // What matters most is taken first; a smaller part may fit where a larger one did not.
+  for (const part of parts) {
+    const text = part.texts.find((text) => fits(documentWith([[part, text]])));
+    if (text !== undefined) taken.set(part, text);
   }
-  const lines = document(partsOf(taken)).split("\n");
+  const lines = document(documentWith([])).split("\n");
   // Only dozens of gates in next to no room come to this.
   while (bytesOf(lines.join("\n")) > limit && lines.length > 1) lines.pop();
   return lines.join("\n");
@@ -109,26 +129,26 @@ function bytesOf(text: string): number {
   return encoder.encode(text).length;
 }
 
-function importance({ section }: Table): number {
-  return SECTIONS.indexOf(section);
-}
-
-/** At most this many titles of tables that were left out are named. */
-const MAX_TITLES = 6;
+/** At most this many titles of parts that were left out are named. */
+const MAX_TITLES = 12;
 
 /** Says what is not in the document, and where it is. */
-function leftOut(tables: readonly Table[], limit: number, hasBriefVerdicts: boolean): string {
-  // Behind a colon stands the model of which a table is.
-  const titles = new Set(tables.map(({ title }) => printable(title.split(": ")[0]!, 60)));
-  const parts = [
-    ...(hasBriefVerdicts ? ["the numbers of verdicts"] : []),
-    ...(tables.length === 0 ? [] : [
-      `${countText(tables.length, "table")} (${markdownText(listText([...titles], MAX_TITLES))})`,
-    ]),
+function leftOut(
+  parts: readonly Part[],
+  limit: number,
+  { numbers = true, isShort = true }: { numbers?: boolean; isShort?: boolean } = {},
+): string {
+  const titles = new Set(parts.map(({ title }) => printable(title, 60)));
+  const names = [
+    ...(numbers ? ["the numbers of verdicts"] : []),
+    ...(isShort ? ["the texts of failed trials"] : []),
+    ...(parts.length === 0
+      ? []
+      : [`${countText(parts.length, "part")} (${inlineText(listText([...titles], MAX_TITLES))})`]),
   ];
-  return `> There is room for ${limit} bytes, so that this leaves out ${parts.join(" and ")}. ` +
+  return `> There is room for ${limit} bytes, so that this leaves out ${names.join(" and ")}. ` +
     `All of it, from the journal of the run: ${
-      markdownText(commandLine("report F.jsonl --html report.html"))
+      inlineText(commandLine("report F.jsonl --html report.html"))
     }`;
 }
 
@@ -139,16 +159,16 @@ export function verdictsToMarkdown(
 ): string {
   const parts = text === undefined
     ? verdicts.map((one) => verdictToMarkdown(one, numbers))
-    : [markdownText(text)];
-  return `### ${markdownText(printable(suite))}: ${verdict}\n\n${parts.join("\n\n")}\n`;
+    : [blockText(text)];
+  return `### ${blockText(printable(suite))}: ${verdict}\n\n${parts.join("\n\n")}\n`;
 }
 
 function verdictToMarkdown(verdict: ReportedVerdict, numbers: boolean): string {
   const [kind, ...rest] = verdict.text.split(": ");
   return [
-    `#### ${markdownText(verdictName(verdict))}`,
-    `**${kind}**: ${markdownText(rest.join(": "))}`,
-    ...(numbers ? [verdict.numbers.map((line) => `- ${markdownText(line)}`).join("\n")] : []),
+    `#### ${blockText(verdictName(verdict))}`,
+    `**${kind}**: ${inlineText(rest.join(": "))}`,
+    ...(numbers ? [verdict.numbers.map((line) => `- ${blockText(line)}`).join("\n")] : []),
   ].join("\n\n");
 }
 
@@ -157,17 +177,15 @@ const KINDS = ["fail", "invalid", "undecided", "pass"] as const;
 
 /** Returns a line for each verdict, the worst first, as many as fit, and how many there are of each kind. */
 function listVerdicts({ suite, verdict, verdicts, text }: GateReport, limit: number): string {
-  const heading = `### ${markdownText(printable(suite, 100))}: ${verdict}`;
-  if (text !== undefined) return `${heading}\n\n${words(text)}`;
+  const heading = `### ${blockText(printable(suite, 100))}: ${verdict}`;
+  if (text !== undefined) return `${heading}\n\n${lineText(text)}`;
   const counts = KINDS.flatMap((kind) => {
     const count = verdicts.filter((one) => one.kind === kind).length;
     return count === 0 ? [] : [`${count} ${kind.toUpperCase()}`];
   });
   const lines = KINDS.flatMap((kind) =>
     verdicts.filter((one) => one.kind === kind)
-      .map((one) =>
-        `- **${kind.toUpperCase()}**: ${markdownText(printable(verdictName(one), 100))}`
-      )
+      .map((one) => `- **${kind.toUpperCase()}**: ${inlineText(printable(verdictName(one), 100))}`)
   );
   let room = limit - bytesOf(heading) - 200;
   const shown = lines.filter((line) => (room -= bytesOf(line) + 1) >= 0);
@@ -183,40 +201,32 @@ function listVerdicts({ suite, verdict, verdicts, text }: GateReport, limit: num
 export function successToMarkdown(
   report: Report,
   failures: FailedTrials,
-  { limit = Infinity }: MarkdownOptions = {},
+  { limit = MAX_BYTES }: MarkdownOptions = {},
 ): string {
   const { suite, subjects } = report;
   const solved = sum(subjects, ({ total }) => total.solved);
   const valid = sum(subjects, ({ total }) => total.valid);
   const table = subjects.length === 1 ? cellsTable(subjects[0]!, 0) : overviewTable(subjects);
   const head = [
-    `### ${words(suite)}: ${solved} of ${countText(valid, "valid trial")} solved`,
-    words(provenance(report)),
+    `### ${lineText(suite)}: ${solved} of ${countText(valid, "valid trial")} solved`,
+    lineText(provenance(report)),
   ];
-  const whole = [...head, ...tableParts(table), ...failureParts(failures, "####")].join("\n\n");
+  const failed = failures.count === 0 ? [] : [failuresText(failures, "####", false)];
+  const whole = [...head, ...tableParts(table), ...failed].join("\n\n");
   return `${bytesOf(whole) < limit ? whole : head.join("\n\n")}\n`;
 }
 
-/** Returns a heading and the failures to show, with what is known `about` each; nothing without any. */
-function failureParts(
-  failures: FailedTrials | undefined,
-  level: string,
-  about = false,
-): string[] {
-  if (failures === undefined || failures.count === 0) return [];
+/** Returns a heading and the failures to show, with what is known `about` each. */
+function failuresText(failures: FailedTrials, level: string, about: boolean): string {
   const more = failures.more(false);
-  return [
-    `${level} ${countText(failures.count, "trial")} not solved`,
+  const items = failures.told(false).map((told) =>
     [
-      ...failures.told(false).map((told) =>
-        [
-          `- ${words(told.ending)}  \n  <code>${words(told.rerun)}</code>`,
-          ...(about ? told.about.map((line) => `  - ${words(line)}`) : []),
-        ].join("\n")
-      ),
-      ...(more === undefined ? [] : [`- ${more}`]),
-    ].join("\n"),
-  ];
+      `- ${lineText(told.ending)}  \n  <code>${words(told.rerun)}</code>`,
+      ...(about ? told.about.map((line) => `  - ${lineText(line)}`) : []),
+    ].join("\n")
+  );
+  return `${level} ${countText(failures.count, "trial")} not solved\n\n` +
+    [...items, ...(more === undefined ? [] : [`- ${more}`])].join("\n");
 }
 
 function tableParts({ source, paper, note, names, rows }: Table): string[] {
@@ -235,17 +245,15 @@ function tableText(rows: Table["rows"], names = 1): string {
 }
 
 function sentence(text: string): string {
-  return words(text.charAt(0).toUpperCase() + text.slice(1));
+  return lineText(text.charAt(0).toUpperCase() + text.slice(1));
 }
 
+/** Escapes a text within a line. */
 function words(text: string): string {
-  return markdownText(printable(text, 1000));
+  return inlineText(printable(text, 1000));
 }
 
-/** Escapes Markdown, HTML and the text that GitHub turns into links. */
-function markdownText(text: string): string {
-  return text.replace(
-    /[\\`*_{}[\]()<>#+!|&~$@:]|(?<=www)\./gi,
-    (character) => `&#${character.charCodeAt(0)};`,
-  );
+/** Escapes a text at the beginning of a line. */
+function lineText(text: string): string {
+  return blockText(printable(text, 1000));
 }

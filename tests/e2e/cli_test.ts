@@ -812,7 +812,7 @@ Deno.test("toolgate run holds a budget where a server counts no tokens, and tell
   assertEquals(report.code, 0, report.all);
   assertMatch(
     Deno.readTextFileSync(markdown!),
-    /tokens estimated in part.*\| &#126;[\d,]+ \| &#126;[\d,]+ \|/s,
+    /tokens estimated in part.*\| ~[\d,]+ \| ~[\d,]+ \|/s,
   );
 });
 

@@ -351,7 +351,7 @@ benchmark("own", {
   assertMatch(all, /^own: interrupted: 1 of 3 trials;/m);
   const text = Deno.readTextFileSync(report);
   assertMatch(text, /2 of 3 planned trials were not run/);
-  assertMatch(text, /<code>rerun&#58; .*own&#95;test/);
+  assertMatch(text, /<code>rerun: .*own_test/);
 });
 
 Deno.test("deno test fails where code under test ends the process", async () => {

@@ -203,10 +203,10 @@ Deno.test("deno test annotates ten failed tests, counts the others, and sums up 
   assertMatch(stories, /\n-+ post-test output -+\n[^]*\nplain\n[^]*\ncore 3, .* +14 +0\.0% /);
 
   const summary = Deno.readTextFileSync(place.file("summary.md"));
-  assertMatch(summary, /^### file&#95;test\.ts: 1 of 2 valid trials solved$/m);
+  assertMatch(summary, /^### file_test\.ts: 1 of 2 valid trials solved$/m);
   assertMatch(summary, /^### plain: 0 of 14 valid trials solved$/m);
   assertMatch(summary, /^#### 14 trials not solved$/m);
-  assertEquals(summary.match(/<code>rerun&#58; /g)?.length, 11, summary);
+  assertEquals(summary.match(/<code>rerun: /g)?.length, 11, summary);
   assertStringIncludes(summary, "- and 4 more\n");
 });
 

@@ -1,6 +1,7 @@
 // `toolgate report` as users run it, in child processes, on journals made by hand.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { parse } from "csv-parse/sync";
 import { report as reportInProcess } from "../../lib/cli/report.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import { comparisonHash, planHash } from "../../lib/runs/resolved_suite.ts";
@@ -475,4 +476,75 @@ Deno.test("toolgate report counts what spoiled trials took that were run again",
   ]);
   assertEquals([trials, total.trials, total.valid], [6, 6, 6]);
   assertEquals([used, cost], [{ inputTokens: 3127, outputTokens: 0 }, 3127 / 1e6]);
+});
+
+Deno.test("toolgate report --csv writes four files that another program reads, beside other reports", async () => {
+  await using place = await folder();
+  Deno.mkdirSync(place.file("runs"));
+  write(place, "runs/a.jsonl", { gate: { successRate: 0.2 } });
+  place.write("runs/kept.csv", "a,b\n");
+  const outputs = ["--csv", "runs/", "--html", "r.html", "--markdown", "r.md", "--json", "r.json"];
+  const first = await report(place, "runs", ...outputs);
+  assertEquals([first.code, first.stdout], [0, ""], first.all);
+  assertEquals(first.stderr.trimEnd().split("\n").toSorted(), [
+    ...["Wrote r.html", "Wrote r.json", "Wrote r.md"],
+    "Wrote trials.csv, calls.csv, cells.csv, comparisons.csv to runs/",
+  ]);
+  assertEquals(place.names(), ["r.html", "r.json", "r.md", "runs"]);
+  const names = ["a.jsonl", "calls.csv", "cells.csv", "comparisons.csv", "kept.csv", "trials.csv"];
+  assertEquals([...Deno.readDirSync(place.file("runs"))].map(({ name }) => name).sort(), names);
+  const read = (name: string) => Deno.readTextFileSync(place.file(`runs/${name}.csv`));
+  const rows: Record<string, string>[] = parse(read("trials"), { columns: true });
+  const { subjects } = JSON.parse(Deno.readTextFileSync(place.file("r.json")));
+  assertEquals(rows.length, 12);
+  for (const { subject, total } of subjects) {
+    const own = rows.filter(({ model }) => model === subject.model);
+    assertEquals([own.length, own.filter(({ solved }) => solved === "true").length], [
+      ...[total.trials, total.solved],
+    ]);
+  }
+  assertEquals(read("kept"), "a,b\n");
+  // Another time it takes the place of its own files, and alone it is enough.
+  const before = names.slice(1).map((name) => Deno.readTextFileSync(place.file(`runs/${name}`)));
+  const again = await report(place, "runs/a.jsonl", "--csv", "runs");
+  assertEquals([again.code, again.stdout], [0, ""], again.all);
+  assertEquals(
+    names.slice(1).map((name) => Deno.readTextFileSync(place.file(`runs/${name}`))),
+    before,
+  );
+});
+
+Deno.test("toolgate report overwrites no file that is not its own, and says so before it writes anything", async () => {
+  await using place = await folder();
+  write(place, "a.jsonl");
+  place.write("b.jsonl", Deno.readTextFileSync(place.file("a.jsonl")));
+  Deno.mkdirSync(place.file("out"));
+  place.write("out/cells.csv", "mine\n");
+  place.write("file", "mine");
+  place.write("trials.csv", Deno.readTextFileSync(place.file("a.jsonl")));
+  const before = contents(place);
+  const twice = "each file can be written only once: ";
+  const cases: [string[], string][] = [
+    [
+      ["--html", "r.html", "--csv", "out"],
+      "Cannot write the report to out/cells.csv as only another ",
+    ],
+    [["--html", "r.html", "--csv", "file"], "Cannot write the report to file/trials.csv: "],
+    [["--csv", "x", "--html", "x"], `${twice}x is named twice`],
+    [["--csv", "x/", "--html", "./x"], `${twice}x/ is named twice`],
+    [["--html", "x/calls.csv", "--csv", "x"], `${twice}x is named twice`],
+    [["--csv", "b.jsonl"], "--csv must not be a journal"],
+  ];
+  const told = await reports(place, cases.map(([outputs]) => ["a.jsonl", ...outputs]));
+  for (const [at, [outputs, message]] of cases.entries()) {
+    const { code, stdout, stderr, all } = told[at]!;
+    assertEquals([code, stdout], [2, ""], `${outputs}: ${all}`);
+    assertStringIncludes(stderr, message);
+    assertEquals(stderr.trimEnd().split("\n").length <= 3, true, stderr);
+  }
+  const read = await report(place, "trials.csv", "--csv", ".");
+  assertEquals(read.code, 2, read.all);
+  assertStringIncludes(read.stderr, "--csv must not be a file that is read: it is .");
+  assertEquals(contents(place), before);
+  assertEquals([...Deno.readDirSync(place.file("out"))].map(({ name }) => name), ["cells.csv"]);
 });

@@ -4,6 +4,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { browserTest } from "../support/browser.ts";
 import { deno, type Finished, type Folder, folder, readLines, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
+import { assertInert, unescaped } from "../support/markdown.ts";
 import { goToTrial, openReport, readTrial, shownRows } from "../support/report_page.ts";
 import { STEERING } from "../support/records.ts";
 
@@ -198,8 +199,6 @@ Deno.test("texts of a transcript are in the story, in Markdown and on the termin
   const markdown = await toolgate(["report", journal, "--markdown", place.file("j.md")]);
   assertEquals([terminal.code, markdown.code], [0, 0], terminal.all + markdown.all);
   const files = ["j.md", "r.md"].map((name) => Deno.readTextFileSync(place.file(name)));
-  const plain = (text: string) =>
-    text.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));
   const failed = `an assertion failed at ${PLACE}: The state is not as expected: 1 difference.`;
   const told = [
     `refunds what was paid: wrong_answer after 2 calls, ${failed}`,
@@ -212,11 +211,15 @@ Deno.test("texts of a transcript are in the story, in Markdown and on the termin
   ];
   const judge = "judge judge model, kindness: score 0.25: The bot does not apologize.";
   for (
-    const text of [terminal.stdout, ...files.map(plain), Deno.readTextFileSync(place.file("r.txt"))]
+    const text of [
+      terminal.stdout,
+      ...files.map(unescaped),
+      Deno.readTextFileSync(place.file("r.txt")),
+    ]
   ) {
     for (const line of told) assertStringIncludes(text, line);
   }
-  for (const text of [terminal.stdout, plain(files[0]!)]) assertStringIncludes(text, judge);
+  for (const text of [terminal.stdout, unescaped(files[0]!)]) assertStringIncludes(text, judge);
   for (
     const line of [
       "asked: My order A1 never came!",
@@ -227,7 +230,7 @@ Deno.test("texts of a transcript are in the story, in Markdown and on the termin
       "state: + paid[0]: 1500",
     ]
   ) assertStringIncludes(finished.stdout, line);
-  for (const text of files) assert(!/<img|\]\(http/.test(text), text);
+  for (const text of files) assertInert(text);
   for (const text of [...files, terminal.stdout, finished.stdout]) {
     assert(!STEERING.test(text) && !/^\s*::error/m.test(text));
   }

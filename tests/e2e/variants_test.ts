@@ -129,7 +129,7 @@ Deno.test("the first run that meets its success rate is the baseline of later on
   assertEquals(verdict.differs, ["system", "tools"]);
   assertStringIncludes(
     Deno.readTextFileSync(place.file("summary.md")),
-    "- differs from the baseline in&#58; system, tools",
+    "- differs from the baseline in: system, tools",
   );
   assertEquals(kept(), text);
 

@@ -1,9 +1,11 @@
 // Journals that a disk, an editor or another program has spoiled: whoever reads them says so, or tells the
 // same as before. No gate passes because something of its journal was lost.
 
+import { parse } from "csv-parse/sync";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { acceptResults, baselineText } from "../../lib/runs/accept.ts";
 import { gate } from "../../lib/cli/gate.ts";
+import { CSV_FILES } from "../../lib/reports/csv.ts";
 import { report } from "../../lib/cli/report.ts";
 import { Connections } from "../../lib/models/connect.ts";
 import type { GateReport, ReportedVerdict } from "../../lib/gate/gate_report.ts";
@@ -331,8 +333,14 @@ async function reportOf(
   try {
     const { stdout } = await quietly(() => report([path]));
     await quietly(() =>
-      report([path, ...names.flatMap((name) => [`--${name}`, folder.file(`report.${name}`)])])
+      report([
+        path,
+        ...names.flatMap((name) => [`--${name}`, folder.file(`report.${name}`)]),
+        ...["--csv", folder.file("csv")],
+      ])
     );
+    // Each row must have as many cells as there are columns.
+    for (const name of CSV_FILES) parse(folder.read(`csv/${name}`));
     const written = names.map((name) => [name, folder.read(`report.${name}`)]);
     return { terminal: stdout, ...Object.fromEntries(written) };
   } catch (error) {

@@ -9,11 +9,14 @@ import {
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { compareStrategies } from "../../lib/gate/comparison.ts";
 import { reportProblem, reportVerdicts, verdictName } from "../../lib/gate/gate_report.ts";
-import { makeReport } from "../../lib/reports/report.ts";
+import { makeReport, type Report } from "../../lib/reports/report.ts";
+import { FailedTrials } from "../../lib/reports/failures.ts";
+import { SECTIONS, type Table } from "../../lib/reports/_view.ts";
 import { gateToMarkdown, renderMarkdown } from "../../lib/reports/markdown.ts";
 import { tablesOf } from "../../lib/reports/tables/_tables.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import fc from "../support/fast_check.ts";
+import { assertInert, unescaped } from "../support/markdown.ts";
 import {
   crossed,
   failureOf,
@@ -25,15 +28,10 @@ import {
   STEERING,
 } from "../support/records.ts";
 
-/** What a reader sees of text in which characters are written as entities. */
-function shown(text: string): string {
-  return text.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));
-}
-
 /** The cells of a row as a Markdown reader parts them: a bar is a border unless it is escaped. */
 function cellsOf(line: string): string[] {
   assertMatch(line, /^\| .* \|$/);
-  return line.slice(1, -1).split(/(?<!\\)\|/).map((cell) => shown(cell.trim()));
+  return line.slice(1, -1).split(/(?<!\\)\|/).map((cell) => unescaped(cell.trim()));
 }
 
 /** The tables of a document, each as rows of cells without the rule; throws where one is not well-formed. */
@@ -92,10 +90,16 @@ const NAMES = [
   "",
 ];
 
+/** The tables of a report in the order of its sections. */
+function orderedTables(report: Report): Table[] {
+  const placeOf = ({ section }: Table) => SECTIONS.indexOf(section);
+  return tablesOf(report).toSorted((one, other) => placeOf(one) - placeOf(other));
+}
+
 Deno.test("renderMarkdown() has every table of the report, well-formed and cell by cell", () => {
   for (const trials of [manyRecords(8, 10), named(["a", "b", "c"]), named(NAMES)]) {
     const report = makeReport(trials, { suite: "s" });
-    const wanted = tablesOf(report);
+    const wanted = orderedTables(report);
     const found = tablesIn(renderMarkdown(report));
     assertEquals(found.length, wanted.length);
     for (const [place, { rows }] of wanted.entries()) {
@@ -123,16 +127,7 @@ Deno.test("renderMarkdown() lets no hostile name become markup, wherever it stan
       ],
     }));
     assertNotMatch(markdown, STEERING);
-    for (const line of markdown.split("\n")) {
-      // What is markup of the report's own is at the beginning of a line, or a border.
-      const text = line.replace(/^(#{1,4} |- |\*\*[A-Z]+\*\*: )/, "");
-      const parts = line.startsWith("|") ? line.slice(1, -1).split("|") : [text];
-      for (const part of parts) {
-        if (/^ -+:? $/.test(part)) continue;
-        if (/^(\*\*|#)/.test(line)) continue;
-        assertNotMatch(part.replace(/&#\d+;/g, ""), /[\\`*_{}[\]()<>#+!|&~$@]|www\./i, line);
-      }
-    }
+    assertInert(markdown);
   }
 });
 
@@ -158,12 +153,12 @@ Deno.test("renderMarkdown() keeps to its own lines whatever names hold", () => {
 
 Deno.test("renderMarkdown() begins with the suite, where it comes from, and what to know", () => {
   const trials = records(["solved", "invalid"], { model: "sim:a", simulated: true });
-  const [title, , origin, , first, second] = renderMarkdown(
+  const [title, , origin, , notes, , first, second] = renderMarkdown(
     makeReport(trials, { suite: "quick", seed: 7, planned: 3 }),
   ).split("\n");
-  assertEquals(title, "# quick");
+  assertEquals([title, notes], ["# quick", "## Notes"]);
   assertEquals(
-    shown(origin!),
+    unescaped(origin!),
     "2 of 3 planned trials, seed 7, started at 2026-01-01 00:00:00 UTC",
   );
   assertMatch(first!, /^- Simulated models are programs/);
@@ -182,7 +177,7 @@ Deno.test("renderMarkdown() has the verdicts before the tables", () => {
 Deno.test("renderMarkdown() of nothing says so", () => {
   assertEquals(
     renderMarkdown(makeReport([], { suite: "s" })),
-    "# s\n\n0 trials\n\n- No trial has ended yet&#58; there is nothing to report.\n",
+    "# s\n\n0 trials\n\n## Notes\n\n- No trial has ended yet: there is nothing to report.\n",
   );
 });
 
@@ -190,7 +185,7 @@ Deno.test("renderMarkdown() calls simulated models simulated", () => {
   const trials = named(["sim:a", "sim:b"])
     .map((trial) => ({ ...trial, model: { ...trial.model, simulated: true }, behaviours: [] }));
   const markdown = renderMarkdown(makeReport(trials, { suite: "s" }));
-  for (const line of shown(markdown).split("\n")) {
+  for (const line of unescaped(markdown).split("\n")) {
     if (/sim:[ab]/.test(line)) assertStringIncludes(line, "(simulated)");
   }
 });
@@ -207,7 +202,7 @@ Deno.test("renderMarkdown() has the note of every table, before it", () => {
     record({ task: { case: "oracle", seed: 1 }, repetition })
   );
   const report = makeReport([...trials, ...probes], { suite: "s" });
-  const parts = shown(renderMarkdown(report)).split("\n\n");
+  const parts = unescaped(renderMarkdown(report)).split("\n\n");
   const noted = tablesOf(report).filter(({ note }) => note !== undefined);
   assertEquals(noted.map(({ id }) => id), [
     ...["overview", "strategies", "strategy-work", "probes", "core", "strategy-3", "failures"],
@@ -241,7 +236,7 @@ Deno.test("gateToMarkdown() has the verdicts, and strategies beneath them, as te
     assertEquals(row.slice(1, 5), ["10", "90.0%", "100.0%", "+10.0"]);
   }
   assertMatch(
-    shown(strategies!),
+    unescaped(strategies!),
     /^\nOn the same tasks .*; verdicts do not depend on them\.\n\n\| strategy /,
   );
   const alone = reportVerdicts("s", judged.slice(0, 1), policy);
@@ -260,9 +255,10 @@ Deno.test("renderMarkdown() fits any room, leaves out whole tables, and keeps ev
     comparisons: compareStrategies(trials),
   });
   const report = makeReport(trials, { suite: "s", gates: [decision], notes: ["A note."] });
-  const whole = renderMarkdown(report);
+  const whole = renderMarkdown(report, { limit: Infinity });
   assertEquals(renderMarkdown(report, { limit: bytes(whole) }), whole);
-  const titles = tablesOf(report).map(({ title }) => `## ${shown(title)}`);
+  assertEquals(renderMarkdown(report), renderMarkdown(report, { limit: 60_000 }));
+  const titles = tablesOf(report).map(({ title }) => `## ${unescaped(title)}`);
   const failed = decision.verdicts.filter(({ kind }) => kind === "fail");
   assert(failed.length > 5 && bytes(whole) > 80_000, `${failed.length} ${bytes(whole)}`);
   let fewest = titles.length;
@@ -271,15 +267,18 @@ Deno.test("renderMarkdown() fits any room, leaves out whole tables, and keeps ev
     assert(bytes(text) <= limit, `${limit}: ${bytes(text)}`);
     assertMatch(text, /^> There is room for \d+ bytes, so that this leaves out .*report F\.jsonl/m);
     assertStringIncludes(text, "### s: fail");
-    // Tables are whole, and the most important ones.
+    // Tables are whole, and those that are left out have no room.
     const tables = tablesIn(text);
-    const headings = text.split("\n").filter((line) => titles.includes(shown(line)));
+    const headings = text.split("\n").filter((line) => titles.includes(unescaped(line)));
     assertEquals(tables.length, headings.length);
     fewest = Math.min(fewest, tables.length);
-    if (tables.length > 0) assertStringIncludes(text, "\n## Success\n");
+    for (const part of whole.split(/^(?=## )/m).slice(2)) {
+      if (text.includes(part.trimEnd())) continue;
+      assert(bytes(text) + bytes(part) > limit - 100, `${limit}: ${part.slice(0, 50)}`);
+    }
     // Every verdict, or where there is no room for its line, how many there are.
     const told = new Set(
-      shown(text).split("\n").map((line) => line.replace(/^(?:####|- \*.*\*:) /, "")),
+      unescaped(text).split("\n").map((line) => line.replace(/^(?:####|- \*.*\*:) /, "")),
     );
     const untold = decision.verdicts.filter((one) => !told.has(verdictName(one)));
     if (limit >= 8_000) assertEquals(untold, []);
@@ -289,5 +288,55 @@ Deno.test("renderMarkdown() fits any room, leaves out whole tables, and keeps ev
       assert(untold.every(({ kind }) => kind !== "fail") || !/\*\*PASS/.test(text), text);
     }
   }
-  assertEquals(fewest, 0);
+  assert(fewest < titles.length / 10, `${fewest} of ${titles.length}`);
+});
+
+Deno.test("renderMarkdown() has failed trials behind what decides, with their texts where there is room", () => {
+  const trials = [1, 2, 3].map((repetition) =>
+    record({
+      ...{ task: { case: "refunds", seed: repetition }, id: `${repetition}`, repetition },
+      outcome: "wrong_answer",
+      transcript: {
+        prompt: { id: `p${repetition}`, value: `What of order ${repetition}? ${"x".repeat(300)}` },
+        tools: { id: "t", value: [] },
+      },
+      events: [{ kind: "assertion", message: "no refund", at: "shop_test.ts:3:1" }],
+    })
+  );
+  const failures = new FailedTrials();
+  for (const trial of trials) failures.add(trial, "deno test shop_test.ts");
+  const report = makeReport(trials, { suite: "s" });
+  const whole = renderMarkdown(report, { failures });
+  const [before, behind] = whole.split("\n## 3 trials not solved\n");
+  const sections = (text: string) =>
+    tablesOf(report).filter(({ title }) => text.includes(`\n## ${title}\n`))
+      .map(({ section }) => SECTIONS.indexOf(section));
+  assert(sections(before!).every((place) => place <= SECTIONS.indexOf("matrix")), whole);
+  assert(sections(behind!).every((place) => place > SECTIONS.indexOf("matrix")), whole);
+  assertEquals([...sections(before!), ...sections(behind!)].length, tablesOf(report).length);
+  assertStringIncludes(whole, 'asked: "What of order 2? xxx');
+  const less = renderMarkdown(report, { failures, limit: 1_200 });
+  assertStringIncludes(less, "\n## 3 trials not solved\n\n- refunds: wrong_answer");
+  assertNotMatch(less, /asked: /);
+  assertMatch(
+    less,
+    /^> There is room for 1200 bytes, so that this leaves out the texts of failed /m,
+  );
+});
+
+Deno.test("renderMarkdown() leaves out a table without room, and keeps smaller ones behind it", () => {
+  const trials = Array.from({ length: 60 }, (_, place) =>
+    record({
+      id: `${place}`,
+      task: { core: 3 + place, depth: 1, connected: 0, disconnected: 0, seed: 1 },
+      outcome: place % 2 === 0 ? "solved" : "wrong_answer",
+    }));
+  const report = makeReport(trials, { suite: "s" });
+  const text = renderMarkdown(report, { limit: 3_000 });
+  const titles = orderedTables(report).map(({ title }) => title);
+  const kept = titles.filter((title) => text.includes(`\n## ${title}\n`));
+  const left = titles.filter((title) => !kept.includes(title));
+  assert(left.length > 0 && titles.indexOf(left[0]!) < titles.indexOf(kept.at(-1)!), text);
+  const note = /^> There is room .*$/m.exec(text)![0];
+  for (const title of left) assertStringIncludes(unescaped(note), title.split(": ")[0]!);
 });

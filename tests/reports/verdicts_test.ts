@@ -11,6 +11,7 @@ import { reportProblem, reportVerdicts } from "../../lib/gate/gate_report.ts";
 import { selfCheck } from "../../lib/gate/self_check.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { describeVerdict, verdictNumbers } from "../../lib/gate/verdict_text.ts";
+import { assertInert, unescaped } from "../support/markdown.ts";
 import { HOSTILE, manyRecords, planOf, records, STEERING } from "../support/records.ts";
 
 const POLICY = completePolicy({ successRate: 0.8 });
@@ -173,19 +174,14 @@ Deno.test("verdictsToMarkdown() is a heading, and for each subject a heading, a 
 
 **PASS**: the true success rate is at least 75.0%, which is 80.0% less a margin of 5 points. If that were not so, the gate would pass in at most 5.0% of runs.
 
-- solved&#58; 95 of 100 valid trials &#40;95.0%&#41;, 100 graphs
-- true rate&#58; at least 89.7%, at most 98.1%, each with 95.0% confidence &#40;exact, Clopper-Pearson&#41;
+- solved: 95 of 100 valid trials (95.0%), 100 graphs
+- true rate: at least 89.7%, at most 98.1%, each with 95.0% confidence (exact, Clopper-Pearson)
 
 #### none
 
-**INVALID**: none of 1 planned trials is valid; most often &#40;1 of 1&#41; as &#91;502&#93;&#40;x&#41;.`,
+**INVALID**: none of 1 planned trials is valid; most often (1 of 1) as \\[502](x).`,
   );
 });
-
-/** What a reader sees of text in which characters are written as entities. */
-function shown(text: string): string {
-  return text.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));
-}
 
 Deno.test("verdictsToMarkdown() lets no hostile name become Markdown or HTML", () => {
   const names = [
@@ -207,12 +203,9 @@ Deno.test("verdictsToMarkdown() lets no hostile name become Markdown or HTML", (
   for (const name of names) {
     const lines = verdictsToMarkdown(name, judgedOf(manyRecords(95, 100, { model: name })), POLICY)
       .trimEnd().split("\n");
-    for (const line of lines) {
-      const text = line.replace(/^(#{3,4} |- |\*\*[A-Z]+\*\*: )/, "").replace(/: pass$/, "");
-      assertNotMatch(text.replace(/&#\d+;/g, ""), /[\\`*_{}[\]()<>#!|&~$@:]|www\./i, line);
-    }
-    assertEquals(shown(lines[0]!), `### ${name}: pass`);
-    assertEquals(shown(lines[2]!), `#### ${name}`);
+    assertInert(lines.join("\n"));
+    assertEquals(unescaped(lines[0]!), `### ${name}: pass`);
+    assertEquals(unescaped(lines[2]!), `#### ${name}`);
   }
 });
 
@@ -237,7 +230,7 @@ Deno.test("reportProblem() and its Markdown are an invalid verdict over all, wit
   });
   assertEquals(
     markdownOf(reportProblem("<b>", "shards are missing: 1/2")),
-    "### &#60;b&#62;: invalid\n\nINVALID&#58; shards are missing&#58; 1/2.\n",
+    "### \\<b>: invalid\n\nINVALID: shards are missing: 1/2.\n",
   );
 });
 

@@ -471,7 +471,7 @@ Deno.test("reports have the tables of call sets in Markdown and among all tables
   const report = makeReport(TRIALS, { suite: "s" });
   const markdown = renderMarkdown(report);
   assertStringIncludes(markdown, "As in CallNavi, Table 4.");
-  assertStringIncludes(markdown, "| m | 2&#43;1&#43;1 | 100.0% |");
+  assertStringIncludes(markdown, "| m | 2+1+1 | 100.0% |");
   assertNotMatch(markdown, /calls if solved|fewest|[Ff]ailure types/);
   const ids = tablesOf(report).map(({ id }) => id);
   assertEquals(ids, [

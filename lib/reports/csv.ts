@@ -1,0 +1,147 @@
+/**
+ * CSV reports: tidy tables of trials, calls, cells and comparisons, for other programs.
+ *
+ * Files follow RFC 4180, but lines end with a line feed alone. Texts of models, tools and journals are hostile: a
+ * spreadsheet must not run them, and no reader stumble over them.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc4180
+ * @module
+ */
+
+import { assertBegins, Output } from "../base/output_file.ts";
+import { canonicalJson } from "../base/json.ts";
+import { callsOf } from "../calls/trace.ts";
+import { costOfAll, type Prices } from "../models/prices.ts";
+import type { TrialSummary } from "../trials/summary.ts";
+import type { Trial } from "../trials/trial.ts";
+import {
+  CALLS,
+  type Cell,
+  CELLS,
+  type Columns,
+  COMPARISONS,
+  pairsOf,
+  TRIALS,
+} from "./_csv_columns.ts";
+import type { Report } from "./report.ts";
+import { whyUnsolved } from "./transcript_text.ts";
+
+/** Returns a line of CSV. */
+export function csvLine(cells: readonly Cell[]): string {
+  return `${cells.map(cellText).join(",")}\n`;
+}
+
+/** What a spreadsheet may run, behind blanks and quotes too; full-width signs are read like the others. */
+const FORMULA = /^[\s"']*[=+\-@＝＋－＠]|^['"]*[\t\r\n]/;
+
+const NUMBER = /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
+
+function cellText(cell: Cell): string {
+  if (typeof cell === "number") return Number.isFinite(cell) ? String(cell) : "";
+  if (cell === undefined || cell === null || typeof cell === "boolean") return String(cell ?? "");
+  // Half a character has no form in UTF-8, and many readers take NUL for the end of a file.
+  const text = (typeof cell === "string" ? cell : canonicalJson(cell)).toWellFormed().replaceAll(
+    "\0",
+    "\ufffd",
+  );
+  const shielded = FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(shielded) ? `"${shielded.replaceAll('"', '""')}"` : shielded;
+}
+
+/** A file of a folder, whose rows are written one by one. */
+class CsvFile<Row> implements Disposable {
+  readonly #output: Output;
+  readonly #columns: Columns<Row>;
+  #lines = "";
+
+  constructor(folder: string, name: keyof typeof FILES, columns: Columns<Row>) {
+    this.#output = new Output(pathOf(folder, name), "the report to");
+    this.#columns = columns;
+    this.#lines = csvLine(Object.keys(columns));
+  }
+
+  add(row: Row): void {
+    this.#lines += csvLine(Object.values(this.#columns).map((cell) => cell(row)));
+    if (this.#lines.length > 100_000) this.#flush();
+  }
+
+  #flush(): void {
+    this.#output.write(this.#lines);
+    this.#lines = "";
+  }
+
+  finish(): void {
+    this.#flush();
+    this.#output.finish();
+  }
+
+  [Symbol.dispose](): void {
+    this.#output[Symbol.dispose]();
+  }
+}
+
+/** The files of a folder. */
+const FILES = { trials: TRIALS, calls: CALLS, cells: CELLS, comparisons: COMPARISONS } as const;
+
+function pathOf(folder: string, name: string): string {
+  return `${folder.replace(/(?<=[^/\\])[/\\]+$/, "")}/${name}.csv`;
+}
+
+/** The names of the files that {@linkcode writeCsv} writes. */
+export const CSV_FILES: readonly string[] = Object.keys(FILES).map((name) => `${name}.csv`);
+
+/**
+ * Checks that {@linkcode writeCsv} would overwrite nothing but files of its own, which have the same first columns.
+ * Messages name the folder as `shown`.
+ *
+ * @throws {InputError} If another file is there.
+ */
+export function assertCsvFolder(folder: string, shown: string): void {
+  for (const [name, columns] of Object.entries(FILES)) {
+    assertBegins(pathOf(folder, name), "the report to", {
+      kind: "another such report",
+      start: `${Object.keys(columns).slice(0, 3).join(",")},`,
+      shown: pathOf(shown, name),
+    });
+  }
+}
+
+/** What {@linkcode writeCsv} writes. */
+export interface CsvOptions {
+  /** The trials of the report, in its order. */
+  readonly summaries: readonly TrialSummary[];
+  /** The same trials with their events, in any order; they are read one by one and not kept. */
+  readonly trials: Iterable<Trial>;
+  readonly prices?: Prices;
+}
+
+/**
+ * Writes `trials.csv`, `calls.csv`, `cells.csv` and `comparisons.csv` into a folder, which is created.
+ *
+ * @throws {InputError} If a file cannot be written.
+ */
+export function writeCsv(
+  folder: string,
+  report: Report,
+  { summaries, trials, prices = {} }: CsvOptions,
+): void {
+  using calls = new CsvFile(folder, "calls", CALLS);
+  using trialFile = new CsvFile(folder, "trials", TRIALS);
+  using cells = new CsvFile(folder, "cells", CELLS);
+  using comparisons = new CsvFile(folder, "comparisons", COMPARISONS);
+  const whys = new Map<string, string>();
+  for (const trial of trials) {
+    for (const call of callsOf(trial.events)) calls.add({ trial: trial.id, call });
+    const why = whyUnsolved(trial);
+    if (why !== "") whys.set(trial.id, why);
+  }
+  for (const [place, trial] of summaries.entries()) {
+    const [number, why, cost] = [place + 1, whys.get(trial.id), costOfAll([trial], prices)];
+    trialFile.add({ trial, number, why, cost });
+  }
+  for (const { subject, simulated, cells: own } of report.subjects) {
+    for (const { name, tally } of own) cells.add({ subject, simulated, name, tally });
+  }
+  for (const pair of pairsOf(report)) comparisons.add(pair);
+  for (const file of [calls, trialFile, cells, comparisons]) file.finish();
+}
