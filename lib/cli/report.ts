@@ -3,6 +3,7 @@
  * @module
  */
 
+import { countText } from "../base/numbers.ts";
 import { baselineOfGate, missingBaseline } from "../runs/baseline.ts";
 import { type Collection, readCollection } from "../runs/journal/collection.ts";
 import { readJsonc } from "../base/input.ts";
@@ -23,6 +24,7 @@ import { decideResults, undecidableReason } from "../runs/decide_results.ts";
 import { makeReport, missingTrialsNote } from "../reports/report.ts";
 import { writeHtml } from "../reports/html.ts";
 import { renderMarkdown } from "../reports/markdown.ts";
+import { writeSvgs } from "../reports/svg.ts";
 import { renderReport } from "../reports/terminal.ts";
 import { commandWidth } from "../base/terminal_width.ts";
 import { journalTrials, readPlanLine } from "../runs/journal/journal.ts";
@@ -45,6 +47,7 @@ printed, and the first failed trials of tool tests.
                   that it has at most N bytes, 2000 or more: GitHub takes 65536 in a comment, 1048576 in a
                   step summary
   --json F        writes the data of all tables and figures as JSON
+  --svg DIR       writes each figure as ID.svg into a folder
   --different-tasks
                   the journals may be of different tasks, such as generated ones and cases, if all
                   models and strategies are in each of them: rates are then over all of these
@@ -56,11 +59,11 @@ Exit code 0 when the report was made; only gate decides.`;
 /** Prints a report to stdout, or writes it to the files named. */
 export async function report(arguments_: readonly string[]): Promise<number> {
   const options = new Arguments("report", arguments_, {
-    values: ["html", "markdown", "limit", "json", "prices"],
+    values: ["html", "markdown", "limit", "json", "svg", "prices"],
     switches: ["different-tasks"],
   });
   const journals = journalsGiven(options);
-  const outputs = ["html", "markdown", "json"].flatMap((name) => {
+  const outputs = ["html", "markdown", "json", "svg"].flatMap((name) => {
     const file = options.text(name);
     return file === undefined ? [] : [{ name, file }];
   });
@@ -119,6 +122,14 @@ export async function report(arguments_: readonly string[]): Promise<number> {
         generator: runs[0]!.results.plan?.resolved.generator,
         rerun: (trial) => rerunLine(trial, whole.plan, operandOf.get(whole.path)!),
       });
+    } else if (name === "svg") {
+      const count = await writeSvgs(path, content);
+      console.error(
+        count === 0
+          ? `Wrote nothing to ${file}: the report has no figures`
+          : `Wrote ${countText(count, "figure")} to ${file}`,
+      );
+      continue;
     } else {
       const text = name === "json"
         ? `${JSON.stringify(content, null, 2)}\n`

@@ -13,7 +13,7 @@ import { strategiesTable } from "./tables/_strategies.ts";
 import { cellsTable, overviewTable } from "./tables/_success.ts";
 import { sourceText } from "./tables/table.ts";
 import { SECTIONS, type Table } from "./_view.ts";
-import { tablesOf } from "./tables/_tables.ts";
+import { tablesOf } from "./_views.ts";
 
 /** Options of Markdown. */
 export interface MarkdownOptions {
