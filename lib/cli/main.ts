@@ -78,7 +78,9 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     },
     summary: "shows tables, figures and trials of journals",
     usage: "F.jsonl|FOLDER... [OPTIONS]",
-    needs: (given) => ["read", ...given("html", "markdown", "json") ? ["write" as const] : []],
+    needs: (
+      given,
+    ) => ["read", ...given("html", "markdown", "json", "svg") ? ["write" as const] : []],
   },
   accept: {
     load: async () => {

@@ -36,35 +36,25 @@ import { type Figure, SECTIONS, type Table, type View } from "./_view.ts";
 
 /**
  * Returns all tables and figures of a report by section; a figure is followed by the table that has its numbers, which
- * has the same id, and may belong to a later section. `brief`, for narrow views, has tables with fewer columns and rows.
+ * has the same id, and may belong to a later section. `brief`, for terminals, has no figures, and tables with fewer columns and rows.
  */
 export function viewsOf(report: Report, brief = false): View[] {
   const { subjects, comparisons, breakdowns, distractors = [] } = report;
   if (subjects.length === 0) return [];
-  const views: readonly View[] = [
-    ...overviewFigure(report),
+  const tables: readonly Table[] = [
     overviewTable(subjects),
     ...errorHandlingTables(report, brief),
-    ...strategyFigure(report),
     ...strategiesTable(comparisons),
     ...workTable(subjects),
     ...probesTable(subjects),
     ...callSetTables(report, brief),
-    ...dimensionFigure(report),
     ...dimensionTables(report, brief),
     ...recoveryTables(report),
     ...latencyTables(report),
     ...formatTables(report),
-    ...breakdowns.flatMap((breakdown) => [
-      ...breakdownFigure(breakdown, subjects),
-      breakdownTable(breakdown, brief),
-    ]),
-    ...distractorFigure(report),
+    ...breakdowns.map((breakdown) => breakdownTable(breakdown, brief)),
     ...distractorTable(distractors, brief),
-    ...failureRateFigures(report),
-    ...transferFigures(report),
     ...perturbationTables(report, brief),
-    ...failureFigure(report),
     ...failuresTable(subjects, brief),
     ...missedCallsTable(report),
     ...guessesTable(subjects),
@@ -73,8 +63,21 @@ export function viewsOf(report: Report, brief = false): View[] {
     ...repetitionsTable(subjects),
     ...subjects.map(cellsTable),
   ];
-  const groups = [...Map.groupBy(views, ({ id }) => id).values()];
-  return inSections(groups, ([first]) => first!).flat();
+  const figures: readonly Figure[] = brief ? [] : [
+    ...overviewFigure(report),
+    ...strategyFigure(report),
+    ...dimensionFigure(report),
+    ...breakdowns.flatMap((breakdown) => breakdownFigure(breakdown, subjects)),
+    ...distractorFigure(report),
+    ...failureRateFigures(report),
+    ...transferFigures(report),
+    ...failureFigure(report),
+  ];
+  const groups = Map.groupBy<string, View>([...tables, ...figures], ({ id }) => id);
+  return inSections(
+    [...groups.values()].map((group) => [...group.filter(isFigure), ...group.filter(isTable)]),
+    ([first]) => first!,
+  ).flat();
 }
 
 /** Returns items by section. */
@@ -87,8 +90,10 @@ export function isFigure(view: View): view is Figure {
   return "spec" in view;
 }
 
+/** Whether a view is a table. */
+const isTable = (view: View): view is Table => !isFigure(view);
+
 /** Returns the tables of a report by their own sections, for what shows no figures. */
 export function tablesOf(...report: Parameters<typeof viewsOf>): Table[] {
-  const tables = viewsOf(...report).filter((view): view is Table => !isFigure(view));
-  return inSections(tables, (table) => table);
+  return inSections(viewsOf(...report).filter(isTable), (table) => table);
 }

@@ -3,6 +3,7 @@
 import {
   assert,
   assertEquals,
+  assertGreater,
   assertMatch,
   assertNotMatch,
   assertStringIncludes,
@@ -10,18 +11,26 @@ import {
 import { BEHAVIOURS, PARAMETER_FAILURE_TYPES } from "../../lib/calls/failure_types.ts";
 import { PERTURBATIONS } from "../../lib/perturbations/ids.ts";
 import { PROBES } from "../../lib/trials/executors/task_kind.ts";
-import { makeReport } from "../../lib/reports/report.ts";
+import { completePolicy } from "../../lib/gate/policy.ts";
+import { decideTrials } from "../../lib/gate/decide_trials.ts";
+import { reportVerdicts } from "../../lib/gate/gate_report.ts";
+import { guessesTable } from "../../lib/reports/tables/_failures.ts";
+import { nameOf } from "../../lib/reports/tables/table.ts";
+import { makeReport, type Report } from "../../lib/reports/report.ts";
 import { seriesMark } from "../../lib/reports/figures/_plotting.ts";
 import { writeHtml } from "../../lib/reports/html.ts";
 import { stagesOf, STRATEGIES } from "../../lib/trials/strategies/registry.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { Folder } from "../support/folders.ts";
 import { reportedTrials } from "../support/report_data.ts";
+import { scoredAll } from "../support/parameter_scores.ts";
 import { generatedFrom } from "../support/generated.ts";
 import {
   callEvent,
   crossed,
   failureOf,
+  manyRecords,
+  planOf,
   record,
   traced,
   type TrialTraits,
@@ -396,4 +405,153 @@ Deno.test("cells of tables are text, whatever they hold", async () => {
   assertMatch(repairs!, /<th scope="row">&#60;img/);
   assertMatch(repairs!, /<td[^>]*>&#60;img/);
   assertNotMatch(repairs!, /<img/);
+});
+
+/** The page of a report. */
+async function pageWith(report: Report): Promise<string> {
+  using folder = new Folder();
+  const path = folder.file("r.html");
+  await writeHtml(path, report, [], { rerun: () => undefined });
+  return folder.read("r.html");
+}
+
+const cutOf = (page: string, id: string, end: string) =>
+  page.slice(page.indexOf(`id="${id}"`), page.indexOf(end, page.indexOf(`id="${id}"`)));
+
+Deno.test("what decides stands above the trials, and all else below them is folded", async () => {
+  const page = await pageWith(makeReport([
+    ...trialsOf(["m"]),
+    ...scoredAll(["R", ""]),
+    ...scoredAll(["R", "D"], { perturbation: "RD" }),
+  ], { suite: "s" }));
+  const kinds = [...page.matchAll(/<(section|details) class="section" id="([^"]*)"\s*(open)?\s*>/g)]
+    .map(([, kind, id, open = ""]) => `${kind} ${id} ${open}`.trim());
+  assertEquals(kinds, [
+    ...["section matrix", "section trials", "details success"],
+    ...["details perturbations open", "details failures", "details figures", "details cells"],
+    "details words",
+  ]);
+  // The numbers of a figure are folded beneath it, and stand nowhere else.
+  for (const id of ["failure-rates-1", "depth-5"]) {
+    const figure = cutOf(page, `figure-${id}`, "</figure>");
+    assertMatch(figure, new RegExp(`<details><summary>numbers</summary>[^]*id="table-${id}"`));
+    assertEquals(page.split(`id="table-${id}"`).length, 2, id);
+  }
+  // Those of success stand open.
+  assert(!cutOf(page, "figure-core", "</figure>").includes("<table"));
+  assertStringIncludes(page, 'id="table-core"');
+  assertEquals(new Set(page.match(/ id="[^"]*"/g)).size, page.match(/ id="[^"]*"/g)!.length);
+});
+
+Deno.test("more than two notes are folded, with their number", async () => {
+  const report = makeReport(trialsOf(["m"]), { suite: "s", notes: ["one", "two"] });
+  const few = await pageWith(report);
+  assertMatch(few, /<ul class="notes"><li>one<\/li>/);
+  assert(!few.includes("2 notes"));
+  const many = await pageWith({ ...report, notes: ["one", "two", "<b>three"] });
+  assertMatch(
+    many,
+    /<details [^>]*><summary>3 notes<\/summary><ul class="notes">[^]*&#60;b&#62;three/,
+  );
+});
+
+Deno.test("verdicts say one sentence; of more than four those that did not pass stand first", async () => {
+  const gateOf = (models: readonly string[]) => {
+    const trials = models.flatMap((model) =>
+      manyRecords(model.startsWith("bad") ? 2 : 20, 20, { model })
+    );
+    const policy = completePolicy({ successRate: 0.6 });
+    const gate = reportVerdicts("s", decideTrials(trials, planOf(trials), policy), policy);
+    return pageWith(makeReport(trials, { suite: "s", gates: [gate] }));
+  };
+  const shown = (page: string) => {
+    const section = cutOf(page, "verdict", "</section>");
+    return {
+      section,
+      names: [...section.matchAll(/<strong>([^<]*)<\/strong>/g)].map(([, name]) => name),
+    };
+  };
+  const four = shown(await gateOf(["a", "bad", "b", "c"]));
+  assertEquals(four.names, ["a", "bad", "b", "c"]);
+  assert(!four.section.includes("passed</summary>"));
+  const [card] = /<article class="verdict fail">[^]*?<\/article>/.exec(four.section)!;
+  assertMatch(card!, /<p>The true success rate is below 60\.0%\.<\/p>\s*<details>/);
+  assertMatch(card!, /<li>If that were not so, [^]*<li>solved: 2 of 20 valid trials/);
+  const five = shown(await gateOf(["a", "bad 1", "b", "c", "bad 2"]));
+  assertEquals(five.names, ["bad 1", "bad 2", "a", "b", "c"]);
+  const folded = five.section.slice(five.section.indexOf("<summary>3 passed</summary>"));
+  assertEquals(folded.split("<article").length, 4);
+});
+
+Deno.test("a variant has one mark, that of its place, wherever its name stands", async () => {
+  const trials = ["baseline", "restate"].flatMap((strategy) => trialsOf(["a", "b"], { strategy }));
+  const page = await pageOf(trials);
+  const names = [...page.matchAll(
+    /<th scope="row">\s*<span class="mark"><svg[^>]*>\s*<path d="([^"]*)" fill="([^"]*)" \/><\/svg><\/span>\s*([^<]*)<\/th>/g,
+  )];
+  assertGreater(names.length, 20);
+  const order = makeReport(trials, { suite: "s" }).subjects.map(nameOf);
+  for (const [, shape, fill, name] of names) {
+    const { colour, shape: own } = seriesMark(order.indexOf(name!.trim()));
+    assertEquals([shape, fill], [own, colour], name);
+  }
+  assertEquals(new Set(names.map(([, , , name]) => name!.trim())), new Set(order));
+});
+
+Deno.test("long tables show their first rows, and each cell says its column", async () => {
+  const trials = (count: number) =>
+    Array.from({ length: count }, (_, place) => record({ model: `m ${place}` }));
+  const tableOf = async (count: number) =>
+    cutOf(await pageOf(trials(count)), "table-outcomes", 'data-take="csv"');
+  const few = await tableOf(15);
+  assert(!few.includes('class="more"') && !few.includes('class="all"'));
+  const many = await tableOf(16);
+  assertEquals(many.split('<tr class="more">').length - 1, 4);
+  assertMatch(
+    many,
+    /<\/table>\s*<\/div>\s*<button type="button" class="all">all 16 rows<\/button>/,
+  );
+  assertMatch(many, /<td data-name="solved">1<\/td>/);
+  const odd = await pageOf([record({ behaviours: ['"><script>' as never] })]);
+  assertMatch(odd, /<td data-name="&#34;&#62;&#60;script&#62;">1<\/td>/);
+});
+
+Deno.test("long explanations are folded behind their first part", async () => {
+  const page = await pageOf(trialsOf(["m"]));
+  const table = (id: string) => cutOf(page, `table-${id}`, "</caption>");
+  assertMatch(
+    table("core"),
+    /<small>share solved and 95% interval, of n valid trials<\/small>/,
+  );
+  const trials = [traced([callEvent(1, { guessed: true })])];
+  const { note } = guessesTable(makeReport(trials, { suite: "s" }).subjects)[0]!;
+  const [first, ...rest] = note!.split("; ");
+  const guessed = cutOf(await pageOf(trials), "table-guesses", "</caption>");
+  assertMatch(
+    guessed,
+    new RegExp(
+      `<details class="about"><summary>${first}; ...</summary>\\s*<small>${
+        RegExp.escape(rest.join("; "))
+      }</small>`,
+    ),
+  );
+  assertMatch(table("overview"), /<small>solved: share of valid trials[^<]*<\/small><\/div>/);
+});
+
+Deno.test("long names of models are short throughout, and whole once, in the header", async () => {
+  const [long, longer] = ["x", "y"].map((end) => `accounts/${"z".repeat(40)}/models/m-${end}`);
+  const trials = trialsOf([long!, "m", longer!]);
+  const page = await pageOf(trials);
+  assertEquals(page.split(long!).length, 2);
+  const [key] = /<ul class="legend key">[^]*?<\/ul>/.exec(page)!;
+  const items = [...key.matchAll(/<li>[^]*?<\/li>/g)].map(([item]) => ({
+    fill: /fill="([^"]*)"/.exec(item)![1],
+    text: plain(item),
+  }));
+  assertEquals(items, [
+    { fill: seriesMark(0).colour, text: `\u2026/m-x ${long}` },
+    { fill: seriesMark(2).colour, text: `\u2026/m-y ${longer}` },
+  ]);
+  assertStringIncludes(page, "\u2026/m-x</");
+  assert(!(await pageOf(trialsOf(["m".repeat(40)]))).includes('class="legend key"'));
 });
