@@ -10,7 +10,7 @@ import { signedPoints } from "../tables/_strategies.ts";
 import { inOrder, looks, type Series } from "./_plotting.ts";
 
 /** Width and height of an axis of numbers, in pixels: with its labels a figure fits a phone. */
-const [WIDTH, HEIGHT] = [280, 200];
+const [WIDTH, HEIGHT] = [270, 200];
 /** Height of a line of text, and space above a group, in pixels. */
 const [LINE, GAP] = [18, 10];
 /** Width of a letter at most, in pixels. */
@@ -228,7 +228,7 @@ export function linesSpec(
 }
 
 /** Width of a bar, and of all of them at most, in pixels. */
-const [BAR, BROADEST] = [14, 1100];
+const [BAR, BROADEST] = [12, 1100];
 /** Share of the space of a name that bars take. */
 const TAKEN = 0.7;
 

@@ -50,7 +50,7 @@ function marksOf(root: Element, kind: "symbol" | "rule" | "text") {
     });
 }
 
-const WIDTH = 280;
+const WIDTH = 270;
 
 /** Draws the dimensions of models that are all there is. */
 async function drawDimensions(dimensions: readonly DimensionMetrics[]): Promise<string> {

@@ -97,7 +97,7 @@ function barOf({ attributes }: Mark) {
 }
 
 const HEIGHT = 200;
-const WIDTH = 280;
+const WIDTH = 270;
 const SHARES = [0, 0.1, 0.5, 0.9, 1];
 
 /** What a share of 20 trials comes to. */
@@ -613,7 +613,7 @@ Deno.test("figures are as wide as their content", async () => {
   const lines = breakdownOf([1, 2, 3], { m: [0.1, 0.5, 1] });
   const rows = measure(["a", "b"].map((model) => record({ model })));
   for (const image of [drawBreakdown(lines), drawOverview(rows)]) {
-    assert(await widthOf(image) < 346);
+    assert(await widthOf(image) < 334);
   }
   // Vega takes letters for twice as wide, which would leave half of a figure empty.
   const name = "m".repeat(60);
