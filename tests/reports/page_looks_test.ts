@@ -105,7 +105,7 @@ function look(page: Page): Promise<Seen[]> {
         ),
       });
     }
-    const marks = ".role-mark path, .role-mark line, .legend path";
+    const marks = ".role-mark path, .role-mark line, .legend path, .mark path";
     for (const mark of document.querySelectorAll(marks)) {
       const { fill, stroke } = getComputedStyle(mark);
       // Lines have no inside, whatever it would be filled with.

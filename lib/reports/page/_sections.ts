@@ -28,10 +28,14 @@ const FIRST: readonly string[] = [
 
 /** Returns the parts of a page; `report` has the short names of models. */
 export async function sectionsOf(report: Report): Promise<Section[]> {
-  const { gates, subjects, callSets, perturbations } = report;
+  const { gates, subjects, callSets } = report;
   const views = [...Map.groupBy(viewsOf(report), ({ id }) => id).values()];
   const places = placesOf(report);
-  const about = callSets.length > 0 ? "call sets" : perturbations.length > 0 ? "perturbations" : "";
+  const about = callSets.length > 0
+    ? "call sets"
+    : subjects.some(({ subject }) => subject.perturbation !== "none")
+    ? "perturbations"
+    : undefined;
   const sections = await Promise.all(SECTIONS.map(async (name): Promise<Section[]> => {
     const own = views.filter(([first]) => first!.section === name);
     const sentence = name === "failures" ? failuresText(report) : undefined;
