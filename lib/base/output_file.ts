@@ -37,10 +37,11 @@ export function assertWritable(path: string, what: string): void {
 }
 
 /**
- * Checks that JSON replaces nothing but its own kind: a suite, a baseline or a file of the user's would be lost.
+ * Checks that a file replaces nothing but its own kind: a suite, a baseline or a file of the user's would be lost.
  * An empty file, and what may not be read, may be replaced.
  *
- * @param kind What may be replaced, in words; `isOwn` tells whether a value is it.
+ * @param kind What may be replaced, in words; `isOwn` tells whether a JSON object, which is empty for other files,
+ * or a text is it.
  * @throws {InputError} If another file is there.
  */
 export function assertReplaceable(
@@ -48,7 +49,7 @@ export function assertReplaceable(
   what: string,
   { kind, isOwn, shown = path }: {
     readonly kind: string;
-    readonly isOwn: (value: JsonObject) => boolean;
+    readonly isOwn: (value: JsonObject, text: string) => boolean;
     readonly shown?: string;
   },
 ): void {
@@ -62,7 +63,7 @@ export function assertReplaceable(
     return;
   }
   const value = parseJson(text);
-  if (text === "" || value !== undefined && isJsonObject(value) && isOwn(value)) return;
+  if (text === "" || isOwn(value !== undefined && isJsonObject(value) ? value : {}, text)) return;
   throw cannot(`write ${what} ${shown}`, `only ${kind} may be replaced`, "another file is there");
 }
 

@@ -80,7 +80,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     usage: "F.jsonl|FOLDER... [OPTIONS]",
     needs: (
       given,
-    ) => ["read", ...given("html", "markdown", "json", "csv") ? ["write" as const] : []],
+    ) => ["read", ...given("html", "markdown", "json", "csv", "svg") ? ["write" as const] : []],
   },
   accept: {
     load: async () => {

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { countText } from "../base/numbers.ts";
 import { baselineOfGate, missingBaseline } from "../runs/baseline.ts";
 import { type Collection, readCollection } from "../runs/journal/collection.ts";
 import { readJsonc } from "../base/input.ts";
@@ -24,6 +25,7 @@ import { makeReport, missingTrialsNote } from "../reports/report.ts";
 import { assertCsvFolder, CSV_FILES, writeCsv } from "../reports/csv.ts";
 import { writeHtml } from "../reports/html.ts";
 import { renderMarkdown } from "../reports/markdown.ts";
+import { writeSvgs } from "../reports/svg.ts";
 import { renderReport } from "../reports/terminal.ts";
 import { commandWidth } from "../base/terminal_width.ts";
 import { journalTrials, readPlanLine } from "../runs/journal/journal.ts";
@@ -48,6 +50,7 @@ printed, and the first failed trials of tool tests.
   --json F        writes the data of all tables and figures as JSON
   --csv DIR       writes trials.csv, calls.csv, cells.csv and comparisons.csv into a folder, for spreadsheets and
                   other programs
+  --svg DIR       writes each figure as ID.svg into a folder
   --different-tasks
                   the journals may be of different tasks, such as generated ones and cases, if all
                   models and strategies are in each of them: rates are then over all of these
@@ -59,11 +62,11 @@ Exit code 0 when the report was made; only gate decides.`;
 /** Prints a report to stdout, or writes it to the files named. */
 export async function report(arguments_: readonly string[]): Promise<number> {
   const options = new Arguments("report", arguments_, {
-    values: ["html", "markdown", "limit", "json", "csv", "prices"],
+    values: ["html", "markdown", "limit", "json", "csv", "svg", "prices"],
     switches: ["different-tasks"],
   });
   const journals = journalsGiven(options);
-  const outputs = ["html", "markdown", "json", "csv"].flatMap((name) => {
+  const outputs = ["html", "markdown", "json", "csv", "svg"].flatMap((name) => {
     const file = options.text(name);
     return file === undefined ? [] : [{ name, file }];
   });
@@ -131,6 +134,14 @@ export async function report(arguments_: readonly string[]): Promise<number> {
         trials: wholeTrials(collection).trials(),
         prices,
       });
+    } else if (name === "svg") {
+      const count = await writeSvgs(path, content);
+      console.error(
+        count === 0
+          ? `Wrote nothing to ${file}: the report has no figures`
+          : `Wrote ${countText(count, "figure")} to ${file}`,
+      );
+      continue;
     } else {
       const text = name === "json"
         ? `${JSON.stringify(content, null, 2)}\n`

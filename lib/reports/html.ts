@@ -29,7 +29,8 @@ import partsScript from "./page/parts.js" with { type: "text" };
 import resultsCss from "./page/results.css" with { type: "text" };
 import trialCss from "./page/trial.css" with { type: "text" };
 import trialScript from "./page/trial.js" with { type: "text" };
-import { sectionsOf } from "./page/_sections.ts";
+import type { ShortNames } from "./tables/_short_names.ts";
+import { keyMarkup, pageNames, sectionsOf } from "./page/_sections.ts";
 import { type KnownTask, taskOf, viewTask } from "./page/_task_view.ts";
 import { viewTrial } from "./page/_trial_view.ts";
 import { shownKey, viewShown } from "./page/_transcript_view.ts";
@@ -61,11 +62,12 @@ export async function writeHtml(
   trials: Iterable<Trial>,
   options: HtmlOptions,
 ): Promise<void> {
-  const head = await pageHead(report);
+  const names = pageNames(report);
+  const head = await pageHead(report, names);
   using output = new Output(path, "the report to");
   const write = (text: string) => output.write(text);
   write(head.html);
-  writeTrials(trials, options, write);
+  writeTrials(trials, { ...options, ...names }, write);
   write(dataBlock("graphviz", head.graphviz));
   write("</body>\n</html>\n");
   output.finish();
@@ -77,7 +79,7 @@ const BLOCK_CHARACTERS = 400_000;
 /** Writes trials and tasks in compressed blocks, then the index that locates them. */
 function writeTrials(
   trials: Iterable<Trial>,
-  { rerun, generator = GENERATOR_VERSION }: HtmlOptions,
+  { rerun, generator = GENERATOR_VERSION, shorten }: HtmlOptions & ShortNames,
   write: (text: string) => void,
 ): void {
   const names = { subjects: new Names(), cells: new Names(), units: new Names() };
@@ -119,7 +121,7 @@ function writeTrials(
     const row = [
       names.subjects.placeOf(
         canonicalJson(variantOf(trial)),
-        variantLabel(variantOf(trial), trial.model.simulated),
+        variantLabel(shorten(variantOf(trial)), trial.model.simulated),
       ),
       names.cells.placeOf(cellName(trial)),
       ...taskNumbers(trial),
@@ -230,7 +232,10 @@ function dataBlock(id: string, text: string): string {
 }
 
 /** Returns the part of the page before the data, and Graphviz's script. */
-async function pageHead(report: Report): Promise<{ html: string; graphviz: string }> {
+async function pageHead(
+  report: Report,
+  { forms, shorten }: ShortNames,
+): Promise<{ html: string; graphviz: string }> {
   const graphviz = await graphvizScript();
   const policy = [
     "default-src 'none'",
@@ -239,8 +244,8 @@ async function pageHead(report: Report): Promise<{ html: string; graphviz: strin
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");
-  const { subjects, notes } = report;
-  const sections = await sectionsOf(report);
+  const { subjects } = report;
+  const sections = await sectionsOf(shorten(report));
   const suite = report.suite === "" ? "No trials" : report.suite;
   const simulated = subjects.some((subject) => subject.simulated);
   const page = html`
@@ -259,11 +264,11 @@ async function pageHead(report: Report): Promise<{ html: string; graphviz: strin
         <header>
         <h1>${suite}</h1>
         <p class="faint">${provenance(report)}${simulated ? ", with simulated models" : ""}</p>
-        <nav>${sections.map(({ id }) => html`<a href="#${id}">${id}</a>`)}</nav>
-        ${notes.length === 0
-          ? ""
-          : html`<ul class="notes">${notes.map((note) => html`<li>${note}</li>`)}</ul>`}
-            </header>
+        <nav>${sections.flatMap(({ id }) =>
+          id === "" ? [] : [html`<a href="#${id}">${id}</a>`]
+        )}</nav>
+        ${keyMarkup(report, forms)}
+        </header>
         <main>
         ${sections.map(({ markup }) => markup)}
         </main>

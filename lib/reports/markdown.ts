@@ -14,7 +14,7 @@ import { cellsTable, overviewTable } from "./tables/_success.ts";
 import { sourceText } from "./tables/table.ts";
 import { SECTIONS, type Table } from "./_view.ts";
 import { blockText, inlineText } from "./_markdown_text.ts";
-import { tablesOf } from "./tables/_tables.ts";
+import { tablesOf } from "./_views.ts";
 
 /** Bytes of Markdown without another limit: GitHub takes 65,536 characters in a comment, with what others add. */
 const MAX_BYTES = 60_000;

@@ -17,15 +17,7 @@ import type { Outcome } from "../trials/trial.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { wrapText } from "../base/wrap.ts";
 import { shortNames } from "./tables/_short_names.ts";
-import { callSetTables } from "./tables/_question_sets.ts";
-import { dimensionTables } from "./tables/_dimensions.ts";
-import { distractorTable } from "./tables/_distractors.ts";
-import { errorHandlingTables } from "./tables/_error_handling.ts";
-import { latencyTables } from "./tables/_latency.ts";
-import { formatTables } from "./tables/_formats.ts";
-import { perturbationTables } from "./tables/_perturbations.ts";
-import { recoveryTables } from "./tables/_recovery.ts";
-import { strategiesTable, workTable } from "./tables/_strategies.ts";
+import { strategiesTable } from "./tables/_strategies.ts";
 import {
   alignedTable,
   boundsText,
@@ -37,27 +29,13 @@ import {
   UNAVAILABLE,
 } from "./tables/table.ts";
 import type { Table } from "./_view.ts";
-import {
-  behavioursTable,
-  failuresTable,
-  guessesTable,
-  missedCallsTable,
-  noFailures,
-  outcomesTable,
-} from "./tables/_failures.ts";
-import { probesTable } from "./tables/_probes.ts";
-import {
-  breakdownTable,
-  cellsTable,
-  hasCalls,
-  overviewTable,
-  repetitionsTable,
-} from "./tables/_success.ts";
+import { hasFailures, noFailures } from "./tables/_failures.ts";
+import { cellsTable, hasCalls } from "./tables/_success.ts";
+import { tablesOf } from "./_views.ts";
 
 /**
- * Returns the tables of all trials: success by cell, failures by type, behaviours, breakdowns, effects of
- * perturbations, scores of call sets, and last strategies against the baseline, with their extra cost
- * where `prices` has their models.
+ * Returns the tables of all trials: of each model success by cell, failures by type and behaviours, then what compares
+ * them, in the order of a report's sections.
  *
  * @example Usage
  * ```ts
@@ -78,7 +56,7 @@ export function renderTables(
   const { subjects, ...report } = makeReport(trials, { suite: "", prices });
   // Only reports have the costs of all trials.
   const all = { ...report, subjects: subjects.map((one) => ({ ...one, cost: null })) };
-  return fit([all], width, ([data]) => [renderParts(data, width)]);
+  return fit([all], width, ([data]) => [renderParts(data, width, isTimeless)]);
 }
 
 /** Options of {@linkcode renderTables}. */
@@ -93,7 +71,7 @@ export interface TablesOptions {
 }
 
 /** Returns what is rendered of reports and decisions with short names, below what these stand for. */
-function fit<const Data extends readonly (Omit<Report, "suite" | "notes"> | GateReport)[]>(
+function fit<const Data extends readonly (Report | GateReport)[]>(
   data: Data,
   width: number,
   render: (data: Data) => readonly string[],
@@ -101,7 +79,8 @@ function fit<const Data extends readonly (Omit<Report, "suite" | "notes"> | Gate
   const models = data.flatMap((one) =>
     "subjects" in one ? one.subjects.map(({ subject }) => subject) : [...one.verdicts]
   ).map(({ model }) => model);
-  const { legend, shorten } = shortNames(models, width);
+  const { forms, shorten } = shortNames(models, width);
+  const legend = [...forms].map(([name, form]) => `${form} stands for ${printable(name, 1_000)}`);
   return wrapText(
     [legend.join("\n"), ...render(shorten(data))].filter((part) => part !== "").join("\n\n"),
     width,
@@ -116,11 +95,14 @@ export function renderGate(
 ): string {
   const report = { ...makeReport(trials, { suite: "" }), comparisons: [] };
   return fit([report, decision], width, ([data, decided]) => [
-    renderParts(data, width),
+    renderParts(data, width, isTimeless),
     renderVerdicts(decided),
     ...strategiesTable(decided.comparisons).map((table) => renderTable(table, width)),
   ]);
 }
+
+/** Whether a table is the same of each run of recorded replies. */
+const isTimeless = ({ id }: Table) => id !== "latency";
 
 /** Returns a report with its notes, its tables, the failures that are given, and the verdicts of its gates. */
 export function renderReport(
@@ -128,13 +110,11 @@ export function renderReport(
   width = Infinity,
   failures: FailedTrials = new FailedTrials(),
 ): string {
-  const tables = fit([report], width, ([{ notes, gates, ...data }]) => [
-    notes.map((note) => `* ${printable(note, 1000)}`).join("\n"),
+  const tables = fit([report], width, ([data]) => [
+    data.notes.map((note) => `* ${printable(note, 1000)}`).join("\n"),
     renderParts(data, width),
-    // Not behind each run, as times differ from one to the next.
-    ...latencyTables(data).map((table) => renderTable(table, width)),
     failures.lines(false, undefined, true).join("\n"),
-    ...gates.map(renderVerdicts),
+    ...data.gates.map(renderVerdicts),
   ]);
   const title = wrapText(printable(report.suite, 300), width);
   return tables === "" ? title : `${title}\n\n${tables}`;
@@ -153,38 +133,39 @@ const MAX_CELLS = 24;
 /** More subjects than this share tables, as they are too many to read one after another. */
 const MAX_SUBJECTS = 6;
 
-function renderParts(report: Omit<Report, "suite" | "notes" | "gates">, width: number): string {
-  const { subjects, comparisons, breakdowns } = report;
+/** Tables of what {@linkcode renderSubject} says of each of few subjects. */
+const OF_SUBJECTS = ["overview", "outcomes", "failures", "guesses", "behaviours", "repetitions"];
+
+/** Renders the tables that `shows` is true of, below what is said of each of few subjects. */
+function renderParts(
+  report: Report,
+  width: number,
+  shows: (table: Table) => boolean = () => true,
+): string {
+  const { subjects, breakdowns, missedCalls, unit } = report;
   const needed = subjects.length > 1 || subjects.some(({ cells }) => cells.length > MAX_CELLS);
   const many = subjects.length > MAX_SUBJECTS;
-  const shownBreakdowns = breakdowns.filter(({ kind, values }) =>
-    // There is one of kind `sets` for each model, meant as a figure.
-    needed && kind !== "sets" &&
-    // A breakdown with a single column would repeat the overview.
-    !(many && values.length === 1)
-  );
-  const tables = [
-    // With many subjects it is among their tables.
-    ...(many ? [] : errorHandlingTables(report, true)),
-    ...(report.missedCalls.length > 1 ? missedCallsTable(report) : []),
-    ...probesTable(subjects),
-    ...shownBreakdowns.map((breakdown) => breakdownTable(breakdown, true)),
-    ...distractorTable(report.distractors ?? [], true),
-    ...callSetTables(report, true),
-    ...formatTables(report),
-    ...recoveryTables(report),
-    ...dimensionTables(report, true),
-    ...perturbationTables(report, true),
-    ...workTable(subjects),
-    // Last, next to the prompt: strategies are run for this comparison.
-    ...strategiesTable(comparisons),
-  ];
-  return [
-    ...(many
-      ? renderSubjects(report, width)
-      : subjects.map((one, place) => renderSubject(one, { place, width, unit: report.unit }))),
+  const left = new Set([
+    ...breakdowns.filter(({ kind, values }) =>
+      // There is one of kind `sets` for each model, meant as a figure.
+      !needed || kind === "sets" ||
+      // A breakdown with a single column would repeat the overview.
+      (many && values.length === 1)
+    ).map(({ id }) => id),
     // A table of one row says less than a line.
-    ...(report.missedCalls.length === 1 ? [missedCallsLine(report.missedCalls[0]!)] : []),
+    ...(missedCalls.length === 1 ? ["missed-calls"] : []),
+    ...(many ? [] : OF_SUBJECTS),
+    ...(subjects.some((one) => cutShort(one).length > 0) ? [] : ["outcomes"]),
+  ]);
+  const tables = tablesOf(report, true).filter((table) =>
+    table.section !== "cells" && !left.has(table.id) && shows(table)
+  );
+  return [
+    ...(many ? [] : subjects.map((one, place) => renderSubject(one, { place, width, unit }))),
+    ...(many && !hasFailures(subjects) && hasCalls(subjects.map(({ total }) => total))
+      ? [noFailures(unit)]
+      : []),
+    ...(missedCalls.length === 1 ? [missedCallsLine(missedCalls[0]!)] : []),
     ...tables.map((table, place) =>
       // What several models have is explained once.
       renderTable(
@@ -209,29 +190,6 @@ function renderTable(
     ...(note === undefined ? [] : [`(${note})`]),
     alignedTable(rows, names, width),
   ].join("\n");
-}
-
-/** Returns the results of {@linkcode renderSubject} for all subjects, side by side. */
-function renderSubjects(
-  report: Pick<Report, "subjects" | "unit" | "errorHandling">,
-  width: number,
-): string[] {
-  const { subjects, unit } = report;
-  const failures = failuresTable(subjects, true);
-  const render = (tables: readonly Table[]) => tables.map((table) => renderTable(table, width));
-  return [
-    ...render([overviewTable(subjects)]),
-    ...render(errorHandlingTables(report, true)),
-    ...(subjects.some((one) => cutShort(one).length > 0) ? render([outcomesTable(subjects)]) : []),
-    ...render(repetitionsTable(subjects)),
-    ...(failures.length > 0
-      ? render(failures)
-      : hasCalls(subjects.map(({ total }) => total))
-      ? [noFailures(unit)]
-      : []),
-    ...render(guessesTable(subjects)),
-    ...render(behavioursTable(subjects)),
-  ];
 }
 
 function renderSubject(

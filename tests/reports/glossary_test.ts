@@ -4,7 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import { textsOf, WORDS, wordsIn } from "../../lib/reports/_glossary.ts";
 import type { Figure, View } from "../../lib/reports/_view.ts";
 import { makeReport } from "../../lib/reports/report.ts";
-import { tablesOf } from "../../lib/reports/tables/_tables.ts";
+import { viewsOf } from "../../lib/reports/_views.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { crossed, failureOf, record } from "../support/records.ts";
 
@@ -14,7 +14,7 @@ function named(texts: Iterable<string>): string[] {
 }
 
 function wordsOf(trials: readonly Trial[]): string[] {
-  return named(textsOf(tablesOf(makeReport(trials, { suite: "s" }))));
+  return named(textsOf(viewsOf(makeReport(trials, { suite: "s" }))));
 }
 
 const OWN = ["m", "n"].flatMap((model, place) =>

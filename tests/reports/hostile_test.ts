@@ -3,12 +3,14 @@
 import {
   assert,
   assertEquals,
+  assertGreater,
   AssertionError,
   assertMatch,
   assertStringIncludes,
 } from "@std/assert";
 import type { Page } from "playwright-core";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { shortNames } from "../../lib/reports/tables/_short_names.ts";
 import { browserTest } from "../support/browser.ts";
 import { type Finished, type Folder, folder } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
@@ -263,10 +265,15 @@ for (const width of [1280, 400]) {
     const count = 2 * EVIL.length + 1;
     assertStringIncludes((await page.textContent("#count"))!, `${COUNT} of ${COUNT} trials`);
     const list = await page.locator("#list tr").allTextContents();
+    const { forms } = shortNames(EVIL.map(([text]) => text), 200);
+    const key = (await page.locator("header .key").textContent())!;
+    assertGreater(forms.size, 3);
     for (const [place, evil] of EVIL.entries()) {
       assertStringIncludes(list[place]!, shownOf(evil));
+      if (forms.has(evil[0])) assertStringIncludes(key, shownOf(evil));
       for (const figure of ["#figure-overview", "#figure-strategies"]) {
-        assertStringIncludes(await page.innerText(figure), shownOf(evil).slice(0, 100));
+        const short = forms.get(evil[0]) ?? shownOf(evil);
+        assertStringIncludes(await page.innerText(figure), short.slice(0, 100));
       }
     }
     // One size is enough to look at each.

@@ -3,6 +3,7 @@
 import {
   assert,
   assertEquals,
+  assertGreater,
   assertMatch,
   assertNotMatch,
   assertStringIncludes,
@@ -10,18 +11,26 @@ import {
 import { BEHAVIOURS, PARAMETER_FAILURE_TYPES } from "../../lib/calls/failure_types.ts";
 import { PERTURBATIONS } from "../../lib/perturbations/ids.ts";
 import { PROBES } from "../../lib/trials/executors/task_kind.ts";
-import { makeReport } from "../../lib/reports/report.ts";
+import { completePolicy } from "../../lib/gate/policy.ts";
+import { decideTrials } from "../../lib/gate/decide_trials.ts";
+import { reportVerdicts } from "../../lib/gate/gate_report.ts";
+import { guessesTable } from "../../lib/reports/tables/_failures.ts";
+import { nameOf } from "../../lib/reports/tables/table.ts";
+import { makeReport, type Report } from "../../lib/reports/report.ts";
 import { seriesMark } from "../../lib/reports/figures/_plotting.ts";
 import { writeHtml } from "../../lib/reports/html.ts";
 import { stagesOf, STRATEGIES } from "../../lib/trials/strategies/registry.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { Folder } from "../support/folders.ts";
 import { reportedTrials } from "../support/report_data.ts";
+import { scoredAll } from "../support/parameter_scores.ts";
 import { generatedFrom } from "../support/generated.ts";
 import {
   callEvent,
   crossed,
   failureOf,
+  manyRecords,
+  planOf,
   record,
   traced,
   type TrialTraits,
@@ -45,7 +54,7 @@ async function figuresOf(
   const report = makeReport(trials, { suite: "s" });
   await writeHtml(path, report, trials, { rerun: () => undefined });
   const page = folder.read("r.html");
-  const figures = [...page.matchAll(/<figure id="figure-([^"]*)"[^>]*>([^]*?)<\/figure>/g)];
+  const figures = [...page.matchAll(/<figure class="view" id="figure-([^"]*)">([^]*?)<\/figure>/g)];
   const shared = /<div class="shared">([^]*?)<\/div>/.exec(page)?.[1];
   return {
     figures: new Map(figures.map(([, id, markup]) => [id!, figureOf(markup!)])),
@@ -111,11 +120,13 @@ Deno.test("figures of more models share a legend, which has all of them once", a
   const names = modelNames(10);
   const { figures, shared } = await figuresOf(trialsOf(names));
   assertEquals(shared, ["model:", ...names]);
-  for (const id of ["core", "depth-5", "depth-10"]) {
+  for (const id of ["depth-5", "depth-10"]) {
     assertEquals(figures.get(id)!.legend, undefined, id);
   }
-  // That of wrong calls stands elsewhere.
-  assertEquals(figures.get("failures")!.legend, ["model:", ...names]);
+  // Those that are alone in their section stand elsewhere.
+  for (const id of ["core", "failures"]) {
+    assertEquals(figures.get(id)!.legend, ["model:", ...names], id);
+  }
 });
 
 Deno.test("figures share no legend where one of them lacks a model", async () => {
@@ -137,6 +148,7 @@ Deno.test("a figure of something else than models has a legend of its own", asyn
   const trials = ["baseline", "restate"].flatMap((strategy) => trialsOf(names, { strategy }));
   const { figures, shared } = await figuresOf(trials);
   assertEquals(shared?.length, 5);
+  assertEquals(figures.get("depth-5")!.legend, undefined);
   assertEquals(figures.get("strategy-5")!.legend, ["strategy:", "baseline", "restate"]);
 });
 
@@ -165,7 +177,10 @@ Deno.test("a caption says that some points have no whisker, where that is so", a
   const { figures: sure } = await figuresOf(trials);
   for (const [id, { caption }] of sure) assert(!caption.includes(words), id);
   const { figures } = await figuresOf([...trials, ...repeated]);
-  assertStringIncludes(figures.get("core")!.caption, `n = 2 to 4 valid trials a point; ${words}`);
+  assertStringIncludes(
+    figures.get("core")!.caption,
+    `whiskers: 95% intervals; n = 2 to 4 valid trials a point; ${words}`,
+  );
   assert(!figures.get("depth-5")!.caption.includes(words));
   const { figures: alone } = await figuresOf(repeated);
   assertStringIncludes(alone.get("overview")!.caption, words);
@@ -203,7 +218,7 @@ Deno.test("success of all trials is drawn of perturbed trials as well", async ()
   const { caption } = (await figuresOf(trials)).figures.get("overview")!;
   assert(!caption.includes("unperturbed"));
   const page = await pageOf(trials);
-  const [, drawn] = /<figure id="figure-overview"([^]*?)<\/figure>/.exec(page)!;
+  const [, drawn] = /id="figure-overview"([^]*?)<\/figure>/.exec(page)!;
   for (const name of ["m + RD", "m + CF"]) assertStringIncludes(drawn!, name);
 });
 
@@ -263,52 +278,12 @@ async function pageOf(trials: readonly Trial[]): Promise<string> {
   return folder.read("r.html");
 }
 
-/** The drawings of a figure: the heading over each, if any, and the names of its rows. */
-function drawingsOf(page: string, id: string): string[][] {
-  const [, figure] = new RegExp(`<figure id="figure-${id}"[^>]*>([^]*?)</figure>`).exec(page)!;
-  const parts = /<h3>([^<]*)<\/h3>|(<div class="plot">)|"text mark" [^>]*>([^<]*)<\/text>/g;
-  const drawings: string[][] = [];
-  let heading: string[] = [];
-  for (const [, own, plot, row] of figure!.matchAll(parts)) {
-    if (own !== undefined) heading = [own];
-    else if (plot !== undefined) drawings.push(heading);
-    else drawings[drawings.length - 1] = [...drawings.at(-1)!, row!];
-  }
-  return drawings;
-}
-
-Deno.test("figures of many strategies are in parts, one a model under its name", async () => {
-  const strategies = ["baseline", "restate", "repair"];
-  const trials = ["a", "sim:b", "c"].flatMap((model) =>
-    strategies.flatMap((strategy) =>
-      trialsOf([model], { strategy, simulated: model.startsWith("sim:") })
-    )
-  );
-  const page = await pageOf(trials);
-  const names = ["a", "sim:b (simulated)", "c"];
-  assertEquals(drawingsOf(page, "overview"), names.map((name) => [name, ...strategies]));
-  // Six differences still stand beneath each other, each under its whole name.
-  assertEquals(drawingsOf(page, "strategies"), [
-    names.flatMap((name) =>
-      strategies.slice(1).map((one) => name.replace(/( \(simulated\))?$/, ` + ${one}$1`))
-    ),
-  ]);
-});
-
-Deno.test("figures of many models are in parts of eight", async () => {
-  const names = modelNames(20);
-  const drawings = drawingsOf(await pageOf(trialsOf(names)), "overview");
-  assertEquals(drawings.map(({ length }) => length), [8, 8, 4]);
-  assertEquals(drawings.flat(), names);
-  assertEquals(drawingsOf(await pageOf(trialsOf(names.slice(0, 8))), "overview"), [
-    names.slice(0, 8),
-  ]);
-});
-
 /** The ids of a page's sections, and where its links lead. */
 function sectionsOf(page: string): string[] {
-  const ids = [...page.matchAll(/<section id="([^"]*)">/g)].map(([, id]) => id!);
-  const links = [...page.matchAll(/<a href="#([^"]*)">/g)].map(([, id]) => id!);
+  const ids = [...page.matchAll(/<(?:section|details) class="section" id="([^"]*)"/g)]
+    .map(([, id]) => id!);
+  const [nav] = /<nav>[^]*<\/nav>/.exec(page)!;
+  const links = [...nav!.matchAll(/<a href="#([^"]*)">/g)].map(([, id]) => id!);
   assertEquals(links, ids);
   return ids;
 }
@@ -319,8 +294,8 @@ const PROBED = PROBES.flatMap((probe) =>
 
 Deno.test("a page of probes alone has no empty section, and speaks of questions", async () => {
   const page = await pageOf(PROBED);
-  assertEquals(sectionsOf(page), ["success", "failures", "cells", "trials", "words"]);
-  const body = page.slice(page.indexOf("<body>"), page.indexOf('<section id="words">'));
+  assertEquals(sectionsOf(page), ["trials", "success", "failures", "cells", "words"]);
+  const body = page.slice(page.indexOf("<body>"), page.indexOf('id="words">'));
   for (const words of [/class="shared"/, /Failure types/, /not generated/, /\bgraphs?\b/]) {
     assertNotMatch(body, words);
   }
@@ -329,7 +304,7 @@ Deno.test("a page of probes alone has no empty section, and speaks of questions"
   const both = await pageOf([...PROBED, ...trialsOf(["m"])]);
   assertStringIncludes(both, '<th scope="col">task</th>');
   assertEquals(sectionsOf(both), [
-    ...["success", "figures", "failures", "cells", "trials", "words"],
+    ...["trials", "success", "failures", "figures", "cells", "words"],
   ]);
   assertStringIncludes(await pageOf(trialsOf(["m"])), '<th scope="col">graph</th>');
 });
@@ -340,7 +315,7 @@ Deno.test("a page of one size has no section of figures, whose legend would stan
     return core === 5 && depth === 2;
   });
   const page = await pageOf(trials);
-  assertEquals(sectionsOf(page), ["success", "failures", "cells", "trials", "words"]);
+  assertEquals(sectionsOf(page), ["trials", "success", "failures", "cells", "words"]);
   assert(!page.includes('class="shared"'));
 });
 
@@ -354,7 +329,7 @@ Deno.test("no legend of models stands over figures of strategies alone", async (
 });
 
 Deno.test("the words of a page have each strategy, probe, behaviour and stage", async () => {
-  const [, words] = (await pageOf([record()])).split('<section id="words">');
+  const [, words] = (await pageOf([record()])).split('id="words">');
   const terms = [...words!.matchAll(/<dt>([^<]*)<\/dt>/g)].map(([, term]) => term!);
   assertEquals(new Set(terms).size, terms.length, "each stands there once");
   const wanted = [
@@ -403,13 +378,16 @@ Deno.test("trials can be found by how the faults in them ended, as by behaviours
 
 Deno.test("shares have their intervals beneath them, as tables of many columns must fit", async () => {
   const [, table] = /Behaviour towards tools([^]*?)<\/table>/.exec(await pageOf(PROBED))!;
-  assertMatch(table!, /<td>100\.0% <small>\(20\.7% to 100\.0%\)<\/small><\/td>/);
+  assertMatch(table!, /<td data-name="[^"]*">100\.0% <small>\(20\.7% to 100\.0%\)<\/small><\/td>/);
   const trials = ["none", "RD"].map((perturbation) => ({
     ...traced([callEvent(1)], { perturbation }),
     oracle: "truth" as const,
   }));
   const [, rates] = /Failure rates under([^]*?)<\/table>/.exec(await pageOf(trials))!;
-  assertMatch(rates!, /<td>0\.0% <small>\(0\.0,<br>-\d+\.\d to \+\d+\.\d\)<\/small><\/td>/);
+  assertMatch(
+    rates!,
+    /<td data-name="[^"]*">0\.0% <small>\(0\.0,<br>-\d+\.\d to \+\d+\.\d\)<\/small><\/td>/,
+  );
   const sized = await pageOf(trialsOf(["m"]));
   assertMatch(sized, /<small>\(\S+% to \S+%\), n \d+<\/small>/);
 });
@@ -420,11 +398,160 @@ Deno.test("cells of tables are text, whatever they hold", async () => {
     strict: 0,
     repaired: 1,
     unreadable: 0,
-    repairs: [{ repair: model, replies: 1 }],
+    repairs: [{ repair: `${model} N`, replies: 1 }],
   };
   const page = await pageOf([{ ...record({ model }), parses } as Trial]);
   const [, repairs] = /Commonest repairs([^]*?)<\/table>/.exec(page)!;
   assertMatch(repairs!, /<th scope="row">&#60;img/);
-  assertMatch(repairs!, /<td>&#60;img/);
+  assertMatch(repairs!, /<td[^>]*>&#60;img/);
   assertNotMatch(repairs!, /<img/);
+});
+
+/** The page of a report. */
+async function pageWith(report: Report): Promise<string> {
+  using folder = new Folder();
+  const path = folder.file("r.html");
+  await writeHtml(path, report, [], { rerun: () => undefined });
+  return folder.read("r.html");
+}
+
+const cutOf = (page: string, id: string, end: string) =>
+  page.slice(page.indexOf(`id="${id}"`), page.indexOf(end, page.indexOf(`id="${id}"`)));
+
+Deno.test("what decides stands above the trials, and all else below them is folded", async () => {
+  const page = await pageWith(makeReport([
+    ...trialsOf(["m"]),
+    ...scoredAll(["R", ""]),
+    ...scoredAll(["R", "D"], { perturbation: "RD" }),
+  ], { suite: "s" }));
+  const kinds = [...page.matchAll(/<(section|details) class="section" id="([^"]*)"\s*(open)?\s*>/g)]
+    .map(([, kind, id, open = ""]) => `${kind} ${id} ${open}`.trim());
+  assertEquals(kinds, [
+    ...["section matrix", "section trials", "details success"],
+    ...["details perturbations open", "details failures", "details figures", "details cells"],
+    "details words",
+  ]);
+  // The numbers of a figure are folded beneath it, and stand nowhere else.
+  for (const id of ["failure-rates-1", "depth-5"]) {
+    const figure = cutOf(page, `figure-${id}`, "</figure>");
+    assertMatch(figure, new RegExp(`<details><summary>numbers</summary>[^]*id="table-${id}"`));
+    assertEquals(page.split(`id="table-${id}"`).length, 2, id);
+  }
+  // Those of success stand open.
+  assert(!cutOf(page, "figure-core", "</figure>").includes("<table"));
+  assertStringIncludes(page, 'id="table-core"');
+  assertEquals(new Set(page.match(/ id="[^"]*"/g)).size, page.match(/ id="[^"]*"/g)!.length);
+});
+
+Deno.test("more than two notes are folded, with their number", async () => {
+  const report = makeReport(trialsOf(["m"]), { suite: "s", notes: ["one", "two"] });
+  const few = await pageWith(report);
+  assertMatch(few, /<ul class="notes"><li>one<\/li>/);
+  assert(!few.includes("2 notes"));
+  const many = await pageWith({ ...report, notes: ["one", "two", "<b>three"] });
+  assertMatch(
+    many,
+    /<details [^>]*><summary>3 notes<\/summary><ul class="notes">[^]*&#60;b&#62;three/,
+  );
+});
+
+Deno.test("verdicts say one sentence; of more than four those that did not pass stand first", async () => {
+  const gateOf = (models: readonly string[]) => {
+    const trials = models.flatMap((model) =>
+      manyRecords(model.startsWith("bad") ? 2 : 20, 20, { model })
+    );
+    const policy = completePolicy({ successRate: 0.6 });
+    const gate = reportVerdicts("s", decideTrials(trials, planOf(trials), policy), policy);
+    return pageWith(makeReport(trials, { suite: "s", gates: [gate] }));
+  };
+  const shown = (page: string) => {
+    const section = cutOf(page, "verdict", "</section>");
+    return {
+      section,
+      names: [...section.matchAll(/<strong>([^<]*)<\/strong>/g)].map(([, name]) => name),
+    };
+  };
+  const four = shown(await gateOf(["a", "bad", "b", "c"]));
+  assertEquals(four.names, ["a", "bad", "b", "c"]);
+  assert(!four.section.includes("passed</summary>"));
+  const [card] = /<article class="verdict fail">[^]*?<\/article>/.exec(four.section)!;
+  assertMatch(card!, /<p>The true success rate is below 60\.0%\.<\/p>\s*<details>/);
+  assertMatch(card!, /<li>If that were not so, [^]*<li>solved: 2 of 20 valid trials/);
+  const five = shown(await gateOf(["a", "bad 1", "b", "c", "bad 2"]));
+  assertEquals(five.names, ["bad 1", "bad 2", "a", "b", "c"]);
+  const folded = five.section.slice(five.section.indexOf("<summary>3 passed</summary>"));
+  assertEquals(folded.split("<article").length, 4);
+});
+
+Deno.test("a variant has one mark, that of its place, wherever its name stands", async () => {
+  const trials = ["baseline", "restate"].flatMap((strategy) => trialsOf(["a", "b"], { strategy }));
+  const page = await pageOf(trials);
+  const names = [...page.matchAll(
+    /<th scope="row">\s*<span class="mark"><svg[^>]*>\s*<path d="([^"]*)" fill="([^"]*)" \/><\/svg><\/span>\s*([^<]*)<\/th>/g,
+  )];
+  assertGreater(names.length, 20);
+  const order = makeReport(trials, { suite: "s" }).subjects.map(nameOf);
+  for (const [, shape, fill, name] of names) {
+    const { colour, shape: own } = seriesMark(order.indexOf(name!.trim()));
+    assertEquals([shape, fill], [own, colour], name);
+  }
+  assertEquals(new Set(names.map(([, , , name]) => name!.trim())), new Set(order));
+});
+
+Deno.test("long tables show their first rows, and each cell says its column", async () => {
+  const trials = (count: number) =>
+    Array.from({ length: count }, (_, place) => record({ model: `m ${place}` }));
+  const tableOf = async (count: number) =>
+    cutOf(await pageOf(trials(count)), "table-outcomes", 'data-take="csv"');
+  const few = await tableOf(15);
+  assert(!few.includes('class="more"') && !few.includes('class="all"'));
+  const many = await tableOf(16);
+  assertEquals(many.split('<tr class="more">').length - 1, 4);
+  assertMatch(
+    many,
+    /<\/table>\s*<\/div>\s*<button type="button" class="all">all 16 rows<\/button>/,
+  );
+  assertMatch(many, /<td data-name="solved">1<\/td>/);
+  const odd = await pageOf([record({ behaviours: ['"><script>' as never] })]);
+  assertMatch(odd, /<td data-name="&#34;&#62;&#60;script&#62;">1<\/td>/);
+});
+
+Deno.test("long explanations are folded behind their first part", async () => {
+  const page = await pageOf(trialsOf(["m"]));
+  const table = (id: string) => cutOf(page, `table-${id}`, "</caption>");
+  assertMatch(
+    table("core"),
+    /<small>share solved and 95% interval, of n valid trials<\/small>/,
+  );
+  const trials = [traced([callEvent(1, { guessed: true })])];
+  const { note } = guessesTable(makeReport(trials, { suite: "s" }).subjects)[0]!;
+  const [first, ...rest] = note!.split("; ");
+  const guessed = cutOf(await pageOf(trials), "table-guesses", "</caption>");
+  assertMatch(
+    guessed,
+    new RegExp(
+      `<details class="about"><summary>${first}; ...</summary>\\s*<small>${
+        RegExp.escape(rest.join("; "))
+      }</small>`,
+    ),
+  );
+  assertMatch(table("overview"), /<small>solved: share of valid trials[^<]*<\/small><\/div>/);
+});
+
+Deno.test("long names of models are short throughout, and whole once, in the header", async () => {
+  const [long, longer] = ["x", "y"].map((end) => `accounts/${"z".repeat(40)}/models/m-${end}`);
+  const trials = trialsOf([long!, "m", longer!]);
+  const page = await pageOf(trials);
+  assertEquals(page.split(long!).length, 2);
+  const [key] = /<ul class="legend key">[^]*?<\/ul>/.exec(page)!;
+  const items = [...key.matchAll(/<li>[^]*?<\/li>/g)].map(([item]) => ({
+    fill: /fill="([^"]*)"/.exec(item)![1],
+    text: plain(item),
+  }));
+  assertEquals(items, [
+    { fill: seriesMark(0).colour, text: `\u2026/m-x ${long}` },
+    { fill: seriesMark(2).colour, text: `\u2026/m-y ${longer}` },
+  ]);
+  assertStringIncludes(page, "\u2026/m-x</");
+  assert(!(await pageOf(trialsOf(["m".repeat(40)]))).includes('class="legend key"'));
 });

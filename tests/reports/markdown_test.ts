@@ -13,7 +13,7 @@ import { makeReport, type Report } from "../../lib/reports/report.ts";
 import { FailedTrials } from "../../lib/reports/failures.ts";
 import { SECTIONS, type Table } from "../../lib/reports/_view.ts";
 import { gateToMarkdown, renderMarkdown } from "../../lib/reports/markdown.ts";
-import { tablesOf } from "../../lib/reports/tables/_tables.ts";
+import { tablesOf } from "../../lib/reports/_views.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import fc from "../support/fast_check.ts";
 import { assertInert, unescaped } from "../support/markdown.ts";
@@ -205,8 +205,8 @@ Deno.test("renderMarkdown() has the note of every table, before it", () => {
   const parts = unescaped(renderMarkdown(report)).split("\n\n");
   const noted = tablesOf(report).filter(({ note }) => note !== undefined);
   assertEquals(noted.map(({ id }) => id), [
-    ...["overview", "strategies", "strategy-work", "probes", "core", "strategy-3", "failures"],
-    ...["behaviours", "repetitions"],
+    ...["overview", "strategies", "strategy-work", "probes", "core", "failures"],
+    ...["behaviours", "repetitions", "strategy-3"],
   ]);
   for (const { title, source, note, rows } of noted) {
     const at = parts.indexOf(`## ${title}`);

@@ -114,8 +114,8 @@ browserTest(
       browser,
       [await asked(task, [{ text: "['getOpeningHours']" }], 0)],
       async ({ page }) => {
-        assertStringIncludes(await page.innerText("#failures"), "No call could be made.");
-        assert(!(await page.innerText("#success")).includes("calls if solved"));
+        assertStringIncludes((await page.textContent("#failures"))!, "No call could be made.");
+        assert(!(await page.textContent("#success"))!.includes("calls if solved"));
       },
     );
   },

@@ -242,7 +242,7 @@ browserTest("a report that was cut off says that it is not whole", async (browse
     "within the trials": behind('id="block-0">') + 50,
     "at the index": behind('id="index">'),
     "within the index": behind('id="index">') + 51,
-    "within a figure": behind('<figure id="figure-core"'),
+    "within a figure": behind('id="figure-core"'),
   };
   for (const [name, at] of Object.entries(cuts)) {
     await using opened = await browser.open(folder.write("cut.html", text.slice(0, at)));

@@ -10,7 +10,7 @@ import { browserTest } from "../support/browser.ts";
 import { folder, readLines } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { reportedTrials } from "../support/report_data.ts";
-import { goToTrial, openReport, readTrial, writeReport } from "../support/report_page.ts";
+import { goToTrial, openReport, readTrial, unfold, writeReport } from "../support/report_page.ts";
 
 const SUITE = {
   name: "perturbed",
@@ -96,10 +96,12 @@ browserTest(
     assertGreater(returned, 0);
     assertGreater(unaligned, 0);
     assertEquals(
-      await page.locator("#perturbations figure").evaluateAll((all) => all.map(({ id }) => id)),
-      ["figure-failure-rates-1", "figure-transfer-1"],
+      await page.locator(":is(#matrix, #perturbations) figure").evaluateAll((all) =>
+        all.map(({ id, parentElement }) => `${parentElement!.id} ${id}`)
+      ),
+      ["matrix figure-failure-rates-1", "perturbations figure-transfer-1"],
     );
-    const words = await page.innerText("#perturbations");
+    const words = (await page.textContent("#perturbations"))!;
     for (const title of ["Perturbations against none", "Checks that should change nothing"]) {
       assertStringIncludes(words, title);
     }
@@ -124,15 +126,17 @@ for (
       assertEquals((await toolgate(["run", suite, "--out", journal])).code, 0);
       await using opened = await openReport(browser, await writeReport(journal));
       const { page, faults } = opened;
+      await unfold(page);
       assertEquals(
-        await page.locator(":is(#perturbations, #tool-use) :is(.wide, .plot)").evaluateAll((all) =>
-          all.filter((own) => own.scrollWidth > own.clientWidth).map(({ textContent }) =>
-            textContent
-          )
+        await page.locator(":is(#matrix, #perturbations, #tool-use) :is(.wide, .plot)").evaluateAll(
+          (all) =>
+            all.filter((own) => own.scrollWidth > own.clientWidth).map(({ textContent }) =>
+              textContent
+            ),
         ),
         [],
       );
-      const rates = page.locator("#perturbations table", { hasText: "Failure rates under" });
+      const rates = page.locator("#matrix table", { hasText: "Failure rates under" });
       assertEquals(await rates.locator("tbody tr").count(), perturbations.length);
       // Words of the head, and names and numbers in the rows, stand in one line each.
       const torn = await rates.locator("th, td, td small").evaluateAll((all) =>

@@ -63,6 +63,9 @@ async function makeRun(): Promise<RealRun> {
 
 Deno.test.afterAll(async () => await (await made)?.place[Symbol.asyncDispose]());
 
+/** What the page calls a model: a long name is explained in its header. */
+const shown = (model: string) => model.length > 40 ? "sim:noisy?\u2026" : model;
+
 /** What the list must show of a trial. */
 function rowOf(trial: Line, number: number): string[] {
   const { core, depth, connected, disconnected } = trial.task;
@@ -72,7 +75,7 @@ function rowOf(trial: Line, number: number): string[] {
   return [
     `trial ${number}`,
     trial.outcome.replaceAll("_", " "),
-    `${trial.model.requested} (simulated)`,
+    `${shown(trial.model.requested)} (simulated)`,
     `core ${core}, depth ${depth}, connected ${connected}, disconnected ${disconnected}`,
     `graph ${trial.block + 1}${trial.repetition === 1 ? "" : `, repetition ${trial.repetition}`}`,
     `${trial.calls} (fewest ${trial.minimumCalls})`,
@@ -107,12 +110,12 @@ browserTest(
     const { page, faults } = opened;
     assertEquals(await page.title(), "small <run>: toolgate report");
     assertEquals(await page.textContent("h1"), "small <run>");
-    const cards = await page.locator("#verdict article").allInnerTexts();
+    const cards = await page.locator("#verdict article").allTextContents();
     assertEquals(cards.length, 2);
     for (const [place, model] of SUITE.models.entries()) {
       const own = trials.filter((trial) => trial.model.requested === model);
       const solved = own.filter((trial) => trial.solved).length;
-      assertStringIncludes(cards[place]!, `${model} (simulated)`);
+      assertStringIncludes(cards[place]!, `${shown(model)} (simulated)`);
       assertStringIncludes(cards[place]!, place === 0 ? "PASS" : "FAIL");
       assertStringIncludes(cards[place]!, `solved: ${solved} of ${own.length} valid trials`);
     }
@@ -125,7 +128,13 @@ browserTest(
       const marks = figures.find(([name]) => name === `figure-${id}`)?.[1] ?? 0;
       assertGreater(marks, 2, `${id} of ${figures.map(([name]) => name)}`);
     }
-    const tables = await page.locator("table caption").allInnerTexts();
+    const key = await page.locator("header .key li").allTextContents();
+    assertEquals(key.map((text) => text.trim().replace(/\s+/g, " ")), [
+      `sim:noisy?\u2026 ${SUITE.models[1]}`,
+    ]);
+    const tables = (await page.locator("table caption").allTextContents()).map((text) =>
+      text.trim()
+    );
     for (const title of ["Success", "Failure types", "How trials ended", "Repeated tasks"]) {
       assert(tables.some((table) => table.startsWith(title)), `${title} in ${tables}`);
     }
@@ -162,7 +171,10 @@ browserTest(
 
     assertGreater(await lets({}, () => true), 50);
     for (const model of SUITE.models) {
-      await lets({ subject: `${model} (simulated)` }, (trial) => trial.model.requested === model);
+      await lets(
+        { subject: `${shown(model)} (simulated)` },
+        (trial) => trial.model.requested === model,
+      );
     }
     assertGreater(await lets({ outcome: "not solved" }, (trial) => !trial.solved), 0);
     for (const outcome of OUTCOMES) {

@@ -17,7 +17,7 @@ import {
 } from "../../lib/reports/report.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { renderMarkdown } from "../../lib/reports/markdown.ts";
-import { tablesOf } from "../../lib/reports/tables/_tables.ts";
+import { tablesOf } from "../../lib/reports/_views.ts";
 import { renderReport } from "../../lib/reports/terminal.ts";
 import { OUTCOMES, type Trial } from "../../lib/trials/trial.ts";
 import { percent } from "../../lib/base/numbers.ts";

@@ -8,7 +8,7 @@ import { dimensionTables, scoreText } from "../../lib/reports/tables/_dimensions
 import { formatTables } from "../../lib/reports/tables/_formats.ts";
 import { renderMarkdown } from "../../lib/reports/markdown.ts";
 import { recoveryTables } from "../../lib/reports/tables/_recovery.ts";
-import { tablesOf } from "../../lib/reports/tables/_tables.ts";
+import { tablesOf } from "../../lib/reports/_views.ts";
 import { renderReport, renderTables } from "../../lib/reports/terminal.ts";
 import { summarize, type TrialSummary } from "../../lib/trials/summary.ts";
 import fc from "../support/fast_check.ts";

@@ -42,6 +42,13 @@ export async function openReport(
   }
 }
 
+/** Opens all that can be opened in a page. */
+export function unfold(page: Page): Promise<void> {
+  return page.evaluate(() => {
+    for (const details of document.querySelectorAll("details")) details.open = true;
+  });
+}
+
 /** The rows of the list that are shown, cell by cell. */
 export function shownRows(page: Page): Promise<string[][]> {
   return page.evaluate(() =>

@@ -1,350 +1,248 @@
 /**
- * Figures of a report as SVG.
+ * The figures of a report, as data.
  * @module
  */
 
 import type { Breakdown } from "../metrics/_breakdown.ts";
-import type { Comparison } from "../../gate/comparison.ts";
-import { FAILURE_TYPES } from "../../calls/failure_types.ts";
-import { canonicalJson } from "../../base/json.ts";
+import type { Brittleness } from "../metrics/brittleness.ts";
+import { DIMENSIONS } from "../metrics/dimensions.ts";
+import { settingText } from "../metrics/_distractors.ts";
 import type { Tally, VariantMetrics } from "../metrics/metrics.ts";
+import { type Variant, variantLabel } from "../../gate/variant.ts";
+import { FAILURE_TYPES, PARAMETER_FAILURE_TYPES } from "../../calls/failure_types.ts";
+import { defined } from "../../base/json.ts";
+import type { Report } from "../report.ts";
+import type { Figure, Legend } from "../_view.ts";
+import { dimensionName, scoreText, showsDimensions } from "../tables/_dimensions.ts";
+import { hasFailures } from "../tables/_failures.ts";
+import { wholePercent } from "../tables/_perturbations.ts";
+import { nameOf, NOT_APPLICABLE } from "../tables/table.ts";
+import { distinct, type Series, seriesOf } from "./_plotting.ts";
 import {
-  colour,
-  DASHES,
-  distinct,
-  draw,
-  inOrder,
-  outline,
-  seriesChannel,
-  seriesMark,
-} from "./_plotting.ts";
-import { nameOf } from "../tables/table.ts";
+  barsSpec,
+  type Cell,
+  heatmapSpec,
+  linesSpec,
+  type Point,
+  type Row,
+  rowsSpec,
+} from "./_shapes.ts";
 
-const WIDTH = 400;
-const HEIGHT = 230;
-/** Width of a bar where there are many, in pixels. */
-const BAR = 10;
-/** Width of all bars at most, in pixels. */
-const BROADEST = 1150;
-/** More lines than this need a wider figure to be readable. */
-const MAX_LINES = 8;
+const WHISKERS = "whiskers: 95% intervals";
+const NO_WHISKER = "points of a single task have none";
 
-/** Returns the width for a number of bars, wide enough to tell them apart. */
-function barsWidth(bars: number): number {
-  return Math.min(BROADEST, Math.max(WIDTH, BAR * bars));
+/** Returns a note on whiskers, and that some points have none, where that is so. */
+export function whiskerNote(rows: readonly Pick<Row, "value" | "interval">[], more = ""): string {
+  const lacks = rows.some(({ value, interval }) => value !== null && interval === null);
+  return `${WHISKERS}${more}${lacks ? `; ${NO_WHISKER}` : ""}`;
 }
 
-/** Returns the width of a breakdown's figure. */
-function widthOf({ shape, values, series }: Breakdown): number {
-  if (shape === "bars") return barsWidth(values.length * series.length);
-  return series.length > MAX_LINES ? 2.2 * WIDTH : WIDTH;
-}
+/** With more rows than this, rows of one model stand below its name. */
+const MAX_ROWS = 8;
 
-/** A wider figure takes the space of two. */
-const BROAD = 1.5 * WIDTH;
-
-/** Whether the figure of a breakdown is broad. */
-export function isBroad(breakdown: Breakdown): boolean {
-  return widthOf(breakdown) > BROAD;
-}
-
-/** Whether the figure of wrong calls is broad. */
-export function hasBroadFailures(subjects: readonly VariantMetrics[]): boolean {
-  return barsWidth(FAILURE_TYPES.length * subjects.length) > BROAD;
-}
-
-/** A point of a figure. */
-interface Point {
-  readonly series: string;
-  /** Position along the axis, shifted slightly so that whiskers do not overlap. */
-  readonly place: number | string;
-  readonly rate: number;
-  readonly lower: number | null;
-  readonly upper: number | null;
-}
-
-/** Draws a breakdown: shares solved, with whiskers for their 95% intervals. */
-export async function drawBreakdown(breakdown: Breakdown): Promise<string> {
-  const { shape, axis, values, series } = breakdown;
-  const names = distinct(series.map(({ name }) => name));
-  const labels = distinct(values.map(String));
-  const isNumeric = shape === "lines";
-  const points = series.flatMap(({ tallies }, place) =>
-    tallies.flatMap((tally, at) => {
-      const position = isNumeric
-        ? Number(values[at]) +
-          (place - (series.length - 1) / 2) * shift(values as number[], series.length)
-        : labels[at]!;
-      return pointOf(tally, { series: names[place]!, place: position });
+/** Returns labels for rows of variants: with many of few models, each below the name of its model. */
+export function labelled<T extends { readonly subject: Variant; readonly simulated: boolean }>(
+  rows: readonly T[],
+): (T & Pick<Row, "label" | "group">)[] {
+  const modelOf = ({ subject: { strategy: _, perturbation: __, ...model }, simulated }: T) =>
+    variantLabel({ ...model, strategy: "baseline", perturbation: "none" }, simulated);
+  const models = Map.groupBy(rows, modelOf);
+  if (rows.length <= MAX_ROWS || models.size === rows.length) {
+    const labels = distinct(rows.map(nameOf));
+    return rows.map((row, place) => ({ ...row, label: labels[place]! }));
+  }
+  return [...models].flatMap(([group, own]) =>
+    own.map((row) => {
+      const { strategy, perturbation } = row.subject;
+      return {
+        ...row,
+        group,
+        label: strategy + (perturbation === "none" ? "" : ` + ${perturbation}`),
+      };
     })
   );
-  const along = isNumeric
-    ? {
-      type: "quantitative" as const,
-      scale: { zero: false, nice: false, padding: 12 },
-      axis: { title: axis, values: values as number[], format: "d", grid: false },
+}
+
+/** Returns the figure of success of all trials. */
+export function overviewFigure({ subjects }: Pick<Report, "subjects">): Figure[] {
+  if (subjects.length === 0) return [];
+  const seriesFor = seriesOf(subjects);
+  const rows = labelled(subjects).map((one): Row => ({
+    ...defined({ label: one.label, group: one.group }),
+    ...{ series: seriesFor(one), value: one.total.rate, interval: one.total.interval },
+  }));
+  return [{
+    id: "overview",
+    section: "success",
+    title: "Success of all trials",
+    note: whiskerNote(rows),
+    spec: rowsSpec(rows, "success rate"),
+  }];
+}
+
+/** Returns the figure of strategies against the baseline, where there are any to compare. */
+export function strategyFigure(
+  { comparisons, subjects }: Pick<Report, "comparisons" | "subjects">,
+): Figure[] {
+  const comparable = comparisons.filter(({ success }) => success !== null);
+  if (comparable.length === 0) return [];
+  const seriesFor = seriesOf(subjects);
+  const rows = labelled(comparable).map((one): Row => ({
+    ...defined({ label: one.label, group: one.group }),
+    series: seriesFor(one),
+    value: one.success!.difference,
+    interval: one.success!.interval,
+  }));
+  return [{
+    id: "strategies",
+    section: "success",
+    title: "Strategies against the baseline",
+    note: "of the same model, on the same tasks; " +
+      whiskerNote(rows, ", each for a single comparison"),
+    spec: rowsSpec(rows, "difference"),
+  }];
+}
+
+/**
+ * Returns the figures of the effects of irrelevant functions, where cells share core graphs: by kind against the
+ * mildest, and by number. The table has the rest.
+ */
+export function distractorFigure(
+  { distractors = [], subjects }: Pick<Report, "distractors" | "subjects">,
+): Figure[] {
+  const drawn = distractors.filter(({ irrelevant: { kind, number }, against }) =>
+    kind === null || (number === null && against.kind === "no extra")
+  );
+  const effects = drawn.length > 0 ? drawn : distractors;
+  if (effects.length === 0) return [];
+  const seriesFor = seriesOf(subjects);
+  const rows = effects.map((one): Row => ({
+    series: seriesFor(one),
+    group: seriesFor(one).name,
+    label: `${settingText(one.irrelevant)}, against ${settingText(one.against)}`,
+    value: one.success?.difference ?? null,
+    interval: one.success?.interval ?? null,
+  }));
+  return [{
+    id: "distractors",
+    section: "figures",
+    title: "Effect of irrelevant functions",
+    source: "Fig. 4",
+    note:
+      "success with these irrelevant functions less that on the same core graphs with the others; " +
+      whiskerNote(rows, ", each for a single comparison"),
+    spec: rowsSpec(rows, "difference"),
+  }];
+}
+
+/**
+ * Returns the figure of the five dimensions of tool use, where {@linkcode showsDimensions} is true: points along one
+ * axis, so that readers compare lengths and not areas.
+ */
+export function dimensionFigure(
+  { dimensions, subjects }: Pick<Report, "dimensions" | "subjects">,
+): Figure[] {
+  if (!showsDimensions(dimensions)) return [];
+  const series = dimensions.map(seriesOf(subjects));
+  const rows = [...DIMENSIONS, "overall" as const].flatMap((dimension) =>
+    dimensions.map(({ article }, place): Row => {
+      const { mean, interval } = dimension === "overall"
+        ? article.overall
+        : article.dimensions.find((own) => own.dimension === dimension)!;
+      return {
+        series: series[place]!,
+        group: dimensionName(dimension),
+        value: mean,
+        interval,
+        text: mean === null ? "not measured" : scoreText(mean),
+      };
+    })
+  );
+  const overall = dimensions.some(({ article }) => article.missing.length > 0)
+    ? "overall: the mean of those measured"
+    : "overall: their mean";
+  return [{
+    id: "dimensions",
+    section: "tool use",
+    title: "Five dimensions of tool use",
+    paper: "Pipeline",
+    source: "Benchmarking Tool Use",
+    note: `${whiskerNote(rows)}; ${overall}`,
+    spec: rowsSpec(rows, "score"),
+    legend: { title: "model", series, shape: "points" },
+  }];
+}
+
+/** Returns the figure of a breakdown: shares solved; none of a single number. */
+export function breakdownFigure(
+  breakdown: Breakdown,
+  subjects: readonly VariantMetrics[],
+): Figure[] {
+  const { id, kind, title, source, axis, legend, shape, values } = breakdown;
+  if (values.length < 2 && shape === "lines") return [];
+  const series = placed(breakdown, subjects);
+  const labels = distinct(values.map(String));
+  const isNumeric = shape === "lines";
+  const points = breakdown.series.flatMap(({ tallies }, place) =>
+    tallies.flatMap((tally, at) => {
+      // Shifted a little, so that whiskers do not cover each other.
+      const shifted = (place - (series.length - 1) / 2) *
+        (isNumeric ? shift(values as number[], series.length) : 0);
+      return pointOf(tally, {
+        series: series[place]!.name,
+        place: isNumeric ? Number(values[at]) + shifted : labels[at]!,
+      });
+    })
+  );
+  const counts = breakdown.series.flatMap(({ tallies }) =>
+    tallies.flatMap((tally) => tally?.valid ?? [])
+  );
+  const [least, most] = [Math.min(...counts), Math.max(...counts)];
+  const whiskers = whiskerNote(
+    points.map(({ rate, lower, upper }) => ({
+      value: rate,
+      interval: lower === null ? null : { lower: lower!, upper: upper! },
+    })),
+    `; n = ${least === most ? least : `${least} to ${most}`} valid trials a point`,
+  );
+  const axes = { axis, title: "success rate", series };
+  return [{
+    id,
+    section: kind === "core" || kind === "no-extra" ? "success" : "figures",
+    title,
+    ...defined({ source }),
+    note: whiskers,
+    spec: isNumeric
+      ? linesSpec(points, { ...axes, values: values as number[] })
+      : barsSpec(points, { ...axes, names: labels, isShare: true }),
+    legend: { title: legend, series, shape },
+  }];
+}
+
+/** Returns the series of a breakdown: those of models have the places of these, all others come after them. */
+function placed(
+  { legend, series }: Breakdown,
+  subjects: readonly VariantMetrics[],
+): Series[] {
+  const names = distinct(series.map(({ name }) => name));
+  let last = -1;
+  return series.map(({ name }, index) => {
+    // In the order of subjects, of which two may have the same name.
+    const place = subjects.findIndex((one, place) => place > last && nameOf(one) === name);
+    if (legend !== "model" || place < 0) {
+      return { name: names[index]!, place: subjects.length + index };
     }
-    : {
-      ...inOrder(labels),
-      scale: { domain: labels, paddingInner: 0.3 },
-      axis: {
-        title: axis,
-        labelAngle: labels.some((label) => label.length > 14) ? -20 : 0,
-        labelLimit: 280,
-      },
-    };
-  const x = { field: "place", ...along };
-  const offset = isNumeric ? {} : { xOffset: { field: "series", ...inOrder(names) } };
-  const bounds = {
-    y: { field: "lower", type: "quantitative" as const, ...SHARE },
-    y2: { field: "upper" },
-  };
-  return await draw({
-    data: { values: points },
-    width: widthOf(breakdown),
-    height: HEIGHT,
-    encoding: { x, ...offset },
-    layer: isNumeric
-      ? [
-        {
-          transform: [BOUNDED],
-          mark: { type: "rule", opacity: 0.55 },
-          encoding: { ...bounds, color: colour(names) },
-        },
-        {
-          mark: { type: "line", strokeWidth: 2 },
-          encoding: {
-            y: RATE,
-            color: colour(names),
-            strokeDash: seriesChannel(names, (place) => DASHES[place % DASHES.length]!),
-          },
-        },
-        {
-          mark: { type: "point", filled: true, size: 60, opacity: 1 },
-          encoding: {
-            y: RATE,
-            color: colour(names),
-            shape: seriesChannel(names, (place) => seriesMark(place).shape),
-          },
-        },
-      ]
-      : [
-        {
-          mark: { type: "bar", strokeWidth: 2 },
-          encoding: { y: RATE, color: colour(names), stroke: outline(names) },
-        },
-        {
-          transform: [BOUNDED],
-          mark: { type: "rule", strokeWidth: 1.5, color: "var(--ink)" },
-          encoding: bounds,
-        },
-      ],
+    last = place;
+    return { name: names[index]!, place };
   });
 }
 
-/** Options of figures with a row for each subject. */
-export interface RowOptions<T> {
-  /** All subjects; a series has the colour of its index in them. Default: those that have a row. */
-  readonly subjects?: readonly VariantMetrics[];
-  /** Returns the label above a row. Default: the subject's name. */
-  readonly label?: (row: T) => string;
-}
-
-/** Draws the success of each subject in a row, with whiskers for the 95% intervals. */
-export async function drawOverview(
-  own: readonly VariantMetrics[],
-  { subjects = own, label = nameOf }: RowOptions<VariantMetrics> = {},
-): Promise<string> {
-  const { names, nameOfRow } = namesOf(subjects);
-  const labels = distinct(own.map(label));
-  const points = own.flatMap((one, place) =>
-    pointOf(one.total, { series: nameOfRow(one), place: labels[place]! })
-  );
-  return await drawRows(points, { names, rows: labels, ...SHARE.scale, axis: SHARE.axis });
-}
-
-/** A row of {@linkcode drawComparisons}. */
-export type ComparedRow = Pick<Comparison, "subject" | "simulated" | "success">;
-
-/** Options of {@linkcode drawComparisons}. */
-export interface ComparisonOptions<T extends ComparedRow> extends RowOptions<T> {
-  readonly subjects: readonly VariantMetrics[];
-  /** All comparisons, whose figures share one axis. Default: those that have a row. */
-  readonly comparisons?: readonly ComparedRow[];
-}
-
-/**
- * Draws differences, such as those of strategies to the baseline, around a line at zero, with whiskers for the
- * 95% intervals; each has its colour among all `subjects`.
- */
-export async function drawComparisons<T extends ComparedRow>(
-  own: readonly T[],
-  { subjects, label = nameOf, comparisons = own }: ComparisonOptions<T>,
-): Promise<string> {
-  const { names, nameOfRow } = namesOf(subjects);
-  const labels = distinct(own.map(label));
-  const points = own.flatMap((one, place): Point[] => {
-    if (one.success === null) return [];
-    const { lower, upper } = one.success.interval ?? { lower: null, upper: null };
-    const { difference: rate } = one.success;
-    return [{ series: nameOfRow(one), place: labels[place]!, rate, lower, upper }];
-  });
-  const ends = comparisons.flatMap(({ success }) =>
-    success === null
-      ? []
-      : [success.difference, success.interval?.lower ?? 0, success.interval?.upper ?? 0]
-  );
-  const most = ends.reduce((most, end) => Math.max(most, Math.ceil(10 * Math.abs(end)) / 10), 0.1);
-  const axis = {
-    title: "difference in percentage points",
-    values: [-1, -0.5, 0, 0.5, 1].map((share) => share * most),
-    labelExpr: "datum.value === 0 ? '0' : format(100 * datum.value, '+')",
-  };
-  const zero = {
-    mark: { type: "tick", size: 14, thickness: 1.5, yOffset: 8, color: "var(--ink)" },
-    encoding: { x: { datum: 0, type: "quantitative" } },
-  };
-  const rows = points.map(({ place }) => String(place));
-  return await drawRows(points, { names, rows, domain: [-most, most], axis, behind: [zero] });
-}
-
-/** Returns the names of all subjects, and a function that finds the name of a row's subject. */
-function namesOf(subjects: readonly VariantMetrics[]) {
-  const names = distinct(subjects.map(nameOf));
-  const places = new Map(subjects.map(({ subject }, place) => [canonicalJson(subject), place]));
-  const nameOfRow = ({ subject }: Pick<VariantMetrics, "subject">) =>
-    names[places.get(canonicalJson(subject))!]!;
-  return { names, nameOfRow };
-}
-
-/** Options of {@linkcode drawRows}. */
-interface Rows {
-  /** All series; each has the colour of its index. */
-  readonly names: readonly string[];
-  /** Labels of the rows, from top to bottom; those without a point are marked. */
-  readonly rows: readonly string[];
-  readonly domain: readonly number[];
-  readonly axis: object;
-  /** Layers drawn behind the points. */
-  readonly behind?: readonly object[];
-}
-
-/**
- * Draws points with whiskers, one a row. Labels are above the points, as narrow screens have no space next to
- * them.
- */
-async function drawRows(
-  points: readonly Point[],
-  { names, rows, domain, axis, behind = [] }: Rows,
-): Promise<string> {
-  const placed = new Set(points.map(({ place }) => place));
-  const along = {
-    type: "quantitative" as const,
-    scale: { domain, nice: false },
-    axis: { ...axis, grid: true },
-  };
-  return await draw({
-    data: { values: points },
-    width: WIDTH,
-    height: { step: 38 },
-    encoding: { y: { field: "place", ...inOrder(rows), axis: null } },
-    layer: [
-      ...behind,
-      {
-        transform: [BOUNDED],
-        mark: { type: "rule", strokeWidth: 2, yOffset: 8 },
-        encoding: {
-          x: { field: "lower", ...along },
-          x2: { field: "upper" },
-          color: colour(names),
-        },
-      },
-      {
-        mark: { type: "point", filled: true, size: 90, opacity: 1, yOffset: 8 },
-        encoding: { x: { field: "rate", ...along }, color: colour(names) },
-      },
-      {
-        data: {
-          values: rows.map((place) => ({
-            place,
-            label: placed.has(place) ? place : `${place}: -`,
-          })),
-        },
-        mark: { type: "text", align: "left", dx: 4, dy: -8, fontSize: 12, color: "var(--ink)" },
-        encoding: { x: { datum: domain[0], ...along }, text: { field: "label" } },
-      },
-    ],
-  });
-}
-
-/** Draws wrong calls by type: roots solid, cascades pale. */
-export async function drawFailures(subjects: readonly VariantMetrics[]): Promise<string> {
-  const names = distinct(subjects.map(nameOf));
-  const bars = subjects.flatMap(({ failures, total }, place) =>
-    failures.flatMap(({ type, roots, cascades }) =>
-      [["root", roots], ["cascade", cascades]].map(([kind, count]) => ({
-        series: names[place]!,
-        type: type.replaceAll("_", " "),
-        kind,
-        calls: total.valid === 0 ? 0 : Number(count) / total.valid,
-      }))
-    )
-  );
-  return await draw({
-    data: { values: bars },
-    width: barsWidth(FAILURE_TYPES.length * names.length),
-    height: HEIGHT,
-    mark: { type: "bar", strokeWidth: 2 },
-    encoding: {
-      x: {
-        field: "type",
-        type: "nominal",
-        sort: FAILURE_TYPES.map((type) => type.replaceAll("_", " ")),
-        scale: { paddingInner: 0.3 },
-        axis: {
-          title: "failure type",
-          labelAngle: 0,
-          labelLimit: 0,
-          labelExpr: "split(datum.label, ' ')",
-        },
-      },
-      xOffset: { field: "series", ...inOrder(names) },
-      y: {
-        field: "calls",
-        type: "quantitative",
-        axis: { title: "wrong calls a valid trial", tickCount: 5 },
-      },
-      color: colour(names),
-      stroke: outline(names),
-      opacity: {
-        field: "kind",
-        type: "ordinal",
-        scale: { domain: ["root", "cascade"], range: [1, 0.45] },
-        legend: null,
-      },
-      order: { field: "kind", sort: "descending" },
-    },
-  });
-}
-
-const BOUNDED = { filter: { field: "lower", valid: true } };
-
-const SHARE = {
-  scale: { domain: [0, 1] },
-  axis: { title: "success rate", format: ".0%", tickCount: 5 },
-};
-
-const RATE = { field: "rate", type: "quantitative" as const, ...SHARE };
-
-function pointOf(
-  tally: Tally | null,
-  place: Pick<Point, "series" | "place">,
-): Point[] {
+function pointOf(tally: Tally | null, at: Pick<Point, "series" | "place">): Point[] {
   if (tally === null || tally.rate === null) return [];
   const { rate, interval } = tally;
   // Repetitions of one graph have no interval: a whisker without length would claim certainty.
   const { lower, upper } = interval ?? { lower: null, upper: null };
-  return [{ ...place, rate, lower, upper }];
+  return [{ ...at, rate, lower, upper }];
 }
 
 /**
@@ -356,4 +254,122 @@ function shift(values: readonly number[], series: number): number {
   if (gaps.length === 0) return 0;
   const needed = (values.at(-1)! - values[0]!) / 40;
   return Math.min(needed, Math.min(...gaps) / (3 * series));
+}
+
+/**
+ * Returns the figure of wrong calls by type: roots solid, cascades pale. Shows unperturbed trials only, where there
+ * are any: bars for every perturbation would be too many.
+ */
+export function failureFigure({ subjects: all }: Pick<Report, "subjects">): Figure[] {
+  const plain = all.filter(({ subject }) => subject.perturbation === "none");
+  const subjects = plain.length > 0 ? plain : all;
+  if (!hasFailures(subjects)) return [];
+  const series = subjects.map(seriesOf(all));
+  const words = (type: string) => type.replaceAll("_", " ");
+  const bars = subjects.flatMap(({ failures, total }, place) =>
+    failures.flatMap(({ type, roots, cascades }) =>
+      ([["root", roots], ["cascade", cascades]] as const).map(([part, count]): Point => ({
+        series: series[place]!.name,
+        place: words(type),
+        part,
+        rate: total.valid === 0 ? 0 : count / total.valid,
+      }))
+    )
+  );
+  return [{
+    id: "failures",
+    section: "failures",
+    title: "Wrong calls by type",
+    source: "Table 3",
+    note: (subjects.length < all.length ? "unperturbed trials only; " : "") +
+      "solid: roots; pale: cascades, whose wrong values were all returned by earlier wrong calls",
+    spec: barsSpec(bars, {
+      axis: "failure type",
+      title: "wrong calls a valid trial",
+      series,
+      names: FAILURE_TYPES.map(words),
+      isShare: false,
+    }),
+    legend: { title: "model", series, shape: "bars" } satisfies Legend,
+  }];
+}
+
+const TYPE_NAMES = PARAMETER_FAILURE_TYPES.map((type) => type.replaceAll("_", " "));
+
+/** Returns heatmaps of success and failure rates under each perturbation, where these are known. */
+export function failureRateFigures({ brittleness }: Pick<Report, "brittleness">): Figure[] {
+  const top = highestRate(brittleness);
+  return brittleness.flatMap((one, place): Figure[] => {
+    const columns = one.columns.filter(({ known }) => known > 0);
+    if (columns.every(({ perturbation }) => perturbation === "none")) return [];
+    const names = distinct(columns.map(({ perturbation }) => perturbation));
+    const cells = columns.flatMap(({ solved, unsolvable = 0, failures, failed, missed }, at) => {
+      const cell = (row: string, rate: number | null, isPossible: boolean): Cell[] =>
+        rate === null && isPossible ? [] : [{
+          ...{ row, column: names[at]!, share: (rate ?? 0) / top },
+          text: rate === null ? NOT_APPLICABLE : wholePercent(rate),
+        }];
+      return [
+        ...cell("solved", solved.rate, unsolvable === 0)
+          .map((own) => ({ ...own, share: solved.rate ?? 0, isGood: true as const })),
+        ...failures.flatMap(({ rate, impossible }, index) =>
+          cell(TYPE_NAMES[index]!, rate, impossible === undefined)
+        ),
+        ...cell("any failure", failed.rate, true),
+        ...cell("missed call", missed.rate, true),
+      ];
+    });
+    return [{
+      id: `failure-rates-${place + 1}`,
+      section: "matrix",
+      title: `Failure rates under perturbations: ${nameOf(one)}`,
+      paper: "Butterfly",
+      source: "Table 1",
+      note:
+        "solved: task accuracy, full colour: all; below: share of trials with a call that has such a failure; " +
+        `a trial without calls has none; full colour: ${wholePercent(top)} of trials`,
+      spec: heatmapSpec(cells, {
+        ...{ rowTitle: "measure", rows: ["solved", ...TYPE_NAMES, "any failure", "missed call"] },
+        ...{ columnTitle: "perturbation", columns: names, step: 50 },
+      }),
+    }];
+  });
+}
+
+/** Returns the highest failure rate, rounded up to a tenth, so that heatmaps of several models share a scale. */
+export function highestRate(brittleness: readonly Pick<Brittleness, "columns">[]): number {
+  const rates = brittleness.flatMap(({ columns }) =>
+    columns.flatMap(({ failures, failed, missed }) =>
+      [...failures, failed, missed].map(({ rate }) => rate ?? 0)
+    )
+  );
+  return Math.max(0.1, Math.ceil(10 * Math.max(0, ...rates)) / 10);
+}
+
+/** Returns heatmaps of failures that occur together: given that of the row, also that of the column. */
+export function transferFigures({ brittleness }: Pick<Report, "brittleness">): Figure[] {
+  return brittleness.flatMap(({ transfer, ...one }, place): Figure[] => {
+    const known = transfer.filter(({ of }) => of > 0);
+    if (known.length === 0) return [];
+    const cells = known.map(({ from, to, either, of }): Cell => ({
+      row: from.replaceAll("_", " "),
+      column: to.replaceAll("_", " "),
+      share: either / of,
+      text: `${either} of ${of}`,
+    }));
+    return [{
+      id: `transfer-${place + 1}`,
+      section: "perturbations",
+      title: `Failures that occur together: ${nameOf(one)}`,
+      paper: "Butterfly",
+      source: "Fig. 4",
+      note:
+        "of the trials with a failure, those that have the other in the same call or a later one; on the " +
+        "diagonal: again in a later call; full colour: all of them; blank: no trial has the given failure",
+      spec: heatmapSpec(cells, {
+        ...{ rowTitle: "given", rows: TYPE_NAMES },
+        ...{ columnTitle: "then also", columns: TYPE_NAMES, step: 80 },
+      }),
+    }];
+  });
 }

@@ -1,12 +1,15 @@
 /**
- * Plotting: series styles, axes of names, and drawing, for all figures. Colours are CSS variables of the
- * page, so that they suit light and dark themes; series differ by shape and dash as well, for colour-blind
- * readers.
+ * Plotting: the looks of series, and drawing, for all figures. Colours are CSS variables of the page, so that they
+ * suit light and dark themes; series differ by shape and dash as well, for colour-blind readers.
  * @module
  */
 
 import type { TopLevelSpec } from "vega-lite";
-import { printable } from "../../base/json.ts";
+import type { Variant } from "../../gate/variant.ts";
+import { canonicalJson, printable } from "../../base/json.ts";
+import { columnsOf } from "../../base/wrap.ts";
+import { nameOf } from "../tables/table.ts";
+import type { Legend } from "../_view.ts";
 
 /** Number of distinct colours; further series repeat them with other shapes. */
 const COLOURS = 8;
@@ -22,7 +25,7 @@ const SHAPES = [
   "M-0.9,-0.5L-0.5,-0.9L0,-0.4L0.5,-0.9L0.9,-0.5L0.4,0L0.9,0.5L0.5,0.9L0,0.4L-0.5,0.9L-0.9,0.5L-0.4,0Z",
 ] as const;
 /** Dash patterns of the lines of series. */
-export const DASHES = [
+const DASHES = [
   [1, 0],
   [6, 3],
   [2, 2],
@@ -32,19 +35,22 @@ export const DASHES = [
   [1, 4],
 ] as const;
 
-/** Returns the style of the series at an index; legends next to figures use it too. */
-export function seriesMark(index: number): {
+/** Returns the looks of the series at a place; legends and the names in tables use them too. */
+export function seriesMark(place: number): {
   readonly colour: string;
   /** Outline of bars that repeat a colour, as bars have neither shape nor dash. */
   readonly outline: string;
   readonly shape: string;
-  readonly dash: string;
+  readonly dash: readonly number[];
 } {
+  // Variants of several models under 8 or 16 perturbations would have one colour for all models.
+  const step = Math.floor(place / COLOURS);
+  const at = place + step;
   return {
-    colour: `var(--series-${index % COLOURS + 1})`,
-    outline: ["none", "var(--ink)", "var(--faint)"][Math.floor(index / COLOURS) % 3]!,
-    shape: SHAPES[index % SHAPES.length]!,
-    dash: DASHES[index % DASHES.length]!.join(" "),
+    colour: `var(--series-${at % COLOURS + 1})`,
+    outline: ["none", "var(--ink)", "var(--faint)"][step % 3]!,
+    shape: SHAPES[at % SHAPES.length]!,
+    dash: DASHES[at % DASHES.length]!,
   };
 }
 
@@ -56,21 +62,54 @@ export function inOrder(names: readonly string[]) {
   return { type: "nominal" as const, scale: { domain: [...names] } };
 }
 
-/** Returns one visual channel of series, without a legend: the page shows legends with whole names. */
-export function seriesChannel<T>(names: readonly string[], looks: (place: number) => T) {
-  return {
-    field: "series",
-    type: "nominal" as const,
-    scale: { domain: [...names], range: names.map((_, place) => looks(place)) },
-    legend: null,
+/** A name, and the place that gives it its looks. */
+export type Series = Legend["series"][number];
+
+/** What a row or a point is about. */
+interface Named {
+  readonly subject: Variant;
+  readonly simulated: boolean;
+}
+
+/**
+ * Returns a function that finds the series of a variant among `subjects`, whose places are theirs in that list: a
+ * variant has one colour in all of a report. What is over several perturbations has that of its model and strategy.
+ */
+export function seriesOf(subjects: readonly Named[]): (one: Named) => Series {
+  const names = distinct(subjects.map(nameOf));
+  const keys = subjects.map(({ subject }) => canonicalJson(subject));
+  const plain = ({ subject }: Named) => canonicalJson({ ...subject, perturbation: "none" });
+  return (one) => {
+    const place = keys.indexOf(canonicalJson(one.subject));
+    return place >= 0
+      ? { name: names[place]!, place }
+      : { name: printable(nameOf(one), 120), place: subjects.map(plain).indexOf(plain(one)) };
   };
 }
 
-/** Returns the colours of series. They are ordinal, as Vega-Lite would sort bars by nominal ones. */
-export const colour = (names: readonly string[]) => ({
-  ...seriesChannel(names, (place) => seriesMark(place).colour),
-  type: "ordinal" as const,
-});
+/**
+ * Returns the channels that show series as points, as lines or as bars, without a legend: pages show legends with whole
+ * names.
+ */
+export function looks(series: readonly Series[], kind: Legend["shape"] | "whiskers"): object {
+  const own = [...new Map(series.map((one) => [one.name, one])).values()];
+  const channel = (of: (mark: ReturnType<typeof seriesMark>) => string | readonly number[]) => ({
+    field: "series",
+    // Vega-Lite would sort bars by nominal ones.
+    type: kind === "bars" ? "ordinal" : "nominal",
+    scale: {
+      domain: own.map(({ name }) => name),
+      range: own.map(({ place }) => of(seriesMark(place))),
+    },
+    legend: null,
+  });
+  return {
+    color: channel(({ colour }) => colour),
+    ...(kind === "bars" ? { stroke: channel(({ outline }) => outline) } : {}),
+    ...(kind === "lines" ? { strokeDash: channel(({ dash }) => dash) } : {}),
+    ...(kind === "points" ? { shape: channel(({ shape }) => shape) } : {}),
+  };
+}
 
 /** Returns printable labels for names, numbered where they would be equal, so that no two are merged. */
 export function distinct(names: readonly string[]): string[] {
@@ -84,24 +123,34 @@ export function distinct(names: readonly string[]): string[] {
   return [...labels];
 }
 
-/** Returns the outlines of bars, for series that repeat a colour. */
-export const outline = (names: readonly string[]) => ({
-  ...seriesChannel(names, (place) => seriesMark(place).outline),
-  type: "ordinal" as const,
-});
+/** Width of a letter of `system-ui`, as a share of its height. */
+const LETTER = 0.6;
+
+/** What Vega's types leave out. */
+interface TextMetrics {
+  width: (item: { readonly fontSize?: number }, text: unknown) => number;
+}
 
 const INK = { labelColor: "var(--ink)", titleColor: "var(--ink)" };
 
-/** Draws a figure as SVG. Vega is loaded on first use, as most runs draw nothing. */
+/** Draws a specification as SVG. Vega is loaded on first use, as most runs draw nothing. */
 export async function draw(spec: object): Promise<string> {
   const [vega, lite] = await Promise.all([import("vega"), import("vega-lite")]);
   const { spec: compiled } = lite.compile({
-    ...spec,
     background: null,
+    ...spec,
     padding: 4,
     config: {
       font: "system-ui, sans-serif",
       view: { stroke: null },
+      legend: {
+        ...INK,
+        orient: "bottom",
+        direction: "vertical",
+        labelLimit: 0,
+        symbolOpacity: 1,
+        titleFontWeight: "normal",
+      },
       axis: {
         ...INK,
         titleFontWeight: "normal",
@@ -113,6 +162,9 @@ export async function draw(spec: object): Promise<string> {
       },
     },
   } as unknown as TopLevelSpec);
+  // Without a screen Vega takes texts for nearly twice as wide as they are.
+  const { textMetrics } = vega as unknown as { textMetrics: TextMetrics };
+  textMetrics.width = ({ fontSize = 11 }, text) => LETTER * columnsOf(String(text)) * fontSize;
   const view = new vega.View(vega.parse(compiled), { renderer: "none" });
   try {
     return await view.toSVG();

@@ -1,179 +1,162 @@
 /**
- * Sections of a report's page: verdicts, tables, figures, the list of trials, and the glossary.
+ * The parts of a report's page in one column: verdicts, sections of views, the list of trials, and the glossary.
  * @module
  */
 
-import { verdictName } from "../../gate/gate_report.ts";
+import { type GateReport, verdictName } from "../../gate/gate_report.ts";
 import type { Report } from "../report.ts";
-import {
-  breakdownFigures,
-  dimensionFigure,
-  distractorFigures,
-  failureFigure,
-  overviewFigure,
-  perturbationFigures,
-  sharedLegend,
-  strategyFigure,
-} from "./_figure_markup.ts";
 import { html, type Markup } from "./_markup.ts";
-import { sourceText } from "../tables/table.ts";
-import type { Table } from "../_view.ts";
-import { tablesOf } from "../tables/_tables.ts";
+import { failuresText } from "../tables/_failures.ts";
+import { shortNames } from "../tables/_short_names.ts";
+import { SECTIONS } from "../_view.ts";
+import { viewsOf } from "../_views.ts";
 import { WORDS } from "../_glossary.ts";
+import { markOf, placesOf, viewsMarkup } from "./_view_markup.ts";
 
-/** A section, and the id by which links refer to it. */
+/** A part of the page, and the id by which links refer to it. */
 export interface Section {
   readonly id: string;
   readonly markup: Markup;
 }
 
-/** Returns the sections of a report, without empty ones. */
+/** What stands above the list of trials; other sections are folded below it. */
+const FIRST: readonly string[] = [
+  "headline",
+  "comparisons",
+  "matrix",
+] satisfies (typeof SECTIONS[number])[];
+
+/** Returns the parts of a page; `report` has the short names of models. */
 export async function sectionsOf(report: Report): Promise<Section[]> {
+  const { gates, subjects, callSets } = report;
+  const views = [...Map.groupBy(viewsOf(report), ({ id }) => id).values()];
+  const places = placesOf(report);
+  const about = callSets.length > 0
+    ? "call sets"
+    : subjects.some(({ subject }) => subject.perturbation !== "none")
+    ? "perturbations"
+    : undefined;
+  const sections = await Promise.all(SECTIONS.map(async (name): Promise<Section[]> => {
+    const own = views.filter(([first]) => first!.section === name);
+    const sentence = name === "failures" ? failuresText(report) : undefined;
+    if (own.length === 0) return [];
+    const parts = [
+      ...(sentence === undefined ? [] : [html`<p>${sentence}</p>`]),
+      ...await viewsMarkup(own, places),
+    ];
+    const id = name.replace(" ", "-");
+    return [{ id, markup: sectionMarkup(id, name, parts, { isOpen: name === about }) }];
+  }));
+  const all = sections.flat();
+  const isFirst = ({ id }: Section) => FIRST.includes(id);
   return [
-    ...(report.gates.length === 0 ? [] : [{ id: "verdict", markup: verdictSection(report) }]),
-    ...await resultSections(report),
+    ...(gates.length === 0 ? [] : [{ id: "verdict", markup: verdictSection(gates) }]),
+    ...all.filter(({ id }) => id === "headline"),
+    { id: "", markup: notesMarkup(report.notes) },
+    ...(subjects.length > 0 ? [] : [{ id: "", markup: html`<p>Nothing has been run yet.</p>` }]),
+    ...all.filter((one) => isFirst(one) && one.id !== "headline"),
     { id: "trials", markup: trialSection(report) },
+    ...all.filter((one) => !isFirst(one)),
     { id: "words", markup: wordSection() },
   ];
 }
 
-/** Returns the verdicts of all gates. */
-function verdictSection({ gates }: Report): Markup {
-  const cards = gates.flatMap(({ verdict, verdicts, text }) =>
-    text !== undefined
-      ? [
-        html`<article class="verdict ${verdict}"><span class="badge">${verdict.toUpperCase()}</span>
-<p>${text}</p></article>`,
-      ]
-      : verdicts.map((one) =>
-        html`<article class="verdict ${one.kind}"><span class="badge">${one.kind.toUpperCase()}</span>
-<strong>${verdictName(one)}</strong>
-<p>${sentence(one.text)}</p>
-<ul>${one.numbers.map((line) => html`<li>${line}</li>`)}</ul></article>`
-      )
-  );
-  return html`<section id="verdict"><h2>Verdict</h2>${cards}</section>`;
-}
-
-/** Returns the text after `PASS: `, which the badge shows. */
-function sentence(text: string): string {
-  const words = text.replace(/^[A-Z]+: /, "");
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
-
-/** Returns the sections of success, call sets, tool use, figures, perturbations, failures and cells. */
-async function resultSections(report: Report): Promise<Section[]> {
-  const { subjects } = report;
-  if (subjects.length === 0) {
-    return [sectionOf("success", "Success", [html`<p>Nothing has been run yet.</p>`])];
+function sectionMarkup(
+  id: string,
+  name: string,
+  parts: readonly Markup[],
+  { isOpen }: { readonly isOpen: boolean },
+): Markup {
+  const title = name.charAt(0).toUpperCase() + name.slice(1);
+  if (FIRST.includes(id)) {
+    return html`<section class="section" id="${id}"><h2>${title}</h2>\n${parts}</section>`;
   }
-  const tables = tablesOf(report);
-  const tablesIn = (wanted: Table["section"]) => tables.filter(({ section }) => section === wanted);
-  const perturbationTables = tablesIn("perturbations");
-  const callSetTables = tablesIn("call sets");
-  const toolUseTables = tablesIn("tool use");
-  const numbersOf = (id: string) => tables.filter((table) => table.id === id).map(tableMarkup);
-  const figures = [
-    ...await breakdownFigures(report, numbersOf),
-    ...await distractorFigures(report, numbersOf("distractors")),
-  ];
-  return [
-    sectionOf("success", "Success", [
-      await overviewFigure(report),
-      ...await strategyFigure(report),
-      ...tablesIn("success").map(tableMarkup),
-    ]),
-    ...(callSetTables.length === 0
-      ? []
-      : [sectionOf("call-sets", "Call sets", callSetTables.map(tableMarkup))]),
-    ...(toolUseTables.length === 0 ? [] : [
-      sectionOf("tool-use", "Tool use", [
-        ...await dimensionFigure(report),
-        ...toolUseTables.map(tableMarkup),
-      ]),
-    ]),
-    // Without figures, the tables above have all breakdowns.
-    ...(figures.length === 0 ? [] : [
-      sectionOf("figures", "Figures", [
-        ...sharedLegend(report),
-        html`<div class="figures">${figures}</div>`,
-      ]),
-    ]),
-    ...(perturbationTables.length === 0 ? [] : [
-      sectionOf("perturbations", "Perturbations", [
-        ...await perturbationFigures(report),
-        ...perturbationTables.map(tableMarkup),
-      ]),
-    ]),
-    sectionOf("failures", "Failures", [
-      await failureFigure(report),
-      ...tablesIn("failures").map(tableMarkup),
-    ]),
-    sectionOf(
-      "cells",
-      "Cells",
-      tablesIn("cells").map((table) =>
-        html`<details><summary>${table.title}</summary>${tableMarkup(table)}</details>`
-      ),
-    ),
-  ];
-}
-
-function sectionOf(id: string, title: string, parts: readonly Markup[]): Section {
-  return { id, markup: html`<section id="${id}"><h2>${title}</h2>\n${parts}</section>` };
-}
-
-/** A table with more columns than this is laid out more tightly. */
-const MANY_COLUMNS = 9;
-
-function tableMarkup({ title, source, paper, note, names = 1, rows }: Table): Markup {
-  const [head, ...body] = rows;
-  const notes = [
-    ...(source === undefined ? [] : [sourceText(source, paper)]),
-    ...(note ? [note] : []),
-  ];
-  const nameClass = (index: number) =>
-    0 < index && index < names
-      ? html`
-        class="name"
-      `
-      : "";
-  const about = notes.length === 0 ? "" : html`<small>${notes.join("; ")}</small>`;
   return html`
-    <div class="wide">
-      <table class="${head!.length > MANY_COLUMNS ? "many" : "few"}">
-        <caption>
-          <div>${title}${about}</div>
-        </caption>
-        <thead>
-          <tr>${head!.map((cell, index) =>
-            html`
-              <th scope="col" ${nameClass(index)}>${cell}</th>
-            `
-          )}</tr>
-        </thead>
-        <tbody>${body.map((row) =>
-          html`<tr>${
-            row.map((cell, index) =>
-              index === 0
-                ? html`<th scope="row">${cell}</th>`
-                : html`<td${nameClass(index)}>${cellMarkup(cell)}</td>`
-            )
-          }</tr>`
-        )}</tbody>
-      </table>
-    </div>
+    <details class="section" id="${id}" ${isOpen
+      ? " open"
+      : ""}><summary><h2>${title}</h2></summary>
+    ${parts}</details>
   `;
 }
 
-/** Shows the interval of a share below it, so that tables of many columns fit a page. */
-function cellMarkup(cell: string): Markup | string {
-  const [, share, bounds] = /^(\S+%|[01]\.\d+) (\(.*\)(?:, (?:n|of) \d+)?)$/.exec(cell) ?? [];
-  if (share === undefined) return cell;
-  // A difference and its interval have a line each.
-  const [, difference, interval] = /^(\([^,()]+,) (.*)$/.exec(bounds!) ?? [];
-  if (difference === undefined) return html`${share} <small>${bounds!}</small>`;
-  return html`${share} <small>${difference}<br>${interval!}</small>`;
+/** More notes are folded. */
+const MAX_NOTES = 2;
+
+function notesMarkup(notes: readonly string[]): Markup {
+  const list = html`<ul class="notes">${notes.map((note) => html`<li>${note}</li>`)}</ul>`;
+  if (notes.length === 0) return html``;
+  if (notes.length <= MAX_NOTES) return list;
+  return html`<details class="more-notes"><summary>${notes.length} notes</summary>${list}</details>`;
+}
+
+/** Models with longer names have short ones on the page, in columns of a terminal. */
+const MAX_NAME = 40;
+
+/** Returns the short names of a report's models. */
+export function pageNames({ subjects }: Report) {
+  return shortNames(subjects.map(({ subject }) => subject.model), MAX_NAME * 5);
+}
+
+/** Returns what the short names stand for, with the marks of the variants that have them; nothing without any. */
+export function keyMarkup(
+  { subjects }: Report,
+  forms: ReadonlyMap<string, string>,
+): Markup[] {
+  if (forms.size === 0) return [];
+  const items = [...forms].map(([name, form]) => {
+    const marks = subjects.flatMap(({ subject }, place) =>
+      subject.model === name ? [markOf(place)] : []
+    );
+    return html`<li>${marks}<span><b>${form}</b> ${name}</span></li>`;
+  });
+  return [html`<ul class="legend key">${items}</ul>`];
+}
+
+/** More verdicts than this begin with those that did not pass, and the others are folded. */
+const MAX_VERDICTS = 4;
+
+/** Returns the verdicts of all gates. */
+function verdictSection(gates: readonly GateReport[]): Markup {
+  const cards = gates.flatMap(({ verdict, verdicts, text }) =>
+    text !== undefined
+      ? [{ kind: verdict, markup: cardMarkup(verdict, "", text, []) }]
+      : verdicts.map((one) => ({
+        kind: one.kind,
+        markup: cardMarkup(
+          one.kind,
+          verdictName(one),
+          one.text.replace(/^[A-Z]+: /, ""),
+          one.numbers,
+        ),
+      }))
+  );
+  const passed = cards.filter(({ kind }) => kind === "pass");
+  const folds = cards.length > MAX_VERDICTS && passed.length > 0;
+  const shown = (folds ? cards.filter(({ kind }) => kind !== "pass") : cards)
+    .map(({ markup }) => markup);
+  const rest = folds
+    ? html`<details><summary>${passed.length} passed</summary>${
+      passed.map(({ markup }) => markup)
+    }</details>`
+    : "";
+  return html`<section class="section" id="verdict"><h2>Verdict</h2>${shown}${rest}</section>`;
+}
+
+/** Returns a verdict: its first sentence, and the rest and the numbers folded. */
+function cardMarkup(kind: string, name: string, text: string, numbers: readonly string[]): Markup {
+  const words = text.charAt(0).toUpperCase() + text.slice(1);
+  const [first = "", ...rest] = words.split(/(?<=\.) (?=[A-Z])/);
+  const lines = [...rest, ...numbers].map((line) => html`<li>${line}</li>`);
+  return html`<article class="verdict ${kind}"><span class="badge">${kind.toUpperCase()}</span>
+<strong>${name}</strong>
+<p>${first}</p>${
+    lines.length === 0 ? "" : html`
+      <details>
+        <summary>numbers</summary>
+        <ul>${lines}</ul>
+      </details>
+    `
+  }</article>`;
 }
 
 /** Returns the section in which the page's script shows trials. */
@@ -181,7 +164,7 @@ function trialSection({ unit }: Report): Markup {
   const choice = (id: string, name: string) =>
     html`<label for="${id}">${name}<select id="${id}"></select></label>`;
   return html`
-    <section id="trials">
+    <section class="section" id="trials">
       <h2>Trials</h2>
       <noscript>Trials need JavaScript, which is disabled.</noscript>
       <form autocomplete="off">
@@ -221,8 +204,10 @@ function trialSection({ unit }: Report): Markup {
 /** Returns the glossary. */
 function wordSection(): Markup {
   return html`
-    <section id="words">
-      <h2>Words</h2>
+    <details class="section" id="words">
+      <summary>
+        <h2>Words</h2>
+      </summary>
       <dl class="words">${WORDS.map(([word, meaning]) =>
         html`
           <div>
@@ -231,6 +216,6 @@ function wordSection(): Markup {
           </div>
         `
       )}</dl>
-    </section>
+    </details>
   `;
 }

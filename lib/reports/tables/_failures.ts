@@ -9,6 +9,7 @@ import type { FailureTally, VariantMetrics } from "../metrics/metrics.ts";
 import type { Report } from "../report.ts";
 import { OUTCOMES } from "../../trials/trial.ts";
 import { layOut, MODEL, nameOf, NOTHING, rateColumns, shareText } from "./table.ts";
+import { hasCalls } from "./_success.ts";
 import type { Table } from "../_view.ts";
 
 /** Wrong calls of a model, of all kinds or of one. */
@@ -114,6 +115,17 @@ export function noFailures(unit: string): string {
   return unit === "question" || unit === "trial"
     ? "all calls fit the functions on offer"
     : "no call was wrong";
+}
+
+/** Says in place of a figure of wrong calls that there are none; `undefined` where there are. */
+export function failuresText(
+  { subjects, unit }: Pick<Report, "subjects" | "unit">,
+): string | undefined {
+  const plain = subjects.filter(({ subject }) => subject.perturbation === "none");
+  const sentence = noFailures(unit);
+  if (!hasCalls(subjects.map(({ total }) => total))) return "No call could be made.";
+  if (!hasFailures(subjects)) return `${sentence[0]!.toUpperCase()}${sentence.slice(1)}.`;
+  return plain.length > 0 && !hasFailures(plain) ? `Without perturbations ${sentence}.` : undefined;
 }
 
 /** Whether any call was wrong. */

@@ -96,6 +96,11 @@ function ratesTable(one: Brittleness, place: number, brief: boolean): Table[] {
   const rows = layOut<BrittlenessColumn>(columns, [
     name,
     { head: "changed", cell: ({ perturbation }) => sourcesOf(perturbation), shown: !brief },
+    {
+      head: "task accuracy",
+      cell: ({ solved, unsolvable = 0 }) =>
+        solved.of === 0 && unsolvable > 0 ? "n/a" : rateText(solved.rate),
+    },
     ...PARAMETER_FAILURE_TYPES.flatMap((type, index): Column<BrittlenessColumn>[] => [
       {
         head: typeName(type),
@@ -115,11 +120,6 @@ function ratesTable(one: Brittleness, place: number, brief: boolean): Table[] {
       head: "similar texts",
       cell: ({ similarTexts: { similar, compared } }) =>
         compared === 0 ? NOTHING : share(similar / compared),
-    },
-    {
-      head: "task accuracy",
-      cell: ({ solved, unsolvable = 0 }) =>
-        solved.of === 0 && unsolvable > 0 ? "n/a" : rateText(solved.rate),
     },
     {
       head: "abstained",

@@ -11,8 +11,8 @@ const LEAST = 30;
 
 /** Names in their short forms. */
 export interface ShortNames {
-  /** What each short form stands for, one line each; empty if no name is long. */
-  readonly legend: readonly string[];
+  /** The short form of each long name; empty if no name is long. */
+  readonly forms: ReadonlyMap<string, string>;
   /** Returns a copy of data in which names, alone or with what follows them in a label, are short. */
   readonly shorten: <Data>(data: Data) => Data;
 }
@@ -22,7 +22,7 @@ export function shortNames(models: readonly string[], width: number): ShortNames
   const most = Math.max(LEAST, Math.floor(width / 5));
   const names = [...new Set(models)];
   const long = names.filter((name) => columnsOf(printable(name, Infinity)) > most);
-  if (long.length === 0) return { legend: [], shorten: (data) => data };
+  if (long.length === 0) return { forms: new Map(), shorten: (data) => data };
   const forms = long.map((name) => shortForm(printable(name, Infinity), most));
   const taken = new Set(names);
   const short = new Map(long.map((name, place) => {
@@ -35,10 +35,7 @@ export function shortNames(models: readonly string[], width: number): ShortNames
     taken.add(unique);
     return [name, unique];
   }));
-  return {
-    legend: [...short].map(([name, form]) => `${form} stands for ${printable(name, 1_000)}`),
-    shorten: (data) => renamed(data, short),
-  };
+  return { forms: short, shorten: renaming(short) };
 }
 
 /** Shortens a name: without the settings of a simulated model, without the folders of others, or in the middle. */
@@ -62,7 +59,7 @@ function endOf(characters: readonly string[], columns: number, isReversed = fals
   return end;
 }
 
-function renamed<Data>(data: Data, short: ReadonlyMap<string, string>): Data {
+function renaming(short: ReadonlyMap<string, string>): ShortNames["shorten"] {
   const forms = new Map([...short].map(([name, form]) => [printable(name), form]));
   for (const [name, form] of short) forms.set(name, form);
   // The longest first: a name may begin with another.
@@ -82,5 +79,5 @@ function renamed<Data>(data: Data, short: ReadonlyMap<string, string>): Data {
     }
     return Object.fromEntries(Object.entries(value).map(([key, own]) => [rename(key), walk(own)]));
   };
-  return walk(data) as Data;
+  return <Data>(data: Data) => walk(data) as Data;
 }

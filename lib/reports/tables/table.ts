@@ -10,7 +10,7 @@ import { cutText, printable } from "../../base/json.ts";
 import { percent, sum } from "../../base/numbers.ts";
 import { breakLines, columnsOf } from "../../base/wrap.ts";
 import type { Usage } from "../../tools/message.ts";
-import type { Table } from "../_view.ts";
+import type { Table, View } from "../_view.ts";
 
 /** A column: its heading, and the text of its cell in each row. */
 export interface Column<Row> {
@@ -132,6 +132,14 @@ export function estimateNote({ estimated }: Usage): string {
 /** Returns the source of a table with the name of its paper. */
 export function sourceText(source: string, paper = "FuncBenchGen"): string {
   return `as in ${paper}, ${source}`;
+}
+
+/** Returns what is said of a table or figure below its title: its source, then its note. */
+export function captionText({ source, paper, note }: View): string {
+  return [
+    ...(source === undefined ? [] : [sourceText(source, paper)]),
+    ...(note === undefined ? [] : [note]),
+  ].join("; ");
 }
 
 /**

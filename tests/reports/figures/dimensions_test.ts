@@ -1,9 +1,8 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotMatch } from "@std/assert";
 import { type DimensionMetrics, DIMENSIONS } from "../../../lib/reports/metrics/dimensions.ts";
-import { makeReport } from "../../../lib/reports/report.ts";
-import { drawDimensions } from "../../../lib/reports/figures/_dimensions.ts";
-import { dimensionFigure } from "../../../lib/reports/page/_figure_markup.ts";
-import { seriesMark } from "../../../lib/reports/figures/_plotting.ts";
+import { makeReport, type Report } from "../../../lib/reports/report.ts";
+import { dimensionFigure } from "../../../lib/reports/figures/_figures.ts";
+import { draw, seriesMark } from "../../../lib/reports/figures/_plotting.ts";
 import { summarize } from "../../../lib/trials/summary.ts";
 import { HOSTILE, record, STEERING } from "../../support/records.ts";
 import { type Element, elementsOf, parseXml } from "../../support/xml.ts";
@@ -51,9 +50,16 @@ function marksOf(root: Element, kind: "symbol" | "rule" | "text") {
     });
 }
 
-const WIDTH = 360;
+const WIDTH = 270;
 
-Deno.test("drawDimensions() has a dot for each model in each dimension, and the score beside it", async () => {
+/** Draws the dimensions of models that are all there is. */
+async function drawDimensions(dimensions: readonly DimensionMetrics[]): Promise<string> {
+  const subjects = dimensions as readonly unknown[] as Report["subjects"];
+  const met = dimensions.map((one) => ({ ...one, missing: [] }));
+  return await draw(dimensionFigure({ dimensions: met, subjects })[0]!.spec);
+}
+
+Deno.test("dimensionFigure() has a dot for each model in each dimension, and the score beside it", async () => {
   const [one, two] = [[1, 0.9, 0.8, 0.7, 0.25, 0.73], [0.5, 0.4, null, 0.2, null, 0.3667]];
   const root = parseXml(await drawDimensions([metrics("sim:a", one!), metrics("b", two!)]));
   const dots = marksOf(root, "symbol");
@@ -86,7 +92,7 @@ Deno.test("drawDimensions() has a dot for each model in each dimension, and the 
   }
 });
 
-Deno.test("drawDimensions() draws whiskers where there are intervals, and none else", async () => {
+Deno.test("dimensionFigure() draws whiskers where there are intervals, and none else", async () => {
   const bare = metrics("b", [0.5, 0.5, 0.5, 0.5, 0.5, 0.5]);
   const all = [
     metrics("a", [0.5, null, 0.5, 0.5, 0.5, 0.5]),
@@ -96,7 +102,7 @@ Deno.test("drawDimensions() draws whiskers where there are intervals, and none e
   assertEquals(whiskers.length, 5 + 5);
 });
 
-Deno.test("drawDimensions() is at peace with many models, and with hostile names", async () => {
+Deno.test("dimensionFigure() is at peace with many models, and with hostile names", async () => {
   const means = [1, 0.9, 0.8, 0.7, 0.6, 0.8];
   const names = [HOSTILE, HOSTILE, "__proto__", "", "constructor", ...new Array(7).fill("m")];
   const text = await drawDimensions(names.map((name) => metrics(name, means)));
@@ -106,19 +112,18 @@ Deno.test("drawDimensions() is at peace with many models, and with hostile names
   for (const { name } of elementsOf(root)) assert(!/script|foreignobject|^a$/i.test(name), name);
 });
 
-Deno.test("dimensionFigure() is there where faults were met, and calls simulated models so", async () => {
+Deno.test("dimensionFigure() is there where faults were met, and calls simulated models so", () => {
   const model = { requested: "sim:planner", served: "", simulated: true };
   const trial = { ...summarize(record()), model, dimensions: { tool_selection: 1 } };
-  assertEquals(await dimensionFigure(makeReport([trial], { suite: "s" })), []);
+  assertEquals(dimensionFigure(makeReport([trial], { suite: "s" })), []);
   const recovery = { fault: "timeout", function: "f", end: "recovered", attempts: 1 } as const;
   const faulted = { ...trial, perturbation: "timeout", recoveries: [recovery] };
-  const [figure] = await dimensionFigure(makeReport([trial, faulted], { suite: "s" }));
-  for (
-    const words of [
-      "Five dimensions of tool use",
-      "sim:planner (simulated)",
-      "overall: the mean of those measured",
-      "whiskers: 95% intervals",
-    ]
-  ) assert(figure!.text.includes(words), words);
+  const [figure] = dimensionFigure(makeReport([trial, faulted], { suite: "s" }));
+  const { title, note, legend } = figure!;
+  assertEquals(title, "Five dimensions of tool use");
+  assertEquals(note, "whiskers: 95% intervals; overall: the mean of those measured");
+  assertEquals(legend, {
+    ...{ title: "model", shape: "points" },
+    series: [{ name: "sim:planner (simulated)", place: 0 }],
+  });
 });

@@ -2,16 +2,21 @@ import { assert, assertAlmostEquals, assertEquals, assertNotMatch } from "@std/a
 import { type Breakdown, breakDown } from "../../../lib/reports/metrics/_breakdown.ts";
 import { compareStrategies } from "../../../lib/gate/comparison.ts";
 import type { Failure } from "../../../lib/calls/failure.ts";
-import { measure, type Tally, tally } from "../../../lib/reports/metrics/metrics.ts";
 import {
-  drawBreakdown,
-  drawComparisons,
-  drawFailures,
-  drawOverview,
-  hasBroadFailures,
-  isBroad,
+  measure,
+  type Tally,
+  tally,
+  type VariantMetrics,
+} from "../../../lib/reports/metrics/metrics.ts";
+import {
+  breakdownFigure,
+  failureFigure,
+  overviewFigure,
+  strategyFigure,
 } from "../../../lib/reports/figures/_figures.ts";
-import { seriesMark } from "../../../lib/reports/figures/_plotting.ts";
+import { draw, seriesMark } from "../../../lib/reports/figures/_plotting.ts";
+import type { Figure } from "../../../lib/reports/_view.ts";
+import type { Trial } from "../../../lib/trials/trial.ts";
 import {
   crossed,
   failureOf,
@@ -22,6 +27,19 @@ import {
   type TrialTraits,
 } from "../../support/records.ts";
 import { type Element, elementsOf, parseXml } from "../../support/xml.ts";
+
+/** The only one of these figures, drawn. */
+async function drawOnly([figure, ...others]: readonly Figure[]): Promise<string> {
+  assertEquals(others, []);
+  return await draw(figure!.spec);
+}
+
+const drawBreakdown = (breakdown: Breakdown) => drawOnly(breakdownFigure(breakdown, []));
+const drawOverview = (subjects: readonly VariantMetrics[]) =>
+  drawOnly(overviewFigure({ subjects }));
+const drawFailures = (subjects: readonly VariantMetrics[]) => drawOnly(failureFigure({ subjects }));
+const drawStrategies = (trials: readonly Trial[]) =>
+  drawOnly(strategyFigure({ subjects: measure(trials), comparisons: compareStrategies(trials) }));
 
 /** The image, once it is well-formed and nothing was said while it was drawn. */
 async function drawn(image: Promise<string>): Promise<Element> {
@@ -78,8 +96,8 @@ function barOf({ attributes }: Mark) {
   return { x: x!, top: y!, width: width!, height: height! };
 }
 
-const HEIGHT = 230;
-const WIDTH = 400;
+const HEIGHT = 200;
+const WIDTH = 270;
 const SHARES = [0, 0.1, 0.5, 0.9, 1];
 
 /** What a share of 20 trials comes to. */
@@ -107,7 +125,7 @@ function breakdownOf(
   };
 }
 
-Deno.test("drawBreakdown() puts points and whiskers where the shares are (FuncBenchGen C.2)", async () => {
+Deno.test("breakdownFigure() puts points and whiskers where the shares are (FuncBenchGen C.2)", async () => {
   const values = [1, 2, 4, 7, 9];
   const root = await drawn(drawBreakdown(breakdownOf(values, {
     up: SHARES,
@@ -134,7 +152,7 @@ Deno.test("drawBreakdown() puts points and whiskers where the shares are (FuncBe
   }
 });
 
-Deno.test("drawBreakdown() puts what belongs to one value nearer together than values are", async () => {
+Deno.test("breakdownFigure() puts what belongs to one value nearer together than values are", async () => {
   const names = Array.from({ length: 12 }, (_, place) => `model ${place}`);
   const root = await drawn(drawBreakdown(breakdownOf(
     [5, 6, 20],
@@ -147,7 +165,7 @@ Deno.test("drawBreakdown() puts what belongs to one value nearer together than v
   assertEquals(new Set(xs[0]!).size, 12, "whiskers must not cover each other");
 });
 
-Deno.test("drawBreakdown() leaves out what nobody has tried, and draws what is left", async () => {
+Deno.test("breakdownFigure() leaves out what nobody has tried, and draws what is left", async () => {
   const root = await drawn(drawBreakdown(breakdownOf([1, 2, 3], {
     whole: [1, 0.5, 0],
     gap: [1, null, 0],
@@ -164,20 +182,21 @@ Deno.test("drawBreakdown() leaves out what nobody has tried, and draws what is l
   assertEquals(marksOf(await drawn(drawBreakdown(invalid)), "symbol"), []);
 });
 
-Deno.test("drawBreakdown() draws a single point, and a share without an interval", async () => {
-  const root = await drawn(drawBreakdown(breakdownOf([5], { m: [0.5] })));
+Deno.test("breakdownFigure() draws a single point, but no single number, and a share without an interval", async () => {
+  assertEquals(breakdownFigure(breakdownOf([5], { m: [0.5] }), []), [], "a single number");
+  const root = await drawn(drawBreakdown(breakdownOf([5, 6], { m: [0.5, null] })));
   const [point, ...others] = marksOf(root, "symbol");
   assertEquals(others, []);
   assertAlmostEquals(point!.y, HEIGHT / 2, 0.01);
   assert(point!.x >= 0 && point!.x <= WIDTH);
   const repeated = tally([1, 2].map((repetition) => record({ repetition })));
   assertEquals(repeated.interval, null);
-  const breakdown = breakdownOf([5], {});
-  const sure = { ...breakdown, series: [{ name: "m", tallies: [repeated] }] };
+  const breakdown = breakdownOf([5, 6], {});
+  const sure = { ...breakdown, series: [{ name: "m", tallies: [repeated, null] }] };
   assertEquals(marksOf(await drawn(drawBreakdown(sure)), "symbol").length, 1);
 });
 
-Deno.test("drawBreakdown() draws 40 values along the axis, in their order (FuncBenchGen C.3)", async () => {
+Deno.test("breakdownFigure() draws 40 values along the axis, in their order (FuncBenchGen C.3)", async () => {
   const values = Array.from({ length: 40 }, (_, place) => place + 1);
   const rates = values.map((value) => value % 5 / 5);
   const root = await drawn(drawBreakdown(breakdownOf(values, { m: rates })));
@@ -192,7 +211,7 @@ Deno.test("drawBreakdown() draws 40 values along the axis, in their order (FuncB
   assertEquals(bars.length, 40);
 });
 
-Deno.test("drawBreakdown() has bars over names, in groups and in the order of the series", async () => {
+Deno.test("breakdownFigure() has bars over names, in groups and in the order of the series", async () => {
   const names = ["no extra", "connected", "disconnected"];
   const series = { z: [1, 0.5, 0.1], a: [0.9, null, 0.5] };
   const root = await drawn(drawBreakdown(breakdownOf(names, series)));
@@ -237,7 +256,7 @@ const NAMES = [
   "\ud800",
 ];
 
-Deno.test("drawBreakdown() shows hostile names as text, each with marks of its own", async () => {
+Deno.test("breakdownFigure() shows hostile names as text, each with marks of its own", async () => {
   const rates = Object.fromEntries(NAMES.map((name) => [name, [0.5, 1]]));
   for (const [values, kind] of [[[1, 2], "symbol"], [["one", "two"], "rect"]] as const) {
     const breakdown = breakdownOf(values, rates);
@@ -250,14 +269,14 @@ Deno.test("drawBreakdown() shows hostile names as text, each with marks of its o
   }
 });
 
-Deno.test("drawBreakdown() shows hostile names along the axis as text, each with a bar", async () => {
+Deno.test("breakdownFigure() shows hostile names along the axis as text, each with a bar", async () => {
   const root = await drawn(drawBreakdown(breakdownOf(NAMES, { m: NAMES.map(() => 0.5) })));
   const bars = marksOf(root, "rect").map(barOf);
   assertEquals(bars.length, NAMES.length);
   assertEquals(new Set(bars.map(({ x }) => x)).size, NAMES.length, "a bar for each name");
 });
 
-Deno.test("drawBreakdown() never takes two series of one name for one", async () => {
+Deno.test("breakdownFigure() never takes two series of one name for one", async () => {
   const breakdown = breakdownOf([1, 2], {});
   const names = ["same", "same", "same #2", "same"];
   const series = names.map((name, place) => ({
@@ -270,7 +289,7 @@ Deno.test("drawBreakdown() never takes two series of one name for one", async ()
   assertEquals(new Set(lines.map(({ attributes }) => attributes["stroke"])).size, 4);
 });
 
-Deno.test("drawBreakdown() gives each of 12 series a look of its own, as seriesMark() says", async () => {
+Deno.test("breakdownFigure() gives each of 12 series a look of its own, as seriesMark() says", async () => {
   const names = Array.from({ length: 12 }, (_, place) => `model ${place}`);
   const rates = Object.fromEntries(names.map((name) => [name, [0.2, 0.8]]));
   const root = await drawn(drawBreakdown(breakdownOf([1, 2], rates)));
@@ -279,7 +298,7 @@ Deno.test("drawBreakdown() gives each of 12 series a look of its own, as seriesM
     const [point] = ofSeries(marksOf(root, "symbol"), name);
     const { colour, dash } = seriesMark(place);
     assertEquals(line!.attributes["stroke"], colour);
-    assertEquals(line!.attributes["stroke-dasharray"]!.replaceAll(",", " "), dash);
+    assertEquals(line!.attributes["stroke-dasharray"]!, dash.join());
     assertEquals(point!.attributes["fill"], colour);
     return [colour, point!.attributes["d"]];
   });
@@ -287,7 +306,7 @@ Deno.test("drawBreakdown() gives each of 12 series a look of its own, as seriesM
   assertEquals(new Set(looks.map(([colour]) => colour)).size, 8);
   const marks = names.map((_, place) => seriesMark(place)).slice(0, 7);
   for (const way of ["colour", "shape", "dash"] as const) {
-    assertEquals(new Set(marks.map((mark) => mark[way])).size, 7, way);
+    assertEquals(new Set(marks.map((mark) => String(mark[way]))).size, 7, way);
   }
 });
 
@@ -298,7 +317,7 @@ function unsure(traits: TrialTraits = {}): Tally {
   return one;
 }
 
-Deno.test("drawBreakdown() has no whisker where there is no interval", async () => {
+Deno.test("breakdownFigure() has no whisker where there is no interval", async () => {
   for (
     const [values, kind] of [[[1, 2, 3], "symbol"], [["one", "two", "three"], "rect"]] as const
   ) {
@@ -316,7 +335,7 @@ Deno.test("drawBreakdown() has no whisker where there is no interval", async () 
   }
 });
 
-Deno.test("drawOverview() has no whisker where there is no interval", async () => {
+Deno.test("overviewFigure() has no whisker where there is no interval", async () => {
   const trials = [
     ...manyRecords(18, 20, { model: "sure" }),
     ...[1, 2].map((repetition) => record({ model: "unsure", repetition })),
@@ -375,7 +394,7 @@ function areaOf(path: string): number {
   return Math.abs(twice.reduce((sum, one) => sum + one, 0)) / 2;
 }
 
-Deno.test("drawBreakdown() draws what breakDown() makes, the same way each time", async () => {
+Deno.test("breakdownFigure() draws what breakDown() makes, the same way each time", async () => {
   const trials = ["sim:a", HOSTILE].flatMap((model) =>
     ["baseline", "restate"].flatMap((strategy) =>
       [[3, 1, 0], [5, 2, 4], [5, 4, 2], [10, 2, 2]].map(([core, depth, connected], seed) =>
@@ -391,14 +410,14 @@ Deno.test("drawBreakdown() draws what breakDown() makes, the same way each time"
   );
   const breakdowns = breakDown(trials);
   assert(breakdowns.length >= 6);
-  for (const breakdown of breakdowns) {
+  for (const breakdown of breakdowns.filter(({ values }) => values.length > 1)) {
     const image = await drawBreakdown(breakdown);
     await drawn(Promise.resolve(image));
     assertEquals(await drawBreakdown(breakdown), image);
   }
 });
 
-Deno.test("drawOverview() has a point and a whisker for each model, in order, simulated ones named", async () => {
+Deno.test("overviewFigure() has a point and a whisker for each model, in order, simulated ones named", async () => {
   const trials = [
     ...manyRecords(18, 20, { model: "good" }),
     ...manyRecords(2, 20, { model: "sim:bad", simulated: true }),
@@ -426,7 +445,7 @@ Deno.test("drawOverview() has a point and a whisker for each model, in order, si
   assertEquals([...new Set(labels)], ["good", "sim:bad (simulated)", "spoiled: -"]);
 });
 
-Deno.test("drawOverview() shows hostile names as text, and each of them", async () => {
+Deno.test("overviewFigure() shows hostile names as text, and each of them", async () => {
   const trials = NAMES.map((model) => record({ model, id: model || "none" }));
   const root = await drawn(drawOverview(measure(trials)));
   const points = marksOf(root, "symbol");
@@ -434,7 +453,7 @@ Deno.test("drawOverview() shows hostile names as text, and each of them", async 
   assertEquals(new Set(points.map(({ y }) => y)).size, NAMES.length);
 });
 
-Deno.test("drawFailures() stacks roots and cascades to wrong calls a valid trial", async () => {
+Deno.test("failureFigure() stacks roots and cascades to wrong calls a valid trial", async () => {
   const of = (type: Failure["type"], root: boolean) => ({ ...failureOf(type), root }) as Failure;
   const trials = [
     record({
@@ -467,7 +486,7 @@ Deno.test("drawFailures() stacks roots and cascades to wrong calls a valid trial
   assertEquals(marksOf(root, "rect").length, 8 * (NAMES.length + 1));
 });
 
-Deno.test("drawComparisons() has points and whiskers around zero, in the colours that models have", async () => {
+Deno.test("strategyFigure() has points and whiskers around zero, in the colours that models have", async () => {
   const trials = [
     ...crossed({ both: 20, gained: 10, lost: 2, neither: 8 }),
     ...crossed({ lost: 6, both: 4 }, { model: "sim:n", simulated: true }),
@@ -476,7 +495,7 @@ Deno.test("drawComparisons() has points and whiskers around zero, in the colours
   ];
   const [subjects, comparisons] = [measure(trials), compareStrategies(trials)];
   assertEquals(comparisons.length, 3);
-  const root = await drawn(drawComparisons(comparisons, { subjects }));
+  const root = await drawn(drawStrategies(trials));
   const [points, whiskers] = [marksOf(root, "symbol"), marksOf(root, "rule")];
   assertEquals(points.map(({ label }) => /series: ([^;]*)/.exec(label)![1]), [
     "m + restate",
@@ -502,60 +521,102 @@ Deno.test("drawComparisons() has points and whiskers around zero, in the colours
   assertEquals(labels, ["\u221290", "\u221245", "0", "+45", "+90"]);
 });
 
-Deno.test("drawComparisons() shows hostile names as text, each of them, and what has no interval", async () => {
+Deno.test("strategyFigure() shows hostile names as text, each of them, and what has no interval", async () => {
   const trials = NAMES.flatMap((model) =>
     crossed({ gained: 1 }, { model }).flatMap((trial) => [trial, { ...trial, repetition: 2 }])
   );
-  const root = await drawn(
-    drawComparisons(compareStrategies(trials), { subjects: measure(trials) }),
-  );
+  const root = await drawn(drawStrategies(trials));
   const points = marksOf(root, "symbol");
   assertEquals(points.length, NAMES.length);
   assertEquals(new Set(points.map(({ y }) => y)).size, NAMES.length);
   assertEquals(marksOf(root, "rule"), []);
 });
 
-Deno.test("drawOverview() and drawComparisons() draw a part in the colours and on the axis of the whole", async () => {
-  const trials = [
-    ...crossed({ both: 20, gained: 10, lost: 2, neither: 8 }),
-    ...crossed({ lost: 6, both: 4 }, { model: "n" }),
-  ];
-  const [subjects, comparisons] = [measure(trials), compareStrategies(trials)];
-  const strategyOf = ({ subject }: { subject: { strategy: string } }) => subject.strategy;
-  const part = subjects.filter(({ subject }) => subject.model === "n");
-  const overview = await drawn(drawOverview(part, { subjects, label: strategyOf }));
-  const own = comparisons.filter(({ subject }) => subject.model === "n");
-  const differences = await drawn(
-    drawComparisons(own, { subjects, comparisons, label: strategyOf }),
+Deno.test("rows of many strategies stand below the name of their model, in the colours of the whole", async () => {
+  const strategies = ["baseline", "restate", "repair"];
+  const trials = ["a", "sim:b", "a + b"].flatMap((model) =>
+    strategies.flatMap((strategy) =>
+      manyRecords(5, 10, { model, strategy, simulated: model === "sim:b" })
+    )
   );
-  const colourOf = (one: typeof part[number]) => seriesMark(subjects.indexOf(one)).colour;
-  const fills = (root: Element) =>
-    marksOf(root, "symbol").map(({ attributes }) => attributes["fill"]);
-  const words = (root: Element) => elementsOf(root).map(({ text }) => text);
-  assertEquals(fills(overview), part.map(colourOf));
-  assertEquals(words(overview).filter((text) => /^n|restate|baseline/.test(text)), [
-    "restate",
-    "baseline",
-  ]);
-  assertEquals(fills(differences), [colourOf(part[0]!)]);
-  // All comparisons of the whole reach to 0.9; those of the other model alone would end before.
-  for (const end of ["\u221290", "+90"]) assert(words(differences).includes(end), end);
+  const root = await drawn(drawOverview(measure(trials)));
+  const names = ["a", "sim:b (simulated)", "a + b"];
+  const texts = elementsOf(root).filter(({ text }) => [...names, ...strategies].includes(text))
+    .map(({ text, attributes }) => ({
+      text,
+      y: Number(/,([\d.]+)\)/.exec(attributes["transform"]!)![1]),
+      isBold: attributes["font-weight"] === "600",
+    })).sort((one, other) => one.y - other.y);
+  assertEquals(texts.map(({ text }) => text), names.flatMap((name) => [name, ...strategies]));
+  assertEquals(texts.filter(({ isBold }) => isBold).map(({ text }) => text), names);
+  assertEquals(
+    marksOf(root, "symbol").map(({ attributes }) => attributes["fill"]),
+    Array.from({ length: 9 }, (_, place) => seriesMark(place).colour),
+  );
+  // Each label stands above its point, and no two lines cover each other.
+  const ys = [...texts, ...marksOf(root, "symbol")].map(({ y }) => y).sort((one, other) =>
+    one - other
+  );
+  for (const [place, y] of ys.slice(1).entries()) assert(y - ys[place]! > 11, `${y}`);
 });
 
-Deno.test("bars and lines of many series have room", async () => {
-  const names = Array.from({ length: 30 }, (_, place) => `model ${place}`);
-  const rates = Object.fromEntries(names.map((name) => [name, [0.2, 0.8, 0.4]]));
+Deno.test("rows of many models stand below each other, each under its name", async () => {
+  const names = Array.from({ length: 20 }, (_, place) => `model ${place}`);
+  const root = await drawn(drawOverview(measure(names.map((model) => record({ model })))));
+  const labels = elementsOf(root).map(({ text }) => text).filter((text) =>
+    text.startsWith("model")
+  );
+  assertEquals(labels, names);
+});
+
+Deno.test("seriesMark() tells models apart whose variants are 8 or 16 places from each other", () => {
+  for (const distance of [8, 16]) {
+    const colours = [0, 1, 2, 3].map((place) => seriesMark(distance * place).colour);
+    assertEquals(new Set(colours).size, 4);
+  }
+  const looks = Array.from({ length: 48 }, (_, place) => {
+    const { colour, shape } = seriesMark(place);
+    return colour + shape;
+  });
+  assertEquals(new Set(looks).size, 48);
+});
+
+Deno.test("breakdownFigure() gives models the places of their variants, and all else places behind these", () => {
+  const subjects = measure(["a", "b", "c"].map((model) => record({ model })));
+  const placesOf = (breakdown: Breakdown) =>
+    breakdownFigure(breakdown, subjects)[0]!.legend!.series.map(({ place }) => place);
+  assertEquals(placesOf(breakdownOf([1, 2], { a: [1, 1], c: [0, 0] })), [0, 2]);
+  const others = { ...breakdownOf([1, 2], { a: [1, 1], c: [0, 0] }), legend: "strategy" };
+  assertEquals(placesOf(others), [3, 4]);
+});
+
+Deno.test("figures are as wide as their content", async () => {
   const widthOf = async (image: Promise<string>) =>
     Number((await drawn(image)).attributes["width"]);
-  for (const [values, kind] of [[[1, 2, 3], "lines"], [["x", "y", "z"], "bars"]] as const) {
-    const many = breakdownOf(values, rates);
-    const few = { ...many, series: many.series.slice(0, 2) };
-    assertEquals([isBroad(many), isBroad(few)], [true, false], kind);
-    assert(await widthOf(drawBreakdown(many)) > 800, kind);
-    assert(await widthOf(drawBreakdown(few)) < 500, kind);
+  const barsOf = (count: number, series: number) =>
+    breakdownOf(
+      Array.from({ length: count }, (_, place) => `x ${place}`),
+      Object.fromEntries(Array.from({ length: series }, (_, place) => [
+        `model ${place}`,
+        new Array(count).fill(0.5),
+      ])),
+    );
+  const [few, more, many] = await Promise.all(
+    ([[2, 2], [8, 3], [3, 60]] as const).map(([count, series]) =>
+      widthOf(drawBreakdown(barsOf(count, series)))
+    ),
+  );
+  assert(few! < 150 && more! > 3 * few! && more! < 600, `${few}, ${more}`);
+  // Bars of many models have room, but no figure is broader than a screen.
+  assert(many! > 1000 && many! < 1200, `${many}`);
+  // What stands in every report fits a phone.
+  const lines = breakdownOf([1, 2, 3], { m: [0.1, 0.5, 1] });
+  const rows = measure(["a", "b"].map((model) => record({ model })));
+  for (const image of [drawBreakdown(lines), drawOverview(rows)]) {
+    assert(await widthOf(image) < 334);
   }
-  const wrong = { ...failureOf("incorrect_value"), root: true } as Failure;
-  const subjects = measure(names.map((model) => record({ model, failures: [wrong] })));
-  assertEquals([hasBroadFailures(subjects), hasBroadFailures(subjects.slice(0, 3))], [true, false]);
-  assert(await widthOf(drawFailures(subjects)) > 1000);
+  // Vega takes letters for twice as wide, which would leave half of a figure empty.
+  const name = "m".repeat(60);
+  const width = await widthOf(drawOverview(measure([record({ model: name })])));
+  assert(width > 400 && width < 480, `${width}`);
 });

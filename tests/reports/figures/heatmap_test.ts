@@ -2,13 +2,12 @@ import { assert, assertAlmostEquals, assertEquals, assertLess, assertNotMatch } 
 import { measureBrittleness } from "../../../lib/reports/metrics/brittleness.ts";
 import { PERTURBATIONS } from "../../../lib/perturbations/ids.ts";
 import { makeReport } from "../../../lib/reports/report.ts";
-import { perturbationFigures } from "../../../lib/reports/page/_figure_markup.ts";
 import {
-  drawFailureRates,
-  drawTransfer,
-  hasBroadRates,
+  failureRateFigures,
   highestRate,
-} from "../../../lib/reports/figures/_heatmap.ts";
+  transferFigures,
+} from "../../../lib/reports/figures/_figures.ts";
+import { draw } from "../../../lib/reports/figures/_plotting.ts";
 import type { TrialSummary } from "../../../lib/trials/summary.ts";
 import { scored, scoredAll } from "../../support/parameter_scores.ts";
 import { HOSTILE, record, STEERING } from "../../support/records.ts";
@@ -19,6 +18,10 @@ function only(trials: readonly TrialSummary[]) {
   assertEquals(all.length, 1);
   return all[0]!;
 }
+
+type Own = ReturnType<typeof only>;
+const drawTransfer = (own: Own) => draw(transferFigures({ brittleness: [own] })[0]!.spec);
+const drawFailureRates = (own: Own) => draw(failureRateFigures({ brittleness: [own] })[0]!.spec);
 
 /** What is written in a drawing, in order, and its cells by what they say to a screen reader. */
 function read(svg: string) {
@@ -40,7 +43,7 @@ function read(svg: string) {
 /** Cells in a line of the matrix: of those with R, one has D in the same call and one later. */
 const PERTURBED = scoredAll(["RD", "R D", "R", "R", "M"], { perturbation: "RD" });
 
-Deno.test("drawTransfer() has a cell for each pair of types whose first is there, with its count (Butterfly A.1)", async () => {
+Deno.test("transferFigures() has a cell for each pair of types whose first is there, with its count (Butterfly A.1)", async () => {
   const { cells, written } = read(await drawTransfer(only(PERTURBED)));
   // R, D and M occur; nothing is known of the two others.
   assertEquals([cells.length, written.length], [15, 15]);
@@ -52,21 +55,20 @@ Deno.test("drawTransfer() has a cell for each pair of types whose first is there
   assert(!cells.some(({ label }) => label.includes("given: hallucination name")));
 });
 
-Deno.test("drawTransfer() names all types on both axes, in their order, data or none", async () => {
+Deno.test("transferFigures() names all types on both axes, in their order, data or none", async () => {
   const { elements } = read(await drawTransfer(only(PERTURBED)));
   const texts = elements.filter(({ name }) => name === "text" || name === "tspan")
     .map(({ text }) => text);
   for (const name of ["hallucination name", "specification mismatch", "then also", "given"]) {
     assert(texts.includes(name), name);
   }
-  const none = read(await drawTransfer({ transfer: [] }));
-  assertEquals(none.cells, []);
+  assertEquals(transferFigures({ brittleness: [{ ...only(PERTURBED), transfer: [] }] }), []);
 });
 
 Deno.test("labels of heatmaps are whole", async () => {
   const ids = ["none", ...PERTURBATIONS, "unrelated+rename+RP_F"];
   const own = only(ids.flatMap((perturbation) => scoredAll(["NMRSD"], { perturbation })));
-  for (const svg of [await drawTransfer(own), await drawFailureRates(own, 1)]) {
+  for (const svg of [await drawTransfer(own), await drawFailureRates(own)]) {
     const texts = elementsOf(parseXml(svg)).map(({ text }) => text);
     for (const text of texts) assert(!text.includes("\u2026"), text);
     for (const type of ["hallucination name", "specification mismatch"]) {
@@ -78,40 +80,64 @@ Deno.test("labels of heatmaps are whole", async () => {
   for (const word of ["hallucination", "specification", "deviation"]) {
     assert(words.includes(word), word);
   }
-  const rates = elementsOf(parseXml(await drawFailureRates(own, 1))).map(({ text }) => text);
+  const rates = elementsOf(parseXml(await drawFailureRates(own))).map(({ text }) => text);
   const lines = PERTURBATIONS.flatMap((id) => /^[A-Z]/.test(id) ? [id] : id.split(/(?<=_)/));
   for (const line of [...lines, "unrelated+", "rename+"]) assert(rates.includes(line), line);
 });
 
-Deno.test("drawFailureRates() has a cell for each type and perturbation that is known", async () => {
-  const trials = [...PERTURBED, record({ perturbation: "CF" })];
-  const { cells, written } = read(await drawFailureRates(only(trials), 0.8));
-  assertEquals(cells.map(({ label }) => /perturbation: (\w+)/.exec(label)![1]), [
-    ...new Array(6).fill("RD"),
+Deno.test("failureRateFigures() has success, then a cell for each type, of each perturbation that is known", async () => {
+  const trials = [
+    ...scoredAll(["RD", "R D", "R", "R", "M"], { perturbation: "RD", outcome: "wrong_answer" }),
+    scored("", { perturbation: "RD", seed: 9 }),
+    ...scoredAll(["", "", "", "", ""], { perturbation: "WD" }),
+    record({ perturbation: "CF" }),
+  ];
+  const { cells, written } = read(await drawFailureRates(only(trials)));
+  const own = cells.map(({ label }, place) => ({
+    label,
+    text: written[place],
+    cell: cells[place]!,
+  }))
+    .filter(({ label }) => label.startsWith("perturbation: RD; "));
+  assertEquals(own.map(({ label }) => label), [
+    "perturbation: RD; measure: solved; 17%",
+    "perturbation: RD; measure: hallucination name; 0%",
+    "perturbation: RD; measure: missing information; 17%",
+    "perturbation: RD; measure: redundant information; 67%",
+    "perturbation: RD; measure: specification mismatch; 0%",
+    "perturbation: RD; measure: task deviation; 33%",
+    "perturbation: RD; measure: any failure; 83%",
   ]);
-  assertEquals(written, ["0%", "20%", "80%", "0%", "40%", "100%"]);
-  const opacities = cells.map(({ opacity }) => opacity);
-  // The highest rate has the full colour, and half of it half.
-  assertAlmostEquals(opacities[2]!, 0.7, 1e-9);
-  assertAlmostEquals(opacities[4]!, 0.35, 1e-9);
-  assertEquals(opacities[0], 0);
+  assertEquals(own.map(({ text }) => text), ["17%", "0%", "17%", "67%", "0%", "33%", "83%"]);
+  const opacities = own.map(({ cell }) => cell.opacity);
+  // Of failures the highest rate, rounded up to a tenth, has the full colour; of success all.
+  assertAlmostEquals(opacities[0]!, 0.42 / 6, 1e-9);
+  assertAlmostEquals(opacities[3]!, 0.7 * (4 / 6) / 0.9, 1e-9);
+  assertEquals(opacities[1], 0);
+  assertEquals(
+    own.map(({ cell }) => cell.attributes["fill"]),
+    ["var(--good)", ...new Array(6).fill("var(--heat)")],
+  );
+  const solved = cells.find(({ label }) => label === "perturbation: WD; measure: solved; 100%")!;
+  assertAlmostEquals(solved.opacity, 0.42, 1e-9);
+  assert(!cells.some(({ label }) => label.includes("CF")));
 });
 
 Deno.test("heatmaps keep hostile names as text, tell like ones apart, and draw the same again", async () => {
   const ids = [HOSTILE, HOSTILE.slice(1), "constructor", "__proto__", "<b>&", "RD"];
   const own = only(ids.map((perturbation) => scored("R", { perturbation })));
-  const svg = await drawFailureRates(own, 1);
-  assertEquals(await drawFailureRates(own, 1), svg);
+  const svg = await drawFailureRates(own);
+  assertEquals(await drawFailureRates(own), svg);
   assertNotMatch(svg, STEERING);
-  assertEquals(read(svg).cells.length, 6 * ids.length);
+  assertEquals(read(svg).cells.length, 7 * ids.length);
   for (const { name, attributes } of read(svg).elements) {
     assert(!/script|foreignobject|image|^a$|^style$/i.test(name), name);
     assert(!Object.keys(attributes).some((key) => /^on|href$|^style$/i.test(key)), name);
   }
 });
 
-Deno.test("drawFailureRates() has joined perturbations in lines of their own", async () => {
-  const svg = await drawFailureRates(only([scored("", { perturbation: "CF+FK+RD" })]), 1);
+Deno.test("failureRateFigures() has joined perturbations in lines of their own", async () => {
+  const svg = await drawFailureRates(only([scored("", { perturbation: "CF+FK+RD" })]));
   const lines = read(svg).elements.filter(({ name }) => name === "tspan").map(({ text }) => text);
   assertEquals(lines.filter((line) => /^(CF|FK|RD)/.test(line)), ["CF+", "FK+", "RD"]);
 });
@@ -130,36 +156,25 @@ Deno.test("highestRate() is rounded up to a tenth, and no smaller than that", ()
   assertEquals(highestRate([]), 0.1);
 });
 
-Deno.test("perturbationFigures() has two figures a model, with captions that say what colours mean", async () => {
+Deno.test("heatmaps of a report: two a model, with notes that say what colours mean", () => {
   const report = makeReport([
     ...PERTURBED,
     ...scoredAll(["R", "R"], { perturbation: "RD", model: "sim:a", simulated: true }),
     record({ model: "unknown", perturbation: "RD" }),
     record({ model: "b", perturbation: "rename" }),
   ], { suite: "s" });
-  const [markup, ...others] = await perturbationFigures(report);
-  assertEquals(others, []);
-  const ids = [...markup!.text.matchAll(/<figure id="([^"]*)"/g)].map(([, id]) => id);
-  assertEquals(ids, [
-    ...["figure-failure-rates-1", "figure-transfer-1"],
-    ...["figure-failure-rates-2", "figure-transfer-2"],
-  ]);
-  const captions = [...markup!.text.matchAll(/<figcaption>([^]*?)<\/figcaption>/g)]
-    .map(([, caption]) => caption!);
-  assertEquals(
-    captions.filter((caption) => caption.includes("full colour: 100% of trials")).length,
-    2,
-  );
-  assert(captions[0]!.includes("a trial without calls has none"));
-  assert(captions[1]!.includes("on the diagonal: again in a later call"));
-  assert(captions[2]!.startsWith("Failure rates under perturbations: sim:a (simulated)"));
-  assertEquals(await perturbationFigures(makeReport([record()], { suite: "s" })), []);
-});
-
-Deno.test("hasBroadRates() gives many perturbations the room of two figures", () => {
-  const trials = ["RD", "RE", "WD", "WT", "SD"].map((perturbation) => scored("", { perturbation }));
-  assert(!hasBroadRates(only(trials)));
-  assert(hasBroadRates(only([...trials, record()])));
+  const [rates, transfers] = [failureRateFigures(report), transferFigures(report)];
+  assertEquals(rates.map(({ id }) => id), ["failure-rates-1", "failure-rates-2"]);
+  assertEquals(transfers.map(({ id }) => id), ["transfer-1", "transfer-2"]);
+  for (const { note, section } of rates) {
+    assert(note!.endsWith("full colour: 100% of trials"), note);
+    assert(note!.includes("a trial without calls has none"));
+    assertEquals(section, "matrix");
+  }
+  assert(transfers[0]!.note!.includes("on the diagonal: again in a later call"));
+  assertEquals(rates[1]!.title, "Failure rates under perturbations: sim:a (simulated)");
+  const plain = makeReport([record()], { suite: "s" });
+  assertEquals([...failureRateFigures(plain), ...transferFigures(plain)], []);
 });
 
 Deno.test("what is written in heatmaps can be read on light pages and on dark ones", async () => {
@@ -175,10 +190,14 @@ Deno.test("what is written in heatmaps can be read on light pages and on dark on
     const luminance = (rgb: readonly number[]) =>
       rgb.map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
         .reduce((sum, part, place) => sum + part * [0.2126, 0.7152, 0.0722][place]!, 0);
-    const [ink, heat, paper] = ["ink", "heat", "raised"].map(colour);
-    const cell = heat!.map((part, place) => 0.7 * part + 0.3 * paper![place]!);
-    const [high, low] = [luminance(ink!), luminance(cell)].sort((one, other) => other - one);
-    // What the guidelines for accessible pages ask of small text (WCAG 2, 1.4.3).
-    assertLess(4.5, (high! + 0.05) / (low! + 0.05));
+    const [ink, paper] = ["ink", "raised"].map(colour);
+    for (const [name, opacity] of [["heat", 0.7], ["good", 0.42]] as const) {
+      const cell = colour(name).map((part, place) =>
+        opacity * part + (1 - opacity) * paper![place]!
+      );
+      const [high, low] = [luminance(ink!), luminance(cell)].sort((one, other) => other - one);
+      // What the guidelines for accessible pages ask of small text (WCAG 2, 1.4.3).
+      assertLess(4.5, (high! + 0.05) / (low! + 0.05));
+    }
   }
 });

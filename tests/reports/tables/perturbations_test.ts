@@ -64,6 +64,7 @@ Deno.test("perturbationTables() has failure rates as in Table 1, briefly (Butter
   assertEquals(title, "Failure rates under perturbations: m");
   assertEquals(rows, [
     ["failure", "none", "RD", "RP_F"],
+    ["task accuracy", "100%", "0%", "0%"],
     ["hallucination name", "0%", "0%", "0%"],
     ["missing information", "0%", "0%", "0%"],
     ["redundant information", "25%", "67%", "0%"],
@@ -75,7 +76,6 @@ Deno.test("perturbationTables() has failure rates as in Table 1, briefly (Butter
     ["of needed calls", "-", "-", "-"],
     ["either", "-", "-", "-"],
     ["similar texts", "-", "-", "25%"],
-    ["task accuracy", "100%", "0%", "0%"],
     ["abstained", "-", "-", "50%"],
     ["API-level success", "100%", "100%", "75%"],
     ["routing errors", "0%", "0%", "50%"],

@@ -4,7 +4,7 @@ import { makeReport } from "../../../lib/reports/report.ts";
 import { callSetTables } from "../../../lib/reports/tables/_question_sets.ts";
 import { renderMarkdown } from "../../../lib/reports/markdown.ts";
 import type { Table } from "../../../lib/reports/_view.ts";
-import { tablesOf } from "../../../lib/reports/tables/_tables.ts";
+import { tablesOf } from "../../../lib/reports/_views.ts";
 import { renderReport, renderTables } from "../../../lib/reports/terminal.ts";
 import type { TrialSummary } from "../../../lib/trials/summary.ts";
 import { percent } from "../../../lib/base/numbers.ts";
@@ -102,13 +102,13 @@ Right calls: shop parameters (as in CallNavi, Table 4)
 model              trials  exact: easy  medium  hard    all   95% interval  macro  judge
 sim:m (simulated)   2+1+1        50.0%    0.0%  0.0%  25.0%  4.6% to 69.9%  16.7%  0.583
 
-Errors in answers: shop parameters (as in CallNavi, appendix F)
-model              answers  hallucination  unexpected formatting  logical error
-sim:m (simulated)        4      1 (25.0%)              1 (25.0%)      2 (50.0%)
-
 The judge and exact calls: shop parameters (as in CallNavi, section 6.4)
 model              judge  judged  unusable  unavailable  exact  correlation       p
-sim:m (simulated)  0.583       3         1            0  33.3%        0.945  0.2123`,
+sim:m (simulated)  0.583       3         1            0  33.3%        0.945  0.2123
+
+Errors in answers: shop parameters (as in CallNavi, appendix F)
+model              answers  hallucination  unexpected formatting  logical error
+sim:m (simulated)        4      1 (25.0%)              1 (25.0%)      2 (50.0%)`,
   );
 });
 
@@ -475,7 +475,7 @@ Deno.test("reports have the tables of call sets in Markdown and among all tables
   assertNotMatch(markdown, /calls if solved|fewest|[Ff]ailure types/);
   const ids = tablesOf(report).map(({ id }) => id);
   assertEquals(ids, [
-    ...["overview", "call-set-1", "call-set-errors", "call-set-judge", "outcomes", "cells-1"],
+    ...["overview", "call-set-1", "call-set-judge", "call-set-errors", "outcomes", "cells-1"],
   ]);
   assertEquals(JSON.parse(JSON.stringify(report)).callSets[0].rows[0].scores.exact.easy, 0.5);
 });

@@ -4,7 +4,7 @@ import type { FailureType } from "../../../lib/calls/failure_types.ts";
 import { makeReport, type ReportOptions } from "../../../lib/reports/report.ts";
 import type { Table } from "../../../lib/reports/_view.ts";
 import { breakdownTable } from "../../../lib/reports/tables/_success.ts";
-import { tablesOf } from "../../../lib/reports/tables/_tables.ts";
+import { tablesOf } from "../../../lib/reports/_views.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import type { ExpressionKind } from "../../../lib/trials/executors/expressions.ts";
 import { summarize, type TrialSummary } from "../../../lib/trials/summary.ts";

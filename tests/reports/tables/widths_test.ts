@@ -102,13 +102,13 @@ const LONG = [
 ];
 
 Deno.test("shortNames() are unique, the same each time, and explained", () => {
-  const { legend, shorten } = shortNames([...LONG, "gpt-5", LONG[0]!], 120);
-  assertEquals(legend, [
-    `sim:noisy?… (1) stands for ${LONG[0]}`,
-    `sim:noisy?… (2) stands for ${LONG[1]}`,
-    `…/a-model-with-a-name (1) stands for ${LONG[2]}`,
-    `…/a-model-with-a-name (2) stands for ${LONG[3]}`,
-    `ft:some-model-…tion::abcdefgh stands for ${LONG[4]}`,
+  const { forms, shorten } = shortNames([...LONG, "gpt-5", LONG[0]!], 120);
+  assertEquals([...forms], [
+    [LONG[0], "sim:noisy?… (1)"],
+    [LONG[1], "sim:noisy?… (2)"],
+    [LONG[2], "…/a-model-with-a-name (1)"],
+    [LONG[3], "…/a-model-with-a-name (2)"],
+    [LONG[4], "ft:some-model-…tion::abcdefgh"],
   ]);
   assertEquals(
     shorten({
@@ -130,7 +130,7 @@ Deno.test("shortNames() are unique, the same each time, and explained", () => {
     const text = `PASS: at most 5 points below that of ${LONG[0]}${end}`;
     assertEquals(shorten(text), isShort ? text.replace(LONG[0]!, "sim:noisy?… (1)") : text);
   }
-  assertEquals(shortNames(LONG, Infinity).legend, []);
+  assertEquals(shortNames(LONG, Infinity).forms.size, 0);
   // A name that looks like a short form, one that begins with another, and hostile ones.
   const long = `${"x".repeat(40)}`;
   const odd = [
@@ -144,7 +144,7 @@ Deno.test("shortNames() are unique, the same each time, and explained", () => {
     const names = shortNames(models, 80);
     const shown = models.map((model) => names.shorten(model));
     assertEquals(new Set(shown).size, models.length, shown.join());
-    names.legend.forEach((line) => assert(!STEERING.test(line)));
+    for (const form of names.forms.values()) assert(!STEERING.test(form));
   }));
 });
 
@@ -193,10 +193,10 @@ Deno.test("tables and verdicts fit 80 and 120 columns, lose no number, and name 
           .filter((number) => !text.includes(number));
         assertEquals(missing, undefined, text);
         for (const model of models) {
-          const { legend, shorten } = shortNames(models, width);
+          const { forms, shorten } = shortNames(models, width);
           const short = shorten(model);
           if (short === model) continue;
-          assert(legend.some((line) => line.endsWith(model)));
+          assertEquals(forms.get(model), short);
           // Once as what it stands for; broken into lines it may be in parts.
           assert(text.split(model).length <= 2, text);
           assertStringIncludes(text.replaceAll(/\s+/g, " "), short);

@@ -1,0 +1,99 @@
+/**
+ * The views of a report, in their order.
+ * @module
+ */
+
+import type { Report } from "./report.ts";
+import {
+  breakdownFigure,
+  dimensionFigure,
+  distractorFigure,
+  failureFigure,
+  failureRateFigures,
+  overviewFigure,
+  strategyFigure,
+  transferFigures,
+} from "./figures/_figures.ts";
+import { callSetTables } from "./tables/_question_sets.ts";
+import { dimensionTables } from "./tables/_dimensions.ts";
+import { distractorTable } from "./tables/_distractors.ts";
+import { errorHandlingTables } from "./tables/_error_handling.ts";
+import {
+  behavioursTable,
+  failuresTable,
+  guessesTable,
+  missedCallsTable,
+  outcomesTable,
+} from "./tables/_failures.ts";
+import { formatTables } from "./tables/_formats.ts";
+import { latencyTables } from "./tables/_latency.ts";
+import { perturbationTables } from "./tables/_perturbations.ts";
+import { probesTable } from "./tables/_probes.ts";
+import { recoveryTables } from "./tables/_recovery.ts";
+import { strategiesTable, workTable } from "./tables/_strategies.ts";
+import { breakdownTable, cellsTable, overviewTable, repetitionsTable } from "./tables/_success.ts";
+import { type Figure, SECTIONS, type Table, type View } from "./_view.ts";
+
+/**
+ * Returns all tables and figures of a report by section; a figure is followed by the table that has its numbers, which
+ * has the same id, and may belong to a later section. `brief`, for terminals, has no figures, and tables with fewer columns and rows.
+ */
+export function viewsOf(report: Report, brief = false): View[] {
+  const { subjects, comparisons, breakdowns, distractors = [] } = report;
+  if (subjects.length === 0) return [];
+  const tables: readonly Table[] = [
+    overviewTable(subjects),
+    ...errorHandlingTables(report, brief),
+    ...strategiesTable(comparisons),
+    ...workTable(subjects),
+    ...probesTable(subjects),
+    ...callSetTables(report, brief),
+    ...dimensionTables(report, brief),
+    ...recoveryTables(report),
+    ...latencyTables(report),
+    ...formatTables(report),
+    ...breakdowns.map((breakdown) => breakdownTable(breakdown, brief)),
+    ...distractorTable(distractors, brief),
+    ...perturbationTables(report, brief),
+    ...failuresTable(subjects, brief),
+    ...missedCallsTable(report),
+    ...guessesTable(subjects),
+    outcomesTable(subjects),
+    ...behavioursTable(subjects),
+    ...repetitionsTable(subjects),
+    ...subjects.map(cellsTable),
+  ];
+  const figures: readonly Figure[] = brief ? [] : [
+    ...overviewFigure(report),
+    ...strategyFigure(report),
+    ...dimensionFigure(report),
+    ...breakdowns.flatMap((breakdown) => breakdownFigure(breakdown, subjects)),
+    ...distractorFigure(report),
+    ...failureRateFigures(report),
+    ...transferFigures(report),
+    ...failureFigure(report),
+  ];
+  const groups = Map.groupBy<string, View>([...tables, ...figures], ({ id }) => id);
+  return inSections(
+    [...groups.values()].map((group) => [...group.filter(isFigure), ...group.filter(isTable)]),
+    ([first]) => first!,
+  ).flat();
+}
+
+/** Returns items by section. */
+function inSections<T>(items: readonly T[], viewOf: (item: T) => View): T[] {
+  return SECTIONS.flatMap((section) => items.filter((item) => viewOf(item).section === section));
+}
+
+/** Whether a view is a figure. */
+export function isFigure(view: View): view is Figure {
+  return "spec" in view;
+}
+
+/** Whether a view is a table. */
+const isTable = (view: View): view is Table => !isFigure(view);
+
+/** Returns the tables of a report by their own sections, for what shows no figures. */
+export function tablesOf(...report: Parameters<typeof viewsOf>): Table[] {
+  return inSections(viewsOf(...report).filter(isTable), (table) => table);
+}

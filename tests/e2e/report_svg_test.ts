@@ -1,0 +1,127 @@
+// Figures as files: `report --svg`, by itself and in a real browser.
+
+import {
+  assert,
+  assertEquals,
+  assertGreater,
+  assertMatch,
+  assertNotMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import type { Trial } from "../../lib/trials/trial.ts";
+import { browserTest } from "../support/browser.ts";
+import { beginToolgate } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
+import { Folder } from "../support/folders.ts";
+import { linesOf, writeJournal } from "../support/journals.ts";
+import { manyTrials } from "../support/many_trials.ts";
+import { failureOf, HOSTILE, record, STEERING } from "../support/records.ts";
+import { elementsOf, parseXml } from "../support/xml.ts";
+
+const MODELS = [
+  "plain",
+  '<img src=x onerror="a()"> & </svg>',
+  "var(--ink)",
+  `"var(--ink)"`,
+  HOSTILE,
+];
+
+/** Trials of models with odd names on tasks of two sizes, some with a wrong call, some perturbed. */
+function trialsOf(models: readonly string[]): Trial[] {
+  return models.flatMap((model) =>
+    ["none", "RD"].flatMap((perturbation) =>
+      [[5, 2], [5, 4], [10, 2]].flatMap(([core, depth]) =>
+        [1, 2].map((seed) =>
+          record({
+            model,
+            perturbation,
+            task: { core: core!, depth: depth!, connected: 0, disconnected: 0, seed },
+            outcome: seed === 1 ? "solved" : "wrong_answer",
+            failures: seed === 1 ? [] : [failureOf("incorrect_value")],
+          })
+        )
+      )
+    )
+  );
+}
+
+browserTest("report --svg writes figures that a browser opens as they are", async (browser) => {
+  using folder = new Folder();
+  const journal = folder.write("a.jsonl", linesOf(trialsOf(MODELS)));
+  const ended = await beginToolgate(["report", journal, "--svg", folder.file("new/figures")])
+    .finished;
+  assertEquals(ended.code, 0, ended.all);
+  assertEquals(ended.stdout, "", "no tables are printed");
+  const names = [...Deno.readDirSync(folder.file("new/figures"))].map(({ name }) => name).sort();
+  assertStringIncludes(ended.stderr, `Wrote ${names.length} figures to `);
+  for (const name of ["core.svg", "depth-5.svg", "failures.svg", "overview.svg"]) {
+    assert(names.includes(name), `${name} in ${names}`);
+  }
+  const pageCss = Deno.readTextFileSync(
+    new URL("../../lib/reports/page/page.css", import.meta.url),
+  ).split("@media")[0]!;
+  for (const name of names) {
+    const text = folder.read(`new/figures/${name}`);
+    assertNotMatch(text, STEERING, name);
+    // A strict reader and that of a browser.
+    const root = parseXml(text);
+    const { title, faults, fonts } = await (async () => {
+      await using opened = await browser.open(folder.file(`new/figures/${name}`));
+      return {
+        faults: [...opened.faults],
+        ...await opened.page.evaluate(() => ({
+          title: `${document.documentElement.tagName} ${document.title}`,
+          fonts: [
+            ...new Set(
+              [...document.querySelectorAll("text")].map((one) => one.getAttribute("font-family")),
+            ),
+          ],
+        })),
+      };
+    })();
+    assertEquals(faults, [], name);
+    assertMatch(title, /^svg (Success|Wrong calls)/, name);
+    assertEquals(fonts, ["system-ui, sans-serif"]);
+    const [first, second] = root.children;
+    assertEquals([first!.name, second!.name], ["title", "desc"]);
+    assertGreater(second!.text.length, 10);
+    for (const { name: element, attributes } of elementsOf(root)) {
+      assert(!/script|style|foreignobject|image|^a$/i.test(element), element);
+      for (const paint of ["fill", "stroke"]) {
+        const colour = attributes[paint];
+        if (colour === undefined || ["none", "transparent"].includes(colour)) continue;
+        assertMatch(colour, /^#[0-9a-f]{6}$/);
+        assertStringIncludes(pageCss, colour, "a colour of the page's light theme");
+      }
+    }
+  }
+  // Names are text as they are, in the legend too.
+  const core = parseXml(folder.read("new/figures/core.svg"));
+  const legend = elementsOf(core).filter(({ attributes }) =>
+    attributes["class"]?.includes("role-legend-label")
+  ).flatMap(({ children }) => children.map(({ text }) => text));
+  assertEquals(legend.filter((text) => !text.includes(" + RD")).slice(0, 4), MODELS.slice(0, 4));
+  // Again is no harm, but other files stay.
+  const again = await toolgate(["report", journal, "--svg", folder.file("new/figures")]);
+  assertEquals(again.code, 0, again.all);
+  folder.write("new/figures/core.svg", "<svg>my own</svg>");
+  const refused = await toolgate(["report", journal, "--svg", folder.file("new/figures")]);
+  assertEquals(refused.code, 2);
+  assertStringIncludes(refused.stderr, "core.svg");
+  assertStringIncludes(refused.stderr, "only another such figure may be replaced");
+  assertEquals(folder.read("new/figures/core.svg"), "<svg>my own</svg>");
+});
+
+Deno.test("report --svg says that there are no figures, and what cannot be a folder", async () => {
+  using folder = new Folder();
+  const empty = writeJournal(folder, (await manyTrials(1, ["baseline"])).plan, [], "empty.jsonl");
+  const none = await toolgate(["report", empty, "--svg", folder.file("out")]);
+  assertEquals(none.code, 0, none.all);
+  assertStringIncludes(none.stderr, "the report has no figures");
+  const journal = folder.write("a.jsonl", linesOf(trialsOf(["m"])));
+  for (const target of [journal, folder.write("file", "x")]) {
+    const { code, stderr } = await toolgate(["report", journal, "--svg", target]);
+    assertEquals(code, 2, stderr);
+    assertEquals(stderr.split("\n").filter((line) => /^\s+at /.test(line)), []);
+  }
+});
