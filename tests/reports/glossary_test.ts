@@ -38,7 +38,7 @@ Deno.test("wordsIn() explains a report of own tests, and no generated graphs", (
     ...["probe", "call set", "fault", "format", "stage", "n/a"],
   ];
   assertEquals(words.filter((word) => generated.includes(word)), []);
-  const meanings = wordsIn(textsOf(tablesOf(makeReport(OWN, { suite: "s" }))));
+  const meanings = wordsIn(textsOf(viewsOf(makeReport(OWN, { suite: "s" }))));
   for (const [word, meaning] of meanings) {
     assert(!/\b(?:core|graph|chain|seed)s?\b/.test(meaning), `${word}: ${meaning}`);
   }
