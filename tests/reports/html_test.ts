@@ -325,13 +325,16 @@ Deno.test("a page of probes alone has no empty section, and speaks of questions"
     assertNotMatch(body, words);
   }
   assertStringIncludes(page, "<p>All calls fit the functions on offer.</p>");
-  assertStringIncludes(page, '<th scope="col">question</th>');
+  assertStringIncludes(page, '<th scope="col" data-name="task">question</th>');
   const both = await pageOf([...PROBED, ...trialsOf(["m"])]);
-  assertStringIncludes(both, '<th scope="col">task</th>');
+  assertStringIncludes(both, '<th scope="col" data-name="task">task</th>');
   assertEquals(sectionsOf(both), [
     ...["success", "figures", "failures", "cells", "trials", "words"],
   ]);
-  assertStringIncludes(await pageOf(trialsOf(["m"])), '<th scope="col">graph</th>');
+  assertStringIncludes(
+    await pageOf(trialsOf(["m"])),
+    '<th scope="col" data-name="task">graph</th>',
+  );
 });
 
 Deno.test("a page of one size has no section of figures, whose legend would stand alone", async () => {
@@ -403,13 +406,13 @@ Deno.test("trials can be found by how the faults in them ended, as by behaviours
 
 Deno.test("shares have their intervals beneath them, as tables of many columns must fit", async () => {
   const [, table] = /Behaviour towards tools([^]*?)<\/table>/.exec(await pageOf(PROBED))!;
-  assertMatch(table!, /<td>100\.0% <small>\(20\.7% to 100\.0%\)<\/small><\/td>/);
+  assertMatch(table!, /<td[^>]*>100\.0% <small>\(20\.7% to 100\.0%\)<\/small><\/td>/);
   const trials = ["none", "RD"].map((perturbation) => ({
     ...traced([callEvent(1)], { perturbation }),
     oracle: "truth" as const,
   }));
   const [, rates] = /Failure rates under([^]*?)<\/table>/.exec(await pageOf(trials))!;
-  assertMatch(rates!, /<td>0\.0% <small>\(0\.0,<br>-\d+\.\d to \+\d+\.\d\)<\/small><\/td>/);
+  assertMatch(rates!, /<td[^>]*>0\.0% <small>\(0\.0,<br>-\d+\.\d to \+\d+\.\d\)<\/small><\/td>/);
   const sized = await pageOf(trialsOf(["m"]));
   assertMatch(sized, /<small>\(\S+% to \S+%\), n \d+<\/small>/);
 });
@@ -425,6 +428,6 @@ Deno.test("cells of tables are text, whatever they hold", async () => {
   const page = await pageOf([{ ...record({ model }), parses } as Trial]);
   const [, repairs] = /Commonest repairs([^]*?)<\/table>/.exec(page)!;
   assertMatch(repairs!, /<th scope="row">&#60;img/);
-  assertMatch(repairs!, /<td>&#60;img/);
+  assertMatch(repairs!, /<td data-name="model">&#60;img/);
   assertNotMatch(repairs!, /<img/);
 });

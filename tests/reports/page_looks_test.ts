@@ -215,7 +215,7 @@ for (const width of [1280, 400]) {
       return {
         // Each caption stands within the box that its table scrolls in.
         captions: [...document.querySelectorAll("caption div")].map((one) => {
-          const box = one.closest(".wide")!.getBoundingClientRect();
+          const box = one.closest(".view")!.getBoundingClientRect();
           const { left, right } = one.getBoundingClientRect();
           return Math.max(box.left - left, right - box.right);
         }),
@@ -252,7 +252,7 @@ browserTest("the table of probes has all of its columns on a screen", async (bro
   const html = await writeReport(folder.write("a.jsonl", linesOf(trials)));
   await using opened = await openReport(browser, html);
   const cut = await opened.page.evaluate(() =>
-    [...document.querySelectorAll("#success .wide")].map((one) => one.scrollWidth - one.clientWidth)
+    [...document.querySelectorAll("#success .view")].map((one) => one.scrollWidth - one.clientWidth)
   );
   assertEquals(cut, cut.map(() => 0));
   assertEquals(opened.faults, []);

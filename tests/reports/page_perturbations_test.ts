@@ -125,7 +125,7 @@ for (
       await using opened = await openReport(browser, await writeReport(journal));
       const { page, faults } = opened;
       assertEquals(
-        await page.locator(":is(#perturbations, #tool-use) :is(.wide, .plot)").evaluateAll((all) =>
+        await page.locator(":is(#perturbations, #tool-use) :is(.view, .plot)").evaluateAll((all) =>
           all.filter((own) => own.scrollWidth > own.clientWidth).map(({ textContent }) =>
             textContent
           )

@@ -221,13 +221,14 @@ interface Caption {
 }
 
 function figureMarkup(
-  { id, title, notes, broad = false }: Caption,
+  { id, title, notes }: Caption,
   parts: readonly Markup[],
 ): Markup {
   return html`
-    <figure id="figure-${id}" class="${broad ? "broad" : "one"}">
+    <figure id="figure-${id}" class="view">
       <figcaption>${title}<small>${notes.join("; ")}</small></figcaption>
       ${parts}
+      <button type="button" class="take" data-take="svg">SVG</button>
     </figure>
   `;
 }

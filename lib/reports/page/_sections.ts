@@ -15,7 +15,8 @@ import {
   sharedLegend,
   strategyFigure,
 } from "./_figure_markup.ts";
-import { html, type Markup } from "./_markup.ts";
+import { html, Markup } from "./_markup.ts";
+import { trialSection } from "./_trial_list.ts";
 import { sourceText } from "../tables/table.ts";
 import type { Table } from "../_view.ts";
 import { tablesOf } from "../tables/_tables.ts";
@@ -123,28 +124,23 @@ function sectionOf(id: string, title: string, parts: readonly Markup[]): Section
   return { id, markup: html`<section id="${id}"><h2>${title}</h2>\n${parts}</section>` };
 }
 
-/** A table with more columns than this is laid out more tightly. */
-const MANY_COLUMNS = 9;
+/** Rows of a table that are shown at first, where it has more than {@linkcode MOST_ROWS}. */
+const [FIRST_ROWS, MOST_ROWS] = [12, 15];
 
-function tableMarkup({ title, source, paper, note, names = 1, rows }: Table): Markup {
+function tableMarkup({ id, title, source, paper, note, names = 1, rows }: Table): Markup {
   const [head, ...body] = rows;
   const notes = [
     ...(source === undefined ? [] : [sourceText(source, paper)]),
     ...(note ? [note] : []),
   ];
   const nameClass = (index: number) =>
-    0 < index && index < names
-      ? html`
-        class="name"
-      `
-      : "";
+    new Markup(0 < index && index < names ? ' class="name"' : "");
   const about = notes.length === 0 ? "" : html`<small>${notes.join("; ")}</small>`;
+  const isLong = body.length > MOST_ROWS;
   return html`
-    <div class="wide">
-      <table class="${head!.length > MANY_COLUMNS ? "many" : "few"}">
-        <caption>
-          <div>${title}${about}</div>
-        </caption>
+    <div class="view" id="table-${id}">
+      <table>
+        <caption><div>${title}${about}</div></caption>
         <thead>
           <tr>${head!.map((cell, index) =>
             html`
@@ -152,16 +148,18 @@ function tableMarkup({ title, source, paper, note, names = 1, rows }: Table): Ma
             `
           )}</tr>
         </thead>
-        <tbody>${body.map((row) =>
-          html`<tr>${
+        <tbody>${body.map((row, place) =>
+          html`<tr${new Markup(isLong && place >= FIRST_ROWS ? ' class="more"' : "")}>${
             row.map((cell, index) =>
               index === 0
                 ? html`<th scope="row">${cell}</th>`
-                : html`<td${nameClass(index)}>${cellMarkup(cell)}</td>`
+                : html`<td${nameClass(index)} data-name="${head![index]!}">${cellMarkup(cell)}</td>`
             )
           }</tr>`
         )}</tbody>
       </table>
+      <button type="button" class="take" data-take="csv">CSV</button>
+      ${isLong ? html`<button type="button" class="all">all ${body.length} rows</button>` : ""}
     </div>
   `;
 }
@@ -174,48 +172,6 @@ function cellMarkup(cell: string): Markup | string {
   const [, difference, interval] = /^(\([^,()]+,) (.*)$/.exec(bounds!) ?? [];
   if (difference === undefined) return html`${share} <small>${bounds!}</small>`;
   return html`${share} <small>${difference}<br>${interval!}</small>`;
-}
-
-/** Returns the section in which the page's script shows trials. */
-function trialSection({ unit }: Report): Markup {
-  const choice = (id: string, name: string) =>
-    html`<label for="${id}">${name}<select id="${id}"></select></label>`;
-  return html`
-    <section id="trials">
-      <h2>Trials</h2>
-      <noscript>Trials need JavaScript, which is disabled.</noscript>
-      <form autocomplete="off">
-    ${[
-      choice("subject", "model"),
-      choice("outcome", "outcome"),
-      choice("type", "wrong calls"),
-      html`<label for="roots">of these only<span><input type="checkbox" id="roots"> roots</span></label>`,
-      choice("behaviour", "behaviour"),
-      choice("cell", "cell"),
-    ]}
-      </form>
-      <article id="trial" hidden></article>
-      <div class="bar"><span id="count" role="status">Unpacking ...</span>
-    <button type="button" id="previous">previous</button><button type="button" id="next">next</button></div>
-      <div class="wide">
-        <table>
-          <thead>
-            <tr>${[
-              "trial",
-              "outcome",
-              "model",
-              "cell",
-              unit === "trial" ? "of the case" : unit,
-              "calls",
-              "what was wrong",
-            ]
-              .map((name) => html`<th scope="col">${name}</th>`)}</tr>
-          </thead>
-          <tbody id="list"></tbody>
-        </table>
-      </div>
-    </section>
-  `;
 }
 
 /** Returns the glossary. */
