@@ -86,18 +86,15 @@ export function eventList(events, id, marked = new Set()) {
     if (marked.has(event)) item.classList.add("first");
     return item;
   });
-  const none = make("li", {}, "The journal holds no events of this trial.");
-  return make(
-    "ol",
-    { class: "events", ...(id === "" ? {} : { id }) },
-    ...(id !== "" && items.length === 0 ? [none] : items),
-  );
+  const nothing = id === "" ? "nothing" : "The journal holds no events of this trial.";
+  if (items.length === 0) items.push(make("li", { class: "faint" }, nothing));
+  return make("ol", { class: "events", ...(id === "" ? {} : { id }) }, ...items);
 }
 
 /** Returns the changes of one perturbation. @param {any} change */
 function changeParts({ title, lines }) {
   return [
-    make("p", { class: "change" }, title),
+    make("p", {}, title),
     make(
       "ul",
       {},
@@ -252,7 +249,7 @@ function eventItem(event) {
     ...(event.unperturbed === undefined ? [] : [
       make(
         "p",
-        { class: "unperturbed" },
+        { class: "faint" },
         "the function itself returned ",
         make("span", { class: "value" }, event.unperturbed),
       ),
