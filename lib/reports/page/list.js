@@ -136,12 +136,18 @@ function typesText(index, row) {
 function markItem(mark) {
   const path = document.createElementNS(SVG, "path");
   const svg = document.createElementNS(SVG, "svg");
-  const box = { width: "12", height: "12", viewBox: "-1.2 -1.2 2.4 2.4", "aria-hidden": "true" };
+  const box = {
+    class: "mark",
+    width: "12",
+    height: "12",
+    viewBox: "-1.2 -1.2 2.4 2.4",
+    "aria-hidden": "true",
+  };
   for (const [name, value] of Object.entries(box)) svg.setAttribute(name, value);
   path.setAttribute("d", mark?.shape ?? "");
   path.setAttribute("fill", mark?.colour ?? "");
   svg.append(path);
-  return make("span", { class: "mark" }, svg);
+  return svg;
 }
 
 /** Returns the badge of a row's outcome. @param {Index} index @param {Row} row */

@@ -94,7 +94,7 @@ export function eventList(events, id, marked = new Set()) {
 /** Returns the changes of one perturbation. @param {any} change */
 function changeParts({ title, lines }) {
   return [
-    make("p", {}, title),
+    make("p", { class: "change" }, title),
     make(
       "ul",
       {},
