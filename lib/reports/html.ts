@@ -13,7 +13,10 @@ import { signsOf } from "../gate/ceilings.ts";
 import { FAILURE_TYPES } from "../calls/failure_types.ts";
 import { canonicalJson, printable } from "../base/json.ts";
 import { canCall, cellName, isWholeQuestion } from "./metrics/metrics.ts";
-import { missesCall, variantLabel, variantOf } from "../gate/variant.ts";
+import { missesCall, type Variant, variantOf } from "../gate/variant.ts";
+import { distinct, seriesMark } from "./figures/_plotting.ts";
+import { nameOf } from "./tables/table.ts";
+import { isListed, TrialPlaces, viewPairs } from "./page/_pair_view.ts";
 import { Output } from "../base/output_file.ts";
 import { recoveryOf } from "../calls/recovery.ts";
 import { provenance, type Report } from "./report.ts";
@@ -23,10 +26,14 @@ import { missedCallsOf } from "../trials/missed_calls.ts";
 import { OUTCOMES, type Trial } from "../trials/trial.ts";
 import { unitNames } from "../gate/unit_names.ts";
 import { html, Markup } from "./page/_markup.ts";
+import addressScript from "./page/address.js" with { type: "text" };
+import besideScript from "./page/beside.js" with { type: "text" };
+import listScript from "./page/list.js" with { type: "text" };
 import pageCss from "./page/page.css" with { type: "text" };
 import pageScript from "./page/page.js" with { type: "text" };
 import partsScript from "./page/parts.js" with { type: "text" };
 import resultsCss from "./page/results.css" with { type: "text" };
+import takeScript from "./page/take.js" with { type: "text" };
 import trialCss from "./page/trial.css" with { type: "text" };
 import trialScript from "./page/trial.js" with { type: "text" };
 import type { ShortNames } from "./tables/_short_names.ts";
@@ -39,8 +46,9 @@ import { whyUnsolved } from "./transcript_text.ts";
 // Page styles come last: their media queries override the others.
 const css = [resultsCss, trialCss, pageCss].join("\n");
 /** All scripts of the page in one, as a page opened from a disk cannot import modules. */
-const script = [partsScript, trialScript, pageScript]
-  .map((text) => text.replace(/^import [^;]*;\n/gm, "").replace(/^export /gm, "")).join("\n");
+const script = [
+  ...[partsScript, addressScript, trialScript, besideScript, listScript, takeScript, pageScript],
+].map((text) => text.replace(/^import [^;]*;\n/gm, "").replace(/^export /gm, "")).join("\n");
 
 /** Options of {@linkcode writeHtml}. */
 export interface HtmlOptions {
@@ -67,7 +75,7 @@ export async function writeHtml(
   using output = new Output(path, "the report to");
   const write = (text: string) => output.write(text);
   write(head.html);
-  writeTrials(trials, { ...options, ...names }, write);
+  writeTrials(report, trials, { ...options, ...names }, write);
   write(dataBlock("graphviz", head.graphviz));
   write("</body>\n</html>\n");
   output.finish();
@@ -76,8 +84,11 @@ export async function writeHtml(
 /** Approximate size of a block before compression: small enough to unpack at a click. */
 const BLOCK_CHARACTERS = 400_000;
 
+type NamedVariant = Parameters<typeof nameOf>[0];
+
 /** Writes trials and tasks in compressed blocks, then the index that locates them. */
 function writeTrials(
+  { subjects, comparisons, unit }: Report,
   trials: Iterable<Trial>,
   { rerun, generator = GENERATOR_VERSION, shorten }: HtmlOptions & ShortNames,
   write: (text: string) => void,
@@ -85,7 +96,12 @@ function writeTrials(
   const names = { subjects: new Names(), cells: new Names(), units: new Names() };
   const signs = new Signs();
   const whys = new Names();
-  const rows: { readonly index: number; readonly row: readonly number[] }[] = [];
+  const ownWords: Words = unit === "trial" ? TEST_WORDS : { outcomes: {}, unsolved: "not solved" };
+  const labelOf = ({ subject, simulated }: NamedVariant) =>
+    nameOf({ subject: shorten(subject), simulated });
+  // One variant has one colour throughout a page.
+  for (const one of subjects) names.subjects.placeOf(canonicalJson(one.subject), labelOf(one));
+  const rows: { readonly trial: ListedTrial; readonly row: readonly number[] }[] = [];
   const tasks = new Map<string, [number, number]>();
   // Consecutive trials mostly share their task and perturbation.
   let last: { readonly key: string; readonly task: KnownTask | undefined } | undefined;
@@ -121,7 +137,7 @@ function writeTrials(
     const row = [
       names.subjects.placeOf(
         canonicalJson(variantOf(trial)),
-        variantLabel(shorten(variantOf(trial)), trial.model.simulated),
+        labelOf({ subject: variantOf(trial), simulated: trial.model.simulated }),
       ),
       names.cells.placeOf(cellName(trial)),
       ...taskNumbers(trial),
@@ -136,25 +152,53 @@ function writeTrials(
       position,
       ...taskPosition,
       whys.placeOf(whyUnsolved(trial)),
+      trial.durationMs,
     ];
-    rows.push({ index: trial.index, row });
+    rows.push({ trial: { index: trial.index, id: trial.id, subject: variantOf(trial) }, row });
   }
   flush();
+  // Journals list trials in the order in which they ended.
+  rows.sort(({ trial: one }, { trial: other }) => one.index - other.index);
+  const places = new TrialPlaces();
+  for (const [place, { trial }] of rows.entries()) places.add(trial.subject, trial.id, place);
   write(dataBlock(
     "index",
     JSON.stringify({
-      subjects: names.subjects.all,
+      subjects: distinct(names.subjects.all),
+      marks: names.subjects.all.map((_, place) => seriesMark(place)),
       cells: names.cells.all,
       units: names.units.all,
       outcomes: OUTCOMES,
+      words: OUTCOMES.map((outcome) => ownWords.outcomes[outcome] ?? outcome.replaceAll("_", " ")),
+      unsolved: ownWords.unsolved,
       behaviours: signs.names,
       shown: signs.sets,
       types: FAILURE_TYPES,
       whys: whys.all,
-      // Journals list trials in the order in which they ended.
-      rows: rows.sort((one, other) => one.index - other.index).map(({ row }) => row),
+      unit: unit === "trial" ? "test" : unit,
+      pairs: viewPairs(comparisons.filter(isListed), places, labelOf),
+      rows: rows.map(({ row }) => row),
     }),
   ));
+}
+
+/** Words of own tests, for reports of nothing else. */
+const TEST_WORDS: Words = {
+  outcomes: { solved: "passed", wrong_answer: "failed" },
+  unsolved: "failed",
+};
+
+/** Words of a report for how trials end. */
+interface Words {
+  readonly outcomes: Partial<Record<Trial["outcome"], string>>;
+  readonly unsolved: string;
+}
+
+/** What identifies a trial of the list. */
+interface ListedTrial {
+  readonly index: number;
+  readonly id: string;
+  readonly subject: Variant;
 }
 
 /** Returns the unit name to show before a task's number; a question has a name instead of a number. */

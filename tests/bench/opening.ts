@@ -1,5 +1,5 @@
 /**
- * How long a report of 5,000 trials takes to open in a browser, and how large its file is.
+ * How long a report of 20,000 trials takes to open in a browser, and how large its file is.
  *
  * deno task opening
  */
@@ -11,8 +11,8 @@ import { CHROMIUM, launch, openPage } from "../support/browser.ts";
 import { manyTrials } from "../support/many_trials.ts";
 
 const REPETITIONS = 7;
-/** In each of four cells, for each of two models: 5,000 trials. */
-const GRAPHS = 625;
+/** In each of four cells, for each of two models: 20,000 trials. */
+const GRAPHS = 2500;
 
 /** What a person waits for, in milliseconds. */
 interface Opening {
@@ -44,7 +44,7 @@ async function open(browser: Browser, path: string, trial: number): Promise<Open
   const shown = await opened.page.evaluate(async (hash) => {
     const began = performance.now();
     location.hash = hash;
-    while (document.querySelector("#drawing svg") === null) {
+    while (document.querySelector(".drawing svg") === null) {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
     return performance.now() - began;
@@ -71,7 +71,7 @@ if (import.meta.main) {
     );
     const openings: Opening[] = [];
     for (let repetition = 0; repetition < REPETITIONS; repetition++) {
-      openings.push(await open(browser, path, 5000 - 700 * repetition));
+      openings.push(await open(browser, path, 20_000 - 2500 * repetition));
     }
     tell("navigation to page ready", openings.map(({ page }) => page));
     tell("first trial open, with its graph", openings.map(({ trial }) => trial));

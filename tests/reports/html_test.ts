@@ -300,13 +300,16 @@ Deno.test("a page of probes alone has no empty section, and speaks of questions"
     assertNotMatch(body, words);
   }
   assertStringIncludes(page, "<p>All calls fit the functions on offer.</p>");
-  assertStringIncludes(page, '<th scope="col">question</th>');
+  assertStringIncludes(page, '<th scope="col" data-name="task">question</th>');
   const both = await pageOf([...PROBED, ...trialsOf(["m"])]);
-  assertStringIncludes(both, '<th scope="col">task</th>');
+  assertStringIncludes(both, '<th scope="col" data-name="task">task</th>');
   assertEquals(sectionsOf(both), [
     ...["trials", "success", "failures", "figures", "cells", "words"],
   ]);
-  assertStringIncludes(await pageOf(trialsOf(["m"])), '<th scope="col">graph</th>');
+  assertStringIncludes(
+    await pageOf(trialsOf(["m"])),
+    '<th scope="col" data-name="task">graph</th>',
+  );
 });
 
 Deno.test("a page of one size has no section of figures, whose legend would stand alone", async () => {

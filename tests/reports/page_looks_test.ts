@@ -15,7 +15,7 @@ import { browserTest } from "../support/browser.ts";
 import { Folder } from "../support/folders.ts";
 import { linesOf, writeJournal } from "../support/journals.ts";
 import { manyTrials } from "../support/many_trials.ts";
-import { record } from "../support/records.ts";
+import { failureOf, record, type TrialTraits } from "../support/records.ts";
 import { goToTrial, openReport, unfold, writeReport } from "../support/report_page.ts";
 
 /** A report with every outcome and wrong calls of all kinds, and the number of the worst trial. */
@@ -214,7 +214,7 @@ for (const width of [1280, 400]) {
       return {
         // Each caption stands within the box that its table scrolls in.
         captions: [...document.querySelectorAll("caption div")].map((one) => {
-          const box = one.closest(".wide")!.getBoundingClientRect();
+          const box = one.closest(".view")!.getBoundingClientRect();
           const { left, right } = one.getBoundingClientRect();
           return Math.max(box.left - left, right - box.right);
         }),
@@ -240,6 +240,76 @@ for (const width of [1280, 400]) {
   });
 }
 
+/** Reports of all kinds, by what they are about. */
+function kindsOfTrials(): Record<string, Trial[]> {
+  const models = ["gpt-5", "sim:noisy?distract=0.2&hallucinate=0.05&early=0.4&copy=0.3"];
+  const of = (model: string, index: number, traits: TrialTraits) => ({
+    ...record({ model, simulated: model.startsWith("sim:"), seed: index, ...traits }),
+    ...{ index, id: `trial ${index}` },
+  });
+  const each = (traits: readonly TrialTraits[]) =>
+    models.flatMap((model, place) =>
+      traits.map((own, index) => of(model, traits.length * place + index, own))
+    );
+  const ended: readonly TrialTraits[] = [
+    { outcome: "solved" },
+    { outcome: "wrong_answer", failures: [failureOf("incorrect_value")] },
+  ];
+  return {
+    nothing: [],
+    graphs: each([3, 5, 8, 13].flatMap((core) =>
+      ended.map((end, seed) => ({
+        ...{ task: { core, depth: 2, connected: 5, disconnected: 0, seed }, ...end },
+      }))
+    )),
+    perturbations: each(
+      ["none", "RD", "CF", "rename", "shuffle_functions"].flatMap((perturbation) =>
+        ended.map((end) => ({ perturbation, ...end }))
+      ),
+    ),
+    strategies: each(
+      ["baseline", "restate", "plan_then_call"].flatMap((strategy) =>
+        ended.map((end) => ({ strategy, ...end }))
+      ),
+    ),
+    probes: each(PROBES.map((probe) => ({ task: { case: probe, seed: 1 } }))),
+    tests: each(
+      ["lends a book to a member without fees", "x".repeat(200)].flatMap((name) =>
+        ended.map((end, seed) => ({ task: { case: name, seed }, ...end }))
+      ),
+    ),
+  };
+}
+
+browserTest("no kind of report scrolls sideways on a phone without saying so", async (browser) => {
+  using folder = new Folder();
+  for (const [kind, trials] of Object.entries(kindsOfTrials())) {
+    const html = await writeReport(folder.write(`${kind}.jsonl`, linesOf(trials)));
+    for (const hash of trials.length === 0 ? [""] : ["", "#trial-2", "#?trial=2&beside=1"]) {
+      await using opened = await openReport(browser, html, { width: 400, hash });
+      const { page, faults } = opened;
+      await unfold(page);
+      // Tables and figures hear of their sizes in the next frames.
+      await page.waitForTimeout(200);
+      const seen = await page.evaluate(() => ({
+        width: document.documentElement.scrollWidth,
+        unseen: [...document.querySelectorAll("body *")].filter((one) =>
+          one.scrollWidth > one.clientWidth + 1 &&
+          ["auto", "scroll", "hidden"].includes(getComputedStyle(one).overflowX) &&
+          !one.matches(".cut, select, input")
+        ).map((one) => `${one.tagName}.${one.className} in ${one.parentElement!.id}`),
+        blocks: document.querySelectorAll(".blocks").length,
+        unnamed: [...document.querySelectorAll(".blocks td:not(:first-child)")]
+          .filter((cell) => !cell.hasAttribute("data-name")).length,
+      }));
+      assertEquals([seen.width, seen.unseen], [400, []], `${kind} ${hash}`);
+      assertEquals(seen.unnamed, 0);
+      if (trials.length > 0) assertGreater(seen.blocks, 1, kind);
+      assertEquals(faults, [], kind);
+    }
+  }
+});
+
 browserTest("the table of probes has all of its columns on a screen", async (browser) => {
   using folder = new Folder();
   const models = ["sim:planner", "sim:noisy?averse=0.2&ignore=0.3 + indirection"];
@@ -251,7 +321,7 @@ browserTest("the table of probes has all of its columns on a screen", async (bro
   const html = await writeReport(folder.write("a.jsonl", linesOf(trials)));
   await using opened = await openReport(browser, html);
   const cut = await opened.page.evaluate(() =>
-    [...document.querySelectorAll("#success .wide")].map((one) => one.scrollWidth - one.clientWidth)
+    [...document.querySelectorAll("#success .view")].map((one) => one.scrollWidth - one.clientWidth)
   );
   assertEquals(cut, cut.map(() => 0));
   assertEquals(opened.faults, []);

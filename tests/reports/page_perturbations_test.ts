@@ -128,7 +128,7 @@ for (
       const { page, faults } = opened;
       await unfold(page);
       assertEquals(
-        await page.locator(":is(#matrix, #perturbations, #tool-use) :is(.wide, .plot)").evaluateAll(
+        await page.locator(":is(#matrix, #perturbations, #tool-use) :is(.view, .plot)").evaluateAll(
           (all) =>
             all.filter((own) => own.scrollWidth > own.clientWidth).map(({ textContent }) =>
               textContent

@@ -69,6 +69,11 @@ export async function allRows(page: Page): Promise<string[][]> {
   return rows;
 }
 
+/** Lets only trials through that ended in this way, such as `not solved`. Default: all. */
+export async function chooseOutcome(page: Page, word = "all"): Promise<void> {
+  await page.locator("#outcomes button", { hasText: new RegExp(`^${word} [\\d,]+$`) }).click();
+}
+
 /** A piece of text in the drawing of a graph. */
 export interface DrawnText {
   readonly text: string;
@@ -112,7 +117,7 @@ export async function goToTrial(page: Page, number: number): Promise<void> {
 /** Waits until a trial is open and all of it is there. */
 export async function trialIsOpen(page: Page, number: number): Promise<void> {
   await page.locator("#trial h3", { hasText: new RegExp(`^trial ${number}$`) }).waitFor();
-  await page.locator("#drawing svg, #drawing .why, #graph > p.faint").first().waitFor();
+  await page.locator(".drawing svg, .drawing .why, #graph > p.faint").first().waitFor();
 }
 
 // What follows runs in the browser, where no coverage is taken.
@@ -123,11 +128,11 @@ export function readTrial(page: Page): Promise<ShownTrial> {
   return page.evaluate(() => {
     const panel = document.querySelector("#trial")!;
     const textOf = (selector: string) => panel.querySelector(selector)?.textContent ?? "";
-    const drawing = panel.querySelector("#drawing svg");
+    const drawing = panel.querySelector(".drawing svg");
     return {
       heading: textOf("h3"),
       outcome: textOf(".badge"),
-      summary: textOf("#summary"),
+      summary: textOf(".summary"),
       facts: Object.fromEntries(
         [...panel.querySelectorAll("dl div")].map((fact) => [
           fact.querySelector("dt")!.textContent,

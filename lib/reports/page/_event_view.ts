@@ -46,6 +46,8 @@ export interface ChangedState {
 export interface CallView {
   readonly kind: "call";
   readonly title: string;
+  /** The reply that made it, from 1: calls of one step have no order. */
+  readonly step: number;
   readonly function: string;
   /** The role of the function in the task; omitted where it has none. */
   readonly role?: string;
@@ -224,6 +226,7 @@ function viewCall(event: CallEvent, task: Task | undefined): CallView {
   return {
     kind: "call",
     title: `call ${call}, step ${step}${event.by === undefined ? "" : `, made by ${event.by}`}`,
+    step,
     function: printable(name, 200),
     ...defined({ role }),
     state: failure !== undefined

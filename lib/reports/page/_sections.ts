@@ -10,6 +10,7 @@ import { failuresText } from "../tables/_failures.ts";
 import { shortNames } from "../tables/_short_names.ts";
 import { SECTIONS } from "../_view.ts";
 import { viewsOf } from "../_views.ts";
+import { trialSection } from "./_trial_list.ts";
 import { WORDS } from "../_glossary.ts";
 import { markOf, placesOf, viewsMarkup } from "./_view_markup.ts";
 
@@ -157,48 +158,6 @@ function cardMarkup(kind: string, name: string, text: string, numbers: readonly 
       </details>
     `
   }</article>`;
-}
-
-/** Returns the section in which the page's script shows trials. */
-function trialSection({ unit }: Report): Markup {
-  const choice = (id: string, name: string) =>
-    html`<label for="${id}">${name}<select id="${id}"></select></label>`;
-  return html`
-    <section class="section" id="trials">
-      <h2>Trials</h2>
-      <noscript>Trials need JavaScript, which is disabled.</noscript>
-      <form autocomplete="off">
-    ${[
-      choice("subject", "model"),
-      choice("outcome", "outcome"),
-      choice("type", "wrong calls"),
-      html`<label for="roots">of these only<span><input type="checkbox" id="roots"> roots</span></label>`,
-      choice("behaviour", "behaviour"),
-      choice("cell", "cell"),
-    ]}
-      </form>
-      <article id="trial" hidden></article>
-      <div class="bar"><span id="count" role="status">Unpacking ...</span>
-    <button type="button" id="previous">previous</button><button type="button" id="next">next</button></div>
-      <div class="wide">
-        <table>
-          <thead>
-            <tr>${[
-              "trial",
-              "outcome",
-              "model",
-              "cell",
-              unit === "trial" ? "of the case" : unit,
-              "calls",
-              "what was wrong",
-            ]
-              .map((name) => html`<th scope="col">${name}</th>`)}</tr>
-          </thead>
-          <tbody id="list"></tbody>
-        </table>
-      </div>
-    </section>
-  `;
 }
 
 /** Returns the glossary. */

@@ -102,8 +102,6 @@ export function markOf(place: number): Markup {
   `;
 }
 
-/** A table with more columns than this is laid out more tightly. */
-const MANY_COLUMNS = 9;
 /** A table with more rows than the first number shows as many as the second before a reader asks for all. */
 const [MANY_ROWS, SHOWN_ROWS] = [15, 12];
 
@@ -137,8 +135,7 @@ function tableMarkup(table: Table, places: Places): Markup {
   };
   return html`
     <div class="view" id="table-${id}">
-      <div class="wide">
-        <table class="${head!.length > MANY_COLUMNS ? "many" : "few"}">
+        <table>
           <caption>
             <div>${title}${source === undefined
               ? ""
@@ -159,7 +156,6 @@ function tableMarkup(table: Table, places: Places): Markup {
               : html`<tr>${cells(row)}</tr>`
           )}</tbody>
         </table>
-      </div>
       ${isMany ? html`<button type="button" class="all">all ${body.length} rows</button>` : ""}
       <button type="button" class="take" data-take="csv">CSV</button>
     </div>

@@ -4,6 +4,9 @@
 /// <reference lib="dom" />
 /// <reference lib="esnext" />
 
+/** The namespace of drawings. */
+export const SVG = "http://www.w3.org/2000/svg";
+
 /** @param {string} id */
 export const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
@@ -64,10 +67,10 @@ export function loadGraphviz() {
   return graphviz;
 }
 
-/** @param {string} outcome */
-export function badge(outcome) {
+/** @param {string} outcome @param {string} word */
+export function badge(outcome, word) {
   // To abstain is right where there is no answer.
   const right = outcome === "solved" || outcome === "abstained";
   const kind = right ? "solved" : outcome === "invalid" ? "invalid" : "failed";
-  return make("span", { class: `badge ${kind}` }, outcome.replaceAll("_", " "));
+  return make("span", { class: `badge ${kind}` }, word);
 }

@@ -4,31 +4,56 @@
 /// <reference lib="dom" />
 /// <reference lib="esnext" />
 
-import { badge, element, loadGraphviz, make } from "./parts.js";
+import { loadGraphviz, make } from "./parts.js";
 
 /**
- * The position of a trial in the list, and the indices of its neighbours, if there are any.
- * @typedef {object} Position
+ * A trial that is open: its place in the list, how the list names it, its data and that of its task.
+ * @typedef {object} OpenTrial
  * @property {number} place
  * @property {string} outcome
- * @property {number | undefined} previous
- * @property {number | undefined} next
+ * @property {string} word The outcome in the words of the report.
+ * @property {string} name The names of its model and its task.
+ * @property {any} trial
+ * @property {any} task `null` where it is unknown.
  */
 
 /**
- * Returns the elements of a trial; its graph is drawn later.
- * @param {Position} position
- * @param {any} trial
- * @param {any} task
+ * Returns the elements of a trial below its bar; its graph is drawn later.
+ * @param {OpenTrial} open
  */
-export function trialParts({ place, outcome, previous, next }, trial, task) {
-  /** @param {string} text @param {number | undefined} other */
-  const step = (text, other) =>
-    other === undefined
-      ? make("span", { class: "faint" }, text)
-      : make("a", { href: `#trial-${other + 1}` }, text);
+export function trialParts({ trial, task }) {
+  return [
+    ...summaryParts(trial),
+    make("dl", {}, ...trial.facts.map(factItem)),
+    make(
+      "div",
+      { class: task?.kind === "case" ? "beside shown" : "beside" },
+      make("div", { id: "graph" }, ...sidePanel(trial, task)),
+      make("div", {}, make("h3", {}, "What happened"), eventList(trial.events, "events")),
+    ),
+    ...offerParts(trial, task),
+    ...rerunParts(trial),
+  ];
+}
+
+/** Returns how a trial ended, and the mistake to look at. @param {any} trial */
+export function summaryParts(trial) {
+  return [
+    make("p", { class: "summary" }, trial.summary),
+    ...(trial.mistake === undefined ? [] : [make("p", { class: "why mistake" }, trial.mistake)]),
+  ];
+}
+
+/** @param {[string, string]} fact */
+export function factItem([name, value]) {
+  return make("div", {}, make("dt", {}, name), make("dd", {}, value));
+}
+
+/** Returns the command that runs a trial again, which can be copied. @param {any} trial */
+function rerunParts(trial) {
+  if (trial.rerun === undefined) return [];
   const copy = make("button", { type: "button", id: "copy" }, "copy");
-  const rerun = make("pre", { id: "rerun" }, trial.rerun ?? "");
+  const rerun = make("pre", { id: "rerun" }, trial.rerun);
   copy.addEventListener("click", async () => {
     getSelection()?.selectAllChildren(rerun);
     await navigator.clipboard?.writeText(trial.rerun).then(
@@ -36,51 +61,34 @@ export function trialParts({ place, outcome, previous, next }, trial, task) {
       () => copy.textContent = "selected: press Ctrl+C",
     );
   });
-  const events = make("ol", { id: "events" }, ...trial.events.map(eventItem));
-  if (trial.events.length === 0) {
-    events.append(make("li", {}, "The journal holds no events of this trial."));
-  }
+  return [make("div", { class: "bar" }, make("strong", {}, "To run it again:"), copy), rerun];
+}
+
+/** Returns the prompt and the tools, folded. @param {any} trial @param {any} task */
+function offerParts(trial, task) {
+  if (task === null || task.kind === "case") return [];
   return [
     make(
-      "div",
-      { class: "bar" },
-      make("h3", {}, `trial ${place + 1}`),
-      badge(outcome),
-      step("previous", previous),
-      step("next", next),
-      make("a", { href: "#trials" }, "close"),
-    ),
-    make("p", { id: "summary" }, trial.summary),
-    ...(trial.mistake === undefined
-      ? []
-      : [make("p", { class: "why", id: "mistake" }, trial.mistake)]),
-    make(
-      "dl",
+      "details",
       {},
-      ...trial.facts.map((/** @type {[string, string]} */ [name, value]) =>
-        make("div", {}, make("dt", {}, name), make("dd", {}, value))
-      ),
+      make("summary", {}, trial.offer),
+      ...(task.changes ?? []).flatMap(changeParts),
+      make("pre", {}, task.prompt),
+      make("pre", {}, JSON.stringify(task.tools, null, 2)),
     ),
-    ...(trial.rerun === undefined
-      ? []
-      : [make("div", { class: "bar" }, make("strong", {}, "To run it again:"), copy), rerun]),
-    make(
-      "div",
-      { class: task?.kind === "case" ? "beside shown" : "beside" },
-      make("div", { id: "graph" }, ...sidePanel(trial, task)),
-      make("div", {}, make("h3", {}, "What happened"), events),
-    ),
-    ...(task === null || task.kind === "case" ? [] : [
-      make(
-        "details",
-        {},
-        make("summary", {}, trial.offer),
-        ...(task.changes ?? []).flatMap(changeParts),
-        make("pre", {}, task.prompt),
-        make("pre", {}, JSON.stringify(task.tools, null, 2)),
-      ),
-    ]),
   ];
+}
+
+/** @param {any[]} events @param {string} id @param {ReadonlySet<any>} marked Where two trials differ first. */
+export function eventList(events, id, marked = new Set()) {
+  const items = events.map((event) => {
+    const item = eventItem(event);
+    if (marked.has(event)) item.classList.add("first");
+    return item;
+  });
+  const nothing = id === "" ? "nothing" : "The journal holds no events of this trial.";
+  if (items.length === 0) items.push(make("li", { class: "faint" }, nothing));
+  return make("ol", { class: "events", ...(id === "" ? {} : { id }) }, ...items);
 }
 
 /** Returns the changes of one perturbation. @param {any} change */
@@ -96,7 +104,7 @@ function changeParts({ title, lines }) {
 }
 
 /** @param {any} trial @param {any} task */
-function sidePanel(trial, task) {
+export function sidePanel(trial, task) {
   if (task === null) return [make("p", { class: "faint" }, trial.alone)];
   if (task.kind === "case") return shownParts(trial, task);
   if (task.dot !== undefined) return graphFrame();
@@ -135,17 +143,17 @@ function shownParts(trial, task) {
 }
 
 function graphFrame() {
+  const drawing = make("div", { class: "drawing" }, make("p", { class: "faint" }, "Drawing ..."));
   const size = make("button", { type: "button" }, "actual size");
   size.addEventListener("click", () => {
-    const full = element("drawing").classList.toggle("full");
-    size.textContent = full ? "fit" : "actual size";
+    size.textContent = drawing.classList.toggle("full") ? "fit" : "actual size";
   });
   return [
     make("div", { class: "bar" }, make("h3", {}, "The hidden graph"), size),
-    make("div", { id: "drawing" }, make("p", { class: "faint" }, "Drawing ...")),
+    drawing,
     make(
       "p",
-      { class: "key" },
+      { class: "roles" },
       make("span", { class: "core" }, "core"),
       make("span", { class: "connected" }, "irrelevant, connected"),
       make("span", { class: "disconnected" }, "irrelevant, disconnected"),
@@ -156,24 +164,26 @@ function graphFrame() {
 }
 
 /**
- * Draws the graph of a trial, unless it was closed in the meantime.
- * @param {string} dot
- * @param {string} marks
+ * Draws the graphs of trials that are open, each in its frame, unless they were closed in the meantime.
+ * @param {readonly OpenTrial[]} trials
+ * @param {NodeListOf<Element>} frames One for each, or for the first.
  * @param {() => boolean} isOpen
  */
-export async function drawGraph(dot, marks, isOpen) {
-  try {
-    const viz = await loadGraphviz();
-    if (!isOpen()) return;
-    const end = dot.lastIndexOf("}");
-    const drawing = viz.renderSVGElement(`${dot.slice(0, end)}${marks}\n}`);
-    drawing.setAttribute("role", "img");
-    drawing.setAttribute("aria-label", "the graph of the task, with the numbers of the calls");
-    element("drawing").replaceChildren(drawing);
-  } catch (error) {
-    element("drawing").replaceChildren(
-      make("p", { class: "why" }, `The graph cannot be drawn: ${error}`),
-    );
+export async function drawGraphs(trials, frames, isOpen) {
+  const drawn = trials.filter(({ task }) => task?.dot !== undefined);
+  for (const [place, frame] of [...frames].entries()) {
+    const { trial, task } = /** @type {OpenTrial} */ (drawn[place]);
+    try {
+      const viz = await loadGraphviz();
+      if (!isOpen()) return;
+      const end = task.dot.lastIndexOf("}");
+      const drawing = viz.renderSVGElement(`${task.dot.slice(0, end)}${trial.dotMarks}\n}`);
+      drawing.setAttribute("role", "img");
+      drawing.setAttribute("aria-label", "the graph of the task, with the numbers of the calls");
+      frame.replaceChildren(drawing);
+    } catch (error) {
+      frame.replaceChildren(make("p", { class: "why" }, `The graph cannot be drawn: ${error}`));
+    }
   }
 }
 
@@ -239,7 +249,7 @@ function eventItem(event) {
     ...(event.unperturbed === undefined ? [] : [
       make(
         "p",
-        { class: "unperturbed" },
+        { class: "faint" },
         "the function itself returned ",
         make("span", { class: "value" }, event.unperturbed),
       ),

@@ -1,0 +1,62 @@
+/**
+ * Pair views: the tasks that a compared candidate solved more or less often, as the page of a report lists them.
+ * @module
+ */
+
+import { canonicalJson } from "../../base/json.ts";
+import type { Variant } from "../../gate/variant.ts";
+
+/** What of a compared pair the page lists. */
+interface ListedPair {
+  readonly subject: Variant;
+  readonly simulated: boolean;
+  readonly against: Variant;
+  readonly gained: readonly ListedTask[];
+  readonly lost: readonly ListedTask[];
+}
+
+/** A task that the candidate solved more or less often. */
+interface ListedTask {
+  readonly candidate: { readonly solved: number; readonly valid: number };
+  readonly baseline: { readonly solved: number; readonly valid: number };
+  readonly trials: readonly [candidate: readonly string[], baseline: readonly string[]];
+}
+
+/** Whether a comparison says which tasks changed. */
+export function isListed<T extends object>(comparison: T): comparison is T & ListedPair {
+  return "gained" in comparison;
+}
+
+/** Places of trials in the list, by variant and id: variants may share ids. */
+export class TrialPlaces {
+  readonly #places = new Map<string, number>();
+
+  add(subject: Variant, id: string, place: number): void {
+    this.#places.set(canonicalJson([subject, id]), place);
+  }
+
+  /** Returns the places of the trials that the report has. */
+  of(subject: Variant, ids: readonly string[]): number[] {
+    return ids.flatMap((id) => this.#places.get(canonicalJson([subject, id])) ?? []);
+  }
+}
+
+/** Returns the views of pairs, at the places that they have in the report. */
+export function viewPairs(
+  pairs: readonly ListedPair[],
+  places: TrialPlaces,
+  labelOf: (variant: Pick<ListedPair, "subject" | "simulated">) => string,
+) {
+  return pairs.map(({ subject, simulated, against, gained, lost }) => {
+    const viewTask = ({ candidate, baseline, trials: [own, others] }: ListedTask) => [
+      ...[candidate.solved, candidate.valid, baseline.solved, baseline.valid],
+      ...[places.of(subject, own), places.of(against, others)],
+    ];
+    return {
+      candidate: labelOf({ subject, simulated }),
+      against: labelOf({ subject: against, simulated }),
+      gained: gained.map(viewTask),
+      lost: lost.map(viewTask),
+    };
+  });
+}

@@ -1,0 +1,61 @@
+/**
+ * The list of trials on a report's page, which the page's script fills, and what is open above it.
+ * @module
+ */
+
+import type { Report } from "../report.ts";
+import { html, type Markup } from "./_markup.ts";
+
+/** Returns the section in which the page's script shows trials. */
+export function trialSection({ unit }: Report): Markup {
+  const ofTests = unit === "trial";
+  const choice = (id: string, name: string) =>
+    html`<label>${name}<select id="${id}"></select></label>`;
+  // The columns, and their headings.
+  const heads = [
+    ["trial", "trial"],
+    ["outcome", ofTests ? "result" : "outcome"],
+    ["model", "model"],
+    ["cell", ofTests ? "test" : "cell"],
+    ["task", ofTests ? "of the test" : unit],
+    ["calls", "calls"],
+    ["time", "time"],
+    ["wrong", "what was wrong"],
+  ] as const;
+  return html`
+    <section id="trials">
+      <h2>Trials</h2>
+      <noscript>Trials need JavaScript, which is disabled.</noscript>
+      <article id="trial" class="panel" hidden></article>
+      <article id="pair" class="panel view" hidden></article>
+      <form id="filters" autocomplete="off">
+        <label>search<input type="search" id="q" maxlength="200" placeholder="names, reasons, wrong calls"></label>
+        ${[
+          choice("subject", "model"),
+          choice("cell", ofTests ? "test" : "cell"),
+          choice("type", "wrong calls"),
+          html`<label>of these only<span><input type="checkbox" id="roots"> roots</span></label>`,
+          choice("behaviour", "behaviour"),
+        ]}
+      </form>
+      <div class="bar chips" id="outcomes" role="group" aria-label="outcome"></div>
+      <div class="bar"><span id="count" role="status">Unpacking ...</span>
+        <button type="button" id="previous">previous</button>
+        <button type="button" id="next">next</button></div>
+      <div class="view">
+        <table>
+          <thead id="heads">
+            <tr>${heads.map(([name, head]) =>
+              html`<th scope="col" data-name="${name}">${
+                name === "task"
+                  ? head
+                  : html`<button type="button" value="${name}">${head}</button>`
+              }</th>`
+            )}</tr>
+          </thead>
+          <tbody id="list"></tbody>
+        </table>
+      </div>
+    </section>
+  `;
+}

@@ -1,0 +1,193 @@
+// The list of a report's trials: which pass the filters, and in which order.
+
+// @ts-check
+/// <reference lib="dom" />
+/// <reference lib="esnext" />
+
+import { badge, make, SVG } from "./parts.js";
+
+/** @typedef {import("./address.js").Address} Address */
+
+/**
+ * One row of the list: indices of names in the index, numbers, and the position of the rest in the blocks.
+ * @typedef {[subject: number, cell: number, graph: number, repetition: number, outcome: number,
+ *   calls: number, fewest: number, types: number, roots: number, wrong: number, shown: number,
+ *   unit: number, chunk: number, place: number, taskChunk: number, taskPlace: number,
+ *   why: number, milliseconds: number]} Row
+ */
+
+/**
+ * A task that a candidate solved more or less often than what it is compared with: how often each solved it and had
+ * a valid trial, and the places of their trials in the list.
+ * @typedef {[solved: number, valid: number, baseSolved: number, baseValid: number,
+ *   trials: number[], baseTrials: number[]]} Change
+ */
+
+/**
+ * @typedef {object} Index
+ * @property {string[]} subjects
+ * @property {{ shape: string, colour: string }[]} marks Those of the subjects.
+ * @property {string[]} cells
+ * @property {string[]} units The unit of a task's number, such as `graph`, or the name of a task without one.
+ * @property {string[]} outcomes
+ * @property {string[]} words The outcomes in the words of the report, such as `passed` for own tests.
+ * @property {string} unsolved The word for all outcomes but the first.
+ * @property {string[]} types
+ * @property {string[]} behaviours
+ * @property {number[][]} shown Sets of behaviours that occur together, as indices.
+ * @property {string[]} whys Why trials are not solved, such as by which assertion; empty where their calls say it.
+ * @property {string} unit What pairs are compared on, such as `graph`.
+ * @property {{ candidate: string, against: string, gained: Change[], lost: Change[] }[]} pairs
+ * @property {Row[]} rows
+ */
+
+/** Rows on one page of the list. */
+export const ROWS = 50;
+
+/**
+ * Returns the places of the rows that pass the filters of an address, in its order.
+ * @param {Index} index
+ * @param {Address} address
+ */
+export function placesOf(index, { subject, cell, outcome, type, behaviour, roots, q, sort }) {
+  const [own, at, ended] = [
+    index.subjects.indexOf(subject),
+    index.cells.indexOf(cell),
+    index.outcomes.indexOf(outcome),
+  ];
+  const [kind, sign] = [index.types.indexOf(type), index.behaviours.indexOf(behaviour)];
+  const words = q.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const places = index.rows.flatMap((row, place) => {
+    if (own >= 0 && row[0] !== own || at >= 0 && row[1] !== at) return [];
+    // The first outcome is "solved".
+    if (outcome === "failed" ? row[4] === 0 : ended >= 0 && row[4] !== ended) return [];
+    const types = roots === "" ? row[7] : row[8];
+    if (type === "any" ? types === 0 : kind >= 0 && (types & (1 << kind)) === 0) return [];
+    const signs = index.shown[row[10]] ?? [];
+    if (behaviour === "any" ? signs.length === 0 : sign >= 0 && !signs.includes(sign)) return [];
+    if (words.length > 0) {
+      const key = searchKey(index, place);
+      if (!words.every((word) => key.includes(word))) return [];
+    }
+    return [place];
+  });
+  if (sort === "") return places;
+  const values = sortValues(index, sort.replace("-", ""));
+  const direction = sort.startsWith("-") ? -1 : 1;
+  /** @param {number} place */
+  const value = (place) => /** @type {number} */ (values[place]);
+  // Rows of one value stay in the order of the plan, in both directions.
+  return places.sort((one, other) => direction * (value(one) - value(other)) || one - other);
+}
+
+/** The texts of rows that a search looks at, made at the first search. @type {string[]} */
+const keys = [];
+
+/** @param {Index} index @param {number} place */
+function searchKey(index, place) {
+  const row = /** @type {Row} */ (index.rows[place]);
+  return keys[place] ??= [
+    `trial ${place + 1}`,
+    index.words[row[4]],
+    index.subjects[row[0]],
+    index.cells[row[1]],
+    taskText(index, row),
+    index.whys[row[16]],
+    typesText(index, row),
+  ].join("\n").toLowerCase();
+}
+
+/** The columns by which the list can be sorted, and the number of a row that decides. */
+const SORTS = /** @type {const} */ ({
+  trial: (/** @type {Row} */ _row, /** @type {number} */ place) => place,
+  outcome: (/** @type {Row} */ row) => row[4],
+  model: (/** @type {Row} */ row) => row[0],
+  cell: (/** @type {Row} */ row) => row[1],
+  calls: (/** @type {Row} */ row) => row[5],
+  time: (/** @type {Row} */ row) => row[17],
+  wrong: (/** @type {Row} */ row) => row[9],
+});
+
+/** @param {string} sort */
+export const isSort = (sort) => Object.hasOwn(SORTS, sort.replace(/^-/, ""));
+
+/** @param {Index} index @param {string} column */
+function sortValues(index, column) {
+  const values = index.rows.map(SORTS[/** @type {keyof typeof SORTS} */ (column)]);
+  if (column !== "model" && column !== "cell") return values;
+  const names = column === "model" ? index.subjects : index.cells;
+  const order = names.toSorted(new Intl.Collator("en", { numeric: true }).compare);
+  const ranks = names.map((name) => order.indexOf(name));
+  return values.map((place) => ranks[place] ?? 0);
+}
+
+/** @param {Index} index @param {Row} row */
+export function taskText(index, [, , graph, repetition, , , , , , , , unit]) {
+  return `${index.units[unit]}${graph > 0 ? ` ${graph}` : ""}` +
+    (repetition > 1 ? `, repetition ${repetition}` : "");
+}
+
+/** @param {Index} index @param {Row} row */
+function typesText(index, row) {
+  return index.types.filter((_, type) => row[7] & (1 << type)).join(", ");
+}
+
+/** Returns the mark of a variant, which is that of its series in figures. @param {Index["marks"][number] | undefined} mark */
+function markItem(mark) {
+  const path = document.createElementNS(SVG, "path");
+  const svg = document.createElementNS(SVG, "svg");
+  const box = {
+    class: "mark",
+    width: "12",
+    height: "12",
+    viewBox: "-1.2 -1.2 2.4 2.4",
+    "aria-hidden": "true",
+  };
+  for (const [name, value] of Object.entries(box)) svg.setAttribute(name, value);
+  path.setAttribute("d", mark?.shape ?? "");
+  path.setAttribute("fill", mark?.colour ?? "");
+  svg.append(path);
+  return svg;
+}
+
+/** Returns the badge of a row's outcome. @param {Index} index @param {Row} row */
+export function rowBadge(index, row) {
+  return badge(index.outcomes[row[4]] ?? "", index.words[row[4]] ?? "");
+}
+
+/**
+ * Returns a row of the list.
+ * @param {Index} index
+ * @param {number} place
+ * @param {string} href
+ * @param {ReadonlyMap<string, string>} columns Those that are shown, and their headings.
+ */
+export function rowItem(index, place, href, columns) {
+  const row = /** @type {Row} */ (index.rows[place]);
+  const [subject, cell, , , , calls, fewest, , , wrong] = row;
+  const why = index.whys[row[16]] ?? "";
+  const wrongs = `${wrong}${why === "" ? "" : " wrong calls"}: ${typesText(index, row)}`;
+  /** @type {[string, ...(string | Node)[]][]} */
+  const cells = [
+    ["trial", make("a", { href }, `trial ${place + 1}`)],
+    ["outcome", rowBadge(index, row)],
+    [
+      "model",
+      markItem(index.marks[subject]),
+      index.subjects[subject] ?? "",
+    ],
+    ["cell", index.cells[cell] ?? ""],
+    ["task", taskText(index, row)],
+    ["calls", calls < 0 ? "-" : fewest < 0 ? String(calls) : `${calls} (fewest ${fewest})`],
+    ["time", `${(row[17] / 1000).toFixed(1)} s`],
+    ["wrong", why, ...(wrong > 0 ? [make("div", {}, wrongs)] : why === "" ? ["-"] : [])],
+  ];
+  return make(
+    "tr",
+    {},
+    ...cells.flatMap(([name, ...content]) => {
+      const head = columns.get(name);
+      return head === undefined ? [] : make("td", { class: name, "data-name": head }, ...content);
+    }),
+  );
+}

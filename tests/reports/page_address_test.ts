@@ -1,0 +1,268 @@
+// The address of an HTML report in a real browser: whatever a person looks at can be sent, reloaded and gone back to.
+
+import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
+import type { Page } from "playwright-core";
+import type { Trial } from "../../lib/trials/trial.ts";
+import { variantLabel, variantOf } from "../../lib/gate/variant.ts";
+import { cellName } from "../../lib/reports/metrics/metrics.ts";
+import { browserTest } from "../support/browser.ts";
+import { Folder } from "../support/folders.ts";
+import { linesOf, writeJournal } from "../support/journals.ts";
+import { manyTrials } from "../support/many_trials.ts";
+import {
+  allRows,
+  chooseOutcome,
+  goToTrial,
+  openReport,
+  shownRows,
+  trialIsOpen,
+  writeReport,
+} from "../support/report_page.ts";
+
+let made: Promise<{ folder: Folder; html: string; trials: Trial[] }> | undefined;
+const theReport = () => made ??= makeReport();
+
+async function makeReport() {
+  const folder = new Folder();
+  const { plan, trials } = await manyTrials(10);
+  return { folder, html: await writeReport(writeJournal(folder, plan, trials)), trials };
+}
+
+Deno.test.afterAll(async () => (await made)?.folder[Symbol.dispose]());
+
+const labelOf = (trial: Trial) => variantLabel(variantOf(trial), trial.model.simulated);
+
+/** Everything that a person can see of the list and of what is open. */
+async function seen(page: Page) {
+  return {
+    rows: await shownRows(page),
+    count: await page.textContent("#count"),
+    chosen: await page.locator("#filters select").evaluateAll((all) =>
+      all.map((one) => (one as HTMLSelectElement).value)
+    ),
+    search: await page.inputValue("#q"),
+    outcome: await page.getAttribute("#outcomes [aria-pressed=true]", "value"),
+    sorted: await page.locator("#heads [aria-sort]").evaluateAll((all) =>
+      all.map((one) => [one.getAttribute("data-name"), one.ariaSort])
+    ),
+    open: await page.locator("#trial:not([hidden]) h3").first().textContent({ timeout: 300 })
+      .catch(() => null),
+  };
+}
+
+browserTest(
+  "search, filters, order, page and open trial stand in the address, from which a reload makes them again",
+  async (browser) => {
+    const { html, trials } = await theReport();
+    await using opened = await openReport(browser, html);
+    const { page, faults } = opened;
+    const label = labelOf(trials.find(({ solved }) => !solved)!);
+    await chooseOutcome(page, "not solved");
+    await page.selectOption("#subject", { label });
+    await page.fill("#q", "CORE 10, depth");
+    await page.locator("#count", { hasText: /^\d of|^1\d of/ }).waitFor();
+    await page.click("#heads button[value=wrong]");
+    await page.locator("#list a").nth(1).click();
+    const wanted = trials.map((trial, place) => ({ trial, name: `trial ${place + 1}` }))
+      .filter(({ trial }) =>
+        !trial.solved && labelOf(trial) === label && cellName(trial).includes("core 10")
+      ).toSorted(({ trial: one }, { trial: other }) => other.failures.length - one.failures.length);
+    assertGreater(wanted.length, 2);
+    await trialIsOpen(page, Number(wanted[1]!.name.slice(6)));
+    const before = await seen(page);
+    assertEquals(before.rows.map(([name]) => name), wanted.map(({ name }) => name));
+    assertEquals(before.sorted, [["wrong", "descending"]]);
+    const address = new URL(page.url()).hash;
+    const said = Object.fromEntries(new URLSearchParams(address.slice(2)));
+    assertEquals(said, {
+      ...{ trial: wanted[1]!.name.slice(6), subject: label, outcome: "failed" },
+      ...{ q: "CORE 10, depth", sort: "-wrong" },
+    });
+    await page.reload();
+    await page.waitForSelector("html[data-ready]");
+    assertEquals(await seen(page), before);
+    await using other = await openReport(browser, html, { hash: address });
+    assertEquals(await seen(other.page), before);
+    assertEquals([...faults, ...other.faults], []);
+  },
+);
+
+browserTest("going back undoes what was chosen; typing is one step", async (browser) => {
+  const { html } = await theReport();
+  await using opened = await openReport(browser, html, { hash: "#?outcome=failed" });
+  const { page, faults } = opened;
+  const atFirst = await seen(page);
+  await page.locator("#q").pressSequentially("core 5", { delay: 10 });
+  await page.waitForFunction(() => location.hash.endsWith("q=core+5"));
+  const length = await page.evaluate(() => history.length);
+  await page.locator("#q").pressSequentially(" gra", { delay: 150 });
+  await page.waitForFunction(() => location.hash.endsWith("q=core+5+gra"));
+  assertEquals(await page.evaluate(() => history.length), length);
+  const searched = await seen(page);
+  await page.click("#heads button[value=calls]");
+  await page.locator("#list a").first().click();
+  await page.locator("#trial:not([hidden])").waitFor();
+  await page.goBack();
+  await page.locator("#trial").waitFor({ state: "hidden" });
+  await page.goBack();
+  await page.waitForFunction(() => document.querySelector("#heads [aria-sort]") === null);
+  assertEquals(await seen(page), searched);
+  await page.goForward();
+  assertEquals((await seen(page)).sorted, [["calls", "descending"]]);
+  await page.evaluate(() => {
+    location.hash = "#?outcome=failed";
+  });
+  await page.waitForFunction(() => document.querySelector("#heads [aria-sort]") === null);
+  assertEquals({ ...await seen(page), search: "" }, { ...atFirst, search: "" });
+  assertEquals(faults, []);
+});
+
+browserTest(
+  "an address that means nothing here, or means harm, changes nothing",
+  async (browser) => {
+    const { html } = await theReport();
+    await using plain = await openReport(browser, html);
+    const wanted = await seen(plain.page);
+    const evil = [
+      "trial=0&beside=1",
+      "trial=81&beside=-1&pair=0&change=lost",
+      "trial=1e1&page=0&sort=__proto__",
+      "trial=٣&sort=constructor&outcome=toString",
+      "subject=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E&cell=__proto__",
+      "type=constructor&behaviour=&roots=yes&outcome=passed",
+      "page=99999999999999999999&pair=9&change=<script>",
+      `q=${"x".repeat(5000)}`,
+      "%%%&=&&trial",
+      "__proto__=1&hasOwnProperty=2",
+    ];
+    for (const text of evil) {
+      await using opened = await openReport(browser, html, { hash: `#?${text}` });
+      assertEquals(await seen(opened.page), wanted, text);
+      assertEquals(opened.faults, [], text);
+    }
+    // Of several values the good ones count.
+    await using mixed = await openReport(browser, html, {
+      hash: "#?sort=-trial&cell=none&trial=999999&page=2",
+    });
+    const { rows, sorted, open } = await seen(mixed.page);
+    assertEquals([rows[0]![0], sorted, open], ["trial 30", [["trial", "descending"]], null]);
+  },
+);
+
+browserTest("a search finds text only, in any case, and each of its words", async (browser) => {
+  const { html, trials } = await theReport();
+  await using opened = await openReport(browser, html);
+  const { page, faults } = opened;
+  const finds = async (text: string, wanted: (trial: Trial, number: number) => boolean) => {
+    await page.fill("#q", text);
+    await page.waitForFunction(
+      (text) => (new URLSearchParams(location.hash.slice(2)).get("q") ?? "") === text,
+      text,
+    );
+    const names = (await allRows(page)).map(([name]) => name);
+    const expected = trials.flatMap((trial, place) =>
+      wanted(trial, place + 1) ? [`trial ${place + 1}`] : []
+    );
+    assertEquals(names, expected, text);
+    return names.length;
+  };
+  assertEquals(await finds(".*", () => false), 0);
+  assertEquals(await finds("[0-9]", () => false), 0);
+  assertEquals(await finds("planner zebra", () => false), 0);
+  assertGreater(
+    await finds(
+      "PLANNER simulated",
+      (trial) => labelOf(trial).includes("planner"),
+    ),
+    5,
+  );
+  assertGreater(
+    await finds(
+      "incorrect_value",
+      ({ failures }) => failures.some(({ type }) => type === "incorrect_value"),
+    ),
+    0,
+  );
+  assertEquals(await finds("trial 17", (_, number) => number === 17), 1);
+  assertEquals(await finds("", () => true), trials.length);
+  assertEquals(faults, []);
+});
+
+browserTest("columns are sorted by keyboard, and say so", async (browser) => {
+  const { html, trials } = await theReport();
+  await using opened = await openReport(browser, html);
+  const { page, faults } = opened;
+  const columns = {
+    calls: (trial: Trial) => -trial.calls,
+    wrong: (trial: Trial) => -trial.failures.length,
+    model: (trial: Trial) => labelOf(trial),
+    cell: (trial: Trial) => Number(/core (\d+)/.exec(cellName(trial))![1]),
+    trial: (trial: Trial) => trial.index,
+  };
+  for (const [name, valueOf] of Object.entries(columns)) {
+    await page.focus(`#heads button[value=${name}]`);
+    await page.keyboard.press("Enter");
+    const [, first] = (await seen(page)).sorted[0]!;
+    assertEquals(first, ["calls", "wrong"].includes(name) ? "descending" : "ascending", name);
+    const rows = await allRows(page);
+    const values = rows.map(([trial]) => valueOf(trials[Number(trial!.slice(6)) - 1]!));
+    const sorted = values.toSorted((one, other) => one < other ? -1 : one > other ? 1 : 0);
+    assertEquals(values, sorted, name);
+    await page.keyboard.press("Tab");
+    await page.focus(`#heads button[value=${name}]`);
+    await page.keyboard.press("Space");
+    assertEquals((await seen(page)).sorted.length, 1, name);
+    await page.keyboard.press("Space");
+    assertEquals((await seen(page)).sorted, [], name);
+  }
+  assertEquals(faults, []);
+});
+
+browserTest(
+  "a trial opens and closes by keyboard, and the focus goes along without a jump",
+  async (browser) => {
+    const { html } = await theReport();
+    await using opened = await openReport(browser, html);
+    const { page, faults } = opened;
+    await page.locator("#list a").nth(4).focus();
+    await page.keyboard.press("Enter");
+    await trialIsOpen(page, 5);
+    const focused = () => page.evaluate(() => document.activeElement!.textContent);
+    assertEquals(await focused(), "trial 5");
+    const top = await page.locator("#trial").evaluate((one) => one.getBoundingClientRect().top);
+    assertLess(Math.abs(top), 2);
+    await page.keyboard.press("Escape");
+    await page.locator("#trial").waitFor({ state: "hidden" });
+    assertEquals(await page.evaluate(() => document.activeElement!.tagName), "A");
+    assertEquals(await focused(), "trial 5");
+    assert(await page.locator("#list a").nth(4).isVisible());
+    assertEquals(faults, []);
+  },
+);
+
+browserTest("what there is nothing to choose of is not shown", async (browser) => {
+  using folder = new Folder();
+  const planner = (await theReport()).trials.filter(({ model, behaviours }) =>
+    model.requested === "sim:planner" && behaviours.length === 0
+  );
+  const path = await writeReport(folder.write("a.jsonl", linesOf(planner)));
+  await using opened = await openReport(browser, path);
+  const visible = await opened.page.locator("#filters label:visible").allInnerTexts();
+  assertEquals(visible.map((text) => text.split("\n")[0]), ["search", "cell"]);
+  const heads = await opened.page.locator("#heads th:visible").allInnerTexts();
+  assertEquals(heads.map((text) => text.replace(/\W+$/, "")), [
+    ...["trial", "outcome", "cell", "graph", "calls", "what was wrong"],
+  ]);
+  await using whole = await openReport(browser, (await theReport()).html);
+  const all = await whole.page.locator("#filters label:visible").allInnerTexts();
+  assertEquals(all.map((text) => text.split("\n")[0]), [
+    ...["search", "model", "cell", "wrong calls", "of these only", "behaviour"],
+  ]);
+  // A failed trial is one click away.
+  await whole.page.getByRole("button", { name: /^not solved/ }).click();
+  const rows = await allRows(whole.page);
+  const failed = (await theReport()).trials.filter(({ solved }) => !solved).length;
+  assertEquals(rows.length, failed);
+  await goToTrial(whole.page, 1);
+  assertEquals([...opened.faults, ...whole.faults], []);
+});

@@ -1,0 +1,137 @@
+// What can be taken away from a report's page in a real browser: figures as SVG, tables as CSV.
+
+import { assert, assertEquals, assertGreater, assertMatch, assertNotMatch } from "@std/assert";
+import type { Page } from "playwright-core";
+import { browserTest } from "../support/browser.ts";
+import { Folder } from "../support/folders.ts";
+import { writeJournal } from "../support/journals.ts";
+import { manyTrials } from "../support/many_trials.ts";
+import { openReport, writeReport } from "../support/report_page.ts";
+
+let made: Promise<{ folder: Folder; html: string }> | undefined;
+const theReport = () => made ??= makeReport();
+
+async function makeReport() {
+  const folder = new Folder();
+  const { plan, trials } = await manyTrials(6);
+  return { folder, html: await writeReport(writeJournal(folder, plan, trials)) };
+}
+
+Deno.test.afterAll(async () => (await made)?.folder[Symbol.dispose]());
+
+/** Presses a button, and returns the name and the text of the file that it downloads. */
+async function downloaded(page: Page, button: string): Promise<{ name: string; text: string }> {
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.locator(button).first().evaluate((one) => (one as HTMLElement).click()),
+  ]);
+  return {
+    name: download.suggestedFilename(),
+    text: Deno.readTextFileSync(await download.path()),
+  };
+}
+
+/** Puts a table into the page. */
+function addTable(page: Page, cells: readonly (readonly string[])[]): Promise<void> {
+  return page.evaluate((cells) => {
+    const view = document.createElement("div");
+    view.className = "view";
+    view.id = "table-made";
+    const table = view.appendChild(document.createElement("table"));
+    for (const [place, row] of cells.entries()) {
+      const line = (place === 0 ? table.createTHead() : table.tBodies[0] ?? table.createTBody())
+        .insertRow();
+      if (place > 1) line.className = "more";
+      for (const text of row) line.insertCell().textContent = text;
+    }
+    const button = view.appendChild(document.createElement("button"));
+    button.className = "take";
+    button.dataset["take"] = "csv";
+    document.querySelector("main")!.prepend(view);
+  }, cells);
+}
+
+browserTest(
+  "a table is downloaded as CSV, with all of its rows and nothing that runs",
+  async (browser) => {
+    const { html } = await theReport();
+    await using opened = await openReport(browser, html);
+    const { page, faults } = opened;
+    await addTable(page, [
+      ["name", "value"],
+      ['=HYPERLINK("x")', "+40.0"],
+      ["@SUM(A1)", "-3"],
+      ["-", "-1.5e-7"],
+      ["+cmd|' /C calc'!A0", "-1,2"],
+      ["a, b", '"quoted"'],
+      ["two\n lines", "1,234"],
+    ]);
+    assertEquals(await downloaded(page, "#table-made .take"), {
+      name: "table-made.csv",
+      text: [
+        "name,value",
+        `"'=HYPERLINK(""x"")",+40.0`,
+        "'@SUM(A1),-3",
+        "'-,-1.5e-7",
+        `'+cmd|' /C calc'!A0,"'-1,2"`,
+        `"a, b","""quoted"""`,
+        `two lines,"1,234"`,
+        "",
+      ].join("\r\n"),
+    });
+    const { name, text } = await downloaded(page, "#table-overview .take");
+    assertEquals(name, "table-overview.csv");
+    const rows = await page.locator("#table-overview tr").count();
+    assertEquals(text.trimEnd().split("\r\n").length, rows);
+    assertNotMatch(text, /CSV/);
+    assertEquals(faults, []);
+  },
+);
+
+for (const scheme of ["light", "dark"] as const) {
+  browserTest(`a figure is downloaded as an SVG that stands alone, ${scheme}`, async (browser) => {
+    const { html, folder } = await theReport();
+    await using opened = await openReport(browser, html, { scheme });
+    const { page, faults } = opened;
+    const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const before = await paper();
+    const { name, text } = await downloaded(page, "#figure-core [data-take=svg]");
+    assertEquals(name, "figure-core.svg");
+    assertEquals(await paper(), before);
+    assertMatch(text, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg"/);
+    assertNotMatch(text, /var\(|class=|<button|<style|href=/);
+    // It is drawn on white, whatever the page is.
+    assertMatch(text, /<rect width="100%" height="100%" fill="rgb\(255, 255, 255\)"/);
+    const legend = await page.locator("#figure-core .legend li").allInnerTexts();
+    assertGreater(legend.length, 2);
+    await using alone = await browser.open(folder.write("alone.svg", text));
+    const seen = await alone.page.evaluate(() => {
+      const box = document.documentElement.getBoundingClientRect();
+      return {
+        texts: [...document.querySelectorAll("text")].map((one) => one.textContent),
+        marks: document.querySelectorAll("path").length,
+        beyond: [...document.querySelectorAll("text")].filter((one) => {
+          const { left, right, top, bottom } = one.getBoundingClientRect();
+          return left < box.left || right > box.right || top < box.top || bottom > box.bottom;
+        }).length,
+      };
+    });
+    for (const words of legend) assert(seen.texts.includes(words.trim()), words);
+    assertGreater(seen.marks, 5);
+    assertEquals(seen.beyond, 0);
+    assertEquals([...faults, ...alone.faults], []);
+  });
+}
+
+browserTest("before a page is printed, what is folded is opened", async (browser) => {
+  const { html } = await theReport();
+  await using opened = await openReport(browser, html);
+  const open = () => opened.page.locator("details[open]").count();
+  const all = await opened.page.locator("details").count();
+  const before = await open();
+  assertGreater(all, before);
+  await opened.page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  assertEquals(await open(), all);
+  await opened.page.evaluate(() => dispatchEvent(new Event("afterprint")));
+  assertEquals(await open(), before);
+});

@@ -1,0 +1,246 @@
+// Comparisons on a report's page in a real browser: from a pair to its tasks, and to two trials side by side.
+
+import {
+  assert,
+  assertEquals,
+  assertGreater,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import type { Page } from "playwright-core";
+import { graphKey, variantOf } from "../../lib/gate/variant.ts";
+import { writeHtml } from "../../lib/reports/html.ts";
+import { cellName } from "../../lib/reports/metrics/metrics.ts";
+import { makeReport } from "../../lib/reports/report.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
+import { browserTest } from "../support/browser.ts";
+import { Folder } from "../support/folders.ts";
+import { manyTrials } from "../support/many_trials.ts";
+import { callEvent, record } from "../support/records.ts";
+import { openReport, shownRows, trialIsOpen } from "../support/report_page.ts";
+
+const NONE = { tokens: null, calls: null, usd: null };
+const NO_EFFORT = { candidate: NONE, baseline: NONE, extra: NONE };
+
+/** Writes the page of trials whose first model is the baseline of the others. */
+async function writePage(
+  folder: Folder,
+  trials: readonly Trial[],
+  { known = true }: { readonly known?: boolean } = {},
+): Promise<string> {
+  const [base] = trials;
+  const models = new Set(trials.map(({ model }) => model.requested));
+  const listed = known
+    ? trials
+    : trials.filter((trial) => trial.model.requested !== base!.model.requested);
+  const comparisons = [...models].slice(1).map((model) => {
+    const changed = (sign: number) =>
+      [...Map.groupBy(trials, ({ task }) => graphKey(task)).values()].flatMap((own) => {
+        const candidate = own.filter((trial) => trial.model.requested === model);
+        const baseline = own.filter((trial) => trial.model.requested === base!.model.requested);
+        const count = (some: readonly Trial[]) => ({
+          solved: some.filter(({ solved }) => solved).length,
+          valid: some.length,
+        });
+        const more = count(candidate).solved - count(baseline).solved;
+        return Math.sign(more) !== sign ? [] : [{
+          task: candidate[0]!.task,
+          candidate: count(candidate),
+          baseline: count(baseline),
+          trials: [candidate.map(({ id }) => id), baseline.map(({ id }) => id)] as const,
+        }];
+      });
+    return {
+      ...{ subject: variantOf(trials.find((trial) => trial.model.requested === model)!) },
+      ...{ of: "model", simulated: false, against: variantOf(base!), test: null },
+      ...{ graphs: trials.length, leftOut: 0, success: null, missed: null, effort: NO_EFFORT },
+      ...{ gained: changed(1), lost: changed(-1) },
+    };
+  });
+  const report = { ...makeReport(listed, { suite: "pairs" }), comparisons: comparisons as never };
+  const path = folder.file("pairs.html");
+  await writeHtml(path, report, listed, { rerun: () => undefined });
+  return path;
+}
+
+/** What two trials side by side show. */
+function readBeside(page: Page) {
+  return page.evaluate(() => {
+    const textsOf = (selector: string) =>
+      [...document.querySelectorAll(`#trial ${selector}`)].map((one) => one.textContent);
+    const sides = [...document.querySelectorAll("#trial section.pair")].map((step) => ({
+      step: step.querySelector("h4")!.textContent,
+      marked: [...step.querySelectorAll("ol")].map((side) =>
+        [...side.querySelectorAll(".first strong, .first.answer .faint")].map((one) =>
+          one.textContent
+        )
+      ),
+    }));
+    return {
+      heading: textsOf("h3")[0],
+      outcomes: textsOf(".heads .badge"),
+      line: textsOf(".difference"),
+      marked: sides.filter(({ marked }) => marked.flat().length > 0),
+      steps: sides.map(({ step }) => step),
+    };
+  });
+}
+
+browserTest(
+  "why the new model is worse is three clicks away: pair, task, first difference",
+  async (browser) => {
+    using folder = new Folder();
+    const { trials: all } = await manyTrials(12);
+    const trials = [
+      ...all.filter(({ model }) => model.requested === "sim:planner"),
+      ...all.filter(({ model }) => model.requested !== "sim:planner"),
+    ].map((trial, index) => ({ ...trial, index }));
+    const html = await writePage(folder, trials);
+    const lost = all.filter(({ model, solved }) => model.requested !== "sim:planner" && !solved);
+    assertGreater(lost.length, 15);
+    await using opened = await openReport(browser, html, { hash: "#?pair=0&change=lost" });
+    const { page, faults } = opened;
+    assertMatch(
+      (await page.textContent("#pair h3"))!,
+      new RegExp(`^sim:noisy\\?.* is worse than sim:planner on ${lost.length} graphs$`),
+    );
+    // The first of many rows, and all of them at a click.
+    const rows = page.locator("#pair tbody tr:visible");
+    assertEquals(await rows.count(), 12);
+    await page.click("#pair .all");
+    assertEquals(await rows.count(), lost.length);
+    assertEquals(
+      await rows.locator("td:nth-child(2)").allTextContents(),
+      lost.map(() => "0 of 1"),
+    );
+    for (const row of [0, 5, 9]) {
+      await rows.nth(row).locator("a").click();
+      await page.locator("#trial section.pair").first().waitFor();
+      const said = new URLSearchParams(new URL(page.url()).hash.slice(2));
+      const [own, other] = ["trial", "beside"].map((name) => trials[Number(said.get(name)) - 1]!);
+      assertEquals([own!.solved, other!.solved], [false, true]);
+      assertEquals(graphKey(own!.task), graphKey(other!.task));
+      assertStringIncludes(await rows.nth(row).innerText(), cellName(own!));
+      const seen = await readBeside(page);
+      assertEquals(seen.heading, `trial ${said.get("trial")} beside ${said.get("beside")}`);
+      assertEquals(seen.outcomes[1], "solved");
+      assertEquals([seen.line.length, seen.marked.length], [1, 1]);
+      assertMatch(seen.line[0]!, /^(step \d+|the answer): .* here, .* there$/);
+      // The line and both sides of the step are on the screen.
+      assert(
+        await page.evaluate(() => {
+          const { top } = document.querySelector("#difference")!.getBoundingClientRect();
+          const first = document.querySelector("#trial .first")!.getBoundingClientRect();
+          return top >= 0 && first.top > top && first.top < innerHeight;
+        }),
+      );
+      await page.keyboard.press("Escape");
+      await page.locator("#trial").waitFor({ state: "hidden" });
+      assert(await page.isVisible("#pair"));
+    }
+    await page.getByRole("link", { name: "better on 0" }).click();
+    await page.locator("#pair h3", { hasText: "is better than" }).waitFor();
+    assertEquals(await rows.count(), 0);
+    await page.goBack();
+    assertEquals(await rows.count(), 12);
+    await page.locator("#pair").getByRole("link", { name: "close" }).click();
+    await page.locator("#pair").waitFor({ state: "hidden" });
+    assertEquals(faults, []);
+  },
+);
+
+const TASK = { core: 4, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+
+/** A trial with these calls, as `step function arguments`. */
+function trialOf(model: string, calls: readonly [number, string, object][], answer: string): Trial {
+  return record({
+    ...{ model, task: TASK, outcome: answer === "1" ? "solved" : "wrong_answer" },
+    events: [
+      ...calls.map(([step, name, inputs], place) => ({
+        ...callEvent(place + 1, { step, function: name }),
+        arguments: JSON.stringify(inputs),
+      })),
+      { kind: "answer", text: `It is ${answer}.`, value: Number(answer) },
+    ],
+  });
+}
+
+browserTest(
+  "the first difference is one of calls, without an order in a step, or of the answer",
+  async (browser) => {
+    const base: [number, string, object][] = [
+      ...[[1, "a", { x: 1, y: 2 }], [1, "b", {}], [2, "c", { z: 3 }]] as [number, string, object][],
+    ];
+    const evil = '"><img src=x onerror=alert(1)>';
+    const cases: [[number, string, object][], string, string | undefined][] = [
+      // The same calls in another order, and arguments in another order.
+      [[[1, "b", {}], [1, "a", { y: 2, x: 1 }], [2, "c", { z: 3 }]], "1", undefined],
+      [base, "2", "the answer: 2 here, 1 there"],
+      [[...base.slice(0, 2), [2, "c", { z: 4 }]], "2", "step 2: c(z=4) here, c(z=3) there"],
+      [[...base.slice(0, 2)], "2", "step 2: no such call here, c(z=3) there"],
+      [[...base, [3, "a", {}]], "1", "step 3: a() here, no such call there"],
+      [[base[0]!, base[2]!], "1", "step 1: no such call here, b() there"],
+      [[...base.slice(0, 2), [2, evil, {}]], "2", `step 2: ${evil}() here, c(z=3) there`],
+    ];
+    for (const [calls, answer, line] of cases) {
+      using folder = new Folder();
+      const trials = [trialOf("old", base, "1"), trialOf("new", calls, answer)]
+        .map((trial, index) => ({ ...trial, index }));
+      const html = await writePage(folder, trials);
+      await using opened = await openReport(browser, html, { hash: "#?trial=2&beside=1" });
+      const { page, faults } = opened;
+      await page.locator("#trial section.pair").first().waitFor();
+      const seen = await readBeside(page);
+      assertEquals(seen.line, [line ?? "Their calls and answers are the same."]);
+      assertEquals(seen.marked.length, line === undefined ? 0 : 1);
+      if (line?.startsWith("step")) assertStringIncludes(line, seen.marked[0]!.step!);
+      // Both graphs are one, which is drawn once.
+      assertEquals(await page.locator("#trial .drawing").count(), 1);
+      assertEquals(faults, []);
+    }
+  },
+);
+
+browserTest(
+  "a baseline without trials of its own leaves the candidate's alone, and says so",
+  async (browser) => {
+    using folder = new Folder();
+    const trials = [trialOf("old", [], "1"), trialOf("new", [], "2")]
+      .map((trial, index) => ({ ...trial, index: 0 * index }));
+    const html = await writePage(folder, trials, { known: false });
+    await using opened = await openReport(browser, html, { hash: "#?pair=0" });
+    const { page, faults } = opened;
+    assertEquals(await page.textContent("#pair h3"), "new is worse than old on 1 graph");
+    await page.click("#pair tbody a");
+    await trialIsOpen(page, 1);
+    assertStringIncludes(await page.innerText("#trial"), "No trial of old is in this report");
+    assertEquals(await page.locator("#trial section.pair").count(), 0);
+    assertEquals((await shownRows(page)).length, 1);
+    assertEquals(faults, []);
+  },
+);
+
+browserTest("any trial can stand beside another of its task", async (browser) => {
+  using folder = new Folder();
+  const trials = ["old", "new", "other"].map((model, index) => ({
+    ...trialOf(model, [], String(index)),
+    index,
+  }));
+  const html = await writePage(folder, trials);
+  for (const width of [1280, 400]) {
+    await using opened = await openReport(browser, html, { hash: "#trial-1", width });
+    const { page, faults } = opened;
+    await page.selectOption("#beside", { label: "trial 3: wrong answer, other" });
+    await page.locator("#trial section.pair").first().waitFor();
+    assertEquals((await readBeside(page)).heading, "trial 1 beside 3");
+    // Side by side, or below one another.
+    const [one, two] = await page.locator("#trial .heads > div").evaluateAll((all) =>
+      all.map((side) => side.getBoundingClientRect().top)
+    );
+    assertEquals(one === two, width === 1280);
+    assertEquals(await page.evaluate(() => document.documentElement.scrollWidth), width);
+    await page.getByRole("link", { name: "trial 1 alone" }).click();
+    await trialIsOpen(page, 1);
+    assertEquals(faults, []);
+  }
+});
