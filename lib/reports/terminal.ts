@@ -25,7 +25,8 @@ import { latencyTables } from "./tables/_latency.ts";
 import { formatTables } from "./tables/_formats.ts";
 import { perturbationTables } from "./tables/_perturbations.ts";
 import { recoveryTables } from "./tables/_recovery.ts";
-import { strategiesTable, workTable } from "./tables/_strategies.ts";
+import { comparisonTables, strategiesTable } from "./tables/_comparisons.ts";
+import { workTable } from "./tables/_strategies.ts";
 import {
   alignedTable,
   boundsText,
@@ -154,7 +155,7 @@ const MAX_CELLS = 24;
 const MAX_SUBJECTS = 6;
 
 function renderParts(report: Omit<Report, "suite" | "notes" | "gates">, width: number): string {
-  const { subjects, comparisons, breakdowns } = report;
+  const { subjects, breakdowns } = report;
   const needed = subjects.length > 1 || subjects.some(({ cells }) => cells.length > MAX_CELLS);
   const many = subjects.length > MAX_SUBJECTS;
   const shownBreakdowns = breakdowns.filter(({ kind, values }) =>
@@ -176,8 +177,8 @@ function renderParts(report: Omit<Report, "suite" | "notes" | "gates">, width: n
     ...dimensionTables(report, true),
     ...perturbationTables(report, true),
     ...workTable(subjects),
-    // Last, next to the prompt: strategies are run for this comparison.
-    ...strategiesTable(comparisons),
+    // Last, next to the prompt: several models or strategies are run for this comparison.
+    ...comparisonTables(report),
   ];
   return [
     ...(many

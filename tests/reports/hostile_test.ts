@@ -208,7 +208,8 @@ Deno.test("hostile names in JSON are as they were", async () => {
   const names = new Set(subjects.map((one: { subject: { model: string } }) => one.subject.model));
   for (const [text] of EVIL) assert(names.has(text), text);
   assertEquals(
-    comparisons.map(({ subject }: { subject: { strategy: string } }) => subject.strategy),
+    comparisons.filter(({ of }: { of: string }) => of === "strategy")
+      .map(({ subject }: { subject: { strategy: string } }) => subject.strategy),
     EVIL.map(([text]) => text),
   );
 });
@@ -270,9 +271,10 @@ for (const width of [1280, 400]) {
     const list = await page.locator("#list tr").allTextContents();
     for (const [place, evil] of EVIL.entries()) {
       assertStringIncludes(list[place]!, shownOf(evil));
-      for (const figure of ["#figure-overview", "#figure-strategies"]) {
-        assertStringIncludes(await page.innerText(figure), shownOf(evil).slice(0, 100));
-      }
+      assertStringIncludes(await page.innerText("#figure-overview"), shownOf(evil).slice(0, 100));
+      // The figure has twenty pairs, and names that fit into its width.
+      if (place >= 20) continue;
+      assertStringIncludes(await page.innerText("#figure-differences"), shownOf(evil).slice(0, 12));
     }
     // One size is enough to look at each.
     const step = width === 1280 ? 1 : 5;

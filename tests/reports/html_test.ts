@@ -221,7 +221,7 @@ Deno.test("the marks of a legend of bars look as the bars do", async () => {
   assertEquals(new Set(marks.map(({ fill, outline }) => `${fill} ${outline}`)).size, 12);
 });
 
-Deno.test("a page shows strategies against the baseline, where there is something to show", async () => {
+Deno.test("a page compares pairs, where there is something to show", async () => {
   const trials = crossed({ both: 3, gained: 2 }, { model: "sim:<b>", simulated: true });
   using folder = new Folder();
   const pageOf = async (own: readonly Trial[]) => {
@@ -232,27 +232,26 @@ Deno.test("a page shows strategies against the baseline, where there is somethin
   const page = await pageOf(trials);
   const { figures } = await figuresOf(trials);
   assertEquals(
-    figures.get("strategies")!.caption,
-    "Strategies against the baseline of the same model, on the same tasks; whiskers: 95% intervals, " +
-      "each for a single comparison",
+    figures.get("differences")!.caption,
+    "Differences of pairs share of tasks solved less that of the other, on the tasks of both; whiskers: 95% " +
+      "intervals, each for a single pair",
   );
-  const [, table] = /<caption>\s*<div>Strategies against the baseline([^]*?)<\/table>/.exec(page)!;
+  const [, table] = /<caption>\s*<div>Pairs compared([^]*?)<\/table>/.exec(page)!;
   const cells = [...table!.matchAll(/<t[hd][^>]*>([^]*?)<\/t[hd]>/g)].map(([, cell]) =>
     plain(cell!)
   );
-  assertEquals(cells.slice(10, 15), [
-    ...["sim:&#60;b&#62; + restate (simulated)", "5", "60.0%", "100.0%", "+40.0"],
+  assertEquals(cells.slice(11, 17), [
+    ...["sim:&#60;b&#62; + restate (simulated)", "baseline", "5", "60.0%", "100.0%", "+40.0"],
   ]);
-  assertEquals((await figuresOf(trials.slice(0, 5))).figures.has("strategies"), false);
-  // The word stands in the list of words alone.
-  assert(!(await pageOf(trials.slice(0, 5))).includes("Strategies against"));
+  assertEquals((await figuresOf(trials.slice(0, 5))).figures.has("differences"), false);
+  assert(!(await pageOf(trials.slice(0, 5))).includes("Pairs compared"));
   const spoiled = trials.map((trial) => ({ ...trial, outcome: "invalid" as const, solved: false }));
   const { figures: none } = await figuresOf(spoiled);
-  assertEquals(none.has("strategies"), false);
-  assertStringIncludes(await pageOf(spoiled), "Strategies against the baseline");
+  assertEquals(none.has("differences"), false);
+  assertStringIncludes(await pageOf(spoiled), "Pairs compared");
   const single = [trials[0]!, trials[5]!].flatMap((trial) => [trial, { ...trial, repetition: 2 }]);
   const { figures: unsure } = await figuresOf(single);
-  assertStringIncludes(unsure.get("strategies")!.caption, "points of a single task have none");
+  assertStringIncludes(unsure.get("differences")!.caption, "points of a single task have none");
 });
 
 /** The page of these trials. */
@@ -288,11 +287,16 @@ Deno.test("figures of many strategies are in parts, one a model under its name",
   const names = ["a", "sim:b (simulated)", "c"];
   assertEquals(drawingsOf(page, "overview"), names.map((name) => [name, ...strategies]));
   // Six differences still stand beneath each other, each under its whole name.
-  assertEquals(drawingsOf(page, "strategies"), [
+  const [pairs, ...more] = drawingsOf(page, "differences");
+  assertEquals(more, []);
+  assertEquals(
+    pairs!.slice(0, 6).sort(),
     names.flatMap((name) =>
-      strategies.slice(1).map((one) => name.replace(/( \(simulated\))?$/, ` + ${one}$1`))
-    ),
-  ]);
+      strategies.slice(1).map((one) =>
+        `${name.replace(/( \(simulated\))?$/, ` + ${one}$1`)} against baseline`
+      )
+    ).sort(),
+  );
 });
 
 Deno.test("figures of many models are in parts of eight", async () => {
@@ -319,7 +323,9 @@ const PROBED = PROBES.flatMap((probe) =>
 
 Deno.test("a page of probes alone has no empty section, and speaks of questions", async () => {
   const page = await pageOf(PROBED);
-  assertEquals(sectionsOf(page), ["success", "failures", "cells", "trials", "words"]);
+  assertEquals(sectionsOf(page), [
+    ...["comparisons", "success", "failures", "cells", "trials", "words"],
+  ]);
   const body = page.slice(page.indexOf("<body>"), page.indexOf('<section id="words">'));
   for (const words of [/class="shared"/, /Failure types/, /not generated/, /\bgraphs?\b/]) {
     assertNotMatch(body, words);
@@ -340,7 +346,9 @@ Deno.test("a page of one size has no section of figures, whose legend would stan
     return core === 5 && depth === 2;
   });
   const page = await pageOf(trials);
-  assertEquals(sectionsOf(page), ["success", "failures", "cells", "trials", "words"]);
+  assertEquals(sectionsOf(page), [
+    ...["comparisons", "success", "failures", "cells", "trials", "words"],
+  ]);
   assert(!page.includes('class="shared"'));
 });
 

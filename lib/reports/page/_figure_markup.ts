@@ -9,6 +9,7 @@ import { canonicalJson } from "../../base/json.ts";
 import type { Tally } from "../metrics/metrics.ts";
 import type { Report } from "../report.ts";
 import { type DistractorEffect, settingText } from "../metrics/_distractors.ts";
+import { comparisonFigures } from "../figures/_comparisons.ts";
 import { drawDimensions } from "../figures/_dimensions.ts";
 import { showsDimensions } from "../tables/_dimensions.ts";
 import {
@@ -22,7 +23,7 @@ import {
 import { drawFailureRates, drawTransfer, hasBroadRates, highestRate } from "../figures/_heatmap.ts";
 import { html, Markup } from "./_markup.ts";
 import { wholePercent } from "../tables/_perturbations.ts";
-import { seriesMark } from "../figures/_plotting.ts";
+import { draw, seriesMark } from "../figures/_plotting.ts";
 import { nameOf, sourceText } from "../tables/table.ts";
 import { hasFailures, noFailures } from "../tables/_failures.ts";
 import { hasCalls } from "../tables/_success.ts";
@@ -41,22 +42,15 @@ export async function overviewFigure({ subjects }: Report): Promise<Markup> {
   );
 }
 
-/** Returns the figure of strategies against the baseline, where there are any to compare. */
-export async function strategyFigure({ comparisons, subjects }: Report): Promise<Markup[]> {
-  const comparable = comparisons.filter(({ success }) => success !== null);
-  if (comparable.length === 0) return [];
-  const notes = [
-    "of the same model, on the same tasks",
-    `${WHISKERS}, each for a single comparison`,
-    ...(comparable.some(({ success }) => success?.interval === null) ? [NO_WHISKER] : []),
-  ];
-  const drawing = await drawParts(
-    figureParts(comparable),
-    (own, label) => drawComparisons(own, { subjects, label, comparisons }),
+/** Returns the figure of all pairs, where there are any to compare. */
+export async function pairFigure(report: Report): Promise<Markup[]> {
+  return await Promise.all(
+    comparisonFigures(report).map(async ({ spec, note = "", ...caption }) => {
+      const part = { title: "", rows: [spec], label: () => "" };
+      const drawing = await drawParts([part], ([one]) => draw(one!));
+      return figureMarkup({ ...caption, notes: [note] }, [drawing]);
+    }),
   );
-  return [
-    figureMarkup({ id: "strategies", title: "Strategies against the baseline", notes }, [drawing]),
-  ];
 }
 
 /**

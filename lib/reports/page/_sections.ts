@@ -11,9 +11,9 @@ import {
   distractorFigures,
   failureFigure,
   overviewFigure,
+  pairFigure,
   perturbationFigures,
   sharedLegend,
-  strategyFigure,
 } from "./_figure_markup.ts";
 import { html, type Markup } from "./_markup.ts";
 import { sourceText } from "../tables/table.ts";
@@ -73,14 +73,20 @@ async function resultSections(report: Report): Promise<Section[]> {
   const callSetTables = tablesIn("call sets");
   const toolUseTables = tablesIn("tool use");
   const numbersOf = (id: string) => tables.filter((table) => table.id === id).map(tableMarkup);
+  const comparisonTables = tablesIn("comparisons");
   const figures = [
     ...await breakdownFigures(report, numbersOf),
     ...await distractorFigures(report, numbersOf("distractors")),
   ];
   return [
+    ...(comparisonTables.length === 0 ? [] : [
+      sectionOf("comparisons", "Comparisons", [
+        ...await pairFigure(report),
+        ...comparisonTables.map(tableMarkup),
+      ]),
+    ]),
     sectionOf("success", "Success", [
       await overviewFigure(report),
-      ...await strategyFigure(report),
       ...tablesIn("success").map(tableMarkup),
     ]),
     ...(callSetTables.length === 0

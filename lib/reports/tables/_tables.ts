@@ -20,18 +20,19 @@ import { latencyTables } from "./_latency.ts";
 import { perturbationTables } from "./_perturbations.ts";
 import { probesTable } from "./_probes.ts";
 import { recoveryTables } from "./_recovery.ts";
-import { strategiesTable, workTable } from "./_strategies.ts";
+import { comparisonTables } from "./_comparisons.ts";
+import { workTable } from "./_strategies.ts";
 import { breakdownTable, cellsTable, overviewTable, repetitionsTable } from "./_success.ts";
 import type { Table } from "../_view.ts";
 
 /** Returns all tables of a report, those that compare subjects first. */
 export function tablesOf(report: Report): Table[] {
-  const { subjects, comparisons, breakdowns } = report;
+  const { subjects, breakdowns } = report;
   if (subjects.length === 0) return [];
   return [
     overviewTable(subjects),
     ...errorHandlingTables(report),
-    ...strategiesTable(comparisons),
+    ...comparisonTables(report),
     ...workTable(subjects),
     ...probesTable(subjects),
     ...callSetTables(report),

@@ -105,9 +105,12 @@ Deno.test("readCollection() pairs strategies of several runs by their graphs", (
   ]);
   const { comparisons } = makeReport(trials, { suite });
   assertEquals(
-    comparisons.map(({ subject, graphs, leftOut }) => [subject.model, graphs, leftOut]),
+    comparisons.map(({ subject, against, graphs, leftOut }) => [
+      ...[subject.model, subject.strategy, against.model, against.strategy, graphs, leftOut],
+    ]),
     [
-      ["a", 6, 0],
+      ["a", "restate", "a", "baseline", 6, 0],
+      ["a", "baseline", "b", "baseline", 6, 0],
     ],
   );
   assertEquals([comparisons[0]!.success!.gained, comparisons[0]!.success!.lost], [0, 1]);
