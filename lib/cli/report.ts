@@ -139,6 +139,7 @@ export async function report(arguments_: readonly string[]): Promise<number> {
     gates: decisions.filter((decision) => decision !== undefined),
     compared: {
       accepted,
+      order: collection.variants,
       isLeftOut: ({ task }) => collection.leftOut.some((cases) => isLeftOut(task, cases)),
     },
   });

@@ -183,6 +183,8 @@ export interface PairOptions {
   readonly prices?: Prices | undefined;
   /** What the baselines of gates are, such as `{ model: "old" }`: these are never the candidate. */
   readonly references?: readonly Partial<Variant>[];
+  /** The order of variants, such as those of an old run before those of a new one. Default: that of the trials. */
+  readonly order?: readonly Variant[];
   /** Accepted results to compare with as well. */
   readonly accepted?: readonly AcceptedResults[];
   /** Whether a trial is of a task that is another one in other trials, so that it is in no pair. */
@@ -227,12 +229,15 @@ export interface AcceptedResults {
  */
 export function comparePairs(
   trials: readonly TrialSummary[],
-  { prices = {}, references = [], accepted = [], isLeftOut: leavesOut = () => false }: PairOptions =
-    {},
+  { prices = {}, references = [], order = [], accepted = [], isLeftOut: leavesOut = () => false }:
+    PairOptions = {},
 ): ComparedPair[] {
+  const places = new Map(order.map((one, place) => [canonicalJson(one), place]));
+  const placeOf = ({ subject }: VariantTrials) =>
+    places.get(canonicalJson(subject)) ?? order.length;
   const variants = variantsOf(
     trials.filter((trial) => !leavesOut(trial) && !isRemoving(trial.perturbation)),
-  );
+  ).sort((one, other) => placeOf(one) - placeOf(other));
   const rankOf = ({ subject }: VariantTrials, of: typeof FIELDS[number]) =>
     references.some((one) => one[of] !== undefined && one[of] === subject[of])
       ? 2

@@ -97,8 +97,8 @@ export interface ReportOptions {
   readonly notes?: readonly string[];
   /** The verdicts. */
   readonly gates?: readonly GateReport[];
-  /** Accepted results to compare with, and trials to leave out of comparisons: see {@linkcode PairOptions}. */
-  readonly compared?: Pick<PairOptions, "accepted" | "isLeftOut">;
+  /** In which order, with what else and without what variants are compared: see {@linkcode PairOptions}. */
+  readonly compared?: Pick<PairOptions, "order" | "accepted" | "isLeftOut">;
 }
 
 /** Returns the report of `trials`, which must be in plan order. */

@@ -6,7 +6,7 @@
 
 import defer * as fileNames from "node:path";
 import { type ComparedCases, leftOutLines } from "../../gate/compared_cases.ts";
-import { byVariant, variantOf } from "../../gate/variant.ts";
+import { byVariant, type Variant, variantOf } from "../../gate/variant.ts";
 import { comparedPlans } from "../compared_baseline.ts";
 import { drawKey, trialKey, trialKeys } from "../trial_keys.ts";
 import { cannot, InputError } from "../../base/errors.ts";
@@ -31,6 +31,8 @@ export interface Collection {
   readonly suite: string;
   /** All trials, in plan order; those of a run with a label have it: see {@linkcode labelledTrial}. */
   readonly trials: readonly TrialSummary[];
+  /** All variants, those of the first run first. */
+  readonly variants: readonly Variant[];
   /** The number of planned trials; `undefined` if a journal does not have it. */
   readonly planned: number | undefined;
   /** Which of the user's own cases differ between runs, one line each. */
@@ -99,6 +101,10 @@ export function readCollection(
   assertDistinct(runs);
   return {
     runs,
+    variants: runs.flatMap(({ results, label }) =>
+      byVariant(results.trials, variantOf)
+        .map(({ subject }) => label === undefined ? subject : labelled(subject, label))
+    ),
     suite: [...new Set(runs.map(({ results }) => results.suite))].join(", "),
     trials: onSameTasks.flatMap((group) =>
       group.flatMap(({ results, label }) =>
