@@ -45,8 +45,10 @@ import { journalsGiven } from "./journals.ts";
 
 export const REPORT_HELP =
   `Several journals are shards of one run, those of the test files of one suite, or runs of different models
-or strategies on the same tasks. A folder stands for the journals in it. Without options the tables are
-printed, and the first failed trials of tool tests.
+or strategies on the same tasks. Two runs of the same model are called after their journals, the old one
+first: report old.jsonl new.jsonl. A file of accept is compared with as well: report baseline.json new.jsonl.
+A folder stands for the journals in it. Without options the tables are printed, and the first failed trials
+of tool tests.
 
   --html F        writes one self-contained HTML file: verdicts, tables, figures, and every trial with its
                   graph and its calls
