@@ -8,7 +8,6 @@ import { sum } from "../base/numbers.ts";
 import { canonicalJson } from "../base/json.ts";
 import { fork } from "../base/random.ts";
 import { type ComparedCases, isLeftOut } from "./compared_cases.ts";
-import { caseOf } from "./decisions.ts";
 import {
   differenceOf,
   DIFFERENCES,
@@ -28,7 +27,7 @@ import {
   variantOf,
 } from "./variant.ts";
 import { costOfAll, type Prices, spentUsage } from "../models/prices.ts";
-import { isRemoving } from "../perturbations/ids.ts";
+import defer * as perturbations from "../perturbations/ids.ts";
 import { clusteredInterval } from "../statistics/pass_at_k.ts";
 import { type Bounds, holm, mcNemar, tango } from "../statistics/proportions.ts";
 import { signFlip } from "../statistics/sign_flip.ts";
@@ -236,7 +235,7 @@ export function comparePairs(
   const placeOf = ({ subject }: VariantTrials) =>
     places.get(canonicalJson(subject)) ?? order.length;
   const variants = variantsOf(
-    trials.filter((trial) => !leavesOut(trial) && !isRemoving(trial.perturbation)),
+    trials.filter((trial) => !leavesOut(trial) && !perturbations.isRemoving(trial.perturbation)),
   ).sort((one, other) => placeOf(one) - placeOf(other));
   const rankOf = ({ subject }: VariantTrials, of: typeof FIELDS[number]) =>
     references.some((one) => one[of] !== undefined && one[of] === subject[of])
@@ -378,6 +377,11 @@ interface VariantTrials {
   readonly graphs: ReadonlyMap<string, readonly ComparedTrial[]>;
   readonly solved: ReadonlyMap<string, Unit>;
   readonly missed: ReadonlyMap<string, Unit>;
+}
+
+/** The name of the case of own tests that a trial is of; `undefined` for other tasks. */
+function caseOf(task: ScoredTrial["task"]): string | undefined {
+  return isCase(task) ? task.case : undefined;
 }
 
 /** Groups trials by variant, and those of each by graph: once, as each is compared with many. */

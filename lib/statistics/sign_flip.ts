@@ -47,7 +47,7 @@ export interface SignFlipOptions {
  *
  * // Of the 8 ways to give three differences of a half a sign, two have a sum as large.
  * const graph = [[2, 2], [1, 2]] as const;
- * assertEquals(signFlip([graph, graph, graph], Math.random), { p: 0.25 });
+ * assertEquals(signFlip([graph, graph, graph], () => 0.5), { p: 0.25 });
  * ```
  */
 export function signFlip(
