@@ -12,11 +12,14 @@ import { type Arguments, userPath } from "./arguments.ts";
  *
  * @throws {InputError} If none is given, or a folder cannot be read or has none.
  */
-export function journalsGiven(options: Arguments): string[] {
-  if (options.operands.length === 0) {
+export function journalsGiven(
+  options: Arguments,
+  operands: readonly string[] = options.operands,
+): string[] {
+  if (operands.length === 0) {
     throw options.error("it takes one journal or more: none is given");
   }
-  return options.operands.flatMap((operand) => journalsAt(operand, options));
+  return operands.flatMap((operand) => journalsAt(operand, options));
 }
 
 /**

@@ -4,16 +4,33 @@
  */
 
 import { countText } from "../base/numbers.ts";
-import { baselineOfGate, missingBaseline } from "../runs/baseline.ts";
-import { type Collection, readCollection } from "../runs/journal/collection.ts";
-import { readJsonc } from "../base/input.ts";
+import { type Baseline, baselineOfGate, missingBaseline, readBaseline } from "../runs/baseline.ts";
+import { comparableBaseline } from "../runs/compared_baseline.ts";
+import { assertOtherRun } from "../runs/trial_keys.ts";
+import { isLeftOut } from "../gate/compared_cases.ts";
+import type { AcceptedResults } from "../gate/comparison.ts";
+import { plannedDecisions } from "../gate/decisions.ts";
+import {
+  type Collection,
+  labelled,
+  labelledTrial,
+  readCollection,
+} from "../runs/journal/collection.ts";
+import { readJsonc, readText } from "../base/input.ts";
 import { commandLine } from "../base/command_line.ts";
 import { InputError } from "../base/errors.ts";
-import { canonicalJson, defined, listText, printable } from "../base/json.ts";
+import {
+  canonicalJson,
+  defined,
+  isJsonObject,
+  listText,
+  parseJson,
+  printable,
+} from "../base/json.ts";
 import { assertReplaceable, resolvePath, writeOutput } from "../base/output_file.ts";
 import { pricesFor } from "../runs/plan.ts";
 import { allChoices } from "../runs/resolved_suite.ts";
-import { isUpgrade } from "../gate/policy.ts";
+import { type GatePolicy, isUpgrade } from "../gate/policy.ts";
 import { type Price, PRICES, type Prices } from "../models/prices.ts";
 import { type GateReport, reportProblem } from "../gate/gate_report.ts";
 import { deriveJournals } from "../runs/derived.ts";
@@ -38,8 +55,10 @@ import { journalsGiven } from "./journals.ts";
 
 export const REPORT_HELP =
   `Several journals are shards of one run, those of the test files of one suite, or runs of different models
-or strategies on the same tasks. A folder stands for the journals in it. Without options the tables are
-printed, and the first failed trials of tool tests.
+or strategies on the same tasks. Two runs of the same model are called after their journals, the old one
+first: report old.jsonl new.jsonl. A file of accept is compared with as well: report baseline.json new.jsonl.
+A folder stands for the journals in it. Without options the tables are printed, and the first failed trials
+of tool tests.
 
   --html F        writes one self-contained HTML file: verdicts, tables, figures, and every trial with its
                   graph and its calls
@@ -65,14 +84,22 @@ export async function report(arguments_: readonly string[]): Promise<number> {
     values: ["html", "markdown", "limit", "json", "csv", "svg", "prices"],
     switches: ["different-tasks"],
   });
-  const journals = journalsGiven(options);
+  const [baselines, operands] = [options.operands.filter(isBaseline), options.operands]
+    .map((own, place) => place === 0 ? own : own.filter((one) => !isBaseline(one)));
+  if (baselines!.length > 0 && operands!.length === 0) {
+    throw options.error(`it takes a journal to compare with ${baselines![0]}: none is given`);
+  }
+  const journals = journalsGiven(options, operands);
   const outputs = ["html", "markdown", "json", "csv", "svg"].flatMap((name) => {
     const file = options.text(name);
     return file === undefined ? [] : [{ name, file }];
   });
   const limit = limitOf(options);
   const table = options.text("prices");
-  assertOutputs(options, outputs, [...journals, ...(table === undefined ? [] : [table])]);
+  assertOutputs(options, outputs, [
+    ...[...journals, ...baselines!],
+    ...(table === undefined ? [] : [table]),
+  ]);
   const declaredPrices = table === undefined ? undefined : readJsonc(userPath(table), PRICES);
   const operandOf = new Map(journals.map((path) => [userPath(path), path]));
   const collection = readCollection(journals.map(userPath), {
@@ -97,11 +124,21 @@ export async function report(arguments_: readonly string[]): Promise<number> {
   if (csv !== undefined) assertCsvFolder(userPath(csv), csv);
 
   const decisions: (GateReport | undefined)[] = [];
-  for (const { paths, results } of runs) {
+  const accepted = baselines!.flatMap((file) => {
+    const baseline = readBaseline(userPath(file));
+    return runs.flatMap(({ results, label }) =>
+      acceptedFor(results, baseline, { file, label, gate: results.gate })
+    );
+  });
+  for (const { paths, results, label } of runs) {
     const own = paths.map((path) => operandOf.get(path)!);
     // What stands for all journals of a run is what a user would type.
-    const given = own.length === journals.length ? options.operands : own;
-    decisions.push(await decide(results, given, tablePrices));
+    const given = own.length === journals.length ? operands! : own;
+    const { decision, baseline } = await decide(results, given, tablePrices);
+    decisions.push(decision && withVariant(decision, label));
+    const file = baseline?.file;
+    if (file === undefined || baselines!.some((one) => userPath(one) === file)) continue;
+    accepted.push(...acceptedFor(results, baseline!, { file, label, gate: results.gate }));
   }
   const content = makeReport(trials, {
     suite: collection.suite,
@@ -113,10 +150,16 @@ export async function report(arguments_: readonly string[]): Promise<number> {
     ),
     prices,
     notes: [
+      ...collection.notes,
       ...runs.flatMap((run, index) => notesOf(run, decisions[index])),
       ...await ungatedNotes(runs),
     ],
     gates: decisions.filter((decision) => decision !== undefined),
+    compared: {
+      accepted,
+      order: collection.variants,
+      isLeftOut: ({ task }) => collection.leftOut.some((cases) => isLeftOut(task, cases)),
+    },
   });
   const needsFailures = outputs.length === 0 || outputs.some(({ name }) => name === "markdown");
   const failures = needsFailures ? failedCases(collection, operandOf) : undefined;
@@ -126,7 +169,8 @@ export async function report(arguments_: readonly string[]): Promise<number> {
       const whole = wholeTrials(collection);
       await writeHtml(path, content, whole.trials(), {
         generator: runs[0]!.results.plan?.resolved.generator,
-        rerun: (trial) => rerunLine(trial, whole.plan, operandOf.get(whole.path)!),
+        rerun: (trial) =>
+          rerunLine({ ...trial, id: whole.id }, whole.plan, operandOf.get(whole.path)!),
       });
     } else if (name === "csv") {
       writeCsv(path, content, {
@@ -278,31 +322,77 @@ function failedCases(collection: Collection, operandOf: ReadonlyMap<string, stri
   const whole = wholeTrials(collection);
   for (const trial of whole.trials()) {
     if (isTold(trial)) {
-      failures.add(trial, rerunLine(trial, whole.plan, operandOf.get(whole.path)!));
+      const rerun = rerunLine({ ...trial, id: whole.id }, whole.plan, operandOf.get(whole.path)!);
+      failures.add(trial, rerun);
     }
   }
   return failures;
 }
 
-/** Returns the verdict of the plan's gate; `undefined` without one. */
+/** Whether an operand is a file of accepted results, and no journal. */
+function isBaseline(operand: string): boolean {
+  if (!/\.jsonc?$/.test(operand)) return false;
+  try {
+    const value = parseJson(readText(userPath(operand)));
+    return isJsonObject(value) && value["kind"] === "baseline";
+  } catch {
+    // Reading it as a journal gives the error.
+    return false;
+  }
+}
+
+/**
+ * Returns what of a run is compared with accepted results: as its gate does, where that names a file, else whatever
+ * these have of the same model, or their only one.
+ *
+ * @throws {InputError} If they are the trials of the run itself, or of other tasks.
+ */
+function acceptedFor(
+  { plan, planned, trials }: Results,
+  given: Baseline,
+  { file, label, gate }: {
+    readonly file: string;
+    readonly label: string | undefined;
+    readonly gate: GatePolicy | undefined;
+  },
+): AcceptedResults[] {
+  const baseline = comparableBaseline(given, plan, planned);
+  assertOtherRun(baseline, trials);
+  const ofFile = gate !== undefined && isUpgrade(gate) && typeof gate.baseline === "object" &&
+    gate.baseline.file !== undefined;
+  const policy = ofFile ? gate : { baseline: {} };
+  const decisions = plannedDecisions(planned, policy, baseline).map((decision) => ({
+    ...decision,
+    subject: label === undefined ? decision.subject : labelled(decision.subject, label),
+  }));
+  const name = file.replace(/^.*[/\\]/, "");
+  return [{ ...defined({ cases: baseline.cases }), name, trials: baseline.trials, decisions }];
+}
+
+/** Names the run of a verdict, if there are several of its model. */
+function withVariant(decision: GateReport, label: string | undefined): GateReport {
+  if (label === undefined) return decision;
+  return { ...decision, verdicts: decision.verdicts.map((one) => labelled(one, label)) };
+}
+
+/** Returns the verdict of the plan's gate, and the baseline file that it compared with; nothing without a gate. */
 async function decide(
   results: Results,
   journals: readonly string[],
   prices: Prices | undefined,
-): Promise<GateReport | undefined> {
+): Promise<{ readonly decision?: GateReport; readonly baseline?: Baseline | undefined }> {
   const { gate, suite } = results;
-  if (gate === undefined) return undefined;
+  if (gate === undefined) return {};
   try {
     const baseline = baselineOfGate(gate, userPath);
     const missing = missingBaseline(gate, baseline, { journals });
     const problem = undecidableReason(results) ?? missing;
-    return problem === undefined
-      ? await decideResults(results, gate, { baseline, prices })
-      : reportProblem(suite, printable(problem, 1000));
+    if (problem !== undefined) return { decision: reportProblem(suite, printable(problem, 1000)) };
+    return { decision: await decideResults(results, gate, { baseline, prices }), baseline };
   } catch (error) {
     // Results without a verdict can still be shown.
     if (!(error instanceof InputError)) throw error;
-    return reportProblem(suite, printable(error.message, 1000));
+    return { decision: reportProblem(suite, printable(error.message, 1000)) };
   }
 }
 
@@ -348,13 +438,19 @@ function wholeTrials({ runs, trials }: Collection) {
   const reading = {
     path: "",
     plan: undefined as Results["plan"],
+    /** The id of the last one in its journal, which lacks the label of its run. */
+    id: "",
     *trials(): Generator<Trial> {
-      for (const path of runs.flatMap(({ paths }) => paths)) {
-        // Of a suite in several test files each journal has its own plan.
-        Object.assign(reading, { path, plan: readPlanLine(path) });
-        for (const trial of journalTrials(path)) {
-          const index = places.get(trial.id);
-          if (index !== undefined) yield { ...trial, index };
+      for (const { paths, label } of runs) {
+        for (const path of paths) {
+          // Of a suite in several test files each journal has its own plan.
+          Object.assign(reading, { path, plan: readPlanLine(path) });
+          for (const written of journalTrials(path)) {
+            const trial = label === undefined ? written : labelledTrial(written, label);
+            const index = places.get(trial.id);
+            reading.id = written.id;
+            if (index !== undefined) yield { ...trial, index };
+          }
         }
       }
     },

@@ -47,22 +47,23 @@ export function isLeftOut(task: object, cases: ComparedCases | undefined): boole
     (cases.changed.includes(task.case) || cases.added.includes(task.case));
 }
 
-/** Says which cases are left out, and which only the baseline has, one line each. */
+/** Says which cases are left out, and which only the baseline has, one line each; `there` names it. */
 export function leftOutLines(
   { changed, added, removed, whole }: Pick<
     ComparedCases,
     "changed" | "added" | "removed" | "whole"
   >,
+  there = "the baseline",
 ): string[] {
   const why = whole
-    ? "they, their system text or their tools changed (the baseline does not tell which)"
-    : "they changed since the baseline";
+    ? `they, their system text or their tools changed (${there} does not tell which)`
+    : `they changed since ${there}`;
   return [
     ...(changed.length === 0 ? [] : [`left out, as ${why}: ${caseNames(changed)}`]),
     ...(added.length === 0
       ? []
-      : [`left out, as the baseline does not have them: ${caseNames(added)}`]),
-    ...(removed.length === 0 ? [] : [`only in the baseline: ${caseNames(removed)}`]),
+      : [`left out, as ${there} does not have them: ${caseNames(added)}`]),
+    ...(removed.length === 0 ? [] : [`only in ${there}: ${caseNames(removed)}`]),
   ];
 }
 

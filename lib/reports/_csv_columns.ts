@@ -5,13 +5,12 @@
 
 import { canonicalJson, cutText, type JsonValue } from "../base/json.ts";
 import type { CallEvent } from "../calls/trace.ts";
-import type { Comparison, PairedSuccess } from "../gate/comparison.ts";
+import type { ComparedPair, PairedSuccess } from "../gate/comparison.ts";
 import { countsAsSuccess, unitKey, type Variant } from "../gate/variant.ts";
 import { spentUsage } from "../models/prices.ts";
 import { isCase, isGenerated, isProbe } from "../trials/executors/task_kind.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { canCall, cellName, isWholeQuestion, type VariantMetrics } from "./metrics/metrics.ts";
-import type { Report } from "./report.ts";
 import { describeCause } from "./story.ts";
 
 /** A cell; `undefined`, `null` and numbers that are not finite are empty, lists and objects are JSON. */
@@ -162,35 +161,11 @@ export const CELLS: Columns<CellRow> = {
   mean_duration_ms: ({ tally }) => tally.duration,
 };
 
-/** A comparison of two variants. */
-interface Pair extends Comparison {
-  readonly of: "model" | "strategy" | "perturbation" | "variant";
-  readonly against: Variant;
-  readonly test: {
-    readonly name: string;
-    readonly p: number;
-    readonly adjusted?: number;
-    readonly sampled?: number;
-  } | null;
-}
-
-/** Returns the pairs of a report. */
-export function pairsOf({ comparisons, perturbations }: Report): Pair[] {
-  const pair = (own: Comparison, of: "strategy" | "perturbation", reference: string): Pair => {
-    const p = own.success?.mcNemar?.exact;
-    return {
-      ...{ ...own, of, against: { ...own.subject, [of]: reference } },
-      test: p === undefined ? null : { name: "mcnemar", p },
-    };
-  };
-  return [
-    ...comparisons.map((own) => pair(own, "strategy", "baseline")),
-    ...perturbations.map((own) => pair(own, "perturbation", "none")),
-  ];
-}
-
 /** The columns of a difference. */
-function differenceColumns(of: (row: Pair) => PairedSuccess | null, prefix = ""): Columns<Pair> {
+function differenceColumns(
+  of: (row: ComparedPair) => PairedSuccess | null,
+  prefix = "",
+): Columns<ComparedPair> {
   return {
     [`${prefix}rate`]: (row) => of(row)?.candidate,
     [`${prefix}against_rate`]: (row) => of(row)?.baseline,
@@ -200,7 +175,7 @@ function differenceColumns(of: (row: Pair) => PairedSuccess | null, prefix = "")
   };
 }
 
-export const COMPARISONS: Columns<Pair> = {
+export const COMPARISONS: Columns<ComparedPair> = {
   of: ({ of }) => of,
   ...variantColumns(({ subject }) => subject),
   ...variantColumns(({ against }) => against, "against_"),

@@ -11,9 +11,9 @@ import {
   failureFigure,
   failureRateFigures,
   overviewFigure,
-  strategyFigure,
   transferFigures,
 } from "./figures/_figures.ts";
+import { comparisonFigures } from "./figures/_comparisons.ts";
 import { callSetTables } from "./tables/_question_sets.ts";
 import { dimensionTables } from "./tables/_dimensions.ts";
 import { distractorTable } from "./tables/_distractors.ts";
@@ -30,7 +30,8 @@ import { latencyTables } from "./tables/_latency.ts";
 import { perturbationTables } from "./tables/_perturbations.ts";
 import { probesTable } from "./tables/_probes.ts";
 import { recoveryTables } from "./tables/_recovery.ts";
-import { strategiesTable, workTable } from "./tables/_strategies.ts";
+import { comparisonTables } from "./tables/_comparisons.ts";
+import { workTable } from "./tables/_strategies.ts";
 import { breakdownTable, cellsTable, overviewTable, repetitionsTable } from "./tables/_success.ts";
 import { type Figure, SECTIONS, type Table, type View } from "./_view.ts";
 
@@ -39,12 +40,12 @@ import { type Figure, SECTIONS, type Table, type View } from "./_view.ts";
  * has the same id, and may belong to a later section. `brief`, for terminals, has no figures, and tables with fewer columns and rows.
  */
 export function viewsOf(report: Report, brief = false): View[] {
-  const { subjects, comparisons, breakdowns, distractors = [] } = report;
+  const { subjects, breakdowns, distractors = [] } = report;
   if (subjects.length === 0) return [];
   const tables: readonly Table[] = [
     overviewTable(subjects),
     ...errorHandlingTables(report, brief),
-    ...strategiesTable(comparisons),
+    ...comparisonTables(report),
     ...workTable(subjects),
     ...probesTable(subjects),
     ...callSetTables(report, brief),
@@ -65,7 +66,7 @@ export function viewsOf(report: Report, brief = false): View[] {
   ];
   const figures: readonly Figure[] = brief ? [] : [
     ...overviewFigure(report),
-    ...strategyFigure(report),
+    ...comparisonFigures(report),
     ...dimensionFigure(report),
     ...breakdowns.flatMap((breakdown) => breakdownFigure(breakdown, subjects)),
     ...distractorFigure(report),

@@ -14,15 +14,7 @@ import { callsOf } from "../calls/trace.ts";
 import { costOfAll, type Prices } from "../models/prices.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import type { Trial } from "../trials/trial.ts";
-import {
-  CALLS,
-  type Cell,
-  CELLS,
-  type Columns,
-  COMPARISONS,
-  pairsOf,
-  TRIALS,
-} from "./_csv_columns.ts";
+import { CALLS, type Cell, CELLS, type Columns, COMPARISONS, TRIALS } from "./_csv_columns.ts";
 import type { Report } from "./report.ts";
 import { whyUnsolved } from "./transcript_text.ts";
 
@@ -142,6 +134,6 @@ export function writeCsv(
   for (const { subject, simulated, cells: own } of report.subjects) {
     for (const { name, tally } of own) cells.add({ subject, simulated, name, tally });
   }
-  for (const pair of pairsOf(report)) comparisons.add(pair);
+  for (const pair of report.comparisons) comparisons.add(pair);
   for (const file of [calls, trialFile, cells, comparisons]) file.finish();
 }

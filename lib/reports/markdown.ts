@@ -9,7 +9,7 @@ import type { FailedTrials } from "./failures.ts";
 import { listText, printable } from "../base/json.ts";
 import { countText, sum } from "../base/numbers.ts";
 import { provenance, type Report } from "./report.ts";
-import { strategiesTable } from "./tables/_strategies.ts";
+import { strategiesTable } from "./tables/_comparisons.ts";
 import { cellsTable, overviewTable } from "./tables/_success.ts";
 import { sourceText } from "./tables/table.ts";
 import { SECTIONS, type Table } from "./_view.ts";

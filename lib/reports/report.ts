@@ -8,7 +8,8 @@ import { countText } from "../base/numbers.ts";
 import { type Breakdown, breakDown, isGenerated } from "./metrics/_breakdown.ts";
 import { type Brittleness, measureBrittleness } from "./metrics/brittleness.ts";
 import { type CallSetMetrics, measureCallSets } from "./metrics/question_sets.ts";
-import { comparePerturbations, compareStrategies, type Comparison } from "../gate/comparison.ts";
+import { type ComparedPair, comparePairs, type PairOptions } from "../gate/comparison.ts";
+import { isUpgrade } from "../gate/policy.ts";
 import { isCounted } from "../gate/variant.ts";
 import type { GateReport } from "../gate/gate_report.ts";
 import { type DimensionMetrics, measureDimensions } from "./metrics/dimensions.ts";
@@ -29,7 +30,7 @@ import { unitNames } from "../gate/unit_names.ts";
 /** All results of a run. */
 export interface Report {
   /** The version of this format. */
-  readonly v: 1;
+  readonly v: 2;
   /** The kind of file. */
   readonly kind: "report";
   /** The name of the suite. */
@@ -58,10 +59,8 @@ export interface Report {
   readonly subjects: readonly VariantMetrics[];
   /** Needed calls that were never made, for each model, strategy and perturbation. */
   readonly missedCalls: readonly MissedCallMetrics[];
-  /** Each strategy against the baseline of the same model, on the same graphs. */
-  readonly comparisons: readonly Comparison[];
-  /** Each perturbation against `none` of the same model and strategy, on the same graphs. */
-  readonly perturbations: readonly Comparison[];
+  /** All pairs of variants that differ in one thing, on the same graphs; those with a reference first. */
+  readonly comparisons: readonly ComparedPair[];
   /** Effects of perturbations on the calls of each model with each strategy. */
   readonly brittleness: readonly Brittleness[];
   /** Scores of answers to questions of call sets, for each way of asking them. */
@@ -98,18 +97,21 @@ export interface ReportOptions {
   readonly notes?: readonly string[];
   /** The verdicts. */
   readonly gates?: readonly GateReport[];
+  /** In which order, with what else and without what variants are compared: see {@linkcode PairOptions}. */
+  readonly compared?: Pick<PairOptions, "order" | "accepted" | "isLeftOut">;
 }
 
 /** Returns the report of `trials`, which must be in plan order. */
 export function makeReport(all: readonly TrialSummary[], options: ReportOptions): Report {
   const trials = all.map(asSummary);
   const { suite, seed, references, planned, models, prices, notes = [], gates = [] } = options;
+  const baselines = gates.flatMap(({ gate }) => gate && isUpgrade(gate) ? gate.baseline : []);
   const starts = trials.flatMap(({ startedAt }) => startedAt === "" ? [] : [startedAt]).sort();
   const replayed = trials.filter((trial) => trial.replayed).length;
   const partly = trials.filter((trial) => trial.partlyReplayed).length;
   const distractors = measureDistractors(trials);
   return {
-    v: 1,
+    v: 2,
     kind: "report",
     suite,
     seed: seed ?? null,
@@ -124,8 +126,7 @@ export function makeReport(all: readonly TrialSummary[], options: ReportOptions)
     gates,
     subjects: measure(trials, prices),
     missedCalls: measureMissedCalls(trials),
-    comparisons: compareStrategies(trials, prices),
-    perturbations: comparePerturbations(trials, prices),
+    comparisons: comparePairs(trials, { prices, references: baselines, ...options.compared }),
     brittleness: measureBrittleness(trials),
     callSets: measureCallSets(trials),
     formats: measureFormats(trials),

@@ -17,7 +17,7 @@ import type { Outcome } from "../trials/trial.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { wrapText } from "../base/wrap.ts";
 import { shortNames } from "./tables/_short_names.ts";
-import { strategiesTable } from "./tables/_strategies.ts";
+import { strategiesTable } from "./tables/_comparisons.ts";
 import {
   alignedTable,
   boundsText,

@@ -51,23 +51,9 @@ export function comparableBaseline(
   const { same } = unitNames(planned.map(({ task }) => task));
   if (plan !== undefined && baseline.plan !== undefined) {
     if (comparisonHash(plan) === baseline.plan.comparisonHash) return baseline;
-    const byCase = comparedCases(plan.resolved, baseline.plan.resolved);
-    const shared = ({ resolved }: { readonly resolved: Partial<ResolvedSuite> }) => {
-      const fields = comparedFields(resolved);
-      if (byCase === undefined) return { resolved: fields };
-      const { cells: _, cases: __, tests = {}, ...setting } = fields;
-      // Of a suite in several files the baseline has the tests of all of them.
-      const compared = Object.entries(tests).filter(([name]) => !isOnlyThere(byCase, name));
-      return {
-        resolved: {
-          ...setting,
-          ...(compared.length === 0 ? {} : { tests: Object.fromEntries(compared) }),
-        },
-      };
-    };
-    const [here, there] = [shared(plan), shared(baseline.plan)];
+    const { cases: byCase, here, there, fields: names } = comparedPlans(plan, baseline.plan);
     const show = (value: unknown) => printable(canonicalJson(value) ?? "absent", 60);
-    const fields = differences(here, there).map((name) =>
+    const fields = names.map((name) =>
       `${byCase === undefined ? name : ownName(name)} (${
         show(Reflect.get(there.resolved, name))
       } there, ` +
@@ -93,6 +79,32 @@ export function comparableBaseline(
     `both must be of the same ${same}`,
     `${different} of ${one.union(other).size} are only in one of them`,
   );
+}
+
+/**
+ * Compares two plans with different hashes: `fields` are those that keep them from being compared, and `cases` says
+ * which of the user's own cases are the same in both, if they are of these alone.
+ */
+export function comparedPlans(
+  one: { readonly resolved: Partial<ResolvedSuite> },
+  other: { readonly resolved: Partial<ResolvedSuite> },
+) {
+  const cases = comparedCases(one.resolved, other.resolved);
+  const shared = ({ resolved }: { readonly resolved: Partial<ResolvedSuite> }) => {
+    const fields = comparedFields(resolved);
+    if (cases === undefined) return { resolved: fields };
+    const { cells: _, cases: __, tests = {}, ...setting } = fields;
+    // Of a suite in several files the baseline has the tests of all of them.
+    const compared = Object.entries(tests).filter(([name]) => !isOnlyThere(cases, name));
+    return {
+      resolved: {
+        ...setting,
+        ...(compared.length === 0 ? {} : { tests: Object.fromEntries(compared) }),
+      },
+    };
+  };
+  const [here, there] = [shared(one), shared(other)];
+  return { ...{ here, there, cases }, fields: differences(here, there) };
 }
 
 /** Refuses a gate that names a variant which its baseline does not have. */

@@ -25,3 +25,4 @@ export {
   unpairedDetectableEffect,
   unpairedSampleSize,
 } from "./sample_size.ts";
+export { type SignFlip, signFlip, type SignFlipOptions, type Tally } from "./sign_flip.ts";

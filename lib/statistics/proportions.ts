@@ -56,7 +56,8 @@ export function clopperPearson(
   return { lower: lowerOf(successes), upper: 1 - lowerOf(trials - successes) };
 }
 
-function assertCounts(action: string, successes: number, trials: number): void {
+/** @throws {RangeError} If the counts are not whole numbers with 0 <= successes <= trials, trials >= 1. */
+export function assertCounts(action: string, successes: number, trials: number): void {
   if (isCount(successes) && isCount(trials) && trials >= 1 && successes <= trials) return;
   throw new RangeError(
     `Cannot ${action} as it needs whole numbers with 0 <= successes <= trials and trials >= 1: ` +

@@ -81,7 +81,7 @@ Deno.test("the commands of all pages run in a clone", async () => {
 });
 
 Deno.test("perturbations: each breaks what it should, as the table of the fixtures says", async () => {
-  const { brittleness, perturbations } = await reportOn("perturbations");
+  const { brittleness, comparisons } = await reportOn("perturbations");
   const percent = (rate: number | null) => rate === null ? "-" : `${Math.round(100 * rate)}%`;
   const [planner, describing, typing, noisy] = brittleness;
   const rows = planner!.columns.map((column, place) => {
@@ -100,7 +100,8 @@ Deno.test("perturbations: each breaks what it should, as the table of the fixtur
   assertEquals(rows.map(([id]) => id), ["none", ...PERTURBATION_METHODS]);
 
   const found = (perturbation: string, model = "sim:planner") =>
-    perturbations.find(({ subject }) =>
+    comparisons.find(({ of, subject }) =>
+      of === "perturbation" &&
       subject.model === model && subject.perturbation === perturbation
     )!.success!;
   for (const id of ["RD", "WD", "SD"]) {

@@ -102,7 +102,7 @@ Deno.test("toolgate report writes every file that is named, the same way each ti
   assertMatch(markdown, /^# small\n/);
   const { v, kind, suite, seed, planned, trials, gates, subjects } = JSON.parse(json);
   assertEquals({ v, kind, suite, seed, planned, trials }, {
-    ...{ v: 1, kind: "report", suite: "small", seed: 1, planned: 12, trials: 12 },
+    ...{ v: 2, kind: "report", suite: "small", seed: 1, planned: 12, trials: 12 },
   });
   assertEquals([gates.length, subjects.length], [1, 2]);
   const second = await report(place, "a.jsonl", ...outputs);
@@ -547,4 +547,110 @@ Deno.test("toolgate report overwrites no file that is not its own, and says so b
   assertStringIncludes(read.stderr, "--csv must not be a file that is read: it is .");
   assertEquals(contents(place), before);
   assertEquals([...Deno.readDirSync(place.file("out"))].map(({ name }) => name), ["cells.csv"]);
+});
+
+/** The trials of a run on a day of February, of which those of some places failed. */
+function ranOn(day: number, failed: readonly number[] = []) {
+  return (all: Trial[]) =>
+    all.map((trial): Trial => ({
+      ...trial,
+      startedAt: `2026-02-0${day}T00:00:00.000Z`,
+      outcome: failed.includes(trial.index) ? "no_answer" : "solved",
+      solved: !failed.includes(trial.index),
+    }));
+}
+
+Deno.test("toolgate report compares a run with the one before, and lists what was lost", async () => {
+  await using place = await folder();
+  const suite = { models: ["m"], gate: { successRate: 0.5 } };
+  const old = write(place, "old.jsonl", suite, { trials: ranOn(1, [5]) });
+  write(place, "new.jsonl", suite, { trials: ranOn(2, [1, 2]) });
+  const shown = await report(
+    place,
+    "old.jsonl",
+    "new.jsonl",
+    "--html",
+    "r.html",
+    "--json",
+    "r.json",
+  );
+  assertEquals(shown.code, 0, shown.all);
+  const { comparisons, gates } = JSON.parse(Deno.readTextFileSync(place.file("r.json")));
+  assertEquals(comparisons.length, 1);
+  const [{ subject, against, gained, lost, test }] = comparisons;
+  assertEquals([subject.variant, against.variant, gained.length, lost.length], [
+    ...["new", "old", 1, 2],
+  ]);
+  assertEquals(test, { name: "mcnemar", p: 1, adjusted: 1 });
+  assertEquals(
+    gates.map(({ verdicts: [one] }: { verdicts: { variant: string }[] }) => one!.variant),
+    [
+      ...["old", "new"],
+    ],
+  );
+  // Each trial of both runs is in the page, and can be run again.
+  const trials = await reportedTrials(place.file("r.html"));
+  assertEquals(trials.length, 12);
+  for (const { rerun } of trials) {
+    assertMatch(rerun!, /^deno .* (old|new)\.jsonl --only 'core=/);
+    assert(!rerun!.includes("variant="), rerun!);
+  }
+  const text = await report(place, "old.jsonl", "new.jsonl");
+  assertMatch(text.stdout, /^new: m +old +6 +83\.3% +66\.7% +-16\.7 .* 1 +2 +1\.0000/m);
+  assertMatch(text.stdout, /^core 3, .* new: m +old +lost +1 of 1 +0 of 1 +-100\.0$/m);
+  // The same run twice is refused as before.
+  place.write("copy.jsonl", Deno.readTextFileSync(old));
+  const twice = await report(place, "old.jsonl", "copy.jsonl");
+  assertEquals([twice.code, twice.stdout], [2, ""]);
+  assertStringIncludes(twice.stderr, "the whole run is there twice");
+});
+
+Deno.test("toolgate report compares with accepted results, that of the gate or one that is given", async () => {
+  await using place = await folder();
+  const suite = { models: ["m"] };
+  write(place, "old.jsonl", suite, { trials: ranOn(1) });
+  const accepted = await toolgate(["accept", "old.jsonl", "--out", "b.json"], { cwd: place.path });
+  assertEquals(accepted.code, 0, accepted.all);
+  write(place, "new.jsonl", suite, { trials: ranOn(2, [3]) });
+  const gate = { baseline: { file: "b.json" }, margin: 0.4, discordance: 0.9 };
+  write(place, "gated.jsonl", { ...suite, models: ["n"], gate, graphs: SMALL.graphs! }, {
+    trials: ranOn(3, [3, 4]),
+  });
+  const lines = [["b.json", "new.jsonl"], ["gated.jsonl"], ["gated.jsonl", "b.json"]];
+  for (const [index, line] of lines.entries()) {
+    const shown = await report(place, ...line, "--json", `${index}.json`);
+    assertEquals(shown.code, 0, shown.all);
+    const { comparisons } = JSON.parse(Deno.readTextFileSync(place.file(`${index}.json`)));
+    assertEquals(comparisons.length, 1, line.join(" "));
+    const [{ subject, against, reference, lost, effort }] = comparisons;
+    assertEquals([against.model, against.variant, reference], ["m", "b.json", true]);
+    assertEquals([subject.model, lost.length], index === 0 ? ["m", 1] : ["n", 2]);
+    assertEquals(lost[0].trials.map((ids: string[]) => ids.length), [1, 0]);
+    assertEquals([effort.baseline.tokens, effort.extra.tokens], [null, null]);
+  }
+  // Neither itself, nor alone; and it is not written over.
+  for (
+    const [line, message] of [
+      [["b.json", "old.jsonl"], "the candidate must be another run"],
+      [["b.json"], "it takes a journal to compare with b.json: none is given"],
+      [["b.json", "new.jsonl", "--json", "b.json"], "must not be a file that is read"],
+    ] as const
+  ) {
+    const refused = await report(place, ...line);
+    assertEquals([refused.code, refused.stdout], [2, ""], refused.all);
+    assertStringIncludes(refused.stderr, message);
+  }
+});
+
+Deno.test("toolgate report --json replaces a report of an earlier version", async () => {
+  await using place = await folder();
+  write(place, "a.jsonl");
+  place.write(
+    "r.json",
+    JSON.stringify({ v: 1, kind: "report", comparisons: [], perturbations: [] }),
+  );
+  const written = await report(place, "a.jsonl", "--json", "r.json");
+  assertEquals(written.code, 0, written.all);
+  const { v, perturbations } = JSON.parse(Deno.readTextFileSync(place.file("r.json")));
+  assertEquals([v, perturbations], [2, undefined]);
 });

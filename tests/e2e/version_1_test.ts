@@ -1,6 +1,7 @@
 // Files of version 1 stay readable for ever: today's code makes the same of them as version 1 did, byte for byte.
 // fixtures/golden/version_1/README.md says how the files were made, and what to do when a wording changes.
 
+import { isRemoving } from "../../lib/perturbations/ids.ts";
 import { assertEquals } from "@std/assert";
 import { deno, type Finished, type Folder, folder, readLines, ROOT } from "../support/child.ts";
 import { toolgates } from "../support/command_line.ts";
@@ -121,7 +122,7 @@ function withoutAdditions(path: string, text: string): string {
   }
   if (/^(gates|reports)\/.*\.json$/.test(path)) {
     const kept = JSON.parse(text, (field, value) => ADDED.includes(field) ? undefined : value);
-    return `${JSON.stringify(kept, null, 2)}\n`;
+    return `${JSON.stringify(kept.kind === "report" ? asVersion1(kept) : kept, null, 2)}\n`;
   }
   return text.replaceAll(/,"declared":"\w{64}"/g, "").replaceAll(/"sources":\{[^}]*\},/g, "")
     .replaceAll(/,"rules":\d+(?=,)/g, "").replaceAll(/,"unsolvable":"[a-z]+"(?=,)/g, "")
@@ -131,6 +132,36 @@ function withoutAdditions(path: string, text: string): string {
     .replaceAll(/,"durationMs":[\d.]+(?=\})/g, "")
     .replaceAll(/,"transcript":\{.*?\}(?=,"events":)/g, "")
     .replaceAll(/,"parts":\{(?:"[^"]*":\{[^{}]*\},?)+\}/g, "");
+}
+
+/** The pairs of a report, of which version 1 had strategies with the baseline and perturbations with none. */
+type Pairs = { readonly subject: { readonly strategy: string; readonly perturbation: string } }[];
+
+/** A report with what version 1 had of its pairs, in an order of their own; of what cannot be solved it had more. */
+function asVersion1({ comparisons, perturbations, ...report }: Record<string, unknown>) {
+  const pairs = comparisons as (Pairs[number] & Record<string, unknown>)[];
+  const inOrder = (some: readonly object[]) =>
+    some.map((one) => JSON.stringify(one)).sort().map((one) => JSON.parse(one));
+  const without = (of: string, name: string) =>
+    pairs.filter((one) =>
+      one["of"] === of && (one["against"] as Record<string, string>)[of] === name
+    )
+      .map((
+        { of: _, against: __, reference: ___, test: ____, gained: _____, lost: ______, ...one },
+      ) => one);
+  const isFirst = report["v"] === 1;
+  const solvable = (perturbations as Pairs ?? []).filter(({ subject }) =>
+    !isRemoving(subject.perturbation)
+  );
+  const strategies = isFirst
+    ? pairs.filter(({ subject }) => !isRemoving(subject.perturbation))
+    : without("strategy", "baseline");
+  return {
+    ...report,
+    v: 1,
+    comparisons: inOrder(strategies),
+    perturbations: inOrder(isFirst ? solvable : without("perturbation", "none")),
+  };
 }
 
 /** Fields that later versions have added to reports and verdicts. */

@@ -13,7 +13,8 @@ import {
 import { checkCases, fewestClean, mostFailed } from "../../lib/gate/cases.ts";
 import { changedCases, trialsToProve } from "../../lib/gate/changed_cases.ts";
 import { compareStrategies, type Comparison } from "../../lib/gate/comparison.ts";
-import { strategiesTable } from "../../lib/reports/tables/_strategies.ts";
+import { comparisonTables, strategiesTable } from "../../lib/reports/tables/_comparisons.ts";
+import { makeReport } from "../../lib/reports/report.ts";
 import { type DecidedVariant, decideTrials } from "../../lib/gate/decide_trials.ts";
 import type { TrialsVerdict } from "../../lib/gate/decide.ts";
 import type { Unit } from "../../lib/gate/evidence.ts";
@@ -397,11 +398,20 @@ Deno.test("compareStrategies() lists the cases that a strategy changed, in a tab
   assertEquals(changed!.changed.length, 12);
   assertEquals(changed!.changed.filter(({ proved }) => proved).map((one) => one.case), ["case 4"]);
   const [, table] = strategiesTable(comparisons);
-  assertEquals(table!.rows.length, 1 + 10);
-  assertEquals(table!.rows[1]!.slice(1), [
-    ...["case 4", "100.0%", "0.0%", "-100.0", "-100.0 to -60.8", "yes"],
+  assertEquals(table!.title, "Tests gained and lost");
+  assertEquals(table!.rows.length, 1 + 12);
+  assertEquals(table!.rows[1], [
+    ...["case 4", "new + restate", "lost", "100.0%", "0.0%", "-100.0", "-100.0 to -60.8", "yes"],
   ]);
-  assertStringIncludes(table!.note!, "(there are 2 more)");
+  // A report has the same of its pairs, and in numbers of trials.
+  const report = makeReport(trials, { suite: "s" });
+  const [pairs, tests] = comparisonTables(report);
+  assertEquals(pairs!.rows[1]!.slice(0, 4), ["new + restate", "baseline", "120", "100.0%"]);
+  assertEquals(tests!.rows[1], [
+    ...["case 4", "new + restate", "baseline", "lost", "10 of 10", "0 of 10", "-100.0"],
+    ...["-100.0 to -60.8", "yes"],
+  ]);
+  assertEquals(tests!.rows.length, 1 + 12);
   // Where there are no cases, there is nothing to list.
   assertEquals(strategiesTable(comparisons.map(({ changed: _, ...others }) => others)).length, 1);
 });

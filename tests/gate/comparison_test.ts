@@ -1,6 +1,7 @@
-import { assertAlmostEquals, assertEquals, assertLess } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertLess } from "@std/assert";
 import {
-  comparePerturbations,
+  type ComparedPair,
+  comparePairs,
   compareShares,
   compareStrategies,
   type Comparison,
@@ -8,11 +9,14 @@ import {
 } from "../../lib/gate/comparison.ts";
 import type { Prices } from "../../lib/models/prices.ts";
 import { fork } from "../../lib/base/random.ts";
-import { type Bounds, tango } from "../../lib/statistics/proportions.ts";
+import { type Variant, variantOf } from "../../lib/gate/variant.ts";
+import { signFlip } from "../../lib/statistics/sign_flip.ts";
+import { summarize } from "../../lib/trials/summary.ts";
+import { type Bounds, holm, tango } from "../../lib/statistics/proportions.ts";
 import { type Outcome, OUTCOMES, type Trial } from "../../lib/trials/trial.ts";
 import type { TrialSummary } from "../../lib/trials/summary.ts";
 import fc from "../support/fast_check.ts";
-import { crossed, record, stageOf, type TrialTraits } from "../support/records.ts";
+import { crossed, record, records, stageOf, type TrialTraits } from "../support/records.ts";
 
 const SOLVED = { outcome: "solved" } as const;
 const FAILED = { outcome: "wrong_answer" } as const;
@@ -403,20 +407,25 @@ Deno.test("compareStrategies() has intervals around what was seen, within -1 and
   );
 });
 
-Deno.test("comparePerturbations() compares each perturbation with none of the same model and strategy", () => {
-  const all = comparePerturbations([
+/** The names of what a pair compares. */
+function named({ of, subject, against, reference }: ComparedPair): string {
+  const text = (one: Variant) => Object.values(one).join(" ");
+  return `${of}: ${text(subject)} against ${text(against)}${reference ? " (reference)" : ""}`;
+}
+
+Deno.test("comparePairs() compares each perturbation with none of the same model and strategy", () => {
+  const all = comparePairs([
     ...graphsOf("baseline", [[SOLVED], [SOLVED], [FAILED], [SOLVED]]),
     ...graphsOf("baseline", [[FAILED], [SOLVED], [SOLVED], [FAILED]])
       .map((trial) => ({ ...trial, perturbation: "RD" })),
     ...graphsOf("restate", [[SOLVED], [FAILED]]),
     ...graphsOf("restate", [[SOLVED], [SOLVED]])
       .map((trial) => ({ ...trial, perturbation: "RD" })),
-    // There is nothing that these could be compared with.
-    record({ model: "other", perturbation: "RD" }),
-    record({ strategy: "repair", perturbation: "CF" }),
+    // There is nothing that this could be compared with.
+    record({ strategy: "repair", perturbation: "CF", seed: 9 }),
   ]);
   assertEquals(
-    all.map(({ subject, graphs, success }) => [
+    all.filter(({ of }) => of === "perturbation").map(({ subject, graphs, success }) => [
       ...[subject.strategy, subject.perturbation, graphs],
       ...[success!.baseline, success!.candidate, success!.gained, success!.lost],
     ]),
@@ -425,9 +434,49 @@ Deno.test("comparePerturbations() compares each perturbation with none of the sa
       ["restate", "RD", 2, 0.5, 1, 1, 0],
     ],
   );
+  assertEquals(all.filter(({ of }) => of === "strategy").length, 2);
+  assertEquals(all.length, 4);
 });
 
-Deno.test("comparePerturbations() finds what strategies with the same trials would show", () => {
+Deno.test("comparePairs() has all pairs that differ in one thing, the first or the reference as what is compared with", () => {
+  const [none, rd] = [{ perturbation: "none" }, { perturbation: "RD" }];
+  const trials = [
+    record({ model: "b", ...rd }),
+    record({ model: "b", ...none }),
+    record({ model: "b", strategy: "restate" }),
+    record({ model: "b", strategy: "repair" }),
+    record({ model: "a", ...none }),
+    record({ model: "a", variant: "long" }),
+    record({ model: "a", variant: "short" }),
+    // On another task, and under what no model can solve.
+    record({ model: "c", seed: 5 }),
+    record({ model: "a", perturbation: "RP_F" }),
+    record({ model: "a", perturbation: "CF", changed: false }),
+  ];
+  assertEquals(comparePairs(trials).map(named), [
+    "strategy: b restate none against b baseline none (reference)",
+    "strategy: b repair none against b baseline none (reference)",
+    "perturbation: b baseline RD against b baseline none (reference)",
+    "model: a baseline none against b baseline none",
+    "strategy: b repair none against b restate none",
+    "variant: a baseline none long against a baseline none",
+    "variant: a baseline none short against a baseline none",
+    "variant: a baseline none short against a baseline none long",
+  ]);
+  const references = [{ model: "a" }, { strategy: "repair" }, { variant: "short" }];
+  assertEquals(comparePairs(trials, { references }).map(named).sort(), [
+    "model: b baseline none against a baseline none (reference)",
+    "perturbation: b baseline RD against b baseline none (reference)",
+    "strategy: b baseline none against b repair none (reference)",
+    "strategy: b restate none against b baseline none (reference)",
+    "strategy: b restate none against b repair none (reference)",
+    "variant: a baseline none against a baseline none short (reference)",
+    "variant: a baseline none long against a baseline none",
+    "variant: a baseline none long against a baseline none short (reference)",
+  ]);
+});
+
+Deno.test("comparePairs() finds what strategies with the same trials would show, whatever differs", () => {
   const trials = fc.array(
     fc.record({
       usual: fc.boolean(),
@@ -438,24 +487,190 @@ Deno.test("comparePerturbations() finds what strategies with the same trials wou
     }),
     { maxLength: 20 },
   );
-  fc.assert(fc.property(trials, (all) => {
-    const [asStrategies, asPerturbations] = [
-      compareStrategies(
-        all.map(({ usual, ...traits }) =>
-          record({ ...traits, strategy: usual ? "baseline" : "restate" })
-        ),
+  fc.assert(fc.property(trials, fc.constantFrom("perturbation", "variant", "model"), (all, of) => {
+    const names = { perturbation: ["none", "RD"], variant: ["a", "b"], model: ["a", "b"] }[of]!;
+    const asStrategies = compareStrategies(
+      all.map(({ usual, ...traits }) =>
+        record({ ...traits, strategy: usual ? "baseline" : "restate" })
       ),
-      comparePerturbations(
-        all.map(({ usual, ...traits }) =>
-          record({ ...traits, perturbation: usual ? "none" : "RD" })
-        ),
-      ),
-    ];
-    assertEquals(
-      asPerturbations.map(({ subject, ...own }) => [subject.perturbation, own]),
-      asStrategies.map(({ subject: _, ...own }) => ["RD", own]),
     );
+    const [pair, ...others] = comparePairs(
+      all.map(({ usual, ...traits }) => record({ ...traits, [of]: names[usual ? 0 : 1] })),
+      { references: [{ [of]: names[0] }] },
+    );
+    assertEquals(others, []);
+    if (pair === undefined) {
+      for (const { success } of asStrategies) assertEquals(success, null, "no task in common");
+      return;
+    }
+    const { subject, of: field, against, reference, test, gained, lost, ...own } = pair;
+    assertEquals([subject[field], against[field], reference], [names[1], names[0], true]);
+    const { subject: _, ...expected } = asStrategies[0]!;
+    assertEquals(own, expected);
+    assertEquals([gained.length, lost.length], [
+      own.success?.gained ?? 0,
+      own.success?.lost ?? 0,
+    ]);
+    assertEquals(test === null, own.success === null);
+    if (test?.name === "mcnemar") assertEquals(test.p, own.success!.mcNemar!.exact);
+    assertEquals(test?.name === "mcnemar", own.success !== null && own.success.mcNemar !== null);
   }));
+});
+
+Deno.test("comparePairs() lists the tasks gained and lost with the ids of all trials, the largest change first", () => {
+  const [pair] = comparePairs([
+    ...graphsOf("baseline", [ALL, HALF, ALL, [FAILED, INVALID], HALF]),
+    ...graphsOf("restate", [HALF, ALL, NONE, [SOLVED], HALF]),
+  ]);
+  const id = (strategy: string, seed: number, repetition: number) =>
+    record({ strategy, seed, repetition }).id;
+  const both = (seed: number, strategy: string) => [1, 2].map((one) => id(strategy, seed, one));
+  const task = (seed: number) => record({ seed }).task;
+  assertEquals(pair!.lost, [
+    {
+      task: task(3),
+      candidate: { solved: 0, valid: 2 },
+      baseline: { solved: 2, valid: 2 },
+      trials: [both(3, "restate"), both(3, "baseline")],
+    },
+    {
+      task: task(1),
+      candidate: { solved: 1, valid: 2 },
+      baseline: { solved: 2, valid: 2 },
+      trials: [both(1, "restate"), both(1, "baseline")],
+    },
+  ]);
+  assertEquals(pair!.gained.map(({ task, candidate, baseline }) => [task, candidate, baseline]), [
+    [task(4), { solved: 1, valid: 1 }, { solved: 0, valid: 1 }],
+    [task(2), { solved: 2, valid: 2 }, { solved: 1, valid: 2 }],
+  ]);
+  assertEquals(pair!.gained[0]!.trials, [[id("restate", 4, 1)], both(4, "baseline")]);
+  // Trials of a case are graphs of their own, and change together.
+  const own = ["old", "new"].flatMap((model) =>
+    ["refund", "thanks"].flatMap((name) =>
+      [1, 2, 3].map((seed) =>
+        record({
+          ...{ model, task: { case: name, seed } },
+          outcome: model === "new" && name === "refund" && seed > 1 ? "no_answer" : "solved",
+        })
+      )
+    )
+  );
+  const [{ lost, gained, success, graphs }] = comparePairs(own) as [ComparedPair];
+  assertEquals([lost.length, gained.length, success!.lost, graphs], [1, 0, 2, 6]);
+  const { task: refund, candidate, baseline, trials } = lost[0]!;
+  assertEquals([refund, candidate, baseline], [
+    { case: "refund", seed: 1 },
+    { solved: 1, valid: 3 },
+    { solved: 3, valid: 3 },
+  ]);
+  assertEquals(trials.map((ids) => ids.length), [3, 3]);
+});
+
+Deno.test("comparePairs() tests repeated graphs by signs, and adjusts by Holm over all pairs", () => {
+  const trials = ["a", "b", "c"].flatMap((model, place) =>
+    Array.from({ length: 12 }, (_, graph) =>
+      [1, 2].map((repetition) =>
+        record({
+          ...{ model, seed: graph + 1, repetition },
+          outcome: (graph + repetition * place) % 5 < 4 - place ? "solved" : "no_answer",
+        })
+      )).flat()
+  );
+  const pairs = comparePairs([
+    ...trials,
+    ...crossed({ gained: 9 }, { model: "d", seed: undefined! })
+      .map((trial, place) => ({ ...trial, task: { ...trial.task, seed: 50 + place % 9 } })),
+  ]);
+  assertEquals(pairs.map(({ test }) => test!.name), [
+    "mcnemar",
+    "sign-flip",
+    "sign-flip",
+    "sign-flip",
+  ]);
+  for (const { subject, against, test } of pairs.slice(1)) {
+    const tally = (model: string, seed: number) => {
+      const own = trials.filter((one) =>
+        one.model.requested === model && (one.task as { seed: number }).seed === seed
+      );
+      return [own.filter(({ solved }) => solved).length, own.length] as const;
+    };
+    const graphs = Array.from(
+      { length: 12 },
+      (_, graph) => [tally(subject.model, graph + 1), tally(against.model, graph + 1)] as const,
+    );
+    assertEquals(test!.p, signFlip(graphs, Math.random).p);
+  }
+  const adjusted = holm(pairs.map(({ test }) => test!.p));
+  assertEquals(pairs.map(({ test }) => test!.adjusted), adjusted);
+  assertEquals(pairs[0]!.test!.adjusted, 4 * 2 ** -8, "the least of four");
+});
+
+Deno.test("comparePairs() compares with accepted results, of which it knows the outcomes alone", () => {
+  const old = records(["solved", "solved", "no_answer", "solved"], { model: "old" });
+  const trials = records(["solved", "no_answer", "solved", "invalid"], { model: "new" });
+  const [subject, baseline] = [trials, old].map(([trial]) => variantOf(trial!));
+  const accepted = old.map((
+    { model, strategy, perturbation, task, repetition, outcome, solved },
+  ) => ({ model, strategy, perturbation, task, repetition, outcome, solved, failures: [] }));
+  const options = { name: "b.json", decisions: [{ subject: subject!, baseline: baseline! }] };
+  const [pair, ...others] = comparePairs(trials, {
+    accepted: [{ ...options, trials: accepted }],
+  });
+  assertEquals(others, []);
+  assertEquals(
+    named(pair!),
+    "model: new baseline none against old baseline none b.json (reference)",
+  );
+  assertEquals([pair!.graphs, pair!.leftOut, pair!.success!.lost], [3, 1, 1]);
+  assertEquals(pair!.lost[0]!.trials, [[trials[1]!.id], []]);
+  const nothing = { tokens: null, calls: null, usd: null };
+  assertEquals([pair!.effort.baseline, pair!.effort.extra], [nothing, nothing]);
+  // Where everything is as it was, the file is what differs; ids of a journal are not those of the report.
+  const [same] = comparePairs(trials, {
+    accepted: [{
+      ...options,
+      trials: trials.slice(1),
+      decisions: [{ subject: subject!, baseline: subject! }],
+    }],
+  });
+  assertEquals(
+    named(same!),
+    "variant: new baseline none against new baseline none b.json (reference)",
+  );
+  assertEquals([same!.gained, same!.lost], [[], []]);
+});
+
+Deno.test("comparePairs() compares many variants of many trials in a moment", () => {
+  const trials = Array.from({ length: 25 }, (_, place) => place === 0 ? "none" : `CF:${place}`)
+    .flatMap((perturbation, place) =>
+      Array.from(
+        { length: 400 },
+        (_, seed) =>
+          record({ perturbation, seed, outcome: (seed * place) % 7 < 5 ? "solved" : "no_answer" }),
+      )
+    ).map(summarize);
+  const begin = performance.now();
+  const pairs = comparePairs(trials);
+  assertEquals(pairs.length, 300);
+  assertLess(performance.now() - begin, 20_000);
+  // Ids of more pairs than anyone looks at would fill a file.
+  const more = comparePairs([
+    ...trials.slice(0, 1_200),
+    ...trials.slice(0, 8 * 400).map((one) => ({ ...one, model: { ...one.model, requested: "n" } })),
+  ]);
+  assert(more.every(({ lost }) => lost.every(({ trials: [own] }) => own.length > 0)));
+  const crowd = comparePairs(
+    Array.from(
+      { length: 26 },
+      (_, place) =>
+        record({ model: `m${place}`, outcome: place % 2 === 0 ? "solved" : "no_answer" }),
+    ),
+  );
+  const listed = crowd.filter(({ gained, lost }) =>
+    [...gained, ...lost].some(({ trials }) => trials.flat().length > 0)
+  );
+  assertEquals([crowd.length, crowd.slice(300).some((one) => listed.includes(one))], [325, false]);
 });
 
 Deno.test("comparisons leave out what was not changed: of perturbations, and of strategies under them", () => {
@@ -468,12 +683,12 @@ Deno.test("comparisons leave out what was not changed: of perturbations, and of 
     ...[1, 2].map((seed) => record({ seed, strategy: "restate", ...rd })),
     record({ seed: 3, strategy: "restate", ...unchanged }),
   ];
-  const [perturbation] = comparePerturbations(trials);
+  const perturbation = comparePairs(trials).find(({ of }) => of === "perturbation");
   assertEquals([perturbation!.graphs, perturbation!.leftOut], [1, 1]);
   assertEquals([perturbation!.success!.lost, perturbation!.effort.baseline.calls], [1, 3]);
   const strategy = only(trials);
   assertEquals([strategy.subject.perturbation, strategy.graphs, strategy.leftOut], ["RD", 1, 1]);
-  assertEquals(comparePerturbations([record(), record(unchanged)]), []);
+  assertEquals(comparePairs([record(), record(unchanged)]), []);
 });
 
 Deno.test("compareShares() compares whatever trials show, graph by graph", () => {

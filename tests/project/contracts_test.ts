@@ -7,7 +7,7 @@ import { folder, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { casePlan, caseTrials, FORBIDDEN } from "../support/case_suites.ts";
 import { linesOf } from "../support/journals.ts";
-import { compareStrategies } from "../../lib/gate/comparison.ts";
+import { comparePairs, compareStrategies } from "../../lib/gate/comparison.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { reportVerdicts } from "../../lib/gate/gate_report.ts";
 import { planLine } from "../../lib/runs/journal/journal.ts";
@@ -63,6 +63,7 @@ const RARE = Object.entries({
   verdict:
     "partlyReplayed asked excused excused[].status excused[].message excused[].trials variant leftOut " +
     "leftOut.changed leftOut.added leftOut.removed leftOut.whole evidence.replaced evidence.resampled stopped",
+  comparison: "subject.variant against.variant test.sampled",
   report: "partlyReplayed",
 }).flatMap(([table, fields]) => fields.split(" ").map((field) => `${table}: ${field}`));
 
@@ -232,7 +233,9 @@ Deno.test("docs/contracts.md has every field of the files, and no other", async 
         (_, trial, model) => model === "new" && trial < 4 ? FORBIDDEN : {},
       );
       const restated = ended.map((trial) => ({ ...trial, strategy: "restate" }));
-      const comparisons = compareStrategies([...caseTrials(plan), ...restated], prices.prices);
+      const both = [...caseTrials(plan), ...restated];
+      const comparisons = compareStrategies(both, prices.prices);
+      comparePairs(both).forEach((pair) => compare(JSON.parse(JSON.stringify(pair)), "comparison"));
       const decided = decideTrials(ended, plan.trials, plan.gate!, prices);
       const report = reportVerdicts("s", decided, plan.gate!, { comparisons });
       compare(JSON.parse(JSON.stringify(report)), "verdicts");

@@ -236,7 +236,7 @@ Deno.test("the marks of a legend of bars look as the bars do", async () => {
   assertEquals(new Set(marks.map(({ fill, outline }) => `${fill} ${outline}`)).size, 12);
 });
 
-Deno.test("a page shows strategies against the baseline, where there is something to show", async () => {
+Deno.test("a page compares pairs, where there is something to show", async () => {
   const trials = crossed({ both: 3, gained: 2 }, { model: "sim:<b>", simulated: true });
   using folder = new Folder();
   const pageOf = async (own: readonly Trial[]) => {
@@ -247,27 +247,26 @@ Deno.test("a page shows strategies against the baseline, where there is somethin
   const page = await pageOf(trials);
   const { figures } = await figuresOf(trials);
   assertEquals(
-    figures.get("strategies")!.caption,
-    "Strategies against the baseline of the same model, on the same tasks; whiskers: 95% intervals, " +
-      "each for a single comparison",
+    figures.get("differences")!.caption,
+    "Differences of pairs share of tasks solved less that of the other, on the tasks of both; whiskers: 95% " +
+      "intervals, each for a single pair",
   );
-  const [, table] = /<caption>\s*<div>Strategies against the baseline([^]*?)<\/table>/.exec(page)!;
+  const [, table] = /<caption>\s*<div>Pairs compared([^]*?)<\/table>/.exec(page)!;
   const cells = [...table!.matchAll(/<t[hd][^>]*>([^]*?)<\/t[hd]>/g)].map(([, cell]) =>
     plain(cell!)
   );
-  assertEquals(cells.slice(10, 15), [
-    ...["sim:&#60;b&#62; + restate (simulated)", "5", "60.0%", "100.0%", "+40.0"],
+  assertEquals(cells.slice(11, 17), [
+    ...["sim:&#60;b&#62; + restate (simulated)", "baseline", "5", "60.0%", "100.0%", "+40.0"],
   ]);
-  assertEquals((await figuresOf(trials.slice(0, 5))).figures.has("strategies"), false);
-  // The word stands in the list of words alone.
-  assert(!(await pageOf(trials.slice(0, 5))).includes("Strategies against"));
+  assertEquals((await figuresOf(trials.slice(0, 5))).figures.has("differences"), false);
+  assert(!(await pageOf(trials.slice(0, 5))).includes("Pairs compared"));
   const spoiled = trials.map((trial) => ({ ...trial, outcome: "invalid" as const, solved: false }));
   const { figures: none } = await figuresOf(spoiled);
-  assertEquals(none.has("strategies"), false);
-  assertStringIncludes(await pageOf(spoiled), "Strategies against the baseline");
+  assertEquals(none.has("differences"), false);
+  assertStringIncludes(await pageOf(spoiled), "Pairs compared");
   const single = [trials[0]!, trials[5]!].flatMap((trial) => [trial, { ...trial, repetition: 2 }]);
   const { figures: unsure } = await figuresOf(single);
-  assertStringIncludes(unsure.get("strategies")!.caption, "points of a single task have none");
+  assertStringIncludes(unsure.get("differences")!.caption, "points of a single task have none");
 });
 
 /** The page of these trials. */

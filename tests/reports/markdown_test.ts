@@ -205,7 +205,7 @@ Deno.test("renderMarkdown() has the note of every table, before it", () => {
   const parts = unescaped(renderMarkdown(report)).split("\n\n");
   const noted = tablesOf(report).filter(({ note }) => note !== undefined);
   assertEquals(noted.map(({ id }) => id), [
-    ...["overview", "strategies", "strategy-work", "probes", "core", "failures"],
+    ...["overview", "comparisons", "changed-tasks", "strategy-work", "probes", "core", "failures"],
     ...["behaviours", "repetitions", "strategy-3"],
   ]);
   for (const { title, source, note, rows } of noted) {
@@ -237,7 +237,7 @@ Deno.test("gateToMarkdown() has the verdicts, and strategies beneath them, as te
   }
   assertMatch(
     unescaped(strategies!),
-    /^\nOn the same tasks .*; verdicts do not depend on them\.\n\n\| strategy /,
+    /^\nOn the same tasks .*, and verdicts do not depend on it\.\n\n\| strategy /,
   );
   const alone = reportVerdicts("s", judged.slice(0, 1), policy);
   assertNotMatch(gateToMarkdown(alone), /Strategies|\|/);

@@ -8,7 +8,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { reportVerdicts } from "../../lib/gate/gate_report.ts";
-import { compareStrategies } from "../../lib/gate/comparison.ts";
+import { comparePairs } from "../../lib/gate/comparison.ts";
 import {
   makeReport,
   missingTrialsNote,
@@ -46,12 +46,12 @@ Deno.test("makeReport() has exactly the promised fields, in this order", () => {
   const report = makeReport(manyRecords(3, 4), { suite: "s", seed: 7, planned: 5 });
   assertEquals(Object.keys(report), [
     ...["v", "kind", "suite", "seed", "planned", "trials", "unit", "began", "notes", "gates"],
-    ...["subjects", "missedCalls", "comparisons", "perturbations", "brittleness", "callSets"],
+    ...["subjects", "missedCalls", "comparisons", "brittleness", "callSets"],
     ...["formats", "recovery", "dimensions", "errorHandling", "latency", "breakdowns"],
   ]);
   const { v, kind, suite, seed, planned, trials } = report;
   assertEquals({ v, kind, suite, seed, planned, trials }, {
-    ...{ v: 1, kind: "report", suite: "s", seed: 7, planned: 5, trials: 4 },
+    ...{ v: 2, kind: "report", suite: "s", seed: 7, planned: 5, trials: 4 },
   });
   assertEquals(Object.keys(report.subjects[0]!), [
     ...["subject", "simulated", "cells", "probes", "total", "repetition", "calls", "usage", "cost"],
@@ -275,12 +275,17 @@ Deno.test("makeReport() knows costs by the model's price alone", () => {
   assertNotMatch(JSON.stringify(makeReport(trials, { suite: "s" })), /"cost":\d/);
 });
 
-Deno.test("makeReport() compares strategies with the baseline, at the prices that are known", () => {
+Deno.test("makeReport() compares all pairs, at the prices that are known", () => {
   const trials = [...crossed({ both: 3, gained: 2 }), ...crossed({ lost: 1 }, { model: "n" })];
   const prices = { m: { input: 1, output: 1 } };
   const { comparisons } = makeReport(trials, { suite: "s", prices });
-  assertEquals(comparisons, compareStrategies(trials, prices));
-  assertEquals(comparisons.map(({ subject }) => subject.model), ["m", "n"]);
+  assertEquals(comparisons, comparePairs(trials, { prices }));
+  assertEquals(comparisons.map(({ of, subject }) => [of, subject.model, subject.strategy]), [
+    ["strategy", "m", "restate"],
+    ["strategy", "n", "restate"],
+    ["model", "n", "restate"],
+    ["model", "n", "baseline"],
+  ]);
   assert(comparisons[0]!.effort.extra.usd !== null);
   assertEquals(makeReport(manyRecords(3, 4), { suite: "s" }).comparisons, []);
 });
@@ -303,7 +308,7 @@ Deno.test("makeReport() tells how many trials were not changed, apart from inval
 
 Deno.test("makeReport() tells of tasks without an answer, and has no rate of success for them", () => {
   const traits = { perturbation: "SD", unsolvable: "misleading", outcome: "wrong_answer" } as const;
-  const { notes, subjects: [none, swapped], perturbations } = makeReport([
+  const { notes, subjects: [none, swapped], comparisons } = makeReport([
     record(),
     record({ ...traits, seed: 2 }),
     record({ ...traits, seed: 3, outcome: "abstained" }),
@@ -320,7 +325,7 @@ Deno.test("makeReport() tells of tasks without an answer, and has no rate of suc
   assertEquals([none!.total.rate, none!.total.unsolvable], [1, undefined]);
   const { valid, rate, interval, unsolvable } = swapped!.total;
   assertEquals([valid, rate, interval, unsolvable], [0, null, null, 2]);
-  assertEquals(perturbations, []);
+  assertEquals(comparisons, []);
 });
 
 Deno.test("makeReport() has what perturbations did", () => {
@@ -329,9 +334,10 @@ Deno.test("makeReport() has what perturbations did", () => {
     { suite: "s" },
   );
   assertEquals(
-    report.perturbations.map(({ subject, success }) => [subject.perturbation, success!.lost]),
+    report.comparisons.map(({ subject, success }) => [subject.perturbation, success!.lost]),
     [
       ["RD", 1],
+      ["none", 0],
     ],
   );
   assertEquals(report.brittleness.map(({ subject }) => subject.model), ["m"]);

@@ -246,26 +246,27 @@ Deno.test("renderReport() lets no escape sequence through, wherever it stands", 
   assertStringIncludes(text, "evil\\u001b[2J");
 });
 
+const PAIRS = /^Pairs compared\n\(each pair .*\)\ncandidate +against +tasks +.*\n/m;
 const STRATEGIES =
   /^Strategies against the baseline\n\(on the same tasks .*\)\nstrategy +tasks +.*\n/m;
 
-Deno.test("renderTables() has strategies against the baseline where there are several", () => {
+Deno.test("renderTables() compares pairs where there are several", () => {
   const trials = crossed({ both: 20, gained: 10, lost: 2, neither: 8 });
   const text = renderTables(trials);
-  assertMatch(text, STRATEGIES);
-  assertMatch(text, /^m \+ restate +40 .* \+3\.5 to \+36\.6 +10 +2 +0\.0386 +-6$/m);
+  assertMatch(text, PAIRS);
+  assertMatch(text, /^m \+ restate +baseline +40 .* \+3\.5 to \+36\.6 +10 +2 +0\.0386 +-6$/m);
   assertNotMatch(text, /extra cost/);
   const priced = renderTables(trials, { prices: { m: { input: 100, output: 0 } } });
-  assertMatch(priced, /^m \+ restate +40 .* +-6 +-\$0\.000485$/m);
-  assertNotMatch(renderTables(manyRecords(3, 4)), /Strategies/);
+  assertMatch(priced, /^m \+ restate +baseline +40 .* +-6 +-\$0\.000485$/m);
+  assertNotMatch(renderTables(manyRecords(3, 4)), /Pairs/);
 });
 
-Deno.test("renderReport() has strategies against the baseline once, at the report's prices", () => {
+Deno.test("renderReport() compares pairs once, at the report's prices", () => {
   const trials = crossed({ both: 3, gained: 1 }, { model: "sim:m", simulated: true });
   const prices = { "sim:m": { input: 100, output: 0 } };
   const text = renderReport(makeReport(trials, { suite: "s", prices }));
-  assertEquals(text.split("Strategies against").length, 2);
-  assertMatch(text, /^sim:m \+ restate \(simulated\) +4 .* -\$0\.000333$/m);
+  assertEquals(text.split("Pairs compared").length, 2);
+  assertMatch(text, /^sim:m \+ restate \(simulated\) +baseline +4 .* -\$0\.000333$/m);
 });
 
 Deno.test("renderGate() has tables, verdicts, and beneath them strategies, each once", () => {
@@ -399,8 +400,8 @@ Deno.test("perturbations of one size are told once each before what they did", (
   )
     .split("\n\n").map((part) => part.split("\n")[0]!);
   assertEquals(titles.slice(1).map((title) => title.split(" (")[0]), [
-    ...["no call was wrong", "Success"],
-    ...["Failure rates under perturbations: m", "Perturbations against none", "Behaviours"],
+    ...["no call was wrong", "Pairs compared", "Success"],
+    ...["Failure rates under perturbations: m", "Behaviours"],
   ]);
 });
 

@@ -1,6 +1,9 @@
 // Baselines of the user's own cases: which are compared, which are left out, and what of the settings differs.
 
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { isLeftOut } from "../../lib/gate/compared_cases.ts";
+import { comparePairs } from "../../lib/gate/comparison.ts";
+import { readCollection } from "../../lib/runs/journal/collection.ts";
 import { readBaseline } from "../../lib/runs/baseline.ts";
 import { comparableBaseline, comparedParts } from "../../lib/runs/compared_baseline.ts";
 import { completePolicy } from "../../lib/gate/policy.ts";
@@ -295,5 +298,50 @@ Deno.test("variants of settings are in the ids of trials, in shards and in accep
       },
     ),
     { numRuns: 60 },
+  );
+});
+
+Deno.test("readCollection() compares two runs of own cases, but for those that changed, and names these", () => {
+  using folder = new Folder();
+  const before = planOf(NAMES.slice(0, 5).map((name) => caseOf(name)));
+  const after = planOf([
+    caseOf("refund", { system: true, tools: true }),
+    caseOf("cancel", { prompt: true }),
+    ...["address", "invoice", "goodbye"].map((name) => caseOf(name, { system: true })),
+  ]);
+  const old = journalOf(folder, before);
+  folder.write("old.jsonl", folder.read("a.jsonl"));
+  const trials = after.trials.map((planned) =>
+    finish(planned, {
+      suite: after.suite,
+      startedAt: "2026-03-03T00:00:00.000Z",
+      outcome: JSON.stringify(planned.task).includes("invoice") ? "wrong_answer" : "solved",
+    })
+  );
+  const next = writeJournal(folder, after, trials, "new.jsonl");
+  assert(old.endsWith("a.jsonl"));
+  const collection = readCollection([folder.file("old.jsonl"), next]);
+  assertEquals(collection.runs.map(({ label }) => label), ["old", "new"]);
+  assertEquals(collection.notes, [
+    "new.jsonl: left out, as they changed since old.jsonl: cancel",
+    "new.jsonl: left out, as old.jsonl does not have them: goodbye",
+    "new.jsonl: only in old.jsonl: hello",
+  ]);
+  const { leftOut } = collection;
+  const [pair, ...others] = comparePairs(collection.trials, {
+    isLeftOut: ({ task }) => leftOut.some((cases) => isLeftOut(task, cases)),
+  });
+  assertEquals(others, []);
+  // Three cases of six trials are the same but for what is offered with them.
+  assertEquals([pair!.graphs, pair!.success!.lost, pair!.gained], [18, 6, []]);
+  assertEquals(pair!.lost.map(({ task }) => "case" in task && task.case), ["invoice"]);
+  // Where no case is the same, nothing can be compared.
+  const other = planOf([caseOf("dial")], { name: "other" });
+  assertStringIncludes(
+    assertThrows(
+      () => readCollection([folder.file("old.jsonl"), journalOf(folder, other)]),
+      InputError,
+    ).message,
+    "their tasks must be the same",
   );
 });

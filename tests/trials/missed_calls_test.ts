@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { BrittlenessColumn } from "../../lib/reports/metrics/brittleness.ts";
-import { comparePerturbations } from "../../lib/gate/comparison.ts";
+import { comparePairs } from "../../lib/gate/comparison.ts";
 import { completePolicy } from "../../lib/gate/policy.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { makeReport } from "../../lib/reports/report.ts";
@@ -187,7 +187,7 @@ Deno.test("a model that stops calling under a perturbation looks worse, not bett
   assertEquals([gained, lost, interval], [6, 0, tango(6, 0, 6, 0.975)]);
   assertEquals([rd.failedOrMissed.count, rd.failedOrMissed.of], [6, 6]);
   assert(rd.failedOrMissed.difference!.difference >= 0);
-  assertEquals(comparePerturbations(trials)[0]!.missed, rd.missed.difference);
+  assertEquals(comparePairs(trials)[0]!.missed, rd.missed.difference);
   // Eq. 1 counted by hand: a trial passes if no call of it has a view with a failure.
   const failing = trials.filter(({ perturbation, events }) =>
     perturbation === "none" &&

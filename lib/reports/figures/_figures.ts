@@ -80,29 +80,6 @@ export function overviewFigure({ subjects }: Pick<Report, "subjects">): Figure[]
   }];
 }
 
-/** Returns the figure of strategies against the baseline, where there are any to compare. */
-export function strategyFigure(
-  { comparisons, subjects }: Pick<Report, "comparisons" | "subjects">,
-): Figure[] {
-  const comparable = comparisons.filter(({ success }) => success !== null);
-  if (comparable.length === 0) return [];
-  const seriesFor = seriesOf(subjects);
-  const rows = labelled(comparable).map((one): Row => ({
-    ...defined({ label: one.label, group: one.group }),
-    series: seriesFor(one),
-    value: one.success!.difference,
-    interval: one.success!.interval,
-  }));
-  return [{
-    id: "strategies",
-    section: "success",
-    title: "Strategies against the baseline",
-    note: "of the same model, on the same tasks; " +
-      whiskerNote(rows, ", each for a single comparison"),
-    spec: rowsSpec(rows, "difference"),
-  }];
-}
-
 /**
  * Returns the figures of the effects of irrelevant functions, where cells share core graphs: by kind against the
  * mildest, and by number. The table has the rest.

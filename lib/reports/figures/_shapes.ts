@@ -6,7 +6,7 @@
 import type { Bounds } from "../../statistics/proportions.ts";
 import { printable } from "../../base/json.ts";
 import { percent } from "../../base/numbers.ts";
-import { signedPoints } from "../tables/_strategies.ts";
+import { signedPoints } from "../tables/_comparisons.ts";
 import { inOrder, looks, type Series } from "./_plotting.ts";
 
 /** Width and height of an axis of numbers, in pixels: with its labels a figure fits a phone. */
@@ -27,6 +27,8 @@ export interface Row {
   readonly interval: Bounds | null;
   /** Stands behind the row; default nothing. */
   readonly text?: string;
+  /** What a gate asks for, drawn as a line, and what is still good enough, as a band; default neither. */
+  readonly asked?: { readonly target: number; readonly least: number };
 }
 
 /** What rows show. */
@@ -67,14 +69,16 @@ export function rowsSpec(
     if (words !== "") texts.push({ y: height - LINE / 2, words: printable(words), weight });
     return height - LINE / 2;
   };
-  const points = rows.map(({ series, label, group, value, interval, text }, place) => {
+  const points = rows.map(({ series, label, group, value, interval, text, asked }, place) => {
+    const top = height;
     if (group !== undefined && group !== rows[place - 1]?.group) {
       height += place === 0 ? 0 : GAP;
       line(group, 600);
     }
     if (label !== undefined) line(value === null && text === undefined ? `${label}: -` : label);
+    const y = line();
     return {
-      y: line(),
+      ...{ y, top, bottom: height, ...asked },
       series: series.name,
       value,
       ...(value === null ? {} : interval),
@@ -90,7 +94,9 @@ export function rowsSpec(
   const most = Math.max(
     0.1,
     ...[
-      ...rows.flatMap(({ value, interval }) => [value, interval?.lower, interval?.upper]),
+      ...rows.flatMap(({ value, interval, asked }) => [
+        ...[value, interval?.lower, interval?.upper, asked?.least],
+      ]),
       ...ticks,
     ].map((end) => Math.ceil(10 * Math.abs(end ?? 0) - 1e-9) / 10),
   );
@@ -119,6 +125,7 @@ export function rowsSpec(
     height,
     encoding: { y },
     layer: [
+      ...(rows.every(({ asked }) => asked === undefined) ? [] : requirement(x)),
       ...ticks.map((at) => ({
         mark: {
           type: "tick",
@@ -159,6 +166,24 @@ export function rowsSpec(
       },
     ],
   };
+}
+
+/** Returns the layers behind rows that show what a gate asks of each. */
+function requirement(x: object): object[] {
+  const isAsked = { filter: { field: "target", valid: true } };
+  const whole = { y: { field: "top", type: "quantitative" }, y2: { field: "bottom" } };
+  return [
+    {
+      transform: [isAsked],
+      mark: { type: "rect", color: "var(--band)", aria: false },
+      encoding: { ...whole, x: { field: "least", ...x }, x2: { field: "target" } },
+    },
+    {
+      transform: [isAsked],
+      mark: { type: "rule", strokeWidth: 1.5, color: "var(--ink)", aria: false },
+      encoding: { ...whole, x: { field: "target", ...x } },
+    },
+  ];
 }
 
 /** A point of a line, or a bar. */

@@ -11,7 +11,7 @@ import { shortNames } from "../tables/_short_names.ts";
 import { SECTIONS } from "../_view.ts";
 import { viewsOf } from "../_views.ts";
 import { trialSection } from "./_trial_list.ts";
-import { WORDS } from "../_glossary.ts";
+import { textsOf, wordsIn } from "../_glossary.ts";
 import { markOf, placesOf, viewsMarkup } from "./_view_markup.ts";
 
 /** A part of the page, and the id by which links refer to it. */
@@ -58,7 +58,7 @@ export async function sectionsOf(report: Report): Promise<Section[]> {
     ...all.filter((one) => isFirst(one) && one.id !== "headline"),
     { id: "trials", markup: trialSection(report) },
     ...all.filter((one) => !isFirst(one)),
-    { id: "words", markup: wordSection() },
+    ...wordSections(wordsIn(textsOf(views.flat()))),
   ];
 }
 
@@ -160,14 +160,15 @@ function cardMarkup(kind: string, name: string, text: string, numbers: readonly 
   }</article>`;
 }
 
-/** Returns the glossary. */
-function wordSection(): Markup {
-  return html`
+/** Returns the glossary of what the page shows; nothing without any word. */
+function wordSections(words: ReturnType<typeof wordsIn>): Section[] {
+  if (words.length === 0) return [];
+  const markup = html`
     <details class="section" id="words">
       <summary>
         <h2>Words</h2>
       </summary>
-      <dl class="words">${WORDS.map(([word, meaning]) =>
+      <dl class="words">${words.map(([word, meaning]) =>
         html`
           <div>
             <dt>${word}</dt>
@@ -177,4 +178,5 @@ function wordSection(): Markup {
       )}</dl>
     </details>
   `;
+  return [{ id: "words", markup }];
 }

@@ -4,8 +4,9 @@
  */
 
 import { type DistractorEffect, settingText } from "../metrics/_distractors.ts";
-import { comparisonColumns } from "./_strategies.ts";
-import { layOut } from "./table.ts";
+import { comparisonColumns, MISSED_CALLS } from "./_comparisons.ts";
+import { layOut, MODEL, NOTHING } from "./table.ts";
+import { probability } from "../../base/numbers.ts";
 import type { Table } from "../_view.ts";
 
 /**
@@ -20,7 +21,6 @@ export function distractorTable(
     kind === null || number === null;
   const rows = brief ? effects.filter(isWhole) : effects;
   if (rows.length === 0) return [];
-  const [model, ...others] = comparisonColumns("model", "before", "with them", "core graphs");
   return [{
     id: "distractors",
     section: "figures",
@@ -32,10 +32,20 @@ export function distractorTable(
       "95% interval; two kinds are compared at the numbers that both have; comparisons are not corrected for " +
       "their number",
     rows: layOut(rows, [
-      model!,
-      { head: "irrelevant functions", cell: ({ irrelevant }) => settingText(irrelevant) },
-      { head: "against", cell: ({ against }) => settingText(against) },
-      others,
+      comparisonColumns<DistractorEffect>(
+        [
+          MODEL,
+          { head: "irrelevant functions", cell: ({ irrelevant }) => settingText(irrelevant) },
+          { head: "against", cell: ({ against }) => settingText(against) },
+        ],
+        "core graphs",
+        ["before", "with them"],
+      ),
+      {
+        head: "McNemar p",
+        cell: ({ success }) => success?.mcNemar ? probability(success.mcNemar.exact) : NOTHING,
+      },
+      MISSED_CALLS,
     ]),
   }];
 }

@@ -10,14 +10,13 @@ import type {
   FailureRate,
   Transfer,
 } from "../metrics/brittleness.ts";
-import type { Comparison } from "../../gate/comparison.ts";
 import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "../../calls/failure_types.ts";
 import { isFault } from "../../tools/fault.ts";
 import { PERTURBED } from "../../perturbations/methods.ts";
 import { isCheck, isRemoving } from "../../perturbations/ids.ts";
 import type { Report } from "../report.ts";
 import { percent, sum } from "../../base/numbers.ts";
-import { comparisonColumns, differenceText, unitsOf } from "./_strategies.ts";
+import { differenceText } from "./_comparisons.ts";
 import {
   boundsText,
   type Column,
@@ -35,12 +34,11 @@ import type { Table } from "../_view.ts";
  * percentages and leaves the differences and the ids of trials out.
  */
 export function perturbationTables(
-  { perturbations, brittleness }: Pick<Report, "perturbations" | "brittleness">,
+  { brittleness }: Pick<Report, "brittleness">,
   brief = false,
 ): Table[] {
   return [
     ...brittleness.flatMap((one, index) => ratesTable(one, index, brief)),
-    ...againstNone(perturbations),
     ...brittleness.flatMap(transferTable),
     ...ineffectiveTables(brittleness, brief),
     ...checksTable(brittleness),
@@ -225,35 +223,6 @@ export function wholePercent(share: number): string {
   const whole = Math.round(Number((100 * share).toPrecision(12)));
   if (whole === 0 && share > 0) return "<1%";
   return whole === 100 && share < 1 ? ">99%" : `${whole}%`;
-}
-
-/**
- * Returns how much less often tasks are solved under each perturbation. Leaves out those under which no task can
- * be solved, as they would show models that rightly abstain as failing.
- */
-function againstNone(perturbations: readonly Comparison[]): Table[] {
-  const solvable = perturbations.filter(({ subject }) => !isRemoving(subject.perturbation));
-  if (solvable.length === 0) return [];
-  return [{
-    id: "perturbations",
-    section: "perturbations",
-    title: "Perturbations against none",
-    note:
-      "share of tasks solved, on the same tasks and by the same model and strategy without the " +
-      "perturbation; difference in percentage points, with its 95% interval; gained: tasks that were " +
-      "solved more often under the perturbation; McNemar p and missed calls as for strategies; comparisons are not corrected " +
-      "for their number: of many, some differ by chance" +
-      (solvable.length === perturbations.length
-        ? ""
-        : `; ${
-          removingIn(perturbations.map(({ subject }) => subject))
-        } are left out, as no task can be ` +
-          "solved under them: the failure rates have the share that abstained"),
-    rows: layOut(
-      solvable,
-      comparisonColumns("perturbation", "unperturbed", "perturbed", unitsOf(solvable)),
-    ),
-  }];
 }
 
 /** Returns which failures occur together or one after another (Butterfly, Fig. 4). */

@@ -8,7 +8,7 @@ import { BEHAVIOURS } from "../../calls/failure_types.ts";
 import type { VariantMetrics } from "../metrics/metrics.ts";
 import { newcombe, wilson } from "../../statistics/proportions.ts";
 import { EXPRESSIONS } from "../../trials/executors/expressions.ts";
-import { signedPoints } from "./_strategies.ts";
+import { signedPoints } from "./_comparisons.ts";
 import { boundsText, type Column, layOut, MODEL, NOTHING } from "./table.ts";
 import type { Table } from "../_view.ts";
 

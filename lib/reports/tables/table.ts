@@ -275,10 +275,10 @@ function rowLines(
 const MAX_NAME_LENGTH = 100;
 
 /** Shortens long names in the middle, as they may differ at either end. */
-function nameText(text: string): string {
+export function nameText(text: string, most = MAX_NAME_LENGTH): string {
   const name = printable(text, Infinity);
-  if (name.length <= MAX_NAME_LENGTH) return name;
-  const half = MAX_NAME_LENGTH / 2;
+  if (name.length <= most) return name;
+  const half = Math.floor(most / 2);
   const end = name.slice(-half + 1);
   return `${cutText(name, half)}…${end.replace(/^\p{Cs}/u, "")}`;
 }

@@ -4,29 +4,52 @@
  * @module
  */
 
+import defer * as fileNames from "node:path";
+import { type ComparedCases, leftOutLines } from "../../gate/compared_cases.ts";
+import { byVariant, type Variant, variantOf } from "../../gate/variant.ts";
+import { comparedPlans } from "../compared_baseline.ts";
+import { drawKey, trialKey, trialKeys } from "../trial_keys.ts";
 import { cannot, InputError } from "../../base/errors.ts";
-import { canonicalJson, printable } from "../../base/json.ts";
+import { canonicalJson, defined, printable } from "../../base/json.ts";
 import { comparisonHash } from "../resolved_suite.ts";
 import { sum } from "../../base/numbers.ts";
 import { journalLines } from "./jsonl.ts";
-import { readPlanLine, splitGate } from "./journal.ts";
-import { suiteKey } from "./_test_files.ts";
+import { readJournalFile, readPlanLine, splitGate } from "./journal.ts";
+import { suiteKey, testsOf } from "./_test_files.ts";
 import { differences } from "./_plan_differences.ts";
 import { readResults, type Results } from "./results.ts";
 import { modelName } from "../../models/entry.ts";
 import { stageEntries, strategyName } from "../../trials/strategies/entry.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
+import { parseTrialId, trialId } from "../../trials/trial_id.ts";
 
 /** Results that are reported together. */
 export interface Collection {
   /** The results of each plan, with the journals of its shards. */
-  readonly runs: readonly { readonly paths: readonly string[]; readonly results: Results }[];
+  readonly runs: readonly Run[];
   /** The distinct names of the suites. */
   readonly suite: string;
-  /** All trials, in plan order. */
+  /** All trials, in plan order; those of a run with a label have it: see {@linkcode labelledTrial}. */
   readonly trials: readonly TrialSummary[];
+  /** All variants, those of the first run first. */
+  readonly variants: readonly Variant[];
   /** The number of planned trials; `undefined` if a journal does not have it. */
   readonly planned: number | undefined;
+  /** Which of the user's own cases differ between runs, one line each. */
+  readonly notes: readonly string[];
+  /** These cases, which are others in each run: no trials of them are compared. */
+  readonly leftOut: readonly ComparedCases[];
+}
+
+/** One run of a collection. */
+interface Run {
+  readonly paths: readonly string[];
+  readonly results: Results;
+  /**
+   * The name of its settings in tables, after its journal: set if another run has the same model with the same strategy
+   * and perturbation on the same tasks.
+   */
+  readonly label?: string;
 }
 
 /** Options of {@linkcode readCollection}. */
@@ -37,7 +60,8 @@ export interface CollectionOptions {
 
 /**
  * Reads journals that belong together: shards of one plan, or plans of different models or strategies on the
- * same tasks. With `differentTasks`, also plans of different tasks, such as generated ones and cases, if all
+ * same tasks, or two runs of the same model, such as before and after a change; these are told apart by labels. Of the
+ * user's own cases those may differ that are not compared. With `differentTasks`, also plans of different tasks, such as generated ones and cases, if all
  * models and strategies are in each of them, so that overall rates stay comparable. Missing shards and trials
  * are no error; callers must report them.
  *
@@ -48,7 +72,7 @@ export function readCollection(
   paths: readonly string[],
   { differentTasks = false }: CollectionOptions = {},
 ): Collection {
-  const runs = joinTestFiles([...groupByPlan(paths).values()]).flatMap((plans): Run[] => {
+  const read = joinTestFiles(groupByPlan(paths)).flatMap((plans): Run[] => {
     const paths = plans.flat();
     const results = readResults(paths);
     // Test files that are no run of one suite may be different tasks.
@@ -57,53 +81,133 @@ export function readCollection(
       ? plans.map((paths) => ({ paths, results: readResults(paths) }))
       : [{ paths, results }];
   });
-  for (const { paths, results } of runs) {
+  for (const { paths, results } of read) {
     if (!isFaulty(results)) continue;
     const problem = printable(results.problem!, 1000);
     throw new InputError(`Cannot report on ${paths.join(" and ")}: ${problem}`);
   }
-  const onSameTasks = differentTasks ? byTasks(runs) : [runs];
-  for (const [first, ...others] of onSameTasks) {
-    for (const other of others) assertSameTasks(first!, other);
-  }
+  const onSameTasks = (differentTasks ? byTasks(read) : [read]).map(withLabels);
+  const runs = read.map(({ results }) =>
+    onSameTasks.flat().find((run) => run.results === results)!
+  );
+  const leftOut = onSameTasks.flatMap(([first, ...others]) =>
+    others.flatMap((other) => {
+      const cases = assertSameTasks(first!, other);
+      return cases === undefined ? [] : [{ cases, first: first!, other }];
+    })
+  );
   assertSameSubjects(onSameTasks);
   assertSameNames(runs);
   assertDistinct(runs);
   return {
     runs,
+    variants: runs.flatMap(({ results, label }) =>
+      byVariant(results.trials, variantOf)
+        .map(({ subject }) => label === undefined ? subject : labelled(subject, label))
+    ),
     suite: [...new Set(runs.map(({ results }) => results.suite))].join(", "),
     trials: onSameTasks.flatMap((group) =>
-      group.flatMap(({ results }) => results.trials)
+      group.flatMap(({ results, label }) =>
+        label === undefined
+          ? results.trials
+          : results.trials.map((one) => labelledTrial(one, label))
+      )
         .toSorted((one, other) => one.index - other.index)
     ),
     planned: runs.every(({ results }) => results.plan !== undefined)
       ? sum(runs, ({ results }) => results.planned.length)
       : undefined,
+    notes: leftOut.flatMap(({ cases, first, other }) =>
+      leftOutLines(cases, fileNames.basename(first.paths[0]!))
+        .map((line) => `${fileNames.basename(other.paths[0]!)}: ${line}`)
+    ),
+    leftOut: leftOut.map(({ cases }) => cases),
   };
 }
 
-type Run = Collection["runs"][number];
+/** Returns what is of a variant as of one with this label before the name of its settings. */
+export function labelled<T extends { readonly variant?: string }>(one: T, label: string): T {
+  return { ...one, variant: [label, ...one.variant ?? []].join(" ") };
+}
+
+/** Returns a trial of a run with a label, which its id has as well. */
+export function labelledTrial<T extends Pick<TrialSummary, "id" | "variant">>(
+  trial: T,
+  label: string,
+): T {
+  const one = labelled(trial, label);
+  const key = parseTrialId(trial.id);
+  return {
+    ...one,
+    id: key === undefined ? `${label}: ${trial.id}` : trialId(labelled(key, label)),
+  };
+}
+
+/** Labels runs of which another one has a variant, too; trials in two journals get none, and are refused. */
+function withLabels(runs: readonly Run[]): Run[] {
+  const known = runs.map(({ results }) =>
+    new Set(byVariant(results.trials, variantOf).map(({ subject }) => canonicalJson(subject)))
+  );
+  const alike = runs.filter((_, place) =>
+    known.some((others, other) => other !== place && !others.isDisjointFrom(known[place]!))
+  );
+  const labels = labelsOf(alike.map(({ paths }) => paths));
+  return runs.map((run) => {
+    const label = labels[alike.indexOf(run)];
+    return { ...run, ...defined({ label }) };
+  });
+}
+
+/** Names runs after their journals, or the folders of these; with as many folders as tell them apart. */
+function labelsOf(runs: readonly (readonly string[])[]): string[] {
+  const parts = runs.map((paths) => {
+    const [path] = paths;
+    const whole = paths.length > 1 ? fileNames.dirname(path!) : path!.replace(/\.jsonl$/, "");
+    return fileNames.resolve(whole).split(/[/\\]/).filter(Boolean);
+  });
+  const most = Math.max(0, ...parts.map(({ length }) => length));
+  for (let taken = 1; taken <= most; taken++) {
+    const labels = parts.map((own) => printable(own.slice(-taken).join("/"), 60));
+    if (new Set(labels).size === labels.length) return labels;
+  }
+  return runs.map((_, place) => `run ${place + 1}`);
+}
 
 /** Whether results cannot even be shown, as they may when shards are missing. */
 function isFaulty({ problem, missing }: Results): boolean {
   return problem !== undefined && problem !== missing;
 }
 
-/** Puts the plans of the test files of one suite together, unless each file decided for itself when to stop. */
+/**
+ * Puts the plans of the test files of one suite together, unless each file decided for itself when to stop. A file with
+ * a test that is there already begins another run of the suite.
+ */
 function joinTestFiles(plans: readonly string[][]): string[][][] {
-  return [
-    ...Map.groupBy(plans, ([path]) => {
-      const line = readPlanLine(path!);
-      return line === undefined || splitGate(line.gate).rule !== undefined
-        ? path
-        : suiteKey(line) ?? path;
-    }).values(),
-  ];
+  const runs = new Map<string, { readonly plans: string[][]; readonly tests: Set<string> }[]>();
+  for (const paths of plans) {
+    const line = readPlanLine(paths[0]!);
+    const key = line === undefined || splitGate(line.gate).rule !== undefined
+      ? undefined
+      : suiteKey(line);
+    const tests = new Set(key === undefined ? [] : testsOf(line!));
+    const ofSuite = runs.getOrInsert(key ?? paths[0]!, []);
+    const last = ofSuite.at(-1);
+    if (last === undefined || !last.tests.isDisjointFrom(tests)) {
+      ofSuite.push({ plans: [paths], tests });
+    } else {
+      last.plans.push(paths);
+      for (const test of tests) last.tests.add(test);
+    }
+  }
+  return [...runs.values()].flat().map(({ plans }) => plans);
 }
 
-/** The journals of each plan; empty journals, which may be of any, count as the first plan's. */
-function groupByPlan(paths: readonly string[]): Map<string, string[]> {
-  const groups = new Map<string, string[]>();
+/**
+ * The journals of each plan, those of another run of it by themselves; empty journals, which may be of any, count as
+ * the first plan's.
+ */
+function groupByPlan(paths: readonly string[]): string[][] {
+  const plans = new Map<string, Map<string, string>[]>();
   const empty: string[] = [];
   for (const path of paths) {
     using lines = journalLines(path);
@@ -111,12 +215,28 @@ function groupByPlan(paths: readonly string[]): Map<string, string[]> {
       empty.push(path);
       continue;
     }
-    const hash = readPlanLine(path)?.planHash ?? "";
-    groups.getOrInsertComputed(hash, () => []).push(path);
+    const line = readPlanLine(path);
+    // Journals without a plan have no shards.
+    const shard = line === undefined ? path : canonicalJson(line.shard);
+    const runs = plans.getOrInsert(line?.planHash ?? "", [new Map()]);
+    const isTaken = (run: ReadonlyMap<string, string>) => {
+      const before = run.get(shard);
+      return before !== undefined && isOtherRun(before, path);
+    };
+    const run = runs.find((one) => !isTaken(one)) ?? new Map<string, string>();
+    if (!runs.includes(run)) runs.push(run);
+    // The same journal again is a problem of this run.
+    run.set(run.has(shard) ? `${shard} ${path} ${run.size}` : shard, path);
   }
-  const [first = ""] = groups.keys();
-  if (empty.length > 0) groups.getOrInsertComputed(first, () => []).push(...empty);
+  const groups = [...plans.values()].flat().map((run) => [...run.values()]);
+  if (empty.length > 0) groups.length === 0 ? groups.push(empty) : groups[0]!.push(...empty);
   return groups;
+}
+
+/** Whether two journals of one shard are of different runs of it. */
+function isOtherRun(one: string, other: string): boolean {
+  const [keys, others] = [one, other].map((path) => trialKeys(readJournalFile(path).trials));
+  return keys!.size > 0 && others!.size > 0 && keys!.isDisjointFrom(others!);
 }
 
 /** The runs on each set of tasks; runs without a plan may belong to any. */
@@ -154,8 +274,8 @@ function assertSameSubjects(groups: readonly (readonly Run[])[]): void {
   }
 }
 
-/** Rates of different tasks side by side would look comparable. */
-function assertSameTasks(one: Run, other: Run): void {
+/** Rates of different tasks side by side would look comparable. Returns the cases that differ, if any may. */
+function assertSameTasks(one: Run, other: Run): ComparedCases | undefined {
   const [names, otherNames] = [one, other].map(({ paths }) => paths[0]!);
   const [plan, otherPlan] = [one, other].map(({ results }) => results.plan);
   if (plan === undefined || otherPlan === undefined) {
@@ -163,7 +283,11 @@ function assertSameTasks(one: Run, other: Run): void {
       `Cannot report on ${names} and ${otherNames} together: only one of them has a plan`,
     );
   }
-  if (comparisonHash(plan) === comparisonHash(otherPlan)) return;
+  if (comparisonHash(plan) === comparisonHash(otherPlan)) return undefined;
+  const { cases, fields: settings } = comparedPlans(otherPlan, plan);
+  if (cases !== undefined && settings.length === 0 && cases.added.length < cases.planned) {
+    return cases;
+  }
   const fields = differences(
     { resolved: { ...plan.resolved, models: [], strategies: [] } },
     { resolved: { ...otherPlan.resolved, models: [], strategies: [] } },
@@ -203,12 +327,19 @@ function assertSameNames(runs: readonly Run[]): void {
   }
 }
 
+/** A trial that is in two runs would count twice. */
 function assertDistinct(runs: readonly Run[]): void {
   const seen = new Map<string, string>();
-  for (const { paths, results } of runs) {
-    const ids = new Set(results.trials.map(({ id }) => id));
-    for (const id of ids) {
-      const before = seen.get(id);
+  for (const { paths, results, label } of runs) {
+    // Another run of a trial has its label, and began at another time.
+    const keys = new Map(
+      results.trials.flatMap((trial) =>
+        (label === undefined ? [trial.id] : [trialKey(trial), drawKey(trial)].filter(Boolean))
+          .map((key) => [key, trial.id] as const)
+      ),
+    );
+    for (const [key, id] of keys) {
+      const before = seen.get(key);
       if (before !== undefined) {
         throw cannot(
           `report on ${before} and ${paths[0]} together`,
@@ -216,7 +347,7 @@ function assertDistinct(runs: readonly Run[]): void {
           `both have ${printable(id)}`,
         );
       }
-      seen.set(id, paths[0]!);
+      seen.set(key, paths[0]!);
     }
   }
 }

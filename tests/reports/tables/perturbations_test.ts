@@ -4,6 +4,7 @@ import { FAULTS } from "../../../lib/tools/fault.ts";
 import { METAMORPHIC_CHECKS } from "../../../lib/perturbations/ids.ts";
 import { makeReport } from "../../../lib/reports/report.ts";
 import { renderMarkdown } from "../../../lib/reports/markdown.ts";
+import { comparisonTables } from "../../../lib/reports/tables/_comparisons.ts";
 import { perturbationTables, wholePercent } from "../../../lib/reports/tables/_perturbations.ts";
 import { sourceText } from "../../../lib/reports/tables/table.ts";
 import type { Table } from "../../../lib/reports/_view.ts";
@@ -159,7 +160,8 @@ Deno.test("perturbationTables() has no accuracy of tasks without an answer, and 
     assertStringIncludes(renderTables(some), "solved: share of valid trials less unsolvable ones");
   }
   assertNotMatch(renderTables(records(["solved"])), /unsolvable/);
-  assertEquals(all.get("perturbations")!.rows.slice(1).map(([name]) => name), ["m + WD"]);
+  const [pairs] = comparisonTables(makeReport(trials, { suite: "s" }));
+  assertEquals(pairs!.rows.slice(1).map(([name]) => name), ["m + WD"]);
 });
 
 Deno.test("perturbationTables() says where none abstained that should have", () => {
@@ -172,37 +174,51 @@ Deno.test("perturbationTables() says where none abstained that should have", () 
   assertEquals(rows["abstained"], ["-", "0%"]);
 });
 
-Deno.test("perturbationTables() compares with none as strategies are compared with the baseline", () => {
-  const { rows } = tables(TRIALS).get("perturbations")!;
-  assertEquals(rows, [
+/** The table of pairs. */
+function pairsOf(trials: readonly TrialSummary[]): Table | undefined {
+  return comparisonTables(makeReport(trials, { suite: "s" })).find(({ id }) =>
+    id === "comparisons"
+  );
+}
+
+Deno.test("comparisonTables() compares perturbations with none as strategies are compared with the baseline", () => {
+  assertEquals(pairsOf(TRIALS)!.rows, [
     [
-      ...["perturbation", "tasks", "left out", "unperturbed", "perturbed", "difference"],
-      ...["95% interval", "gained", "lost", "McNemar p"],
+      ...["candidate", "against", "tasks", "left out", "against solved", "candidate solved"],
+      ...["difference", "95% interval", "gained", "lost", "McNemar p"],
     ],
-    ["m + RD", "3", "1", "100.0%", "0.0%", "-100.0", tangoText(0, 3, 3), "0", "3", "0.2500"],
+    [
+      ...["m + RD", "none", "3", "1", "100.0%", "0.0%", "-100.0", tangoText(0, 3, 3), "0", "3"],
+      "0.2500",
+    ],
   ]);
 });
 
-Deno.test("perturbationTables() compares nothing with none after which no task can be solved", () => {
+Deno.test("comparisonTables() compares nothing with none after which no task can be solved", () => {
   const against = (...ids: readonly string[]) =>
-    tables(["none", ...ids].map((perturbation) => record({ perturbation }))).get("perturbations");
-  const namesOf = (table: Table | undefined) => table?.rows.slice(1).map(([name]) => name);
+    pairsOf(["none", ...ids].map((perturbation) => record({ perturbation })));
+  const namesOf = (table: Table | undefined) =>
+    table?.rows.slice(1).map(([name, against]) => `${name} against ${against}`);
   const some = against("RP_F", "CF+RP_L", "CF", "RP_F+RD", "RP_L", "rename");
-  assertEquals(namesOf(some), ["m + CF", "m + rename"]);
-  assertStringIncludes(some!.note!, "RP_F and RP_L are left out");
-  assertStringIncludes(some!.note!, "the failure rates have the share that abstained");
+  assertEquals(namesOf(some), [
+    ...["m + CF against none", "m + rename against none", "m + rename against CF"],
+  ]);
+  assertStringIncludes(
+    some!.note!,
+    "RP_F, CF+RP_L, RP_F+RD, RP_L left out, as no task can be solved under it: failure rates have the share " +
+      "that abstained",
+  );
   const plain = against("CF");
-  assertEquals(namesOf(plain), ["m + CF"]);
+  assertEquals(namesOf(plain), ["m + CF against none"]);
   assert(!plain!.note!.includes("RP_F"), "nothing is left out");
   assertEquals(against("RP_F", "RP_L"), undefined);
   const apart = record({ seed: 99, perturbation: "RP_F" });
-  const heads = tables([record(), record({ perturbation: "CF" }), apart]).get("perturbations")!
-    .rows[0]!;
+  const heads = pairsOf([record(), record({ perturbation: "CF" }), apart])!.rows[0]!;
   assert(!heads.includes("left out"), "no row leaves a task out");
   // What was left out counts in no row.
-  const { rows } = tables(TRIALS).get("perturbations")!;
+  const { rows } = pairsOf(TRIALS)!;
   const without = TRIALS.filter(({ perturbation }) => perturbation !== "RP_F");
-  assertEquals(rows, tables(without).get("perturbations")!.rows);
+  assertEquals(rows, pairsOf(without)!.rows);
 });
 
 Deno.test("notes of tables tell what could be misread", () => {
@@ -324,7 +340,7 @@ Deno.test("reports have the tables of perturbations in the terminal and in Markd
   for (const text of [renderReport(report), renderTables(TRIALS)]) {
     assertStringIncludes(text, "Failure rates under perturbations: m (as in Butterfly, Table 1)");
     assertStringIncludes(text, "Failures that occur together: m (as in Butterfly, Fig. 4)");
-    assertStringIncludes(text, "Perturbations against none\n");
+    assertStringIncludes(text, "Pairs compared\n");
     assert(/^redundant information +25% +67% +0%$/m.test(text));
   }
   const markdown = renderMarkdown(report);

@@ -1,10 +1,11 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Failure } from "../../../lib/calls/failure.ts";
 import type { FailureType } from "../../../lib/calls/failure_types.ts";
 import { makeReport, type ReportOptions } from "../../../lib/reports/report.ts";
 import type { Table } from "../../../lib/reports/_view.ts";
 import { breakdownTable } from "../../../lib/reports/tables/_success.ts";
 import { tablesOf } from "../../../lib/reports/_views.ts";
+import { linksOf } from "../../../lib/reports/tables/table.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import type { ExpressionKind } from "../../../lib/trials/executors/expressions.ts";
 import { summarize, type TrialSummary } from "../../../lib/trials/summary.ts";
@@ -144,32 +145,70 @@ Deno.test("tablesOf() has costs where a price is known, also those of invalid tr
   assertEquals(rows.map((row) => row.at(-1)), ["cost", "$4.50", "-"]);
 });
 
-Deno.test("tablesOf() has each strategy against the baseline of its model, on the same graphs", () => {
+Deno.test("tablesOf() has all pairs on the same graphs, those with the baseline first, and tasks gained and lost", () => {
   const trials = [
     ...crossed({ both: 20, gained: 10, lost: 2, neither: 8 }),
     ...crossed({ lost: 5 }, { model: "sim:n", simulated: true }),
   ];
-  const { rows, section, note } = tables(trials).get("strategies")!;
-  assertEquals(section, "success");
-  assertMatch(note!, /of many, some differ by chance.*; verdicts do not depend on them$/);
+  const found = tables(trials);
+  const { rows, section, note } = found.get("comparisons")!;
+  assertEquals(section, "comparisons");
+  assertMatch(note!, /all 4 pairs together, by Holm: .*, and verdicts do not depend on it$/);
   assertEquals(rows, [
     [
-      ...["strategy", "tasks", "baseline", "with strategy", "difference", "95% interval"],
-      ...["gained", "lost", "McNemar p", "extra tokens"],
+      ...["candidate", "against", "tasks", "left out", "against solved", "candidate solved"],
+      ...[
+        "difference",
+        "95% interval",
+        "gained",
+        "lost",
+        "McNemar p",
+        "adjusted p",
+        "extra tokens",
+      ],
     ],
     // 40 trials of 12 tokens: 30 are solved with the strategy, and 22 without.
     [
-      ...["m + restate", "40", "55.0%", "75.0%", "+20.0", "+3.5 to +36.6", "10", "2", "0.0386"],
-      "-6",
+      ...["m + restate", "baseline", "40", "0", "55.0%", "75.0%", "+20.0", "+3.5 to +36.6"],
+      ...["10", "2", "0.0386", "0.1543", "-6"],
     ],
     [
-      ...["sim:n + restate (simulated)", "5", "100.0%", "0.0%", "-100.0", "-100.0 to -13.1"],
-      ...["0", "5", "0.0625", "-"],
+      ...["sim:n + restate (simulated)", "baseline", "5", "0", "100.0%", "0.0%", "-100.0"],
+      ...["-100.0 to -13.1", "0", "5", "0.0625", "0.1875", "-"],
     ],
+    [
+      ...["sim:n + restate (simulated)", "m", "5", "35", "100.0%", "0.0%", "-100.0"],
+      ...["-100.0 to -13.1", "0", "5", "0.0625", "0.1875", "-"],
+    ],
+    [
+      ...["sim:n (simulated)", "m", "5", "35", "100.0%", "100.0%", "0.0", "-43.4 to +43.4"],
+      ...["0", "0", "1.0000", "1.0000", "0"],
+    ],
+  ]);
+  assertEquals(rows.map((row) => linksOf(row).filter((link) => link !== undefined)), [
+    ...[[], ["?pair=0&change=gained", "?pair=0&change=lost"], ["?pair=1&change=lost"]],
+    ...[["?pair=2&change=lost"], []],
+  ]);
+  const changed = found.get("changed-tasks")!;
+  const task = (seed: number) => `core 3, depth 2, connected 0, disconnected 0, seed ${seed}`;
+  assertEquals(changed.rows.slice(0, 6), [
+    [
+      ...["task", "candidate", "against", "change", "against solved", "candidate solved"],
+      "difference",
+    ],
+    [task(31), "m + restate", "baseline", "lost", "1 of 1", "0 of 1", "-100.0"],
+    [task(32), "m + restate", "baseline", "lost", "1 of 1", "0 of 1", "-100.0"],
+    [task(21), "m + restate", "baseline", "gained", "0 of 1", "1 of 1", "+100.0"],
+    [task(22), "m + restate", "baseline", "gained", "0 of 1", "1 of 1", "+100.0"],
+    ["and 8 more", "m + restate", "baseline", "gained", "-", "-", "-"],
+  ]);
+  assertEquals(changed.rows.slice(1, 6).map((row) => linksOf(row)[0]), [
+    ...["?pair=0&change=lost", "?pair=0&change=lost", "?pair=0&change=gained"],
+    ...["?pair=0&change=gained", "?pair=0&change=gained"],
   ]);
 });
 
-Deno.test("tablesOf() tells of strategies what is left out, and extra costs where they are known", () => {
+Deno.test("tablesOf() tells of pairs what is left out, and extra costs where they are known", () => {
   const dear = { usage: { inputTokens: 3_000_000, outputTokens: 0 } };
   const trials = [
     ...crossed({ both: 4 }).map((trial) =>
@@ -180,19 +219,20 @@ Deno.test("tablesOf() tells of strategies what is left out, and extra costs wher
     record({ model: "o", outcome: "invalid" }),
     record({ model: "o", strategy: "restate" }),
   ];
-  const { rows } = tables(trials, { prices: { m: { input: 0.01, output: 0 } } }).get("strategies")!;
-  assertEquals(rows.map((row) => [...row.slice(0, 4), ...row.slice(-3)]), [
+  const prices = { m: { input: 0.01, output: 0 } };
+  const { rows } = tables(trials, { prices }).get("comparisons")!;
+  assertEquals(rows.slice(0, 4).map((row) => [...row.slice(0, 5), ...row.slice(-4)]), [
     [
-      ...["strategy", "tasks", "left out", "baseline"],
-      ...["McNemar p", "extra tokens", "extra cost"],
+      ...["candidate", "against", "tasks", "left out", "against solved"],
+      ...["McNemar p", "adjusted p", "extra tokens", "extra cost"],
     ],
-    ["m + restate", "4", "1", "100.0%", "1.0000", "+2,999,988", "+$0.03"],
-    ["n + restate", "1", "0", "100.0%", "1.0000", "0", "-"],
-    ["o + restate", "0", "1", "-", "-", "-", "-"],
+    ["m + restate", "baseline", "4", "1", "100.0%", "1.0000", "1.0000", "+2,999,988", "+$0.03"],
+    ["n + restate", "baseline", "1", "0", "100.0%", "1.0000", "1.0000", "0", "-"],
+    ["o + restate", "baseline", "0", "1", "-", "-", "-", "-", "-"],
   ]);
 });
 
-Deno.test("tablesOf() has no p of repeated graphs, and rounds no difference to none", () => {
+Deno.test("tablesOf() tests repeated graphs by signs, and rounds no difference to none", () => {
   const repeated = ["baseline", "restate"].flatMap((strategy) =>
     [1, 2, 3].flatMap((seed) =>
       [1, 2].map((repetition) =>
@@ -203,18 +243,29 @@ Deno.test("tablesOf() has no p of repeated graphs, and rounds no difference to n
       )
     )
   );
-  const [, row] = tables(repeated).get("strategies")!.rows;
+  const { rows: [heads, row], note } = tables(repeated).get("comparisons")!;
   // Of 0, 0, -0.5 and two more, 1 and -1: -0.1, and 2.776 standard errors of 0.332 to either side.
-  assertEquals(row!.slice(4, 9), ["-16.7", "-100.0 to +82.1", "0", "1", "-"]);
-  const [, close] = tables(crossed({ both: 3000, lost: 1 })).get("strategies")!.rows;
-  assertEquals(close!.slice(4, 6), ["-0.0", "-0.2 to +0.1"]);
-  const [, same] = tables(crossed({ both: 10 })).get("strategies")!.rows;
-  assertEquals(same!.slice(4, 6), ["0.0", "-27.8 to +27.8"]);
+  assertEquals(row!.slice(5, 10), ["-16.7", "-100.0 to +82.1", "0", "1", "1.0000"]);
+  assertEquals(heads![9], "sign flip p");
+  assertStringIncludes(note!, "(sign flip: the test where a task ran several times)");
+  // Of both kinds of tests each is named.
+  const single = ["baseline", "restate"].map((strategy) =>
+    record({ strategy, model: "n", seed: 8 })
+  );
+  const { rows: mixed } = tables([...repeated, ...single]).get("comparisons")!;
+  assertEquals(mixed.map((row) => row.slice(9, 12)), [
+    ...[["p", "test", "adjusted p"], ["1.0000", "sign flip", "1.0000"]],
+    ["1.0000", "McNemar", "1.0000"],
+  ]);
+  const [, close] = tables(crossed({ both: 3000, lost: 1 })).get("comparisons")!.rows;
+  assertEquals(close!.slice(5, 7), ["-0.0", "-0.2 to +0.1"]);
+  const [, same] = tables(crossed({ both: 10 })).get("comparisons")!.rows;
+  assertEquals(same!.slice(5, 7), ["0.0", "-27.8 to +27.8"]);
 });
 
-Deno.test("tablesOf() has no table of strategies without two to compare", () => {
+Deno.test("tablesOf() has no table of pairs that differ in more than one thing", () => {
   const other = records(["solved"], { model: "n", strategy: "restate" });
-  assertEquals(tables([...records(["solved"]), ...other]).has("strategies"), false);
+  assertEquals(tables([...records(["solved"]), ...other]).has("comparisons"), false);
 });
 
 Deno.test("tablesOf() counts in its tables what breakdowns leave out", () => {
@@ -339,7 +390,7 @@ Deno.test("tablesOf() tells what strategies did, of those that did something", (
   ];
   const found = tablesOf(makeReport(trials, { suite: "s" }));
   const ids = found.map(({ id }) => id);
-  assertEquals(ids.slice(0, 3), ["overview", "strategies", "strategy-work"]);
+  assertEquals(ids.slice(0, 3), ["overview", "comparisons", "strategy-work"]);
   const { rows, title } = found[2]!;
   assertEquals(title, "Work of strategies");
   assertEquals(rows, [
@@ -368,7 +419,7 @@ Deno.test("tablesOf() of probes speaks of tasks, as they have no graphs", () => 
   );
   const found = tables(trials);
   assertEquals([...found.keys()], [
-    ...["overview", "strategies", "probes", "outcomes", "behaviours", "repetitions"],
+    ...["overview", "comparisons", "probes", "outcomes", "behaviours", "repetitions"],
     ...["cells-1", "cells-2"],
   ]);
   assertEquals(/graph/.test(JSON.stringify([...found.values()])), false);

@@ -105,9 +105,12 @@ Deno.test("readCollection() pairs strategies of several runs by their graphs", (
   ]);
   const { comparisons } = makeReport(trials, { suite });
   assertEquals(
-    comparisons.map(({ subject, graphs, leftOut }) => [subject.model, graphs, leftOut]),
+    comparisons.map(({ subject, against, graphs, leftOut }) => [
+      ...[subject.model, subject.strategy, against.model, against.strategy, graphs, leftOut],
+    ]),
     [
-      ["a", 6, 0],
+      ["a", "restate", "a", "baseline", 6, 0],
+      ["a", "baseline", "b", "baseline", 6, 0],
     ],
   );
   assertEquals([comparisons[0]!.success!.gained, comparisons[0]!.success!.lost], [0, 1]);
@@ -383,4 +386,95 @@ Deno.test("readCollection() refuses different tasks of which a model or a strate
     assertThrows(() => readCollection(paths, { differentTasks: true }), InputError).message,
     "a name must stand for one model",
   );
+});
+
+const LATER = "2026-02-02T00:00:00.000Z";
+
+/** Another run of a plan, a day later, in which the first trials failed. */
+function writeAgain(folder: Folder, name: string, plan: Plan, { shard, failed = 2 }: {
+  readonly shard?: Shard;
+  readonly failed?: number;
+} = {}): string {
+  const trials = trialsOf(plan, shard === undefined ? plan.trials : shardOf(plan, shard))
+    .map((trial) => ({ ...trial, startedAt: LATER }))
+    .map((trial) =>
+      trial.index < failed ? { ...trial, outcome: "no_answer" as const, solved: false } : trial
+    );
+  return folder.write(name, linesOf([planLine(plan, shard), ...trials]));
+}
+
+Deno.test("readCollection() labels two runs of one model after their journals, so that they are compared", () => {
+  using folder = new Folder();
+  const plan = planSuite({ ...SMALL, models: ["a"] });
+  const [old, next] = [write(folder, plan, "old.jsonl"), writeAgain(folder, "new.jsonl", plan)];
+  const { runs, trials, planned, suite } = readCollection([old, next]);
+  assertEquals(runs.map(({ paths, label }) => [paths, label]), [[[old], "old"], [[next], "new"]]);
+  assertEquals([planned, trials.length], [12, 12]);
+  assertEquals(new Set(trials.map(({ id }) => id)).size, 12, "ids are distinct");
+  assert(trials.every(({ id, variant }) => id.includes(` variant=${variant} `)));
+  // What a gate decides over is as it was written.
+  assertEquals(runs[1]!.results.trials.map(({ id }) => id), plan.trials.map(({ id }) => id));
+  const { comparisons } = makeReport(trials, { suite });
+  assertEquals(
+    comparisons.map(({ of, subject, against, lost }) => [
+      ...[of, subject.variant, against.variant, lost.length],
+    ]),
+    [["variant", "new", "old", 2]],
+  );
+  // Either order; names that are alike have the folders that tell them apart.
+  const [first] = makeReport(readCollection([next, old]).trials, { suite }).comparisons;
+  assertEquals([first!.subject.variant, first!.gained.length], ["old", 2]);
+  for (const name of ["main", "pr"]) Deno.mkdirSync(folder.file(name));
+  const apart = readCollection([
+    folder.write("main/run.jsonl", folder.read("old.jsonl")),
+    folder.write("pr/run.jsonl", folder.read("new.jsonl")),
+  ]);
+  assertEquals(apart.runs.map(({ label }) => label), ["main/run", "pr/run"]);
+});
+
+Deno.test("readCollection() labels runs in shards, and of several models, as a whole", () => {
+  using folder = new Folder();
+  const plan = planSuite({ ...SMALL, models: ["a"] });
+  for (const name of ["old", "new"]) Deno.mkdirSync(folder.file(name));
+  const shards = [1, 2].map((index) => ({ index, of: 2 }));
+  const paths = [
+    ...shards.map((shard) => writeShard(folder, plan, shard, `old/${shard.index}.jsonl`)),
+    ...shards.map((shard) => writeAgain(folder, `new/${shard.index}.jsonl`, plan, { shard })),
+  ];
+  const { runs } = readCollection(paths);
+  assertEquals(runs.map(({ paths, label }) => [paths, label]), [
+    [paths.slice(0, 2), "old"],
+    [paths.slice(2), "new"],
+  ]);
+  const both = readCollection([
+    writeSuite(folder, "x.jsonl", { models: ["a", "b"] }),
+    writeAgain(folder, "y.jsonl", planSuite({ ...SMALL, models: ["b", "c"] })),
+    writeSuite(folder, "z.jsonl", { models: ["d"] }),
+  ]);
+  assertEquals(both.runs.map(({ label }) => label), ["x", "y", undefined]);
+  // Trials stand in the order of their plans: there the first of the model b is of the second run.
+  assertEquals(both.trials.find(({ model }) => model.requested === "b")!.variant, "y");
+  const compared = { order: both.variants };
+  const pairs = makeReport(both.trials, { suite: "s", compared }).comparisons;
+  assertEquals(
+    pairs.map(({ subject, against }) => [subject, against].map((one) => [one.variant, one.model])),
+    [
+      [["x", "b"], ["x", "a"]],
+      [["y", "c"], ["y", "b"]],
+      [["y", "b"], ["x", "b"]],
+    ],
+  );
+});
+
+Deno.test("readCollection() makes nothing hostile of the names of journals", () => {
+  using folder = new Folder();
+  const plan = planSuite({ ...SMALL, models: ["a"] });
+  const paths = [
+    write(folder, plan, "old.jsonl"),
+    writeAgain(folder, `${"n".repeat(90)}\u001b[31m.jsonl`, plan),
+  ];
+  for (const { label } of readCollection(paths).runs) {
+    assert(!STEERING.test(label!));
+    assert(label!.length <= 61);
+  }
 });

@@ -1,0 +1,414 @@
+/**
+ * Comparison tables: pairs of variants on the same tasks, and the tasks that one of them solved more often.
+ * @module
+ */
+
+import type {
+  ChangedTask,
+  ComparedPair,
+  Comparison,
+  PairedSuccess,
+} from "../../gate/comparison.ts";
+import { caseOf } from "../../gate/decisions.ts";
+import { listText, printable } from "../../base/json.ts";
+import { countText, percent, probability } from "../../base/numbers.ts";
+import { cellName } from "../metrics/metrics.ts";
+import { isRemoving } from "../../perturbations/ids.ts";
+import { isCase, isGenerated, isQuestion } from "../../trials/executors/task_kind.ts";
+import type { Report } from "../report.ts";
+import { boundsText, type Column, grouped, layOut, nameOf, NOTHING } from "./table.ts";
+import type { Table } from "../_view.ts";
+
+/** Pairs in a table, at most: JSON has all of them. */
+const MAX_PAIRS = 40;
+/** Pairs whose tasks are listed, and rows of these, at most; a generated graph has no name that tells of it. */
+const LISTED = { named: { pairs: 6, rows: 40 }, generated: { pairs: 3, rows: 12 } };
+/** Tasks listed of a pair, at most and at least. */
+const [MOST_TASKS, LEAST_TASKS] = [20, 4];
+/** Pairs up to this adjusted p-value differ significantly. */
+const SIGNIFICANT = 0.05;
+
+/** A pair of a report, and its place in the list of pairs; that of a gate has a strategy and the baseline. */
+type Compared = Comparison & Partial<ComparedPair> & Placed;
+
+/** What has a place in the list of pairs of a report. */
+interface Placed {
+  readonly place?: number;
+}
+
+/** Returns the tables of all pairs of variants, and of the tasks that changed; none where nothing is compared. */
+export function comparisonTables(
+  { comparisons, subjects }: Pick<Report, "comparisons" | "subjects">,
+): Table[] {
+  const removing = new Set(
+    subjects.flatMap(({ subject: { perturbation } }) =>
+      isRemoving(perturbation) ? perturbation : []
+    ),
+  );
+  const notes = [
+    "each pair differs in one thing, and has the tasks of both; difference: share of tasks that the candidate " +
+    "solved, less that of the other, in percentage points, with its 95% interval; gained and lost: tasks that " +
+    "the candidate solved more and less often",
+    ...(removing.size === 0 ? [] : [
+      `${
+        listText([...removing], 10)
+      } left out, as no task can be solved under it: failure rates have the share that abstained`,
+    ]),
+  ];
+  const pairs = rankedPairs({ comparisons });
+  return pairTables(pairs, { title: "Pairs compared", notes, all: comparisons.length });
+}
+
+/**
+ * Returns the pairs of a report with their places, at most `most`: those with a reference before significant ones, and
+ * these before others; where not all fit, significant ones with a reference before others with one.
+ */
+export function rankedPairs({ comparisons }: Pick<Report, "comparisons">, most = MAX_PAIRS) {
+  const isSignificant = ({ test }: ComparedPair) => test !== null && test.adjusted <= SIGNIFICANT;
+  const rankOf = (pair: ComparedPair) => pair.reference ? 0 : isSignificant(pair) ? 1 : 2;
+  const byRank = comparisons.map((pair, place) => ({ ...pair, place }))
+    .sort((one, other) =>
+      rankOf(one) - rankOf(other) || Number(isSignificant(other)) - Number(isSignificant(one))
+    );
+  return byRank.slice(0, most)
+    .sort((one, other) => rankOf(one) - rankOf(other) || one.place - other.place);
+}
+
+/** Compares each strategy with the baseline of the same model, as gates do; no table without any. */
+export function strategiesTable(comparisons: readonly Comparison[]): Table[] {
+  const notes = [
+    "on the same tasks as the baseline of the same model; difference in percentage points, with its 95% interval",
+  ];
+  return pairTables(comparisons, { title: "Strategies against the baseline", notes });
+}
+
+function pairTables(
+  pairs: readonly Compared[],
+  { title, notes, all = pairs.length }: {
+    readonly title: string;
+    readonly notes: readonly string[];
+    readonly all?: number;
+  },
+): Table[] {
+  if (pairs.length === 0) return [];
+  const more = all - pairs.length;
+  const [test, ...otherTests] = new Set(pairs.flatMap((pair) => testOf(pair)?.name ?? []));
+  const name = otherTests.length > 0 || test === undefined ? "p" : `${TESTS[test]} p`;
+  const isPair = pairs.some(({ against }) => against !== undefined);
+  const isAdjusted = isPair && all > 1;
+  const hasMissed = pairs.some(({ missed }) => missed !== null);
+  return [{
+    id: "comparisons",
+    section: "comparisons",
+    title,
+    note: [
+      ...notes,
+      `${name}: how often equally good ones would differ at least as much by chance` +
+      (test === "sign-flip" || otherTests.length > 0
+        ? " (sign flip: the test where a task ran several times)"
+        : ""),
+      ...(isAdjusted
+        ? [
+          `adjusted p: the same for all ${all} pairs together, by Holm: where it is at most ${SIGNIFICANT}, ` +
+          "the two differ",
+        ]
+        : isPair
+        ? []
+        : ["it is not adjusted for the number of comparisons"]),
+      "extra tokens: all tokens spent, divided by the tasks solved, minus the same of the other",
+      ...(hasMissed
+        ? [
+          "missed calls, where there are any: how many more tasks have a needed call that was never made, in " +
+          "percentage points",
+        ]
+        : []),
+      "p knows neither the margin of a gate nor that it stopped a run early, and verdicts do not depend on it",
+      ...(more === 0 ? [] : [
+        `and ${
+          countText(more, "more pair")
+        }, all in the JSON report: these are the first, those with a ` +
+        "reference and significant ones before others",
+      ]),
+    ].join("; "),
+    names: isPair ? 2 : 1,
+    rows: layOut(pairs, [
+      ...isPair
+        ? [comparisonColumns(NAMES, unitsOf(pairs), ["against solved", "candidate solved"])]
+        : [comparisonColumns([STRATEGY], unitsOf(pairs), ["baseline", "with strategy"])],
+      {
+        head: name,
+        cell: (pair) => {
+          const test = testOf(pair);
+          return test === null ? NOTHING : probability(test.p);
+        },
+      },
+      {
+        head: "test",
+        next: true,
+        cell: (pair) => TESTS[testOf(pair)?.name ?? "none"],
+        shown: otherTests.length > 0,
+      },
+      {
+        head: "adjusted p",
+        next: true,
+        cell: ({ test }) => test ? probability(test.adjusted) : NOTHING,
+        shown: isAdjusted,
+      },
+      {
+        head: "extra tokens",
+        cell: ({ effort: { extra: { tokens } } }) =>
+          tokens === 0 ? 0 : signed(tokens, (size) => grouped(Math.round(size))),
+        shown: "filled",
+      },
+      {
+        head: "extra cost",
+        cell: ({ effort }) => signed(effort.extra.usd, smallDollars),
+        shown: "filled",
+      },
+      MISSED_CALLS,
+    ]),
+  }, ...changedTable(pairs, isPair)];
+}
+
+/** The columns that name a pair, and those of a gate. */
+const [NAMES, STRATEGY]: [Column<Compared>[], Column<Compared>] = [
+  [{ head: "candidate", cell: nameOf }, { head: "against", cell: againstName }],
+  { head: "strategy", cell: nameOf },
+];
+
+const TESTS = { mcnemar: "McNemar", "sign-flip": "sign flip", none: NOTHING };
+
+/** The test of a pair; that of a gate has exact McNemar alone. */
+function testOf(
+  { test, success }: Compared,
+): Pick<NonNullable<ComparedPair["test"]>, "name" | "p"> | null {
+  if (test !== undefined) return test;
+  return success?.mcNemar ? { name: "mcnemar", p: success.mcNemar.exact } : null;
+}
+
+/** Names what a candidate is compared with by that in which both differ: the rest is as in the candidate. */
+export function againstName(
+  { of = "strategy", against, subject }: Pick<Compared, "of" | "against" | "subject">,
+): string {
+  if (against === undefined) return "baseline";
+  const { model, variant } = against;
+  if (of !== "model" && of !== "variant") return against[of];
+  const name = of === "model" ? model : undefined;
+  const settings = of === "variant" || variant !== subject.variant ? variant : undefined;
+  return [settings, name].filter((part) => part !== undefined).join(": ") || model;
+}
+
+/** Where a number of tasks leads. */
+function changeLink({ place }: Placed, change: "gained" | "lost"): string | undefined {
+  return place === undefined ? undefined : `?pair=${place}&change=${change}`;
+}
+
+/** A row of changed tasks. */
+interface ChangedRow extends Compared {
+  readonly task: string;
+  readonly solved: readonly [against: string, candidate: string];
+  readonly rates: readonly [against: number, candidate: number];
+  readonly change: "gained" | "lost";
+  readonly proof?: NonNullable<Comparison["changed"]>["changed"][number] | undefined;
+}
+
+/** Lists the tasks that changed, those of each pair that were lost first; no table without any. */
+function changedTable(pairs: readonly Compared[], isPair: boolean): Table[] {
+  const changed = pairs.filter((pair) => changesOf(pair).length > 0);
+  if (changed.length === 0) return [];
+  const isGraph = changed.some(({ gained = [], lost = [] }) =>
+    [...gained, ...lost].some(({ task }) => isGenerated(task))
+  );
+  const limit = isGraph ? LISTED.generated : LISTED.named;
+  const listed = changed.slice(0, limit.pairs);
+  const each = Math.min(
+    MOST_TASKS,
+    Math.max(LEAST_TASKS, Math.floor(limit.rows / listed.length)),
+  );
+  const rows = listed.flatMap((pair) => {
+    const changes = changesOf(pair);
+    const more = changes.length - each;
+    const rest = { ...pair, solved: [NOTHING, NOTHING], rates: [0, 0] } as const;
+    return [
+      ...changes.slice(0, each),
+      ...(more > 0 ? [{ ...rest, task: `and ${more} more`, change: changes[each]!.change }] : []),
+    ];
+  });
+  const few = listed.flatMap(({ changed }) => changed?.needed ?? []);
+  const isProved = rows.some(({ proof }) => proof !== undefined);
+  const isOwn = listed.every(({ changed }) => changed !== undefined);
+  return [{
+    id: "changed-tasks",
+    section: "comparisons",
+    title: `${isOwn ? "Tests" : "Tasks"} gained and lost`,
+    note: [
+      `of each pair those that were lost, then those gained, the largest change first, at most ${each}` +
+      (changed.length > listed.length
+        ? `; of the first ${listed.length} of ${countText(changed.length, "pair")} alone`
+        : ""),
+      "solved: of the valid trials of both; difference in percentage points",
+      ...(isProved
+        ? [
+          "of own tests with Newcombe's 95% interval; proved: by Fisher's exact test, adjusted by Holm for the " +
+          "number of tests of the pair, in a run that no result could end" +
+          (few.length === 0
+            ? ""
+            : `; with so few trials not even a complete change can be proved: that takes ${
+              Math.max(...few)
+            } of each test`),
+        ]
+        : []),
+    ].join("; "),
+    names: isPair ? 3 : 2,
+    rows: layOut<ChangedRow>(rows, [
+      {
+        head: isOwn ? "test" : "task",
+        cell: ({ task }) => task,
+        link: (row) => changeLink(row, row.change),
+      },
+      ...(isPair ? NAMES : [STRATEGY]),
+      { head: "change", cell: ({ change }) => change },
+      { head: isPair ? "against solved" : "baseline", cell: ({ solved }) => solved[0] },
+      { head: isPair ? "candidate solved" : "with strategy", cell: ({ solved }) => solved[1] },
+      {
+        head: "difference",
+        cell: ({ rates, solved }) =>
+          solved[0] === NOTHING ? NOTHING : signedPoints(rates[1] - rates[0]),
+      },
+      {
+        head: "95% interval",
+        next: true,
+        cell: ({ proof }) => boundsText(proof ?? null, signedPoints),
+        shown: "filled",
+      },
+      {
+        head: "proved",
+        cell: ({ proof }) => proof === undefined ? NOTHING : proof.proved ? "yes" : "no",
+        shown: "filled",
+      },
+    ]),
+  }];
+}
+
+/** The tasks of a pair that changed; of a gate only own tests are known. */
+function changesOf(pair: Compared): ChangedRow[] {
+  const proofs = new Map(pair.changed?.changed.map((one) => [one.case, one]));
+  if (pair.gained === undefined || pair.lost === undefined) {
+    return [...proofs.values()].map((proof) => ({
+      ...pair,
+      task: printable(proof.case, 100),
+      solved: [percent(proof.baseline), percent(proof.candidate)] as const,
+      rates: [proof.baseline, proof.candidate] as const,
+      change: proof.difference < 0 ? "lost" as const : "gained" as const,
+      proof,
+    })).sort((one, other) => Number(other.change === "lost") - Number(one.change === "lost"));
+  }
+  return (["lost", "gained"] as const).flatMap((change) =>
+    pair[change]!.map(({ task, candidate, baseline }) => ({
+      ...pair,
+      task: taskName(task),
+      solved: [baseline, candidate].map(({ solved, valid }) => `${solved} of ${valid}`) as [
+        string,
+        string,
+      ],
+      rates: [baseline, candidate].map(({ solved, valid }) => solved / valid) as [number, number],
+      change,
+      proof: proofs.get(caseOf(task) ?? ""),
+    }))
+  );
+}
+
+/** Names a task on one line. */
+function taskName(task: ChangedTask["task"]): string {
+  if (isCase(task)) return printable(task.case, 100);
+  if (isQuestion(task)) return printable(`${task.question} (${cellName({ task })})`, 100);
+  const seed = isGenerated(task) ? `, seed ${task.seed}` : "";
+  return printable(cellName({ task }) + seed, 100);
+}
+
+/** A heading for what comparisons count. */
+function unitsOf(comparisons: readonly Comparison[]): string {
+  if (comparisons.some(({ cores }) => cores)) return "core graphs";
+  return comparisons.every(({ changed }) => changed !== undefined) ? "trials" : "tasks";
+}
+
+/** What the columns of a comparison show. */
+type Counted =
+  & Pick<Comparison, "subject" | "simulated" | "graphs" | "leftOut" | "success">
+  & Partial<Pick<ComparedPair, "gained" | "lost">>
+  & Placed;
+
+/**
+ * Returns the columns of a comparison behind those that name it; `units`, `before` and `after` are the headings of what
+ * is counted, and of the shares solved.
+ */
+export function comparisonColumns<Row extends Counted>(
+  names: readonly Column<Row>[],
+  units: string,
+  [before, after]: readonly [string, string],
+): Column<Row>[] {
+  const column = (
+    head: string,
+    cell: Column<PairedSuccess>["cell"],
+    others: Partial<Column<Row>> = {},
+  ): Column<Row> => ({
+    head,
+    cell: ({ success }) => success === null ? NOTHING : cell(success),
+    ...others,
+  });
+  // Of own tests each trial is a graph, and what changes is a test.
+  const count = (row: Row, change: "gained" | "lost") =>
+    row[change]?.length ?? row.success?.[change] ?? NOTHING;
+  const linked = (change: "gained" | "lost"): Column<Row> => ({
+    head: change,
+    cell: (row) => count(row, change),
+    link: (row) => Number(count(row, change)) > 0 ? changeLink(row, change) : undefined,
+  });
+  return [
+    ...names,
+    { head: units, cell: ({ graphs }) => graphs },
+    { head: "left out", cell: ({ leftOut }) => leftOut, shown: "filled" },
+    column(before, ({ baseline }) => percent(baseline)),
+    column(after, ({ candidate }) => percent(candidate)),
+    column("difference", ({ difference }) => signedPoints(difference)),
+    column("95% interval", ({ interval }) => boundsText(interval, signedPoints), { next: true }),
+    linked("gained"),
+    linked("lost"),
+  ];
+}
+
+/** How many more tasks have a needed call that was never made. */
+export const MISSED_CALLS: Column<Pick<Comparison, "missed">> = {
+  head: "missed calls",
+  cell: ({ missed }) =>
+    missed === null
+      ? NOTHING
+      : missed.candidate === 0 && missed.baseline === 0
+      ? 0
+      : differenceText(missed),
+  shown: "filled",
+};
+
+/** Formats a difference of shares in percentage points, with its interval. */
+export function differenceText({ difference, interval }: PairedSuccess): string {
+  return signedPoints(difference) +
+    (interval === null ? "" : `, ${boundsText(interval, signedPoints)}`);
+}
+
+/** Formats a difference of shares in percentage points. */
+export function signedPoints(share: number): string {
+  return signed(share, (size) => (100 * size).toFixed(1));
+}
+
+/** Formats a number with its sign, also where it rounds to zero. */
+function signed(value: number | null, show: (size: number) => string): string {
+  if (value === null) return NOTHING;
+  // Sums of shares may differ from zero by a rounding error.
+  if (Math.abs(value) < 1e-12) return show(0);
+  return (value < 0 ? "-" : "+") + show(Math.abs(value));
+}
+
+/** Formats an amount that is often less than a cent. */
+function smallDollars(usd: number): string {
+  return `$${usd.toLocaleString("en-US", { maximumSignificantDigits: 3 })}`;
+}
