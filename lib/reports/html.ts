@@ -33,7 +33,7 @@ import { sectionsOf } from "./page/_sections.ts";
 import { type KnownTask, taskOf, viewTask } from "./page/_task_view.ts";
 import { viewTrial } from "./page/_trial_view.ts";
 import { shownKey, viewShown } from "./page/_transcript_view.ts";
-import { whyUnsolved } from "./transcript_text.ts";
+import { whyUnsolved } from "../trials/why_unsolved.ts";
 
 // Page styles come last: their media queries override the others.
 const css = [resultsCss, trialCss, pageCss].join("\n");

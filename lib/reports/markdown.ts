@@ -9,9 +9,11 @@ import type { FailedTrials } from "./failures.ts";
 import { listText, printable } from "../base/json.ts";
 import { countText, sum } from "../base/numbers.ts";
 import { provenance, type Report } from "./report.ts";
+import { reportWords } from "./_words.ts";
 import { strategiesTable } from "./tables/_strategies.ts";
-import { cellsTable, overviewTable } from "./tables/_success.ts";
-import { sourceText } from "./tables/table.ts";
+import { overviewTable, verdictLine } from "./tables/_headline.ts";
+import { cellsTable } from "./tables/_success.ts";
+import { isLeft, sourceText } from "./tables/table.ts";
 import { SECTIONS, type Table } from "./_view.ts";
 import { tablesOf } from "./tables/_tables.ts";
 
@@ -33,15 +35,19 @@ export function renderMarkdown(
   { limit = Infinity, failures }: MarkdownOptions & { readonly failures?: FailedTrials } = {},
 ): string {
   const { notes, gates } = report;
-  const head = [`# ${words(report.suite)}`, words(provenance(report))];
+  const [kind, ...verdict] = verdictLine(report)?.split(": ") ?? [];
+  const head = [
+    `# ${words(report.suite)}`,
+    words(provenance(report)),
+    ...(kind === undefined ? [] : [`**${kind}**: ${words(verdict.join(": "))}`]),
+  ];
   const list = notes.length === 0 ? [] : [notes.map((note) => `- ${words(note)}`).join("\n")];
   const tables = tablesOf(report).map((table) => ({ table, level: "##" }));
   return fit(tables, gates, limit, (verdicts, isBrief) => [
-    ...head,
     ...(isBrief ? [] : list),
     ...verdicts,
     ...(isBrief ? [] : failureParts(failures, "##", limit === Infinity)),
-  ]);
+  ], head);
 }
 
 /** Returns a gate's verdicts, then its comparison of strategies, for a job summary. */
@@ -68,6 +74,7 @@ function fit(
   gates: readonly GateReport[],
   limit: number,
   first: (verdicts: readonly string[], isBrief: boolean) => readonly string[],
+  head: readonly string[] = [],
 ): string {
   const texts = tables.map(({ table, level }) =>
     [`${level} ${words(table.title)}`, ...tableParts(table)].join("\n\n")
@@ -80,13 +87,21 @@ function fit(
     first(gates.map((gate) => listVerdicts(gate, Infinity)), true),
     first(gates.map((gate) => listVerdicts(gate, Math.floor(limit / 2 / gates.length))), true),
   ];
-  const whole = [...tops[0]!, ...texts];
-  if (fits(whole)) return document(whole);
   const all = tables.map(({ table }) => table);
-  const top = tops.find((parts) => fits([...parts, leftOut(all, limit, true)])) ?? tops.at(-1)!;
+  // The headline stands before all else.
+  const ordered = (top: readonly string[], places: ReadonlySet<number>) => {
+    const textsOf = (isFirst: boolean) =>
+      texts.filter((_, place) =>
+        places.has(place) && (all[place]!.section === "headline") === isFirst
+      );
+    return [...head, ...textsOf(true), ...top, ...textsOf(false)];
+  };
+  const whole = ordered(tops[0]!, new Set(all.keys()));
+  if (fits(whole)) return document(whole);
+  const top = tops.find((parts) => fits([...head, ...parts, leftOut(all, limit, true)])) ??
+    tops.at(-1)!;
   const partsOf = (places: ReadonlySet<number>) => [
-    ...top,
-    ...texts.filter((_, place) => places.has(place)),
+    ...ordered(top, places),
     leftOut(all.filter((_, place) => !places.has(place)), limit, top !== tops[0]),
   ];
   // What matters most is taken first, and stands where it stood.
@@ -188,9 +203,10 @@ export function successToMarkdown(
   const { suite, subjects } = report;
   const solved = sum(subjects, ({ total }) => total.solved);
   const valid = sum(subjects, ({ total }) => total.valid);
-  const table = subjects.length === 1 ? cellsTable(subjects[0]!, 0) : overviewTable(subjects);
+  const named = reportWords(report);
+  const table = subjects.length === 1 ? cellsTable(subjects[0]!, 0, named) : overviewTable(report);
   const head = [
-    `### ${words(suite)}: ${solved} of ${countText(valid, "valid trial")} solved`,
+    `### ${words(suite)}: ${solved} of ${countText(valid, "valid trial")} ${named.solved}`,
     words(provenance(report)),
   ];
   const whole = [...head, ...tableParts(table), ...failureParts(failures, "####")].join("\n\n");
@@ -206,7 +222,7 @@ function failureParts(
   if (failures === undefined || failures.count === 0) return [];
   const more = failures.more(false);
   return [
-    `${level} ${countText(failures.count, "trial")} not solved`,
+    `${level} ${failures.title}`,
     [
       ...failures.told(false).map((told) =>
         [
@@ -230,7 +246,9 @@ function tableParts({ source, paper, note, names, rows }: Table): string[] {
 
 function tableText(rows: Table["rows"], names = 1): string {
   const [head, ...body] = rows.map((row) => `| ${row.map((cell) => words(cell)).join(" | ")} |`);
-  const rule = `| ${rows[0]!.map((_, column) => column < names ? "---" : "---:").join(" | ")} |`;
+  const rule = `| ${
+    rows[0]!.map((_, column) => isLeft(rows[0]!, column, names) ? "---" : "---:").join(" | ")
+  } |`;
   return [head, rule, ...body].join("\n");
 }
 

@@ -16,6 +16,7 @@ import { type DistractorEffect, measureDistractors } from "./metrics/_distractor
 import { type ErrorHandling, measureErrorHandling } from "./metrics/error_handling.ts";
 import { type FormatMetrics, measureFormats } from "./metrics/formats.ts";
 import { type LatencyMetrics, measureLatency } from "./metrics/latency.ts";
+import { type Matrix, measureMatrix } from "./metrics/_matrix.ts";
 import { measure, type VariantMetrics } from "./metrics/metrics.ts";
 import { measureMissedCalls, type MissedCallMetrics } from "./metrics/missed_calls.ts";
 import type { Prices } from "../models/prices.ts";
@@ -56,6 +57,8 @@ export interface Report {
   readonly gates: readonly GateReport[];
   /** Metrics of each model, strategy and perturbation. */
   readonly subjects: readonly VariantMetrics[];
+  /** The success of each variant on each cell, and why other trials were not solved. */
+  readonly matrix: Matrix;
   /** Needed calls that were never made, for each model, strategy and perturbation. */
   readonly missedCalls: readonly MissedCallMetrics[];
   /** Each strategy against the baseline of the same model, on the same graphs. */
@@ -123,6 +126,7 @@ export function makeReport(all: readonly TrialSummary[], options: ReportOptions)
     notes: [...trialNotes(trials), ...notes],
     gates,
     subjects: measure(trials, prices),
+    matrix: measureMatrix(trials),
     missedCalls: measureMissedCalls(trials),
     comparisons: compareStrategies(trials, prices),
     perturbations: comparePerturbations(trials, prices),

@@ -46,13 +46,16 @@ import {
   outcomesTable,
 } from "./tables/_failures.ts";
 import { probesTable } from "./tables/_probes.ts";
+import { overviewTable, verdictLine } from "./tables/_headline.ts";
+import { matrixTables, placesInMatrix } from "./tables/_matrix.ts";
 import {
   breakdownTable,
   cellsTable,
+  effortTable,
   hasCalls,
-  overviewTable,
   repetitionsTable,
 } from "./tables/_success.ts";
+import { reportWords } from "./_words.ts";
 
 /**
  * Returns the tables of all trials: success by cell, failures by type, behaviours, breakdowns, effects of
@@ -75,10 +78,18 @@ export function renderTables(
   trials: readonly TrialSummary[],
   { prices, width = Infinity }: TablesOptions = {},
 ): string {
-  const { subjects, ...report } = makeReport(trials, { suite: "", prices });
-  // Only reports have the costs of all trials.
-  const all = { ...report, subjects: subjects.map((one) => ({ ...one, cost: null })) };
-  return fit([all], width, ([data]) => [renderParts(data, width)]);
+  const report = behindRun(makeReport(trials, { suite: "", prices }));
+  return fit([report], width, ([data]) => [renderParts(data, width)]);
+}
+
+/** Only reports have the costs of all trials, and times, which differ from one run to the next. */
+function behindRun(report: Report): Report {
+  const subjects = report.subjects.map((one) => ({
+    ...one,
+    cost: null,
+    total: { ...one.total, duration: null },
+  }));
+  return { ...report, subjects };
 }
 
 /** Options of {@linkcode renderTables}. */
@@ -114,7 +125,7 @@ export function renderGate(
   decision: GateReport,
   width = Infinity,
 ): string {
-  const report = { ...makeReport(trials, { suite: "" }), comparisons: [] };
+  const report = { ...behindRun(makeReport(trials, { suite: "" })), comparisons: [] };
   return fit([report, decision], width, ([data, decided]) => [
     renderParts(data, width),
     renderVerdicts(decided),
@@ -122,15 +133,17 @@ export function renderGate(
   ]);
 }
 
-/** Returns a report with its notes, its tables, the failures that are given, and the verdicts of its gates. */
+/** Returns a report: its headline, its notes, its tables, the failures that are given, and the verdicts of its gates. */
 export function renderReport(
   report: Report,
   width = Infinity,
   failures: FailedTrials = new FailedTrials(),
 ): string {
   const tables = fit([report], width, ([{ notes, gates, ...data }]) => [
+    verdictLine({ gates }) ?? "",
+    ...(data.subjects.length === 0 ? [] : [renderTable(overviewTable({ ...data, gates }), width)]),
     notes.map((note) => `* ${printable(note, 1000)}`).join("\n"),
-    renderParts(data, width),
+    renderParts(data, width, matrixTables(data)),
     // Not behind each run, as times differ from one to the next.
     ...latencyTables(data).map((table) => renderTable(table, width)),
     failures.lines(false, undefined, true).join("\n"),
@@ -150,13 +163,24 @@ export function renderVerdicts({ verdicts, text }: GateReport): string {
 
 /** With more cells than this, breakdowns by size are shown in their place. */
 const MAX_CELLS = 24;
+/** At most this many are shown then of the lowest rows of the matrix. */
+const MAX_LOWEST = 12;
 /** More subjects than this share tables, as they are too many to read one after another. */
 const MAX_SUBJECTS = 6;
 
-function renderParts(report: Omit<Report, "suite" | "notes" | "gates">, width: number): string {
+/** Renders all tables; those of a report have `matrix`, and its headline before them. */
+function renderParts(
+  report: Omit<Report, "suite" | "notes" | "gates">,
+  width: number,
+  matrix?: readonly Table[],
+): string {
   const { subjects, comparisons, breakdowns } = report;
   const needed = subjects.length > 1 || subjects.some(({ cells }) => cells.length > MAX_CELLS);
   const many = subjects.length > MAX_SUBJECTS;
+  const shownMatrix = (matrix ?? []).flatMap((table) => shortMatrix(table, report));
+  const inMatrix = matrix === undefined ? [] : placesInMatrix(report);
+  // A matrix of several variants has no room for calls; one of a single variant has them.
+  const hasEffort = many || inMatrix.length > 1;
   const shownBreakdowns = breakdowns.filter(({ kind, values }) =>
     // There is one of kind `sets` for each model, meant as a figure.
     needed && kind !== "sets" &&
@@ -180,9 +204,13 @@ function renderParts(report: Omit<Report, "suite" | "notes" | "gates">, width: n
     ...strategiesTable(comparisons),
   ];
   return [
-    ...(many
-      ? renderSubjects(report, width)
-      : subjects.map((one, place) => renderSubject(one, { place, width, unit: report.unit }))),
+    ...shownMatrix.map((table) => renderTable(table, width)),
+    ...(many && matrix === undefined ? [renderTable(overviewTable(report), width)] : []),
+    ...(hasEffort ? [renderTable(effortTable(report), width)] : []),
+    ...(many ? renderSubjects(report, width) : subjects.map((one, place) => {
+      const isShown = inMatrix.includes(place) && (hasEffort || shownMatrix.length > 0);
+      return renderSubject(one, { report, place, width, hasCells: !isShown });
+    })),
     // A table of one row says less than a line.
     ...(report.missedCalls.length === 1 ? [missedCallsLine(report.missedCalls[0]!)] : []),
     ...tables.map((table, place) =>
@@ -193,6 +221,19 @@ function renderParts(report: Omit<Report, "suite" | "notes" | "gates">, width: n
       )
     ),
   ].join("\n\n");
+}
+
+/** Returns what a terminal shows of a long matrix: the lowest rows of tests; those of sizes stand in breakdowns. */
+function shortMatrix(table: Table, report: Pick<Report, "unit" | "callSets">): Table[] {
+  const { title, rows } = table;
+  const cells = rows.length - 2;
+  if (cells <= MAX_CELLS) return [table];
+  if (reportWords(report).cell !== "test") return [];
+  return [{
+    ...table,
+    title: `${title} (the lowest ${MAX_LOWEST} of ${cells})`,
+    rows: [...rows.slice(0, MAX_LOWEST + 1), rows.at(-1)!],
+  }];
 }
 
 function noteless({ note: _, ...table }: Table): Table {
@@ -213,16 +254,15 @@ function renderTable(
 
 /** Returns the results of {@linkcode renderSubject} for all subjects, side by side. */
 function renderSubjects(
-  report: Pick<Report, "subjects" | "unit" | "errorHandling">,
+  report: Omit<Report, "suite" | "notes" | "gates">,
   width: number,
 ): string[] {
   const { subjects, unit } = report;
   const failures = failuresTable(subjects, true);
   const render = (tables: readonly Table[]) => tables.map((table) => renderTable(table, width));
   return [
-    ...render([overviewTable(subjects)]),
     ...render(errorHandlingTables(report, true)),
-    ...(subjects.some((one) => cutShort(one).length > 0) ? render([outcomesTable(subjects)]) : []),
+    ...(subjects.some((one) => cutShort(one).length > 0) ? render([outcomesTable(report)]) : []),
     ...render(repetitionsTable(subjects)),
     ...(failures.length > 0
       ? render(failures)
@@ -230,28 +270,40 @@ function renderSubjects(
       ? [noFailures(unit)]
       : []),
     ...render(guessesTable(subjects)),
-    ...render(behavioursTable(subjects)),
+    ...render(behavioursTable(report)),
   ];
 }
 
 function renderSubject(
   metrics: VariantMetrics,
-  { place, unit, width }: { readonly place: number; readonly unit: string; readonly width: number },
+  { report, place, width, hasCells }: {
+    readonly report: Omit<Report, "suite" | "notes" | "gates">;
+    readonly place: number;
+    readonly width: number;
+    /** Whether to show its cells, which the matrix may have already. */
+    readonly hasCells: boolean;
+  },
 ): string {
   const { subject, simulated, cells, total, repetition, behaviours, usage, judging } = metrics;
-  const { rows, note } = cellsTable(metrics, place);
+  const words = reportWords(report);
+  const { rows, note } = cellsTable(metrics, place, words);
   const shownRows = cells.length > MAX_CELLS ? [rows[0]!, rows.at(-1)!] : rows;
   const parts = [
     printable(variantName(subject)) +
     (simulated ? "  (simulated: a program, no language model)" : ""),
-    ...(note === undefined ? [] : [`(${note})`]),
-    alignedTable(shownRows, 1, width),
-    ...(shownRows === rows ? [] : [`over ${cells.length} cells`]),
+    ...(hasCells
+      ? [
+        ...(note === undefined ? [] : [`(${note})`]),
+        alignedTable(shownRows, 1, width),
+        ...(shownRows === rows ? [] : [`over ${cells.length} ${words.cell}s`]),
+      ]
+      : []),
     ...endingsLine(metrics),
     ...(repetition === null ? [] : [renderRepetition(repetition)]),
-    ...(hasCalls([total]) ? [renderFailures(metrics, unit)] : []),
+    ...(hasCalls([total]) ? [renderFailures(metrics, report.unit)] : []),
   ];
-  const counts = Object.entries(behaviours).map(([name, count]) => `${name} ${count}`);
+  const counts = Object.entries(behaviours).filter(([name]) => !words.hidden.includes(name))
+    .map(([name, count]) => `${name} ${count}`);
   const tokens = (one: typeof usage) =>
     `${one.inputTokens} tokens read, ${one.outputTokens} written${estimateNote(one)}`;
   const lines = [

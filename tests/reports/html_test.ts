@@ -319,7 +319,7 @@ const PROBED = PROBES.flatMap((probe) =>
 
 Deno.test("a page of probes alone has no empty section, and speaks of questions", async () => {
   const page = await pageOf(PROBED);
-  assertEquals(sectionsOf(page), ["success", "failures", "cells", "trials", "words"]);
+  assertEquals(sectionsOf(page), ["headline", "matrix", "success", "failures", "trials", "words"]);
   const body = page.slice(page.indexOf("<body>"), page.indexOf('<section id="words">'));
   for (const words of [/class="shared"/, /Failure types/, /not generated/, /\bgraphs?\b/]) {
     assertNotMatch(body, words);
@@ -329,7 +329,7 @@ Deno.test("a page of probes alone has no empty section, and speaks of questions"
   const both = await pageOf([...PROBED, ...trialsOf(["m"])]);
   assertStringIncludes(both, '<th scope="col">task</th>');
   assertEquals(sectionsOf(both), [
-    ...["success", "figures", "failures", "cells", "trials", "words"],
+    ...["headline", "matrix", "success", "figures", "failures", "trials", "words"],
   ]);
   assertStringIncludes(await pageOf(trialsOf(["m"])), '<th scope="col">graph</th>');
 });
@@ -340,7 +340,7 @@ Deno.test("a page of one size has no section of figures, whose legend would stan
     return core === 5 && depth === 2;
   });
   const page = await pageOf(trials);
-  assertEquals(sectionsOf(page), ["success", "failures", "cells", "trials", "words"]);
+  assertEquals(sectionsOf(page), ["headline", "matrix", "success", "failures", "trials", "words"]);
   assert(!page.includes('class="shared"'));
 });
 

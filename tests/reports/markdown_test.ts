@@ -158,25 +158,36 @@ Deno.test("renderMarkdown() keeps to its own lines whatever names hold", () => {
 
 Deno.test("renderMarkdown() begins with the suite, where it comes from, and what to know", () => {
   const trials = records(["solved", "invalid"], { model: "sim:a", simulated: true });
-  const [title, , origin, , first, second] = renderMarkdown(
-    makeReport(trials, { suite: "quick", seed: 7, planned: 3 }),
-  ).split("\n");
+  const markdown = renderMarkdown(makeReport(trials, { suite: "quick", seed: 7, planned: 3 }));
+  const [title, , origin, , headline] = markdown.split("\n");
   assertEquals(title, "# quick");
   assertEquals(
     shown(origin!),
     "2 of 3 planned trials, seed 7, started at 2026-01-01 00:00:00 UTC",
   );
+  assertEquals(headline, "## Success");
+  const [, table, notes] = markdown.slice(markdown.indexOf("| model")).split(/(^[^]*?\n)\n/);
+  assertEquals(table!.trimEnd().split("\n").length, 3);
+  const [first, second] = notes!.split("\n");
   assertMatch(first!, /^- Simulated models are programs/);
   assertMatch(second!, /^- 1 of 2 trials are invalid/);
 });
 
-Deno.test("renderMarkdown() has the verdicts before the tables", () => {
+Deno.test("renderMarkdown() begins with the verdict in a line and the headline, then has the verdicts and the other tables", () => {
   const trials = manyRecords(95, 100);
   const gate = completePolicy({ successRate: 0.8 });
   const gates = [reportVerdicts("s", decideTrials(trials, planOf(trials), gate), gate)];
   const markdown = renderMarkdown(makeReport(trials, { suite: "s", gates }));
-  assert(markdown.indexOf("**PASS**") > 0);
-  assert(markdown.indexOf("**PASS**") < markdown.indexOf("|"));
+  const [, , line, title] = markdown.split("\n\n");
+  assertEquals(
+    shown(line!),
+    "**PASS**: the true success rate is at least 75.0%, which is 80.0% less a margin of 5 points.",
+  );
+  assertEquals(title, "## Success");
+  const places = ["| model | verdict | solved |", "#### m\n\n**PASS**", "## Success by cell"]
+    .map((text) => markdown.indexOf(text));
+  assert(places.every((place) => place > 0));
+  assertEquals(places, places.toSorted((one, other) => one - other));
 });
 
 Deno.test("renderMarkdown() of nothing says so", () => {
@@ -210,7 +221,8 @@ Deno.test("renderMarkdown() has the note of every table, before it", () => {
   const parts = shown(renderMarkdown(report)).split("\n\n");
   const noted = tablesOf(report).filter(({ note }) => note !== undefined);
   assertEquals(noted.map(({ id }) => id), [
-    ...["overview", "strategies", "strategy-work", "probes", "core", "strategy-3", "failures"],
+    ...["overview", "matrix", "effort", "strategies", "strategy-work", "probes", "core"],
+    ...["strategy-3", "failures"],
     ...["behaviours", "repetitions"],
   ]);
   for (const { title, source, note, rows } of noted) {

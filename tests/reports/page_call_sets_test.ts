@@ -180,15 +180,15 @@ browserTest(
     }));
     await look(browser, trials, async ({ page }) => {
       assertEquals((await shownRows(page)).map((row) => row.slice(1, 6)), [
-        ["solved", "m (simulated)", "case refunds once", "trial 1", "0"],
-        ["wrong answer", "m (simulated)", "case refunds once", "trial 2", "0"],
+        ["solved", "m (simulated)", "refunds once", "trial 1", "0"],
+        ["wrong answer", "m (simulated)", "refunds once", "trial 2", "0"],
       ]);
       await goToTrial(page, 2);
       const { events, facts } = await readTrial(page);
       const texts = events.map(({ text }) => text).join("\n");
       assertStringIncludes(texts, "Now the other one.");
       assertStringIncludes(texts, "refunded <b>twice</b>");
-      assertEquals(facts["task"], "case refunds once");
+      assertEquals(facts["task"], "refunds once");
       const body = (await page.innerText("main")).split("\nWords\n")[0]!;
       assert(
         !/not generated:|\bgraph \d|fewest/.test(body),

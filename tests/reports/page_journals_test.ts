@@ -214,7 +214,7 @@ browserTest(
     const seen = await look(browser, folder.write("a.jsonl", linesOf(lines)), async ({ page }) => {
       await goToTrial(page, 2);
       const { nodes, task, facts, events } = await readTrial(page);
-      assertEquals([nodes, task, facts["task"]], [undefined, [], "case y"]);
+      assertEquals([nodes, task, facts["task"]], [undefined, [], "y"]);
       assertEquals(events.map(({ text }) => text), ["The journal holds no events of this trial."]);
       assertStringIncludes(await page.innerText("#graph"), "No transcript of this trial was kept");
     });
@@ -226,9 +226,9 @@ browserTest(
     assertEquals(seen.provenance, "3 trials");
     assertEquals(seen.title, "others: toolgate report");
     assertEquals(seen.rows.map((row) => row.slice(0, 6)), [
-      ["trial 1", "solved", "m", "case x", "trial 1", "0"],
-      ["trial 2", "no answer", "m", "case y", "trial 1", "1"],
-      ["trial 3", "no answer", "m", "case __proto__", "trial 1", "2"],
+      ["trial 1", "solved", "m", "x", "trial 1", "0"],
+      ["trial 2", "no answer", "m", "y", "trial 1", "1"],
+      ["trial 3", "no answer", "m", "__proto__", "trial 1", "2"],
     ]);
   },
 );

@@ -78,6 +78,8 @@ async function resultSections(report: Report): Promise<Section[]> {
     ...await distractorFigures(report, numbersOf("distractors")),
   ];
   return [
+    sectionOf("headline", "Headline", tablesIn("headline").map(tableMarkup)),
+    sectionOf("matrix", "Matrix", tablesIn("matrix").map(tableMarkup)),
     sectionOf("success", "Success", [
       await overviewFigure(report),
       ...await strategyFigure(report),
@@ -109,13 +111,13 @@ async function resultSections(report: Report): Promise<Section[]> {
       await failureFigure(report),
       ...tablesIn("failures").map(tableMarkup),
     ]),
-    sectionOf(
+    ...(tablesIn("cells").length === 0 ? [] : [sectionOf(
       "cells",
       "Cells",
       tablesIn("cells").map((table) =>
         html`<details><summary>${table.title}</summary>${tableMarkup(table)}</details>`
       ),
-    ),
+    )]),
   ];
 }
 

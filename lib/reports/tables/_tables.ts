@@ -21,7 +21,9 @@ import { perturbationTables } from "./_perturbations.ts";
 import { probesTable } from "./_probes.ts";
 import { recoveryTables } from "./_recovery.ts";
 import { strategiesTable, workTable } from "./_strategies.ts";
-import { breakdownTable, cellsTable, overviewTable, repetitionsTable } from "./_success.ts";
+import { overviewTable } from "./_headline.ts";
+import { matrixTables, otherCellsTables } from "./_matrix.ts";
+import { breakdownTable, effortTable, repetitionsTable } from "./_success.ts";
 import type { Table } from "../_view.ts";
 
 /** Returns all tables of a report, those that compare subjects first. */
@@ -29,7 +31,9 @@ export function tablesOf(report: Report): Table[] {
   const { subjects, comparisons, breakdowns } = report;
   if (subjects.length === 0) return [];
   return [
-    overviewTable(subjects),
+    overviewTable(report),
+    ...matrixTables(report),
+    effortTable(report),
     ...errorHandlingTables(report),
     ...strategiesTable(comparisons),
     ...workTable(subjects),
@@ -45,9 +49,9 @@ export function tablesOf(report: Report): Table[] {
     ...failuresTable(subjects),
     ...missedCallsTable(report),
     ...guessesTable(subjects),
-    outcomesTable(subjects),
-    ...behavioursTable(subjects),
+    outcomesTable(report),
+    ...behavioursTable(report),
     ...repetitionsTable(subjects),
-    ...subjects.map(cellsTable),
+    ...otherCellsTables(report),
   ];
 }
