@@ -6,7 +6,7 @@
 import type { GateReport, ReportedVerdict } from "../../gate/gate_report.ts";
 import { VERDICT_KINDS } from "../../gate/decide.ts";
 import type { Comparison } from "../../gate/comparison.ts";
-import type { Variant } from "../../gate/variant.ts";
+import { type Variant, variantName } from "../../gate/variant.ts";
 import { canonicalJson, printable } from "../../base/json.ts";
 import { dollars, percent } from "../../base/numbers.ts";
 import type { Bounds } from "../../statistics/proportions.ts";
@@ -189,18 +189,18 @@ type Pair = Comparison & {
 function changeOf(
   { subject }: VariantMetrics,
   verdict: ReportedVerdict | undefined,
-  { comparisons }: HeadlineReport,
+  { comparisons, subjects }: HeadlineReport,
   names: ReadonlyMap<string, string>,
 ): Change | undefined {
   const { evidence, baseline } = verdict ?? {};
   if (evidence?.of === "difference") {
     const { difference, lower, upper } = evidence;
     // Within a run the baseline has a row; one from a file has none.
-    const key = [...names].find(([, name]) => name === baseline)?.[0];
-    const against = baseline ?? "the baseline";
+    const other = subjects.find((one) => variantName(one.subject) === baseline);
+    const against = other === undefined ? baseline ?? "the baseline" : nameOf(other);
     return {
       ...{ difference, interval: { lower, upper }, against, decided: true },
-      ...(key === undefined ? {} : { key }),
+      ...(other === undefined ? {} : { key: variantKey(other.subject) }),
     };
   }
   const own = comparisons.filter((pair) => variantKey(pair.subject) === variantKey(subject))
