@@ -39,7 +39,7 @@ export function renderMarkdown(
   const head = [
     `# ${words(report.suite)}`,
     words(provenance(report)),
-    ...(kind === undefined ? [] : [`**${kind}**: ${words(verdict.join(": "))}`]),
+    ...(kind === undefined ? [] : [`**${words(kind)}**: ${words(verdict.join(": "))}`]),
   ];
   const list = notes.length === 0 ? [] : [notes.map((note) => `- ${words(note)}`).join("\n")];
   const tables = tablesOf(report).map((table) => ({ table, level: "##" }));

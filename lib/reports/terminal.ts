@@ -295,7 +295,9 @@ function renderSubject(
       ? [
         ...(note === undefined ? [] : [`(${note})`]),
         alignedTable(shownRows, 1, width),
-        ...(shownRows === rows ? [] : [`over ${cells.length} ${words.cell}s`]),
+        ...(shownRows === rows
+          ? []
+          : [`over ${cells.length} ${words.cell === "test" ? "tests" : "cells"}`]),
       ]
       : []),
     ...endingsLine(metrics),

@@ -10,7 +10,7 @@ import { isCase } from "./executors/task_kind.ts";
 import type { Trial } from "./trial.ts";
 
 /** At most this many characters say why a trial is not solved. */
-const MAX_WHY = 240;
+const MAX_WHY = 160;
 /** At most this many characters of the place of an assertion. */
 const MAX_PLACE = 100;
 

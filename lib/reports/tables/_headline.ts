@@ -28,12 +28,10 @@ import {
 import type { Table } from "../_view.ts";
 
 /** The parts of a report that its headline is made of. */
-export type HeadlineReport =
-  & Pick<
-    Report,
-    "subjects" | "comparisons" | "unit" | "callSets"
-  >
-  & { readonly gates?: readonly GateReport[] };
+export interface HeadlineReport
+  extends Pick<Report, "subjects" | "comparisons" | "unit" | "callSets"> {
+  readonly gates?: readonly GateReport[];
+}
 
 /** What changed against another variant. */
 interface Change {

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertNotMatch } from "@std/assert";
-import fc from "fast-check";
+import fc from "../../support/fast_check.ts";
 import { makeReport } from "../../../lib/reports/report.ts";
 import { measureMatrix } from "../../../lib/reports/metrics/_matrix.ts";
 import type { Failure } from "../../../lib/calls/failure.ts";
@@ -165,5 +165,5 @@ Deno.test("measureMatrix() keeps no steering and no long text, and shares texts 
     assert(why.length > 20 && why.length <= 300, `${why.length}`);
   }
   assert(cells[0]!.why.endsWith("(desk_test.ts:12)"));
-  for (const { why } of summaries) assert((why ?? "").length <= 240);
+  for (const { why } of summaries) assert((why ?? "").length <= 160);
 });
