@@ -36,11 +36,10 @@ function variantColumns<Row>(of: (row: Row) => Variant, prefix = ""): Columns<Ro
   };
 }
 
-/** A trial, its place in the report from 1, why it is not solved, and what it cost. */
+/** A trial, its place in the report from 1, and what it cost. */
 interface TrialRow {
   readonly trial: TrialSummary;
   readonly number: number;
-  readonly why: string | undefined;
   readonly cost: number | null;
 }
 
@@ -104,7 +103,7 @@ export const TRIALS: Columns<TrialRow> = {
   replayed: ({ trial }) => trial.replayed === true,
   partly_replayed: ({ trial }) => trial.partlyReplayed === true,
   reason: ({ trial }) => cut(trial.reason),
-  why: ({ why }) => why,
+  why: ({ trial }) => trial.why,
 };
 
 interface CallRow {

@@ -10,10 +10,10 @@ import {
   distractorFigure,
   failureFigure,
   failureRateFigures,
-  overviewFigure,
   transferFigures,
 } from "./figures/_figures.ts";
 import { comparisonFigures } from "./figures/_comparisons.ts";
+import { headlineFigures } from "./figures/_headline.ts";
 import { callSetTables } from "./tables/_question_sets.ts";
 import { dimensionTables } from "./tables/_dimensions.ts";
 import { distractorTable } from "./tables/_distractors.ts";
@@ -32,7 +32,9 @@ import { probesTable } from "./tables/_probes.ts";
 import { recoveryTables } from "./tables/_recovery.ts";
 import { comparisonTables } from "./tables/_comparisons.ts";
 import { workTable } from "./tables/_strategies.ts";
-import { breakdownTable, cellsTable, overviewTable, repetitionsTable } from "./tables/_success.ts";
+import { overviewTable } from "./tables/_headline.ts";
+import { matrixTables, otherCellsTables } from "./tables/_matrix.ts";
+import { breakdownTable, effortTable, repetitionsTable } from "./tables/_success.ts";
 import { type Figure, SECTIONS, type Table, type View } from "./_view.ts";
 
 /**
@@ -43,9 +45,11 @@ export function viewsOf(report: Report, brief = false): View[] {
   const { subjects, breakdowns, distractors = [] } = report;
   if (subjects.length === 0) return [];
   const tables: readonly Table[] = [
-    overviewTable(subjects),
+    overviewTable(report),
     ...errorHandlingTables(report, brief),
     ...comparisonTables(report),
+    ...matrixTables(report),
+    effortTable(report),
     ...workTable(subjects),
     ...probesTable(subjects),
     ...callSetTables(report, brief),
@@ -59,13 +63,13 @@ export function viewsOf(report: Report, brief = false): View[] {
     ...failuresTable(subjects, brief),
     ...missedCallsTable(report),
     ...guessesTable(subjects),
-    outcomesTable(subjects),
-    ...behavioursTable(subjects),
+    outcomesTable(report),
+    ...behavioursTable(report),
     ...repetitionsTable(subjects),
-    ...subjects.map(cellsTable),
+    ...otherCellsTables(report),
   ];
   const figures: readonly Figure[] = brief ? [] : [
-    ...overviewFigure(report),
+    ...headlineFigures(report),
     ...comparisonFigures(report),
     ...dimensionFigure(report),
     ...breakdowns.flatMap((breakdown) => breakdownFigure(breakdown, subjects)),

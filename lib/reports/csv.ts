@@ -16,7 +16,6 @@ import type { TrialSummary } from "../trials/summary.ts";
 import type { Trial } from "../trials/trial.ts";
 import { CALLS, type Cell, CELLS, type Columns, COMPARISONS, TRIALS } from "./_csv_columns.ts";
 import type { Report } from "./report.ts";
-import { whyUnsolved } from "./transcript_text.ts";
 
 /** Returns a line of CSV. */
 export function csvLine(cells: readonly Cell[]): string {
@@ -121,15 +120,11 @@ export function writeCsv(
   using trialFile = new CsvFile(folder, "trials", TRIALS);
   using cells = new CsvFile(folder, "cells", CELLS);
   using comparisons = new CsvFile(folder, "comparisons", COMPARISONS);
-  const whys = new Map<string, string>();
   for (const trial of trials) {
     for (const call of callsOf(trial.events)) calls.add({ trial: trial.id, call });
-    const why = whyUnsolved(trial);
-    if (why !== "") whys.set(trial.id, why);
   }
   for (const [place, trial] of summaries.entries()) {
-    const [number, why, cost] = [place + 1, whys.get(trial.id), costOfAll([trial], prices)];
-    trialFile.add({ trial, number, why, cost });
+    trialFile.add({ trial, number: place + 1, cost: costOfAll([trial], prices) });
   }
   for (const { subject, simulated, cells: own } of report.subjects) {
     for (const { name, tally } of own) cells.add({ subject, simulated, name, tally });

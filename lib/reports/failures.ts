@@ -10,7 +10,8 @@ import { countText } from "../base/numbers.ts";
 import { isCase } from "../trials/executors/task_kind.ts";
 import { canCall } from "./metrics/metrics.ts";
 import { describeCause, describeInvalid, firstFailure } from "./story.ts";
-import { aboutTrial, describeAssertion, failedAssertion } from "./transcript_text.ts";
+import { aboutTrial, describeAssertion } from "./_transcript_text.ts";
+import { failedAssertion } from "../trials/why_unsolved.ts";
 
 /** At most this many failures are shown. */
 const MAX_FAILURES = 10;
@@ -53,6 +54,8 @@ export class FailedTrials {
   readonly #ofTest = new Map<string, number>();
   /** Number of those taken over, whose ids may be the same. */
   #others = 0;
+  /** Whether all are of own tests. */
+  #areTests = true;
 
   /** Counts a failed trial, once. */
   add(trial: Trial, rerun?: string): void {
@@ -60,6 +63,7 @@ export class FailedTrials {
     this.#ids.add(trial.id);
     const { task } = trial;
     const isTest = isCase(task);
+    this.#areTests &&= isTest;
     const nth = isTest ? (this.#ofTest.get(task.case) ?? 0) + 1 : 1;
     if (isTest) this.#ofTest.set(task.case, nth);
     if (!this.#hasPlace(nth)) return;
@@ -86,12 +90,18 @@ export class FailedTrials {
   /** Takes over the failures of other trials. */
   takeOver(others: FailedTrials): void {
     this.#others += others.count;
+    this.#areTests &&= others.#areTests;
     this.#keep(others.#kept);
   }
 
   /** The number of failed trials. */
   get count(): number {
     return this.#ids.size + this.#others;
+  }
+
+  /** Says how many there are. */
+  get title(): string {
+    return `${countText(this.count, "trial")} ${this.#areTests ? "failed" : "not solved"}`;
   }
 
   /**
@@ -128,7 +138,7 @@ export class FailedTrials {
     if (this.count === 0) return [];
     const more = this.more(isWell, where);
     return [
-      `${countText(this.count, "trial")} not solved`,
+      this.title,
       ...this.told(isWell).flatMap((told) => [
         `  ${told.ending}`,
         ...(about ? told.about.map((line) => `    ${line}`) : []),
@@ -185,6 +195,7 @@ const BESIDE = "   ... ignored (10ms)".length;
  */
 export function stepName(trial: Trial, width: number): string {
   const ending = endingOf(trial, { cause: false });
-  const name = trial.outcome === "invalid" ? ending : `not solved: ${ending}`;
+  const unsolved = isCase(trial.task) ? "failed" : "not solved";
+  const name = trial.outcome === "invalid" ? ending : `${unsolved}: ${ending}`;
   return printable(name, Math.min(MAX_STEP, width - BESIDE));
 }

@@ -16,7 +16,7 @@ import { canCall, cellName, isWholeQuestion } from "./metrics/metrics.ts";
 import { missesCall, type Variant, variantOf } from "../gate/variant.ts";
 import { distinct, seriesMark } from "./figures/_plotting.ts";
 import { nameOf } from "./tables/table.ts";
-import { isListed, TrialPlaces, viewPairs } from "./page/_pair_view.ts";
+import { TrialPlaces, viewPairs } from "./page/_pair_view.ts";
 import { Output } from "../base/output_file.ts";
 import { recoveryOf } from "../calls/recovery.ts";
 import { provenance, type Report } from "./report.ts";
@@ -41,7 +41,8 @@ import { keyMarkup, pageNames, sectionsOf } from "./page/_sections.ts";
 import { type KnownTask, taskOf, viewTask } from "./page/_task_view.ts";
 import { viewTrial } from "./page/_trial_view.ts";
 import { shownKey, viewShown } from "./page/_transcript_view.ts";
-import { whyUnsolved } from "./transcript_text.ts";
+import { reportWords } from "./_words.ts";
+import { whyUnsolved } from "../trials/why_unsolved.ts";
 
 // Page styles come last: their media queries override the others.
 const css = [resultsCss, trialCss, pageCss].join("\n");
@@ -88,7 +89,7 @@ type NamedVariant = Parameters<typeof nameOf>[0];
 
 /** Writes trials and tasks in compressed blocks, then the index that locates them. */
 function writeTrials(
-  { subjects, comparisons, unit }: Report,
+  report: Report,
   trials: Iterable<Trial>,
   { rerun, generator = GENERATOR_VERSION, shorten }: HtmlOptions & ShortNames,
   write: (text: string) => void,
@@ -96,7 +97,8 @@ function writeTrials(
   const names = { subjects: new Names(), cells: new Names(), units: new Names() };
   const signs = new Signs();
   const whys = new Names();
-  const ownWords: Words = unit === "trial" ? TEST_WORDS : { outcomes: {}, unsolved: "not solved" };
+  const { subjects, comparisons } = report;
+  const words = reportWords(report);
   const labelOf = ({ subject, simulated }: NamedVariant) =>
     nameOf({ subject: shorten(subject), simulated });
   // One variant has one colour throughout a page.
@@ -169,29 +171,17 @@ function writeTrials(
       cells: names.cells.all,
       units: names.units.all,
       outcomes: OUTCOMES,
-      words: OUTCOMES.map((outcome) => ownWords.outcomes[outcome] ?? outcome.replaceAll("_", " ")),
-      unsolved: ownWords.unsolved,
+      words: OUTCOMES.map((outcome) => words.outcomes[outcome] ?? outcome.replaceAll("_", " ")),
+      unsolved: words.unsolved,
       behaviours: signs.names,
       shown: signs.sets,
       types: FAILURE_TYPES,
       whys: whys.all,
-      unit: unit === "trial" ? "test" : unit,
-      pairs: viewPairs(comparisons.filter(isListed), places, labelOf),
+      unit: report.unit === "trial" ? "test" : report.unit,
+      pairs: viewPairs(comparisons, places, labelOf),
       rows: rows.map(({ row }) => row),
     }),
   ));
-}
-
-/** Words of own tests, for reports of nothing else. */
-const TEST_WORDS: Words = {
-  outcomes: { solved: "passed", wrong_answer: "failed" },
-  unsolved: "failed",
-};
-
-/** Words of a report for how trials end. */
-interface Words {
-  readonly outcomes: Partial<Record<Trial["outcome"], string>>;
-  readonly unsolved: string;
 }
 
 /** What identifies a trial of the list. */

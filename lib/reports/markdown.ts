@@ -10,8 +10,10 @@ import { listText, printable } from "../base/json.ts";
 import { countText, sum } from "../base/numbers.ts";
 import { provenance, type Report } from "./report.ts";
 import { strategiesTable } from "./tables/_comparisons.ts";
-import { cellsTable, overviewTable } from "./tables/_success.ts";
-import { sourceText } from "./tables/table.ts";
+import { overviewTable, verdictLine } from "./tables/_headline.ts";
+import { cellsTable } from "./tables/_success.ts";
+import { reportWords } from "./_words.ts";
+import { isLeft, sourceText } from "./tables/table.ts";
 import { SECTIONS, type Table } from "./_view.ts";
 import { blockText, inlineText } from "./_markdown_text.ts";
 import { tablesOf } from "./_views.ts";
@@ -37,7 +39,14 @@ export function renderMarkdown(
   { limit = MAX_BYTES, failures }: MarkdownOptions & { readonly failures?: FailedTrials } = {},
 ): string {
   const { notes, gates } = report;
-  const head = [`# ${lineText(report.suite)}`, lineText(provenance(report))];
+  const verdict = gates.reduce((count, { verdicts }) => count + verdicts.length, 0) > 1
+    ? verdictLine(report)
+    : undefined;
+  const head = [
+    `# ${lineText(report.suite)}`,
+    lineText(provenance(report)),
+    ...(verdict === undefined ? [] : [`**${lineText(verdict)}**`]),
+  ];
   const list = notes.map((note) => `- ${lineText(note)}`).join("\n");
   const parts = tablesOf(report).map((table) => tablePart(table, "##"))
     .toSorted((one, other) => one.place - other.place);
@@ -206,9 +215,10 @@ export function successToMarkdown(
   const { suite, subjects } = report;
   const solved = sum(subjects, ({ total }) => total.solved);
   const valid = sum(subjects, ({ total }) => total.valid);
-  const table = subjects.length === 1 ? cellsTable(subjects[0]!, 0) : overviewTable(subjects);
+  const named = reportWords(report);
+  const table = subjects.length === 1 ? cellsTable(subjects[0]!, 0, named) : overviewTable(report);
   const head = [
-    `### ${lineText(suite)}: ${solved} of ${countText(valid, "valid trial")} solved`,
+    `### ${lineText(suite)}: ${solved} of ${countText(valid, "valid trial")} ${named.solved}`,
     lineText(provenance(report)),
   ];
   const failed = failures.count === 0 ? [] : [failuresText(failures, "####", false)];
@@ -225,7 +235,7 @@ function failuresText(failures: FailedTrials, level: string, about: boolean): st
       ...(about ? told.about.map((line) => `  - ${lineText(line)}`) : []),
     ].join("\n")
   );
-  return `${level} ${countText(failures.count, "trial")} not solved\n\n` +
+  return `${level} ${failures.title}\n\n` +
     [...items, ...(more === undefined ? [] : [`- ${more}`])].join("\n");
 }
 
@@ -240,7 +250,9 @@ function tableParts({ source, paper, note, names, rows }: Table): string[] {
 
 function tableText(rows: Table["rows"], names = 1): string {
   const [head, ...body] = rows.map((row) => `| ${row.map((cell) => words(cell)).join(" | ")} |`);
-  const rule = `| ${rows[0]!.map((_, column) => column < names ? "---" : "---:").join(" | ")} |`;
+  const rule = `| ${
+    rows[0]!.map((_, column) => isLeft(rows[0]!, column, names) ? "---" : "---:").join(" | ")
+  } |`;
   return [head, rule, ...body].join("\n");
 }
 

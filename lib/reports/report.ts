@@ -17,6 +17,7 @@ import { type DistractorEffect, measureDistractors } from "./metrics/_distractor
 import { type ErrorHandling, measureErrorHandling } from "./metrics/error_handling.ts";
 import { type FormatMetrics, measureFormats } from "./metrics/formats.ts";
 import { type LatencyMetrics, measureLatency } from "./metrics/latency.ts";
+import { type Matrix, measureMatrix } from "./metrics/_matrix.ts";
 import { measure, type VariantMetrics } from "./metrics/metrics.ts";
 import { measureMissedCalls, type MissedCallMetrics } from "./metrics/missed_calls.ts";
 import type { Prices } from "../models/prices.ts";
@@ -57,6 +58,8 @@ export interface Report {
   readonly gates: readonly GateReport[];
   /** Metrics of each model, strategy and perturbation. */
   readonly subjects: readonly VariantMetrics[];
+  /** The success of each variant on each cell, and why other trials were not solved. */
+  readonly matrix: Matrix;
   /** Needed calls that were never made, for each model, strategy and perturbation. */
   readonly missedCalls: readonly MissedCallMetrics[];
   /** All pairs of variants that differ in one thing, on the same graphs; those with a reference first. */
@@ -125,6 +128,7 @@ export function makeReport(all: readonly TrialSummary[], options: ReportOptions)
     notes: [...trialNotes(trials), ...notes],
     gates,
     subjects: measure(trials, prices),
+    matrix: measureMatrix(trials),
     missedCalls: measureMissedCalls(trials),
     comparisons: comparePairs(trials, { prices, references: baselines, ...options.compared }),
     brittleness: measureBrittleness(trials),

@@ -20,13 +20,13 @@ import {
 } from "./story_lines.ts";
 import {
   describeAssertion,
-  failedAssertion,
   isAnswerText,
   judgedTitle,
   judgedTokens,
   stateLines,
-} from "./transcript_text.ts";
+} from "./_transcript_text.ts";
 import type { Trial } from "../trials/trial.ts";
+import { failedAssertion } from "../trials/why_unsolved.ts";
 
 /** Returns why a trial is invalid, in words. */
 export function describeInvalid(

@@ -31,6 +31,9 @@ import {
 import type { Table } from "./_view.ts";
 import { hasFailures, noFailures } from "./tables/_failures.ts";
 import { cellsTable, hasCalls } from "./tables/_success.ts";
+import { overviewTable, verdictLine } from "./tables/_headline.ts";
+import { placesInMatrix } from "./tables/_matrix.ts";
+import { reportWords } from "./_words.ts";
 import { tablesOf } from "./_views.ts";
 
 /**
@@ -53,10 +56,18 @@ export function renderTables(
   trials: readonly TrialSummary[],
   { prices, width = Infinity }: TablesOptions = {},
 ): string {
-  const { subjects, ...report } = makeReport(trials, { suite: "", prices });
-  // Only reports have the costs of all trials.
-  const all = { ...report, subjects: subjects.map((one) => ({ ...one, cost: null })) };
-  return fit([all], width, ([data]) => [renderParts(data, width, isTimeless)]);
+  const report = behindRun(makeReport(trials, { suite: "", prices }));
+  return fit([report], width, ([data]) => [renderParts(data, width, { isReport: false })]);
+}
+
+/** Only reports have the costs of all trials, and times, which differ from one run to the next. */
+function behindRun(report: Report): Report {
+  const subjects = report.subjects.map((one) => ({
+    ...one,
+    cost: null,
+    total: { ...one.total, duration: null },
+  }));
+  return { ...report, subjects };
 }
 
 /** Options of {@linkcode renderTables}. */
@@ -93,26 +104,25 @@ export function renderGate(
   decision: GateReport,
   width = Infinity,
 ): string {
-  const report = { ...makeReport(trials, { suite: "" }), comparisons: [] };
+  const report = { ...behindRun(makeReport(trials, { suite: "" })), comparisons: [] };
   return fit([report, decision], width, ([data, decided]) => [
-    renderParts(data, width, isTimeless),
+    renderParts(data, width, { isReport: false }),
     renderVerdicts(decided),
     ...strategiesTable(decided.comparisons).map((table) => renderTable(table, width)),
   ]);
 }
 
-/** Whether a table is the same of each run of recorded replies. */
-const isTimeless = ({ id }: Table) => id !== "latency";
-
-/** Returns a report with its notes, its tables, the failures that are given, and the verdicts of its gates. */
+/** Returns a report: its headline, its notes, its tables, the failures that are given, and the verdicts of its gates. */
 export function renderReport(
   report: Report,
   width = Infinity,
   failures: FailedTrials = new FailedTrials(),
 ): string {
   const tables = fit([report], width, ([data]) => [
+    verdictLine(data) ?? "",
+    ...(data.subjects.length === 0 ? [] : [renderTable(overviewTable(data), width)]),
     data.notes.map((note) => `* ${printable(note, 1000)}`).join("\n"),
-    renderParts(data, width),
+    renderParts(data, width, { isReport: true }),
     failures.lines(false, undefined, true).join("\n"),
     ...data.gates.map(renderVerdicts),
   ]);
@@ -130,21 +140,31 @@ export function renderVerdicts({ verdicts, text }: GateReport): string {
 
 /** With more cells than this, breakdowns by size are shown in their place. */
 const MAX_CELLS = 24;
+/** At most this many are shown then of the lowest rows of the matrix. */
+const MAX_LOWEST = 12;
 /** More subjects than this share tables, as they are too many to read one after another. */
 const MAX_SUBJECTS = 6;
 
 /** Tables of what {@linkcode renderSubject} says of each of few subjects. */
-const OF_SUBJECTS = ["overview", "outcomes", "failures", "guesses", "behaviours", "repetitions"];
+const OF_SUBJECTS = ["outcomes", "failures", "guesses", "behaviours", "repetitions"];
+/** Sections that decide, which reports have before what is said of each subject. */
+const DECIDING: readonly Table["section"][] = ["comparisons", "matrix"];
 
-/** Renders the tables that `shows` is true of, below what is said of each of few subjects. */
+/**
+ * Renders all tables but that of the headline, which reports have before their notes, around what is said of each of
+ * few subjects. Behind a run neither the matrix is shown nor the time that tools took, which differs from run to run.
+ */
 function renderParts(
   report: Report,
   width: number,
-  shows: (table: Table) => boolean = () => true,
+  { isReport }: { readonly isReport: boolean },
 ): string {
-  const { subjects, breakdowns, missedCalls, unit } = report;
+  const { subjects, breakdowns, missedCalls } = report;
   const needed = subjects.length > 1 || subjects.some(({ cells }) => cells.length > MAX_CELLS);
   const many = subjects.length > MAX_SUBJECTS;
+  const inMatrix = isReport ? placesInMatrix(report) : [];
+  // A matrix of several variants has no room for calls; one of a single variant has them.
+  const hasEffort = many || inMatrix.length > 1;
   const left = new Set([
     ...breakdowns.filter(({ kind, values }) =>
       // There is one of kind `sets` for each model, meant as a figure.
@@ -155,25 +175,47 @@ function renderParts(
     // A table of one row says less than a line.
     ...(missedCalls.length === 1 ? ["missed-calls"] : []),
     ...(many ? [] : OF_SUBJECTS),
+    ...(many && !isReport ? [] : ["overview"]),
+    ...(isReport ? [] : ["matrix", "latency"]),
+    ...(hasEffort ? [] : ["effort"]),
     ...(subjects.some((one) => cutShort(one).length > 0) ? [] : ["outcomes"]),
   ]);
-  const tables = tablesOf(report, true).filter((table) =>
-    table.section !== "cells" && !left.has(table.id) && shows(table)
-  );
+  const tables = tablesOf(report, true)
+    .filter((table) => table.section !== "cells" && !left.has(table.id))
+    .flatMap((table) => table.id === "matrix" ? shortMatrix(table, report) : [table]);
+  const isMatrixShown = hasEffort || tables.some(({ id }) => id === "matrix");
+  const render = (table: Table) => {
+    const before = tables.slice(0, tables.indexOf(table));
+    // What several models have is explained once.
+    const isExplained = before.some(({ note }) => note === table.note);
+    return renderTable(isExplained ? noteless(table) : table, width);
+  };
+  const isFirst = ({ section }: Table) => isReport && DECIDING.includes(section);
   return [
-    ...(many ? [] : subjects.map((one, place) => renderSubject(one, { place, width, unit }))),
+    ...tables.filter(isFirst).map(render),
+    ...(many ? [] : subjects.map((one, place) => {
+      const hasCells = !(inMatrix.includes(place) && isMatrixShown);
+      return renderSubject(one, { report, place, width, hasCells });
+    })),
     ...(many && !hasFailures(subjects) && hasCalls(subjects.map(({ total }) => total))
-      ? [noFailures(unit)]
+      ? [noFailures(report.unit)]
       : []),
     ...(missedCalls.length === 1 ? [missedCallsLine(missedCalls[0]!)] : []),
-    ...tables.map((table, place) =>
-      // What several models have is explained once.
-      renderTable(
-        tables.slice(0, place).some(({ note }) => note === table.note) ? noteless(table) : table,
-        width,
-      )
-    ),
+    ...tables.filter((table) => !isFirst(table)).map(render),
   ].join("\n\n");
+}
+
+/** Returns what a terminal shows of a long matrix: the lowest rows of tests; those of sizes stand in breakdowns. */
+function shortMatrix(table: Table, report: Pick<Report, "unit" | "callSets">): Table[] {
+  const { title, rows } = table;
+  const cells = rows.length - 2;
+  if (cells <= MAX_CELLS) return [table];
+  if (reportWords(report).cell !== "test") return [];
+  return [{
+    ...table,
+    title: `${title} (the lowest ${MAX_LOWEST} of ${cells})`,
+    rows: [...rows.slice(0, MAX_LOWEST + 1), rows.at(-1)!],
+  }];
 }
 
 function noteless({ note: _, ...table }: Table): Table {
@@ -194,22 +236,36 @@ function renderTable(
 
 function renderSubject(
   metrics: VariantMetrics,
-  { place, unit, width }: { readonly place: number; readonly unit: string; readonly width: number },
+  { report, place, width, hasCells }: {
+    readonly report: Report;
+    readonly place: number;
+    readonly width: number;
+    /** Whether to show its cells, which the matrix may have already. */
+    readonly hasCells: boolean;
+  },
 ): string {
   const { subject, simulated, cells, total, repetition, behaviours, usage, judging } = metrics;
-  const { rows, note } = cellsTable(metrics, place);
+  const words = reportWords(report);
+  const { rows, note } = cellsTable(metrics, place, words);
   const shownRows = cells.length > MAX_CELLS ? [rows[0]!, rows.at(-1)!] : rows;
   const parts = [
     printable(variantName(subject)) +
     (simulated ? "  (simulated: a program, no language model)" : ""),
-    ...(note === undefined ? [] : [`(${note})`]),
-    alignedTable(shownRows, 1, width),
-    ...(shownRows === rows ? [] : [`over ${cells.length} cells`]),
+    ...(hasCells
+      ? [
+        ...(note === undefined ? [] : [`(${note})`]),
+        alignedTable(shownRows, 1, width),
+        ...(shownRows === rows
+          ? []
+          : [`over ${cells.length} ${words.cell === "test" ? "tests" : "cells"}`]),
+      ]
+      : []),
     ...endingsLine(metrics),
     ...(repetition === null ? [] : [renderRepetition(repetition)]),
-    ...(hasCalls([total]) ? [renderFailures(metrics, unit)] : []),
+    ...(hasCalls([total]) ? [renderFailures(metrics, report.unit)] : []),
   ];
-  const counts = Object.entries(behaviours).map(([name, count]) => `${name} ${count}`);
+  const counts = Object.entries(behaviours).filter(([name]) => !words.hidden.includes(name))
+    .map(([name, count]) => `${name} ${count}`);
   const tokens = (one: typeof usage) =>
     `${one.inputTokens} tokens read, ${one.outputTokens} written${estimateNote(one)}`;
   const lines = [

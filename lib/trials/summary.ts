@@ -32,6 +32,7 @@ import { isUneventful } from "./transcript.ts";
 import type { Trial } from "./trial.ts";
 import { dimensionsOf, type TrialDimensions } from "./dimension_scores.ts";
 import { type MissedCalls, missedCallsOf } from "./missed_calls.ts";
+import { whyUnsolved } from "./why_unsolved.ts";
 
 /** Failed attempts of unclear cause kept of a trial, at most. */
 const MAX_UNCLEAR = 20;
@@ -89,6 +90,8 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures" | "trans
   readonly unclear?: readonly Omit<FailedAttempt, "cause">[];
   /** Set for a case without a transcript whose model was asked. */
   readonly untold?: true;
+  /** Why a case is not solved, in one line: the assertion that failed, or what ended the trial; else omitted. */
+  readonly why?: string;
   /** Tokens of earlier attempts that ended with infrastructure errors; omitted without any. */
   readonly replaced?: Usage;
   /**
@@ -134,6 +137,7 @@ export function summarize(trial: Trial): TrialSummary {
   const unclear = unclearOf(trial.events);
   const guesses = callsOf(trial.events).filter(({ guessed }) => guessed).length;
   const latencies = latenciesOf(trial.events);
+  const why = isCase(task) && reason === undefined ? sharedText(whyUnsolved(trial)) : undefined;
   return {
     ...{ v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition },
     ...{ outcome, solved, grounded, calls, minimumCalls, behaviours, usage, startedAt, durationMs },
@@ -152,6 +156,7 @@ export function summarize(trial: Trial): TrialSummary {
       scored: answer,
       unclear,
       reason,
+      why,
       permanent,
       replayed,
       partlyReplayed,
@@ -241,6 +246,7 @@ const FACTS = [
   "latencies",
   "scored",
   "unclear",
+  "why",
   "replaced",
   "replacedIdle",
 ] as const satisfies (keyof TrialSummary)[];
@@ -252,6 +258,20 @@ function sharedTypes(types: Trial["impossible"]): Trial["impossible"] {
   if (types === undefined) return undefined;
   const known = PARAMETER_FAILURE_TYPES.filter((type) => types.includes(type));
   return TYPE_LISTS.getOrInsert(known.join(), known);
+}
+
+/** Texts that trials share: of many that fail, most fail for the same reason. */
+const TEXTS = new Map<string, string>();
+/** At most this many texts are shared: those of a hostile tool may all differ. */
+const MAX_TEXTS = 1000;
+
+function sharedText(text: string): string | undefined {
+  const known = TEXTS.get(text);
+  if (known !== undefined || text === "") return known;
+  // A part of a text would keep the whole of it in memory.
+  const copy = [...text].join("");
+  if (TEXTS.size < MAX_TEXTS) TEXTS.set(copy, copy);
+  return copy;
 }
 
 /** Shared objects, as a run may have a hundred thousand failures. */

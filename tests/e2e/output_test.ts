@@ -134,7 +134,7 @@ Deno.test("deno test tells failures of a gate's cases once and few, and reports 
   const markdown = Deno.readTextFileSync(place.file("r.md"));
   assertMatch(
     markdown,
-    /^# gated\n[^]*\n### gated: fail\n[^]*\n## \d+ trials not solved\n[^]*\n## Success\n/,
+    /^# gated\n[^]*\n\*\*FAIL\*\*: .*\n\n## Success\n[^]*\n### gated: fail\n[^]*\n## \d+ trials not solved\n[^]*\n## Success by cell&#58; /,
   );
 
   const [annotation, ...others] = annotationsIn(stdout);
@@ -203,7 +203,9 @@ Deno.test("deno test annotates ten failed tests, counts the others, and sums up 
   assertMatch(stories, /\n-+ post-test output -+\n[^]*\nplain\n[^]*\ncore 3, .* +14 +0\.0% /);
 
   const summary = Deno.readTextFileSync(place.file("summary.md"));
-  assertMatch(summary, /^### file_test\.ts: 1 of 2 valid trials solved$/m);
+  assertMatch(summary, /^### file_test\.ts: 1 of 2 valid trials passed$/m);
+  assertMatch(summary, /^#### 1 trial failed$/m);
+  assertMatch(summary, /^\| one \| 1 of 1 \|/m);
   assertMatch(summary, /^### plain: 0 of 14 valid trials solved$/m);
   assertMatch(summary, /^#### 14 trials not solved$/m);
   assertEquals(summary.match(/<code>rerun: /g)?.length, 11, summary);

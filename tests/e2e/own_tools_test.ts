@@ -1,7 +1,13 @@
 // A project of its own outside of the clone, from the first green run to a new model that may not replace the
 // old one: fixtures/own_tools/ as a user has it, in child processes.
 
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import {
   deno,
   type Finished,
@@ -44,7 +50,7 @@ Deno.test("a suite of own tools is run, accepted, gated and reported in a projec
   const command = (...line: string[]) => deno(["task", "--quiet", "toolgate", ...line], at);
   /** What is said of one test in a table. */
   const solvedIn = ({ stdout }: Finished, test: string) =>
-    new RegExp(`^case ${test} +${TRIALS} +(\\S+)%`, "m").exec(unwrapped(stdout))?.[1];
+    new RegExp(`^${test} +(\\d+) of ${TRIALS} `, "m").exec(unwrapped(stdout))?.[1];
 
   await context.step("the old model passes", async () => {
     const ran = await run("clerk-1", "--out=old.jsonl", "--report=old.html", "--verdict=old.json");
@@ -82,11 +88,15 @@ Deno.test("a suite of own tools is run, accepted, gated and reported in a projec
     assertEquals([...new Set(failed.map(({ task }) => task.case))], SLIPPERY);
     assertMatch(ran.stdout, /^clerk-2 \(simulated\): PASS: /m);
     assertStringIncludes(ran.stdout, `solved: ${200 - failed.length} of 200 valid trials`);
-    assertEquals(solvedIn(ran, "lends a book"), "100.0");
+    assertEquals(solvedIn(ran, "lends a book"), `${TRIALS}`);
     for (const test of SLIPPERY) {
-      const share = failed.filter(({ task }) => task.case === test).length / TRIALS;
-      assertEquals(solvedIn(ran, test), (100 * (1 - share)).toFixed(1), ran.all);
+      const count = failed.filter(({ task }) => task.case === test).length;
+      assertEquals(solvedIn(ran, test), `${TRIALS - count}`, ran.all);
     }
+    // No table speaks of cells, of solved tasks, or of what says nothing about a test.
+    const [, table] = /\n(test +passed[^]*?)\nclerk-2 \(simulated\): /.exec(unwrapped(ran.stdout))!;
+    assertMatch(table!, /^test +passed +95% interval +calls if passed +if not +invalid\n/);
+    assertNotMatch(table!, /\bcell|solved|^case |fewest|silent/m);
     // What the judge said is kept with each trial that it was asked about.
     const judged = trials.filter(({ task }) => task.case === SLIPPERY[1]).map(({ events }) =>
       events.findLast(({ kind }: { kind: string }) => kind === "judged")
@@ -168,5 +178,24 @@ Deno.test("a suite of own tools is run, accepted, gated and reported in a projec
     const page = Deno.readTextFileSync(place.file("both.html"));
     // The whole page is too long for a message.
     for (const text of ["clerk-1", "clerk-2", ...SLIPPERY]) assert(page.includes(text), text);
+    const { stdout } = await command("report", "old.jsonl", "new.jsonl");
+    const matrix = stdout.slice(stdout.indexOf("\nTests\n")).split("\n\n")[0]!.split("\n").slice(3);
+    const rows = matrix.map((line) => line.split(/ {2,}/));
+    assertEquals(rows[0], ["test", "clerk-1 (simulated)", "clerk-2 (simulated)", "why"]);
+    assertEquals(rows.length, 1 + TESTS + 1);
+    // The tests that failed stand first, each with the reason and its line.
+    const counts = SLIPPERY.map((test) => failed.filter(({ task }) => task.case === test).length);
+    assertEquals(
+      rows.slice(1, 3).map((row) => row.slice(0, 3)),
+      SLIPPERY.map((test, place) => [test, "20 of 20", `${TRIALS - counts[place]!} of 20`])
+        .toSorted((one, other) => parseInt(one[2]!) - parseInt(other[2]!)),
+    );
+    const [reserves] = rows.filter(([name]) => name === SLIPPERY[0]);
+    assertMatch(
+      reserves!.at(-1)!,
+      /^\d+ of 40: lend was called once, and must not be \(tool_tests\/desk_test\.ts:\d+\)$/,
+    );
+    assertEquals(new Set(rows.slice(3).map((row) => row.at(-1))), new Set(["-"]));
+    assertMatch(stdout, /^desk\n\nPASS: all 2 verdicts\n\nResults\n.*\nmodel +verdict +passed /);
   });
 });

@@ -76,8 +76,13 @@ Deno.test("toolgate report prints the tables and the verdicts of all journals", 
   write(place, "b.jsonl", { models: ["sim:c"] });
   const finished = await report(place, "a.jsonl", "b.jsonl");
   assertEquals([finished.code, finished.stderr], [0, ""], finished.all);
-  const [title, note, first] = finished.stdout.split("\n\n");
-  assertEquals([title, first], ["small", "a"]);
+  const [title, verdict, headline, note, matrix] = finished.stdout.split("\n\n");
+  assertEquals([title, verdict], ["small", "PASS: all 2 verdicts"]);
+  assertMatch(
+    headline!,
+    /^Success\n.*\nmodel +verdict +solved .*\na +PASS .*\nsim:c \(simulated\) +- .*\nb +PASS /,
+  );
+  assertMatch(matrix!, /^Success by cell\n.*\ncell +a +sim:c \(simulated\) +b +why\n/);
   assertMatch(note!, /^\* Simulated models are programs/);
   assertStringIncludes(finished.stdout, "\nSuccess by core size (as in FuncBenchGen, Table 2)\n");
   assertMatch(finished.stdout, /^sim:c \(simulated\) +\d/m);

@@ -249,7 +249,7 @@ browserTest(
       const [first, second] = await shownRows(page);
       assertStringIncludes(
         first!.at(-1)!,
-        `an assertion failed at ${PLACE}: The state is not as expected: 1 difference.`,
+        `The state is not as expected: 1 difference (${PLACE.replace(/:\d+$/, "")})`,
       );
       assertEquals(second!.at(-1), "-");
       await goToTrial(page, 1);

@@ -293,7 +293,7 @@ const PROBED = PROBES.flatMap((probe) =>
 
 Deno.test("a page of probes alone has no empty section, and speaks of questions", async () => {
   const page = await pageOf(PROBED);
-  assertEquals(sectionsOf(page), ["trials", "success", "failures", "cells", "words"]);
+  assertEquals(sectionsOf(page), ["headline", "matrix", "trials", "success", "failures", "words"]);
   const body = page.slice(page.indexOf("<body>"), page.indexOf('id="words">'));
   for (const words of [/class="shared"/, /Failure types/, /not generated/, /\bgraphs?\b/]) {
     assertNotMatch(body, words);
@@ -303,7 +303,7 @@ Deno.test("a page of probes alone has no empty section, and speaks of questions"
   const both = await pageOf([...PROBED, ...trialsOf(["m"])]);
   assertStringIncludes(both, '<th scope="col" data-name="task">task</th>');
   assertEquals(sectionsOf(both), [
-    ...["trials", "success", "failures", "figures", "cells", "words"],
+    ...["headline", "matrix", "trials", "success", "failures", "figures", "words"],
   ]);
   assertStringIncludes(
     await pageOf(trialsOf(["m"])),
@@ -317,7 +317,7 @@ Deno.test("a page of one size has no section of figures, whose legend would stan
     return core === 5 && depth === 2;
   });
   const page = await pageOf(trials);
-  assertEquals(sectionsOf(page), ["trials", "success", "failures", "cells", "words"]);
+  assertEquals(sectionsOf(page), ["headline", "matrix", "trials", "success", "failures", "words"]);
   assert(!page.includes('class="shared"'));
 });
 

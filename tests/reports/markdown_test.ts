@@ -165,13 +165,21 @@ Deno.test("renderMarkdown() begins with the suite, where it comes from, and what
   assertMatch(second!, /^- 1 of 2 trials are invalid/);
 });
 
-Deno.test("renderMarkdown() has the verdicts before the tables", () => {
+Deno.test("renderMarkdown() begins with the verdict in a line and the headline, then has the verdicts and the other tables", () => {
   const trials = manyRecords(95, 100);
   const gate = completePolicy({ successRate: 0.8 });
   const gates = [reportVerdicts("s", decideTrials(trials, planOf(trials), gate), gate)];
   const markdown = renderMarkdown(makeReport(trials, { suite: "s", gates }));
-  assert(markdown.indexOf("**PASS**") > 0);
-  assert(markdown.indexOf("**PASS**") < markdown.indexOf("|"));
+  const [, , line, title] = markdown.split("\n\n");
+  assertEquals(
+    shown(line!),
+    "**PASS**: the true success rate is at least 75.0%, which is 80.0% less a margin of 5 points.",
+  );
+  assertEquals(title, "## Success");
+  const places = ["| model | verdict | solved |", "#### m\n\n**PASS**", "## Success by cell"]
+    .map((text) => markdown.indexOf(text));
+  assert(places.every((place) => place > 0));
+  assertEquals(places, places.toSorted((one, other) => one - other));
 });
 
 Deno.test("renderMarkdown() of nothing says so", () => {
@@ -205,8 +213,8 @@ Deno.test("renderMarkdown() has the note of every table, before it", () => {
   const parts = unescaped(renderMarkdown(report)).split("\n\n");
   const noted = tablesOf(report).filter(({ note }) => note !== undefined);
   assertEquals(noted.map(({ id }) => id), [
-    ...["overview", "comparisons", "changed-tasks", "strategy-work", "probes", "core", "failures"],
-    ...["behaviours", "repetitions", "strategy-3"],
+    ...["overview", "comparisons", "changed-tasks", "matrix", "effort", "strategy-work", "probes"],
+    ...["core", "failures", "behaviours", "repetitions", "strategy-3"],
   ]);
   for (const { title, source, note, rows } of noted) {
     const at = parts.indexOf(`## ${title}`);

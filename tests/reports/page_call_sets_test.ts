@@ -189,7 +189,7 @@ browserTest(
       const texts = events.map(({ text }) => text).join("\n");
       assertStringIncludes(texts, "Now the other one.");
       assertStringIncludes(texts, "refunded <b>twice</b>");
-      assertEquals(facts["task"], "case refunds once");
+      assertEquals(facts["task"], "refunds once");
       const body = (await page.innerText("main")).split("\nWords\n")[0]!;
       assert(
         !/not generated:|\bgraph \d|fewest/.test(body),

@@ -216,7 +216,7 @@ browserTest(
     const seen = await look(browser, folder.write("a.jsonl", linesOf(lines)), async ({ page }) => {
       await goToTrial(page, 2);
       const { nodes, task, facts, events } = await readTrial(page);
-      assertEquals([nodes, task, facts["task"]], [undefined, [], "case y"]);
+      assertEquals([nodes, task, facts["task"]], [undefined, [], "y"]);
       assertEquals(events.map(({ text }) => text), ["The journal holds no events of this trial."]);
       assertStringIncludes(await page.innerText("#graph"), "No transcript of this trial was kept");
     });
@@ -229,9 +229,9 @@ browserTest(
     assertEquals(seen.title, "others: toolgate report");
     // There is one model, so that the list does not name it.
     assertEquals(seen.rows.map((row) => row.slice(0, 5)), [
-      ["trial 1", "passed", "case x", "trial 1", "0"],
-      ["trial 2", "no answer", "case y", "trial 1", "1"],
-      ["trial 3", "no answer", "case __proto__", "trial 1", "2"],
+      ["trial 1", "passed", "x", "trial 1", "0"],
+      ["trial 2", "no answer", "y", "trial 1", "1"],
+      ["trial 3", "no answer", "__proto__", "trial 1", "2"],
     ]);
   },
 );

@@ -46,7 +46,7 @@ Deno.test("makeReport() has exactly the promised fields, in this order", () => {
   const report = makeReport(manyRecords(3, 4), { suite: "s", seed: 7, planned: 5 });
   assertEquals(Object.keys(report), [
     ...["v", "kind", "suite", "seed", "planned", "trials", "unit", "began", "notes", "gates"],
-    ...["subjects", "missedCalls", "comparisons", "brittleness", "callSets"],
+    ...["subjects", "matrix", "missedCalls", "comparisons", "brittleness", "callSets"],
     ...["formats", "recovery", "dimensions", "errorHandling", "latency", "breakdowns"],
   ]);
   const { v, kind, suite, seed, planned, trials } = report;

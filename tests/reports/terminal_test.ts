@@ -155,12 +155,37 @@ function onCells(cells: number, traits: TrialTraits = {}): Trial[] {
     }));
 }
 
-Deno.test("renderReport() begins with the suite and what to know, then the tables", () => {
+Deno.test("renderReport() begins with the suite, the headline and what to know, then the tables", () => {
   const text = rendered(manyRecords(3, 4, { model: "sim:a", simulated: true }), ["torn"]);
-  const [title, notes, subject] = text.split("\n\n");
+  const [title, headline, notes, matrix, subject] = text.split("\n\n");
   assertEquals(title, "quick");
+  assertMatch(headline!, /^Success\n\(solved: .*\)\nmodel .*\nsim:a \(simulated\) +75\.0% of 4 /);
   assertMatch(notes!, /^\* Simulated models are programs [^\n]*\n\* torn$/);
+  assertMatch(
+    matrix!,
+    /^Success by cell: sim:a \(simulated\)\n.* 4 +75\.0% .* 1 of 4: wrong answer$/s,
+  );
   assertEquals(subject, "sim:a  (simulated: a program, no language model)");
+});
+
+Deno.test("renderReport() begins with the verdict in a line where a gate decided", () => {
+  const gate = completePolicy({ successRate: 0.8 });
+  const gateOf = (trials: readonly Trial[]) =>
+    reportVerdicts("s", decideTrials(trials, planOf(trials), gate), gate);
+  const lineOf = (...models: (readonly Trial[])[]) =>
+    renderReport(makeReport(models.flat(), { suite: "quick", gates: models.map(gateOf) }))
+      .split("\n\n")[1];
+  const [good, bad] = [manyRecords(95, 100), manyRecords(5, 100, { model: "n" })];
+  assertEquals(
+    lineOf(good),
+    "PASS: the true success rate is at least 75.0%, which is 80.0% less a margin of 5 points.",
+  );
+  assertEquals(lineOf(bad), "FAIL: the true success rate is below 80.0%.");
+  assertEquals(lineOf(good, bad), "FAIL: of 2 verdicts 1 fail, 1 pass");
+  assertEquals(
+    lineOf(good, good.map((trial) => ({ ...trial, model: { ...trial.model, requested: "o" } }))),
+    "PASS: all 2 verdicts",
+  );
 });
 
 Deno.test("renderReport() of nothing says so", () => {
@@ -169,8 +194,13 @@ Deno.test("renderReport() of nothing says so", () => {
 
 Deno.test("renderReport() shows up to 24 cells, and their sums where there are more", () => {
   const few = rendered(onCells(24));
-  assertEquals(few.match(/^core \d, depth/gm)!.length, 24);
-  assertNotMatch(few, /Success by|over \d+ cells/);
+  // The lowest stand first, each with why it was not solved.
+  const cells = few.match(/^core \d, depth.*$/gm)!;
+  assertEquals(cells.map((line) => / (0|100)\.0% .* (1 of 1: no answer|-)$/.exec(line)!.slice(1)), [
+    ...Array(12).fill(["0", "1 of 1: no answer"]),
+    ...Array(12).fill(["100", "-"]),
+  ]);
+  assertNotMatch(few, /Success by core|over \d+ cells/);
   const many = rendered(onCells(25));
   assertNotMatch(many, /^core \d, depth/m);
   assertMatch(many, /\n\ncell +trials .*\nall +25 +52\.0% .*\n\nover 25 cells\n/);
@@ -328,7 +358,7 @@ Deno.test("up to six models have tables of their own, more stand side by side", 
   for (const text of printed(ofModels(6))) {
     assertEquals(text.match(/^model \d$/gm)?.length, 6);
     assertEquals(text.match(/^spent: /gm)?.length, 6);
-    assertNotMatch(text, /^(Success|Repeated tasks|Behaviours)\n/m);
+    assertNotMatch(text, /^(Repeated tasks|Behaviours)\n/m);
   }
   for (const text of printed(ofModels(7))) {
     assertNotMatch(text, /^model \d$|^spent: |^behaviours \(trials\)/m);
@@ -343,9 +373,12 @@ Deno.test("up to six models have tables of their own, more stand side by side", 
       tables.get(title)!.findLast((line) => line.startsWith("model 6"))!.split(/ {2,}/).slice(1);
     const rowsOf = (title: string) =>
       tables.get(title)!.filter((line) => /^model \d/.test(line)).length;
-    assertEquals([rowsOf("Success"), rowsOf("Repeated tasks"), rowsOf("Behaviours")], [7, 7, 7]);
-    assertEquals(last("Success").slice(0, 2), ["3", "100.0%"]);
-    assertEquals(last("Success").slice(-2), ["2,478", "156"]);
+    assertEquals(
+      ["Success", "Effort", "Repeated tasks", "Behaviours"].map(rowsOf),
+      [7, 7, 7, 7],
+    );
+    assertEquals(last("Success").slice(0, 1), ["100.0% of 3"]);
+    assertEquals(last("Effort").slice(-2), ["2,478", "156"]);
     assertEquals(last("Repeated tasks"), ["2", "100.0%", "100.0%", "1", "1"]);
     assertEquals(last("Behaviours"), ["2", "1"]);
     assertEquals(last("Behaviour towards tools").slice(0, 3), ["oracle", "1", "100.0%"]);
@@ -369,7 +402,7 @@ Deno.test("simulated models are called so where many stand side by side", () => 
     { length: 7 },
     (_, place) => record({ model: `sim:${place}`, simulated: place === 3 }),
   );
-  assertMatch(renderTables(trials), /^sim:3 \(simulated\) +1 /m);
+  assertMatch(renderTables(trials), /^sim:3 \(simulated\) +100\.0% of 1 /m);
   assertNotMatch(renderTables(trials), /^sim:2 \(simulated\)/m);
 });
 
@@ -400,7 +433,7 @@ Deno.test("perturbations of one size are told once each before what they did", (
   )
     .split("\n\n").map((part) => part.split("\n")[0]!);
   assertEquals(titles.slice(1).map((title) => title.split(" (")[0]), [
-    ...["no call was wrong", "Pairs compared", "Success"],
+    ...["Success", "Pairs compared", "Success by cell: m", "no call was wrong", "Effort"],
     ...["Failure rates under perturbations: m", "Behaviours"],
   ]);
 });

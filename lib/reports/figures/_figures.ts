@@ -63,23 +63,6 @@ export function labelled<T extends { readonly subject: Variant; readonly simulat
   );
 }
 
-/** Returns the figure of success of all trials. */
-export function overviewFigure({ subjects }: Pick<Report, "subjects">): Figure[] {
-  if (subjects.length === 0) return [];
-  const seriesFor = seriesOf(subjects);
-  const rows = labelled(subjects).map((one): Row => ({
-    ...defined({ label: one.label, group: one.group }),
-    ...{ series: seriesFor(one), value: one.total.rate, interval: one.total.interval },
-  }));
-  return [{
-    id: "overview",
-    section: "success",
-    title: "Success of all trials",
-    note: whiskerNote(rows),
-    spec: rowsSpec(rows, "success rate"),
-  }];
-}
-
 /**
  * Returns the figures of the effects of irrelevant functions, where cells share core graphs: by kind against the
  * mildest, and by number. The table has the rest.

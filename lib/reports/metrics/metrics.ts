@@ -297,13 +297,15 @@ function repetitionOf(trials: readonly TrialSummary[]): Repetition | null {
   };
 }
 
-/** Returns the fields of a trial's task without its seed, in words; for a question, how it is asked. */
+/** Returns the fields of a trial's task without its seed, in words; of a case its name, of a question how it is asked. */
 export function cellName({ task }: Pick<TrialSummary, "task">): string {
   if (isWholeQuestion(task)) return questionWords(task, task.difficulty);
   const { seed: _, ...sizes } = task as unknown as Record<string, JsonValue>;
   return Object.entries(sizes)
-    .map(([name, value]) => `${name} ${typeof value === "object" ? canonicalJson(value) : value}`)
-    .join(", ");
+    .map(([name, value]) => {
+      const text = typeof value === "object" ? canonicalJson(value) : String(value);
+      return name === "case" ? text : `${name} ${text}`;
+    }).join(", ");
 }
 
 /** Whether a task is a complete question: journals of other tools may have tasks that look similar. */

@@ -21,7 +21,7 @@ import type { StateChange } from "../../trials/state_difference.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { countText } from "../../base/numbers.ts";
 import type { ShowText } from "../story_lines.ts";
-import { changeCount, judgedTitle, judgedTokens, stateLines } from "../transcript_text.ts";
+import { changeCount, judgedTitle, judgedTokens, stateLines } from "../_transcript_text.ts";
 import { jsonText, parameterLines } from "./_parameter_lines.ts";
 
 /** One event as the page shows it. */

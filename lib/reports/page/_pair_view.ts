@@ -4,28 +4,8 @@
  */
 
 import { canonicalJson } from "../../base/json.ts";
+import type { ChangedTask, ComparedPair } from "../../gate/comparison.ts";
 import type { Variant } from "../../gate/variant.ts";
-
-/** What of a compared pair the page lists. */
-interface ListedPair {
-  readonly subject: Variant;
-  readonly simulated: boolean;
-  readonly against: Variant;
-  readonly gained: readonly ListedTask[];
-  readonly lost: readonly ListedTask[];
-}
-
-/** A task that the candidate solved more or less often. */
-interface ListedTask {
-  readonly candidate: { readonly solved: number; readonly valid: number };
-  readonly baseline: { readonly solved: number; readonly valid: number };
-  readonly trials: readonly [candidate: readonly string[], baseline: readonly string[]];
-}
-
-/** Whether a comparison says which tasks changed. */
-export function isListed<T extends object>(comparison: T): comparison is T & ListedPair {
-  return "gained" in comparison;
-}
 
 /** Places of trials in the list, by variant and id: variants may share ids. */
 export class TrialPlaces {
@@ -43,12 +23,12 @@ export class TrialPlaces {
 
 /** Returns the views of pairs, at the places that they have in the report. */
 export function viewPairs(
-  pairs: readonly ListedPair[],
+  pairs: readonly ComparedPair[],
   places: TrialPlaces,
-  labelOf: (variant: Pick<ListedPair, "subject" | "simulated">) => string,
+  labelOf: (variant: Pick<ComparedPair, "subject" | "simulated">) => string,
 ) {
   return pairs.map(({ subject, simulated, against, gained, lost }) => {
-    const viewTask = ({ candidate, baseline, trials: [own, others] }: ListedTask) => [
+    const viewTask = ({ candidate, baseline, trials: [own, others] }: ChangedTask) => [
       ...[candidate.solved, candidate.valid, baseline.solved, baseline.valid],
       ...[places.of(subject, own), places.of(against, others)],
     ];

@@ -4,11 +4,13 @@
  */
 
 import type { Report } from "../report.ts";
+import { reportWords } from "../_words.ts";
 import { html, type Markup } from "./_markup.ts";
 
 /** Returns the section in which the page's script shows trials. */
-export function trialSection({ unit }: Report): Markup {
-  const ofTests = unit === "trial";
+export function trialSection(report: Report): Markup {
+  const { cell } = reportWords(report);
+  const ofTests = cell === "test";
   const choice = (id: string, name: string) =>
     html`<label>${name}<select id="${id}"></select></label>`;
   // The columns, and their headings.
@@ -16,8 +18,8 @@ export function trialSection({ unit }: Report): Markup {
     ["trial", "trial"],
     ["outcome", ofTests ? "result" : "outcome"],
     ["model", "model"],
-    ["cell", ofTests ? "test" : "cell"],
-    ["task", ofTests ? "of the test" : unit],
+    ["cell", cell],
+    ["task", ofTests ? "of the test" : report.unit],
     ["calls", "calls"],
     ["time", "time"],
     ["wrong", "what was wrong"],
@@ -32,7 +34,7 @@ export function trialSection({ unit }: Report): Markup {
         <label>search<input type="search" id="q" maxlength="200" placeholder="names, reasons, wrong calls"></label>
         ${[
           choice("subject", "model"),
-          choice("cell", ofTests ? "test" : "cell"),
+          choice("cell", cell),
           choice("type", "wrong calls"),
           html`<label>of these only<span><input type="checkbox" id="roots"> roots</span></label>`,
           choice("behaviour", "behaviour"),

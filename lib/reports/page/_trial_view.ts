@@ -18,7 +18,7 @@ import { isUneventful } from "../../trials/transcript.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { countText } from "../../base/numbers.ts";
 import { estimateNote } from "../tables/table.ts";
-import { isAnswerText } from "../transcript_text.ts";
+import { isAnswerText } from "../_transcript_text.ts";
 import { type EventView, viewEvent, viewState } from "./_event_view.ts";
 import { changedText, type KnownTask, rightAnswer } from "./_task_view.ts";
 

@@ -11,6 +11,7 @@ import { OUTCOMES } from "../../trials/trial.ts";
 import { layOut, MODEL, nameOf, NOTHING, rateColumns, shareText } from "./table.ts";
 import { hasCalls } from "./_success.ts";
 import type { Table } from "../_view.ts";
+import { reportWords } from "../_words.ts";
 
 /** Wrong calls of a model, of all kinds or of one. */
 interface FailureRow {
@@ -136,7 +137,10 @@ export function hasFailures(subjects: readonly VariantMetrics[]): boolean {
 }
 
 /** Returns the number of trials by outcome. */
-export function outcomesTable(subjects: readonly VariantMetrics[]): Table {
+export function outcomesTable(
+  { subjects, ...report }: Pick<Report, "subjects" | "unit" | "callSets">,
+): Table {
+  const { outcomes: names } = reportWords(report);
   return {
     id: "outcomes",
     section: "failures",
@@ -144,7 +148,7 @@ export function outcomesTable(subjects: readonly VariantMetrics[]): Table {
     rows: layOut(subjects, [
       MODEL,
       OUTCOMES.map((outcome) => ({
-        head: outcome,
+        head: names[outcome] ?? outcome,
         cell: ({ outcomes }) => outcomes.find((own) => own.outcome === outcome)?.trials ?? 0,
         shown: "filled",
       })),
@@ -154,8 +158,12 @@ export function outcomesTable(subjects: readonly VariantMetrics[]): Table {
 }
 
 /** Returns the number of trials by behaviour, where any was seen. */
-export function behavioursTable(subjects: readonly VariantMetrics[]): Table[] {
-  const names = [...new Set(subjects.flatMap((one) => Object.keys(one.behaviours)))];
+export function behavioursTable(
+  { subjects, ...report }: Pick<Report, "subjects" | "unit" | "callSets">,
+): Table[] {
+  const { hidden } = reportWords(report);
+  const names = [...new Set(subjects.flatMap((one) => Object.keys(one.behaviours)))]
+    .filter((name) => !hidden.includes(name));
   if (names.length === 0) return [];
   return [{
     id: "behaviours",

@@ -4,7 +4,7 @@
  */
 
 import { defined } from "../../base/json.ts";
-import { dollars, percent } from "../../base/numbers.ts";
+import { percent } from "../../base/numbers.ts";
 import type { Breakdown, Series } from "../metrics/_breakdown.ts";
 import type { Tally, VariantMetrics } from "../metrics/metrics.ts";
 import {
@@ -20,35 +20,65 @@ import {
   UNAVAILABLE,
 } from "./table.ts";
 import type { Table } from "../_view.ts";
+import type { Report } from "../report.ts";
+import { type ReportWords, reportWords } from "../_words.ts";
 
 /** Returns the columns of a tally; those of calls where any of `tallies` has data. */
-function tallyColumns<Row>(
+export function tallyColumns<Row>(
   tallyOf: (row: Row) => Tally,
   tallies: readonly Tally[],
+  words: ReportWords,
 ): Column<Row>[] {
   const column = (
     head: string,
     cell: Column<Tally>["cell"],
     shown: Column<Tally>["shown"] = true,
   ): Column<Row> => ({ head, cell: (row) => cell(tallyOf(row)), shown });
-  const isCalling = hasCalls(tallies);
+  const isTest = words.cell === "test";
+  const [rate, interval] = rateColumns(words.solved, tallyOf);
   return [
-    column("trials", ({ trials }) => trials),
-    ...rateColumns("solved", tallyOf),
-    column("calls if solved", ({ callsSolved }) => fixed(callsSolved), isCalling),
-    { ...column("if not", ({ callsFailed }) => fixed(callsFailed), isCalling), next: true },
-    column("fewest calls", ({ minimumCalls }) => fixed(minimumCalls), hasFewest(tallies)),
-    column(
-      "invalid",
-      ({ trials, valid, unchanged, unsolvable = 0 }) => trials - valid - unchanged - unsolvable,
-    ),
+    column("trials", ({ trials }) => trials, !isTest),
+    isTest ? column(words.solved, solvedOf) : rate,
+    interval,
+    ...callColumns(tallyOf, tallies, words),
+    column("invalid", invalidTrials),
     column("unchanged", ({ unchanged }) => unchanged, "filled"),
     column("unsolvable", ({ unsolvable = 0 }) => unsolvable, "filled"),
   ];
 }
 
+/** Returns how many of the valid trials were solved; a dash without any. */
+export function solvedOf({ solved, valid }: Pick<Tally, "solved" | "valid">): string {
+  return valid === 0 ? NOTHING : `${solved} of ${valid}`;
+}
+
+/** Returns the columns of calls, where any of `tallies` has data. */
+function callColumns<Row>(
+  tallyOf: (row: Row) => Tally,
+  tallies: readonly Tally[],
+  { solved, cell }: ReportWords,
+): Column<Row>[] {
+  const column = (
+    head: string,
+    key: "callsSolved" | "callsFailed" | "minimumCalls",
+    shown: boolean,
+  ): Column<Row> => ({ head, cell: (row) => fixed(tallyOf(row)[key]), shown });
+  const isCalling = hasCalls(tallies);
+  return [
+    column(`calls if ${solved}`, "callsSolved", isCalling),
+    { ...column("if not", "callsFailed", isCalling), next: true },
+    // A test may allow for more.
+    column("fewest calls", "minimumCalls", hasFewest(tallies) && cell !== "test"),
+  ];
+}
+
+/** Returns the number of trials that infrastructure spoiled. */
+export function invalidTrials({ trials, valid, unchanged, unsolvable = 0 }: Tally): number {
+  return trials - valid - unchanged - unsolvable;
+}
+
 /** Says what rates of success leave out, where they leave anything out. */
-function lessUnsolvable(tallies: readonly Tally[]): string {
+export function lessUnsolvable(tallies: readonly Tally[]): string {
   return tallies.some(({ unsolvable = 0 }) => unsolvable > 0) ? " less unsolvable ones" : "";
 }
 
@@ -64,36 +94,43 @@ function hasFewest(tallies: readonly Tally[]): boolean {
   return valid.length === 0 || valid.some(({ minimumCalls }) => minimumCalls !== null);
 }
 
-/** Returns the success of all trials, a row for each model, strategy and perturbation. */
-export function overviewTable(subjects: readonly VariantMetrics[]): Table {
+/** Returns what success took, a row for each model, strategy and perturbation. */
+export function effortTable(report: Pick<Report, "subjects" | "unit" | "callSets">): Table {
+  const { subjects } = report;
   const totals = subjects.map(({ total }) => total);
+  const isCalling = hasCalls(totals);
+  const rows = layOut(subjects, [
+    MODEL,
+    callColumns(({ total }) => total, totals, reportWords(report)),
+    {
+      head: "tokens read",
+      cell: ({ usage }) => usage.inputTokens && tokensText(usage, "inputTokens"),
+      shown: "filled",
+    },
+    {
+      ...{ head: "written", next: true, shown: "filled" },
+      cell: ({ usage }) => usage.outputTokens && tokensText(usage, "outputTokens"),
+    },
+    {
+      head: "by judges",
+      cell: ({ judging }) =>
+        judging === undefined ? NOTHING : judging.inputTokens + judging.outputTokens,
+      shown: "filled",
+    },
+  ]);
+  const notes = [
+    ...(isCalling ? ["calls: means"] : []),
+    ...(rows[0]!.includes("fewest calls") ? ["fewest: the fewest that solve the tasks"] : []),
+    ...(subjects.some(({ usage }) => usage.estimated)
+      ? ["~: tokens estimated in part, as a server reported none"]
+      : []),
+  ];
   return {
-    id: "overview",
+    id: "effort",
     section: "success",
-    title: "Success",
-    note: `solved: share of valid trials${lessUnsolvable(totals)}, with its 95% interval` +
-      (hasCalls(totals) ? "; calls: means" : "") +
-      (hasCalls(totals) && hasFewest(totals) ? "; fewest: the fewest that solve the tasks" : "") +
-      (subjects.some(({ usage }) => usage.estimated)
-        ? "; ~: tokens estimated in part, as a server reported none"
-        : ""),
-    rows: layOut(subjects, [
-      MODEL,
-      tallyColumns(({ total }) => total, totals),
-      { head: "tokens read", cell: ({ usage }) => tokensText(usage, "inputTokens") },
-      { head: "written", next: true, cell: ({ usage }) => tokensText(usage, "outputTokens") },
-      {
-        head: "by judges",
-        cell: ({ judging }) =>
-          judging === undefined ? NOTHING : String(judging.inputTokens + judging.outputTokens),
-        shown: "filled",
-      },
-      {
-        head: "cost",
-        cell: ({ cost }) => cost === null ? NOTHING : dollars(cost),
-        shown: "filled",
-      },
-    ]),
+    title: "Effort",
+    ...(notes.length === 0 ? {} : { note: notes.join("; ") }),
+    rows,
   };
 }
 
@@ -158,20 +195,29 @@ export function repetitionsTable(subjects: readonly VariantMetrics[]): Table[] {
 }
 
 /** Returns the success of one subject by cell. */
-export function cellsTable(one: VariantMetrics, place: number): Table {
+export function cellsTable(one: VariantMetrics, place: number, words: ReportWords): Table {
   const { cells, total } = one;
-  const leavesOut = lessUnsolvable([total]);
-  const rows = [...cells, ...(cells.length > 1 ? [{ name: "all", tally: total }] : [])];
   return {
     id: `cells-${place + 1}`,
     section: "cells",
-    title: `Success by cell: ${nameOf(one)}`,
-    ...(leavesOut === "" ? {} : { note: `solved: share of valid trials${leavesOut}` }),
-    rows: layOut(rows, [
-      { head: "cell", cell: ({ name }) => name },
-      tallyColumns(({ tally }) => tally, [total]),
+    title: `${words.byCell}: ${nameOf(one)}`,
+    ...cellsNote(total, words),
+    rows: layOut([...cells, ...allCells(one)], [
+      { head: words.cell, cell: ({ name }) => name },
+      tallyColumns(({ tally }) => tally, [total], words),
     ]),
   };
+}
+
+/** Returns a row with all cells, where there are several. */
+export function allCells({ cells, total }: VariantMetrics): VariantMetrics["cells"] {
+  return cells.length > 1 ? [{ name: "all", tally: total }] : [];
+}
+
+/** Says what the rates of cells leave out, where they leave anything out. */
+export function cellsNote(total: Tally, { solved }: ReportWords): Pick<Table, "note"> {
+  const leavesOut = lessUnsolvable([total]);
+  return leavesOut === "" ? {} : { note: `${solved}: share of valid trials${leavesOut}` };
 }
 
 function solvedText(tally: Tally | null, brief: boolean): string {

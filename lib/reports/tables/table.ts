@@ -6,7 +6,7 @@
 import type { Bounds } from "../../statistics/proportions.ts";
 import { variantLabel } from "../../gate/variant.ts";
 import type { VariantMetrics } from "../metrics/metrics.ts";
-import { cutText, printable } from "../../base/json.ts";
+import { cutText, defined, printable } from "../../base/json.ts";
 import { percent, sum } from "../../base/numbers.ts";
 import { breakLines, columnsOf } from "../../base/wrap.ts";
 import type { Usage } from "../../tools/message.ts";
@@ -20,6 +20,8 @@ export interface Column<Row> {
   readonly group?: string;
   /** Whether it is only understood beside the column before it, as all but the first of a group are. */
   readonly next?: true;
+  /** Whether its cells are sentences, which are aligned to the left as names are. */
+  readonly text?: true;
   /** Where a cell leads on a page: what stands behind `#` in its address, such as `?cell=core%203`. Default: nowhere. */
   readonly link?: (row: Row) => string | undefined;
   /** When to show it; `filled`: where a cell is neither {@linkcode NOTHING} nor the number 0. Default: always. */
@@ -50,6 +52,7 @@ export function layOut<Row>(
   const isNext = ({ next, group }: Column<Row>, index: number) =>
     next === true || group !== undefined && filled[index - 1]?.group === group;
   NEXT.set(heads, new Set(filled.flatMap((column, index) => isNext(column, index) ? [index] : [])));
+  TEXTS.set(heads, new Set(filled.flatMap(({ text }, index) => text === true ? [index] : [])));
   const body = rows.map((row, index) => {
     const cells = filled.map((column) => String(column.cells[index]!));
     LINKS.set(cells, filled.map(({ link }) => link?.(row)));
@@ -63,11 +66,31 @@ export function linksOf(row: readonly string[]): readonly (string | undefined)[]
   return LINKS.get(row) ?? [];
 }
 
+/** Returns the address of the list of trials on a page, with those of a cell, a subject or an outcome alone. */
+export function trialsLink(
+  { cell, subject, outcome }: {
+    readonly cell?: string;
+    readonly subject?: string;
+    readonly outcome?: string;
+  },
+): string {
+  const chosen = new URLSearchParams(defined({ cell, subject, outcome }));
+  return `?${chosen}`.replaceAll("+", "%20");
+}
+
 /** Where cells lead, by row. */
 const LINKS = new WeakMap<readonly string[], readonly (string | undefined)[]>();
 
 /** The columns that stay beside the one before them, by the row of headings. */
 const NEXT = new WeakMap<readonly string[], ReadonlySet<number>>();
+
+/** Whether a column, by its place in the row of headings, is aligned to the left. */
+export function isLeft(heads: readonly string[], place: number, names = 1): boolean {
+  return place < names || TEXTS.get(heads)?.has(place) === true;
+}
+
+/** The columns of sentences, by the row of headings. */
+const TEXTS = new WeakMap<readonly string[], ReadonlySet<number>>();
 
 /** The column that names the model, strategy and perturbation of a row. */
 export const MODEL: Column<Pick<VariantMetrics, "subject" | "simulated">> = {
@@ -149,12 +172,15 @@ export function captionText({ source, paper, note }: View): string {
  */
 export function alignedTable(rows: Table["rows"], names = 1, width = Infinity): string {
   const cells = rows.map((row) =>
-    row.map((text, column) => column < names ? nameText(text) : printable(text, 80))
+    row.map((text, column) => column < names ? nameText(text) : printable(text, MAX_TEXT_LENGTH))
   );
   return blocksOf(cells, names, width, NEXT.get(rows[0]!))
     .map(({ columns, widths }) => {
       const lines = cells.flatMap((row, place) =>
-        rowLines(columns.map((column) => row[column]!), widths, { names, isHead: place === 0 })
+        rowLines(columns.map((column) => row[column]!), widths, {
+          left: columns.map((column) => isLeft(rows[0]!, column, names)),
+          isHead: place === 0,
+        })
       );
       return lines.join("\n");
     }).join("\n\n");
@@ -259,7 +285,7 @@ function narrowest(text: string, lines: number): number {
 function rowLines(
   row: readonly string[],
   widths: readonly number[],
-  { names, isHead }: { readonly names: number; readonly isHead: boolean },
+  { left, isHead }: { readonly left: readonly boolean[]; readonly isHead: boolean },
 ): string[] {
   const broken = row.map((text, place) => breakLines(text, widths[place]!));
   const height = Math.max(...broken.map((lines) => lines.length));
@@ -267,10 +293,12 @@ function rowLines(
     broken.map((lines, place) => {
       const text = lines[isHead ? line - height + lines.length : line] ?? "";
       const space = " ".repeat(Math.max(0, widths[place]! - columnsOf(text)));
-      return place < names ? text + space : space + text;
+      return left[place] ? text + space : space + text;
     }).join(" ".repeat(GAP)).trimEnd());
 }
 
+/** Longer texts beside names are cut; most are numbers. */
+const MAX_TEXT_LENGTH = 300;
 /** Longer names are shortened. */
 const MAX_NAME_LENGTH = 100;
 

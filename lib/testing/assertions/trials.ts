@@ -21,7 +21,7 @@ import {
 import { isCase } from "../../trials/executors/task_kind.ts";
 import { stackAt } from "../../base/user_code.ts";
 import { storyAsked } from "../_flags.ts";
-import { failedAssertion } from "../../reports/transcript_text.ts";
+import { failedAssertion } from "../../trials/why_unsolved.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { verdictLines, verdictText } from "../../gate/verdict_text.ts";
 

@@ -352,7 +352,7 @@ Deno.test("cellName() tells everything but the seed", () => {
   );
   assertEquals(
     cellName({ ...trial, task: { case: "refunds" } as unknown as Trial["task"] }),
-    "case refunds",
+    "refunds",
   );
 });
 

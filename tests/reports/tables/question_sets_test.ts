@@ -86,7 +86,7 @@ Deno.test("renderTables() tells of a call set as a whole, and of nothing that ha
     told.split("\n").filter((line) => !line.startsWith("(")).join("\n"),
     `sim:m  (simulated: a program, no language model)
 
-cell                     trials  solved   95% interval  invalid
+questions                trials  solved   95% interval  invalid
 shop parameters, easy         2   50.0%  9.5% to 90.5%        0
 shop parameters, medium       1    0.0%  0.0% to 79.3%        0
 shop parameters, hard         1    0.0%  0.0% to 79.3%        0
@@ -475,7 +475,8 @@ Deno.test("reports have the tables of call sets in Markdown and among all tables
   assertNotMatch(markdown, /calls if solved|fewest|[Ff]ailure types/);
   const ids = tablesOf(report).map(({ id }) => id);
   assertEquals(ids, [
-    ...["overview", "call-set-1", "call-set-judge", "call-set-errors", "outcomes", "cells-1"],
+    ...["overview", "matrix", "effort", "call-set-1", "call-set-judge", "call-set-errors"],
+    "outcomes",
   ]);
   assertEquals(JSON.parse(JSON.stringify(report)).callSets[0].rows[0].scores.exact.easy, 0.5);
 });

@@ -6,16 +6,11 @@
 
 import { printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
-import type { AssertionEvent, JudgedEvent, TraceEvent } from "../calls/trace.ts";
+import type { JudgedEvent, TraceEvent } from "../calls/trace.ts";
 import { isCase } from "../trials/executors/task_kind.ts";
 import type { StateChange, StateDifference } from "../trials/state_difference.ts";
 import type { Trial } from "../trials/trial.ts";
 import type { ShowText } from "./story_lines.ts";
-
-/** Returns the user's assertion that a trial failed; `undefined` if there is none. */
-export function failedAssertion({ events }: Pick<Trial, "events">): AssertionEvent | undefined {
-  return events.find((event) => event.kind === "assertion");
-}
 
 /** Describes a failed assertion on one line: where it stands, and the first line of what it says. */
 export function describeAssertion(
@@ -24,21 +19,6 @@ export function describeAssertion(
 ): string {
   const place = at === undefined ? "" : ` at ${show(at, 100)}`;
   return `an assertion failed${place}: ${show(message.split("\n")[0]!)}`;
-}
-
-/** At most this many characters say why a trial is not solved. */
-const MAX_WHY = 240;
-
-/** Returns in one line why a trial is not solved, as far as more than its calls tell it; empty otherwise. */
-export function whyUnsolved(trial: Trial): string {
-  const { outcome, reason, events, solved } = trial;
-  if (solved) return "";
-  const show: ShowText = (text, length = MAX_WHY) => printable(text, length);
-  const failed = failedAssertion(trial);
-  if (failed !== undefined) return printable(describeAssertion(failed, show), MAX_WHY);
-  if (outcome === "invalid" || outcome === "agent_error") return printable(reason ?? "", MAX_WHY);
-  const stop = isCase(trial.task) ? events.find((event) => event.kind === "stop") : undefined;
-  return stop === undefined ? "" : printable(stop.message, MAX_WHY);
 }
 
 /** Whether the text of a reply is that of the answer, which is shown by itself. */

@@ -1,0 +1,251 @@
+/**
+ * The headline: verdict, success, what changed, and cost of each variant, for who decides.
+ * @module
+ */
+
+import type { GateReport, ReportedVerdict } from "../../gate/gate_report.ts";
+import { VERDICT_KINDS } from "../../gate/decide.ts";
+import { type Variant, variantName } from "../../gate/variant.ts";
+import { canonicalJson, printable } from "../../base/json.ts";
+import { dollars, percent } from "../../base/numbers.ts";
+import type { Bounds } from "../../statistics/proportions.ts";
+import type { VariantMetrics } from "../metrics/metrics.ts";
+import type { Report } from "../report.ts";
+import { reportWords } from "../_words.ts";
+import { invalidTrials, lessUnsolvable } from "./_success.ts";
+import { againstName, signedPoints } from "./_comparisons.ts";
+import {
+  boundsText,
+  type Column,
+  grouped,
+  layOut,
+  MODEL,
+  nameOf,
+  NOTHING,
+  trialsLink,
+} from "./table.ts";
+import type { Table } from "../_view.ts";
+
+/** The parts of a report that its headline is made of. */
+export interface HeadlineReport
+  extends Pick<Report, "subjects" | "comparisons" | "unit" | "callSets"> {
+  readonly gates?: readonly GateReport[];
+}
+
+/** What changed against another variant. */
+interface Change {
+  readonly difference: number;
+  readonly interval: Bounds | null;
+  /** The name of the other variant, and its key; a baseline from a file has none. */
+  readonly against: string;
+  readonly key?: string;
+  /** Whether a gate decided on it. */
+  readonly decided: boolean;
+}
+
+/** A row of the headline. */
+interface Row extends VariantMetrics {
+  readonly verdict: ReportedVerdict | undefined;
+  readonly change: Change | undefined;
+}
+
+/** With more variants than this, the unperturbed ones stand first, and those of the baseline strategy. */
+export const MAX_ROWS = 12;
+
+/** Returns the key of a variant: all that tells it from others. */
+export function variantKey({ model, strategy, perturbation, variant }: Variant): string {
+  return canonicalJson([model, strategy, perturbation, variant ?? null]);
+}
+
+/** Returns the verdict on each variant by its key; the worst where several gates decided on it. */
+export function verdictsOf(
+  { gates = [] }: Pick<HeadlineReport, "gates">,
+): ReadonlyMap<string, { readonly verdict: ReportedVerdict; readonly gate: GateReport["gate"] }> {
+  const all = gates.flatMap(({ verdicts, gate }) => verdicts.map((verdict) => ({ verdict, gate })));
+  const badness = (one: typeof all[number]) => VERDICT_KINDS.indexOf(one.verdict.kind);
+  return new Map(
+    all.toSorted((one, other) => badness(other) - badness(one))
+      .map((one) => [variantKey(one.verdict), one]),
+  );
+}
+
+/** Returns success, what changed, and the cost of each variant, in one row. */
+export function overviewTable(report: HeadlineReport): Table {
+  const { subjects } = report;
+  const words = reportWords(report);
+  const verdicts = verdictsOf(report);
+  const names = new Map(subjects.map((one) => [variantKey(one.subject), nameOf(one)]));
+  const rows = inOrder(subjects).map((one): Row => {
+    const verdict = verdicts.get(variantKey(one.subject))?.verdict;
+    return { ...one, verdict, change: changeOf(one, verdict, report, names) };
+  });
+  const changes = rows.flatMap(({ change }) => change ?? []);
+  const references = new Set(changes.map(({ key }) => key));
+  const isShared = references.size === 1 && !references.has(undefined);
+  const columns: Column<Row>[] = [
+    { ...MODEL, link: (one) => trialsLink({ subject: nameOf(one) }) },
+    {
+      head: "verdict",
+      cell: ({ verdict }) => verdict?.kind.toUpperCase() ?? NOTHING,
+      shown: "filled",
+    },
+    {
+      head: words.solved,
+      cell: ({ total: { rate, valid } }) =>
+        rate === null ? NOTHING : `${percent(rate)} of ${valid}`,
+      link: (one) =>
+        one.total.solved < one.total.valid
+          ? trialsLink({ subject: nameOf(one), outcome: "failed" })
+          : undefined,
+    },
+    { head: "95% interval", next: true, cell: ({ total }) => boundsText(total.interval) },
+    {
+      head: "change",
+      cell: ({ change, subject }) =>
+        change !== undefined
+          ? signedPoints(change.difference)
+          : isShared && references.has(variantKey(subject))
+          ? "reference"
+          : NOTHING,
+      shown: changes.length > 0,
+    },
+    {
+      head: "its interval",
+      next: true,
+      cell: ({ change }) => boundsText(change?.interval ?? null, signedPoints),
+      shown: changes.length > 0,
+    },
+    {
+      head: "against",
+      next: true,
+      cell: ({ change }) => change?.against ?? NOTHING,
+      shown: changes.length > 0 && !isShared,
+    },
+    {
+      head: "invalid",
+      cell: ({ total }) => invalidTrials(total),
+      link: (one) =>
+        invalidTrials(one.total) > 0
+          ? trialsLink({ subject: nameOf(one), outcome: "invalid" })
+          : undefined,
+      shown: "filled",
+    },
+    { head: "unchanged", cell: ({ total }) => total.unchanged, shown: "filled" },
+    { head: "unsolvable", cell: ({ total }) => total.unsolvable ?? 0, shown: "filled" },
+    {
+      head: "cost",
+      cell: ({ cost }) => cost === null ? NOTHING : dollars(cost),
+      shown: "filled",
+    },
+    { head: "time a trial", cell: ({ total }) => timeText(total.duration), shown: "filled" },
+    { head: "tokens", cell: tokensOf, shown: "filled" },
+  ];
+  const isDecided = changes.some(({ decided }) => decided);
+  const notes = [
+    `${words.solved}: share of valid trials${
+      lessUnsolvable(subjects.map(({ total }) => total))
+    }, ` +
+    "with its 95% interval",
+    ...(changes.length === 0 ? [] : [
+      `change: in percentage points, on the same ${words.tasks}, with ${
+        isDecided ? "the bounds of the verdict or, without one, " : ""
+      }its 95% interval`,
+    ]),
+    ...(rows.some(({ total }) => total.duration) ? ["time: mean of valid trials"] : []),
+    ...(subjects.some(({ usage }) => usage.estimated)
+      ? ["~: tokens estimated in part, as a server reported none"]
+      : []),
+  ];
+  return {
+    id: "overview",
+    section: "headline",
+    title: words.headline,
+    note: notes.join("; "),
+    rows: layOut(rows, columns),
+  };
+}
+
+/** Returns subjects in the order of the headline. */
+function inOrder(subjects: readonly VariantMetrics[]): readonly VariantMetrics[] {
+  if (subjects.length <= MAX_ROWS) return subjects;
+  const rank = ({ subject }: VariantMetrics) =>
+    2 * Number(subject.perturbation !== "none") + Number(subject.strategy !== "baseline");
+  return subjects.toSorted((one, other) => rank(one) - rank(other));
+}
+
+/** What a pair of variants differs in, the likeliest question first. */
+const QUESTIONS = ["perturbation", "strategy", "variant", "model"] as const;
+
+/** Returns what changed by the gate's evidence where it compares, else by the comparison that tells most. */
+function changeOf(
+  { subject }: VariantMetrics,
+  verdict: ReportedVerdict | undefined,
+  { comparisons, subjects }: HeadlineReport,
+  names: ReadonlyMap<string, string>,
+): Change | undefined {
+  const { evidence, baseline } = verdict ?? {};
+  if (evidence?.of === "difference") {
+    const { difference, lower, upper } = evidence;
+    // Within a run the baseline has a row; one from a file has none.
+    const other = subjects.find((one) => variantName(one.subject) === baseline);
+    const against = other === undefined ? baseline ?? "the baseline" : nameOf(other);
+    return {
+      ...{ difference, interval: { lower, upper }, against, decided: true },
+      ...(other === undefined ? {} : { key: variantKey(other.subject) }),
+    };
+  }
+  const own = comparisons.filter((pair) => variantKey(pair.subject) === variantKey(subject))
+    .flatMap(({ success, ...pair }) => {
+      if (success === null) return [];
+      const key = variantKey(pair.against);
+      const place = [...names.keys()].indexOf(key);
+      const rank = QUESTIONS.indexOf(pair.of) + (pair.reference ? 0 : QUESTIONS.length);
+      return [{ success, key, pair, order: rank * (names.size + 1) + place }];
+    });
+  const [first] = own.sort((one, other) => one.order - other.order);
+  if (first === undefined) return undefined;
+  const { success: { difference, interval }, key, pair } = first;
+  const against = names.get(key);
+  return against === undefined
+    ? { difference, interval, against: againstName(pair), decided: false }
+    : { difference, interval, against, key, decided: false };
+}
+
+function tokensOf({ usage: { inputTokens, outputTokens, estimated } }: VariantMetrics): string {
+  const total = inputTokens + outputTokens;
+  return total === 0 ? NOTHING : `${estimated ? "~" : ""}${grouped(total)}`;
+}
+
+/** Formats a time in milliseconds. */
+export function timeText(duration: number | null): string {
+  if (duration === null || duration === 0) return NOTHING;
+  if (duration < 0.5) return "below 1 ms";
+  if (duration < 999.5) return `${Math.round(duration)} ms`;
+  const seconds = duration / 1000;
+  if (seconds < 59.95) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  const minutes = Math.round(seconds / 60);
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** Returns the verdict of a report in one line; of several, how many there are of each kind. Omitted without any. */
+export function verdictLine({ gates = [] }: Pick<HeadlineReport, "gates">): string | undefined {
+  const verdicts = gates.flatMap((gate): readonly Pick<ReportedVerdict, "kind" | "text">[] =>
+    gate.text === undefined ? gate.verdicts : [{ kind: "invalid", text: gate.text }]
+  );
+  const [first, ...others] = verdicts;
+  if (first === undefined) return undefined;
+  // The sentence after the first says how sure that is.
+  if (others.length === 0) return printable(first.text.replace(/(?<=\.) .*$/s, ""), 500);
+  const counts = VERDICT_KINDS.map((kind) => ({
+    kind,
+    count: verdicts.filter((one) => one.kind === kind).length,
+  })).filter(({ count }) => count > 0);
+  const all = counts.length === 1
+    ? `all ${verdicts.length} verdicts`
+    : `of ${verdicts.length} verdicts ${
+      counts.map(({ kind, count }) => `${count} ${kind}`).join(", ")
+    }`;
+  return `${counts[0]!.kind.toUpperCase()}: ${all}`;
+}

@@ -1,0 +1,172 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import type { Comparison } from "../../../lib/gate/comparison.ts";
+import { decideTrials } from "../../../lib/gate/decide_trials.ts";
+import { reportVerdicts } from "../../../lib/gate/gate_report.ts";
+import { completePolicy, type GatePolicy } from "../../../lib/gate/policy.ts";
+import type { Variant } from "../../../lib/gate/variant.ts";
+import { makeReport } from "../../../lib/reports/report.ts";
+import { overviewTable, timeText } from "../../../lib/reports/tables/_headline.ts";
+import { linksOf } from "../../../lib/reports/tables/table.ts";
+import type { Trial } from "../../../lib/trials/trial.ts";
+import { manyRecords, planOf, record } from "../../support/records.ts";
+
+/** The verdicts of a gate over these trials. */
+function gateOf(trials: readonly Trial[], policy: GatePolicy) {
+  const complete = completePolicy(policy);
+  return reportVerdicts("s", decideTrials(trials, planOf(trials), complete), complete);
+}
+
+/** The cells of the columns with these headings, in each row. */
+function columns(rows: readonly (readonly string[])[], ...heads: readonly string[]) {
+  const places = heads.map((head) => rows[0]!.indexOf(head));
+  return rows.slice(1).map((row) => places.map((place) => row[place]));
+}
+
+/** A comparison, as a report has it. */
+function pair(subject: Variant, against: Variant, of: string, difference: number): Comparison {
+  const interval = { lower: difference - 0.1, upper: difference + 0.1 };
+  const success = { difference, interval, candidate: 0, baseline: 0, gained: 0, lost: 0 };
+  const made = { subject, against, of, success: { ...success, mcNemar: null }, simulated: false };
+  return made as unknown as Comparison;
+}
+
+const variant = (model: string, traits: Partial<Variant> = {}): Variant => ({
+  ...{ model, strategy: "baseline", perturbation: "none", ...traits },
+});
+
+Deno.test("overviewTable() has the verdict, the rate and the effort of each variant, and no empty column", () => {
+  const [good, bad] = [
+    manyRecords(95, 100, { durationMs: 1500 }),
+    manyRecords(5, 100, { model: "sim:n", simulated: true, durationMs: 0 }),
+  ];
+  const trials = [...good, ...bad];
+  const table = overviewTable(makeReport(trials, {
+    suite: "s",
+    gates: [gateOf(trials, { successRate: 0.8 })],
+    prices: { m: { input: 1000, output: 0 } },
+  }));
+  assertEquals([table.id, table.section], ["overview", "headline"]);
+  assertEquals(table.rows, [
+    ["model", "verdict", "solved", "95% interval", "cost", "time a trial", "tokens"],
+    ["m", "PASS", "95.0% of 100", "88.8% to 97.8%", "$1.00", "1.5 s", "1,200"],
+    ["sim:n (simulated)", "FAIL", "5.0% of 100", "2.2% to 11.2%", "-", "-", "1,200"],
+  ]);
+  assertEquals(linksOf(table.rows[2]!).slice(0, 4), [
+    "?subject=sim%3An%20%28simulated%29",
+    undefined,
+    "?subject=sim%3An%20%28simulated%29&outcome=failed",
+    undefined,
+  ]);
+  const { rows } = overviewTable(makeReport([record()], { suite: "s" }));
+  assertEquals(rows[0], ["model", "solved", "95% interval", "time a trial", "tokens"]);
+});
+
+Deno.test("overviewTable() shows the worst verdict where several gates decided on a variant", () => {
+  const trials = manyRecords(85, 100);
+  const gates = [0.8, 0.95, 0.85].map((successRate) => gateOf(trials, { successRate }));
+  assertEquals(gates.map(({ verdict }) => verdict), ["pass", "fail", "undecided"]);
+  const { rows } = overviewTable(makeReport(trials, { suite: "s", gates }));
+  assertEquals(columns(rows, "verdict"), [["FAIL"]]);
+});
+
+Deno.test("overviewTable() has what changed by the evidence of a gate that compares", () => {
+  const trials = [
+    ...manyRecords(90, 100, { model: "sim:old", simulated: true }),
+    ...manyRecords(70, 100, { model: "new" }),
+  ];
+  const gates = [gateOf(trials, { baseline: "sim:old" })];
+  const { evidence } = gates[0]!.verdicts.find(({ model }) => model === "new")!;
+  assert(evidence?.of === "difference");
+  // The comparison of the report is not needed then.
+  const comparisons = [pair(variant("new"), variant("sim:old"), "model", 0.5)];
+  const report = { ...makeReport(trials, { suite: "s", gates }), comparisons };
+  const { rows, note } = overviewTable(report);
+  const [, interval] = columns(rows, "change", "its interval").at(-1)!;
+  assertEquals(columns(rows, "verdict", "change"), [["-", "reference"], ["FAIL", "-20.0"]]);
+  assertEquals(
+    interval,
+    `${(100 * evidence.lower).toFixed(1)} to ${(100 * evidence.upper).toFixed(1)}`,
+  );
+  assert(!rows[0]!.includes("against"));
+  assertMatch(note!, /change: in percentage points, .* the bounds of the verdict/);
+  // A baseline from a file has no row.
+  const policy = completePolicy({ baseline: { file: "old.json" } });
+  const candidate = manyRecords(70, 100, { model: "new" });
+  const decided = decideTrials(candidate, planOf(candidate), policy, {
+    baseline: { file: "old.json", trials: manyRecords(90, 100, { model: "new" }) },
+  });
+  const alone = overviewTable(makeReport(candidate, {
+    suite: "s",
+    gates: [reportVerdicts("s", decided, policy)],
+  }));
+  assertEquals(columns(alone.rows, "change", "against"), [["-20.0", "new (old.json)"]]);
+});
+
+Deno.test("overviewTable() has what changed against the likeliest reference of a variant", () => {
+  const all = [
+    variant("a"),
+    variant("b"),
+    variant("b", { strategy: "restate" }),
+    variant("b", { strategy: "restate", perturbation: "RD" }),
+  ];
+  const trials = all.map(({ model, strategy, perturbation }, index) =>
+    record({ model, strategy, perturbation, index, id: `${index}` })
+  );
+  const [a, b, restated, perturbed] = all as [Variant, Variant, Variant, Variant];
+  const comparisons = [
+    pair(b, a, "model", 0.11),
+    pair(restated, b, "strategy", 0.22),
+    pair(perturbed, b, "model", 0.44),
+    pair(perturbed, restated, "perturbation", -0.33),
+  ];
+  const { rows } = overviewTable({ ...makeReport(trials, { suite: "s" }), comparisons });
+  assertEquals(columns(rows, "change", "its interval", "against"), [
+    ["-", "-", "-"],
+    ["+11.0", "+1.0 to +21.0", "a"],
+    ["+22.0", "+12.0 to +32.0", "b"],
+    ["-33.0", "-43.0 to -23.0", "b + restate"],
+  ]);
+  // With one reference its row says so.
+  const two = overviewTable({
+    ...makeReport(trials.slice(0, 2), { suite: "s" }),
+    comparisons: comparisons.slice(0, 1),
+  });
+  assertEquals(columns(two.rows, "change"), [["reference"], ["+11.0"]]);
+});
+
+Deno.test("overviewTable() of many variants begins with the unperturbed ones of the baseline strategy", () => {
+  const trialsOf = (ids: readonly string[]) =>
+    ids.flatMap((perturbation) =>
+      ["restate", "baseline"].flatMap((strategy) =>
+        ["a", "b"].map((model) =>
+          record({ model, strategy, perturbation, id: `${model} ${strategy} ${perturbation}` })
+        )
+      )
+    );
+  const namesOf = (ids: readonly string[]) =>
+    overviewTable(makeReport(trialsOf(ids), { suite: "s" })).rows.slice(1).map(([name]) => name);
+  assertEquals(namesOf(["RD", "WD", "none"]).slice(0, 2), ["a + restate + RD", "b + restate + RD"]);
+  assertEquals(namesOf(["RD", "WD", "SD", "none"]).slice(0, 6), [
+    ...["a", "b", "a + restate", "b + restate", "a + RD", "b + RD"],
+  ]);
+});
+
+Deno.test("timeText() has units that people read", () => {
+  for (
+    const [duration, text] of [
+      [null, "-"],
+      [0, "-"],
+      [0.2, "below 1 ms"],
+      [0.7, "1 ms"],
+      [999.4, "999 ms"],
+      [999.6, "1.0 s"],
+      [59_940, "59.9 s"],
+      [59_960, "1 min 0 s"],
+      [125_000, "2 min 5 s"],
+      [3_599_600, "1 h 0 min"],
+      [7_380_000, "2 h 3 min"],
+    ] as const
+  ) {
+    assertEquals(timeText(duration), text);
+  }
+});
