@@ -37,6 +37,8 @@ interface Caption {
 export interface Table extends Caption {
   /** How many of the first columns name a row, and are aligned to the left. Default: 1. */
   readonly names?: number;
+  /** Set where a page folds it behind its title, as it shows the same elsewhere. */
+  readonly folded?: boolean;
   /** Rows of text, as `layOut()` returns them. */
   readonly rows: readonly (readonly string[])[];
 }

@@ -41,7 +41,7 @@ export function comparisonFigures(report: Report): Figure[] {
     ? `${rows.length} of ${comparisons.length} pairs, those with a reference before others`
     : "";
   return [{
-    id: "differences",
+    id: "comparisons",
     section: "comparisons",
     title: "Differences of pairs",
     note: [

@@ -56,7 +56,7 @@ export function headlineFigures(report: Report): Figure[] {
   const section = "headline";
   return [
     ...(rates.length === 0 ? [] : [{
-      ...{ id: "headline", section, title: words.headline } as const,
+      ...{ id: "overview", section, title: words.headline } as const,
       note: asked.size === 0
         ? "whiskers: 95% intervals"
         : `line and band: what the gate asks for, ${[...asked].join(" or ")}; whiskers: its ` +

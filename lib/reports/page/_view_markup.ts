@@ -5,7 +5,7 @@
 
 import { draw, seriesMark } from "../figures/_plotting.ts";
 import type { Report } from "../report.ts";
-import { captionText, linksOf, nameOf, sourceText } from "../tables/table.ts";
+import { captionText, isLeft, linksOf, nameOf, sourceText } from "../tables/table.ts";
 import type { Figure, Legend, Table, View } from "../_view.ts";
 import { isFigure } from "../_views.ts";
 import { html, Markup } from "./_markup.ts";
@@ -41,7 +41,13 @@ export async function viewsMarkup(
     : [];
   for (const group of groups) {
     const isFolded = !OPEN.includes(group[0]!.section);
-    const tables = group.flatMap((view) => isFigure(view) ? [] : [tableMarkup(view, places)]);
+    const tables = group.flatMap((table) => {
+      if (isFigure(table)) return [];
+      const markup = tableMarkup(table, places);
+      return table.folded
+        ? html`<details><summary>${table.title}</summary>${markup}</details>`
+        : markup;
+    });
     const figures = group.filter(isFigure);
     for (const figure of figures) {
       const hasLegend = !(isShared && figure.legend?.title === "model");
@@ -105,18 +111,21 @@ export function markOf(place: number): Markup {
 /** A table with more rows than the first number shows as many as the second before a reader asks for all. */
 const [MANY_ROWS, SHOWN_ROWS] = [15, 12];
 
+/** A number, or the interval of one. */
+const NUMBER = /^(?:[-+~$]?[\d.,]+%?(?: (?:to|of) [-+]?[\d.,]+%?)?|below \S+)$/;
+
 function tableMarkup(table: Table, places: Places): Markup {
   const { id, title, source, paper, note, names = 1, rows } = table;
   const [head, ...body] = rows;
   // Where strategies have a column, a name before it is that of several variants.
   const isMarked = !(names > 1 && head![1] === "strategy");
   const isMany = body.length > MANY_ROWS;
-  const nameClass = (index: number) =>
-    0 < index && index < names
-      ? html`
-        class="name"
-      `
-      : "";
+  const classOf = (index: number, cell = "") => {
+    const name = isLeft(head!, index, names) ? "name" : NUMBER.test(cell) ? "number" : undefined;
+    return name === undefined || index === 0 ? "" : html`
+      class="${name}"
+    `;
+  };
   const marked = (cell: string, text: Markup | string): Markup | string => {
     const place = isMarked ? places.get(cell) : undefined;
     return place === undefined ? text : html`${markOf(place)}${text}`;
@@ -130,7 +139,7 @@ function tableMarkup(table: Table, places: Places): Markup {
       const content = index < names ? marked(cell, shown) : shown;
       return index === 0
         ? html`<th scope="row">${content}</th>`
-        : html`<td${nameClass(index)} data-name="${head![index]!}">${content}</td>`;
+        : html`<td${classOf(index, cell)} data-name="${head![index]!}">${content}</td>`;
     });
   };
   return html`
@@ -144,9 +153,7 @@ function tableMarkup(table: Table, places: Places): Markup {
           <thead>
             <tr>${head!.map((cell, index) =>
               html`
-                <th scope="col" ${nameClass(index)}>${index < names
-                  ? cell
-                  : marked(cell, cell)}</th>
+                <th scope="col" ${classOf(index)}>${index < names ? cell : marked(cell, cell)}</th>
               `
             )}</tr>
           </thead>
