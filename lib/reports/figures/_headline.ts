@@ -13,7 +13,7 @@ import { MAX_ROWS, variantKey, verdictsOf } from "../tables/_headline.ts";
 import { signedPoints } from "../tables/_comparisons.ts";
 import type { Figure } from "../_view.ts";
 import { reportWords } from "../_words.ts";
-import { labelled } from "./_figures.ts";
+import { labelled, whiskerNote } from "./_figures.ts";
 import { seriesOf } from "./_plotting.ts";
 import { type Row, rowsSpec } from "./_shapes.ts";
 
@@ -58,7 +58,7 @@ export function headlineFigures(report: Report): Figure[] {
     ...(rates.length === 0 ? [] : [{
       ...{ id: "overview", section, title: words.headline } as const,
       note: asked.size === 0
-        ? "whiskers: 95% intervals"
+        ? whiskerNote(rates)
         : `line and band: what the gate asks for, ${[...asked].join(" or ")}; whiskers: its ` +
           "bounds, 95% without a gate",
       spec: rowsSpec(rates, "success rate", { title: `share ${words.solved}` }),
