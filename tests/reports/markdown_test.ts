@@ -172,7 +172,7 @@ Deno.test("renderMarkdown() begins with the verdict in a line and the headline, 
   const markdown = renderMarkdown(makeReport(trials, { suite: "s", gates }));
   const [, , line, title] = markdown.split("\n\n");
   assertEquals(
-    shown(line!),
+    unescaped(line!),
     "**PASS**: the true success rate is at least 75.0%, which is 80.0% less a margin of 5 points.",
   );
   assertEquals(title, "## Success");

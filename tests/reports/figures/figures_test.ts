@@ -1,6 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotMatch } from "@std/assert";
 import { type Breakdown, breakDown } from "../../../lib/reports/metrics/_breakdown.ts";
-import { compareStrategies } from "../../../lib/gate/comparison.ts";
 import type { Failure } from "../../../lib/calls/failure.ts";
 import {
   measure,
@@ -8,12 +7,10 @@ import {
   tally,
   type VariantMetrics,
 } from "../../../lib/reports/metrics/metrics.ts";
-import {
-  breakdownFigure,
-  failureFigure,
-  overviewFigure,
-  strategyFigure,
-} from "../../../lib/reports/figures/_figures.ts";
+import { breakdownFigure, failureFigure } from "../../../lib/reports/figures/_figures.ts";
+import { comparisonFigures } from "../../../lib/reports/figures/_comparisons.ts";
+import { headlineFigures } from "../../../lib/reports/figures/_headline.ts";
+import { makeReport, type Report } from "../../../lib/reports/report.ts";
 import { draw, seriesMark } from "../../../lib/reports/figures/_plotting.ts";
 import type { Figure } from "../../../lib/reports/_view.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
@@ -35,11 +32,17 @@ async function drawOnly([figure, ...others]: readonly Figure[]): Promise<string>
 }
 
 const drawBreakdown = (breakdown: Breakdown) => drawOnly(breakdownFigure(breakdown, []));
-const drawOverview = (subjects: readonly VariantMetrics[]) =>
-  drawOnly(overviewFigure({ subjects }));
+const drawHeadline = (trials: readonly Trial[]) =>
+  drawOnly(headlineFigures(makeReport(trials, { suite: "s" })));
 const drawFailures = (subjects: readonly VariantMetrics[]) => drawOnly(failureFigure({ subjects }));
 const drawStrategies = (trials: readonly Trial[]) =>
-  drawOnly(strategyFigure({ subjects: measure(trials), comparisons: compareStrategies(trials) }));
+  drawOnly(comparisonFigures(strategiesOf(trials)));
+
+/** A report that compares strategies alone. */
+function strategiesOf(trials: readonly Trial[]): Report {
+  const report = makeReport(trials, { suite: "s" });
+  return { ...report, comparisons: report.comparisons.filter(({ of }) => of === "strategy") };
+}
 
 /** The image, once it is well-formed and nothing was said while it was drawn. */
 async function drawn(image: Promise<string>): Promise<Element> {
@@ -335,12 +338,12 @@ Deno.test("breakdownFigure() has no whisker where there is no interval", async (
   }
 });
 
-Deno.test("overviewFigure() has no whisker where there is no interval", async () => {
+Deno.test("headlineFigures() has no whisker where there is no interval", async () => {
   const trials = [
     ...manyRecords(18, 20, { model: "sure" }),
     ...[1, 2].map((repetition) => record({ model: "unsure", repetition })),
   ];
-  const root = await drawn(drawOverview(measure(trials)));
+  const root = await drawn(drawHeadline(trials));
   assertEquals(marksOf(root, "symbol").length, 2);
   assertEquals(marksOf(root, "rule").length, 1);
 });
@@ -417,13 +420,13 @@ Deno.test("breakdownFigure() draws what breakDown() makes, the same way each tim
   }
 });
 
-Deno.test("overviewFigure() has a point and a whisker for each model, in order, simulated ones named", async () => {
+Deno.test("headlineFigures() has a point and a whisker for each model, in order, simulated ones named", async () => {
   const trials = [
     ...manyRecords(18, 20, { model: "good" }),
     ...manyRecords(2, 20, { model: "sim:bad", simulated: true }),
     record({ model: "spoiled", outcome: "invalid" }),
   ];
-  const root = await drawn(drawOverview(measure(trials)));
+  const root = await drawn(drawHeadline(trials));
   const points = marksOf(root, "symbol");
   const whiskers = marksOf(root, "rule");
   assertEquals(points.map(({ label }) => /series: ([^;]*)/.exec(label)![1]), [
@@ -445,9 +448,9 @@ Deno.test("overviewFigure() has a point and a whisker for each model, in order, 
   assertEquals([...new Set(labels)], ["good", "sim:bad (simulated)", "spoiled: -"]);
 });
 
-Deno.test("overviewFigure() shows hostile names as text, and each of them", async () => {
+Deno.test("headlineFigures() shows hostile names as text, and each of them", async () => {
   const trials = NAMES.map((model) => record({ model, id: model || "none" }));
-  const root = await drawn(drawOverview(measure(trials)));
+  const root = await drawn(drawHeadline(trials));
   const points = marksOf(root, "symbol");
   assertEquals(points.length, NAMES.length);
   assertEquals(new Set(points.map(({ y }) => y)).size, NAMES.length);
@@ -486,14 +489,14 @@ Deno.test("failureFigure() stacks roots and cascades to wrong calls a valid tria
   assertEquals(marksOf(root, "rect").length, 8 * (NAMES.length + 1));
 });
 
-Deno.test("strategyFigure() has points and whiskers around zero, in the colours that models have", async () => {
+Deno.test("comparisonFigures() has points and whiskers around zero, in the colours that models have", async () => {
   const trials = [
     ...crossed({ both: 20, gained: 10, lost: 2, neither: 8 }),
     ...crossed({ lost: 6, both: 4 }, { model: "sim:n", simulated: true }),
     record({ model: "spoiled", strategy: "restate", outcome: "invalid" }),
     record({ model: "spoiled" }),
   ];
-  const [subjects, comparisons] = [measure(trials), compareStrategies(trials)];
+  const { subjects, comparisons } = strategiesOf(trials);
   assertEquals(comparisons.length, 3);
   const root = await drawn(drawStrategies(trials));
   const [points, whiskers] = [marksOf(root, "symbol"), marksOf(root, "rule")];
@@ -521,7 +524,7 @@ Deno.test("strategyFigure() has points and whiskers around zero, in the colours 
   assertEquals(labels, ["\u221290", "\u221245", "0", "+45", "+90"]);
 });
 
-Deno.test("strategyFigure() shows hostile names as text, each of them, and what has no interval", async () => {
+Deno.test("comparisonFigures() shows hostile names as text, each of them, and what has no interval", async () => {
   const trials = NAMES.flatMap((model) =>
     crossed({ gained: 1 }, { model }).flatMap((trial) => [trial, { ...trial, repetition: 2 }])
   );
@@ -539,7 +542,7 @@ Deno.test("rows of many strategies stand below the name of their model, in the c
       manyRecords(5, 10, { model, strategy, simulated: model === "sim:b" })
     )
   );
-  const root = await drawn(drawOverview(measure(trials)));
+  const root = await drawn(drawHeadline(trials));
   const names = ["a", "sim:b (simulated)", "a + b"];
   const texts = elementsOf(root).filter(({ text }) => [...names, ...strategies].includes(text))
     .map(({ text, attributes }) => ({
@@ -562,7 +565,7 @@ Deno.test("rows of many strategies stand below the name of their model, in the c
 
 Deno.test("rows of many models stand below each other, each under its name", async () => {
   const names = Array.from({ length: 20 }, (_, place) => `model ${place}`);
-  const root = await drawn(drawOverview(measure(names.map((model) => record({ model })))));
+  const root = await drawn(drawHeadline(names.map((model) => record({ model }))));
   const labels = elementsOf(root).map(({ text }) => text).filter((text) =>
     text.startsWith("model")
   );
@@ -611,12 +614,12 @@ Deno.test("figures are as wide as their content", async () => {
   assert(many! > 1000 && many! < 1200, `${many}`);
   // What stands in every report fits a phone.
   const lines = breakdownOf([1, 2, 3], { m: [0.1, 0.5, 1] });
-  const rows = measure(["a", "b"].map((model) => record({ model })));
-  for (const image of [drawBreakdown(lines), drawOverview(rows)]) {
+  const rows = ["a", "b"].map((model) => record({ model }));
+  for (const image of [drawBreakdown(lines), drawHeadline(rows)]) {
     assert(await widthOf(image) < 334);
   }
   // Vega takes letters for twice as wide, which would leave half of a figure empty.
   const name = "m".repeat(60);
-  const width = await widthOf(drawOverview(measure([record({ model: name })])));
+  const width = await widthOf(drawHeadline([record({ model: name })]));
   assert(width > 400 && width < 480, `${width}`);
 });

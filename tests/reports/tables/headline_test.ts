@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { Comparison } from "../../../lib/gate/comparison.ts";
+import type { ComparedPair } from "../../../lib/gate/comparison.ts";
 import { decideTrials } from "../../../lib/gate/decide_trials.ts";
 import { reportVerdicts } from "../../../lib/gate/gate_report.ts";
 import { completePolicy, type GatePolicy } from "../../../lib/gate/policy.ts";
@@ -23,11 +23,16 @@ function columns(rows: readonly (readonly string[])[], ...heads: readonly string
 }
 
 /** A comparison, as a report has it. */
-function pair(subject: Variant, against: Variant, of: string, difference: number): Comparison {
+function pair(
+  subject: Variant,
+  against: Variant,
+  of: ComparedPair["of"],
+  difference: number,
+): ComparedPair {
   const interval = { lower: difference - 0.1, upper: difference + 0.1 };
   const success = { difference, interval, candidate: 0, baseline: 0, gained: 0, lost: 0 };
   const made = { subject, against, of, success: { ...success, mcNemar: null }, simulated: false };
-  return made as unknown as Comparison;
+  return made as unknown as ComparedPair;
 }
 
 const variant = (model: string, traits: Partial<Variant> = {}): Variant => ({

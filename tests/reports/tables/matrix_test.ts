@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertNotMatch } from "@std/assert";
 import { makeReport } from "../../../lib/reports/report.ts";
 import { matrixTables, otherCellsTables } from "../../../lib/reports/tables/_matrix.ts";
-import { tablesOf } from "../../../lib/reports/tables/_tables.ts";
+import { tablesOf } from "../../../lib/reports/_views.ts";
 import { linksOf } from "../../../lib/reports/tables/table.ts";
 import { renderReport, renderTables } from "../../../lib/reports/terminal.ts";
 import { renderMarkdown } from "../../../lib/reports/markdown.ts";
