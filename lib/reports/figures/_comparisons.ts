@@ -50,6 +50,6 @@ export function comparisonFigures(report: Report): Figure[] {
       ...(margin === 0 ? [] : [`band: ${points(margin)}, the margin of the gate`]),
       ...(drawn === "" ? [] : [drawn]),
     ].join("; "),
-    spec: rowsSpec(rows, "difference", []),
+    spec: rowsSpec(rows, "difference", { ticks: [] }),
   }];
 }

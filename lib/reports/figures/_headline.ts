@@ -61,12 +61,12 @@ export function headlineFigures(report: Report): Figure[] {
         ? "whiskers: 95% intervals"
         : `line and band: what the gate asks for, ${[...asked].join(" or ")}; whiskers: its ` +
           "bounds, 95% without a gate",
-      spec: rowsSpec(rates, "success rate"),
+      spec: rowsSpec(rates, "success rate", { title: `share ${words.solved}` }),
     }]),
     ...(differences.length === 0 ? [] : [{
       ...{ id: "headline-change", section, title: "Change against the baseline" } as const,
       note: `band: the margin of the gate, ${[...margins].join(" or ")}; whiskers: its bounds`,
-      spec: rowsSpec(differences, "difference", []),
+      spec: rowsSpec(differences, "difference", { ticks: [] }),
     }]),
   ];
 }

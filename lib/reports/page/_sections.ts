@@ -112,7 +112,7 @@ export function keyMarkup(
     );
     return html`<li>${marks}<span><b>${form}</b> ${name}</span></li>`;
   });
-  return [html`<ul class="legend key">${items}</ul>`];
+  return [html`<ul class="key">${items}</ul>`];
 }
 
 /** More verdicts than this begin with those that did not pass, and the others are folded. */
