@@ -16,6 +16,7 @@ import { cellName } from "../metrics/metrics.ts";
 import { isRemoving } from "../../perturbations/ids.ts";
 import { isCase, isGenerated, isQuestion } from "../../trials/executors/task_kind.ts";
 import type { Report } from "../report.ts";
+import { reportWords } from "../_words.ts";
 import { boundsText, type Column, grouped, layOut, nameOf, NOTHING } from "./table.ts";
 import type { Table } from "../_view.ts";
 
@@ -28,6 +29,18 @@ const [MOST_TASKS, LEAST_TASKS] = [20, 4];
 /** Pairs up to this adjusted p-value differ significantly. */
 const SIGNIFICANT = 0.05;
 
+/** The words for what is compared. */
+interface Words {
+  readonly task: string;
+  readonly tasks: string;
+  /** What is counted: of own tests their trials. */
+  readonly units: string;
+  readonly solved: string;
+}
+
+const TASKS: Words = { task: "task", tasks: "tasks", units: "tasks", solved: "solved" };
+const OWN_TESTS: Words = { task: "test", tasks: "tests", units: "trials", solved: "passed" };
+
 /** A pair of a report, and its place in the list of pairs; that of a gate has a strategy and the baseline. */
 type Compared = Comparison & Partial<ComparedPair> & Placed;
 
@@ -37,26 +50,26 @@ interface Placed {
 }
 
 /** Returns the tables of all pairs of variants, and of the tasks that changed; none where nothing is compared. */
-export function comparisonTables(
-  { comparisons, subjects }: Pick<Report, "comparisons" | "subjects">,
-): Table[] {
+export function comparisonTables(report: Report): Table[] {
+  const { comparisons, subjects } = report;
+  const words = reportWords(report).cell === "test" ? OWN_TESTS : TASKS;
   const removing = new Set(
     subjects.flatMap(({ subject: { perturbation } }) =>
       isRemoving(perturbation) ? perturbation : []
     ),
   );
   const notes = [
-    "each pair differs in one thing, and has the tasks of both; difference: share of tasks that the candidate " +
-    "solved, less that of the other, in percentage points, with its 95% interval; gained and lost: tasks that " +
-    "the candidate solved more and less often",
+    `each pair differs in one thing, and has the ${words.tasks} of both; difference: share of ${words.units} that ` +
+    `the candidate ${words.solved}, less that of the other, in percentage points, with its 95% interval; gained ` +
+    `and lost: ${words.tasks} that the candidate ${words.solved} more and less often`,
     ...(removing.size === 0 ? [] : [
       `${
         listText([...removing], 10)
-      } left out, as no task can be solved under it: failure rates have the share that abstained`,
+      } left out, as no ${words.task} can be ${words.solved} under it: failure rates have the share that abstained`,
     ]),
   ];
   const pairs = rankedPairs({ comparisons });
-  return pairTables(pairs, { title: "Pairs compared", notes, all: comparisons.length });
+  return pairTables(pairs, { title: "Pairs compared", notes, words, all: comparisons.length });
 }
 
 /**
@@ -79,14 +92,15 @@ export function strategiesTable(comparisons: readonly Comparison[]): Table[] {
   const notes = [
     "on the same tasks as the baseline of the same model; difference in percentage points, with its 95% interval",
   ];
-  return pairTables(comparisons, { title: "Strategies against the baseline", notes });
+  return pairTables(comparisons, { title: "Strategies against the baseline", notes, words: TASKS });
 }
 
 function pairTables(
   pairs: readonly Compared[],
-  { title, notes, all = pairs.length }: {
+  { title, notes, words, all = pairs.length }: {
     readonly title: string;
     readonly notes: readonly string[];
+    readonly words: Words;
     readonly all?: number;
   },
 ): Table[] {
@@ -115,7 +129,7 @@ function pairTables(
         : isPair
         ? []
         : ["it is not adjusted for the number of comparisons"]),
-      "extra tokens: all tokens spent, divided by the tasks solved, minus the same of the other",
+      `extra tokens: all tokens spent, divided by the ${words.units} ${words.solved}, minus the same of the other`,
       ...(hasMissed
         ? [
           "missed calls, where there are any: how many more tasks have a needed call that was never made, in " +
@@ -133,8 +147,8 @@ function pairTables(
     names: isPair ? 2 : 1,
     rows: layOut(pairs, [
       ...isPair
-        ? [comparisonColumns(NAMES, unitsOf(pairs), ["against solved", "candidate solved"])]
-        : [comparisonColumns([STRATEGY], unitsOf(pairs), ["baseline", "with strategy"])],
+        ? [comparisonColumns(NAMES, unitsOf(pairs, words), solvedHeads(words))]
+        : [comparisonColumns([STRATEGY], unitsOf(pairs, words), BASELINE)],
       {
         head: name,
         cell: (pair) => {
@@ -167,7 +181,7 @@ function pairTables(
       },
       MISSED_CALLS,
     ]),
-  }, ...changedTable(pairs, isPair)];
+  }, ...changedTable(pairs, isPair, words)];
 }
 
 /** The columns that name a pair, and those of a gate. */
@@ -175,6 +189,10 @@ const [NAMES, STRATEGY]: [Column<Compared>[], Column<Compared>] = [
   [{ head: "candidate", cell: nameOf }, { head: "against", cell: againstName }],
   { head: "strategy", cell: nameOf },
 ];
+
+/** The headings of shares: those of a gate, and those of a pair. */
+const BASELINE = ["baseline", "with strategy"] as const;
+const solvedHeads = ({ solved }: Words) => [`against ${solved}`, `candidate ${solved}`] as const;
 
 const TESTS = { mcnemar: "McNemar", "sign-flip": "sign flip", none: NOTHING };
 
@@ -213,7 +231,7 @@ interface ChangedRow extends Compared {
 }
 
 /** Lists the tasks that changed, those of each pair that were lost first; no table without any. */
-function changedTable(pairs: readonly Compared[], isPair: boolean): Table[] {
+function changedTable(pairs: readonly Compared[], isPair: boolean, words: Words): Table[] {
   const changed = pairs.filter((pair) => changesOf(pair).length > 0);
   if (changed.length === 0) return [];
   const isGraph = changed.some(({ gained = [], lost = [] }) =>
@@ -236,7 +254,8 @@ function changedTable(pairs: readonly Compared[], isPair: boolean): Table[] {
   });
   const few = listed.flatMap(({ changed }) => changed?.needed ?? []);
   const isProved = rows.some(({ proof }) => proof !== undefined);
-  const isOwn = listed.every(({ changed }) => changed !== undefined);
+  const isOwn = words === OWN_TESTS || listed.every(({ changed }) => changed !== undefined);
+  const [against, candidate] = isPair ? solvedHeads(words) : BASELINE;
   return [{
     id: "changed-tasks",
     section: "comparisons",
@@ -246,7 +265,7 @@ function changedTable(pairs: readonly Compared[], isPair: boolean): Table[] {
       (changed.length > listed.length
         ? `; of the first ${listed.length} of ${countText(changed.length, "pair")} alone`
         : ""),
-      "solved: of the valid trials of both; difference in percentage points",
+      `${words.solved}: of the valid trials of both; difference in percentage points`,
       ...(isProved
         ? [
           "of own tests with Newcombe's 95% interval; proved: by Fisher's exact test, adjusted by Holm for the " +
@@ -268,8 +287,8 @@ function changedTable(pairs: readonly Compared[], isPair: boolean): Table[] {
       },
       ...(isPair ? NAMES : [STRATEGY]),
       { head: "change", cell: ({ change }) => change },
-      { head: isPair ? "against solved" : "baseline", cell: ({ solved }) => solved[0] },
-      { head: isPair ? "candidate solved" : "with strategy", cell: ({ solved }) => solved[1] },
+      { head: against, cell: ({ solved }) => solved[0] },
+      { head: candidate, cell: ({ solved }) => solved[1] },
       {
         head: "difference",
         cell: ({ rates, solved }) =>
@@ -327,9 +346,9 @@ function taskName(task: ChangedTask["task"]): string {
 }
 
 /** A heading for what comparisons count. */
-function unitsOf(comparisons: readonly Comparison[]): string {
+function unitsOf(comparisons: readonly Comparison[], { units }: Words): string {
   if (comparisons.some(({ cores }) => cores)) return "core graphs";
-  return comparisons.every(({ changed }) => changed !== undefined) ? "trials" : "tasks";
+  return comparisons.every(({ changed }) => changed !== undefined) ? "trials" : units;
 }
 
 /** What the columns of a comparison show. */
