@@ -13,7 +13,7 @@ import { MAX_ROWS, variantKey, verdictsOf } from "../tables/_headline.ts";
 import { signedPoints } from "../tables/_comparisons.ts";
 import type { Figure } from "../_view.ts";
 import { reportWords } from "../_words.ts";
-import { labelled } from "./_figures.ts";
+import { labelled, whiskerNote } from "./_figures.ts";
 import { seriesOf } from "./_plotting.ts";
 import { type Row, rowsSpec } from "./_shapes.ts";
 
@@ -31,7 +31,8 @@ export function headlineFigures(report: Report): Figure[] {
     const evidence = verdict?.evidence;
     const look = { series: seriesFor(one), ...defined({ label: one.label, group: one.group }) };
     const { rate, interval } = one.total;
-    if (rate !== null) {
+    if (rate === null) rates.push({ ...look, value: null, interval: null });
+    else {
       const isDecided = evidence?.of === "rate";
       const value = isDecided ? evidence.rate : rate;
       const own = { ...look, value, interval: isDecided ? evidence : interval };
@@ -55,12 +56,19 @@ export function headlineFigures(report: Report): Figure[] {
   }
   const section = "headline";
   return [
-    ...(rates.length === 0 ? [] : [{
+    ...(rates.every(({ value }) => value === null) ? [] : [{
       ...{ id: "overview", section, title: words.headline } as const,
-      note: asked.size === 0
-        ? "whiskers: 95% intervals"
-        : `line and band: what the gate asks for, ${[...asked].join(" or ")}; whiskers: its ` +
-          "bounds, 95% without a gate",
+      note: [
+        ...(asked.size === 0
+          ? []
+          : [`line and band: what the gate asks for, ${[...asked].join(" or ")}`]),
+        whiskerNote(rates, asked.size === 0 ? "" : " or, where a gate decided, its bounds"),
+        ...(rates.length < report.subjects.length
+          ? [
+            `${rates.length} of ${report.subjects.length} variants, those that did not pass before others`,
+          ]
+          : []),
+      ].join("; "),
       spec: rowsSpec(rates, "success rate", { title: `share ${words.solved}` }),
     }]),
     ...(differences.length === 0 ? [] : [{

@@ -86,6 +86,11 @@ function marksOf(root: Element, kind: "symbol" | "rule" | "rect" | "line"): Mark
     });
 }
 
+/** The whiskers, which say what they are of, as the lines of a gate do not. */
+function whiskersOf(root: Element): Mark[] {
+  return marksOf(root, "rule").filter(({ label }) => label !== "");
+}
+
 /** The marks of one series. */
 function ofSeries(marks: readonly Mark[], name: string): Mark[] {
   return marks.filter(({ label }) => new RegExp(`series: ${RegExp.escape(name)}(;|$)`).test(label));
@@ -449,11 +454,13 @@ Deno.test("headlineFigures() has a point and a whisker for each model, in order,
 });
 
 Deno.test("headlineFigures() shows hostile names as text, and each of them", async () => {
-  const trials = NAMES.map((model) => record({ model, id: model || "none" }));
-  const root = await drawn(drawHeadline(trials));
-  const points = marksOf(root, "symbol");
-  assertEquals(points.length, NAMES.length);
-  assertEquals(new Set(points.map(({ y }) => y)).size, NAMES.length);
+  for (const names of [NAMES.slice(0, 12), NAMES.slice(-12)]) {
+    const trials = names.map((model) => record({ model, id: model || "none" }));
+    const root = await drawn(drawHeadline(trials));
+    const points = marksOf(root, "symbol");
+    assertEquals(points.length, names.length);
+    assertEquals(new Set(points.map(({ y }) => y)).size, names.length);
+  }
 });
 
 Deno.test("failureFigure() stacks roots and cascades to wrong calls a valid trial", async () => {
@@ -499,7 +506,7 @@ Deno.test("comparisonFigures() has points and whiskers around zero, in the colou
   const { subjects, comparisons } = strategiesOf(trials);
   assertEquals(comparisons.length, 3);
   const root = await drawn(drawStrategies(trials));
-  const [points, whiskers] = [marksOf(root, "symbol"), marksOf(root, "rule")];
+  const [points, whiskers] = [marksOf(root, "symbol"), whiskersOf(root)];
   assertEquals(points.map(({ label }) => /series: ([^;]*)/.exec(label)![1]), [
     "m + restate",
     "sim:n + restate (simulated)",
@@ -532,7 +539,7 @@ Deno.test("comparisonFigures() shows hostile names as text, each of them, and wh
   const points = marksOf(root, "symbol");
   assertEquals(points.length, NAMES.length);
   assertEquals(new Set(points.map(({ y }) => y)).size, NAMES.length);
-  assertEquals(marksOf(root, "rule"), []);
+  assertEquals(whiskersOf(root), []);
 });
 
 Deno.test("rows of many strategies stand below the name of their model, in the colours of the whole", async () => {
@@ -564,7 +571,7 @@ Deno.test("rows of many strategies stand below the name of their model, in the c
 });
 
 Deno.test("rows of many models stand below each other, each under its name", async () => {
-  const names = Array.from({ length: 20 }, (_, place) => `model ${place}`);
+  const names = Array.from({ length: 12 }, (_, place) => `model ${place}`);
   const root = await drawn(drawHeadline(names.map((model) => record({ model }))));
   const labels = elementsOf(root).map(({ text }) => text).filter((text) =>
     text.startsWith("model")
