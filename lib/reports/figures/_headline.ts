@@ -69,7 +69,7 @@ export function headlineFigures(report: Report): Figure[] {
           ]
           : []),
       ].join("; "),
-      spec: rowsSpec(rates, "success rate", { title: `share ${words.solved}` }),
+      spec: rowsSpec(rates, "success rate"),
     }]),
     ...(differences.length === 0 ? [] : [{
       ...{ id: "headline-change", section, title: "Change against the baseline" } as const,

@@ -591,13 +591,17 @@ Deno.test("seriesMark() tells models apart whose variants are 8 or 16 places fro
   assertEquals(new Set(looks).size, 48);
 });
 
-Deno.test("breakdownFigure() gives models the places of their variants, and all else places behind these", () => {
+Deno.test("breakdownFigure() gives models the places of their variants, and all else places behind these", async () => {
   const subjects = measure(["a", "b", "c"].map((model) => record({ model })));
-  const placesOf = (breakdown: Breakdown) =>
-    breakdownFigure(breakdown, subjects)[0]!.legend!.series.map(({ place }) => place);
-  assertEquals(placesOf(breakdownOf([1, 2], { a: [1, 1], c: [0, 0] })), [0, 2]);
+  const fillsOf = async (breakdown: Breakdown) => {
+    const root = await drawn(drawOnly(breakdownFigure(breakdown, subjects)));
+    const symbols = marksOf(root, "symbol").map(({ attributes }) => attributes["fill"]);
+    return [...new Set(symbols)];
+  };
+  const colours = (...places: number[]) => places.map((place) => seriesMark(place).colour);
+  assertEquals(await fillsOf(breakdownOf([1, 2], { a: [1, 1], c: [0, 0] })), colours(0, 2));
   const others = { ...breakdownOf([1, 2], { a: [1, 1], c: [0, 0] }), legend: "strategy" };
-  assertEquals(placesOf(others), [3, 4]);
+  assertEquals(await fillsOf(others), colours(3, 4));
 });
 
 Deno.test("figures are as wide as their content", async () => {

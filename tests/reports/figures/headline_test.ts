@@ -134,7 +134,7 @@ Deno.test("headlineFigures() has at most twelve rows, and draws any name", async
   assertEquals(rows.length, 12);
   assertNotMatch(rows[0]!.series, STEERING);
   assertMatch(rows[0]!.series, /evil/);
-  assert(rows.slice(1).every(({ series }) => /^(m1\d|constructor)$/.test(series)));
+  assert(rows.slice(1).every(({ series }) => /^(m1\d|constructor )$/.test(series)));
   assertMatch(figure!.note!, /; 12 of 22 variants, those that did not pass before others$/);
   for (const text of (await marksOf(figure!.spec)).texts) assertNotMatch(text, STEERING);
 });
