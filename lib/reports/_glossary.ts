@@ -340,9 +340,7 @@ export function* textsOf(views: Iterable<View>): Generator<string, void, void> {
     yield* [title, note ?? "", source === undefined ? "" : sourceText(source, paper)];
     if ("rows" in view) yield* view.rows.flat();
     else {
-      const { legend, spec } = view;
-      yield* [legend?.title ?? "", ...legend?.series.map(({ name }) => name) ?? []];
-      yield* titlesIn(spec);
+      yield* titlesIn(view.spec);
     }
   }
 }

@@ -37,6 +37,8 @@ interface Caption {
 export interface Table extends Caption {
   /** How many of the first columns name a row, and are aligned to the left. Default: 1. */
   readonly names?: number;
+  /** Set where a page folds it behind its title, as it shows the same elsewhere. */
+  readonly folded?: boolean;
   /** Rows of text, as `layOut()` returns them. */
   readonly rows: readonly (readonly string[])[];
 }
@@ -44,18 +46,6 @@ export interface Table extends Caption {
 /** A figure as a specification of Vega-Lite, whose colours are CSS variables of the page. */
 export interface Figure extends Caption {
   readonly spec: object;
-  /** What its colours and shapes stand for; omitted where labels say it. */
-  readonly legend?: Legend;
-}
-
-/** What the colours and shapes of a figure stand for. */
-export interface Legend {
-  /** What the names are, such as `model`. */
-  readonly title: string;
-  /** A name, and the place in the list of series that gives it its colour and shape. */
-  readonly series: readonly { readonly name: string; readonly place: number }[];
-  /** What is drawn of a series. */
-  readonly shape: "lines" | "points" | "bars";
 }
 
 /** A table or a figure. */

@@ -3,7 +3,6 @@
  * @module
  */
 
-import { isJsonObject } from "../base/json.ts";
 import { assertReplaceable, writeOutput } from "../base/output_file.ts";
 import { draw } from "./figures/_plotting.ts";
 import { html } from "./page/_markup.ts";
@@ -35,10 +34,10 @@ export async function writeSvgs(folder: string, report: Report): Promise<number>
 /** How each of these files begins. */
 const START = "<!-- A figure of a toolgate report. -->\n<svg ";
 
-/** Draws a figure with its legend, title and description, in the colours of the page's light theme. */
+/** Draws a figure with its title and description, in the colours of the page's light theme. */
 export async function drawSvg(figure: Figure): Promise<string> {
-  const { spec, legend, title } = figure;
-  const svg = await draw({ ...withLegend(spec, legend?.title), background: "var(--paper)" });
+  const { spec, title } = figure;
+  const svg = await draw({ ...spec, background: "var(--paper)" });
   const texts = html`
     <title>${title}</title>
     <desc>${captionText(figure)}</desc>
@@ -54,16 +53,3 @@ const LIGHT: ReadonlyMap<string, string> = new Map(
   [...pageCss.split("@media")[0]!.matchAll(/--([\w-]+): (#\w+);/g)]
     .map(([, name, colour]) => [name!, colour!]),
 );
-
-/** Returns a specification in which the channels of series have Vega-Lite's own legends. */
-function withLegend(spec: object, title: string | undefined): object {
-  if (title === undefined) return spec;
-  const walk = (value: unknown): unknown =>
-    Array.isArray(value) ? value.map(walk) : isJsonObject(value)
-      ? {
-        ...Object.fromEntries(Object.entries(value).map(([key, own]) => [key, walk(own)])),
-        ...(value["field"] === "series" && "legend" in value ? { legend: { title } } : {}),
-      }
-      : value;
-  return walk(spec) as object;
-}

@@ -12,7 +12,7 @@ import { type Variant, variantLabel } from "../../gate/variant.ts";
 import { FAILURE_TYPES, PARAMETER_FAILURE_TYPES } from "../../calls/failure_types.ts";
 import { defined } from "../../base/json.ts";
 import type { Report } from "../report.ts";
-import type { Figure, Legend } from "../_view.ts";
+import type { Figure } from "../_view.ts";
 import { dimensionName, scoreText, showsDimensions } from "../tables/_dimensions.ts";
 import { hasFailures } from "../tables/_failures.ts";
 import { wholePercent } from "../tables/_perturbations.ts";
@@ -128,8 +128,7 @@ export function dimensionFigure(
     paper: "Pipeline",
     source: "Benchmarking Tool Use",
     note: `${whiskerNote(rows)}; ${overall}`,
-    spec: rowsSpec(rows, "score"),
-    legend: { title: "model", series, shape: "points" },
+    spec: rowsSpec(rows, "score", { legend: "model" }),
   }];
 }
 
@@ -165,7 +164,7 @@ export function breakdownFigure(
     })),
     `; n = ${least === most ? least : `${least} to ${most}`} valid trials a point`,
   );
-  const axes = { axis, title: "success rate", series };
+  const axes = { axis, title: "success rate", series, legend };
   return [{
     id,
     section: kind === "core" || kind === "no-extra" ? "success" : "figures",
@@ -175,7 +174,6 @@ export function breakdownFigure(
     spec: isNumeric
       ? linesSpec(points, { ...axes, values: values as number[] })
       : barsSpec(points, { ...axes, names: labels, isShare: true }),
-    legend: { title: legend, series, shape },
   }];
 }
 
@@ -246,11 +244,10 @@ export function failureFigure({ subjects: all }: Pick<Report, "subjects">): Figu
     spec: barsSpec(bars, {
       axis: "failure type",
       title: "wrong calls a valid trial",
-      series,
+      ...{ series, legend: "model" },
       names: FAILURE_TYPES.map(words),
       isShare: false,
     }),
-    legend: { title: "model", series, shape: "bars" } satisfies Legend,
   }];
 }
 

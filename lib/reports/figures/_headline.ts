@@ -57,7 +57,7 @@ export function headlineFigures(report: Report): Figure[] {
   const section = "headline";
   return [
     ...(rates.every(({ value }) => value === null) ? [] : [{
-      ...{ id: "headline", section, title: words.headline } as const,
+      ...{ id: "overview", section, title: words.headline } as const,
       note: [
         ...(asked.size === 0
           ? []
@@ -69,12 +69,12 @@ export function headlineFigures(report: Report): Figure[] {
           ]
           : []),
       ].join("; "),
-      spec: rowsSpec(rates, "success rate"),
+      spec: rowsSpec(rates, "success rate", { title: `share ${words.solved}` }),
     }]),
     ...(differences.length === 0 ? [] : [{
       ...{ id: "headline-change", section, title: "Change against the baseline" } as const,
       note: `band: the margin of the gate, ${[...margins].join(" or ")}; whiskers: its bounds`,
-      spec: rowsSpec(differences, "difference", []),
+      spec: rowsSpec(differences, "difference", { ticks: [] }),
     }]),
   ];
 }

@@ -9,7 +9,6 @@ import type { Variant } from "../../gate/variant.ts";
 import { canonicalJson, printable } from "../../base/json.ts";
 import { columnsOf } from "../../base/wrap.ts";
 import { nameOf } from "../tables/table.ts";
-import type { Legend } from "../_view.ts";
 
 /** Number of distinct colours; further series repeat them with other shapes. */
 const COLOURS = 8;
@@ -63,7 +62,10 @@ export function inOrder(names: readonly string[]) {
 }
 
 /** A name, and the place that gives it its looks. */
-export type Series = Legend["series"][number];
+export interface Series {
+  readonly name: string;
+  readonly place: number;
+}
 
 /** What a row or a point is about. */
 interface Named {
@@ -87,11 +89,12 @@ export function seriesOf(subjects: readonly Named[]): (one: Named) => Series {
   };
 }
 
-/**
- * Returns the channels that show series as points, as lines or as bars, without a legend: pages show legends with whole
- * names.
- */
-export function looks(series: readonly Series[], kind: Legend["shape"] | "whiskers"): object {
+/** Returns the channels that show series as points, as lines or as bars, and the title of their legend, if they have one. */
+export function looks(
+  series: readonly Series[],
+  kind: "points" | "lines" | "bars" | "whiskers",
+  legend: string | undefined,
+): object {
   const own = [...new Map(series.map((one) => [one.name, one])).values()];
   const channel = (of: (mark: ReturnType<typeof seriesMark>) => string | readonly number[]) => ({
     field: "series",
@@ -101,7 +104,7 @@ export function looks(series: readonly Series[], kind: Legend["shape"] | "whiske
       domain: own.map(({ name }) => name),
       range: own.map(({ place }) => of(seriesMark(place))),
     },
-    legend: null,
+    legend: legend === undefined ? null : { title: legend },
   });
   return {
     color: channel(({ colour }) => colour),
@@ -115,7 +118,9 @@ export function looks(series: readonly Series[], kind: Legend["shape"] | "whiske
 export function distinct(names: readonly string[]): string[] {
   const labels = new Set<string>();
   for (const name of names) {
-    const text = printable(name, 120);
+    const shown = printable(name, 120);
+    // Vega looks names up in plain objects, which have some of their own, such as `constructor`.
+    const text = shown in {} ? `${shown} ` : shown;
     let label = text;
     for (let count = 2; labels.has(label); count++) label = `${text} #${count}`;
     labels.add(label);
@@ -149,6 +154,9 @@ export async function draw(spec: object): Promise<string> {
         direction: "vertical",
         labelLimit: 0,
         symbolOpacity: 1,
+        symbolStrokeWidth: 0.5,
+        labelFontSize: 12,
+        titleFontSize: 12,
         titleFontWeight: "normal",
       },
       axis: {

@@ -4,7 +4,7 @@
  */
 
 import type { Bounds } from "../../statistics/proportions.ts";
-import { printable } from "../../base/json.ts";
+import { defined, printable } from "../../base/json.ts";
 import { percent } from "../../base/numbers.ts";
 import { signedPoints } from "../tables/_comparisons.ts";
 import { inOrder, looks, type Series } from "./_plotting.ts";
@@ -52,14 +52,24 @@ const QUANTITIES: Record<Quantity, { readonly axis: object; show: (value: number
   },
 };
 
+/** Options of {@linkcode rowsSpec}. */
+interface RowsOptions {
+  /** Values that each row marks. Default: zero for differences, else none. */
+  readonly ticks?: readonly number[];
+  /** The title of the axis. Default: the quantity. */
+  readonly title?: string;
+  /** The title of the legend. Default: labels name the series. */
+  readonly legend?: string;
+}
+
 /**
  * Returns rows of points with whiskers for their intervals, one below the other. Labels are above the points, as
- * narrow screens have no space next to them. `ticks` are values that each row marks; differences mark zero.
+ * narrow screens have no space next to them.
  */
 export function rowsSpec(
   rows: readonly Row[],
   quantity: Quantity,
-  ticks: readonly number[] = quantity === "difference" ? [0] : [],
+  { ticks = quantity === "difference" ? [0] : [], title, legend }: RowsOptions = {},
 ): object {
   const { axis, show } = QUANTITIES[quantity];
   const texts: { readonly y: number; readonly words: string; readonly weight: number }[] = [];
@@ -107,6 +117,7 @@ export function rowsSpec(
     axis: {
       grid: true,
       ...axis,
+      ...defined({ title }),
       ...(isSigned ? { values: [-1, -0.5, 0, 0.5, 1].map((share) => share * most) } : {}),
     },
   };
@@ -141,12 +152,12 @@ export function rowsSpec(
         mark: { type: "rule", strokeWidth: 2 },
         encoding: {
           ...{ x: { field: "lower", ...x }, x2: { field: "upper" }, description },
-          ...looks(series, "whiskers"),
+          ...looks(series, "whiskers", legend),
         },
       },
       {
         mark: { type: "point", filled: true, size: 80, opacity: 1 },
-        encoding: { x: { field: "value", ...x }, description, ...looks(series, "points") },
+        encoding: { x: { field: "value", ...x }, description, ...looks(series, "points", legend) },
       },
       ...[400, 600].map((weight) => ({
         data: { values: texts.filter((one) => one.weight === weight) },
@@ -206,6 +217,8 @@ interface Axes {
   /** The title of the axis beside it. */
   readonly title: string;
   readonly series: readonly Series[];
+  /** The title of the legend. */
+  readonly legend: string;
 }
 
 const BOUNDED = { filter: { field: "lower", valid: true } };
@@ -216,7 +229,7 @@ const SHARE = { scale: { domain: [0, 1] }, axis: { format: ".0%", tickCount: 5 }
 /** Returns lines of success rates along a number, with whiskers. */
 export function linesSpec(
   points: readonly Point[],
-  { axis, title, series, values }: Axes & { readonly values: readonly number[] },
+  { axis, title, series, legend, values }: Axes & { readonly values: readonly number[] },
 ): object {
   const y = { type: "quantitative" as const, title, ...SHARE };
   return {
@@ -237,16 +250,16 @@ export function linesSpec(
         mark: { type: "rule", opacity: 0.55 },
         encoding: {
           ...{ y: { field: "lower", ...y }, y2: { field: "upper" } },
-          ...looks(series, "whiskers"),
+          ...looks(series, "whiskers", legend),
         },
       },
       {
         mark: { type: "line", strokeWidth: 2 },
-        encoding: { y: { field: "rate", ...y }, ...looks(series, "lines") },
+        encoding: { y: { field: "rate", ...y }, ...looks(series, "lines", legend) },
       },
       {
         mark: { type: "point", filled: true, size: 60, opacity: 1 },
-        encoding: { y: { field: "rate", ...y }, ...looks(series, "points") },
+        encoding: { y: { field: "rate", ...y }, ...looks(series, "points", legend) },
       },
     ],
   };
@@ -260,7 +273,7 @@ const TAKEN = 0.7;
 /** Returns bars over names, those of one name beside each other and parts of one on top of each other. */
 export function barsSpec(
   bars: readonly Point[],
-  { axis, title, series, names, isShare }: Axes & {
+  { axis, title, series, legend, names, isShare }: Axes & {
     readonly names: readonly string[];
     readonly isShare: boolean;
   },
@@ -293,7 +306,7 @@ export function barsSpec(
         mark: { type: "bar", strokeWidth: 2 },
         encoding: {
           y: { field: "rate", ...y },
-          ...looks(series, "bars"),
+          ...looks(series, "bars", legend),
           ...(bars.some(({ part }) => part !== undefined)
             ? {
               opacity: {

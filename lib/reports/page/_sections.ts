@@ -70,7 +70,9 @@ function sectionMarkup(
 ): Markup {
   const title = name.charAt(0).toUpperCase() + name.slice(1);
   if (FIRST.includes(id)) {
-    return html`<section class="section" id="${id}"><h2>${title}</h2>\n${parts}</section>`;
+    // The headline needs none: its table has a title.
+    const heading = id === "headline" ? "" : html`<h2>${title}</h2>\n`;
+    return html`<section class="section" id="${id}">${heading}${parts}</section>`;
   }
   return html`
     <details class="section" id="${id}" ${isOpen
@@ -91,7 +93,7 @@ function notesMarkup(notes: readonly string[]): Markup {
 }
 
 /** Models with longer names have short ones on the page, in columns of a terminal. */
-const MAX_NAME = 40;
+const MAX_NAME = 30;
 
 /** Returns the short names of a report's models. */
 export function pageNames({ subjects }: Report) {
@@ -110,7 +112,7 @@ export function keyMarkup(
     );
     return html`<li>${marks}<span><b>${form}</b> ${name}</span></li>`;
   });
-  return [html`<ul class="legend key">${items}</ul>`];
+  return [html`<ul class="key">${items}</ul>`];
 }
 
 /** More verdicts than this begin with those that did not pass, and the others are folded. */

@@ -1,12 +1,12 @@
 /**
- * Views of a report as markup: figures and tables, with legends and with the marks of series before their names.
+ * Views of a report as markup: figures and tables, with the marks of series before their names.
  * @module
  */
 
 import { draw, seriesMark } from "../figures/_plotting.ts";
 import type { Report } from "../report.ts";
-import { captionText, linksOf, nameOf, sourceText } from "../tables/table.ts";
-import type { Figure, Legend, Table, View } from "../_view.ts";
+import { captionText, isLeft, linksOf, nameOf, sourceText } from "../tables/table.ts";
+import type { Figure, Table, View } from "../_view.ts";
 import { isFigure } from "../_views.ts";
 import { html, Markup } from "./_markup.ts";
 
@@ -21,76 +21,44 @@ export function placesOf({ subjects }: Pick<Report, "subjects">): Places {
 /** Sections whose tables stand open; in others those with the numbers of a figure are folded below it. */
 const OPEN: readonly View["section"][] = ["headline", "comparisons", "success"];
 
-/**
- * Returns the views of a section, of which those with one id belong together. A legend of many models that is the same
- * in all of its figures stands above them once.
- */
+/** Returns the views of a section, of which those with one id belong together. */
 export async function viewsMarkup(
   groups: readonly (readonly View[])[],
   places: Places,
 ): Promise<Markup[]> {
-  const legends = groups.flat().flatMap((view) =>
-    isFigure(view) && view.legend?.title === "model" ? [view.legend] : []
-  );
-  const [shared, ...others] = legends;
-  const isShared = shared !== undefined && shared.series.length > MAX_LEGENDS &&
-    others.length > 0 &&
-    others.every(({ series }) => JSON.stringify(series) === JSON.stringify(shared.series));
-  const parts: Markup[] = isShared
-    ? [html`<div class="shared">${legendMarkup({ ...shared, shape: "lines" })}</div>`]
-    : [];
+  const parts: Markup[] = [];
   for (const group of groups) {
     const isFolded = !OPEN.includes(group[0]!.section);
-    const tables = group.flatMap((view) => isFigure(view) ? [] : [tableMarkup(view, places)]);
+    const tables = group.flatMap((table) => {
+      if (isFigure(table)) return [];
+      const markup = tableMarkup(table, places);
+      return table.folded
+        ? html`<details><summary>${table.title}</summary>${markup}</details>`
+        : markup;
+    });
     const figures = group.filter(isFigure);
     for (const figure of figures) {
-      const hasLegend = !(isShared && figure.legend?.title === "model");
-      parts.push(await figureMarkup(figure, hasLegend, isFolded ? tables : []));
+      parts.push(await figureMarkup(figure, isFolded ? tables : []));
     }
     if (!isFolded || figures.length === 0) parts.push(...tables);
   }
   return parts;
 }
 
-/** With more series than this, figures share a legend, which would be larger than each of them. */
-const MAX_LEGENDS = 3;
-
 async function figureMarkup(
   figure: Figure,
-  hasLegend: boolean,
   numbers: readonly Markup[],
 ): Promise<Markup> {
-  const { id, title, spec, legend } = figure;
+  const { id, title, spec } = figure;
   const text = captionText(figure);
   return html`
     <figure class="view" id="figure-${id}">
       <figcaption>${title}${text === "" ? "" : html`<small>${text}</small>`}</figcaption>
       <div class="plot">${new Markup(await draw(spec))}</div>
-      ${legend !== undefined && hasLegend ? legendMarkup(legend) : ""}
       <button type="button" class="take" data-take="svg">SVG</button>
       ${numbers.length === 0 ? "" : html`<details><summary>numbers</summary>${numbers}</details>`}
     </figure>
   `;
-}
-
-/** Returns a legend with whole names, for which a figure has no space. */
-function legendMarkup({ title, series, shape }: Legend): Markup {
-  const items = series.map(({ name, place }) => html`<li>${legendMark(place, shape)} ${name}</li>`);
-  return html`<ul class="legend"><li>${title}:</li>${items}</ul>`;
-}
-
-function legendMark(place: number, shape: Legend["shape"]): Markup {
-  const { colour, outline, shape: point, dash } = seriesMark(place);
-  const mark = shape === "bars"
-    ? html`<path d="M2,2H24V12H2Z" fill="${colour}" stroke="${outline}" stroke-width="2" />`
-    : html`
-      <path d="M0,7H26" stroke="${colour}" stroke-width="2" stroke-dasharray="${shape === "lines"
-        ? dash.join(" ")
-        : "none"}" />
-      <path transform="translate(13,7) scale(5)" d="${point}" fill="${colour}" stroke="${colour}"
-        stroke-width="0.2" />
-    `;
-  return html`<svg width="26" height="14" aria-hidden="true">${mark}</svg>`;
 }
 
 /** Returns the mark that stands before a variant's name: its colour and its shape. */
@@ -105,18 +73,21 @@ export function markOf(place: number): Markup {
 /** A table with more rows than the first number shows as many as the second before a reader asks for all. */
 const [MANY_ROWS, SHOWN_ROWS] = [15, 12];
 
+/** A number, or the interval of one. */
+const NUMBER = /^(?:[-+~$]?[\d.,]+%?(?: (?:to|of) [-+]?[\d.,]+%?)?|below \S+)$/;
+
 function tableMarkup(table: Table, places: Places): Markup {
   const { id, title, source, paper, note, names = 1, rows } = table;
   const [head, ...body] = rows;
   // Where strategies have a column, a name before it is that of several variants.
   const isMarked = !(names > 1 && head![1] === "strategy");
   const isMany = body.length > MANY_ROWS;
-  const nameClass = (index: number) =>
-    0 < index && index < names
-      ? html`
-        class="name"
-      `
-      : "";
+  const classOf = (index: number, cell = "") => {
+    const name = isLeft(head!, index, names) ? "name" : NUMBER.test(cell) ? "number" : undefined;
+    return name === undefined || index === 0 ? "" : html`
+      class="${name}"
+    `;
+  };
   const marked = (cell: string, text: Markup | string): Markup | string => {
     const place = isMarked ? places.get(cell) : undefined;
     return place === undefined ? text : html`${markOf(place)}${text}`;
@@ -130,7 +101,7 @@ function tableMarkup(table: Table, places: Places): Markup {
       const content = index < names ? marked(cell, shown) : shown;
       return index === 0
         ? html`<th scope="row">${content}</th>`
-        : html`<td${nameClass(index)} data-name="${head![index]!}">${content}</td>`;
+        : html`<td${classOf(index, cell)} data-name="${head![index]!}">${content}</td>`;
     });
   };
   return html`
@@ -144,9 +115,7 @@ function tableMarkup(table: Table, places: Places): Markup {
           <thead>
             <tr>${head!.map((cell, index) =>
               html`
-                <th scope="col" ${nameClass(index)}>${index < names
-                  ? cell
-                  : marked(cell, cell)}</th>
+                <th scope="col" ${classOf(index)}>${index < names ? cell : marked(cell, cell)}</th>
               `
             )}</tr>
           </thead>

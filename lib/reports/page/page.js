@@ -500,23 +500,21 @@ function listenToViews() {
   for (const box of document.querySelectorAll(".plot, div.view")) sizes.observe(box);
 }
 
-/** The widths that tables need, by their boxes. @type {WeakMap<Element, number>} */
-const needed = new WeakMap();
-
 /** Below this width of the page, tables of several columns are blocks. */
 const NARROW = 700;
 
-/** Makes blocks of the rows of a table that is wider than its box; a figure that is wider says so. @param {Element} box */
+/**
+ * Breaks numbers of a table that is wider than its box, and makes blocks of its rows if that is not enough; a figure
+ * that is wider says so.
+ * @param {Element} box
+ */
 function fit(box) {
-  const { scrollWidth, clientWidth } = box;
-  const isCut = scrollWidth > clientWidth + 1;
-  if (box.matches(".plot")) return box.classList.toggle("cut", isCut);
-  if (isCut && !box.matches(".blocks")) needed.set(box, scrollWidth);
+  const isCut = () => box.scrollWidth > box.clientWidth + 1;
+  if (box.matches(".plot")) return box.classList.toggle("cut", isCut());
+  box.classList.remove("tight", "blocks");
   const isNarrow = innerWidth <= NARROW && box.querySelector("th:nth-child(4)") !== null;
-  box.classList.toggle(
-    "blocks",
-    isNarrow || clientWidth > 0 && clientWidth < (needed.get(box) ?? 0),
-  );
+  box.classList.toggle("tight", isCut());
+  box.classList.toggle("blocks", isNarrow || isCut());
 }
 
 /** Whether the file is complete: Graphviz is its last element. */

@@ -260,6 +260,8 @@ function changedTable(pairs: readonly Compared[], isPair: boolean, words: Words)
     id: "changed-tasks",
     section: "comparisons",
     title: `${isOwn ? "Tests" : "Tasks"} gained and lost`,
+    // Behind the numbers of a pair, pages list all of its tasks; those of own tests have names.
+    folded: !isOwn,
     note: [
       `of each pair those that were lost, then those gained, the largest change first, at most ${each}` +
       (changed.length > listed.length
