@@ -16,9 +16,9 @@ import { cellName } from "../metrics/metrics.ts";
 import { isRemoving } from "../../perturbations/ids.ts";
 import { isCase, isGenerated, isQuestion } from "../../trials/executors/task_kind.ts";
 import type { Report } from "../report.ts";
-import { reportWords } from "../_words.ts";
 import { boundsText, type Column, grouped, layOut, nameOf, NOTHING } from "./table.ts";
 import type { Table } from "../_view.ts";
+import { type ReportWords, reportWords } from "../_words.ts";
 
 /** Pairs in a table, at most: JSON has all of them. */
 const MAX_PAIRS = 40;
@@ -29,18 +29,6 @@ const [MOST_TASKS, LEAST_TASKS] = [20, 4];
 /** Pairs up to this adjusted p-value differ significantly. */
 const SIGNIFICANT = 0.05;
 
-/** The words for what is compared. */
-interface Words {
-  readonly task: string;
-  readonly tasks: string;
-  /** What is counted: of own tests their trials. */
-  readonly units: string;
-  readonly solved: string;
-}
-
-const TASKS: Words = { task: "task", tasks: "tasks", units: "tasks", solved: "solved" };
-const OWN_TESTS: Words = { task: "test", tasks: "tests", units: "trials", solved: "passed" };
-
 /** A pair of a report, and its place in the list of pairs; that of a gate has a strategy and the baseline. */
 type Compared = Comparison & Partial<ComparedPair> & Placed;
 
@@ -50,22 +38,27 @@ interface Placed {
 }
 
 /** Returns the tables of all pairs of variants, and of the tasks that changed; none where nothing is compared. */
-export function comparisonTables(report: Report): Table[] {
-  const { comparisons, subjects } = report;
-  const words = reportWords(report).cell === "test" ? OWN_TESTS : TASKS;
+export function comparisonTables(
+  { comparisons, subjects, ...report }: Pick<
+    Report,
+    "comparisons" | "subjects" | "unit" | "callSets"
+  >,
+): Table[] {
+  const words = reportWords(report);
   const removing = new Set(
     subjects.flatMap(({ subject: { perturbation } }) =>
       isRemoving(perturbation) ? perturbation : []
     ),
   );
   const notes = [
-    `each pair differs in one thing, and has the ${words.tasks} of both; difference: share of ${words.units} that ` +
-    `the candidate ${words.solved}, less that of the other, in percentage points, with its 95% interval; gained ` +
-    `and lost: ${words.tasks} that the candidate ${words.solved} more and less often`,
+    `each pair differs in one thing, and has the ${words.tasks} of both; difference: share of ${
+      countedOf(words)
+    } that the candidate ${words.solved}, less that of the other, in percentage points, with its 95% interval; ` +
+    `gained and lost: ${words.tasks} that the candidate ${words.solved} more and less often`,
     ...(removing.size === 0 ? [] : [
       `${
         listText([...removing], 10)
-      } left out, as no ${words.task} can be ${words.solved} under it: failure rates have the share that abstained`,
+      } left out, as no task can be solved under it: failure rates have the share that abstained`,
     ]),
   ];
   const pairs = rankedPairs({ comparisons });
@@ -92,7 +85,8 @@ export function strategiesTable(comparisons: readonly Comparison[]): Table[] {
   const notes = [
     "on the same tasks as the baseline of the same model; difference in percentage points, with its 95% interval",
   ];
-  return pairTables(comparisons, { title: "Strategies against the baseline", notes, words: TASKS });
+  const words = reportWords({ unit: "graph", callSets: [] });
+  return pairTables(comparisons, { title: "Strategies against the baseline", notes, words });
 }
 
 function pairTables(
@@ -100,12 +94,13 @@ function pairTables(
   { title, notes, words, all = pairs.length }: {
     readonly title: string;
     readonly notes: readonly string[];
-    readonly words: Words;
+    readonly words: ReportWords;
     readonly all?: number;
   },
 ): Table[] {
   if (pairs.length === 0) return [];
   const more = all - pairs.length;
+  const counted = countedOf(words);
   const [test, ...otherTests] = new Set(pairs.flatMap((pair) => testOf(pair)?.name ?? []));
   const name = otherTests.length > 0 || test === undefined ? "p" : `${TESTS[test]} p`;
   const isPair = pairs.some(({ against }) => against !== undefined);
@@ -129,10 +124,10 @@ function pairTables(
         : isPair
         ? []
         : ["it is not adjusted for the number of comparisons"]),
-      `extra tokens: all tokens spent, divided by the ${words.units} ${words.solved}, minus the same of the other`,
+      `extra tokens: all tokens spent, divided by the ${counted} ${words.solved}, minus the same of the other`,
       ...(hasMissed
         ? [
-          "missed calls, where there are any: how many more tasks have a needed call that was never made, in " +
+          `missed calls, where there are any: how many more ${counted} have a needed call that was never made, in ` +
           "percentage points",
         ]
         : []),
@@ -147,8 +142,8 @@ function pairTables(
     names: isPair ? 2 : 1,
     rows: layOut(pairs, [
       ...isPair
-        ? [comparisonColumns(NAMES, unitsOf(pairs, words), solvedHeads(words))]
-        : [comparisonColumns([STRATEGY], unitsOf(pairs, words), BASELINE)],
+        ? [comparisonColumns(NAMES, unitsOf(pairs, words), sharesOf(words))]
+        : [comparisonColumns([STRATEGY], unitsOf(pairs, words), ["baseline", "with strategy"])],
       {
         head: name,
         cell: (pair) => {
@@ -190,10 +185,6 @@ const [NAMES, STRATEGY]: [Column<Compared>[], Column<Compared>] = [
   { head: "strategy", cell: nameOf },
 ];
 
-/** The headings of shares: those of a gate, and those of a pair. */
-const BASELINE = ["baseline", "with strategy"] as const;
-const solvedHeads = ({ solved }: Words) => [`against ${solved}`, `candidate ${solved}`] as const;
-
 const TESTS = { mcnemar: "McNemar", "sign-flip": "sign flip", none: NOTHING };
 
 /** The test of a pair; that of a gate has exact McNemar alone. */
@@ -231,7 +222,11 @@ interface ChangedRow extends Compared {
 }
 
 /** Lists the tasks that changed, those of each pair that were lost first; no table without any. */
-function changedTable(pairs: readonly Compared[], isPair: boolean, words: Words): Table[] {
+function changedTable(
+  pairs: readonly Compared[],
+  isPair: boolean,
+  words: ReportWords,
+): Table[] {
   const changed = pairs.filter((pair) => changesOf(pair).length > 0);
   if (changed.length === 0) return [];
   const isGraph = changed.some(({ gained = [], lost = [] }) =>
@@ -254,8 +249,8 @@ function changedTable(pairs: readonly Compared[], isPair: boolean, words: Words)
   });
   const few = listed.flatMap(({ changed }) => changed?.needed ?? []);
   const isProved = rows.some(({ proof }) => proof !== undefined);
-  const isOwn = words === OWN_TESTS || listed.every(({ changed }) => changed !== undefined);
-  const [against, candidate] = isPair ? solvedHeads(words) : BASELINE;
+  const isOwn = words.cell === "test" || listed.every(({ changed }) => changed !== undefined);
+  const [before, after] = isPair ? sharesOf(words) : ["baseline", "with strategy"];
   return [{
     id: "changed-tasks",
     section: "comparisons",
@@ -289,8 +284,8 @@ function changedTable(pairs: readonly Compared[], isPair: boolean, words: Words)
       },
       ...(isPair ? NAMES : [STRATEGY]),
       { head: "change", cell: ({ change }) => change },
-      { head: against, cell: ({ solved }) => solved[0] },
-      { head: candidate, cell: ({ solved }) => solved[1] },
+      { head: before, cell: ({ solved }) => solved[0] },
+      { head: after, cell: ({ solved }) => solved[1] },
       {
         head: "difference",
         cell: ({ rates, solved }) =>
@@ -348,9 +343,19 @@ function taskName(task: ChangedTask["task"]): string {
 }
 
 /** A heading for what comparisons count. */
-function unitsOf(comparisons: readonly Comparison[], { units }: Words): string {
+function unitsOf(comparisons: readonly Comparison[], words: ReportWords): string {
   if (comparisons.some(({ cores }) => cores)) return "core graphs";
-  return comparisons.every(({ changed }) => changed !== undefined) ? "trials" : units;
+  return comparisons.every(({ changed }) => changed !== undefined) ? "trials" : countedOf(words);
+}
+
+/** What shares of success are of: each trial of an own test counts by itself. */
+function countedOf({ cell, tasks }: ReportWords): string {
+  return cell === "test" ? "trials" : tasks;
+}
+
+/** The headings of the shares of a pair. */
+function sharesOf({ solved }: ReportWords): [against: string, candidate: string] {
+  return [`against ${solved}`, `candidate ${solved}`];
 }
 
 /** What the columns of a comparison show. */
