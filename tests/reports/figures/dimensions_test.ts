@@ -1,3 +1,4 @@
+import { legendOf } from "../../support/figures.ts";
 import { assert, assertAlmostEquals, assertEquals, assertNotMatch } from "@std/assert";
 import { type DimensionMetrics, DIMENSIONS } from "../../../lib/reports/metrics/dimensions.ts";
 import { makeReport, type Report } from "../../../lib/reports/report.ts";
@@ -112,17 +113,17 @@ Deno.test("dimensionFigure() is at peace with many models, and with hostile name
   for (const { name } of elementsOf(root)) assert(!/script|foreignobject|^a$/i.test(name), name);
 });
 
-Deno.test("dimensionFigure() is there where faults were met, and calls simulated models so", async () => {
+Deno.test("dimensionFigure() is there where faults were met, and calls simulated models so", () => {
   const model = { requested: "sim:planner", served: "", simulated: true };
   const trial = { ...summarize(record()), model, dimensions: { tool_selection: 1 } };
   assertEquals(dimensionFigure(makeReport([trial], { suite: "s" })), []);
   const recovery = { fault: "timeout", function: "f", end: "recovered", attempts: 1 } as const;
   const faulted = { ...trial, perturbation: "timeout", recoveries: [recovery] };
   const [figure] = dimensionFigure(makeReport([trial, faulted], { suite: "s" }));
-  const { title, note, spec } = figure!;
+  const { title, note } = figure!;
   assertEquals(title, "Five dimensions of tool use");
   assertEquals(note, "whiskers: 95% intervals; overall: the mean of those measured");
-  const texts = elementsOf(parseXml(await draw(spec))).map(({ text }) => text);
-  // The legend names the model, and that it is simulated.
-  for (const text of ["model", "sim:planner (simulated)"]) assert(texts.includes(text), text);
+  assertEquals(legendOf(figure!), {
+    ...{ title: "model", names: ["sim:planner (simulated)"], colours: [seriesMark(0).colour] },
+  });
 });

@@ -23,6 +23,7 @@ import {
   STEERING,
   type TrialTraits,
 } from "../../support/records.ts";
+import { legendOf } from "../../support/figures.ts";
 import { type Element, elementsOf, parseXml } from "../../support/xml.ts";
 
 /** The only one of these figures, drawn. */
@@ -348,6 +349,8 @@ Deno.test("headlineFigures() has no whisker where there is no interval", async (
     ...manyRecords(18, 20, { model: "sure" }),
     ...[1, 2].map((repetition) => record({ model: "unsure", repetition })),
   ];
+  const [{ note }] = headlineFigures(makeReport(trials, { suite: "s" })) as [Figure];
+  assertEquals(note, "whiskers: 95% intervals; points of a single task have none");
   const root = await drawn(drawHeadline(trials));
   assertEquals(marksOf(root, "symbol").length, 2);
   assertEquals(marksOf(root, "rule").length, 1);
@@ -591,17 +594,14 @@ Deno.test("seriesMark() tells models apart whose variants are 8 or 16 places fro
   assertEquals(new Set(looks).size, 48);
 });
 
-Deno.test("breakdownFigure() gives models the places of their variants, and all else places behind these", async () => {
+Deno.test("breakdownFigure() gives models the places of their variants, and all else places behind these", () => {
   const subjects = measure(["a", "b", "c"].map((model) => record({ model })));
-  const fillsOf = async (breakdown: Breakdown) => {
-    const root = await drawn(drawOnly(breakdownFigure(breakdown, subjects)));
-    const symbols = marksOf(root, "symbol").map(({ attributes }) => attributes["fill"]);
-    return [...new Set(symbols)];
-  };
-  const colours = (...places: number[]) => places.map((place) => seriesMark(place).colour);
-  assertEquals(await fillsOf(breakdownOf([1, 2], { a: [1, 1], c: [0, 0] })), colours(0, 2));
+  const coloursOf = (breakdown: Breakdown) =>
+    legendOf(breakdownFigure(breakdown, subjects)[0]!).colours;
+  const coloursAt = (...places: number[]) => places.map((place) => seriesMark(place).colour);
+  assertEquals(coloursOf(breakdownOf([1, 2], { a: [1, 1], c: [0, 0] })), coloursAt(0, 2));
   const others = { ...breakdownOf([1, 2], { a: [1, 1], c: [0, 0] }), legend: "strategy" };
-  assertEquals(await fillsOf(others), colours(3, 4));
+  assertEquals(coloursOf(others), coloursAt(3, 4));
 });
 
 Deno.test("figures are as wide as their content", async () => {

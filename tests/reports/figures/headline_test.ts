@@ -71,7 +71,7 @@ Deno.test("headlineFigures() draws rates beside the threshold of the gate and it
     [0.8, "0.700"],
   ]);
   const { marks, texts } = await marksOf(figure!.spec);
-  for (const text of ["good", "bad", "20.0%", "95.0%", "success rate"]) {
+  for (const text of ["good", "bad", "20.0%", "95.0%", "share solved"]) {
     assert(texts.includes(text), text);
   }
   const points = marks("symbol").map(({ transform, fill }) => ({
@@ -134,7 +134,7 @@ Deno.test("headlineFigures() has at most twelve rows, and draws any name", async
   assertEquals(rows.length, 12);
   assertNotMatch(rows[0]!.series, STEERING);
   assertMatch(rows[0]!.series, /evil/);
-  assert(rows.slice(1).every(({ series }) => /^(m1\d|constructor )$/.test(series)));
+  assert(rows.slice(1).every(({ series }) => /^(m1\d|constructor ?)$/.test(series)));
   assertMatch(figure!.note!, /; 12 of 22 variants, those that did not pass before others$/);
   for (const text of (await marksOf(figure!.spec)).texts) assertNotMatch(text, STEERING);
 });
@@ -144,5 +144,6 @@ Deno.test("headlineFigures() draws nothing without a valid trial, and speaks of 
   const own = makeReport([record({ task: { case: "t", seed: 1 } })], { suite: "s" });
   const [figure] = headlineFigures(own);
   assertEquals(figure!.title, "Results");
+  assertMatch(JSON.stringify(figure!.spec), /share passed/);
   assertNotMatch(JSON.stringify(figure), /solved/);
 });
