@@ -134,7 +134,7 @@ Deno.test("deno test tells failures of a gate's cases once and few, and reports 
   const markdown = Deno.readTextFileSync(place.file("r.md"));
   assertMatch(
     markdown,
-    /^# gated\n[^]*\n\*\*FAIL\*\*: .*\n\n## Success\n[^]*\n### gated: fail\n[^]*\n## \d+ trials not solved\n[^]*\n## Success by cell&#58; /,
+    /^# gated\n\n20 of 20 .*\n\n### gated: fail\n\n#### .*\n\n\*\*FAIL\*\*: [^]*\n\n## Notes\n\n[^#]*\n\n## Success\n\n[^#]*\n\n## Success by cell: .*\n\n[^#]*\n\n## \d+ trials not solved\n[^]*\n## Effort\n/,
   );
 
   const [annotation, ...others] = annotationsIn(stdout);

@@ -76,12 +76,17 @@ Deno.test("toolgate report prints the tables and the verdicts of all journals", 
   write(place, "b.jsonl", { models: ["sim:c"] });
   const finished = await report(place, "a.jsonl", "b.jsonl");
   assertEquals([finished.code, finished.stderr], [0, ""], finished.all);
-  const [title, verdict, headline, note, matrix] = finished.stdout.split("\n\n");
+  const [title, verdict, headline, note, pairs, lost, matrix] = finished.stdout.split("\n\n");
   assertEquals([title, verdict], ["small", "PASS: all 2 verdicts"]);
   assertMatch(
     headline!,
     /^Success\n.*\nmodel +verdict +solved .*\na +PASS .*\nsim:c \(simulated\) +- .*\nb +PASS /,
   );
+  assertMatch(
+    pairs!,
+    /^Pairs compared\n.*\ncandidate .*\nb +a +6 .*\nsim:c \(simulated\) +a +6 .*\nsim:c \(simulated\) +b +6 [^\n]*$/,
+  );
+  assertMatch(lost!, /^Tasks gained and lost\n/);
   assertMatch(matrix!, /^Success by cell\n.*\ncell +a +sim:c \(simulated\) +b +why\n/);
   assertMatch(note!, /^\* Simulated models are programs/);
   assertStringIncludes(finished.stdout, "\nSuccess by core size (as in FuncBenchGen, Table 2)\n");

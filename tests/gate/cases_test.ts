@@ -406,7 +406,19 @@ Deno.test("compareStrategies() lists the cases that a strategy changed, in a tab
   // A report has the same of its pairs, and in numbers of trials.
   const report = makeReport(trials, { suite: "s" });
   const [pairs, tests] = comparisonTables(report);
-  assertEquals(pairs!.rows[1]!.slice(0, 4), ["new + restate", "baseline", "120", "100.0%"]);
+  assertEquals(pairs!.rows.slice(0, 2).map((row) => row.slice(0, 5)), [
+    ["candidate", "against", "trials", "against passed", "candidate passed"],
+    ["new + restate", "baseline", "120", "100.0%", pairs!.rows[1]![4]!],
+  ]);
+  assertMatch(
+    pairs!.note!,
+    /^each pair .* has the tests of both; difference: share of trials that the candidate passed, .* gained and lost: tests that the candidate passed more and less often; .* divided by the trials passed,/,
+  );
+  assertEquals(
+    tests!.rows[0]!.slice(3, 6),
+    ["change", "against passed", "candidate passed"],
+  );
+  assertMatch(tests!.note!, /; passed: of the valid trials of both;/);
   assertEquals(tests!.rows[1], [
     ...["case 4", "new + restate", "baseline", "lost", "10 of 10", "0 of 10", "-100.0"],
     ...["-100.0 to -60.8", "yes"],

@@ -7,6 +7,7 @@ import { InputError } from "../../lib/base/errors.ts";
 import { assertCsvFolder, CSV_FILES, csvLine, writeCsv } from "../../lib/reports/csv.ts";
 import { makeReport } from "../../lib/reports/report.ts";
 import { summarize } from "../../lib/trials/summary.ts";
+import type { AssertionEvent } from "../../lib/calls/trace.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { folder } from "../support/child.ts";
 import { textOf } from "../support/documents.ts";
@@ -113,13 +114,17 @@ const EVENTS: Trial["events"] = [
   },
 ];
 
+const UNMET: AssertionEvent = {
+  ...{ kind: "assertion", message: "=expected 1.\nno more", at: "a_test.ts:7:3" },
+};
+
 /** Trials of every kind of task, and two strategies on the same graphs. */
 const TRIALS: Trial[] = [
   ...crossed({ both: 3, gained: 2, lost: 1 }),
   ...records(["invalid"], { model: "other", reason: "502", seed: 9 }),
   record({
     ...{ id: "t", task: { case: "=refunds", seed: 3 }, outcome: "wrong_answer", model: "@m" },
-    ...{ failures: [failureOf("function_not_found")], calls: 2, events: EVENTS },
+    ...{ failures: [failureOf("function_not_found")], calls: 2, events: [...EVENTS, UNMET] },
     ...{ behaviours: ["silent", "aversion"], startedAt: "2026-01-02T03:04:05Z", suite: "own" },
     usage: { inputTokens: 1000, outputTokens: 10, estimated: true },
   }),
@@ -159,7 +164,7 @@ Deno.test("writeCsv() writes a row a trial in plan order, with the fields of its
   const [own, probe, question] = trials.slice(-3);
   assertEquals<unknown>({ ...own }, {
     ...{ id: "t", number: String(TRIALS.length - 2), suite: "own", kind: "case" },
-    ...{ cell: "case =refunds", unit: '{"case":"=refunds","seed":3}' },
+    ...{ cell: "'=refunds", unit: '{"case":"=refunds","seed":3}' },
     ...{ task: '{"case":"=refunds","seed":3}', core: "", depth: "", connected: "" },
     ...{ disconnected: "", task_seed: "3", test: "'=refunds", probe: "", question_set: "" },
     ...{ question: "", difficulty: "", mode: "", domain: "", repetition: "1", model: "'@m" },
@@ -170,7 +175,7 @@ Deno.test("writeCsv() writes a row a trial in plan order, with the fields of its
     ...{ behaviours: "silent;aversion", input_tokens: "1000", output_tokens: "10" },
     ...{ tokens_estimated: "true", cost_usd: "0.0011", duration_ms: own!.duration_ms },
     ...{ started_at: "2026-01-02T03:04:05Z", replayed: "false", partly_replayed: "false" },
-    ...{ reason: "", why: "" },
+    ...{ reason: "", why: "'=expected 1 (a_test.ts:7)" },
   });
   assertEquals([probe!.probe, probe!.test, probe!.changed, probe!.valid], [
     ...["oracle", "", "false", "false"],
@@ -182,7 +187,7 @@ Deno.test("writeCsv() writes a row a trial in plan order, with the fields of its
   );
   const invalid = trials.find(({ outcome }) => outcome === "invalid")!;
   assertEquals([invalid.reason, invalid.why, invalid.valid, invalid.cost_usd], [
-    ...["502", "502", "false", ""],
+    ...["502", "", "false", ""],
   ]);
   assertEquals([trials[0]!.core, trials[0]!.depth, trials[0]!.kind], ["3", "2", "generated"]);
 });

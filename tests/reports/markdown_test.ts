@@ -165,21 +165,32 @@ Deno.test("renderMarkdown() begins with the suite, where it comes from, and what
   assertMatch(second!, /^- 1 of 2 trials are invalid/);
 });
 
-Deno.test("renderMarkdown() begins with the verdict in a line and the headline, then has the verdicts and the other tables", () => {
+Deno.test("renderMarkdown() begins with the verdicts, in a line where there are several, then has the notes, the headline and the other tables", () => {
   const trials = manyRecords(95, 100);
   const gate = completePolicy({ successRate: 0.8 });
   const gates = [reportVerdicts("s", decideTrials(trials, planOf(trials), gate), gate)];
-  const markdown = renderMarkdown(makeReport(trials, { suite: "s", gates }));
-  const [, , line, title] = markdown.split("\n\n");
-  assertEquals(
-    unescaped(line!),
-    "**PASS**: the true success rate is at least 75.0%, which is 80.0% less a margin of 5 points.",
+  const markdown = renderMarkdown(makeReport(trials, { suite: "s", gates, notes: ["n"] }));
+  const [, , suite, subject, verdict] = markdown.split("\n\n");
+  assertEquals([suite, subject], ["### s: pass", "#### m"]);
+  assertMatch(
+    unescaped(verdict!),
+    /^\*\*PASS\*\*: the true success rate is at least 75\.0%, which is 80\.0% less a margin of 5 points\./,
   );
-  assertEquals(title, "## Success");
-  const places = ["| model | verdict | solved |", "#### m\n\n**PASS**", "## Success by cell"]
-    .map((text) => markdown.indexOf(text));
-  assert(places.every((place) => place > 0));
-  assertEquals(places, places.toSorted((one, other) => one - other));
+  const headings = [...markdown.matchAll(/^#+ .*$/gm)].map(([heading]) => heading);
+  assertEquals(headings.slice(1, 6), [
+    ...["### s: pass", "#### m", "## Notes", "## Success", "## Success by cell: m"],
+  ]);
+  assertStringIncludes(markdown, "\n## Success\n");
+  assertStringIncludes(markdown, "| model | verdict | solved |");
+  // Of several verdicts a line says how many there are of each kind.
+  const more = [...trials, ...manyRecords(5, 100, { model: "n" })];
+  const both = [reportVerdicts("s", decideTrials(more, planOf(more), gate), gate)];
+  const [, , line, next] = renderMarkdown(makeReport(more, { suite: "s", gates: both }))
+    .split("\n\n");
+  assertEquals(
+    [unescaped(line!), next],
+    ["**FAIL: of 2 verdicts 1 fail, 1 pass**", "### s: fail"],
+  );
 });
 
 Deno.test("renderMarkdown() of nothing says so", () => {
@@ -315,7 +326,7 @@ Deno.test("renderMarkdown() has failed trials behind what decides, with their te
   for (const trial of trials) failures.add(trial, "deno test shop_test.ts");
   const report = makeReport(trials, { suite: "s" });
   const whole = renderMarkdown(report, { failures });
-  const [before, behind] = whole.split("\n## 3 trials not solved\n");
+  const [before, behind] = whole.split("\n## 3 trials failed\n");
   const sections = (text: string) =>
     tablesOf(report).filter(({ title }) => text.includes(`\n## ${title}\n`))
       .map(({ section }) => SECTIONS.indexOf(section));
@@ -323,12 +334,12 @@ Deno.test("renderMarkdown() has failed trials behind what decides, with their te
   assert(sections(behind!).every((place) => place > SECTIONS.indexOf("matrix")), whole);
   assertEquals([...sections(before!), ...sections(behind!)].length, tablesOf(report).length);
   assertStringIncludes(whole, 'asked: "What of order 2? xxx');
-  const less = renderMarkdown(report, { failures, limit: 1_200 });
-  assertStringIncludes(less, "\n## 3 trials not solved\n\n- refunds: wrong_answer");
+  const less = renderMarkdown(report, { failures, limit: 1_600 });
+  assertStringIncludes(less, "\n## 3 trials failed\n\n- refunds: wrong_answer");
   assertNotMatch(less, /asked: /);
   assertMatch(
     less,
-    /^> There is room for 1200 bytes, so that this leaves out the texts of failed /m,
+    /^> There is room for 1600 bytes, so that this leaves out the texts of failed /m,
   );
 });
 

@@ -9,6 +9,7 @@ import type { Report } from "../report.ts";
 import { againstName, rankedPairs } from "../tables/_comparisons.ts";
 import { nameOf } from "../tables/table.ts";
 import type { Figure } from "../_view.ts";
+import { reportWords } from "../_words.ts";
 import { whiskerNote } from "./_figures.ts";
 import { seriesOf } from "./_plotting.ts";
 import { type Row, rowsSpec } from "./_shapes.ts";
@@ -19,6 +20,7 @@ const MAX_ROWS = 20;
 /** Returns the figure of the differences of pairs; none where nothing is compared. */
 export function comparisonFigures(report: Report): Figure[] {
   const { subjects, gates } = report;
+  const words = reportWords(report);
   const comparisons = report.comparisons.filter(({ success }) => success !== null);
   if (comparisons.length === 0) return [];
   const pairs = [...Map.groupBy(rankedPairs({ comparisons }, MAX_ROWS), againstName)];
@@ -45,7 +47,7 @@ export function comparisonFigures(report: Report): Figure[] {
     section: "comparisons",
     title: "Differences of pairs",
     note: [
-      "share of tasks solved less that of the other, on the tasks of both",
+      `share ${words.solved} less that of the other, on the ${words.tasks} of both`,
       whiskerNote(rows, ", each for a single pair"),
       ...(margin === 0 ? [] : [`band: ${points(margin)}, the margin of the gate`]),
       ...(drawn === "" ? [] : [drawn]),

@@ -31,7 +31,8 @@ export function headlineFigures(report: Report): Figure[] {
     const evidence = verdict?.evidence;
     const look = { series: seriesFor(one), ...defined({ label: one.label, group: one.group }) };
     const { rate, interval } = one.total;
-    if (rate !== null) {
+    if (rate === null) rates.push({ ...look, value: null, interval: null });
+    else {
       const isDecided = evidence?.of === "rate";
       const value = isDecided ? evidence.rate : rate;
       const own = { ...look, value, interval: isDecided ? evidence : interval };
@@ -55,13 +56,20 @@ export function headlineFigures(report: Report): Figure[] {
   }
   const section = "headline";
   return [
-    ...(rates.length === 0 ? [] : [{
+    ...(rates.every(({ value }) => value === null) ? [] : [{
       ...{ id: "overview", section, title: words.headline } as const,
-      note: asked.size === 0
-        ? whiskerNote(rates)
-        : `line and band: what the gate asks for, ${[...asked].join(" or ")}; whiskers: its ` +
-          "bounds, 95% without a gate",
-      spec: rowsSpec(rates, "success rate", { title: `share ${words.solved}` }),
+      note: [
+        ...(asked.size === 0
+          ? []
+          : [`line and band: what the gate asks for, ${[...asked].join(" or ")}`]),
+        whiskerNote(rates, asked.size === 0 ? "" : " or, where a gate decided, its bounds"),
+        ...(rates.length < report.subjects.length
+          ? [
+            `${rates.length} of ${report.subjects.length} variants, those that did not pass before others`,
+          ]
+          : []),
+      ].join("; "),
+      spec: rowsSpec(rates, "success rate"),
     }]),
     ...(differences.length === 0 ? [] : [{
       ...{ id: "headline-change", section, title: "Change against the baseline" } as const,
@@ -71,15 +79,16 @@ export function headlineFigures(report: Report): Figure[] {
   ];
 }
 
-/** Returns the variants to draw: those that did not pass first, then the unperturbed ones. */
+/** Returns the variants to draw: those that did not pass first, then the unperturbed ones; those without a rate last. */
 function chosen(
   { subjects }: Report,
   verdicts: ReturnType<typeof verdictsOf>,
 ): readonly VariantMetrics[] {
-  const rank = ({ subject }: VariantMetrics) => {
+  const rank = ({ subject, total }: VariantMetrics) => {
     const kind = verdicts.get(variantKey(subject))?.verdict.kind ?? "pass";
-    const isPlain = subject.perturbation === "none";
-    return kind === "pass" ? VERDICT_KINDS.length + Number(!isPlain) : VERDICT_KINDS.indexOf(kind);
+    if (kind !== "pass") return VERDICT_KINDS.indexOf(kind);
+    const place = total.rate === null ? 2 : subject.perturbation === "none" ? 0 : 1;
+    return VERDICT_KINDS.length + place;
   };
   return subjects.toSorted((one, other) => rank(one) - rank(other)).slice(0, MAX_ROWS);
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Bounds } from "../../statistics/proportions.ts";
-import { defined, printable } from "../../base/json.ts";
+import { printable } from "../../base/json.ts";
 import { percent } from "../../base/numbers.ts";
 import { signedPoints } from "../tables/_comparisons.ts";
 import { inOrder, looks, type Series } from "./_plotting.ts";
@@ -56,8 +56,6 @@ const QUANTITIES: Record<Quantity, { readonly axis: object; show: (value: number
 interface RowsOptions {
   /** Values that each row marks. Default: zero for differences, else none. */
   readonly ticks?: readonly number[];
-  /** The title of the axis. Default: the quantity. */
-  readonly title?: string;
   /** The title of the legend. Default: labels name the series. */
   readonly legend?: string;
 }
@@ -69,7 +67,7 @@ interface RowsOptions {
 export function rowsSpec(
   rows: readonly Row[],
   quantity: Quantity,
-  { ticks = quantity === "difference" ? [0] : [], title, legend }: RowsOptions = {},
+  { ticks = quantity === "difference" ? [0] : [], legend }: RowsOptions = {},
 ): object {
   const { axis, show } = QUANTITIES[quantity];
   const texts: { readonly y: number; readonly words: string; readonly weight: number }[] = [];
@@ -117,7 +115,6 @@ export function rowsSpec(
     axis: {
       grid: true,
       ...axis,
-      ...defined({ title }),
       ...(isSigned ? { values: [-1, -0.5, 0, 0.5, 1].map((share) => share * most) } : {}),
     },
   };

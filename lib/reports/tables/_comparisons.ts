@@ -18,6 +18,7 @@ import { isCase, isGenerated, isQuestion } from "../../trials/executors/task_kin
 import type { Report } from "../report.ts";
 import { boundsText, type Column, grouped, layOut, nameOf, NOTHING } from "./table.ts";
 import type { Table } from "../_view.ts";
+import { type ReportWords, reportWords } from "../_words.ts";
 
 /** Pairs in a table, at most: JSON has all of them. */
 const MAX_PAIRS = 40;
@@ -38,17 +39,22 @@ interface Placed {
 
 /** Returns the tables of all pairs of variants, and of the tasks that changed; none where nothing is compared. */
 export function comparisonTables(
-  { comparisons, subjects }: Pick<Report, "comparisons" | "subjects">,
+  { comparisons, subjects, ...report }: Pick<
+    Report,
+    "comparisons" | "subjects" | "unit" | "callSets"
+  >,
 ): Table[] {
+  const words = reportWords(report);
   const removing = new Set(
     subjects.flatMap(({ subject: { perturbation } }) =>
       isRemoving(perturbation) ? perturbation : []
     ),
   );
   const notes = [
-    "each pair differs in one thing, and has the tasks of both; difference: share of tasks that the candidate " +
-    "solved, less that of the other, in percentage points, with its 95% interval; gained and lost: tasks that " +
-    "the candidate solved more and less often",
+    `each pair differs in one thing, and has the ${words.tasks} of both; difference: share of ${
+      countedOf(words)
+    } that the candidate ${words.solved}, less that of the other, in percentage points, with its 95% interval; ` +
+    `gained and lost: ${words.tasks} that the candidate ${words.solved} more and less often`,
     ...(removing.size === 0 ? [] : [
       `${
         listText([...removing], 10)
@@ -56,7 +62,7 @@ export function comparisonTables(
     ]),
   ];
   const pairs = rankedPairs({ comparisons });
-  return pairTables(pairs, { title: "Pairs compared", notes, all: comparisons.length });
+  return pairTables(pairs, { title: "Pairs compared", notes, words, all: comparisons.length });
 }
 
 /**
@@ -79,19 +85,22 @@ export function strategiesTable(comparisons: readonly Comparison[]): Table[] {
   const notes = [
     "on the same tasks as the baseline of the same model; difference in percentage points, with its 95% interval",
   ];
-  return pairTables(comparisons, { title: "Strategies against the baseline", notes });
+  const words = reportWords({ unit: "graph", callSets: [] });
+  return pairTables(comparisons, { title: "Strategies against the baseline", notes, words });
 }
 
 function pairTables(
   pairs: readonly Compared[],
-  { title, notes, all = pairs.length }: {
+  { title, notes, words, all = pairs.length }: {
     readonly title: string;
     readonly notes: readonly string[];
+    readonly words: ReportWords;
     readonly all?: number;
   },
 ): Table[] {
   if (pairs.length === 0) return [];
   const more = all - pairs.length;
+  const counted = countedOf(words);
   const [test, ...otherTests] = new Set(pairs.flatMap((pair) => testOf(pair)?.name ?? []));
   const name = otherTests.length > 0 || test === undefined ? "p" : `${TESTS[test]} p`;
   const isPair = pairs.some(({ against }) => against !== undefined);
@@ -115,10 +124,10 @@ function pairTables(
         : isPair
         ? []
         : ["it is not adjusted for the number of comparisons"]),
-      "extra tokens: all tokens spent, divided by the tasks solved, minus the same of the other",
+      `extra tokens: all tokens spent, divided by the ${counted} ${words.solved}, minus the same of the other`,
       ...(hasMissed
         ? [
-          "missed calls, where there are any: how many more tasks have a needed call that was never made, in " +
+          `missed calls, where there are any: how many more ${counted} have a needed call that was never made, in ` +
           "percentage points",
         ]
         : []),
@@ -133,8 +142,8 @@ function pairTables(
     names: isPair ? 2 : 1,
     rows: layOut(pairs, [
       ...isPair
-        ? [comparisonColumns(NAMES, unitsOf(pairs), ["against solved", "candidate solved"])]
-        : [comparisonColumns([STRATEGY], unitsOf(pairs), ["baseline", "with strategy"])],
+        ? [comparisonColumns(NAMES, unitsOf(pairs, words), sharesOf(words))]
+        : [comparisonColumns([STRATEGY], unitsOf(pairs, words), ["baseline", "with strategy"])],
       {
         head: name,
         cell: (pair) => {
@@ -167,7 +176,7 @@ function pairTables(
       },
       MISSED_CALLS,
     ]),
-  }, ...changedTable(pairs, isPair)];
+  }, ...changedTable(pairs, isPair, words)];
 }
 
 /** The columns that name a pair, and those of a gate. */
@@ -213,7 +222,11 @@ interface ChangedRow extends Compared {
 }
 
 /** Lists the tasks that changed, those of each pair that were lost first; no table without any. */
-function changedTable(pairs: readonly Compared[], isPair: boolean): Table[] {
+function changedTable(
+  pairs: readonly Compared[],
+  isPair: boolean,
+  words: ReportWords,
+): Table[] {
   const changed = pairs.filter((pair) => changesOf(pair).length > 0);
   if (changed.length === 0) return [];
   const isGraph = changed.some(({ gained = [], lost = [] }) =>
@@ -236,7 +249,8 @@ function changedTable(pairs: readonly Compared[], isPair: boolean): Table[] {
   });
   const few = listed.flatMap(({ changed }) => changed?.needed ?? []);
   const isProved = rows.some(({ proof }) => proof !== undefined);
-  const isOwn = listed.every(({ changed }) => changed !== undefined);
+  const isOwn = words.cell === "test" || listed.every(({ changed }) => changed !== undefined);
+  const [before, after] = isPair ? sharesOf(words) : ["baseline", "with strategy"];
   return [{
     id: "changed-tasks",
     section: "comparisons",
@@ -248,7 +262,7 @@ function changedTable(pairs: readonly Compared[], isPair: boolean): Table[] {
       (changed.length > listed.length
         ? `; of the first ${listed.length} of ${countText(changed.length, "pair")} alone`
         : ""),
-      "solved: of the valid trials of both; difference in percentage points",
+      `${words.solved}: of the valid trials of both; difference in percentage points`,
       ...(isProved
         ? [
           "of own tests with Newcombe's 95% interval; proved: by Fisher's exact test, adjusted by Holm for the " +
@@ -270,8 +284,8 @@ function changedTable(pairs: readonly Compared[], isPair: boolean): Table[] {
       },
       ...(isPair ? NAMES : [STRATEGY]),
       { head: "change", cell: ({ change }) => change },
-      { head: isPair ? "against solved" : "baseline", cell: ({ solved }) => solved[0] },
-      { head: isPair ? "candidate solved" : "with strategy", cell: ({ solved }) => solved[1] },
+      { head: before, cell: ({ solved }) => solved[0] },
+      { head: after, cell: ({ solved }) => solved[1] },
       {
         head: "difference",
         cell: ({ rates, solved }) =>
@@ -329,9 +343,19 @@ function taskName(task: ChangedTask["task"]): string {
 }
 
 /** A heading for what comparisons count. */
-function unitsOf(comparisons: readonly Comparison[]): string {
+function unitsOf(comparisons: readonly Comparison[], words: ReportWords): string {
   if (comparisons.some(({ cores }) => cores)) return "core graphs";
-  return comparisons.every(({ changed }) => changed !== undefined) ? "trials" : "tasks";
+  return comparisons.every(({ changed }) => changed !== undefined) ? "trials" : countedOf(words);
+}
+
+/** What shares of success are of: each trial of an own test counts by itself. */
+function countedOf({ cell, tasks }: ReportWords): string {
+  return cell === "test" ? "trials" : tasks;
+}
+
+/** The headings of the shares of a pair. */
+function sharesOf({ solved }: ReportWords): [against: string, candidate: string] {
+  return [`against ${solved}`, `candidate ${solved}`];
 }
 
 /** What the columns of a comparison show. */

@@ -56,9 +56,10 @@ export function matrixTables(report: MatrixReport): Table[] {
     id: "matrix",
     section: "matrix",
     title: words.byCell,
-    note: `${words.cell === "test" ? "passed, of the" : "share solved, of n"} valid trials; ${
-      notes(words)
-    }`,
+    note: [
+      `${words.cell === "test" ? "passed, of the" : "share solved, of n"} valid trials`,
+      ...notes(lines, words),
+    ].join("; "),
     rows: layOut([...rows, ...all], [
       {
         head: turned ? "model" : words.cell,
@@ -90,12 +91,12 @@ function singleTable({ subjects, matrix }: MatrixReport, words: ReportWords): Ta
     .sort(({ tally: one }, { tally: other }) => byRate({ counts: [one] }, { counts: [other] }));
   type Row = typeof rows[number];
   const subject = nameOf(one);
-  const { note } = cellsNote(total, words);
+  const explained = [cellsNote(total, words).note ?? [], notes(rows, words)].flat();
   return {
     id: "matrix",
     section: "matrix",
     title: `${words.byCell}: ${subject}`,
-    note: note === undefined ? notes(words) : `${note}; ${notes(words)}`,
+    ...(explained.length === 0 ? {} : { note: explained.join("; ") }),
     rows: layOut<Row>([...rows, ...allCells(one).map((own) => ({ ...own, why: "" }))], [
       {
         head: words.cell,
@@ -116,11 +117,15 @@ const WHY: Column<{ readonly why: string }> = {
   shown: "filled",
 };
 
-function notes({ unsolved }: ReportWords): string {
-  return "the lowest first; why: how many " +
-    (unsolved === "failed"
-      ? "failed for the commonest reason"
-      : "were not solved, how they ended, and their first mistakes");
+/** Explains the order of rows and their last column, where there are any. */
+function notes(rows: readonly { readonly why: string }[], { unsolved }: ReportWords): string[] {
+  const how = unsolved === "failed"
+    ? "failed for the commonest reason"
+    : "were not solved, how they ended, and their first mistakes";
+  return [
+    ...(rows.length > 1 ? ["the lowest first"] : []),
+    ...(rows.some(({ why }) => why !== "") ? [`why: how many ${how}`] : []),
+  ];
 }
 
 /** Returns the tables by cell of the subjects that the matrix does not have, which are perturbed ones. */

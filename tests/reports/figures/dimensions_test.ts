@@ -1,3 +1,4 @@
+import { legendOf } from "../../support/figures.ts";
 import { assert, assertAlmostEquals, assertEquals, assertNotMatch } from "@std/assert";
 import { type DimensionMetrics, DIMENSIONS } from "../../../lib/reports/metrics/dimensions.ts";
 import { makeReport, type Report } from "../../../lib/reports/report.ts";
@@ -119,11 +120,10 @@ Deno.test("dimensionFigure() is there where faults were met, and calls simulated
   const recovery = { fault: "timeout", function: "f", end: "recovered", attempts: 1 } as const;
   const faulted = { ...trial, perturbation: "timeout", recoveries: [recovery] };
   const [figure] = dimensionFigure(makeReport([trial, faulted], { suite: "s" }));
-  const { title, note, legend } = figure!;
+  const { title, note } = figure!;
   assertEquals(title, "Five dimensions of tool use");
   assertEquals(note, "whiskers: 95% intervals; overall: the mean of those measured");
-  assertEquals(legend, {
-    ...{ title: "model", shape: "points" },
-    series: [{ name: "sim:planner (simulated)", place: 0 }],
+  assertEquals(legendOf(figure!), {
+    ...{ title: "model", names: ["sim:planner (simulated)"], colours: [seriesMark(0).colour] },
   });
 });

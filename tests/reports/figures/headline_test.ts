@@ -19,8 +19,7 @@ function reportOf(trials: readonly Trial[], ...policies: readonly GatePolicy[]):
 
 /** A row of a figure. */
 interface Row {
-  readonly label: string;
-  readonly colour: string;
+  readonly series: string;
   readonly value: number;
   readonly lower: number | null;
   readonly upper: number | null;
@@ -44,6 +43,15 @@ async function marksOf(spec: object) {
   return { marks, texts };
 }
 
+/** The width of the axis. */
+const WIDTH = 270;
+
+/** Where lines of a gate stand: they say nothing, as whiskers do. */
+function linesOf(rules: readonly Readonly<Record<string, string>>[]): number[] {
+  return rules.filter((attributes) => attributes["aria-label"] === undefined)
+    .map(({ transform }) => Number(/translate\(([\d.]+),/.exec(transform!)![1]));
+}
+
 const MODELS = [
   ...manyRecords(95, 100, { model: "good" }),
   ...manyRecords(20, 100, { model: "bad" }),
@@ -57,23 +65,27 @@ Deno.test("headlineFigures() draws rates beside the threshold of the gate and it
   assertMatch(figure!.note!, /what the gate asks for, 80\.0% less a margin of 10 points;/);
   const rows = rowsOf(figure);
   // What did not pass stands first; a variant has the colour of its place in the report.
-  assertEquals(rows.map(({ label, value }) => [label, value]), [["bad", 0.2], ["good", 0.95]]);
-  assertEquals(rows.map(({ colour }) => colour), [1, 0].map((place) => seriesMark(place).colour));
+  assertEquals(rows.map(({ series, value }) => [series, value]), [["bad", 0.2], ["good", 0.95]]);
   assertEquals(rows.map(({ target, least }) => [target, Number(least).toFixed(3)]), [
     [0.8, "0.700"],
     [0.8, "0.700"],
   ]);
   const { marks, texts } = await marksOf(figure!.spec);
-  for (const text of ["good", "bad", "80.0%", "share solved"]) assert(texts.includes(text), text);
+  for (const text of ["good", "bad", "20.0%", "95.0%", "share solved"]) {
+    assert(texts.includes(text), text);
+  }
   const points = marks("symbol").map(({ transform, fill }) => ({
     x: Number(/translate\(([\d.]+),/.exec(transform!)![1]),
     fill,
   }));
-  // The axis is 400 wide.
-  assertEquals(points.map(({ x }) => x / 400), [0.2, 0.95]);
-  assertEquals(points.map(({ fill }) => fill), rows.map(({ colour }) => colour));
-  const bands = marks("rect").map(({ d }) => /^M([\d.]+),[\d.]+h([\d.]+)/.exec(d!)!);
-  assert(bands.some(([, x, width]) => Number(x) === 280 && Math.abs(Number(width) - 40) < 1e-6));
+  assertEquals(points.map(({ x }) => x / WIDTH), [0.2, 0.95]);
+  assertEquals(points.map(({ fill }) => fill), [1, 0].map((place) => seriesMark(place).colour));
+  // Each row has a band from the least that is still good enough to the line of what is asked for.
+  const bands = marks("rect").map(({ d }) =>
+    /^M([\d.]+),[\d.]+h([\d.]+)/.exec(d!)!.slice(1).map((end) => (Number(end) / WIDTH).toFixed(3))
+  );
+  assertEquals(bands, [["0.700", "0.100"], ["0.700", "0.100"]]);
+  assertEquals(linesOf(marks("rule")), [0.8 * WIDTH, 0.8 * WIDTH]);
 });
 
 Deno.test("headlineFigures() shows the bounds by which the gate decided, and 95% intervals else", () => {
@@ -83,7 +95,7 @@ Deno.test("headlineFigures() shows the bounds by which the gate decided, and 95%
   assertEquals([row!.lower, row!.upper], [evidence!.lower, evidence!.upper]);
   const plain = makeReport(MODELS, { suite: "s" });
   const [figure] = headlineFigures(plain);
-  assertEquals(figure!.note, "95% intervals");
+  assertEquals(figure!.note, "whiskers: 95% intervals");
   const { interval } = plain.subjects[0]!.total;
   const [good] = rowsOf(figure);
   assertEquals([good!.lower, good!.upper, "target" in good!], [
@@ -95,14 +107,16 @@ Deno.test("headlineFigures() draws a difference around zero with the margin of a
   const [, change] = headlineFigures(reportOf(MODELS, { baseline: "good", margin: 0.05 }));
   const [row, ...others] = rowsOf(change);
   assertEquals(others, []);
-  assertEquals([row!.label, row!.value, row!.target, row!.least], ["bad", -0.75, 0, -0.05]);
+  assertEquals([row!.series, row!.value, row!.target, row!.least], ["bad", -0.75, 0, -0.05]);
   assertMatch(change!.note!, /the margin of the gate, 5 points/);
   const { marks, texts } = await marksOf(change!.spec);
-  assert(texts.includes("no change"));
+  assert(texts.includes("difference in percentage points") && texts.includes("-75.0"));
   const [point] = marks("symbol");
   const end = 0.9;
   const x = Number(/translate\(([\d.]+),/.exec(point!["transform"]!)![1]);
-  assertEquals(x.toFixed(3), (400 * (end - 0.75) / (2 * end)).toFixed(3));
+  assertEquals(x.toFixed(3), (WIDTH * (end - 0.75) / (2 * end)).toFixed(3));
+  // The line says where nothing has changed.
+  assertEquals(linesOf(marks("rule")), [WIDTH / 2]);
 });
 
 Deno.test("headlineFigures() has at most twelve rows, and draws any name", async () => {
@@ -118,14 +132,18 @@ Deno.test("headlineFigures() has at most twelve rows, and draws any name", async
   const [figure] = headlineFigures(reportOf(trials, { successRate: 0.5 }));
   const rows = rowsOf(figure);
   assertEquals(rows.length, 12);
-  assertNotMatch(rows[0]!.label, STEERING);
-  assertMatch(rows[0]!.label, /evil/);
-  assert(rows.slice(1).every(({ label }) => /^(m1\d|constructor)$/.test(label)));
+  assertNotMatch(rows[0]!.series, STEERING);
+  assertMatch(rows[0]!.series, /evil/);
+  assert(rows.slice(1).every(({ series }) => /^(m1\d|constructor ?)$/.test(series)));
+  assertMatch(figure!.note!, /; 12 of 22 variants, those that did not pass before others$/);
   for (const text of (await marksOf(figure!.spec)).texts) assertNotMatch(text, STEERING);
 });
 
-Deno.test("headlineFigures() draws nothing without a valid trial, and calls tests passed", () => {
+Deno.test("headlineFigures() draws nothing without a valid trial, and speaks of own tests as the table does", () => {
   assertEquals(headlineFigures(makeReport([record({ outcome: "invalid" })], { suite: "s" })), []);
   const own = makeReport([record({ task: { case: "t", seed: 1 } })], { suite: "s" });
-  assertMatch(JSON.stringify(headlineFigures(own)[0]!.spec), /share passed/);
+  const [figure] = headlineFigures(own);
+  assertEquals(figure!.title, "Results");
+  assertMatch(JSON.stringify(figure!.spec), /share passed/);
+  assertNotMatch(JSON.stringify(figure), /solved/);
 });

@@ -181,7 +181,7 @@ Deno.test("what is written in heatmaps can be read on light pages and on dark on
   const css = await Deno.readTextFile(
     new URL("../../../lib/reports/page/page.css", import.meta.url),
   );
-  const [light, dark] = css.split("@media (prefers-color-scheme: dark)");
+  const [light, dark] = css.split("@media screen and (prefers-color-scheme: dark)");
   for (const scheme of [light!, dark!]) {
     const colour = (name: string) => {
       const [, hex] = new RegExp(`--${name}: #([0-9a-f]{6});`).exec(scheme)!;

@@ -52,9 +52,15 @@ Deno.test("overviewTable() has the verdict, the rate and the effort of each vari
   }));
   assertEquals([table.id, table.section], ["overview", "headline"]);
   assertEquals(table.rows, [
-    ["model", "verdict", "solved", "95% interval", "cost", "time a trial", "tokens"],
-    ["m", "PASS", "95.0% of 100", "88.8% to 97.8%", "$1.00", "1.5 s", "1,200"],
-    ["sim:n (simulated)", "FAIL", "5.0% of 100", "2.2% to 11.2%", "-", "-", "1,200"],
+    [
+      ...["model", "verdict", "solved", "95% interval", "change", "its interval"],
+      ...["cost", "time a trial", "tokens"],
+    ],
+    ["m", "PASS", "95.0% of 100", "88.8% to 97.8%", "reference", "-", "$1.00", "1.5 s", "1,200"],
+    [
+      ...["sim:n (simulated)", "FAIL", "5.0% of 100", "2.2% to 11.2%", "-90.0"],
+      ...["-94.5 to -82.6", "-", "-", "1,200"],
+    ],
   ]);
   assertEquals(linksOf(table.rows[2]!).slice(0, 4), [
     "?subject=sim%3An%20%28simulated%29",

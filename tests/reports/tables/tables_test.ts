@@ -120,9 +120,15 @@ Deno.test("tablesOf() begins with all models side by side, and tells what they t
   const found = tables(trials);
   const [first] = found.values();
   assertEquals([first!.id, first!.section, first!.rows], ["overview", "headline", [
-    ["model", "solved", "95% interval", "invalid", "time a trial", "tokens"],
-    ["gpt-5", "50.0% of 2", "9.5% to 90.5%", "1", "100 ms", "3,703,968"],
-    ["sim:planner (simulated)", "100.0% of 1", "20.7% to 100.0%", "0", "100 ms", "12"],
+    [
+      ...["model", "solved", "95% interval", "change", "its interval", "invalid"],
+      ...["time a trial", "tokens"],
+    ],
+    ["gpt-5", "50.0% of 2", "9.5% to 90.5%", "reference", "-", "1", "100 ms", "3,703,968"],
+    [
+      ...["sim:planner (simulated)", "100.0% of 1", "20.7% to 100.0%", "0.0", "-79.3 to +79.3"],
+      ...["0", "100 ms", "12"],
+    ],
   ]]);
   assertEquals(found.get("effort")!.rows, [
     ["model", "calls if solved", "if not", "fewest calls", "tokens read", "written"],
