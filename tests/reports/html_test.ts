@@ -32,52 +32,42 @@ import {
   manyRecords,
   planOf,
   record,
+  stageOf,
   traced,
   type TrialTraits,
 } from "../support/records.ts";
 
-/** A figure of a page: what stands under it. */
+/** A figure of a page: what stands in it and under it. */
 interface Figure {
   readonly caption: string;
-  /** The words of its own legend; `undefined` where there is none. */
+  /** The title and the words of its legend; `undefined` where there is none. */
   readonly legend: readonly string[] | undefined;
   /** How the marks of its legend look. */
   readonly marks: readonly { readonly fill: string; readonly outline: string }[];
 }
 
-/** The figures of these trials' report, by their ids, and the legend that they share. */
-async function figuresOf(
-  trials: readonly Trial[],
-): Promise<{ figures: Map<string, Figure>; shared: readonly string[] | undefined }> {
-  using folder = new Folder();
-  const path = folder.file("r.html");
-  const report = makeReport(trials, { suite: "s" });
-  await writeHtml(path, report, trials, { rerun: () => undefined });
-  const page = folder.read("r.html");
+/** The figures of these trials' report, by their ids. */
+async function figuresOf(trials: readonly Trial[]): Promise<Map<string, Figure>> {
+  const page = await pageOf(trials);
   const figures = [...page.matchAll(/<figure class="view" id="figure-([^"]*)">([^]*?)<\/figure>/g)];
-  const shared = /<div class="shared">([^]*?)<\/div>/.exec(page)?.[1];
-  return {
-    figures: new Map(figures.map(([, id, markup]) => [id!, figureOf(markup!)])),
-    shared: shared === undefined ? undefined : legendOf(shared),
-  };
+  return new Map(figures.map(([, id, markup]) => [id!, figureOf(markup!)]));
 }
 
 function figureOf(markup: string): Figure {
-  const legend = /<ul class="legend">[^]*?<\/ul>/.exec(markup)?.[0];
   const attribute = (text: string, name: string) =>
     new RegExp(`\\s${name}="([^"]*)"`).exec(text)?.[1] ?? "";
+  const inside = (role: string, end: string) =>
+    [...markup.matchAll(new RegExp(`role-legend-${role}"[^>]*>([^]*?)${end}`, "g"))]
+      .map(([, own]) => own!);
+  const title = inside("title", "</g>").map(plain);
   return {
     caption: plain(/<figcaption>([^]*?)<\/figcaption>/.exec(markup)![1]!),
-    legend: legend === undefined ? undefined : legendOf(legend),
-    marks: [...(legend ?? "").matchAll(/<path [^>]*>/g)].map(([path]) => ({
+    legend: title.length === 0 ? undefined : [...title, ...inside("label", "</g>").map(plain)],
+    marks: inside("symbol", "</g>").map((path) => ({
       fill: attribute(path, "fill"),
       outline: attribute(path, "stroke"),
     })),
   };
-}
-
-function legendOf(markup: string): string[] {
-  return [...markup.matchAll(/<li>([^]*?)<\/li>/g)].map(([, item]) => plain(item!));
 }
 
 function plain(markup: string): string {
@@ -106,60 +96,50 @@ function modelNames(count: number): string[] {
   return Array.from({ length: count }, (_, place) => `model ${place}`);
 }
 
-Deno.test("figures of up to three models have a legend each", async () => {
-  for (const names of [1, 3].map(modelNames)) {
-    const { figures, shared } = await figuresOf(trialsOf(names));
-    assertEquals(shared, undefined);
-    for (const id of ["core", "depth-5", "depth-10"]) {
-      assertEquals(figures.get(id)!.legend, ["model:", ...names], id);
+Deno.test("each figure has a legend of all models, in their order", async () => {
+  for (const names of [1, 3, 10].map(modelNames)) {
+    const figures = await figuresOf(trialsOf(names));
+    for (const id of ["core", "depth-5", "depth-10", "failures"]) {
+      assertEquals(figures.get(id)!.legend, ["model", ...names], id);
     }
+    // Rows have their names beside them.
+    assertEquals(figures.get("overview")!.legend, undefined);
   }
 });
 
-Deno.test("figures of more models share a legend, which has all of them once", async () => {
-  const names = modelNames(10);
-  const { figures, shared } = await figuresOf(trialsOf(names));
-  assertEquals(shared, ["model:", ...names]);
-  for (const id of ["depth-5", "depth-10"]) {
-    assertEquals(figures.get(id)!.legend, undefined, id);
-  }
-  // Those that are alone in their section stand elsewhere.
-  for (const id of ["core", "failures"]) {
-    assertEquals(figures.get(id)!.legend, ["model:", ...names], id);
-  }
-});
-
-Deno.test("figures share no legend where one of them lacks a model", async () => {
+Deno.test("the legend of a figure lacks a model that the figure lacks", async () => {
   const names = modelNames(5);
   const trials = trialsOf(names).filter(({ model, task }) =>
     model.requested !== "model 1" || generatedFrom(task).core === 5
   );
-  const { figures, shared } = await figuresOf(trials);
-  assertEquals(shared, undefined);
-  assertEquals(figures.get("core")!.legend, ["model:", ...names]);
-  assertEquals(
-    figures.get("depth-10")!.legend,
-    ["model:", ...names.filter((name) => name !== "model 1")],
-  );
+  const figures = await figuresOf(trials);
+  for (const id of ["core", "depth-5"]) {
+    assertEquals(figures.get(id)!.legend, ["model", ...names], id);
+  }
+  const { legend, marks } = figures.get("depth-10")!;
+  assertEquals(legend, ["model", ...names.filter((name) => name !== "model 1")]);
+  // The others look as they do elsewhere.
+  assertEquals(marks.map(({ fill }) => fill), [0, 2, 3, 4].map((at) => seriesMark(at).colour));
 });
 
-Deno.test("a figure of something else than models has a legend of its own", async () => {
+Deno.test("a figure of something else than models has a legend of that", async () => {
   const names = modelNames(2);
   const trials = ["baseline", "restate"].flatMap((strategy) => trialsOf(names, { strategy }));
-  const { figures, shared } = await figuresOf(trials);
-  assertEquals(shared?.length, 5);
-  assertEquals(figures.get("depth-5")!.legend, undefined);
-  assertEquals(figures.get("strategy-5")!.legend, ["strategy:", "baseline", "restate"]);
+  const figures = await figuresOf(trials);
+  assertEquals(figures.get("depth-5")!.legend, [
+    ...["model", "model 0", "model 1", "model 0 + restate", "model 1 + restate"],
+  ]);
+  assertEquals(figures.get("strategy-5")!.legend, ["strategy", "baseline", "restate"]);
 });
 
 Deno.test("the strategies of one model alone are a figure", async () => {
   const trials = ["baseline", "restate"].flatMap((strategy) => trialsOf(["m"], { strategy }));
-  const { figures } = await figuresOf(trials);
+  const figures = await figuresOf(trials);
   for (const id of ["strategy-5", "strategy-10"]) {
-    assertEquals(figures.get(id)?.legend, ["strategy:", "baseline", "restate"], id);
+    assertEquals(figures.get(id)?.legend, ["strategy", "baseline", "restate"], id);
   }
   // Success along one size, however, is no figure.
-  const { figures: sized } = await figuresOf(
+  const sized = await figuresOf(
     trials.filter(({ task }) => generatedFrom(task).core === 5),
   );
   assertEquals([sized.has("core"), sized.has("strategy-5")], [false, true]);
@@ -174,15 +154,15 @@ Deno.test("a caption says that some points have no whisker, where that is so", a
     })
   );
   const words = "points of a single task have none";
-  const { figures: sure } = await figuresOf(trials);
+  const sure = await figuresOf(trials);
   for (const [id, { caption }] of sure) assert(!caption.includes(words), id);
-  const { figures } = await figuresOf([...trials, ...repeated]);
+  const figures = await figuresOf([...trials, ...repeated]);
   assertStringIncludes(
     figures.get("core")!.caption,
     `whiskers: 95% intervals; n = 2 to 4 valid trials a point; ${words}`,
   );
   assert(!figures.get("depth-5")!.caption.includes(words));
-  const { figures: alone } = await figuresOf(repeated);
+  const alone = await figuresOf(repeated);
   assertStringIncludes(alone.get("overview")!.caption, words);
 });
 
@@ -190,12 +170,12 @@ Deno.test("wrong calls are drawn of unperturbed trials alone, where there are an
   const ids = ["RD", "CF", "rename"];
   const names = modelNames(2);
   const perturbed = ids.flatMap((perturbation) => trialsOf(names, { perturbation }));
-  const both = (await figuresOf([...trialsOf(names), ...perturbed])).figures.get("failures")!;
-  assertEquals(both.legend, ["model:", ...names]);
+  const both = (await figuresOf([...trialsOf(names), ...perturbed])).get("failures")!;
+  assertEquals(both.legend, ["model", ...names]);
   assertStringIncludes(both.caption, "unperturbed trials only");
-  const alone = (await figuresOf(perturbed)).figures.get("failures")!;
+  const alone = (await figuresOf(perturbed)).get("failures")!;
   assertEquals(alone.legend!.length, 1 + ids.length * names.length);
-  const plain = (await figuresOf(trialsOf(names))).figures.get("failures")!;
+  const plain = (await figuresOf(trialsOf(names))).get("failures")!;
   for (const { caption } of [alone, plain]) assert(!caption.includes("unperturbed"), caption);
 });
 
@@ -215,7 +195,7 @@ Deno.test("where only perturbed trials have wrong calls there is no figure witho
 Deno.test("success of all trials is drawn of perturbed trials as well", async () => {
   const ids = ["none", "RD", "CF"];
   const trials = ids.flatMap((perturbation) => trialsOf(["m"], { perturbation }));
-  const { caption } = (await figuresOf(trials)).figures.get("overview")!;
+  const { caption } = (await figuresOf(trials)).get("overview")!;
   assert(!caption.includes("unperturbed"));
   const page = await pageOf(trials);
   const [, drawn] = /id="figure-overview"([^]*?)<\/figure>/.exec(page)!;
@@ -224,7 +204,7 @@ Deno.test("success of all trials is drawn of perturbed trials as well", async ()
 
 Deno.test("the marks of a legend of bars look as the bars do", async () => {
   const names = modelNames(12);
-  const { figures } = await figuresOf(trialsOf(names));
+  const figures = await figuresOf(trialsOf(names));
   const { marks } = figures.get("failures")!;
   assertEquals(
     marks,
@@ -245,9 +225,9 @@ Deno.test("a page compares pairs, where there is something to show", async () =>
     return folder.read("r.html");
   };
   const page = await pageOf(trials);
-  const { figures } = await figuresOf(trials);
+  const figures = await figuresOf(trials);
   assertEquals(
-    figures.get("differences")!.caption,
+    figures.get("comparisons")!.caption,
     "Differences of pairs share of tasks solved less that of the other, on the tasks of both; whiskers: 95% " +
       "intervals, each for a single pair",
   );
@@ -258,15 +238,15 @@ Deno.test("a page compares pairs, where there is something to show", async () =>
   assertEquals(cells.slice(11, 17), [
     ...["sim:&#60;b&#62; + restate (simulated)", "baseline", "5", "60.0%", "100.0%", "+40.0"],
   ]);
-  assertEquals((await figuresOf(trials.slice(0, 5))).figures.has("differences"), false);
+  assertEquals((await figuresOf(trials.slice(0, 5))).has("comparisons"), false);
   assert(!(await pageOf(trials.slice(0, 5))).includes("Pairs compared"));
   const spoiled = trials.map((trial) => ({ ...trial, outcome: "invalid" as const, solved: false }));
-  const { figures: none } = await figuresOf(spoiled);
-  assertEquals(none.has("differences"), false);
+  const none = await figuresOf(spoiled);
+  assertEquals(none.has("comparisons"), false);
   assertStringIncludes(await pageOf(spoiled), "Pairs compared");
   const single = [trials[0]!, trials[5]!].flatMap((trial) => [trial, { ...trial, repetition: 2 }]);
-  const { figures: unsure } = await figuresOf(single);
-  assertStringIncludes(unsure.get("differences")!.caption, "points of a single task have none");
+  const unsure = await figuresOf(single);
+  assertStringIncludes(unsure.get("comparisons")!.caption, "points of a single task have none");
 });
 
 /** The page of these trials. */
@@ -295,7 +275,7 @@ Deno.test("a page of probes alone has no empty section, and speaks of questions"
   const page = await pageOf(PROBED);
   assertEquals(sectionsOf(page), ["headline", "matrix", "trials", "success", "failures", "words"]);
   const body = page.slice(page.indexOf("<body>"), page.indexOf('id="words">'));
-  for (const words of [/class="shared"/, /Failure types/, /not generated/, /\bgraphs?\b/]) {
+  for (const words of [/role-legend/, /Failure types/, /not generated/, /\bgraphs?\b/]) {
     assertNotMatch(body, words);
   }
   assertStringIncludes(page, "<p>All calls fit the functions on offer.</p>");
@@ -317,41 +297,63 @@ Deno.test("a page of one size has no section of figures, whose legend would stan
     return core === 5 && depth === 2;
   });
   const page = await pageOf(trials);
-  assertEquals(sectionsOf(page), ["headline", "matrix", "trials", "success", "failures", "words"]);
-  assert(!page.includes('class="shared"'));
+  assertEquals(sectionsOf(page), [
+    ...["headline", "comparisons", "matrix", "trials", "success", "failures", "words"],
+  ]);
+  assertEquals([...(await figuresOf(trials)).keys()], ["overview", "comparisons", "failures"]);
 });
 
 Deno.test("no legend of models stands over figures of strategies alone", async () => {
   const trials = modelNames(2).flatMap((model) =>
     ["baseline", "restate"].flatMap((strategy) => trialsOf([model], { strategy }))
   ).filter(({ task }) => generatedFrom(task).core === 5 && generatedFrom(task).depth === 2);
-  const { figures, shared } = await figuresOf(trials);
-  assertEquals(shared, undefined);
-  assertEquals(figures.get("strategy-5")!.legend, ["strategy:", "baseline", "restate"]);
+  const figures = await figuresOf(trials);
+  assertEquals(figures.get("strategy-5")!.legend, ["strategy", "baseline", "restate"]);
 });
 
-Deno.test("the words of a page have each strategy, probe, behaviour and stage", async () => {
-  const [, words] = (await pageOf([record()])).split('id="words">');
-  const terms = [...words!.matchAll(/<dt>([^<]*)<\/dt>/g)].map(([, term]) => term!);
-  assertEquals(new Set(terms).size, terms.length, "each stands there once");
-  const wanted = [
-    ...STRATEGIES,
-    ...PROBES,
-    ...BEHAVIOURS,
-    "ungrounded",
-    "stage",
-    "probe",
-    "strategy",
-    ...PERTURBATIONS,
-    ...PARAMETER_FAILURE_TYPES.map((type) => type.replaceAll("_", " ")),
-    ...["perturbation", "check", "abstained", "unchanged", "given, then also", "Butterfly"],
-  ];
-  for (const word of wanted) assert(terms.includes(word), word);
-  const [, stage] = /<dt>stage<\/dt>\s*<dd>([^<]*)<\/dd>/.exec(words!)!;
-  for (const name of stagesOf(["plan_then_call", "route_then_fill"])) {
-    assertStringIncludes(stage!, name);
+/** The terms that a page explains, and their meanings. */
+function wordsOf(page: string): Map<string, string> {
+  const [, words = ""] = page.split('id="words">');
+  const terms = [...words.matchAll(/<dt>([^<]*)<\/dt>\s*<dd>([^<]*)<\/dd>/g)];
+  assertEquals(new Set(terms.map(([, term]) => term)).size, terms.length, "each stands there once");
+  return new Map(terms.map(([, term, meaning]) => [term!, meaning!]));
+}
+
+Deno.test("a page explains each strategy, probe, behaviour, stage and perturbation that it has", async () => {
+  const all = {
+    strategies: STRATEGIES,
+    perturbations: PERTURBATIONS,
+    behaviours: [...BEHAVIOURS, "ungrounded"],
+    types: PARAMETER_FAILURE_TYPES.map((type) => type.replaceAll("_", " ")),
+    probes: PROBES,
+  };
+  const words = wordsOf(
+    await pageWith(makeReport([
+      ...STRATEGIES.flatMap((strategy) => trialsOf(["m"], { strategy })),
+      ...PERTURBATIONS.flatMap((perturbation) => trialsOf(["m"], { perturbation })),
+      ...scoredAll(["R", ""]),
+      ...scoredAll(["R", "D"], { perturbation: "RD" }),
+      ...PROBED.map((trial) => ({ ...trial, behaviours: BEHAVIOURS })),
+      traced([callEvent(1, { guessed: true })]),
+      { ...record({ strategy: "repair" }), stages: [stageOf("m", 5)] } as Trial,
+    ], { suite: "s" })),
+  );
+  for (const [kind, names] of Object.entries(all)) {
+    for (const name of names) assert(words.has(name), `${kind}: ${name}`);
   }
-  for (const name of stagesOf(["backward", "repair"])) assertStringIncludes(stage!, name);
+  const others = ["stage", "probe", "strategy", "perturbation", "Butterfly"];
+  for (const word of others) assert(words.has(word), word);
+  const stage = words.get("stage")!;
+  for (const name of stagesOf(["plan_then_call", "route_then_fill"])) {
+    assertStringIncludes(stage, name);
+  }
+  for (const name of stagesOf(["backward", "repair"])) assertStringIncludes(stage, name);
+  // A page without any of them explains none.
+  const few = wordsOf(await pageOf(trialsOf(["m"])));
+  for (const word of [...all.strategies, ...all.perturbations, ...all.probes, "ungrounded"]) {
+    assert(!few.has(word), word);
+  }
+  for (const word of others) assert(!few.has(word), word);
 });
 
 Deno.test("trials can be found by how the faults in them ended, as by behaviours", async () => {
@@ -429,7 +431,8 @@ Deno.test("what decides stands above the trials, and all else below them is fold
   const kinds = [...page.matchAll(/<(section|details) class="section" id="([^"]*)"\s*(open)?\s*>/g)]
     .map(([, kind, id, open = ""]) => `${kind} ${id} ${open}`.trim());
   assertEquals(kinds, [
-    ...["section matrix", "section trials", "details success"],
+    ...["section headline", "section comparisons", "section matrix", "section trials"],
+    "details success",
     ...["details perturbations open", "details failures", "details figures", "details cells"],
     "details words",
   ]);
@@ -511,11 +514,11 @@ Deno.test("long tables show their first rows, and each cell says its column", as
   assertEquals(many.split('<tr class="more">').length - 1, 4);
   assertMatch(
     many,
-    /<\/table>\s*<\/div>\s*<button type="button" class="all">all 16 rows<\/button>/,
+    /<\/table>\s*<button type="button" class="all">all 16 rows<\/button>/,
   );
-  assertMatch(many, /<td data-name="solved">1<\/td>/);
+  assertMatch(many, /<td\s+class="number"\s+data-name="solved">1<\/td>/);
   const odd = await pageOf([record({ behaviours: ['"><script>' as never] })]);
-  assertMatch(odd, /<td data-name="&#34;&#62;&#60;script&#62;">1<\/td>/);
+  assertMatch(odd, /<td\s+class="number"\s+data-name="&#34;&#62;&#60;script&#62;">1<\/td>/);
 });
 
 Deno.test("long explanations are folded behind their first part", async () => {
@@ -545,7 +548,7 @@ Deno.test("long names of models are short throughout, and whole once, in the hea
   const trials = trialsOf([long!, "m", longer!]);
   const page = await pageOf(trials);
   assertEquals(page.split(long!).length, 2);
-  const [key] = /<ul class="legend key">[^]*?<\/ul>/.exec(page)!;
+  const [key] = /<ul class="key">[^]*?<\/ul>/.exec(page)!;
   const items = [...key.matchAll(/<li>[^]*?<\/li>/g)].map(([item]) => ({
     fill: /fill="([^"]*)"/.exec(item)![1],
     text: plain(item),
@@ -555,5 +558,8 @@ Deno.test("long names of models are short throughout, and whole once, in the hea
     { fill: seriesMark(2).colour, text: `\u2026/m-y ${longer}` },
   ]);
   assertStringIncludes(page, "\u2026/m-x</");
-  assert(!(await pageOf(trialsOf(["m".repeat(40)]))).includes('class="legend key"'));
+  for (const [length, hasKey] of [[30, false], [31, true]] as const) {
+    const page = await pageOf(trialsOf(["m".repeat(length)]));
+    assertEquals(page.includes('class="key"'), hasKey, `${length}`);
+  }
 });

@@ -30,7 +30,9 @@ async function makeReport() {
 
 Deno.test.afterAll(async () => (await made)?.folder[Symbol.dispose]());
 
-const labelOf = (trial: Trial) => variantLabel(variantOf(trial), trial.model.simulated);
+/** Names a variant as the page does: without the settings of a simulated model. */
+const labelOf = (trial: Trial) =>
+  variantLabel(variantOf(trial), trial.model.simulated).replace(/\?\S+/, "?\u2026");
 
 /** Everything that a person can see of the list and of what is open. */
 async function seen(page: Page) {

@@ -116,7 +116,8 @@ function look(page: Page): Promise<Seen[]> {
       const under = behind(mark);
       seen.push({
         what: `${mark.closest("figure")?.id} ${mark.parentElement!.getAttribute("class")} ${paint}`,
-        kind: opacity < 1 ? "pale" : "mark",
+        // The band of a gate lies behind the marks, and its edge is a line.
+        kind: opacity < 1 || mark.getAttribute("fill") === "var(--band)" ? "pale" : "mark",
         colour: colour.join(" "),
         contrast: contrast(
           over([...colour.slice(0, 3), opacity * colour[3]] as never, under),
@@ -188,7 +189,8 @@ for (const width of [1280, 400]) {
       assertGreater(labels.length, 10);
       assertEquals(
         labels.filter((text) =>
-          text.includes("\u2026") && !short.some((name) => text.startsWith(name))
+          text.includes("\u2026") &&
+          !short.some((name) => text.replace(/^against /, "").startsWith(name))
         ),
         [],
       );

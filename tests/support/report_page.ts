@@ -11,14 +11,14 @@ import type { Page } from "playwright-core";
 import { report } from "../../lib/cli/report.ts";
 import type { OpenedPage, PageOptions, TestBrowser } from "./browser.ts";
 
-/** Writes the report of a journal beside it, and gives its path. */
-export async function writeReport(journal: string): Promise<string> {
-  const path = journal.replace(/\.jsonl$/, ".html");
+/** Writes the report of journals beside the last of them, and gives its path. */
+export async function writeReport(...journals: string[]): Promise<string> {
+  const path = journals.at(-1)!.replace(/\.jsonl$/, ".html");
   const { error } = console;
   const told: unknown[] = [];
   console.error = (text) => told.push(text);
   try {
-    assertEquals(await report([journal, "--html", path]), 0);
+    assertEquals(await report([...journals, "--html", path]), 0);
   } finally {
     console.error = error;
   }

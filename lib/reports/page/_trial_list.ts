@@ -25,7 +25,7 @@ export function trialSection(report: Report): Markup {
     ["wrong", "what was wrong"],
   ] as const;
   return html`
-    <section id="trials">
+    <section class="section" id="trials">
       <h2>Trials</h2>
       <noscript>Trials need JavaScript, which is disabled.</noscript>
       <article id="trial" class="panel" hidden></article>

@@ -438,6 +438,14 @@ function makeFilters() {
   }
 }
 
+/** Brings what the address says onto the screen: the open pair, else the list. A trial that is open does so itself. */
+function reveal() {
+  if (address.trial !== "") return;
+  const part = element(address.pair === "" ? "trials" : "pair");
+  part.querySelector("h3")?.focus({ preventScroll: true });
+  part.scrollIntoView();
+}
+
 /** Returns the next order by a column: numbers from the highest, then turned round, then that of the plan. @param {string} column */
 function nextSort(column) {
   const orders = ["calls", "time", "wrong", "outcome"].includes(column)
@@ -464,6 +472,16 @@ function listen() {
   addEventListener("keydown", ({ key, target }) => {
     if (key !== "Escape" || address.trial === "" || target instanceof HTMLInputElement) return;
     go({ trial: "", beside: "", page: address.page });
+  });
+  addEventListener("click", (event) => {
+    const link = event.target instanceof Element ? event.target.closest("a[href^='#?']") : null;
+    if (!(link instanceof HTMLAnchorElement) || link.closest("#trials") !== null) return;
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    // The browser would stay at a table that is far from the list.
+    event.preventDefault();
+    if (link.hash !== location.hash) history.pushState(null, "", link.hash);
+    follow();
+    reveal();
   });
   // Going back tells both, and following a link at least one.
   let last = location.hash;
@@ -544,6 +562,7 @@ async function start() {
   makeFilters();
   listen();
   await follow();
+  if (location.hash.startsWith("#?")) reveal();
   document.documentElement.dataset["ready"] = "true";
 }
 

@@ -52,15 +52,16 @@ function figureText(figure) {
   const drawing = /** @type {SVGSVGElement} */ (figure.querySelector(".plot svg"));
   const copy = /** @type {SVGSVGElement} */ (drawing.cloneNode(true));
   const [paper, title] = ["rect", "title"].map((name) => document.createElementNS(SVG, name));
-  paper?.setAttribute("style", "width: 100%; height: 100%");
-  paper?.setAttribute("fill", "var(--paper)");
+  const whole = { width: "100%", height: "100%", fill: "var(--paper)" };
+  for (const [name, value] of Object.entries(whole)) paper?.setAttribute(name, value);
   title?.append(figure.querySelector("figcaption")?.firstChild?.textContent?.trim() ?? "");
   copy.prepend(...[title, paper].filter((node) => node !== undefined));
   copy.removeAttribute("style");
   const root = document.documentElement;
   root.classList.add("light");
   const style = getComputedStyle(root);
-  for (const node of copy.querySelectorAll("*")) {
+  for (const node of [copy, ...copy.querySelectorAll("*")]) {
+    node.removeAttribute("class");
     for (const { name, value } of [...node.attributes]) {
       const [, colour] = /^var\((--[\w-]+)\)$/.exec(value) ?? [];
       if (colour !== undefined) node.setAttribute(name, style.getPropertyValue(colour).trim());
