@@ -492,7 +492,7 @@ Deno.test("readCollection() puts shards of two runs together by their folders, n
   const runsOf = (paths: readonly string[]) => readCollection(paths).runs.map(({ paths }) => paths);
   // Shards in any order, and where one of the old ones is missing.
   assertEquals(runsOf([old[0]!, next[0]!, next[1]!, old[1]!]), [old, next]);
-  assertEquals(runsOf([old[0]!, ...next]), [[old[0]], next]);
+  assertEquals(runsOf([old[0]!, ...next]), [[old[0]!], next]);
   // In one folder nothing tells whose a shard is.
   const flat = [...old, ...next].map((path, place) =>
     folder.write(`${place}.jsonl`, Deno.readTextFileSync(path))
