@@ -8,6 +8,7 @@ import { cellName } from "../../lib/reports/metrics/metrics.ts";
 import { browserTest } from "../support/browser.ts";
 import { Folder } from "../support/folders.ts";
 import { linesOf, writeJournal } from "../support/journals.ts";
+import { callEvent } from "../support/records.ts";
 import { manyTrials } from "../support/many_trials.ts";
 import {
   allRows,
@@ -286,6 +287,7 @@ browserTest(
           id: `${names.indexOf(model)} ${index}`,
           model: { requested: model, served: model, simulated: false },
           task: { case: `${name}!`, seed: 1 },
+          events: index === 1 ? [{ ...callEvent(1), step: 1_000_000_000 }] : [],
         }))
       )),
     );
@@ -300,6 +302,13 @@ browserTest(
       counts.push(await page.textContent("#count"));
     }
     assertEquals(Map.groupBy(counts, String).size, 2);
+    // Steps may be any numbers in journals of other tools.
+    await page.evaluate(() => location.hash = "#?trial=1&beside=6");
+    await page.waitForSelector("#difference", { timeout: 5_000 });
+    assertEquals(
+      await page.textContent("#difference"),
+      "step 1000000000: no such call here, func_1(abc=111) there",
+    );
     // Those of the headline, and of the last row of the matrix.
     assertEquals(counts.filter((count) => count === "5 of 25 trials").length, 2 * names.length);
     assertEquals(counts.filter((count) => count === "1 of 25 trials").length, 25);
