@@ -3,6 +3,7 @@
  * @module
  */
 
+import defer * as fileNames from "node:path";
 import { countText } from "../base/numbers.ts";
 import { type Baseline, baselineOfGate, missingBaseline, readBaseline } from "../runs/baseline.ts";
 import { comparableBaseline } from "../runs/compared_baseline.ts";
@@ -89,6 +90,7 @@ export async function report(arguments_: readonly string[]): Promise<number> {
   if (baselines!.length > 0 && operands!.length === 0) {
     throw options.error(`it takes a journal to compare with ${baselines![0]}: none is given`);
   }
+  const names = baselineNames(options, baselines!);
   const journals = journalsGiven(options, operands);
   const outputs = ["html", "markdown", "json", "csv", "svg"].flatMap((name) => {
     const file = options.text(name);
@@ -127,18 +129,20 @@ export async function report(arguments_: readonly string[]): Promise<number> {
   const accepted = baselines!.flatMap((file) => {
     const baseline = readBaseline(userPath(file));
     return runs.flatMap(({ results, label }) =>
-      acceptedFor(results, baseline, { file, label, gate: results.gate })
+      acceptedFor(results, baseline, { name: names.get(file)!, label, gate: results.gate })
     );
   });
   for (const { paths, results, label } of runs) {
-    const own = paths.map((path) => operandOf.get(path)!);
+    const operandsOfRun = paths.map((path) => operandOf.get(path)!);
     // What stands for all journals of a run is what a user would type.
-    const given = own.length === journals.length ? operands! : own;
+    const given = operandsOfRun.length === journals.length ? operands! : operandsOfRun;
     const { decision, baseline } = await decide(results, given, tablePrices);
     decisions.push(decision && withVariant(decision, label));
     const file = baseline?.file;
     if (file === undefined || baselines!.some((one) => userPath(one) === file)) continue;
-    accepted.push(...acceptedFor(results, baseline!, { file, label, gate: results.gate }));
+    const own = fileNames.basename(file);
+    const name = [...names.values()].includes(own) ? `${own} of the gate` : own;
+    accepted.push(...acceptedFor(results, baseline!, { name, label, gate: results.gate }));
   }
   const content = makeReport(trials, {
     suite: collection.suite,
@@ -329,6 +333,26 @@ function failedCases(collection: Collection, operandOf: ReadonlyMap<string, stri
   return failures;
 }
 
+/**
+ * Names files of accepted results, with as many of their folders as tell them apart.
+ *
+ * @throws {InputError} If one is named twice: it would be compared with twice.
+ */
+function baselineNames(options: Arguments, files: readonly string[]): Map<string, string> {
+  const parts = files.map((file) => resolvePath(userPath(file)).split(/[/\\]/));
+  const twice = parts.findIndex((own, place) =>
+    parts.findIndex((other) => other.join() === own.join()) < place
+  );
+  if (twice >= 0) {
+    throw options.error(`a file can be compared with only once: ${files[twice]} is named twice`);
+  }
+  const namesOf = (taken: number) => parts.map((own) => own.slice(-taken).join("/"));
+  let taken = 1;
+  while (new Set(namesOf(taken)).size < files.length) taken++;
+  const names = namesOf(taken);
+  return new Map(files.map((file, place) => [file, names[place]!]));
+}
+
 /** Whether an operand is a file of accepted results, and no journal. */
 function isBaseline(operand: string): boolean {
   if (!/\.jsonc?$/.test(operand)) return false;
@@ -350,8 +374,8 @@ function isBaseline(operand: string): boolean {
 function acceptedFor(
   { plan, planned, trials }: Results,
   given: Baseline,
-  { file, label, gate }: {
-    readonly file: string;
+  { name, label, gate }: {
+    readonly name: string;
     readonly label: string | undefined;
     readonly gate: GatePolicy | undefined;
   },
@@ -365,7 +389,6 @@ function acceptedFor(
     ...decision,
     subject: label === undefined ? decision.subject : labelled(decision.subject, label),
   }));
-  const name = file.replace(/^.*[/\\]/, "");
   return [{ ...defined({ cases: baseline.cases }), name, trials: baseline.trials, decisions }];
 }
 

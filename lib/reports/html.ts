@@ -141,7 +141,7 @@ function writeTrials(
         canonicalJson(variantOf(trial)),
         labelOf({ subject: variantOf(trial), simulated: trial.model.simulated }),
       ),
-      names.cells.placeOf(cellName(trial)),
+      names.cells.placeOf(shorten(cellName(trial))),
       ...taskNumbers(trial),
       OUTCOMES.indexOf(trial.outcome),
       ...(canCall(trial) ? [trial.calls, trial.minimumCalls ?? -1] : [-1, -1]),
@@ -167,6 +167,7 @@ function writeTrials(
     "index",
     JSON.stringify({
       subjects: distinct(names.subjects.all),
+      keys: { subjects: names.subjects.keys, cells: names.cells.keys },
       marks: names.subjects.all.map((_, place) => seriesMark(place)),
       cells: names.cells.all,
       units: names.units.all,
@@ -178,7 +179,16 @@ function writeTrials(
       types: FAILURE_TYPES,
       whys: whys.all,
       unit: report.unit === "trial" ? "test" : report.unit,
-      pairs: viewPairs(comparisons, places, labelOf),
+      pairs: viewPairs(
+        comparisons,
+        places,
+        // Accepted results have no row of their own.
+        (subject, simulated) =>
+          printable(
+            names.subjects.nameOf(canonicalJson(subject)) ?? labelOf({ subject, simulated }),
+            300,
+          ),
+      ),
       rows: rows.map(({ row }) => row),
     }),
   ));
@@ -250,8 +260,18 @@ class Names {
     return this.#names.push(name) - 1;
   }
 
+  nameOf(key: string): string | undefined {
+    const place = this.#places.get(key);
+    return place === undefined ? undefined : this.#names[place];
+  }
+
   get all(): string[] {
     return this.#names.map((name) => printable(name, 300));
+  }
+
+  /** The names as addresses have them, in which no half characters can be. */
+  get keys(): string[] {
+    return this.#names.map((name) => name.toWellFormed());
   }
 }
 

@@ -638,10 +638,23 @@ Deno.test("toolgate report compares with accepted results, that of the gate or o
     assertEquals(lost[0].trials.map((ids: string[]) => ids.length), [1, 0]);
     assertEquals([effort.baseline.tokens, effort.extra.tokens], [null, null]);
   }
-  // Neither itself, nor alone; and it is not written over.
+  // Two files of one name are told apart, also where the gate names one of them.
+  for (const [at, folder] of ["x", "y"].entries()) {
+    Deno.mkdirSync(place.file(folder));
+    Deno.copyFileSync(place.file("b.json"), place.file(`${folder}/b.json`));
+    const line = at === 0 ? ["x/b.json", "gated.jsonl"] : ["x/b.json", "y/b.json", "new.jsonl"];
+    assertEquals((await report(place, ...line, "--json", "two.json")).code, 0);
+    const { comparisons } = JSON.parse(Deno.readTextFileSync(place.file("two.json")));
+    assertEquals(
+      comparisons.map(({ against }: { against: { variant: string } }) => against.variant),
+      at === 0 ? ["b.json", "b.json of the gate"] : ["x/b.json", "y/b.json"],
+    );
+  }
+  // Neither itself, nor alone, nor twice; and it is not written over.
   for (
     const [line, message] of [
       [["b.json", "old.jsonl"], "the candidate must be another run"],
+      [["b.json", "./b.json", "new.jsonl"], "./b.json is named twice"],
       [["b.json"], "it takes a journal to compare with b.json: none is given"],
       [["b.json", "new.jsonl", "--json", "b.json"], "must not be a file that is read"],
     ] as const

@@ -8,6 +8,7 @@ import { cellName } from "../../lib/reports/metrics/metrics.ts";
 import { browserTest } from "../support/browser.ts";
 import { Folder } from "../support/folders.ts";
 import { linesOf, writeJournal } from "../support/journals.ts";
+import { callEvent } from "../support/records.ts";
 import { manyTrials } from "../support/many_trials.ts";
 import {
   allRows,
@@ -16,6 +17,7 @@ import {
   openReport,
   shownRows,
   trialIsOpen,
+  unfold,
   writeReport,
 } from "../support/report_page.ts";
 
@@ -268,3 +270,48 @@ browserTest("what there is nothing to choose of is not shown", async (browser) =
   await goToTrial(whole.page, 1);
   assertEquals([...opened.faults, ...whole.faults], []);
 });
+
+browserTest(
+  "a link of a table leads to the trials of its variant and its cell, whatever these are called",
+  async (browser) => {
+    using folder = new Folder();
+    const { plan, trials } = await manyTrials(1);
+    const [trial] = trials;
+    const names = ["constructor", "__proto__", "\u202ea\nb\t", "half \ud800", "n".repeat(400)];
+    const journal = folder.write(
+      "a.jsonl",
+      linesOf(names.flatMap((model) =>
+        names.map((name, index) => ({
+          ...trial!,
+          index,
+          id: `${names.indexOf(model)} ${index}`,
+          model: { requested: model, served: model, simulated: false },
+          task: { case: `${name}!`, seed: 1 },
+          events: index === 1 ? [{ ...callEvent(1), step: 1_000_000_000 }] : [],
+        }))
+      )),
+    );
+    assertGreater(plan.trials.length, 0);
+    await using opened = await openReport(browser, await writeReport(journal));
+    const { page, faults } = opened;
+    await unfold(page);
+    const links = page.locator("#table-matrix tbody td a, #table-overview tbody th a");
+    const counts: (string | null)[] = [];
+    for (const link of await links.all()) {
+      await link.click();
+      counts.push(await page.textContent("#count"));
+    }
+    assertEquals(Map.groupBy(counts, String).size, 2);
+    // Steps may be any numbers in journals of other tools.
+    await page.evaluate(() => location.hash = "#?trial=1&beside=6");
+    await page.waitForSelector("#difference", { timeout: 5_000 });
+    assertEquals(
+      await page.textContent("#difference"),
+      "step 1000000000: no such call here, func_1(abc=111) there",
+    );
+    // Those of the headline, and of the last row of the matrix.
+    assertEquals(counts.filter((count) => count === "5 of 25 trials").length, 2 * names.length);
+    assertEquals(counts.filter((count) => count === "1 of 25 trials").length, 25);
+    assertEquals(faults, []);
+  },
+);

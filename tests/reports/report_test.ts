@@ -373,3 +373,16 @@ Deno.test("reports count right guesses apart from failures, and say that they ar
   const [none] = makeReport(trials.slice(2, 4), { suite: "s" }).subjects;
   assertEquals("guesses" in none!, false);
 });
+
+Deno.test("reports call a model simulated in a pair only if it is", () => {
+  const trials = [["a", true], ["b", false], ["c", true]].map(([model, simulated]) =>
+    record({ model: String(model), simulated: simulated === true })
+  );
+  const tables = tablesOf(makeReport(trials, { suite: "s" }));
+  const { rows: [, ...rows] } = tables.find(({ id }) => id === "comparisons")!;
+  assertEquals(rows.map(([candidate, against]) => [candidate, against]), [
+    ["b", "a (simulated)"],
+    ["c (simulated)", "a"],
+    ["c (simulated)", "b"],
+  ]);
+});

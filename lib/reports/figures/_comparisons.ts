@@ -23,7 +23,7 @@ export function comparisonFigures(report: Report): Figure[] {
   const words = reportWords(report);
   const comparisons = report.comparisons.filter(({ success }) => success !== null);
   if (comparisons.length === 0) return [];
-  const pairs = [...Map.groupBy(rankedPairs({ comparisons }, MAX_ROWS), againstName)];
+  const pairs = [...Map.groupBy(rankedPairs({ comparisons, subjects }, MAX_ROWS), againstName)];
   const margins = new Set(
     gates.flatMap(({ gate }) => gate !== null && isUpgrade(gate) ? gate.margin : []),
   );

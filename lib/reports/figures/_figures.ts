@@ -153,6 +153,8 @@ export function breakdownFigure(
       });
     })
   );
+  // Axes of nothing would be from NaN to NaN.
+  if (points.length === 0) return [];
   const counts = breakdown.series.flatMap(({ tallies }) =>
     tallies.flatMap((tally) => tally?.valid ?? [])
   );

@@ -25,7 +25,7 @@ export class TrialPlaces {
 export function viewPairs(
   pairs: readonly ComparedPair[],
   places: TrialPlaces,
-  labelOf: (variant: Pick<ComparedPair, "subject" | "simulated">) => string,
+  labelOf: (subject: Variant, simulated: boolean) => string,
 ) {
   return pairs.map(({ subject, simulated, against, gained, lost }) => {
     const viewTask = ({ candidate, baseline, trials: [own, others] }: ChangedTask) => [
@@ -33,8 +33,8 @@ export function viewPairs(
       ...[places.of(subject, own), places.of(against, others)],
     ];
     return {
-      candidate: labelOf({ subject, simulated }),
-      against: labelOf({ subject: against, simulated }),
+      candidate: labelOf(subject, simulated),
+      against: labelOf(against, simulated),
       gained: gained.map(viewTask),
       lost: lost.map(viewTask),
     };

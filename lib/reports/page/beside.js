@@ -127,8 +127,9 @@ function firstDifference(both) {
   const calls = both.map((events) =>
     Map.groupBy(events.filter(({ kind }) => kind === "call"), ({ step }) => step)
   );
-  const last = Math.max(0, ...calls.flatMap((own) => [...own.keys()]));
-  for (let step = 1; step <= last; step++) {
+  // Steps of other tools may be any numbers.
+  const order = [...new Set(calls.flatMap((own) => [...own.keys()]))];
+  for (const step of order.sort((one, other) => one - other)) {
     const [own, other] = calls.map((one) => one.get(step) ?? []);
     const differing = [without(own ?? [], other ?? []), without(other ?? [], own ?? [])];
     if (differing.every(({ length }) => length === 0)) continue;

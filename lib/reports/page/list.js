@@ -28,6 +28,7 @@ import { badge, make, SVG } from "./parts.js";
  * @property {string[]} subjects
  * @property {{ shape: string, colour: string }[]} marks Those of the subjects.
  * @property {string[]} cells
+ * @property {{ subjects: string[], cells: string[] }} keys What addresses call these, whatever can be shown of it.
  * @property {string[]} units The unit of a task's number, such as `graph`, or the name of a task without one.
  * @property {string[]} outcomes
  * @property {string[]} words The outcomes in the words of the report, such as `passed` for own tests.
@@ -51,8 +52,8 @@ export const ROWS = 50;
  */
 export function placesOf(index, { subject, cell, outcome, type, behaviour, roots, q, sort }) {
   const [own, at, ended] = [
-    index.subjects.indexOf(subject),
-    index.cells.indexOf(cell),
+    index.keys.subjects.indexOf(subject),
+    index.keys.cells.indexOf(cell),
     index.outcomes.indexOf(outcome),
   ];
   const [kind, sign] = [index.types.indexOf(type), index.behaviours.indexOf(behaviour)];

@@ -46,9 +46,9 @@ function isAllowed(key, value) {
     case "change":
       return value === "gained" || value === "lost";
     case "subject":
-      return index.subjects.includes(value);
+      return index.keys.subjects.includes(value);
     case "cell":
-      return index.cells.includes(value);
+      return index.keys.cells.includes(value);
     case "outcome":
       return value === "failed" || index.outcomes.includes(value);
     case "type":
@@ -389,12 +389,13 @@ function fill(id, options, least) {
 function makeFilters() {
   /** @param {string} name @returns {[string, string]} */
   const spaced = (name) => [name, name.replaceAll("_", " ")];
-  /** @param {string} name @returns {[string, string]} */
-  const asIs = (name) => [name, name];
   const occurring = index.rows.reduce((all, row) => all | row[7], 0);
   const types = index.types.filter((_, type) => occurring & (1 << type));
-  fill("subject", [["", "all"], ...index.subjects.map(asIs)], 3);
-  fill("cell", [["", "all"], ...index.cells.map(asIs)], 3);
+  for (const id of /** @type {const} */ (["subject", "cell"])) {
+    /** @type {[string, string][]} */
+    const options = index[`${id}s`].map((name, at) => [index.keys[`${id}s`][at] ?? "", name]);
+    fill(id, [["", "all"], ...options], 3);
+  }
   fill("type", [["", "any or none"], ["any", "any"], ...types.map(spaced)], 3);
   fill("behaviour", [["", "any or none"], ["any", "any"], ...index.behaviours.map(spaced)], 3);
   const roots = /** @type {HTMLInputElement} */ (element("roots"));

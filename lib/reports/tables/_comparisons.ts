@@ -10,7 +10,7 @@ import type {
   PairedSuccess,
 } from "../../gate/comparison.ts";
 import { caseOf } from "../../gate/decisions.ts";
-import { listText, printable } from "../../base/json.ts";
+import { canonicalJson, listText, printable } from "../../base/json.ts";
 import { countText, percent, probability } from "../../base/numbers.ts";
 import { cellName } from "../metrics/metrics.ts";
 import { isRemoving } from "../../perturbations/ids.ts";
@@ -35,6 +35,8 @@ type Compared = Comparison & Partial<ComparedPair> & Placed;
 /** What has a place in the list of pairs of a report. */
 interface Placed {
   readonly place?: number;
+  /** Set if what it is compared with is simulated, and it is not. */
+  readonly withSimulated?: boolean;
 }
 
 /** Returns the tables of all pairs of variants, and of the tasks that changed; none where nothing is compared. */
@@ -61,7 +63,7 @@ export function comparisonTables(
       } left out, as no task can be solved under it: failure rates have the share that abstained`,
     ]),
   ];
-  const pairs = rankedPairs({ comparisons });
+  const pairs = rankedPairs({ comparisons, subjects });
   return pairTables(pairs, { title: "Pairs compared", notes, words, all: comparisons.length });
 }
 
@@ -69,10 +71,20 @@ export function comparisonTables(
  * Returns the pairs of a report with their places, at most `most`: those with a reference before significant ones, and
  * these before others; where not all fit, significant ones with a reference before others with one.
  */
-export function rankedPairs({ comparisons }: Pick<Report, "comparisons">, most = MAX_PAIRS) {
+export function rankedPairs(
+  { comparisons, subjects }: Pick<Report, "comparisons" | "subjects">,
+  most = MAX_PAIRS,
+) {
   const isSignificant = ({ test }: ComparedPair) => test !== null && test.adjusted <= SIGNIFICANT;
   const rankOf = (pair: ComparedPair) => pair.reference ? 0 : isSignificant(pair) ? 1 : 2;
-  const byRank = comparisons.map((pair, place) => ({ ...pair, place }))
+  // A pair is of simulated models if one of its two is: each is told as what it is by itself.
+  const simulated = new Map(subjects.map((one) => [canonicalJson(one.subject), one.simulated]));
+  const byRank = comparisons.map((pair, place) => {
+    const [own, other] = [pair.subject, pair.against].map((one) =>
+      simulated.get(canonicalJson(one)) ?? pair.simulated
+    );
+    return { ...pair, place, simulated: own!, ...(other && !own ? { withSimulated: true } : {}) };
+  })
     .sort((one, other) =>
       rankOf(one) - rankOf(other) || Number(isSignificant(other)) - Number(isSignificant(one))
     );
@@ -197,12 +209,15 @@ function testOf(
 
 /** Names what a candidate is compared with by that in which both differ: the rest is as in the candidate. */
 export function againstName(
-  { of = "strategy", against, subject }: Pick<Compared, "of" | "against" | "subject">,
+  { of = "strategy", against, subject, withSimulated }: Pick<
+    Compared,
+    "of" | "against" | "subject" | "withSimulated"
+  >,
 ): string {
   if (against === undefined) return "baseline";
   const { model, variant } = against;
   if (of !== "model" && of !== "variant") return against[of];
-  const name = of === "model" ? model : undefined;
+  const name = of === "model" ? model + (withSimulated ? " (simulated)" : "") : undefined;
   const settings = of === "variant" || variant !== subject.variant ? variant : undefined;
   return [settings, name].filter((part) => part !== undefined).join(": ") || model;
 }

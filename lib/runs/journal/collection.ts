@@ -145,21 +145,36 @@ export function labelledTrial<T extends Pick<TrialSummary, "id" | "variant">>(
 
 /** Labels runs of which another one has a variant, too; trials in two journals get none, and are refused. */
 function withLabels(runs: readonly Run[]): Run[] {
-  const known = runs.map(({ results }) =>
-    new Set(byVariant(results.trials, variantOf).map(({ subject }) => canonicalJson(subject)))
+  const variants = runs.map(({ results }) =>
+    byVariant(results.trials, variantOf).map(({ subject }) => subject)
   );
+  const known = variants.map((own) => new Set(own.map((one) => canonicalJson(one))));
   const alike = runs.filter((_, place) =>
     known.some((others, other) => other !== place && !others.isDisjointFrom(known[place]!))
   );
-  const labels = labelsOf(alike.map(({ paths }) => paths));
-  return runs.map((run) => {
-    const label = labels[alike.indexOf(run)];
-    return { ...run, ...defined({ label }) };
-  });
+  const labelIn = (labels: readonly string[], run: Run) => labels[alike.indexOf(run)];
+  // A label and the name of settings together may be a name of other settings.
+  const areApart = (labels: readonly string[]) => {
+    const all = runs.flatMap((run, place) => {
+      const label = labelIn(labels, run);
+      return variants[place]!.map((one) =>
+        canonicalJson(label === undefined ? one : labelled(one, label))
+      );
+    });
+    return new Set(all).size === all.length;
+  };
+  const labels = labelsOf(alike.map(({ paths }) => paths), areApart);
+  return runs.map((run) => ({ ...run, ...defined({ label: labelIn(labels, run) }) }));
 }
 
-/** Names runs after their journals, or the folders of these; with as many folders as tell them apart. */
-function labelsOf(runs: readonly (readonly string[])[]): string[] {
+/**
+ * Names runs after their journals, or the folders of these, with as many folders as tell them and their variants
+ * apart; by numbers where none do.
+ */
+function labelsOf(
+  runs: readonly (readonly string[])[],
+  areApart: (labels: readonly string[]) => boolean,
+): string[] {
   const parts = runs.map((paths) => {
     const [path] = paths;
     const whole = paths.length > 1 ? fileNames.dirname(path!) : path!.replace(/\.jsonl$/, "");
@@ -168,9 +183,12 @@ function labelsOf(runs: readonly (readonly string[])[]): string[] {
   const most = Math.max(0, ...parts.map(({ length }) => length));
   for (let taken = 1; taken <= most; taken++) {
     const labels = parts.map((own) => printable(own.slice(-taken).join("/"), 60));
-    if (new Set(labels).size === labels.length) return labels;
+    if (new Set(labels).size === labels.length && areApart(labels)) return labels;
   }
-  return runs.map((_, place) => `run ${place + 1}`);
+  for (let first = 1;; first++) {
+    const labels = runs.map((_, place) => `run ${first + place}`);
+    if (areApart(labels)) return labels;
+  }
 }
 
 /** Whether results cannot even be shown, as they may when shards are missing. */
@@ -180,26 +198,25 @@ function isFaulty({ problem, missing }: Results): boolean {
 
 /**
  * Puts the plans of the test files of one suite together, unless each file decided for itself when to stop. A file with
- * a test that is there already begins another run of the suite.
+ * a test that is there already is of another run of the suite.
  */
 function joinTestFiles(plans: readonly string[][]): string[][][] {
-  const runs = new Map<string, { readonly plans: string[][]; readonly tests: Set<string> }[]>();
-  for (const paths of plans) {
+  const files = plans.map((paths) => {
     const line = readPlanLine(paths[0]!);
     const key = line === undefined || splitGate(line.gate).rule !== undefined
       ? undefined
       : suiteKey(line);
-    const tests = new Set(key === undefined ? [] : testsOf(line!));
-    const ofSuite = runs.getOrInsert(key ?? paths[0]!, []);
-    const last = ofSuite.at(-1);
-    if (last === undefined || !last.tests.isDisjointFrom(tests)) {
-      ofSuite.push({ plans: [paths], tests });
-    } else {
-      last.plans.push(paths);
-      for (const test of tests) last.tests.add(test);
-    }
-  }
-  return [...runs.values()].flat().map(({ plans }) => plans);
+    return { key, paths, tests: new Set(key === undefined ? [] : testsOf(line!)) };
+  });
+  return [...Map.groupBy(files, ({ key, paths }) => key ?? paths[0]!).values()]
+    .flatMap((ofSuite) =>
+      splitRuns(
+        ofSuite,
+        ({ paths }) => paths[0]!,
+        (one, other) => !one.tests.isDisjointFrom(other.tests),
+      )
+    )
+    .map((run) => run.map(({ paths }) => paths));
 }
 
 /**
@@ -207,7 +224,7 @@ function joinTestFiles(plans: readonly string[][]): string[][][] {
  * the first plan's.
  */
 function groupByPlan(paths: readonly string[]): string[][] {
-  const plans = new Map<string, Map<string, string>[]>();
+  const journals: { readonly path: string; readonly plan: string; readonly shard: string }[] = [];
   const empty: string[] = [];
   for (const path of paths) {
     using lines = journalLines(path);
@@ -218,19 +235,56 @@ function groupByPlan(paths: readonly string[]): string[][] {
     const line = readPlanLine(path);
     // Journals without a plan have no shards.
     const shard = line === undefined ? path : canonicalJson(line.shard);
-    const runs = plans.getOrInsert(line?.planHash ?? "", [new Map()]);
-    const isTaken = (run: ReadonlyMap<string, string>) => {
-      const before = run.get(shard);
-      return before !== undefined && isOtherRun(before, path);
-    };
-    const run = runs.find((one) => !isTaken(one)) ?? new Map<string, string>();
-    if (!runs.includes(run)) runs.push(run);
-    // The same journal again is a problem of this run.
-    run.set(run.has(shard) ? `${shard} ${path} ${run.size}` : shard, path);
+    journals.push({ path, plan: line?.planHash ?? "", shard });
   }
-  const groups = [...plans.values()].flat().map((run) => [...run.values()]);
+  // The same journal again is a problem of its run.
+  const groups = [...Map.groupBy(journals, ({ plan }) => plan).values()].flatMap((ofPlan) =>
+    splitRuns(
+      ofPlan,
+      ({ path }) => path,
+      (one, other) => one.shard === other.shard && isOtherRun(one.path, other.path),
+    )
+  ).map((run) => run.map(({ path }) => path));
   if (empty.length > 0) groups.length === 0 ? groups.push(empty) : groups[0]!.push(...empty);
   return groups;
+}
+
+/**
+ * Splits the parts of one or several runs, of which two that exclude each other are of different ones: by their
+ * folders or, where each run has the same parts, one run after the other.
+ *
+ * @throws {InputError} If it is unclear which parts belong together: their rates would be of no run at all.
+ */
+function splitRuns<Part>(
+  parts: readonly Part[],
+  pathOf: (part: Part) => string,
+  exclude: (one: Part, other: Part) => boolean,
+): Part[][] {
+  const inTurn = (parts: readonly Part[]) => {
+    const runs: Part[][] = [];
+    for (const part of parts) {
+      const last = runs.at(-1);
+      if (last === undefined || last.some((one) => exclude(one, part))) runs.push([part]);
+      else last.push(part);
+    }
+    return runs;
+  };
+  const runs = inTurn(parts);
+  const [first] = runs;
+  if (first === undefined || runs.every(({ length }) => length === 1)) return runs;
+  if (runs.length === 1) return runs;
+  const byFolder = [...Map.groupBy(parts, (part) => fileNames.dirname(pathOf(part))).values()];
+  if (byFolder.every((own) => inTurn(own).length === 1) && byFolder.length < parts.length) {
+    return byFolder;
+  }
+  const isLikeFirst = (run: readonly Part[]) =>
+    run.length === first.length && run.every((part) => first.some((one) => exclude(one, part)));
+  if (runs.slice(1).every(isLikeFirst)) return runs;
+  throw cannot(
+    `report on ${pathOf(first[0]!)} and ${pathOf(runs[1]![0]!)} together`,
+    "the journals of each run must be in a folder of their own",
+    "it is unclear which of them belong together",
+  );
 }
 
 /** Whether two journals of one shard are of different runs of it. */

@@ -188,7 +188,7 @@ Deno.test("breakdownFigure() leaves out what nobody has tried, and draws what is
   const spoiled = record({ outcome: "invalid" });
   const invalid = { ...breakdownOf([1, 2], {}), series: [{ name: "m", tallies: [] as Tally[] }] };
   invalid.series[0]!.tallies = [tally([spoiled]), tally([spoiled])];
-  assertEquals(marksOf(await drawn(drawBreakdown(invalid)), "symbol"), []);
+  assertEquals(breakdownFigure(invalid, []), [], "nothing to draw");
 });
 
 Deno.test("breakdownFigure() draws a single point, but no single number, and a share without an interval", async () => {
@@ -633,4 +633,16 @@ Deno.test("figures are as wide as their content", async () => {
   const name = "m".repeat(60);
   const width = await widthOf(drawHeadline([record({ model: name })]));
   assert(width > 400 && width < 480, `${width}`);
+});
+
+Deno.test("breakdownFigure() draws no axes of nothing", () => {
+  const trials = [3, 5].map((core) =>
+    record({
+      task: { core, depth: 2, connected: 0, disconnected: 0, seed: 1 },
+      ...{ outcome: "invalid", reason: "no answer" },
+    })
+  );
+  const { breakdowns, subjects } = makeReport(trials, { suite: "s" });
+  assert(breakdowns.length > 0);
+  assertEquals(breakdowns.flatMap((one) => breakdownFigure(one, subjects)), []);
 });

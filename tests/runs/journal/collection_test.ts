@@ -5,6 +5,7 @@ import { type Plan, planSuite } from "../../../lib/runs/plan.ts";
 import { shardOf } from "../../../lib/runs/_assign_shards.ts";
 import type { Shard } from "../../../lib/runs/shard_text.ts";
 import { makeReport } from "../../../lib/reports/report.ts";
+import { openTask } from "../../../lib/trials/executors/tasks.ts";
 import { planLine } from "../../../lib/runs/journal/journal.ts";
 import type { Suite } from "../../../lib/runs/suite.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
@@ -477,4 +478,57 @@ Deno.test("readCollection() makes nothing hostile of the names of journals", () 
     assert(!STEERING.test(label!));
     assert(label!.length <= 61);
   }
+});
+
+Deno.test("readCollection() puts shards of two runs together by their folders, never one of each run", () => {
+  using folder = new Folder();
+  const plan = planSuite({ ...SMALL, models: ["a"] });
+  for (const name of ["old", "new"]) Deno.mkdirSync(folder.file(name));
+  const shards = [1, 2].map((index) => ({ index, of: 2 }));
+  const old = shards.map((shard) => writeShard(folder, plan, shard, `old/${shard.index}.jsonl`));
+  const next = shards.map((shard) =>
+    writeAgain(folder, `new/${shard.index}.jsonl`, plan, { shard })
+  );
+  const runsOf = (paths: readonly string[]) => readCollection(paths).runs.map(({ paths }) => paths);
+  // Shards in any order, and where one of the old ones is missing.
+  assertEquals(runsOf([old[0]!, next[0]!, next[1]!, old[1]!]), [old, next]);
+  assertEquals(runsOf([old[0]!, ...next]), [[old[0]!], next]);
+  // In one folder nothing tells whose a shard is.
+  const flat = [...old, ...next].map((path, place) =>
+    folder.write(`${place}.jsonl`, Deno.readTextFileSync(path))
+  );
+  for (const order of [[0, 2, 3], [0, 2, 1], [0, 2, 3, 1], [0, 2, 1, 3]]) {
+    const paths = order.map((at) => flat[at]!);
+    assertStringIncludes(
+      faultOf(...paths),
+      "the journals of each run must be in a folder of their own",
+    );
+  }
+});
+
+Deno.test("readCollection() never takes the variant of one run for the label of another", () => {
+  using folder = new Folder();
+  const planOf = (variants?: Record<string, Record<string, never>>) =>
+    planSuite({ name: "s", tasks: [], seed: 1, models: ["a"], graphs: 1 }, {
+      tasks: {
+        cells: () => [{ case: "one" }, { case: "two" }],
+        open: openTask,
+        cases: { one: "1", two: "2" },
+        ...(variants === undefined ? {} : { variants }),
+      },
+    });
+  const [plain, both] = [planOf(), planOf({ b: {} })];
+  const { runs, trials, variants } = readCollection([
+    write(folder, both, "old.jsonl"),
+    writeAgain(folder, "new.jsonl", both),
+    write(folder, plain, "old b.jsonl"),
+    writeAgain(folder, "new b.jsonl", plain),
+  ]);
+  assertEquals(new Set(runs.map(({ label }) => label)).size, 4);
+  assertEquals(
+    new Set(variants.map(({ variant }) => variant)).size,
+    4,
+    "each a variant of its own",
+  );
+  assertEquals(new Set(trials.map(({ id }) => id)).size, trials.length);
 });
