@@ -32,7 +32,6 @@ import {
   manyRecords,
   planOf,
   record,
-  stageOf,
   traced,
   type TrialTraits,
 } from "../support/records.ts";
@@ -228,7 +227,7 @@ Deno.test("a page compares pairs, where there is something to show", async () =>
   const figures = await figuresOf(trials);
   assertEquals(
     figures.get("comparisons")!.caption,
-    "Differences of pairs share of tasks solved less that of the other, on the tasks of both; whiskers: 95% " +
+    "Differences of pairs share solved less that of the other, on the tasks of both; whiskers: 95% " +
       "intervals, each for a single pair",
   );
   const [, table] = /<caption>\s*<div>Pairs compared([^]*?)<\/table>/.exec(page)!;
@@ -334,8 +333,11 @@ Deno.test("a page explains each strategy, probe, behaviour, stage and perturbati
       ...scoredAll(["R", ""]),
       ...scoredAll(["R", "D"], { perturbation: "RD" }),
       ...PROBED.map((trial) => ({ ...trial, behaviours: BEHAVIOURS })),
-      traced([callEvent(1, { guessed: true })]),
-      { ...record({ strategy: "repair" }), stages: [stageOf("m", 5)] } as Trial,
+      record({ grounded: false }),
+      {
+        ...record({ strategy: "repair" }),
+        work: { asked: 2, unusable: 0, sentBack: 1, mended: 1 },
+      } as Trial,
     ], { suite: "s" })),
   );
   for (const [kind, names] of Object.entries(all)) {

@@ -79,15 +79,16 @@ export function headlineFigures(report: Report): Figure[] {
   ];
 }
 
-/** Returns the variants to draw: those that did not pass first, then the unperturbed ones. */
+/** Returns the variants to draw: those that did not pass first, then the unperturbed ones; those without a rate last. */
 function chosen(
   { subjects }: Report,
   verdicts: ReturnType<typeof verdictsOf>,
 ): readonly VariantMetrics[] {
-  const rank = ({ subject }: VariantMetrics) => {
+  const rank = ({ subject, total }: VariantMetrics) => {
     const kind = verdicts.get(variantKey(subject))?.verdict.kind ?? "pass";
-    const isPlain = subject.perturbation === "none";
-    return kind === "pass" ? VERDICT_KINDS.length + Number(!isPlain) : VERDICT_KINDS.indexOf(kind);
+    if (kind !== "pass") return VERDICT_KINDS.indexOf(kind);
+    const place = total.rate === null ? 2 : subject.perturbation === "none" ? 0 : 1;
+    return VERDICT_KINDS.length + place;
   };
   return subjects.toSorted((one, other) => rank(one) - rank(other)).slice(0, MAX_ROWS);
 }
