@@ -74,13 +74,9 @@ function sectionMarkup(
     const heading = id === "headline" ? "" : html`<h2>${title}</h2>\n`;
     return html`<section class="section" id="${id}">${heading}${parts}</section>`;
   }
+  const open = isOpen ? " open" : "";
   return html`
-    <details class="section" id="${id}" ${isOpen
-      ? html`
-        open
-      `
-      : ""}>
-    <summary><h2>${title}</h2></summary>
+    <details class="section" id="${id}" ${open}><summary><h2>${title}</h2></summary>
     ${parts}</details>
   `;
 }

@@ -65,8 +65,10 @@ async function figureMarkup(
 export function markOf(place: number): Markup {
   const { colour, shape } = seriesMark(place);
   return html`
-    <span class="mark"><svg width="12" height="12" viewBox="-1.2 -1.2 2.4 2.4" aria-hidden="true"
-        ><path d="${shape}" fill="${colour}" /></svg></span>
+    <svg class="mark" width="12" height="12" viewBox="-1.2 -1.2 2.4 2.4" aria-hidden="true"
+    >
+      <path d="${shape}" fill="${colour}" />
+    </svg>
   `;
 }
 
