@@ -64,12 +64,11 @@ async function figureMarkup(
 /** Returns the mark that stands before a variant's name: its colour and its shape. */
 export function markOf(place: number): Markup {
   const { colour, shape } = seriesMark(place);
-  return html`
-    <svg class="mark" width="12" height="12" viewBox="-1.2 -1.2 2.4 2.4" aria-hidden="true"
-    >
-      <path d="${shape}" fill="${colour}" />
-    </svg>
-  `;
+  // Without space, which would become part of the name.
+  return new Markup(
+    '<svg class="mark" width="12" height="12" viewBox="-1.2 -1.2 2.4 2.4" aria-hidden="true">' +
+      `<path d="${shape}" fill="${colour}" /></svg>`,
+  );
 }
 
 /** A table with more rows shows a few before a reader asks for all. */
