@@ -14,9 +14,9 @@ import { FAILURE_TYPES } from "../calls/failure_types.ts";
 import { canonicalJson, printable } from "../base/json.ts";
 import { canCall, cellName, isWholeQuestion } from "./metrics/metrics.ts";
 import { missesCall, type Variant, variantOf } from "../gate/variant.ts";
-import { distinct, seriesMark } from "./figures/_plotting.ts";
+import { distinct } from "./figures/_plotting.ts";
 import { nameOf } from "./tables/table.ts";
-import { TrialPlaces, viewPairs } from "./page/_pair_view.ts";
+import { viewPairs } from "./page/_pair_view.ts";
 import { Output } from "../base/output_file.ts";
 import { recoveryOf } from "../calls/recovery.ts";
 import { provenance, type Report } from "./report.ts";
@@ -49,7 +49,7 @@ const css = [resultsCss, trialCss, pageCss].join("\n");
 /** All scripts of the page in one, as a page opened from a disk cannot import modules. */
 const script = [
   ...[partsScript, addressScript, trialScript, besideScript, listScript, takeScript, pageScript],
-].map((text) => text.replace(/^import [^;]*;\n/gm, "").replace(/^export /gm, "")).join("\n");
+].map((text) => text.replace(/^import [^;]*;\n|^export /gm, "")).join("\n");
 
 /** Options of {@linkcode writeHtml}. */
 export interface HtmlOptions {
@@ -94,16 +94,15 @@ function writeTrials(
   { rerun, generator = GENERATOR_VERSION, shorten }: HtmlOptions & ShortNames,
   write: (text: string) => void,
 ): void {
-  const names = { subjects: new Names(), cells: new Names(), units: new Names() };
-  const signs = new Signs();
-  const whys = new Names();
+  const [variants, cells, units, whys] = Array.from({ length: 4 }, () => new Distinct<string>());
+  const shown = new Distinct<readonly string[]>();
   const { subjects, comparisons } = report;
   const words = reportWords(report);
   const labelOf = ({ subject, simulated }: NamedVariant) =>
     nameOf({ subject: shorten(subject), simulated });
   // One variant has one colour throughout a page.
-  for (const one of subjects) names.subjects.placeOf(canonicalJson(one.subject), labelOf(one));
-  const rows: { readonly trial: ListedTrial; readonly row: readonly number[] }[] = [];
+  for (const one of subjects) variants!.placeOf(labelOf(one), canonicalJson(one.subject));
+  const rows: { index: number; id: string; subject: Variant; row: readonly number[] }[] = [];
   const tasks = new Map<string, [number, number]>();
   // Consecutive trials mostly share their task and perturbation.
   let last: { readonly key: string; readonly task: KnownTask | undefined } | undefined;
@@ -136,48 +135,51 @@ function writeTrials(
         : [-1, -1]);
     tasks.set(shared, taskPosition);
     const [chunk, position] = add(viewTrial(trial, rerun(trial), task));
+    const { index, id } = trial;
+    const subject = variantOf(trial);
+    const name = labelOf({ subject, simulated: trial.model.simulated });
     const row = [
-      names.subjects.placeOf(
-        canonicalJson(variantOf(trial)),
-        labelOf({ subject: variantOf(trial), simulated: trial.model.simulated }),
-      ),
-      names.cells.placeOf(shorten(cellName(trial))),
+      variants!.placeOf(name, canonicalJson(subject)),
+      cells!.placeOf(shorten(cellName(trial))),
       ...taskNumbers(trial),
       OUTCOMES.indexOf(trial.outcome),
       ...(canCall(trial) ? [trial.calls, trial.minimumCalls ?? -1] : [-1, -1]),
       typeBits(trial.failures),
       typeBits(trial.failures.filter(({ root }) => root)),
       trial.failures.length,
-      signs.placeOf([...signsOf(trial), ...missedSign(trial), ...faultSigns(trial)]),
-      names.units.placeOf(unitName(trial)),
+      shown.placeOf(signsShown(trial)),
+      units!.placeOf(unitName(trial)),
       chunk,
       position,
       ...taskPosition,
-      whys.placeOf(whyUnsolved(trial)),
+      whys!.placeOf(whyUnsolved(trial)),
       trial.durationMs,
     ];
-    rows.push({ trial: { index: trial.index, id: trial.id, subject: variantOf(trial) }, row });
+    rows.push({ index, id, subject, row });
   }
   flush();
   // Journals list trials in the order in which they ended.
-  rows.sort(({ trial: one }, { trial: other }) => one.index - other.index);
-  const places = new TrialPlaces();
-  for (const [place, { trial }] of rows.entries()) places.add(trial.subject, trial.id, place);
+  rows.sort((one, other) => one.index - other.index);
+  const places = new Map(
+    rows.map(({ subject, id }, place) => [canonicalJson([subject, id]), place]),
+  );
+  // Addresses have no half characters.
+  const keysOf = (names?: Distinct<string>) => names!.all.map((name) => name.toWellFormed());
+  const labels = new Map(subjects.map((one) => [canonicalJson(one.subject), labelOf(one)]));
+  const printed = (names?: Distinct<string>) => names!.all.map((name) => printable(name, 300));
   write(dataBlock(
     "index",
     JSON.stringify({
-      subjects: distinct(names.subjects.all),
-      keys: { subjects: names.subjects.keys, cells: names.cells.keys },
-      marks: names.subjects.all.map((_, place) => seriesMark(place)),
-      cells: names.cells.all,
-      units: names.units.all,
+      subjects: distinct(printed(variants)),
+      keys: { subjects: keysOf(variants), cells: keysOf(cells) },
+      cells: printed(cells),
+      units: printed(units),
       outcomes: OUTCOMES,
       words: OUTCOMES.map((outcome) => words.outcomes[outcome] ?? outcome.replaceAll("_", " ")),
       unsolved: words.unsolved,
-      behaviours: signs.names,
-      shown: signs.sets,
+      shown: shown.all.map((signs) => signs.map((sign) => printable(sign, 300))),
       types: FAILURE_TYPES,
-      whys: whys.all,
+      whys: printed(whys),
       unit: report.unit === "trial" ? "test" : report.unit,
       pairs: viewPairs(
         comparisons,
@@ -185,20 +187,13 @@ function writeTrials(
         // Accepted results have no row of their own.
         (subject, simulated) =>
           printable(
-            names.subjects.nameOf(canonicalJson(subject)) ?? labelOf({ subject, simulated }),
+            labels.get(canonicalJson(subject)) ?? labelOf({ subject, simulated }),
             300,
           ),
       ),
       rows: rows.map(({ row }) => row),
     }),
   ));
-}
-
-/** What identifies a trial of the list. */
-interface ListedTrial {
-  readonly index: number;
-  readonly id: string;
-  readonly subject: Variant;
 }
 
 /** Returns the unit name to show before a task's number; a question has a name instead of a number. */
@@ -220,58 +215,22 @@ function typeBits(failures: Trial["failures"]): number {
   return failures.reduce((bits, { type }) => bits | (1 << FAILURE_TYPES.indexOf(type)), 0);
 }
 
-/** Returns a name by which the page can filter trials with missed calls like behaviours. */
-function missedSign(trial: Trial): string[] {
-  return missesCall({ missed: missedCallsOf(trial) }) ? ["missed_call"] : [];
+/** Returns the names by which the page filters: behaviours, missed calls, and how faults ended. */
+function signsShown(trial: Trial): string[] {
+  return [
+    ...signsOf(trial),
+    ...(missesCall({ missed: missedCallsOf(trial) }) ? ["missed_call"] : []),
+    ...[...new Set(recoveryOf(trial.events).map(({ end }) => `fault_${end}`))].toSorted(),
+  ];
 }
 
-/** Returns how the faults of a trial ended, as names that the page can filter by like behaviours. */
-function faultSigns({ events }: Trial): string[] {
-  return [...new Set(recoveryOf(events).map(({ end }) => `fault_${end}`))].toSorted();
-}
-
-/** Sets of behaviours that occur together in a trial; rows refer to them by index, as there are few. */
-class Signs {
-  readonly #names = new Names();
-  readonly #sets = new Names();
-  readonly sets: number[][] = [];
-
-  placeOf(signs: readonly string[]): number {
-    const places = signs.map((sign) => this.#names.placeOf(sign));
-    const place = this.#sets.placeOf(places.join());
-    this.sets[place] = places;
-    return place;
-  }
-
-  get names(): string[] {
-    return this.#names.all;
-  }
-}
-
-/** Names that rows refer to by index. */
-class Names {
+/** Values that rows refer to by their places. */
+class Distinct<Value> {
   readonly #places = new Map<string, number>();
-  readonly #names: string[] = [];
+  readonly all: Value[] = [];
 
-  placeOf(key: string, name = key): number {
-    const known = this.#places.get(key);
-    if (known !== undefined) return known;
-    this.#places.set(key, this.#names.length);
-    return this.#names.push(name) - 1;
-  }
-
-  nameOf(key: string): string | undefined {
-    const place = this.#places.get(key);
-    return place === undefined ? undefined : this.#names[place];
-  }
-
-  get all(): string[] {
-    return this.#names.map((name) => printable(name, 300));
-  }
-
-  /** The names as addresses have them, in which no half characters can be. */
-  get keys(): string[] {
-    return this.#names.map((name) => name.toWellFormed());
+  placeOf(value: Value, key = String(value)): number {
+    return this.#places.getOrInsertComputed(key, () => this.all.push(value) - 1);
   }
 }
 

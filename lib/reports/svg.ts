@@ -50,6 +50,6 @@ export async function drawSvg(figure: Figure): Promise<string> {
 
 /** The colours of the page, without those of its dark theme. */
 const LIGHT: ReadonlyMap<string, string> = new Map(
-  [...pageCss.split("@media")[0]!.matchAll(/--([\w-]+): (#\w+);/g)]
+  [...pageCss.matchAll(/--([\w-]+): (?:light-dark\()?(#\w+)/g)]
     .map(([, name, colour]) => [name!, colour!]),
 );

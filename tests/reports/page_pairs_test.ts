@@ -17,7 +17,7 @@ import { browserTest } from "../support/browser.ts";
 import { Folder } from "../support/folders.ts";
 import { manyTrials } from "../support/many_trials.ts";
 import { callEvent, record } from "../support/records.ts";
-import { openReport, shownRows, trialIsOpen } from "../support/report_page.ts";
+import { openReport, shownRows, trialIsOpen, unfold } from "../support/report_page.ts";
 
 const NONE = { tokens: null, calls: null, usd: null };
 const NO_EFFORT = { candidate: NONE, baseline: NONE, extra: NONE };
@@ -216,7 +216,48 @@ browserTest(
     assertStringIncludes(await page.innerText("#trial"), "No trial of old is in this report");
     assertEquals(await page.locator("#trial section.pair").count(), 0);
     assertEquals((await shownRows(page)).length, 1);
+    // Without the pair there is nothing that it could lack.
+    await page.evaluate(() => location.hash = "#trials");
+    await page.waitForSelector("#pair", { state: "hidden" });
+    await page.click("#list a");
+    await trialIsOpen(page, 1);
+    assert(!(await page.innerText("#trial")).includes("No trial of"));
     assertEquals(faults, []);
+  },
+);
+
+browserTest(
+  "of many tasks and rows, the first are shown until all are asked for",
+  async (browser) => {
+    using folder = new Folder();
+    const pairOf = (count: number) =>
+      (["solved", "wrong_answer"] as const).flatMap((outcome, at) =>
+        Array.from({ length: count }, (_, seed) => {
+          const index = at * count + seed;
+          return record({ model: `m ${at}`, outcome, seed, block: seed, index });
+        })
+      );
+    const several = (count: number) =>
+      Array.from({ length: count }, (_, index) => record({ model: `m ${index}`, index }));
+    for (const [count, shown] of [[15, 15], [16, 12]] as const) {
+      for (const [view, trialsOf] of [["#pair", pairOf], ["#table-outcomes", several]] as const) {
+        const html = await writePage(folder, trialsOf(count));
+        await using opened = await openReport(browser, html, { hash: "#?pair=0" });
+        const { page, faults } = opened;
+        await unfold(page);
+        const rows = page.locator(`${view} tbody tr`).filter({ visible: true });
+        assertEquals(await rows.count(), shown, view);
+        const all = page.locator(`${view} .all`);
+        assertEquals(await all.count(), count > 15 ? 1 : 0);
+        if (count > 15) {
+          assertEquals(await all.textContent(), "all 16 rows");
+          await all.click();
+        }
+        assertEquals(await rows.count(), count, view);
+        assertEquals(await all.filter({ visible: true }).count(), 0);
+        assertEquals(faults, []);
+      }
+    }
   },
 );
 

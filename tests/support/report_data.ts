@@ -23,11 +23,10 @@ export function reportedTrials(path: string): ReportedTrial[] {
     [...Deno.readTextFileSync(path).matchAll(/id="(index|block-\d+)">([^<]*)</g)]
       .map(([, id, packed]) => [id!, JSON.parse(unpacked(packed!))]),
   );
-  const { rows, outcomes, behaviours, shown } = blocks.get("index") as {
+  const { rows, outcomes, shown } = blocks.get("index") as {
     rows: number[][];
     outcomes: string[];
-    behaviours: string[];
-    shown: number[][];
+    shown: string[][];
   };
   return rows.map((row) => {
     const [chunk, place, taskChunk, taskPlace] = row.slice(12, 16) as [
@@ -39,7 +38,7 @@ export function reportedTrials(path: string): ReportedTrial[] {
     return {
       ...blocks.get(`block-${chunk}`)[place],
       outcome: outcomes[row[4]!]!,
-      signs: shown[row[10]!]!.map((sign) => behaviours[sign]!),
+      signs: shown[row[10]!]!,
       task: taskChunk < 0 ? undefined : blocks.get(`block-${taskChunk}`)[taskPlace],
     };
   });

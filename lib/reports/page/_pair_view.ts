@@ -7,30 +7,19 @@ import { canonicalJson } from "../../base/json.ts";
 import type { ChangedTask, ComparedPair } from "../../gate/comparison.ts";
 import type { Variant } from "../../gate/variant.ts";
 
-/** Places of trials in the list, by variant and id: variants may share ids. */
-export class TrialPlaces {
-  readonly #places = new Map<string, number>();
-
-  add(subject: Variant, id: string, place: number): void {
-    this.#places.set(canonicalJson([subject, id]), place);
-  }
-
-  /** Returns the places of the trials that the report has. */
-  of(subject: Variant, ids: readonly string[]): number[] {
-    return ids.flatMap((id) => this.#places.get(canonicalJson([subject, id])) ?? []);
-  }
-}
-
-/** Returns the views of pairs, at the places that they have in the report. */
+/** Returns the views of pairs in the report's order; `places` are those of trials, by variant and id. */
 export function viewPairs(
   pairs: readonly ComparedPair[],
-  places: TrialPlaces,
+  places: ReadonlyMap<string, number>,
   labelOf: (subject: Variant, simulated: boolean) => string,
 ) {
+  // The report may lack trials that a pair compares.
+  const placesOf = (variant: Variant, ids: readonly string[]) =>
+    ids.flatMap((id) => places.get(canonicalJson([variant, id])) ?? []);
   return pairs.map(({ subject, simulated, against, gained, lost }) => {
     const viewTask = ({ candidate, baseline, trials: [own, others] }: ChangedTask) => [
       ...[candidate.solved, candidate.valid, baseline.solved, baseline.valid],
-      ...[places.of(subject, own), places.of(against, others)],
+      ...[placesOf(subject, own), placesOf(against, others)],
     ];
     return {
       candidate: labelOf(subject, simulated),

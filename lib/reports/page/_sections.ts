@@ -74,10 +74,9 @@ function sectionMarkup(
     const heading = id === "headline" ? "" : html`<h2>${title}</h2>\n`;
     return html`<section class="section" id="${id}">${heading}${parts}</section>`;
   }
+  const open = isOpen ? " open" : "";
   return html`
-    <details class="section" id="${id}" ${isOpen
-      ? " open"
-      : ""}><summary><h2>${title}</h2></summary>
+    <details class="section" id="${id}" ${open}><summary><h2>${title}</h2></summary>
     ${parts}</details>
   `;
 }
@@ -165,20 +164,16 @@ function cardMarkup(kind: string, name: string, text: string, numbers: readonly 
 /** Returns the glossary of what the page shows; nothing without any word. */
 function wordSections(words: ReturnType<typeof wordsIn>): Section[] {
   if (words.length === 0) return [];
-  const markup = html`
-    <details class="section" id="words">
-      <summary>
-        <h2>Words</h2>
-      </summary>
-      <dl class="words">${words.map(([word, meaning]) =>
-        html`
-          <div>
-            <dt>${word}</dt>
-            <dd>${meaning}</dd>
-          </div>
-        `
-      )}</dl>
-    </details>
-  `;
+  const list = html`<dl class="words">${
+    words.map(([word, meaning]) =>
+      html`
+        <div>
+          <dt>${word}</dt>
+          <dd>${meaning}</dd>
+        </div>
+      `
+    )
+  }</dl>`;
+  const markup = sectionMarkup("words", "words", [list], { isOpen: false });
   return [{ id: "words", markup }];
 }

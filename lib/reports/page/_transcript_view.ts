@@ -43,14 +43,9 @@ export function viewShown({ system, prompt, tools }: Transcript): ShownView {
   ];
   return {
     kind: "case",
-    texts: [
-      ...(system?.value === undefined
-        ? []
-        : [["system", printableLines(system.value)] as [string, string]]),
-      ...(prompt.value === undefined
-        ? []
-        : [["prompt", printableLines(prompt.value)] as [string, string]]),
-    ],
+    texts: Object.entries({ system, prompt }).flatMap(([name, text]) =>
+      text?.value === undefined ? [] : [[name, printableLines(text.value)] as const]
+    ),
     tools: (tools.value ?? []).map(viewTool),
     ...(lacking.length === 0
       ? {}

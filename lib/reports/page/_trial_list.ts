@@ -6,6 +6,7 @@
 import type { Report } from "../report.ts";
 import { reportWords } from "../_words.ts";
 import { html, type Markup } from "./_markup.ts";
+import { markOf } from "./_view_markup.ts";
 
 /** Returns the section in which the page's script shows trials. */
 export function trialSection(report: Report): Markup {
@@ -57,6 +58,7 @@ export function trialSection(report: Report): Markup {
           </thead>
           <tbody id="list"></tbody>
         </table>
+        <template id="marks">${report.subjects.map((_, place) => markOf(place))}</template>
       </div>
     </section>
   `;

@@ -64,14 +64,15 @@ async function figureMarkup(
 /** Returns the mark that stands before a variant's name: its colour and its shape. */
 export function markOf(place: number): Markup {
   const { colour, shape } = seriesMark(place);
-  return html`
-    <span class="mark"><svg width="12" height="12" viewBox="-1.2 -1.2 2.4 2.4" aria-hidden="true"
-        ><path d="${shape}" fill="${colour}" /></svg></span>
-  `;
+  // Without space, which would become part of the name.
+  return new Markup(
+    '<svg class="mark" width="12" height="12" viewBox="-1.2 -1.2 2.4 2.4" aria-hidden="true">' +
+      `<path d="${shape}" fill="${colour}" /></svg>`,
+  );
 }
 
-/** A table with more rows than the first number shows as many as the second before a reader asks for all. */
-const [MANY_ROWS, SHOWN_ROWS] = [15, 12];
+/** A table with more rows shows a few before a reader asks for all. */
+const MANY_ROWS = 15;
 
 /** A number, or the interval of one. */
 const NUMBER = /^(?:[-+~$]?[\d.,]+%?(?: (?:to|of) [-+]?[\d.,]+%?)?|below \S+)$/;
@@ -81,7 +82,6 @@ function tableMarkup(table: Table, places: Places): Markup {
   const [head, ...body] = rows;
   // Where strategies have a column, a name before it is that of several variants.
   const isMarked = !(names > 1 && head![1] === "strategy");
-  const isMany = body.length > MANY_ROWS;
   const classOf = (index: number, cell = "") => {
     const name = isLeft(head!, index, names) ? "name" : NUMBER.test(cell) ? "number" : undefined;
     return name === undefined || index === 0 ? "" : html`
@@ -119,13 +119,11 @@ function tableMarkup(table: Table, places: Places): Markup {
               `
             )}</tr>
           </thead>
-          <tbody>${body.map((row, place) =>
-            isMany && place >= SHOWN_ROWS
-              ? html`<tr class="more">${cells(row)}</tr>`
-              : html`<tr>${cells(row)}</tr>`
-          )}</tbody>
+          <tbody>${body.map((row) => html`<tr>${cells(row)}</tr>`)}</tbody>
         </table>
-      ${isMany ? html`<button type="button" class="all">all ${body.length} rows</button>` : ""}
+      ${body.length > MANY_ROWS
+        ? html`<button type="button" class="all">all ${body.length} rows</button>`
+        : ""}
       <button type="button" class="take" data-take="csv">CSV</button>
     </div>
   `;

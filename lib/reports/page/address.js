@@ -18,17 +18,17 @@ const KEYS = /** @type {const} */ ([
 /**
  * Returns what an address says; values that are not allowed count as not given.
  * @param {string} hash
- * @param {(key: typeof KEYS[number], value: string) => boolean} isAllowed
+ * @param {Record<string, (value: string) => boolean>} allowed
  * @returns {Address}
  */
-export function readAddress(hash, isAllowed) {
+export function readAddress(hash, allowed) {
   const [, trial] = /^#trial-(\d+)$/.exec(hash) ?? [];
   const given = new URLSearchParams(
     trial !== undefined ? { trial } : hash.startsWith("#?") ? hash.slice(2) : "",
   );
   return /** @type {Address} */ (Object.fromEntries(KEYS.map((key) => {
     const value = given.get(key) ?? "";
-    return [key, value !== "" && isAllowed(key, value) ? value : ""];
+    return [key, value !== "" && allowed[key]?.(value) ? value : ""];
   })));
 }
 

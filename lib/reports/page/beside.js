@@ -5,7 +5,7 @@
 /// <reference lib="esnext" />
 
 import { badge, make } from "./parts.js";
-import { eventList, factItem, sidePanel, summaryParts } from "./trial.js";
+import { eventList, factList, folded, sidePanel, summaryParts } from "./trial.js";
 
 /** @typedef {import("./trial.js").OpenTrial} OpenTrial */
 
@@ -26,45 +26,42 @@ export function besideParts(both) {
     one - other
   );
   const line = make(
-    "p",
-    { class: "difference", id: "difference", tabindex: "-1" },
-    difference === undefined ? "Their calls and answers are the same." : difference.text,
+    "p.difference",
+    { id: "difference", tabindex: "-1" },
+    difference?.text ?? "Their calls and answers are the same.",
   );
-  const rows = order.flatMap((step) => [
-    ...(step === difference?.step ? [line] : []),
+  /** @param {OpenTrial} open @param {number} side @param {number} step */
+  const stepPart = ({ place, name }, side, step) =>
     make(
-      "section",
-      { class: "pair" },
-      make("h4", {}, step === END ? "the end" : `step ${step}`),
-      ...both.map(({ place, name }, side) =>
-        make(
-          "div",
-          {},
-          make("p", { class: "faint whose" }, `trial ${place + 1}, ${name}`),
-          eventList(steps[side]?.get(step) ?? [], "", difference?.events),
-        )
-      ),
-    ),
-  ]);
+      "div",
+      make("p", { class: "faint whose" }, `trial ${place + 1}, ${name}`),
+      eventList(steps[side]?.get(step) ?? [], "", difference?.events),
+    );
   return [
     make(
       "div",
       { class: "pair heads" },
-      ...both.map(({ place, outcome, word, name, trial }) =>
+      both.map(({ place, outcome, word, name, trial }) =>
         make(
           "div",
-          {},
-          make("h4", {}, `trial ${place + 1} `, badge(outcome, word)),
-          make("p", {}, name),
-          ...summaryParts(trial),
+          make("h4", `trial ${place + 1} `, badge(outcome, word)),
+          make("p", name),
+          summaryParts(trial),
         )
       ),
     ),
-    ...factParts(both),
-    ...taskParts(both),
-    make("h4", {}, "What happened, step by step"),
-    ...(difference === undefined ? [line] : []),
-    ...rows,
+    factParts(both),
+    taskPart(both),
+    make("h4", "What happened, step by step"),
+    difference === undefined && line,
+    order.map((step) => [
+      step === difference?.step && line,
+      make(
+        "section.pair",
+        make("h4", step === END ? "the end" : `step ${step}`),
+        both.map((open, side) => stepPart(open, side, step)),
+      ),
+    ]),
   ];
 }
 
@@ -76,33 +73,23 @@ function factParts(both) {
   /** @param {[string, string][]} facts @param {[string, string]} fact */
   const has = (facts, [name, value]) => facts.some((one) => one[0] === name && one[1] === value);
   const same = own.filter((fact) => has(other, fact));
+  const differing = [own, other].map((facts) => facts.filter((fact) => !has(same, fact)));
   return [
-    make(
-      "div",
-      { class: "pair facts" },
-      ...[own, other].map((facts) =>
-        make("dl", {}, ...facts.filter((fact) => !has(same, fact)).map(factItem))
-      ),
-    ),
-    make(
-      "details",
-      {},
-      make("summary", {}, `${same.length} facts of both`),
-      make("dl", {}, ...same.map(factItem)),
-    ),
+    make("div", { class: "pair facts" }, differing.map(factList)),
+    folded(`${same.length} facts of both`, factList(same)),
   ];
 }
 
 /** Returns what the models were shown: once if it is the same. @param {readonly [OpenTrial, OpenTrial]} both */
-function taskParts([one, other]) {
+function taskPart([one, other]) {
   const title = one.task?.dot === undefined ? "What the model was shown" : "The hidden graph";
   const parts = one.task === other.task
     ? sidePanel(one.trial, one.task)
-    : [one, other].flatMap(({ place, trial, task }) => [
-      make("h4", {}, `trial ${place + 1}`),
-      ...sidePanel(trial, task),
+    : [one, other].map(({ place, trial, task }) => [
+      make("h4", `trial ${place + 1}`),
+      sidePanel(trial, task),
     ]);
-  return [make("details", { id: "graph" }, make("summary", {}, title), ...parts)];
+  return make("details", { id: "graph" }, make("summary", title), parts);
 }
 
 /** Returns events by step: those before a call belong to its step, those after all calls to the end. @param {any[]} events */

@@ -4,9 +4,10 @@
 /// <reference lib="dom" />
 /// <reference lib="esnext" />
 
-import { badge, make, SVG } from "./parts.js";
+import { badge, element, make } from "./parts.js";
 
 /** @typedef {import("./address.js").Address} Address */
+/** @typedef {import("./parts.js").Content} Content */
 
 /**
  * One row of the list: indices of names in the index, numbers, and the position of the rest in the blocks.
@@ -26,7 +27,6 @@ import { badge, make, SVG } from "./parts.js";
 /**
  * @typedef {object} Index
  * @property {string[]} subjects
- * @property {{ shape: string, colour: string }[]} marks Those of the subjects.
  * @property {string[]} cells
  * @property {{ subjects: string[], cells: string[] }} keys What addresses call these, whatever can be shown of it.
  * @property {string[]} units The unit of a task's number, such as `graph`, or the name of a task without one.
@@ -34,8 +34,7 @@ import { badge, make, SVG } from "./parts.js";
  * @property {string[]} words The outcomes in the words of the report, such as `passed` for own tests.
  * @property {string} unsolved The word for all outcomes but the first.
  * @property {string[]} types
- * @property {string[]} behaviours
- * @property {number[][]} shown Sets of behaviours that occur together, as indices.
+ * @property {string[][]} shown Sets of behaviours that occur together.
  * @property {string[]} whys Why trials are not solved, such as by which assertion; empty where their calls say it.
  * @property {string} unit What pairs are compared on, such as `graph`.
  * @property {{ candidate: string, against: string, gained: Change[], lost: Change[] }[]} pairs
@@ -51,12 +50,8 @@ export const ROWS = 50;
  * @param {Address} address
  */
 export function placesOf(index, { subject, cell, outcome, type, behaviour, roots, q, sort }) {
-  const [own, at, ended] = [
-    index.keys.subjects.indexOf(subject),
-    index.keys.cells.indexOf(cell),
-    index.outcomes.indexOf(outcome),
-  ];
-  const [kind, sign] = [index.types.indexOf(type), index.behaviours.indexOf(behaviour)];
+  const [own, at] = [index.keys.subjects.indexOf(subject), index.keys.cells.indexOf(cell)];
+  const [ended, kind] = [index.outcomes.indexOf(outcome), index.types.indexOf(type)];
   const words = q.toLowerCase().split(/\s+/).filter((word) => word !== "");
   const places = index.rows.flatMap((row, place) => {
     if (own >= 0 && row[0] !== own || at >= 0 && row[1] !== at) return [];
@@ -65,12 +60,10 @@ export function placesOf(index, { subject, cell, outcome, type, behaviour, roots
     const types = roots === "" ? row[7] : row[8];
     if (type === "any" ? types === 0 : kind >= 0 && (types & (1 << kind)) === 0) return [];
     const signs = index.shown[row[10]] ?? [];
-    if (behaviour === "any" ? signs.length === 0 : sign >= 0 && !signs.includes(sign)) return [];
-    if (words.length > 0) {
-      const key = searchKey(index, place);
-      if (!words.every((word) => key.includes(word))) return [];
+    if (behaviour === "any" ? signs.length === 0 : behaviour !== "" && !signs.includes(behaviour)) {
+      return [];
     }
-    return [place];
+    return words.every((word) => searchKey(index, place).includes(word)) ? [place] : [];
   });
   if (sort === "") return places;
   const values = sortValues(index, sort.replace("-", ""));
@@ -133,27 +126,10 @@ function typesText(index, row) {
   return index.types.filter((_, type) => row[7] & (1 << type)).join(", ");
 }
 
-/** Returns the mark of a variant, which is that of its series in figures. @param {Index["marks"][number] | undefined} mark */
-function markItem(mark) {
-  const path = document.createElementNS(SVG, "path");
-  const svg = document.createElementNS(SVG, "svg");
-  const box = {
-    class: "mark",
-    width: "12",
-    height: "12",
-    viewBox: "-1.2 -1.2 2.4 2.4",
-    "aria-hidden": "true",
-  };
-  for (const [name, value] of Object.entries(box)) svg.setAttribute(name, value);
-  path.setAttribute("d", mark?.shape ?? "");
-  path.setAttribute("fill", mark?.colour ?? "");
-  svg.append(path);
-  return svg;
-}
-
-/** Returns the badge of a row's outcome. @param {Index} index @param {Row} row */
-export function rowBadge(index, row) {
-  return badge(index.outcomes[row[4]] ?? "", index.words[row[4]] ?? "");
+/** Returns the mark of a variant, which is that of its series in figures. @param {number} subject */
+function markItem(subject) {
+  const { content } = /** @type {HTMLTemplateElement} */ (element("marks"));
+  return content.children[subject]?.cloneNode(true);
 }
 
 /**
@@ -168,27 +144,22 @@ export function rowItem(index, place, href, columns) {
   const [subject, cell, , , , calls, fewest, , , wrong] = row;
   const why = index.whys[row[16]] ?? "";
   const wrongs = `${wrong}${why === "" ? "" : " wrong calls"}: ${typesText(index, row)}`;
-  /** @type {[string, ...(string | Node)[]][]} */
+  /** @type {[string, ...Content[]][]} */
   const cells = [
     ["trial", make("a", { href }, `trial ${place + 1}`)],
-    ["outcome", rowBadge(index, row)],
-    [
-      "model",
-      markItem(index.marks[subject]),
-      index.subjects[subject] ?? "",
-    ],
-    ["cell", index.cells[cell] ?? ""],
+    ["outcome", badge(index.outcomes[row[4]] ?? "", index.words[row[4]] ?? "")],
+    ["model", markItem(subject), index.subjects[subject]],
+    ["cell", index.cells[cell]],
     ["task", taskText(index, row)],
     ["calls", calls < 0 ? "-" : fewest < 0 ? String(calls) : `${calls} (fewest ${fewest})`],
     ["time", `${(row[17] / 1000).toFixed(1)} s`],
-    ["wrong", why, ...(wrong > 0 ? [make("div", {}, wrongs)] : why === "" ? ["-"] : [])],
+    ["wrong", why, wrong > 0 ? make("div", wrongs) : why === "" && "-"],
   ];
   return make(
     "tr",
-    {},
-    ...cells.flatMap(([name, ...content]) => {
+    cells.map(([name, ...content]) => {
       const head = columns.get(name);
-      return head === undefined ? [] : make("td", { class: name, "data-name": head }, ...content);
+      return head !== undefined && make("td", { class: name, "data-name": head }, content);
     }),
   );
 }

@@ -8,7 +8,7 @@
 import { addressOf, readAddress } from "./address.js";
 import { besideParts } from "./beside.js";
 import { isSort, placesOf, rowItem, ROWS, taskText } from "./list.js";
-import { badge, block, element, make, unpack } from "./parts.js";
+import { badge, block, element, make, put, unpack } from "./parts.js";
 import { take } from "./take.js";
 import { drawGraphs, trialParts } from "./trial.js";
 
@@ -24,8 +24,8 @@ let index;
 let address;
 /** Places of the rows that pass the filters. @type {number[]} */
 let filtered = [];
-/** The columns of the list that have something to tell, and their headings. @type {ReadonlyMap<string, string>} */
-let columns;
+/** The columns of the list that have something to tell, and their headings. @type {Map<string, string>} */
+const columns = new Map();
 
 /** @param {string} text The number of a trial. */
 const placeOf = (text) => text === "" ? -1 : Number(text) - 1;
@@ -33,37 +33,30 @@ const placeOf = (text) => text === "" ? -1 : Number(text) - 1;
 /** @param {number} place */
 const rowAt = (place) => /** @type {Row} */ (index.rows[place]);
 
-/** Whether a value of an address means something in this report. @param {keyof Address} key @param {string} value */
-function isAllowed(key, value) {
-  /** @param {number} most */
-  const isNumber = (most) => /^[1-9]\d{0,6}$/.test(value) && Number(value) <= most;
-  switch (key) {
-    case "trial":
-    case "beside":
-      return isNumber(index.rows.length);
-    case "pair":
-      return /^(0|[1-9]\d{0,5})$/.test(value) && Number(value) < index.pairs.length;
-    case "change":
-      return value === "gained" || value === "lost";
-    case "subject":
-      return index.keys.subjects.includes(value);
-    case "cell":
-      return index.keys.cells.includes(value);
-    case "outcome":
-      return value === "failed" || index.outcomes.includes(value);
-    case "type":
-      return value === "any" || index.types.includes(value);
-    case "behaviour":
-      return value === "any" || index.behaviours.includes(value);
-    case "roots":
-      return value === "1";
-    case "page":
-      return isNumber(Infinity);
-    case "sort":
-      return isSort(value);
-    case "q":
-      return value.length <= 200;
-  }
+/** What each key of an address can say in this report. @type {Record<string, (value: string) => boolean>} */
+let allowed;
+
+function makeAllowed() {
+  /** @param {string[]} values */
+  const oneOf = (...values) => (/** @type {string} */ value) => values.includes(value);
+  /** @param {number} most @param {number} least */
+  const upTo = (most, least = 1) => (/** @type {string} */ value) =>
+    /^(0|[1-9]\d{0,6})$/.test(value) && Number(value) >= least && Number(value) <= most;
+  allowed = {
+    trial: upTo(index.rows.length),
+    beside: upTo(index.rows.length),
+    pair: upTo(index.pairs.length - 1, 0),
+    change: oneOf("gained", "lost"),
+    subject: oneOf(...index.keys.subjects),
+    cell: oneOf(...index.keys.cells),
+    outcome: oneOf("failed", ...index.outcomes),
+    type: oneOf("any", ...index.types),
+    behaviour: oneOf("any", ...index.shown.flat()),
+    roots: oneOf("1"),
+    page: upTo(Infinity),
+    sort: isSort,
+    q: (value) => value.length <= 200,
+  };
 }
 
 /** Returns the address that differs from the present one in this. @param {Partial<Address>} change */
@@ -84,11 +77,10 @@ function go(change, { instead = false } = {}) {
 /** Shows what the address says. */
 async function follow() {
   const before = address;
-  address = readAddress(location.hash, isAllowed);
+  address = readAddress(location.hash, allowed);
   if (address.beside === address.trial || address.trial === "") address.beside = "";
-  for (const id of ["subject", "cell", "type", "behaviour"]) {
-    /** @type {HTMLSelectElement} */ (element(id)).value =
-      address[/** @type {keyof Address} */ (id)];
+  for (const id of /** @type {const} */ (["subject", "cell", "type", "behaviour"])) {
+    /** @type {HTMLSelectElement} */ (element(id)).value = address[id];
   }
   /** @type {HTMLInputElement} */ (element("roots")).checked = address.roots !== "";
   const search = /** @type {HTMLInputElement} */ (element("q"));
@@ -106,10 +98,10 @@ async function follow() {
 function showAnchor() {
   const id = location.hash.slice(1);
   const target = /^[\w-]+$/.test(id) ? document.getElementById(id) : null;
-  const folded = target?.closest("details");
-  if (target === null || folded === null || folded === undefined) return;
-  folded.open = true;
-  target.scrollIntoView();
+  const folding = target?.closest("details");
+  if (!folding) return;
+  folding.open = true;
+  target?.scrollIntoView();
 }
 
 function list() {
@@ -127,13 +119,13 @@ function list() {
   for (const chip of element("outcomes").querySelectorAll("button")) {
     chip.setAttribute("aria-pressed", String(chip.value === address.outcome));
   }
-  for (const button of element("heads").querySelectorAll("button")) {
-    const [sign, column] = address.sort.startsWith("-")
-      ? ["descending", address.sort.slice(1)]
-      : ["ascending", address.sort];
-    const head = /** @type {HTMLElement} */ (button.parentElement);
-    if (button.value === column) head.setAttribute("aria-sort", sign);
-    else head.removeAttribute("aria-sort");
+  const column = address.sort.replace("-", "");
+  for (const head of element("heads").querySelectorAll("th")) {
+    head.ariaSort = head.dataset["name"] !== column
+      ? null
+      : address.sort === column
+      ? "ascending"
+      : "descending";
   }
   const open = [placeOf(address.trial), placeOf(address.beside)];
   element("list").replaceChildren(
@@ -145,84 +137,69 @@ function list() {
   );
 }
 
-/** The tasks that the open pair changed on. @returns {Change[]} */
-function changes() {
-  return index.pairs[Number(address.pair)]?.[address.change === "gained" ? "gained" : "lost"] ?? [];
-}
+const openPair = () => index.pairs[Number(address.pair || -1)];
 
-/** @param {number} count */
-const units = (count) => `${count.toLocaleString("en-US")} ${index.unit}${count === 1 ? "" : "s"}`;
+/** The tasks that the open pair changed on. @returns {Change[]} */
+const changes = () => openPair()?.[address.change === "gained" ? "gained" : "lost"] ?? [];
 
 /** Shows the tasks on which the two of a pair differ. */
 function showPair() {
   const panel = element("pair");
-  const pair = address.pair === "" ? undefined : index.pairs[Number(address.pair)];
+  const pair = openPair();
   panel.hidden = pair === undefined;
   if (pair === undefined) return panel.replaceChildren();
   const { candidate, against, gained, lost } = pair;
   const change = address.change === "gained" ? "gained" : "lost";
   if (panel.dataset["of"] !== address.pair + change) panel.classList.remove("whole");
   panel.dataset["of"] = address.pair + change;
-  const [own, word] = change === "gained" ? [gained, "better"] : [lost, "worse"];
+  const own = changes();
+  const word = change === "gained" ? "better" : "worse";
   /** @param {"gained" | "lost"} to @param {string} text */
   const turn = (to, text) =>
     make("a", {
       href: linkTo({ change: to, trial: "", beside: "" }),
       ...(to === change ? { "aria-current": "true" } : {}),
     }, text);
-  const rows = own.map((one, at) => {
-    const [solved, valid, baseSolved, baseValid] = one;
-    const [trial] = one[4];
-    const row = trial === undefined ? undefined : rowAt(trial);
-    const name = row === undefined
-      ? "no trial of it is here"
-      : `${index.cells[row[1]]}, ${taskText(index, row)}`;
-    /** @type {[string, string | Node][]} */
+  const heads = [index.unit, candidate, against];
+  const rows = own.map((one) => {
+    const [solved, valid, baseSolved, baseValid, [trial]] = one;
+    const row = index.rows[trial ?? -1];
+    const name = row && `${index.cells[row[1]]}, ${taskText(index, row)}`;
     const cells = [
-      [index.unit, row === undefined ? name : make("a", { href: changeLink(one) }, name)],
-      [candidate, `${solved} of ${valid}`],
-      [against, `${baseSolved} of ${baseValid}`],
+      name === undefined ? "no trial of it is here" : make("a", { href: changeLink(one) }, name),
+      `${solved} of ${valid}`,
+      `${baseSolved} of ${baseValid}`,
     ];
-    return make(
-      "tr",
-      at < 12 || own.length <= 15 ? {} : { class: "more" },
-      ...cells.map(([head, cell]) => make("td", { "data-name": head }, cell)),
-    );
+    return make("tr", cells.map((cell, at) => make("td", { "data-name": heads[at] ?? "" }, cell)));
   });
-  panel.replaceChildren(
+  put(
+    panel,
     make(
-      "div",
-      { class: "bar" },
+      "div.bar",
       make(
         "h3",
         { tabindex: "-1" },
-        `${candidate} is ${word} than ${against} on ${units(own.length)}`,
+        `${candidate} is ${word} than ${against} on ${own.length.toLocaleString("en-US")} ` +
+          `${index.unit}${own.length === 1 ? "" : "s"}`,
       ),
       turn("lost", `worse on ${lost.length}`),
       turn("gained", `better on ${gained.length}`),
       make("a", { href: linkTo({ pair: "", change: "", trial: "", beside: "" }) }, "close"),
     ),
-    ...(own.length === 0 ? [] : [
+    own.length > 0 && make(
+      "table",
       make(
-        "table",
-        {},
+        "thead",
         make(
-          "thead",
-          {},
-          make(
-            "tr",
-            {},
-            ...[index.unit, candidate, against].map((head, at) =>
-              make("th", { scope: "col" }, at === 0 ? head : `${head}, ${index.words[0]}`)
-            ),
+          "tr",
+          heads.map((head, at) =>
+            make("th", { scope: "col" }, at === 0 ? head : `${head}, ${index.words[0]}`)
           ),
         ),
-        make("tbody", {}, ...rows),
       ),
-    ]),
-    ...(own.length <= 15
-      ? []
-      : [make("button", { type: "button", class: "all" }, `all ${own.length} rows`)]),
+      make("tbody", rows),
+    ),
+    own.length > 15 && make("button.all", { type: "button" }, `all ${own.length} rows`),
   );
 }
 
@@ -252,17 +229,13 @@ function changeLink([, , , , trials, baseTrials]) {
 /** Returns where the steps to the previous and the next lead: along the changes of a pair, or along the list. */
 function neighbours() {
   const place = placeOf(address.trial);
-  if (address.pair === "" || !changes().some((change) => change[4].includes(place))) {
-    const at = filtered.indexOf(place);
-    return [at - 1, at < 0 ? -1 : at + 1].map((other) => {
-      const to = filtered[other];
-      return to === undefined ? undefined : linkTo({ trial: String(to + 1), beside: "" });
-    });
-  }
-  const at = changes().findIndex((change) => change[4].includes(place));
-  return [at - 1, at + 1].map((other) => {
-    const change = changes()[other];
-    return change === undefined ? undefined : changeLink(change);
+  const changed = changes().findIndex((change) => change[4].includes(place));
+  const at = filtered.indexOf(place);
+  return [-1, 1].map((step) => {
+    const change = changes()[changed + step];
+    if (changed >= 0) return change && changeLink(change);
+    const to = at < 0 ? undefined : filtered[at + step];
+    return to === undefined ? undefined : linkTo({ trial: String(to + 1), beside: "" });
   });
 }
 
@@ -277,14 +250,10 @@ async function showTrials(before) {
     const last = `trial ${before?.trial}`;
     const links = [...document.querySelectorAll("#list a, #pair h3")];
     const link = links.find(({ textContent }) => textContent === last) ?? links[0];
-    if (
-      link instanceof HTMLElement && location.hash.startsWith("#?") || location.hash === "#trials"
-    ) {
-      /** @type {HTMLElement | undefined} */ (link)?.focus();
-    }
+    if (/^#(\?|trials$)/.test(location.hash)) /** @type {HTMLElement} */ (link)?.focus();
     return;
   }
-  if (panel.childElementCount === 0) panel.append(make("p", { class: "faint" }, "Unpacking ..."));
+  if (panel.childElementCount === 0) panel.append(make("p.faint", "Unpacking ..."));
   const open = await Promise.all(places.map(openTrial));
   const isOpen = () => address.trial === trial && address.beside === beside;
   if (!isOpen()) return;
@@ -292,38 +261,31 @@ async function showTrials(before) {
   const [previous, next] = neighbours();
   /** @param {string} text @param {string | undefined} href */
   const step = (text, href) =>
-    href === undefined ? make("span", { class: "faint" }, text) : make("a", { href }, text);
+    href === undefined ? make("span.faint", text) : make("a", { href }, text);
   const heading = make(
     "h3",
     { tabindex: "-1" },
     `trial ${trial}${second ? ` beside ${beside}` : ""}`,
   );
-  panel.replaceChildren(
+  const isAlone = !second &&
+    changes().some((change) => change[4].includes(places[0] ?? -1) && change[5].length === 0);
+  put(
+    panel,
     make(
-      "div",
-      { class: "bar" },
+      "div.bar",
       heading,
-      ...(second ? [] : [badge(first?.outcome ?? "", first?.word ?? "")]),
+      !second && badge(first?.outcome ?? "", first?.word ?? ""),
       step("previous", previous),
       step("next", next),
-      ...(second
-        ? [make("a", { href: linkTo({ beside: "" }) }, `trial ${trial} alone`)]
-        : besideChoice()),
+      second ? make("a", { href: linkTo({ beside: "" }) }, `trial ${trial} alone`) : besideChoice(),
       make("a", { href: linkTo({ trial: "", beside: "" }), id: "close" }, "close"),
     ),
-    ...(second === undefined &&
-        changes().some((change) => change[4].includes(places[0] ?? -1) && change[5].length === 0)
-      ? [
-        make(
-          "p",
-          {},
-          `No trial of ${
-            index.pairs[Number(address.pair)]?.against
-          } is in this report: only how they ended.`,
-        ),
-      ]
-      : []),
-    ...(first === undefined ? [] : second ? besideParts([first, second]) : trialParts(first)),
+    isAlone && make(
+      "p",
+      `No trial of ${openPair()?.against} is in this report: ` +
+        "only how they ended.",
+    ),
+    first && (second ? besideParts([first, second]) : trialParts(first)),
   );
   const difference = document.getElementById("difference");
   heading.focus({ preventScroll: true });
@@ -356,12 +318,12 @@ function besideChoice() {
   const others = index.rows.flatMap((row, other) =>
     other !== place && row[1] === own[1] && row[2] === own[2] && row[11] === own[11] ? [other] : []
   ).slice(0, MOST_BESIDE);
-  if (others.length === 0) return [];
+  if (others.length === 0) return undefined;
   const choice = make(
     "select",
     { id: "beside", "aria-label": "a trial of the same task to show beside it" },
     make("option", { value: "" }, "compare with ..."),
-    ...others.map((other) => {
+    others.map((other) => {
       const row = rowAt(other);
       const repetition = row[3] > 1 ? `, repetition ${row[3]}` : "";
       return make(
@@ -374,68 +336,76 @@ function besideChoice() {
   choice.addEventListener("change", () => {
     go({ beside: /** @type {HTMLSelectElement} */ (choice).value, page: address.page });
   });
-  return [choice];
+  return choice;
 }
 
-/** Fills a choice; one with nothing to choose is not shown. @param {string} id @param {[string, string][]} options @param {number} least */
-function fill(id, options, least) {
+/** Fills a choice; one with nothing to choose is not shown. @param {string} id @param {string[]} values @param {string[]} first @param {string[]} names */
+function fill(
+  id,
+  values,
+  first = ["any or none", "any"],
+  names = values.map((value) => value.replaceAll("_", " ")),
+) {
   const select = /** @type {HTMLSelectElement} */ (element(id));
-  select.replaceChildren(...options.map(([value, text]) => make("option", { value }, text)));
-  /** @type {HTMLElement} */ (select.parentElement).hidden = options.length < least;
+  put(
+    select,
+    first.map((name, at) => make("option", { value: at === 0 ? "" : name }, name)),
+    values.map((value, at) => make("option", { value }, names[at] ?? "")),
+  );
+  /** @type {HTMLElement} */ (select.parentElement).hidden = select.length < 3;
   select.addEventListener("change", () => go({ [id]: select.value }));
 }
 
 /** Makes the filters, and the headings of the columns that have something to tell. */
 function makeFilters() {
-  /** @param {string} name @returns {[string, string]} */
-  const spaced = (name) => [name, name.replaceAll("_", " ")];
   const occurring = index.rows.reduce((all, row) => all | row[7], 0);
   const types = index.types.filter((_, type) => occurring & (1 << type));
-  for (const id of /** @type {const} */ (["subject", "cell"])) {
-    /** @type {[string, string][]} */
-    const options = index[`${id}s`].map((name, at) => [index.keys[`${id}s`][at] ?? "", name]);
-    fill(id, [["", "all"], ...options], 3);
-  }
-  fill("type", [["", "any or none"], ["any", "any"], ...types.map(spaced)], 3);
-  fill("behaviour", [["", "any or none"], ["any", "any"], ...index.behaviours.map(spaced)], 3);
+  fill("subject", index.keys.subjects, ["all"], index.subjects);
+  fill("cell", index.keys.cells, ["all"], index.cells);
+  fill("type", types);
+  fill("behaviour", [...new Set(index.shown.flat())]);
   const roots = /** @type {HTMLInputElement} */ (element("roots"));
   /** @type {HTMLElement} */ (roots.closest("label")).hidden = types.length === 0;
   roots.addEventListener("change", () => go({ roots: roots.checked ? "1" : "" }));
-  const counts = index.outcomes.map((_, outcome) =>
-    index.rows.reduce((sum, row) => sum + Number(row[4] === outcome), 0)
-  );
-  const failed = index.rows.length - (counts[0] ?? 0);
+  const count = (/** @type {number} */ outcome) =>
+    index.rows.filter((row) => row[4] === outcome).length;
   // The word for all that failed says enough where it is also that of the only way to fail.
+  /** @type {[string, string, number][]} */
   const chips = [
     ["", "all", index.rows.length],
-    ["failed", index.unsolved, failed],
-    ...index.outcomes.map((name, outcome) => [name, index.words[outcome], counts[outcome]]),
-  ].filter(([, word, count], at) => at < 2 || count !== 0 && word !== index.unsolved);
-  element("outcomes").replaceChildren(...chips.map(([value, word, count]) => {
-    const chip = make(
-      "button",
-      { type: "button", value: String(value) },
-      `${word} `,
-      make("small", {}, count?.toLocaleString("en-US") ?? ""),
-    );
-    chip.addEventListener("click", () => go({ outcome: String(value) }));
-    return chip;
-  }));
-  const idle = [
-    ...(index.subjects.length < 2 ? ["model"] : []),
-    ...(index.cells.length < 2 ? ["cell"] : []),
-    // Simulated models take no time worth a column.
-    ...(index.rows.some((row) => row[17] >= 1000) ? [] : ["time"]),
+    ["failed", index.unsolved, index.rows.length - count(0)],
+    ...index.outcomes.flatMap((name, outcome) => {
+      const word = index.words[outcome] ?? "";
+      const trials = count(outcome);
+      /** @type {[string, string, number][]} */
+      const own = trials === 0 || word === index.unsolved ? [] : [[name, word, trials]];
+      return own;
+    }),
   ];
-  const heads = [...element("heads").querySelectorAll("th")];
-  for (const head of heads) head.hidden = idle.includes(head.dataset["name"] ?? "");
-  columns = new Map(
-    heads.flatMap((head) =>
-      head.hidden ? [] : [[head.dataset["name"] ?? "", head.textContent ?? ""]]
-    ),
+  put(
+    element("outcomes"),
+    chips.map(([outcome, word, trials]) => {
+      const chip = make(
+        "button",
+        { type: "button", value: outcome },
+        `${word} `,
+        make("small", trials.toLocaleString("en-US")),
+      );
+      chip.addEventListener("click", () => go({ outcome }));
+      return chip;
+    }),
   );
-  for (const button of element("heads").querySelectorAll("button")) {
-    button.addEventListener("click", () => go({ sort: nextSort(button.value) }));
+  const idle = {
+    model: index.subjects.length < 2,
+    cell: index.cells.length < 2,
+    // Simulated models take no time worth a column.
+    time: !index.rows.some((row) => row[17] >= 1000),
+  };
+  for (const head of element("heads").querySelectorAll("th")) {
+    const name = head.dataset["name"] ?? "";
+    head.hidden = idle[/** @type {keyof idle} */ (name)] ?? false;
+    if (!head.hidden) columns.set(name, head.textContent ?? "");
+    head.querySelector("button")?.addEventListener("click", () => go({ sort: nextSort(name) }));
   }
 }
 
@@ -536,30 +506,19 @@ function fit(box) {
   box.classList.toggle("blocks", isNarrow || isCut());
 }
 
-/** Whether the file is complete: Graphviz is its last element. */
-function isComplete() {
-  return document.getElementById("graphviz") !== null;
-}
-
-/** @param {string} text */
-function showError(text) {
-  const place = document.getElementById("count");
-  if (place === null) document.body.append(make("p", {}, text));
-  else place.textContent = text;
-}
-
 async function start() {
   listenToViews();
   try {
     index = JSON.parse(await unpack("index"));
   } catch (error) {
-    showError(
-      isComplete()
-        ? `The trials cannot be unpacked: ${error}`
-        : "This file is incomplete: it was cut off while it was written.",
-    );
+    // Graphviz is the last element of a whole file.
+    const text = document.getElementById("graphviz") !== null
+      ? `The trials cannot be unpacked: ${error}`
+      : "This file is incomplete: it was cut off while it was written.";
+    put(document.getElementById("count") ?? document.body.appendChild(make("p")), text);
     return;
   }
+  makeAllowed();
   makeFilters();
   listen();
   await follow();

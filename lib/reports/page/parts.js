@@ -10,16 +10,28 @@ export const SVG = "http://www.w3.org/2000/svg";
 /** @param {string} id */
 export const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
+/** What elements hold; what is not there is left out. @typedef {string | Node | undefined | false | any[]} Content */
+
 /**
- * Returns an element with attributes and content.
- * @param {string} name
- * @param {Record<string, string>} attributes
- * @param {...(string | Node)} content
+ * Returns an element.
+ * @param {string} kind Its name, and its class after a dot.
+ * @param {...(Content | Record<string, string>)} content Its attributes if it has any, then what it holds.
  */
-export function make(name, attributes, ...content) {
+export function make(kind, ...content) {
+  const [name = "", own] = kind.split(".");
   const node = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-  node.append(...content);
+  if (own !== undefined) node.className = own;
+  const [first] = content;
+  if (first && Object.getPrototypeOf(first) === Object.prototype) {
+    for (const [key, value] of Object.entries(first)) node.setAttribute(key, value);
+    content.shift();
+  }
+  return put(node, .../** @type {Content[]} */ (content));
+}
+
+/** Replaces what an element holds. @param {HTMLElement} node @param {...Content} content */
+export function put(node, ...content) {
+  node.replaceChildren(.../** @type {any[]} */ (content).flat(Infinity).filter(Boolean));
   return node;
 }
 

@@ -57,16 +57,14 @@ function figureText(figure) {
   title?.append(figure.querySelector("figcaption")?.firstChild?.textContent?.trim() ?? "");
   copy.prepend(...[title, paper].filter((node) => node !== undefined));
   copy.removeAttribute("style");
-  const root = document.documentElement;
-  root.classList.add("light");
-  const style = getComputedStyle(root);
+  const style = getComputedStyle(document.documentElement);
   for (const node of [copy, ...copy.querySelectorAll("*")]) {
     node.removeAttribute("class");
     for (const { name, value } of [...node.attributes]) {
       const [, colour] = /^var\((--[\w-]+)\)$/.exec(value) ?? [];
-      if (colour !== undefined) node.setAttribute(name, style.getPropertyValue(colour).trim());
+      const [light] = /#\w+/.exec(colour === undefined ? "" : style.getPropertyValue(colour)) ?? [];
+      if (light !== undefined) node.setAttribute(name, light);
     }
   }
-  root.classList.remove("light");
   return new XMLSerializer().serializeToString(copy);
 }

@@ -6,6 +6,8 @@
 
 import { loadGraphviz, make } from "./parts.js";
 
+/** @typedef {import("./parts.js").Content} Content */
+
 /**
  * A trial that is open: its place in the list, how the list names it, its data and that of its task.
  * @typedef {object} OpenTrial
@@ -17,36 +19,30 @@ import { loadGraphviz, make } from "./parts.js";
  * @property {any} task `null` where it is unknown.
  */
 
-/**
- * Returns the elements of a trial below its bar; its graph is drawn later.
- * @param {OpenTrial} open
- */
+/** Returns the elements of a trial below its bar; its graph is drawn later. @param {OpenTrial} open */
 export function trialParts({ trial, task }) {
   return [
-    ...summaryParts(trial),
-    make("dl", {}, ...trial.facts.map(factItem)),
+    summaryParts(trial),
+    factList(trial.facts),
     make(
       "div",
       { class: task?.kind === "case" ? "beside shown" : "beside" },
-      make("div", { id: "graph" }, ...sidePanel(trial, task)),
-      make("div", {}, make("h3", {}, "What happened"), eventList(trial.events, "events")),
+      make("div", { id: "graph" }, sidePanel(trial, task)),
+      make("div", make("h3", "What happened"), eventList(trial.events, "events")),
     ),
-    ...offerParts(trial, task),
-    ...rerunParts(trial),
+    offer(trial, task),
+    rerunParts(trial),
   ];
 }
 
 /** Returns how a trial ended, and the mistake to look at. @param {any} trial */
-export function summaryParts(trial) {
-  return [
-    make("p", { class: "summary" }, trial.summary),
-    ...(trial.mistake === undefined ? [] : [make("p", { class: "why mistake" }, trial.mistake)]),
-  ];
+export function summaryParts({ summary, mistake }) {
+  return [make("p.summary", summary), mistake && make("p", { class: "why mistake" }, mistake)];
 }
 
-/** @param {[string, string]} fact */
-export function factItem([name, value]) {
-  return make("div", {}, make("dt", {}, name), make("dd", {}, value));
+/** @param {[name: string, value: string][]} facts */
+export function factList(facts) {
+  return make("dl", facts.map(([name, value]) => make("div", make("dt", name), make("dd", value))));
 }
 
 /** Returns the command that runs a trial again, which can be copied. @param {any} trial */
@@ -61,22 +57,21 @@ function rerunParts(trial) {
       () => copy.textContent = "selected: press Ctrl+C",
     );
   });
-  return [make("div", { class: "bar" }, make("strong", {}, "To run it again:"), copy), rerun];
+  return [make("div.bar", make("strong", "To run it again:"), copy), rerun];
 }
 
+/** Returns a part that is folded behind its name. @param {string} name @param {...Content} content */
+export const folded = (name, ...content) => make("details", make("summary", name), ...content);
+
 /** Returns the prompt and the tools, folded. @param {any} trial @param {any} task */
-function offerParts(trial, task) {
+function offer(trial, task) {
   if (task === null || task.kind === "case") return [];
-  return [
-    make(
-      "details",
-      {},
-      make("summary", {}, trial.offer),
-      ...(task.changes ?? []).flatMap(changeParts),
-      make("pre", {}, task.prompt),
-      make("pre", {}, JSON.stringify(task.tools, null, 2)),
-    ),
-  ];
+  const changes = task.changes?.map((/** @type {any} */ { title, lines }) => [
+    make("p.change", title),
+    make("ul", lines.map((/** @type {string} */ line) => make("li.value", line))),
+  ]);
+  const tools = JSON.stringify(task.tools, null, 2);
+  return folded(trial.offer, changes, make("pre", task.prompt), make("pre", tools));
 }
 
 /** @param {any[]} events @param {string} id @param {ReadonlySet<any>} marked Where two trials differ first. */
@@ -87,77 +82,61 @@ export function eventList(events, id, marked = new Set()) {
     return item;
   });
   const nothing = id === "" ? "nothing" : "The journal holds no events of this trial.";
-  if (items.length === 0) items.push(make("li", { class: "faint" }, nothing));
-  return make("ol", { class: "events", ...(id === "" ? {} : { id }) }, ...items);
+  if (items.length === 0) items.push(make("li.faint", nothing));
+  return make("ol.events", id === "" ? {} : { id }, items);
 }
 
-/** Returns the changes of one perturbation. @param {any} change */
-function changeParts({ title, lines }) {
-  return [
-    make("p", { class: "change" }, title),
-    make(
-      "ul",
-      {},
-      ...lines.map((/** @type {string} */ line) => make("li", { class: "value" }, line)),
-    ),
-  ];
-}
-
-/** @param {any} trial @param {any} task */
+/** @param {any} trial @param {any} task @returns {Content} */
 export function sidePanel(trial, task) {
-  if (task === null) return [make("p", { class: "faint" }, trial.alone)];
+  if (task === null) return make("p.faint", trial.alone);
   if (task.kind === "case") return shownParts(trial, task);
   if (task.dot !== undefined) return graphFrame();
   return [
-    make("h3", {}, "What is probed"),
-    make("p", {}, task.probed),
-    make("h3", {}, "The question"),
-    make("pre", {}, task.prompt),
-    make("p", { class: "faint" }, "A probe has no graph."),
+    make("h3", "What is probed"),
+    make("p", task.probed),
+    make("h3", "The question"),
+    make("pre", task.prompt),
+    make("p.faint", "A probe has no graph."),
   ];
 }
 
 /** Returns what the model of a case was shown. @param {any} trial @param {any} task */
 function shownParts(trial, task) {
   return [
-    make("h3", {}, "What the model was shown"),
-    make("p", { class: "faint" }, trial.offer),
-    ...(task.lacks === undefined ? [] : [make("p", { class: "why" }, task.lacks)]),
-    ...task.texts.flatMap((/** @type {[string, string]} */ [name, text]) => [
-      make("h4", {}, name),
+    make("h3", "What the model was shown"),
+    make("p.faint", trial.offer),
+    task.lacks && make("p.why", task.lacks),
+    task.texts.map((/** @type {[string, string]} */ [name, text]) => [
+      make("h4", name),
       make("pre", { id: `shown-${name}` }, text),
     ]),
-    make("h4", {}, task.tools.length === 0 ? "no tools" : `tools: ${task.tools.length}`),
-    ...task.tools.map((/** @type {any} */ tool) =>
+    make("h4", task.tools.length === 0 ? "no tools" : `tools: ${task.tools.length}`),
+    task.tools.map((/** @type {any} */ { name, description, schema }) =>
       make(
-        "div",
-        { class: "tool" },
-        make("strong", {}, tool.name),
-        make("div", { class: "value" }, tool.description),
-        ...(tool.schema === undefined
-          ? []
-          : [make("details", {}, make("summary", {}, "parameters"), make("pre", {}, tool.schema))]),
+        "div.tool",
+        make("strong", name),
+        make("div.value", description),
+        schema !== undefined && folded("parameters", make("pre", schema)),
       )
     ),
   ];
 }
 
 function graphFrame() {
-  const drawing = make("div", { class: "drawing" }, make("p", { class: "faint" }, "Drawing ..."));
+  const drawing = make("div.drawing", make("p.faint", "Drawing ..."));
   const size = make("button", { type: "button" }, "actual size");
   size.addEventListener("click", () => {
     size.textContent = drawing.classList.toggle("full") ? "fit" : "actual size";
   });
   return [
-    make("div", { class: "bar" }, make("h3", {}, "The hidden graph"), size),
+    make("div.bar", make("h3", "The hidden graph"), size),
     drawing,
     make(
-      "p",
-      { class: "roles" },
-      make("span", { class: "core" }, "core"),
-      make("span", { class: "connected" }, "irrelevant, connected"),
-      make("span", { class: "disconnected" }, "irrelevant, disconnected"),
-      make("span", { class: "target" }, "target"),
+      "p.roles",
+      make("span.core", "core"),
+      make("span.connected", "irrelevant, connected"),
+      make("span.disconnected", "irrelevant, disconnected"),
+      make("span.target", "target"),
       "Bold numbers: the calls in their order; \u2717 failed, (\u2717) failed as a cascade, ! met a fault.",
     ),
   ];
@@ -182,88 +161,59 @@ export async function drawGraphs(trials, frames, isOpen) {
       drawing.setAttribute("aria-label", "the graph of the task, with the numbers of the calls");
       frame.replaceChildren(drawing);
     } catch (error) {
-      frame.replaceChildren(make("p", { class: "why" }, `The graph cannot be drawn: ${error}`));
+      frame.replaceChildren(make("p.why", `The graph cannot be drawn: ${error}`));
     }
   }
 }
 
 /** @param {any} event */
 function eventItem(event) {
-  if (event.kind === "state") {
+  const { kind, title, role, state, failure } = event;
+  if (kind !== "call") {
     return make(
       "li",
-      { class: "state" },
-      make("span", { class: "faint" }, event.title),
-      ...event.changes.map((/** @type {any} */ { sign, text }) =>
-        make("div", { class: `value ${sign}`.trim() }, text)
-      ),
-    );
-  }
-  if (event.kind !== "call") {
-    return make(
-      "li",
-      { class: event.kind },
-      make("span", { class: "faint" }, event.title),
-      make("div", { class: "value" }, event.text),
-      ...(event.more ?? []).map((/** @type {[string, string]} */ [name, text]) =>
-        make(
-          "details",
-          {},
-          make("summary", {}, name),
-          make("div", { class: "value" }, text),
+      { class: kind },
+      make("span.faint", title),
+      kind === "state"
+        ? event.changes.map((/** @type {any} */ { sign, text }) =>
+          make("div", { class: `value ${sign}`.trim() }, text)
         )
+        : make("div.value", event.text),
+      event.more?.map((/** @type {[string, string]} */ [name, text]) =>
+        folded(name, make("div.value", text))
       ),
     );
   }
-  const inputs = event.written === undefined
-    ? event.inputs.map((/** @type {any} */ input) =>
-      make(
-        "div",
-        {},
-        make("span", { class: "value" }, `${input.name} = ${input.value}`),
-        ...(input.wrong === undefined
-          ? []
-          : [make("div", { class: "why" }, `\u2717 ${input.wrong}`)]),
-      )
-    )
-    : [make("div", { class: "value" }, event.written)];
-  const notes = [
-    ...(event.role === undefined ? [] : [event.role]),
-    ...(event.state === "irrelevant" ? ["not needed"] : []),
-    ...(event.state === "guessed" ? ["right, but guessed"] : []),
-    ...(event.fault === undefined ? [] : [event.fault]),
-  ];
-  return make(
-    "li",
-    { class: `${event.role ?? ""} ${event.state}`.trim() },
-    make("span", { class: "faint" }, `${event.title} `),
-    make("strong", {}, event.function),
-    make("span", { class: "faint" }, ` ${notes.join(", ")}`),
+  const inputs = event.inputs.map((/** @type {any} */ { name, value, wrong }) =>
     make(
       "div",
-      { class: "call" },
-      make("div", {}, ...inputs),
-      make("div", { class: "faint" }, "\u2192"),
-      make("div", { class: "value" }, event.returned),
+      make("span.value", `${name} = ${value}`),
+      wrong !== undefined && make("div.why", `\u2717 ${wrong}`),
+    )
+  );
+  const told = state === "irrelevant" ? "not needed" : state === "guessed" && "right, but guessed";
+  return make(
+    "li",
+    { class: `${role ?? ""} ${state}`.trim() },
+    make("span.faint", `${title} `),
+    make("strong", event.function),
+    make("span.faint", ` ${[role, told, event.fault].filter(Boolean).join(", ")}`),
+    make(
+      "div.call",
+      make("div", event.written === undefined ? inputs : make("div.value", event.written)),
+      make("div.faint", "\u2192"),
+      make("div.value", event.returned),
     ),
-    ...(event.unperturbed === undefined ? [] : [
-      make(
-        "p",
-        { class: "faint" },
-        "the function itself returned ",
-        make("span", { class: "value" }, event.unperturbed),
-      ),
-    ]),
-    ...(event.failure === undefined ? [] : [
-      make(
-        "p",
-        { class: "why" },
-        `\u2717 ${event.failure.type.replaceAll("_", " ")} ` +
-          `(${event.failure.root ? "root" : "cascade"}): ${event.failure.cause}`,
-      ),
-    ]),
-    ...(event.parameters ?? []).map((/** @type {string} */ line) =>
-      make("p", { class: "parameter" }, line)
+    event.unperturbed !== undefined && make(
+      "p.faint",
+      "the function itself returned ",
+      make("span.value", event.unperturbed),
     ),
+    failure && make(
+      "p.why",
+      `\u2717 ${failure.type.replaceAll("_", " ")} ` +
+        `(${failure.root ? "root" : "cascade"}): ${failure.cause}`,
+    ),
+    event.parameters?.map((/** @type {string} */ line) => make("p.parameter", line)),
   );
 }
