@@ -176,7 +176,8 @@ function showPair() {
     const row = trial === undefined ? undefined : rowAt(trial);
     const name = row === undefined
       ? "no trial of it is here"
-      : `${index.cells[row[1]]}, ${taskText(index, row)}`;
+      // The trial that opens is one that shows the change, seldom the first of a test.
+      : `${index.cells[row[1]]}${index.unit === "test" ? "" : `, ${taskText(index, row)}`}`;
     /** @type {[string, string | Node][]} */
     const cells = [
       [index.unit, row === undefined ? name : make("a", { href: changeLink(one) }, name)],

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
-import { readCollection } from "../../../lib/runs/journal/collection.ts";
+import { readCollection, variantsOfRun } from "../../../lib/runs/journal/collection.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import { type Plan, planSuite } from "../../../lib/runs/plan.ts";
 import { shardOf } from "../../../lib/runs/_assign_shards.ts";
@@ -454,7 +454,7 @@ Deno.test("readCollection() labels runs in shards, and of several models, as a w
   assertEquals(both.runs.map(({ label }) => label), ["x", "y", undefined]);
   // Trials stand in the order of their plans: there the first of the model b is of the second run.
   assertEquals(both.trials.find(({ model }) => model.requested === "b")!.variant, "y");
-  const compared = { order: both.variants };
+  const compared = { order: both.runs.flatMap(variantsOfRun) };
   const pairs = makeReport(both.trials, { suite: "s", compared }).comparisons;
   assertEquals(
     pairs.map(({ subject, against }) => [subject, against].map((one) => [one.variant, one.model])),
