@@ -7,7 +7,7 @@ import defer * as fileNames from "node:path";
 import { countText } from "../base/numbers.ts";
 import { type Baseline, baselineOfGate, missingBaseline, readBaseline } from "../runs/baseline.ts";
 import { comparableBaseline } from "../runs/compared_baseline.ts";
-import { assertOtherRun } from "../runs/trial_keys.ts";
+import { assertOtherRun, isBaselineRun } from "../runs/trial_keys.ts";
 import { isLeftOut } from "../gate/compared_cases.ts";
 import type { AcceptedResults } from "../gate/comparison.ts";
 import { plannedDecisions } from "../gate/decisions.ts";
@@ -16,6 +16,7 @@ import {
   labelled,
   labelledTrial,
   readCollection,
+  variantsOfRun,
 } from "../runs/journal/collection.ts";
 import { readJsonc, readText } from "../base/input.ts";
 import { commandLine } from "../base/command_line.ts";
@@ -126,20 +127,31 @@ export async function report(arguments_: readonly string[]): Promise<number> {
   if (csv !== undefined) assertCsvFolder(userPath(csv), csv);
 
   const decisions: (GateReport | undefined)[] = [];
+  const isOf = ({ keys }: Baseline, { results }: Collection["runs"][number]) =>
+    runs.length > 1 && isBaselineRun(keys, results.trials);
+  const bases = new Set<Collection["runs"][number]>();
   const accepted = baselines!.flatMap((file) => {
     const baseline = readBaseline(userPath(file));
     return runs.flatMap(({ results, label }) =>
       acceptedFor(results, baseline, { name: names.get(file)!, label, gate: results.gate })
     );
   });
-  for (const { paths, results, label } of runs) {
+  for (const run of runs) {
+    const { paths, results, label } = run;
     const operandsOfRun = paths.map((path) => operandOf.get(path)!);
     // What stands for all journals of a run is what a user would type.
     const given = operandsOfRun.length === journals.length ? operands! : operandsOfRun;
-    const { decision, baseline } = await decide(results, given, tablePrices);
+    const { decision, baseline } = await decide(results, given, {
+      ...{ prices: tablePrices, isItself: (baseline) => isOf(baseline, run) },
+    });
     decisions.push(decision && withVariant(decision, label));
     const file = baseline?.file;
-    if (file === undefined || baselines!.some((one) => userPath(one) === file)) continue;
+    // The run that a baseline was made of has its trials, too: what differs is compared with these, once.
+    const base = baseline && runs.find((one) => isOf(baseline, one));
+    if (base !== undefined) bases.add(base);
+    if (
+      file === undefined || base !== undefined || baselines!.some((one) => userPath(one) === file)
+    ) continue;
     const own = fileNames.basename(file);
     const name = [...names.values()].includes(own) ? `${own} of the gate` : own;
     accepted.push(...acceptedFor(results, baseline!, { name, label, gate: results.gate }));
@@ -161,7 +173,8 @@ export async function report(arguments_: readonly string[]): Promise<number> {
     gates: decisions.filter((decision) => decision !== undefined),
     compared: {
       accepted,
-      order: collection.variants,
+      order: runs.toSorted((one, other) => Number(bases.has(other)) - Number(bases.has(one)))
+        .flatMap(variantsOfRun),
       isLeftOut: ({ task }) => collection.leftOut.some((cases) => isLeftOut(task, cases)),
     },
   });
@@ -402,12 +415,17 @@ function withVariant(decision: GateReport, label: string | undefined): GateRepor
 async function decide(
   results: Results,
   journals: readonly string[],
-  prices: Prices | undefined,
+  { prices, isItself }: {
+    readonly prices: Prices | undefined;
+    /** Whether a baseline is of these results, so that there is nothing to decide. */
+    readonly isItself: (baseline: Baseline) => boolean;
+  },
 ): Promise<{ readonly decision?: GateReport; readonly baseline?: Baseline | undefined }> {
   const { gate, suite } = results;
   if (gate === undefined) return {};
   try {
     const baseline = baselineOfGate(gate, userPath);
+    if (baseline !== undefined && isItself(baseline)) return { baseline };
     const missing = missingBaseline(gate, baseline, { journals });
     const problem = undecidableReason(results) ?? missing;
     if (problem !== undefined) return { decision: reportProblem(suite, printable(problem, 1000)) };

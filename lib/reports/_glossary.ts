@@ -136,7 +136,13 @@ export const WORDS: readonly Entry[] = [
   ["behaviour", "a habit seen in a trial; its cause is not known"],
   ...entriesOf(BEHAVIOUR_WORDS),
   ["strategy", "a way to let a model work on the same task"],
-  ...STRATEGIES.map((id): Entry => [id, `a strategy: ${strategyWords(id)}`]),
+  ...STRATEGIES.map((id): Entry => [
+    id,
+    (id === "baseline"
+      ? "what a gate compares with, such as the results of an old model in a file; as "
+      : "") +
+    `a strategy: ${strategyWords(id)}`,
+  ]),
   [
     "stage",
     "a request of a strategy to a model, in the agent loop or in addition to it; each stage may use another " +
@@ -145,9 +151,8 @@ export const WORDS: readonly Entry[] = [
   ],
   [
     "gained, lost",
-    "tasks that a strategy solved more often than the baseline, and less often; likewise a perturbation " +
-    "and the same tasks without it. Exact McNemar p: the probability of a split at least this uneven " +
-    "if the strategy or the perturbation changed nothing",
+    "tasks or tests that the candidate of a pair solved more often than what it is compared with, and less " +
+    "often. McNemar p: the probability of a split at least this uneven if both were equally good",
   ],
   [
     "perturbation",

@@ -38,6 +38,13 @@ function runKeys(trials: readonly TrialSummary[]): Set<string> {
   return new Set(byVariant(ordered, variantOf).map(({ items }) => runKey(items)));
 }
 
+/** Whether trials are those that a baseline was made of, by its keys; never where they do not say when they began. */
+export function isBaselineRun(keys: ReadonlySet<string>, trials: readonly TrialSummary[]): boolean {
+  const dated = trials.filter(({ startedAt }) => startedAt !== "");
+  if (dated.length === 0) return false;
+  return dated.every((trial) => keys.has(trialKey(trial))) || !runKeys(trials).isDisjointFrom(keys);
+}
+
 /**
  * Refuses to compare trials with themselves or their replays: any gate would pass over these, and be nearer to
  * it for each one. A baseline of version 1 is compared as a whole, as it does not tell its trials apart.
@@ -62,7 +69,7 @@ export function assertOtherRun(
     );
   }
   if (dated.length === 0) return;
-  const isWhole = shared.length === dated.length || !runKeys(trials).isDisjointFrom(keys);
+  const isWhole = isBaselineRun(keys, trials);
   if (shared.length === 0 && !isWhole) return;
   throw cannot(
     `compare with ${file}`,

@@ -650,6 +650,27 @@ Deno.test("toolgate report compares with accepted results, that of the gate or o
       at === 0 ? ["b.json", "b.json of the gate"] : ["x/b.json", "y/b.json"],
     );
   }
+  // Beside the run that was accepted the same results are compared once, with its trials, in any order of the journals;
+  // and of this run no verdict says that it is its own baseline.
+  write(place, "accepted.jsonl", { ...suite, gate, graphs: SMALL.graphs! }, { trials: ranOn(1) });
+  for (const line of [["accepted.jsonl", "gated.jsonl"], ["gated.jsonl", "accepted.jsonl"]]) {
+    const shown = await report(place, ...line, "--json", "both.json");
+    assertEquals(shown.code, 0, shown.all);
+    const { comparisons, gates } = JSON.parse(Deno.readTextFileSync(place.file("both.json")));
+    assertEquals(gates.map(({ problem }: { problem?: string }) => problem), [undefined], line[0]);
+    assertEquals(gates[0].verdicts[0].model, "n");
+    assertEquals(comparisons.length, 1, line.join(" "));
+    const [{ subject, against, lost, test }] = comparisons;
+    assertEquals([subject.model, against.model, against.variant], ["n", "m", undefined]);
+    assertEquals(
+      lost.map(({ trials }: { trials: string[][] }) => trials.map((ids) => ids.length)),
+      [
+        [1, 1],
+        [1, 1],
+      ],
+    );
+    assertEquals(test.adjusted, test.p);
+  }
   // Neither itself, nor alone, nor twice; and it is not written over.
   for (
     const [line, message] of [

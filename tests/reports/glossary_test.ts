@@ -40,7 +40,10 @@ Deno.test("wordsIn() explains a report of own tests, and no generated graphs", (
   assertEquals(words.filter((word) => generated.includes(word)), []);
   const meanings = wordsIn(textsOf(viewsOf(makeReport(OWN, { suite: "s" }))));
   for (const [word, meaning] of meanings) {
-    assert(!/\b(?:core|graph|chain|seed)s?\b/.test(meaning), `${word}: ${meaning}`);
+    assert(
+      !/\b(?:core|graph|chain|seed|strategy|perturbation)s?\b/.test(meaning),
+      `${word}: ${meaning}`,
+    );
   }
 });
 

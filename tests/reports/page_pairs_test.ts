@@ -126,6 +126,15 @@ browserTest(
       assertEquals(seen.outcomes[1], "solved");
       assertEquals([seen.line.length, seen.marked.length], [1, 1]);
       assertMatch(seen.line[0]!, /^(step \d+|the answer): .* here, .* there$/);
+      // Whose is here and whose there stands below the line, as the heads are off the screen.
+      assertEquals(
+        (await page.locator("#trial .whose:visible").allTextContents()).map((text) =>
+          /^trial \d+, [^,]*/.exec(text)![0]
+        ),
+        [own, other].map((one) =>
+          `trial ${one!.index + 1}, ${one!.model.requested.replace(/\?.*/, "?…")} (simulated)`
+        ),
+      );
       // The line and both sides of the step are on the screen.
       assert(
         await page.evaluate(() => {
@@ -146,6 +155,30 @@ browserTest(
     await page.locator("#pair").getByRole("link", { name: "close" }).click();
     await page.locator("#pair").waitFor({ state: "hidden" });
     assertEquals(faults, []);
+  },
+);
+
+browserTest(
+  "of own tests a pair lists names, not the trial that does not open",
+  async (browser) => {
+    using folder = new Folder();
+    const trials = ["old", "new"].flatMap((model) =>
+      [1, 2].map((seed) =>
+        record({
+          ...{ model, id: `${model} ${seed}`, task: { case: "books a room", seed } },
+          outcome: model === "new" && seed === 2 ? "wrong_answer" : "solved",
+        })
+      )
+    ).map((trial, index) => ({ ...trial, index }));
+    const { comparisons } = makeReport(trials, { suite: "own" });
+    const path = folder.file("own.html");
+    await writeHtml(path, makeReport(trials, { suite: "own" }), trials, { rerun: () => undefined });
+    assertEquals(comparisons[0]!.lost.length, 1);
+    await using opened = await openReport(browser, path, { hash: "#?pair=0&change=lost" });
+    const link = opened.page.locator("#pair tbody a");
+    assertEquals(await link.allTextContents(), ["books a room"]);
+    assertMatch((await link.getAttribute("href"))!, /trial=4&beside=[12]$/);
+    assertEquals(opened.faults, []);
   },
 );
 

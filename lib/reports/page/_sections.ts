@@ -119,15 +119,17 @@ const MAX_VERDICTS = 4;
 
 /** Returns the verdicts of all gates. */
 function verdictSection(gates: readonly GateReport[]): Markup {
+  // The badge of a card has the kind already.
+  const wordsOf = (text: string) => text.replace(/^[A-Z]+: /, "");
   const cards = gates.flatMap(({ verdict, verdicts, text }) =>
     text !== undefined
-      ? [{ kind: verdict, markup: cardMarkup(verdict, "", text, []) }]
+      ? [{ kind: verdict, markup: cardMarkup(verdict, "", wordsOf(text), []) }]
       : verdicts.map((one) => ({
         kind: one.kind,
         markup: cardMarkup(
           one.kind,
           verdictName(one),
-          one.text.replace(/^[A-Z]+: /, ""),
+          wordsOf(one.text),
           one.numbers,
         ),
       }))

@@ -164,7 +164,9 @@ function showPair() {
   const rows = own.map((one) => {
     const [solved, valid, baseSolved, baseValid, [trial]] = one;
     const row = index.rows[trial ?? -1];
-    const name = row && `${index.cells[row[1]]}, ${taskText(index, row)}`;
+    // The trial that opens is one that shows the change, seldom the first of a test.
+    const name = row &&
+      `${index.cells[row[1]]}${index.unit === "test" ? "" : `, ${taskText(index, row)}`}`;
     const cells = [
       name === undefined ? "no trial of it is here" : make("a", { href: changeLink(one) }, name),
       `${solved} of ${valid}`,

@@ -118,6 +118,7 @@ export function overviewTable(report: HeadlineReport): Table {
     {
       head: "against",
       next: true,
+      text: true,
       cell: ({ change }) => change?.against ?? NOTHING,
       shown: changes.length > 0 && !isShared,
     },

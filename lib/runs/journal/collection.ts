@@ -31,8 +31,6 @@ export interface Collection {
   readonly suite: string;
   /** All trials, in plan order; those of a run with a label have it: see {@linkcode labelledTrial}. */
   readonly trials: readonly TrialSummary[];
-  /** All variants, those of the first run first. */
-  readonly variants: readonly Variant[];
   /** The number of planned trials; `undefined` if a journal does not have it. */
   readonly planned: number | undefined;
   /** Which of the user's own cases differ between runs, one line each. */
@@ -101,10 +99,6 @@ export function readCollection(
   assertDistinct(runs);
   return {
     runs,
-    variants: runs.flatMap(({ results, label }) =>
-      byVariant(results.trials, variantOf)
-        .map(({ subject }) => label === undefined ? subject : labelled(subject, label))
-    ),
     suite: [...new Set(runs.map(({ results }) => results.suite))].join(", "),
     trials: onSameTasks.flatMap((group) =>
       group.flatMap(({ results, label }) =>
@@ -123,6 +117,12 @@ export function readCollection(
     ),
     leftOut: leftOut.map(({ cases }) => cases),
   };
+}
+
+/** Returns the variants of a run, as its trials in the collection have them. */
+export function variantsOfRun({ results, label }: Collection["runs"][number]): Variant[] {
+  return byVariant(results.trials, variantOf)
+    .map(({ subject }) => label === undefined ? subject : labelled(subject, label));
 }
 
 /** Returns what is of a variant as of one with this label before the name of its settings. */

@@ -1,5 +1,9 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
-import { readCollection } from "../../../lib/runs/journal/collection.ts";
+import {
+  readCollection,
+  variantsOfRun,
+  variantsOfRun,
+} from "../../../lib/runs/journal/collection.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import { type Plan, planSuite } from "../../../lib/runs/plan.ts";
 import { shardOf } from "../../../lib/runs/_assign_shards.ts";
@@ -455,7 +459,7 @@ Deno.test("readCollection() labels runs in shards, and of several models, as a w
   assertEquals(both.runs.map(({ label }) => label), ["x", "y", undefined]);
   // Trials stand in the order of their plans: there the first of the model b is of the second run.
   assertEquals(both.trials.find(({ model }) => model.requested === "b")!.variant, "y");
-  const compared = { order: both.variants };
+  const compared = { order: both.runs.flatMap(variantsOfRun) };
   const pairs = makeReport(both.trials, { suite: "s", compared }).comparisons;
   assertEquals(
     pairs.map(({ subject, against }) => [subject, against].map((one) => [one.variant, one.model])),
@@ -518,7 +522,7 @@ Deno.test("readCollection() never takes the variant of one run for the label of 
       },
     });
   const [plain, both] = [planOf(), planOf({ b: {} })];
-  const { runs, trials, variants } = readCollection([
+  const { runs, trials } = readCollection([
     write(folder, both, "old.jsonl"),
     writeAgain(folder, "new.jsonl", both),
     write(folder, plain, "old b.jsonl"),
@@ -526,7 +530,7 @@ Deno.test("readCollection() never takes the variant of one run for the label of 
   ]);
   assertEquals(new Set(runs.map(({ label }) => label)).size, 4);
   assertEquals(
-    new Set(variants.map(({ variant }) => variant)).size,
+    new Set(runs.flatMap(variantsOfRun).map(({ variant }) => variant)).size,
     4,
     "each a variant of its own",
   );
