@@ -1,9 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
-import {
-  readCollection,
-  variantsOfRun,
-  variantsOfRun,
-} from "../../../lib/runs/journal/collection.ts";
+import { readCollection, variantsOfRun } from "../../../lib/runs/journal/collection.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import { type Plan, planSuite } from "../../../lib/runs/plan.ts";
 import { shardOf } from "../../../lib/runs/_assign_shards.ts";
