@@ -163,8 +163,16 @@ function writeTrials(
   const places = new Map(
     rows.map(({ subject, id }, place) => [canonicalJson([subject, id]), place]),
   );
-  // Addresses have no half characters.
-  const keysOf = (names?: Distinct<string>) => names!.all.map((name) => name.toWellFormed());
+  // Addresses have no half characters; of two equal names the second is numbered.
+  const keysOf = (names?: Distinct<string>) => {
+    const counts = new Map<string, number>();
+    return names!.all.map((name) => {
+      const key = name.toWellFormed();
+      const count = (counts.get(key) ?? 0) + 1;
+      counts.set(key, count);
+      return count === 1 ? key : `${key} #${count}`;
+    });
+  };
   const labels = new Map(subjects.map((one) => [canonicalJson(one.subject), labelOf(one)]));
   const printed = (names?: Distinct<string>) => names!.all.map((name) => printable(name, 300));
   write(dataBlock(

@@ -102,7 +102,9 @@ browserTest(
     const { page, faults } = opened;
     assertMatch(
       (await page.textContent("#pair h3"))!,
-      new RegExp(`^sim:noisy\\?.* is worse than sim:planner on ${lost.length} graphs$`),
+      new RegExp(
+        `^sim:noisy\\?.* is worse than sim:planner \\(simulated\\) on ${lost.length} graphs$`,
+      ),
     );
     // The first of many rows, and all of them at a click.
     const rows = page.locator("#pair tbody tr:visible");

@@ -80,7 +80,7 @@ async function follow() {
   address = readAddress(location.hash, allowed);
   if (address.beside === address.trial || address.trial === "") address.beside = "";
   for (const id of /** @type {const} */ (["subject", "cell", "type", "behaviour"])) {
-    /** @type {HTMLSelectElement} */ (element(id)).value = address[id];
+    /** @type {HTMLSelectElement} */ (element(id)).value = encodeURIComponent(address[id]);
   }
   /** @type {HTMLInputElement} */ (element("roots")).checked = address.roots !== "";
   const search = /** @type {HTMLInputElement} */ (element("q"));
@@ -352,10 +352,12 @@ function fill(
   put(
     select,
     first.map((name, at) => make("option", { value: at === 0 ? "" : name }, name)),
-    values.map((value, at) => make("option", { value }, names[at] ?? "")),
+    values.map((value, at) =>
+      make("option", { value: encodeURIComponent(value) }, names[at] ?? "")
+    ),
   );
   /** @type {HTMLElement} */ (select.parentElement).hidden = select.length < 3;
-  select.addEventListener("change", () => go({ [id]: select.value }));
+  select.addEventListener("change", () => go({ [id]: decodeURIComponent(select.value) }));
 }
 
 /** Makes the filters, and the headings of the columns that have something to tell. */
