@@ -139,7 +139,7 @@ const FIELDS = ["model", "strategy", "perturbation", "variant"] as const;
 /** Two variants that differ in one thing, compared on the tasks of both. */
 export interface ComparedPair extends Comparison {
   /** What they differ in. */
-  readonly of: typeof FIELDS[number];
+  readonly of: keyof Variant;
   /** The variant that the candidate is compared with. */
   readonly against: Variant;
   /** Set if that is the strategy `baseline`, the perturbation `none`, or the baseline of the gate. */
@@ -194,6 +194,7 @@ export interface PairOptions {
 export interface AcceptedResults {
   /** Where they are from, such as the name of a file. */
   readonly name: string;
+  /** Their trials. */
   readonly trials: readonly ScoredTrial[];
   /** The pairs to compare; further fields are ignored. */
   readonly decisions: readonly { readonly subject: Variant; readonly baseline?: Variant }[];
@@ -211,20 +212,6 @@ export interface AcceptedResults {
  * @see {@linkcode signFlip} for the test where graphs were repeated, and Holm, "A Simple Sequentially Rejective
  * Multiple Test Procedure", 1979, for adjusted p-values: those up to 0.05 are significant together, with a chance of
  * at most 5% that one of them or more is wrong.
- *
- * @example Usage
- * ```ts
- * import { scripted } from "@toolgate/toolgate";
- * import { comparePairs } from "@toolgate/toolgate/gate";
- * import { runTrial } from "@toolgate/toolgate/trials";
- * import { assertEquals } from "@std/assert";
- *
- * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
- * const [old, other] = ["old", "new"].map((name) => scripted(name, () => ({ text: "Unknown." })));
- * const [pair] = comparePairs([await runTrial(task, old!), await runTrial(task, other!)]);
- * assertEquals([pair!.of, pair!.subject.model, pair!.against.model], ["model", "new", "old"]);
- * assertEquals(pair!.test, { name: "mcnemar", p: 1, adjusted: 1 });
- * ```
  */
 export function comparePairs(
   trials: readonly TrialSummary[],

@@ -4,16 +4,10 @@
  */
 
 export {
-  type AcceptedResults,
-  type ChangedTask,
-  type ComparedPair,
-  comparePairs,
   compareStrategies,
   type Comparison,
   type Effort,
   type PairedSuccess,
-  type PairOptions,
-  type PairTest,
 } from "./comparison.ts";
 export type { CaseCheck } from "./cases.ts";
 export type { ChangedCase, ChangedCases } from "./changed_cases.ts";
