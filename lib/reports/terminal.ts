@@ -63,11 +63,12 @@ function behindRun(report: Report): Report {
 /** The matrix of a single variant has all that its headline has. */
 function runParts(report: Report, width: number): string[] {
   const { subjects } = report;
-  return [
-    subjects.some((one) => one.simulated) ? "(simulated: a program, no language model)" : "",
+  const [first = "", ...others] = [
     ...(subjects.length > 1 ? [renderTable(overviewTable(report), width)] : []),
     renderParts(report, width),
   ];
+  const isSimulated = subjects.some(({ simulated }) => simulated);
+  return [(isSimulated ? "(simulated: a program, no language model)\n" : "") + first, ...others];
 }
 
 /** Options of {@linkcode renderTables}. */
@@ -152,6 +153,15 @@ const PLAIN_OUTCOMES: readonly Outcome[] = [
   "invalid",
 ];
 
+/** Tables that are a line where there is a single model. */
+const LINES: readonly string[] = [
+  "effort",
+  "outcomes",
+  "missed-calls",
+  "behaviours",
+  "repetitions",
+];
+
 /** Renders all tables but that of the headline, which reports have before their notes. */
 function renderParts(report: Report, width: number): string {
   const { subjects, breakdowns } = report;
@@ -173,20 +183,33 @@ function renderParts(report: Report, width: number): string {
       ["matrix", "cells"].includes(table.id) ? shortMatrix(table, report) : [table]
     );
   const rendered = tables.map((table, place) => {
-    // What several models have is explained once.
-    const isExplained = tables.slice(0, place).some(({ note }) => note === table.note);
-    return renderTable(isExplained ? noteless(table) : table, width);
+    if (isLine(table)) return lineOf(table) + (isLine(tables[place + 1]) ? "\n" : "\n\n");
+    // What several models have is explained once, and what nearly every run has only of several.
+    const isExplained = subjects.length === 1 && table.id === "failures" ||
+      tables.slice(0, place).some(({ note }) => note === table.note);
+    return `${renderTable(isExplained ? noteless(table) : table, width)}\n\n`;
   });
   const matrix = SECTIONS.indexOf("matrix");
   const decisive = tables.filter(({ section }) => SECTIONS.indexOf(section) <= matrix).length;
-  return rendered.toSpliced(decisive, 0, ...plainCalls(report)).join("\n\n");
+  return rendered.toSpliced(decisive, 0, ...plainCalls(report)).join("").trimEnd();
+
+  function isLine(table: Table | undefined): boolean {
+    return subjects.length === 1 && table !== undefined && LINES.includes(table.id);
+  }
 }
 
-/** Says in place of a table that no call was wrong. */
+/** Returns a table with one row as a line. */
+function lineOf({ title, rows: [heads, row] }: Table): string {
+  const cells = heads!.slice(1).map((head, place) => `${head} ${row![place + 1]}`);
+  return printable(`${title}: ${cells.join(", ")}`, 1_000);
+}
+
+/** Says in place of a table that no call was wrong, with an empty line below. */
 function plainCalls({ subjects, unit }: Report): string[] {
   if (subjects.length === 0 || hasFailures(subjects)) return [];
   if (!hasCalls(subjects.map(({ total }) => total))) return [];
-  return [sum(subjects, ({ calls }) => calls) === 0 ? "no call was made" : noFailures(unit)];
+  const isIdle = sum(subjects, ({ calls }) => calls) === 0;
+  return [`${isIdle ? "no call was made" : noFailures(unit)}\n\n`];
 }
 
 /** Returns what a terminal shows of a long matrix: the lowest rows of tests, and the sum of a single variant. */

@@ -138,9 +138,10 @@ function notes(rows: readonly { readonly why: string }[], { unsolved }: ReportWo
   const how = unsolved === "failed"
     ? "failed for the commonest reason"
     : "were not solved, how they ended, and their first mistakes";
+  const isExplained = rows.some(({ why }) => why !== "");
   return [
-    ...(rows.length > 1 ? ["the lowest first"] : []),
-    ...(rows.some(({ why }) => why !== "") ? [`why: how many ${how}`] : []),
+    ...(rows.length > 1 && isExplained ? ["the lowest first"] : []),
+    ...(isExplained ? [`why: how many ${how}`] : []),
   ];
 }
 
