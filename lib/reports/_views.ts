@@ -33,7 +33,7 @@ import { recoveryTables } from "./tables/_recovery.ts";
 import { comparisonTables } from "./tables/_comparisons.ts";
 import { workTable } from "./tables/_strategies.ts";
 import { overviewTable } from "./tables/_headline.ts";
-import { matrixTables, otherCellsTables } from "./tables/_matrix.ts";
+import { matrixTables } from "./tables/_matrix.ts";
 import { breakdownTable, effortTable, repetitionsTable } from "./tables/_success.ts";
 import { type Figure, SECTIONS, type Table, type View } from "./_view.ts";
 
@@ -49,7 +49,7 @@ export function viewsOf(report: Report, brief = false): View[] {
     ...errorHandlingTables(report, brief),
     ...comparisonTables(report),
     ...matrixTables(report),
-    effortTable(report),
+    ...effortTable(report),
     ...workTable(subjects),
     ...probesTable(subjects),
     ...callSetTables(report, brief),
@@ -66,7 +66,6 @@ export function viewsOf(report: Report, brief = false): View[] {
     outcomesTable(report),
     ...behavioursTable(report),
     ...repetitionsTable(subjects),
-    ...otherCellsTables(report),
   ];
   const figures: readonly Figure[] = brief ? [] : [
     ...headlineFigures(report),

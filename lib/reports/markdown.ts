@@ -11,7 +11,7 @@ import { countText, sum } from "../base/numbers.ts";
 import { provenance, type Report } from "./report.ts";
 import { strategiesTable } from "./tables/_comparisons.ts";
 import { overviewTable, verdictLine } from "./tables/_headline.ts";
-import { cellsTable } from "./tables/_success.ts";
+import { matrixTables } from "./tables/_matrix.ts";
 import { reportWords } from "./_words.ts";
 import { isLeft, sourceText } from "./tables/table.ts";
 import { SECTIONS, type Table } from "./_view.ts";
@@ -216,7 +216,7 @@ export function successToMarkdown(
   const solved = sum(subjects, ({ total }) => total.solved);
   const valid = sum(subjects, ({ total }) => total.valid);
   const named = reportWords(report);
-  const table = subjects.length === 1 ? cellsTable(subjects[0]!, 0, named) : overviewTable(report);
+  const [table = overviewTable(report)] = subjects.length === 1 ? matrixTables(report) : [];
   const head = [
     `### ${lineText(suite)}: ${solved} of ${countText(valid, "valid trial")} ${named.solved}`,
     lineText(provenance(report)),

@@ -3,12 +3,9 @@
  * @module
  */
 
-import { variantName } from "../gate/variant.ts";
 import { type GateReport, verdictName } from "../gate/gate_report.ts";
 import { printable } from "../base/json.ts";
-import { countText, percent, sum } from "../base/numbers.ts";
-import type { GuessTally, Repetition, VariantMetrics } from "./metrics/metrics.ts";
-import type { MissedCallMetrics } from "./metrics/missed_calls.ts";
+import { percent, sum } from "../base/numbers.ts";
 import type { Prices } from "../models/prices.ts";
 import { FailedTrials } from "./failures.ts";
 import { makeReport, type Report } from "./report.ts";
@@ -18,21 +15,11 @@ import type { TrialSummary } from "../trials/summary.ts";
 import { wrapText } from "../base/wrap.ts";
 import { shortNames } from "./tables/_short_names.ts";
 import { strategiesTable } from "./tables/_comparisons.ts";
-import {
-  alignedTable,
-  boundsText,
-  estimateNote,
-  layOut,
-  rateColumns,
-  shareText,
-  sourceText,
-  UNAVAILABLE,
-} from "./tables/table.ts";
-import type { Table } from "./_view.ts";
+import { alignedTable, layOut, rateColumns, sourceText } from "./tables/table.ts";
+import { SECTIONS, type Table } from "./_view.ts";
 import { hasFailures, noFailures } from "./tables/_failures.ts";
-import { cellsTable, hasCalls } from "./tables/_success.ts";
+import { hasCalls } from "./tables/_success.ts";
 import { overviewTable, verdictLine } from "./tables/_headline.ts";
-import { placesInMatrix } from "./tables/_matrix.ts";
 import { reportWords } from "./_words.ts";
 import { tablesOf } from "./_views.ts";
 
@@ -57,17 +44,31 @@ export function renderTables(
   { prices, width = Infinity }: TablesOptions = {},
 ): string {
   const report = behindRun(makeReport(trials, { suite: "", prices }));
-  return fit([report], width, ([data]) => [renderParts(data, width, { isReport: false })]);
+  return fit([report], width, ([data]) => runParts(data, width));
 }
 
-/** Only reports have the costs of all trials, and times, which differ from one run to the next. */
+/** Reports alone have the costs of all trials, times, which differ from run to run, and why cells were not solved. */
 function behindRun(report: Report): Report {
+  const { matrix } = report;
   const subjects = report.subjects.map((one) => ({
     ...one,
     cost: null,
     total: { ...one.total, duration: null },
   }));
-  return { ...report, subjects };
+  const cells = matrix.cells.map((one) => ({ ...one, why: "" }));
+  const variants = matrix.variants.map((one) => ({ ...one, why: "" }));
+  return { ...report, subjects, latency: [], matrix: { ...matrix, cells, variants } };
+}
+
+/** The matrix of a single variant has all that its headline has. */
+function runParts(report: Report, width: number): string[] {
+  const { subjects } = report;
+  const [first = "", ...others] = [
+    ...(subjects.length > 1 ? [renderTable(overviewTable(report), width)] : []),
+    renderParts(report, width),
+  ];
+  const isSimulated = subjects.some(({ simulated }) => simulated);
+  return [(isSimulated ? "(simulated: a program, no language model)\n" : "") + first, ...others];
 }
 
 /** Options of {@linkcode renderTables}. */
@@ -106,7 +107,7 @@ export function renderGate(
 ): string {
   const report = { ...behindRun(makeReport(trials, { suite: "" })), comparisons: [] };
   return fit([report, decision], width, ([data, decided]) => [
-    renderParts(data, width, { isReport: false }),
+    ...runParts(data, width),
     renderVerdicts(decided),
     ...strategiesTable(decided.comparisons).map((table) => renderTable(table, width)),
   ]);
@@ -122,7 +123,7 @@ export function renderReport(
     verdictLine(data) ?? "",
     ...(data.subjects.length === 0 ? [] : [renderTable(overviewTable(data), width)]),
     data.notes.map((note) => `* ${printable(note, 1000)}`).join("\n"),
-    renderParts(data, width, { isReport: true }),
+    renderParts(data, width),
     failures.lines(false, undefined, true).join("\n"),
     ...data.gates.map(renderVerdicts),
   ]);
@@ -140,81 +141,89 @@ export function renderVerdicts({ verdicts, text }: GateReport): string {
 
 /** With more cells than this, breakdowns by size are shown in their place. */
 const MAX_CELLS = 24;
-/** At most this many are shown then of the lowest rows of the matrix. */
+/** At most this many are shown then of the lowest rows of tests. */
 const MAX_LOWEST = 12;
-/** More subjects than this share tables, as they are too many to read one after another. */
-const MAX_SUBJECTS = 6;
 
-/** Tables of what {@linkcode renderSubject} says of each of few subjects. */
-const OF_SUBJECTS = ["outcomes", "failures", "guesses", "behaviours", "repetitions"];
-/** Sections that decide, which reports have before what is said of each subject. */
-const DECIDING: readonly Table["section"][] = ["comparisons", "matrix"];
+/** Outcomes that the table of success shows, or that are answers. */
+const PLAIN_OUTCOMES: readonly Outcome[] = [
+  "solved",
+  "wrong_answer",
+  "no_answer",
+  "abstained",
+  "invalid",
+];
 
-/**
- * Renders all tables but that of the headline, which reports have before their notes, around what is said of each of
- * few subjects. Behind a run neither the matrix is shown nor the time that tools took, which differs from run to run.
- */
-function renderParts(
-  report: Report,
-  width: number,
-  { isReport }: { readonly isReport: boolean },
-): string {
-  const { subjects, breakdowns, missedCalls } = report;
+/** Tables that are a line where there is a single model. */
+const LINES: readonly string[] = [
+  "effort",
+  "outcomes",
+  "missed-calls",
+  "behaviours",
+  "repetitions",
+];
+
+/** Renders all tables but that of the headline, which reports have before their notes. */
+function renderParts(report: Report, width: number): string {
+  const { subjects, breakdowns } = report;
   const needed = subjects.length > 1 || subjects.some(({ cells }) => cells.length > MAX_CELLS);
-  const many = subjects.length > MAX_SUBJECTS;
-  const inMatrix = isReport ? placesInMatrix(report) : [];
-  // A matrix of several variants has no room for calls; one of a single variant has them.
-  const hasEffort = many || inMatrix.length > 1;
+  const cutShort = subjects.some(({ outcomes }) =>
+    outcomes.some(({ outcome, trials }) => trials > 0 && !PLAIN_OUTCOMES.includes(outcome))
+  );
   const left = new Set([
     ...breakdowns.filter(({ kind, values }) =>
-      // There is one of kind `sets` for each model, meant as a figure.
-      !needed || kind === "sets" ||
-      // A breakdown with a single column would repeat the overview.
-      (many && values.length === 1)
+      // There is one of kind `sets` for each model, meant as a figure; a single column would repeat the overview.
+      !needed || kind === "sets" || values.length === 1
     ).map(({ id }) => id),
-    // A table of one row says less than a line.
-    ...(missedCalls.length === 1 ? ["missed-calls"] : []),
-    ...(many ? [] : OF_SUBJECTS),
-    ...(many && !isReport ? [] : ["overview"]),
-    ...(isReport ? [] : ["matrix", "latency"]),
-    ...(hasEffort ? [] : ["effort"]),
-    ...(subjects.some((one) => cutShort(one).length > 0) ? [] : ["outcomes"]),
+    "overview",
+    ...(cutShort ? [] : ["outcomes"]),
   ]);
   const tables = tablesOf(report, true)
-    .filter((table) => table.section !== "cells" && !left.has(table.id))
-    .flatMap((table) => table.id === "matrix" ? shortMatrix(table, report) : [table]);
-  const isMatrixShown = hasEffort || tables.some(({ id }) => id === "matrix");
-  const render = (table: Table) => {
-    const before = tables.slice(0, tables.indexOf(table));
-    // What several models have is explained once.
-    const isExplained = before.some(({ note }) => note === table.note);
-    return renderTable(isExplained ? noteless(table) : table, width);
-  };
-  const isFirst = ({ section }: Table) => isReport && DECIDING.includes(section);
-  return [
-    ...tables.filter(isFirst).map(render),
-    ...(many ? [] : subjects.map((one, place) => {
-      const hasCells = !(inMatrix.includes(place) && isMatrixShown);
-      return renderSubject(one, { report, place, width, hasCells });
-    })),
-    ...(many && !hasFailures(subjects) && hasCalls(subjects.map(({ total }) => total))
-      ? [noFailures(report.unit)]
-      : []),
-    ...(missedCalls.length === 1 ? [missedCallsLine(missedCalls[0]!)] : []),
-    ...tables.filter((table) => !isFirst(table)).map(render),
-  ].join("\n\n");
+    .filter(({ id }) => !left.has(id))
+    .flatMap((table) =>
+      ["matrix", "cells"].includes(table.id) ? shortMatrix(table, report) : [table]
+    );
+  const rendered = tables.map((table, place) => {
+    if (isLine(table)) return lineOf(table) + (isLine(tables[place + 1]) ? "\n" : "\n\n");
+    // What several models have is explained once, and what nearly every run has only of several.
+    const isExplained = subjects.length === 1 && table.id === "failures" ||
+      tables.slice(0, place).some(({ note }) => note === table.note);
+    return `${renderTable(isExplained ? noteless(table) : table, width)}\n\n`;
+  });
+  const matrix = SECTIONS.indexOf("matrix");
+  const decisive = tables.filter(({ section }) => SECTIONS.indexOf(section) <= matrix).length;
+  return rendered.toSpliced(decisive, 0, ...plainCalls(report)).join("").trimEnd();
+
+  function isLine(table: Table | undefined): boolean {
+    return subjects.length === 1 && table !== undefined && LINES.includes(table.id);
+  }
 }
 
-/** Returns what a terminal shows of a long matrix: the lowest rows of tests; those of sizes stand in breakdowns. */
-function shortMatrix(table: Table, report: Pick<Report, "unit" | "callSets">): Table[] {
-  const { title, rows } = table;
+/** Returns a table with one row as a line. */
+function lineOf({ title, rows: [heads, row] }: Table): string {
+  const cells = heads!.slice(1).map((head, place) => `${head} ${row![place + 1]}`);
+  return printable(`${title}: ${cells.join(", ")}`, 1_000);
+}
+
+/** Says in place of a table that no call was wrong, with an empty line below. */
+function plainCalls({ subjects, unit }: Report): string[] {
+  if (subjects.length === 0 || hasFailures(subjects)) return [];
+  if (!hasCalls(subjects.map(({ total }) => total))) return [];
+  const isIdle = sum(subjects, ({ calls }) => calls) === 0;
+  return [`${isIdle ? "no call was made" : noFailures(unit)}\n\n`];
+}
+
+/** Returns what a terminal shows of a long matrix: the lowest rows of tests, and the sum of a single variant. */
+function shortMatrix(table: Table, report: Report): Table[] {
+  const { id, title, rows } = table;
   const cells = rows.length - 2;
   if (cells <= MAX_CELLS) return [table];
-  if (reportWords(report).cell !== "test") return [];
+  const isTests = reportWords(report).cell === "test";
+  if (!isTests && (id !== "matrix" || report.matrix.variants.length > 1)) return [];
+  const lowest = isTests ? MAX_LOWEST : 0;
   return [{
-    ...table,
-    title: `${title} (the lowest ${MAX_LOWEST} of ${cells})`,
-    rows: [...rows.slice(0, MAX_LOWEST + 1), rows.at(-1)!],
+    ...(isTests ? table : noteless(table)),
+    title: `${title} (${isTests ? `the lowest ${lowest} of ${cells}` : `all ${cells}`})`,
+    rows: [...rows.slice(0, lowest + 1), rows.at(-1)!],
   }];
 }
 
@@ -232,108 +241,6 @@ function renderTable(
     ...(note === undefined ? [] : [`(${note})`]),
     alignedTable(rows, names, width),
   ].join("\n");
-}
-
-function renderSubject(
-  metrics: VariantMetrics,
-  { report, place, width, hasCells }: {
-    readonly report: Report;
-    readonly place: number;
-    readonly width: number;
-    /** Whether to show its cells, which the matrix may have already. */
-    readonly hasCells: boolean;
-  },
-): string {
-  const { subject, simulated, cells, total, repetition, behaviours, usage, judging } = metrics;
-  const words = reportWords(report);
-  const { rows, note } = cellsTable(metrics, place, words);
-  const shownRows = cells.length > MAX_CELLS ? [rows[0]!, rows.at(-1)!] : rows;
-  const parts = [
-    printable(variantName(subject)) +
-    (simulated ? "  (simulated: a program, no language model)" : ""),
-    ...(hasCells
-      ? [
-        ...(note === undefined ? [] : [`(${note})`]),
-        alignedTable(shownRows, 1, width),
-        ...(shownRows === rows
-          ? []
-          : [`over ${cells.length} ${words.cell === "test" ? "tests" : "cells"}`]),
-      ]
-      : []),
-    ...endingsLine(metrics),
-    ...(repetition === null ? [] : [renderRepetition(repetition)]),
-    ...(hasCalls([total]) ? [renderFailures(metrics, report.unit)] : []),
-  ];
-  const counts = Object.entries(behaviours).filter(([name]) => !words.hidden.includes(name))
-    .map(([name, count]) => `${name} ${count}`);
-  const tokens = (one: typeof usage) =>
-    `${one.inputTokens} tokens read, ${one.outputTokens} written${estimateNote(one)}`;
-  const lines = [
-    `spent: ${tokens(usage)}${judging === undefined ? "" : `; by judges: ${tokens(judging)}`}`,
-    ...(metrics.guesses === undefined ? [] : [guessesLine(metrics.guesses)]),
-    ...(counts.length === 0 ? [] : [`behaviours (trials): ${printable(counts.join(", "))}`]),
-  ];
-  return [...parts, lines.join("\n")].join("\n\n");
-}
-
-/** Outcomes that the table of success shows, or that are answers. */
-const PLAIN_OUTCOMES: readonly Outcome[] = [
-  "solved",
-  "wrong_answer",
-  "no_answer",
-  "abstained",
-  "invalid",
-];
-
-/** The outcomes that ended trials before an answer, with their trials, the commonest first. */
-function cutShort({ outcomes }: VariantMetrics): VariantMetrics["outcomes"] {
-  return outcomes
-    .filter(({ outcome, trials }) => trials > 0 && !PLAIN_OUTCOMES.includes(outcome))
-    .sort((one, other) => other.trials - one.trials);
-}
-
-function endingsLine(metrics: VariantMetrics): string[] {
-  const endings = cutShort(metrics).map(({ outcome, trials }) => `${trials} ${outcome}`);
-  return endings.length === 0 ? [] : [`ended without an answer: ${endings.join(", ")}`];
-}
-
-function guessesLine({ calls, trials, rate, interval }: GuessTally): string {
-  return `right guesses, which are no failures: ${
-    countText(calls, "call")
-  } with a right value that no result had ` +
-    `established, in ${countText(trials, "trial")} (${percent(rate)}, 95% interval ${
-      boundsText(interval)
-    })`;
-}
-
-function renderRepetition({ k, graphs, unavailable, ...rates }: Repetition): string {
-  const show = (rate: number | null) => shareText(rate, UNAVAILABLE);
-  const missing = unavailable === 0
-    ? ""
-    : `, not available for ${unavailable} with fewer than ${k} valid trials`;
-  return `of ${k} trials of a task at least one solved (pass@${k}): ${show(rates.passAtK)}, ` +
-    `all solved (pass^${k}): ${show(rates.passHatK)}; ${graphs} tasks${missing}`;
-}
-
-function renderFailures({ failures, calls }: VariantMetrics, unit: string): string {
-  const count = sum(failures, ({ roots, cascades }) => roots + cascades);
-  if (count === 0) return calls === 0 ? "no call was made" : noFailures(unit);
-  const seen = failures.filter(({ roots, cascades }) => roots + cascades > 0);
-  return alignedTable(layOut(seen, [
-    { head: "failure type", cell: ({ type }) => type },
-    { head: "calls", cell: ({ roots, cascades }) => roots + cascades },
-    { head: "share", cell: ({ roots, cascades }) => percent((roots + cascades) / count) },
-    { head: "roots", cell: ({ roots }) => roots },
-    { head: "cascades", cell: ({ cascades }) => cascades },
-  ]));
-}
-
-function missedCallsLine({ calls, of, rate, interval }: MissedCallMetrics): string {
-  const which = `${countText(calls.of, "call")} that ${countText(of, "trial")} needed`;
-  if (calls.count === 0) return `missed calls: none of the ${which}`;
-  return `missed calls: ${calls.count} of the ${which}, in ${
-    shareText(rate)
-  } of these trials (95% interval ${boundsText(interval)})`;
 }
 
 const VERDICTS = ["pass", "fail", "undecided", "invalid"] as const;

@@ -400,7 +400,7 @@ Deno.test("toolgate run tells failures before its tables and sums up, and a fail
   assertEquals(ran.code, 0, ran.all);
   assertMatch(
     ran.stdout,
-    /^14 trials not solved\n {2}no_answer [^]*\n {2}and 4 more: in .*out\.jsonl\n\nsim:noisy/,
+    /^14 trials not solved\n {2}no_answer [^]*\n {2}and 4 more: in .*out\.jsonl\n\n\(simulated: .*\)\nSuccess by cell: sim:noisy/,
   );
   assertEquals(
     ran.stdout.match(/^ {4}rerun: .* run .*out\.jsonl --only '?core=/gm)?.length,

@@ -361,12 +361,8 @@ Deno.test("reports count right guesses apart from failures, and say that they ar
   assertAlmostEquals(guesses!.interval!.upper, 0.849964, 1e-5);
   assertEquals(failures.map(({ roots, cascades }) => roots + cascades), [0, 0, 0, 1]);
   const terminal = renderReport(report);
-  assertStringIncludes(
-    terminal,
-    "right guesses, which are no failures: 3 calls with a right value that no result had established, in 2 " +
-      "trials (50.0%, 95% interval 15.0% to 85.0%)",
-  );
-  // Markdown and the page show all tables.
+  assertMatch(terminal, /^Right guesses\n\(.* is answered and is no failure here/m);
+  assertMatch(terminal, /^m +4 +2 +50\.0% +15\.0% to 85\.0% +3 +25\.0%$/m);
   const markdown = renderMarkdown(report);
   assertStringIncludes(markdown, "| m | 4 | 2 | 50.0% | 15.0% to 85.0% | 3 | 25.0% |");
   assertStringIncludes(markdown, "is answered and is no failure here");

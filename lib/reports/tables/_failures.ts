@@ -24,16 +24,20 @@ interface FailureRow {
   readonly counts: readonly number[];
 }
 
-/** Returns wrong calls by type, where there are any. `brief`, for many subjects, has one row for each. */
-export function failuresTable(subjects: readonly VariantMetrics[], brief = false): Table[] {
+/** With more subjects than this, narrow views have one row for each. */
+const MAX_SUBJECTS = 6;
+
+/** Returns wrong calls by type, where there are any. `narrow` has the types alone that occur. */
+export function failuresTable(subjects: readonly VariantMetrics[], narrow = false): Table[] {
   if (!hasFailures(subjects)) return [];
+  const brief = narrow && subjects.length > MAX_SUBJECTS;
   const rows = subjects.flatMap(({ failures, ...one }): FailureRow[] => {
     const rowOf = (name: string, kind: string, count: (tally: FailureTally) => number) => {
       const roots = sum(failures, (own) => own.roots);
       return { name, kind, total: sum(failures, count), roots, counts: failures.map(count) };
     };
     const all = rowOf(nameOf(one), "all", ({ roots, cascades }) => roots + cascades);
-    if (brief) return [all];
+    if (brief || narrow && all.total === 0) return [all];
     return [
       all,
       rowOf("", "roots", ({ roots }) => roots),
@@ -56,7 +60,12 @@ export function failuresTable(subjects: readonly VariantMetrics[], brief = false
       FAILURE_TYPES.map((head, index) => ({
         head,
         cell: ({ total, counts }) =>
-          total === 0 ? NOTHING : `${counts[index]} (${percent(counts[index]! / total)})`,
+          total === 0
+            ? NOTHING
+            : narrow && counts[index] === 0
+            ? 0
+            : `${counts[index]} (${percent(counts[index]! / total)})`,
+        shown: narrow ? "filled" as const : true,
       })),
     ]),
   }];

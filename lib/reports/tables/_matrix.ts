@@ -5,10 +5,10 @@
 
 import { percent, sum } from "../../base/numbers.ts";
 import { canonicalJson } from "../../base/json.ts";
-import type { MatrixCount } from "../metrics/_matrix.ts";
+import type { Tally, VariantMetrics } from "../metrics/metrics.ts";
 import type { Report } from "../report.ts";
 import { type ReportWords, reportWords } from "../_words.ts";
-import { allCells, cellsNote, cellsTable, solvedOf, tallyColumns } from "./_success.ts";
+import { lessUnsolvable, solvedOf, tallyColumns } from "./_success.ts";
 import { type Column, layOut, nameOf, NOTHING, trialsLink } from "./table.ts";
 import type { Table } from "../_view.ts";
 
@@ -22,92 +22,108 @@ interface Line {
   readonly chosen: Parameters<typeof trialsLink>[0];
 }
 
-/** A row, with a count for each column. */
+/** A row, with the trials of each column; `null` where there is none. */
 interface Row extends Line {
-  readonly counts: readonly (MatrixCount | null)[];
+  readonly counts: readonly (Pick<Tally, "valid" | "solved"> | null)[];
+  /** All that is known of the first of several variants, or of a single one. */
+  readonly tally: Tally | undefined;
 }
 
 /** The parts of a report that the matrix is made of. */
 type MatrixReport = Pick<Report, "subjects" | "matrix" | "unit" | "callSets">;
 
-/** Returns success by cell and variant, the lowest first, with all that is known of a single variant. */
+/**
+ * Returns success by cell and variant, the lowest first, and the same of the variants that the matrix does not have,
+ * which are perturbed ones.
+ */
 export function matrixTables(report: MatrixReport): Table[] {
-  const { cells, variants, counts } = report.matrix;
+  const { cells, variants } = report.matrix;
+  const places = new Map(
+    variants.map(({ subject, why }) => [canonicalJson(subject), why]),
+  );
+  const whyOf = ({ subject }: VariantMetrics) => places.get(canonicalJson(subject));
+  const [shown, others] = [true, false].map((isShown) =>
+    report.subjects.filter((one) => whyOf(one) !== undefined === isShown)
+  );
+  const names = new Set(others!.flatMap((one) => one.cells.map(({ name }) => name)));
   const words = reportWords(report);
-  if (variants.length === 0) return [];
-  if (variants.length === 1) return [singleTable(report, words)];
-  const byCell = cells.map(({ name, why }): Line => ({ name, why, chosen: { cell: name } }));
-  const byVariant = variants.map(({ why, ...one }): Line => ({
-    name: nameOf(one),
-    why,
-    chosen: { subject: nameOf(one) },
-  }));
+  return [
+    ...tableOf(shown!.map((one) => ({ ...one, why: whyOf(one)! })), cells, words, {
+      ...{ id: "matrix", section: "matrix", title: words.byCell },
+    }),
+    ...tableOf(
+      others!.map((one) => ({ ...one, why: "" })),
+      [...names].map((name) => ({ name, why: "" })),
+      words,
+      { id: "cells", section: "cells", title: `${words.byCell}, under perturbations` },
+    ),
+  ];
+}
+
+/** Returns a table of variants and cells, none without them; all that is known of a single variant. */
+function tableOf(
+  variants: readonly (VariantMetrics & { readonly why: string })[],
+  cells: Report["matrix"]["cells"],
+  words: ReportWords,
+  caption: Pick<Table, "id" | "section" | "title">,
+): Table[] {
+  const [first, ...others] = variants;
+  if (first === undefined) return [];
+  const isSingle = others.length === 0;
+  const own = isSingle ? { subject: nameOf(first) } : {};
+  const byCell = cells.map(({ name, why }) => ({ name, why, chosen: { ...own, cell: name } }));
+  const byVariant = variants.map((one) => {
+    const name = nameOf(one);
+    return { name, why: one.why, chosen: { subject: name } };
+  });
+  const tallies = variants.map((one) => new Map(one.cells.map(({ name, tally }) => [name, tally])));
   const turned = variants.length > MAX_COLUMNS && cells.length < variants.length;
   const [lines, heads] = turned ? [byVariant, byCell] : [byCell, byVariant];
-  const rows = lines.map((line, row): Row => ({
-    ...line,
-    counts: heads.map((_, column) => turned ? counts[column]![row]! : counts[row]![column]!),
-  })).sort(byRate);
+  const rows = lines.map((line, row): Row => {
+    const counts = heads.map((_, column) => {
+      const [cell, variant] = turned ? [column, row] : [row, column];
+      return tallies[variant]!.get(cells[cell]!.name) ?? null;
+    });
+    return { ...line, counts, tally: counts[0] ?? undefined };
+  }).sort((one, other) => rateOf(one) - rateOf(other));
   const all: Row[] = lines.length < 2 ? [] : [{
-    ...{ name: "all", why: "", chosen: {} },
-    counts: heads.map((_, column) => total(rows.flatMap((row) => row.counts[column] ?? []))),
+    ...{ name: "all", why: "", chosen: own, tally: first.total },
+    counts: heads.map((_, column) => summed(rows.map(({ counts }) => counts[column]!))),
   }];
+  const totals = variants.map(({ total }) => total);
+  const share = `${words.cell === "test" ? "passed, of the" : "share solved, of n"} valid trials`;
+  const less = lessUnsolvable(totals);
+  const explained = [
+    ...(isSingle && less === ""
+      ? []
+      : [(isSingle ? `${words.solved}: share of valid trials` : share) + less]),
+    ...notes(lines, words),
+  ];
   return [{
-    id: "matrix",
-    section: "matrix",
-    title: words.byCell,
-    note: [
-      `${words.cell === "test" ? "passed, of the" : "share solved, of n"} valid trials`,
-      ...notes(lines, words),
-    ].join("; "),
+    ...caption,
+    title: isSingle ? `${words.byCell}: ${nameOf(first)}` : caption.title,
+    ...(explained.length === 0 ? {} : { note: explained.join("; ") }),
     rows: layOut([...rows, ...all], [
       {
         head: turned ? "model" : words.cell,
         cell: ({ name }) => name,
-        link: ({ chosen, counts }) =>
-          trialsLink({ ...chosen, ...failedIn(counts.flatMap((count) => count ?? [])) }),
+        link: ({ chosen, counts }) => trialsLink({ ...chosen, ...failedIn(counts) }),
       },
-      heads.map(({ name: head, chosen }, column): Column<Row> => ({
-        head,
-        cell: ({ counts }) => countText(counts[column]!, words),
-        link: ({ counts, chosen: own }) => {
-          const count = counts[column]!;
-          return count === null
-            ? undefined
-            : trialsLink({ ...own, ...chosen, ...failedIn([count]) });
-        },
-      })),
+      isSingle
+        ? tallyColumns(({ tally }) => tally!, totals, words)
+        : heads.map(({ name: head, chosen }, column): Column<Row> => ({
+          head,
+          cell: ({ counts }) => countText(counts[column]!, words),
+          link: ({ counts, chosen: own }) => {
+            const count = counts[column]!;
+            return count === null
+              ? undefined
+              : trialsLink({ ...own, ...chosen, ...failedIn([count]) });
+          },
+        })),
       WHY,
     ]),
   }];
-}
-
-/** Returns success by cell of the one variant that the matrix has. */
-function singleTable({ subjects, matrix }: MatrixReport, words: ReportWords): Table {
-  const place = placesInMatrix({ subjects, matrix })[0]!;
-  const one = subjects[place]!;
-  const { total } = one;
-  const rows = one.cells.map((own, index) => ({ ...own, why: matrix.cells[index]!.why }))
-    .sort(({ tally: one }, { tally: other }) => byRate({ counts: [one] }, { counts: [other] }));
-  type Row = typeof rows[number];
-  const subject = nameOf(one);
-  const explained = [cellsNote(total, words).note ?? [], notes(rows, words)].flat();
-  return {
-    id: "matrix",
-    section: "matrix",
-    title: `${words.byCell}: ${subject}`,
-    ...(explained.length === 0 ? {} : { note: explained.join("; ") }),
-    rows: layOut<Row>([...rows, ...allCells(one).map((own) => ({ ...own, why: "" }))], [
-      {
-        head: words.cell,
-        cell: ({ name }) => name,
-        link: ({ name, tally }) =>
-          trialsLink({ ...(tally === total ? {} : { cell: name }), subject, ...failedIn([tally]) }),
-      },
-      tallyColumns(({ tally }) => tally, [total], words),
-      WHY,
-    ]),
-  };
 }
 
 const WHY: Column<{ readonly why: string }> = {
@@ -122,47 +138,25 @@ function notes(rows: readonly { readonly why: string }[], { unsolved }: ReportWo
   const how = unsolved === "failed"
     ? "failed for the commonest reason"
     : "were not solved, how they ended, and their first mistakes";
+  const isExplained = rows.some(({ why }) => why !== "");
   return [
-    ...(rows.length > 1 ? ["the lowest first"] : []),
-    ...(rows.some(({ why }) => why !== "") ? [`why: how many ${how}`] : []),
+    ...(rows.length > 1 && isExplained ? ["the lowest first"] : []),
+    ...(isExplained ? [`why: how many ${how}`] : []),
   ];
 }
 
-/** Returns the tables by cell of the subjects that the matrix does not have, which are perturbed ones. */
-export function otherCellsTables(report: MatrixReport): Table[] {
-  const shown = new Set(placesInMatrix(report));
-  const words = reportWords(report);
-  return report.subjects.flatMap((one, place) =>
-    shown.has(place) ? [] : [cellsTable(one, place, words)]
-  );
+/** Returns the rate of a row, by which rows are ordered; one without a valid trial is not solved. */
+function rateOf({ counts }: Row): number {
+  const { valid, solved } = summed(counts);
+  return valid === 0 ? 0 : solved / valid;
 }
 
-/** Returns the places of the matrix' variants in the list of subjects. */
-export function placesInMatrix(
-  { subjects, matrix }: Pick<Report, "subjects" | "matrix">,
-): number[] {
-  const places = new Map(subjects.map(({ subject }, place) => [canonicalJson(subject), place]));
-  return matrix.variants.map(({ subject }) => places.get(canonicalJson(subject))!);
+function summed(counts: Row["counts"]): Pick<Tally, "valid" | "solved"> {
+  const add = (key: "valid" | "solved") => sum(counts, (count) => count?.[key] ?? 0);
+  return { valid: add("valid"), solved: add("solved") };
 }
 
-/** Orders rows by their rate, the lowest first; one without a valid trial is not solved. */
-function byRate(
-  one: { readonly counts: Row["counts"] },
-  other: { readonly counts: Row["counts"] },
-): number {
-  const rate = ({ counts }: { readonly counts: Row["counts"] }) => {
-    const { solved, valid } = total(counts.flatMap((count) => count ?? []));
-    return valid === 0 ? 0 : solved / valid;
-  };
-  return rate(one) - rate(other);
-}
-
-function total(counts: readonly MatrixCount[]): MatrixCount {
-  const add = (key: keyof MatrixCount) => sum(counts, (count) => count[key]);
-  return { trials: add("trials"), valid: add("valid"), solved: add("solved") };
-}
-
-function countText(count: MatrixCount | null, words: ReportWords): string {
+function countText(count: Row["counts"][number], words: ReportWords): string {
   if (count === null || count.valid === 0) return NOTHING;
   return words.cell === "test"
     ? solvedOf(count)
@@ -170,6 +164,8 @@ function countText(count: MatrixCount | null, words: ReportWords): string {
 }
 
 /** The outcome that a link chooses: the failed trials where there are any. */
-function failedIn(counts: readonly MatrixCount[]): { outcome?: string } {
-  return counts.some(({ valid, solved }) => solved < valid) ? { outcome: "failed" } : {};
+function failedIn(counts: Row["counts"]): { outcome?: string } {
+  return counts.some((count) => count !== null && count.solved < count.valid)
+    ? { outcome: "failed" }
+    : {};
 }

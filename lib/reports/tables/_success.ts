@@ -12,7 +12,6 @@ import {
   type Column,
   layOut,
   MODEL,
-  nameOf,
   NOTHING,
   rateColumns,
   shareText,
@@ -95,13 +94,14 @@ function hasFewest(tallies: readonly Tally[]): boolean {
 }
 
 /** Returns what success took, a row for each model, strategy and perturbation. */
-export function effortTable(report: Pick<Report, "subjects" | "unit" | "callSets">): Table {
+export function effortTable(report: Pick<Report, "subjects" | "unit" | "callSets">): Table[] {
   const { subjects } = report;
   const totals = subjects.map(({ total }) => total);
   const isCalling = hasCalls(totals);
   const rows = layOut(subjects, [
     MODEL,
-    callColumns(({ total }) => total, totals, reportWords(report)),
+    // The matrix of a single variant has its calls.
+    subjects.length === 1 ? [] : callColumns(({ total }) => total, totals, reportWords(report)),
     {
       head: "tokens read",
       cell: ({ usage }) => usage.inputTokens && tokensText(usage, "inputTokens"),
@@ -119,19 +119,19 @@ export function effortTable(report: Pick<Report, "subjects" | "unit" | "callSets
     },
   ]);
   const notes = [
-    ...(isCalling ? ["calls: means"] : []),
+    ...(isCalling && subjects.length > 1 ? ["calls: means"] : []),
     ...(rows[0]!.includes("fewest calls") ? ["fewest: the fewest that solve the tasks"] : []),
     ...(subjects.some(({ usage }) => usage.estimated)
       ? ["~: tokens estimated in part, as a server reported none"]
       : []),
   ];
-  return {
+  return rows[0]!.length === 1 ? [] : [{
     id: "effort",
     section: "success",
     title: "Effort",
     ...(notes.length === 0 ? {} : { note: notes.join("; ") }),
     rows,
-  };
+  }];
 }
 
 /**
@@ -192,32 +192,6 @@ export function repetitionsTable(subjects: readonly VariantMetrics[]): Table[] {
       { head: "with fewer than k valid trials", cell: ({ unavailable }) => unavailable },
     ]),
   }];
-}
-
-/** Returns the success of one subject by cell. */
-export function cellsTable(one: VariantMetrics, place: number, words: ReportWords): Table {
-  const { cells, total } = one;
-  return {
-    id: `cells-${place + 1}`,
-    section: "cells",
-    title: `${words.byCell}: ${nameOf(one)}`,
-    ...cellsNote(total, words),
-    rows: layOut([...cells, ...allCells(one)], [
-      { head: words.cell, cell: ({ name }) => name },
-      tallyColumns(({ tally }) => tally, [total], words),
-    ]),
-  };
-}
-
-/** Returns a row with all cells, where there are several. */
-export function allCells({ cells, total }: VariantMetrics): VariantMetrics["cells"] {
-  return cells.length > 1 ? [{ name: "all", tally: total }] : [];
-}
-
-/** Says what the rates of cells leave out, where they leave anything out. */
-export function cellsNote(total: Tally, { solved }: ReportWords): Pick<Table, "note"> {
-  const leavesOut = lessUnsolvable([total]);
-  return leavesOut === "" ? {} : { note: `${solved}: share of valid trials${leavesOut}` };
 }
 
 function solvedText(tally: Tally | null, brief: boolean): string {

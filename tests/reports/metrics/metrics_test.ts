@@ -163,10 +163,7 @@ Deno.test("measure() has the tokens of judges that tool tests asked beside those
   const [metrics] = measure(trials);
   assertEquals(metrics!.usage, { inputTokens: 20, outputTokens: 4 });
   assertEquals(metrics!.judging, { inputTokens: 1200, outputTokens: 2 });
-  assertMatch(
-    renderTables(trials),
-    /^spent: 20 tokens .*; by judges: 1200 tokens read, 2 written$/m,
-  );
+  assertMatch(renderTables(trials), /^Effort: tokens read 20, written 4, by judges 1202$/m);
   assertEquals("judging" in measure([record()])[0]!, false);
 });
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertNotMatch } from "@std/assert";
 import { makeReport } from "../../../lib/reports/report.ts";
-import { matrixTables, otherCellsTables } from "../../../lib/reports/tables/_matrix.ts";
+import { matrixTables } from "../../../lib/reports/tables/_matrix.ts";
 import { tablesOf } from "../../../lib/reports/_views.ts";
 import { linksOf } from "../../../lib/reports/tables/table.ts";
 import { renderReport, renderTables } from "../../../lib/reports/terminal.ts";
@@ -76,23 +76,35 @@ Deno.test("matrixTables() keeps names in addresses, whatever is in them", () => 
   assertNotMatch(linksOf(row!).join(" "), /[#+"'<>]/);
 });
 
-Deno.test("matrixTables() has unperturbed variants alone, and the others have tables of their own", () => {
+Deno.test("matrixTables() has unperturbed variants first, and the others in a table of their own", () => {
   const trials = [
     ...grid({ a: [4, 2] }),
     ...grid({ a: [1, 1] }, { perturbation: "RD" }),
+    ...grid({ a: [1] }, { perturbation: "WD" }),
     ...grid({ a: [3, 3] }, { strategy: "restate" }),
   ];
   const report = makeReport(trials, { suite: "s" });
   assertEquals(matrixTables(report)[0]!.rows[0], ["cell", "a", "a + restate", "why"]);
-  assertEquals(otherCellsTables(report).map(({ id, title }) => [id, title]), [
-    ["cells-2", "Success by cell: a + RD"],
+  const [, others, ...more] = matrixTables(report);
+  assertEquals(more, []);
+  assertEquals([others!.id, others!.title], ["cells", "Success by cell, under perturbations"]);
+  assertEquals(others!.rows, [
+    ["cell", "a + RD", "a + WD"],
+    [cell(3), "25.0% of 4", "25.0% of 4"],
+    [cell(4), "25.0% of 4", "-"],
+    ["all", "25.0% of 8", "25.0% of 4"],
   ]);
+  assertEquals(linksOf(others!.rows[2]!).slice(1), [
+    `?cell=${encodeURIComponent(cell(4))}&subject=a+%2B+RD&outcome=failed`.replaceAll("+", "%20"),
+    undefined,
+  ]);
+  assertMatch(renderMarkdown(report), /^\| all \| 25\.0% of 8 \| 25\.0% of 4 \|$/m);
   // Where all are perturbed, the matrix has them.
   const perturbed = makeReport(trials.filter((trial) => trial.perturbation === "RD"), {
     suite: "s",
   });
   assertEquals(matrixTables(perturbed)[0]!.title, "Success by cell: a + RD");
-  assertEquals(otherCellsTables(perturbed), []);
+  assertEquals(matrixTables(perturbed).length, 1);
 });
 
 Deno.test("matrixTables() has a row a model where more than eight models meet fewer cells", () => {
@@ -110,6 +122,8 @@ Deno.test("matrixTables() has a row a model where more than eight models meet fe
     linksOf(rows[1]!)[2],
     `?cell=${encodeURIComponent(cell(4))}&subject=m0&outcome=failed`,
   );
+  // Below each cell stands its sum.
+  assertEquals(rows.at(-1), ["all", "100.0% of 36", "44.4% of 36", "-"]);
 });
 
 Deno.test("matrixTables() of one variant has all that is known of its cells", () => {

@@ -84,15 +84,14 @@ Deno.test("renderTables() tells of a call set as a whole, and of nothing that ha
   })));
   assertEquals(
     told.split("\n").filter((line) => !line.startsWith("(")).join("\n"),
-    `sim:m  (simulated: a program, no language model)
-
+    `Success by difficulty: sim:m (simulated)
 questions                trials  solved   95% interval  invalid
-shop parameters, easy         2   50.0%  9.5% to 90.5%        0
 shop parameters, medium       1    0.0%  0.0% to 79.3%        0
 shop parameters, hard         1    0.0%  0.0% to 79.3%        0
+shop parameters, easy         2   50.0%  9.5% to 90.5%        0
 all                           4   25.0%  4.6% to 69.9%        0
 
-spent: 40 tokens read, 8 written
+Effort: tokens read 40, written 8
 
 Right functions: shop parameters (as in CallNavi, Table 4)
 model              trials  routing: easy  medium  hard    all    95% interval  syntax  structure

@@ -344,12 +344,19 @@ Deno.test("tablesOf() has dashes where nothing can be said", () => {
 Deno.test("tablesOf() has the fewest calls where those of any model are known, or all trials are invalid", () => {
   const known = record({ model: "a" });
   const unknown = record({ model: "b", minimumCalls: null });
-  const rowsOf = (...trials: Trial[]) => tables(trials).get("effort")!.rows;
+  const rowsOf = (...trials: Trial[]) =>
+    tables(trials).get(trials.length > 1 ? "effort" : "matrix")!.rows;
   const effort = rowsOf(known, unknown);
   const place = effort[0]!.indexOf("fewest calls");
   assertEquals(effort.map((row) => row[place]), ["fewest calls", "3.0", "-"]);
   assert(!rowsOf(unknown)[0]!.includes("fewest calls"));
-  assert(!tables([unknown]).get("effort")!.note!.includes("fewest"));
+  // The matrix of a single variant has its calls, and the table of effort tokens alone.
+  assertEquals(tables([known]).get("effort")!.rows, [["model", "tokens read", "written"], [
+    ...["a", "10", "2"],
+  ]]);
+  assertEquals(tables([known]).get("effort")!.note, undefined);
+  const free = { ...known, usage: { inputTokens: 0, outputTokens: 0 } };
+  assertEquals(tables([free]).has("effort"), false);
   assert(rowsOf(record({ outcome: "invalid" }))[0]!.includes("fewest calls"));
 });
 
@@ -508,7 +515,7 @@ Deno.test("tablesOf() has a column of unchanged trials where there are any, and 
     ["m + RD", "1", "1", "2"],
     ["m", "1", "0", "0"],
   ]);
-  assertEquals(all.get("cells-1")!.rows[1]!.slice(-2), ["1", "2"]);
+  assertEquals(all.get("cells")!.rows[1]!.slice(-2), ["1", "2"]);
   assertEquals(all.get("failures")!.rows[1]!.slice(0, 3), ["m + RD", "all", "1"]);
   assertEquals(all.get("core")!.rows[1]![1], "100.0% (20.7% to 100.0%), n 1");
   for (const [id, { rows }] of tables(trials.filter(({ changed }) => changed !== false))) {
