@@ -9,7 +9,7 @@ import { type Baseline, baselineOfGate, missingBaseline, readBaseline } from "..
 import { comparableBaseline } from "../runs/compared_baseline.ts";
 import { assertOtherRun, isBaselineRun } from "../runs/trial_keys.ts";
 import { isLeftOut } from "../gate/compared_cases.ts";
-import type { AcceptedResults } from "../gate/comparison.ts";
+import type { AcceptedResults } from "../gate/compared_pairs.ts";
 import { plannedDecisions } from "../gate/decisions.ts";
 import {
   type Collection,

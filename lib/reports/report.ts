@@ -8,7 +8,7 @@ import { countText } from "../base/numbers.ts";
 import { type Breakdown, breakDown, isGenerated } from "./metrics/_breakdown.ts";
 import { type Brittleness, measureBrittleness } from "./metrics/brittleness.ts";
 import { type CallSetMetrics, measureCallSets } from "./metrics/question_sets.ts";
-import { type ComparedPair, comparePairs, type PairOptions } from "../gate/comparison.ts";
+import { type ComparedPair, comparePairs, type PairOptions } from "../gate/compared_pairs.ts";
 import { isUpgrade } from "../gate/policy.ts";
 import { isCounted } from "../gate/variant.ts";
 import type { GateReport } from "../gate/gate_report.ts";

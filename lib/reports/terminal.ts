@@ -199,9 +199,11 @@ function renderParts(report: Report, width: number): string {
 }
 
 /** Returns a table with one row as a line. */
-function lineOf({ title, rows: [heads, row] }: Table): string {
+function lineOf({ id, title, note, rows: [heads, row] }: Table): string {
   const cells = heads!.slice(1).map((head, place) => `${head} ${row![place + 1]}`);
-  return printable(`${title}: ${cells.join(", ")}`, 1_000);
+  // Other heads explain themselves.
+  const estimated = id === "effort" && note !== undefined ? ` (${note})` : "";
+  return printable(`${title}: ${cells.join(", ")}${estimated}`, 1_000);
 }
 
 /** Says in place of a table that no call was wrong, with an empty line below. */

@@ -57,9 +57,12 @@ function idsOf(path: string): string[] {
   return trials.map(({ id }) => id);
 }
 
-/** The trials of each row of the tables on stdout that sums up a model. */
+/** The trials of each model in the row that sums up the cells on stdout. */
 function totalsIn({ stdout }: Finished): number[] {
-  return [...stdout.matchAll(/^all +(\d+) /gm)].map(([, trials]) => Number(trials));
+  const [, ofOne, ofSeveral = ""] = /^all +(?:(\d+) |(.* of .*))/m.exec(stdout) ?? [];
+  return ofOne !== undefined
+    ? [Number(ofOne)]
+    : [...ofSeveral.matchAll(/% of (\d+)/g)].map(([, trials]) => Number(trials));
 }
 
 // generate
@@ -517,7 +520,8 @@ Deno.test("toolgate run and gate work on the quick suite", async () => {
     compared.exec(tables!)![1]!,
     /^sim:noisy\S* \(simulated\) +sim:planner +100 +100\.0% +61\.0% +-39\.0 .* 0 +39 +below 0\.0001 /m,
   );
-  assertStringIncludes(gate.stdout, tables!.replace(compared, "").trimEnd());
+  const below = tables!.slice(tables!.indexOf("\nSuccess by cell\n"));
+  assertStringIncludes(gate.stdout, below.trimEnd());
   assertMatch(gate.stdout, /^sim:planner \(simulated\): PASS: /m);
   assertMatch(gate.stdout, /^sim:noisy\?early=0\.05&stale=0\.05 \(simulated\): FAIL: /m);
   const milder = await toolgate(["gate", out, "--success-rate", "0.3"]);
@@ -577,7 +581,7 @@ Deno.test("toolgate run --reasoning-effort asks for it, and crosses several with
   const one = await run("--reasoning-effort", "low");
   assertEquals(one.code, 0, one.all);
   assertEquals(asked.map(({ reasoning_effort: effort }) => effort), ["low", "low"]);
-  assertStringIncludes(one.stdout, "m\n\ncell ");
+  assertStringIncludes(one.stdout, "Success by cell: m\ncell ");
   const efforts = ["--reasoning-effort", "minimal", "--reasoning-effort", "high"];
   const two = await run(...efforts, "--max-usd", "1", "--out", out);
   assertEquals(two.code, 0, two.all);
@@ -803,7 +807,7 @@ Deno.test("toolgate run holds a budget where a server counts no tokens, and tell
   const run = await toolgate(["run", suite, "--base-url", server.url, "--out", out!, ...limited]);
   assertEquals(run.code, 3, run.all);
   assertMatch(run.stderr, /trials were not run: the budget of 4000 tokens was reached/);
-  assertMatch(run.stdout, /tokens read, \d+ written \(estimated/);
+  assertMatch(run.stdout, /^Effort: tokens read ~[\d,]+, written ~\d+ \(~: tokens estimated /m);
   const trials = readLines(out!).slice(1);
   assert(trials.length > 0 && trials.length < 40, run.all);
   for (const { usage, events } of trials) {
@@ -852,7 +856,7 @@ Deno.test("toolgate run keeps the trials of one model where another one cannot b
   const kept = readLines(out).slice(1);
   assert(kept.length > 0, finished.all);
   assertEquals([...new Set(kept.map(({ model }) => model.requested))], ["a"]);
-  assertMatch(finished.stdout, /^a$/m);
+  assertMatch(finished.stdout, /^Success by cell: a$/m);
   assertMatch(finished.stderr, /trials were not run: Cannot get a reply of b .*refuses the key/);
 });
 

@@ -1,7 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals, assertLess } from "@std/assert";
+import { type ComparedPair, comparePairs } from "../../lib/gate/compared_pairs.ts";
 import {
-  type ComparedPair,
-  comparePairs,
   compareShares,
   compareStrategies,
   type Comparison,

@@ -8,7 +8,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { reportVerdicts } from "../../lib/gate/gate_report.ts";
-import { comparePairs } from "../../lib/gate/comparison.ts";
+import { comparePairs } from "../../lib/gate/compared_pairs.ts";
 import {
   makeReport,
   missingTrialsNote,

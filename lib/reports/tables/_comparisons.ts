@@ -3,12 +3,8 @@
  * @module
  */
 
-import type {
-  ChangedTask,
-  ComparedPair,
-  Comparison,
-  PairedSuccess,
-} from "../../gate/comparison.ts";
+import type { ChangedTask, ComparedPair } from "../../gate/compared_pairs.ts";
+import type { Comparison, PairedSuccess } from "../../gate/comparison.ts";
 import { caseOf } from "../../gate/decisions.ts";
 import { canonicalJson, listText, printable } from "../../base/json.ts";
 import { countText, percent, probability } from "../../base/numbers.ts";
