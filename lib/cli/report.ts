@@ -5,43 +5,31 @@
 
 import defer * as fileNames from "node:path";
 import { countText } from "../base/numbers.ts";
-import { type Baseline, baselineOfGate, missingBaseline, readBaseline } from "../runs/baseline.ts";
-import { comparableBaseline } from "../runs/compared_baseline.ts";
-import { assertOtherRun, isBaselineRun } from "../runs/trial_keys.ts";
+import { type Baseline, readBaseline } from "../runs/baseline.ts";
+import { isBaselineRun } from "../runs/trial_keys.ts";
 import { isLeftOut } from "../gate/compared_cases.ts";
-import type { AcceptedResults } from "../gate/compared_pairs.ts";
-import { plannedDecisions } from "../gate/decisions.ts";
 import {
   type Collection,
-  labelled,
   labelledTrial,
   readCollection,
   variantsOfRun,
 } from "../runs/journal/collection.ts";
-import { readJsonc, readText } from "../base/input.ts";
+import { readJsonc } from "../base/input.ts";
 import { commandLine } from "../base/command_line.ts";
 import { InputError } from "../base/errors.ts";
-import {
-  canonicalJson,
-  defined,
-  isJsonObject,
-  listText,
-  parseJson,
-  printable,
-} from "../base/json.ts";
-import { assertReplaceable, resolvePath, writeOutput } from "../base/output_file.ts";
+import { canonicalJson, defined, listText, printable } from "../base/json.ts";
+import { writeOutput } from "../base/output_file.ts";
 import { pricesFor } from "../runs/plan.ts";
 import { allChoices } from "../runs/resolved_suite.ts";
-import { type GatePolicy, isUpgrade } from "../gate/policy.ts";
 import { type Price, PRICES, type Prices } from "../models/prices.ts";
-import { type GateReport, reportProblem } from "../gate/gate_report.ts";
+import type { GateReport } from "../gate/gate_report.ts";
 import { deriveJournals } from "../runs/derived.ts";
 import { FailedTrials, isFailed } from "../reports/failures.ts";
 import { isCase } from "../trials/executors/task_kind.ts";
 import { testFileOf } from "../runs/rerun.ts";
-import { decideResults, undecidableReason } from "../runs/decide_results.ts";
+import { undecidableReason } from "../runs/decide_results.ts";
 import { makeReport, missingTrialsNote } from "../reports/report.ts";
-import { assertCsvFolder, CSV_FILES, writeCsv } from "../reports/csv.ts";
+import { CSV_FILES, writeCsv } from "../reports/csv.ts";
 import { writeHtml } from "../reports/html.ts";
 import { renderMarkdown } from "../reports/markdown.ts";
 import { writeSvgs } from "../reports/svg.ts";
@@ -53,6 +41,20 @@ import { shellQuote } from "../base/shell_quote.ts";
 import type { Trial } from "../trials/trial.ts";
 import { parseTrialId } from "../trials/trial_id.ts";
 import { Arguments, userPath } from "./arguments.ts";
+import {
+  acceptedFor,
+  baselineNames,
+  decide,
+  isBaseline,
+  withVariant,
+} from "./_compared_results.ts";
+import {
+  assertNoBaseline,
+  assertReplaceableOutputs,
+  limitOf,
+  OUTPUTS,
+  outputsOf,
+} from "./_report_outputs.ts";
 import { journalsGiven } from "./journals.ts";
 
 export const REPORT_HELP =
@@ -83,26 +85,21 @@ Exit code 0 when the report was made; only gate decides.`;
 /** Prints a report to stdout, or writes it to the files named. */
 export async function report(arguments_: readonly string[]): Promise<number> {
   const options = new Arguments("report", arguments_, {
-    values: ["html", "markdown", "limit", "json", "csv", "svg", "prices"],
+    values: [...OUTPUTS, "limit", "prices"],
     switches: ["different-tasks"],
   });
-  const [baselines, operands] = [options.operands.filter(isBaseline), options.operands]
-    .map((own, place) => place === 0 ? own : own.filter((one) => !isBaseline(one)));
-  if (baselines!.length > 0 && operands!.length === 0) {
-    throw options.error(`it takes a journal to compare with ${baselines![0]}: none is given`);
+  const { baselines = [], operands = [] } = Object.groupBy(
+    options.operands,
+    (operand) => isBaseline(operand) ? "baselines" : "operands",
+  );
+  if (baselines.length > 0 && operands.length === 0) {
+    throw options.error(`it takes a journal to compare with ${baselines[0]}: none is given`);
   }
-  const names = baselineNames(options, baselines!);
+  const names = baselineNames(options, baselines);
   const journals = journalsGiven(options, operands);
-  const outputs = ["html", "markdown", "json", "csv", "svg"].flatMap((name) => {
-    const file = options.text(name);
-    return file === undefined ? [] : [{ name, file }];
-  });
   const limit = limitOf(options);
   const table = options.text("prices");
-  assertOutputs(options, outputs, [
-    ...[...journals, ...baselines!],
-    ...(table === undefined ? [] : [table]),
-  ]);
+  const outputs = outputsOf(options, [...journals, ...baselines, ...(table ? [table] : [])]);
   const declaredPrices = table === undefined ? undefined : readJsonc(userPath(table), PRICES);
   const operandOf = new Map(journals.map((path) => [userPath(path), path]));
   const collection = readCollection(journals.map(userPath), {
@@ -116,21 +113,12 @@ export async function report(arguments_: readonly string[]): Promise<number> {
   );
   const prices = tablePrices ?? pricesOf(options, collection);
   assertNoBaseline(options, outputs, collection);
-  const json = options.text("json");
-  if (json !== undefined) {
-    assertReplaceable(userPath(json), "the report to", {
-      ...{ kind: "another such report", shown: json },
-      isOwn: ({ kind }) => kind === "report",
-    });
-  }
-  const csv = options.text("csv");
-  if (csv !== undefined) assertCsvFolder(userPath(csv), csv);
 
   const decisions: (GateReport | undefined)[] = [];
   const isOf = ({ keys }: Baseline, { results }: Collection["runs"][number]) =>
     runs.length > 1 && isBaselineRun(keys, results.trials);
   const bases = new Set<Collection["runs"][number]>();
-  const accepted = baselines!.flatMap((file) => {
+  const accepted = baselines.flatMap((file) => {
     const baseline = readBaseline(userPath(file));
     return runs.flatMap(({ results, label }) =>
       acceptedFor(results, baseline, { name: names.get(file)!, label, gate: results.gate })
@@ -140,7 +128,7 @@ export async function report(arguments_: readonly string[]): Promise<number> {
     const { paths, results, label } = run;
     const operandsOfRun = paths.map((path) => operandOf.get(path)!);
     // What stands for all journals of a run is what a user would type.
-    const given = operandsOfRun.length === journals.length ? operands! : operandsOfRun;
+    const given = operandsOfRun.length === journals.length ? operands : operandsOfRun;
     const { decision, baseline } = await decide(results, given, {
       ...{ prices: tablePrices, isItself: (baseline) => isOf(baseline, run) },
     });
@@ -150,7 +138,7 @@ export async function report(arguments_: readonly string[]): Promise<number> {
     const base = baseline && runs.find((one) => isOf(baseline, one));
     if (base !== undefined) bases.add(base);
     if (
-      file === undefined || base !== undefined || baselines!.some((one) => userPath(one) === file)
+      file === undefined || base !== undefined || baselines.some((one) => userPath(one) === file)
     ) continue;
     const own = fileNames.basename(file);
     const name = [...names.values()].includes(own) ? `${own} of the gate` : own;
@@ -178,6 +166,7 @@ export async function report(arguments_: readonly string[]): Promise<number> {
       isLeftOut: ({ task }) => collection.leftOut.some((cases) => isLeftOut(task, cases)),
     },
   });
+  assertReplaceableOutputs(outputs, content);
   const needsFailures = outputs.length === 0 || outputs.some(({ name }) => name === "markdown");
   const failures = needsFailures ? failedCases(collection, operandOf) : undefined;
   for (const { name, file } of outputs) {
@@ -215,21 +204,6 @@ export async function report(arguments_: readonly string[]): Promise<number> {
     console.log(renderReport(content, commandWidth(), failures));
   }
   return 0;
-}
-
-/** Fewer bytes have no room for verdicts. */
-const LEAST_LIMIT = 2_000;
-
-/** Returns the bytes that Markdown may have; `undefined` for any number. */
-function limitOf(options: Arguments): number | undefined {
-  const text = options.text("limit");
-  if (text === undefined) return undefined;
-  if (options.text("markdown") === undefined) throw options.error("--limit goes with --markdown");
-  const limit = Number(text);
-  if (/^\d+$/.test(text) && limit >= LEAST_LIMIT) return limit;
-  throw options.error(
-    `--limit must be a whole number of bytes from ${LEAST_LIMIT} on: it is ${text}`,
-  );
 }
 
 /** Returns the seed of all plans; `undefined` where they differ, or there is no plan. */
@@ -280,56 +254,6 @@ function pricesOf(options: Arguments, { runs }: Collection): Prices {
   return Object.fromEntries(all);
 }
 
-/** @throws {InputError} If an output would overwrite an input or another output. */
-function assertOutputs(
-  options: Arguments,
-  outputs: readonly { readonly name: string; readonly file: string }[],
-  read: readonly string[],
-): void {
-  const inputs = read.map((file) => resolvePath(userPath(file)));
-  for (const [index, { name, file }] of outputs.entries()) {
-    if (file.endsWith(".jsonl")) {
-      throw options.error(
-        `--${name} must not be a journal, whose name ends in .jsonl: it is ${file}`,
-      );
-    }
-    if (placesOf({ name, file }).some((path) => inputs.includes(path))) {
-      throw options.error(`--${name} must not be a file that is read: it is ${file}`);
-    }
-    if (name !== "json" && /\.jsonc?$/.test(file)) {
-      throw options.error(`--${name} must not be named like a suite or a baseline: it is ${file}`);
-    }
-    const others = outputs.slice(0, index).flatMap(placesOf);
-    if (placesOf({ name, file }).some((path) => others.includes(path))) {
-      throw options.error(`each file can be written only once: ${file} is named twice`);
-    }
-  }
-}
-
-/** Returns the paths of an output: of a folder also those of the files in it. */
-function placesOf({ name, file }: { readonly name: string; readonly file: string }): string[] {
-  const path = userPath(file);
-  return [path, ...(name === "csv" ? CSV_FILES.map((own) => `${path}/${own}`) : [])]
-    .map(resolvePath);
-}
-
-/** @throws {InputError} If an output would overwrite the baseline of a plan. */
-function assertNoBaseline(
-  options: Arguments,
-  outputs: readonly { readonly name: string; readonly file: string }[],
-  { runs }: Collection,
-): void {
-  const baselines = runs.flatMap(({ results: { gate } }) =>
-    gate !== undefined && isUpgrade(gate) && gate.baseline.file !== undefined
-      ? [resolvePath(userPath(gate.baseline.file))]
-      : []
-  );
-  for (const { name, file } of outputs) {
-    if (!baselines.includes(resolvePath(userPath(file)))) continue;
-    throw options.error(`--${name} must not be the baseline of the gate: it is ${file}`);
-  }
-}
-
 /** Returns the failed trials of tool tests; tables tell more of generated tasks than single trials do. */
 function failedCases(collection: Collection, operandOf: ReadonlyMap<string, string>): FailedTrials {
   const failures = new FailedTrials();
@@ -344,97 +268,6 @@ function failedCases(collection: Collection, operandOf: ReadonlyMap<string, stri
     }
   }
   return failures;
-}
-
-/**
- * Names files of accepted results, with as many of their folders as tell them apart.
- *
- * @throws {InputError} If one is named twice: it would be compared with twice.
- */
-function baselineNames(options: Arguments, files: readonly string[]): Map<string, string> {
-  const parts = files.map((file) => resolvePath(userPath(file)).split(/[/\\]/));
-  const twice = parts.findIndex((own, place) =>
-    parts.findIndex((other) => other.join() === own.join()) < place
-  );
-  if (twice >= 0) {
-    throw options.error(`a file can be compared with only once: ${files[twice]} is named twice`);
-  }
-  const namesOf = (taken: number) => parts.map((own) => own.slice(-taken).join("/"));
-  let taken = 1;
-  while (new Set(namesOf(taken)).size < files.length) taken++;
-  const names = namesOf(taken);
-  return new Map(files.map((file, place) => [file, names[place]!]));
-}
-
-/** Whether an operand is a file of accepted results, and no journal. */
-function isBaseline(operand: string): boolean {
-  if (!/\.jsonc?$/.test(operand)) return false;
-  try {
-    const value = parseJson(readText(userPath(operand)));
-    return isJsonObject(value) && value["kind"] === "baseline";
-  } catch {
-    // Reading it as a journal gives the error.
-    return false;
-  }
-}
-
-/**
- * Returns what of a run is compared with accepted results: as its gate does, where that names a file, else whatever
- * these have of the same model, or their only one.
- *
- * @throws {InputError} If they are the trials of the run itself, or of other tasks.
- */
-function acceptedFor(
-  { plan, planned, trials }: Results,
-  given: Baseline,
-  { name, label, gate }: {
-    readonly name: string;
-    readonly label: string | undefined;
-    readonly gate: GatePolicy | undefined;
-  },
-): AcceptedResults[] {
-  const baseline = comparableBaseline(given, plan, planned);
-  assertOtherRun(baseline, trials);
-  const ofFile = gate !== undefined && isUpgrade(gate) && typeof gate.baseline === "object" &&
-    gate.baseline.file !== undefined;
-  const policy = ofFile ? gate : { baseline: {} };
-  const decisions = plannedDecisions(planned, policy, baseline).map((decision) => ({
-    ...decision,
-    subject: label === undefined ? decision.subject : labelled(decision.subject, label),
-  }));
-  return [{ ...defined({ cases: baseline.cases }), name, trials: baseline.trials, decisions }];
-}
-
-/** Names the run of a verdict, if there are several of its model. */
-function withVariant(decision: GateReport, label: string | undefined): GateReport {
-  if (label === undefined) return decision;
-  return { ...decision, verdicts: decision.verdicts.map((one) => labelled(one, label)) };
-}
-
-/** Returns the verdict of the plan's gate, and the baseline file that it compared with; nothing without a gate. */
-async function decide(
-  results: Results,
-  journals: readonly string[],
-  { prices, isItself }: {
-    readonly prices: Prices | undefined;
-    /** Whether a baseline is of these results, so that there is nothing to decide. */
-    readonly isItself: (baseline: Baseline) => boolean;
-  },
-): Promise<{ readonly decision?: GateReport; readonly baseline?: Baseline | undefined }> {
-  const { gate, suite } = results;
-  if (gate === undefined) return {};
-  try {
-    const baseline = baselineOfGate(gate, userPath);
-    if (baseline !== undefined && isItself(baseline)) return { baseline };
-    const missing = missingBaseline(gate, baseline, { journals });
-    const problem = undecidableReason(results) ?? missing;
-    if (problem !== undefined) return { decision: reportProblem(suite, printable(problem, 1000)) };
-    return { decision: await decideResults(results, gate, { baseline, prices }), baseline };
-  } catch (error) {
-    // Results without a verdict can still be shown.
-    if (!(error instanceof InputError)) throw error;
-    return { decision: reportProblem(suite, printable(error.message, 1000)) };
-  }
 }
 
 /** Derives journals that no gate is decided over, and returns how they disagree with themselves. */

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { assertReplaceable, writeOutput } from "../base/output_file.ts";
+import { assertBegins, writeOutput } from "../base/output_file.ts";
 import { draw } from "./figures/_plotting.ts";
 import { html } from "./page/_markup.ts";
 import pageCss from "./page/page.css" with { type: "text" };
@@ -13,22 +13,34 @@ import type { Figure } from "./_view.ts";
 import { isFigure, viewsOf } from "./_views.ts";
 
 /**
+ * Checks that {@linkcode writeSvgs} would overwrite nothing but such figures. Messages name the folder as `shown`.
+ *
+ * @throws {InputError} If another file is there.
+ */
+export function assertSvgFolder(folder: string, report: Report, shown: string): void {
+  for (const { id } of viewsOf(report).filter(isFigure)) {
+    assertBegins(pathOf(folder, id), "the figure to", {
+      ...{ kind: "another such figure", start: START },
+      shown: pathOf(shown, id),
+    });
+  }
+}
+
+/**
  * Writes each figure of a report to `ID.svg` in a folder, which is created. Returns how many there are.
  *
- * @throws {InputError} If a file cannot be written, or would replace one that is no such figure; then none is.
+ * @throws {InputError} If a file cannot be written.
  */
 export async function writeSvgs(folder: string, report: Report): Promise<number> {
-  const files: [path: string, svg: string][] = [];
-  for (const figure of viewsOf(report).filter(isFigure)) {
-    const path = `${folder.replace(/[/\\]$/, "")}/${figure.id}.svg`;
-    assertReplaceable(path, "the figure to", {
-      kind: "another such figure",
-      isOwn: (_, text) => text.startsWith(START),
-    });
-    files.push([path, await drawSvg(figure)]);
+  const figures = viewsOf(report).filter(isFigure);
+  for (const figure of figures) {
+    writeOutput(pathOf(folder, figure.id), await drawSvg(figure), "the figure to");
   }
-  for (const [path, svg] of files) writeOutput(path, svg, "the figure to");
-  return files.length;
+  return figures.length;
+}
+
+function pathOf(folder: string, id: string): string {
+  return `${folder.replace(/(?<=[^/\\])[/\\]+$/, "")}/${id}.svg`;
 }
 
 /** How each of these files begins. */
