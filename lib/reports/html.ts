@@ -38,9 +38,8 @@ import trialCss from "./page/trial.css" with { type: "text" };
 import trialScript from "./page/trial.js" with { type: "text" };
 import type { ShortNames } from "./tables/_short_names.ts";
 import { keyMarkup, pageNames, sectionsOf } from "./page/_sections.ts";
-import { type KnownTask, taskOf, viewTask } from "./page/_task_view.ts";
+import { type KnownTask, shownKey, taskOf, viewShown, viewTask } from "./page/_task_view.ts";
 import { viewTrial } from "./page/_trial_view.ts";
-import { shownKey, viewShown } from "./page/_transcript_view.ts";
 import { reportWords } from "./_words.ts";
 import { whyUnsolved } from "../trials/why_unsolved.ts";
 

@@ -5,7 +5,7 @@
 
 import { variantLabel } from "../gate/variant.ts";
 import type { Failure, WrongArgument } from "../calls/failure.ts";
-import { isJsonObject, parseJson, printable } from "../base/json.ts";
+import { isJsonObject, type JsonObject, parseJson, printable } from "../base/json.ts";
 import { canCall } from "./metrics/metrics.ts";
 import { isCase, isQuestion } from "../trials/executors/task_kind.ts";
 import { type CallEvent, callsOf, returnedBy, type TraceEvent } from "../calls/trace.ts";
@@ -288,17 +288,20 @@ function describeStage(event: TraceEvent, show: ShowText): string | undefined {
     (attempts === 1 ? "attempt" : "attempts");
 }
 
-function describeCall(
-  { call, step, function: name, arguments: argumentsText, result, ...event }: CallEvent,
-  show: ShowText,
-) {
-  const parsed = parseJson(argumentsText);
-  // Nested values are shown as sent: a model may nest thousands of brackets.
-  const plain = isJsonObject(parsed) &&
+/** Returns arguments that have no nested values; all others are shown as written, with perhaps thousands of brackets. */
+export function plainArguments(event: CallEvent): JsonObject | undefined {
+  const parsed = parseJson(event.arguments);
+  const isPlain = isJsonObject(parsed) &&
     Object.values(parsed).every((value) => typeof value !== "object");
-  const shownArguments = plain
-    ? Object.entries(parsed).map(([key, value]) => `${key}=${JSON.stringify(value)}`).join(", ")
-    : argumentsText;
+  return isPlain ? parsed : undefined;
+}
+
+function describeCall(event: CallEvent, show: ShowText): string {
+  const { call, step, function: name, result } = event;
+  const plain = plainArguments(event);
+  const shownArguments = plain !== undefined
+    ? Object.entries(plain).map(([key, value]) => `${key}=${JSON.stringify(value)}`).join(", ")
+    : event.arguments;
   const original = event.returned === undefined
     ? result
     : returnedBy(event).map(({ variable, value }) => `${variable} = ${value}`).join(", ");

@@ -7,6 +7,7 @@ import { toolgate } from "../support/command_line.ts";
 import { assertInert, unescaped } from "../support/markdown.ts";
 import { goToTrial, openReport, readTrial, shownRows } from "../support/report_page.ts";
 import { STEERING } from "../support/records.ts";
+import { textsOf } from "../support/trees.ts";
 
 const SECRET = `sk-${"a1b2".repeat(8)}`;
 const EVIL = `<img src=x onerror=alert(1)> [x](http://evil) \\u001b[2J\\n::error::owned`;
@@ -309,9 +310,8 @@ Deno.test("a journal without some of its transcripts is read, and the page says 
   const { reportedTrials } = await import("../support/report_data.ts");
   for (const name of Object.keys(journals)) {
     const [last] = reportedTrials(place.file(`${name}.html`)).slice(-1);
-    assertEquals(
-      (last!.task as unknown as { lacks: string }).lacks,
+    assertEquals(textsOf(last!.task!.side, "why"), [
       "The journal lacks the system text and the prompt and the tools: a line of it was lost.",
-    );
+    ]);
   }
 });
