@@ -12,6 +12,7 @@ import process from "node:process";
 import { signsOf } from "../gate/ceilings.ts";
 import { FAILURE_TYPES } from "../calls/failure_types.ts";
 import { canonicalJson, printable } from "../base/json.ts";
+import { isDuration } from "../base/numbers.ts";
 import { canCall, cellName, isWholeQuestion } from "./metrics/metrics.ts";
 import { missesCall, type Variant, variantOf } from "../gate/variant.ts";
 import { distinct } from "./figures/_plotting.ts";
@@ -152,7 +153,7 @@ function writeTrials(
       position,
       ...taskPosition,
       whys!.placeOf(whyUnsolved(trial)),
-      trial.durationMs,
+      isDuration(trial.durationMs) ? trial.durationMs : 0,
     ];
     rows.push({ index, id, subject, row });
   }

@@ -16,8 +16,9 @@ import { isTextFormat } from "../../models/formats/registry.ts";
 import { isCase, isGenerated, isProbe } from "../../trials/executors/task_kind.ts";
 import { isUneventful } from "../../trials/transcript.ts";
 import type { Trial } from "../../trials/trial.ts";
-import { countText } from "../../base/numbers.ts";
+import { countText, isDuration } from "../../base/numbers.ts";
 import { estimateNote } from "../tables/table.ts";
+import { timeText } from "../tables/_headline.ts";
 import { isAnswerText } from "../_transcript_text.ts";
 import { type EventView, viewEvent, viewState } from "./_event_view.ts";
 import { changedText, type KnownTask, rightAnswer } from "./_task_view.ts";
@@ -74,7 +75,7 @@ export function viewTrial(
     ["format", model.api],
     ["replies with calls", parsesText(trial)],
     ["tokens", `${usage.inputTokens} read, ${usage.outputTokens} written${estimateNote(usage)}`],
-    ["time", `${durationMs} ms`],
+    ["time", timeText(isDuration(durationMs) ? durationMs : null)],
     ["began", startedAt || "-"],
   ];
   const isShown = isCase(trial.task) && trial.transcript !== undefined;
