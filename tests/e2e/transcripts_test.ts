@@ -206,7 +206,9 @@ Deno.test("texts of a transcript are in the story, in Markdown and on the termin
     'system: "You work for a shop of pianos. Its key is [redacted]."',
     'asked: "My order A1 never came!"',
     "tools: find_order, refund",
-    'wrote beside its calls: "It is lost: I pay it back."',
+    'reply 2 said "It is lost: I pay it back."',
+    // The next user message is left to the story.
+    'reply 3 said "The money is on its way.", and 1 more',
     'state: orders.A1.status: "lost" \u2192 "refunded"',
     "state: + paid[0]: 1500",
   ];
@@ -223,7 +225,7 @@ Deno.test("texts of a transcript are in the story, in Markdown and on the termin
   for (const text of [terminal.stdout, unescaped(files[0]!)]) assertStringIncludes(text, judge);
   for (
     const line of [
-      "asked: My order A1 never came!",
+      'asked: "My order A1 never came!"',
       "tool refund: Pays money back: {",
       'reply 2 said "It is lost: I pay it back."',
       'reply 3 said "The money is on its way."',

@@ -12,6 +12,8 @@ import type { Task } from "../../tasks/generated/task.ts";
 import {
   type CallEvent,
   type JudgedEvent,
+  type ParameterFailure,
+  type ParameterView,
   returnedBy,
   type ScoredEvent,
   type TraceEvent,
@@ -19,7 +21,6 @@ import {
 import type { Trial } from "../../trials/trial.ts";
 import { countText } from "../../base/numbers.ts";
 import { changeCount, judgedTitle, judgedTokens, stateLines } from "../_transcript_text.ts";
-import { jsonText, parameterLines } from "./_parameter_lines.ts";
 import { folded, type Tree } from "./_tree.ts";
 
 /** One event as the page shows it. */
@@ -231,6 +232,54 @@ function stateOf(event: CallEvent): { state: string; note?: string } {
     return { state: "irrelevant", note: "not needed" };
   }
   return guessed ? { state: "guessed", note: "right, but guessed" } : { state: "right" };
+}
+
+const ROUTING_ERROR = "routing error: it is not one of the right calls, or repeats one of them";
+
+/** Compares the parameters of a call with the right call, or with their schema where there is none. */
+function parameterLines({ oracle, failures, undecided = [] }: ParameterView): string[] {
+  const reference = oracle === null ? "its schema" : `right call ${oracle}`;
+  const lines = [
+    ...failures.map(describeParameter),
+    ...undecided.map(({ types, parameter }) =>
+      `${parameter || "arguments"}: ${
+        types.map(typeWords).join(" or ")
+      }, undecided without a schema`
+    ),
+  ];
+  return [
+    ...(oracle === null ? [ROUTING_ERROR] : []),
+    ...lines.map((line) => printable(`compared with ${reference}: ${line}`, 2000)),
+  ];
+}
+
+function describeParameter({ parameter, type, similarity, ...failure }: ParameterFailure): string {
+  const { given, expected } = failure;
+  const similarityText = similarity === undefined ? "" : ` (Rouge-L ${similarity.toFixed(2)})`;
+  return [
+    `${parameter || "arguments"}: ${typeWords(type)}`,
+    ...(given === undefined ? [] : [`given ${shortText(given)}`]),
+    ...(expected === undefined ? [] : [`expected ${shortText(expected)}`]),
+  ].join(", ") + similarityText;
+}
+
+function typeWords(type: string): string {
+  return type.replaceAll("_", " ");
+}
+
+/** Returns enough of a value to recognise it: a line has two. */
+function shortText(value: unknown): string {
+  const text = jsonText(value);
+  return text.length > 500 ? `${text.slice(0, 500)}…` : text;
+}
+
+/** Returns a value as JSON, or a note where its nesting exceeds the stack. */
+function jsonText(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return "a value that is nested too deeply";
+  }
 }
 
 /** Returns the value that a reference in an argument resolved to; empty for other arguments. */

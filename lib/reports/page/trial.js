@@ -88,7 +88,7 @@ function graphFrame() {
     make("div.bar", make("h3", "The hidden graph"), size),
     drawing,
     make(
-      "p.roles",
+      "p.roles faint",
       make("span.core", "core"),
       make("span.connected", "irrelevant, connected"),
       make("span.disconnected", "irrelevant, disconnected"),
