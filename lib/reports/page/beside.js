@@ -20,19 +20,18 @@ const LONGEST = 160;
  * @param {readonly [OpenTrial, OpenTrial]} both
  */
 export function besideParts(both) {
-  const difference = firstDifference(both.map(({ trial }) => trial.events));
   const steps = both.map(({ trial }) => stepsOf(trial.events));
+  // Steps of other tools may be any numbers.
   const order = [...new Set(steps.flatMap((own) => [...own.keys()]))].sort((one, other) =>
     one - other
   );
+  const difference = firstDifference(steps, order);
   const line = make(
     "div.difference",
     { id: "difference", tabindex: "-1" },
     difference === undefined
       ? "Their calls and answers are the same."
-      : `The first difference is in ${
-        difference.step === END ? "the answer" : titleOf(difference.step)
-      }:`,
+      : `The first difference is in ${difference.where}:`,
     difference?.told.map((told, side) =>
       make("div", `trial ${(both[side]?.place ?? 0) + 1}: `, make("span.value", told))
     ),
@@ -114,30 +113,26 @@ function stepsOf(events) {
 }
 
 /**
- * Returns the first step whose calls differ, or that the answers do, with what differs of both in words, and these
- * events; `undefined` if nothing does.
- * @param {any[][]} both
- * @returns {{ step: number, told: string[], events: ReadonlySet<any> } | undefined}
+ * Returns the first step whose calls or answers differ, with what differs of both in words, and these events;
+ * `undefined` if nothing does.
+ * @param {Map<number, any[]>[]} steps @param {number[]} order
+ * @returns {{ step: number, where: string, told: string[], events: ReadonlySet<any> } | undefined}
  */
-function firstDifference(both) {
-  // Steps of other tools may be any numbers.
-  const steps = new Set(both.flat().flatMap(({ step }) => step ?? []));
-  const calls = [...steps].sort((one, other) => one - other).map((step) =>
-    both.map((events) => events.filter((event) => event.step === step))
-  );
-  const answers = both.map((events) =>
-    events.filter(({ step, told }) => step === undefined && told !== undefined).slice(-1)
-  );
-  for (const [own = [], other = []] of [...calls, answers]) {
+function firstDifference(steps, order) {
+  for (const step of order) {
+    const [own = [], other = []] = steps.map((events) =>
+      (events.get(step) ?? []).filter(({ told }) => told !== undefined)
+    );
     const differing = [without(own, other), without(other, own)];
     const events = new Set(differing.flat());
     if (events.size === 0) continue;
-    const step = [...events][0].step ?? END;
-    const nothing = step === END ? "no answer" : "no such call";
+    const [where, nothing] = step === END
+      ? ["the answer", "no answer"]
+      : [titleOf(step), "no such call"];
     const told = differing.map((some) =>
       short(some.map(({ told }) => told).join(" and ")) || nothing
     );
-    return { step, told, events };
+    return { step, where, told, events };
   }
   return undefined;
 }
