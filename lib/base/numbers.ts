@@ -40,6 +40,11 @@ export function dollars(usd: number): string {
   return `$${usd.toFixed(2)}`;
 }
 
+/** Whether a number of milliseconds can be how long something took: files may claim anything, and sums must be finite. */
+export function isDuration(milliseconds: number): boolean {
+  return milliseconds >= 0 && milliseconds <= Number.MAX_SAFE_INTEGER;
+}
+
 /** Formats a number of things, such as `2 calls`. */
 export function countText(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;

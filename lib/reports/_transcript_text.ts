@@ -1,15 +1,12 @@
 /**
- * Transcripts in words: what a model was shown, what it wrote between its calls, what judges said, and what changed
- * in the state. All of these texts are hostile: callers get them printable.
+ * Transcripts in words: which texts are answers, what judges said, and what changed in the state. All of these texts
+ * are hostile: callers get them printable.
  * @module
  */
 
-import { printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 import type { JudgedEvent, TraceEvent } from "../calls/trace.ts";
-import { isCase } from "../trials/executors/task_kind.ts";
 import type { StateChange, StateDifference } from "../trials/state_difference.ts";
-import type { Trial } from "../trials/trial.ts";
 import type { ShowText } from "./story_lines.ts";
 
 /** Describes a failed assertion on one line: where it stands, and the first line of what it says. */
@@ -47,7 +44,7 @@ export function judgedTokens({ usage }: JudgedEvent): string {
 }
 
 /** Describes a change of a state on one line. */
-export function describeChange({ path, before, after }: StateChange, show: ShowText): string {
+function describeChange({ path, before, after }: StateChange, show: ShowText): string {
   const where = path === "" ? "the state" : show(path, 300);
   if (before === undefined) return `+ ${where}: ${show(after ?? "")}`;
   if (after === undefined) return `- ${where}: ${show(before)}`;
@@ -77,56 +74,4 @@ export function stateLines(state: StateDifference, show: ShowText): string[] {
     ...(hidden.length === 0 ? [] : [`not compared: ${hidden.map((one) => show(one)).join("; ")}`]),
     ...(partial ? ["it is too large, or nests too deep, to be compared as a whole"] : []),
   ];
-}
-
-/** At most this many texts of one kind stand in a list of failures. */
-const MAX_TEXTS = 3;
-/** At most this many characters of a line in a list of failures. */
-const MAX_LINE = 300;
-
-/** What the transcript of a trial tells in a few lines. */
-export interface AboutTrial {
-  /** What the model was shown, which is the same in many trials. */
-  readonly shown: readonly string[];
-  /** What happened. */
-  readonly own: readonly string[];
-}
-
-/** Tells in a few lines what the transcript of a case holds: what reports list below a failed trial. */
-export function aboutTrial({ transcript, events, task }: Trial): AboutTrial {
-  if (!isCase(task)) return { shown: [], own: [] };
-  const show: ShowText = (text, length = 160) => printable(text, length);
-  const quote = (text: string) => show(JSON.stringify(text), 200);
-  const { system, prompt, tools, state } = transcript ?? {};
-  const some = <Item>(items: readonly Item[], line: (item: Item) => string) =>
-    items.slice(0, MAX_TEXTS).map((item, place) =>
-      line(item) +
-      (place === MAX_TEXTS - 1 && items.length > MAX_TEXTS
-        ? `, and ${items.length - MAX_TEXTS} more`
-        : "")
-    );
-  const texts = events.flatMap((event, place) =>
-    event.kind === "reply" && event.text !== "" && !isAnswerText(events, place) ? [event.text] : []
-  );
-  const judged = events.filter((event) => event.kind === "judged");
-  const shown = [
-    ...(system?.value === undefined ? [] : [`system: ${quote(system.value)}`]),
-    ...(prompt?.value === undefined ? [] : [`asked: ${quote(prompt.value)}`]),
-    ...(tools?.value === undefined
-      ? []
-      : [`tools: ${tools.value.map(({ name }) => show(name, 60)).join(", ") || "none"}`]),
-  ];
-  const own = [
-    ...some(texts, (text) => `wrote beside its calls: ${quote(text)}`),
-    ...some(
-      judged,
-      (event) =>
-        `${judgedTitle(event, show)}${
-          // A rubric has a line for each criterion.
-          event.reason === undefined ? "" : `: ${show(event.reason.replaceAll("\n", "; "), 200)}`}`,
-    ),
-    ...(state === undefined ? [] : some(stateLines(state, show), (line) => `state: ${line}`)),
-  ];
-  const cut = (lines: readonly string[]) => lines.map((line) => printable(line, MAX_LINE));
-  return { shown: cut(shown), own: cut(own) };
 }

@@ -9,8 +9,16 @@ import { printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 import { isCase } from "../trials/executors/task_kind.ts";
 import { canCall } from "./metrics/metrics.ts";
-import { describeCause, describeInvalid, firstFailure } from "./story.ts";
-import { aboutTrial, describeAssertion } from "./_transcript_text.ts";
+import {
+  changeLines,
+  describeCause,
+  describeInvalid,
+  eventLines,
+  firstFailure,
+  shownLines,
+} from "./story.ts";
+import type { ShowText } from "./story_lines.ts";
+import { describeAssertion } from "./_transcript_text.ts";
 import { failedAssertion } from "../trials/why_unsolved.ts";
 
 /** At most this many failures are shown. */
@@ -39,8 +47,10 @@ interface KeptFailure {
   /** A shorter ending. */
   readonly brief: string;
   readonly rerun: string;
-  /** What its transcript holds: what the model was shown, and what happened. */
-  readonly about: { readonly shown: readonly string[]; readonly own: readonly string[] };
+  /** What its model was shown, which is the same in many trials. */
+  readonly shown: readonly string[];
+  /** What its transcript tells of what happened. */
+  readonly own: readonly string[];
   /** Which failure of its test it is, from 1; always 1 for generated tasks. */
   readonly nth: number;
   readonly isTest: boolean;
@@ -72,7 +82,7 @@ export class FailedTrials {
     this.#keep([{
       ending: test + printable(endingOf(trial, { cause: true }), MAX_ENDING),
       brief: test + printable(endingOf(trial, { cause: false }), MAX_ENDING),
-      about: aboutTrial(trial),
+      ...aboutTrial(trial),
       rerun: rerun === undefined ? printable(trial.id, 500) : `rerun: ${rerun}`,
       ...{ nth, isTest },
     }]);
@@ -115,7 +125,7 @@ export class FailedTrials {
         .map(({ brief, rerun }) => ({ ending: brief, rerun, about: [] }));
     }
     const told = new Set<string>();
-    return this.#kept.map(({ ending, rerun, about: { shown, own } }) => {
+    return this.#kept.map(({ ending, rerun, shown, own }) => {
       const key = shown.join("\n");
       const about = told.has(key) ? own : [...shown, ...own];
       told.add(key);
@@ -147,6 +157,27 @@ export class FailedTrials {
       ...(more === undefined ? [] : [`  ${more}`]),
     ];
   }
+}
+
+/** At most this many texts of one kind tell of a failure. */
+const MAX_TEXTS = 3;
+/** At most this many characters of a line that does. */
+const MAX_LINE = 300;
+
+/** Tells in a few lines what the transcript of a case holds. */
+function aboutTrial(trial: Trial): Pick<KeptFailure, "shown" | "own"> {
+  if (!isCase(trial.task)) return { shown: [], own: [] };
+  const show: ShowText = (text, length = 200) => printable(text, length);
+  const events = eventLines(trial.events, "brief", show);
+  const of = (wanted: "text" | "judge") =>
+    events.flatMap(({ kind, text }) => kind === wanted ? [text] : []);
+  const own = [of("text"), of("judge"), changeLines(trial, show)].flatMap((lines) => {
+    const more = lines.length - MAX_TEXTS;
+    const last = `${lines[MAX_TEXTS - 1]}, and ${more} more`;
+    return more > 0 ? [...lines.slice(0, MAX_TEXTS - 1), last] : lines;
+  });
+  const cut = (lines: readonly string[]) => lines.map((line) => printable(line.trim(), MAX_LINE));
+  return { shown: cut(shownLines(trial, "brief", show)), own: cut(own) };
 }
 
 /** Whether a trial is to be counted among the failed ones: to abstain is right where no answer can be had. */

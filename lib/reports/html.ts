@@ -12,6 +12,7 @@ import process from "node:process";
 import { signsOf } from "../gate/ceilings.ts";
 import { FAILURE_TYPES } from "../calls/failure_types.ts";
 import { canonicalJson, printable } from "../base/json.ts";
+import { isDuration } from "../base/numbers.ts";
 import { canCall, cellName, isWholeQuestion } from "./metrics/metrics.ts";
 import { missesCall, type Variant, variantOf } from "../gate/variant.ts";
 import { distinct } from "./figures/_plotting.ts";
@@ -38,9 +39,8 @@ import trialCss from "./page/trial.css" with { type: "text" };
 import trialScript from "./page/trial.js" with { type: "text" };
 import type { ShortNames } from "./tables/_short_names.ts";
 import { keyMarkup, pageNames, sectionsOf } from "./page/_sections.ts";
-import { type KnownTask, taskOf, viewTask } from "./page/_task_view.ts";
+import { type KnownTask, shownKey, taskOf, viewShown, viewTask } from "./page/_task_view.ts";
 import { viewTrial } from "./page/_trial_view.ts";
-import { shownKey, viewShown } from "./page/_transcript_view.ts";
 import { reportWords } from "./_words.ts";
 import { whyUnsolved } from "../trials/why_unsolved.ts";
 
@@ -153,7 +153,7 @@ function writeTrials(
       position,
       ...taskPosition,
       whys!.placeOf(whyUnsolved(trial)),
-      trial.durationMs,
+      isDuration(trial.durationMs) ? trial.durationMs : 0,
     ];
     rows.push({ index, id, subject, row });
   }

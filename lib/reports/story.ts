@@ -5,7 +5,8 @@
 
 import { variantLabel } from "../gate/variant.ts";
 import type { Failure, WrongArgument } from "../calls/failure.ts";
-import { isJsonObject, parseJson, printable } from "../base/json.ts";
+import { countText } from "../base/numbers.ts";
+import { isJsonObject, type JsonObject, parseJson, printable } from "../base/json.ts";
 import { canCall } from "./metrics/metrics.ts";
 import { isCase, isQuestion } from "../trials/executors/task_kind.ts";
 import { type CallEvent, callsOf, returnedBy, type TraceEvent } from "../calls/trace.ts";
@@ -65,7 +66,7 @@ export function describeOutcome(
   const typeCounts = [...Map.groupBy(failures, ({ type }) => type)]
     .map(([type, own]) => `${own.length} ${type}`);
   return [
-    outcome + (canCall(trial) ? ` after ${calls} ${calls === 1 ? "call" : "calls"}${fewest}` : ""),
+    outcome + (canCall(trial) ? ` after ${countText(calls, "call")}${fewest}` : ""),
     ...(outcome === "invalid" && reasons ? [describeInvalid(trial, show)] : []),
     ...(outcome === "agent_error" && reasons ? [show(trial.reason ?? "the agent threw", 500)] : []),
     ...(changed === false ? ["the perturbation found nothing to change"] : []),
@@ -129,176 +130,165 @@ export function trialLines(
   const last = events.findLast((event) => event.kind === "answer" || event.kind === "stop");
   return [
     { kind: "outcome", text: `${show(label)}: ${describeOutcome(trial, { reasons, show })}` },
-    ...linesOf(
-      "root",
-      root === undefined ? [] : [
-        `first root failure: ${describeFailure(root)}`,
-      ],
-    ),
+    ...linesOf("root", root && [`first root failure: ${describeFailure(root)}`]),
     ...linesOf(
       "further",
-      others <= 0 ? [] : [
-        `further wrong calls: ${others}, cascades among them: ${cascades}`,
-      ],
+      others > 0 && [`further wrong calls: ${others}, cascades among them: ${cascades}`],
     ),
-    ...linesOf("stage", events.flatMap((event) => describeStage(event, show) ?? [])),
-    ...(story === "full" ? linesOf("text", shownLines(trial, show)) : []),
-    ...(story === "full"
-      ? linesOf("text", saidLines(events, calls, show))
-      : calls
-      ? callLines(callsOf(events), root?.call ?? Infinity, show)
-      : []),
-    ...linesOf("judge", judgeLines(events, story, show)),
-    ...linesOf("state", stateText(trial, show)),
+    ...(story === "full" ? linesOf("text", shownLines(trial, story, show)) : []),
+    ...eventLines(events, story, show, root?.call).filter(({ kind }) =>
+      kind === "text" ? story === "full" : calls || kind !== "call"
+    ),
+    ...linesOf("state", !trial.solved && changeLines(trial, show)),
     ...(scored !== undefined && isQuestion(trial.task)
       ? questionLines(scored, trial.task, show)
       : []),
+    ...linesOf("hint", !trial.solved && hintLines(events, show)),
+    ...linesOf("hint", trial.cleanUp !== undefined && [`  ${show(trial.cleanUp, 300)}`]),
     ...linesOf(
-      "hint",
-      trial.solved ? [] : [
-        ...mistakeLines(events, show),
-        ...textCallLines(events, show),
-        ...unreadableLines(events, show),
-      ],
+      "answer",
+      last?.kind === "answer" && [`  said ${show(JSON.stringify(last.rendered ?? last.text))}`],
     ),
-    ...linesOf("hint", trial.cleanUp === undefined ? [] : [`  ${show(trial.cleanUp, 300)}`]),
-    ...linesOf("answer", [
-      ...(last?.kind === "answer"
-        ? [`  said ${show(JSON.stringify(last.rendered ?? last.text))}`]
-        : []),
-      ...(last?.kind === "stop" && last.message !== trial.reason
-        ? [`  stopped: ${show(last.message, 300)}`]
-        : []),
-    ]),
+    ...linesOf(
+      "answer",
+      last?.kind === "stop" && last.message !== trial.reason &&
+        [`  stopped: ${show(last.message, 300)}`],
+    ),
   ];
 }
 
-/** Tells what the model was shown, as far as the transcript has it. */
-function shownLines({ transcript }: Trial, show: ShowText): string[] {
+/** Tells what the model was shown, as far as the transcript has it: tools by their names, or whole. */
+export function shownLines({ transcript }: Trial, story: Story, show: ShowText): string[] {
   const { system, prompt, tools } = transcript ?? {};
+  const quote = (text: string) => show(JSON.stringify(text));
+  const names = tools?.value?.map(({ name }) => show(name, 60)).join(", ") || "none";
+  const whole = tools?.value?.map(({ name, description, parameters }) =>
+    `  tool ${show(name)}: ${show(description)}` +
+    (parameters === undefined ? "" : `: ${show(JSON.stringify(parameters))}`)
+  );
   return [
-    ...(system?.value === undefined ? [] : [`  system: ${show(system.value)}`]),
-    ...(prompt?.value === undefined ? [] : [`  asked: ${show(prompt.value)}`]),
-    ...(tools?.value ?? []).map(({ name, description, parameters }) =>
-      `  tool ${show(name)}: ${show(description)}` +
-      (parameters === undefined ? "" : `: ${show(JSON.stringify(parameters))}`)
-    ),
+    ...(system?.value === undefined ? [] : [`  system: ${quote(system.value)}`]),
+    ...(prompt?.value === undefined ? [] : [`  asked: ${quote(prompt.value)}`]),
+    ...(whole === undefined ? [] : story === "full" ? whole : [`  tools: ${names}`]),
   ];
 }
 
-/** Tells what the model wrote beside its calls and what the user said next, with the calls between them if asked. */
-function saidLines(events: readonly TraceEvent[], calls: boolean, show: ShowText): string[] {
+/**
+ * Tells the events in their order: steps of strategies, what was written beside calls, calls, and what judges said.
+ *
+ * @param focus The call that matters most.
+ */
+export function eventLines(
+  events: readonly TraceEvent[],
+  story: Story,
+  show: ShowText,
+  focus = Infinity,
+): StoryLine[] {
   // Calls of one reply may have ended in another order.
   const inOrder = callsOf(events).values();
-  return events.flatMap((event, place) => {
-    if (event.kind === "call") {
-      const call = inOrder.next().value!;
-      return calls ? [`  ${describeCall(call, show)}`] : [];
+  return events.flatMap((event, place): StoryLine[] => {
+    switch (event.kind) {
+      case "call": {
+        const call = inOrder.next().value!;
+        const distance = distanceOf(call.call, focus);
+        return [{ kind: "call", text: `  ${describeCall(call, show)}`, distance }];
+      }
+      case "stage":
+        return linesOf("stage", [`stage ${show(event.stage, 60)}: ${show(event.message, 300)}`]);
+      case "repair": {
+        const { function: name, error, attempts, repaired } = event;
+        const end = `${repaired === undefined ? "not repaired" : "repaired"} after`;
+        return linesOf("stage", [
+          `repair of ${show(name, 60)}: ${show(error)}: ${end} ${countText(attempts, "attempt")}`,
+        ]);
+      }
+      case "judged": {
+        const { reason, question, reply } = event;
+        // A rubric has a line for each criterion.
+        const why = reason === undefined ? "" : `: ${show(reason.replaceAll("\n", "; "))}`;
+        return linesOf("judge", [
+          `  ${judgedTitle(event, show)}${why}`,
+          ...(story === "full"
+            ? [
+              `    asked: ${show(question)}`,
+              `    replied: ${show(reply)} (${judgedTokens(event)})`,
+            ]
+            : []),
+        ]);
+      }
+      case "turn":
+        return linesOf("text", [`  next user message: ${show(JSON.stringify(event.text))}`]);
+      case "reply":
+        return event.text === "" || isAnswerText(events, place)
+          ? []
+          : linesOf("text", [`  reply ${event.request} said ${show(JSON.stringify(event.text))}`]);
+      default:
+        return [];
     }
-    if (event.kind === "turn") return [`  next user message: ${show(JSON.stringify(event.text))}`];
-    if (event.kind !== "reply" || event.text === "" || isAnswerText(events, place)) return [];
-    return [`  reply ${event.request} said ${show(JSON.stringify(event.text))}`];
   });
 }
 
-/** Tells what judges were asked, and what they said. */
-function judgeLines(events: readonly TraceEvent[], story: Story, show: ShowText): string[] {
-  return events.flatMap((event) => {
-    if (event.kind !== "judged") return [];
-    const { reason, question, reply } = event;
-    return [
-      `  ${judgedTitle(event, show)}${reason === undefined ? "" : `: ${show(reason)}`}`,
-      ...(story === "full"
-        ? [
-          `    asked: ${show(question)}`,
-          `    replied: ${show(reply)} (${judgedTokens(event)})`,
-        ]
-        : []),
-    ];
-  });
+/** Tells what changed in the state of a trial. */
+export function changeLines({ transcript }: Trial, show: ShowText): string[] {
+  return transcript?.state === undefined
+    ? []
+    : stateLines(transcript.state, show).map((line) => `  state: ${line}`);
 }
 
-/** Tells what changed in the state of a trial that is not solved. */
-function stateText({ transcript, solved }: Trial, show: ShowText): string[] {
-  if (solved || transcript?.state === undefined) return [];
-  return stateLines(transcript.state, show).map((line) => `  state: ${line}`);
-}
-
-function linesOf(kind: StoryLine["kind"], texts: readonly string[]): StoryLine[] {
-  return texts.map((text) => ({ kind, text }));
-}
-
-/** Quotes replies whose calls a server or a text format could not read: the calls show only parts of them. */
-function unreadableLines(events: readonly TraceEvent[], show: ShowText): string[] {
-  return events.flatMap((event) =>
-    event.kind === "reply" && event.parsed === "unreadable" && event.written !== undefined
-      ? [
-        `  reply ${event.request} has a call that could not be read; it was written as ` +
-        show(event.written, 160),
-      ]
-      : []
-  );
+function linesOf(
+  kind: StoryLine["kind"],
+  texts: readonly string[] | false | undefined,
+): StoryLine[] {
+  return (texts || []).map((text) => ({ kind, text }));
 }
 
 /** At most this many mistakes of tools are in a story. */
 const MAX_MISTAKES = 3;
 
-/** Names tools that failed by a mistake of their own, which no model can help: each once. */
-function mistakeLines(events: readonly TraceEvent[], show: ShowText): string[] {
-  const mistaken = callsOf(events).flatMap(({ call, function: name, mistake, error = "" }) =>
-    mistake === undefined ? [] : [{ key: `${name} ${mistake}`, call, name, mistake, error }]
+/**
+ * Says what no model can help: tools that failed by a mistake of their own, each once, and a server that cannot read
+ * calls. Of replies that could not be read, the calls show only parts.
+ */
+function hintLines(events: readonly TraceEvent[], show: ShowText): string[] {
+  const mistaken = Map.groupBy(
+    callsOf(events).filter(({ mistake }) => mistake !== undefined),
+    ({ function: name, mistake }) => `${name} ${mistake}`,
   );
-  const distinct = [...Map.groupBy(mistaken, ({ key }) => key).values()].map(([first]) => first!);
-  return distinct.slice(0, MAX_MISTAKES).map(({ call, name, mistake, error }) =>
-    `  the tool ${show(name, 60)} itself threw ${show(mistake)} in call ${call}: ${
-      show(error, 100)
-    }`
-  );
-}
-
-/** Hints at the server where a model wrote a call as text, which is none. */
-function textCallLines(events: readonly TraceEvent[], show: ShowText): string[] {
-  const reply = events.find((event) => event.kind === "reply" && event.textCall !== undefined);
-  if (reply?.kind !== "reply") return [];
+  const replies = events.filter((event) => event.kind === "reply");
+  const textCall = replies.find((reply) => reply.textCall !== undefined);
   return [
-    `  wrote a call of ${
-      show(reply.textCall!, 60)
-    } as text in reply ${reply.request}, which is no ` +
-    "call: does the server have a parser for the calls of this model? If not, set api to the text format " +
-    "that it writes, such as hermes",
+    ...[...mistaken.values()].slice(0, MAX_MISTAKES).map(([first]) => {
+      const { call, function: name, mistake, error = "" } = first!;
+      return `  the tool ${show(name, 60)} itself threw ${show(mistake!)} in call ${call}: ` +
+        show(error, 100);
+    }),
+    ...(textCall === undefined ? [] : [
+      `  wrote a call of ${show(textCall.textCall!, 60)} as text in reply ${textCall.request}, ` +
+      "which is no call: does the server have a parser for the calls of this model? If not, set api " +
+      "to the text format that it writes, such as hermes",
+    ]),
+    ...replies.filter(({ parsed, written }) => parsed === "unreadable" && written !== undefined)
+      .map(({ request, written }) =>
+        `  reply ${request} has a call that could not be read; it was written as ` +
+        show(written!, 160)
+      ),
   ];
 }
 
-/** Describes the calls; those around the first root failure show how it happened, and what came of it. */
-function callLines(calls: readonly CallEvent[], root: number, show: ShowText): StoryLine[] {
-  return calls.map((call) => ({
-    kind: "call",
-    text: `  ${describeCall(call, show)}`,
-    distance: distanceOf(call.call, root),
-  }));
-}
-
-/** Describes a step of a strategy outside the agent loop; `undefined` for all other events. */
-function describeStage(event: TraceEvent, show: ShowText): string | undefined {
-  if (event.kind === "stage") return `stage ${show(event.stage, 60)}: ${show(event.message, 300)}`;
-  if (event.kind !== "repair") return undefined;
-  const { function: name, error, attempts, repaired } = event;
-  return `repair of ${show(name, 60)}: ${show(error)}: ` +
-    `${repaired === undefined ? "not repaired" : "repaired"} after ${attempts} ` +
-    (attempts === 1 ? "attempt" : "attempts");
-}
-
-function describeCall(
-  { call, step, function: name, arguments: argumentsText, result, ...event }: CallEvent,
-  show: ShowText,
-) {
-  const parsed = parseJson(argumentsText);
-  // Nested values are shown as sent: a model may nest thousands of brackets.
-  const plain = isJsonObject(parsed) &&
+/** Returns arguments that have no nested values; all others are shown as written, with perhaps thousands of brackets. */
+export function plainArguments(event: CallEvent): JsonObject | undefined {
+  const parsed = parseJson(event.arguments);
+  const isPlain = isJsonObject(parsed) &&
     Object.values(parsed).every((value) => typeof value !== "object");
-  const shownArguments = plain
-    ? Object.entries(parsed).map(([key, value]) => `${key}=${JSON.stringify(value)}`).join(", ")
-    : argumentsText;
+  return isPlain ? parsed : undefined;
+}
+
+function describeCall(event: CallEvent, show: ShowText): string {
+  const { call, step, function: name, result } = event;
+  const plain = plainArguments(event);
+  const shownArguments = plain !== undefined
+    ? Object.entries(plain).map(([key, value]) => `${key}=${JSON.stringify(value)}`).join(", ")
+    : event.arguments;
   const original = event.returned === undefined
     ? result
     : returnedBy(event).map(({ variable, value }) => `${variable} = ${value}`).join(", ");

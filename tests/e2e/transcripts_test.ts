@@ -7,6 +7,7 @@ import { toolgate } from "../support/command_line.ts";
 import { assertInert, unescaped } from "../support/markdown.ts";
 import { goToTrial, openReport, readTrial, shownRows } from "../support/report_page.ts";
 import { STEERING } from "../support/records.ts";
+import { textsOf } from "../support/trees.ts";
 
 const SECRET = `sk-${"a1b2".repeat(8)}`;
 const EVIL = `<img src=x onerror=alert(1)> [x](http://evil) \\u001b[2J\\n::error::owned`;
@@ -205,7 +206,9 @@ Deno.test("texts of a transcript are in the story, in Markdown and on the termin
     'system: "You work for a shop of pianos. Its key is [redacted]."',
     'asked: "My order A1 never came!"',
     "tools: find_order, refund",
-    'wrote beside its calls: "It is lost: I pay it back."',
+    'reply 2 said "It is lost: I pay it back."',
+    // The next user message is left to the story.
+    'reply 3 said "The money is on its way.", and 1 more',
     'state: orders.A1.status: "lost" \u2192 "refunded"',
     "state: + paid[0]: 1500",
   ];
@@ -222,7 +225,7 @@ Deno.test("texts of a transcript are in the story, in Markdown and on the termin
   for (const text of [terminal.stdout, unescaped(files[0]!)]) assertStringIncludes(text, judge);
   for (
     const line of [
-      "asked: My order A1 never came!",
+      'asked: "My order A1 never came!"',
       "tool refund: Pays money back: {",
       'reply 2 said "It is lost: I pay it back."',
       'reply 3 said "The money is on its way."',
@@ -309,9 +312,8 @@ Deno.test("a journal without some of its transcripts is read, and the page says 
   const { reportedTrials } = await import("../support/report_data.ts");
   for (const name of Object.keys(journals)) {
     const [last] = reportedTrials(place.file(`${name}.html`)).slice(-1);
-    assertEquals(
-      (last!.task as unknown as { lacks: string }).lacks,
+    assertEquals(textsOf(last!.task!.side, "why"), [
       "The journal lacks the system text and the prompt and the tools: a line of it was lost.",
-    );
+    ]);
   }
 });

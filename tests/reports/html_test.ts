@@ -564,3 +564,24 @@ Deno.test("long names of models are short throughout, and whole once, in the hea
     assertEquals(page.includes('class="key"'), hasKey, `${length}`);
   }
 });
+
+Deno.test("writeHtml() has no time of a trial or a tool that nothing can take", async () => {
+  using folder = new Folder();
+  const path = folder.file("page.html");
+  const trials = [1e308, 1e308, -5, 2_000].map((durationMs, index) => ({
+    ...record({ index, seed: index, events: [callEvent(1, { durationMs })] }),
+    durationMs,
+  }));
+  for (const [own, time, tools] of [[trials.slice(0, 3), "-", 0], [trials, "2.0 s", 1]] as const) {
+    const report = makeReport(own, { suite: "long" });
+    await writeHtml(path, report, own, { rerun: () => undefined });
+    const page = Deno.readTextFileSync(path);
+    const [, shown = "-"] = /<td data-name="time a trial">([^<]*)</.exec(page) ?? [];
+    assertEquals([shown, report.latency[0]?.tools.length ?? 0], [time, tools]);
+    assertNotMatch(page.replace(/<script[^]*?<\/script>/g, ""), /Infinity|NaN|e\+30/);
+    assertEquals(
+      reportedTrials(path).map(({ facts }) => new Map(facts).get("time")),
+      own.map(({ durationMs }) => durationMs === 2_000 ? "2.0 s" : "-"),
+    );
+  }
+});

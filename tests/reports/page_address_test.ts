@@ -307,7 +307,7 @@ browserTest(
     await page.waitForSelector("#difference", { timeout: 5_000 });
     assertEquals(
       await page.textContent("#difference"),
-      "step 1000000000: no such call here, func_1(abc=111) there",
+      "The first difference is in step 1000000000:trial 1: no such calltrial 6: func_1(abc=111)",
     );
     // Those of the headline, and of the last row of the matrix.
     assertEquals(counts.filter((count) => count === "5 of 25 trials").length, 2 * names.length);

@@ -79,7 +79,9 @@ function readBeside(page: Page) {
     return {
       heading: textsOf("h3")[0],
       outcomes: textsOf(".heads .badge"),
-      line: textsOf(".difference"),
+      line: [...document.querySelectorAll<HTMLElement>("#trial .difference")].map((one) =>
+        one.innerText
+      ),
       marked: sides.filter(({ marked }) => marked.flat().length > 0),
       steps: sides.map(({ step }) => step),
     };
@@ -127,8 +129,14 @@ browserTest(
       assertEquals(seen.heading, `trial ${said.get("trial")} beside ${said.get("beside")}`);
       assertEquals(seen.outcomes[1], "solved");
       assertEquals([seen.line.length, seen.marked.length], [1, 1]);
-      assertMatch(seen.line[0]!, /^(step \d+|the answer): .* here, .* there$/);
-      // Whose is here and whose there stands below the line, as the heads are off the screen.
+      assertMatch(
+        seen.line[0]!,
+        new RegExp(
+          `^The first difference is in (step \\d+|the answer):\n` +
+            `trial ${own!.index + 1}: .+\ntrial ${other!.index + 1}: .+$`,
+        ),
+      );
+      // Whose is which stands below the line too, as the heads are off the screen.
       assertEquals(
         (await page.locator("#trial .whose:visible").allTextContents()).map((text) =>
           /^trial \d+, [^,]*/.exec(text)![0]
@@ -207,17 +215,17 @@ browserTest(
       ...[[1, "a", { x: 1, y: 2 }], [1, "b", {}], [2, "c", { z: 3 }]] as [number, string, object][],
     ];
     const evil = '"><img src=x onerror=alert(1)>';
-    const cases: [[number, string, object][], string, string | undefined][] = [
+    const cases: [[number, string, object][], string, string[] | undefined][] = [
       // The same calls in another order, and arguments in another order.
       [[[1, "b", {}], [1, "a", { y: 2, x: 1 }], [2, "c", { z: 3 }]], "1", undefined],
-      [base, "2", "the answer: 2 here, 1 there"],
-      [[...base.slice(0, 2), [2, "c", { z: 4 }]], "2", "step 2: c(z=4) here, c(z=3) there"],
-      [[...base.slice(0, 2)], "2", "step 2: no such call here, c(z=3) there"],
-      [[...base, [3, "a", {}]], "1", "step 3: a() here, no such call there"],
-      [[base[0]!, base[2]!], "1", "step 1: no such call here, b() there"],
-      [[...base.slice(0, 2), [2, evil, {}]], "2", `step 2: ${evil}() here, c(z=3) there`],
+      [base, "2", ["the answer", "2", "1"]],
+      [[...base.slice(0, 2), [2, "c", { z: 4 }]], "2", ["step 2", "c(z=4)", "c(z=3)"]],
+      [[...base.slice(0, 2)], "2", ["step 2", "no such call", "c(z=3)"]],
+      [[...base, [3, "a", {}]], "1", ["step 3", "a()", "no such call"]],
+      [[base[0]!, base[2]!], "1", ["step 1", "no such call", "b()"]],
+      [[...base.slice(0, 2), [2, evil, {}]], "2", ["step 2", `${evil}()`, "c(z=3)"]],
     ];
-    for (const [calls, answer, line] of cases) {
+    for (const [calls, answer, told] of cases) {
       using folder = new Folder();
       const trials = [trialOf("old", base, "1"), trialOf("new", calls, answer)]
         .map((trial, index) => ({ ...trial, index }));
@@ -226,9 +234,14 @@ browserTest(
       const { page, faults } = opened;
       await page.locator("#trial section.pair").first().waitFor();
       const seen = await readBeside(page);
-      assertEquals(seen.line, [line ?? "Their calls and answers are the same."]);
-      assertEquals(seen.marked.length, line === undefined ? 0 : 1);
-      if (line?.startsWith("step")) assertStringIncludes(line, seen.marked[0]!.step!);
+      const [where, here, there] = told ?? [];
+      assertEquals(seen.line, [
+        told === undefined
+          ? "Their calls and answers are the same."
+          : `The first difference is in ${where}:\ntrial 2: ${here}\ntrial 1: ${there}`,
+      ]);
+      assertEquals(seen.marked.length, told === undefined ? 0 : 1);
+      if (where?.startsWith("step")) assertEquals(where, seen.marked[0]!.step);
       // Both graphs are one, which is drawn once.
       assertEquals(await page.locator("#trial .drawing").count(), 1);
       assertEquals(faults, []);
@@ -309,6 +322,12 @@ browserTest("any trial can stand beside another of its task", async (browser) =>
     await page.selectOption("#beside", { label: "trial 3: wrong answer, other" });
     await page.locator("#trial section.pair").first().waitFor();
     assertEquals((await readBeside(page)).heading, "trial 1 beside 3");
+    // Nothing of what differs first is beyond an edge.
+    const { right, inner, line } = await page.locator("#difference").evaluate((line) => ({
+      right: line.getBoundingClientRect().right,
+      ...{ inner: line.scrollWidth, line: line.clientWidth },
+    }));
+    assert(right <= width && inner === line, `${right}, ${inner} of ${line} at ${width}`);
     // Side by side, or below one another.
     const [one, two] = await page.locator("#trial .heads > div").evaluateAll((all) =>
       all.map((side) => side.getBoundingClientRect().top)

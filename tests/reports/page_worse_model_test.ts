@@ -134,8 +134,8 @@ for (const width of [1280, 400]) {
       const step = firstStep(own!, other!);
       assertNotEquals(step, undefined);
       const text = await line.innerText();
-      assert(text.startsWith(`step ${step}: `), text);
-      const [, here, there] = /^step \d+: (.*) here, (.*) there$/.exec(text)!;
+      assert(text.startsWith(`The first difference is in step ${step}:\n`), text);
+      const [, here, there] = /\ntrial \d+: (.*)\ntrial \d+: (.*)$/.exec(text)!;
       // Both sides of that step stand below the line, and what differs is marked in each that has it.
       const sides = page.locator("#trial section.pair").filter({ has: page.locator(".first") });
       assertEquals(await sides.locator("h4").allInnerTexts(), [`step ${step}`]);

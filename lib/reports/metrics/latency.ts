@@ -3,6 +3,7 @@
  * @module
  */
 
+import { isDuration } from "../../base/numbers.ts";
 import { byVariant, isCounted, type Variant, variantOf } from "../../gate/variant.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 
@@ -47,7 +48,8 @@ export function measureLatency(trials: readonly TrialSummary[]): LatencyMetrics[
     isCounted(trial) && trial.latencies !== undefined
   );
   return byVariant(timed, variantOf).map(({ subject, items }) => {
-    const all = items.flatMap(({ latencies = [] }) => latencies);
+    const all = items.flatMap(({ latencies = [] }) => latencies)
+      .filter(({ durationMs }) => isDuration(durationMs));
     const tools = [...Map.groupBy(all, ({ tool }) => tool)].map(([tool, own]) => {
       const durations = own.map(({ durationMs }) => durationMs).sort((one, other) => one - other);
       return {

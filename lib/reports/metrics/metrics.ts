@@ -32,7 +32,7 @@ import type { StrategyWork } from "../../calls/trace.ts";
 import { type ExpressionKind, EXPRESSIONS } from "../../trials/executors/expressions.ts";
 import { type Outcome, OUTCOMES } from "../../trials/trial.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
-import { mean, sum } from "../../base/numbers.ts";
+import { isDuration, mean, sum } from "../../base/numbers.ts";
 
 /** Counts and means of a set of trials. */
 export interface Tally {
@@ -60,7 +60,7 @@ export interface Tally {
   readonly minimumCalls: number | null;
   /** Input and output tokens. */
   readonly tokens: number;
-  /** Mean duration of a valid trial in milliseconds; `null` without any. */
+  /** Mean duration of a valid trial in milliseconds; `null` without any that is known. */
   readonly duration: number | null;
 }
 
@@ -248,7 +248,7 @@ export function tally(trials: readonly TrialSummary[]): Tally {
     callsFailed: mean(failed.filter(canCall).map(({ calls }) => calls)),
     minimumCalls: minima.length < calling.length ? null : mean(minima),
     tokens: sum(trials, ({ usage }) => usage.inputTokens + usage.outputTokens),
-    duration: mean(valid.map(({ durationMs }) => durationMs)),
+    duration: mean(valid.map(({ durationMs }) => durationMs).filter(isDuration)),
   };
 }
 

@@ -6,66 +6,37 @@
 import type { Failure } from "../../calls/failure.ts";
 import type { FailureType } from "../../calls/failure_types.ts";
 import { isLost } from "../../tools/fault.ts";
-import { defined, isJsonObject, parseJson, printable, printableLines } from "../../base/json.ts";
-import { describeArgument, describeCause } from "../story.ts";
+import { isJsonObject, parseJson, printable, printableLines } from "../../base/json.ts";
+import { describeArgument, describeCause, plainArguments } from "../story.ts";
 import type { Task } from "../../tasks/generated/task.ts";
 import {
-  type AnswerEvent,
   type CallEvent,
   type JudgedEvent,
+  type ParameterFailure,
+  type ParameterView,
   returnedBy,
   type ScoredEvent,
   type TraceEvent,
 } from "../../calls/trace.ts";
-import type { StateChange } from "../../trials/state_difference.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { countText } from "../../base/numbers.ts";
-import type { ShowText } from "../story_lines.ts";
 import { changeCount, judgedTitle, judgedTokens, stateLines } from "../_transcript_text.ts";
-import { jsonText, parameterLines } from "./_parameter_lines.ts";
+import { folded, type Tree } from "./_tree.ts";
 
 /** One event as the page shows it. */
-export type EventView =
-  | {
-    readonly kind: "said" | "stage" | "answer" | "stop" | "judged";
-    readonly title: string;
-    readonly text: string;
-    /** Longer texts, each behind its name. */
-    readonly more?: readonly (readonly [name: string, text: string])[];
-  }
-  | { readonly kind: "state"; readonly title: string; readonly changes: readonly ChangedState[] }
-  | CallView;
-
-/** A line about the state as the page shows it. */
-export interface ChangedState {
-  readonly sign: "added" | "removed" | "changed" | "";
-  readonly text: string;
+export interface EventView {
+  /** The reply that made a call, from 1: calls of one step have no order. Omitted for all other events. */
+  readonly step?: number;
+  /** What two trials are compared by: a call, or the answer. Omitted for all other events. */
+  readonly told?: string;
+  readonly item: Tree;
 }
 
-/** One call as the page shows it. */
-export interface CallView {
-  readonly kind: "call";
-  readonly title: string;
-  /** The reply that made it, from 1: calls of one step have no order. */
-  readonly step: number;
-  readonly function: string;
-  /** The role of the function in the task; omitted where it has none. */
-  readonly role?: string;
-  /** The result of the call, which decides its colour. */
-  readonly state: "right" | "wrong" | "irrelevant" | "guessed" | "faulted";
-  /** The injected fault; omitted where there is none. */
-  readonly fault?: string;
-  /** The inputs, each with its error. */
-  readonly inputs: readonly { name: string; value: string; wrong?: string }[];
-  /** The arguments as the model wrote them; omitted where they are a plain object. */
-  readonly written?: string;
-  readonly returned: string;
-  /** The result of the function itself; omitted unless a perturbation changed it. */
-  readonly unperturbed?: string;
-  /** The failure, whether it is a root, and its cause. */
-  readonly failure?: { readonly type: string; readonly root: boolean; readonly cause: string };
-  /** Its parameters compared with the right call or their schema; omitted where unknown, or all are right. */
-  readonly parameters?: readonly string[];
+/** Returns the view of an event that is a text below a title. */
+function viewText(kind: string, title: string, text: string, ...more: readonly Tree[]): EventView {
+  return {
+    item: [`li.${kind}`, ["span.faint", title], ["div.value", printableLines(text)], ...more],
+  };
 }
 
 /** Properties of the trial that an event belongs to. */
@@ -100,20 +71,16 @@ export function viewEvent(
       if (text === "" || (isAnswer && notes.length === 0)) return [];
       const stage = event.stage === undefined ? "" : `, ${printable(event.stage, 100)}`;
       const by = event.model === undefined ? "" : ` by ${printable(event.model, 200)}`;
-      return [{
-        kind: "said",
-        title: `reply ${event.request}${stage}${by}`,
-        text: printableLines(text),
-      }];
+      return [viewText("said", `reply ${event.request}${stage}${by}`, text)];
     }
     case "call":
       return [viewCall(event, task)];
     case "over_limit":
-      return [{
-        kind: "stop",
-        title: "over the limit",
-        text: `${printable(event.function)} was called after all ${event.limit} calls were made`,
-      }];
+      return [viewText(
+        "stop",
+        "over the limit",
+        `${printable(event.function)} was called after all ${event.limit} calls were made`,
+      )];
     case "repair": {
       const { function: name, arguments: argumentsText, error, attempts, repaired } = event;
       const lines = [
@@ -121,59 +88,43 @@ export function viewEvent(
         `error: ${error}`,
         repaired === undefined ? "not repaired" : `repaired: ${repaired}`,
       ];
-      return [{
-        kind: "stage",
-        title: `repair of ${printable(name, 200)}, ${countText(attempts, "attempt")}`,
-        text: printableLines(lines.join("\n")),
-      }];
+      const title = `repair of ${printable(name, 200)}, ${countText(attempts, "attempt")}`;
+      return [viewText("stage", title, lines.join("\n"))];
     }
     case "stage":
-      return [{
-        kind: "stage",
-        title: `stage ${printable(event.stage, 100)}`,
-        text: printableLines(event.message),
-      }];
+      return [viewText("stage", `stage ${printable(event.stage, 100)}`, event.message)];
     case "turn":
-      return [{ kind: "said", title: "next user message", text: printableLines(event.text) }];
-    case "assertion":
-      return [{
-        kind: "stop",
-        title: `an assertion failed${
-          event.at === undefined ? "" : ` at ${printable(event.at, 300)}`
-        }`,
-        text: printableLines(event.message),
-      }];
+      return [viewText("said", "next user message", event.text)];
+    case "assertion": {
+      const at = event.at === undefined ? "" : ` at ${printable(event.at, 300)}`;
+      return [viewText("stop", `an assertion failed${at}`, event.message)];
+    }
     case "judged":
       return [viewJudged(event)];
     case "scored":
       return [viewScored(event)];
-    case "answer":
+    case "answer": {
+      const text = event.rendered ?? event.text;
+      const found = event.value ?? (isRead ? "none found" : undefined);
+      const title = found === undefined ? "answer" : `answer: ${found}`;
       return [{
-        kind: "answer",
-        title: answerTitle(event, isRead),
-        text: printableLines(event.rendered ?? event.text),
+        ...viewText("answer", title, text),
+        told: String(found ?? printableLines(text)),
       }];
+    }
     case "stop":
-      return [{
-        kind: "stop",
-        title: `stopped: ${printable(event.reason)}`,
-        text: printableLines(event.message),
-      }];
+      return [viewText("stop", `stopped: ${printable(event.reason)}`, event.message)];
   }
 }
 
 /** Returns a question to a judge, and what it said. */
 function viewJudged(event: JudgedEvent): EventView {
-  const show: ShowText = (text, length = 1000) => printable(text, length);
-  return {
-    kind: "judged",
-    title: `${judgedTitle(event, show)} (${judgedTokens(event)})`,
-    text: printableLines(event.reason ?? ""),
-    more: [
-      ...(event.question === "" ? [] : [["question", printableLines(event.question)] as const]),
-      ...(event.reply === "" ? [] : [["reply", printableLines(event.reply)] as const]),
-    ],
-  };
+  const { question, reply, reason = "" } = event;
+  const title = judgedTitle(event, (text, length = 1000) => printable(text, length));
+  const more = Object.entries({ question, reply }).map(([name, text]) =>
+    text !== "" && folded(name, ["div.value", printableLines(text)])
+  );
+  return viewText("judged", `${title} (${judgedTokens(event)})`, reason, ...more);
 }
 
 /** Returns the scores of the answer to a question, and the right calls. */
@@ -190,7 +141,7 @@ function viewScored(event: ScoredEvent): EventView {
     ...(errors.length === 0 ? [] : [`errors: ${errors.join(", ")}`]),
     ...judgeLines,
   ];
-  return { kind: "stage", title: "scored", text: printableLines(lines.join("\n")) };
+  return viewText("stage", "scored", lines.join("\n"));
 }
 
 function scoreWords(scores: ScoredEvent["scores"]): string {
@@ -205,67 +156,130 @@ function scoreWords(scores: ScoredEvent["scores"]): string {
   ).join(", ");
 }
 
-function answerTitle({ value }: AnswerEvent, isRead: boolean): string {
-  if (value !== null) return `answer: ${value}`;
-  return isRead ? "answer: none found" : "answer";
-}
-
 /** Causes of failures whose wrong arguments are shown at the inputs. */
 const SHORT_CAUSES: Readonly<Partial<Record<FailureType, string>>> = {
   value_not_yet_known: "before this step no call had returned the values it needs",
   incorrect_value: "the right value is known, but another was given",
 };
 
-function viewCall(event: CallEvent, task: Task | undefined): CallView {
-  const { call, step, function: name, role, failure, guessed } = event;
-  const parsed = parseJson(event.arguments);
-  const plain = isJsonObject(parsed) &&
-    Object.values(parsed).every((value) => typeof value !== "object");
+function viewCall(event: CallEvent, task: Task | undefined): EventView {
+  const { call, step, role, by, fault, failure, unperturbed, parameters } = event;
+  const name = printable(event.function, 200);
+  const plain = plainArguments(event);
   const wrong = failure === undefined ? new Map<string, string>() : wrongInputs(failure, task);
-  const isShownAtInputs = plain && [...wrong.keys()].every((name) => Object.hasOwn(parsed, name));
+  const isShownAtInputs = plain !== undefined &&
+    [...wrong.keys()].every((name) => Object.hasOwn(plain, name));
+  const inputs = Object.entries(plain ?? {}).map(([parameter, given]) => ({
+    parameter: printable(parameter, 200),
+    value: printableLines(JSON.stringify(given) + resolvedText(event, parameter, given)),
+    reason: wrong.get(parameter),
+  }));
+  const written = printableLines(
+    event.arguments + (event.resolved === undefined ? "" : `\nstands for ${event.resolved}`),
+  );
+  // Arguments have no order.
+  const told = plain === undefined
+    ? written
+    : inputs.map(({ parameter, value }) => `${parameter}=${value}`).toSorted().join(", ");
+  const { state, note } = stateOf(event);
+  const notes = [role, note, fault && `fault: ${fault}`].filter(Boolean);
+  const cause = failure !== undefined && printable(
+    isShownAtInputs && SHORT_CAUSES[failure.type] || describeCause({ ...event, ...failure }),
+    1000,
+  );
   return {
-    kind: "call",
-    title: `call ${call}, step ${step}${event.by === undefined ? "" : `, made by ${event.by}`}`,
     step,
-    function: printable(name, 200),
-    ...defined({ role }),
-    state: failure !== undefined
-      ? "wrong"
-      : isLost(event)
-      ? "faulted"
-      : role === "core" || role === undefined
-      ? guessed ? "guessed" : "right"
-      : "irrelevant",
-    ...(event.fault === undefined ? {} : { fault: `fault: ${event.fault}` }),
-    inputs: plain
-      ? Object.entries(parsed).map(([parameter, value]) => {
-        const reason = wrong.get(parameter);
-        const input = {
-          name: printable(parameter, 200),
-          value: printableLines(JSON.stringify(value) + resolvedText(event, parameter, value)),
-        };
-        return reason === undefined ? input : { ...input, wrong: reason };
-      })
-      : [],
-    ...(plain ? {} : {
-      written: printableLines(
-        event.arguments + (event.resolved === undefined ? "" : `\nstands for ${event.resolved}`),
-      ),
-    }),
-    returned: returnedText(event),
-    ...(event.unperturbed === undefined ? {} : { unperturbed: printableLines(event.unperturbed) }),
-    ...(failure === undefined ? {} : {
-      failure: {
-        type: failure.type,
-        root: failure.root,
-        cause: printable(
-          isShownAtInputs && SHORT_CAUSES[failure.type] || describeCause({ ...event, ...failure }),
-          1000,
-        ),
-      },
-    }),
-    ...(event.parameters === undefined ? {} : { parameters: parameterLines(event.parameters) }),
+    told: `${name}(${told})`,
+    item: [
+      `li.${role === undefined ? "" : `${role} `}${state}`,
+      ["span.faint", `call ${call}, step ${step}${by === undefined ? "" : `, made by ${by}`} `],
+      ["strong", name],
+      ["span.faint", ` ${notes.join(", ")}`],
+      [
+        "div.call",
+        plain === undefined ? ["div", ["div.value", written]] : [
+          "div",
+          ...inputs.map(({ parameter, value, reason }): Tree => [
+            "div",
+            ["span.value", `${parameter} = ${value}`],
+            reason !== undefined && ["div.why", `\u2717 ${reason}`],
+          ]),
+        ],
+        ["div.faint", "\u2192"],
+        ["div.value", returnedText(event)],
+      ],
+      unperturbed !== undefined && [
+        ...["p.faint", "the function itself returned "],
+        ["span.value", printableLines(unperturbed)],
+      ],
+      failure !== undefined && [
+        "p.why",
+        `\u2717 ${failure.type.replaceAll("_", " ")} ` +
+        `(${failure.root ? "root" : "cascade"}): ${cause}`,
+      ],
+      ...(parameters === undefined ? [] : parameterLines(parameters))
+        .map((line) => ["p.parameter", line]),
+    ],
   };
+}
+
+/** Returns the result of a call, which decides its colour, and a note on it. */
+function stateOf(event: CallEvent): { state: string; note?: string } {
+  const { role, failure, guessed } = event;
+  if (failure !== undefined) return { state: "wrong" };
+  if (isLost(event)) return { state: "faulted" };
+  if (role === "connected" || role === "disconnected") {
+    return { state: "irrelevant", note: "not needed" };
+  }
+  return guessed ? { state: "guessed", note: "right, but guessed" } : { state: "right" };
+}
+
+const ROUTING_ERROR = "routing error: it is not one of the right calls, or repeats one of them";
+
+/** Compares the parameters of a call with the right call, or with their schema where there is none. */
+function parameterLines({ oracle, failures, undecided = [] }: ParameterView): string[] {
+  const reference = oracle === null ? "its schema" : `right call ${oracle}`;
+  const lines = [
+    ...failures.map(describeParameter),
+    ...undecided.map(({ types, parameter }) =>
+      `${parameter || "arguments"}: ${
+        types.map(typeWords).join(" or ")
+      }, undecided without a schema`
+    ),
+  ];
+  return [
+    ...(oracle === null ? [ROUTING_ERROR] : []),
+    ...lines.map((line) => printable(`compared with ${reference}: ${line}`, 2000)),
+  ];
+}
+
+function describeParameter({ parameter, type, similarity, ...failure }: ParameterFailure): string {
+  const { given, expected } = failure;
+  const similarityText = similarity === undefined ? "" : ` (Rouge-L ${similarity.toFixed(2)})`;
+  return [
+    `${parameter || "arguments"}: ${typeWords(type)}`,
+    ...(given === undefined ? [] : [`given ${shortText(given)}`]),
+    ...(expected === undefined ? [] : [`expected ${shortText(expected)}`]),
+  ].join(", ") + similarityText;
+}
+
+function typeWords(type: string): string {
+  return type.replaceAll("_", " ");
+}
+
+/** Returns enough of a value to recognise it: a line has two. */
+function shortText(value: unknown): string {
+  const text = jsonText(value);
+  return text.length > 500 ? `${text.slice(0, 500)}…` : text;
+}
+
+/** Returns a value as JSON, or a note where its nesting exceeds the stack. */
+function jsonText(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return "a value that is nested too deeply";
+  }
 }
 
 /** Returns the value that a reference in an argument resolved to; empty for other arguments. */
@@ -324,17 +338,8 @@ function wrongInputs(
 export function viewState({ transcript }: Trial): EventView[] {
   const state = transcript?.state;
   if (state === undefined) return [];
-  const show: ShowText = (text) => printable(text, 1000);
-  const signOf = ({ before, after }: StateChange) =>
-    before === undefined ? "added" : after === undefined ? "removed" : "changed";
   // That nothing changed stands in the title already.
-  const lines = stateLines(state, show).slice(state.changes.length === 0 ? 1 : 0);
-  return [{
-    kind: "state",
-    title: `the state after it: ${changeCount(state)}`,
-    changes: lines.map((text, place) => {
-      const change = state.changes[place];
-      return { sign: change === undefined ? "" : signOf(change), text };
-    }),
-  }];
+  const lines = stateLines(state, (text) => printable(text, 1000))
+    .slice(state.changes.length === 0 ? 1 : 0);
+  return [viewText("state", `the state after it: ${changeCount(state)}`, lines.join("\n"))];
 }

@@ -1,21 +1,24 @@
 /**
- * Task views: tasks as the page of a report shows them, generated again from their specification.
+ * Task views: what models were given, as the page of a report shows it: tasks, which are generated again from their
+ * specification, and what journals kept of cases.
  * @module
  */
 
 import { toDot } from "../figures/graph_drawing.ts";
 import type { GraphSpec } from "../../tasks/generated/graph.ts";
 import { InputError } from "../../base/errors.ts";
-import { type JsonObject, type JsonValue, printable } from "../../base/json.ts";
+import { type JsonValue, printable, printableLines } from "../../base/json.ts";
 import { type Change, isOn } from "../../perturbations/methods.ts";
 import { type PerturbedTask, perturbTask } from "../../perturbations/perturbed_task.ts";
 import { ProbeExecutor } from "../../trials/executors/probes.ts";
-import { isProbe, type ProbeSpec } from "../../trials/executors/task_kind.ts";
+import { isCase, isProbe, type ProbeSpec } from "../../trials/executors/task_kind.ts";
 import { generateTask, GENERATOR_VERSION, type Task } from "../../tasks/generated/task.ts";
 import { toOpenAITool } from "../../tools/tool.ts";
+import type { Transcript } from "../../trials/transcript.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { perturbationWords, PROBE_WORDS } from "../_glossary.ts";
 import { OBSTACLE_WORDS } from "../story.ts";
+import { folded, type Tree } from "./_tree.ts";
 
 /** The task of a trial, where it can be generated again. */
 export type KnownTask =
@@ -28,24 +31,14 @@ export type KnownTask =
   }
   | { readonly kind: "probe"; readonly spec: ProbeSpec; readonly probe: ProbeExecutor };
 
-/** The view of a task, which its trials under one perturbation share. */
+/** What trials share: their task under one perturbation, or what the model of a case was shown. */
 export interface TaskView {
-  /** The graph in Graphviz's language; omitted for probes, which have none. */
+  /** The graph in Graphviz's language; omitted where there is none. */
   readonly dot?: string;
-  /** The purpose of a probe; omitted for other tasks. */
-  readonly probed?: string;
-  readonly prompt: string;
-  readonly tools: readonly JsonObject[];
-  /** The changes of each perturbation; omitted without perturbations. */
-  readonly changes?: readonly ChangeView[];
-}
-
-/** The changes of one perturbation to a task. */
-export interface ChangeView {
-  /** The perturbation, and whether it found anything to change. */
-  readonly title: string;
-  /** Its changes. */
-  readonly lines: readonly string[];
+  /** What stands beside the events where there is no graph. */
+  readonly side?: Tree;
+  /** Changes, prompt and tools, which are folded; omitted where they stand beside the events. */
+  readonly offer?: Tree;
 }
 
 /** Returns the task of a trial; `undefined` where it cannot be generated again, as with tasks of other tools. */
@@ -79,34 +72,85 @@ function perturbedTask(task: Task, perturbation: string): KnownTask {
 /** Returns the view of a task, perturbed as the model got it. */
 export function viewTask(known: KnownTask): TaskView {
   const { prompt, tools } = known.kind === "probe" ? known.probe : known.perturbed ?? known.task;
+  const offered: Tree = [
+    ["pre", prompt],
+    ["pre", JSON.stringify(tools.map(toOpenAITool), null, 2)],
+  ];
+  if (known.kind === "generated") {
+    const { task, perturbed } = known;
+    return { dot: toDot(task), offer: [perturbed !== undefined && changesOf(perturbed), offered] };
+  }
+  const { spec: { case: probe } } = known;
   return {
-    ...(known.kind === "probe"
-      ? { probed: `${known.spec.case}: ${PROBE_WORDS[known.spec.case]}.` }
-      : { dot: toDot(known.task) }),
-    prompt,
-    tools: tools.map((tool) => JSON.parse(JSON.stringify(toOpenAITool(tool)))),
-    ...(known.kind === "probe" || known.perturbed === undefined
-      ? {}
-      : { changes: viewSteps(known.perturbed) }),
+    side: [
+      ["h3", "What is probed"],
+      ["p", `${probe}: ${PROBE_WORDS[probe]}.`],
+      ["h3", "The question"],
+      ["pre", prompt],
+      ["p.faint", "A probe has no graph."],
+    ],
+    offer: offered,
   };
+}
+
+/** Returns the view of what the model of a case was shown, and what the journal lacks of it. */
+export function viewShown({ system, prompt, tools }: Transcript): TaskView {
+  const lacking = [
+    ...(system !== undefined && system.value === undefined ? ["the system text"] : []),
+    ...(prompt.value === undefined ? ["the prompt"] : []),
+    ...(tools.value === undefined ? ["the tools"] : []),
+  ];
+  const offered = tools.value ?? [];
+  return {
+    side: [
+      lacking.length > 0 &&
+      ["p.why", `The journal lacks ${lacking.join(" and ")}: a line of it was lost.`],
+      ...Object.entries({ system, prompt }).map(([name, text]): Tree =>
+        text?.value !== undefined && [["h4", name], ["pre", printableLines(text.value)]]
+      ),
+      ["h4", offered.length === 0 ? "no tools" : `tools: ${offered.length}`],
+      ...offered.map(({ name, description, parameters, strict }): Tree => [
+        "div.tool",
+        ["strong", printable(name, 200) + (strict ? " (strict)" : "")],
+        ["div.value", printableLines(description)],
+        // A schema that was too long was not kept.
+        parameters !== undefined && folded("parameters", [
+          "pre",
+          printableLines(JSON.stringify(parameters, null, 2), 60_000),
+        ]),
+      ]),
+    ],
+  };
+}
+
+/** The names of what trials of a case share, which tell views apart. */
+export function shownKey({ task, transcript }: Trial): string | undefined {
+  if (!isCase(task) || transcript === undefined) return undefined;
+  const { system, prompt, tools } = transcript;
+  const parts = [system, prompt, tools].map((part) =>
+    part === undefined ? "" : `${part.id}${part.value === undefined ? "?" : ""}`
+  );
+  return JSON.stringify(parts);
 }
 
 /** At most this many changes of one perturbation are shown. */
 const MAX_CHANGES = 100;
 
-function viewSteps({ steps, tools }: PerturbedTask): ChangeView[] {
+/** Returns each perturbation, whether it found anything to change, and its changes. */
+function changesOf({ steps, tools }: PerturbedTask): Tree {
   return steps.map(({ id, changed, changes }) => {
     // Checks come first, and methods on documents keep the order of functions.
     const names = isOn(id, "document") ? tools.map(({ name }) => name) : [];
     const more = changes.length - MAX_CHANGES;
-    return {
-      title: `${id}, a perturbation ${perturbationWords(id)}: ${changedText(changed)}`,
-      lines: [
-        ...changes.slice(0, MAX_CHANGES)
-          .map((change) => printable(functionOf(change, names) + describeChange(change), 2000)),
-        ...(more > 0 ? [`and ${more} more`] : []),
-      ],
-    };
+    const lines = [
+      ...changes.slice(0, MAX_CHANGES)
+        .map((change) => printable(functionOf(change, names) + describeChange(change), 2000)),
+      ...(more > 0 ? [`and ${more} more`] : []),
+    ];
+    return [
+      ["p.change", `${id}, a perturbation ${perturbationWords(id)}: ${changedText(changed)}`],
+      ["ul", ...lines.map((line) => ["li.value", line])],
+    ];
   });
 }
 

@@ -16,11 +16,13 @@ import { isTextFormat } from "../../models/formats/registry.ts";
 import { isCase, isGenerated, isProbe } from "../../trials/executors/task_kind.ts";
 import { isUneventful } from "../../trials/transcript.ts";
 import type { Trial } from "../../trials/trial.ts";
-import { countText } from "../../base/numbers.ts";
+import { countText, isDuration } from "../../base/numbers.ts";
 import { estimateNote } from "../tables/table.ts";
+import { timeText } from "../tables/_headline.ts";
 import { isAnswerText } from "../_transcript_text.ts";
 import { type EventView, viewEvent, viewState } from "./_event_view.ts";
 import { changedText, type KnownTask, rightAnswer } from "./_task_view.ts";
+import type { Tree } from "./_tree.ts";
 
 /** A trial as the page shows it. */
 export interface TrialView {
@@ -32,12 +34,12 @@ export interface TrialView {
   readonly facts: readonly (readonly [name: string, value: string])[];
   /** The command that runs it again in a POSIX shell or in fish; omitted where there is none. */
   readonly rerun?: string;
-  /** Says how the prompt and tools shown differ from those that the model got. */
-  readonly offer: string;
+  /** Says how prompt and tools, which are folded, differ from those that the model got; omitted for cases. */
+  readonly offer?: string;
+  /** What stands beside the events before what its task has to show, or instead of it. */
+  readonly side: Tree;
   /** The events, in order. */
   readonly events: readonly EventView[];
-  /** Why there is nothing beside the events; omitted where there is. */
-  readonly alone?: string;
   /** Statements of Graphviz that mark the calls in the graph. */
   readonly dotMarks: string;
 }
@@ -57,34 +59,40 @@ export function viewTrial(
     : trial.partlyReplayed
     ? "from a recording in part: a model was asked for the rest"
     : undefined;
-  const facts: [string, string][] = [
-    ...(known === undefined ? [] : [["right answer", rightAnswer(known)] as [string, string]]),
+  const facts: [string, string | undefined][] = [
+    ["right answer", known && rightAnswer(known)],
     ["behaviours", signsOf(trial).join(", ") || "none"],
     ["model", model.requested + (model.simulated ? " (simulated)" : "")],
     ["served as", model.served || "-"],
-    ...(replayed === undefined ? [] : [["replayed", replayed] as [string, string]]),
+    ["replayed", replayed],
     ["strategy", strategy],
     ["perturbation", perturbationText(trial, known)],
-    ...(trial.variant === undefined ? [] : [["variant", trial.variant] as [string, string]]),
-    ...recoveryOf(trial.events).map((recovery) =>
-      ["fault", recoveryText(recovery)] as [string, string]
-    ),
+    ["variant", trial.variant],
+    ...recoveryOf(trial.events).map((one): [string, string] => ["fault", recoveryText(one)]),
     ["task", cellName(trial)],
     ["seed", "seed" in trial.task ? JSON.stringify(trial.task.seed) : "-"],
     ["repetition", String(repetition)],
-    ...formatFacts(trial),
+    ["format", model.api],
+    ["replies with calls", parsesText(trial)],
     ["tokens", `${usage.inputTokens} read, ${usage.outputTokens} written${estimateNote(usage)}`],
-    ["time", `${durationMs} ms`],
+    ["time", timeText(isDuration(durationMs) ? durationMs : null)],
     ["began", startedAt || "-"],
   ];
+  const isShown = isCase(trial.task) && trial.transcript !== undefined;
   return {
     summary: describeOutcome(trial),
-    ...(root === undefined
-      ? {}
-      : { mistake: printable(`first root failure: ${describeFailure(root)}`, 2000) }),
-    facts: facts.map(([name, value]) => [name, printable(value, 1000)]),
-    ...(rerun === undefined ? {} : printableRerun(rerun)),
-    offer: offerText(trial, known),
+    ...defined({
+      mistake: root && printable(`first root failure: ${describeFailure(root)}`, 2000),
+      // A copy of a command that needs escapes to be shown would run something else.
+      rerun: rerun !== undefined && printable(rerun, 5000) === rerun ? rerun : undefined,
+      offer: isShown ? undefined : offerText(trial, known),
+    }),
+    facts: facts.flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, printable(value, 1000)]]
+    ),
+    side: isShown
+      ? [["h3", "What the model was shown"], ["p.faint", shownText(trial)]]
+      : known === undefined && ["p.faint", aloneText(trial)],
     events: [
       ...trial.events.flatMap((event, place) =>
         viewEvent(event, {
@@ -95,27 +103,15 @@ export function viewTrial(
       ),
       ...viewState(trial),
     ],
-    ...defined({ alone: aloneText(trial, known) }),
     dotMarks: task === undefined ? "" : callMarks(task, calls),
   };
 }
 
-/** Returns the format, and how replies could be parsed, as far as these are known. */
-function formatFacts({ model, events }: Trial): [string, string][] {
+/** Returns how replies could be parsed, as far as that is known. */
+function parsesText({ events }: Trial): string | undefined {
   const parses = parsesOf(events);
-  const counts = PARSES.flatMap((parse) => {
-    const count = parses?.[parse] ?? 0;
-    return count === 0 ? [] : [`${count} ${parse}`];
-  });
-  return [
-    ...(model.api === undefined ? [] : [["format", model.api] as [string, string]]),
-    ...(counts.length === 0 ? [] : [["replies with calls", counts.join(", ")] as [string, string]]),
-  ];
-}
-
-/** Omits a command that would need escapes to be shown, as a copy of it would run something else. */
-function printableRerun(rerun: string): { rerun?: string } {
-  return printable(rerun, 5000) === rerun ? { rerun } : {};
+  const counts = PARSES.flatMap((parse) => parses?.[parse] ? [`${parses[parse]} ${parse}`] : []);
+  return counts.length === 0 ? undefined : counts.join(", ");
 }
 
 /** Returns the perturbations, each with whether it found anything to change, as far as that is known. */
@@ -136,21 +132,22 @@ function recoveryText({ fault, function: name, end, attempts }: Recovery): strin
   return `${fault} of ${name}, ${end.replaceAll("_", " ")}${calls}`;
 }
 
-/** Describes how the prompt and tools shown, which are generated again, differ from those the model got. */
+/** Describes how prompt and tools of a transcript, which has what was made of them, differ from those the model got. */
+function shownText({ model: { api = "chat" } }: Trial): string {
+  return isTextFormat(api)
+    ? `as it was before the format ${api} wrote the tools into the text`
+    : "as the model got it with its first request";
+}
+
+/** Describes how prompt and tools, which are generated again, differ from those the model got. */
 function offerText(
-  { model, strategy, perturbation, task, transcript }: Trial,
+  { model: { api = "chat" }, strategy, perturbation }: Trial,
   known: KnownTask | undefined,
 ): string {
-  if (isCase(task) && transcript !== undefined) {
-    // Transcripts have what strategies and perturbations made of it.
-    return isTextFormat(model.api ?? "chat")
-      ? `as it was before the format ${model.api} wrote the tools into the text`
-      : "as the model got it with its first request";
-  }
   const isShown = perturbation === "none" ||
     known?.kind === "generated" && known.perturbed !== undefined;
   const changes = [
-    ...(isTextFormat(model.api ?? "chat") ? [`the format ${model.api}`] : []),
+    ...(isTextFormat(api) ? [`the format ${api}`] : []),
     ...(strategy === "baseline" ? [] : [`the strategy ${strategy}`]),
     ...(isShown ? [] : [`the perturbation ${perturbation}`]),
   ];
@@ -161,15 +158,12 @@ function offerText(
 }
 
 /** Says why a page has neither a graph of a trial nor what its model was shown. */
-function aloneText(
-  trial: Trial,
-  known: KnownTask | undefined,
-): string | undefined {
-  const { task, transcript } = trial;
-  if (known !== undefined || transcript !== undefined && isCase(task)) return undefined;
-  if (isCase(task) && isUneventful(trial)) return "The trial ended before its model replied.";
-  return isCase(task)
-    ? "No transcript of this trial was kept: neither system text, prompt and tools nor the changes of the state " +
-      "can be shown."
-    : "There is no graph to show: the task was not generated, or not by this version.";
+function aloneText(trial: Trial): string {
+  if (!isCase(trial.task)) {
+    return "There is no graph to show: the task was not generated, or not by this version.";
+  }
+  return isUneventful(trial)
+    ? "The trial ended before its model replied."
+    : "No transcript of this trial was kept: neither system text, prompt and tools nor the changes of the state " +
+      "can be shown.";
 }

@@ -20,27 +20,32 @@ const LONGEST = 160;
  * @param {readonly [OpenTrial, OpenTrial]} both
  */
 export function besideParts(both) {
-  const difference = firstDifference(both.map(({ trial }) => trial.events));
   const steps = both.map(({ trial }) => stepsOf(trial.events));
+  // Steps of other tools may be any numbers.
   const order = [...new Set(steps.flatMap((own) => [...own.keys()]))].sort((one, other) =>
     one - other
   );
+  const difference = firstDifference(steps, order);
   const line = make(
-    "p.difference",
+    "div.difference",
     { id: "difference", tabindex: "-1" },
-    difference?.text ?? "Their calls and answers are the same.",
+    difference === undefined
+      ? "Their calls and answers are the same."
+      : `The first difference is in ${difference.where}:`,
+    difference?.told.map((told, side) =>
+      make("div", `trial ${(both[side]?.place ?? 0) + 1}: `, make("span.value", told))
+    ),
   );
   /** @param {OpenTrial} open @param {number} side @param {number} step */
   const stepPart = ({ place, name }, side, step) =>
     make(
       "div",
-      make("p", { class: "faint whose" }, `trial ${place + 1}, ${name}`),
+      make("p.faint whose", `trial ${place + 1}, ${name}`),
       eventList(steps[side]?.get(step) ?? [], "", difference?.events),
     );
   return [
     make(
-      "div",
-      { class: "pair heads" },
+      "div.pair heads",
       both.map(({ place, outcome, word, name, trial }) =>
         make(
           "div",
@@ -58,12 +63,15 @@ export function besideParts(both) {
       step === difference?.step && line,
       make(
         "section.pair",
-        make("h4", step === END ? "the end" : `step ${step}`),
+        make("h4", titleOf(step)),
         both.map((open, side) => stepPart(open, side, step)),
       ),
     ]),
   ];
 }
+
+/** @param {number} step */
+const titleOf = (step) => step === END ? "the end" : `step ${step}`;
 
 /** Returns the facts that differ, and folded those that do not. @param {readonly [OpenTrial, OpenTrial]} both */
 function factParts(both) {
@@ -75,7 +83,7 @@ function factParts(both) {
   const same = own.filter((fact) => has(other, fact));
   const differing = [own, other].map((facts) => facts.filter((fact) => !has(same, fact)));
   return [
-    make("div", { class: "pair facts" }, differing.map(factList)),
+    make("div.pair", differing.map(factList)),
     folded(`${same.length} facts of both`, factList(same)),
   ];
 }
@@ -105,59 +113,38 @@ function stepsOf(events) {
 }
 
 /**
- * Returns the first step whose calls differ, or that the answers do, in words, with the events that differ;
+ * Returns the first step whose calls or answers differ, with what differs of both in words, and these events;
  * `undefined` if nothing does.
- * @param {any[][]} both
- * @returns {{ step: number, text: string, events: ReadonlySet<any> } | undefined}
+ * @param {Map<number, any[]>[]} steps @param {number[]} order
+ * @returns {{ step: number, where: string, told: string[], events: ReadonlySet<any> } | undefined}
  */
-function firstDifference(both) {
-  const calls = both.map((events) =>
-    Map.groupBy(events.filter(({ kind }) => kind === "call"), ({ step }) => step)
-  );
-  // Steps of other tools may be any numbers.
-  const order = [...new Set(calls.flatMap((own) => [...own.keys()]))];
-  for (const step of order.sort((one, other) => one - other)) {
-    const [own, other] = calls.map((one) => one.get(step) ?? []);
-    const differing = [without(own ?? [], other ?? []), without(other ?? [], own ?? [])];
-    if (differing.every(({ length }) => length === 0)) continue;
-    const [here, there] = differing.map((some) =>
-      some.length === 0 ? "no such call" : short(some.map(callText).join(" and "))
+function firstDifference(steps, order) {
+  for (const step of order) {
+    const [own = [], other = []] = steps.map((events) =>
+      (events.get(step) ?? []).filter(({ told }) => told !== undefined)
     );
-    return {
-      step,
-      text: `step ${step}: ${here} here, ${there} there`,
-      events: new Set(differing.flat()),
-    };
+    const differing = [without(own, other), without(other, own)];
+    const events = new Set(differing.flat());
+    if (events.size === 0) continue;
+    const [where, nothing] = step === END
+      ? ["the answer", "no answer"]
+      : [titleOf(step), "no such call"];
+    const told = differing.map((some) =>
+      short(some.map(({ told }) => told).join(" and ")) || nothing
+    );
+    return { step, where, told, events };
   }
-  const ends = both.map((events) => events.findLast(({ kind }) => kind === "answer"));
-  const [here, there] = ends.map((end) => end === undefined ? "no answer" : answerText(end));
-  if (here === there) return undefined;
-  return {
-    step: END,
-    text: `the answer: ${short(here ?? "")} here, ${short(there ?? "")} there`,
-    events: new Set(ends),
-  };
+  return undefined;
 }
 
-/** Returns the calls that others lack; calls of one step have no order. @param {any[]} calls @param {any[]} others */
-function without(calls, others) {
-  const left = others.map(callText);
-  return calls.filter((call) => {
-    const place = left.indexOf(callText(call));
+/** Returns the events that others lack; those of one step have no order. @param {any[]} events @param {any[]} others */
+function without(events, others) {
+  const left = others.map(({ told }) => told);
+  return events.filter(({ told }) => {
+    const place = left.indexOf(told);
     if (place >= 0) left.splice(place, 1);
     return place < 0;
   });
-}
-
-/** Returns a call in words; its arguments have no order. @param {any} call */
-function callText(call) {
-  const inputs = call.inputs.map((/** @type {any} */ { name, value }) => `${name}=${value}`).sort();
-  return `${call.function}(${call.written ?? inputs.join(", ")})`;
-}
-
-/** @param {any} answer */
-function answerText({ title, text }) {
-  return title.startsWith("answer: ") ? title.slice("answer: ".length) : text;
 }
 
 /** @param {string} text */

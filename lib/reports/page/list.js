@@ -152,7 +152,7 @@ export function rowItem(index, place, href, columns) {
     ["cell", index.cells[cell]],
     ["task", taskText(index, row)],
     ["calls", calls < 0 ? "-" : fewest < 0 ? String(calls) : `${calls} (fewest ${fewest})`],
-    ["time", `${(row[17] / 1000).toFixed(1)} s`],
+    ["time", row[17] > 0 ? `${(row[17] / 1000).toFixed(1)} s` : "-"],
     ["wrong", why, wrong > 0 ? make("div", wrongs) : why === "" && "-"],
   ];
   return make(

@@ -14,7 +14,7 @@ export const element = (id) => /** @type {HTMLElement} */ (document.getElementBy
 
 /**
  * Returns an element.
- * @param {string} kind Its name, and its class after a dot.
+ * @param {string} kind Its name, and its classes after a dot.
  * @param {...(Content | Record<string, string>)} content Its attributes if it has any, then what it holds.
  */
 export function make(kind, ...content) {
@@ -27,6 +27,17 @@ export function make(kind, ...content) {
     content.shift();
   }
   return put(node, .../** @type {Content[]} */ (content));
+}
+
+/**
+ * Returns what a tree of the page's data stands for.
+ * @param {any} tree A text, an element as a list of its name and what it holds, or a list of trees.
+ * @returns {Content}
+ */
+export function grow(tree) {
+  if (!Array.isArray(tree)) return tree;
+  const [kind, ...content] = tree;
+  return typeof kind === "string" ? make(kind, content.map(grow)) : tree.map(grow);
 }
 
 /** Replaces what an element holds. @param {HTMLElement} node @param {...Content} content */
@@ -84,5 +95,5 @@ export function badge(outcome, word) {
   // To abstain is right where there is no answer.
   const right = outcome === "solved" || outcome === "abstained";
   const kind = right ? "solved" : outcome === "invalid" ? "invalid" : "failed";
-  return make("span", { class: `badge ${kind}` }, word);
+  return make(`span.badge ${kind}`, word);
 }

@@ -4,7 +4,7 @@
 /// <reference lib="dom" />
 /// <reference lib="esnext" />
 
-import { loadGraphviz, make } from "./parts.js";
+import { grow, loadGraphviz, make } from "./parts.js";
 
 /** @typedef {import("./parts.js").Content} Content */
 
@@ -25,19 +25,18 @@ export function trialParts({ trial, task }) {
     summaryParts(trial),
     factList(trial.facts),
     make(
-      "div",
-      { class: task?.kind === "case" ? "beside shown" : "beside" },
+      "div.beside",
       make("div", { id: "graph" }, sidePanel(trial, task)),
       make("div", make("h3", "What happened"), eventList(trial.events, "events")),
     ),
-    offer(trial, task),
+    task?.offer && folded(trial.offer, grow(task.offer)),
     rerunParts(trial),
   ];
 }
 
 /** Returns how a trial ended, and the mistake to look at. @param {any} trial */
 export function summaryParts({ summary, mistake }) {
-  return [make("p.summary", summary), mistake && make("p", { class: "why mistake" }, mistake)];
+  return [make("p.summary", summary), mistake && make("p.why mistake", mistake)];
 }
 
 /** @param {[name: string, value: string][]} facts */
@@ -63,21 +62,10 @@ function rerunParts(trial) {
 /** Returns a part that is folded behind its name. @param {string} name @param {...Content} content */
 export const folded = (name, ...content) => make("details", make("summary", name), ...content);
 
-/** Returns the prompt and the tools, folded. @param {any} trial @param {any} task */
-function offer(trial, task) {
-  if (task === null || task.kind === "case") return [];
-  const changes = task.changes?.map((/** @type {any} */ { title, lines }) => [
-    make("p.change", title),
-    make("ul", lines.map((/** @type {string} */ line) => make("li.value", line))),
-  ]);
-  const tools = JSON.stringify(task.tools, null, 2);
-  return folded(trial.offer, changes, make("pre", task.prompt), make("pre", tools));
-}
-
 /** @param {any[]} events @param {string} id @param {ReadonlySet<any>} marked Where two trials differ first. */
 export function eventList(events, id, marked = new Set()) {
   const items = events.map((event) => {
-    const item = eventItem(event);
+    const item = /** @type {HTMLElement} */ (grow(event.item));
     if (marked.has(event)) item.classList.add("first");
     return item;
   });
@@ -87,40 +75,8 @@ export function eventList(events, id, marked = new Set()) {
 }
 
 /** @param {any} trial @param {any} task @returns {Content} */
-export function sidePanel(trial, task) {
-  if (task === null) return make("p.faint", trial.alone);
-  if (task.kind === "case") return shownParts(trial, task);
-  if (task.dot !== undefined) return graphFrame();
-  return [
-    make("h3", "What is probed"),
-    make("p", task.probed),
-    make("h3", "The question"),
-    make("pre", task.prompt),
-    make("p.faint", "A probe has no graph."),
-  ];
-}
-
-/** Returns what the model of a case was shown. @param {any} trial @param {any} task */
-function shownParts(trial, task) {
-  return [
-    make("h3", "What the model was shown"),
-    make("p.faint", trial.offer),
-    task.lacks && make("p.why", task.lacks),
-    task.texts.map((/** @type {[string, string]} */ [name, text]) => [
-      make("h4", name),
-      make("pre", { id: `shown-${name}` }, text),
-    ]),
-    make("h4", task.tools.length === 0 ? "no tools" : `tools: ${task.tools.length}`),
-    task.tools.map((/** @type {any} */ { name, description, schema }) =>
-      make(
-        "div.tool",
-        make("strong", name),
-        make("div.value", description),
-        schema !== undefined && folded("parameters", make("pre", schema)),
-      )
-    ),
-  ];
-}
+export const sidePanel = (trial, task) =>
+  task?.dot === undefined ? [grow(trial.side), grow(task?.side)] : graphFrame();
 
 function graphFrame() {
   const drawing = make("div.drawing", make("p.faint", "Drawing ..."));
@@ -132,7 +88,7 @@ function graphFrame() {
     make("div.bar", make("h3", "The hidden graph"), size),
     drawing,
     make(
-      "p.roles",
+      "p.roles faint",
       make("span.core", "core"),
       make("span.connected", "irrelevant, connected"),
       make("span.disconnected", "irrelevant, disconnected"),
@@ -164,56 +120,4 @@ export async function drawGraphs(trials, frames, isOpen) {
       frame.replaceChildren(make("p.why", `The graph cannot be drawn: ${error}`));
     }
   }
-}
-
-/** @param {any} event */
-function eventItem(event) {
-  const { kind, title, role, state, failure } = event;
-  if (kind !== "call") {
-    return make(
-      "li",
-      { class: kind },
-      make("span.faint", title),
-      kind === "state"
-        ? event.changes.map((/** @type {any} */ { sign, text }) =>
-          make("div", { class: `value ${sign}`.trim() }, text)
-        )
-        : make("div.value", event.text),
-      event.more?.map((/** @type {[string, string]} */ [name, text]) =>
-        folded(name, make("div.value", text))
-      ),
-    );
-  }
-  const inputs = event.inputs.map((/** @type {any} */ { name, value, wrong }) =>
-    make(
-      "div",
-      make("span.value", `${name} = ${value}`),
-      wrong !== undefined && make("div.why", `\u2717 ${wrong}`),
-    )
-  );
-  const told = state === "irrelevant" ? "not needed" : state === "guessed" && "right, but guessed";
-  return make(
-    "li",
-    { class: `${role ?? ""} ${state}`.trim() },
-    make("span.faint", `${title} `),
-    make("strong", event.function),
-    make("span.faint", ` ${[role, told, event.fault].filter(Boolean).join(", ")}`),
-    make(
-      "div.call",
-      make("div", event.written === undefined ? inputs : make("div.value", event.written)),
-      make("div.faint", "\u2192"),
-      make("div.value", event.returned),
-    ),
-    event.unperturbed !== undefined && make(
-      "p.faint",
-      "the function itself returned ",
-      make("span.value", event.unperturbed),
-    ),
-    failure && make(
-      "p.why",
-      `\u2717 ${failure.type.replaceAll("_", " ")} ` +
-        `(${failure.root ? "root" : "cascade"}): ${failure.cause}`,
-    ),
-    event.parameters?.map((/** @type {string} */ line) => make("p.parameter", line)),
-  );
 }

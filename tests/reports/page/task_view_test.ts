@@ -15,14 +15,27 @@ import {
   type KnownTask,
   rightAnswer,
   taskOf,
+  type TaskView,
   viewTask,
 } from "../../../lib/reports/page/_task_view.ts";
 import { generateTask, GENERATOR_VERSION } from "../../../lib/tasks/generated/task.ts";
 import { describeTool, toOpenAITool } from "../../../lib/tools/tool.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import { HOSTILE, STEERING } from "../../support/records.ts";
+import { elementsOf, textsOf } from "../../support/trees.ts";
 
 const SPEC = { core: 4, depth: 2, connected: 1, disconnected: 1, seed: 5 };
+
+/** What the page folds: of each change of a task its title and lines, the prompt, and the tools. */
+function offerOf({ offer }: TaskView) {
+  const [prompt, tools] = textsOf(offer, "pre");
+  const [lists, titles] = [elementsOf(offer, "ul"), textsOf(offer, "change")];
+  return {
+    prompt,
+    tools: JSON.parse(tools!) as JsonObject[],
+    changes: titles.map((title, place) => ({ title, lines: textsOf(lists[place], "li") })),
+  };
+}
 
 /** The task of a spec, which can be made anew. */
 function known(task: Trial["task"]) {
@@ -47,8 +60,9 @@ Deno.test("taskOf() makes the task anew, unless that is not how it was made", ()
 
 Deno.test("viewTask() is the prompt, the tools as models see them, and the graph", () => {
   const task = generateTask(SPEC);
-  const { dot, probed, prompt, tools } = viewTask(known(SPEC));
-  assertEquals([dot, probed, prompt], [toDot(task), undefined, task.prompt]);
+  const view = viewTask(known(SPEC));
+  const { prompt, tools } = offerOf(view);
+  assertEquals([view.dot, view.side, prompt], [toDot(task), undefined, task.prompt]);
   assertEquals(
     tools.map((tool) => (tool["function"] as { name: string }).name),
     task.tools.map(({ name }) => name),
@@ -61,15 +75,19 @@ Deno.test("viewTask() of a probe has no graph, and tells what is probed", () => 
   for (const probe of PROBES) {
     const spec: ProbeSpec = { case: probe, seed: 3 };
     const view = viewTask(known(spec));
-    assertEquals(Object.keys(view), ["probed", "prompt", "tools"]);
+    assertEquals(view.dot, undefined);
     using fixture = new ProbeExecutor(spec);
-    assertEquals(view.prompt, fixture.prompt);
+    assertEquals([offerOf(view).prompt, ...textsOf(view.side, "pre")], [
+      fixture.prompt,
+      fixture.prompt,
+    ]);
     assertEquals<unknown>(
-      view.tools,
+      offerOf(view).tools,
       fixture.tools.map((tool) => JSON.parse(JSON.stringify(toOpenAITool(tool)))),
     );
-    assertMatch(view.probed!, new RegExp(`^${probe}: does the model .*\\? .*\\.$`));
-    seen.add(view.probed!);
+    const [probed] = textsOf(view.side, "p");
+    assertMatch(probed!, new RegExp(`^${probe}: does the model .*\\? .*\\.$`));
+    seen.add(probed!);
   }
   assertEquals(seen.size, PROBES.length);
 });
@@ -108,17 +126,18 @@ function perturbedBy(perturbation: string) {
 
 Deno.test("viewTask() of a perturbed task is what the model got, and what was changed of it", () => {
   const task = generateTask(SPEC);
-  const { prompt, tools, changes, dot } = viewTask(perturbedBy("RP_F+RD+AP"));
+  const view = viewTask(perturbedBy("RP_F+RD+AP"));
+  const { prompt, tools, changes } = offerOf(view);
   const seen = perturbTask(task, "RD+RP_F+AP");
   assert(prompt === seen.prompt && prompt !== task.prompt);
   const descriptionOf = ({ function: own }: JsonObject) => (own as JsonObject)["description"];
   assertEquals(tools.map(descriptionOf), seen.tools.map(describeTool));
   assert(tools.some((tool, place) => descriptionOf(tool) !== task.tools[place]!.description));
-  assertEquals(dot, toDot(task));
-  assertEquals(changes!.map(({ title }) => title.replace(/, .*: /, ": ")), [
+  assertEquals(view.dot, toDot(task));
+  assertEquals(changes.map(({ title }) => title.replace(/, .*: /, ": ")), [
     ...["RD: changed", "RP_F: changed", "AP: found nothing to change"],
   ]);
-  const [documents, query, returns] = changes!;
+  const [documents, query, returns] = changes;
   assertEquals(documents!.lines.length, seen.steps[0]!.changes.length);
   for (const line of documents!.lines) {
     const [, name, place] = /^(\w+), \/(\d+)\/description: ".*" \u2192 ".*"$/.exec(line)!;
@@ -133,7 +152,7 @@ Deno.test("viewTask() of an unperturbed task tells of no changes, and so it is o
   for (const perturbation of ["none", "WTX", HOSTILE, "__proto__", "RD+RD", ""]) {
     const known = perturbedBy(perturbation);
     assertEquals(known, { kind: "generated", task: generateTask(SPEC) });
-    assertEquals("changes" in viewTask(known), false);
+    assertEquals(offerOf(viewTask(known)).changes, []);
   }
 });
 
@@ -155,8 +174,8 @@ Deno.test("rightAnswer() is none where what it needs was removed", () => {
 
 Deno.test("viewTask() names the function of a change as the model got it, whatever came before", () => {
   for (const perturbation of ["rename+WT", "reorder+RE+SD", "unrelated+rename+reorder+RD"]) {
-    const { tools, changes } = viewTask(perturbedBy(perturbation));
-    const lines = changes!.flatMap((own) => own.lines).filter((line) => /, \/\d/.test(line));
+    const { tools, changes } = offerOf(viewTask(perturbedBy(perturbation)));
+    const lines = changes.flatMap((own) => own.lines).filter((line) => /, \/\d/.test(line));
     assert(lines.length > 0, perturbation);
     for (const line of lines) {
       const [, name, place] = /^(\w+), \/(\d+)\//.exec(line)!;
@@ -171,7 +190,7 @@ Deno.test("viewTask() names no function of changes that are of none", () => {
     const change: Change = { kind: "value", path, before: 1 };
     const steps = [{ id, changed: true, changes: [change] }];
     const perturbed = { ...perturbTask(task, "none"), steps };
-    return viewTask({ kind: "generated", task, perturbed }).changes![0]!.lines;
+    return offerOf(viewTask({ kind: "generated", task, perturbed })).changes[0]!.lines;
   };
   const last = task.tools.length - 1;
   assertEquals(linesOf("WT", `/${last}`), [
@@ -194,7 +213,7 @@ Deno.test("viewTask() tells every kind of change, and the first hundred of very 
       steps: [{ id: "WT", changed: true, changes }],
     },
   });
-  const linesOf = (...changes: Change[]) => viewTask(known(changes)).changes![0]!.lines;
+  const linesOf = (...changes: Change[]) => offerOf(viewTask(known(changes))).changes[0]!.lines;
   assertEquals(
     linesOf(
       { kind: "value", path: "/0/type", before: "integer", after: { type: ["array"] } },

@@ -1,4 +1,10 @@
-import { assert, assertEquals, assertNotMatch, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import { callMarks } from "../../../lib/reports/figures/graph_drawing.ts";
 import {
   createExecutor,
@@ -7,7 +13,6 @@ import {
 import type { FailureCause, WrongArgument } from "../../../lib/calls/failure.ts";
 import type { JsonValue } from "../../../lib/base/json.ts";
 import { type KnownTask, rightAnswer, taskOf } from "../../../lib/reports/page/_task_view.ts";
-import type { CallView } from "../../../lib/reports/page/_event_view.ts";
 import { viewTrial } from "../../../lib/reports/page/_trial_view.ts";
 import type { Api } from "../../../lib/models/formats/registry.ts";
 import { GENERATOR_VERSION } from "../../../lib/tasks/generated/task.ts";
@@ -22,6 +27,7 @@ import type { Trial } from "../../../lib/trials/trial.ts";
 import fc from "../../support/fast_check.ts";
 import { call, OTH, SRC, TASK, TGT } from "../../support/handmade.ts";
 import { callEvent, HOSTILE, record, STEERING, type TrialTraits } from "../../support/records.ts";
+import { readCall, readEvent } from "../../support/trees.ts";
 
 /** The handmade task, as views have it. */
 const KNOWN: KnownTask = { kind: "generated", task: TASK };
@@ -31,9 +37,9 @@ function traced(events: readonly TraceEvent[], traits: TrialTraits = {}): Trial 
 }
 
 /** The views of the calls of a trace. */
-function callViews(events: readonly TraceEvent[]): CallView[] {
+function callViews(events: readonly TraceEvent[]) {
   return viewTrial(traced(events), "", undefined).events
-    .filter((event): event is CallView => event.kind === "call");
+    .flatMap((event) => event.step === undefined ? [] : [readCall(event)]);
 }
 
 /** The one call that fails in this way, with these arguments. */
@@ -110,7 +116,7 @@ Deno.test("viewTrial() shows what happened in order, and says a final reply once
     "",
     undefined,
   );
-  assertEquals(events.map((event) => [event.kind, event.title, "text" in event && event.text]), [
+  assertEquals(events.map(readEvent), [
     ["said", "reply 1", "Let me see.\nA"],
     ["call", "call 1, step 1", false],
     [
@@ -139,7 +145,7 @@ Deno.test("viewTrial() shows the words of a reply that no answer came of", () =>
       undefined,
     );
     assertEquals(
-      events.map((event) => [event.kind, event.title, "text" in event && event.text]),
+      events.map(readEvent),
       [
         ["said", "reply 1", "First"],
         ["call", "call 1, step 1", false],
@@ -170,15 +176,16 @@ Deno.test("viewTrial() tells what becomes of a call", async () => {
       await executor.execute([call("func_tgt", { one: 111, two: 222 })]);
     }),
   );
-  assertEquals(views.map(({ function: name, role, state }) => [name, role, state]), [
-    ["func_src", "core", "right"],
-    ["func_con", "connected", "irrelevant"],
-    ["func_oth", "core", "wrong"],
-    ["func_none", undefined, "wrong"],
-    ["func_tgt", "core", views[4]!.state],
+  assertEquals(views.map(({ function: name, kinds, notes }) => [name, kinds, notes]), [
+    ["func_src", "core right", "core"],
+    ["func_con", "connected irrelevant", "connected, not needed"],
+    ["func_oth", "core wrong", "core"],
+    ["func_none", "wrong", ""],
+    ["func_tgt", views[4]!.kinds, "core"],
   ]);
+  assertMatch(views[4]!.kinds, /^core /);
   assertEquals(views[0]!.returned, "alpha = 111");
-  assertEquals(views[0]!.inputs, [{ name: "given", value: "731" }]);
+  assertEquals(views[0]!.inputs, [["given = 731"]]);
 });
 
 Deno.test("viewTrial() tells a wrong value at its parameter, and at no other", async () => {
@@ -190,18 +197,13 @@ Deno.test("viewTrial() tells a wrong value at its parameter, and at no other", a
     }),
   );
   assertEquals(wrong!.inputs, [
-    { name: "one", value: "111" },
-    {
-      name: "two",
-      value: "205",
-      wrong: "two expects the value of beta but got 205, which is the value of also",
-    },
+    ["one = 111"],
+    ["two = 205", "\u2717 two expects the value of beta but got 205, which is the value of also"],
   ]);
-  assertEquals(wrong!.failure, {
-    type: "incorrect_value",
-    root: true,
-    cause: "the right value is known, but another was given",
-  });
+  assertEquals(
+    wrong!.why,
+    "\u2717 incorrect value (root): the right value is known, but another was given",
+  );
 });
 
 Deno.test("viewTrial() tells a value that came from an earlier wrong call, which is no root", async () => {
@@ -215,10 +217,10 @@ Deno.test("viewTrial() tells a value that came from an earlier wrong call, which
     }),
   );
   const [, , wrong] = views;
-  assertEquals(wrong!.failure?.root, false);
+  assertStringIncludes(wrong!.why!, "(cascade): ");
   assertEquals(
-    wrong!.inputs[0]!.wrong,
-    `one expects the value of alpha but got ${returned}, which call 1 had returned wrongly`,
+    wrong!.inputs[0]![1],
+    `\u2717 one expects the value of alpha but got ${returned}, which call 1 had returned wrongly`,
   );
 });
 
@@ -230,23 +232,26 @@ Deno.test("viewTrial() tells every fault of arguments that do not fit the schema
     '{"para":5,"odd":1.5,"fine":3}',
   );
   assertEquals(both.inputs, [
-    { name: "para", value: "5", wrong: "there is no such parameter" },
-    { name: "odd", value: "1.5", wrong: "it must be a whole number" },
-    { name: "fine", value: "3" },
+    ["para = 5", "\u2717 there is no such parameter"],
+    ["odd = 1.5", "\u2717 it must be a whole number"],
+    ["fine = 3"],
   ]);
-  assertStringIncludes(both.failure!.cause, "absent");
+  assertStringIncludes(both.why!, "absent");
   const nested = failed({ type, detail: { ...fault, wrongType: ["deep"] } }, '{"deep":{"a":[1]}}');
   assertEquals([nested.inputs, nested.written], [[], '{"deep":{"a":[1]}}']);
-  assertStringIncludes(nested.failure!.cause, "deep");
+  assertStringIncludes(nested.why!, "deep");
   const long = "x".repeat(150);
   const cut = failed(
     { type, detail: { ...fault, unexpected: [long.slice(0, 100)] } },
     JSON.stringify({ [long]: 1 }),
   );
-  assert(JSON.stringify(cut.failure).includes("unexpected") || cut.inputs[0]!.wrong !== undefined);
+  assert(cut.why!.includes("unexpected") || cut.inputs[0]![1] !== undefined);
   const malformed = failed({ type, detail: { ...fault, malformed: true } }, "{not json");
   assertEquals([malformed.inputs, malformed.written], [[], "{not json"]);
-  assertEquals(malformed.failure!.cause, "the arguments are not a JSON object");
+  assertEquals(
+    malformed.why,
+    "\u2717 wrong number of inputs (root): the arguments are not a JSON object",
+  );
 });
 
 Deno.test("viewTrial() tells a wrong argument that is not among the inputs all the same", () => {
@@ -257,15 +262,18 @@ Deno.test("viewTrial() tells a wrong argument that is not among the inputs all t
     origin: "fabricated",
   };
   const view = failed({ type: "incorrect_value", detail: { arguments: [wrong] } });
-  assertEquals(view.inputs, [{ name: "para", value: "5" }]);
-  assertStringIncludes(view.failure!.cause, "gone expects the value of vari but got 5");
+  assertEquals(view.inputs, [["para = 5"]]);
+  assertStringIncludes(view.why!, "gone expects the value of vari but got 5");
 });
 
 Deno.test("viewTrial() names the function that may have been meant", () => {
   const near = failed({ type: "function_not_found", detail: { nearest: "func_abc" } });
-  assertEquals(near.failure!.cause, "there is no such function, the nearest is func_abc");
+  assertEquals(
+    near.why,
+    "\u2717 function not found (root): there is no such function, the nearest is func_abc",
+  );
   const none = failed({ type: "function_not_found", detail: { nearest: null } });
-  assertEquals(none.failure!.cause, "there is no such function");
+  assertEquals(none.why, "\u2717 function not found (root): there is no such function");
 });
 
 Deno.test("viewTrial() shows what went back, where it says more than what was returned", () => {
@@ -289,10 +297,10 @@ Deno.test("viewTrial() shows what an argument stood for, and the name of what ca
     result: "@xyz",
   })]);
   assertEquals(call!.inputs, [
-    { name: "abc", value: '"@abc" = 111' },
-    { name: "text", value: '"2 x @abc" = "2 x 111"' },
-    { name: "plain", value: "7" },
-    { name: "result", value: '"@xyz"' },
+    ['abc = "@abc" = 111'],
+    ['text = "2 x @abc" = "2 x 111"'],
+    ["plain = 7"],
+    ['result = "@xyz"'],
   ]);
   assertEquals(call!.returned, "@xyz = 222");
 });
@@ -308,9 +316,9 @@ Deno.test("viewTrial() shows arguments whose meaning cannot be read as they were
   for (const resolved of ["", "{", "[1]", "null", '{"other":1}', '{"__proto__":{"abc":1}}', deep]) {
     const [call] = callViews([callEvent(1, { arguments: '{"abc":"@abc"}', resolved })]);
     const [input, ...others] = call!.inputs;
-    assertEquals([input!.name, others], ["abc", []]);
-    assert(input!.value.startsWith('"@abc"'), input!.value.slice(0, 100));
-    if (resolved !== deep) assertEquals(input!.value, '"@abc"', resolved);
+    assertEquals(others, []);
+    assert(input![0].startsWith('abc = "@abc"'), input![0].slice(0, 100));
+    if (resolved !== deep) assertEquals(input![0], 'abc = "@abc"', resolved);
   }
 });
 
@@ -351,7 +359,7 @@ Deno.test("viewTrial() says whether prompt and tools are what the model got", ()
     "prompt and tools of the task; the perturbation WT changes what the model sees",
   );
   assertEquals(
-    offerOf({ strategy: HOSTILE, perturbation: "WT" }).endsWith(
+    offerOf({ strategy: HOSTILE, perturbation: "WT" })!.endsWith(
       "x and the perturbation WT change what the model sees",
     ),
     true,
@@ -374,7 +382,7 @@ Deno.test("viewTrial() of a probe has its right answer, no role for its tool, an
   const view = viewTrial(traced([call], { task: spec }), "", known);
   assertEquals(view.facts[0], ["right answer", rightAnswer(known)]);
   assertEquals(view.dotMarks, "");
-  assertEquals(view.events.map((event) => "role" in event), [false]);
+  assertEquals(view.events.map((event) => readCall(event).notes), [""]);
   assertEquals(JSON.stringify(view).includes("unknown"), false);
 });
 
@@ -382,9 +390,9 @@ Deno.test("viewTrial() shows arguments that are named like parts of objects", ()
   const written = '{"__proto__":1,"constructor":2,"toString":3}';
   const [view] = callViews([callEvent(1, { arguments: written })]);
   assertEquals(view!.inputs, [
-    { name: "__proto__", value: "1" },
-    { name: "constructor", value: "2" },
-    { name: "toString", value: "3" },
+    ["__proto__ = 1"],
+    ["constructor = 2"],
+    ["toString = 3"],
   ]);
 });
 
@@ -606,7 +614,7 @@ Deno.test("viewTrial() shows what went back as it was perturbed, and what the fu
 Deno.test("viewTrial() tells what parameters are beside the right call", () => {
   const linesOf = (parameters: CallEvent["parameters"]) =>
     callViews([callEvent(1, parameters === undefined ? {} : { parameters })])[0]!.parameters;
-  assertEquals(linesOf(undefined), undefined);
+  assertEquals(linesOf(undefined), []);
   const routing = "routing error: it is not one of the right calls, or repeats one of them";
   assertEquals(linesOf({ oracle: null, failures: [] }), [routing]);
   // What breaks the schema does so whatever the call was for.
@@ -615,7 +623,7 @@ Deno.test("viewTrial() tells what parameters are beside the right call", () => {
       oracle: null,
       failures: [{ type: "specification_mismatch", parameter: "/abc", given: `1${HOSTILE}` }],
       undecided: [{ types: ["hallucination_name", "redundant_information"], parameter: "/town" }],
-    })!.map((line) => line.replace(/evil.*(?=")/, "EVIL")),
+    }).map((line) => line.replace(/evil.*(?=")/, "EVIL")),
     [
       routing,
       'compared with its schema: /abc: specification mismatch, given "1EVIL"',
@@ -657,8 +665,8 @@ Deno.test("viewTrial() survives values that are nested deeper than the stack", (
       },
     }),
   ]);
-  assertEquals(view!.parameters!.length, 1);
-  assertStringIncludes(view!.parameters![0]!, "expected 1");
+  assertEquals(view!.parameters.length, 1);
+  assertStringIncludes(view!.parameters[0]!, "expected 1");
 });
 
 Deno.test("viewTrial() tells how the model was spoken to, and how its replies could be read", () => {
@@ -678,13 +686,9 @@ Deno.test("viewTrial() tells how the model was spoken to, and how its replies co
   const known = new Map(facts);
   assertEquals(known.get("format"), "react");
   assertEquals(known.get("replies with calls"), "2 strict, 1 repaired, 1 unreadable");
-  assertEquals(events, [
-    { kind: "said", title: "reply 3", text: "(repaired: call 1 had single quotes)" },
-    {
-      kind: "said",
-      title: "reply 4",
-      text: "(a call in it could not be parsed)\noriginal text:\nAction: <b>",
-    },
+  assertEquals(events.map(readEvent), [
+    ["said", "reply 3", "(repaired: call 1 had single quotes)"],
+    ["said", "reply 4", "(a call in it could not be parsed)\noriginal text:\nAction: <b>"],
   ]);
   const others = new Map(viewTrial(traced([]), undefined, undefined).facts);
   assertEquals([others.has("format"), others.has("replies with calls")], [false, false]);
@@ -697,7 +701,7 @@ Deno.test("viewTrial() tells a fault that was put in the way of a call", () => {
     callEvent(2, { fault: "slow", role: "core" }),
     callEvent(3, { role: "core" }),
   ]);
-  assertEquals([lost!.state, lost!.fault], ["faulted", "fault: timeout"]);
-  assertEquals([slow!.state, slow!.fault], ["right", "fault: slow"]);
-  assertEquals([plain!.state, plain!.fault], ["right", undefined]);
+  assertEquals([lost!.kinds, lost!.notes], ["core faulted", "core, fault: timeout"]);
+  assertEquals([slow!.kinds, slow!.notes], ["core right", "core, fault: slow"]);
+  assertEquals([plain!.kinds, plain!.notes], ["core right", "core"]);
 });
