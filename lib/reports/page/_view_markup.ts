@@ -88,6 +88,12 @@ function tableMarkup(table: Table, places: Places): Markup {
       class="${name}"
     `;
   };
+  // Where rows are blocks, names that rows share stand above the first of them.
+  const groupOf = ([, own, other]: readonly string[] = []) => `${own} ${head![2]} ${other}`;
+  const groupMark = (row: readonly string[], place: number) =>
+    names < 3 || groupOf(row) === groupOf(body[place - 1]) ? "" : html`
+      data-group="${groupOf(row)}"
+    `;
   const marked = (cell: string, text: Markup | string): Markup | string => {
     const place = isMarked ? places.get(cell) : undefined;
     return place === undefined ? text : html`${markOf(place)}${text}`;
@@ -119,7 +125,7 @@ function tableMarkup(table: Table, places: Places): Markup {
               `
             )}</tr>
           </thead>
-          <tbody>${body.map((row) => html`<tr>${cells(row)}</tr>`)}</tbody>
+          <tbody>${body.map((row, at) => html`<tr${groupMark(row, at)}>${cells(row)}</tr>`)}</tbody>
         </table>
       ${body.length > MANY_ROWS
         ? html`<button type="button" class="all">all ${body.length} rows</button>`

@@ -6,7 +6,18 @@
 
 /** Everything an address can say, in the order in which it is written. */
 const KEYS = /** @type {const} */ ([
-  ...["pair", "change", "trial", "beside", "subject", "cell", "outcome", "type", "behaviour"],
+  ...[
+    "pair",
+    "change",
+    "task",
+    "trial",
+    "beside",
+    "subject",
+    "cell",
+    "outcome",
+    "type",
+    "behaviour",
+  ],
   ...["roots", "q", "sort", "page"],
 ]);
 
