@@ -94,23 +94,16 @@ function searchKey(index, place) {
   ].join("\n").toLowerCase();
 }
 
-/** The columns by which the list can be sorted, and the number of a row that decides. */
-const SORTS = /** @type {const} */ ({
-  trial: (/** @type {Row} */ _row, /** @type {number} */ place) => place,
-  outcome: (/** @type {Row} */ row) => row[4],
-  model: (/** @type {Row} */ row) => row[0],
-  cell: (/** @type {Row} */ row) => row[1],
-  calls: (/** @type {Row} */ row) => row[5],
-  time: (/** @type {Row} */ row) => row[17],
-  wrong: (/** @type {Row} */ row) => row[9],
-});
+/** The columns by which the list can be sorted, and the number of a row that decides; its place if it has none. */
+const SORTS = { trial: -1, outcome: 4, model: 0, cell: 1, calls: 5, time: 17, wrong: 9 };
 
-/** @param {string} sort */
-export const isSort = (sort) => Object.hasOwn(SORTS, sort.replace(/^-/, ""));
+/** All orders of the list. */
+export const ORDERS = Object.keys(SORTS).flatMap((column) => [column, `-${column}`]);
 
 /** @param {Index} index @param {string} column */
 function sortValues(index, column) {
-  const values = index.rows.map(SORTS[/** @type {keyof typeof SORTS} */ (column)]);
+  const number = SORTS[/** @type {keyof typeof SORTS} */ (column)];
+  const values = index.rows.map((row, place) => row[number] ?? place);
   if (column !== "model" && column !== "cell") return values;
   const names = column === "model" ? index.subjects : index.cells;
   const order = names.toSorted(new Intl.Collator("en", { numeric: true }).compare);

@@ -7,7 +7,7 @@
 
 import { addressOf, readAddress } from "./address.js";
 import { besideParts } from "./beside.js";
-import { isSort, placesOf, rowItem, ROWS, taskText } from "./list.js";
+import { ORDERS, placesOf, rowItem, ROWS, taskText } from "./list.js";
 import { badge, block, element, make, put, unpack } from "./parts.js";
 import { take } from "./take.js";
 import { drawGraphs, trialParts } from "./trial.js";
@@ -21,13 +21,13 @@ import { drawGraphs, trialParts } from "./trial.js";
 /** @type {Index} */
 let index;
 /** What the address says, which is nothing at first. */
-let address = readAddress("", {});
+let address = readAddress("", () => false);
 /** Places of the rows that pass the filters. @type {number[]} */
 let filtered = [];
 /** The columns of the list that have something to tell, and their headings. @type {Map<string, string>} */
 const columns = new Map();
-/** What can be chosen, in the order of the options. @type {Record<string, string[]>} */
-const choices = {};
+/** What keys of an address can say, in the order of the options of those that are chosen. @type {Record<string, string[]>} */
+const choices = { change: ["gained", "lost"], roots: ["1"], sort: ORDERS };
 
 /** @param {string} text The number of a trial. */
 const placeOf = (text) => text === "" ? -1 : Number(text) - 1;
@@ -35,54 +35,38 @@ const placeOf = (text) => text === "" ? -1 : Number(text) - 1;
 /** @param {number} place */
 const rowAt = (place) => /** @type {Row} */ (index.rows[place]);
 
-/** Whether a value is a whole number in a range. @param {number} most @param {number} least */
-const upTo = (most, least = 1) => (/** @type {string} */ value) =>
-  /^(0|[1-9]\d{0,6})$/.test(value) && Number(value) >= least && Number(value) <= most;
-
-/** What each key of an address can say in this report. @type {Record<string, (value: string) => boolean>} */
-let allowed = {};
-
-function makeAllowed() {
-  const chosen = Object.entries(choices).map((
-    [key, values],
-  ) => /** @type {const} */ ([key, (/** @type {string} */ value) => values.includes(value)]));
-  allowed = {
-    ...Object.fromEntries(chosen),
-    trial: upTo(index.rows.length),
-    beside: upTo(index.rows.length),
-    pair: upTo(index.pairs.length - 1, 0),
-    change: (value) => value === "gained" || value === "lost",
-    task: upTo(Infinity),
-    roots: (value) => value === "1",
-    page: upTo(Infinity),
-    sort: isSort,
-    q: (value) => value.length <= 200,
-  };
+/** Whether a key of an address can say this in this report. @param {keyof Address} key @param {string} value */
+function isAllowed(key, value) {
+  if (key === "q") return value.length <= 200;
+  const { rows: { length: trials }, pairs } = index;
+  // Pairs are numbered from 0, as in the links of tables.
+  const most =
+    { trial: trials, beside: trials, pair: pairs.length - 1 }[/** @type {"pair"} */ (key)];
+  return choices[key]?.includes(value) ??
+    (/^(0|[1-9]\d{0,6})$/.test(value) && (key === "pair" || value !== "0") &&
+      Number(value) <= (most ?? Infinity));
 }
 
 /** Returns the address that differs from the present one in this. @param {Partial<Address>} change */
 const linkTo = (change) => addressOf({ ...address, ...change });
 
-/**
- * Goes to an address that differs in this; the list begins anew unless only what is open differs.
- * @param {Partial<Address>} change
- * @param {{ instead?: boolean }} options Whether it takes the present one's place in the history.
- */
-function go(change, { instead = false } = {}) {
+/** Goes to an address that differs in this; the list begins anew unless only what is open differs. @param {Partial<Address>} change */
+function go(change) {
   const hash = linkTo({ page: "beside" in change ? address.page : "", ...change });
   if (hash === location.hash) return;
-  history[instead ? "replaceState" : "pushState"](null, "", hash);
+  // Typing is one step of the history.
+  history["q" in change ? "replaceState" : "pushState"](null, "", hash);
   follow();
 }
 
 /** Shows what the address says. */
 async function follow() {
   const before = address;
-  address = readAddress(location.hash, allowed);
+  address = readAddress(location.hash, isAllowed);
   if (address.task !== "") {
     // Tables name a task by its place among those of its pair, as they know no trials.
     history.replaceState(null, "", changeLink(changes()[placeOf(address.task)]));
-    address = readAddress(location.hash, allowed);
+    address = readAddress(location.hash, isAllowed);
   }
   if (address.beside === address.trial || address.trial === "") address.beside = "";
   for (const field of fields()) {
@@ -132,11 +116,8 @@ function list(rows = ROWS) {
   }
   const column = address.sort.replace("-", "");
   for (const head of element("heads").querySelectorAll("th")) {
-    head.ariaSort = head.dataset["name"] !== column
-      ? null
-      : address.sort === column
-      ? "ascending"
-      : "descending";
+    const order = address.sort === column ? "ascending" : "descending";
+    head.ariaSort = head.dataset["name"] === column ? order : null;
   }
   const open = [placeOf(address.trial), placeOf(address.beside)];
   element("list").replaceChildren(
@@ -251,7 +232,8 @@ function neighbours() {
 }
 
 /** Shows the bar of the open trial, whose links change with what else the address says. @param {number[]} places */
-function showBar([place = 0, other]) {
+function showBar([place, other]) {
+  if (place === undefined) return;
   const { trial, beside } = address;
   const [previous, next] = neighbours();
   /** @param {string} text @param {string | undefined} href */
@@ -285,8 +267,7 @@ async function showTrials(before) {
   const { trial, beside } = address;
   const places = [placeOf(trial), placeOf(beside)].filter((place) => place >= 0);
   panel.hidden = places.length === 0;
-  if (places.length > 0) showBar(places);
-  if (trial === before.trial && beside === before.beside) return;
+  if (trial === before.trial && beside === before.beside) return showBar(places);
   if (places.length === 0) {
     opened.replaceChildren();
     const last = `trial ${before.trial}`;
@@ -300,6 +281,7 @@ async function showTrials(before) {
   const isOpen = () => address.trial === trial && address.beside === beside;
   if (!isOpen()) return;
   const [first, second] = open;
+  showBar(places);
   put(opened, first && (second ? besideParts([first, second]) : trialParts(first)));
   panel.querySelector("h3")?.focus({ preventScroll: true });
   (second && document.getElementById("difference") || panel).scrollIntoView({ block: "start" });
@@ -410,10 +392,9 @@ function reveal() {
 
 /** Returns the next order by a column: numbers from the highest, then turned round, then that of the plan. @param {string} column */
 function nextSort(column) {
-  const orders = ["calls", "time", "wrong", "outcome"].includes(column)
-    ? [`-${column}`, column, ""]
-    : [column, `-${column}`, ""];
-  return orders[orders.indexOf(address.sort) + 1] ?? orders[0] ?? "";
+  const orders = [column, `-${column}`];
+  if (["calls", "time", "wrong", "outcome"].includes(column)) orders.reverse();
+  return [...orders, ""][orders.indexOf(address.sort) + 1] ?? "";
 }
 
 /** Makes everything of the list that can be pressed, chosen or typed into. */
@@ -437,7 +418,7 @@ function listen() {
   element("q").addEventListener("input", ({ currentTarget }) => {
     const { value } = /** @type {HTMLInputElement} */ (currentTarget);
     clearTimeout(typing);
-    typing = setTimeout(() => go({ q: value.slice(0, 200) }, { instead: true }), 120);
+    typing = setTimeout(() => go({ q: value.slice(0, 200) }), 120);
   });
   element("filters").addEventListener("submit", (event) => event.preventDefault());
   addEventListener("keydown", ({ key, target }) => {
@@ -525,7 +506,6 @@ async function start() {
     return;
   }
   makeFilters();
-  makeAllowed();
   listen();
   await follow();
   if (location.hash.startsWith("#?")) reveal();
