@@ -153,7 +153,7 @@ export function comparePairs(
 }
 
 /** Pairs with ids of trials, at most: a thousand pairs would have millions. */
-const MAX_LISTED = 300;
+export const MAX_LISTED = 300;
 
 function withoutIds({ gained, lost, ...pair }: ComparedPair): ComparedPair {
   const shorten = (tasks: readonly ChangedTask[]) =>

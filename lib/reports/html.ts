@@ -13,10 +13,11 @@ import { signsOf } from "../gate/ceilings.ts";
 import { FAILURE_TYPES } from "../calls/failure_types.ts";
 import { canonicalJson, printable } from "../base/json.ts";
 import { isDuration } from "../base/numbers.ts";
+import { MAX_LISTED } from "../gate/compared_pairs.ts";
 import { canCall, cellName, isWholeQuestion } from "./metrics/metrics.ts";
 import { missesCall, type Variant, variantOf } from "../gate/variant.ts";
 import { distinct } from "./figures/_plotting.ts";
-import { nameOf } from "./tables/table.ts";
+import { addressNames, nameOf } from "./tables/table.ts";
 import { viewPairs } from "./page/_pair_view.ts";
 import { Output } from "../base/output_file.ts";
 import { recoveryOf } from "../calls/recovery.ts";
@@ -163,23 +164,13 @@ function writeTrials(
   const places = new Map(
     rows.map(({ subject, id }, place) => [canonicalJson([subject, id]), place]),
   );
-  // Addresses have no half characters; of two equal names the second is numbered.
-  const keysOf = (names?: Distinct<string>) => {
-    const counts = new Map<string, number>();
-    return names!.all.map((name) => {
-      const key = name.toWellFormed();
-      const count = (counts.get(key) ?? 0) + 1;
-      counts.set(key, count);
-      return count === 1 ? key : `${key} #${count}`;
-    });
-  };
   const labels = new Map(subjects.map((one) => [canonicalJson(one.subject), labelOf(one)]));
   const printed = (names?: Distinct<string>) => names!.all.map((name) => printable(name, 300));
   write(dataBlock(
     "index",
     JSON.stringify({
       subjects: distinct(printed(variants)),
-      keys: { subjects: keysOf(variants), cells: keysOf(cells) },
+      keys: { subjects: addressNames(variants!.all), cells: addressNames(cells!.all) },
       cells: printed(cells),
       units: printed(units),
       outcomes: OUTCOMES,
@@ -189,6 +180,7 @@ function writeTrials(
       types: FAILURE_TYPES,
       whys: printed(whys),
       unit: report.unit === "trial" ? "test" : report.unit,
+      listed: MAX_LISTED,
       pairs: viewPairs(
         comparisons,
         places,

@@ -8,7 +8,7 @@ import { cellName } from "../../lib/reports/metrics/metrics.ts";
 import { browserTest } from "../support/browser.ts";
 import { Folder } from "../support/folders.ts";
 import { linesOf, writeJournal } from "../support/journals.ts";
-import { callEvent } from "../support/records.ts";
+import { callEvent, record } from "../support/records.ts";
 import { manyTrials } from "../support/many_trials.ts";
 import {
   allRows,
@@ -315,3 +315,69 @@ browserTest(
     assertEquals(faults, []);
   },
 );
+
+browserTest(
+  "what an open trial leads to has the filters of the address, also after going back",
+  async (browser) => {
+    const { html } = await theReport();
+    await using opened = await openReport(browser, html, { hash: "#?trial=5&q=core" });
+    const { page, faults } = opened;
+    await trialIsOpen(page, 5);
+    const queries = () =>
+      page.locator("#bar a").evaluateAll((links) =>
+        links.map((link) => new URLSearchParams((link as HTMLAnchorElement).hash.slice(2)).get("q"))
+      );
+    assertEquals(await queries(), ["core", "core", "core"]);
+    await page.evaluate(() => location.hash = "#?trial=5&q=depth");
+    await page.locator("#bar a[href*='q=depth']").first().waitFor();
+    assertEquals(await queries(), ["depth", "depth", "depth"]);
+    await page.goBack();
+    await page.locator("#bar a[href*='q=core']").first().waitFor();
+    assertEquals(await queries(), ["core", "core", "core"]);
+    assertEquals(faults, []);
+  },
+);
+
+browserTest(
+  "what is invalid has not failed: not in the list, its choice, its count and its address",
+  async (browser) => {
+    using folder = new Folder();
+    const outcomes = ["solved", "wrong_answer", "invalid", "wrong_answer", "invalid"] as const;
+    const trials = outcomes.map((outcome, index) =>
+      record({ outcome, index, id: String(index), task: { case: "books a room", seed: index } })
+    );
+    const journal = folder.write("own.jsonl", linesOf(trials));
+    await using opened = await openReport(browser, await writeReport(journal));
+    const { page, faults } = opened;
+    assertEquals(
+      await page.locator("#outcomes button").allTextContents(),
+      ["all 5", "failed 2", "passed 1", "invalid 2"],
+    );
+    await chooseOutcome(page, "failed");
+    assertEquals(new URL(page.url()).hash, "#?outcome=failed");
+    const failed = (await shownRows(page)).map(([name]) => name);
+    assertEquals(failed, ["trial 2", "trial 4"]);
+    await page.locator("#table-overview td a[href$='outcome=failed']").click();
+    assertEquals((await shownRows(page)).map(([name]) => name), failed);
+    assertEquals(faults, []);
+  },
+);
+
+browserTest("each of two variants of one name leads to its own trials", async (browser) => {
+  using folder = new Folder();
+  const trials = [
+    record({ model: "m + restate", index: 0 }),
+    ...[1, 2].map((seed) => record({ model: "m", strategy: "restate", seed, index: seed })),
+  ];
+  const journal = folder.write("a.jsonl", linesOf(trials));
+  await using opened = await openReport(browser, await writeReport(journal));
+  const { page, faults } = opened;
+  const counts: (string | null)[] = [];
+  for (const link of await page.locator("#table-overview tbody th a").all()) {
+    assertEquals(await link.textContent(), "m + restate");
+    await link.click();
+    counts.push(await page.textContent("#count"));
+  }
+  assertEquals(counts, ["1 of 3 trials", "2 of 3 trials"]);
+  assertEquals(faults, []);
+});

@@ -115,6 +115,7 @@ browserTest(
       [await asked(task, [{ text: "['getOpeningHours']" }], 0)],
       async ({ page }) => {
         assertStringIncludes((await page.textContent("#failures"))!, "No call could be made.");
+        // Without a call there is no table of them, nor a section for it.
         assert(!(await page.textContent("main"))!.includes("calls if solved"));
       },
     );

@@ -13,7 +13,7 @@ const theReport = () => made ??= makeReport();
 
 async function makeReport() {
   const folder = new Folder();
-  const { plan, trials } = await manyTrials(6);
+  const { plan, trials } = await manyTrials(15);
   return { folder, html: await writeReport(writeJournal(folder, plan, trials)) };
 }
 
@@ -87,6 +87,45 @@ browserTest(
     assertEquals(faults, []);
   },
 );
+
+browserTest(
+  "the list of trials and that of a pair are downloaded with all of their rows",
+  async (browser) => {
+    const { html } = await theReport();
+    await using opened = await openReport(browser, html, {
+      hash: "#?pair=0&change=gained&sort=-trial",
+    });
+    const { page, faults } = opened;
+    const linesOf = async (button: string) => {
+      const { name, text } = await downloaded(page, button);
+      return { name, lines: text.trimEnd().split("\r\n") };
+    };
+    const shown = await page.locator("#list tr").count();
+    const all = Number((await page.textContent("#count"))!.split(" ")[0]);
+    assertGreater(all, 1);
+    const list = await linesOf("#table-trials .take");
+    assertEquals([list.name, list.lines.length], ["table-trials.csv", 1 + all]);
+    assertMatch(list.lines[0]!, /^trial,outcome,model,cell,graph,calls,/);
+    assertMatch(list.lines[1]!, new RegExp(`^trial ${all},`));
+    assertMatch(list.lines.at(-1)!, /^trial 1,/);
+    assertEquals(await page.locator("#list tr").count(), shown);
+    const pair = await linesOf("#pair .take");
+    assertEquals(pair.name, "pair.csv");
+    assertEquals(pair.lines.length, await page.locator("#pair tr").count());
+    assertEquals(faults, []);
+  },
+);
+
+browserTest("each table and figure has its download", async (browser) => {
+  const { html } = await theReport();
+  await using opened = await openReport(browser, html, { hash: "#?pair=0&change=gained" });
+  await opened.page.locator("#pair table").waitFor();
+  const without = await opened.page.locator("table, .plot").evaluateAll((all) =>
+    all.filter((one) => one.closest(".view")?.querySelector(".take") == null)
+      .map((one) => one.outerHTML)
+  );
+  assertEquals(without, []);
+});
 
 for (const scheme of ["light", "dark"] as const) {
   browserTest(`a figure is downloaded as an SVG that stands alone, ${scheme}`, async (browser) => {

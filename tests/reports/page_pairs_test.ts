@@ -188,9 +188,67 @@ browserTest(
     const link = opened.page.locator("#pair tbody a");
     assertEquals(await link.allTextContents(), ["books a room"]);
     assertMatch((await link.getAttribute("href"))!, /trial=4&beside=[12]$/);
+    // The table of what changed goes there at once, and back to where it was.
+    const { page } = opened;
+    await page.evaluate(() => location.hash = "#comparisons");
+    await page.locator("#table-changed-tasks a", { hasText: "books a room" }).click();
+    await page.locator("#difference").waitFor();
+    assertMatch(new URL(page.url()).hash, /^#\?pair=0&change=lost&trial=4&beside=[12]$/);
+    await page.goBack();
+    assertEquals(new URL(page.url()).hash, "#comparisons");
+    assert(await page.isHidden("#trial"));
     assertEquals(opened.faults, []);
   },
 );
+
+browserTest("on a phone, lost tests say once which two are compared", async (browser) => {
+  using folder = new Folder();
+  const trials = ["old", "new"].flatMap((model) =>
+    ["books a room", "cancels it"].map((name) =>
+      record({
+        ...{ model, id: `${model} ${name}`, task: { case: name, seed: 1 } },
+        outcome: model === "new" ? "wrong_answer" : "solved",
+      })
+    )
+  ).map((trial, index) => ({ ...trial, index }));
+  const path = folder.file("own.html");
+  await writeHtml(path, makeReport(trials, { suite: "own" }), trials, { rerun: () => undefined });
+  for (const width of [1280, 400]) {
+    await using opened = await openReport(browser, path, { width });
+    const rows = opened.page.locator("#table-changed-tasks tbody tr");
+    const names = await rows.locator("td.name").filter({ visible: true }).allTextContents();
+    const headings = await rows.evaluateAll((all) =>
+      all.map((row) => getComputedStyle(row, "::before").content)
+    );
+    assertEquals(names, width === 400 ? [] : ["new", "old", "new", "old"]);
+    assertEquals(headings, width === 400 ? ['"new against old"', "none"] : ["none", "none"]);
+    assertEquals(opened.faults, []);
+  }
+});
+
+browserTest("of a pair whose trials are not listed, the page says so", async (browser) => {
+  using folder = new Folder();
+  const trials = [trialOf("old", [], "1"), trialOf("new", [], "2")]
+    .map((trial, index) => ({ ...trial, index }));
+  const report = makeReport(trials, { suite: "many" });
+  const comparisons = report.comparisons.map((pair) => ({
+    ...pair,
+    lost: pair.lost.map((one) => ({ ...one, trials: [[], []] as const })),
+  }));
+  const path = folder.file("many.html");
+  await writeHtml(path, { ...report, comparisons }, trials, { rerun: () => undefined });
+  await using opened = await openReport(browser, path, { hash: "#?pair=0&change=lost&task=1" });
+  const { page, faults } = opened;
+  assertEquals(await page.textContent("#pair h3"), "new is worse than old on 1 graph");
+  assertEquals(
+    await page.textContent("#pair p"),
+    "Which graphs these are is listed for the first 300 pairs.",
+  );
+  assertEquals(await page.locator("#pair tr, #pair .take").count(), 0);
+  assertEquals(new URL(page.url()).hash, "#?pair=0&change=lost");
+  assert(await page.isHidden("#trial"));
+  assertEquals(faults, []);
+});
 
 const TASK = { core: 4, depth: 2, connected: 0, disconnected: 0, seed: 7 };
 

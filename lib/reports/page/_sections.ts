@@ -21,11 +21,7 @@ export interface Section {
 }
 
 /** What stands above the list of trials; other sections are folded below it. */
-const FIRST: readonly string[] = [
-  "headline",
-  "comparisons",
-  "matrix",
-] satisfies (typeof SECTIONS[number])[];
+const FIRST: readonly string[] = ["verdict", "headline", "comparisons", "matrix"];
 
 /** Returns the parts of a page; `report` has the short names of models. */
 export async function sectionsOf(report: Report): Promise<Section[]> {
@@ -37,48 +33,39 @@ export async function sectionsOf(report: Report): Promise<Section[]> {
     : subjects.some(({ subject }) => subject.perturbation !== "none")
     ? "perturbations"
     : undefined;
-  const sections = await Promise.all(SECTIONS.map(async (name): Promise<Section[]> => {
-    const own = views.filter(([first]) => first!.section === name);
-    const sentence = name === "failures" ? failuresText(report) : undefined;
-    if (own.length === 0) return [];
-    const parts = [
-      ...(sentence === undefined ? [] : [html`<p>${sentence}</p>`]),
-      ...await viewsMarkup(own, places),
-    ];
-    const id = name.replace(" ", "-");
-    return [{ id, markup: sectionMarkup(id, name, parts, { isOpen: name === about }) }];
-  }));
-  const all = sections.flat();
-  const isFirst = ({ id }: Section) => FIRST.includes(id);
+  const sections = (names: readonly typeof SECTIONS[number][]) =>
+    Promise.all(names.map(async (name): Promise<Section[]> => {
+      const own = views.filter(([first]) => first!.section === name);
+      if (own.length === 0) return [];
+      const sentence = name === "failures" ? failuresText(report) : undefined;
+      const said = sentence === undefined ? [] : [html`<p>${sentence}</p>`];
+      return [sectionOf(name, [...said, ...await viewsMarkup(own, places)], name === about)];
+    })).then((all) => all.flat());
   return [
-    ...(gates.length === 0 ? [] : [{ id: "verdict", markup: verdictSection(gates) }]),
-    ...all.filter(({ id }) => id === "headline"),
+    ...verdictSections(gates),
+    ...await sections(["headline"]),
     { id: "", markup: notesMarkup(report.notes) },
     ...(subjects.length > 0 ? [] : [{ id: "", markup: html`<p>Nothing has been run yet.</p>` }]),
-    ...all.filter((one) => isFirst(one) && one.id !== "headline"),
+    ...await sections(["comparisons", "matrix"]),
     { id: "trials", markup: trialSection(report) },
-    ...all.filter((one) => !isFirst(one)),
+    ...await sections(SECTIONS.filter((name) => !FIRST.includes(name))),
     ...wordSections(wordsIn(textsOf(views.flat()))),
   ];
 }
 
-function sectionMarkup(
-  id: string,
-  name: string,
-  parts: readonly Markup[],
-  { isOpen }: { readonly isOpen: boolean },
-): Markup {
+/** Returns a section, folded unless it is one of the first or to be open. */
+function sectionOf(name: string, parts: readonly Markup[], isOpen = false): Section {
+  const id = name.replace(" ", "-");
   const title = name.charAt(0).toUpperCase() + name.slice(1);
-  if (FIRST.includes(id)) {
-    // The headline needs none: its table has a title.
-    const heading = id === "headline" ? "" : html`<h2>${title}</h2>\n`;
-    return html`<section class="section" id="${id}">${heading}${parts}</section>`;
-  }
-  const open = isOpen ? " open" : "";
-  return html`
-    <details class="section" id="${id}" ${open}><summary><h2>${title}</h2></summary>
-    ${parts}</details>
-  `;
+  // The headline needs no heading: its table has a title.
+  const heading = id === "headline" ? "" : html`<h2>${title}</h2>\n`;
+  const markup = FIRST.includes(id)
+    ? html`<section class="section" id="${id}">${heading}${parts}</section>`
+    : html`
+      <details class="section" id="${id}" ${isOpen ? " open" : ""}><summary>${heading}</summary>
+      ${parts}</details>
+    `;
+  return { id, markup };
 }
 
 /** More notes are folded. */
@@ -117,65 +104,56 @@ export function keyMarkup(
 /** More verdicts than this begin with those that did not pass, and the others are folded. */
 const MAX_VERDICTS = 4;
 
-/** Returns the verdicts of all gates. */
-function verdictSection(gates: readonly GateReport[]): Markup {
-  // The badge of a card has the kind already.
-  const wordsOf = (text: string) => text.replace(/^[A-Z]+: /, "");
-  const cards = gates.flatMap(({ verdict, verdicts, text }) =>
+/** Returns the verdicts of all gates; nothing without any. */
+function verdictSections(gates: readonly GateReport[]): Section[] {
+  const cards = gates.flatMap(({ verdict: kind, verdicts, text }) =>
     text !== undefined
-      ? [{ kind: verdict, markup: cardMarkup(verdict, "", wordsOf(text), []) }]
+      ? [{ kind, markup: cardMarkup(kind, "", text, []) }]
       : verdicts.map((one) => ({
         kind: one.kind,
-        markup: cardMarkup(
-          one.kind,
-          verdictName(one),
-          wordsOf(one.text),
-          one.numbers,
-        ),
+        markup: cardMarkup(one.kind, verdictName(one), one.text, one.numbers),
       }))
   );
-  const passed = cards.filter(({ kind }) => kind === "pass");
-  const folds = cards.length > MAX_VERDICTS && passed.length > 0;
-  const shown = (folds ? cards.filter(({ kind }) => kind !== "pass") : cards)
-    .map(({ markup }) => markup);
-  const rest = folds
-    ? html`<details><summary>${passed.length} passed</summary>${
-      passed.map(({ markup }) => markup)
-    }</details>`
-    : "";
-  return html`<section class="section" id="verdict"><h2>Verdict</h2>${shown}${rest}</section>`;
+  if (cards.length === 0) return [];
+  const markups = (some: typeof cards) => some.map(({ markup }) => markup);
+  const passed = markups(cards.filter(({ kind }) => kind === "pass"));
+  const isFolded = cards.length > MAX_VERDICTS && passed.length > 0;
+  const parts = isFolded
+    ? [
+      ...markups(cards.filter(({ kind }) => kind !== "pass")),
+      html`<details><summary>${passed.length} passed</summary>${passed}</details>`,
+    ]
+    : markups(cards);
+  return [sectionOf("verdict", parts)];
 }
 
 /** Returns a verdict: its first sentence, and the rest and the numbers folded. */
 function cardMarkup(kind: string, name: string, text: string, numbers: readonly string[]): Markup {
-  const words = text.charAt(0).toUpperCase() + text.slice(1);
+  // The badge has the kind already.
+  const words = text.replace(/^[A-Z]+: /, "");
   const [first = "", ...rest] = words.split(/(?<=\.) (?=[A-Z])/);
   const lines = [...rest, ...numbers].map((line) => html`<li>${line}</li>`);
+  const more = lines.length === 0 ? "" : html`
+    <details>
+      <summary>numbers</summary>
+      <ul>${lines}</ul>
+    </details>
+  `;
   return html`<article class="verdict ${kind}"><span class="badge">${kind.toUpperCase()}</span>
 <strong>${name}</strong>
-<p>${first}</p>${
-    lines.length === 0 ? "" : html`
-      <details>
-        <summary>numbers</summary>
-        <ul>${lines}</ul>
-      </details>
-    `
-  }</article>`;
+<p>${first.charAt(0).toUpperCase()}${first.slice(1)}</p>${more}</article>`;
 }
 
 /** Returns the glossary of what the page shows; nothing without any word. */
 function wordSections(words: ReturnType<typeof wordsIn>): Section[] {
   if (words.length === 0) return [];
-  const list = html`<dl class="words">${
-    words.map(([word, meaning]) =>
-      html`
-        <div>
-          <dt>${word}</dt>
-          <dd>${meaning}</dd>
-        </div>
-      `
-    )
-  }</dl>`;
-  const markup = sectionMarkup("words", "words", [list], { isOpen: false });
-  return [{ id: "words", markup }];
+  const items = words.map(([word, meaning]) =>
+    html`
+      <div>
+        <dt>${word}</dt>
+        <dd>${meaning}</dd>
+      </div>
+    `
+  );
+  return [sectionOf("words", [html`<dl class="words">${items}</dl>`])];
 }

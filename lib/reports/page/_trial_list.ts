@@ -29,7 +29,10 @@ export function trialSection(report: Report): Markup {
     <section class="section" id="trials">
       <h2>Trials</h2>
       <noscript>Trials need JavaScript, which is disabled.</noscript>
-      <article id="trial" class="panel" hidden></article>
+      <article id="trial" class="panel" hidden>
+        <div class="bar" id="bar"></div>
+        <div id="opened"></div>
+      </article>
       <article id="pair" class="panel view" hidden></article>
       <form id="filters" autocomplete="off">
         <label>search<input type="search" id="q" maxlength="200" placeholder="names, reasons, wrong calls"></label>
@@ -42,17 +45,18 @@ export function trialSection(report: Report): Markup {
         ]}
       </form>
       <div class="bar chips" id="outcomes" role="group" aria-label="outcome"></div>
-      <div class="bar"><span id="count" role="status">Unpacking ...</span>
-        <button type="button" id="previous">previous</button>
-        <button type="button" id="next">next</button></div>
-      <div class="view">
+      <div class="view" id="table-trials">
+        <div class="bar"><span id="count" role="status">Unpacking ...</span>
+          <button type="button" name="page" id="previous">previous</button>
+          <button type="button" name="page" id="next">next</button>
+          <button type="button" class="take" data-take="csv">CSV</button></div>
         <table>
           <thead id="heads">
             <tr>${heads.map(([name, head]) =>
               html`<th scope="col" data-name="${name}">${
                 name === "task"
                   ? head
-                  : html`<button type="button" value="${name}">${head}</button>`
+                  : html`<button type="button" name="sort" value="${name}">${head}</button>`
               }</th>`
             )}</tr>
           </thead>

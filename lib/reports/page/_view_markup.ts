@@ -26,8 +26,7 @@ export async function viewsMarkup(
   groups: readonly (readonly View[])[],
   places: Places,
 ): Promise<Markup[]> {
-  const parts: Markup[] = [];
-  for (const group of groups) {
+  const parts = await Promise.all(groups.map(async (group) => {
     const isFolded = !OPEN.includes(group[0]!.section);
     const tables = group.flatMap((table) => {
       if (isFigure(table)) return [];
@@ -36,19 +35,15 @@ export async function viewsMarkup(
         ? html`<details><summary>${table.title}</summary>${markup}</details>`
         : markup;
     });
-    const figures = group.filter(isFigure);
-    for (const figure of figures) {
-      parts.push(await figureMarkup(figure, isFolded ? tables : []));
-    }
-    if (!isFolded || figures.length === 0) parts.push(...tables);
-  }
-  return parts;
+    const figures = await Promise.all(
+      group.filter(isFigure).map((figure) => figureMarkup(figure, isFolded ? tables : [])),
+    );
+    return isFolded && figures.length > 0 ? figures : [...figures, ...tables];
+  }));
+  return parts.flat();
 }
 
-async function figureMarkup(
-  figure: Figure,
-  numbers: readonly Markup[],
-): Promise<Markup> {
+async function figureMarkup(figure: Figure, numbers: readonly Markup[]): Promise<Markup> {
   const { id, title, spec } = figure;
   const text = captionText(figure);
   return html`
@@ -88,6 +83,12 @@ function tableMarkup(table: Table, places: Places): Markup {
       class="${name}"
     `;
   };
+  // Where rows are blocks, names that rows share stand above the first of them.
+  const groupOf = ([, own, other]: readonly string[] = []) => `${own} ${head![2]} ${other}`;
+  const groupMark = (row: readonly string[], place: number) =>
+    names < 3 || groupOf(row) === groupOf(body[place - 1]) ? "" : html`
+      data-group="${groupOf(row)}"
+    `;
   const marked = (cell: string, text: Markup | string): Markup | string => {
     const place = isMarked ? places.get(cell) : undefined;
     return place === undefined ? text : html`${markOf(place)}${text}`;
@@ -119,7 +120,7 @@ function tableMarkup(table: Table, places: Places): Markup {
               `
             )}</tr>
           </thead>
-          <tbody>${body.map((row) => html`<tr>${cells(row)}</tr>`)}</tbody>
+          <tbody>${body.map((row, at) => html`<tr${groupMark(row, at)}>${cells(row)}</tr>`)}</tbody>
         </table>
       ${body.length > MANY_ROWS
         ? html`<button type="button" class="all">all ${body.length} rows</button>`

@@ -6,8 +6,8 @@
 
 /** Everything an address can say, in the order in which it is written. */
 const KEYS = /** @type {const} */ ([
-  ...["pair", "change", "trial", "beside", "subject", "cell", "outcome", "type", "behaviour"],
-  ...["roots", "q", "sort", "page"],
+  ...["pair", "change", "task", "trial", "beside"],
+  ...["subject", "cell", "outcome", "type", "behaviour", "roots", "q", "sort", "page"],
 ]);
 
 /**
@@ -18,17 +18,17 @@ const KEYS = /** @type {const} */ ([
 /**
  * Returns what an address says; values that are not allowed count as not given.
  * @param {string} hash
- * @param {Record<string, (value: string) => boolean>} allowed
+ * @param {(key: keyof Address, value: string) => boolean} isAllowed
  * @returns {Address}
  */
-export function readAddress(hash, allowed) {
+export function readAddress(hash, isAllowed) {
   const [, trial] = /^#trial-(\d+)$/.exec(hash) ?? [];
   const given = new URLSearchParams(
     trial !== undefined ? { trial } : hash.startsWith("#?") ? hash.slice(2) : "",
   );
   return /** @type {Address} */ (Object.fromEntries(KEYS.map((key) => {
     const value = given.get(key) ?? "";
-    return [key, value !== "" && allowed[key]?.(value) ? value : ""];
+    return [key, value !== "" && isAllowed(key, value) ? value : ""];
   })));
 }
 

@@ -32,11 +32,12 @@ import { badge, element, make } from "./parts.js";
  * @property {string[]} units The unit of a task's number, such as `graph`, or the name of a task without one.
  * @property {string[]} outcomes
  * @property {string[]} words The outcomes in the words of the report, such as `passed` for own tests.
- * @property {string} unsolved The word for all outcomes but the first.
+ * @property {string} unsolved The word for all outcomes but the first and `invalid`.
  * @property {string[]} types
  * @property {string[][]} shown Sets of behaviours that occur together.
  * @property {string[]} whys Why trials are not solved, such as by which assertion; empty where their calls say it.
  * @property {string} unit What pairs are compared on, such as `graph`.
+ * @property {number} listed How many pairs have trials.
  * @property {{ candidate: string, against: string, gained: Change[], lost: Change[] }[]} pairs
  * @property {Row[]} rows
  */
@@ -52,11 +53,13 @@ export const ROWS = 50;
 export function placesOf(index, { subject, cell, outcome, type, behaviour, roots, q, sort }) {
   const [own, at] = [index.keys.subjects.indexOf(subject), index.keys.cells.indexOf(cell)];
   const [ended, kind] = [index.outcomes.indexOf(outcome), index.types.indexOf(type)];
+  const invalid = index.outcomes.indexOf("invalid");
   const words = q.toLowerCase().split(/\s+/).filter((word) => word !== "");
   const places = index.rows.flatMap((row, place) => {
     if (own >= 0 && row[0] !== own || at >= 0 && row[1] !== at) return [];
-    // The first outcome is "solved".
-    if (outcome === "failed" ? row[4] === 0 : ended >= 0 && row[4] !== ended) return [];
+    // The first outcome is "solved", and a trial that could not be judged has not failed.
+    const failed = row[4] !== 0 && row[4] !== invalid;
+    if (outcome === "failed" ? !failed : ended >= 0 && row[4] !== ended) return [];
     const types = roots === "" ? row[7] : row[8];
     if (type === "any" ? types === 0 : kind >= 0 && (types & (1 << kind)) === 0) return [];
     const signs = index.shown[row[10]] ?? [];
@@ -91,23 +94,16 @@ function searchKey(index, place) {
   ].join("\n").toLowerCase();
 }
 
-/** The columns by which the list can be sorted, and the number of a row that decides. */
-const SORTS = /** @type {const} */ ({
-  trial: (/** @type {Row} */ _row, /** @type {number} */ place) => place,
-  outcome: (/** @type {Row} */ row) => row[4],
-  model: (/** @type {Row} */ row) => row[0],
-  cell: (/** @type {Row} */ row) => row[1],
-  calls: (/** @type {Row} */ row) => row[5],
-  time: (/** @type {Row} */ row) => row[17],
-  wrong: (/** @type {Row} */ row) => row[9],
-});
+/** The columns by which the list can be sorted, and the number of a row that decides; its place if it has none. */
+const SORTS = { trial: -1, outcome: 4, model: 0, cell: 1, calls: 5, time: 17, wrong: 9 };
 
-/** @param {string} sort */
-export const isSort = (sort) => Object.hasOwn(SORTS, sort.replace(/^-/, ""));
+/** All orders of the list. */
+export const ORDERS = Object.keys(SORTS).flatMap((column) => [column, `-${column}`]);
 
 /** @param {Index} index @param {string} column */
 function sortValues(index, column) {
-  const values = index.rows.map(SORTS[/** @type {keyof typeof SORTS} */ (column)]);
+  const number = SORTS[/** @type {keyof typeof SORTS} */ (column)];
+  const values = index.rows.map((row, place) => row[number] ?? place);
   if (column !== "model" && column !== "cell") return values;
   const names = column === "model" ? index.subjects : index.cells;
   const order = names.toSorted(new Intl.Collator("en", { numeric: true }).compare);

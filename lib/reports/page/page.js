@@ -7,7 +7,7 @@
 
 import { addressOf, readAddress } from "./address.js";
 import { besideParts } from "./beside.js";
-import { isSort, placesOf, rowItem, ROWS, taskText } from "./list.js";
+import { ORDERS, placesOf, rowItem, ROWS, taskText } from "./list.js";
 import { badge, block, element, make, put, unpack } from "./parts.js";
 import { take } from "./take.js";
 import { drawGraphs, trialParts } from "./trial.js";
@@ -20,12 +20,14 @@ import { drawGraphs, trialParts } from "./trial.js";
 
 /** @type {Index} */
 let index;
-/** What the address says. @type {Address} */
-let address;
+/** What the address says, which is nothing at first. */
+let address = readAddress("", () => false);
 /** Places of the rows that pass the filters. @type {number[]} */
 let filtered = [];
 /** The columns of the list that have something to tell, and their headings. @type {Map<string, string>} */
 const columns = new Map();
+/** What keys of an address can say, in the order of the options of those that are chosen. @type {Record<string, string[]>} */
+const choices = { change: ["gained", "lost"], roots: ["1"], sort: ORDERS };
 
 /** @param {string} text The number of a trial. */
 const placeOf = (text) => text === "" ? -1 : Number(text) - 1;
@@ -33,66 +35,58 @@ const placeOf = (text) => text === "" ? -1 : Number(text) - 1;
 /** @param {number} place */
 const rowAt = (place) => /** @type {Row} */ (index.rows[place]);
 
-/** What each key of an address can say in this report. @type {Record<string, (value: string) => boolean>} */
-let allowed;
-
-function makeAllowed() {
-  /** @param {string[]} values */
-  const oneOf = (...values) => (/** @type {string} */ value) => values.includes(value);
-  /** @param {number} most @param {number} least */
-  const upTo = (most, least = 1) => (/** @type {string} */ value) =>
-    /^(0|[1-9]\d{0,6})$/.test(value) && Number(value) >= least && Number(value) <= most;
-  allowed = {
-    trial: upTo(index.rows.length),
-    beside: upTo(index.rows.length),
-    pair: upTo(index.pairs.length - 1, 0),
-    change: oneOf("gained", "lost"),
-    subject: oneOf(...index.keys.subjects),
-    cell: oneOf(...index.keys.cells),
-    outcome: oneOf("failed", ...index.outcomes),
-    type: oneOf("any", ...index.types),
-    behaviour: oneOf("any", ...index.shown.flat()),
-    roots: oneOf("1"),
-    page: upTo(Infinity),
-    sort: isSort,
-    q: (value) => value.length <= 200,
-  };
+/** Whether a key of an address can say this in this report. @param {keyof Address} key @param {string} value */
+function isAllowed(key, value) {
+  if (key === "q") return value.length <= 200;
+  const { rows: { length: trials }, pairs } = index;
+  // Pairs are numbered from 0, as in the links of tables.
+  const most =
+    { trial: trials, beside: trials, pair: pairs.length - 1 }[/** @type {"pair"} */ (key)];
+  return choices[key]?.includes(value) ??
+    (/^(0|[1-9]\d{0,6})$/.test(value) && (key === "pair" || value !== "0") &&
+      Number(value) <= (most ?? Infinity));
 }
 
 /** Returns the address that differs from the present one in this. @param {Partial<Address>} change */
 const linkTo = (change) => addressOf({ ...address, ...change });
 
-/**
- * Goes to an address that differs in this; the list begins anew unless only its page differs.
- * @param {Partial<Address>} change
- * @param {{ instead?: boolean }} options Whether it takes the present one's place in the history.
- */
-function go(change, { instead = false } = {}) {
-  const hash = linkTo({ page: "", ...change });
+/** Goes to an address that differs in this; the list begins anew unless only what is open differs. @param {Partial<Address>} change */
+function go(change) {
+  const hash = linkTo({ page: "beside" in change ? address.page : "", ...change });
   if (hash === location.hash) return;
-  history[instead ? "replaceState" : "pushState"](null, "", hash);
+  // Typing is one step of the history.
+  history["q" in change ? "replaceState" : "pushState"](null, "", hash);
   follow();
 }
 
 /** Shows what the address says. */
 async function follow() {
   const before = address;
-  address = readAddress(location.hash, allowed);
-  if (address.beside === address.trial || address.trial === "") address.beside = "";
-  for (const id of /** @type {const} */ (["subject", "cell", "type", "behaviour"])) {
-    /** @type {HTMLSelectElement} */ (element(id)).value = encodeURIComponent(address[id]);
+  address = readAddress(location.hash, isAllowed);
+  if (address.task !== "") {
+    // Tables name a task by its place among those of its pair, as they know no trials.
+    history.replaceState(null, "", changeLink(changes()[placeOf(address.task)]));
+    address = readAddress(location.hash, isAllowed);
   }
-  /** @type {HTMLInputElement} */ (element("roots")).checked = address.roots !== "";
-  const search = /** @type {HTMLInputElement} */ (element("q"));
-  if (document.activeElement !== search) search.value = address.q;
+  if (address.beside === address.trial || address.trial === "") address.beside = "";
+  for (const field of fields()) {
+    const value = address[/** @type {keyof Address} */ (field.id)];
+    if (field instanceof HTMLSelectElement) {
+      field.selectedIndex = choices[field.id]?.indexOf(value) ?? 0;
+    } else if (field.type === "checkbox") field.checked = value !== "";
+    else if (document.activeElement !== field) field.value = value;
+  }
   filtered = placesOf(index, address);
   list();
   showPair();
   showAnchor();
-  if (address.trial !== (before?.trial ?? "") || address.beside !== (before?.beside ?? "")) {
-    await showTrials(before);
-  }
+  await showTrials(before);
 }
+
+/** The fields of the filters, whose ids are keys of an address. */
+const fields = () => /** @type {(HTMLInputElement | HTMLSelectElement)[]} */ (
+  [...element("filters").querySelectorAll("input, select")]
+);
 
 /** Goes to the element that a plain address names, also within what is folded. */
 function showAnchor() {
@@ -104,9 +98,10 @@ function showAnchor() {
   target?.scrollIntoView();
 }
 
-function list() {
+/** Fills the list with a page of as many rows as this. */
+function list(rows = ROWS) {
   const total = index.rows.length;
-  const pages = Math.max(1, Math.ceil(filtered.length / ROWS));
+  const pages = Math.max(1, Math.ceil(filtered.length / rows));
   const page = Math.min(Number(address.page || 1), pages);
   element("count").textContent = `${filtered.length.toLocaleString("en-US")} of ` +
     `${total.toLocaleString("en-US")} trials` +
@@ -121,15 +116,12 @@ function list() {
   }
   const column = address.sort.replace("-", "");
   for (const head of element("heads").querySelectorAll("th")) {
-    head.ariaSort = head.dataset["name"] !== column
-      ? null
-      : address.sort === column
-      ? "ascending"
-      : "descending";
+    const order = address.sort === column ? "ascending" : "descending";
+    head.ariaSort = head.dataset["name"] === column ? order : null;
   }
   const open = [placeOf(address.trial), placeOf(address.beside)];
   element("list").replaceChildren(
-    ...filtered.slice((page - 1) * ROWS, page * ROWS).map((place) => {
+    ...filtered.slice((page - 1) * rows, page * rows).map((place) => {
       const item = rowItem(index, place, linkTo({ trial: String(place + 1), beside: "" }), columns);
       if (open.includes(place)) item.classList.add("open");
       return item;
@@ -139,8 +131,11 @@ function list() {
 
 const openPair = () => index.pairs[Number(address.pair || -1)];
 
+/** Which tasks of the open pair are listed. */
+const changeName = () => address.change === "gained" ? "gained" : "lost";
+
 /** The tasks that the open pair changed on. @returns {Change[]} */
-const changes = () => openPair()?.[address.change === "gained" ? "gained" : "lost"] ?? [];
+const changes = () => openPair()?.[changeName()] ?? [];
 
 /** Shows the tasks on which the two of a pair differ. */
 function showPair() {
@@ -148,27 +143,30 @@ function showPair() {
   const pair = openPair();
   panel.hidden = pair === undefined;
   if (pair === undefined) return panel.replaceChildren();
-  const { candidate, against, gained, lost } = pair;
-  const change = address.change === "gained" ? "gained" : "lost";
-  if (panel.dataset["of"] !== address.pair + change) panel.classList.remove("whole");
-  panel.dataset["of"] = address.pair + change;
+  const { candidate, against } = pair;
+  const shown = address.pair + changeName();
+  if (panel.dataset["of"] !== shown) panel.classList.remove("whole");
+  panel.dataset["of"] = shown;
   const own = changes();
-  const word = change === "gained" ? "better" : "worse";
-  /** @param {"gained" | "lost"} to @param {string} text */
-  const turn = (to, text) =>
+  const words = { lost: "worse", gained: "better" };
+  const title = `${candidate} is ${words[changeName()]} than ${against} on ` +
+    `${own.length.toLocaleString("en-US")} ${index.unit}${own.length === 1 ? "" : "s"}`;
+  const turns = /** @type {const} */ (["lost", "gained"]).map((change) =>
     make("a", {
-      href: linkTo({ change: to, trial: "", beside: "" }),
-      ...(to === change ? { "aria-current": "true" } : {}),
-    }, text);
-  const heads = [index.unit, candidate, against];
+      href: linkTo({ change, trial: "", beside: "" }),
+      ...(change === changeName() ? { "aria-current": "true" } : {}),
+    }, `${words[change]} on ${pair[change].length}`)
+  );
+  const isListed = own.some(([, , , , trials]) => trials.length > 0);
+  const heads = [index.unit, `${candidate}, ${index.words[0]}`, `${against}, ${index.words[0]}`];
   const rows = own.map((one) => {
-    const [solved, valid, baseSolved, baseValid, [trial]] = one;
-    const row = index.rows[trial ?? -1];
+    const [solved, valid, baseSolved, baseValid, [trial = -1]] = one;
+    const row = index.rows[trial];
     // The trial that opens is one that shows the change, seldom the first of a test.
-    const name = row &&
-      `${index.cells[row[1]]}${index.unit === "test" ? "" : `, ${taskText(index, row)}`}`;
+    const task = row && index.unit !== "test" ? `, ${taskText(index, row)}` : "";
+    const link = row && make("a", { href: changeLink(one) }, `${index.cells[row[1]]}${task}`);
     const cells = [
-      name === undefined ? "no trial of it is here" : make("a", { href: changeLink(one) }, name),
+      link ?? "not in this report",
       `${solved} of ${valid}`,
       `${baseSolved} of ${baseValid}`,
     ];
@@ -178,54 +176,46 @@ function showPair() {
     panel,
     make(
       "div.bar",
-      make(
-        "h3",
-        { tabindex: "-1" },
-        `${candidate} is ${word} than ${against} on ${own.length.toLocaleString("en-US")} ` +
-          `${index.unit}${own.length === 1 ? "" : "s"}`,
-      ),
-      turn("lost", `worse on ${lost.length}`),
-      turn("gained", `better on ${gained.length}`),
+      make("h3", { tabindex: "-1" }, title),
+      turns,
       make("a", { href: linkTo({ pair: "", change: "", trial: "", beside: "" }) }, "close"),
+      isListed && make("button.take", { type: "button", "data-take": "csv" }, "CSV"),
     ),
-    own.length > 0 && make(
-      "table",
-      make(
-        "thead",
-        make(
-          "tr",
-          heads.map((head, at) =>
-            make("th", { scope: "col" }, at === 0 ? head : `${head}, ${index.words[0]}`)
-          ),
-        ),
-      ),
-      make("tbody", rows),
-    ),
-    own.length > 15 && make("button.all", { type: "button" }, `all ${own.length} rows`),
+    isListed
+      ? make(
+        "table",
+        make("thead", make("tr", heads.map((head) => make("th", { scope: "col" }, head)))),
+        make("tbody", rows),
+      )
+      : own.length > 0 &&
+        make("p", `Which ${index.unit}s these are is listed for the first ${index.listed} pairs.`),
+    isListed && own.length > 15 && make("button.all", { type: "button" }, `all ${own.length} rows`),
   );
 }
 
-/** Returns the address of two trials that show a change: one that is solved beside one that is not. @param {Change} change */
-function changeLink([, , , , trials, baseTrials]) {
+/**
+ * Returns the address of two trials that show a change: one that is solved beside one that is not; that of the pair
+ * alone where the page has none.
+ * @param {Change | undefined} change
+ */
+function changeLink(change) {
   /** @param {number[]} places @param {boolean} solved */
   const ended = (places, solved) => {
     const wanted = places.filter((place) => (rowAt(place)[4] === 0) === solved);
     return wanted.length > 0 ? wanted : places;
   };
-  const gained = address.change === "gained";
-  const own = ended(trials, gained);
-  const others = ended(baseTrials, !gained);
+  const gained = changeName() === "gained";
+  const own = ended(change?.[4] ?? [], gained);
+  const others = ended(change?.[5] ?? [], !gained);
   /** @param {number} place The same repetition: trials of a test are numbered by it. */
   const twin = (place) =>
     others.find((other) =>
       rowAt(other)[3] === rowAt(place)[3] && rowAt(other)[2] === rowAt(place)[2]
     );
-  const trial = own.find((place) => twin(place) !== undefined) ?? own[0] ?? 0;
-  const beside = twin(trial) ?? others[0];
-  return linkTo({
-    trial: String(trial + 1),
-    beside: beside === undefined ? "" : String(beside + 1),
-  });
+  const trial = own.find((place) => twin(place) !== undefined) ?? own[0];
+  const beside = trial === undefined ? undefined : twin(trial) ?? others[0];
+  const [first, second] = [trial, beside].map((place) => place === undefined ? "" : `${place + 1}`);
+  return linkTo({ task: "", trial: first ?? "", beside: second ?? "" });
 }
 
 /** Returns where the steps to the previous and the next lead: along the changes of a pair, or along the list. */
@@ -241,57 +231,60 @@ function neighbours() {
   });
 }
 
-/** Shows the trial that the address names, and the one beside it; closes the panel if it names none. @param {Address | undefined} before */
+/** Shows the bar of the open trial, whose links change with what else the address says. @param {number[]} places */
+function showBar([place, other]) {
+  if (place === undefined) return;
+  const { trial, beside } = address;
+  const [previous, next] = neighbours();
+  /** @param {string} text @param {string | undefined} href */
+  const step = (text, href) =>
+    href === undefined ? make("span.faint", text) : make("a", { href }, text);
+  const isAlone = other === undefined &&
+    changes().some((change) => change[4].includes(place) && change[5].length === 0);
+  const title = `trial ${trial}${other === undefined ? "" : ` beside ${beside}`}`;
+  put(
+    element("bar"),
+    make("h3", { tabindex: "-1" }, title),
+    other === undefined && badge(...endOf(rowAt(place))),
+    step("previous", previous),
+    step("next", next),
+    other === undefined
+      ? besideChoice()
+      : make("a", { href: linkTo({ beside: "" }) }, `trial ${trial} alone`),
+    make("a", { href: linkTo({ trial: "", beside: "" }), id: "close" }, "close"),
+    isAlone &&
+      make("p", `No trial of ${openPair()?.against} is in this report: only how they ended.`),
+  );
+}
+
+/** Returns how the trial of a row ended, and the word for it. @param {Row} row @returns {[string, string]} */
+const endOf = (row) => [index.outcomes[row[4]] ?? "", index.words[row[4]] ?? ""];
+
+/** Shows the trial that the address names, and the one beside it; closes the panel if it names none. @param {Address} before */
 async function showTrials(before) {
   const panel = element("trial");
-  const places = [placeOf(address.trial), placeOf(address.beside)].filter((place) => place >= 0);
+  const opened = element("opened");
   const { trial, beside } = address;
+  const places = [placeOf(trial), placeOf(beside)].filter((place) => place >= 0);
   panel.hidden = places.length === 0;
+  if (trial === before.trial && beside === before.beside) return showBar(places);
   if (places.length === 0) {
-    panel.replaceChildren();
-    const last = `trial ${before?.trial}`;
+    opened.replaceChildren();
+    const last = `trial ${before.trial}`;
     const links = [...document.querySelectorAll("#list a, #pair h3")];
     const link = links.find(({ textContent }) => textContent === last) ?? links[0];
     if (/^#(\?|trials$)/.test(location.hash)) /** @type {HTMLElement} */ (link)?.focus();
     return;
   }
-  if (panel.childElementCount === 0) panel.append(make("p.faint", "Unpacking ..."));
+  if (opened.childElementCount === 0) put(opened, make("p.faint", "Unpacking ..."));
   const open = await Promise.all(places.map(openTrial));
   const isOpen = () => address.trial === trial && address.beside === beside;
   if (!isOpen()) return;
   const [first, second] = open;
-  const [previous, next] = neighbours();
-  /** @param {string} text @param {string | undefined} href */
-  const step = (text, href) =>
-    href === undefined ? make("span.faint", text) : make("a", { href }, text);
-  const heading = make(
-    "h3",
-    { tabindex: "-1" },
-    `trial ${trial}${second ? ` beside ${beside}` : ""}`,
-  );
-  const isAlone = !second &&
-    changes().some((change) => change[4].includes(places[0] ?? -1) && change[5].length === 0);
-  put(
-    panel,
-    make(
-      "div.bar",
-      heading,
-      !second && badge(first?.outcome ?? "", first?.word ?? ""),
-      step("previous", previous),
-      step("next", next),
-      second ? make("a", { href: linkTo({ beside: "" }) }, `trial ${trial} alone`) : besideChoice(),
-      make("a", { href: linkTo({ trial: "", beside: "" }), id: "close" }, "close"),
-    ),
-    isAlone && make(
-      "p",
-      `No trial of ${openPair()?.against} is in this report: ` +
-        "only how they ended.",
-    ),
-    first && (second ? besideParts([first, second]) : trialParts(first)),
-  );
-  const difference = document.getElementById("difference");
-  heading.focus({ preventScroll: true });
-  (second && difference || panel).scrollIntoView({ block: "start" });
+  showBar(places);
+  put(opened, first && (second ? besideParts([first, second]) : trialParts(first)));
+  panel.querySelector("h3")?.focus({ preventScroll: true });
+  (second && document.getElementById("difference") || panel).scrollIntoView({ block: "start" });
   await drawGraphs(open, panel.querySelectorAll(".drawing"), isOpen);
 }
 
@@ -302,10 +295,9 @@ async function openTrial(place) {
     block(row[12]).then((own) => own[row[13]]),
     row[14] < 0 ? null : block(row[14]).then((own) => own[row[15]]),
   ]);
+  const [outcome, word] = endOf(row);
   return {
-    ...{ place, trial, task },
-    outcome: index.outcomes[row[4]] ?? "",
-    word: index.words[row[4]] ?? "",
+    ...{ place, trial, task, outcome, word },
     name: `${index.subjects[row[0]]}, ${index.cells[row[1]]}, ${taskText(index, row)}`,
   };
 }
@@ -321,7 +313,7 @@ function besideChoice() {
     other !== place && row[1] === own[1] && row[2] === own[2] && row[11] === own[11] ? [other] : []
   ).slice(0, MOST_BESIDE);
   if (others.length === 0) return undefined;
-  const choice = make(
+  return make(
     "select",
     { id: "beside", "aria-label": "a trial of the same task to show beside it" },
     make("option", { value: "" }, "compare with ..."),
@@ -335,69 +327,47 @@ function besideChoice() {
       );
     }),
   );
-  choice.addEventListener("change", () => {
-    go({ beside: /** @type {HTMLSelectElement} */ (choice).value, page: address.page });
-  });
-  return choice;
-}
-
-/** Fills a choice; one with nothing to choose is not shown. @param {string} id @param {string[]} values @param {string[]} first @param {string[]} names */
-function fill(
-  id,
-  values,
-  first = ["any or none", "any"],
-  names = values.map((value) => value.replaceAll("_", " ")),
-) {
-  const select = /** @type {HTMLSelectElement} */ (element(id));
-  put(
-    select,
-    first.map((name, at) => make("option", { value: at === 0 ? "" : name }, name)),
-    values.map((value, at) =>
-      make("option", { value: encodeURIComponent(value) }, names[at] ?? "")
-    ),
-  );
-  /** @type {HTMLElement} */ (select.parentElement).hidden = select.length < 3;
-  select.addEventListener("change", () => go({ [id]: decodeURIComponent(select.value) }));
 }
 
 /** Makes the filters, and the headings of the columns that have something to tell. */
 function makeFilters() {
   const occurring = index.rows.reduce((all, row) => all | row[7], 0);
   const types = index.types.filter((_, type) => occurring & (1 << type));
-  fill("subject", index.keys.subjects, ["all"], index.subjects);
-  fill("cell", index.keys.cells, ["all"], index.cells);
-  fill("type", types);
-  fill("behaviour", [...new Set(index.shown.flat())]);
-  const roots = /** @type {HTMLInputElement} */ (element("roots"));
-  /** @type {HTMLElement} */ (roots.closest("label")).hidden = types.length === 0;
-  roots.addEventListener("change", () => go({ roots: roots.checked ? "1" : "" }));
-  const count = (/** @type {number} */ outcome) =>
-    index.rows.filter((row) => row[4] === outcome).length;
+  const signs = [...new Set(index.shown.flat())];
+  const spaced = (/** @type {string} */ name) => name.replaceAll("_", " ");
+  /** @type {Record<string, [values: string[], names: string[]]>} */
+  const options = {
+    subject: [["", ...index.keys.subjects], ["all", ...index.subjects]],
+    cell: [["", ...index.keys.cells], ["all", ...index.cells]],
+    type: [["", "any", ...types], ["any or none", "any", ...types.map(spaced)]],
+    behaviour: [["", "any", ...signs], ["any or none", "any", ...signs.map(spaced)]],
+  };
+  for (const [id, [values, names]] of Object.entries(options)) {
+    choices[id] = values;
+    const select = put(element(id), names.map((name) => make("option", name)));
+    // One with nothing to choose is not shown.
+    /** @type {HTMLElement} */ (select.parentElement).hidden = values.length < 3;
+  }
+  /** @type {HTMLElement} */ (element("roots").closest("label")).hidden = types.length === 0;
   // The word for all that failed says enough where it is also that of the only way to fail.
-  /** @type {[string, string, number][]} */
   const chips = [
-    ["", "all", index.rows.length],
-    ["failed", index.unsolved, index.rows.length - count(0)],
-    ...index.outcomes.flatMap((name, outcome) => {
-      const word = index.words[outcome] ?? "";
-      const trials = count(outcome);
-      /** @type {[string, string, number][]} */
-      const own = trials === 0 || word === index.unsolved ? [] : [[name, word, trials]];
-      return own;
-    }),
-  ];
+    ...[["", "all"], ["failed", index.unsolved]],
+    ...index.outcomes.map((outcome, at) => [outcome, index.words[at] ?? ""])
+      .filter(([, word]) => word !== index.unsolved),
+  ].map(([outcome = "", word = ""]) => ({
+    ...{ outcome, word, trials: placesOf(index, { ...address, outcome }).length },
+  })).filter(({ outcome, trials }) => trials > 0 || outcome === "failed");
+  choices["outcome"] = chips.map(({ outcome }) => outcome);
   put(
     element("outcomes"),
-    chips.map(([outcome, word, trials]) => {
-      const chip = make(
+    chips.map(({ outcome, word, trials }) =>
+      make(
         "button",
-        { type: "button", value: outcome },
+        { type: "button", name: "outcome", value: outcome },
         `${word} `,
         make("small", trials.toLocaleString("en-US")),
-      );
-      chip.addEventListener("click", () => go({ outcome }));
-      return chip;
-    }),
+      )
+    ),
   );
   const idle = {
     model: index.subjects.length < 2,
@@ -409,7 +379,6 @@ function makeFilters() {
     const name = head.dataset["name"] ?? "";
     head.hidden = idle[/** @type {keyof idle} */ (name)] ?? false;
     if (!head.hidden) columns.set(name, head.textContent ?? "");
-    head.querySelector("button")?.addEventListener("click", () => go({ sort: nextSort(name) }));
   }
 }
 
@@ -423,30 +392,38 @@ function reveal() {
 
 /** Returns the next order by a column: numbers from the highest, then turned round, then that of the plan. @param {string} column */
 function nextSort(column) {
-  const orders = ["calls", "time", "wrong", "outcome"].includes(column)
-    ? [`-${column}`, column, ""]
-    : [column, `-${column}`, ""];
-  return orders[orders.indexOf(address.sort) + 1] ?? orders[0] ?? "";
+  const orders = [column, `-${column}`];
+  if (["calls", "time", "wrong", "outcome"].includes(column)) orders.reverse();
+  return [...orders, ""][orders.indexOf(address.sort) + 1] ?? "";
 }
 
-/** Makes everything of the list that can be pressed or typed into. */
+/** Makes everything of the list that can be pressed, chosen or typed into. */
 function listen() {
-  const search = /** @type {HTMLInputElement} */ (element("q"));
+  const part = element("trials");
+  part.addEventListener("click", ({ target }) => {
+    const button = target instanceof Element ? target.closest("button") : null;
+    const { name, value } = button ?? { name: "" };
+    if (name !== "") go({ [name]: name === "sort" ? nextSort(value ?? "") : value });
+  });
+  part.addEventListener("change", ({ target }) => {
+    if (target instanceof HTMLSelectElement) {
+      const { id, value, selectedIndex } = target;
+      go({ [id]: choices[id]?.[selectedIndex] ?? value });
+    } else if (target instanceof HTMLInputElement && target.type === "checkbox") {
+      go({ [target.id]: target.checked ? "1" : "" });
+    }
+  });
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let typing;
-  search.addEventListener("input", () => {
+  element("q").addEventListener("input", ({ currentTarget }) => {
+    const { value } = /** @type {HTMLInputElement} */ (currentTarget);
     clearTimeout(typing);
-    typing = setTimeout(() => go({ q: search.value.slice(0, 200) }, { instead: true }), 120);
+    typing = setTimeout(() => go({ q: value.slice(0, 200) }), 120);
   });
   element("filters").addEventListener("submit", (event) => event.preventDefault());
-  for (const id of ["previous", "next"]) {
-    element(id).addEventListener("click", ({ currentTarget }) => {
-      go({ page: /** @type {HTMLButtonElement} */ (currentTarget).value });
-    });
-  }
   addEventListener("keydown", ({ key, target }) => {
     if (key !== "Escape" || address.trial === "" || target instanceof HTMLInputElement) return;
-    go({ trial: "", beside: "", page: address.page });
+    go({ trial: "", beside: "" });
   });
   addEventListener("click", (event) => {
     const link = event.target instanceof Element ? event.target.closest("a[href^='#?']") : null;
@@ -472,7 +449,13 @@ function listen() {
 function listenToViews() {
   addEventListener("click", ({ target }) => {
     const button = target instanceof Element ? target.closest("button") : null;
-    if (button?.matches(".take")) take(button);
+    if (button?.matches(".take")) {
+      // The list shows one page of its rows, and the file has all.
+      const isList = button.closest("#table-trials") !== null;
+      if (isList) list(Math.max(1, filtered.length));
+      take(button);
+      if (isList) list();
+    }
     if (button?.matches(".all")) button.parentElement?.classList.toggle("whole");
   });
   /** @type {HTMLDetailsElement[]} */
@@ -522,7 +505,6 @@ async function start() {
     put(document.getElementById("count") ?? document.body.appendChild(make("p")), text);
     return;
   }
-  makeAllowed();
   makeFilters();
   listen();
   await follow();

@@ -42,9 +42,10 @@ function csvCell(cell) {
 /** Returns the text within a node; lines that break are words apart. @param {Node} node @returns {string} */
 function spacedText(node) {
   if (node.nodeName === "BR") return " ";
-  return node.hasChildNodes()
+  const text = node.hasChildNodes()
     ? [...node.childNodes].map(spacedText).join("")
     : node.textContent ?? "";
+  return node.nodeName === "DIV" ? ` ${text}` : text;
 }
 
 /** Returns the drawing of a figure, in the colours of a light page. @param {HTMLElement} figure */

@@ -132,7 +132,11 @@ function pairTables(
         : isPair
         ? []
         : ["it is not adjusted for the number of comparisons"]),
-      `extra tokens: all tokens spent, divided by the ${counted} ${words.solved}, minus the same of the other`,
+      ...(pairs.some(({ effort }) => effort.extra.tokens)
+        ? [
+          `extra tokens: all tokens spent, divided by the ${counted} ${words.solved}, minus the same of the other`,
+        ]
+        : []),
       ...(hasMissed
         ? [
           `missed calls, where there are any: how many more ${counted} have a needed call that was never made, in ` +
@@ -226,6 +230,8 @@ function changeLink({ place }: Placed, change: "gained" | "lost"): string | unde
 /** A row of changed tasks. */
 interface ChangedRow extends Compared {
   readonly task: string;
+  /** Its place among the changes of its pair, from 1; omitted where a page does not list it. */
+  readonly number?: number;
   readonly solved: readonly [against: string, candidate: string];
   readonly rates: readonly [against: number, candidate: number];
   readonly change: "gained" | "lost";
@@ -291,7 +297,12 @@ function changedTable(
       {
         head: isOwn ? "test" : "task",
         cell: ({ task }) => task,
-        link: (row) => changeLink(row, row.change),
+        link: (row) => {
+          const link = changeLink(row, row.change);
+          return link !== undefined && row.number !== undefined
+            ? `${link}&task=${row.number}`
+            : link;
+        },
       },
       ...(isPair ? NAMES : [STRATEGY]),
       { head: "change", cell: ({ change }) => change },
@@ -331,9 +342,10 @@ function changesOf(pair: Compared): ChangedRow[] {
     })).sort((one, other) => Number(other.change === "lost") - Number(one.change === "lost"));
   }
   return (["lost", "gained"] as const).flatMap((change) =>
-    pair[change]!.map(({ task, candidate, baseline }) => ({
+    pair[change]!.map(({ task, candidate, baseline }, place) => ({
       ...pair,
       task: taskName(task),
+      number: place + 1,
       solved: [baseline, candidate].map(({ solved, valid }) => `${solved} of ${valid}`) as [
         string,
         string,

@@ -19,6 +19,7 @@ import {
   type Column,
   grouped,
   layOut,
+  linkNames,
   MODEL,
   nameOf,
   NOTHING,
@@ -82,8 +83,9 @@ export function overviewTable(report: HeadlineReport): Table {
   const changes = rows.flatMap(({ change }) => change ?? []);
   const references = new Set(changes.map(({ key }) => key));
   const isShared = references.size === 1 && !references.has(undefined);
+  const called = linkNames(subjects);
   const columns: Column<Row>[] = [
-    { ...MODEL, link: (one) => trialsLink({ subject: nameOf(one) }) },
+    { ...MODEL, link: (one) => trialsLink({ subject: called.get(one.subject)! }) },
     {
       head: "verdict",
       cell: ({ verdict }) => verdict?.kind.toUpperCase() ?? NOTHING,
@@ -95,7 +97,7 @@ export function overviewTable(report: HeadlineReport): Table {
         rate === null ? NOTHING : `${percent(rate)} of ${valid}`,
       link: (one) =>
         one.total.solved < one.total.valid
-          ? trialsLink({ subject: nameOf(one), outcome: "failed" })
+          ? trialsLink({ subject: called.get(one.subject)!, outcome: "failed" })
           : undefined,
     },
     { head: "95% interval", next: true, cell: ({ total }) => boundsText(total.interval) },
@@ -127,7 +129,7 @@ export function overviewTable(report: HeadlineReport): Table {
       cell: ({ total }) => invalidTrials(total),
       link: (one) =>
         invalidTrials(one.total) > 0
-          ? trialsLink({ subject: nameOf(one), outcome: "invalid" })
+          ? trialsLink({ subject: called.get(one.subject)!, outcome: "invalid" })
           : undefined,
       shown: "filled",
     },

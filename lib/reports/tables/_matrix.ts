@@ -9,7 +9,7 @@ import type { Tally, VariantMetrics } from "../metrics/metrics.ts";
 import type { Report } from "../report.ts";
 import { type ReportWords, reportWords } from "../_words.ts";
 import { lessUnsolvable, solvedOf, tallyColumns } from "./_success.ts";
-import { type Column, layOut, nameOf, NOTHING, trialsLink } from "./table.ts";
+import { type Column, layOut, linkNames, nameOf, NOTHING, trialsLink } from "./table.ts";
 import type { Table } from "../_view.ts";
 
 /** With more variants than this, they are rows where cells are fewer. */
@@ -42,17 +42,17 @@ export function matrixTables(report: MatrixReport): Table[] {
     variants.map(({ subject, why }) => [canonicalJson(subject), why]),
   );
   const whyOf = ({ subject }: VariantMetrics) => places.get(canonicalJson(subject));
+  const called = linkNames(report.subjects);
   const [shown, others] = [true, false].map((isShown) =>
     report.subjects.filter((one) => whyOf(one) !== undefined === isShown)
+      .map((one) => ({ ...one, why: whyOf(one) ?? "", called: called.get(one.subject)! }))
   );
   const names = new Set(others!.flatMap((one) => one.cells.map(({ name }) => name)));
   const words = reportWords(report);
   return [
-    ...tableOf(shown!.map((one) => ({ ...one, why: whyOf(one)! })), cells, words, {
-      ...{ id: "matrix", section: "matrix", title: words.byCell },
-    }),
+    ...tableOf(shown!, cells, words, { id: "matrix", section: "matrix", title: words.byCell }),
     ...tableOf(
-      others!.map((one) => ({ ...one, why: "" })),
+      others!,
       [...names].map((name) => ({ name, why: "" })),
       words,
       { id: "cells", section: "cells", title: `${words.byCell}, under perturbations` },
@@ -62,7 +62,7 @@ export function matrixTables(report: MatrixReport): Table[] {
 
 /** Returns a table of variants and cells, none without them; all that is known of a single variant. */
 function tableOf(
-  variants: readonly (VariantMetrics & { readonly why: string })[],
+  variants: readonly (VariantMetrics & { readonly why: string; readonly called: string })[],
   cells: Report["matrix"]["cells"],
   words: ReportWords,
   caption: Pick<Table, "id" | "section" | "title">,
@@ -70,11 +70,10 @@ function tableOf(
   const [first, ...others] = variants;
   if (first === undefined) return [];
   const isSingle = others.length === 0;
-  const own = isSingle ? { subject: nameOf(first) } : {};
+  const own = isSingle ? { subject: first.called } : {};
   const byCell = cells.map(({ name, why }) => ({ name, why, chosen: { ...own, cell: name } }));
   const byVariant = variants.map((one) => {
-    const name = nameOf(one);
-    return { name, why: one.why, chosen: { subject: name } };
+    return { name: nameOf(one), why: one.why, chosen: { subject: one.called } };
   });
   const tallies = variants.map((one) => new Map(one.cells.map(({ name, tally }) => [name, tally])));
   const turned = variants.length > MAX_COLUMNS && cells.length < variants.length;

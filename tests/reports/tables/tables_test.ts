@@ -159,6 +159,11 @@ Deno.test("tablesOf() has all pairs on the same graphs, those with the baseline 
   const { rows, section, note } = found.get("comparisons")!;
   assertEquals(section, "comparisons");
   assertMatch(note!, /all 4 pairs together, by Holm: .*, and verdicts do not depend on it$/);
+  // Only columns that are there are explained.
+  assertStringIncludes(note!, "; extra tokens: ");
+  const alike = tables(crossed({ both: 3 })).get("comparisons")!;
+  assert(!alike.rows[0]!.includes("extra tokens"));
+  assert(!alike.note!.includes("extra tokens"));
   assertEquals(rows, [
     [
       ...["candidate", "against", "tasks", "left out", "against solved", "candidate solved"],
@@ -208,8 +213,8 @@ Deno.test("tablesOf() has all pairs on the same graphs, those with the baseline 
     ["and 8 more", "m + restate", "baseline", "gained", "-", "-", "-"],
   ]);
   assertEquals(changed.rows.slice(1, 6).map((row) => linksOf(row)[0]), [
-    ...["?pair=0&change=lost", "?pair=0&change=lost", "?pair=0&change=gained"],
-    ...["?pair=0&change=gained", "?pair=0&change=gained"],
+    ...["?pair=0&change=lost&task=1", "?pair=0&change=lost&task=2"],
+    ...["?pair=0&change=gained&task=1", "?pair=0&change=gained&task=2", "?pair=0&change=gained"],
   ]);
 });
 
