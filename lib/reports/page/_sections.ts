@@ -7,6 +7,7 @@ import { type GateReport, verdictName } from "../../gate/gate_report.ts";
 import type { Report } from "../report.ts";
 import { html, type Markup } from "./_markup.ts";
 import { failuresText } from "../tables/_failures.ts";
+import { measuredText } from "../tables/_headline.ts";
 import { shortNames } from "../tables/_short_names.ts";
 import { SECTIONS } from "../_view.ts";
 import { viewsOf } from "../_views.ts";
@@ -123,12 +124,14 @@ function verdictSection(gates: readonly GateReport[]): Markup {
   const wordsOf = (text: string) => text.replace(/^[A-Z]+: /, "");
   const cards = gates.flatMap(({ verdict, verdicts, text }) =>
     text !== undefined
-      ? [{ kind: verdict, markup: cardMarkup(verdict, "", wordsOf(text), []) }]
+      ? [{ kind: verdict, markup: cardMarkup(verdict, html``, wordsOf(text), []) }]
       : verdicts.map((one) => ({
         kind: one.kind,
         markup: cardMarkup(
           one.kind,
-          verdictName(one),
+          html`<strong>${verdictName(one)}</strong> <span class="measured">${
+            measuredText(one)
+          }</span>`,
           wordsOf(one.text),
           one.numbers,
         ),
@@ -146,13 +149,13 @@ function verdictSection(gates: readonly GateReport[]): Markup {
   return html`<section class="section" id="verdict"><h2>Verdict</h2>${shown}${rest}</section>`;
 }
 
-/** Returns a verdict: its first sentence, and the rest and the numbers folded. */
-function cardMarkup(kind: string, name: string, text: string, numbers: readonly string[]): Markup {
+/** Returns a verdict: what it is on, its first sentence, and the rest and the numbers folded. */
+function cardMarkup(kind: string, about: Markup, text: string, numbers: readonly string[]): Markup {
   const words = text.charAt(0).toUpperCase() + text.slice(1);
   const [first = "", ...rest] = words.split(/(?<=\.) (?=[A-Z])/);
   const lines = [...rest, ...numbers].map((line) => html`<li>${line}</li>`);
   return html`<article class="verdict ${kind}"><span class="badge">${kind.toUpperCase()}</span>
-<strong>${name}</strong>
+${about}
 <p>${first}</p>${
     lines.length === 0 ? "" : html`
       <details>
