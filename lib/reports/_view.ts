@@ -46,7 +46,14 @@ export interface Table extends Caption {
 /** A figure as a specification of Vega-Lite, whose colours are CSS variables of the page. */
 export interface Figure extends Caption {
   readonly spec: object;
+  /** The same for wide screens and for files; omitted where it would be no other. */
+  readonly wide?: object;
 }
 
 /** A table or a figure. */
 export type View = Table | Figure;
+
+/** Returns a note of the parts that apply; others are `false`. */
+export function noteOf(...parts: readonly (string | false)[]): string {
+  return parts.filter((part) => part !== false && part !== "").join("; ");
+}

@@ -4,6 +4,7 @@
  */
 
 import { type GateReport, type ReportedVerdict, verdictName } from "../gate/gate_report.ts";
+import { VERDICT_KINDS } from "../gate/decide.ts";
 import { commandLine } from "../base/command_line.ts";
 import type { FailedTrials } from "./failures.ts";
 import { listText, printable } from "../base/json.ts";
@@ -105,11 +106,12 @@ function fit(
 ): string {
   const document = (texts: readonly string[]) => `${texts.join("\n\n")}\n`;
   const fits = (texts: readonly string[]) => bytesOf(document(texts)) <= limit;
+  const listed = [Infinity, Math.floor(limit / 2 / gates.length)];
   const tops = [
-    first(gates.map((gate) => verdictsToMarkdown(gate).trimEnd()), false),
-    first(gates.map((gate) => verdictsToMarkdown(gate, false).trimEnd()), false),
-    first(gates.map((gate) => listVerdicts(gate, Infinity)), true),
-    first(gates.map((gate) => listVerdicts(gate, Math.floor(limit / 2 / gates.length))), true),
+    ...[true, false].map((numbers) =>
+      first(gates.map((gate) => verdictsToMarkdown(gate, numbers).trimEnd()), false)
+    ),
+    ...listed.map((room) => first(gates.map((gate) => listVerdicts(gate, room)), true)),
   ];
   const whole = [...tops[0]!, ...parts.map(({ texts }) => texts[0]!)];
   if (fits(whole)) return document(whole);
@@ -181,27 +183,21 @@ function verdictToMarkdown(verdict: ReportedVerdict, numbers: boolean): string {
   ].join("\n\n");
 }
 
-/** The kinds of verdicts, the worst first. */
-const KINDS = ["fail", "invalid", "undecided", "pass"] as const;
-
-/** Returns a line for each verdict, the worst first, as many as fit, and how many there are of each kind. */
-function listVerdicts({ suite, verdict, verdicts, text }: GateReport, limit: number): string {
+/** Returns how many verdicts there are of each kind, and a line for each, the worst first, as many as fit. */
+function listVerdicts(gate: GateReport, limit: number): string {
+  const { suite, verdict, verdicts, text } = gate;
   const heading = `### ${blockText(printable(suite, 100))}: ${verdict}`;
   if (text !== undefined) return `${heading}\n\n${lineText(text)}`;
-  const counts = KINDS.flatMap((kind) => {
-    const count = verdicts.filter((one) => one.kind === kind).length;
-    return count === 0 ? [] : [`${count} ${kind.toUpperCase()}`];
-  });
-  const lines = KINDS.flatMap((kind) =>
-    verdicts.filter((one) => one.kind === kind)
-      .map((one) => `- **${kind.toUpperCase()}**: ${inlineText(printable(verdictName(one), 100))}`)
-  );
+  const lines = VERDICT_KINDS.flatMap((kind) => verdicts.filter((one) => one.kind === kind))
+    .map((one) =>
+      `- **${one.kind.toUpperCase()}**: ${inlineText(printable(verdictName(one), 100))}`
+    );
   let room = limit - bytesOf(heading) - 200;
   const shown = lines.filter((line) => (room -= bytesOf(line) + 1) >= 0);
   const more = lines.length - shown.length;
   return [
     heading,
-    `${countText(lines.length, "verdict")}: ${counts.join(", ")}`,
+    lineText(verdictLine({ gates: [gate] }) ?? ""),
     [...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join("\n"),
   ].join("\n\n");
 }

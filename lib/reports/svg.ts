@@ -47,9 +47,9 @@ function pathOf(folder: string, id: string): string {
 const START = "<!-- A figure of a toolgate report. -->\n<svg ";
 
 /** Draws a figure with its title and description, in the colours of the page's light theme. */
-export async function drawSvg(figure: Figure): Promise<string> {
-  const { spec, title } = figure;
-  const svg = await draw({ ...spec, background: "var(--paper)" });
+async function drawSvg(figure: Figure): Promise<string> {
+  const { spec, wide = spec, title } = figure;
+  const svg = await draw({ ...wide, background: "var(--paper)" });
   const texts = html`
     <title>${title}</title>
     <desc>${captionText(figure)}</desc>

@@ -450,7 +450,10 @@ Deno.test("toolgate gate compares strategies beneath its verdicts, which decides
     const table = shown.stdout.indexOf("\nStrategies against the baseline\n");
     assert(0 < verdict && verdict < table, shown.all);
     assertEquals(shown.stdout.split("Strategies against").length, 2, shown.all);
-    assertMatch(shown.stdout, /^strategy +tasks +baseline .* extra tokens +extra cost$/m);
+    assertMatch(
+      shown.stdout,
+      /^candidate +against +tasks +against solved .* extra tokens +extra cost$/m,
+    );
     assertEquals(told.code, shown.code, told.all);
     const { comparisons, verdicts } = JSON.parse(told.stdout);
     assertEquals(comparisons.length, 1);

@@ -401,7 +401,8 @@ Deno.test("compareStrategies() lists the cases that a strategy changed, in a tab
   assertEquals(table!.title, "Tests gained and lost");
   assertEquals(table!.rows.length, 1 + 12);
   assertEquals(table!.rows[1], [
-    ...["case 4", "new + restate", "lost", "100.0%", "0.0%", "-100.0", "-100.0 to -60.8", "yes"],
+    ...["case 4", "new + restate", "baseline", "lost", "100.0%", "0.0%", "-100.0"],
+    ...["-100.0 to -60.8", "yes"],
   ]);
   // A report has the same of its pairs, and in numbers of trials.
   const report = makeReport(trials, { suite: "s" });

@@ -227,7 +227,7 @@ Deno.test("a page compares pairs, where there is something to show", async () =>
   const figures = await figuresOf(trials);
   assertEquals(
     figures.get("comparisons")!.caption,
-    "Differences of pairs share solved less that of the other, on the tasks of both; whiskers: 95% " +
+    "Pairs compared share solved less that of the other, on the tasks of both; whiskers: 95% " +
       "intervals, each for a single pair",
   );
   const [, table] = /<caption>\s*<div>Pairs compared([^]*?)<\/table>/.exec(page)!;
@@ -482,6 +482,7 @@ Deno.test("verdicts say one sentence; of more than four those that did not pass 
   assertEquals(four.names, ["a", "bad", "b", "c"]);
   assert(!four.section.includes("passed</summary>"));
   const [card] = /<article class="verdict fail">[^]*?<\/article>/.exec(four.section)!;
+  assertStringIncludes(card!, '<span class="measured">10.0% of 20</span>');
   assertMatch(card!, /<p>The true success rate is below 60\.0%\.<\/p>\s*<details>/);
   assertMatch(card!, /<li>If that were not so, [^]*<li>solved: 2 of 20 valid trials/);
   const five = shown(await gateOf(["a", "bad 1", "b", "c", "bad 2"]));

@@ -252,11 +252,11 @@ Deno.test("gateToMarkdown() has the verdicts, and strategies beneath them, as te
   assertEquals(others, []);
   assertEquals(table!.length, 1 + NAMES.length);
   for (const row of table!.slice(1)) {
-    assertEquals(row.slice(1, 5), ["10", "90.0%", "100.0%", "+10.0"]);
+    assertEquals(row.slice(1, 6), ["baseline", "10", "90.0%", "100.0%", "+10.0"]);
   }
   assertMatch(
     unescaped(strategies!),
-    /^\nOn the same tasks .*, and verdicts do not depend on it\.\n\n\| strategy /,
+    /^\nOn the same tasks .*, and verdicts do not depend on it\.\n\n\| candidate \| against /,
   );
   const alone = reportVerdicts("s", judged.slice(0, 1), policy);
   assertNotMatch(gateToMarkdown(alone), /Strategies|\|/);
@@ -301,7 +301,7 @@ Deno.test("renderMarkdown() fits any room, leaves out whole tables, and keeps ev
     );
     const untold = decision.verdicts.filter((one) => !told.has(verdictName(one)));
     if (limit >= 8_000) assertEquals(untold, []);
-    else assertStringIncludes(text, `${failed.length} FAIL`);
+    else assertStringIncludes(text, ` ${failed.length} fail`);
     // The worst come first.
     if (untold.length > 0) {
       assert(untold.every(({ kind }) => kind !== "fail") || !/\*\*PASS/.test(text), text);

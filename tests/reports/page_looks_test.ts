@@ -221,9 +221,9 @@ for (const width of [1280, 400]) {
           return Math.max(box.left - left, right - box.right);
         }),
         // Drawn in the size of their letters, or larger; a little smaller where names are short.
-        scales: [...document.querySelectorAll<SVGSVGElement>(".plot svg")].map((one) =>
-          one.getBoundingClientRect().width / one.viewBox.baseVal.width
-        ),
+        scales: [...document.querySelectorAll<SVGSVGElement>(".plot svg")]
+          .filter((one) => one.checkVisibility())
+          .map((one) => one.getBoundingClientRect().width / one.viewBox.baseVal.width),
         overflowing: [...document.querySelectorAll(".plot")]
           .filter((one) =>
             one.scrollWidth > one.clientWidth && getComputedStyle(one).overflowX !== "auto"

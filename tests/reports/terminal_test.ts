@@ -183,9 +183,10 @@ Deno.test("renderReport() begins with the verdict in a line where a gate decided
   const [good, bad] = [manyRecords(95, 100), manyRecords(5, 100, { model: "n" })];
   assertEquals(
     lineOf(good),
-    "PASS: the true success rate is at least 75.0%, which is 80.0% less a margin of 5 points.",
+    "PASS: the true success rate is at least 75.0%, which is 80.0% less a margin of 5 points. " +
+      "Measured: 95.0% of 100.",
   );
-  assertEquals(lineOf(bad), "FAIL: the true success rate is below 80.0%.");
+  assertEquals(lineOf(bad), "FAIL: the true success rate is below 80.0%. Measured: 5.0% of 100.");
   assertEquals(lineOf(good, bad), "FAIL: of 2 verdicts 1 fail, 1 pass");
   assertEquals(
     lineOf(good, good.map((trial) => ({ ...trial, model: { ...trial.model, requested: "o" } }))),
@@ -291,7 +292,7 @@ Deno.test("renderReport() lets no escape sequence through, wherever it stands", 
 
 const PAIRS = /^Pairs compared\n\(each pair .*\)\ncandidate +against +tasks +.*\n/m;
 const STRATEGIES =
-  /^Strategies against the baseline\n\(on the same tasks .*\)\nstrategy +tasks +.*\n/m;
+  /^Strategies against the baseline\n\(on the same tasks .*\)\ncandidate +against +tasks +.*\n/m;
 
 Deno.test("renderTables() compares pairs where there are several", () => {
   const trials = crossed({ both: 20, gained: 10, lost: 2, neither: 8 });

@@ -8,7 +8,6 @@ import type { Brittleness } from "../metrics/brittleness.ts";
 import { DIMENSIONS } from "../metrics/dimensions.ts";
 import { settingText } from "../metrics/_distractors.ts";
 import type { Tally, VariantMetrics } from "../metrics/metrics.ts";
-import { type Variant, variantLabel } from "../../gate/variant.ts";
 import { FAILURE_TYPES, PARAMETER_FAILURE_TYPES } from "../../calls/failure_types.ts";
 import { defined } from "../../base/json.ts";
 import type { Report } from "../report.ts";
@@ -23,44 +22,17 @@ import {
   type Cell,
   heatmapSpec,
   linesSpec,
+  type Measured,
   type Point,
   type Row,
+  rowsFigure,
   rowsSpec,
 } from "./_shapes.ts";
 
-const WHISKERS = "whiskers: 95% intervals";
-const NO_WHISKER = "points of a single task have none";
-
 /** Returns a note on whiskers, and that some points have none, where that is so. */
-export function whiskerNote(rows: readonly Pick<Row, "value" | "interval">[], more = ""): string {
-  const lacks = rows.some(({ value, interval }) => value !== null && interval === null);
-  return `${WHISKERS}${more}${lacks ? `; ${NO_WHISKER}` : ""}`;
-}
-
-/** With more rows than this, rows of one model stand below its name. */
-const MAX_ROWS = 8;
-
-/** Returns labels for rows of variants: with many of few models, each below the name of its model. */
-export function labelled<T extends { readonly subject: Variant; readonly simulated: boolean }>(
-  rows: readonly T[],
-): (T & Pick<Row, "label" | "group">)[] {
-  const modelOf = ({ subject: { strategy: _, perturbation: __, ...model }, simulated }: T) =>
-    variantLabel({ ...model, strategy: "baseline", perturbation: "none" }, simulated);
-  const models = Map.groupBy(rows, modelOf);
-  if (rows.length <= MAX_ROWS || models.size === rows.length) {
-    const labels = distinct(rows.map(nameOf));
-    return rows.map((row, place) => ({ ...row, label: labels[place]! }));
-  }
-  return [...models].flatMap(([group, own]) =>
-    own.map((row) => {
-      const { strategy, perturbation } = row.subject;
-      return {
-        ...row,
-        group,
-        label: strategy + (perturbation === "none" ? "" : ` + ${perturbation}`),
-      };
-    })
-  );
+export function whiskerNote(marks: readonly Measured[], more = ""): string {
+  const lacks = marks.some(({ value, interval }) => value !== null && interval === null);
+  return `whiskers: 95% intervals${more}${lacks ? "; points of a single task have none" : ""}`;
 }
 
 /**
@@ -82,16 +54,16 @@ export function distractorFigure(
     label: `${settingText(one.irrelevant)}, against ${settingText(one.against)}`,
     value: one.success?.difference ?? null,
     interval: one.success?.interval ?? null,
+    asked: { target: 0, least: 0 },
   }));
   return [{
     id: "distractors",
     section: "figures",
-    title: "Effect of irrelevant functions",
+    title: "Effect of irrelevant functions on the same core graphs",
     source: "Fig. 4",
-    note:
-      "success with these irrelevant functions less that on the same core graphs with the others; " +
+    note: "success with these irrelevant functions less that with the others; " +
       whiskerNote(rows, ", each for a single comparison"),
-    spec: rowsSpec(rows, "difference"),
+    ...rowsFigure(rows, "difference"),
   }];
 }
 
@@ -138,71 +110,50 @@ export function breakdownFigure(
   subjects: readonly VariantMetrics[],
 ): Figure[] {
   const { id, kind, title, source, axis, legend, shape, values } = breakdown;
-  if (values.length < 2 && shape === "lines") return [];
-  const series = placed(breakdown, subjects);
-  const labels = distinct(values.map(String));
   const isNumeric = shape === "lines";
-  const points = breakdown.series.flatMap(({ tallies }, place) =>
-    tallies.flatMap((tally, at) => {
-      // Shifted a little, so that whiskers do not cover each other.
-      const shifted = (place - (series.length - 1) / 2) *
-        (isNumeric ? shift(values as number[], series.length) : 0);
-      return pointOf(tally, {
+  if (values.length < 2 && isNumeric) return [];
+  const series = placed(breakdown, subjects);
+  const names = distinct(values.map(String));
+  const numbers = values.map(Number);
+  const points = breakdown.series.flatMap(({ tallies }, place) => {
+    // Shifted a little, so that whiskers do not cover each other.
+    const shifted = (place - (series.length - 1) / 2) * shift(numbers, series.length);
+    return tallies.flatMap((tally, at): (Point & Pick<Tally, "valid">)[] =>
+      tally === null || tally.rate === null ? [] : [{
         series: series[place]!.name,
-        place: isNumeric ? Number(values[at]) + shifted : labels[at]!,
-      });
-    })
-  );
+        place: isNumeric ? numbers[at]! + shifted : names[at]!,
+        value: tally.rate,
+        // Repetitions of one graph have none: a whisker without length would claim certainty.
+        interval: tally.interval,
+        valid: tally.valid,
+      }]
+    );
+  });
   // Axes of nothing would be from NaN to NaN.
   if (points.length === 0) return [];
-  const counts = breakdown.series.flatMap(({ tallies }) =>
-    tallies.flatMap((tally) => tally?.valid ?? [])
-  );
+  const counts = points.map(({ valid }) => valid);
   const [least, most] = [Math.min(...counts), Math.max(...counts)];
-  const whiskers = whiskerNote(
-    points.map(({ rate, lower, upper }) => ({
-      value: rate,
-      interval: lower === null ? null : { lower: lower!, upper: upper! },
-    })),
-    `; n = ${least === most ? least : `${least} to ${most}`} valid trials a point`,
-  );
-  const axes = { axis, title: "success rate", series, legend };
+  const n = least === most ? least : `${least} to ${most}`;
+  const axes = { axis, series, legend };
   return [{
     id,
     section: kind === "core" || kind === "no-extra" ? "success" : "figures",
     title,
     ...defined({ source }),
-    note: whiskers,
+    note: whiskerNote(points, `; n = ${n} valid trials a point`),
     spec: isNumeric
-      ? linesSpec(points, { ...axes, values: values as number[] })
-      : barsSpec(points, { ...axes, names: labels, isShare: true }),
+      ? linesSpec(points, { ...axes, values: numbers })
+      : barsSpec(points, { ...axes, names }),
   }];
 }
 
 /** Returns the series of a breakdown: those of models have the places of these, all others come after them. */
-function placed(
-  { legend, series }: Breakdown,
-  subjects: readonly VariantMetrics[],
-): Series[] {
-  const names = distinct(series.map(({ name }) => name));
-  let last = -1;
-  return series.map(({ name }, index) => {
-    // In the order of subjects, of which two may have the same name.
-    const place = subjects.findIndex((one, place) => place > last && nameOf(one) === name);
-    if (legend !== "model" || place < 0) {
-      return { name: names[index]!, place: subjects.length + index };
-    }
-    last = place;
-    return { name: names[index]!, place };
+function placed({ legend, series }: Breakdown, subjects: readonly VariantMetrics[]): Series[] {
+  const models = legend === "model" ? distinct(subjects.map(nameOf)) : [];
+  return distinct(series.map(({ name }) => name)).map((name, index) => {
+    const place = models.indexOf(name);
+    return { name, place: place < 0 ? subjects.length + index : place };
   });
-}
-
-function pointOf(tally: Tally | null, at: Pick<Point, "series" | "place">): Point[] {
-  if (tally === null || tally.rate === null) return [];
-  const { rate, interval } = tally;
-  // Repetitions of one graph have no interval: a whisker without length would claim certainty.
-  const { lower, upper } = interval ?? { lower: null, upper: null };
-  return [{ ...at, rate, lower, upper }];
 }
 
 /**
@@ -225,35 +176,35 @@ export function failureFigure({ subjects: all }: Pick<Report, "subjects">): Figu
   const subjects = plain.length > 0 ? plain : all;
   if (!hasFailures(subjects)) return [];
   const series = subjects.map(seriesOf(all));
-  const words = (type: string) => type.replaceAll("_", " ");
   const bars = subjects.flatMap(({ failures, total }, place) =>
     failures.flatMap(({ type, roots, cascades }) =>
       ([["root", roots], ["cascade", cascades]] as const).map(([part, count]): Point => ({
         series: series[place]!.name,
-        place: words(type),
+        place: wordsOf(type),
         part,
-        rate: total.valid === 0 ? 0 : count / total.valid,
+        value: total.valid === 0 ? 0 : count / total.valid,
+        interval: null,
       }))
     )
   );
   return [{
     id: "failures",
     section: "failures",
-    title: "Wrong calls by type",
+    title: "Failure types",
     source: "Table 3",
     note: (subjects.length < all.length ? "unperturbed trials only; " : "") +
       "solid: roots; pale: cascades, whose wrong values were all returned by earlier wrong calls",
     spec: barsSpec(bars, {
       axis: "failure type",
-      title: "wrong calls a valid trial",
+      counts: "wrong calls a valid trial",
       ...{ series, legend: "model" },
-      names: FAILURE_TYPES.map(words),
-      isShare: false,
+      names: FAILURE_TYPES.map(wordsOf),
     }),
   }];
 }
 
-const TYPE_NAMES = PARAMETER_FAILURE_TYPES.map((type) => type.replaceAll("_", " "));
+const wordsOf = (type: string) => type.replaceAll("_", " ");
+const TYPE_NAMES = PARAMETER_FAILURE_TYPES.map(wordsOf);
 
 /** Returns heatmaps of success and failure rates under each perturbation, where these are known. */
 export function failureRateFigures({ brittleness }: Pick<Report, "brittleness">): Figure[] {
@@ -311,8 +262,8 @@ export function transferFigures({ brittleness }: Pick<Report, "brittleness">): F
     const known = transfer.filter(({ of }) => of > 0);
     if (known.length === 0) return [];
     const cells = known.map(({ from, to, either, of }): Cell => ({
-      row: from.replaceAll("_", " "),
-      column: to.replaceAll("_", " "),
+      row: wordsOf(from),
+      column: wordsOf(to),
       share: either / of,
       text: `${either} of ${of}`,
     }));

@@ -128,12 +128,18 @@ export function distinct(names: readonly string[]): string[] {
   return [...labels];
 }
 
-/** Width of a letter of `system-ui`, as a share of its height. */
-const LETTER = 0.6;
+/** Text over lines and bands stays readable: the page shows around it, below its letters. */
+export const HALO = { stroke: "var(--paper)", strokeWidth: 3 };
+
+/** Widths of a letter of common fonts, at most on average, plain and bold, as shares of their height. */
+const LETTERS = { plain: 0.63, bold: 0.71 };
 
 /** What Vega's types leave out. */
 interface TextMetrics {
-  width: (item: { readonly fontSize?: number }, text: unknown) => number;
+  width: (
+    item: { readonly fontSize?: number; readonly fontWeight?: number | string },
+    text: unknown,
+  ) => number;
 }
 
 const INK = { labelColor: "var(--ink)", titleColor: "var(--ink)" };
@@ -172,10 +178,15 @@ export async function draw(spec: object): Promise<string> {
   } as unknown as TopLevelSpec);
   // Without a screen Vega takes texts for nearly twice as wide as they are.
   const { textMetrics } = vega as unknown as { textMetrics: TextMetrics };
-  textMetrics.width = ({ fontSize = 11 }, text) => LETTER * columnsOf(String(text)) * fontSize;
+  textMetrics.width = ({ fontSize = 11, fontWeight }, text) =>
+    LETTERS[fontWeight === 600 ? "bold" : "plain"] * columnsOf(String(text)) * fontSize;
   const view = new vega.View(vega.parse(compiled), { renderer: "none" });
   try {
-    return await view.toSVG();
+    // Vega has no word for the order in which letters and their halo are drawn.
+    return (await view.toSVG()).replaceAll(
+      `stroke="${HALO.stroke}"`,
+      `$& paint-order="stroke" stroke-linejoin="round"`,
+    );
   } finally {
     view.finalize();
   }

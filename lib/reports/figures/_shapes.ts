@@ -6,25 +6,36 @@
 import type { Bounds } from "../../statistics/proportions.ts";
 import { printable } from "../../base/json.ts";
 import { percent } from "../../base/numbers.ts";
+import { breakLines } from "../../base/wrap.ts";
 import { signedPoints } from "../tables/_comparisons.ts";
-import { inOrder, looks, type Series } from "./_plotting.ts";
+import type { Figure } from "../_view.ts";
+import type { ReportWords } from "../_words.ts";
+import { HALO, inOrder, looks, type Series } from "./_plotting.ts";
 
 /** Width and height of an axis of numbers, in pixels: with its labels a figure fits a phone. */
 const [WIDTH, HEIGHT] = [270, 200];
+/** Width of an axis of numbers that has its labels beside it. */
+const WIDE = 520;
 /** Height of a line of text, and space above a group, in pixels. */
 const [LINE, GAP] = [18, 10];
 /** Width of a letter at most, in pixels. */
 const LETTER = 7;
+/** Labels above points are broken into lines of at most so many letters. */
+const LETTERS_A_LINE = 40;
+
+/** A value, and its whisker: `null` where there is none. */
+export interface Measured {
+  readonly value: number | null;
+  readonly interval: Bounds | null;
+}
 
 /** A row: a point with its whisker. */
-export interface Row {
+export interface Row extends Measured {
   readonly series: Series;
-  /** Stands above the point; omitted where a legend names the series. */
+  /** Stands above the point. Default: the name of the series, unless a legend has it. */
   readonly label?: string;
   /** A heading that neighbouring rows share; omitted where they need none. */
   readonly group?: string;
-  readonly value: number | null;
-  readonly interval: Bounds | null;
   /** Stands behind the row; default nothing. */
   readonly text?: string;
   /** What a gate asks for, drawn as a line, and what is still good enough, as a band; default neither. */
@@ -32,15 +43,14 @@ export interface Row {
 }
 
 /** What rows show. */
-type Quantity = "success rate" | "score" | "difference";
+type Quantity = ReportWords["rate"] | "score" | "difference";
 
+const RATE = { axis: { format: ".0%", tickCount: 5 }, show: percent };
 const QUANTITIES: Record<Quantity, { readonly axis: object; show: (value: number) => string }> = {
-  "success rate": {
-    axis: { title: "success rate", format: ".0%", tickCount: 5 },
-    show: percent,
-  },
+  "success rate": RATE,
+  "pass rate": RATE,
   score: {
-    axis: { title: "score", values: [0, 0.2, 0.4, 0.6, 0.8, 1], format: ".1f" },
+    axis: { values: [0, 0.2, 0.4, 0.6, 0.8, 1], format: ".1f" },
     show: (score) => score.toFixed(2),
   },
   difference: {
@@ -54,123 +64,104 @@ const QUANTITIES: Record<Quantity, { readonly axis: object; show: (value: number
 
 /** Options of {@linkcode rowsSpec}. */
 interface RowsOptions {
-  /** Values that each row marks. Default: zero for differences, else none. */
-  readonly ticks?: readonly number[];
   /** The title of the legend. Default: labels name the series. */
   readonly legend?: string;
+  /** Whether labels stand beside the axis and not above the points, which narrow screens have no space for. */
+  readonly isWide?: boolean;
 }
 
-/**
- * Returns rows of points with whiskers for their intervals, one below the other. Labels are above the points, as
- * narrow screens have no space next to them.
- */
+/** Returns a figure of rows for narrow screens and for wide ones. */
+export function rowsFigure(
+  rows: readonly Row[],
+  quantity: Quantity,
+): Pick<Figure, "spec" | "wide"> {
+  return { spec: rowsSpec(rows, quantity), wide: rowsSpec(rows, quantity, { isWide: true }) };
+}
+
+/** Returns rows of points with whiskers for their intervals, one below the other. */
 export function rowsSpec(
   rows: readonly Row[],
   quantity: Quantity,
-  { ticks = quantity === "difference" ? [0] : [], legend }: RowsOptions = {},
+  { legend, isWide = false }: RowsOptions = {},
 ): object {
   const { axis, show } = QUANTITIES[quantity];
   const texts: { readonly y: number; readonly words: string; readonly weight: number }[] = [];
   let height = 0;
   const line = (words = "", weight = 400): number => {
-    height += LINE;
-    if (words !== "") texts.push({ y: height - LINE / 2, words: printable(words), weight });
+    const parts = isWide ? [printable(words)] : breakLines(printable(words), LETTERS_A_LINE);
+    for (const part of parts) {
+      height += LINE;
+      if (part !== "") texts.push({ y: height - LINE / 2, words: part, weight });
+    }
     return height - LINE / 2;
   };
-  const points = rows.map(({ series, label, group, value, interval, text, asked }, place) => {
+  const points = rows.map(({ group, asked, ...row }, place) => {
+    const { series, value, interval, text } = row;
     const top = height;
     if (group !== undefined && group !== rows[place - 1]?.group) {
       height += place === 0 ? 0 : GAP;
       line(group, 600);
     }
-    if (label !== undefined) line(value === null && text === undefined ? `${label}: -` : label);
-    const y = line();
+    const { label = legend === undefined ? series.name : "" } = row;
+    const words = label !== "" && value === null && text === undefined ? `${label}: -` : label;
+    if (!isWide && words !== "") line(words);
+    const y = line(isWide ? words : "");
     return {
-      ...{ y, top, bottom: height, ...asked },
-      series: series.name,
-      value,
-      ...(value === null ? {} : interval),
-      text,
+      ...{ y, top, bottom: height, ...asked, ...interval },
+      ...{ series: series.name, value, text },
       said: [
         ...(group === undefined ? [] : [group]),
-        ...(label === undefined || label === series.name ? [] : [label]),
+        ...(label === "" || label === series.name ? [] : [label]),
         `series: ${series.name}`,
         `${quantity}: ${value === null ? "-" : show(value)}`,
       ].map((part) => printable(part)).join("; "),
     };
   });
-  const most = Math.max(
-    0.1,
-    ...[
-      ...rows.flatMap(({ value, interval, asked }) => [
-        ...[value, interval?.lower, interval?.upper, asked?.least],
-      ]),
-      ...ticks,
-    ].map((end) => Math.ceil(10 * Math.abs(end ?? 0) - 1e-9) / 10),
-  );
+  const ends = rows.flatMap(({ value, interval, asked }) => [
+    ...[value, interval?.lower, interval?.upper, asked?.least],
+  ]);
+  const most = Math.max(0.1, ...ends.map((end) => Math.ceil(10 * Math.abs(end ?? 0) - 1e-9) / 10));
   const isSigned = quantity === "difference";
+  const domain = [isSigned ? -most : 0, isSigned ? most : 1];
   const x = {
-    type: "quantitative" as const,
-    scale: { domain: [isSigned ? -most : 0, isSigned ? most : 1], nice: false },
+    type: "quantitative",
+    scale: { domain, nice: false },
     axis: {
-      grid: true,
-      ...axis,
+      ...{ grid: true, title: quantity, ...axis },
       ...(isSigned ? { values: [-1, -0.5, 0, 0.5, 1].map((share) => share * most) } : {}),
     },
   };
   const y = {
     field: "y",
-    type: "quantitative" as const,
+    type: "quantitative",
     scale: { domain: [0, height], nice: false, reverse: true },
     axis: null,
   };
-  const description = { field: "said" };
+  const said = { description: { field: "said" } };
   const series = rows.map((row) => row.series);
-  const text = { type: "text", align: "left", color: "var(--ink)" };
+  const written = (field: string, at: number | undefined, mark: object) => ({
+    mark: { type: "text", color: "var(--ink)", ...HALO, ...mark },
+    encoding: { x: { datum: at, ...x }, text: { field, type: "nominal" } },
+  });
   return {
     data: { values: points.filter(({ value }) => value !== null) },
-    width: WIDTH,
+    width: isWide ? WIDE : WIDTH,
     height,
     encoding: { y },
     layer: [
-      ...(rows.every(({ asked }) => asked === undefined) ? [] : requirement(x)),
-      ...ticks.map((at) => ({
-        mark: {
-          type: "tick",
-          orient: "vertical",
-          size: LINE - 4,
-          thickness: 1.5,
-          color: "var(--ink)",
-        },
-        encoding: { x: { datum: at, ...x } },
+      ...(rows.some(({ asked }) => asked !== undefined) ? requirement(x) : []),
+      whiskers("x", x, { strokeWidth: 2 }, { ...said, ...looks(series, "whiskers", legend) }),
+      pointsAt("x", x, { size: 80 }, { ...said, ...looks(series, "points", legend) }),
+      ...[400, 600].map((fontWeight) => ({
+        data: { values: texts.filter(({ weight }) => weight === fontWeight) },
+        ...written("words", domain[0], {
+          ...(isWide ? { align: "right", dx: -8 } : { align: "left", dx: 2 }),
+          ...{ fontSize: 12, fontWeight },
+        }),
       })),
       {
-        transform: [BOUNDED],
-        mark: { type: "rule", strokeWidth: 2 },
-        encoding: {
-          ...{ x: { field: "lower", ...x }, x2: { field: "upper" }, description },
-          ...looks(series, "whiskers", legend),
-        },
-      },
-      {
-        mark: { type: "point", filled: true, size: 80, opacity: 1 },
-        encoding: { x: { field: "value", ...x }, description, ...looks(series, "points", legend) },
-      },
-      ...[400, 600].map((weight) => ({
-        data: { values: texts.filter((one) => one.weight === weight) },
-        mark: { ...text, dx: 2, fontSize: 12, fontWeight: weight },
-        encoding: {
-          x: { datum: x.scale.domain[0], ...x },
-          text: { field: "words", type: "nominal" },
-        },
-      })),
-      {
-        data: { values: points.filter((point) => point.text !== undefined) },
-        mark: { ...text, dx: 8, fontSize: 11, aria: false },
-        encoding: {
-          x: { datum: x.scale.domain[1], ...x },
-          text: { field: "text", type: "nominal" },
-        },
+        data: { values: points.filter(({ text }) => text !== undefined) },
+        ...written("text", domain[1], { align: "left", dx: 8, fontSize: 11, aria: false }),
       },
     ],
   };
@@ -178,31 +169,45 @@ export function rowsSpec(
 
 /** Returns the layers behind rows that show what a gate asks of each. */
 function requirement(x: object): object[] {
-  const isAsked = { filter: { field: "target", valid: true } };
   const whole = { y: { field: "top", type: "quantitative" }, y2: { field: "bottom" } };
   return [
-    {
-      transform: [isAsked],
-      mark: { type: "rect", color: "var(--band)", aria: false },
-      encoding: { ...whole, x: { field: "least", ...x }, x2: { field: "target" } },
+    [{ type: "rect", color: "var(--band)" }, {
+      x: { field: "least", ...x },
+      x2: { field: "target" },
+    }],
+    [{ type: "rule", strokeWidth: 1.5, color: "var(--ink)" }, { x: { field: "target", ...x } }],
+  ].map(([mark, ends]) => ({
+    transform: [{ filter: { field: "target", valid: true } }],
+    mark: { ...mark, aria: false },
+    encoding: { ...whole, ...ends },
+  }));
+}
+
+/** Returns the layer of whiskers along a channel, of what has an interval. */
+function whiskers(channel: "x" | "y", axis: object, mark: object, others: object = {}): object {
+  return {
+    transform: [{ filter: { field: "lower", valid: true } }],
+    mark: { type: "rule", ...mark },
+    encoding: {
+      ...{ [channel]: { field: "lower", ...axis }, [`${channel}2`]: { field: "upper" } },
+      ...others,
     },
-    {
-      transform: [isAsked],
-      mark: { type: "rule", strokeWidth: 1.5, color: "var(--ink)", aria: false },
-      encoding: { ...whole, x: { field: "target", ...x } },
-    },
-  ];
+  };
+}
+
+/** Returns the layer of points along a channel. */
+function pointsAt(channel: "x" | "y", axis: object, mark: object, others: object): object {
+  return {
+    mark: { type: "point", filled: true, opacity: 1, ...mark },
+    encoding: { [channel]: { field: "value", ...axis }, ...others },
+  };
 }
 
 /** A point of a line, or a bar. */
-export interface Point {
+export interface Point extends Measured {
   readonly series: string;
   /** Position along the axis. */
   readonly place: number | string;
-  readonly rate: number;
-  /** The whisker; `null` for none. */
-  readonly lower?: number | null;
-  readonly upper?: number | null;
   /** Of bars on top of each other: `root` or `cascade`. */
   readonly part?: string;
 }
@@ -211,26 +216,29 @@ export interface Point {
 interface Axes {
   /** The title of the axis below. */
   readonly axis: string;
-  /** The title of the axis beside it. */
-  readonly title: string;
   readonly series: readonly Series[];
   /** The title of the legend. */
   readonly legend: string;
 }
 
-const BOUNDED = { filter: { field: "lower", valid: true } };
-
 /** The axis of success rates. */
-const SHARE = { scale: { domain: [0, 1] }, axis: { format: ".0%", tickCount: 5 } };
+const SHARE = {
+  ...{ type: "quantitative", title: "success rate" },
+  ...{ scale: { domain: [0, 1] }, axis: { format: ".0%", tickCount: 5 } },
+};
+
+/** Returns what lines and bars are drawn of. */
+function dataOf(points: readonly Point[]) {
+  return { values: points.map(({ interval, ...point }) => ({ ...point, ...interval })) };
+}
 
 /** Returns lines of success rates along a number, with whiskers. */
 export function linesSpec(
   points: readonly Point[],
-  { axis, title, series, legend, values }: Axes & { readonly values: readonly number[] },
+  { axis, series, legend, values }: Axes & { readonly values: readonly number[] },
 ): object {
-  const y = { type: "quantitative" as const, title, ...SHARE };
   return {
-    data: { values: points },
+    data: dataOf(points),
     width: WIDTH,
     height: HEIGHT,
     encoding: {
@@ -242,22 +250,12 @@ export function linesSpec(
       },
     },
     layer: [
-      {
-        transform: [BOUNDED],
-        mark: { type: "rule", opacity: 0.55 },
-        encoding: {
-          ...{ y: { field: "lower", ...y }, y2: { field: "upper" } },
-          ...looks(series, "whiskers", legend),
-        },
-      },
+      whiskers("y", SHARE, { opacity: 0.55 }, looks(series, "whiskers", legend)),
       {
         mark: { type: "line", strokeWidth: 2 },
-        encoding: { y: { field: "rate", ...y }, ...looks(series, "lines", legend) },
+        encoding: { y: { field: "value", ...SHARE }, ...looks(series, "lines", legend) },
       },
-      {
-        mark: { type: "point", filled: true, size: 60, opacity: 1 },
-        encoding: { y: { field: "rate", ...y }, ...looks(series, "points", legend) },
-      },
+      pointsAt("y", SHARE, { size: 60 }, looks(series, "points", legend)),
     ],
   };
 }
@@ -270,9 +268,10 @@ const TAKEN = 0.7;
 /** Returns bars over names, those of one name beside each other and parts of one on top of each other. */
 export function barsSpec(
   bars: readonly Point[],
-  { axis, title, series, legend, names, isShare }: Axes & {
+  { axis, series, legend, names, counts }: Axes & {
     readonly names: readonly string[];
-    readonly isShare: boolean;
+    /** The title of the axis beside them, of counts. Default: they are success rates. */
+    readonly counts?: string;
   },
 ): object {
   const step = Math.max(
@@ -280,13 +279,20 @@ export function barsSpec(
     LETTER *
       Math.min(MOST_LETTERS, Math.max(...names.flatMap(wordsIn).map(({ length }) => length))),
   );
-  const y = {
-    type: "quantitative" as const,
-    title,
-    ...(isShare ? SHARE : { axis: { tickCount: 5 } }),
+  const y = counts === undefined
+    ? SHARE
+    : { type: "quantitative", title: counts, axis: { tickCount: 5 } };
+  const parts = {
+    opacity: {
+      field: "part",
+      type: "ordinal",
+      scale: { domain: ["root", "cascade"], range: [1, 0.45] },
+      legend: null,
+    },
+    order: { field: "part", sort: "descending" },
   };
   return {
-    data: { values: bars },
+    data: dataOf(bars),
     width: { step, for: "position" },
     height: HEIGHT,
     encoding: {
@@ -302,26 +308,12 @@ export function barsSpec(
       {
         mark: { type: "bar", strokeWidth: 2 },
         encoding: {
-          y: { field: "rate", ...y },
+          y: { field: "value", ...y },
           ...looks(series, "bars", legend),
-          ...(bars.some(({ part }) => part !== undefined)
-            ? {
-              opacity: {
-                field: "part",
-                type: "ordinal",
-                scale: { domain: ["root", "cascade"], range: [1, 0.45] },
-                legend: null,
-              },
-              order: { field: "part", sort: "descending" },
-            }
-            : {}),
+          ...(counts === undefined ? {} : parts),
         },
       },
-      {
-        transform: [BOUNDED],
-        mark: { type: "rule", strokeWidth: 1.5, color: "var(--ink)" },
-        encoding: { y: { field: "lower", ...y }, y2: { field: "upper" } },
-      },
+      whiskers("y", y, { strokeWidth: 1.5, color: "var(--ink)" }),
     ],
   };
 }

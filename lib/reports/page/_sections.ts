@@ -7,6 +7,7 @@ import { type GateReport, verdictName } from "../../gate/gate_report.ts";
 import type { Report } from "../report.ts";
 import { html, type Markup } from "./_markup.ts";
 import { failuresText } from "../tables/_failures.ts";
+import { measuredText } from "../tables/_headline.ts";
 import { shortNames } from "../tables/_short_names.ts";
 import { SECTIONS } from "../_view.ts";
 import { viewsOf } from "../_views.ts";
@@ -108,10 +109,17 @@ const MAX_VERDICTS = 4;
 function verdictSections(gates: readonly GateReport[]): Section[] {
   const cards = gates.flatMap(({ verdict: kind, verdicts, text }) =>
     text !== undefined
-      ? [{ kind, markup: cardMarkup(kind, "", text, []) }]
+      ? [{ kind, markup: cardMarkup(kind, html``, text, []) }]
       : verdicts.map((one) => ({
         kind: one.kind,
-        markup: cardMarkup(one.kind, verdictName(one), one.text, one.numbers),
+        markup: cardMarkup(
+          one.kind,
+          html`<strong>${verdictName(one)}</strong> <span class="measured">${
+            measuredText(one)
+          }</span>`,
+          one.text,
+          one.numbers,
+        ),
       }))
   );
   if (cards.length === 0) return [];
@@ -127,8 +135,8 @@ function verdictSections(gates: readonly GateReport[]): Section[] {
   return [sectionOf("verdict", parts)];
 }
 
-/** Returns a verdict: its first sentence, and the rest and the numbers folded. */
-function cardMarkup(kind: string, name: string, text: string, numbers: readonly string[]): Markup {
+/** Returns a verdict: what it is on, its first sentence, and the rest and the numbers folded. */
+function cardMarkup(kind: string, about: Markup, text: string, numbers: readonly string[]): Markup {
   // The badge has the kind already.
   const words = text.replace(/^[A-Z]+: /, "");
   const [first = "", ...rest] = words.split(/(?<=\.) (?=[A-Z])/);
@@ -140,7 +148,7 @@ function cardMarkup(kind: string, name: string, text: string, numbers: readonly 
     </details>
   `;
   return html`<article class="verdict ${kind}"><span class="badge">${kind.toUpperCase()}</span>
-<strong>${name}</strong>
+${about}
 <p>${first.charAt(0).toUpperCase()}${first.slice(1)}</p>${more}</article>`;
 }
 

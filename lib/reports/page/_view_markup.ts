@@ -44,12 +44,15 @@ export async function viewsMarkup(
 }
 
 async function figureMarkup(figure: Figure, numbers: readonly Markup[]): Promise<Markup> {
-  const { id, title, spec } = figure;
+  const { id, title, spec, wide } = figure;
   const text = captionText(figure);
+  // Where there are two, style sheets show the one for the width of the screen.
+  const specs = wide === undefined ? [spec] : [wide, spec];
+  const images = await Promise.all(specs.map(async (one) => new Markup(await draw(one))));
   return html`
     <figure class="view" id="figure-${id}">
       <figcaption>${title}${text === "" ? "" : html`<small>${text}</small>`}</figcaption>
-      <div class="plot">${new Markup(await draw(spec))}</div>
+      <div class="plot">${images}</div>
       <button type="button" class="take" data-take="svg">SVG</button>
       ${numbers.length === 0 ? "" : html`<details><summary>numbers</summary>${numbers}</details>`}
     </figure>

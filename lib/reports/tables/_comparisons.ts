@@ -13,7 +13,7 @@ import { isRemoving } from "../../perturbations/ids.ts";
 import { isCase, isGenerated, isQuestion } from "../../trials/executors/task_kind.ts";
 import type { Report } from "../report.ts";
 import { boundsText, type Column, grouped, layOut, nameOf, NOTHING } from "./table.ts";
-import type { Table } from "../_view.ts";
+import { noteOf, type Table } from "../_view.ts";
 import { type ReportWords, reportWords } from "../_words.ts";
 
 /** Pairs in a table, at most: JSON has all of them. */
@@ -24,6 +24,9 @@ const LISTED = { named: { pairs: 6, rows: 40 }, generated: { pairs: 3, rows: 12 
 const [MOST_TASKS, LEAST_TASKS] = [20, 4];
 /** Pairs up to this adjusted p-value differ significantly. */
 const SIGNIFICANT = 0.05;
+
+/** The title of the pairs of a report. */
+export const PAIRS = "Pairs compared";
 
 /** A pair of a report, and its place in the list of pairs; that of a gate has a strategy and the baseline. */
 type Compared = Comparison & Partial<ComparedPair> & Placed;
@@ -48,29 +51,26 @@ export function comparisonTables(
       isRemoving(perturbation) ? perturbation : []
     ),
   );
-  const notes = [
+  const note = noteOf(
     `each pair differs in one thing, and has the ${words.tasks} of both; difference: share of ${
       countedOf(words)
-    } that the candidate ${words.solved}, less that of the other, in percentage points, with its 95% interval; ` +
+    } that the candidate ${words.solved}, less that of the other, in percentage points, with its 95% interval`,
     `gained and lost: ${words.tasks} that the candidate ${words.solved} more and less often`,
-    ...(removing.size === 0 ? [] : [
+    removing.size > 0 &&
       `${
         listText([...removing], 10)
       } left out, as no task can be solved under it: failure rates have the share that abstained`,
-    ]),
-  ];
+  );
   const pairs = rankedPairs({ comparisons, subjects });
-  return pairTables(pairs, { title: "Pairs compared", notes, words, all: comparisons.length });
+  return pairTables(pairs, { title: PAIRS, note, words, all: comparisons.length });
 }
 
 /**
- * Returns the pairs of a report with their places, at most `most`: those with a reference before significant ones, and
- * these before others; where not all fit, significant ones with a reference before others with one.
+ * Returns the pairs of a report to show, with their places, by what they are compared with: those with a reference
+ * before significant ones, and these before others; where not all fit, significant ones with a reference before others
+ * with one.
  */
-export function rankedPairs(
-  { comparisons, subjects }: Pick<Report, "comparisons" | "subjects">,
-  most = MAX_PAIRS,
-) {
+export function rankedPairs({ comparisons, subjects }: Pick<Report, "comparisons" | "subjects">) {
   const isSignificant = ({ test }: ComparedPair) => test !== null && test.adjusted <= SIGNIFICANT;
   const rankOf = (pair: ComparedPair) => pair.reference ? 0 : isSignificant(pair) ? 1 : 2;
   // A pair is of simulated models if one of its two is: each is told as what it is by itself.
@@ -84,24 +84,25 @@ export function rankedPairs(
     .sort((one, other) =>
       rankOf(one) - rankOf(other) || Number(isSignificant(other)) - Number(isSignificant(one))
     );
-  return byRank.slice(0, most)
+  const shown = byRank.slice(0, MAX_PAIRS)
     .sort((one, other) => rankOf(one) - rankOf(other) || one.place - other.place);
+  return [...Map.groupBy(shown, againstName).values()].flat();
 }
 
 /** Compares each strategy with the baseline of the same model, as gates do; no table without any. */
 export function strategiesTable(comparisons: readonly Comparison[]): Table[] {
-  const notes = [
-    "on the same tasks as the baseline of the same model; difference in percentage points, with its 95% interval",
-  ];
+  const note =
+    "on the same tasks as the baseline of the same model; difference in percentage points, with its 95% interval; " +
+    "p is not adjusted for the number of comparisons";
   const words = reportWords({ unit: "graph", callSets: [] });
-  return pairTables(comparisons, { title: "Strategies against the baseline", notes, words });
+  return pairTables(comparisons, { title: "Strategies against the baseline", note, words });
 }
 
 function pairTables(
   pairs: readonly Compared[],
-  { title, notes, words, all = pairs.length }: {
+  { title, note, words, all = pairs.length }: {
     readonly title: string;
-    readonly notes: readonly string[];
+    readonly note: string;
     readonly words: ReportWords;
     readonly all?: number;
   },
@@ -111,56 +112,40 @@ function pairTables(
   const counted = countedOf(words);
   const [test, ...otherTests] = new Set(pairs.flatMap((pair) => testOf(pair)?.name ?? []));
   const name = otherTests.length > 0 || test === undefined ? "p" : `${TESTS[test]} p`;
-  const isPair = pairs.some(({ against }) => against !== undefined);
-  const isAdjusted = isPair && all > 1;
-  const hasMissed = pairs.some(({ missed }) => missed !== null);
+  const isAdjusted = all > 1 && pairs.some(({ test }) => test !== undefined);
   return [{
     id: "comparisons",
     section: "comparisons",
     title,
-    note: [
-      ...notes,
+    note: noteOf(
+      note,
       `${name}: how often equally good ones would differ at least as much by chance` +
-      (test === "sign-flip" || otherTests.length > 0
-        ? " (sign flip: the test where a task ran several times)"
-        : ""),
-      ...(isAdjusted
-        ? [
-          `adjusted p: the same for all ${all} pairs together, by Holm: where it is at most ${SIGNIFICANT}, ` +
-          "the two differ",
-        ]
-        : isPair
-        ? []
-        : ["it is not adjusted for the number of comparisons"]),
-      ...(pairs.some(({ effort }) => effort.extra.tokens)
-        ? [
-          `extra tokens: all tokens spent, divided by the ${counted} ${words.solved}, minus the same of the other`,
-        ]
-        : []),
-      ...(hasMissed
-        ? [
-          `missed calls, where there are any: how many more ${counted} have a needed call that was never made, in ` +
+        (test === "sign-flip" || otherTests.length > 0
+          ? " (sign flip: the test where a task ran several times)"
+          : ""),
+      isAdjusted &&
+        `adjusted p: the same for all ${all} pairs together, by Holm: where it is at most ${SIGNIFICANT}, the two differ`,
+      pairs.some(({ effort }) => effort.extra.tokens) &&
+        `extra tokens: all tokens spent, divided by the ${counted} ${words.solved}, minus the same of the other`,
+      pairs.some(({ missed }) => missed !== null) &&
+        `missed calls, where there are any: how many more ${counted} have a needed call that was never made, in ` +
           "percentage points",
-        ]
-        : []),
       "p knows neither the margin of a gate nor that it stopped a run early, and verdicts do not depend on it",
-      ...(more === 0 ? [] : [
+      more > 0 &&
         `and ${
-          countText(more, "more pair")
-        }, all in the JSON report: these are the first, those with a ` +
-        "reference and significant ones before others",
-      ]),
-    ].join("; "),
-    names: isPair ? 2 : 1,
+            countText(more, "more pair")
+          }, all in the JSON report: these are the first, those with a ` +
+          "reference and significant ones before others",
+    ),
+    names: 2,
     rows: layOut(pairs, [
-      ...isPair
-        ? [comparisonColumns(NAMES, unitsOf(pairs, words), sharesOf(words))]
-        : [comparisonColumns([STRATEGY], unitsOf(pairs, words), ["baseline", "with strategy"])],
+      NAMES,
+      comparisonColumns(unitsOf(pairs, words), sharesOf(words)),
       {
         head: name,
         cell: (pair) => {
-          const test = testOf(pair);
-          return test === null ? NOTHING : probability(test.p);
+          const p = testOf(pair)?.p;
+          return p === undefined ? NOTHING : probability(p);
         },
       },
       {
@@ -188,13 +173,13 @@ function pairTables(
       },
       MISSED_CALLS,
     ]),
-  }, ...changedTable(pairs, isPair, words)];
+  }, ...changedTable(pairs, words)];
 }
 
-/** The columns that name a pair, and those of a gate. */
-const [NAMES, STRATEGY]: [Column<Compared>[], Column<Compared>] = [
-  [{ head: "candidate", cell: nameOf }, { head: "against", cell: againstName }],
-  { head: "strategy", cell: nameOf },
+/** The columns that name a pair. */
+const NAMES: readonly Column<Compared>[] = [
+  { head: "candidate", cell: nameOf },
+  { head: "against", cell: againstName },
 ];
 
 const TESTS = { mcnemar: "McNemar", "sign-flip": "sign flip", none: NOTHING };
@@ -232,18 +217,14 @@ interface ChangedRow extends Compared {
   readonly task: string;
   /** Its place among the changes of its pair, from 1; omitted where a page does not list it. */
   readonly number?: number;
-  readonly solved: readonly [against: string, candidate: string];
-  readonly rates: readonly [against: number, candidate: number];
   readonly change: "gained" | "lost";
+  /** How much of it was solved, and the difference. */
+  readonly solved: readonly [against: string, candidate: string, difference: string];
   readonly proof?: NonNullable<Comparison["changed"]>["changed"][number] | undefined;
 }
 
 /** Lists the tasks that changed, those of each pair that were lost first; no table without any. */
-function changedTable(
-  pairs: readonly Compared[],
-  isPair: boolean,
-  words: ReportWords,
-): Table[] {
+function changedTable(pairs: readonly Compared[], words: ReportWords): Table[] {
   const changed = pairs.filter((pair) => changesOf(pair).length > 0);
   if (changed.length === 0) return [];
   const isGraph = changed.some(({ gained = [], lost = [] }) =>
@@ -258,7 +239,7 @@ function changedTable(
   const rows = listed.flatMap((pair) => {
     const changes = changesOf(pair);
     const more = changes.length - each;
-    const rest = { ...pair, solved: [NOTHING, NOTHING], rates: [0, 0] } as const;
+    const rest = { ...pair, solved: [NOTHING, NOTHING, NOTHING] } as const;
     return [
       ...changes.slice(0, each),
       ...(more > 0 ? [{ ...rest, task: `and ${more} more`, change: changes[each]!.change }] : []),
@@ -267,32 +248,26 @@ function changedTable(
   const few = listed.flatMap(({ changed }) => changed?.needed ?? []);
   const isProved = rows.some(({ proof }) => proof !== undefined);
   const isOwn = words.cell === "test" || listed.every(({ changed }) => changed !== undefined);
-  const [before, after] = isPair ? sharesOf(words) : ["baseline", "with strategy"];
   return [{
     id: "changed-tasks",
     section: "comparisons",
     title: `${isOwn ? "Tests" : "Tasks"} gained and lost`,
     // Behind the numbers of a pair, pages list all of its tasks; those of own tests have names.
     folded: !isOwn,
-    note: [
-      `of each pair those that were lost, then those gained, the largest change first, at most ${each}` +
-      (changed.length > listed.length
-        ? `; of the first ${listed.length} of ${countText(changed.length, "pair")} alone`
-        : ""),
+    note: noteOf(
+      `of each pair those that were lost, then those gained, the largest change first, at most ${each}`,
+      changed.length > listed.length &&
+        `of the first ${listed.length} of ${countText(changed.length, "pair")} alone`,
       `${words.solved}: of the valid trials of both; difference in percentage points`,
-      ...(isProved
-        ? [
-          "of own tests with Newcombe's 95% interval; proved: by Fisher's exact test, adjusted by Holm for the " +
-          "number of tests of the pair, in a run that no result could end" +
-          (few.length === 0
-            ? ""
-            : `; with so few trials not even a complete change can be proved: that takes ${
-              Math.max(...few)
-            } of each test`),
-        ]
-        : []),
-    ].join("; "),
-    names: isPair ? 3 : 2,
+      isProved &&
+        "of own tests with Newcombe's 95% interval; proved: by Fisher's exact test, adjusted by Holm for the " +
+          "number of tests of the pair, in a run that no result could end",
+      isProved && few.length > 0 &&
+        `with so few trials not even a complete change can be proved: that takes ${
+          Math.max(...few)
+        } of each test`,
+    ),
+    names: 3,
     rows: layOut<ChangedRow>(rows, [
       {
         head: isOwn ? "test" : "task",
@@ -304,15 +279,12 @@ function changedTable(
             : link;
         },
       },
-      ...(isPair ? NAMES : [STRATEGY]),
+      ...NAMES,
       { head: "change", cell: ({ change }) => change },
-      { head: before, cell: ({ solved }) => solved[0] },
-      { head: after, cell: ({ solved }) => solved[1] },
-      {
-        head: "difference",
-        cell: ({ rates, solved }) =>
-          solved[0] === NOTHING ? NOTHING : signedPoints(rates[1] - rates[0]),
-      },
+      ...[...sharesOf(words), "difference"].map((head, place): Column<ChangedRow> => ({
+        head,
+        cell: ({ solved }) => solved[place]!,
+      })),
       {
         head: "95% interval",
         next: true,
@@ -330,29 +302,23 @@ function changedTable(
 
 /** The tasks of a pair that changed; of a gate only own tests are known. */
 function changesOf(pair: Compared): ChangedRow[] {
-  const proofs = new Map(pair.changed?.changed.map((one) => [one.case, one]));
-  if (pair.gained === undefined || pair.lost === undefined) {
-    return [...proofs.values()].map((proof) => ({
-      ...pair,
-      task: printable(proof.case, 100),
-      solved: [percent(proof.baseline), percent(proof.candidate)] as const,
-      rates: [proof.baseline, proof.candidate] as const,
-      change: proof.difference < 0 ? "lost" as const : "gained" as const,
-      proof,
-    })).sort((one, other) => Number(other.change === "lost") - Number(one.change === "lost"));
-  }
-  return (["lost", "gained"] as const).flatMap((change) =>
-    pair[change]!.map(({ task, candidate, baseline }, place) => ({
-      ...pair,
-      task: taskName(task),
+  const proofs = pair.changed?.changed ?? [];
+  const byCase = new Map(proofs.map((proof) => [proof.case, proof]));
+  const share = ({ solved, valid }: ChangedTask["candidate"]) => solved / valid;
+  const shareText = ({ solved, valid }: ChangedTask["candidate"]) => `${solved} of ${valid}`;
+  return (["lost", "gained"] as const).flatMap((change): ChangedRow[] =>
+    pair[change]?.map(({ task, candidate, baseline }, place) => ({
+      ...{ ...pair, change, task: taskName(task), proof: byCase.get(caseOf(task) ?? "") },
       number: place + 1,
-      solved: [baseline, candidate].map(({ solved, valid }) => `${solved} of ${valid}`) as [
-        string,
-        string,
+      solved: [
+        ...[shareText(baseline), shareText(candidate)] as const,
+        signedPoints(share(candidate) - share(baseline)),
       ],
-      rates: [baseline, candidate].map(({ solved, valid }) => solved / valid) as [number, number],
-      change,
-      proof: proofs.get(caseOf(task) ?? ""),
+    })) ?? proofs.filter(({ difference }) =>
+      difference < 0 === (change === "lost")
+    ).map((proof) => ({
+      ...{ ...pair, change, task: printable(proof.case, 100), proof },
+      solved: [percent(proof.baseline), percent(proof.candidate), signedPoints(proof.difference)],
     }))
   );
 }
@@ -391,36 +357,33 @@ type Counted =
  * Returns the columns of a comparison behind those that name it; `units`, `before` and `after` are the headings of what
  * is counted, and of the shares solved.
  */
-export function comparisonColumns<Row extends Counted>(
-  names: readonly Column<Row>[],
+export function comparisonColumns(
   units: string,
   [before, after]: readonly [string, string],
-): Column<Row>[] {
-  const column = (
-    head: string,
-    cell: Column<PairedSuccess>["cell"],
-    others: Partial<Column<Row>> = {},
-  ): Column<Row> => ({
+): Column<Counted>[] {
+  const column = (head: string, cell: Column<PairedSuccess>["cell"]): Column<Counted> => ({
     head,
     cell: ({ success }) => success === null ? NOTHING : cell(success),
-    ...others,
   });
-  // Of own tests each trial is a graph, and what changes is a test.
-  const count = (row: Row, change: "gained" | "lost") =>
-    row[change]?.length ?? row.success?.[change] ?? NOTHING;
-  const linked = (change: "gained" | "lost"): Column<Row> => ({
-    head: change,
-    cell: (row) => count(row, change),
-    link: (row) => Number(count(row, change)) > 0 ? changeLink(row, change) : undefined,
-  });
+  const linked = (change: "gained" | "lost"): Column<Counted> => {
+    // Of own tests each trial is a graph, and what changes is a test.
+    const count = (row: Counted) => row[change]?.length ?? row.success?.[change] ?? NOTHING;
+    return {
+      head: change,
+      cell: count,
+      link: (row) => Number(count(row)) > 0 ? changeLink(row, change) : undefined,
+    };
+  };
   return [
-    ...names,
     { head: units, cell: ({ graphs }) => graphs },
     { head: "left out", cell: ({ leftOut }) => leftOut, shown: "filled" },
     column(before, ({ baseline }) => percent(baseline)),
     column(after, ({ candidate }) => percent(candidate)),
     column("difference", ({ difference }) => signedPoints(difference)),
-    column("95% interval", ({ interval }) => boundsText(interval, signedPoints), { next: true }),
+    {
+      ...column("95% interval", ({ interval }) => boundsText(interval, signedPoints)),
+      next: true,
+    },
     linked("gained"),
     linked("lost"),
   ];

@@ -32,15 +32,10 @@ export function distractorTable(
       "95% interval; two kinds are compared at the numbers that both have; comparisons are not corrected for " +
       "their number",
     rows: layOut(rows, [
-      comparisonColumns<DistractorEffect>(
-        [
-          MODEL,
-          { head: "irrelevant functions", cell: ({ irrelevant }) => settingText(irrelevant) },
-          { head: "against", cell: ({ against }) => settingText(against) },
-        ],
-        "core graphs",
-        ["before", "with them"],
-      ),
+      MODEL,
+      { head: "irrelevant functions", cell: ({ irrelevant }) => settingText(irrelevant) },
+      { head: "against", cell: ({ against }) => settingText(against) },
+      comparisonColumns("core graphs", ["before", "with them"]),
       {
         head: "McNemar p",
         cell: ({ success }) => success?.mcNemar ? probability(success.mcNemar.exact) : NOTHING,

@@ -25,7 +25,7 @@ import {
   NOTHING,
   trialsLink,
 } from "./table.ts";
-import type { Table } from "../_view.ts";
+import { noteOf, type Table } from "../_view.ts";
 
 /** The parts of a report that its headline is made of. */
 export interface HeadlineReport
@@ -44,9 +44,10 @@ interface Change {
   readonly decided: boolean;
 }
 
-/** A row of the headline. */
+/** A row of the headline: a variant with its verdict, by which gate, and what changed. */
 interface Row extends VariantMetrics {
-  readonly verdict: ReportedVerdict | undefined;
+  readonly verdict?: ReportedVerdict;
+  readonly gate?: GateReport["gate"];
   readonly change: Change | undefined;
 }
 
@@ -54,32 +55,35 @@ interface Row extends VariantMetrics {
 export const MAX_ROWS = 12;
 
 /** Returns the key of a variant: all that tells it from others. */
-export function variantKey({ model, strategy, perturbation, variant }: Variant): string {
+function variantKey({ model, strategy, perturbation, variant }: Variant): string {
   return canonicalJson([model, strategy, perturbation, variant ?? null]);
 }
 
-/** Returns the verdict on each variant by its key; the worst where several gates decided on it. */
-export function verdictsOf(
-  { gates = [] }: Pick<HeadlineReport, "gates">,
-): ReadonlyMap<string, { readonly verdict: ReportedVerdict; readonly gate: GateReport["gate"] }> {
-  const all = gates.flatMap(({ verdicts, gate }) => verdicts.map((verdict) => ({ verdict, gate })));
-  const badness = (one: typeof all[number]) => VERDICT_KINDS.indexOf(one.verdict.kind);
-  return new Map(
-    all.toSorted((one, other) => badness(other) - badness(one))
-      .map((one) => [variantKey(one.verdict), one]),
-  );
+/** Returns the variants of the headline in their order, for its table and its figure: what did not pass stands first. */
+export function headlineRows(report: HeadlineReport): readonly Row[] {
+  const { subjects, gates = [] } = report;
+  const badness = (kind: ReportedVerdict["kind"] = "pass") => VERDICT_KINDS.indexOf(kind);
+  const verdicts = gates.flatMap(({ verdicts, gate }) =>
+    verdicts.map((verdict) => ({ verdict, gate }))
+  ).toSorted((one, other) => badness(other.verdict.kind) - badness(one.verdict.kind));
+  // Where several gates decided on a variant, the worst verdict stands.
+  const byKey = new Map(verdicts.map((one) => [variantKey(one.verdict), one]));
+  const names = new Map(subjects.map((one) => [variantKey(one.subject), nameOf(one)]));
+  const rank = ({ verdict, subject, total }: Row) =>
+    8 * badness(verdict?.kind) +
+    (subjects.length <= MAX_ROWS ? 0 : 4 * Number(total.rate === null) +
+      2 * Number(subject.perturbation !== "none") + Number(subject.strategy !== "baseline"));
+  return subjects.map((one): Row => {
+    const decided = byKey.get(variantKey(one.subject));
+    return { ...one, ...decided, change: changeOf(one, decided?.verdict, report, names) };
+  }).sort((one, other) => rank(one) - rank(other));
 }
 
 /** Returns success, what changed, and the cost of each variant, in one row. */
 export function overviewTable(report: HeadlineReport): Table {
   const { subjects } = report;
   const words = reportWords(report);
-  const verdicts = verdictsOf(report);
-  const names = new Map(subjects.map((one) => [variantKey(one.subject), nameOf(one)]));
-  const rows = inOrder(subjects).map((one): Row => {
-    const verdict = verdicts.get(variantKey(one.subject))?.verdict;
-    return { ...one, verdict, change: changeOf(one, verdict, report, names) };
-  });
+  const rows = headlineRows(report);
   const changes = rows.flatMap(({ change }) => change ?? []);
   const references = new Set(changes.map(({ key }) => key));
   const isShared = references.size === 1 && !references.has(undefined);
@@ -143,37 +147,27 @@ export function overviewTable(report: HeadlineReport): Table {
     { head: "time a trial", cell: ({ total }) => timeText(total.duration), shown: "filled" },
     { head: "tokens", cell: tokensOf, shown: "filled" },
   ];
-  const isDecided = changes.some(({ decided }) => decided);
-  const notes = [
-    `${words.solved}: share of valid trials${
-      lessUnsolvable(subjects.map(({ total }) => total))
-    }, ` +
-    "with its 95% interval",
-    ...(changes.length === 0 ? [] : [
-      `change: in percentage points, on the same ${words.tasks}, with ${
-        isDecided ? "the bounds of the verdict or, without one, " : ""
-      }its 95% interval`,
-    ]),
-    ...(rows.some(({ total }) => total.duration) ? ["time: mean of valid trials"] : []),
-    ...(subjects.some(({ usage }) => usage.estimated)
-      ? ["~: tokens estimated in part, as a server reported none"]
-      : []),
-  ];
   return {
     id: "overview",
     section: "headline",
     title: words.headline,
-    note: notes.join("; "),
+    note: noteOf(
+      `${words.solved}: share of valid trials${
+        lessUnsolvable(subjects.map(({ total }) => total))
+      }, with its 95% interval`,
+      changes.length > 0 &&
+        `change: in percentage points, on the same ${words.tasks}, with ${
+          changes.some(({ decided }) => decided)
+            ? "the bounds of the verdict or, without one, "
+            : ""
+        }its 95% interval`,
+      rows.some(({ total }) => total.duration !== null && total.duration > 0) &&
+        "time: mean of valid trials",
+      subjects.some(({ usage }) => usage.estimated) &&
+        "~: tokens estimated in part, as a server reported none",
+    ),
     rows: layOut(rows, columns),
   };
-}
-
-/** Returns subjects in the order of the headline. */
-function inOrder(subjects: readonly VariantMetrics[]): readonly VariantMetrics[] {
-  if (subjects.length <= MAX_ROWS) return subjects;
-  const rank = ({ subject }: VariantMetrics) =>
-    2 * Number(subject.perturbation !== "none") + Number(subject.strategy !== "baseline");
-  return subjects.toSorted((one, other) => rank(one) - rank(other));
 }
 
 /** What a pair of variants differs in, the likeliest question first. */
@@ -208,10 +202,10 @@ function changeOf(
   const [first] = own.sort((one, other) => one.order - other.order);
   if (first === undefined) return undefined;
   const { success: { difference, interval }, key, pair } = first;
-  const against = names.get(key);
-  return against === undefined
-    ? { difference, interval, against: againstName(pair), decided: false }
-    : { difference, interval, against, key, decided: false };
+  return {
+    ...{ difference, interval, against: names.get(key) ?? againstName(pair), decided: false },
+    ...(names.has(key) ? { key } : {}),
+  };
 }
 
 function tokensOf({ usage: { inputTokens, outputTokens, estimated } }: VariantMetrics): string {
@@ -232,23 +226,38 @@ export function timeText(duration: number | null): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+/** What is told of a verdict in a line. */
+type Decided = Pick<ReportedVerdict, "kind" | "text"> & Partial<Pick<ReportedVerdict, "evidence">>;
+
+/** Returns the rates that a verdict is on, as they were measured; empty without any. */
+export function measuredText({ evidence }: Pick<Decided, "evidence">): string {
+  if (evidence === undefined || evidence.graphs === 0) return "";
+  return evidence.of === "rate"
+    ? `${percent(evidence.rate)} of ${evidence.valid}`
+    : `${percent(evidence.candidate)} of ${evidence.graphs}, baseline ${
+      percent(evidence.baseline)
+    }`;
+}
+
 /** Returns the verdict of a report in one line; of several, how many there are of each kind. Omitted without any. */
 export function verdictLine({ gates = [] }: Pick<HeadlineReport, "gates">): string | undefined {
-  const verdicts = gates.flatMap((gate): readonly Pick<ReportedVerdict, "kind" | "text">[] =>
+  const verdicts = gates.flatMap((gate): readonly Decided[] =>
     gate.text === undefined ? gate.verdicts : [{ kind: "invalid", text: gate.text }]
   );
   const [first, ...others] = verdicts;
   if (first === undefined) return undefined;
   // The sentence after the first says how sure that is.
-  if (others.length === 0) return printable(first.text.replace(/(?<=\.) .*$/s, ""), 500);
-  const counts = VERDICT_KINDS.map((kind) => ({
-    kind,
-    count: verdicts.filter((one) => one.kind === kind).length,
-  })).filter(({ count }) => count > 0);
-  const all = counts.length === 1
+  if (others.length === 0) {
+    const measured = measuredText(first);
+    return printable(first.text.replace(/(?<=\.) .*$/s, ""), 500) +
+      (measured === "" ? "" : ` Measured: ${measured}.`);
+  }
+  const byKind = Map.groupBy(verdicts, ({ kind }) => kind);
+  const kinds = VERDICT_KINDS.filter((kind) => byKind.has(kind));
+  const all = kinds.length === 1
     ? `all ${verdicts.length} verdicts`
     : `of ${verdicts.length} verdicts ${
-      counts.map(({ kind, count }) => `${count} ${kind}`).join(", ")
+      kinds.map((kind) => `${byKind.get(kind)!.length} ${kind}`).join(", ")
     }`;
-  return `${counts[0]!.kind.toUpperCase()}: ${all}`;
+  return `${kinds[0]!.toUpperCase()}: ${all}`;
 }

@@ -5,15 +5,19 @@
 
 import type { VariantMetrics } from "../metrics/metrics.ts";
 import { percent } from "../../base/numbers.ts";
-import { boundsText, grouped, layOut, nameOf, NOTHING } from "./table.ts";
+import { boundsText, type Column, grouped, layOut, nameOf, NOTHING } from "./table.ts";
 import type { Table } from "../_view.ts";
 
 /** Returns the work of strategies outside the agent loop; no table where there is none. */
 export function workTable(subjects: readonly VariantMetrics[]): Table[] {
   const rows = subjects.flatMap(({ work, ...one }) => work === null ? [] : [{ ...one, work }]);
   if (rows.length === 0) return [];
-  const isUsed = (part: "retried" | "replaced") =>
-    rows.some(({ work }) => work[part] !== undefined);
+  // Only some strategies have these.
+  const also = (head: string, part: "retried" | "replaced"): Column<typeof rows[number]> => ({
+    head,
+    cell: ({ work }) => work[part] === undefined ? NOTHING : grouped(work[part]),
+    shown: "filled",
+  });
   return [{
     id: "strategy-work",
     section: "success",
@@ -39,16 +43,8 @@ export function workTable(subjects: readonly VariantMetrics[]): Table[] {
             : `${percent(mending.mean!)} (${boundsText(mending.interval)})`,
         shown: "filled",
       },
-      {
-        head: "made again",
-        cell: ({ work }) => grouped(work.retried ?? 0),
-        shown: isUsed("retried"),
-      },
-      {
-        head: "replaced",
-        cell: ({ work }) => grouped(work.replaced ?? 0),
-        shown: isUsed("replaced"),
-      },
+      also("made again", "retried"),
+      also("replaced", "replaced"),
     ]),
   }];
 }

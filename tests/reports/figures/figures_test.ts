@@ -10,9 +10,11 @@ import {
 import { breakdownFigure, failureFigure } from "../../../lib/reports/figures/_figures.ts";
 import { comparisonFigures } from "../../../lib/reports/figures/_comparisons.ts";
 import { headlineFigures } from "../../../lib/reports/figures/_headline.ts";
+import { comparisonTables } from "../../../lib/reports/tables/_comparisons.ts";
+import { overviewTable } from "../../../lib/reports/tables/_headline.ts";
 import { makeReport, type Report } from "../../../lib/reports/report.ts";
 import { draw, seriesMark } from "../../../lib/reports/figures/_plotting.ts";
-import type { Figure } from "../../../lib/reports/_view.ts";
+import type { Figure, Table } from "../../../lib/reports/_view.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import {
   crossed,
@@ -531,7 +533,46 @@ Deno.test("comparisonFigures() has points and whiskers around zero, in the colou
   const labels = elementsOf(root).map(({ text }) => text).filter((text) =>
     /^[-+\u2212\d.]+$/.test(text)
   );
-  assertEquals(labels, ["\u221290", "\u221245", "0", "+45", "+90"]);
+  assertEquals(labels, ["\u221290", "\u221245", "0", "+45", "+90", "+20.0", "-60.0"]);
+});
+
+Deno.test("comparisonFigures() has the title, the pairs and the order of the table, in both drawings", async () => {
+  const trials = [..."abcd"].flatMap((model, place) => manyRecords(4 + 5 * place, 20, { model }));
+  const report = makeReport(trials, { suite: "s" });
+  const [{ title, rows: [, ...rows] }] = comparisonTables(report) as [Table];
+  const [{ spec, wide, ...figure }] = comparisonFigures(report) as [Figure];
+  assertEquals(figure.title, title);
+  assertEquals(rows.map(([candidate, against]) => `${candidate} - ${against}`), [
+    // Significant ones stand before others.
+    ...["c - a", "d - a", "b - a", "d - b", "c - b", "d - c"],
+  ]);
+  const values = rows.map((row) => row[5]!);
+  for (const image of [spec, wide!]) {
+    const texts = elementsOf(await drawn(draw(image))).filter(({ attributes }) =>
+      attributes["transform"] !== undefined
+    ).map(({ text, attributes }) => {
+      const [, x, y] = /translate\(([-\d.]+),([-\d.]+)\)/.exec(attributes["transform"]!)!;
+      return { text, x: Number(x), y: Number(y), attributes };
+    }).sort((one, other) => one.y - other.y);
+    assertEquals(texts.filter(({ text }) => values.includes(text)).map(({ text }) => text), values);
+    const names = texts.filter(({ text }) => /^(against )?[a-d]$/.test(text));
+    assertEquals(names.map(({ text }) => text), [
+      ...["against a", "c", "d", "b", "against b", "d", "c", "against c", "d"],
+    ]);
+    // Beside a wide axis labels end before it: nothing is below them.
+    assert(
+      names.every(({ x, attributes }) =>
+        image === spec ? x > 0 : x < 0 && attributes["text-anchor"] === "end"
+      ),
+    );
+    // Where something is, the page shows around the letters, whatever the theme.
+    for (const { attributes } of names) {
+      assertEquals(
+        [attributes["stroke"], attributes["paint-order"], attributes["stroke-width"]],
+        ["var(--paper)", "stroke", "3"],
+      );
+    }
+  }
 });
 
 Deno.test("comparisonFigures() shows hostile names as text, each of them, and what has no interval", async () => {
@@ -545,7 +586,7 @@ Deno.test("comparisonFigures() shows hostile names as text, each of them, and wh
   assertEquals(whiskersOf(root), []);
 });
 
-Deno.test("rows of many strategies stand below the name of their model, in the colours of the whole", async () => {
+Deno.test("rows of many strategies have the names and the order of the table, and the colours of the whole", async () => {
   const strategies = ["baseline", "restate", "repair"];
   const trials = ["a", "sim:b", "a + b"].flatMap((model) =>
     strategies.flatMap((strategy) =>
@@ -553,15 +594,14 @@ Deno.test("rows of many strategies stand below the name of their model, in the c
     )
   );
   const root = await drawn(drawHeadline(trials));
-  const names = ["a", "sim:b (simulated)", "a + b"];
-  const texts = elementsOf(root).filter(({ text }) => [...names, ...strategies].includes(text))
+  const [, ...rows] = overviewTable(makeReport(trials, { suite: "s" })).rows;
+  const names = rows.map(([name]) => name!);
+  const texts = elementsOf(root).filter(({ text }) => names.includes(text))
     .map(({ text, attributes }) => ({
       text,
       y: Number(/,([\d.]+)\)/.exec(attributes["transform"]!)![1]),
-      isBold: attributes["font-weight"] === "600",
     })).sort((one, other) => one.y - other.y);
-  assertEquals(texts.map(({ text }) => text), names.flatMap((name) => [name, ...strategies]));
-  assertEquals(texts.filter(({ isBold }) => isBold).map(({ text }) => text), names);
+  assertEquals(texts.map(({ text }) => text), names);
   assertEquals(
     marksOf(root, "symbol").map(({ attributes }) => attributes["fill"]),
     Array.from({ length: 9 }, (_, place) => seriesMark(place).colour),
@@ -629,10 +669,12 @@ Deno.test("figures are as wide as their content", async () => {
   for (const image of [drawBreakdown(lines), drawHeadline(rows)]) {
     assert(await widthOf(image) < 334);
   }
-  // Vega takes letters for twice as wide, which would leave half of a figure empty.
-  const name = "m".repeat(60);
-  const width = await widthOf(drawHeadline([record({ model: name })]));
-  assert(width > 400 && width < 480, `${width}`);
+  // Long names are broken into lines, and stand on one beside a wide axis. Vega takes letters for twice as wide, which
+  // would leave half of a figure empty.
+  const [figure] = headlineFigures(makeReport([record({ model: "m".repeat(60) })], { suite: "s" }));
+  assert(await widthOf(draw(figure!.spec)) < 334);
+  const width = await widthOf(draw(figure!.wide!));
+  assert(width > 520 + 60 * 12 * 0.6 && width < 520 + 60 * 12 * 0.7 + 60, `${width}`);
 });
 
 Deno.test("breakdownFigure() draws no axes of nothing", () => {

@@ -5,7 +5,7 @@ import { reportVerdicts } from "../../../lib/gate/gate_report.ts";
 import { completePolicy, type GatePolicy } from "../../../lib/gate/policy.ts";
 import type { Variant } from "../../../lib/gate/variant.ts";
 import { makeReport } from "../../../lib/reports/report.ts";
-import { overviewTable, timeText } from "../../../lib/reports/tables/_headline.ts";
+import { measuredText, overviewTable, timeText } from "../../../lib/reports/tables/_headline.ts";
 import { linksOf } from "../../../lib/reports/tables/table.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import { manyRecords, planOf, record } from "../../support/records.ts";
@@ -56,13 +56,14 @@ Deno.test("overviewTable() has the verdict, the rate and the effort of each vari
       ...["model", "verdict", "solved", "95% interval", "change", "its interval"],
       ...["cost", "time a trial", "tokens"],
     ],
-    ["m", "PASS", "95.0% of 100", "88.8% to 97.8%", "reference", "-", "$1.00", "1.5 s", "1,200"],
+    // What did not pass stands first.
     [
       ...["sim:n (simulated)", "FAIL", "5.0% of 100", "2.2% to 11.2%", "-90.0"],
       ...["-94.5 to -82.6", "-", "-", "1,200"],
     ],
+    ["m", "PASS", "95.0% of 100", "88.8% to 97.8%", "reference", "-", "$1.00", "1.5 s", "1,200"],
   ]);
-  assertEquals(linksOf(table.rows[2]!).slice(0, 4), [
+  assertEquals(linksOf(table.rows[1]!).slice(0, 4), [
     "?subject=sim%3An%20%28simulated%29",
     undefined,
     "?subject=sim%3An%20%28simulated%29&outcome=failed",
@@ -91,9 +92,13 @@ Deno.test("overviewTable() has what changed by the evidence of a gate that compa
   // The comparison of the report is not needed then.
   const comparisons = [pair(variant("new"), variant("sim:old"), "model", 0.5)];
   const report = { ...makeReport(trials, { suite: "s", gates }), comparisons };
+  assertEquals(
+    gates[0]!.verdicts.map((one) => [one.model, measuredText(one)]),
+    [["new", "70.0% of 100, baseline 90.0%"]],
+  );
   const { rows, note } = overviewTable(report);
-  const [, interval] = columns(rows, "change", "its interval").at(-1)!;
-  assertEquals(columns(rows, "verdict", "change"), [["-", "reference"], ["FAIL", "-20.0"]]);
+  const [[, interval]] = columns(rows, "change", "its interval") as [[string, string]];
+  assertEquals(columns(rows, "verdict", "change"), [["FAIL", "-20.0"], ["-", "reference"]]);
   assertEquals(
     interval,
     `${(100 * evidence.lower).toFixed(1)} to ${(100 * evidence.upper).toFixed(1)}`,
