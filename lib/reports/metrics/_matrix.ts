@@ -5,6 +5,7 @@
 
 import { byVariant, countsAsSuccess, type Variant, variantOf } from "../../gate/variant.ts";
 import { cutText, printable } from "../../base/json.ts";
+import { countText } from "../../base/numbers.ts";
 import { isCase } from "../../trials/executors/task_kind.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 import { cellName } from "./metrics.ts";
@@ -69,7 +70,7 @@ function whyText(trials: readonly TrialSummary[]): string {
     ...(unsolved.length === 0 ? [] : [
       unsolved.every(({ task }) => isCase(task))
         ? commonestReason(unsolved, valid.length)
-        : `${unsolved.length} of ${valid.length}: ${outcomeCounts(unsolved)}`,
+        : `${unsolved.length} of ${countText(valid.length, "trial")}: ${outcomeCounts(unsolved)}`,
     ]),
     ...(invalid.length === 0 ? [] : [invalidText(invalid)]),
   ];
@@ -84,7 +85,7 @@ function commonestReason(trials: readonly TrialSummary[], valid: number): string
   )[0]!;
   const others = trials.length - count;
   const rest = others === 0 ? "" : `; ${others} for other reasons`;
-  return `${count} of ${valid}: ${cutText(text, MAX_WHY - 60)}${rest}`;
+  return `${count} of ${countText(valid, "trial")}: ${cutText(text, MAX_WHY - 60)}${rest}`;
 }
 
 function invalidText(trials: readonly TrialSummary[]): string {
