@@ -27,11 +27,7 @@ export {
   type DimensionScores,
   measureDimensions,
 } from "./metrics/dimensions.ts";
-export {
-  type ErrorHandling,
-  measureErrorHandling,
-  type SolvedShare,
-} from "./metrics/error_handling.ts";
+export { type ErrorHandling, measureErrorHandling } from "./metrics/error_handling.ts";
 export { type LatencyMetrics, measureLatency, type ToolLatency } from "./metrics/latency.ts";
 export { type FormatMetrics, measureFormats } from "./metrics/formats.ts";
 export {

@@ -115,7 +115,7 @@ browserTest(
       [await asked(task, [{ text: "['getOpeningHours']" }], 0)],
       async ({ page }) => {
         assertStringIncludes((await page.textContent("#failures"))!, "No call could be made.");
-        assert(!(await page.textContent("#success"))!.includes("calls if solved"));
+        assert(!(await page.innerText("main")).includes("calls if solved"));
       },
     );
   },
@@ -146,7 +146,7 @@ browserTest("the broadest table of a call set fits a page", async (browser) => {
       widths: [wide.scrollWidth, wide.clientWidth],
       columns: wide.querySelectorAll("thead th").length,
     }));
-    assertEquals(columns, 14);
+    assertEquals(columns, 9);
     assert(widths[0]! <= widths[1]!, `${widths.join(" in ")}`);
   });
 });

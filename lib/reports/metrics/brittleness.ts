@@ -72,11 +72,8 @@ export interface BrittlenessColumn {
   readonly missed: FailureRate & MissedCallRate;
   /** Trials with any of the five failures or a missed call, of those that tell of both. */
   readonly failedOrMissed: FailureRate;
-  /**
-   * Texts that deviate or mismatch, and those of them that are similar to the right ones by Rouge-L; `cased` of
-   * them were compared by an earlier version, which distinguished upper and lower case (omitted if none).
-   */
-  readonly similarTexts: ParameterScore["texts"] & { readonly cased?: number };
+  /** Texts that deviate or mismatch, and those of them that are similar to the right ones by Rouge-L. */
+  readonly similarTexts: ParameterScore["texts"];
   /** Trials with a call that is not one of the right calls, or repeats one of them. */
   readonly routing: Share;
   /** Number of counted trials on tasks that it left without an answer; omitted without any. */
@@ -237,9 +234,6 @@ function columnOf(
     counted,
     ({ failures }) => failures.filter(({ type }) => REFUSED.has(type)).length,
   );
-  const texts = (of: readonly KnownSummary[]) =>
-    sum(of, ({ parameters }) => parameters.texts.compared);
-  const cased = texts(known.filter(({ rules }) => rules === undefined));
   return {
     perturbation,
     counted: counted.length,
@@ -258,9 +252,8 @@ function columnOf(
       FAILED_OR_MISSED,
     ),
     similarTexts: {
-      compared: texts(known),
+      compared: sum(known, ({ parameters }) => parameters.texts.compared),
       similar: sum(known, ({ parameters }) => parameters.texts.similar),
-      ...(cased === 0 ? {} : { cased }),
     },
     routing: shareOf(known, ({ parameters }) => parameters.routing > 0),
     ...(unsolvable.length === 0 ? {} : { unsolvable: unsolvable.length }),

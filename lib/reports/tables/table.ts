@@ -61,6 +61,16 @@ export function layOut<Row>(
   return [heads, ...body];
 }
 
+/** Returns a table with a row for each of `rows`; none without any. */
+export function tableOf<Row>(
+  rows: readonly Row[],
+  { columns, ...caption }: Omit<Table, "rows"> & {
+    readonly columns: Parameters<typeof layOut<Row>>[1];
+  },
+): Table[] {
+  return rows.length === 0 ? [] : [{ ...caption, rows: layOut(rows, columns) }];
+}
+
 /** Returns where the cells of a row lead on a page. */
 export function linksOf(row: readonly string[]): readonly (string | undefined)[] {
   return LINKS.get(row) ?? [];
@@ -152,9 +162,18 @@ export function estimateNote({ estimated }: Usage): string {
   return estimated ? " (estimated, at least in part: a server reported none)" : "";
 }
 
+/** What stands behind the names of articles, whose sections have titles and no numbers. */
+const ARTICLES: Partial<Readonly<Record<NonNullable<View["paper"]>, string>>> = {
+  Indirection: "Meijer's article in ACM Queue",
+  Pipeline: 'an article on "the complete tool use pipeline"',
+};
+
 /** Returns the source of a table with the name of its paper. */
-export function sourceText(source: string, paper = "FuncBenchGen"): string {
-  return `as in ${paper}, ${source}`;
+export function sourceText(source: string, paper?: View["paper"]): string {
+  const article = paper && ARTICLES[paper];
+  return article === undefined
+    ? `as in ${paper ?? "FuncBenchGen"}, ${source}`
+    : `as in ${paper}, ${article}, under "${source}"`;
 }
 
 /** Returns what is said of a table or figure below its title: its source, then its note. */
