@@ -13,6 +13,7 @@ export {
   type ParameterFailureRate,
   type Transfer,
 } from "./metrics/brittleness.ts";
+export type { Subject } from "./metrics/subjects.ts";
 export type { Share } from "./metrics/shares.ts";
 export {
   averageScores,

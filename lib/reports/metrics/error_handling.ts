@@ -4,25 +4,16 @@
  * @module
  */
 
-import {
-  byVariant,
-  countsAsSuccess,
-  isCounted,
-  type Variant,
-  variantOf,
-} from "../../gate/variant.ts";
+import { countsAsSuccess, isCounted } from "../../gate/variant.ts";
 import { isFault } from "../../tools/fault.ts";
+import { measureEach, type Subject, unperturbed } from "./subjects.ts";
 import { mendingOf } from "./metrics.ts";
 import { type Share, shareOf } from "./shares.ts";
 import type { MeanEstimate } from "../../statistics/clustered_mean.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 
 /** Success of a model with one strategy under each fault. */
-export interface ErrorHandling {
-  /** The model and the strategy, unperturbed. */
-  readonly subject: Variant;
-  /** Whether the model is a program that stands in for a model. */
-  readonly simulated: boolean;
+export interface ErrorHandling extends Subject {
   /** One for each perturbation: `none`, and those that are faults alone. All rows have the same, in order. */
   readonly faults: readonly (Share & {
     /** The perturbation's id. */
@@ -62,17 +53,14 @@ export function measureErrorHandling(trials: readonly TrialSummary[]): ErrorHand
   const faulty = measured.filter(({ perturbation }) => perturbation !== "none");
   if (new Set(faulty.map(({ strategy }) => strategy)).size < 2) return [];
   const perturbations = [...new Set(measured.map(({ perturbation }) => perturbation))];
-  const groups = byVariant(measured, (trial) => ({ ...variantOf(trial), perturbation: "none" }));
-  return groups.map(({ subject, items }) => ({
-    subject,
-    simulated: items.some(({ model }) => model.simulated),
+  return measureEach(measured, (items) => [{
     faults: perturbations.map((perturbation) => ({
       perturbation,
       ...solvedShare(items.filter((trial) => trial.perturbation === perturbation)),
     })),
     overall: solvedShare(items),
     mending: mendingOf(items.filter(isCounted)),
-  }));
+  }], unperturbed);
 }
 
 function isOfFaults({ perturbation }: TrialSummary): boolean {

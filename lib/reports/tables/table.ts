@@ -5,7 +5,7 @@
 
 import type { Bounds } from "../../statistics/proportions.ts";
 import { variantLabel } from "../../gate/variant.ts";
-import type { VariantMetrics } from "../metrics/metrics.ts";
+import type { Subject } from "../metrics/subjects.ts";
 import { cutText, defined, printable } from "../../base/json.ts";
 import { percent, sum } from "../../base/numbers.ts";
 import { breakLines, columnsOf } from "../../base/wrap.ts";
@@ -103,21 +103,19 @@ export function isLeft(heads: readonly string[], place: number, names = 1): bool
 const TEXTS = new WeakMap<readonly string[], ReadonlySet<number>>();
 
 /** The column that names the model, strategy and perturbation of a row. */
-export const MODEL: Column<Pick<VariantMetrics, "subject" | "simulated">> = {
+export const MODEL: Column<Subject> = {
   head: "model",
   cell: nameOf,
 };
 
 /** The columns that name the model and the strategy of a row, for rows without a perturbation. */
-export const MODEL_AND_STRATEGY: readonly Column<Pick<VariantMetrics, "subject" | "simulated">>[] =
-  [
-    {
-      head: "model",
-      cell: ({ subject, simulated }) =>
-        variantLabel({ ...subject, strategy: "baseline" }, simulated),
-    },
-    { head: "strategy", cell: ({ subject }) => subject.strategy },
-  ];
+export const MODEL_AND_STRATEGY: readonly Column<Subject>[] = [
+  {
+    head: "model",
+    cell: ({ subject, simulated }) => variantLabel({ ...subject, strategy: "baseline" }, simulated),
+  },
+  { head: "strategy", cell: ({ subject }) => subject.strategy },
+];
 
 /** Returns a column with a share, and one with its interval. */
 export function rateColumns<Row>(
@@ -131,9 +129,7 @@ export function rateColumns<Row>(
 }
 
 /** Returns the name of a model, strategy and perturbation in reports. */
-export function nameOf(
-  { subject, simulated }: Pick<VariantMetrics, "subject" | "simulated">,
-): string {
+export function nameOf({ subject, simulated }: Subject): string {
   return variantLabel(subject, simulated);
 }
 
