@@ -205,7 +205,8 @@ export const WORDS: readonly Entry[] = [
   ],
   [
     "similar texts",
-    "texts that deviate or mismatch but are similar to the right ones: Rouge-L above 0.8, in lower case",
+    "texts that deviate or mismatch but are similar to the right ones: Rouge-L above 0.8, in lower case; earlier " +
+    "versions compared them in their own case",
   ],
   [
     "API-level success",
@@ -231,7 +232,7 @@ export const WORDS: readonly Entry[] = [
     "the five dimensions of tool use, each from 0 to 1: whether the functions called are exactly those needed; " +
     "whether the first call has the right arguments; whether the answer follows the results, where all results " +
     "that it needs were returned; whether tasks of several calls are solved; and whether faults end in the right " +
-    "way. Overall is their mean; the selection F1 and the share of calls with right arguments are finer scores " +
+    "way, without slow ones. The first four are of trials without a perturbation. Overall is their mean; the selection F1 and the share of calls with right arguments are finer scores " +
     "of the first two, and overall with these is the mean with them",
   ],
   [
@@ -273,7 +274,11 @@ export const WORDS: readonly Entry[] = [
     "errors in answers: a call of a function that does not exist; another form than asked for; wrong steps or " +
     "arguments",
   ],
-  ["judge", "a model that rates how similar an answer and the right calls are, from 0 to 1"],
+  [
+    "judge",
+    "a model that rates how similar an answer and the right calls are, from 0 to 1. Unusable: its replies without " +
+    "a score; unavailable: it could not be called; unfit: answers that are too long or nested too deeply for it",
+  ],
   [
     "election, Levenshtein",
     "how stable the answers to one question are, from 0 to 1: how clearly one of them wins when each run " +
@@ -284,6 +289,10 @@ export const WORDS: readonly Entry[] = [
     "95% interval",
     "two-sided: Wilson's, or from the spread between tasks where these were repeated. A verdict uses other, " +
     "one-sided bounds, each with the gate's confidence",
+  ],
+  [
+    "Indirection",
+    "Meijer, From Function Frustrations to Framework Flexibility, the source of the probes and of plans",
   ],
   [
     "FuncBenchGen",

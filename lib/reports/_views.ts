@@ -17,7 +17,6 @@ import { headlineFigures } from "./figures/_headline.ts";
 import { callSetTables } from "./tables/_question_sets.ts";
 import { dimensionTables } from "./tables/_dimensions.ts";
 import { distractorTable } from "./tables/_distractors.ts";
-import { errorHandlingTables } from "./tables/_error_handling.ts";
 import {
   behavioursTable,
   failuresTable,
@@ -25,14 +24,17 @@ import {
   missedCallsTable,
   outcomesTable,
 } from "./tables/_failures.ts";
-import { formatTables } from "./tables/_formats.ts";
-import { latencyTables } from "./tables/_latency.ts";
 import { perturbationTables } from "./tables/_perturbations.ts";
 import { probesTable } from "./tables/_probes.ts";
-import { recoveryTables } from "./tables/_recovery.ts";
 import { comparisonTables } from "./tables/_comparisons.ts";
 import { workTable } from "./tables/_strategies.ts";
 import { overviewTable } from "./tables/_headline.ts";
+import {
+  errorHandlingTables,
+  formatTables,
+  latencyTables,
+  recoveryTables,
+} from "./tables/_tool_use.ts";
 import { matrixTables } from "./tables/_matrix.ts";
 import { breakdownTable, effortTable, repetitionsTable } from "./tables/_success.ts";
 import { type Figure, SECTIONS, type Table, type View } from "./_view.ts";
@@ -52,8 +54,8 @@ export function viewsOf(report: Report, brief = false): View[] {
     ...effortTable(report),
     ...workTable(subjects),
     ...probesTable(subjects),
-    ...callSetTables(report, brief),
-    ...dimensionTables(report, brief),
+    ...callSetTables(report),
+    ...dimensionTables(report),
     ...recoveryTables(report),
     ...latencyTables(report),
     ...formatTables(report),

@@ -25,6 +25,9 @@ export function csvLine(cells: readonly Cell[]): string {
 /** What a spreadsheet may run, behind blanks and quotes too; full-width signs are read like the others. */
 const FORMULA = /^[\s"']*[=+\-@＝＋－＠]|^['"]*[\t\r\n]/;
 
+/** Where a program that splits lines at semicolons, tabs or line breaks, whatever quotes say, may find another one. */
+const INNER_FORMULA = /(?<=[;\t\r\n])(?=(?:[^\S\t\r\n]|["'])*[=+\-@＝＋－＠])/g;
+
 const NUMBER = /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
 function cellText(cell: Cell): string {
@@ -35,40 +38,21 @@ function cellText(cell: Cell): string {
     "\0",
     "\ufffd",
   );
-  const shielded = FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+  const begin = FORMULA.test(text) && !NUMBER.test(text) ? "'" : "";
+  const shielded = begin + text.replace(INNER_FORMULA, "'");
   return /[",\r\n]/.test(shielded) ? `"${shielded.replaceAll('"', '""')}"` : shielded;
 }
 
-/** A file of a folder, whose rows are written one by one. */
-class CsvFile<Row> implements Disposable {
-  readonly #output: Output;
-  readonly #columns: Columns<Row>;
-  #lines = "";
-
-  constructor(folder: string, name: keyof typeof FILES, columns: Columns<Row>) {
-    this.#output = new Output(pathOf(folder, name), "the report to");
-    this.#columns = columns;
-    this.#lines = csvLine(Object.keys(columns));
+/** Writes rows one by one. */
+function writeRows<Row>(output: Output, columns: Columns<Row>, rows: Iterable<Row>): void {
+  let lines = csvLine(Object.keys(columns));
+  for (const row of rows) {
+    lines += csvLine(Object.values(columns).map((cell) => cell(row)));
+    if (lines.length < 100_000) continue;
+    output.write(lines);
+    lines = "";
   }
-
-  add(row: Row): void {
-    this.#lines += csvLine(Object.values(this.#columns).map((cell) => cell(row)));
-    if (this.#lines.length > 100_000) this.#flush();
-  }
-
-  #flush(): void {
-    this.#output.write(this.#lines);
-    this.#lines = "";
-  }
-
-  finish(): void {
-    this.#flush();
-    this.#output.finish();
-  }
-
-  [Symbol.dispose](): void {
-    this.#output[Symbol.dispose]();
-  }
+  output.write(lines);
 }
 
 /** The files of a folder. */
@@ -116,19 +100,34 @@ export function writeCsv(
   report: Report,
   { summaries, trials, prices = {} }: CsvOptions,
 ): void {
-  using calls = new CsvFile(folder, "calls", CALLS);
-  using trialFile = new CsvFile(folder, "trials", TRIALS);
-  using cells = new CsvFile(folder, "cells", CELLS);
-  using comparisons = new CsvFile(folder, "comparisons", COMPARISONS);
-  for (const trial of trials) {
-    for (const call of callsOf(trial.events)) calls.add({ trial: trial.id, call });
-  }
-  for (const [place, trial] of summaries.entries()) {
-    trialFile.add({ trial, number: place + 1, cost: costOfAll([trial], prices) });
-  }
-  for (const { subject, simulated, cells: own } of report.subjects) {
-    for (const { name, tally } of own) cells.add({ subject, simulated, name, tally });
-  }
-  for (const pair of report.comparisons) comparisons.add(pair);
-  for (const file of [calls, trialFile, cells, comparisons]) file.finish();
+  using outputs = new DisposableStack();
+  const [calls, trialFile, cells, comparisons] = ["calls", "trials", "cells", "comparisons"]
+    .map((name) => outputs.use(new Output(pathOf(folder, name), "the report to")));
+  writeRows(
+    calls!,
+    CALLS,
+    function* () {
+      for (const { id, events } of trials) {
+        for (const call of callsOf(events)) {
+          yield { trial: id, call };
+        }
+      }
+    }(),
+  );
+  writeRows(
+    trialFile!,
+    TRIALS,
+    summaries.map((trial, place) => ({
+      ...{ trial, number: place + 1, cost: costOfAll([trial], prices) },
+    })),
+  );
+  writeRows(
+    cells!,
+    CELLS,
+    report.subjects.flatMap(({ subject, simulated, cells }) =>
+      cells.map((own) => ({ subject, simulated, ...own }))
+    ),
+  );
+  writeRows(comparisons!, COMPARISONS, report.comparisons);
+  for (const file of [calls, trialFile, cells, comparisons]) file!.finish();
 }

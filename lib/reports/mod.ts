@@ -13,6 +13,7 @@ export {
   type ParameterFailureRate,
   type Transfer,
 } from "./metrics/brittleness.ts";
+export type { Subject } from "./metrics/subjects.ts";
 export type { Share } from "./metrics/shares.ts";
 export {
   averageScores,
@@ -27,11 +28,7 @@ export {
   type DimensionScores,
   measureDimensions,
 } from "./metrics/dimensions.ts";
-export {
-  type ErrorHandling,
-  measureErrorHandling,
-  type SolvedShare,
-} from "./metrics/error_handling.ts";
+export { type ErrorHandling, measureErrorHandling } from "./metrics/error_handling.ts";
 export { type LatencyMetrics, measureLatency, type ToolLatency } from "./metrics/latency.ts";
 export { type FormatMetrics, measureFormats } from "./metrics/formats.ts";
 export {

@@ -145,82 +145,80 @@ export function makeReport(all: readonly TrialSummary[], options: ReportOptions)
 
 function trialNotes(trials: readonly TrialSummary[]): string[] {
   if (trials.length === 0) return ["No trial has ended yet: there is nothing to report."];
-  const simulated = trials.some(({ model }) => model.simulated);
-  const replayed = trials.filter((trial) => trial.replayed).length;
-  const partly = trials.filter((trial) => trial.partlyReplayed).length;
-  const unchanged = trials.filter(({ changed }) => changed === false).length;
-  const unsolvable = trials.filter((trial) => isCounted(trial) && trial.unsolvable !== undefined);
+  const isUnsolvable = (trial: TrialSummary) => isCounted(trial) && trial.unsolvable !== undefined;
+  const unsolvable = trials.filter(isUnsolvable);
+  const hasSizes = trials.some(isGenerated);
   const misled = unsolvable.filter((trial) => trial.unsolvable === "misleading").length;
-  // Journals of the first rules do not say which tasks documents left without an answer.
-  const unmarked =
-    trials.filter((trial) =>
-      trial.rules === undefined && isCounted(trial) && isGenerated(trial) && trial.task.core > 1 &&
-      trial.perturbation.split("+").some((id) => ["RD", "WD", "SD"].includes(id))
-    ).length;
-  const replaced = trials.filter((trial) => trial.replaced !== undefined).length;
-  const untold = trials.filter((trial) => trial.untold).length;
-  const invalid = trials.length - unchanged - trials.filter(isCounted).length;
-  // No reader expects probes in breakdowns by size, nor any task where no task has sizes.
-  const notGenerated = trials.filter((trial) => !isGenerated(trial) && !isProbe(trial.task)).length;
+  const without = listText([...new Set(unsolvable.map(({ perturbation }) => perturbation))], 10);
+  const noteIf = (isTold: boolean, note: string) => isTold ? [note] : [];
+  const noteOf = (isMeant: (trial: TrialSummary) => boolean, note: string) => {
+    const meant = trials.filter(isMeant).length;
+    return noteIf(meant > 0, `${meant} of ${trials.length} trials ${note}`);
+  };
   return [
-    ...(simulated
-      ? [
-        "Simulated models are programs that make errors at set rates: their figures show that the tool " +
-        "works and say nothing about any language model.",
-      ]
-      : []),
-    ...(replayed === 0 ? [] : [
-      `${replayed} of ${trials.length} trials were replayed from recordings: no model was asked for ` +
-      "these, and their figures are those of the recording.",
-    ]),
-    ...(partly === 0 ? [] : [
-      `${partly} of ${trials.length} trials were replayed from recordings in part: a model was asked for ` +
-      "the rest of them.",
-    ]),
-    ...(trials.some(({ task, askedStages = [] }) =>
+    ...noteIf(
+      trials.some(({ model }) => model.simulated),
+      "Simulated models are programs that make errors at set rates: their figures show that the tool works and say " +
+        "nothing about any language model.",
+    ),
+    ...noteOf(
+      ({ replayed }) => replayed === true,
+      "were replayed from recordings: no model was asked for these, and their figures are those of the recording.",
+    ),
+    ...noteOf(
+      ({ partlyReplayed }) => partlyReplayed === true,
+      "were replayed from recordings in part: a model was asked for the rest of them.",
+    ),
+    ...noteIf(
+      trials.some(({ task, askedStages = [] }) =>
         isQuestion(task) && askedStages.includes("examples")
-      )
-      ? [
-        "Solved examples (few_shot) of a question are other questions of its set, of the same domain first: " +
-        "they are measured as well, each with examples of its own.",
-      ]
-      : []),
-    ...(invalid === 0 ? [] : [
-      `${invalid} of ${trials.length} trials are invalid: infrastructure failed. They count ` +
-      "neither as failures of the model nor as successes, and rates leave them out.",
-    ]),
-    ...(replaced === 0 ? [] : [
-      `${replaced} of ${trials.length} trials were run again, as they had been invalid: figures are of ` +
-      "their last runs, and the journal has the others too.",
-    ]),
-    ...(unchanged === 0 ? [] : [
-      `${unchanged} of ${trials.length} trials are unchanged: their perturbation found nothing to change ` +
-      "in the task, so they say nothing about it, and rates leave them out.",
-    ]),
-    ...(unsolvable.length === 0 ? [] : [
-      `${unsolvable.length} of ${trials.length} trials are unsolvable: ` +
-      `${
-        listText([...new Set(unsolvable.map(({ perturbation }) => perturbation))], 10)
-      } left nothing that ` +
-      "leads to the answer, so that rates of success leave them out, and a model that abstained was right" +
-      (misled === 0
-        ? "."
-        : `. In ${misled} of them documents mislead, which no model can see: there neither a wrong answer ` +
-          "nor abstaining tells anything of a model."),
-    ]),
-    ...(unmarked === 0 ? [] : [
-      `${unmarked} of ${trials.length} trials were judged by version 1 of the rules under RD, WD or SD, ` +
-      "which can leave a task without an answer: they count as not solved there, whatever the model did.",
-    ]),
-    ...(untold === 0 ? [] : [
-      `${untold} of ${trials.length} trials have no transcript: neither what the model was shown nor what ` +
-      "changed in the state can be seen. Earlier versions kept none, and the option transcripts can leave it out.",
-    ]),
+      ),
+      "Solved examples (few_shot) of a question are other questions of its set, of the same domain first: they are " +
+        "measured as well, each with examples of its own.",
+    ),
+    ...noteOf(
+      (trial) => trial.changed !== false && !isCounted(trial),
+      "are invalid: infrastructure failed. They count neither as failures of the model nor as successes, and rates " +
+        "leave them out.",
+    ),
+    ...noteOf(
+      ({ replaced }) => replaced !== undefined,
+      "were run again, as they had been invalid: figures are of their last runs, and the journal has the others too.",
+    ),
+    ...noteOf(
+      ({ changed }) => changed === false,
+      "are unchanged: their perturbation found nothing to change in the task, so they say nothing about it, and " +
+        "rates leave them out.",
+    ),
+    ...noteOf(
+      isUnsolvable,
+      `are unsolvable: ${without} left nothing that leads to the answer, so that rates of success leave them out, ` +
+        "and a model that abstained was right" +
+        (misled === 0
+          ? "."
+          : `. In ${misled} of them documents mislead, which no model can see: there neither a wrong answer nor ` +
+            "abstaining tells anything of a model."),
+    ),
+    ...noteOf(
+      // Journals of the first rules do not say which tasks documents left without an answer.
+      (trial) =>
+        trial.rules === undefined && isCounted(trial) && isGenerated(trial) &&
+        trial.task.core > 1 &&
+        trial.perturbation.split("+").some((id) => ["RD", "WD", "SD"].includes(id)),
+      "were judged by version 1 of the rules under RD, WD or SD, which can leave a task without an answer: they " +
+        "count as not solved there, whatever the model did.",
+    ),
+    ...noteOf(
+      ({ untold }) => untold === true,
+      "have no transcript: neither what the model was shown nor what changed in the state can be seen. Earlier " +
+        "versions kept none, and the option transcripts can leave it out.",
+    ),
     ...servedNotes(trials),
-    ...(notGenerated === 0 || !trials.some(isGenerated) ? [] : [
-      `${notGenerated} of ${trials.length} trials are on tasks that were not generated: breakdowns by size ` +
-      "leave them out.",
-    ]),
+    ...noteOf(
+      // No reader expects probes in breakdowns by size, nor any task where no task has sizes.
+      (trial) => !isGenerated(trial) && !isProbe(trial.task) && hasSizes,
+      "are on tasks that were not generated: breakdowns by size leave them out.",
+    ),
   ];
 }
 

@@ -8,7 +8,7 @@ import { modelName } from "../../lib/models/entry.ts";
 import type { Breakdown } from "../../lib/reports/metrics/_breakdown.ts";
 import { makeReport, type Report } from "../../lib/reports/report.ts";
 import { dimensionTables } from "../../lib/reports/tables/_dimensions.ts";
-import { errorHandlingTables } from "../../lib/reports/tables/_error_handling.ts";
+import { errorHandlingTables } from "../../lib/reports/tables/_tool_use.ts";
 import { Run } from "../../lib/runs/run.ts";
 import { truthsOf } from "../../lib/simulated/truth.ts";
 import { type Grid, SUITE } from "../../lib/runs/suite.ts";
@@ -148,10 +148,12 @@ Deno.test("call_set_strategies: functions that another model picked help, as the
 
 Deno.test("dimensions: models score as the table of the fixtures says", async () => {
   const [table] = dimensionTables(await experiment("dimensions"));
-  const [head, ...models] = table!.rows;
-  const rows = head!.slice(1).map((dimension, place) => [
+  const scores = Map.groupBy(table!.rows.slice(1), ([, dimension]) => dimension!.split(",")[0]!);
+  const rows = [...scores].map(([dimension, models]) => [
     dimension,
-    ...models.map((cells) => cells[place + 1]!.replace(/, n \d+$/, "")),
+    ...models.map(([, name, score, interval]) =>
+      score + (interval === "-" ? "" : ` (${interval})`) + name!.slice(dimension.length)
+    ),
   ]);
   assertEquals(tableOf("Scores of the five dimensions").slice(2), rows);
 });

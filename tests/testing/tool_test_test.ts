@@ -469,7 +469,7 @@ Deno.test("toolTest() keeps the trials of each file in a folder, and goes on wit
     assertEquals(shown.code, 0, shown.all);
     assertMatch(
       shown.stdout,
-      /^wrong argument +0 of 1 .* 1 of 1: No call was as expected: .* \(.*calls\.ts:28\)$/m,
+      /^wrong argument +0 of 1 .* 1 of 1 trial: No call was as expected: .* \(.*calls\.ts:28\)$/m,
     );
     const page = place.file("report.html");
     const drawn = await toolgate(["report", journal, "--html", page]);

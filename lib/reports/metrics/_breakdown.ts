@@ -167,43 +167,41 @@ export function breakDown(
         series: ({ strategy }) => strategy,
       })
     ).filter(({ series }) => series.length > 1),
-    ...[cross(generated, {
-      id: "linking",
-      kind: "linking",
-      title: "Success by how parameters are linked to outputs",
-      source: "appendix B.2",
-      axis: "linking",
-      along: ({ task }) => task.linking ?? "types",
-      ...subjects,
-    })].filter(hasSeveralValues),
-    ...[cross(generated, {
-      id: "outputs",
-      kind: "outputs",
-      title: "Success by variables that a function produces",
-      source: "beyond section 3.4",
-      axis: "outputs of a function",
-      along: ({ task }) => rangeText(task.outputs),
-      ...subjects,
-    })].filter(hasSeveralValues),
-    ...[cross(generated, {
-      id: "names",
-      kind: "names",
-      title: "Success by what names tell",
-      source: "beyond section 3.2",
-      axis: "names",
-      along: ({ task }) => task.names ?? "random",
-      ...subjects,
-    })].filter(hasSeveralValues),
-    ...[cross(generated, {
-      id: "cues",
-      kind: "cues",
-      title: "Success by whether names tell the types of variables",
-      axis: "cues",
-      along: ({ task }) => task.cues ?? "none",
-      ...subjects,
-    })].filter(hasSeveralValues),
+    ...OPTIONS.map((option) => cross(generated, { id: option.kind, ...option, ...subjects }))
+      .filter(hasSeveralValues),
   ];
 }
+
+/** Breakdowns by an option of generated tasks. */
+const OPTIONS: readonly Pick<Crossing, "kind" | "title" | "source" | "axis" | "along">[] = [
+  {
+    kind: "linking",
+    title: "Success by how parameters are linked to outputs",
+    source: "appendix B.2",
+    axis: "linking",
+    along: ({ task }) => task.linking ?? "types",
+  },
+  {
+    kind: "outputs",
+    title: "Success by variables that a function produces",
+    source: "beyond section 3.4",
+    axis: "outputs of a function",
+    along: ({ task }) => rangeText(task.outputs),
+  },
+  {
+    kind: "names",
+    title: "Success by what names tell",
+    source: "beyond section 3.2",
+    axis: "names",
+    along: ({ task }) => task.names ?? "random",
+  },
+  {
+    kind: "cues",
+    title: "Success by whether names tell the types of variables",
+    axis: "cues",
+    along: ({ task }) => task.cues ?? "none",
+  },
+];
 
 /** A range of outputs in words; what another tool wrote there counts as none. */
 function rangeText(range: unknown): string {

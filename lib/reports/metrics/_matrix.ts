@@ -3,11 +3,13 @@
  * @module
  */
 
-import { byVariant, countsAsSuccess, type Variant, variantOf } from "../../gate/variant.ts";
+import { countsAsSuccess } from "../../gate/variant.ts";
 import { cutText, printable } from "../../base/json.ts";
+import { countText } from "../../base/numbers.ts";
 import { isCase } from "../../trials/executors/task_kind.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 import { cellName } from "./metrics.ts";
+import { measureEach, type Subject } from "./subjects.ts";
 
 /** The trials of one variant on one cell, as in the tally of that cell. */
 export interface MatrixCount {
@@ -21,11 +23,7 @@ export interface Matrix {
   /** The cells in plan order, and why their trials were not solved; empty where all were. */
   readonly cells: readonly { readonly name: string; readonly why: string }[];
   /** The variants: the unperturbed ones if there are any. */
-  readonly variants: readonly {
-    readonly subject: Variant;
-    readonly simulated: boolean;
-    readonly why: string;
-  }[];
+  readonly variants: readonly (Subject & { readonly why: string })[];
   /** A list for each cell, with the count of each variant; `null` where there is no trial. */
   readonly counts: readonly (readonly (MatrixCount | null)[])[];
 }
@@ -34,16 +32,12 @@ export interface Matrix {
 export function measureMatrix(all: readonly TrialSummary[]): Matrix {
   const plain = all.filter(({ perturbation }) => perturbation === "none");
   const trials = (plain.length > 0 ? plain : all).map(asSummary);
-  const variants = byVariant(trials, variantOf);
+  const variants = measureEach(trials, (items) => [{ items }]);
   const cells = [...Map.groupBy(trials, cellName)];
   const byCell = variants.map(({ items }) => Map.groupBy(items, cellName));
   return {
     cells: cells.map(([name, own]) => ({ name, why: whyText(own) })),
-    variants: variants.map(({ subject, items }) => ({
-      subject,
-      simulated: items.some(({ model }) => model.simulated),
-      why: whyText(items),
-    })),
+    variants: variants.map(({ items, ...one }) => ({ ...one, why: whyText(items) })),
     counts: cells.map(([name]) => byCell.map((own) => countOf(own.get(name)))),
   };
 }
@@ -69,7 +63,7 @@ function whyText(trials: readonly TrialSummary[]): string {
     ...(unsolved.length === 0 ? [] : [
       unsolved.every(({ task }) => isCase(task))
         ? commonestReason(unsolved, valid.length)
-        : `${unsolved.length} of ${valid.length}: ${outcomeCounts(unsolved)}`,
+        : `${unsolved.length} of ${countText(valid.length, "trial")}: ${outcomeCounts(unsolved)}`,
     ]),
     ...(invalid.length === 0 ? [] : [invalidText(invalid)]),
   ];
@@ -84,7 +78,7 @@ function commonestReason(trials: readonly TrialSummary[], valid: number): string
   )[0]!;
   const others = trials.length - count;
   const rest = others === 0 ? "" : `; ${others} for other reasons`;
-  return `${count} of ${valid}: ${cutText(text, MAX_WHY - 60)}${rest}`;
+  return `${count} of ${countText(valid, "trial")}: ${cutText(text, MAX_WHY - 60)}${rest}`;
 }
 
 function invalidText(trials: readonly TrialSummary[]): string {

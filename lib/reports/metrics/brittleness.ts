@@ -7,14 +7,11 @@
 import { compareShares, type PairedSuccess } from "../../gate/comparison.ts";
 import {
   byGraph,
-  byVariant,
   countsAsSuccess,
   graphKey,
   isCounted,
   missesCall,
   needsCalls,
-  type Variant,
-  variantOf,
 } from "../../gate/variant.ts";
 import { sum } from "../../base/numbers.ts";
 import {
@@ -23,6 +20,7 @@ import {
   type ParameterFailureType,
 } from "../../calls/failure_types.ts";
 import { type MissedCallRate, missedCallRate } from "./missed_calls.ts";
+import { measureEach, type Subject, unperturbed } from "./subjects.ts";
 import { countOf, type Share, shareOf } from "./shares.ts";
 import type { ParameterScore } from "../../calls/parameter_views.ts";
 import { PERTURBATION_METHODS } from "../../perturbations/methods.ts";
@@ -72,11 +70,8 @@ export interface BrittlenessColumn {
   readonly missed: FailureRate & MissedCallRate;
   /** Trials with any of the five failures or a missed call, of those that tell of both. */
   readonly failedOrMissed: FailureRate;
-  /**
-   * Texts that deviate or mismatch, and those of them that are similar to the right ones by Rouge-L; `cased` of
-   * them were compared by an earlier version, which distinguished upper and lower case (omitted if none).
-   */
-  readonly similarTexts: ParameterScore["texts"] & { readonly cased?: number };
+  /** Texts that deviate or mismatch, and those of them that are similar to the right ones by Rouge-L. */
+  readonly similarTexts: ParameterScore["texts"];
   /** Trials with a call that is not one of the right calls, or repeats one of them. */
   readonly routing: Share;
   /** Number of counted trials on tasks that it left without an answer; omitted without any. */
@@ -141,11 +136,7 @@ export interface Ineffective extends Share {
 }
 
 /** Effects of perturbations on a model with a strategy. */
-export interface Brittleness {
-  /** The model and the strategy, unperturbed. */
-  readonly subject: Variant;
-  /** Whether the model is a program that stands in for a model. */
-  readonly simulated: boolean;
+export interface Brittleness extends Subject {
   /** `none` where it was run, then the methods by source, then joined ones and checks as they first occur. */
   readonly columns: readonly BrittlenessColumn[];
   /**
@@ -182,18 +173,12 @@ export interface Brittleness {
  * ```
  */
 export function measureBrittleness(trials: readonly TrialSummary[]): Brittleness[] {
-  const groups = byVariant(
-    trials.map(asSummary),
-    (trial) => ({ ...variantOf(trial), perturbation: "none" }),
-  );
-  return groups.flatMap(({ subject, items }) => {
+  return measureEach(trials.map(asSummary), (items) => {
     const byPerturbation = Map.groupBy(items, ({ perturbation }) => perturbation);
     const ids = [...byPerturbation.keys()];
     if (ids.every((id) => id === "none")) return [];
     const plain = (byPerturbation.get("none") ?? []).filter(isCounted);
     return [{
-      subject,
-      simulated: items.some(({ model }) => model.simulated),
       columns: inOrder(ids)
         .map((id) => columnOf(id, byPerturbation.get(id)!, plain)),
       transfer: transferOf(items.filter(isCounted)),
@@ -202,7 +187,7 @@ export function measureBrittleness(trials: readonly TrialSummary[]): Brittleness
       flips: ids.filter(isCheck)
         .map((id) => flipsOf(id, byPerturbation.get(id)!.filter(isCounted), plain)),
     }];
-  });
+  }, unperturbed);
 }
 
 /** Orders ids as in Table 1; others follow as they first occur. */
@@ -237,9 +222,6 @@ function columnOf(
     counted,
     ({ failures }) => failures.filter(({ type }) => REFUSED.has(type)).length,
   );
-  const texts = (of: readonly KnownSummary[]) =>
-    sum(of, ({ parameters }) => parameters.texts.compared);
-  const cased = texts(known.filter(({ rules }) => rules === undefined));
   return {
     perturbation,
     counted: counted.length,
@@ -258,9 +240,8 @@ function columnOf(
       FAILED_OR_MISSED,
     ),
     similarTexts: {
-      compared: texts(known),
+      compared: sum(known, ({ parameters }) => parameters.texts.compared),
       similar: sum(known, ({ parameters }) => parameters.texts.similar),
-      ...(cased === 0 ? {} : { cased }),
     },
     routing: shareOf(known, ({ parameters }) => parameters.routing > 0),
     ...(unsolvable.length === 0 ? {} : { unsolvable: unsolvable.length }),

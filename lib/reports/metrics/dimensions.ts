@@ -34,7 +34,8 @@ import {
   type MeanEstimate,
   type UnitSum,
 } from "../../statistics/clustered_mean.ts";
-import { byGraph, byVariant, isCounted, type Variant, variantOf } from "../../gate/variant.ts";
+import { byGraph, isCounted } from "../../gate/variant.ts";
+import { measureEach, type Subject, unperturbed } from "./subjects.ts";
 import { sum } from "../../base/numbers.ts";
 import { isFault } from "../../tools/fault.ts";
 import { rightEndOf } from "../../calls/recovery.ts";
@@ -70,11 +71,7 @@ export interface DimensionScores {
 }
 
 /** The scores of a model with a strategy; its own have F1 scores and shares of right calls. */
-export interface DimensionMetrics extends DimensionScores {
-  /** The model and the strategy, unperturbed. */
-  readonly subject: Variant;
-  /** Whether the model is a program that stands in for a model. */
-  readonly simulated: boolean;
+export interface DimensionMetrics extends DimensionScores, Subject {
   /** The scores by the article's definitions of tool selection and argument correctness. */
   readonly article: DimensionScores;
 }
@@ -106,19 +103,10 @@ export function measureDimensions(
   const measured = trials.map(asSummary).filter((trial) =>
     isCounted(trial) && DIMENSIONS.some((dimension) => VALUES[dimension](trial).length > 0)
   );
-  const groups = byVariant(
-    measured,
-    (trial) => ({ ...variantOf(trial), perturbation: "none" }),
-  );
-  return groups.map(({ subject, items }) => {
+  return measureEach(measured, (items) => {
     const units = byGraph(items);
-    return {
-      subject,
-      simulated: items.some(({ model }) => model.simulated),
-      ...scoresOf(units, VALUES),
-      article: scoresOf(units, ARTICLE_VALUES),
-    };
-  });
+    return [{ ...scoresOf(units, VALUES), article: scoresOf(units, ARTICLE_VALUES) }];
+  }, unperturbed);
 }
 
 function scoresOf(units: readonly (readonly TrialSummary[])[], valuesOf: Values): DimensionScores {

@@ -4,47 +4,23 @@
  * @module
  */
 
-import {
-  byVariant,
-  countsAsSuccess,
-  isCounted,
-  type Variant,
-  variantOf,
-} from "../../gate/variant.ts";
+import { countsAsSuccess, isCounted } from "../../gate/variant.ts";
 import { isFault } from "../../tools/fault.ts";
-import { mendingOf, shareInterval } from "./metrics.ts";
+import { measureEach, type Subject, unperturbed } from "./subjects.ts";
+import { mendingOf } from "./metrics.ts";
+import { type Share, shareOf } from "./shares.ts";
 import type { MeanEstimate } from "../../statistics/clustered_mean.ts";
-import type { Bounds } from "../../statistics/proportions.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 
-/** The share of trials that were solved. */
-export interface SolvedShare {
-  /** Number of trials that count. */
-  readonly valid: number;
-  /** Number of those that were solved. */
-  readonly solved: number;
-  /** Their share; `null` without any trial. */
-  readonly rate: number | null;
-  /**
-   * Two-sided 95% interval of the share: Wilson's, or from the clustered standard error where a task has several
-   * trials; `null` where there is none.
-   */
-  readonly interval: Bounds | null;
-}
-
 /** Success of a model with one strategy under each fault. */
-export interface ErrorHandling {
-  /** The model and the strategy, unperturbed. */
-  readonly subject: Variant;
-  /** Whether the model is a program that stands in for a model. */
-  readonly simulated: boolean;
+export interface ErrorHandling extends Subject {
   /** One for each perturbation: `none`, and those that are faults alone. All rows have the same, in order. */
-  readonly faults: readonly (SolvedShare & {
+  readonly faults: readonly (Share & {
     /** The perturbation's id. */
     readonly perturbation: string;
   })[];
   /** Over all of these trials; it depends on which faults there are. */
-  readonly overall: SolvedShare;
+  readonly overall: Share;
   /** The share of calls sent back for their arguments that were mended; `null` if none was. */
   readonly mending: MeanEstimate | null;
 }
@@ -77,30 +53,20 @@ export function measureErrorHandling(trials: readonly TrialSummary[]): ErrorHand
   const faulty = measured.filter(({ perturbation }) => perturbation !== "none");
   if (new Set(faulty.map(({ strategy }) => strategy)).size < 2) return [];
   const perturbations = [...new Set(measured.map(({ perturbation }) => perturbation))];
-  const groups = byVariant(measured, (trial) => ({ ...variantOf(trial), perturbation: "none" }));
-  return groups.map(({ subject, items }) => ({
-    subject,
-    simulated: items.some(({ model }) => model.simulated),
+  return measureEach(measured, (items) => [{
     faults: perturbations.map((perturbation) => ({
       perturbation,
       ...solvedShare(items.filter((trial) => trial.perturbation === perturbation)),
     })),
     overall: solvedShare(items),
     mending: mendingOf(items.filter(isCounted)),
-  }));
+  }], unperturbed);
 }
 
 function isOfFaults({ perturbation }: TrialSummary): boolean {
   return perturbation === "none" || perturbation.split("+").every(isFault);
 }
 
-function solvedShare(trials: readonly TrialSummary[]): SolvedShare {
-  const valid = trials.filter(countsAsSuccess);
-  const solved = valid.filter((trial) => trial.solved).length;
-  return {
-    valid: valid.length,
-    solved,
-    rate: valid.length === 0 ? null : solved / valid.length,
-    interval: shareInterval(valid, (trial) => trial.solved),
-  };
+function solvedShare(trials: readonly TrialSummary[]): Share {
+  return shareOf(trials.filter(countsAsSuccess), ({ solved }) => solved);
 }

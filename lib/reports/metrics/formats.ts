@@ -5,7 +5,8 @@
  */
 
 import { estimateMean, type MeanEstimate } from "../../statistics/clustered_mean.ts";
-import { byGraph, byVariant, isCounted, type Variant, variantOf } from "../../gate/variant.ts";
+import { byGraph, isCounted } from "../../gate/variant.ts";
+import { measureEach, type Subject } from "./subjects.ts";
 import { sum } from "../../base/numbers.ts";
 import type { Api } from "../../models/formats/registry.ts";
 import { type ParseCounts, type RepairCount, sumRepairs } from "../../calls/parse_counts.ts";
@@ -13,11 +14,7 @@ import type { Trial } from "../../trials/trial.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 
 /** How the replies of one model, strategy and perturbation could be parsed, in one format. */
-export interface FormatMetrics {
-  /** The model, strategy and perturbation. */
-  readonly subject: Variant;
-  /** Whether the model is a program that stands in for a model. */
-  readonly simulated: boolean;
+export interface FormatMetrics extends Subject {
   /** The API or text format of requests and replies. */
   readonly api: Api;
   /** Number of trials with a reply that attempts a call. */
@@ -70,19 +67,14 @@ export function measureFormats(
   trials: readonly (Trial | TrialSummary)[],
 ): FormatMetrics[] {
   const parsed = trials.map(asSummary).filter(isCounted).filter(isParsed);
-  return byVariant(parsed, variantOf).flatMap(({ subject, items }) =>
-    [...Map.groupBy(items, ({ model }) => model.api ?? "chat")].map(([api, own]) => ({
-      subject,
-      simulated: own.some(({ model }) => model.simulated),
-      api,
-      ...countsOf(own),
-    }))
-  );
+  return measureEach(parsed, (items) =>
+    [...Map.groupBy(items, ({ model }) => model.api ?? "chat")]
+      .map(([api, own]) => ({ api, ...countsOf(own) })));
 }
 
 function countsOf(
   trials: readonly ParsedSummary[],
-): Omit<FormatMetrics, "subject" | "simulated" | "api"> {
+): Omit<FormatMetrics, keyof Subject | "api"> {
   const count = (parse: "strict" | "repaired" | "unreadable") =>
     sum(trials, ({ parses }) => parses[parse]);
   const [strict, repaired, unreadable] = [count("strict"), count("repaired"), count("unreadable")];

@@ -4,7 +4,8 @@
  */
 
 import { isDuration } from "../../base/numbers.ts";
-import { byVariant, isCounted, type Variant, variantOf } from "../../gate/variant.ts";
+import { isCounted } from "../../gate/variant.ts";
+import { measureEach, type Subject } from "./subjects.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 
 /** For how long one tool ran, in milliseconds. Each figure is one of the calls, by its rank. */
@@ -22,11 +23,7 @@ export interface ToolLatency {
 }
 
 /** For how long the tools ran that a model called. */
-export interface LatencyMetrics {
-  /** The model, the strategy and the perturbation. */
-  readonly subject: Variant;
-  /** Whether the model is a program that stands in for a model. */
-  readonly simulated: boolean;
+export interface LatencyMetrics extends Subject {
   /** The tools, in the order of their names. */
   readonly tools: readonly ToolLatency[];
 }
@@ -47,7 +44,7 @@ export function measureLatency(trials: readonly TrialSummary[]): LatencyMetrics[
   const timed = trials.map(asSummary).filter((trial) =>
     isCounted(trial) && trial.latencies !== undefined
   );
-  return byVariant(timed, variantOf).map(({ subject, items }) => {
+  return measureEach(timed, (items) => {
     const all = items.flatMap(({ latencies = [] }) => latencies)
       .filter(({ durationMs }) => isDuration(durationMs));
     const tools = [...Map.groupBy(all, ({ tool }) => tool)].map(([tool, own]) => {
@@ -60,11 +57,7 @@ export function measureLatency(trials: readonly TrialSummary[]): LatencyMetrics[
         longest: durations.at(-1)!,
       };
     });
-    return {
-      subject,
-      simulated: items.some(({ model }) => model.simulated),
-      tools: tools.sort((one, other) => one.tool < other.tool ? -1 : 1),
-    };
+    return [{ tools: tools.sort((one, other) => one.tool < other.tool ? -1 : 1) }];
   });
 }
 

@@ -7,15 +7,7 @@ import { FAILURE_TYPES, type FailureType } from "../../calls/failure_types.ts";
 import { CALL_FORMATS, CALL_MODES, SCORING_RULES } from "../../tasks/questions/scoring.ts";
 import { DIFFICULTIES, type Difficulty } from "../../tasks/questions/question_set.ts";
 import { signsOf } from "../../gate/ceilings.ts";
-import {
-  byGraph,
-  byVariant,
-  countsAsSuccess,
-  graphKey,
-  isCounted,
-  type Variant,
-  variantOf,
-} from "../../gate/variant.ts";
+import { byGraph, countsAsSuccess, graphKey, isCounted } from "../../gate/variant.ts";
 import { canonicalJson, defined, type JsonValue } from "../../base/json.ts";
 import { sumUsage, type Usage } from "../../tools/message.ts";
 import { costOfAll, type Prices, spentUsage } from "../../models/prices.ts";
@@ -32,6 +24,7 @@ import type { StrategyWork } from "../../calls/trace.ts";
 import { type ExpressionKind, EXPRESSIONS } from "../../trials/executors/expressions.ts";
 import { type Outcome, OUTCOMES } from "../../trials/trial.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
+import { measureEach, type Subject } from "./subjects.ts";
 import { isDuration, mean, sum } from "../../base/numbers.ts";
 
 /** Counts and means of a set of trials. */
@@ -97,10 +90,7 @@ export interface Repetition {
 }
 
 /** Metrics of the trials of one model, strategy and perturbation. */
-export interface VariantMetrics {
-  readonly subject: Variant;
-  /** Whether the model is a program that stands in for a model. */
-  readonly simulated: boolean;
+export interface VariantMetrics extends Subject {
   /** One for each cell, in the order in which they first occur. */
   readonly cells: readonly { readonly name: string; readonly tally: Tally }[];
   /** One for each kind of probe, with the number of valid trials that showed each behaviour. */
@@ -145,11 +135,9 @@ const LATER_OUTCOMES: readonly Outcome[] = ["filtered", "agent_error"];
 
 /** Returns the metrics of `trials` for each subject; costs are known where `prices` has the model. */
 export function measure(trials: readonly TrialSummary[], prices: Prices = {}): VariantMetrics[] {
-  return byVariant(trials.map(asSummary), variantOf).map(({ subject, items }) => {
+  return measureEach(trials.map(asSummary), (items) => {
     const counted = items.filter(isCounted);
-    return {
-      subject,
-      simulated: items.some(({ model }) => model.simulated),
+    return [{
       cells: [...Map.groupBy(items, cellName)].map(([name, own]) => ({ name, tally: tally(own) })),
       probes: [...Map.groupBy(items, ({ task }) => isProbe(task) ? task.case : "")]
         .flatMap(([probe, own]) =>
@@ -182,7 +170,7 @@ export function measure(trials: readonly TrialSummary[], prices: Prices = {}): V
       behaviours: behaviourCounts(counted),
       work: workOfAll(counted),
       mending: mendingOf(counted),
-    };
+    }];
   });
 }
 

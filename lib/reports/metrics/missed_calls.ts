@@ -3,14 +3,8 @@
  * @module
  */
 
-import {
-  byVariant,
-  isCounted,
-  missesCall,
-  needsCalls,
-  type Variant,
-  variantOf,
-} from "../../gate/variant.ts";
+import { isCounted, missesCall, needsCalls } from "../../gate/variant.ts";
+import { measureEach, type Subject } from "./subjects.ts";
 import { sum } from "../../base/numbers.ts";
 import { countOf, type Share, shareOf } from "./shares.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
@@ -22,12 +16,7 @@ export interface MissedCallRate extends Share {
 }
 
 /** The missed calls of a model with a strategy, under one perturbation. */
-export interface MissedCallMetrics extends MissedCallRate {
-  /** The model, the strategy and the perturbation. */
-  readonly subject: Variant;
-  /** Whether the model is a program that stands in for a model. */
-  readonly simulated: boolean;
-}
+export type MissedCallMetrics = MissedCallRate & Subject;
 
 /**
  * Measures missed calls, for each model, strategy and perturbation whose right calls are known. Invalid and
@@ -47,10 +36,9 @@ export interface MissedCallMetrics extends MissedCallRate {
  * ```
  */
 export function measureMissedCalls(trials: readonly TrialSummary[]): MissedCallMetrics[] {
-  return byVariant(trials.map(asSummary), variantOf).flatMap(({ subject, items }) => {
+  return measureEach(trials.map(asSummary), (items) => {
     const rate = missedCallRate(items.filter(isCounted));
-    if (rate.of === 0) return [];
-    return [{ subject, simulated: items.some(({ model }) => model.simulated), ...rate }];
+    return rate.of === 0 ? [] : [rate];
   });
 }
 

@@ -12,9 +12,10 @@ import type {
   ScoringRule,
 } from "../../tasks/questions/scoring.ts";
 import type { Difficulty } from "../../tasks/questions/question_set.ts";
-import { byGraph, byVariant, isCounted, type Variant, variantOf } from "../../gate/variant.ts";
+import { byGraph, isCounted, type Variant } from "../../gate/variant.ts";
 import { type Correlation, pearson } from "../../statistics/correlation.ts";
 import { canonicalJson } from "../../base/json.ts";
+import { measureEach, type Subject } from "./subjects.ts";
 import { mean } from "../../base/numbers.ts";
 import { averageScores, type DifficultyAverages } from "./difficulty.ts";
 import { type JudgingSummary, summarizeJudging } from "../../models/judge/score.ts";
@@ -115,11 +116,7 @@ export interface CallSetDomain {
 }
 
 /** Scores of the answers of one model, strategy and perturbation. */
-export interface CallSetRow {
-  /** The model, strategy and perturbation. */
-  readonly subject: Variant;
-  /** Whether the model, or one that took part, is a program that stands in for a model. */
-  readonly simulated: boolean;
+export interface CallSetRow extends Subject {
   /** Number of all trials. */
   readonly trials: number;
   /** Number of trials in which the infrastructure failed. */
@@ -208,7 +205,7 @@ export function measureCallSets(trials: readonly TrialSummary[]): CallSetMetrics
   const ways = Map.groupBy(questions, ({ task }) => canonicalJson(askedAs(task)));
   return [...ways.values()].map((own) => {
     const { task } = own[0]!;
-    const rows = byVariant(own, variantOf).map(({ subject, items }) => rowOf(subject, items));
+    const rows = measureEach(own, (items, subject) => [rowOf(subject, items)]);
     return { ...askedAs(task), name: questionWords(task), rows, correlation: correlationOf(rows) };
   });
 }
@@ -221,7 +218,10 @@ function askedAs({ set, mode, rule = "published", input = "json", output = "json
   return { set, mode, rule, input, output };
 }
 
-function rowOf(subject: Variant, trials: readonly QuestionSummary[]): CallSetRow {
+function rowOf(
+  subject: Variant,
+  trials: readonly QuestionSummary[],
+): Omit<CallSetRow, keyof Subject> {
   const counted = trials.filter(isCounted);
   const answered = counted.filter(isAnswered);
   const limited = counted.filter((trial) =>
@@ -234,8 +234,6 @@ function rowOf(subject: Variant, trials: readonly QuestionSummary[]): CallSetRow
   const asked = trials.flatMap(({ askedStages }) => askedStages ?? []);
   const unchanged = trials.filter(({ changed }) => changed === false).length;
   return {
-    subject,
-    simulated: trials.some(({ model }) => model.simulated),
     trials: trials.length,
     invalid: trials.length - counted.length - unchanged,
     unchanged,

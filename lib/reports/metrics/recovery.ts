@@ -3,7 +3,7 @@
  * @module
  */
 
-import { byVariant, type Variant, variantOf } from "../../gate/variant.ts";
+import { measureEach, type Subject, unperturbed } from "./subjects.ts";
 import { type FaultKind, FAULTS } from "../../tools/fault.ts";
 import { mean } from "../../base/numbers.ts";
 import { shareInterval } from "./metrics.ts";
@@ -48,11 +48,7 @@ export interface FaultRecovery extends RecoveryTally {
 }
 
 /** How faults ended for a model with a strategy. */
-export interface RecoveryMetrics {
-  /** The model and the strategy, unperturbed. */
-  readonly subject: Variant;
-  /** Whether the model is a program that stands in for a model. */
-  readonly simulated: boolean;
+export interface RecoveryMetrics extends Subject {
   /** One for each kind, in the order of {@linkcode FAULTS}, and each perturbation with it. */
   readonly faults: readonly FaultRecovery[];
   /** Over all faults but `slow`, from which there is nothing to recover. */
@@ -85,11 +81,7 @@ interface Episode extends Recovery, Pick<TrialSummary, "task"> {}
  */
 export function measureRecovery(trials: readonly TrialSummary[]): RecoveryMetrics[] {
   const valid = trials.map(asSummary).filter(({ outcome }) => outcome !== "invalid");
-  const groups = byVariant(
-    valid,
-    (trial) => ({ ...variantOf(trial), perturbation: "none" }),
-  );
-  return groups.flatMap(({ subject, items }) => {
+  return measureEach(valid, (items) => {
     const faults = [...Map.groupBy(items, ({ perturbation }) => perturbation)]
       .flatMap(([perturbation, own]) => {
         const byFault = Map.groupBy(episodesOf(own), ({ fault }) => fault);
@@ -103,12 +95,10 @@ export function measureRecovery(trials: readonly TrialSummary[]): RecoveryMetric
       });
     if (faults.length === 0) return [];
     return [{
-      subject,
-      simulated: items.some(({ model }) => model.simulated),
       faults: FAULTS.flatMap((kind) => faults.filter(({ fault }) => fault === kind)),
       total: tallyOf(episodesOf(items).filter(({ fault }) => fault !== "slow")),
     }];
-  });
+  }, unperturbed);
 }
 
 function episodesOf(trials: readonly TrialSummary[]): Episode[] {

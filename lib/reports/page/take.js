@@ -31,11 +31,11 @@ function tableText(table) {
   return [...table.rows].map((row) => `${[...row.cells].map(csvCell).join()}\r\n`).join("");
 }
 
-/** Returns the text of a cell; one that a spreadsheet would run as a formula begins with an apostrophe. @param {Element} cell */
+/** Returns the text of a cell; what a spreadsheet would run, also behind a semicolon, begins with an apostrophe. @param {Element} cell */
 function csvCell(cell) {
   const text = spacedText(cell).replace(/\s+/g, " ").trim();
   const runs = /^["']*[=+\-@＝＋－＠]/.test(text) && !/^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text);
-  const safe = runs ? `'${text}` : text;
+  const safe = (runs ? "'" : "") + text.replace(/(?<=;)(?=[ "']*[=+\-@＝＋－＠])/g, "'");
   return /[",]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 

@@ -5,7 +5,7 @@
 
 import { type DistractorEffect, settingText } from "../metrics/_distractors.ts";
 import { comparisonColumns, MISSED_CALLS } from "./_comparisons.ts";
-import { layOut, MODEL, NOTHING } from "./table.ts";
+import { MODEL, NOTHING, tableOf } from "./table.ts";
 import { probability } from "../../base/numbers.ts";
 import type { Table } from "../_view.ts";
 
@@ -20,18 +20,15 @@ export function distractorTable(
   const isWhole = ({ irrelevant: { kind, number } }: DistractorEffect) =>
     kind === null || number === null;
   const rows = brief ? effects.filter(isWhole) : effects;
-  if (rows.length === 0) return [];
-  return [{
+  return tableOf(rows, {
     id: "distractors",
     section: "figures",
     title: "Effect of irrelevant functions on the same core graphs",
     source: "Fig. 4",
     note:
-      "success with these irrelevant functions, compared with those they are held against on the same core " +
-      "graphs, each of which counts once, with the mean of its trials; difference in percentage points, with its " +
-      "95% interval; two kinds are compared at the numbers that both have; comparisons are not corrected for " +
-      "their number",
-    rows: layOut(rows, [
+      "success with these irrelevant functions less that on the same core graphs with the others, in percentage " +
+      "points; two kinds are compared at the numbers that both have; not corrected for the number of comparisons",
+    columns: [
       MODEL,
       { head: "irrelevant functions", cell: ({ irrelevant }) => settingText(irrelevant) },
       { head: "against", cell: ({ against }) => settingText(against) },
@@ -41,6 +38,6 @@ export function distractorTable(
         cell: ({ success }) => success?.mcNemar ? probability(success.mcNemar.exact) : NOTHING,
       },
       MISSED_CALLS,
-    ]),
-  }];
+    ],
+  });
 }

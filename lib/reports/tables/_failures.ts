@@ -8,7 +8,7 @@ import { FAILURE_TYPES } from "../../calls/failure_types.ts";
 import type { FailureTally, VariantMetrics } from "../metrics/metrics.ts";
 import type { Report } from "../report.ts";
 import { OUTCOMES } from "../../trials/trial.ts";
-import { layOut, MODEL, nameOf, NOTHING, rateColumns, shareText } from "./table.ts";
+import { layOut, MODEL, nameOf, NOTHING, rateColumns, shareText, tableOf } from "./table.ts";
 import { hasCalls } from "./_success.ts";
 import type { Table } from "../_view.ts";
 import { reportWords } from "../_words.ts";
@@ -73,23 +73,22 @@ export function failuresTable(subjects: readonly VariantMetrics[], narrow = fals
 
 /** Returns how often calls that tasks need were never made, where the right calls are known. */
 export function missedCallsTable({ missedCalls }: Pick<Report, "missedCalls">): Table[] {
-  if (missedCalls.length === 0) return [];
-  return [{
+  return tableOf(missedCalls, {
     id: "missed-calls",
     section: "failures",
     title: "Missed calls",
     note:
-      "trials: valid ones that need calls; with a missed call: those in which a call that the task needs " +
-      "was never made, neither with right arguments nor with wrong ones; missed: such calls",
-    rows: layOut(missedCalls, [
+      "trials: valid ones that need calls; with a missed call: those in which a call that the task needs was " +
+      "never made, neither with right arguments nor with wrong ones; missed: such calls",
+    columns: [
       MODEL,
       { head: "trials", cell: ({ of }) => of },
       rateColumns("with a missed call", (row) => row),
       { head: "needed calls", cell: ({ calls }) => calls.of },
       { head: "missed", cell: ({ calls }) => calls.count },
       { head: "share", cell: ({ calls }) => shareText(calls.rate) },
-    ]),
-  }];
+    ],
+  });
 }
 
 /** Returns how often models guessed right, where any did, and that this is no failure. */
@@ -97,24 +96,22 @@ export function guessesTable(subjects: readonly VariantMetrics[]): Table[] {
   const rows = subjects.flatMap(({ guesses, ...one }) =>
     guesses === undefined ? [] : [{ ...one, guesses }]
   );
-  if (rows.length === 0) return [];
-  return [{
+  return tableOf(rows, {
     id: "guesses",
     section: "failures",
     title: "Right guesses",
     note:
-      "calls whose values were all right although no earlier result had established one of them; such a " +
-      "call is answered and is no failure here, while FuncBenchGen, section 4.6, counts any value used before " +
-      "it is known as value_not_yet_known: add them to that type to compare with its Table 3",
-    rows: layOut(rows, [
+      "calls with right values of which no earlier result had established one: answered, and no failure here; " +
+      "FuncBenchGen, section 4.6, counts them as value_not_yet_known, to be added to compare with its Table 3",
+    columns: [
       MODEL,
       { head: "valid trials", cell: ({ total }) => total.valid },
       { head: "with a right guess", cell: ({ guesses }) => guesses.trials },
       rateColumns("share", ({ guesses }) => guesses),
       { head: "guessed calls", cell: ({ guesses }) => guesses.calls },
       { head: "of all calls", cell: ({ guesses, calls }) => percent(guesses.calls / calls) },
-    ]),
-  }];
+    ],
+  });
 }
 
 /**

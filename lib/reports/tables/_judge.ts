@@ -7,10 +7,10 @@ import type { CallSetJudging, CallSetMetrics, JudgeNames } from "../metrics/ques
 import { probability } from "../../base/numbers.ts";
 import {
   type Column,
-  layOut,
   nameOf,
   NOTHING,
   shareText,
+  tableOf,
   tokensText,
   UNAVAILABLE,
 } from "./table.ts";
@@ -23,7 +23,7 @@ export function scoreText(score: number | null): string {
 
 /** Names call sets: several in a column, a single one in the title. */
 export function callSetNames(callSets: readonly CallSetMetrics[]) {
-  const several = callSets.length > 1;
+  const several = new Set(callSets.map(({ name }) => name)).size > 1;
   const column: Column<{ readonly callSet: CallSetMetrics }> = {
     head: "questions of",
     cell: ({ callSet }) => callSet.name,
@@ -65,14 +65,14 @@ export function judgeTable(callSets: readonly CallSetMetrics[]): Table[] {
       ({ judges, usage }) => judges.length === 0 ? NOTHING : tokensText(usage, of),
       { group: "tokens" },
     );
-  return [{
+  return tableOf(rows, {
     id: "call-set-judge",
     section: "call sets",
     title: `The judge and exact calls${title}`,
     paper: "CallNavi",
     source: "section 6.4",
     note: judgeNote(judgedSets, mixed.size > 0),
-    rows: layOut(rows, [
+    columns: [
       { head: "model", cell: ({ name }) => name },
       callSet,
       column("judged by", (judging) => judgeNames(judging) || NOTHING),
@@ -86,8 +86,8 @@ export function judgeTable(callSets: readonly CallSetMetrics[]): Table[] {
       { head: "p", cell: ({ correlation: own }) => own ? probability(own.p) : UNAVAILABLE },
       tokens("read", "inputTokens"),
       tokens("written", "outputTokens"),
-    ]),
-  }];
+    ],
+  });
 }
 
 /** Returns the rows of one call set and, where at least three have a score, a row over these. */
@@ -127,24 +127,18 @@ function judgeName(
 }
 
 function judgeNote(callSets: readonly CallSetMetrics[], isMixed: boolean): string {
-  const rows = callSets.flatMap((own) => own.rows);
-  const isUnfit = rows.some(({ judging }) => judging !== null && judging.unfit > 0);
   const isRouted = callSets.some(({ mode }) => mode === "routing");
-  const isRepeated = rows.some(({ judging, stability }) => judging !== null && stability !== null);
+  const isRepeated = callSets.some(({ rows }) =>
+    rows.some(({ judging, stability }) => judging !== null && stability !== null)
+  );
   return [
-    "judge: the mean of its scores",
-    "unusable: its replies without a score",
-    "unavailable: it could not be called",
-    ...(isUnfit ? ["unfit: answers that are too long or nested too deeply for any judge"] : []),
     ...(isMixed ? ["a judge was served as several models, whose scores may differ"] : []),
-    `exact: the share of these answers that ${
-      isRouted ? "are exact or, in mode routing, have the right functions" : "are exact"
+    `exact: the share of these answers that are exact${
+      isRouted ? " or, in mode routing, have the right functions" : ""
     }`,
-    "correlation: Pearson's, of its score and whether an answer is exact, over trials with a score; over rows, of " +
-    "its mean and the share that is exact, as in the paper",
-    "p: probability of a correlation at least this strong by chance" +
-    (isRepeated
-      ? "; it assumes independent trials, which repetitions of one question are not"
-      : ""),
+    "correlation: of score and exactness over trials, or of their means over rows",
+    ...(isRepeated
+      ? ["p assumes independent trials, which repetitions of one question are not"]
+      : []),
   ].join("; ");
 }

@@ -96,7 +96,7 @@ function tableOf(
     ...(isSingle && less === ""
       ? []
       : [(isSingle ? `${words.solved}: share of valid trials` : share) + less]),
-    ...notes(lines, words),
+    ...notes(lines, words, byCell === lines && !isSingle ? ", of all models" : ""),
   ];
   return [{
     ...caption,
@@ -133,14 +133,18 @@ const WHY: Column<{ readonly why: string }> = {
 };
 
 /** Explains the order of rows and their last column, where there are any. */
-function notes(rows: readonly { readonly why: string }[], { unsolved }: ReportWords): string[] {
+function notes(
+  rows: readonly { readonly why: string }[],
+  { unsolved }: ReportWords,
+  whose: string,
+): string[] {
   const how = unsolved === "failed"
     ? "failed for the commonest reason"
     : "were not solved, how they ended, and their first mistakes";
   const isExplained = rows.some(({ why }) => why !== "");
   return [
     ...(rows.length > 1 && isExplained ? ["the lowest first"] : []),
-    ...(isExplained ? [`why: how many ${how}`] : []),
+    ...(isExplained ? [`why: of all trials in the row${whose}, how many ${how}`] : []),
   ];
 }
 

@@ -15,7 +15,7 @@ import { isFault } from "../../tools/fault.ts";
 import { PERTURBED } from "../../perturbations/methods.ts";
 import { isCheck, isRemoving } from "../../perturbations/ids.ts";
 import type { Report } from "../report.ts";
-import { percent, sum } from "../../base/numbers.ts";
+import { percent } from "../../base/numbers.ts";
 import { differenceText } from "./_comparisons.ts";
 import {
   boundsText,
@@ -26,6 +26,7 @@ import {
   NOTHING,
   rateColumns,
   shareText,
+  tableOf,
 } from "./table.ts";
 import type { Table } from "../_view.ts";
 
@@ -56,10 +57,7 @@ function ratesTable(one: Brittleness, place: number, brief: boolean): Table[] {
   if (columns.every(({ known, accepted }) => known === 0 && accepted.of === 0)) return [];
   const share = brief ? wholePercent : percent;
   const rateText = (rate: number | null) => rate === null ? NOTHING : share(rate);
-  const hasUnknown = columns.some(({ counted, known }) => counted > known);
-  const failureText = (
-    { rate, interval, difference }: Pick<FailureRate, "rate" | "interval" | "difference">,
-  ) => {
+  const failureText = ({ rate, interval, difference }: FailureRate) => {
     const details = difference !== null
       ? differenceText(difference)
       : interval !== null
@@ -67,11 +65,6 @@ function ratesTable(one: Brittleness, place: number, brief: boolean): Table[] {
       : undefined;
     return rateText(rate) + (brief || details === undefined ? "" : ` (${details})`);
   };
-  const texts = sum(columns, ({ similarTexts }) => similarTexts.compared);
-  const cased = sum(columns, ({ similarTexts }) => similarTexts.cased ?? 0);
-  const someUnsolvable = columns.some(({ unsolvable = 0, counted }) =>
-    unsolvable > 0 && unsolvable < counted
-  );
   const name: Column<BrittlenessColumn> = {
     head: brief ? "failure" : "perturbation",
     cell: ({ perturbation }) => perturbation,
@@ -91,15 +84,15 @@ function ratesTable(one: Brittleness, place: number, brief: boolean): Table[] {
     },
     { head: "either", cell: ({ failedOrMissed }) => failureText(failedOrMissed) },
   ];
-  const rows = layOut<BrittlenessColumn>(columns, [
+  const rows = layOut(columns, [
     name,
     { head: "changed", cell: ({ perturbation }) => sourcesOf(perturbation), shown: !brief },
     {
       head: "task accuracy",
       cell: ({ solved, unsolvable = 0 }) =>
-        solved.of === 0 && unsolvable > 0 ? "n/a" : rateText(solved.rate),
+        solved.of === 0 && unsolvable > 0 ? NOT_APPLICABLE : rateText(solved.rate),
     },
-    ...PARAMETER_FAILURE_TYPES.flatMap((type, index): Column<BrittlenessColumn>[] => [
+    PARAMETER_FAILURE_TYPES.flatMap((type, index): Column<BrittlenessColumn>[] => [
       {
         head: typeName(type),
         cell: ({ failures }) => {
@@ -113,7 +106,7 @@ function ratesTable(one: Brittleness, place: number, brief: boolean): Table[] {
         shown: "filled",
       },
     ]),
-    ...(brief ? overall : []),
+    brief ? overall : [],
     {
       head: "similar texts",
       cell: ({ similarTexts: { similar, compared } }) =>
@@ -123,7 +116,7 @@ function ratesTable(one: Brittleness, place: number, brief: boolean): Table[] {
       head: "abstained",
       cell: ({ perturbation, unsolvable = 0, abstained: { count, of, rate } }) =>
         unsolvable > 0 && of === 0
-          ? "n/a"
+          ? NOT_APPLICABLE
           : isRemoving(perturbation) || unsolvable > 0 || count > 0
           ? rateText(rate)
           : NOTHING,
@@ -132,64 +125,42 @@ function ratesTable(one: Brittleness, place: number, brief: boolean): Table[] {
       head: "unsolvable",
       cell: ({ unsolvable = 0 }) => unsolvable,
       // Where all are, there is no accuracy.
-      shown: someUnsolvable,
+      shown: columns.some(({ unsolvable = 0, counted }) => unsolvable > 0 && unsolvable < counted),
     },
     { head: "API-level success", cell: ({ accepted }) => rateText(accepted.rate) },
     { head: "routing errors", cell: ({ routing }) => rateText(routing.rate) },
     { head: "trials", cell: ({ counted }) => counted },
-    { head: "right calls known", cell: ({ known }) => known, shown: hasUnknown },
+    {
+      head: "right calls known",
+      cell: ({ known }) => known,
+      shown: columns.some(({ counted, known }) => counted > known),
+    },
     { head: "unchanged", cell: ({ unchanged }) => unchanged, shown: "filled" },
     { head: "invalid", cell: ({ invalid }) => invalid, shown: "filled" },
   ]);
   const details = brief
     ? ""
-    : "; in brackets for none its 95% interval, else the difference to none on the same tasks in " +
-      "percentage points, with its 95% interval";
-  const overallNote =
-    "any failure: trials with one of the five types of failures (Eq. 1 of the paper); missed call: of the " +
-    "trials that need calls, those in which one of them was never made, and of needed calls their share: no " +
-    "call has a failure for that, so a model that stops calling has fewer failures; either: trials with a " +
-    "failure or a missed call";
-  const impossibleNote = `${NOT_APPLICABLE}: no call of these tasks can show it, or none is needed`;
+    : "; in brackets the 95% interval of none, else the difference to none on the same tasks in percentage points";
+  const caption = { section: "perturbations", paper: "Butterfly" } as const;
   return [
     {
+      ...caption,
       id: `failure-rates-${place + 1}`,
-      section: "perturbations",
       title: `Failure rates under perturbations: ${nameOf(one)}`,
-      paper: "Butterfly",
       source: "Table 1",
-      note: "share of trials with a call that has such a failure compared with the right calls" +
-        details +
-        `; ${brief ? `${overallNote}; ` : ""}${impossibleNote}; ` +
-        "similar texts: wrong texts with Rouge-L above 0.8 to the right ones: F1 of the longest common " +
-        "subsequence of words, split as in the Penn Treebank, in lower case, without stemming" +
-        (cased === 0
-          ? ""
-          : ` (an earlier version compared ${cased} of ${texts} in their own case)`) +
-        "; API-level success: calls that were not refused; routing errors: trials with a call that is not one " +
-        "of the right calls, or repeats one of them; " +
-        (someUnsolvable
-          ? "task accuracy: of the trials less unsolvable ones; abstained: of the unsolvable ones alone, where " +
-            "there are any, without those that documents mislead; "
-          : "") +
-        `under ${removingIn(columns)} no task can be solved, and abstained is right` +
-        (columns.some(({ perturbation, unsolvable }) =>
-            unsolvable !== undefined && !isRemoving(perturbation)
-          )
-          ? "; unsolvable: trials on tasks in which descriptions alone linked parameters, which are gone or " +
-            "mislead (which no model can see), so that task accuracy leaves them out; names with cues keep links"
-          : ""),
+      note: `share of trials with such a failure${details}; under ${
+        removingIn(columns)
+      } abstained is right`,
       rows: brief ? transpose(rows) : rows,
     },
-    ...(brief ? [] : [{
+    ...(brief ? [] : tableOf(columns, {
+      ...caption,
       id: `overall-rates-${place + 1}`,
-      section: "perturbations" as const,
       title: `Failures and missed calls under perturbations: ${nameOf(one)}`,
-      paper: "Butterfly" as const,
       source: "Eq. 1",
-      note: `share of trials${details}; ${overallNote}; ${impossibleNote}`,
-      rows: layOut<BrittlenessColumn>(columns, [name, ...overall]),
-    }]),
+      note: `share of trials${details}; either: with a failure or a missed call`,
+      columns: [name, overall],
+    })),
   ];
 }
 
@@ -231,29 +202,24 @@ function transferTable(one: Brittleness, place: number): Table[] {
   if (transfer.every((cell) => cell.of === 0)) return [];
   const isImpossible = (place: number) =>
     columns.every(({ failures, known }) => known === 0 || failures[place]!.impossible);
-  const rows = [...Map.groupBy(transfer, ({ from }) => from)].map(([from, cells]) => ({
-    from,
-    cells,
-  }));
-  return [{
+  return tableOf([...Map.groupBy(transfer, ({ from }) => from).values()], {
     id: `transfer-${place + 1}`,
     section: "perturbations",
     title: `Failures that occur together: ${nameOf(one)}`,
     paper: "Butterfly",
     source: "Fig. 4",
     note:
-      "columns: trials, perturbed or not, that also have that failure; in brackets those with both in one " +
-      "call, and those with the other in a later call, which may be the same trials; on the diagonal: again in " +
-      "a later call",
-    rows: layOut(rows, [
-      { head: "given", cell: ({ from }) => typeName(from) },
-      { head: "trials", cell: ({ cells }) => cells[0]!.of },
+      "columns: trials that also have that failure; in brackets those with both in one call, and those with the " +
+      "other in a later call, which may be the same; on the diagonal: again in a later call",
+    columns: [
+      { head: "given", cell: ([first]) => typeName(first!.from) },
+      { head: "trials", cell: ([first]) => first!.of },
       PARAMETER_FAILURE_TYPES.map((type, index) => ({
         head: typeName(type),
-        cell: ({ cells }) => isImpossible(index) ? NOT_APPLICABLE : transferText(cells[index]!),
+        cell: (cells) => isImpossible(index) ? NOT_APPLICABLE : transferText(cells[index]!),
       })),
-    ]),
-  }];
+    ],
+  });
 }
 
 function transferText({ of, either, together, later }: Transfer): string {
@@ -266,13 +232,8 @@ const MAX_LISTED = 10;
 
 /** Returns how often perturbations changed the input and nothing else, and in which trials (Butterfly, A.2). */
 function ineffectiveTables(brittleness: readonly Brittleness[], brief: boolean): Table[] {
-  const all = brittleness.flatMap(({ ineffective, ...one }) =>
-    ineffective.filter(({ count }) => count > 0).map((own) => ({
-      ...{ ...one, ...own },
-      subject: { ...one.subject, perturbation: own.perturbation },
-    }))
-  );
-  if (all.length === 0) return [];
+  const all = perturbed(brittleness, ({ ineffective }) => ineffective)
+    .filter(({ count }) => count > 0);
   const listed = all.flatMap(({ trials, count, ...one }) => {
     const shown = trials.slice(0, MAX_LISTED);
     const more = count > shown.length ? [`and ${count - shown.length} more`] : [];
@@ -280,57 +241,47 @@ function ineffectiveTables(brittleness: readonly Brittleness[], brief: boolean):
   });
   const title = "changed the input and nothing else";
   return [
-    {
+    ...tableOf(all, {
       id: "ineffective",
       section: "perturbations",
       title: `Perturbations that ${title}`,
       paper: "Butterfly",
       source: "appendix A.2",
       note:
-        "pairs: a trial under the perturbation and one without, on the same task; no effect: the model made the " +
-        "same calls in the same steps, and both ended alike; solved: those of them; perturbations without such " +
-        "trials are left out" +
+        "pairs: a trial under the perturbation and one without, on the same task; solved: of those without " +
         // An id has the space of two lines.
-        (brief ? "; HTML and Markdown reports list these trials" : ""),
-      rows: layOut(all, [
+        `effect${brief ? "; HTML and Markdown reports list these trials" : ""}`,
+      columns: [
         { head: "perturbation", cell: nameOf },
         { head: "pairs", cell: ({ of }) => of },
         { head: "no effect", cell: ({ count }) => count },
         rateColumns("share", (row) => row),
         { head: "solved", cell: ({ solved }) => solved },
-      ]),
-    },
-    ...(brief ? [] : [{
+      ],
+    }),
+    ...tableOf(brief ? [] : listed, {
       id: "ineffective-trials",
-      section: "perturbations" as const,
+      section: "perturbations",
       title: `Trials whose perturbation ${title}`,
       names: 2,
-      rows: layOut(listed, [
+      columns: [
         { head: "perturbation", cell: ({ name }) => name },
         { head: "trial", cell: ({ id }) => id },
-      ]),
-    }]),
+      ],
+    }),
   ];
 }
 
 /** Returns the effects of changes that should have none. */
 function checksTable(brittleness: readonly Brittleness[]): Table[] {
-  const checks = brittleness.flatMap(({ flips, ...one }) =>
-    flips.map((own) => ({
-      ...{ ...one, ...own },
-      subject: { ...one.subject, perturbation: own.perturbation },
-    }))
-  );
-  if (checks.length === 0) return [];
-  return [{
+  return tableOf(perturbed(brittleness, ({ flips }) => flips), {
     id: "checks",
     section: "perturbations",
     title: "Checks that should change nothing",
     note:
-      "pairs: a trial under the check and one without, on the same task; flipped: one of them was solved " +
-      "and the other was not; gained: only under the check; by chance: the same share among repetitions " +
-      "of these tasks without the check: flips up to that share are expected",
-    rows: layOut(checks, [
+      "pairs: a trial under the check and one without, on the same task; gained: solved only under the check; by " +
+      "chance: the share that differs among repetitions without it, up to which flips are expected",
+    columns: [
       { head: "check", cell: nameOf },
       { head: "pairs", cell: ({ pairs }) => pairs },
       { head: "flipped", cell: ({ flipped }) => flipped.count },
@@ -338,6 +289,20 @@ function checksTable(brittleness: readonly Brittleness[]): Table[] {
       { head: "gained", cell: ({ gained }) => gained },
       { head: "lost", cell: ({ lost }) => lost },
       { head: "by chance", cell: ({ byChance }) => shareText(byChance?.rate ?? null) },
-    ]),
-  }];
+    ],
+  });
+}
+
+/** Returns what is known of each perturbation of each model, with its name. */
+function perturbed<Own extends { readonly perturbation: string }>(
+  brittleness: readonly Brittleness[],
+  of: (one: Brittleness) => readonly Own[],
+): (Own & Pick<Brittleness, "subject" | "simulated">)[] {
+  return brittleness.flatMap((one) =>
+    of(one).map((own) => ({
+      ...own,
+      subject: { ...one.subject, perturbation: own.perturbation },
+      simulated: one.simulated,
+    }))
+  );
 }

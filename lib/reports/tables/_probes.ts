@@ -9,7 +9,7 @@ import type { VariantMetrics } from "../metrics/metrics.ts";
 import { newcombe, wilson } from "../../statistics/proportions.ts";
 import { EXPRESSIONS } from "../../trials/executors/expressions.ts";
 import { signedPoints } from "./_comparisons.ts";
-import { boundsText, type Column, layOut, MODEL, NOTHING } from "./table.ts";
+import { boundsText, type Column, layOut, MODEL, NOTHING, tableOf } from "./table.ts";
 import type { Table } from "../_view.ts";
 
 /** Returns the results of probes, where there are any. */
@@ -34,9 +34,8 @@ export function probesTable(subjects: readonly VariantMetrics[]): Table[] {
       section: "success",
       title: "Behaviour towards tools",
       note:
-        "share of valid trials, and 95% interval where none was repeated; solved: followed a calculator that " +
-        "lies, gave the right sum, reported the oracle's decision, or counted letters although every reply had " +
-        "to call a tool that cannot help",
+        "share of valid trials, and 95% interval where none was repeated; solved: followed a calculator that lies, " +
+        "gave the right sum, reported the oracle's decision, or did without a useless tool",
       rows: layOut(rows, [
         MODEL,
         { head: "probe", cell: ({ probe }) => probe },
@@ -62,7 +61,6 @@ function conflictTable(subjects: readonly VariantMetrics[]): Table[] {
     if (control === undefined || conflict === undefined) return [];
     return RESISTING.map((behaviour) => ({ ...one, control, conflict, behaviour }));
   });
-  if (rows.length === 0) return [];
   type Row = typeof rows[number];
   type Arm = Row["control"];
   const share = (head: string, armOf: (row: Row) => Arm): Column<Row> => ({
@@ -74,17 +72,16 @@ function conflictTable(subjects: readonly VariantMetrics[]): Table[] {
       [conflict.behaviours[behaviour] ?? 0, conflict.tally.valid],
       [control.behaviours[behaviour] ?? 0, control.tally.valid],
     );
-  return [{
+  return tableOf(rows, {
     id: "conflict",
     section: "success",
     title: "Oracle, against the usual advice",
     paper: "Indirection",
     source: "Alignment-based resistance",
     note:
-      "share of valid trials of oracle, and of oracle_conflict, where the oracle decides against what people " +
-      "are usually advised; difference: what the conflict adds, in percentage points, with Newcombe's 95% " +
-      "interval where none was repeated",
-    rows: layOut(rows, [
+      "share of valid trials of oracle, and of oracle_conflict; difference: what the conflict adds, in percentage " +
+      "points, with Newcombe's 95% interval where none was repeated",
+    columns: [
       MODEL,
       { head: "behaviour", cell: ({ behaviour }) => behaviour },
       {
@@ -99,8 +96,8 @@ function conflictTable(subjects: readonly VariantMetrics[]): Table[] {
         // Repetitions of one question are not independent, as the interval needs.
         cell: (row) => boundsText(row.repetition === null ? added(row) : null, signedPoints),
       },
-    ]),
-  }];
+    ],
+  });
 }
 
 /** Returns how the long sums of `mental_arithmetic` were written, where any was asked for. */
@@ -115,18 +112,16 @@ function expressionsTable(
       ? []
       : [{ ...one, expressions, all: sum(Object.values(expressions), Number) }]
   );
-  if (asked.length === 0) return [];
-  return [{
+  return tableOf(asked, {
     id: "expressions",
     section: "success",
     title: "Expressions for a sum",
     paper: "Indirection",
     source: "Computational overconfidence",
     note:
-      "calls of the calculator for a long sum in mental_arithmetic; invalid: no expression, such as " +
-      "10+9+...+0; brute force: all terms written out; closed form: another one with the right value; other: " +
-      "another value, such as a part of the sum",
-    rows: layOut(asked, [
+      "calls of the calculator for a long sum; invalid: no expression, such as 10+9+...+0; brute force: all terms; " +
+      "closed form: another one with the right value; other: another value, such as a part of the sum",
+    columns: [
       MODEL,
       { head: "calls", cell: ({ all }) => all },
       EXPRESSIONS.map((kind) => ({
@@ -134,6 +129,6 @@ function expressionsTable(
         cell: ({ expressions, all }: typeof asked[number]) =>
           all === 0 ? NOTHING : `${expressions[kind]} (${percent(expressions[kind] / all)})`,
       })),
-    ]),
-  }];
+    ],
+  });
 }

@@ -1,148 +1,179 @@
 /**
- * Call set tables: scores of answers, their errors, a judge's ratings, and how stable answers are.
+ * Call set tables: scores of answers, in all and by what was asked, their errors, and how stable answers are.
  * @module
  */
 
+import { defined } from "../../base/json.ts";
+import { percent } from "../../base/numbers.ts";
+import { DIFFICULTIES } from "../../tasks/questions/question_set.ts";
 import type {
   CallScoreAverages,
   CallSetMetrics,
   CallSetRow,
+  ScoreAverages,
   StabilityScores,
 } from "../metrics/question_sets.ts";
 import type { Report } from "../report.ts";
-import { percent } from "../../base/numbers.ts";
-import { callSetNames, judgeTable, scoreText } from "./_judge.ts";
-import { domainTables, inferredTable, routedTables } from "./_question_breakdowns.ts";
-import {
-  countsText,
-  groupOf,
-  rowsWithSet,
-  type RowWithSet,
-  shareColumn,
-} from "./_question_columns.ts";
-import { type Column, layOut, MODEL, nameOf, NOTHING } from "./table.ts";
 import type { Table } from "../_view.ts";
+import { callSetNames, judgeTable, scoreText } from "./_judge.ts";
+import {
+  boundsText,
+  type Column,
+  MODEL,
+  nameOf,
+  NOTHING,
+  rateColumns,
+  shareText,
+  tableOf,
+} from "./table.ts";
 
-/**
- * Returns all call set tables, none where no question was asked. `brief`, for narrow views, has two tables in
- * place of a wide one.
- */
-export function callSetTables({ callSets }: Pick<Report, "callSets">, brief = false): Table[] {
+/** Returns all call set tables, none where no question was asked. */
+export function callSetTables({ callSets }: Pick<Report, "callSets">): Table[] {
   return [
-    ...callSets.flatMap((own, index) => scoreTables(own, index, brief)),
-    ...routedTables(callSets),
+    ...callSets.flatMap(scoreTables),
+    ...callSets.flatMap(routedTable),
     ...inferredTable(callSets),
     ...formatTables(callSets),
-    ...domainTables(callSets),
+    ...callSets.flatMap(domainTable),
     ...errorTable(callSets),
     ...judgeTable(callSets),
     ...stabilityTable(callSets),
   ];
 }
 
-/** Returns scores of answers (CallNavi, Table 4), and those before a model repaired some of them. */
-function scoreTables(metrics: CallSetMetrics, place: number, brief: boolean): Table[] {
-  const { name, rows } = metrics;
-  const id = `call-set-${place + 1}`;
-  const repaired = rows.filter(({ unrepaired }) => unrepaired !== null);
-  const count: Column<CallSetRow> = {
-    head: "repaired",
-    cell: ({ unrepaired }) => unrepaired!.repaired,
-  };
-  const tablesOf = (id: string, when: string, scores: ScoreRows) =>
-    scoreParts(metrics, scores, brief).map(({ suffix, what, notes, columns }): Table => ({
-      id: `${id}${suffix}`,
-      section: "call sets",
-      title: `${what}${when}: ${name}`,
-      ...sourceOf(metrics),
-      note: notes.join("; "),
-      rows: layOut(scores.rows, columns),
-    }));
+/** A row with its call set. */
+type RowWithSet = CallSetRow & { readonly callSet: CallSetMetrics };
+
+function rowsWithSet(callSets: readonly CallSetMetrics[]): RowWithSet[] {
+  return callSets.flatMap((callSet) => callSet.rows.map((row) => ({ ...row, callSet })));
+}
+
+/** The score that counts in a mode. */
+const scoreOf = ({ mode }: Pick<CallSetMetrics, "mode">) =>
+  mode === "routing" ? "routing" : "exact";
+
+/** Returns a column with a share. */
+function shareColumn<Row>(
+  head: string,
+  of: (row: Row) => number | null,
+  group?: string,
+): Column<Row> {
+  return { head, cell: (row) => shareText(of(row)), shown: "filled", ...defined({ group }) };
+}
+
+/** Returns the columns of a score by difficulty. */
+function scoreColumns<Row>(group: string, of: (row: Row) => ScoreAverages): Column<Row>[] {
   return [
-    ...tablesOf(id, "", { rows, scoresOf: ({ scores }) => scores, aside: ASIDE, judge: JUDGE }),
-    ...(repaired.length === 0 ? [] : tablesOf(`${id}-unrepaired`, " before repair", {
-      rows: repaired,
-      scoresOf: ({ unrepaired }) => unrepaired!,
-      aside: [count],
-      judge: [],
-    })),
+    ...[...DIFFICULTIES, "all" as const].map((head) =>
+      shareColumn(head, (row: Row) => of(row)[head], group)
+    ),
+    { group, head: "95% interval", shown: "filled", cell: (row) => boundsText(of(row).interval) },
   ];
 }
 
-/** The rows and columns of a table of scores. */
-interface ScoreRows {
-  readonly rows: readonly CallSetRow[];
-  readonly scoresOf: (row: CallSetRow) => CallScoreAverages;
-  /** Columns in addition to the scores. */
-  readonly aside: readonly Column<CallSetRow>[];
-  /** A judge's ratings; empty where it has not rated these answers. */
-  readonly judge: readonly Column<CallSetRow>[];
-}
-
-/** The parts of a table that are the same before and after repair. */
-interface ScorePart {
-  readonly suffix: string;
-  readonly what: string;
-  readonly notes: readonly string[];
-  readonly columns: readonly Column<CallSetRow>[];
-}
-
-/** Returns one wide table or, for `brief`, two narrow ones. */
-function scoreParts(
-  metrics: CallSetMetrics,
-  { scoresOf, aside, judge }: ScoreRows,
-  brief: boolean,
-): ScorePart[] {
-  const { mode } = metrics;
-  const of = (score: keyof CallScoreAverages) => (row: CallSetRow) => scoresOf(row)[score];
-  const allOf = (score: keyof CallScoreAverages) => (row: CallSetRow) => scoresOf(row)[score].all;
-  const trials: Column<CallSetRow> = {
+/** Returns a column with the number of trials of each difficulty. */
+function trialsColumn<Row>(of: (row: Row) => ScoreAverages): Column<Row> {
+  return {
     head: "trials",
-    cell: (row) => countsText(of("routing")(row)),
+    cell: (row) => DIFFICULTIES.map((difficulty) => of(row).counts[difficulty]).join("+"),
   };
-  const functions = [
-    ...groupOf("routing", of("routing"), brief),
-    // Calls that were made are no text to parse.
-    ...(mode === "tools" ? [] : [shareColumn("syntax", allOf("syntax"))]),
-    shareColumn("structure", allOf("structure")),
-  ];
-  const calls: Column<CallSetRow>[] = [
-    ...groupOf("exact", of("exact"), brief),
-    shareColumn("macro", (row) => of("exact")(row).macro, "exact"),
-    ...judge,
-  ];
-  const [shared, ofFunctions, ofCalls] = notesOf(metrics, judge.length > 0);
-  const what = mode === "routing" ? "Right functions" : "Right calls";
-  if (!brief || mode === "routing") {
-    const notes = [...shared, ...ofFunctions, ...ofCalls];
-    return [{
-      suffix: "",
-      what,
-      notes,
-      columns: [MODEL, trials, ...functions, ...calls, ...aside],
-    }];
-  }
-  return [
-    {
-      suffix: "-functions",
-      what: "Right functions",
-      notes: [...shared, ...ofFunctions],
-      columns: [MODEL, trials, ...functions, ...aside],
-    },
-    { suffix: "", what, notes: ofCalls, columns: [MODEL, trials, ...calls] },
-  ];
 }
 
-const JUDGE: readonly Column<CallSetRow>[] = [{
+const JUDGE: Column<CallSetRow> = {
   head: "judge",
   cell: ({ judging }) => scoreText(judging?.mean ?? null),
   shown: "filled",
-}];
+};
 
 /** Counts that are 0 in most reports. */
 const ASIDE: readonly Column<CallSetRow>[] =
   (["invalid", "unchanged", "limited", "unscored"] as const)
     .map((head) => ({ head, cell: (row) => row[head] || NOTHING, shown: "filled" }));
+
+/**
+ * Returns scores of answers (CallNavi, Table 4), and those before a model repaired some of them: a table of functions
+ * and one of whole calls, as one for both would be too wide.
+ */
+function scoreTables(metrics: CallSetMetrics, place: number): Table[] {
+  const { mode, name, rows } = metrics;
+  const shared = [
+    "trials: easy + medium + hard",
+    metrics.rule === "strict" ? "scored as the paper says" : "scored as the authors' code does",
+    ...(rows.some(({ limited }) => limited > 0)
+      ? ["limited: reached a limit without an answer, which is wrong by every score"]
+      : []),
+    ...(rows.some(({ unscored }) => unscored > 0)
+      ? ["unscored: without scores, and in no share"]
+      : []),
+  ];
+  const judge = rows.some(({ judging }) => (judging?.judged ?? 0) > 0)
+    ? ["judge: the mean score that a judge gives, from 0 to 1"]
+    : [];
+  const tablesOf = (
+    when: { readonly id: string; readonly title: string },
+    own: readonly CallSetRow[],
+    scores: (row: CallSetRow) => CallScoreAverages,
+    aside: readonly Column<CallSetRow>[],
+  ) => {
+    const part = (
+      [suffix, what]: readonly [suffix: string, what: string],
+      notes: readonly string[],
+      columns: readonly Column<CallSetRow>[],
+    ) =>
+      tableOf(own, {
+        id: `call-set-${place + 1}${when.id}${suffix}`,
+        section: "call sets",
+        title: `Right ${what}${when.title}: ${name}`,
+        ...sourceOf(metrics),
+        note: notes.join("; "),
+        columns: [MODEL, trialsColumn((row) => scores(row).routing), ...columns],
+      });
+    const of = (score: keyof CallScoreAverages) => (row: CallSetRow) => scores(row)[score];
+    const allOf = (score: keyof CallScoreAverages) =>
+      shareColumn(score, (row: CallSetRow) => scores(row)[score].all);
+    const routing = scoreColumns("routing", of("routing"));
+    const judged = aside === ASIDE ? [JUDGE] : [];
+    if (mode === "routing") {
+      return part(["", "functions"], [
+        ...shared,
+        "routing: the right functions, in order",
+        ...judge,
+      ], [
+        ...[...routing, ...judged, ...aside],
+      ]);
+    }
+    return [
+      ...part(["-functions", "functions"], [
+        ...shared,
+        "routing: the right functions, in order",
+        "structure: with arguments of the right names",
+      ], [
+        ...routing,
+        // Calls that were made are no text to parse.
+        ...(mode === "tools" ? [] : [allOf("syntax")]),
+        ...[allOf("structure"), ...aside],
+      ]),
+      ...part(["", "calls"], [
+        "exact: the right functions, and arguments with the right names and values",
+        "macro: the mean of the three",
+        ...judge,
+      ], [
+        ...scoreColumns("exact", of("exact")),
+        shareColumn("macro", (row) => scores(row).exact.macro, "exact"),
+        ...judged,
+      ]),
+    ];
+  };
+  return [
+    ...tablesOf({ id: "", title: "" }, rows, ({ scores }) => scores, ASIDE),
+    ...tablesOf(
+      { id: "-unrepaired", title: " before repair" },
+      rows.filter(({ unrepaired }) => unrepaired !== null),
+      ({ unrepaired }) => unrepaired!,
+      [{ head: "repaired", cell: ({ unrepaired }) => unrepaired!.repaired }],
+    ),
+  ];
+}
 
 /** Returns where the paper has the same table; it has none of mode `tools`. */
 function sourceOf({ mode, input, output }: CallSetMetrics): Pick<Table, "paper" | "source"> {
@@ -151,75 +182,153 @@ function sourceOf({ mode, input, output }: CallSetMetrics): Pick<Table, "paper" 
   return { paper: "CallNavi", source: isJson ? "Table 4" : "Table 8" };
 }
 
-const RULE_NOTES: Readonly<Record<CallSetMetrics["rule"], string>> = {
-  published: "scored as the authors' code does",
-  strict: "scored as the paper says, which allows no difference",
-};
-
-/** Returns notes on all columns, on those about functions, and on those about whole calls. */
-function notesOf(
-  { mode, rule, rows }: CallSetMetrics,
-  hasJudge: boolean,
-): [string[], string[], string[]] {
-  const noteIfAny = (count: (row: CallSetRow) => number, note: string) =>
-    rows.some((row) => count(row) > 0) ? [note] : [];
-  const shared = [
-    "share of trials, and 95% interval of all; trials: easy + medium + hard",
-    RULE_NOTES[rule],
-    ...noteIfAny(
-      ({ limited }) => limited,
-      "limited: reached a limit without an answer, which is wrong by every score",
-    ),
-    ...noteIfAny(({ unscored }) => unscored, "unscored: without scores, and in no share"),
-  ];
-  const judge = hasJudge
-    ? noteIfAny(judgedCount, "judge: the mean score that a judge gives, from 0 to 1")
-    : [];
-  if (mode === "routing") return [shared, ["routing: the right functions, in order"], judge];
-  const functions = [
-    mode === "tools"
-      ? "routing: the right functions, in order, were called"
-      : "routing: the right functions, in order, which the paper asks for without parameters: mode routing",
-    ...(mode === "tools" ? [] : ["syntax: answers that parse"]),
-    "structure: the right functions, and arguments with the right names",
-  ];
-  const calls = [
-    "exact: the right functions, and arguments with the right names and values",
-    "macro: the mean of the three",
-    ...judge,
-  ];
-  return [shared, functions, calls];
+/** Returns the exact calls of models that were given picked functions only (CallNavi, Table 5). */
+function routedTable({ mode, name, rows }: CallSetMetrics, place: number): Table[] {
+  return tableOf(rows.filter(({ router }) => router !== null && mode !== "routing"), {
+    id: `call-set-${place + 1}-routed`,
+    section: "call sets",
+    title: `Right calls where functions are picked first: ${name}`,
+    paper: "CallNavi",
+    source: "Table 5",
+    note:
+      "share of trials; picked by: the model that was asked for the functions first; baseline: all, of the same " +
+      "model without that",
+    columns: [
+      MODEL,
+      {
+        head: "picked by",
+        cell: ({ router, subject }) => router === subject.model ? "itself" : router!,
+      },
+      trialsColumn(({ scores }) => scores.exact),
+      scoreColumns("exact", ({ scores }) => scores.exact),
+      shareColumn("baseline", (row) => baselineOf(row, rows)?.scores.exact.all ?? null),
+    ],
+  });
 }
 
-function judgedCount({ judging }: CallSetRow): number {
-  return judging?.judged ?? 0;
+/** Returns the row of the same model without a strategy. */
+function baselineOf({ subject }: CallSetRow, rows: readonly CallSetRow[]): CallSetRow | undefined {
+  return rows.find((row) =>
+    row.subject.model === subject.model && row.subject.strategy === "baseline" &&
+    row.subject.perturbation === subject.perturbation
+  );
+}
+
+/** Compares backward inference with the plain questions, on hard ones (CallNavi, Table 6). */
+function inferredTable(callSets: readonly CallSetMetrics[]): Table[] {
+  const inferred = rowsWithSet(callSets).filter(({ callSet, inferred, scores }) =>
+    callSet.mode !== "tools" && inferred && scores.routing.counts.hard > 0
+  );
+  // Names and calls of one set are in one row.
+  const pairs = Map.groupBy(
+    inferred,
+    ({ subject, callSet: { set, rule, input, output } }) =>
+      JSON.stringify([subject, set, rule, input, output]),
+  );
+  const rows = [...pairs.values()].map((own) => {
+    const { subject, simulated, callSet } = own[0]!;
+    return {
+      ...{ subject, simulated, callSet: { ...callSet, name: wayName(callSet) } },
+      routing: own.find((row) => row.callSet.mode === "routing"),
+      exact: own.find((row) => row.callSet.mode === "parameters"),
+    };
+  });
+  const { title, column } = callSetNames(rows.map(({ callSet }) => callSet));
+  const columns = (group: "routing" | "exact"): Column<typeof rows[number]>[] => [
+    shareColumn(
+      "original",
+      ({ [group]: row }) => (row && baselineOf(row, row.callSet.rows))?.scores[group].hard ?? null,
+      group,
+    ),
+    shareColumn("backward", ({ [group]: row }) => row?.scores[group].hard ?? null, group),
+  ];
+  return tableOf(rows, {
+    id: "call-set-inferred",
+    section: "call sets",
+    title: `Backward inference on hard questions${title}`,
+    paper: "CallNavi",
+    source: "Table 6",
+    note:
+      "share of trials on hard questions; original: the baseline of the same model; routing: in mode routing; " +
+      "exact: in mode parameters; backward is scored by the last list that it gives",
+    columns: [
+      MODEL,
+      column,
+      {
+        head: "hard trials",
+        cell: ({ routing, exact }) =>
+          [routing, exact].flatMap((row) => row?.scores.routing.counts.hard ?? []).join("+"),
+      },
+      columns("routing"),
+      columns("exact"),
+    ],
+  });
+}
+
+/** Names a set and how it is asked, but not for what. */
+function wayName({ set, rule, input, output }: CallSetMetrics): string {
+  return [
+    set + (input === "json" && output === "json" ? "" : ` ${input} to ${output}`),
+    ...(rule === "published" ? [] : [rule]),
+  ].join(", ");
 }
 
 /** Compares JSON and YAML (CallNavi, Table 8), where several formats were tried. */
 function formatTables(callSets: readonly CallSetMetrics[]): Table[] {
   const groups = Map.groupBy(callSets, ({ set, mode, rule }) => JSON.stringify([set, mode, rule]));
-  return [...groups.values()].filter(({ length }) => length > 1).map((ways, index): Table => {
+  return [...groups.values()].filter(({ length }) => length > 1).flatMap((ways, index) => {
     const { set, mode, rule } = ways[0]!;
-    const score = mode === "routing" ? "routing" : "exact";
-    return {
+    const score = scoreOf({ mode });
+    return tableOf(rowsWithSet(ways), {
       id: `call-set-formats-${index + 1}`,
       section: "call sets",
       title: `JSON and YAML: ${set} ${mode}${rule === "published" ? "" : `, ${rule}`}`,
       paper: "CallNavi",
       source: "Table 8",
       note: "the format of the functions listed, and the format that answers must have",
-      rows: layOut(rowsWithSet(ways), [
+      columns: [
         {
           head: "formats",
           cell: (row) => `${row.callSet.input} to ${row.callSet.output}: ${nameOf(row)}`,
         },
-        { head: "trials", cell: ({ scores }) => countsText(scores.routing) },
+        trialsColumn(({ scores }) => scores.routing),
         shareColumn("syntax", ({ scores }) => scores.syntax.all),
         shareColumn("structure", ({ scores }) => scores.structure.all),
-        ...groupOf(score, ({ scores }: RowWithSet) => scores[score], true),
-        ...JUDGE,
-      ]),
-    };
+        scoreColumns(score, ({ scores }) => scores[score]),
+        JUDGE,
+      ],
+    });
+  });
+}
+
+/** Returns the scores by domain (the domains of CallNavi, Table 2), where there are several. */
+function domainTable({ mode, name, rows }: CallSetMetrics, place: number): Table[] {
+  const own = rows.flatMap((row) => row.domains.map((domain) => ({ ...row, ...domain })));
+  const known = new Set(own.flatMap(({ domain }) => domain ?? []));
+  if (known.size < 2) return [];
+  const order = [...known, null];
+  own.sort((one, other) => order.indexOf(one.domain) - order.indexOf(other.domain));
+  const score = scoreOf({ mode });
+  return tableOf(own, {
+    id: `call-set-${place + 1}-domains`,
+    section: "call sets",
+    title: `Right ${mode === "routing" ? "functions" : "calls"} by domain: ${name}`,
+    note:
+      "the domains of CallNavi, Table 2; questions: different ones; trials: easy + medium + hard; shares of trials " +
+      "as in the table of all domains",
+    names: 2,
+    columns: [
+      { head: "domain", cell: ({ domain }) => domain ?? "not recorded" },
+      MODEL,
+      { head: "questions", cell: ({ questions }) => questions },
+      trialsColumn(({ scores }) => scores.routing),
+      mode === "routing"
+        ? []
+        : (["routing", "structure"] as const).map((head) =>
+          shareColumn(head, ({ scores }: typeof own[number]) => scores[head].all)
+        ),
+      rateColumns(score, ({ scores: { [score]: { all, interval } } }) => ({ rate: all, interval })),
+    ],
   });
 }
 
@@ -228,21 +337,18 @@ function errorTable(callSets: readonly CallSetMetrics[]): Table[] {
   const rows = rowsWithSet(callSets);
   if (rows.every(({ errors }) => errors.every(({ trials }) => trials === 0))) return [];
   const { title, column } = callSetNames(callSets);
-  return [{
+  return tableOf(rows, {
     id: "call-set-errors",
     section: "failures",
     title: `Errors in answers${title}`,
     paper: "CallNavi",
     source: "appendix F",
-    note:
-      "answers with such an error, and their share; an answer may have several; hallucination: calls a " +
-      "function that does not exist; unexpected formatting: has another form than asked for; logical error: " +
-      "wrong steps or arguments; trials that reached a limit have no answer",
-    rows: layOut(rows, [
+    note: "answers with such an error, and their share; an answer may have several",
+    columns: [
       MODEL,
       column,
       { head: "answers", cell: ({ answers }) => answers },
-      ...rows[0]!.errors.map(({ type }, index): Column<RowWithSet> => ({
+      rows[0]!.errors.map(({ type }, index): Column<RowWithSet> => ({
         head: type.replaceAll("_", " "),
         cell: ({ errors, answers }) => {
           const { trials } = errors[index]!;
@@ -250,64 +356,53 @@ function errorTable(callSets: readonly CallSetMetrics[]): Table[] {
         },
         shown: "filled",
       })),
-    ]),
-  }];
+    ],
+  });
 }
 
 /** Returns how similar answers to one question are (CallNavi, Table 7), where any was repeated. */
 function stabilityTable(callSets: readonly CallSetMetrics[]): Table[] {
   const rows = rowsWithSet(callSets).flatMap(({ stability, ...row }) =>
-    stability === null ? [] : [{ ...row, stability }]
+    stability === null ? [] : [{ ...row, ...stability }]
   );
-  if (rows.length === 0) return [];
   const { title, column } = callSetNames(callSets);
-  type Row = typeof rows[number];
-  const scores = (group: string, of: (row: Row) => StabilityScores | null): Column<Row>[] => [
-    {
-      ...{ group, head: "election", shown: "filled" },
-      cell: (row) => scoreText(of(row)?.election ?? null),
-    },
-    {
-      ...{ group, head: "Levenshtein", shown: "filled" },
-      cell: (row) => scoreText(of(row)?.levenshtein ?? null),
-    },
-  ];
-  return [{
+  const score = (group: "text" | "normalized", key: keyof StabilityScores, head: string) => ({
+    ...{ group, head, shown: "filled" as const },
+    cell: ({ [group]: scores }: typeof rows[number]) => scoreText(scores?.[key] ?? null),
+  });
+  return tableOf(rows, {
     id: "call-set-stability",
     section: "call sets",
     title: `Stability of answers${title}`,
     paper: "CallNavi",
     source: "Table 7",
     note:
-      "means over questions with two answers or more; election: (F1 - F2) / (N - F2), where F1 of N answers " +
-      "are the most frequent one and F2 the next; Levenshtein: how similar the later answers are to the first; " +
-      "normalized: without quotes, brackets, spaces, line breaks, backticks and backslashes, in lower case, as in the " +
-      "paper" +
-      (rows.some(({ stability }) => stability.leftOut > 0)
+      "means over questions with two answers or more; normalized: without punctuation of formats, in lower " +
+      "case" +
+      (rows.some(({ leftOut }) => leftOut > 0)
         ? "; left out: questions with fewer than two valid answers"
         : "") +
-      (rows.some(({ stability }) => stability.cut > 0)
+      (rows.some(({ cut }) => cut > 0)
         ? "; cut: answers of which only the first 10,000 characters are compared"
         : ""),
-    rows: layOut(rows, [
+    columns: [
       MODEL,
       column,
-      { head: "questions", cell: ({ stability }) => stability.questions },
+      { head: "questions", cell: ({ questions }) => questions },
       {
         head: "repetitions",
-        cell: ({ stability }) => rangeText(stability.repetitions),
+        cell: ({ repetitions }) =>
+          repetitions === null
+            ? NOTHING
+            : [...new Set([repetitions.least, repetitions.most])].join(" to "),
         shown: "filled",
       },
-      scores("text", ({ stability }) => stability.text),
-      scores("normalized", ({ stability }) => stability.normalized),
-      { head: "left out", cell: ({ stability }) => stability.leftOut || NOTHING, shown: "filled" },
-      { head: "cut", cell: ({ stability }) => stability.cut || NOTHING, shown: "filled" },
-    ]),
-  }];
-}
-
-function rangeText(range: { readonly least: number; readonly most: number } | null): string {
-  if (range === null) return NOTHING;
-  const { least, most } = range;
-  return least === most ? `${least}` : `${least} to ${most}`;
+      (["text", "normalized"] as const).flatMap((group) => [
+        score(group, "election", "election"),
+        score(group, "levenshtein", "Levenshtein"),
+      ]),
+      { head: "left out", cell: ({ leftOut }) => leftOut || NOTHING, shown: "filled" },
+      { head: "cut", cell: ({ cut }) => cut || NOTHING, shown: "filled" },
+    ],
+  });
 }

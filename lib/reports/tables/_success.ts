@@ -15,6 +15,7 @@ import {
   NOTHING,
   rateColumns,
   shareText,
+  tableOf,
   tokensText,
   UNAVAILABLE,
 } from "./table.ts";
@@ -177,21 +178,20 @@ export function repetitionsTable(subjects: readonly VariantMetrics[]): Table[] {
   const rows = subjects.flatMap(({ repetition, ...one }) =>
     repetition === null ? [] : [{ ...one, ...repetition }]
   );
-  if (rows.length === 0) return [];
-  return [{
+  return tableOf(rows, {
     id: "repetitions",
     section: "failures",
     title: "Repeated tasks",
     note: "pass@k: at least one of k trials of a task is solved; pass^k: all of them are",
-    rows: layOut(rows, [
+    columns: [
       MODEL,
       { head: "k", cell: ({ k }) => k },
       { head: "pass@k", cell: ({ passAtK }) => shareText(passAtK, UNAVAILABLE) },
       { head: "pass^k", cell: ({ passHatK }) => shareText(passHatK, UNAVAILABLE) },
       { head: "tasks", cell: ({ graphs }) => graphs },
       { head: "with fewer than k valid trials", cell: ({ unavailable }) => unavailable },
-    ]),
-  }];
+    ],
+  });
 }
 
 function solvedText(tally: Tally | null, brief: boolean): string {

@@ -5,7 +5,7 @@
 
 import type { Bounds } from "../../statistics/proportions.ts";
 import { variantLabel } from "../../gate/variant.ts";
-import type { VariantMetrics } from "../metrics/metrics.ts";
+import type { Subject } from "../metrics/subjects.ts";
 import { cutText, defined, printable } from "../../base/json.ts";
 import { percent, sum } from "../../base/numbers.ts";
 import { breakLines, columnsOf } from "../../base/wrap.ts";
@@ -61,6 +61,16 @@ export function layOut<Row>(
   return [heads, ...body];
 }
 
+/** Returns a table with a row for each of `rows`; none without any. */
+export function tableOf<Row>(
+  rows: readonly Row[],
+  { columns, ...caption }: Omit<Table, "rows"> & {
+    readonly columns: Parameters<typeof layOut<Row>>[1];
+  },
+): Table[] {
+  return rows.length === 0 ? [] : [{ ...caption, rows: layOut(rows, columns) }];
+}
+
 /** Returns where the cells of a row lead on a page. */
 export function linksOf(row: readonly string[]): readonly (string | undefined)[] {
   return LINKS.get(row) ?? [];
@@ -80,8 +90,8 @@ export function addressNames(names: readonly string[]): string[] {
 
 /** Returns what addresses call the variants of a report. */
 export function linkNames(
-  subjects: readonly Pick<VariantMetrics, "subject" | "simulated">[],
-): ReadonlyMap<VariantMetrics["subject"], string> {
+  subjects: readonly Subject[],
+): ReadonlyMap<Subject["subject"], string> {
   const names = addressNames(subjects.map(nameOf));
   return new Map(subjects.map(({ subject }, place) => [subject, names[place]!]));
 }
@@ -113,21 +123,19 @@ export function isLeft(heads: readonly string[], place: number, names = 1): bool
 const TEXTS = new WeakMap<readonly string[], ReadonlySet<number>>();
 
 /** The column that names the model, strategy and perturbation of a row. */
-export const MODEL: Column<Pick<VariantMetrics, "subject" | "simulated">> = {
+export const MODEL: Column<Subject> = {
   head: "model",
   cell: nameOf,
 };
 
 /** The columns that name the model and the strategy of a row, for rows without a perturbation. */
-export const MODEL_AND_STRATEGY: readonly Column<Pick<VariantMetrics, "subject" | "simulated">>[] =
-  [
-    {
-      head: "model",
-      cell: ({ subject, simulated }) =>
-        variantLabel({ ...subject, strategy: "baseline" }, simulated),
-    },
-    { head: "strategy", cell: ({ subject }) => subject.strategy },
-  ];
+export const MODEL_AND_STRATEGY: readonly Column<Subject>[] = [
+  {
+    head: "model",
+    cell: ({ subject, simulated }) => variantLabel({ ...subject, strategy: "baseline" }, simulated),
+  },
+  { head: "strategy", cell: ({ subject }) => subject.strategy },
+];
 
 /** Returns a column with a share, and one with its interval. */
 export function rateColumns<Row>(
@@ -141,9 +149,7 @@ export function rateColumns<Row>(
 }
 
 /** Returns the name of a model, strategy and perturbation in reports. */
-export function nameOf(
-  { subject, simulated }: Pick<VariantMetrics, "subject" | "simulated">,
-): string {
+export function nameOf({ subject, simulated }: Subject): string {
   return variantLabel(subject, simulated);
 }
 
@@ -172,9 +178,18 @@ export function estimateNote({ estimated }: Usage): string {
   return estimated ? " (estimated, at least in part: a server reported none)" : "";
 }
 
+/** What stands behind the names of articles, whose sections have titles and no numbers. */
+const ARTICLES: Partial<Readonly<Record<NonNullable<View["paper"]>, string>>> = {
+  Indirection: "Meijer's article in ACM Queue",
+  Pipeline: 'an article on "the complete tool use pipeline"',
+};
+
 /** Returns the source of a table with the name of its paper. */
-export function sourceText(source: string, paper = "FuncBenchGen"): string {
-  return `as in ${paper}, ${source}`;
+export function sourceText(source: string, paper?: View["paper"]): string {
+  const article = paper && ARTICLES[paper];
+  return article === undefined
+    ? `as in ${paper ?? "FuncBenchGen"}, ${source}`
+    : `as in ${paper}, ${article}, under "${source}"`;
 }
 
 /** Returns what is said of a table or figure below its title: its source, then its note. */

@@ -2,8 +2,7 @@ import { assertAlmostEquals, assertEquals, assertMatch } from "@std/assert";
 import { measureErrorHandling } from "../../../lib/reports/metrics/error_handling.ts";
 import { measureLatency } from "../../../lib/reports/metrics/latency.ts";
 import { mendingOf } from "../../../lib/reports/metrics/metrics.ts";
-import { errorHandlingTables } from "../../../lib/reports/tables/_error_handling.ts";
-import { latencyTables } from "../../../lib/reports/tables/_latency.ts";
+import { errorHandlingTables, latencyTables } from "../../../lib/reports/tables/_tool_use.ts";
 import { workTable } from "../../../lib/reports/tables/_strategies.ts";
 import { makeReport } from "../../../lib/reports/report.ts";
 import { renderMarkdown } from "../../../lib/reports/markdown.ts";
@@ -43,14 +42,14 @@ Deno.test("measureErrorHandling() has success by strategy and fault, and over al
     const { faults, overall } = rows[place]!;
     assertEquals(faults.map(({ perturbation }) => perturbation), ["none", "timeout"]);
     for (const [at, solved] of [plain, faulty].entries()) {
-      const { valid, rate, interval } = faults[at]!;
-      assertEquals([valid, rate], [20, solved / 20]);
+      const { of, rate, interval } = faults[at]!;
+      assertEquals([of, rate], [20, solved / 20]);
       const [lower, upper] = wilsonBounds(solved, 20);
       assertAlmostEquals(interval!.lower, lower, 1e-9);
       assertAlmostEquals(interval!.upper, upper, 1e-9);
     }
     // Both are on the same graphs, which are the units of the interval.
-    assertEquals([overall.valid, overall.solved], [40, plain + faulty]);
+    assertEquals([overall.of, overall.count], [40, plain + faulty]);
     const [lower, upper] = wilsonBounds(plain + faulty, 40);
     assertEquals(overall.interval!.upper - overall.interval!.lower === upper - lower, false);
   }
@@ -188,6 +187,6 @@ Deno.test("measureErrorHandling() leaves out trials that no model could solve, a
       .map((trial) => ({ ...trial, unsolvable: "denied" as const })),
   ]);
   const [plain] = measureErrorHandling(trials);
-  assertEquals(plain!.faults.map(({ valid, rate }) => [valid, rate]), [[4, 1], [0, null]]);
-  assertEquals([plain!.overall.valid, plain!.overall.rate], [4, 1]);
+  assertEquals(plain!.faults.map(({ of, rate }) => [of, rate]), [[4, 1], [0, null]]);
+  assertEquals([plain!.overall.of, plain!.overall.rate], [4, 1]);
 });

@@ -80,7 +80,7 @@ Deno.test("measureMatrix() has counts that add up to the tallies of each variant
           const unsolved = sum(counts, ({ valid, solved }) => valid - solved);
           if (isSolved) assertMatch(why, /^(?:\d+ invalid: unknown)?$/);
           else {assert(
-              why.startsWith(`${unsolved} of `) || / of \d+: .*other reasons/.test(why),
+              why.startsWith(`${unsolved} of `) || / of \d+ trials: .*other reasons/.test(why),
               why,
             );}
         }
@@ -94,25 +94,25 @@ Deno.test("measureMatrix() says of tests why most trials failed, and where", () 
   assertEquals(whyOf(testTrials("t", [undefined, undefined])), "");
   assertEquals(
     whyOf(testTrials("t", ["expected 1.\n  but 2", undefined, "expected 1.", undefined])),
-    "2 of 4: expected 1 (desk_test.ts:12)",
+    "2 of 4 trials: expected 1 (desk_test.ts:12)",
   );
   assertEquals(
     whyOf(testTrials("t", ["a", "b", "b", "c"])),
-    "2 of 4: b (desk_test.ts:12); 2 for other reasons",
+    "2 of 4 trials: b (desk_test.ts:12); 2 for other reasons",
   );
   const [broken] = testTrials("t", ["a"], {
     outcome: "agent_error",
     events: [],
     reason: "Error: x",
   });
-  assertEquals(whyOf([broken!]), "1 of 1: Error: x");
+  assertEquals(whyOf([broken!]), "1 of 1 trial: Error: x");
   const [stopped] = testTrials("t", ["a"], {
     outcome: "call_limit",
     events: [{ kind: "stop", reason: "call_limit", message: "more than 3 calls" }],
   });
-  assertEquals(whyOf([stopped!]), "1 of 1: more than 3 calls");
+  assertEquals(whyOf([stopped!]), "1 of 1 trial: more than 3 calls");
   const [silent] = testTrials("t", ["a"], { outcome: "no_answer", events: [] });
-  assertEquals(whyOf([silent!]), "1 of 1: no answer");
+  assertEquals(whyOf([silent!]), "1 of 1 trial: no answer");
   const spoiled = testTrials("t", ["a", "a"], {
     outcome: "invalid",
     events: [],
@@ -121,7 +121,7 @@ Deno.test("measureMatrix() says of tests why most trials failed, and where", () 
   assertEquals(whyOf(spoiled), "2 invalid: HTTP 500");
   assertEquals(
     whyOf([...testTrials("t", ["a", undefined]), ...spoiled]),
-    "1 of 2: a (desk_test.ts:12); 2 invalid: HTTP 500",
+    "1 of 2 trials: a (desk_test.ts:12); 2 invalid: HTTP 500",
   );
 });
 
@@ -141,12 +141,12 @@ Deno.test("measureMatrix() counts how other trials ended, and their first mistak
   ].map(summarize);
   assertEquals(
     measureMatrix([...trials, missed]).cells[0]!.why,
-    "5 of 7: 4 wrong answer (2 incorrect value, 1 value not yet known, 1 missed call), 1 call limit",
+    "5 of 7 trials: 4 wrong answer (2 incorrect value, 1 value not yet known, 1 missed call), 1 call limit",
   );
   // What all have in common is not counted again.
   assertEquals(
     whyOf([wrong("incorrect_value"), record()]),
-    "1 of 2: wrong answer (incorrect value)",
+    "1 of 2 trials: wrong answer (incorrect value)",
   );
 });
 

@@ -46,10 +46,14 @@ const cell = (core: number) => `core ${core}, depth 1, connected 0, disconnected
 Deno.test("matrixTables() has a row a cell and a column a model, the lowest first", () => {
   const table = matrixOf(grid({ a: [4, 2, 0], b: [4, 3, 4] }));
   assertEquals([table.id, table.section, table.title], ["matrix", "matrix", "Success by cell"]);
+  assertMatch(
+    table.note!,
+    /; why: of all trials in the row, of all models, how many were not solved,/,
+  );
   assertEquals(table.rows, [
     ["cell", "a", "b", "why"],
-    [cell(5), "0.0% of 4", "100.0% of 4", "4 of 8: no answer"],
-    [cell(4), "50.0% of 4", "75.0% of 4", "3 of 8: no answer"],
+    [cell(5), "0.0% of 4", "100.0% of 4", "4 of 8 trials: no answer"],
+    [cell(4), "50.0% of 4", "75.0% of 4", "3 of 8 trials: no answer"],
     [cell(3), "100.0% of 4", "100.0% of 4", "-"],
     ["all", "50.0% of 12", "91.7% of 12", "-"],
   ]);
@@ -114,9 +118,9 @@ Deno.test("matrixTables() has a row a model where more than eight models meet fe
   const { rows } = matrixOf(grid(models(9)));
   assertEquals(rows[0], ["model", cell(3), cell(4), "why"]);
   assertEquals(rows.slice(1, 4), [
-    ["m0", "100.0% of 4", "0.0% of 4", "4 of 8: no answer"],
-    ["m5", "100.0% of 4", "0.0% of 4", "4 of 8: no answer"],
-    ["m1", "100.0% of 4", "25.0% of 4", "3 of 8: no answer"],
+    ["m0", "100.0% of 4", "0.0% of 4", "4 of 8 trials: no answer"],
+    ["m5", "100.0% of 4", "0.0% of 4", "4 of 8 trials: no answer"],
+    ["m1", "100.0% of 4", "25.0% of 4", "3 of 8 trials: no answer"],
   ]);
   assertEquals(
     linksOf(rows[1]!)[2],
@@ -137,7 +141,7 @@ Deno.test("matrixTables() of one variant has all that is known of its cells", ()
   assertEquals(rows.slice(1).map((row) => [row[0], row[2], row.at(-1)]), [
     // Nothing is known to be solved where no trial is valid.
     ["core 3, depth 2, connected 0, disconnected 0", "-", "1 invalid: unknown"],
-    [cell(4), "50.0%", "2 of 4: no answer"],
+    [cell(4), "50.0%", "2 of 4 trials: no answer"],
     [cell(3), "100.0%", "-"],
     ["all", "75.0%", "-"],
   ]);
@@ -157,7 +161,7 @@ Deno.test("reports on own tests speak of tests that pass and fail, and leave out
   assertEquals(title, "Tests");
   assertEquals(rows, [
     ["test", "m", "n", "why"],
-    ["lends a book", "7 of 10", "9 of 10", "4 of 20: expected 1 (a_test.ts:7)"],
+    ["lends a book", "7 of 10", "9 of 10", "4 of 20 trials: expected 1 (a_test.ts:7)"],
     ["finds a book", "10 of 10", "10 of 10", "-"],
     ["all", "17 of 20", "19 of 20", "-"],
   ]);
@@ -165,7 +169,7 @@ Deno.test("reports on own tests speak of tests that pass and fail, and leave out
     ["test", "passed", "95% interval", "calls if passed", "if not", "invalid", "why"],
     [
       ...["lends a book", "7 of 10", "39.7% to 89.2%", "3.0", "3.0", "0"],
-      "3 of 10: expected 1 (a_test.ts:7)",
+      "3 of 10 trials: expected 1 (a_test.ts:7)",
     ],
     ["finds a book", "10 of 10", "72.2% to 100.0%", "3.0", "-", "0", "-"],
     ["all", "17 of 20", "64.0% to 94.8%", "3.0", "3.0", "0", "-"],
