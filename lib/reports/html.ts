@@ -278,7 +278,7 @@ async function pageHead(
         <h1>${suite}</h1>
         <p class="faint">${provenance(report)}${simulated ? ", with simulated models" : ""}</p>
         <nav>${sections.flatMap(({ id }) =>
-          id === "" ? [] : [html`<a href="#${id}">${id}</a>`]
+          id === "" ? [] : [html`<a href="#${id}">${id.replace("-", " ")}</a>`]
         )}</nav>
         ${keyMarkup(report, forms)}
         </header>
