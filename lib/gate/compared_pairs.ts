@@ -10,6 +10,7 @@ import defer * as perturbations from "../perturbations/ids.ts";
 import { holm, mcNemar } from "../statistics/proportions.ts";
 import { signFlip } from "../statistics/sign_flip.ts";
 import type { TrialSummary } from "../trials/summary.ts";
+import type { Trial } from "../trials/trial.ts";
 import {
   caseOf,
   type ComparedTrial,
@@ -65,7 +66,7 @@ export interface PairTest {
 /** A task that one of two variants solved more often. */
 export interface ChangedTask {
   /** The task, as in the candidate's first trial of it. */
-  readonly task: ScoredTrial["task"];
+  readonly task: Trial["task"];
   /** The candidate's valid trials, and how many of them were solved. */
   readonly candidate: { readonly solved: number; readonly valid: number };
   /** Those of the variant that it is compared with. */
@@ -82,6 +83,10 @@ export interface PairOptions {
   readonly references?: readonly Partial<Variant>[];
   /** The order of variants, such as those of an old run before those of a new one. Default: that of the trials. */
   readonly order?: readonly Variant[];
+}
+
+/** Options of {@linkcode comparePairsAndAccepted}. */
+export interface AcceptedPairOptions extends PairOptions {
   /** Accepted results to compare with as well. */
   readonly accepted?: readonly AcceptedResults[];
   /** Whether a trial is of a task that is another one in other trials, so that it is in no pair. */
@@ -110,11 +115,34 @@ export interface AcceptedResults {
  * @see {@linkcode signFlip} for the test where graphs were repeated, and Holm, "A Simple Sequentially Rejective
  * Multiple Test Procedure", 1979, for adjusted p-values: those up to 0.05 are significant together, with a chance of
  * at most 5% that one of them or more is wrong.
+ *
+ * @example Usage
+ * ```ts
+ * import { scripted } from "@toolgate/toolgate";
+ * import { comparePairs } from "@toolgate/toolgate/gate";
+ * import { runTrial } from "@toolgate/toolgate/trials";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+ * const trial = await runTrial(task, scripted("shrug", () => ({ text: "I cannot tell." })));
+ * const better = { ...trial, model: { ...trial.model, requested: "better" }, solved: true };
+ * const [pair] = comparePairs([trial, better]);
+ * assertEquals([pair!.of, pair!.against.model, pair!.subject.model], ["model", "shrug", "better"]);
+ * assertEquals([pair!.gained.length, pair!.lost.length, pair!.test!.p], [1, 0, 1]);
+ * ```
  */
 export function comparePairs(
   trials: readonly TrialSummary[],
+  options: PairOptions = {},
+): ComparedPair[] {
+  return comparePairsAndAccepted(trials, options);
+}
+
+/** Compares all pairs as {@linkcode comparePairs} does, and variants with accepted results. */
+export function comparePairsAndAccepted(
+  trials: readonly TrialSummary[],
   { prices = {}, references = [], order = [], accepted = [], isLeftOut: leavesOut = () => false }:
-    PairOptions = {},
+    AcceptedPairOptions,
 ): ComparedPair[] {
   const places = new Map(order.map((one, place) => [canonicalJson(one), place]));
   const placeOf = ({ subject }: VariantTrials) =>

@@ -9,6 +9,13 @@ export {
   type Effort,
   type PairedSuccess,
 } from "./comparison.ts";
+export {
+  type ChangedTask,
+  type ComparedPair,
+  comparePairs,
+  type PairOptions,
+  type PairTest,
+} from "./compared_pairs.ts";
 export type { CaseCheck } from "./cases.ts";
 export type { ChangedCase, ChangedCases } from "./changed_cases.ts";
 export {

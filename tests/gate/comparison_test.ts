@@ -1,5 +1,9 @@
 import { assert, assertAlmostEquals, assertEquals, assertLess } from "@std/assert";
-import { type ComparedPair, comparePairs } from "../../lib/gate/compared_pairs.ts";
+import {
+  type ComparedPair,
+  comparePairs,
+  comparePairsAndAccepted,
+} from "../../lib/gate/compared_pairs.ts";
 import {
   compareShares,
   compareStrategies,
@@ -613,7 +617,7 @@ Deno.test("comparePairs() compares with accepted results, of which it knows the 
     { model, strategy, perturbation, task, repetition, outcome, solved },
   ) => ({ model, strategy, perturbation, task, repetition, outcome, solved, failures: [] }));
   const options = { name: "b.json", decisions: [{ subject: subject!, baseline: baseline! }] };
-  const [pair, ...others] = comparePairs(trials, {
+  const [pair, ...others] = comparePairsAndAccepted(trials, {
     accepted: [{ ...options, trials: accepted }],
   });
   assertEquals(others, []);
@@ -626,7 +630,7 @@ Deno.test("comparePairs() compares with accepted results, of which it knows the 
   const nothing = { tokens: null, calls: null, usd: null };
   assertEquals([pair!.effort.baseline, pair!.effort.extra], [nothing, nothing]);
   // Where everything is as it was, the file is what differs; ids of a journal are not those of the report.
-  const [same] = comparePairs(trials, {
+  const [same] = comparePairsAndAccepted(trials, {
     accepted: [{
       ...options,
       trials: trials.slice(1),

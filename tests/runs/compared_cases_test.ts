@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { isLeftOut } from "../../lib/gate/compared_cases.ts";
-import { comparePairs } from "../../lib/gate/compared_pairs.ts";
+import { comparePairsAndAccepted } from "../../lib/gate/compared_pairs.ts";
 import { readCollection } from "../../lib/runs/journal/collection.ts";
 import { readBaseline } from "../../lib/runs/baseline.ts";
 import { comparableBaseline, comparedParts } from "../../lib/runs/compared_baseline.ts";
@@ -328,7 +328,7 @@ Deno.test("readCollection() compares two runs of own cases, but for those that c
     "new.jsonl: only in old.jsonl: hello",
   ]);
   const { leftOut } = collection;
-  const [pair, ...others] = comparePairs(collection.trials, {
+  const [pair, ...others] = comparePairsAndAccepted(collection.trials, {
     isLeftOut: ({ task }) => leftOut.some((cases) => isLeftOut(task, cases)),
   });
   assertEquals(others, []);
