@@ -31,6 +31,7 @@ import { html, Markup } from "./page/_markup.ts";
 import addressScript from "./page/address.js" with { type: "text" };
 import besideScript from "./page/beside.js" with { type: "text" };
 import listScript from "./page/list.js" with { type: "text" };
+import pairScript from "./page/pair.js" with { type: "text" };
 import pageCss from "./page/page.css" with { type: "text" };
 import pageScript from "./page/page.js" with { type: "text" };
 import partsScript from "./page/parts.js" with { type: "text" };
@@ -38,6 +39,7 @@ import resultsCss from "./page/results.css" with { type: "text" };
 import takeScript from "./page/take.js" with { type: "text" };
 import trialCss from "./page/trial.css" with { type: "text" };
 import trialScript from "./page/trial.js" with { type: "text" };
+import viewsScript from "./page/views.js" with { type: "text" };
 import type { ShortNames } from "./tables/_short_names.ts";
 import { keyMarkup, pageNames, sectionsOf } from "./page/_sections.ts";
 import { type KnownTask, shownKey, taskOf, viewShown, viewTask } from "./page/_task_view.ts";
@@ -49,7 +51,15 @@ import { whyUnsolved } from "../trials/why_unsolved.ts";
 const css = [resultsCss, trialCss, pageCss].join("\n");
 /** All scripts of the page in one, as a page opened from a disk cannot import modules. */
 const script = [
-  ...[partsScript, addressScript, trialScript, besideScript, listScript, takeScript, pageScript],
+  partsScript,
+  addressScript,
+  trialScript,
+  besideScript,
+  listScript,
+  pairScript,
+  takeScript,
+  viewsScript,
+  pageScript,
 ].map((text) => text.replace(/^import [^;]*;\n|^export /gm, "")).join("\n");
 
 /** Options of {@linkcode writeHtml}. */

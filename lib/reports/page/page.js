@@ -8,12 +8,12 @@
 import { addressOf, readAddress } from "./address.js";
 import { besideParts } from "./beside.js";
 import { ORDERS, placesOf, rowItem, ROWS, taskText } from "./list.js";
+import { changeLink, changesOf, openPair, pairParts } from "./pair.js";
 import { badge, block, element, make, put, unpack } from "./parts.js";
-import { take } from "./take.js";
 import { drawGraphs, trialParts } from "./trial.js";
+import { listenToViews } from "./views.js";
 
 /** @typedef {import("./address.js").Address} Address */
-/** @typedef {import("./list.js").Change} Change */
 /** @typedef {import("./list.js").Index} Index */
 /** @typedef {import("./list.js").Row} Row */
 /** @typedef {import("./trial.js").OpenTrial} OpenTrial */
@@ -65,7 +65,11 @@ async function follow() {
   address = readAddress(location.hash, isAllowed);
   if (address.task !== "") {
     // Tables name a task by its place among those of its pair, as they know no trials.
-    history.replaceState(null, "", changeLink(changes()[placeOf(address.task)]));
+    history.replaceState(
+      null,
+      "",
+      changeLink(shownNow(), changesOf(shownNow())[placeOf(address.task)]),
+    );
     address = readAddress(location.hash, isAllowed);
   }
   if (address.beside === address.trial || address.trial === "") address.beside = "";
@@ -129,103 +133,29 @@ function list(rows = ROWS) {
   );
 }
 
-const openPair = () => index.pairs[Number(address.pair || -1)];
-
-/** Which tasks of the open pair are listed. */
-const changeName = () => address.change === "gained" ? "gained" : "lost";
-
-/** The tasks that the open pair changed on. @returns {Change[]} */
-const changes = () => openPair()?.[changeName()] ?? [];
-
-/** Shows the tasks on which the two of a pair differ. */
+/** Shows the tasks on which the two of the open pair differ. */
 function showPair() {
   const panel = element("pair");
-  const pair = openPair();
-  panel.hidden = pair === undefined;
-  if (pair === undefined) return panel.replaceChildren();
-  const { candidate, against } = pair;
-  const shown = address.pair + changeName();
+  const shown = address.pair + address.change;
   if (panel.dataset["of"] !== shown) panel.classList.remove("whole");
   panel.dataset["of"] = shown;
-  const own = changes();
-  const words = { lost: "worse", gained: "better" };
-  const title = `${candidate} is ${words[changeName()]} than ${against} on ` +
-    `${own.length.toLocaleString("en-US")} ${index.unit}${own.length === 1 ? "" : "s"}`;
-  const turns = /** @type {const} */ (["lost", "gained"]).map((change) =>
-    make("a", {
-      href: linkTo({ change, trial: "", beside: "" }),
-      ...(change === changeName() ? { "aria-current": "true" } : {}),
-    }, `${words[change]} on ${pair[change].length}`)
-  );
-  const isListed = own.some(([, , , , trials]) => trials.length > 0);
-  const heads = [index.unit, `${candidate}, ${index.words[0]}`, `${against}, ${index.words[0]}`];
-  const rows = own.map((one) => {
-    const [solved, valid, baseSolved, baseValid, [trial = -1]] = one;
-    const row = index.rows[trial];
-    // The trial that opens is one that shows the change, seldom the first of a test.
-    const task = row && index.unit !== "test" ? `, ${taskText(index, row)}` : "";
-    const link = row && make("a", { href: changeLink(one) }, `${index.cells[row[1]]}${task}`);
-    const cells = [
-      link ?? "not in this report",
-      `${solved} of ${valid}`,
-      `${baseSolved} of ${baseValid}`,
-    ];
-    return make("tr", cells.map((cell, at) => make("td", { "data-name": heads[at] ?? "" }, cell)));
-  });
-  put(
-    panel,
-    make(
-      "div.bar",
-      make("h3", { tabindex: "-1" }, title),
-      turns,
-      make("a", { href: linkTo({ pair: "", change: "", trial: "", beside: "" }) }, "close"),
-      isListed && make("button.take", { type: "button", "data-take": "csv" }, "CSV"),
-    ),
-    isListed
-      ? make(
-        "table",
-        make("thead", make("tr", heads.map((head) => make("th", { scope: "col" }, head)))),
-        make("tbody", rows),
-      )
-      : own.length > 0 &&
-        make("p", `Which ${index.unit}s these are is listed for the first ${index.listed} pairs.`),
-    isListed && own.length > 15 && make("button.all", { type: "button" }, `all ${own.length} rows`),
-  );
+  const parts = pairParts(shownNow());
+  panel.hidden = parts.length === 0;
+  put(panel, parts);
 }
 
-/**
- * Returns the address of two trials that show a change: one that is solved beside one that is not; that of the pair
- * alone where the page has none.
- * @param {Change | undefined} change
- */
-function changeLink(change) {
-  /** @param {number[]} places @param {boolean} solved */
-  const ended = (places, solved) => {
-    const wanted = places.filter((place) => (rowAt(place)[4] === 0) === solved);
-    return wanted.length > 0 ? wanted : places;
-  };
-  const gained = changeName() === "gained";
-  const own = ended(change?.[4] ?? [], gained);
-  const others = ended(change?.[5] ?? [], !gained);
-  /** @param {number} place The same repetition: trials of a test are numbered by it. */
-  const twin = (place) =>
-    others.find((other) =>
-      rowAt(other)[3] === rowAt(place)[3] && rowAt(other)[2] === rowAt(place)[2]
-    );
-  const trial = own.find((place) => twin(place) !== undefined) ?? own[0];
-  const beside = trial === undefined ? undefined : twin(trial) ?? others[0];
-  const [first, second] = [trial, beside].map((place) => place === undefined ? "" : `${place + 1}`);
-  return linkTo({ task: "", trial: first ?? "", beside: second ?? "" });
-}
+/** What the page shows, as the panel of a pair needs it. */
+const shownNow = () => ({ index, address, linkTo });
 
 /** Returns where the steps to the previous and the next lead: along the changes of a pair, or along the list. */
 function neighbours() {
   const place = placeOf(address.trial);
-  const changed = changes().findIndex((change) => change[4].includes(place));
+  const changes = changesOf(shownNow());
+  const changed = changes.findIndex((change) => change[4].includes(place));
   const at = filtered.indexOf(place);
   return [-1, 1].map((step) => {
-    const change = changes()[changed + step];
-    if (changed >= 0) return change && changeLink(change);
+    const change = changes[changed + step];
+    if (changed >= 0) return change && changeLink(shownNow(), change);
     const to = at < 0 ? undefined : filtered[at + step];
     return to === undefined ? undefined : linkTo({ trial: String(to + 1), beside: "" });
   });
@@ -240,7 +170,7 @@ function showBar([place, other]) {
   const step = (text, href) =>
     href === undefined ? make("span.faint", text) : make("a", { href }, text);
   const isAlone = other === undefined &&
-    changes().some((change) => change[4].includes(place) && change[5].length === 0);
+    changesOf(shownNow()).some((change) => change[4].includes(place) && change[5].length === 0);
   const title = `trial ${trial}${other === undefined ? "" : ` beside ${beside}`}`;
   put(
     element("bar"),
@@ -253,7 +183,10 @@ function showBar([place, other]) {
       : make("a", { href: linkTo({ beside: "" }) }, `trial ${trial} alone`),
     make("a", { href: linkTo({ trial: "", beside: "" }), id: "close" }, "close"),
     isAlone &&
-      make("p", `No trial of ${openPair()?.against} is in this report: only how they ended.`),
+      make(
+        "p",
+        `No trial of ${openPair(shownNow())?.against} is in this report: only how they ended.`,
+      ),
   );
 }
 
@@ -445,56 +378,12 @@ function listen() {
   }
 }
 
-/** Makes what tables and figures offer, of which the data of trials is no part. */
-function listenToViews() {
-  addEventListener("click", ({ target }) => {
-    const button = target instanceof Element ? target.closest("button") : null;
-    if (button?.matches(".take")) {
-      // The list shows one page of its rows, and the file has all.
-      const isList = button.closest("#table-trials") !== null;
-      if (isList) list(Math.max(1, filtered.length));
-      take(button);
-      if (isList) list();
-    }
-    if (button?.matches(".all")) button.parentElement?.classList.toggle("whole");
-  });
-  /** @type {HTMLDetailsElement[]} */
-  let folded = [];
-  addEventListener("beforeprint", () => {
-    folded = [...document.querySelectorAll("details")].filter(({ open }) => !open);
-    for (const details of folded) details.open = true;
-  });
-  addEventListener("afterprint", () => {
-    for (const details of folded) details.open = false;
-  });
-  const sizes = new ResizeObserver((entries) => entries.forEach(({ target }) => fit(target)));
-  for (const svg of document.querySelectorAll(".plot > svg")) {
-    // Smaller labels are hard to read.
-    const { width } = /** @type {SVGSVGElement} */ (svg).viewBox.baseVal;
-    /** @type {SVGSVGElement} */ (svg).style.minWidth = `${Math.ceil(0.8 * width)}px`;
-  }
-  for (const box of document.querySelectorAll(".plot, div.view")) sizes.observe(box);
-}
-
-/** Below this width of the page, tables of several columns are blocks. */
-const NARROW = 700;
-
-/**
- * Breaks numbers of a table that is wider than its box, and makes blocks of its rows if that is not enough; a figure
- * that is wider says so.
- * @param {Element} box
- */
-function fit(box) {
-  const isCut = () => box.scrollWidth > box.clientWidth + 1;
-  if (box.matches(".plot")) return box.classList.toggle("cut", isCut());
-  box.classList.remove("tight", "blocks");
-  const isNarrow = innerWidth <= NARROW && box.querySelector("th:nth-child(4)") !== null;
-  box.classList.toggle("tight", isCut());
-  box.classList.toggle("blocks", isNarrow || isCut());
-}
-
 async function start() {
-  listenToViews();
+  listenToViews((run) => {
+    list(Math.max(1, filtered.length));
+    run();
+    list();
+  });
   try {
     index = JSON.parse(await unpack("index"));
   } catch (error) {
