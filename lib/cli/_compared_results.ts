@@ -82,7 +82,21 @@ export function acceptedFor(
 /** Names the run of a verdict, if there are several of its model. */
 export function withVariant(decision: GateReport, label: string | undefined): GateReport {
   if (label === undefined) return decision;
-  return { ...decision, verdicts: decision.verdicts.map((one) => labelled(one, label)) };
+  const { gate } = decision;
+  const policy = gate !== null && isUpgrade(gate) ? gate.baseline : undefined;
+  return {
+    ...decision,
+    verdicts: decision.verdicts.map((one) => {
+      const { baseline, variant = policy?.variant } = one;
+      // A baseline of the same run has its label, too; one in a file has none.
+      return {
+        ...labelled(one, label),
+        ...(baseline === undefined || policy?.file !== undefined
+          ? {}
+          : { baseline: `${label}${variant === undefined ? ":" : ""} ${baseline}` }),
+      };
+    }),
+  };
 }
 
 /** Returns the verdict of the plan's gate, and the baseline file that it compared with; nothing without a gate. */

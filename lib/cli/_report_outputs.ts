@@ -3,8 +3,8 @@
  * @module
  */
 
-import { resolvePath } from "../base/output_file.ts";
-import { assertReplaceable } from "../base/output_file.ts";
+import { dirname } from "node:path";
+import { assertReplaceable, resolvePath } from "../base/output_file.ts";
 import { isUpgrade } from "../gate/policy.ts";
 import { assertCsvFolder, CSV_FILES } from "../reports/csv.ts";
 import type { Report } from "../reports/report.ts";
@@ -36,7 +36,8 @@ export function outputsOf(options: Arguments, read: readonly string[]): ReportOu
 }
 
 /**
- * Checks that outputs replace nothing but what the command wrote before.
+ * Checks that folders, and JSON that programs read, replace nothing but what the command wrote before. A page and
+ * Markdown are written to the file that is named, whatever it is.
  *
  * @throws {InputError} If one would replace another file.
  */
@@ -91,6 +92,12 @@ function assertOutputs(
     const others = outputs.slice(0, index).flatMap(placesOf);
     if (placesOf({ name, file }).some((path) => others.includes(path))) {
       throw options.error(`each file can be written only once: ${file} is named twice`);
+    }
+    // Which figures there are is known later.
+    const [folder] = name === "svg" ? placesOf({ name, file }) : [];
+    const figure = others.find((path) => dirname(path) === folder && path.endsWith(".svg"));
+    if (figure !== undefined) {
+      throw options.error(`no other file may have the name of a figure of --svg: it is ${figure}`);
     }
   }
 }

@@ -28,16 +28,18 @@ const FORMULA = /^[\s"']*[=+\-@＝＋－＠]|^['"]*[\t\r\n]/;
 /** Where a program that splits lines at semicolons, tabs or line breaks, whatever quotes say, may find another one. */
 const INNER_FORMULA = /(?<=[;\t\r\n])(?=(?:[^\S\t\r\n]|["'])*[=+\-@＝＋－＠])/g;
 
+/** What steers a terminal or turns the order of letters; many readers take NUL for the end of a file. */
+// deno-lint-ignore no-control-regex
+const UNSEEN = /[\0-\x08\v\f\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
+
 const NUMBER = /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
 function cellText(cell: Cell): string {
   if (typeof cell === "number") return Number.isFinite(cell) ? String(cell) : "";
   if (cell === undefined || cell === null || typeof cell === "boolean") return String(cell ?? "");
-  // Half a character has no form in UTF-8, and many readers take NUL for the end of a file.
-  const text = (typeof cell === "string" ? cell : canonicalJson(cell)).toWellFormed().replaceAll(
-    "\0",
-    "\ufffd",
-  );
+  // Half a character has no form in UTF-8.
+  const text = (typeof cell === "string" ? cell : canonicalJson(cell)).toWellFormed()
+    .replace(UNSEEN, "\ufffd");
   const begin = FORMULA.test(text) && !NUMBER.test(text) ? "'" : "";
   const shielded = begin + text.replace(INNER_FORMULA, "'");
   return /[",\r\n]/.test(shielded) ? `"${shielded.replaceAll('"', '""')}"` : shielded;

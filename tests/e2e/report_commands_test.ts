@@ -543,6 +543,7 @@ Deno.test("toolgate report overwrites no file that is not its own, and says so b
     [["--csv", "x", "--html", "x"], `${twice}x is named twice`],
     [["--csv", "x/", "--html", "./x"], `${twice}x/ is named twice`],
     [["--html", "x/calls.csv", "--csv", "x"], `${twice}x is named twice`],
+    [["--html", "s/overview.svg", "--svg", "s/"], "no other file may have the name of a figure"],
     [["--csv", "b.jsonl"], "--csv must not be a journal"],
   ];
   const told = await reports(place, cases.map(([outputs]) => ["a.jsonl", ...outputs]));
@@ -608,6 +609,17 @@ Deno.test("toolgate report compares a run with the one before, and lists what wa
   const text = await report(place, "old.jsonl", "new.jsonl");
   assertMatch(text.stdout, /^new: m +old +6 +83\.3% +66\.7% +-16\.7 .* 1 +2 +1\.0000/m);
   assertMatch(text.stdout, /^core 3, .* new: m +old +lost +1 of 1 +0 of 1 +-100\.0$/m);
+  // A baseline of the same run is that of the run, not of the other one.
+  const both = { models: ["m", "n"], gate: { baseline: { model: "n" } } };
+  write(place, "old 2.jsonl", both, { trials: ranOn(1) });
+  write(place, "new 2.jsonl", both, { trials: ranOn(2) });
+  const named = await report(place, "old 2.jsonl", "new 2.jsonl", "--json", "r.json");
+  assertEquals(named.code, 0, named.all);
+  assertEquals(
+    JSON.parse(Deno.readTextFileSync(place.file("r.json"))).gates
+      .map(({ verdicts: [one] }: { verdicts: { baseline: string }[] }) => one!.baseline),
+    ["old 2: n", "new 2: n"],
+  );
   // The same run twice is refused as before.
   place.write("copy.jsonl", Deno.readTextFileSync(old));
   const twice = await report(place, "old.jsonl", "copy.jsonl");
