@@ -152,7 +152,8 @@ export const WORDS: readonly Entry[] = [
   [
     "gained, lost",
     "tasks or tests that the candidate of a pair solved more often than what it is compared with, and less " +
-    "often. McNemar p: the probability of a split at least this uneven if both were equally good",
+    "often. McNemar p: the probability of a split at least this uneven if both were equally good; of own tests " +
+    "of their trials, not of whole tests",
   ],
   [
     "perturbation",

@@ -364,10 +364,15 @@ export function describeCause(failure: Failure): string {
   }
 }
 
+/** Names the call that returned a wrong value; journals may not have its number. */
+export function sourceCall({ originCall }: WrongArgument): string {
+  return originCall === undefined ? "an earlier call" : `call ${originCall}`;
+}
+
 /** Describes one wrong argument. */
 export function describeArgument(wrong: WrongArgument): string {
   const source = wrong.origin === "wrong_return"
-    ? `which call ${wrong.originCall} had returned wrongly`
+    ? `which ${sourceCall(wrong)} had returned wrongly`
     : wrong.origin === "other_variable"
     ? `which is the value of ${wrong.originVariable}`
     : "which no call had returned";

@@ -3,7 +3,9 @@
  * @module
  */
 
+import { printable } from "../base/json.ts";
 import { assertBegins, writeOutput } from "../base/output_file.ts";
+import { breakLines } from "../base/wrap.ts";
 import { draw } from "./figures/_plotting.ts";
 import { html } from "./page/_markup.ts";
 import pageCss from "./page/page.css" with { type: "text" };
@@ -43,16 +45,30 @@ function pathOf(folder: string, id: string): string {
   return `${folder.replace(/(?<=[^/\\])[/\\]+$/, "")}/${id}.svg`;
 }
 
+/** Letters in a line of the title and of the caption, at most. */
+const MAX_LETTERS = 80;
+
 /** How each of these files begins. */
 const START = "<!-- A figure of a toolgate report. -->\n<svg ";
 
 /** Draws a figure with its title and description, in the colours of the page's light theme. */
 async function drawSvg(figure: Figure): Promise<string> {
   const { spec, wide = spec, title } = figure;
-  const svg = await draw({ ...wide, background: "var(--paper)" });
+  const caption = captionText(figure);
+  const svg = await draw({
+    ...wide,
+    background: "var(--paper)",
+    title: {
+      text: breakLines(printable(title), MAX_LETTERS),
+      subtitle: caption === "" ? [] : breakLines(printable(caption, 2_000), MAX_LETTERS),
+      ...{ anchor: "start", frame: "bounds", offset: 12, aria: false },
+      ...{ color: "var(--ink)", fontSize: 14, fontWeight: 600 },
+      ...{ subtitleColor: "var(--faint)", subtitleFontSize: 11, subtitlePadding: 6 },
+    },
+  });
   const texts = html`
     <title>${title}</title>
-    <desc>${captionText(figure)}</desc>
+    <desc>${caption}</desc>
   `;
   return START + svg.replace(/^<svg ([^>]*>)/, (_, start) => start + texts.text)
     // In texts there are no quotes that could end an attribute.

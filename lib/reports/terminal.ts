@@ -19,7 +19,7 @@ import { alignedTable, layOut, rateColumns, sourceText } from "./tables/table.ts
 import { SECTIONS, type Table } from "./_view.ts";
 import { hasFailures, noFailures } from "./tables/_failures.ts";
 import { hasCalls } from "./tables/_success.ts";
-import { overviewTable, verdictLine } from "./tables/_headline.ts";
+import { answerLine, overviewTable, verdictLine } from "./tables/_headline.ts";
 import { reportWords } from "./_words.ts";
 import { tablesOf } from "./_views.ts";
 
@@ -121,6 +121,7 @@ export function renderReport(
 ): string {
   const tables = fit([report], width, ([data]) => [
     verdictLine(data) ?? "",
+    answerLine(data) ?? "",
     ...(data.subjects.length === 0 ? [] : [renderTable(overviewTable(data), width)]),
     data.notes.map((note) => `* ${printable(note, 1000)}`).join("\n"),
     renderParts(data, width),
@@ -207,11 +208,12 @@ function lineOf({ id, title, note, rows: [heads, row] }: Table): string {
 }
 
 /** Says in place of a table that no call was wrong, with an empty line below. */
-function plainCalls({ subjects, unit }: Report): string[] {
+function plainCalls(report: Report): string[] {
+  const { subjects } = report;
   if (subjects.length === 0 || hasFailures(subjects)) return [];
   if (!hasCalls(subjects.map(({ total }) => total))) return [];
   const isIdle = sum(subjects, ({ calls }) => calls) === 0;
-  return [`${isIdle ? "no call was made" : noFailures(unit)}\n\n`];
+  return [`${isIdle ? "no call was made" : noFailures(report)}\n\n`];
 }
 
 /** Returns what a terminal shows of a long matrix: the lowest rows of tests, and the sum of a single variant. */

@@ -77,11 +77,13 @@ browserTest("report --svg writes figures that a browser opens as they are", asyn
     assertEquals(hasHalo, ["comparisons.svg", "overview.svg"].includes(name), name);
     // A strict reader and that of a browser.
     const root = parseXml(text);
-    const { title, faults, fonts } = await (async () => {
+    const { title, shown, faults, fonts } = await (async () => {
       await using opened = await browser.open(folder.file(`new/figures/${name}`));
       return {
         faults: [...opened.faults],
         ...await opened.page.evaluate(() => ({
+          shown: [...document.querySelectorAll("[class*=role-title] text")]
+            .map((one) => one.textContent).join(" "),
           title: `${document.documentElement.tagName} ${document.title}`,
           fonts: [
             ...new Set(
@@ -93,6 +95,7 @@ browserTest("report --svg writes figures that a browser opens as they are", asyn
     })();
     assertEquals(faults, [], name);
     assertEquals(title, `svg ${TITLES[name]}`);
+    assert(shown.startsWith(`${TITLES[name]} `) && shown.length > TITLES[name]!.length + 10, shown);
     assertEquals(fonts, ["system-ui, sans-serif"]);
     const [first, second] = root.children;
     assertEquals([first!.name, second!.name], ["title", "desc"]);

@@ -185,11 +185,15 @@ Deno.test("renderMarkdown() begins with the verdicts, in a line where there are 
   // Of several verdicts a line says how many there are of each kind.
   const more = [...trials, ...manyRecords(5, 100, { model: "n" })];
   const both = [reportVerdicts("s", decideTrials(more, planOf(more), gate), gate)];
-  const [, , line, next] = renderMarkdown(makeReport(more, { suite: "s", gates: both }))
+  const [, , line, answer, next] = renderMarkdown(makeReport(more, { suite: "s", gates: both }))
     .split("\n\n");
   assertEquals(
     [unescaped(line!), next],
     ["**FAIL: of 2 verdicts 1 fail, 1 pass**", "### s: fail"],
+  );
+  assertMatch(
+    unescaped(answer!),
+    /^\*\*n solved 90\.0 points less than m on 100 tasks .*: worse\.\*\*$/,
   );
 });
 

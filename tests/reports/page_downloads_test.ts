@@ -150,6 +150,8 @@ for (const scheme of ["light", "dark"] as const) {
       [...legend.slice(1), legend[0]!],
     );
     await using alone = await browser.open(folder.write("alone.svg", text));
+    const caption = page.locator("#figure-core figcaption small");
+    const told = `Success by core size ${await caption.textContent()}`;
     const seen = await alone.page.evaluate(() => {
       const box = document.documentElement.getBoundingClientRect();
       return {
@@ -161,6 +163,7 @@ for (const scheme of ["light", "dark"] as const) {
         }).length,
       };
     });
+    assert(seen.texts.join(" ").startsWith(told), seen.texts.join(" "));
     for (const words of legend) assert(seen.texts.includes(words), words);
     assertGreater(seen.marks, 5);
     assertEquals(seen.beyond, 0);

@@ -51,7 +51,7 @@ export function headlineFigures(report: Report): Figure[] {
       note: noteOf(
         asked.size > 0 && `line and band: what the gate asks for, ${[...asked].join(" or ")}`,
         whiskerNote(rates, asked.size === 0 ? "" : " or, where a gate decided, its bounds"),
-        rates.length < length && `the first ${rates.length} of ${length} variants`,
+        rates.length < length && `the first ${rates.length} of ${length} variants, as in the table`,
       ),
       ...rowsFigure(rates, words.rate),
     }]),

@@ -7,7 +7,7 @@ import type { Failure } from "../../calls/failure.ts";
 import type { FailureType } from "../../calls/failure_types.ts";
 import { isLost } from "../../tools/fault.ts";
 import { isJsonObject, parseJson, printable, printableLines } from "../../base/json.ts";
-import { describeArgument, describeCause, plainArguments } from "../story.ts";
+import { describeArgument, describeCause, plainArguments, sourceCall } from "../story.ts";
 import type { Task } from "../../tasks/generated/task.ts";
 import {
   type CallEvent,
@@ -162,6 +162,14 @@ const SHORT_CAUSES: Readonly<Partial<Record<FailureType, string>>> = {
   incorrect_value: "the right value is known, but another was given",
 };
 
+/** Returns the cause of a failure whose wrong arguments are shown at the inputs, if it has a short one. */
+function shortCause(failure: Pick<Failure, "root" | "type" | "detail">): string | undefined {
+  const { root, type, detail } = failure;
+  if (root || !("arguments" in detail)) return SHORT_CAUSES[type];
+  const sources = new Set(detail.arguments.map(sourceCall));
+  return `passes on the wrong result of ${[...sources].join(" and ")}`;
+}
+
 function viewCall(event: CallEvent, task: Task | undefined): EventView {
   const { call, step, role, by, fault, failure, unperturbed, parameters } = event;
   const name = printable(event.function, 200);
@@ -184,7 +192,7 @@ function viewCall(event: CallEvent, task: Task | undefined): EventView {
   const { state, note } = stateOf(event);
   const notes = [role, note, fault && `fault: ${fault}`].filter(Boolean);
   const cause = failure !== undefined && printable(
-    isShownAtInputs && SHORT_CAUSES[failure.type] || describeCause({ ...event, ...failure }),
+    isShownAtInputs && shortCause(failure) || describeCause({ ...event, ...failure }),
     1000,
   );
   return {

@@ -7,7 +7,7 @@ import { type GateReport, verdictName } from "../../gate/gate_report.ts";
 import type { Report } from "../report.ts";
 import { html, type Markup } from "./_markup.ts";
 import { failuresText } from "../tables/_failures.ts";
-import { measuredText } from "../tables/_headline.ts";
+import { answerLine, measuredText } from "../tables/_headline.ts";
 import { shortNames } from "../tables/_short_names.ts";
 import { SECTIONS } from "../_view.ts";
 import { viewsOf } from "../_views.ts";
@@ -38,7 +38,11 @@ export async function sectionsOf(report: Report): Promise<Section[]> {
     Promise.all(names.map(async (name): Promise<Section[]> => {
       const own = views.filter(([first]) => first!.section === name);
       if (own.length === 0) return [];
-      const sentence = name === "failures" ? failuresText(report) : undefined;
+      const sentence = name === "failures"
+        ? failuresText(report)
+        : name === "headline"
+        ? answerLine(report)
+        : undefined;
       const said = sentence === undefined ? [] : [html`<p>${sentence}</p>`];
       return [sectionOf(name, [...said, ...await viewsMarkup(own, places)], name === about)];
     })).then((all) => all.flat());

@@ -48,6 +48,24 @@ function spacedText(node) {
   return node.nodeName === "DIV" ? ` ${text}` : text;
 }
 
+/**
+ * Returns a text as lines that fit a width, of letters that are not wider than most.
+ * @param {string} words @param {{ width: number, size: number, weight: string, fill: string }} looks
+ */
+function linesOf(words, { width, size, weight, fill }) {
+  const most = Math.floor((width - 10) / (0.62 * size));
+  const parts = words.trim().match(new RegExp(`.{1,${most}}(?=\\s|$)|\\S{${most}}`, "gu")) ?? [];
+  return parts.map((part) => {
+    const text = document.createElementNS(SVG, "text");
+    const looks = { "x": "5", "font-family": "system-ui, sans-serif", "font-size": `${size}px` };
+    for (const [name, value] of Object.entries({ ...looks, "font-weight": weight, fill })) {
+      text.setAttribute(name, value);
+    }
+    text.append(part.trim());
+    return { text, size };
+  });
+}
+
 /** Returns the drawing of a figure, in the colours of a light page. @param {HTMLElement} figure */
 function figureText(figure) {
   const drawing = /** @type {SVGSVGElement} */ (figure.querySelector(".plot svg"));
@@ -55,8 +73,25 @@ function figureText(figure) {
   const [paper, title] = ["rect", "title"].map((name) => document.createElementNS(SVG, name));
   const whole = { width: "100%", height: "100%", fill: "var(--paper)" };
   for (const [name, value] of Object.entries(whole)) paper?.setAttribute(name, value);
-  title?.append(figure.querySelector("figcaption")?.firstChild?.textContent?.trim() ?? "");
-  copy.prepend(...[title, paper].filter((node) => node !== undefined));
+  const caption = figure.querySelector("figcaption");
+  const name = caption?.firstChild?.textContent?.trim() ?? "";
+  title?.append(name);
+  const { width, height } = copy.viewBox.baseVal;
+  const texts = [
+    ...linesOf(name, { width, size: 14, weight: "600", fill: "var(--ink)" }),
+    ...linesOf(caption?.querySelector("small")?.textContent ?? "", {
+      ...{ width, size: 11, weight: "400", fill: "var(--faint)" },
+    }),
+  ];
+  // What stands above the drawing has negative places, so that nothing in it moves.
+  const above = texts.reduce((sum, { size }) => sum + 1.4 * size, 10);
+  let y = -above;
+  for (const { text, size } of texts) text.setAttribute("y", `${y += 1.4 * size}`);
+  paper?.setAttribute("y", `${-above}`);
+  copy.setAttribute("viewBox", `0 ${-above} ${width} ${height + above}`);
+  copy.setAttribute("height", `${height + above}`);
+  const added = [title, paper, ...texts.map(({ text }) => text)];
+  copy.prepend(...added.filter((node) => node !== undefined));
   copy.removeAttribute("style");
   const style = getComputedStyle(document.documentElement);
   for (const node of [copy, ...copy.querySelectorAll("*")]) {

@@ -110,6 +110,8 @@ function pairTables(
   if (pairs.length === 0) return [];
   const more = all - pairs.length;
   const counted = countedOf(words);
+  const units = unitsOf(pairs, words);
+  const isOwn = units === "trials" && pairs.some(({ gained }) => gained !== undefined);
   const [test, ...otherTests] = new Set(pairs.flatMap((pair) => testOf(pair)?.name ?? []));
   const name = otherTests.length > 0 || test === undefined ? "p" : `${TESTS[test]} p`;
   const isAdjusted = all > 1 && pairs.some(({ test }) => test !== undefined);
@@ -122,7 +124,8 @@ function pairTables(
       `${name}: how often equally good ones would differ at least as much by chance` +
         (test === "sign-flip" || otherTests.length > 0
           ? " (sign flip: the test where a task ran several times)"
-          : ""),
+          : "") +
+        (isOwn ? ", of all trials, while gained and lost count tests" : ""),
       isAdjusted &&
         `adjusted p: the same for all ${all} pairs together, by Holm: where it is at most ${SIGNIFICANT}, the two differ`,
       pairs.some(({ effort }) => effort.extra.tokens) &&
@@ -140,7 +143,7 @@ function pairTables(
     names: 2,
     rows: layOut(pairs, [
       NAMES,
-      comparisonColumns(unitsOf(pairs, words), sharesOf(words)),
+      comparisonColumns(units, sharesOf(words), isOwn),
       {
         head: name,
         cell: (pair) => {
@@ -201,6 +204,8 @@ export function againstName(
 ): string {
   if (against === undefined) return "baseline";
   const { model, variant } = against;
+  // The id reads like "nothing".
+  if (of === "perturbation" && against[of] === "none") return "no perturbation";
   if (of !== "model" && of !== "variant") return against[of];
   const name = of === "model" ? model + (withSimulated ? " (simulated)" : "") : undefined;
   const settings = of === "variant" || variant !== subject.variant ? variant : undefined;
@@ -332,7 +337,7 @@ function taskName(task: ChangedTask["task"]): string {
 }
 
 /** A heading for what comparisons count. */
-function unitsOf(comparisons: readonly Comparison[], words: ReportWords): string {
+export function unitsOf(comparisons: readonly Comparison[], words: ReportWords): string {
   if (comparisons.some(({ cores }) => cores)) return "core graphs";
   return comparisons.every(({ changed }) => changed !== undefined) ? "trials" : countedOf(words);
 }
@@ -355,21 +360,22 @@ type Counted =
 
 /**
  * Returns the columns of a comparison behind those that name it; `units`, `before` and `after` are the headings of what
- * is counted, and of the shares solved.
+ * is counted, and of the shares solved; `isOwn` is whether own tests are listed that changed.
  */
 export function comparisonColumns(
   units: string,
   [before, after]: readonly [string, string],
+  isOwn = false,
 ): Column<Counted>[] {
   const column = (head: string, cell: Column<PairedSuccess>["cell"]): Column<Counted> => ({
     head,
     cell: ({ success }) => success === null ? NOTHING : cell(success),
   });
   const linked = (change: "gained" | "lost"): Column<Counted> => {
-    // Of own tests each trial is a graph, and what changes is a test.
+    // Of own tests each trial is a graph, and what changes is a test; without a list, trials are counted.
     const count = (row: Counted) => row[change]?.length ?? row.success?.[change] ?? NOTHING;
     return {
-      head: change,
+      head: isOwn ? `tests ${change}` : change,
       cell: count,
       link: (row) => Number(count(row)) > 0 ? changeLink(row, change) : undefined,
     };

@@ -116,12 +116,19 @@ export function guessesTable(subjects: readonly VariantMetrics[]): Table[] {
 
 /**
  * Says that no call was wrong. Where the right values are unknown, only that each had a known function and the
- * right form: it may still have returned an error.
+ * right form: it may still have returned an error, and assertions of own tests may have failed.
  */
-export function noFailures(unit: string): string {
-  return unit === "question" || unit === "trial"
-    ? "all calls fit the functions on offer"
-    : "no call was wrong";
+export function noFailures({ subjects, unit }: Pick<Report, "subjects" | "unit">): string {
+  if (unit !== "question" && unit !== "trial") return "no call was wrong";
+  const failed = sum(subjects, ({ total }) => total.valid - total.solved);
+  const asserted = sum(
+    subjects.flatMap(({ outcomes }) => outcomes),
+    ({ outcome, trials }) => outcome === "wrong_answer" ? trials : 0,
+  );
+  return "all calls fit the functions on offer" +
+    (unit === "question" || failed === 0
+      ? ""
+      : `; what failed are ${asserted === failed ? "" : "trials or "}assertions`);
 }
 
 /** Says in place of a figure of wrong calls that there are none; `undefined` where there are. */
@@ -129,7 +136,7 @@ export function failuresText(
   { subjects, unit }: Pick<Report, "subjects" | "unit">,
 ): string | undefined {
   const plain = subjects.filter(({ subject }) => subject.perturbation === "none");
-  const sentence = noFailures(unit);
+  const sentence = noFailures({ subjects: plain.length > 0 ? plain : subjects, unit });
   if (!hasCalls(subjects.map(({ total }) => total))) return "No call could be made.";
   if (!hasFailures(subjects)) return `${sentence[0]!.toUpperCase()}${sentence.slice(1)}.`;
   return plain.length > 0 && !hasFailures(plain) ? `Without perturbations ${sentence}.` : undefined;

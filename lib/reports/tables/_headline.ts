@@ -4,16 +4,18 @@
  */
 
 import type { GateReport, ReportedVerdict } from "../../gate/gate_report.ts";
+import type { ComparedPair } from "../../gate/compared_pairs.ts";
 import { VERDICT_KINDS } from "../../gate/decide.ts";
 import { type Variant, variantName } from "../../gate/variant.ts";
 import { canonicalJson, printable } from "../../base/json.ts";
-import { dollars, percent } from "../../base/numbers.ts";
+import { countText, dollars, percent, probability } from "../../base/numbers.ts";
+import { isRemoving } from "../../perturbations/ids.ts";
 import type { Bounds } from "../../statistics/proportions.ts";
 import type { VariantMetrics } from "../metrics/metrics.ts";
 import type { Report } from "../report.ts";
 import { reportWords } from "../_words.ts";
 import { invalidTrials, lessUnsolvable } from "./_success.ts";
-import { againstName, signedPoints } from "./_comparisons.ts";
+import { againstName, signedPoints, unitsOf } from "./_comparisons.ts";
 import {
   boundsText,
   type Column,
@@ -22,6 +24,7 @@ import {
   linkNames,
   MODEL,
   nameOf,
+  nameText,
   NOTHING,
   trialsLink,
 } from "./table.ts";
@@ -40,8 +43,9 @@ interface Change {
   /** The name of the other variant, and its key; a baseline from a file has none. */
   readonly against: string;
   readonly key?: string;
-  /** Whether a gate decided on it. */
+  /** Whether a gate decided on it, and if not, the pair that was compared. */
   readonly decided: boolean;
+  readonly pair?: ComparedPair;
 }
 
 /** A row of the headline: a variant with its verdict, by which gate, and what changed. */
@@ -51,7 +55,7 @@ interface Row extends VariantMetrics {
   readonly change: Change | undefined;
 }
 
-/** With more variants than this, the unperturbed ones stand first, and those of the baseline strategy. */
+/** With more variants than this, those with the lowest success stand first. */
 export const MAX_ROWS = 12;
 
 /** Returns the key of a variant: all that tells it from others. */
@@ -59,7 +63,11 @@ function variantKey({ model, strategy, perturbation, variant }: Variant): string
   return canonicalJson([model, strategy, perturbation, variant ?? null]);
 }
 
-/** Returns the variants of the headline in their order, for its table and its figure: what did not pass stands first. */
+/**
+ * Returns the variants of the headline in their order, for its table and its figure: what did not pass stands first. Of
+ * many variants the lowest follow, of equal ones those that are unperturbed, then those of the baseline strategy; among
+ * the first ones what others are compared with stands on top of these.
+ */
 export function headlineRows(report: HeadlineReport): readonly Row[] {
   const { subjects, gates = [] } = report;
   const badness = (kind: ReportedVerdict["kind"] = "pass") => VERDICT_KINDS.indexOf(kind);
@@ -69,14 +77,30 @@ export function headlineRows(report: HeadlineReport): readonly Row[] {
   // Where several gates decided on a variant, the worst verdict stands.
   const byKey = new Map(verdicts.map((one) => [variantKey(one.verdict), one]));
   const names = new Map(subjects.map((one) => [variantKey(one.subject), nameOf(one)]));
-  const rank = ({ verdict, subject, total }: Row) =>
-    8 * badness(verdict?.kind) +
-    (subjects.length <= MAX_ROWS ? 0 : 4 * Number(total.rate === null) +
-      2 * Number(subject.perturbation !== "none") + Number(subject.strategy !== "baseline"));
-  return subjects.map((one): Row => {
+  const bad = ({ verdict }: Row) => badness(verdict?.kind);
+  const plainness = ({ subject }: Row) =>
+    2 * Number(subject.perturbation !== "none") + Number(subject.strategy !== "baseline");
+  // Where no task can be solved, a rate of zero is no bad news.
+  const rateOf = ({ subject, total }: Row) =>
+    isRemoving(subject.perturbation) ? 2 : total.rate ?? 2;
+  const rows = subjects.map((one): Row => {
     const decided = byKey.get(variantKey(one.subject));
     return { ...one, ...decided, change: changeOf(one, decided?.verdict, report, names) };
-  }).sort((one, other) => rank(one) - rank(other));
+  }).sort((one, other) => bad(one) - bad(other));
+  if (rows.length <= MAX_ROWS) return rows;
+  rows.sort((one, other) =>
+    bad(one) - bad(other) || rateOf(one) - rateOf(other) ||
+    plainness(one) - plainness(other)
+  );
+  const first = rows.slice(0, MAX_ROWS);
+  const place = (one: Row, own: number) => {
+    const key = variantKey(one.subject);
+    const under = first.findIndex((other) => other.change?.key === key && bad(other) === bad(one));
+    return under < 0 || under > own ? own : under - 0.5;
+  };
+  const placed = first.map((one, own) => ({ one, place: place(one, own) }));
+  placed.sort((one, other) => one.place - other.place);
+  return [...placed.map(({ one }) => one), ...rows.slice(MAX_ROWS)];
 }
 
 /** Returns success, what changed, and the cost of each variant, in one row. */
@@ -161,6 +185,10 @@ export function overviewTable(report: HeadlineReport): Table {
             ? "the bounds of the verdict or, without one, "
             : ""
         }its 95% interval`,
+      rows.length > MAX_ROWS &&
+        `${
+          rows.some(({ verdict }) => verdict) ? "what did not pass first, then " : ""
+        }the lowest first`,
       rows.some(({ total }) => total.duration !== null && total.duration > 0) &&
         "time: mean of valid trials",
       subjects.some(({ usage }) => usage.estimated) &&
@@ -204,6 +232,7 @@ function changeOf(
   const { success: { difference, interval }, key, pair } = first;
   return {
     ...{ difference, interval, against: names.get(key) ?? againstName(pair), decided: false },
+    pair: { ...pair, success: first.success },
     ...(names.has(key) ? { key } : {}),
   };
 }
@@ -237,6 +266,50 @@ export function measuredText({ evidence }: Pick<Decided, "evidence">): string {
     : `${percent(evidence.candidate)} of ${evidence.graphs}, baseline ${
       percent(evidence.baseline)
     }`;
+}
+
+/** Pairs up to this adjusted p-value differ. */
+const SIGNIFICANT = 0.05;
+/** Longer names are shortened in a sentence. */
+const MAX_NAME = 60;
+
+/**
+ * Says in a sentence whether a variant is worse than what it is compared with: of several that are compared with the
+ * same one, that of which the worst is known. Omitted where there is no such comparison, or a gate decided on all.
+ */
+export function answerLine(report: HeadlineReport): string | undefined {
+  const compared = headlineRows(report).flatMap(({ change, ...one }) => {
+    const { pair, key, against } = change ?? {};
+    const { success, test } = pair ?? {};
+    if (pair === undefined || !success || !test) return [];
+    const isProved = test.adjusted <= SIGNIFICANT;
+    const order = success.difference - (isProved && success.difference < 0 ? 2 : 0);
+    return [{ pair, success, test, isProved, order, key: key ?? against, against: against!, one }];
+  });
+  const [worst] = compared.toSorted((one, other) => one.order - other.order);
+  if (worst === undefined || new Set(compared.map(({ key }) => key)).size > 1) return undefined;
+  const { pair, success: { difference, interval }, test, isProved } = worst;
+  const words = reportWords(report);
+  const [own, other] = [nameOf(worst.one), worst.against].map((name) => nameText(name, MAX_NAME));
+  const units = unitsOf([pair], words);
+  const isLess = difference < 0;
+  const sign = isProved && isLess ? -1 : 1;
+  const bounds = [interval?.lower, interval?.upper].flatMap((bound) =>
+    bound === undefined ? [] : sign * bound
+  ).sort((one, other) => one - other);
+  const size = (share: number) => isProved ? (100 * share).toFixed(1) : signedPoints(share);
+  const told = [
+    ...(bounds.length === 0 ? [] : [`${bounds.map(size).join(" to ")} points`]),
+    `${report.comparisons.length > 1 ? "adjusted p" : "p"} ${probability(test.adjusted)}`,
+  ].join(", ");
+  const on = `on ${countText(pair.graphs, units.slice(0, -1))} (${told})`;
+  const of = compared.length === 1 ? undefined : `The worst of ${compared.length}: `;
+  return (of ?? "") +
+    (isProved
+      ? `${own} ${words.solved} ${size(Math.abs(difference))} points ${
+        isLess ? "less" : "more"
+      } than ${other} ${on}: ${isLess ? "worse" : "better"}.`
+      : `${of === undefined ? "No" : "no"} difference found between ${own} and ${other} ${on}.`);
 }
 
 /** Returns the verdict of a report in one line; of several, how many there are of each kind. Omitted without any. */

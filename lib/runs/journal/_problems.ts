@@ -3,6 +3,7 @@
  * @module
  */
 
+import { commandLine } from "../../base/command_line.ts";
 import { canonicalJson, listText, printable } from "../../base/json.ts";
 import { hypothesesOf, isUpgrade } from "../../gate/policy.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
@@ -133,7 +134,11 @@ function unlikePlans(one: JournalFile, other: JournalFile): string | undefined {
   if (areFiles && fields.length === 0) return undefined;
   return `${one.path} and ${other.path} are of different plans: they differ in ` +
     (fields.join(", ") || "their hashes") +
-    (fields.includes("seed") ? "; all shards of a run take the same --seed" : "");
+    (fields.includes("seed") ? "; all shards of a run take the same --seed" : "") +
+    (fields.join() === "models"
+      ? "; to decide whether a new model is worse than an old one: " +
+        commandLine("gate NEW.jsonl --baseline OLD.jsonl --margin 0.05")
+      : "");
 }
 
 /** What else two journals of a run must declare alike. */

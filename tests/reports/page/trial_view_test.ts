@@ -217,7 +217,7 @@ Deno.test("viewTrial() tells a value that came from an earlier wrong call, which
     }),
   );
   const [, , wrong] = views;
-  assertStringIncludes(wrong!.why!, "(cascade): ");
+  assertStringIncludes(wrong!.why!, "(cascade): passes on the wrong result of call 1");
   assertEquals(
     wrong!.inputs[0]![1],
     `\u2717 one expects the value of alpha but got ${returned}, which call 1 had returned wrongly`,

@@ -5,7 +5,12 @@ import { reportVerdicts } from "../../../lib/gate/gate_report.ts";
 import { completePolicy, type GatePolicy } from "../../../lib/gate/policy.ts";
 import type { Variant } from "../../../lib/gate/variant.ts";
 import { makeReport } from "../../../lib/reports/report.ts";
-import { measuredText, overviewTable, timeText } from "../../../lib/reports/tables/_headline.ts";
+import {
+  answerLine,
+  measuredText,
+  overviewTable,
+  timeText,
+} from "../../../lib/reports/tables/_headline.ts";
 import { linksOf } from "../../../lib/reports/tables/table.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import { manyRecords, planOf, record } from "../../support/records.ts";
@@ -165,6 +170,51 @@ Deno.test("overviewTable() of many variants begins with the unperturbed ones of 
   assertEquals(namesOf(["RD", "WD", "SD", "none"]).slice(0, 6), [
     ...["a", "b", "a + restate", "b + restate", "a + RD", "b + RD"],
   ]);
+});
+
+Deno.test("overviewTable() of many variants begins with the lowest, each below what it is compared with if that is shown", () => {
+  const trials = ["none", ..."abcdefghijkl"].flatMap((name, place) =>
+    manyRecords(name === "none" ? 5 : place, 20, { perturbation: name, id: name })
+  );
+  const { rows, note } = overviewTable(makeReport(trials, { suite: "s" }));
+  assertEquals(rows.slice(1).map(([name]) => name), [
+    ...["m", ..."abcdefghijkl"].map((name) => name === "m" ? name : `m + ${name}`),
+  ]);
+  assertMatch(note!, /; the lowest first/);
+  // With the reference above all others it is not among the first.
+  const best = trials.map((trial) =>
+    trial.perturbation === "none" ? { ...trial, solved: true, outcome: "solved" as const } : trial
+  );
+  const names = overviewTable(makeReport(best, { suite: "s" })).rows.slice(1).map(([name]) => name);
+  assertEquals([names[0], names[11], names[12]], ["m + a", "m + l", "m"]);
+});
+
+Deno.test("answerLine() says in a sentence whether the later one is worse", () => {
+  const lineOf = (solved: Readonly<Record<string, number>>) =>
+    answerLine(makeReport(
+      Object.entries(solved).flatMap(([model, count]) => manyRecords(count, 100, { model })),
+      { suite: "s" },
+    ));
+  assertEquals(
+    lineOf({ old: 100, new: 56 }),
+    "new solved 44.0 points less than old on 100 tasks (34.7 to 53.8 points, p below 0.0001): worse.",
+  );
+  assertMatch(
+    lineOf({ old: 56, new: 100 })!,
+    /^new solved 44\.0 points more than old on 100 tasks \(34\.7 to 53\.8 points, p .*\): better\.$/,
+  );
+  assertMatch(
+    lineOf({ old: 90, new: 89 })!,
+    /^No difference found between new and old on 100 tasks \(-\d\.\d to \+\d\.\d points, p 1\.0000\)\.$/,
+  );
+  assertMatch(
+    lineOf({ old: 90, one: 60, other: 30, third: 95 })!,
+    /^The worst of 3: other solved 60\.0 points less than old .*, adjusted p below 0\.0001\): worse\.$/,
+  );
+  assertEquals(lineOf({ old: 90 }), undefined);
+  const name = `\u202e${"x".repeat(200)}`;
+  const long = lineOf({ old: 90, [name]: 10 })!;
+  assert(long.length < 180 && !long.includes("\u202e"), long);
 });
 
 Deno.test("timeText() has units that people read", () => {

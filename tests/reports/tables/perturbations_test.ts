@@ -188,7 +188,18 @@ Deno.test("comparisonTables() compares perturbations with none as strategies are
       ...["difference", "95% interval", "gained", "lost", "McNemar p"],
     ],
     [
-      ...["m + RD", "none", "3", "1", "100.0%", "0.0%", "-100.0", tangoText(0, 3, 3), "0", "3"],
+      ...[
+        "m + RD",
+        "no perturbation",
+        "3",
+        "1",
+        "100.0%",
+        "0.0%",
+        "-100.0",
+        tangoText(0, 3, 3),
+        "0",
+        "3",
+      ],
       "0.2500",
     ],
   ]);
@@ -201,7 +212,11 @@ Deno.test("comparisonTables() compares nothing with none after which no task can
     table?.rows.slice(1).map(([name, against]) => `${name} against ${against}`);
   const some = against("RP_F", "CF+RP_L", "CF", "RP_F+RD", "RP_L", "rename");
   assertEquals(namesOf(some), [
-    ...["m + CF against none", "m + rename against none", "m + rename against CF"],
+    ...[
+      "m + CF against no perturbation",
+      "m + rename against no perturbation",
+      "m + rename against CF",
+    ],
   ]);
   assertStringIncludes(
     some!.note!,
@@ -209,7 +224,7 @@ Deno.test("comparisonTables() compares nothing with none after which no task can
       "that abstained",
   );
   const plain = against("CF");
-  assertEquals(namesOf(plain), ["m + CF against none"]);
+  assertEquals(namesOf(plain), ["m + CF against no perturbation"]);
   assert(!plain!.note!.includes("RP_F"), "nothing is left out");
   assertEquals(against("RP_F", "RP_L"), undefined);
   const apart = record({ seed: 99, perturbation: "RP_F" });

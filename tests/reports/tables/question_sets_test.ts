@@ -499,6 +499,19 @@ Deno.test("renderTables() says that calls fit the functions, not that none was w
   const own = record({ task: { case: "refund", seed: 1 }, minimumCalls: null });
   assertStringIncludes(renderTables([own]), "all calls fit the functions on offer");
   assertNotMatch(renderTables([own]), /fewest/);
+  const failed = { ...own, id: "f", solved: false, outcome: "wrong_answer" as const };
+  const endless = { ...own, id: "e", solved: false, outcome: "call_limit" as const };
+  for (
+    const [trials, what] of [[[], ""], [[failed], "; what failed are assertions"], [
+      [failed, endless],
+      "; what failed are trials or assertions",
+    ]] as const
+  ) {
+    const lines = renderTables([own, ...trials]).split("\n");
+    assertEquals(lines.filter((line) => line.startsWith("all calls fit")), [
+      `all calls fit the functions on offer${what}`,
+    ]);
+  }
 });
 
 Deno.test("tables of call sets stay within a terminal's reasonable width", () => {

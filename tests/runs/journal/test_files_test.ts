@@ -137,7 +137,10 @@ Deno.test("readResults() says what keeps test files from being one suite, in wha
       /\b(A|B) and (?!\1)[AB] are of different plans: they differ in seed; all shards/,
       planOf(["cancels"], { seed: 2 }),
     ],
-    [/of different plans: they differ in models$/, planOf(["cancels"], { models: ["a"] })],
+    [
+      /of different plans: they differ in models; .* gate NEW\.jsonl --baseline OLD\.jsonl --margin 0\.05$/,
+      planOf(["cancels"], { models: ["a"] }),
+    ],
     [/they differ in trials, limits$/, planOf(["cancels"], { graphs: 2, limits: { calls: 3 } })],
     [/[AB] and [AB] declare different gates$/, planOf(["cancels"], { gate: { successRate: 0.6 } })],
     [
