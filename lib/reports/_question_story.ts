@@ -4,47 +4,62 @@
  */
 
 import { readPrediction } from "../tasks/questions/scoring.ts";
-import { fieldOf, isJsonObject, type JsonValue, parseJson } from "../base/json.ts";
+import { fieldOf, isJsonObject, type JsonValue, parseJson, printable } from "../base/json.ts";
+import { isWholeQuestion } from "./metrics/metrics.ts";
 import type { ShowText, StoryLine } from "./story_lines.ts";
 import { trueArguments } from "../trials/executors/question.ts";
-import type { QuestionSpec } from "../trials/executors/task_kind.ts";
+import { isQuestion, type QuestionSpec } from "../trials/executors/task_kind.ts";
 import type { ScoredEvent } from "../calls/trace.ts";
+import type { Trial } from "../trials/trial.ts";
 import { valueDifferences } from "../calls/values/differences.ts";
 
 /** Characters of a part that a brief story shows. */
 const MAX_PART_LENGTH = 200;
 
+/** Returns the right calls, of which a question about routing asks for the names alone. */
+export function rightCalls({ truth }: ScoredEvent, task: Trial["task"]): string[] {
+  const isRouting = isQuestion(task) && task.mode === "routing";
+  return truth.API.map((name, index) =>
+    isRouting ? name : `${name}(${JSON.stringify(truth.parameters[index] ?? {})})`
+  );
+}
+
+/** Says in one line what is wrong with the answer to a question; empty for other trials. */
+export function wrongAnswerText({ events, solved, task }: Trial): string {
+  const scored = events.find((event) => event.kind === "scored");
+  if (solved || scored === undefined || !isWholeQuestion(task)) return "";
+  const [first] = answerDifferences(scored, task, printable);
+  const errors = scored.errors.map((error) => error.replaceAll("_", " ")).join(", ");
+  const told = first ?? `expected ${rightCalls(scored, task).join(", then ") || "no call"}`;
+  return printable([errors, told].filter((part) => part !== "").join(": "), MAX_PART_LENGTH);
+}
+
 /** Describes the question, the right calls and, for a wrong answer, the differences. */
 export function questionLines(
-  { question, output, truth, scores }: ScoredEvent,
+  event: ScoredEvent,
   task: QuestionSpec,
   show: ShowText,
 ): StoryLine[] {
-  const calls = truth.API.map((name, index) =>
-    task.mode === "routing" ? name : `${name}(${JSON.stringify(truth.parameters[index] ?? {})})`
-  );
-  const isRight = task.mode === "routing" ? scores.routingExact : scores.exact === true;
-  const differences = isRight || task.mode === "routing"
-    ? []
-    : answerDifferences(output, truth, task, show);
+  const calls = rightCalls(event, task);
+  const differences = answerDifferences(event, task, show);
   // What is true and the first difference say more than the question.
   const line = (text: string, distance: number): StoryLine => (
     { kind: "detail", text: `  ${text}`, distance }
   );
   return [
-    line(`question ${show(JSON.stringify(question), MAX_PART_LENGTH)}`, 2),
+    line(`question ${show(JSON.stringify(event.question), MAX_PART_LENGTH)}`, 2),
     line(`true is ${show(calls.join(", then "), 3 * MAX_PART_LENGTH) || "no call"}`, 0),
     ...differences.map((difference, place) => line(difference, place === 0 ? 1 : place + 2)),
   ];
 }
 
-/** Returns how the calls of an answer differ from the right ones. */
+/** Returns how the calls of an answer differ from the right ones; nothing where only names are asked for. */
 function answerDifferences(
-  output: string,
-  { API, parameters }: ScoredEvent["truth"],
+  { output, truth: { API, parameters }, scores }: ScoredEvent,
   task: QuestionSpec,
   show: ShowText,
 ): string[] {
+  if (task.mode === "routing" || scores.exact === true) return [];
   const jsonText = (value: JsonValue | undefined) =>
     show(JSON.stringify(value) ?? "nothing", MAX_PART_LENGTH);
   const { mode, rule = "published", output: format = "json" } = task;

@@ -44,6 +44,7 @@ import type { ShortNames } from "./tables/_short_names.ts";
 import { keyMarkup, pageNames, sectionsOf } from "./page/_sections.ts";
 import { type KnownTask, shownKey, taskOf, viewShown, viewTask } from "./page/_task_view.ts";
 import { viewTrial } from "./page/_trial_view.ts";
+import { wrongAnswerText } from "./_question_story.ts";
 import { reportWords } from "./_words.ts";
 import { whyUnsolved } from "../trials/why_unsolved.ts";
 
@@ -105,7 +106,10 @@ function writeTrials(
   { rerun, generator = GENERATOR_VERSION, shorten }: HtmlOptions & ShortNames,
   write: (text: string) => void,
 ): void {
-  const [variants, cells, units, whys] = Array.from({ length: 4 }, () => new Distinct<string>());
+  const [variants, cells, units, whys, mistakes] = Array.from(
+    { length: 5 },
+    () => new Distinct<string>(),
+  );
   const shown = new Distinct<readonly string[]>();
   const { subjects, comparisons } = report;
   const words = reportWords(report);
@@ -136,14 +140,10 @@ function writeTrials(
     const key = canonicalJson([trial.task, trial.perturbation]);
     if (last?.key !== key) last = { key, task: taskOf(trial, generator) };
     const { task } = last;
-    // What a model was shown does not follow from the specification of a case.
+    // What a model was shown does not follow from the specification of a case or a question.
     const shared = shownKey(trial) ?? key;
-    const taskPosition = tasks.get(shared) ??
-      (task !== undefined
-        ? add(viewTask(task))
-        : shared !== key
-        ? add(viewShown(trial.transcript!))
-        : [-1, -1]);
+    const [taskView] = tasks.has(shared) ? [] : [task ? viewTask(task) : viewShown(trial)];
+    const taskPosition = tasks.get(shared) ?? (taskView ? add(taskView) : [-1, -1]);
     tasks.set(shared, taskPosition);
     const [chunk, position] = add(viewTrial(trial, rerun(trial), task));
     const { index, id } = trial;
@@ -163,8 +163,9 @@ function writeTrials(
       chunk,
       position,
       ...taskPosition,
-      whys!.placeOf(whyUnsolved(trial)),
+      whys!.placeOf(whyUnsolved(trial) || wrongAnswerText(trial)),
       isDuration(trial.durationMs) ? trial.durationMs : 0,
+      mistakes!.placeOf(typeCounts(trial.failures)),
     ];
     rows.push({ index, id, subject, row });
   }
@@ -189,7 +190,8 @@ function writeTrials(
       shown: shown.all.map((signs) => signs.map((sign) => printable(sign, 300))),
       types: FAILURE_TYPES,
       whys: printed(whys),
-      unit: report.unit === "trial" ? "test" : report.unit,
+      mistakes: printed(mistakes),
+      unit: words.tasks.slice(0, -1),
       listed: MAX_LISTED,
       pairs: viewPairs(
         comparisons,
@@ -208,6 +210,7 @@ function writeTrials(
 
 /** Returns the unit name to show before a task's number; a question has a name instead of a number. */
 function unitName({ task }: Trial): string {
+  if (isCase(task)) return "repetition";
   return isWholeQuestion(task) ? `question ${task.question}` : unitNames([task]).one;
 }
 
@@ -218,6 +221,14 @@ function unitName({ task }: Trial): string {
 function taskNumbers({ task, block, repetition }: Trial): [number, number] {
   if (isCase(task)) return [repetition, 1];
   return [isWholeQuestion(task) ? 0 : block + 1, repetition];
+}
+
+/** Returns how often each type occurs, in words. */
+function typeCounts(failures: Trial["failures"]): string {
+  return FAILURE_TYPES.flatMap((type) => {
+    const own = failures.filter((failure) => failure.type === type);
+    return own.length === 0 ? [] : [`${own.length} \u00d7 ${type.replaceAll("_", " ")}`];
+  }).join(", ");
 }
 
 /** Returns the types that occur as a bit mask. */
@@ -271,6 +282,12 @@ async function pageHead(
   const sections = await sectionsOf(shorten(report));
   const suite = report.suite === "" ? "No trials" : report.suite;
   const simulated = subjects.some((subject) => subject.simulated);
+  const ids = sections.map(({ id }) => id).filter((id) => id !== "");
+  // The headline has no heading but the title of its table, and is not linked where verdicts stand above it.
+  const title = ids.includes("verdict") ? "" : reportWords(report).headline.toLowerCase();
+  const links = ids.map((id) => [id, id === "headline" ? title : id.replace("-", " ")] as const)
+    // Nor where another section has the same name.
+    .filter(([id, text]) => text !== "" && (id === text || !ids.includes(text)));
   const page = html`
     <!DOCTYPE html>
     <html lang="en">
@@ -287,9 +304,7 @@ async function pageHead(
         <header>
         <h1>${suite}</h1>
         <p class="faint">${provenance(report)}${simulated ? ", with simulated models" : ""}</p>
-        <nav>${sections.flatMap(({ id }) =>
-          id === "" ? [] : [html`<a href="#${id}">${id.replace("-", " ")}</a>`]
-        )}</nav>
+        <nav>${links.map(([id, text]) => html`<a href="#${id}">${text}</a>`)}</nav>
         ${keyMarkup(report, forms)}
         </header>
         <main>

@@ -363,6 +363,27 @@ browserTest(
   },
 );
 
+browserTest("the choices of outcomes count what the other filters let through", async (browser) => {
+  const { html, trials } = await theReport();
+  await using opened = await openReport(browser, html);
+  const { page, faults } = opened;
+  const chips = async () => (await page.locator("#outcomes button").allTextContents()).slice(0, 3);
+  const counts = (some: readonly Trial[]) => {
+    const solved = some.filter((trial) => trial.solved).length;
+    return [`all ${some.length}`, `not solved ${some.length - solved}`, `solved ${solved}`];
+  };
+  assertEquals(await chips(), counts(trials));
+  const cell = cellName(trials[0]!);
+  await page.selectOption("#cell", { label: cell });
+  const own = trials.filter((trial) => cellName(trial) === cell);
+  assertGreater(trials.length, own.length);
+  assertEquals(await chips(), counts(own));
+  // The one that is chosen is no filter of the others.
+  await chooseOutcome(page, "not solved");
+  assertEquals(await chips(), counts(own));
+  assertEquals(faults, []);
+});
+
 browserTest("each of two variants of one name leads to its own trials", async (browser) => {
   using folder = new Folder();
   const trials = [

@@ -75,17 +75,30 @@ browserTest(
     await look(browser, trials, async ({ page }) => {
       assertEquals((await shownRows(page)).map((row) => row.slice(2, 6)), [
         ["city parameters, easy", "question lib02", "-", "-"],
-        ["city parameters, easy", "question lib01", "-", "-"],
+        [
+          ...["city parameters, easy", "question lib01", "-"],
+          "unexpected formatting: the answer cannot be read as JSON",
+        ],
         ["city tools, easy", "question lib02", "1 (fewest 1)", "-"],
       ]);
       await goToTrial(page, 1);
       const first = await readTrial(page);
       assertEquals(first.summary, "solved");
-      assertEquals(first.facts["task"], "city parameters, easy");
+      assertEquals(first.facts["task"], "city parameters, easy, question lib02");
       assertEquals([first.nodes, first.task], [undefined, []]);
-      assertStringIncludes(await page.innerText("#graph"), "There is no graph to show");
+      const shown = () => page.locator("#graph > *").allTextContents();
+      assertEquals(await shown(), [
+        ...["The question", "When is the library open?"],
+        ...["The right calls", "getOpeningHours({})"],
+      ]);
+      assertEquals(await page.locator("#trial .mistake").count(), 0);
       assertStringIncludes(first.events[0]!.text, "routing right, syntax right");
       await goToTrial(page, 2);
+      assertEquals(
+        await page.textContent("#trial .mistake"),
+        "unexpected formatting: the answer cannot be read as JSON",
+      );
+      assertEquals((await shown())[1], "Is there a book called Tides of Ink?");
       assertStringIncludes(
         (await readTrial(page)).events.at(-1)!.text,
         "<script>alert(1)</script>",
@@ -180,10 +193,11 @@ browserTest(
       );
     }));
     await look(browser, trials, async ({ page }) => {
+      assertEquals((await page.locator("nav a").allTextContents())[0], "results");
       // Neither the one model nor the one test has a column.
       assertEquals((await shownRows(page)).map((row) => row.slice(1, 4)), [
-        ["passed", "trial 1", "0"],
-        ["failed", "trial 2", "0"],
+        ["passed", "repetition 1", "0"],
+        ["failed", "repetition 2", "0"],
       ]);
       await goToTrial(page, 2);
       const { events, facts } = await readTrial(page);

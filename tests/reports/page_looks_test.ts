@@ -210,6 +210,8 @@ for (const width of [1280, 400]) {
     await using opened = await openReport(browser, html, { width });
     const { page, faults } = opened;
     await unfold(page);
+    // Tables and figures hear of their sizes in the next frames.
+    await page.waitForTimeout(200);
     const seen = await page.evaluate(() => {
       const widths = (selector: string) =>
         [...document.querySelectorAll(selector)].map((one) => one.getBoundingClientRect().width);
@@ -309,6 +311,39 @@ browserTest("no kind of report scrolls sideways on a phone without saying so", a
       if (trials.length > 0) assertGreater(seen.blocks, 1, kind);
       assertEquals(faults, [], kind);
     }
+  }
+});
+
+browserTest("names and reasons have room, or rows are blocks", async (browser) => {
+  using folder = new Folder();
+  const trials = ["one", "two", "three", "four"].flatMap((name, place) =>
+    [3, 5].map((core, index) => ({
+      ...record({
+        model: `long_name_without_space_${name}`,
+        task: { core, depth: 2, connected: 5, disconnected: 5, seed: 1 },
+        outcome: "wrong_answer",
+        failures: [failureOf("incorrect_value")],
+      }),
+      ...{ index: 2 * place + index, id: `${name} ${core}` },
+    }))
+  );
+  const html = await writeReport(folder.write("a.jsonl", linesOf(trials)));
+  // The list just fits the narrowest of these with names that are squeezed.
+  for (const width of [1280, 800, 750]) {
+    await using opened = await openReport(browser, html, { width });
+    const { page, faults } = opened;
+    await page.waitForTimeout(200);
+    for (const id of ["table-matrix", "table-trials"]) {
+      const narrowest = await page.locator(`#${id}`).evaluate((view) =>
+        view.matches(".blocks") ? Infinity : Math.min(
+          ...[...view.querySelectorAll("tbody th, tbody .name, #list .cell")]
+            .filter(({ textContent }) => textContent.length > 20)
+            .map((one) => one.getBoundingClientRect().width),
+        )
+      );
+      assertGreater(narrowest, 149, `${id} at ${width}`);
+    }
+    assertEquals(faults, []);
   }
 });
 

@@ -105,7 +105,7 @@ browserTest(
     assertMatch(
       (await page.textContent("#pair h3"))!,
       new RegExp(
-        `^sim:noisy\\?.* is worse than sim:planner \\(simulated\\) on ${lost.length} graphs$`,
+        `^sim:noisy\\?.* is worse than sim:planner \\(simulated\\) on ${lost.length} tasks$`,
       ),
     );
     // The first of many rows, and all of them at a click.
@@ -239,10 +239,10 @@ browserTest("of a pair whose trials are not listed, the page says so", async (br
   await writeHtml(path, { ...report, comparisons }, trials, { rerun: () => undefined });
   await using opened = await openReport(browser, path, { hash: "#?pair=0&change=lost&task=1" });
   const { page, faults } = opened;
-  assertEquals(await page.textContent("#pair h3"), "new is worse than old on 1 graph");
+  assertEquals(await page.textContent("#pair h3"), "new is worse than old on 1 task");
   assertEquals(
     await page.textContent("#pair p"),
-    "Which graphs these are is listed for the first 300 pairs.",
+    "Which tasks these are is listed for the first 300 pairs.",
   );
   assertEquals(await page.locator("#pair tr, #pair .take").count(), 0);
   assertEquals(new URL(page.url()).hash, "#?pair=0&change=lost");
@@ -316,7 +316,7 @@ browserTest(
     const html = await writePage(folder, trials, { known: false });
     await using opened = await openReport(browser, html, { hash: "#?pair=0" });
     const { page, faults } = opened;
-    assertEquals(await page.textContent("#pair h3"), "new is worse than old on 1 graph");
+    assertEquals(await page.textContent("#pair h3"), "new is worse than old on 1 task");
     await page.click("#pair tbody a");
     await trialIsOpen(page, 1);
     assertStringIncludes(await page.innerText("#trial"), "No trial of old is in this report");

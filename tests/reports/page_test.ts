@@ -70,9 +70,10 @@ const shown = (model: string) => model.length > 40 ? "sim:noisy?\u2026" : model;
 /** What the list must show of a trial. */
 function rowOf(trial: Line, number: number): string[] {
   const { core, depth, connected, disconnected } = trial.task;
-  const types = FAILURE_TYPES.filter((type) =>
-    trial.failures.some((failure: Line) => failure.type === type)
-  );
+  const types = FAILURE_TYPES.flatMap((type) => {
+    const own = trial.failures.filter((failure: Line) => failure.type === type);
+    return own.length === 0 ? [] : [`${own.length} \u00d7 ${type.replaceAll("_", " ")}`];
+  });
   return [
     `trial ${number}`,
     trial.outcome.replaceAll("_", " "),
@@ -80,7 +81,7 @@ function rowOf(trial: Line, number: number): string[] {
     `core ${core}, depth ${depth}, connected ${connected}, disconnected ${disconnected}`,
     `graph ${trial.block + 1}${trial.repetition === 1 ? "" : `, repetition ${trial.repetition}`}`,
     `${trial.calls} (fewest ${trial.minimumCalls})`,
-    types.length === 0 ? "-" : `${trial.failures.length}: ${types.join(", ")}`,
+    types.join(", ") || "-",
   ];
 }
 
@@ -113,11 +114,12 @@ browserTest(
     assertEquals(await page.textContent("h1"), "small <run>");
     const cards = await page.locator("#verdict article").allTextContents();
     assertEquals(cards.length, 2);
-    for (const [place, model] of SUITE.models.entries()) {
+    // What did not pass stands first.
+    for (const [place, model] of SUITE.models.toReversed().entries()) {
       const own = trials.filter((trial) => trial.model.requested === model);
       const solved = own.filter((trial) => trial.solved).length;
       assertStringIncludes(cards[place]!, `${shown(model)} (simulated)`);
-      assertStringIncludes(cards[place]!, place === 0 ? "PASS" : "FAIL");
+      assertStringIncludes(cards[place]!, place === 0 ? "FAIL" : "PASS");
       assertStringIncludes(cards[place]!, `solved: ${solved} of ${own.length} valid trials`);
     }
     const figures = await page.locator("figure[id]").evaluateAll((all) =>

@@ -103,7 +103,7 @@ for (const width of [1280, 400]) {
       await heading.waitFor();
       assertEquals(
         await heading.innerText(),
-        `${newName} is worse than sim:planner (simulated) on ${lost.length} graphs`,
+        `${newName} is worse than sim:planner (simulated) on ${lost.length} tasks`,
       );
       const tasks = page.locator("#pair tbody tr");
       assert(await onScreen(heading, tasks.first().locator("a")));

@@ -127,15 +127,13 @@ function viewJudged(event: JudgedEvent): EventView {
   return viewText("judged", `${title} (${judgedTokens(event)})`, reason, ...more);
 }
 
-/** Returns the scores of the answer to a question, and the right calls. */
+/** Returns the scores of the answer to a question, which stands beside the events with the right calls. */
 function viewScored(event: ScoredEvent): EventView {
-  const { question, truth, scores, unrepaired, errors, judged } = event;
+  const { scores, unrepaired, errors, judged } = event;
   const judgeLines = judged === undefined
     ? []
     : [`judge: ${judged.score ?? `no score (${judged.why ?? "unknown reason"})`}`];
   const lines = [
-    `question: ${question}`,
-    `truth: ${JSON.stringify(truth)}`,
     `scores: ${scoreWords(scores)}`,
     ...(unrepaired === undefined ? [] : [`before repair: ${scoreWords(unrepaired)}`]),
     ...(errors.length === 0 ? [] : [`errors: ${errors.join(", ")}`]),

@@ -106,10 +106,10 @@ export function keyMarkup(
   return [html`<ul class="key">${items}</ul>`];
 }
 
-/** More verdicts than this begin with those that did not pass, and the others are folded. */
+/** Of more verdicts than this those that passed are folded. */
 const MAX_VERDICTS = 4;
 
-/** Returns the verdicts of all gates; nothing without any. */
+/** Returns the verdicts of all gates, those that did not pass first; nothing without any. */
 function verdictSections(gates: readonly GateReport[]): Section[] {
   const cards = gates.flatMap(({ verdict: kind, verdicts, text }) =>
     text !== undefined
@@ -130,13 +130,12 @@ function verdictSections(gates: readonly GateReport[]): Section[] {
   const markups = (some: typeof cards) => some.map(({ markup }) => markup);
   const passed = markups(cards.filter(({ kind }) => kind === "pass"));
   const isFolded = cards.length > MAX_VERDICTS && passed.length > 0;
-  const parts = isFolded
-    ? [
-      ...markups(cards.filter(({ kind }) => kind !== "pass")),
-      html`<details><summary>${passed.length} passed</summary>${passed}</details>`,
-    ]
-    : markups(cards);
-  return [sectionOf("verdict", parts)];
+  return [sectionOf("verdict", [
+    ...markups(cards.filter(({ kind }) => kind !== "pass")),
+    ...(isFolded
+      ? [html`<details><summary>${passed.length} passed</summary>${passed}</details>`]
+      : passed),
+  ])];
 }
 
 /** Returns a verdict: what it is on, its first sentence, and the rest and the numbers folded. */

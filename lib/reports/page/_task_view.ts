@@ -7,16 +7,16 @@
 import { toDot } from "../figures/graph_drawing.ts";
 import type { GraphSpec } from "../../tasks/generated/graph.ts";
 import { InputError } from "../../base/errors.ts";
-import { type JsonValue, printable, printableLines } from "../../base/json.ts";
+import { canonicalJson, type JsonValue, printable, printableLines } from "../../base/json.ts";
 import { type Change, isOn } from "../../perturbations/methods.ts";
 import { type PerturbedTask, perturbTask } from "../../perturbations/perturbed_task.ts";
 import { ProbeExecutor } from "../../trials/executors/probes.ts";
 import { isCase, isProbe, type ProbeSpec } from "../../trials/executors/task_kind.ts";
 import { generateTask, GENERATOR_VERSION, type Task } from "../../tasks/generated/task.ts";
 import { toOpenAITool } from "../../tools/tool.ts";
-import type { Transcript } from "../../trials/transcript.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { perturbationWords, PROBE_WORDS } from "../_glossary.ts";
+import { rightCalls } from "../_question_story.ts";
 import { OBSTACLE_WORDS } from "../story.ts";
 import { folded, type Tree } from "./_tree.ts";
 
@@ -31,7 +31,7 @@ export type KnownTask =
   }
   | { readonly kind: "probe"; readonly spec: ProbeSpec; readonly probe: ProbeExecutor };
 
-/** What trials share: their task under one perturbation, or what the model of a case was shown. */
+/** What trials share: their task under one perturbation, what the model of a case was shown, or a question. */
 export interface TaskView {
   /** The graph in Graphviz's language; omitted where there is none. */
   readonly dot?: string;
@@ -93,8 +93,23 @@ export function viewTask(known: KnownTask): TaskView {
   };
 }
 
-/** Returns the view of what the model of a case was shown, and what the journal lacks of it. */
-export function viewShown({ system, prompt, tools }: Transcript): TaskView {
+/**
+ * Returns the view of what the model of a case was shown, and what the journal lacks of it, or of the question that
+ * was scored; `undefined` for trials that have neither.
+ */
+export function viewShown({ task, transcript, events }: Trial): TaskView | undefined {
+  const scored = events.find((event) => event.kind === "scored");
+  if (scored !== undefined) {
+    const calls = rightCalls(scored, task).join("\n") || "none";
+    return {
+      side: [
+        ...[["h3", "The question"], ["pre", printableLines(scored.question)]],
+        ...[["h3", "The right calls"], ["pre", printableLines(calls)]],
+      ],
+    };
+  }
+  if (!isCase(task) || transcript === undefined) return undefined;
+  const { system, prompt, tools } = transcript;
   const lacking = [
     ...(system !== undefined && system.value === undefined ? ["the system text"] : []),
     ...(prompt.value === undefined ? ["the prompt"] : []),
@@ -123,8 +138,10 @@ export function viewShown({ system, prompt, tools }: Transcript): TaskView {
   };
 }
 
-/** The names of what trials of a case share, which tell views apart. */
-export function shownKey({ task, transcript }: Trial): string | undefined {
+/** The names of what trials of a case or a question share, which tell views apart. */
+export function shownKey({ task, transcript, events }: Trial): string | undefined {
+  const scored = events.find((event) => event.kind === "scored");
+  if (scored !== undefined) return canonicalJson([task, scored.question, scored.truth]);
   if (!isCase(task) || transcript === undefined) return undefined;
   const { system, prompt, tools } = transcript;
   const parts = [system, prompt, tools].map((part) =>

@@ -5,7 +5,7 @@
  */
 
 import { signsOf } from "../../gate/ceilings.ts";
-import { cellName } from "../metrics/metrics.ts";
+import { cellName, isWholeQuestion } from "../metrics/metrics.ts";
 import { callMarks } from "../figures/graph_drawing.ts";
 import { defined, printable } from "../../base/json.ts";
 import { describeFailure, describeOutcome, firstFailure } from "../story.ts";
@@ -13,22 +13,23 @@ import { parsesOf } from "../../calls/parse_counts.ts";
 import { type Recovery, recoveryOf } from "../../calls/recovery.ts";
 import { PARSES } from "../../calls/trace.ts";
 import { isTextFormat } from "../../models/formats/registry.ts";
-import { isCase, isGenerated, isProbe } from "../../trials/executors/task_kind.ts";
+import { isCase, isGenerated, isProbe, isQuestion } from "../../trials/executors/task_kind.ts";
 import { isUneventful } from "../../trials/transcript.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { countText, isDuration } from "../../base/numbers.ts";
 import { estimateNote } from "../tables/table.ts";
 import { timeText } from "../tables/_headline.ts";
+import { wrongAnswerText } from "../_question_story.ts";
 import { isAnswerText } from "../_transcript_text.ts";
 import { type EventView, viewEvent, viewState } from "./_event_view.ts";
-import { changedText, type KnownTask, rightAnswer } from "./_task_view.ts";
+import { changedText, type KnownTask, rightAnswer, shownKey } from "./_task_view.ts";
 import type { Tree } from "./_tree.ts";
 
 /** A trial as the page shows it. */
 export interface TrialView {
   /** How it ended, in one line. */
   readonly summary: string;
-  /** The first root failure, which is the mistake to look at; omitted without failures. */
+  /** The mistake to look at: what is wrong with an answer to a question, else the first root failure; omitted without any. */
   readonly mistake?: string;
   /** Other properties of the trial: names and values. */
   readonly facts: readonly (readonly [name: string, value: string])[];
@@ -69,7 +70,10 @@ export function viewTrial(
     ["perturbation", perturbationText(trial, known)],
     ["variant", trial.variant],
     ...recoveryOf(trial.events).map((one): [string, string] => ["fault", recoveryText(one)]),
-    ["task", cellName(trial)],
+    [
+      "task",
+      cellName(trial) + (isWholeQuestion(trial.task) ? `, question ${trial.task.question}` : ""),
+    ],
     ["seed", "seed" in trial.task ? JSON.stringify(trial.task.seed) : "-"],
     ["repetition", String(repetition)],
     ["format", model.api],
@@ -82,7 +86,8 @@ export function viewTrial(
   return {
     summary: describeOutcome(trial),
     ...defined({
-      mistake: root && printable(`first root failure: ${describeFailure(root)}`, 2000),
+      mistake: wrongAnswerText(trial) ||
+        root && printable(`first root failure: ${describeFailure(root)}`, 2000),
       // A copy of a command that needs escapes to be shown would run something else.
       rerun: rerun !== undefined && printable(rerun, 5000) === rerun ? rerun : undefined,
       offer: isShown ? undefined : offerText(trial, known),
@@ -92,7 +97,7 @@ export function viewTrial(
     ),
     side: isShown
       ? [["h3", "What the model was shown"], ["p.faint", shownText(trial)]]
-      : known === undefined && ["p.faint", aloneText(trial)],
+      : known === undefined && shownKey(trial) === undefined && ["p.faint", aloneText(trial)],
     events: [
       ...trial.events.flatMap((event, place) =>
         viewEvent(event, {
@@ -159,6 +164,7 @@ function offerText(
 
 /** Says why a page has neither a graph of a trial nor what its model was shown. */
 function aloneText(trial: Trial): string {
+  if (isQuestion(trial.task)) return "The trial ended before an answer was scored.";
   if (!isCase(trial.task)) {
     return "There is no graph to show: the task was not generated, or not by this version.";
   }

@@ -5,7 +5,7 @@
 
 import { draw, seriesMark } from "../figures/_plotting.ts";
 import type { Report } from "../report.ts";
-import { captionText, isLeft, linksOf, nameOf, sourceText } from "../tables/table.ts";
+import { captionText, columnNames, isLeft, linksOf, nameOf, sourceText } from "../tables/table.ts";
 import type { Figure, Table, View } from "../_view.ts";
 import { isFigure } from "../_views.ts";
 import { html, Markup } from "./_markup.ts";
@@ -72,6 +72,9 @@ export function markOf(place: number): Markup {
 /** A table with more rows shows a few before a reader asks for all. */
 const MANY_ROWS = 15;
 
+/** Columns of names and texts with more characters than this have a least width. */
+const LONG_NAME = 20;
+
 /** A number, or the interval of one. */
 const NUMBER = /^(?:[-+~$]?[\d.,]+%?(?: (?:to|of) [-+]?[\d.,]+%?)?|below \S+)$/;
 
@@ -81,9 +84,13 @@ function tableMarkup(table: Table, places: Places): Markup {
   // Where strategies have a column, a name before it is that of several variants.
   const isMarked = !(names > 1 && head![1] === "strategy");
   const classOf = (index: number, cell = "") => {
-    const name = isLeft(head!, index, names) ? "name" : NUMBER.test(cell) ? "number" : undefined;
-    return name === undefined || index === 0 ? "" : html`
-      class="${name}"
+    const isName = isLeft(head!, index, names);
+    const classes = [
+      ...(index === 0 ? [] : isName ? ["name"] : NUMBER.test(cell) ? ["number"] : []),
+      ...(isName && cell.length > LONG_NAME ? ["long"] : []),
+    ];
+    return classes.length === 0 ? "" : html`
+      class="${classes.join(" ")}"
     `;
   };
   // Where rows are blocks, names that rows share stand above the first of them.
@@ -104,8 +111,12 @@ function tableMarkup(table: Table, places: Places): Markup {
       const shown = link === undefined ? text : html`<a href="#${link}">${text}</a>`;
       const content = index < names ? marked(cell, shown) : shown;
       return index === 0
-        ? html`<th scope="row">${content}</th>`
-        : html`<td${classOf(index, cell)} data-name="${head![index]!}">${content}</td>`;
+        ? html`
+          <th scope="row" ${classOf(index, cell)}>${content}</th>
+        `
+        : html`<td${classOf(index, cell)} data-name="${columnNames(
+          head!,
+        )[index]!}">${content}</td>`;
     });
   };
   return html`

@@ -14,7 +14,7 @@ import { badge, element, make } from "./parts.js";
  * @typedef {[subject: number, cell: number, graph: number, repetition: number, outcome: number,
  *   calls: number, fewest: number, types: number, roots: number, wrong: number, shown: number,
  *   unit: number, chunk: number, place: number, taskChunk: number, taskPlace: number,
- *   why: number, milliseconds: number]} Row
+ *   why: number, milliseconds: number, mistakes: number]} Row
  */
 
 /**
@@ -36,7 +36,8 @@ import { badge, element, make } from "./parts.js";
  * @property {string[]} types
  * @property {string[][]} shown Sets of behaviours that occur together.
  * @property {string[]} whys Why trials are not solved, such as by which assertion; empty where their calls say it.
- * @property {string} unit What pairs are compared on, such as `graph`.
+ * @property {string[]} mistakes The types of wrong calls that occur together, and how often each occurs.
+ * @property {string} unit What pairs are compared on, such as `task`.
  * @property {number} listed How many pairs have trials.
  * @property {{ candidate: string, against: string, gained: Change[], lost: Change[] }[]} pairs
  * @property {Row[]} rows
@@ -46,20 +47,29 @@ import { badge, element, make } from "./parts.js";
 export const ROWS = 50;
 
 /**
+ * Whether a trial ended in this way: as addresses call it, `failed` for all ways but the first and `invalid`.
+ * @param {Index} index
+ * @param {number} place
+ * @param {string} outcome
+ */
+export function isEnd(index, place, outcome) {
+  const own = index.outcomes[/** @type {Row} */ (index.rows[place])[4]];
+  if (outcome === "failed") return own !== index.outcomes[0] && own !== "invalid";
+  return outcome === "" || own === outcome;
+}
+
+/**
  * Returns the places of the rows that pass the filters of an address, in its order.
  * @param {Index} index
  * @param {Address} address
  */
 export function placesOf(index, { subject, cell, outcome, type, behaviour, roots, q, sort }) {
   const [own, at] = [index.keys.subjects.indexOf(subject), index.keys.cells.indexOf(cell)];
-  const [ended, kind] = [index.outcomes.indexOf(outcome), index.types.indexOf(type)];
-  const invalid = index.outcomes.indexOf("invalid");
+  const kind = index.types.indexOf(type);
   const words = q.toLowerCase().split(/\s+/).filter((word) => word !== "");
   const places = index.rows.flatMap((row, place) => {
     if (own >= 0 && row[0] !== own || at >= 0 && row[1] !== at) return [];
-    // The first outcome is "solved", and a trial that could not be judged has not failed.
-    const failed = row[4] !== 0 && row[4] !== invalid;
-    if (outcome === "failed" ? !failed : ended >= 0 && row[4] !== ended) return [];
+    if (!isEnd(index, place, outcome)) return [];
     const types = roots === "" ? row[7] : row[8];
     if (type === "any" ? types === 0 : kind >= 0 && (types & (1 << kind)) === 0) return [];
     const signs = index.shown[row[10]] ?? [];
@@ -90,7 +100,9 @@ function searchKey(index, place) {
     index.cells[row[1]],
     taskText(index, row),
     index.whys[row[16]],
-    typesText(index, row),
+    index.mistakes[row[18]],
+    // Files have the types by their names.
+    ...index.types.filter((_, type) => row[7] & (1 << type)),
   ].join("\n").toLowerCase();
 }
 
@@ -117,11 +129,6 @@ export function taskText(index, [, , graph, repetition, , , , , , , , unit]) {
     (repetition > 1 ? `, repetition ${repetition}` : "");
 }
 
-/** @param {Index} index @param {Row} row */
-function typesText(index, row) {
-  return index.types.filter((_, type) => row[7] & (1 << type)).join(", ");
-}
-
 /** Returns the mark of a variant, which is that of its series in figures. @param {number} subject */
 function markItem(subject) {
   const { content } = /** @type {HTMLTemplateElement} */ (element("marks"));
@@ -139,7 +146,6 @@ export function rowItem(index, place, href, columns) {
   const row = /** @type {Row} */ (index.rows[place]);
   const [subject, cell, , , , calls, fewest, , , wrong] = row;
   const why = index.whys[row[16]] ?? "";
-  const wrongs = `${wrong}${why === "" ? "" : " wrong calls"}: ${typesText(index, row)}`;
   /** @type {[string, ...Content[]][]} */
   const cells = [
     ["trial", make("a", { href }, `trial ${place + 1}`)],
@@ -149,13 +155,17 @@ export function rowItem(index, place, href, columns) {
     ["task", taskText(index, row)],
     ["calls", calls < 0 ? "-" : fewest < 0 ? String(calls) : `${calls} (fewest ${fewest})`],
     ["time", row[17] > 0 ? `${(row[17] / 1000).toFixed(1)} s` : "-"],
-    ["wrong", why, wrong > 0 ? make("div", wrongs) : why === "" && "-"],
+    ["wrong", why, wrong > 0 ? make("div", index.mistakes[row[18]]) : why === "" && "-"],
   ];
   return make(
     "tr",
     cells.map(([name, ...content]) => {
       const head = columns.get(name);
-      return head !== undefined && make("td", { class: name, "data-name": head }, content);
+      if (head === undefined) return false;
+      const cell = make("td", { class: name, "data-name": head }, content);
+      // As in other tables.
+      cell.classList.toggle("long", (cell.textContent ?? "").length > 20);
+      return cell;
     }),
   );
 }

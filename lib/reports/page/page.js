@@ -7,7 +7,7 @@
 
 import { addressOf, readAddress } from "./address.js";
 import { besideParts } from "./beside.js";
-import { ORDERS, placesOf, rowItem, ROWS, taskText } from "./list.js";
+import { isEnd, ORDERS, placesOf, rowItem, ROWS, taskText } from "./list.js";
 import { changeLink, changesOf, openPair, pairParts } from "./pair.js";
 import { badge, block, element, make, put, unpack } from "./parts.js";
 import { drawGraphs, trialParts } from "./trial.js";
@@ -115,8 +115,12 @@ function list(rows = ROWS) {
     button.disabled = other < 1 || other > pages;
     button.value = String(other);
   }
+  // Each choice counts what the other filters let through.
+  const others = placesOf(index, { ...address, outcome: "", sort: "" });
   for (const chip of element("outcomes").querySelectorAll("button")) {
     chip.setAttribute("aria-pressed", String(chip.value === address.outcome));
+    const own = others.filter((place) => isEnd(index, place, chip.value)).length;
+    put(/** @type {HTMLElement} */ (chip.lastChild), own.toLocaleString("en-US"));
   }
   const column = address.sort.replace("-", "");
   for (const head of element("heads").querySelectorAll("th")) {
@@ -287,19 +291,14 @@ function makeFilters() {
     ...[["", "all"], ["failed", index.unsolved]],
     ...index.outcomes.map((outcome, at) => [outcome, index.words[at] ?? ""])
       .filter(([, word]) => word !== index.unsolved),
-  ].map(([outcome = "", word = ""]) => ({
-    ...{ outcome, word, trials: placesOf(index, { ...address, outcome }).length },
-  })).filter(({ outcome, trials }) => trials > 0 || outcome === "failed");
-  choices["outcome"] = chips.map(({ outcome }) => outcome);
+  ].filter(([outcome = ""]) =>
+    outcome === "failed" || index.rows.some((_, place) => isEnd(index, place, outcome))
+  );
+  choices["outcome"] = chips.map(([outcome = ""]) => outcome);
   put(
     element("outcomes"),
-    chips.map(({ outcome, word, trials }) =>
-      make(
-        "button",
-        { type: "button", name: "outcome", value: outcome },
-        `${word} `,
-        make("small", trials.toLocaleString("en-US")),
-      )
+    chips.map(([value = "", word]) =>
+      make("button", { type: "button", name: "outcome", value }, `${word} `, make("small"))
     ),
   );
   const idle = {

@@ -155,16 +155,16 @@ export function breakdownTable(breakdown: Breakdown, brief = false): Table {
       { head: legend, cell: ({ name }) => name },
       ...values.flatMap((value, index): Column<Series>[] => [
         {
-          head: withCalls ? `core ${value}: solved` : String(value),
+          ...(withCalls ? { head: "solved", group: `core ${value}` } : { head: String(value) }),
           cell: ({ tallies }) => solvedText(tallies[index]!, brief),
         },
         {
-          ...{ head: "calls if solved", next: true },
+          ...{ head: "calls if solved", group: `core ${value}` },
           cell: ({ tallies }) => fixed(tallies[index]?.callsSolved),
           shown: withCalls,
         },
         {
-          ...{ head: "if not", next: true },
+          ...{ head: "if not", group: `core ${value}` },
           cell: ({ tallies }) => fixed(tallies[index]?.callsFailed),
           shown: withCalls,
         },

@@ -46,9 +46,11 @@ export function layOut<Row>(
     .filter(({ shown = true, cells }) =>
       shown === "filled" ? cells.some((cell) => cell !== NOTHING && cell !== 0) : shown
     );
+  const names = filled.map(({ head, group }) => group === undefined ? head : `${group}: ${head}`);
   const heads = filled.map(({ head, group }, index) =>
-    group === undefined || filled[index - 1]?.group === group ? head : `${group}: ${head}`
+    filled[index - 1]?.group === group ? head : names[index]!
   );
+  NAMES.set(heads, names);
   const isNext = ({ next, group }: Column<Row>, index: number) =>
     next === true || group !== undefined && filled[index - 1]?.group === group;
   NEXT.set(heads, new Set(filled.flatMap((column, index) => isNext(column, index) ? [index] : [])));
@@ -107,6 +109,14 @@ export function trialsLink(
   const chosen = new URLSearchParams(defined({ cell, subject, outcome }));
   return `?${chosen}`.replaceAll("+", "%20");
 }
+
+/** Returns the headings of columns with those of their groups, as cells need them that stand alone. */
+export function columnNames(heads: readonly string[]): readonly string[] {
+  return NAMES.get(heads) ?? heads;
+}
+
+/** The headings with those of their groups, by the row of headings. */
+const NAMES = new WeakMap<readonly string[], readonly string[]>();
 
 /** Where cells lead, by row. */
 const LINKS = new WeakMap<readonly string[], readonly (string | undefined)[]>();
