@@ -11,7 +11,7 @@ import { listText, printable } from "../base/json.ts";
 import { countText, sum } from "../base/numbers.ts";
 import { provenance, type Report } from "./report.ts";
 import { strategiesTable } from "./tables/_comparisons.ts";
-import { answerLine, overviewTable, verdictLine } from "./tables/_headline.ts";
+import { headlineText, overviewTable, verdictLine } from "./tables/_headline.ts";
 import { matrixTables } from "./tables/_matrix.ts";
 import { reportWords } from "./_words.ts";
 import { isLeft, sourceText } from "./tables/table.ts";
@@ -43,7 +43,7 @@ export function renderMarkdown(
   const verdict = gates.reduce((count, { verdicts }) => count + verdicts.length, 0) > 1
     ? verdictLine(report)
     : undefined;
-  const answer = answerLine(report);
+  const answer = headlineText(report);
   const head = [
     `# ${lineText(report.suite)}`,
     lineText(provenance(report)),

@@ -19,7 +19,7 @@ import { alignedTable, layOut, rateColumns, sourceText } from "./tables/table.ts
 import { SECTIONS, type Table } from "./_view.ts";
 import { hasFailures, noFailures } from "./tables/_failures.ts";
 import { hasCalls } from "./tables/_success.ts";
-import { answerLine, overviewTable, verdictLine } from "./tables/_headline.ts";
+import { headlineText, overviewTable, verdictLine } from "./tables/_headline.ts";
 import { reportWords } from "./_words.ts";
 import { tablesOf } from "./_views.ts";
 
@@ -121,7 +121,7 @@ export function renderReport(
 ): string {
   const tables = fit([report], width, ([data]) => [
     verdictLine(data) ?? "",
-    answerLine(data) ?? "",
+    headlineText(data) ?? "",
     ...(data.subjects.length === 0 ? [] : [renderTable(overviewTable(data), width)]),
     data.notes.map((note) => `* ${printable(note, 1000)}`).join("\n"),
     renderParts(data, width),

@@ -3,9 +3,9 @@
  * @module
  */
 
-import { isUpgrade } from "../../gate/policy.ts";
 import { points } from "../../base/numbers.ts";
 import type { Report } from "../report.ts";
+import { decidedPairs } from "../tables/_headline.ts";
 import { againstName, PAIRS, rankedPairs, signedPoints } from "../tables/_comparisons.ts";
 import { type Figure, noteOf } from "../_view.ts";
 import { reportWords } from "../_words.ts";
@@ -16,28 +16,30 @@ import { type Row, rowsFigure } from "./_shapes.ts";
 /** Returns the figure of the differences of pairs, those of the table in its order; none where nothing is compared. */
 export function comparisonFigures(report: Report): Figure[] {
   const words = reportWords(report);
-  const margin = Math.max(
-    0,
-    ...report.gates.flatMap(({ gate }) => gate !== null && isUpgrade(gate) ? gate.margin : []),
-  );
+  const decided = decidedPairs(report);
+  const margins = new Set<string>();
   const seriesFor = seriesOf(report.subjects);
-  const rows = rankedPairs(report).flatMap(({ success, ...pair }): Row[] =>
-    success === null ? [] : [{
+  const rows = rankedPairs(report).flatMap(({ success, ...pair }): Row[] => {
+    if (success === null) return [];
+    const margin = decided(pair);
+    if (margin > 0) margins.add(points(margin));
+    return [{
       series: seriesFor(pair),
       group: `against ${againstName(pair)}`,
       value: success.difference,
       interval: success.interval,
       text: signedPoints(success.difference),
-      asked: { target: 0, least: -margin },
-    }]
-  );
+      asked: { target: 0, ...(margin > 0 ? { least: -margin } : {}) },
+    }];
+  });
   if (rows.length === 0) return [];
   return [{
     ...{ id: "comparisons", section: "comparisons", title: PAIRS },
     note: noteOf(
       `share ${words.solved} less that of the other, on the ${words.tasks} of both`,
       whiskerNote(rows, ", each for a single pair"),
-      margin > 0 && `band: ${points(margin)}, the margin of the gate`,
+      margins.size > 0 &&
+        `band: ${[...margins].join(" or ")}, the margin of the gate that decided on a pair`,
     ),
     ...rowsFigure(rows, "difference"),
   }];

@@ -39,7 +39,7 @@ export interface Row extends Measured {
   /** Stands behind the row; default nothing. */
   readonly text?: string;
   /** What a gate asks for, drawn as a line, and what is still good enough, as a band; default neither. */
-  readonly asked?: { readonly target: number; readonly least: number };
+  readonly asked?: { readonly target: number; readonly least?: number };
 }
 
 /** What rows show. */
@@ -170,17 +170,14 @@ export function rowsSpec(
 /** Returns the layers behind rows that show what a gate asks of each. */
 function requirement(x: object): object[] {
   const whole = { y: { field: "top", type: "quantitative" }, y2: { field: "bottom" } };
-  return [
-    [{ type: "rect", color: "var(--band)" }, {
-      x: { field: "least", ...x },
-      x2: { field: "target" },
-    }],
-    [{ type: "rule", strokeWidth: 1.5, color: "var(--ink)" }, { x: { field: "target", ...x } }],
-  ].map(([mark, ends]) => ({
-    transform: [{ filter: { field: "target", valid: true } }],
-    mark: { ...mark, aria: false },
-    encoding: { ...whole, ...ends },
-  }));
+  const band = { type: "rect", color: "var(--band)" };
+  const line = { type: "rule", strokeWidth: 1.5, color: "var(--ink)" };
+  return ([["least", band, { x2: { field: "target" } }], ["target", line, {}]] as const)
+    .map(([field, mark, ends]) => ({
+      transform: [{ filter: { field, valid: true } }],
+      mark: { ...mark, aria: false },
+      encoding: { ...whole, x: { field, ...x }, ...ends },
+    }));
 }
 
 /** Returns the layer of whiskers along a channel, of what has an interval. */

@@ -7,7 +7,7 @@ import { type GateReport, verdictName } from "../../gate/gate_report.ts";
 import type { Report } from "../report.ts";
 import { html, type Markup } from "./_markup.ts";
 import { failuresText } from "../tables/_failures.ts";
-import { answerLine, measuredText } from "../tables/_headline.ts";
+import { headlineText, measuredText } from "../tables/_headline.ts";
 import { shortNames } from "../tables/_short_names.ts";
 import { SECTIONS } from "../_view.ts";
 import { viewsOf } from "../_views.ts";
@@ -41,7 +41,7 @@ export async function sectionsOf(report: Report): Promise<Section[]> {
       const sentence = name === "failures"
         ? failuresText(report)
         : name === "headline"
-        ? answerLine(report)
+        ? headlineText(report)
         : undefined;
       const said = sentence === undefined ? [] : [html`<p>${sentence}</p>`];
       return [sectionOf(name, [...said, ...await viewsMarkup(own, places)], name === about)];

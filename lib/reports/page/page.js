@@ -65,11 +65,8 @@ async function follow() {
   address = readAddress(location.hash, isAllowed);
   if (address.task !== "") {
     // Tables name a task by its place among those of its pair, as they know no trials.
-    history.replaceState(
-      null,
-      "",
-      changeLink(shownNow(), changesOf(shownNow())[placeOf(address.task)]),
-    );
+    const change = changesOf(shownNow())[placeOf(address.task)];
+    history.replaceState(null, "", change ? changeLink(shownNow(), change) : linkTo({ task: "" }));
     address = readAddress(location.hash, isAllowed);
   }
   if (address.beside === address.trial || address.trial === "") address.beside = "";

@@ -86,7 +86,7 @@ export function pairParts(shown) {
  * Returns the address of two trials that show a change: one that is solved beside one that is not; that of the pair
  * alone where the page has none.
  * @param {Shown} shown
- * @param {Change | undefined} change
+ * @param {Change} change
  */
 export function changeLink(shown, change) {
   const { index, linkTo } = shown;
@@ -98,8 +98,8 @@ export function changeLink(shown, change) {
     return wanted.length > 0 ? wanted : places;
   };
   const gained = changeName(shown) === "gained";
-  const own = ended(change?.[4] ?? [], gained);
-  const others = ended(change?.[5] ?? [], !gained);
+  const own = ended(change[4], gained);
+  const others = ended(change[5], !gained);
   /** @param {number} place The same repetition: trials of a test are numbered by it. */
   const twin = (place) =>
     others.find((other) =>

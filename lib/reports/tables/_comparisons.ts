@@ -127,7 +127,7 @@ function pairTables(
           : "") +
         (isOwn ? ", of all trials, while gained and lost count tests" : ""),
       isAdjusted &&
-        `adjusted p: the same for all ${all} pairs together, by Holm: where it is at most ${SIGNIFICANT}, the two differ`,
+        `adjusted p: the same for all ${all} pairs together, by Holm: a difference with at most ${SIGNIFICANT} is significant`,
       pairs.some(({ effort }) => effort.extra.tokens) &&
         `extra tokens: all tokens spent, divided by the ${counted} ${words.solved}, minus the same of the other`,
       pairs.some(({ missed }) => missed !== null) &&

@@ -3,11 +3,11 @@
  * @module
  */
 
-import type { GateReport, ReportedVerdict } from "../../gate/gate_report.ts";
+import { type GateReport, type ReportedVerdict, verdictName } from "../../gate/gate_report.ts";
 import type { ComparedPair } from "../../gate/compared_pairs.ts";
 import { VERDICT_KINDS } from "../../gate/decide.ts";
 import { type Variant, variantName } from "../../gate/variant.ts";
-import { canonicalJson, printable } from "../../base/json.ts";
+import { canonicalJson, listText, printable } from "../../base/json.ts";
 import { countText, dollars, percent, probability } from "../../base/numbers.ts";
 import { isRemoving } from "../../perturbations/ids.ts";
 import type { Bounds } from "../../statistics/proportions.ts";
@@ -77,7 +77,8 @@ export function headlineRows(report: HeadlineReport): readonly Row[] {
   // Where several gates decided on a variant, the worst verdict stands.
   const byKey = new Map(verdicts.map((one) => [variantKey(one.verdict), one]));
   const names = new Map(subjects.map((one) => [variantKey(one.subject), nameOf(one)]));
-  const bad = ({ verdict }: Row) => badness(verdict?.kind);
+  // Nothing is known of those without a verdict, where others have one.
+  const bad = ({ verdict }: Row) => badness(verdict?.kind) - (verdict === undefined ? 0.5 : 0);
   const plainness = ({ subject }: Row) =>
     2 * Number(subject.perturbation !== "none") + Number(subject.strategy !== "baseline");
   // Where no task can be solved, a rate of zero is no bad news.
@@ -101,6 +102,20 @@ export function headlineRows(report: HeadlineReport): readonly Row[] {
   const placed = first.map((one, own) => ({ one, place: place(one, own) }));
   placed.sort((one, other) => one.place - other.place);
   return [...placed.map(({ one }) => one), ...rows.slice(MAX_ROWS)];
+}
+
+/** Returns the margin by which a gate decided on a pair; 0 for pairs that none decided on. */
+export function decidedPairs(
+  report: HeadlineReport,
+): (pair: Pick<ComparedPair, "subject" | "against" | "reference">) => number {
+  const byKey = new Map(headlineRows(report).map((one) => [variantKey(one.subject), one]));
+  return ({ subject, against, reference }) => {
+    const { change, gate } = byKey.get(variantKey(subject)) ?? {};
+    // Of a baseline in a file no variant has a row.
+    const isDecided = change?.decided && reference &&
+      (change.key ?? variantKey(against)) === variantKey(against);
+    return isDecided ? gate?.margin ?? 0 : 0;
+  };
 }
 
 /** Returns success, what changed, and the cost of each variant, in one row. */
@@ -215,7 +230,7 @@ function changeOf(
     const other = subjects.find((one) => variantName(one.subject) === baseline);
     const against = other === undefined ? baseline ?? "the baseline" : nameOf(other);
     return {
-      ...{ difference, interval: { lower, upper }, against, decided: true },
+      ...{ difference, interval: outwards({ lower, upper }), against, decided: true },
       ...(other === undefined ? {} : { key: variantKey(other.subject) }),
     };
   }
@@ -234,6 +249,14 @@ function changeOf(
     ...{ difference, interval, against: names.get(key) ?? againstName(pair), decided: false },
     pair: { ...pair, success: first.success },
     ...(names.has(key) ? { key } : {}),
+  };
+}
+
+/** Rounds bounds to tenths of a point so that none looks better than it is, as texts of verdicts do. */
+function outwards({ lower, upper }: Bounds): Bounds {
+  return {
+    lower: Math.floor(1000 * lower + 1e-6) / 1000,
+    upper: Math.ceil(1000 * upper - 1e-6) / 1000,
   };
 }
 
@@ -256,7 +279,10 @@ export function timeText(duration: number | null): string {
 }
 
 /** What is told of a verdict in a line. */
-type Decided = Pick<ReportedVerdict, "kind" | "text"> & Partial<Pick<ReportedVerdict, "evidence">>;
+type Decided =
+  & Pick<ReportedVerdict, "kind" | "text">
+  & Partial<Pick<ReportedVerdict, "evidence">>
+  & { readonly name?: string };
 
 /** Returns the rates that a verdict is on, as they were measured; empty without any. */
 export function measuredText({ evidence }: Pick<Decided, "evidence">): string {
@@ -277,7 +303,7 @@ const MAX_NAME = 60;
  * Says in a sentence whether a variant is worse than what it is compared with: of several that are compared with the
  * same one, that of which the worst is known. Omitted where there is no such comparison, or a gate decided on all.
  */
-export function answerLine(report: HeadlineReport): string | undefined {
+function answerLine(report: HeadlineReport): string | undefined {
   const compared = headlineRows(report).flatMap(({ change, ...one }) => {
     const { pair, key, against } = change ?? {};
     const { success, test } = pair ?? {};
@@ -312,17 +338,49 @@ export function answerLine(report: HeadlineReport): string | undefined {
       : `${of === undefined ? "No" : "no"} difference found between ${own} and ${other} ${on}.`);
 }
 
-/** Returns the verdict of a report in one line; of several, how many there are of each kind. Omitted without any. */
-export function verdictLine({ gates = [] }: Pick<HeadlineReport, "gates">): string | undefined {
+/**
+ * Says on how many variants no gate decided, those aside that a gate compared with. Omitted where there is none, or no
+ * verdict at all.
+ */
+function withoutVerdict(report: HeadlineReport): string | undefined {
+  const rows = headlineRows(report);
+  const baselines = new Set(rows.map(({ change }) => change?.decided ? change.key : undefined));
+  const others = rows.filter(({ verdict, subject }) =>
+    verdict === undefined && !baselines.has(variantKey(subject))
+  );
+  if (others.length === 0 || rows.every(({ verdict }) => verdict === undefined)) return undefined;
+  const names = listText(others.map((one) => nameText(nameOf(one), MAX_NAME)), MOST_NAMED);
+  return `Without a verdict: ${names}.`;
+}
+
+/** Names that a sentence lists, at most. */
+const MOST_NAMED = 3;
+
+/** Returns what a report says before its tables: whether the new one is worse, and what no gate decided on. */
+export function headlineText(report: HeadlineReport): string | undefined {
+  const sentences = [answerLine(report), withoutVerdict(report)].filter((one) => one !== undefined);
+  return sentences.length === 0 ? undefined : sentences.join(" ");
+}
+
+/**
+ * Returns the verdict of a report in one line, which names the variant where there are others; of several verdicts, how
+ * many there are of each kind. Omitted without any.
+ */
+export function verdictLine(
+  { gates = [], subjects = [] }: Pick<HeadlineReport, "gates"> & Partial<HeadlineReport>,
+): string | undefined {
   const verdicts = gates.flatMap((gate): readonly Decided[] =>
-    gate.text === undefined ? gate.verdicts : [{ kind: "invalid", text: gate.text }]
+    gate.text === undefined
+      ? gate.verdicts.map((one) => ({ ...one, name: verdictName(one) }))
+      : [{ kind: "invalid", text: gate.text }]
   );
   const [first, ...others] = verdicts;
   if (first === undefined) return undefined;
   // The sentence after the first says how sure that is.
   if (others.length === 0) {
     const measured = measuredText(first);
-    return printable(first.text.replace(/(?<=\.) .*$/s, ""), 500) +
+    const name = subjects.length > 1 && first.name !== undefined ? `${first.name}: ` : "";
+    return printable(name + first.text.replace(/(?<=\.) .*$/s, ""), 500) +
       (measured === "" ? "" : ` Measured: ${measured}.`);
   }
   const byKind = Map.groupBy(verdicts, ({ kind }) => kind);

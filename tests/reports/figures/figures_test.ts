@@ -1,4 +1,13 @@
-import { assert, assertAlmostEquals, assertEquals, assertNotMatch } from "@std/assert";
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertNotMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import { decideTrials } from "../../../lib/gate/decide_trials.ts";
+import { reportVerdicts } from "../../../lib/gate/gate_report.ts";
+import { completePolicy } from "../../../lib/gate/policy.ts";
 import { type Breakdown, breakDown } from "../../../lib/reports/metrics/_breakdown.ts";
 import type { Failure } from "../../../lib/calls/failure.ts";
 import {
@@ -21,6 +30,7 @@ import {
   failureOf,
   HOSTILE,
   manyRecords,
+  planOf,
   record,
   STEERING,
   type TrialTraits,
@@ -573,6 +583,30 @@ Deno.test("comparisonFigures() has the title, the pairs and the order of the tab
       );
     }
   }
+});
+
+Deno.test("comparisonFigures() draws the margin of a gate behind the pairs that it decided on, and no others", async () => {
+  const trials = ["old", "new", "other"].flatMap((model, place) =>
+    manyRecords(90 - place, 100, { model })
+  );
+  const bandsOf = async (models: readonly string[], margin: number) => {
+    const own = trials.filter(({ model }) => models.includes(model.requested));
+    const policy = completePolicy({ baseline: "old", margin });
+    const gate = reportVerdicts("s", decideTrials(own, planOf(own), policy), policy);
+    const report = makeReport(trials, { suite: "s", gates: [gate] });
+    const [{ wide, note }] = comparisonFigures(report) as [Figure];
+    const root = await drawn(draw(wide!));
+    return [
+      elementsOf(root).filter(({ attributes }) => attributes["fill"] === "var(--band)"),
+      note,
+    ];
+  };
+  const [bands, note] = await bandsOf(["old", "new"], 0.1);
+  assertEquals(bands!.length, 1);
+  assertStringIncludes(String(note), "band: 10 points, the margin of the gate");
+  const [none, plain] = await bandsOf(["old", "new"], 0);
+  assertEquals([none!.length, String(plain).includes("band")], [0, false]);
+  assertEquals((await bandsOf(["old", "new", "other"], 0.02))[0]!.length, 2);
 });
 
 Deno.test("comparisonFigures() shows hostile names as text, each of them, and what has no interval", async () => {

@@ -6,10 +6,11 @@ import { completePolicy, type GatePolicy } from "../../../lib/gate/policy.ts";
 import type { Variant } from "../../../lib/gate/variant.ts";
 import { makeReport } from "../../../lib/reports/report.ts";
 import {
-  answerLine,
+  headlineText,
   measuredText,
   overviewTable,
   timeText,
+  verdictLine,
 } from "../../../lib/reports/tables/_headline.ts";
 import { linksOf } from "../../../lib/reports/tables/table.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
@@ -106,7 +107,10 @@ Deno.test("overviewTable() has what changed by the evidence of a gate that compa
   assertEquals(columns(rows, "verdict", "change"), [["FAIL", "-20.0"], ["-", "reference"]]);
   assertEquals(
     interval,
-    `${(100 * evidence.lower).toFixed(1)} to ${(100 * evidence.upper).toFixed(1)}`,
+    // Rounded so that no bound looks better than it is.
+    `${(Math.floor(1000 * evidence.lower) / 10).toFixed(1)} to ${
+      (Math.ceil(1000 * evidence.upper) / 10).toFixed(1)
+    }`,
   );
   assert(!rows[0]!.includes("against"));
   assertMatch(note!, /change: in percentage points, .* the bounds of the verdict/);
@@ -189,9 +193,9 @@ Deno.test("overviewTable() of many variants begins with the lowest, each below w
   assertEquals([names[0], names[11], names[12]], ["m + a", "m + l", "m"]);
 });
 
-Deno.test("answerLine() says in a sentence whether the later one is worse", () => {
+Deno.test("headlineText() says in a sentence whether the later one is worse", () => {
   const lineOf = (solved: Readonly<Record<string, number>>) =>
-    answerLine(makeReport(
+    headlineText(makeReport(
       Object.entries(solved).flatMap(([model, count]) => manyRecords(count, 100, { model })),
       { suite: "s" },
     ));
@@ -215,6 +219,30 @@ Deno.test("answerLine() says in a sentence whether the later one is worse", () =
   const name = `\u202e${"x".repeat(200)}`;
   const long = lineOf({ old: 90, [name]: 10 })!;
   assert(long.length < 180 && !long.includes("\u202e"), long);
+});
+
+Deno.test("a report names the variant of its only verdict, and those without one, which stand below what did not pass", () => {
+  const good = manyRecords(100, 100);
+  const bad = manyRecords(2, 100, { model: "bad" });
+  const report = makeReport([...good, ...bad], {
+    suite: "s",
+    gates: [gateOf(good, { successRate: 0.7 })],
+  });
+  assertMatch(
+    verdictLine(report)!,
+    /^m: PASS: the true success rate is .* Measured: 100\.0% of 100\.$/,
+  );
+  assertMatch(headlineText(report)!, / Without a verdict: bad\.$/);
+  assertEquals(columns(overviewTable(report).rows, "model", "verdict"), [["bad", "-"], [
+    "m",
+    "PASS",
+  ]]);
+  const alone = makeReport(good, { suite: "s", gates: [gateOf(good, { successRate: 0.7 })] });
+  assertMatch(verdictLine(alone)!, /^PASS: /);
+  // What a gate compared with needs no verdict of its own.
+  const all = [...good, ...manyRecords(90, 100, { model: "new" })];
+  const upgrade = gateOf(all, { baseline: "m", margin: 0.02 });
+  assertEquals(headlineText(makeReport(all, { suite: "s", gates: [upgrade] })), undefined);
 });
 
 Deno.test("timeText() has units that people read", () => {
