@@ -3,7 +3,8 @@
  * @module
  */
 
-import type { Outcome } from "../trials/trial.ts";
+import { isCase } from "../trials/executors/task_kind.ts";
+import type { Outcome, Trial } from "../trials/trial.ts";
 import type { Report } from "./report.ts";
 
 /** The words for what a report is about. */
@@ -66,4 +67,9 @@ export function reportWords(
 ): ReportWords {
   if (unit === "trial") return TESTS;
   return unit === "question" && callSets.length > 0 ? QUESTIONS : TASKS;
+}
+
+/** Returns the words for a trial on a page. */
+export function trialWords({ task }: Pick<Trial, "task">): ReportWords {
+  return isCase(task) ? TESTS : TASKS;
 }

@@ -196,6 +196,9 @@ Deno.test("a suite of own tools is run, accepted, gated and reported in a projec
       /^\d+ of 40 trials: lend was called once, and must not be \(tool_tests\/desk_test\.ts:\d+\)$/,
     );
     assertEquals(new Set(rows.slice(3).map((row) => row.at(-1))), new Set(["-"]));
-    assertMatch(stdout, /^desk\n\nPASS: all 2 verdicts\n\nResults\n.*\nmodel +verdict +passed /);
+    assertMatch(
+      stdout,
+      /^desk\n\nPASS: all 2 verdicts\n\nclerk-2 \S+ passed 8\.5 points less than clerk-1 .*: worse\.\n\nResults\n.*\nmodel +verdict +passed /,
+    );
   });
 });

@@ -1,6 +1,12 @@
 // The HTML report in a real browser: questions of call sets, and cases of one's own.
 
-import { assert, assertEquals, AssertionError, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  AssertionError,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import { loadCallSet } from "../../lib/tasks/questions/load.ts";
 import { scripted } from "../../lib/models/scripted.ts";
 import { QuestionExecutor } from "../../lib/trials/executors/question.ts";
@@ -200,7 +206,9 @@ browserTest(
         ["failed", "repetition 2", "0"],
       ]);
       await goToTrial(page, 2);
-      const { events, facts } = await readTrial(page);
+      const { summary, events, facts } = await readTrial(page);
+      // In the words of tests, as the list has it.
+      assertMatch(summary, /^failed after \d calls?; /);
       const texts = events.map(({ text }) => text).join("\n");
       assertStringIncludes(texts, "Now the other one.");
       assertStringIncludes(texts, "refunded <b>twice</b>");

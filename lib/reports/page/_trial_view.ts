@@ -21,6 +21,7 @@ import { estimateNote } from "../tables/table.ts";
 import { timeText } from "../tables/_headline.ts";
 import { wrongAnswerText } from "../_question_story.ts";
 import { isAnswerText } from "../_transcript_text.ts";
+import { trialWords } from "../_words.ts";
 import { type EventView, viewEvent, viewState } from "./_event_view.ts";
 import { changedText, type KnownTask, rightAnswer, shownKey } from "./_task_view.ts";
 import type { Tree } from "./_tree.ts";
@@ -52,7 +53,8 @@ export function viewTrial(
   known: KnownTask | undefined,
 ): TrialView {
   const task = known?.kind === "generated" ? known.task : undefined;
-  const { model, strategy, repetition, usage, durationMs, startedAt } = trial;
+  const { model, strategy, repetition, usage, durationMs, startedAt, outcome } = trial;
+  const { outcomes, hidden } = trialWords(trial);
   const calls = trial.events.filter((event) => event.kind === "call");
   const root = firstFailure(trial.failures);
   const replayed = trial.replayed
@@ -62,7 +64,7 @@ export function viewTrial(
     : undefined;
   const facts: [string, string | undefined][] = [
     ["right answer", known && rightAnswer(known)],
-    ["behaviours", signsOf(trial).join(", ") || "none"],
+    ["behaviours", signsOf(trial).filter((sign) => !hidden.includes(sign)).join(", ") || "none"],
     ["model", model.requested + (model.simulated ? " (simulated)" : "")],
     ["served as", model.served || "-"],
     ["replayed", replayed],
@@ -84,7 +86,7 @@ export function viewTrial(
   ];
   const isShown = isCase(trial.task) && trial.transcript !== undefined;
   return {
-    summary: describeOutcome(trial),
+    summary: (outcomes[outcome] ?? outcome) + describeOutcome(trial).slice(outcome.length),
     ...defined({
       mistake: wrongAnswerText(trial) ||
         root && printable(`first root failure: ${describeFailure(root)}`, 2000),
