@@ -76,11 +76,16 @@ Deno.test("toolgate report prints the tables and the verdicts of all journals", 
   write(place, "b.jsonl", { models: ["sim:c"] });
   const finished = await report(place, "a.jsonl", "b.jsonl");
   assertEquals([finished.code, finished.stderr], [0, ""], finished.all);
-  const [title, verdict, headline, note, pairs, lost, matrix] = finished.stdout.split("\n\n");
+  const [title, verdict, answer, headline, note, pairs, lost, matrix] = finished.stdout
+    .split("\n\n");
   assertEquals([title, verdict], ["small", "PASS: all 2 verdicts"]);
   assertMatch(
+    answer!,
+    /^The worst of 2: no difference found between sim:c .* Without a verdict: sim:c \(simulated\)\.$/,
+  );
+  assertMatch(
     headline!,
-    /^Success\n.*\nmodel +verdict +solved .*\na +PASS .*\nsim:c \(simulated\) +- .*\nb +PASS /,
+    /^Success\n.*\nmodel +verdict +solved .*\nsim:c \(simulated\) +- .*\na +PASS .*\nb +PASS /,
   );
   assertMatch(
     pairs!,
