@@ -1,6 +1,5 @@
 /**
- * Comparisons on the same graphs: each strategy with the baseline of the same model, or all pairs of variants that
- * differ in one thing.
+ * Comparisons of two variants on the same graphs; each strategy with the baseline of the same model.
  * @module
  */
 
