@@ -9,6 +9,7 @@
  * | `fields.ts` | fields of their messages that servers add, and how they are sent back |
  * | `items.ts` | items of responses, and how they are sent back |
  * | `responses.ts` | responses |
+ * | `event_stream.ts` | streamed replies, put together into whole ones |
  * | `refused_option.ts` | options that a server does not take |
  * @module
  */
