@@ -11,6 +11,7 @@ import { parseSimulatedModel } from "./names.ts";
 import { SIMULATED_MODELS } from "../models/simulated_name.ts";
 import { readChosen } from "./_reading.ts";
 import { readResponsesRequest, toResponse } from "./_responses.ts";
+import { completionChunks, eventStream, responseEvents } from "./_streaming.ts";
 import { truthsOf } from "./truth.ts";
 import {
   asWritten,
@@ -51,7 +52,8 @@ const BODY_LIMIT = 64 * 2 ** 20;
 /**
  * Starts a server that answers `POST /v1/chat/completions` and `POST /v1/responses` for every simulated
  * model, and `GET /v1/models`. Errors have OpenAI's format: 400 for a malformed body, 404 for an unknown
- * model or path, 405 for another method, 413 for a body above 64 MiB. It never logs.
+ * model or path, 405 for another method, 413 for a body above 64 MiB. It never logs. With `stream` an answer
+ * comes piece by piece, in the events that OpenAI sends.
  *
  * Responses contain a reasoning item, unless the effort is `none`. It must be sent back together with the items
  * that it led to: without it the next request is refused.
@@ -105,7 +107,7 @@ export function startSimulatedServer(options: SimulatedServerOptions = {}): Simu
     try {
       const answer = parseSimulatedModel(chat.model, truths).reply(chat);
       await pause(latency, closing.signal);
-      return Response.json(write(answer));
+      return write(answer);
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       return refuse(404, error.message, { param: "model", code: "model_not_found" });
@@ -149,12 +151,12 @@ export function startSimulatedServer(options: SimulatedServerOptions = {}): Simu
   };
 }
 
-/** Parses a body to the request for the model and a function that writes its answer. */
+/** Parses a body to the request for the model and a function that sends its answer. */
 type Reader = (body: JsonValue) => ParsedRequest | WireFault;
 
 interface ParsedRequest {
   readonly chat: ChatRequest;
-  readonly write: (answer: ChatAnswer) => unknown;
+  readonly write: (answer: ChatAnswer) => Response;
 }
 
 const READERS: ReadonlyMap<string, Reader> = new Map([
@@ -164,16 +166,33 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
 
 function readChat(body: JsonValue): ParsedRequest | WireFault {
   const parsed = chatRequestSchema.safeParse(body);
-  // The original body, as zod's copy has its keys in another order.
-  if (parsed.success) return { chat: body as unknown as ChatRequest, write: (answer) => answer };
-  const path = z.core.toDotPath(parsed.error.issues[0]?.path ?? []);
-  return { message: z.prettifyError(parsed.error), param: path || null };
+  if (!parsed.success) {
+    const path = z.core.toDotPath(parsed.error.issues[0]?.path ?? []);
+    return { message: z.prettifyError(parsed.error), param: path || null };
+  }
+  const { stream, stream_options: options } = parsed.data;
+  if (options && !stream) {
+    return { message: "stream_options require stream", param: "stream_options" };
+  }
+  return {
+    // The original body, as zod's copy has its keys in another order.
+    chat: body as unknown as ChatRequest,
+    write: stream
+      ? (answer) => eventStream(completionChunks(answer, options ?? {}))
+      : (answer) => Response.json(answer),
+  };
 }
 
 function readResponses(body: JsonValue): ParsedRequest | WireFault {
   const parsed = readResponsesRequest(body);
   if ("message" in parsed) return parsed;
-  return { chat: parsed.chat, write: (answer) => toResponse(answer, parsed) };
+  return {
+    chat: parsed.chat,
+    write: (answer) => {
+      const response = toResponse(answer, parsed);
+      return parsed.streams ? eventStream(responseEvents(response)) : Response.json(response);
+    },
+  };
 }
 
 function listModels(): Response {

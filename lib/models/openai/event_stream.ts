@@ -333,7 +333,7 @@ function streamedCalls(): {
     if (call === undefined || !isNamed) return call ?? begin(index);
     const isRepeated = call.func.isOnePiece() && isObjectWritten(written);
     if (isRepeated && known !== undefined && written === call.func.written()) return undefined;
-    const isOther = isSaid(id) && known === undefined && call.fields.has("id");
+    const isOther = isSaid(id) && known === undefined && isSaid(call.fields.get("id"));
     // Without an index and an id, a name begins a call.
     if (!isRepeated && !isOther && (held ?? known) !== undefined) return call;
     isMixed ||= held !== undefined;
@@ -350,11 +350,10 @@ function streamedCalls(): {
       const { id, index, function: func } = given;
       if (isSaid(id)) byId.set(id, call);
       if (typeof index === "number") byIndex.set(index, call);
-      setFields(call.fields, given, [
-        "index",
-        "function",
-        ...(call.fields.has("id") ? ["id"] : []),
-      ]);
+      setFields(call.fields, given, ["id", "index", "function"]);
+      if (id !== undefined && id !== null && !isSaid(call.fields.get("id"))) {
+        call.fields.set("id", id);
+      }
       if (isJsonObject(func)) call.func.add(func);
       else if (isSaid(func)) call.fields.set("function", func);
     },
