@@ -12,7 +12,7 @@ import { type Role, ROLES } from "../tasks/generated/graph.ts";
 import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "./failure_types.ts";
 import type { JsonValue } from "../base/json.ts";
 import type { Usage } from "../tools/message.ts";
-import { REPLACERS } from "../tools/tool.ts";
+import { AGENT_DEEDS, type AgentDeed, REPLACERS } from "../tools/tool.ts";
 
 /** Characters of a model's text kept in a trace, at most. */
 export const MAX_KEPT_LENGTH = 10_000;
@@ -74,6 +74,21 @@ export interface ReplyEvent {
   readonly parsed?: Parse;
   /** The reply as it was written, if calls in its text were repaired or unreadable; otherwise omitted. */
   readonly written?: string;
+  /** The request whose reply an agent threw away, to send the same request again; otherwise omitted. */
+  readonly replaces?: number;
+  /**
+   * Its calls of functions that are not the task's, such as an agent's handoffs and tools of its server; they are
+   * not judged. Omitted if there are none.
+   */
+  readonly ownCalls?: readonly OwnCall[];
+}
+
+/** A call of a function that an agent offered and that is none of the task's. */
+export interface OwnCall {
+  /** The name that was called. */
+  readonly function: string;
+  /** The arguments as they were written. */
+  readonly arguments: string;
 }
 
 /** One parameter that is wrong. */
@@ -184,8 +199,13 @@ export interface CallEvent {
   readonly guessed?: true;
   /** Parameters whose whole number was written as text, and accepted. */
   readonly coerced?: readonly string[];
-  /** The strategy that made it in place of a call that failed; omitted if the model made it. */
-  readonly by?: "retry" | "alternative";
+  /**
+   * The strategy that made it in place of a call that failed, or `agent` if the agent's own code did; omitted if the
+   * model made it.
+   */
+  readonly by?: "retry" | "alternative" | "agent";
+  /** What the agent did in place of carrying it out; omitted if it did carry it out, or told its error. */
+  readonly agentDid?: AgentDeed;
   /** Milliseconds for which a tool of the user's ran; omitted if none did. */
   readonly durationMs?: number;
 }
@@ -380,6 +400,9 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     textCall: z.string().exactOptional(),
     parsed: z.enum(PARSES).exactOptional(),
     written: z.string().exactOptional(),
+    replaces: z.int().exactOptional(),
+    ownCalls: z.array(z.looseObject({ function: z.string(), arguments: z.string() }))
+      .exactOptional(),
   }),
   z.looseObject({
     kind: z.literal("call"),
@@ -401,7 +424,8 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     parameters: PARAMETER_VIEW.exactOptional(),
     guessed: z.literal(true).exactOptional(),
     coerced: z.array(z.string()).exactOptional(),
-    by: z.enum(REPLACERS).exactOptional(),
+    by: z.enum([...REPLACERS, "agent"]).exactOptional(),
+    agentDid: z.enum(AGENT_DEEDS).exactOptional(),
     durationMs: z.number().min(0).exactOptional(),
   }),
   z.looseObject({ kind: z.literal("over_limit"), function: z.string(), limit: z.int() }),

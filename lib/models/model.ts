@@ -6,7 +6,7 @@
 
 import type { Carried, Message, Usage } from "../tools/message.ts";
 import { hideOwnFrames } from "../base/errors.ts";
-import { isObject } from "../base/json.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
 import { redact } from "../base/redact.ts";
 import type { ToolCall, ToolChoice, ToolSchema } from "../tools/tool.ts";
 import type { FailedAttempt, Parse } from "../calls/trace.ts";
@@ -98,6 +98,40 @@ export interface Model {
    * @throws {TimeLimitError} If `timeLimit` ran out.
    */
   reply(request: ModelRequest): Promise<ModelReply>;
+  /** Its server, to which the requests of an agent can be sent; omitted for models without one. */
+  readonly server?: ModelServer;
+}
+
+/** A request of an agent to the server of a model. */
+export interface ForwardedRequest extends Pick<ModelRequest, "context" | "timeLimit" | "signal"> {
+  /** The path below the base URL, such as `/chat/completions`. */
+  readonly path: string;
+  /** The body as the agent wrote it. */
+  readonly body: JsonObject;
+}
+
+/** The server of a model. */
+export interface ModelServer {
+  /** The name of the model there. */
+  readonly model: string;
+  /** The model and its host, for messages. */
+  readonly who: string;
+  /** Returns a text without known secrets, otherwise unchanged. */
+  readonly hide: (text: string) => string;
+  /** Returns a server's text without secrets, on one line, cut. */
+  readonly quote: (text: string) => string;
+  /**
+   * Sends a request with the model's key and options, after retries where these may help. Resolves once the server
+   * begins to answer.
+   *
+   * @throws {InfrastructureError} If it refuses, or cannot be reached.
+   * @throws {TimeLimitError} If `timeLimit` ran out before.
+   */
+  forward(
+    request: ForwardedRequest,
+  ): Promise<
+    { readonly response: Response } & Pick<ModelReply, "duration" | "failed">
+  >;
 }
 
 /** Whether a choice of a model is one already; callers without types may give anything. */

@@ -18,6 +18,7 @@ import {
   executorSettings,
 } from "./executor_options.ts";
 import type { RecordedCall } from "../../calls/record.ts";
+import { functionNotFound } from "../../calls/failure.ts";
 import type { Fault } from "../../tools/fault.ts";
 import { cutText, defined, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { mapConcurrent } from "../../base/concurrent.ts";
@@ -166,8 +167,12 @@ export abstract class Executor<Accepted extends object = object>
     replace?: CallReplacer,
   ): Promise<readonly ToolResult[]> {
     this.assertOpen("carry out calls");
-    if (!this.#stepsByHand) this.#step++;
-    return await this.#answerCalls(calls, write, replace);
+    const step = calls[0]?.step;
+    if (step !== undefined) {
+      this.#stepsByHand = true;
+      this.#step = Math.max(this.#step, step);
+    } else if (!this.#stepsByHand) this.#step++;
+    return await this.#answerCalls(calls, write, replace, step);
   }
 
   /** Adds an event from outside the environment to the trace. */
@@ -236,6 +241,9 @@ export abstract class Executor<Accepted extends object = object>
     place: CallPlace,
   ): CallOutcome | Promise<CallOutcome>;
 
+  /** What is wrong with a call, without carrying it out; `undefined` if nothing is. */
+  protected abstract judge(call: PreparedCall, place: CallPlace): CallOutcome | undefined;
+
   /** The event fields of a call whose result was lost to a fault. */
   protected kept(_: PreparedCall): Pick<CallEvent, "role" | "withheld" | "alsoWithheld"> {
     return {};
@@ -286,8 +294,8 @@ export abstract class Executor<Accepted extends object = object>
     calls: readonly PreparedCall[],
     write: ResultWriter | undefined,
     replace?: CallReplacer,
+    step = this.#step,
   ): Promise<ToolResult[]> {
-    const step = this.#step;
     const within = calls.slice(0, this.left);
     const beyond = calls.slice(within.length);
     const first = this.#calls + 1;
@@ -395,7 +403,10 @@ export abstract class Executor<Accepted extends object = object>
 
   /** Carries out a call, or applies a fault to it. */
   #carryOutOrFail(call: PreparedCall, place: CallPlace): CallOutcome | Promise<CallOutcome> {
-    if (call.answer !== undefined) return { content: call.answer };
+    const { answer, offered } = call;
+    if (answer !== undefined) return { content: answer };
+    if (offered !== undefined) return notFound(call.name, offered);
+    if (call.agentDid !== undefined) return this.judge(call, place) ?? { content: NOT_RUN };
     // A call that would be refused never reaches a tool, so that no fault applies.
     const { injectFault } = this.#settings;
     const reaches = injectFault !== undefined && this.#parameters.has(call.name) &&
@@ -457,9 +468,15 @@ export abstract class Executor<Accepted extends object = object>
 /** The reply to calls after the end of the trial. */
 const TRIAL_OVER = JSON.stringify({ error: "The trial is over" });
 
-/** The reply to a call of a function that does not exist. */
-export function noSuchFunction(name: string): string {
-  return JSON.stringify({ error: `There is no function ${printable(name, 100)}` });
+/** What is recorded as the result of a call that an agent did not carry out. */
+const NOT_RUN = JSON.stringify({ error: "The agent did not carry out this call" });
+
+/** The outcome of a call of a function that does not exist. */
+export function notFound(name: string, existing: Iterable<string>): CallOutcome {
+  return {
+    content: JSON.stringify({ error: `There is no function ${printable(name, 100)}` }),
+    failure: { ...functionNotFound(name, existing), root: true },
+  };
 }
 
 /** The arguments as text; values that JSON cannot represent become text that is not JSON. */

@@ -68,6 +68,7 @@ export function eventOf(
   result: string,
 ): CallEvent {
   const { durationMs, ...told } = event;
+  const { agentDid } = call;
   return {
     kind: "call",
     call: place.call,
@@ -80,6 +81,6 @@ export function eventOf(
       : { resolved: call.resolved.slice(0, MAX_KEPT_LENGTH) }),
     result: result.slice(0, MAX_KEPT_LENGTH),
     ...(answered.content === content ? {} : { unperturbed: content.slice(0, MAX_KEPT_LENGTH) }),
-    ...defined({ failure, by, durationMs }),
+    ...defined({ failure, by: by ?? call.by, agentDid, durationMs }),
   };
 }
