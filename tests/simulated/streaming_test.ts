@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import OpenAI from "openai";
 import type { JsonObject } from "../../lib/base/json.ts";
-import { wholeBody } from "../../lib/models/openai/event_stream.ts";
+import { wholeBody } from "../../lib/models/openai/_event_stream.ts";
 import { openai } from "../../lib/models/openai/openai.ts";
 import { completionChunks, responseEvents } from "../../lib/simulated/_streaming.ts";
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";

@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/base
 import { InfrastructureError } from "../../../lib/models/model.ts";
 import { CHAT } from "../../../lib/models/openai/_chat.ts";
 import { RESPONSES } from "../../../lib/models/openai/_responses.ts";
-import { wholeBody } from "../../../lib/models/openai/event_stream.ts";
+import { wholeBody } from "../../../lib/models/openai/_event_stream.ts";
 import type { ReplySource, WireApi, WireReply } from "../../../lib/models/openai/wire_format.ts";
 import fc from "../../support/fast_check.ts";
 import { outsideTest, WIRE_REPLIES } from "../../support/outside_data.ts";

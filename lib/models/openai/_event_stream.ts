@@ -218,7 +218,8 @@ function joined(
   if (isMore) {
     for (const [key, value] of Object.entries(first)) {
       if (PIECES.includes(key)) last[key] = joined(last[key], value, levels - 1);
-      else if (isSaid(value)) last[key] = value;
+      // An assignment would be to its prototype.
+      else if (isSaid(value) && key !== "__proto__") last[key] = value;
     }
   }
   for (const part of isMore ? added.slice(1) : added) parts.push(part);
