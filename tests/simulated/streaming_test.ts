@@ -3,8 +3,10 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import OpenAI from "openai";
 import type { JsonObject } from "../../lib/base/json.ts";
-import { wholeBody } from "../../lib/models/openai/event_stream.ts";
+import { wholeBody } from "../../lib/models/openai/_event_stream.ts";
 import { openai } from "../../lib/models/openai/openai.ts";
+import { completionChunks, responseEvents } from "../../lib/simulated/_streaming.ts";
+import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { type SimulatedServer, startSimulatedServer } from "../../lib/simulated/server.ts";
 import type { ChatRequest } from "../../lib/simulated/wire.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
@@ -250,6 +252,20 @@ Deno.test("startSimulatedServer() sends the events of a response that OpenAI sen
   assertEquals(kinds.at(-1), "completed");
   const { response: begun } = events[0] as unknown as { response: JsonObject };
   assertEquals([begun["status"], begun["output"], begun["usage"]], ["in_progress", [], null]);
+});
+
+Deno.test("completionChunks() and responseEvents() cut no character in two", () => {
+  const text = "a" + "\u{1F600}".repeat(50);
+  const chat = parseSimulatedModel("sim:planner").reply(CHAT_REQUEST);
+  const [choice] = chat.choices;
+  const message = { ...choice.message, content: text };
+  const item = { id: "m", type: "message", content: [{ type: "output_text", text }] };
+  const events = [
+    ...completionChunks({ ...chat, choices: [{ ...choice, message }] }, {}),
+    ...responseEvents({ output: [item] }),
+  ];
+  assert(events.length > 15);
+  for (const event of events) assert(!JSON.stringify(event).includes("\\ud83d"));
 });
 
 Deno.test("startSimulatedServer() refuses what it refuses of whole answers, and options of a stream without one", async () => {

@@ -5,9 +5,10 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/base
 import { InfrastructureError } from "../../../lib/models/model.ts";
 import { CHAT } from "../../../lib/models/openai/_chat.ts";
 import { RESPONSES } from "../../../lib/models/openai/_responses.ts";
-import { wholeBody } from "../../../lib/models/openai/event_stream.ts";
+import { wholeBody } from "../../../lib/models/openai/_event_stream.ts";
 import type { ReplySource, WireApi, WireReply } from "../../../lib/models/openai/wire_format.ts";
 import fc from "../../support/fast_check.ts";
+import { outsideTest, WIRE_REPLIES } from "../../support/outside_data.ts";
 import { ADD, call, callItem, completion, response, said } from "../../support/wire_servers.ts";
 
 const FORMATS = { chat: CHAT, responses: RESPONSES };
@@ -88,7 +89,7 @@ const ARGUMENTS = fc.oneof(
 /** What a writer of streams may do. */
 const WRITING = fc.record({
   lengths: fc.array(LENGTHS, { minLength: 1, maxLength: 8 }),
-  order: fc.infiniteStream(fc.nat({ max: 1000 })).map((numbers) => numbers),
+  order: fc.array(fc.nat({ max: 1000 }), { minLength: 1, maxLength: 20 }),
   lineBreak: fc.constantFrom("\n", "\r\n", "\r"),
   hasBom: fc.boolean(),
   hasDone: fc.boolean(),
@@ -116,15 +117,15 @@ function writeEvents(
 }
 
 /** Merges lists in an order that is drawn, each in its own order. */
-function shuffled<T>(lists: readonly (readonly T[])[], order: Iterable<number>): T[] {
+function shuffled<T>(lists: readonly (readonly T[])[], order: readonly number[]): T[] {
   const left = lists.map((list) => [...list]);
   const merged: T[] = [];
-  for (const number of order) {
+  while (true) {
     const open = left.filter((list) => list.length > 0);
     if (open.length === 0) return merged;
+    const number = order[merged.length % order.length]!;
     merged.push(open[number % open.length]!.shift()!);
   }
-  return merged;
 }
 
 /** Writes a chat completion as a stream. */
@@ -322,6 +323,32 @@ Deno.test("wholeBody() takes a failed response for none that is good, whatever e
   }
 });
 
+outsideTest(
+  "wholeBody() gives what is read as recorded replies of real servers, streamed in pieces",
+  WIRE_REPLIES,
+  (path) => {
+    const writing: Writing = {
+      ...{ lengths: [[1], [3, 5], [], [2, 2, 2]], order: [0, 2, 1] },
+      ...{ lineBreak: "\n", hasBom: false, hasDone: true, hasEventNames: true },
+      ...{ isSpread: false, comments: true },
+    };
+    let streamed = 0;
+    for (const line of Deno.readTextFileSync(`${path}/replies.jsonl`).trimEnd().split("\n")) {
+      const { source, api, status, body } = JSON.parse(line);
+      const isStreamable = status === 200 &&
+        (api === "chat" ? body.choices?.[0]?.message : body.status === "completed");
+      if (!isStreamable) continue;
+      streamed++;
+      const text = api === "chat"
+        ? writeCompletion(body, writing)
+        : writeResponse(body, writing, streamed % 2 === 0);
+      const read = outcome(() => readStream(api, text));
+      assertEquals(read, outcome(() => readBody(api, body)), source);
+    }
+    assert(streamed > 100, `${streamed}`);
+  },
+);
+
 // Deviations of servers. Each group of calls is what the chunks before it mean.
 
 const CALL_STREAMS: Readonly<Record<string, readonly [JsonValue[], string[]]>> = {
@@ -426,6 +453,14 @@ const CALL_STREAMS: Readonly<Record<string, readonly [JsonValue[], string[]]>> =
     ],
     ['add({"left":1})'],
   ],
+  "the same after pieces": [
+    [
+      calls(part({ index: 0, id: "a" }, { name: "add", arguments: '{"left"' })),
+      calls(part({ index: 0 }, { arguments: ":1}" })),
+      calls(part({ index: 0, id: "a" }, { name: "add", arguments: '{"left":1}' })),
+    ],
+    ['add({"left":1})'],
+  ],
   "MiniMax: arguments as an object": [
     [calls(part({ index: 0, id: "a" }, { name: "add", arguments: { left: 1 } }))],
     ['add({"left":1})'],
@@ -473,9 +508,11 @@ Deno.test("wholeBody() puts the calls of many servers together", async (t) => {
 Deno.test("wholeBody() keeps arguments that cannot be read as they were streamed", () => {
   const broken = '{"left": the value';
   const pieces = [...broken].map((piece) => calls(part({ index: 0 }, { arguments: piece })));
-  assertEquals(callsIn(calls(part({ index: 0, id: "a" }, { name: "add" })), ...pieces), [
-    `add(${broken})`,
-  ]);
+  const begun = calls(part({ index: 0, id: "a" }, { name: "add" }));
+  assertEquals(callsIn(begun, ...pieces), [`add(${broken})`]);
+  // A model that writes them twice is not corrected.
+  const twice = calls(part({ index: 0 }, { arguments: '{"left":1}' }));
+  assertEquals(callsIn(begun, twice, twice), ['add({"left":1}{"left":1})']);
 });
 
 Deno.test("wholeBody() finds the usage where a server puts it; the last one holds", () => {
@@ -654,7 +691,14 @@ Deno.test("wholeBody() passes over whatever else keeps a connection open", () =>
     "[DONE]",
     "{",
   );
-  assertEquals(readStream("chat", text).text, "hello");
+  assertEquals(readStream("chat", `event: error\n\n${text}`).text, "hello");
+  const role = chunk({ role: "assistant", content: "" });
+  const { choices } = wholeBody("chat", stream(role, role, STOP)) as { choices: unknown };
+  assertEquals(choices, [{
+    index: 0,
+    finish_reason: "stop",
+    message: { role: "assistant", content: "" },
+  }]);
 });
 
 Deno.test("wholeBody() gives hostile streams no more than their own text", () => {
@@ -668,6 +712,11 @@ Deno.test("wholeBody() gives hostile streams no more than their own text", () =>
   );
   assertEquals(readStream("chat", text).calls[0]?.name, "add");
   assertEquals(({} as JsonObject)["polluted"], undefined);
+  const plain = '{"choices":[{"delta":{"reasoning_details":[{"type":"t","text":"a"}]}}]}';
+  const set = plain.replace('{"type"', `${keys},"type"`);
+  const [detail] = readStream("chat", stream(plain, set, STOP))
+    .carried?.items[0]?.["reasoning_details"] as JsonObject[];
+  assertEquals([detail?.["text"], detail?.["polluted"]], ["aa", undefined]);
 
   const deep = "[".repeat(100_000) + "]".repeat(100_000);
   const nested = '[{"type":"t","thinking":'.repeat(20_000) + '""' + "}]".repeat(20_000);
@@ -682,9 +731,12 @@ Deno.test("wholeBody() gives hostile streams no more than their own text", () =>
 
   // Texts and names that are searched or joined anew with each chunk would take minutes.
   const long = "x".repeat(2_000_000);
-  const growing = [
-    calls(part({ index: 0 }, { name: "add", arguments: `{"left":"${long}` })),
-    ...many.map(() => calls(part({ index: 0 }, { name: "a", arguments: "{}" }))),
-  ];
-  assertEquals(readStream("chat", stream(...growing, CALLS)).calls.length, 1);
+  for (const first of [`{"left":"${long}`, `{"left":"${long}"}`]) {
+    const growing = [
+      calls(part({ index: 0, id: "a" }, { name: "add", arguments: first })),
+      ...many.map(() => calls(part({ index: 0, id: "a" }, { name: "a" }))),
+      ...many.map(() => calls(part({ index: 0, id: "a" }, { name: "a", arguments: "{" }))),
+    ];
+    assertEquals(readStream("chat", stream(...growing, CALLS)).calls.length, 1);
+  }
 });

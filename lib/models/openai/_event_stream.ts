@@ -218,7 +218,7 @@ function joined(
   if (isMore) {
     for (const [key, value] of Object.entries(first)) {
       if (PIECES.includes(key)) last[key] = joined(last[key], value, levels - 1);
-      // Not by assignment, which would set the prototype.
+      // An assignment would be to its prototype.
       else if (isSaid(value) && key !== "__proto__") last[key] = value;
     }
   }
@@ -241,7 +241,7 @@ function goesOn(last: JsonObject, part: JsonObject): boolean {
 /** A function's name and arguments that are put together. */
 interface FunctionParts {
   readonly add: (given: JsonObject) => void;
-  /** Whether this is the text of a JSON object that came in one piece. */
+  /** Whether the arguments are the text of a JSON object that came in one piece. */
   readonly isOnePiece: () => boolean;
   /** The arguments so far. */
   readonly written: () => JsonValue | undefined;
@@ -251,9 +251,7 @@ interface FunctionParts {
 
 function functionParts(): FunctionParts {
   const fields = new Map<string, JsonValue>();
-  let pieces = 0;
-  let isObjectText: boolean | undefined;
-  let isThere = false;
+  let [isThere, isOnePiece] = [false, false];
   return {
     add(given) {
       isThere = true;
@@ -263,7 +261,7 @@ function functionParts(): FunctionParts {
           // Whether there was an empty text or nothing makes a difference.
           if (value !== null && before === undefined) fields.set(key, value);
         } else if (key === "arguments") {
-          pieces++;
+          isOnePiece = !isSaid(before) && isObjectWritten(value);
           const isText = typeof before === "string" && typeof value === "string";
           fields.set(key, isText ? before + value : value);
         } else if (key === "name") {
@@ -273,7 +271,7 @@ function functionParts(): FunctionParts {
         }
       }
     },
-    isOnePiece: () => pieces === 1 && (isObjectText ??= isObjectWritten(fields.get("arguments"))),
+    isOnePiece: () => isOnePiece,
     written: () => fields.get("arguments"),
     whole: () => isThere ? Object.fromEntries(fields) : undefined,
   };
@@ -331,8 +329,9 @@ function streamedCalls(): {
     // The one that this goes on with, if it is no new call.
     const call = known ?? (isSaid(id) && held === undefined ? undefined : held ?? calls.at(-1));
     if (call === undefined || !isNamed) return call ?? begin(index);
-    const isRepeated = call.func.isOnePiece() && isObjectWritten(written);
-    if (isRepeated && known !== undefined && written === call.func.written()) return undefined;
+    const isWhole = isObjectWritten(written);
+    if (isWhole && known !== undefined && written === call.func.written()) return undefined;
+    const isRepeated = isWhole && call.func.isOnePiece();
     const isOther = isSaid(id) && known === undefined && isSaid(call.fields.get("id"));
     // Without an index and an id, a name begins a call.
     if (!isRepeated && !isOther && (held ?? known) !== undefined) return call;
