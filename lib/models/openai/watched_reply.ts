@@ -3,15 +3,17 @@
  * @module
  */
 
-import { defined, isJsonObject, parseJson } from "../../base/json.ts";
+import type { APIError } from "openai";
+import { defined, isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
 import { InfrastructureError, type ModelReply } from "../model.ts";
 import { boundedBody, isEventStream } from "../http/_bounded_fetch.ts";
 import { type Endpoint, ModelFault } from "../http/endpoint.ts";
+import { errorMeaning } from "../http/_error_meaning.ts";
 import { estimatedUsage } from "../http/_estimate.ts";
 import type { ToolCall } from "../../tools/tool.ts";
 import type { AgentRequest } from "./agent_request.ts";
 import { CHAT } from "./_chat.ts";
-import { wholeBody } from "./event_stream.ts";
+import { wholeBody } from "./_event_stream.ts";
 import { RESPONSES } from "./_responses.ts";
 import { unreadableReply } from "./reading.ts";
 import type { ReplySource, WireApi, WireFormat, WireReply } from "./wire_format.ts";
@@ -35,22 +37,32 @@ export type Server = Pick<Endpoint, "who" | "hide" | "quote">;
 /** Headers that speak of the body as it was sent, which is unpacked by now. */
 const OF_TRANSFER = ["content-encoding", "content-length", "transfer-encoding"];
 
-/** Returns a response to pass on at once, and the text of its body once that is whole. */
-export function copied(response: Response): { readonly passed: Response; text: Promise<string> } {
+/** An answer on its way to an agent. */
+export interface Copied {
+  /** The response to pass on at once. */
+  readonly passed: Response;
+  /** The text of its body, once that is whole. */
+  readonly text: Promise<string>;
+  /** Whether it is streamed. */
+  readonly isStream: boolean;
+}
+
+/** Copies the body of a response, of which at most 16 MiB are passed on. */
+export function copied(response: Response): Copied {
   const { body, status, statusText } = response;
+  const isStream = isEventStream(response);
   const headers = new Headers(response.headers);
   for (const name of OF_TRANSFER) headers.delete(name);
   if (body === null) {
-    return {
-      passed: new Response(null, { status, statusText, headers }),
-      text: Promise.resolve(""),
-    };
+    const passed = new Response(null, { status, statusText, headers });
+    return { passed, text: Promise.resolve(""), isStream };
   }
   // The copy is read to its end, however slowly the agent reads, and if it stops.
   const [theirs, own] = boundedBody(body).tee();
   return {
     passed: new Response(theirs, { status, statusText, headers }),
     text: new Response(own).text(),
+    isStream,
   };
 }
 
@@ -70,7 +82,12 @@ export function readWatched(
   const answer = isStream ? wholeBody(api, text) : parseJson(text) ?? text;
   let read: WireReply;
   try {
-    read = FORMATS[api].read(answer, source);
+    const said = isStream && isJsonObject(answer) ? answer["error"] : undefined;
+    const meaning = isJsonObject(said) ? errorMeaning(streamedError(said)) : {};
+    // A server that had begun to answer can say in the stream alone that it could not read a call.
+    read = meaning.reply === undefined
+      ? FORMATS[api].read(answer, source)
+      : faultReply(new ModelFault("", meaning), source);
   } catch (error) {
     // Serializing a part that nests too deep overflows the stack.
     throw error instanceof RangeError ? source.unusable("it nests too deep") : error;
@@ -83,6 +100,12 @@ export function readWatched(
     return [{ name: type, arguments: JSON.stringify(item) }];
   });
   return { reply: withUsage(request, read), id, builtIns };
+}
+
+/** An error in a stream, as the answer that it would otherwise have been. */
+function streamedError(error: JsonObject): Parameters<typeof errorMeaning>[0] {
+  const { code, type } = error;
+  return { status: 400, code, type, error, message: "" } as unknown as APIError;
 }
 
 /** Returns the reply of a model that its server passed on as an error. */
@@ -135,5 +158,3 @@ export function withUsage(
   const isReported = usage !== undefined && usage.inputTokens > 0;
   return { ...reply, usage: isReported ? usage : estimatedUsage(request, reply) };
 }
-
-export { isEventStream };
