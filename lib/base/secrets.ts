@@ -187,7 +187,12 @@ function knownForms(): ReadonlyMap<string, readonly string[]> {
 
 function environmentSecrets(): string[] {
   if (Deno.permissions.querySync({ name: "env" }).state !== "granted") return [];
-  return Object.entries(Deno.env.toObject())
+  return secretValues(Deno.env.toObject());
+}
+
+/** Returns the values of environment variables that are secrets by name and value. */
+export function secretValues(environment: Readonly<Record<string, string>>): string[] {
+  return Object.entries(environment)
     .filter(([name, value]) =>
       SECRET_VARIABLE.test(name) && value.length >= SHORTEST_ENVIRONMENT_SECRET && !PATH.test(value)
     )
