@@ -5,7 +5,8 @@
 
 import { cannot } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
-import type { Tool } from "../tools/tool.ts";
+import type { Message } from "../tools/message.ts";
+import type { Tool, ToolChoice } from "../tools/tool.ts";
 import type { GeneratedTaskExecutor } from "./executors/generated.ts";
 import { isGenerated } from "./executors/task_kind.ts";
 
@@ -15,8 +16,14 @@ import { isGenerated } from "./executors/task_kind.ts";
 export interface AgentTask {
   /** The user message. */
   readonly prompt: string;
+  /** The instructions before it; omitted without any. */
+  readonly system?: string;
+  /** The messages of earlier turns; empty in the first one. */
+  readonly history: readonly Message[];
   /** The functions on offer, ready to be called. */
   readonly tools: readonly Tool[];
+  /** Whether the agent may, must or must not call, or the function it must call; default: as it likes. */
+  readonly toolChoice?: ToolChoice;
   /** The number of calls that may be made. */
   readonly callLimit: number;
   /** The number of calls made within the limit, including refused ones. */
@@ -32,14 +39,28 @@ export interface AgentTask {
   step(): void;
 }
 
+/** What an agent gets besides its task. */
+export interface AgentOptions {
+  /** The name of the model under test at its server. */
+  readonly model: string;
+  /** The address of the model for clients of OpenAI's formats; requests below it are watched. */
+  readonly baseURL: string;
+  /** Any text, for clients that demand a key. */
+  readonly apiKey: string;
+  /** The address of the functions. */
+  readonly toolsURL: string;
+  /** Aborts when the trial ends. */
+  readonly signal?: AbortSignal;
+}
+
 /** Works on a task instead of the agent loop: calls the task's tools and returns its final text. */
-export type Agent = (task: AgentTask, options: { signal?: AbortSignal }) => Promise<string>;
+export type Agent = (task: AgentTask, options: AgentOptions) => Promise<string>;
 
 /** Returns what an agent gets of a task; the executor, which knows the answer, cannot be reached from it. */
 export function agentTask(executor: GeneratedTaskExecutor): AgentTask {
   const { prompt, tools, callLimit } = executor;
   return {
-    ...{ prompt, tools, callLimit },
+    ...{ prompt, history: [], tools, callLimit },
     get calls() {
       return executor.calls;
     },

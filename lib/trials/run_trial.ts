@@ -201,7 +201,10 @@ export async function runTrial(
     if (options.agent !== undefined && fixture instanceof GeneratedTaskExecutor) {
       // Agents are the user's own code: one that is not type-checked may return anything.
       const working: Promise<unknown> = Promise.resolve(
-        options.agent(agentTask(fixture), signal === undefined ? {} : { signal }),
+        options.agent(agentTask(fixture), {
+          ...{ model: model.name, baseURL: "", apiKey: "", toolsURL: "" },
+          ...defined({ signal }),
+        }),
       );
       const said = await (signal === undefined ? working : abortable(working, signal));
       if (typeof said === "string") return fixture.answer(said);
