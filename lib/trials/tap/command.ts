@@ -8,7 +8,7 @@ import { parseWith } from "../../base/input.ts";
 import { reasonOf } from "../../base/errors.ts";
 import { cutText, defined, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
-import { registerSecrets, secretValues } from "../../base/secrets.ts";
+import { isSecretVariable, MARK, registerSecrets, secretValues } from "../../base/secrets.ts";
 import { shellQuote } from "../../base/shell_quote.ts";
 import { InfrastructureError, TimeLimitError } from "../../models/model.ts";
 import { toOpenAIMessage } from "../../tools/message.ts";
@@ -127,6 +127,15 @@ export function commandAgent(options: CommandAgent): Agent {
     }
     return output.replace(/\r?\n$/, "");
   };
+}
+
+/** Returns the options of an agent with a mark in place of each secret of its environment. */
+export function withoutSecrets({ env, ...others }: CommandAgent): CommandAgent {
+  if (env === undefined) return others;
+  const clean = Object.entries(env).map(([name, value]) =>
+    [name, isSecretVariable(name, value) ? MARK : value] as const
+  );
+  return { ...others, env: Object.fromEntries(clean) };
 }
 
 /** The variables by which a program finds the model and the tools. */
