@@ -141,8 +141,8 @@ export function isModel(choice: unknown): choice is Model {
 
 /**
  * What must change before any request to a model can succeed: the key, the model's name, the address, a
- * permission of Deno, the account's credit, its rate limit, an option that it refuses, or that nothing answers at
- * the address.
+ * permission of Deno, the account's credit, its rate limit, an option that it refuses, the program that is the
+ * agent, or that nothing answers at the address.
  */
 export type Permanent =
   | "key"
@@ -152,11 +152,22 @@ export type Permanent =
   | "credit"
   | "limit"
   | "option"
+  | "command"
   | "refused";
 
 /** All that may have to change. */
 export const PERMANENT = [
-  ...["key", "model", "address", "permission", "credit", "limit", "option", "refused"] as const,
+  ...[
+    "key",
+    "model",
+    "address",
+    "permission",
+    "credit",
+    "limit",
+    "option",
+    "command",
+    "refused",
+  ] as const,
 ] as const satisfies readonly Permanent[];
 
 /** Options of an {@linkcode InfrastructureError}. */

@@ -7,6 +7,7 @@ import { z } from "zod";
 import type { CallSet } from "../tasks/questions/question_set.ts";
 import { InputError, reasonOf } from "../base/errors.ts";
 import { type JsonValue, parseJson } from "../base/json.ts";
+import { readBody } from "../base/request_body.ts";
 import { parseSimulatedModel } from "./names.ts";
 import { SIMULATED_MODELS } from "../models/simulated_name.ts";
 import { readChosen } from "./_reading.ts";
@@ -91,7 +92,7 @@ export function startSimulatedServer(options: SimulatedServerOptions = {}): Simu
 
   const complete = async (request: Request, read: Reader) => {
     requests++;
-    const text = await readBody(request);
+    const text = await readBody(request, BODY_LIMIT);
     if (text === undefined) return refuse(413, `The body must not exceed ${BODY_LIMIT} bytes`);
     const body = parseJson(text);
     if (body === undefined) return refuse(400, "The body must be JSON");
@@ -218,20 +219,6 @@ function refuse(
 ): Response {
   const { type = "invalid_request_error", param = null, code = null } = details;
   return Response.json({ error: { message, type, param, code } }, { status, headers });
-}
-
-/** The text of a body, or `undefined` if it is too long; reading stops at the limit. */
-async function readBody(request: Request): Promise<string | undefined> {
-  if (Number(request.headers.get("content-length")) > BODY_LIMIT) return undefined;
-  const decoder = new TextDecoder();
-  let length = 0;
-  let text = "";
-  for await (const chunk of request.body ?? []) {
-    length += chunk.length;
-    if (length > BODY_LIMIT) return undefined;
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
 }
 
 /** Waits until the time has passed or `signal` aborts; the wait does not keep the process alive. */

@@ -7,6 +7,7 @@ import { defined, printable } from "../base/json.ts";
 import {
   type BenchmarkOptions,
   connectChoice,
+  functionOf,
   identityOfChoice,
   type ModelChoice,
   modelChoices,
@@ -105,7 +106,7 @@ function registerPlan(
   const name = printable(registration.name, Infinity);
   const { plan, settings, baseline, missing } = planned;
   const { journal, verdict, shard } = settings;
-  const { agent } = options;
+  const agent = functionOf(options.agent);
   const choices = modelChoices(options);
   const { choicesOf = () => choices } = registration;
   const only = settings.only === undefined ? undefined : onlyTrials(plan, settings.only);

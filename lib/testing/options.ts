@@ -39,6 +39,7 @@ import {
   assertAgentStrategies,
   assertAgentTasks,
 } from "../trials/own_agent.ts";
+import type { CommandAgent } from "../trials/tap/command.ts";
 import { valueText } from "../calls/values/text.ts";
 import { sourcesOfCallers, testFile } from "./_sources.ts";
 import { sum } from "../base/numbers.ts";
@@ -60,7 +61,7 @@ export interface BenchmarkOptions extends BenchmarkSettings {
    * Works on the tasks instead of the agent loop, with the strategy `baseline` only; `model` then is only its
    * name.
    */
-  readonly agent?: Agent;
+  readonly agent?: Agent | CommandAgent;
 }
 
 /** The sizes of tasks, probes, or questions of a call set. */
@@ -240,7 +241,7 @@ export function readSuite(
   settings: Settings,
   { name, subject, source }: Omit<Registration, "callers">,
 ): Suite {
-  const { strategies, judge } = options;
+  const { strategies, judge, agent } = options;
   const suite = withOptionNames(
     options,
     BENCHMARK_NAMES,
@@ -255,6 +256,7 @@ export function readSuite(
         ...defined({
           strategies: Array.isArray(strategies) ? strategies.map(suiteStrategy) : strategies,
           judge: judge && inSuite<JudgeEntry>(judge),
+          agent: functionOf(agent) === undefined ? agent : undefined,
         }),
       }, subject),
   );
@@ -313,14 +315,23 @@ export function printerOf(benchmark: string): Printer {
   };
 }
 
+/** Returns an agent that is a function; `undefined` for one that is a program, which the suite has. */
+export function functionOf(agent: Agent | CommandAgent | undefined): Agent | undefined {
+  return typeof agent === "function" ? agent : undefined;
+}
+
 /** Checks that an agent of the user's own can work under the options. */
 function assertAgent(
   subject: string,
   options: BenchmarkOptions,
   { budget, gate }: Settings,
 ): void {
-  if (typeof options.agent !== "function") {
-    throw cannot(`use ${subject}`, "agent must be a function", `it is ${valueText(options.agent)}`);
+  if (typeof options.agent !== "function" && !isObject(options.agent)) {
+    throw cannot(
+      `use ${subject}`,
+      'agent must be a function or a program such as { command: ["python3", "agent.py"] }',
+      `it is ${valueText(options.agent)}`,
+    );
   }
   const { limits, strategies, references } = options;
   // Callers without types may give anything: other types are refused later.

@@ -124,6 +124,7 @@ export function summarize(trial: Trial): TrialSummary {
   const { variant, changed, unsolvable, stages, judging, startedAt, durationMs, reason } = trial;
   const { permanent, replayed, partlyReplayed, draw, replaced, replacedIdle, ends, rules, domain } =
     trial;
+  const { agent } = trial;
   const impossible = sharedTypes(trial.impossible);
   const work = workOf(trial.events);
   const askedStages = stagesIn(trial.events);
@@ -142,7 +143,8 @@ export function summarize(trial: Trial): TrialSummary {
     ...{ v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition },
     ...{ outcome, solved, grounded, calls, minimumCalls, behaviours, usage, startedAt, durationMs },
     ...(askedStages.length === 0 ? {} : { askedStages }),
-    ...defined({ variant, changed, unsolvable, domain, stages, judging, work, rules, impossible }),
+    ...defined({ variant, changed, unsolvable, domain, agent, stages, judging, work, rules }),
+    ...defined({ impossible }),
     ...(guesses === 0 ? {} : { guessed: guesses }),
     ...(hasForbiddenCall(trial) ? { never: true as const } : {}),
     ...(hasViews(trial) ? { parameters: scoreOfViews(trial.events) } : {}),

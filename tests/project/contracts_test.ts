@@ -37,7 +37,7 @@ const TABLES = new Map(
 /** Fields of which no file here has an example. */
 const RARE = Object.entries({
   "plan-line": "sources sources.* file records",
-  "resolved-suite": "parts parts.*.case parts.*.tools parts.*.system " +
+  "resolved-suite": "agent parts parts.*.case parts.*.tools parts.*.system " +
     "variants variants.*.models variants.*.strategies variants.*.parts tests",
   gate:
     "baseline.perturbation baseline.variant atMost.failureShifts atMost.missedCalls atMost.unmended",

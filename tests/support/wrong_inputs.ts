@@ -121,7 +121,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     file("a report in place of a journal", 'bench({ report: "a.jsonl" });', /to a\.jsonl as that is a name for journals/),
     file("a report named twice", 'bench({ report: ["a.html", "./a.html"] });', /each file can be written only once: it is named twice/),
     file("requireGate without a gate", "bench({ requireGate: true });", /requireGate needs a gate/),
-    file("an agent that is no function", 'bench({ agent: "me" });', /agent must be a function: it is "me"/),
+    file("an agent that is no function", 'bench({ agent: "me" });', /agent must be a function or a program such as .*: it is "me"/),
     file("nothing for the limits of an agent", "bench({ agent() {}, limits: null });", /at limits: .*expected object, received null/),
     file("a benchmark within a test", 'Deno.test("t", () => bench());', /register benchmark\("mine"\) as it must be called while its file is loaded: a test is running/),
     file("no options", 'benchmark("mine");', /benchmark mine as it must have options: they are undefined/),

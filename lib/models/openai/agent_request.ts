@@ -3,7 +3,13 @@
  * @module
  */
 
-import { defined, isJsonObject, type JsonObject, type JsonValue, parseJson } from "../../base/json.ts";
+import {
+  defined,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+} from "../../base/json.ts";
 import type { Message } from "../../tools/message.ts";
 import type { ToolCall, ToolSchema } from "../../tools/tool.ts";
 import { contentText } from "./_fields.ts";

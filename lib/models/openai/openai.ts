@@ -189,7 +189,11 @@ export function openai(options: OpenAIOptions): Model {
     // The default is not written to journals, so that older ones stay comparable.
     ...(api === "chat" ? {} : { api }),
     reply: retrying(attempt, options, { who, isAlive }),
-    server: { ...{ who, hide, quote }, model, forward: retrying(forwarded, options, { who, isAlive }) },
+    server: {
+      ...{ who, hide, quote },
+      model,
+      forward: retrying(forwarded, options, { who, isAlive }),
+    },
   };
   origins.set(asked, defined({ model, baseURL: options.baseURL }));
   return asked;

@@ -53,8 +53,9 @@ function start() {
     // What went wrong is no business of the agent's, and may hold secrets.
     onError: () => new Response(null, { status: 500 }),
   }, async (request) => {
-    const [, token = "", rest = ""] = /^\/([0-9a-f]+)(\/.*)?$/.exec(new URL(request.url).pathname) ??
-      [];
+    const [, token = "", rest = ""] =
+      /^\/([0-9a-f]+)(\/.*)?$/.exec(new URL(request.url).pathname) ??
+        [];
     const handler = handlers.get(token);
     return handler === undefined
       ? new Response(null, { status: 404 })

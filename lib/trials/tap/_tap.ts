@@ -9,14 +9,31 @@
 
 import { inTime } from "../../base/deadline.ts";
 import { cannot, InputError, isErrorOf, reasonOf } from "../../base/errors.ts";
-import { canonicalJson, defined, isJsonObject, type JsonObject, parseJson, printable } from "../../base/json.ts";
+import {
+  canonicalJson,
+  defined,
+  isJsonObject,
+  type JsonObject,
+  parseJson,
+  printable,
+} from "../../base/json.ts";
+import { readBody } from "../../base/request_body.ts";
 import { redact } from "../../base/redact.ts";
 import { hideSecrets } from "../../base/secrets.ts";
 import type { FailedAttempt } from "../../calls/trace.ts";
 import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
 import { faultOfAnswer, ModelFault } from "../../models/http/endpoint.ts";
-import { InfrastructureError, type Model, type ModelReply, TimeLimitError } from "../../models/model.ts";
-import { type AgentRequest, apiOfPath, readAgentRequest } from "../../models/openai/agent_request.ts";
+import {
+  InfrastructureError,
+  type Model,
+  type ModelReply,
+  TimeLimitError,
+} from "../../models/model.ts";
+import {
+  type AgentRequest,
+  apiOfPath,
+  readAgentRequest,
+} from "../../models/openai/agent_request.ts";
 import {
   copied,
   readFault,
@@ -26,12 +43,20 @@ import {
 } from "../../models/openai/watched_reply.ts";
 import type { Message } from "../../tools/message.ts";
 import type { AgentDeed, PreparedCall, Tool, ToolChoice, ToolResult } from "../../tools/tool.ts";
-import { isLimited, type Limited, type Session, type Watched, type WatchedRequest } from "../agent/session.ts";
+import {
+  isLimited,
+  type Limited,
+  type Session,
+  type Watched,
+  type WatchedRequest,
+} from "../agent/session.ts";
 import type { Fixture } from "../executors/fixture.ts";
 import { type Address, openAddress } from "./_loopback.ts";
 
 /** Milliseconds that a reply may take once its server has begun to answer. */
 const LONGEST_STREAM = 300_000;
+/** Bytes of a request, at most. */
+const MAX_REQUEST = 64 * 2 ** 20;
 /** Calls of an agent's own that are kept of one reply, at most. */
 const MAX_OWN_CALLS = 20;
 
@@ -98,7 +123,10 @@ export class Tap implements AsyncDisposable {
   #over: Limited | undefined;
   #step = 0;
   #fault: InfrastructureError | undefined;
-  #turn: Turn = { heard: () => {}, tools: () => Promise.resolve(refuse(404, "There are no tools")) };
+  #turn: Turn = {
+    heard: () => {},
+    tools: () => Promise.resolve(refuse(404, "There are no tools")),
+  };
 
   /** Watches nothing yet. */
   constructor(options: TapOptions) {
@@ -147,7 +175,8 @@ export class Tap implements AsyncDisposable {
     }
     const api = method === "POST" ? apiOfPath(url.pathname) : undefined;
     if (api === undefined) return await fetch(input, init);
-    const text = await (init?.body === undefined ? request!.clone() : new Response(init.body)).text();
+    const text = await (init?.body === undefined ? request!.clone() : new Response(init.body))
+      .text();
     const asked = readAgentRequest(api, text);
     if (asked === undefined) return await fetch(input, { ...init, body: text });
     const server = serverAt(url, asked.model);
@@ -172,7 +201,9 @@ export class Tap implements AsyncDisposable {
     while (this.#readings.size > 0) await Promise.all(this.#readings);
     const { environment } = this.#options;
     // Without a reply nothing is known of where calls come from; at the end they are only refused.
-    if (!this.hasSeen || environment.ended || environment.exhausted) return await tool.execute(input);
+    if (!this.hasSeen || environment.ended || environment.exhausted) {
+      return await tool.execute(input);
+    }
     const { name } = tool;
     const given = canonicalJson(input);
     const all = this.#replies.flatMap((reply) =>
@@ -203,7 +234,7 @@ export class Tap implements AsyncDisposable {
   /** Answers a request below the trial's address. */
   async #answer(request: Request, path: string): Promise<Response> {
     if (path === "/tools" || path.startsWith("/tools/")) {
-      return await this.#turn.tools(request, path);
+      return await this.#turn.tools(request, path.slice("/tools".length));
     }
     const { model } = this.#options;
     const { server } = model;
@@ -216,16 +247,23 @@ export class Tap implements AsyncDisposable {
     if (server === undefined) {
       return refuse(
         501,
-        `The model ${printable(model.name, 100)} has no server that the requests of an agent could be sent to`,
+        `The model ${
+          printable(model.name, 100)
+        } has no server that the requests of an agent could be sent to`,
       );
     }
-    if (request.method !== "POST") return refuse(405, `The method must be POST: it is ${request.method}`);
-    const text = await request.text();
+    if (request.method !== "POST") {
+      return refuse(405, `The method must be POST: it is ${request.method}`);
+    }
+    const text = await readBody(request, MAX_REQUEST);
+    if (text === undefined) return refuse(413, `The body must not exceed ${MAX_REQUEST} bytes`);
     const api = apiOfPath(below);
     const asked = api && readAgentRequest(api, text);
     if (asked === undefined) return await this.#pass(server, below, text);
-    return await this.#exchange(asked, server, (watched) =>
-      server.forward({ path: below, body: this.#withChoice(asked), ...watched })
+    return await this.#exchange(
+      asked,
+      server,
+      (watched) => server.forward({ path: below, body: this.#withChoice(asked), ...watched }),
     );
   }
 
@@ -277,7 +315,12 @@ export class Tap implements AsyncDisposable {
       }
       const all = [...this.#failed.splice(0), ...failed];
       const { calls, ownCalls } = this.#ownCallsOf(request, read);
-      const reply = { ...read.reply, calls, duration, ...(all.length === 0 ? {} : { failed: all }) };
+      const reply = {
+        ...read.reply,
+        calls,
+        duration,
+        ...(all.length === 0 ? {} : { failed: all }),
+      };
       const isOther = request.model !== "" && request.model !== this.#modelName;
       return {
         reply,
@@ -291,7 +334,7 @@ export class Tap implements AsyncDisposable {
     const { messages, tools } = request;
     const reading = this.#options.session.ask({ messages, tools, watch }).then(
       (reply) => {
-        if (isLimited(reply)) this.#end(reply);
+        if (isLimited(reply)) this.end(reply);
         else this.#announce(request, read!.id, number, reply);
         // Without an answer so far a limit was reached before.
         answer.resolve(refuse(400, "The trial is over"));
@@ -347,7 +390,8 @@ export class Tap implements AsyncDisposable {
     const offered = request.tools.map(({ name }) => name);
     const open = calls.map((call): OpenCall => {
       const input = parseJson(call.arguments);
-      const isMissing = !offered.includes(call.name) && tools.some(({ name }) => name === call.name);
+      const isMissing = !offered.includes(call.name) &&
+        tools.some(({ name }) => name === call.name);
       return {
         call: { ...call, step, ...(isMissing ? { offered } : {}) },
         given: isJsonObject(input) ? canonicalJson(input) : undefined,
@@ -432,13 +476,13 @@ export class Tap implements AsyncDisposable {
   #give(result: ToolResult): string {
     this.#turn.heard({ role: "tool", ...result });
     if (this.#options.environment.exhausted) {
-      this.#end({ kind: "call_limit", message: "a call past the limit was made" });
+      this.end({ kind: "call_limit", message: "a call past the limit was made" });
     }
     return result.content;
   }
 
   /** Ends the trial by a limit. */
-  #end(limited: Limited): void {
+  end(limited: Limited): void {
     this.#over ??= limited;
     this.#limit.resolve(this.#over);
     this.#controller.abort(new Error(`The trial is over: ${limited.message}`));
@@ -488,7 +532,10 @@ function brokenOff(error: unknown, { who, quote }: Server): InfrastructureError 
 /** The answer to a request that got no reply. */
 function refusalFor(error: unknown): Response {
   const { status = isErrorOf(error, ModelFault) ? 400 : 502 } = error as InfrastructureError;
-  return refuse(status, isErrorOf(error, InfrastructureError) ? error.message : "The request failed");
+  return refuse(
+    status,
+    isErrorOf(error, InfrastructureError) ? error.message : "The request failed",
+  );
 }
 
 /** An error in the form of OpenAI's, which clients do not send again: that was done already. */
