@@ -136,6 +136,7 @@ export type { ToolTestTurn } from "./lib/trials/executors/case_turns.ts";
 export type { CaseParts } from "./lib/trials/executors/case_parts.ts";
 export type { ToolCase, ToolTestRun } from "./lib/trials/executors/tool_case.ts";
 export { createExecutor, type GeneratedTaskExecutor } from "./lib/trials/executors/generated.ts";
-export type { Agent, AgentTask } from "./lib/trials/own_agent.ts";
+export type { Agent, AgentOptions, AgentTask } from "./lib/trials/own_agent.ts";
+export type { CommandAgent } from "./lib/trials/tap/command.ts";
 export type { Trial } from "./lib/trials/trial.ts";
 export type { Transcripts } from "./lib/trials/transcript.ts";
