@@ -6,10 +6,10 @@
 import { z } from "zod";
 import { type Connections, identityOf } from "../models/connect.ts";
 import { parseWith } from "../base/input.ts";
-import { cannot, InputError } from "../base/errors.ts";
+import { cannot, InputError, isErrorOf } from "../base/errors.ts";
 import { defined, isObject, printable } from "../base/json.ts";
 import { nearestOrAll } from "../base/nearest_name.ts";
-import { isModel, type Model } from "../models/model.ts";
+import { InfrastructureError, isModel, type Model } from "../models/model.ts";
 import type { TaskSource } from "../runs/plan.ts";
 import { optionSchemas } from "../runs/options.ts";
 import type { BenchmarkSettings } from "../runs/option_types.ts";
@@ -33,12 +33,7 @@ import {
 import { isKeyName, MODEL, type ModelEntry, NO_KEY_HERE, type Sampling } from "../models/entry.ts";
 import type { ToolCase } from "../trials/executors/tool_case.ts";
 import type { StrategyEntry } from "../trials/strategies/entry.ts";
-import {
-  type Agent,
-  assertAgentCalls,
-  assertAgentStrategies,
-  assertAgentTasks,
-} from "../trials/own_agent.ts";
+import { type Agent, assertAgentStrategies } from "../trials/own_agent.ts";
 import type { CommandAgent } from "../trials/tap/command.ts";
 import { valueText } from "../calls/values/text.ts";
 import { sourcesOfCallers, testFile } from "./_sources.ts";
@@ -58,8 +53,8 @@ export interface BenchmarkOptions extends BenchmarkSettings {
   /** A model that judges how similar answers and truth are, for call sets. */
   readonly judge?: ModelChoice | JudgeEntry;
   /**
-   * Works on the tasks instead of the agent loop, with the strategy `baseline` only; `model` then is only its
-   * name.
+   * Works on the tasks in place of the agent loop, with the strategy `baseline` only: a function, or a program. It
+   * asks `model` by what it is given; one that asks another server may name its model as it likes.
    */
   readonly agent?: Agent | CommandAgent;
 }
@@ -209,7 +204,7 @@ export function planBenchmark(
   { name, subject, source, callers, shared }: Registration,
 ): PlannedRun {
   const { agent } = options;
-  if (agent !== undefined) assertAgent(subject, options, settings);
+  if (agent !== undefined) assertAgent(subject, options);
   const suite = readSuite(options, settings, { name, subject, ...defined({ source }) });
   const ownCode = agent !== undefined || source !== undefined ||
     modelChoices(options).some(isModel);
@@ -227,7 +222,6 @@ export function planBenchmark(
     printer: printerOf(name),
     shared,
   });
-  if (agent !== undefined) assertAgentTasks(subject, planned.plan.resolved.cells);
   return planned;
 }
 
@@ -321,11 +315,7 @@ export function functionOf(agent: Agent | CommandAgent | undefined): Agent | und
 }
 
 /** Checks that an agent of the user's own can work under the options. */
-function assertAgent(
-  subject: string,
-  options: BenchmarkOptions,
-  { budget, gate }: Settings,
-): void {
+function assertAgent(subject: string, options: BenchmarkOptions): void {
   if (typeof options.agent !== "function" && !isObject(options.agent)) {
     throw cannot(
       `use ${subject}`,
@@ -333,26 +323,8 @@ function assertAgent(
       `it is ${valueText(options.agent)}`,
     );
   }
-  const { limits, strategies, references } = options;
-  // Callers without types may give anything: other types are refused later.
-  if (Object.keys({ ...limits }).some((name) => name !== "calls")) {
-    throw cannot(
-      `limit ${subject}`,
-      "an agent of your own can only be limited by calls",
-      `limits are ${JSON.stringify(limits)}`,
-    );
-  }
-  const { tokens, usd, usdPerSolved } = gate?.atMost ?? {};
-  if (budget !== undefined || [tokens, usd, usdPerSolved].some((one) => one !== undefined)) {
-    throw cannot(
-      `limit ${subject}`,
-      "nobody reports the tokens of an agent of your own, so that no budget or ceiling of them can hold",
-      budget === undefined ? "the gate has a ceiling of tokens or dollars" : "there is a budget",
-    );
-  }
-  const ids = listOf(strategies).map((entry) => isObject(entry) ? entry.strategy : entry);
+  const ids = listOf(options.strategies).map((entry) => isObject(entry) ? entry.strategy : entry);
   assertAgentStrategies(subject, ids.filter((id) => typeof id === "string"));
-  assertAgentCalls(subject, references === true);
 }
 
 /** The strategy of a suite, with models by name. */
@@ -383,7 +355,7 @@ export function customModel(entry: ModelEntry, choices: readonly ModelChoice[]):
   return choices.filter(isModel).find(({ name }) => name === entry.model);
 }
 
-/** The model of an entry: a custom one, one of a server, or a name for an agent. */
+/** The model of an entry: a custom one, or one of a server; that of an agent need not be asked. */
 export function connectChoice(
   entry: ModelEntry,
   choices: readonly ModelChoice[],
@@ -392,10 +364,23 @@ export function connectChoice(
 ): Model {
   const model = customModel(entry, choices);
   if (model !== undefined) return model;
-  if (agent === undefined) return connections.model(entry);
+  try {
+    return connections.model(entry);
+  } catch (error) {
+    if (agent === undefined || !isErrorOf(error, InputError) || entry.model.startsWith("sim:")) {
+      throw error;
+    }
+    return nameOnly(entry, error.message);
+  }
+}
+
+/** A model that has no more than a name: an agent may ask other servers, or none. */
+function nameOnly(entry: ModelEntry, why: string): Model {
+  const fail = () => Promise.reject(new InfrastructureError(why, { permanent: "key" }));
+  const { model } = entry;
+  const who = printable(model);
   return {
-    name: entry.model,
-    simulated: false,
-    reply: () => Promise.reject(new Error("this name stands for an agent of the user's own")),
+    ...{ ...identityOf(entry), reply: fail },
+    server: { model, who, hide: (text) => text, quote: (text) => text, forward: fail },
   };
 }

@@ -8,7 +8,7 @@
  */
 
 import { inTime } from "../../base/deadline.ts";
-import { cannot, InputError, isErrorOf, reasonOf } from "../../base/errors.ts";
+import { isErrorOf, reasonOf } from "../../base/errors.ts";
 import {
   canonicalJson,
   defined,
