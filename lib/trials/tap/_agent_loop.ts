@@ -4,6 +4,7 @@
  */
 
 import { defined, type JsonObject } from "../../base/json.ts";
+import { isErrorOf } from "../../base/errors.ts";
 import { InfrastructureError } from "../../models/model.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { Loop } from "../agent/loop.ts";
@@ -38,7 +39,7 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
       ended = await session.within(Promise.race([working, tap.limited]));
     } catch (error) {
       await tap.settle();
-      throw error instanceof InfrastructureError ? error : tap.fault ?? error;
+      throw isErrorOf(error, InfrastructureError) ? error : tap.fault ?? error;
     }
     if (isLimited(ended)) {
       tap.end(ended);
