@@ -22,7 +22,7 @@ import { inProcess } from "../support/in_process.ts";
 const SPEC = { core: 4, depth: 2, connected: 2, disconnected: 1, seed: 7 };
 /** Makes mistakes of every kind, but none that only the wire has. */
 const NOISY =
-  "sim:noisy?early=0.2&stale=0.2&distract=0.2&copy=0.1&arity=0.2&hallucinate=0.1&invent=0.3&seed=1";
+  "sim:noisy?early=0.2&stale=0.2&distract=0.2&copy=0.1&arity=0.2&hallucinate=0.1&invent=0.3&inject=0.7&seed=1";
 
 const quickly = (open: TaskOpener): TaskOpener => (spec, options) =>
   open(spec, { ...options, waits: false });
