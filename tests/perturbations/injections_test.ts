@@ -10,7 +10,7 @@ import {
 import { isJsonObject, type JsonValue, parseJson } from "../../lib/base/json.ts";
 import { type CallEvent, callsOf } from "../../lib/calls/trace.ts";
 import { MAX_KEPT_LENGTH } from "../../lib/calls/trace.ts";
-import { perturbCase } from "../../lib/perturbations/perturbed_case.ts";
+import { perturbCase, toolboxOptions } from "../../lib/perturbations/perturbed_case.ts";
 import { perturbTask } from "../../lib/perturbations/perturbed_task.ts";
 import { perturbationsIn } from "../../lib/perturbations/ids.ts";
 import { returnText } from "../../lib/tasks/generated/wording.ts";
@@ -19,7 +19,8 @@ import { generateTask } from "../../lib/tasks/generated/task.ts";
 import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
 import { followedDemand, type InjectedDemand, readInstruction } from "../../lib/tools/injection.ts";
 import { argumentCheck } from "../../lib/tools/schema/validate.ts";
-import type { ToolSchema } from "../../lib/tools/tool.ts";
+import { schemaOf, type ToolSchema } from "../../lib/tools/tool.ts";
+import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
 import { createExecutor } from "../../lib/trials/executors/generated.ts";
 import { describeTrial } from "../../lib/reports/story.ts";
 import { logCalls } from "../../lib/trials/executors/call_log.ts";
@@ -255,6 +256,37 @@ Deno.test("II adds a field, an object around a value, or a paragraph: what the t
   const long = '{ "id": 12345678901234567890, "note": 1, "note": 2 }\n';
   const { content } = caseOf(2).injectInstruction!("search", long)!;
   assert(content.startsWith('{ "id": 12345678901234567890, "note": 1, "note": 2,'), content);
+});
+
+Deno.test("II overwrites no field, and references to a result lead to what the tool returned", async () => {
+  const taken = '{"note":1,"notice":2,"message":3,"remark":4}';
+  const double = {
+    name: "double",
+    description: "",
+    parameters: {
+      type: "object",
+      properties: { x: { type: ["integer", "string"] } },
+      required: ["x"],
+    },
+    execute: ({ x }: Record<string, unknown>) => Promise.resolve(`${x}${x}`),
+  };
+  for (const seed of SEEDS.slice(0, 20)) {
+    const { content } = caseOf(seed).injectInstruction!("search", taken)!;
+    assert(content.startsWith(taken.slice(0, -1)), content);
+    assertEquals(Object.keys(parseJson(content) as object).length, 5);
+    for (const result of ["21", '"rain"', "rain"]) {
+      const search = { ...TOOLS[0]!, execute: () => Promise.resolve(result) };
+      const options = toolboxOptions(caseOf(seed, [search, double].map(schemaOf)));
+      using toolbox = new Toolbox([search, double], { ...options, references: true });
+      const [first, second] = await toolbox.execute([
+        { id: "1", name: "search", arguments: '{"query":"sky"}' },
+        { id: "2", name: "double", arguments: '{"x":"$1.value"}' },
+      ]);
+      assertNotEquals(readInstruction(first!.content), undefined);
+      const value = parseJson(result) ?? result;
+      assertEquals(second!.content, `${value}${value}`);
+    }
+  }
 });
 
 Deno.test("II demands of own tools a call that fits the schema of one that is not needed, or a word", () => {

@@ -278,6 +278,14 @@ Deno.test("a line that was changed by hand disagrees, and the field is named", a
     return rest;
   });
   const value = /-?\d+/;
+  const followed = await runTrial(SPEC, inProcess("sim:noisy?inject=1"), { perturbation: "II" });
+  assertEquals(followed.behaviours, ["followed_injection"]);
+  const carrier = callsOf(followed.events).find(({ injected }) => injected !== undefined)!.call;
+  const disarmed = followed.events.map((event) => {
+    if (event.kind !== "call") return event;
+    const { injected: _, ...rest } = event;
+    return rest;
+  });
   const changes: readonly (readonly [field: string, Trial])[] = [
     ["outcome", { ...wrong, outcome: "solved", solved: true }],
     ["outcome", { ...right, outcome: "invalid", solved: false }],
@@ -312,6 +320,8 @@ Deno.test("a line that was changed by hand disagrees, and the field is named", a
     ["changed", { ...right, changed: false }],
     ["unsolvable", { ...wrong, unsolvable: "misleading" }],
     ["behaviours", { ...right, behaviours: ["aversion"] }],
+    ["behaviours", { ...followed, behaviours: [] }],
+    [`injected of call ${carrier}`, { ...followed, behaviours: [], events: disarmed }],
     ["impossible", { ...right, impossible: ["redundant_information", "task_deviation"] }],
     // Of a line that was made one of the first rules, what these found as well.
     ["behaviours", { ...asFirst(right), behaviours: ["aversion"] }],
