@@ -1,0 +1,28 @@
+/** An agent of the AI SDK. */
+
+import { createOpenAI } from "@ai-sdk/openai";
+import { generateText, isStepCount, jsonSchema, streamText } from "ai";
+import { toAiSdkTools } from "../../../lib/integrations/ai_sdk.ts";
+import { type AgentForm, type ContractAgent, MAX_REPLIES, saidIn } from "./agent.ts";
+
+export function aiSdkAgent({ streamed, api }: AgentForm): ContractAgent {
+  return async (task, { baseURL, apiKey, fetch, model, signal }) => {
+    const openai = createOpenAI({ baseURL, apiKey, fetch });
+    const options = {
+      model: api === "chat" ? openai.chat(model) : openai.responses(model),
+      ...(task.system === undefined ? {} : { instructions: task.system }),
+      messages: saidIn(task),
+      tools: toAiSdkTools(task.tools, { jsonSchema }),
+      stopWhen: isStepCount(MAX_REPLIES),
+      abortSignal: signal,
+      // Reasoning goes back as it came, not by the id of what a server has stored.
+      providerOptions: { openai: { store: false, include: ["reasoning.encrypted_content"] } },
+    };
+    if (!streamed) return (await generateText(options)).text;
+    let failure: { readonly error: unknown } | undefined;
+    const result = streamText({ ...options, onError: ({ error }) => void (failure = { error }) });
+    await result.consumeStream();
+    if (failure !== undefined) throw failure.error;
+    return await result.text;
+  };
+}

@@ -1,0 +1,28 @@
+/** An agent of the OpenAI Agents SDK. */
+
+import { Agent, assistant, OpenAIProvider, Runner, tool, user } from "@openai/agents";
+import { OpenAI } from "openai";
+import { toOpenAIAgentsTools } from "../../../lib/integrations/openai_agents.ts";
+import { type AgentForm, type ContractAgent, MAX_REPLIES, saidIn } from "./agent.ts";
+
+export function openaiAgentsAgent({ streamed, api }: AgentForm): ContractAgent {
+  return async (task, { baseURL, apiKey, fetch, model, signal }) => {
+    const openAIClient = new OpenAI({ baseURL, apiKey, fetch });
+    const modelProvider = new OpenAIProvider({ openAIClient, useResponses: api === "responses" });
+    const runner = new Runner({ modelProvider, tracingDisabled: true });
+    const agent = new Agent({
+      name: "assistant",
+      model,
+      ...(task.system === undefined ? {} : { instructions: task.system }),
+      tools: toOpenAIAgentsTools(task.tools, { tool }),
+    });
+    const said = saidIn(task).map(({ role, content }) =>
+      role === "user" ? user(content) : assistant(content)
+    );
+    const options = { maxTurns: MAX_REPLIES, signal };
+    if (!streamed) return (await runner.run(agent, said, options)).finalOutput ?? "";
+    const result = await runner.run(agent, said, { ...options, stream: true });
+    await result.completed;
+    return result.finalOutput ?? "";
+  };
+}
