@@ -1,18 +1,19 @@
 /** An agent of the AI SDK. */
 
 import { createOpenAI } from "@ai-sdk/openai";
-import { generateText, isStepCount, jsonSchema, streamText } from "ai";
+import { generateText, isStepCount, jsonSchema, streamText, type ToolSet } from "ai";
 import { toAiSdkTools } from "../../../lib/integrations/ai_sdk.ts";
 import { type AgentForm, type ContractAgent, MAX_REPLIES, saidIn } from "./agent.ts";
 
-export function aiSdkAgent({ streamed, api }: AgentForm): ContractAgent {
+/** Returns an agent with the task's tools, or with tools of the AI SDK in their place. */
+export function aiSdkAgent({ streamed, api }: AgentForm, own?: ToolSet): ContractAgent {
   return async (task, { baseURL, apiKey, fetch, model, signal }) => {
     const openai = createOpenAI({ baseURL, apiKey, fetch });
     const options = {
       model: api === "chat" ? openai.chat(model) : openai.responses(model),
       ...(task.system === undefined ? {} : { instructions: task.system }),
       messages: saidIn(task),
-      tools: toAiSdkTools(task.tools, { jsonSchema }),
+      tools: own ?? toAiSdkTools(task.tools, { jsonSchema }),
       stopWhen: isStepCount(MAX_REPLIES),
       abortSignal: signal,
       // Reasoning goes back as it came, not by the id of what a server has stored.

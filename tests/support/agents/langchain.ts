@@ -1,19 +1,23 @@
 /** An agent of LangChain. */
 
-import { tool } from "@langchain/core/tools";
+import { type StructuredTool, tool } from "@langchain/core/tools";
 import { ChatOpenAI } from "@langchain/openai";
 import { createAgent } from "langchain";
 import { toLangChainTools } from "../../../lib/integrations/langchain.ts";
 import { type AgentForm, type ContractAgent, MAX_REPLIES, saidIn } from "./agent.ts";
 
-export function langchainAgent({ streamed, api }: AgentForm): ContractAgent {
+/** Returns an agent with the task's tools, or with tools of LangChain in their place. */
+export function langchainAgent(
+  { streamed, api }: AgentForm,
+  own?: StructuredTool[],
+): ContractAgent {
   return async (task, { baseURL, apiKey, fetch, model, signal }) => {
     const agent = createAgent({
       model: new ChatOpenAI({
         ...{ model, apiKey, useResponsesApi: api === "responses" },
         configuration: { baseURL, fetch },
       }),
-      tools: toLangChainTools(task.tools, { tool }),
+      tools: own ?? toLangChainTools(task.tools, { tool }),
       ...(task.system === undefined ? {} : { systemPrompt: task.system }),
     });
     const input = { messages: saidIn(task) };

@@ -1,11 +1,12 @@
 /** An agent of the OpenAI Agents SDK. */
 
-import { Agent, assistant, OpenAIProvider, Runner, tool, user } from "@openai/agents";
+import { Agent, assistant, OpenAIProvider, Runner, type Tool, tool, user } from "@openai/agents";
 import { OpenAI } from "openai";
 import { toOpenAIAgentsTools } from "../../../lib/integrations/openai_agents.ts";
 import { type AgentForm, type ContractAgent, MAX_REPLIES, saidIn } from "./agent.ts";
 
-export function openaiAgentsAgent({ streamed, api }: AgentForm): ContractAgent {
+/** Returns an agent with the task's tools, or with tools of the SDK in their place. */
+export function openaiAgentsAgent({ streamed, api }: AgentForm, own?: Tool[]): ContractAgent {
   return async (task, { baseURL, apiKey, fetch, model, signal }) => {
     const openAIClient = new OpenAI({ baseURL, apiKey, fetch });
     const modelProvider = new OpenAIProvider({ openAIClient, useResponses: api === "responses" });
@@ -14,7 +15,7 @@ export function openaiAgentsAgent({ streamed, api }: AgentForm): ContractAgent {
       name: "assistant",
       model,
       ...(task.system === undefined ? {} : { instructions: task.system }),
-      tools: toOpenAIAgentsTools(task.tools, { tool }),
+      tools: own ?? toOpenAIAgentsTools(task.tools, { tool }),
     });
     const said = saidIn(task).map(({ role, content }) =>
       role === "user" ? user(content) : assistant(content)
