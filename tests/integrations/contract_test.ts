@@ -112,6 +112,8 @@ const ADAPTERS: Readonly<Record<string, Adapter>> = {
   },
 };
 
+const named = ({ streamed, api }: AgentForm) => `${streamed ? "streamed" : "whole"}, by ${api}`;
+
 const FORMS: readonly AgentForm[] = [
   { streamed: false, api: "chat" },
   { streamed: false, api: "responses" },
@@ -208,7 +210,7 @@ for (const [name, make] of Object.entries(AGENTS)) {
   for (const form of FORMS) {
     // It has chat completions alone.
     if (name === "runTools" && form.api === "responses") continue;
-    Deno.test(`${name}: an agent with our tools solves generated tasks, by ${form.api}`, async () => {
+    Deno.test(`${name}: an agent with our tools solves generated tasks, ${named(form)}`, async () => {
       const model = "sim:planner";
       await using server = startSimulatedServer();
       const agent = make(form);
