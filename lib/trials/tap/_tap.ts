@@ -123,6 +123,8 @@ export class Tap implements AsyncDisposable {
   #address: Address | undefined;
   #over: Limited | undefined;
   #step = 0;
+  /** Whether a request offered a function of the task. */
+  #hasOffered = false;
   #fault: InfrastructureError | undefined;
   #turn: Turn = {
     heard: () => {},
@@ -138,6 +140,16 @@ export class Tap implements AsyncDisposable {
   /** Whether a reply has come by. */
   get hasSeen(): boolean {
     return this.#step > 0;
+  }
+
+  /**
+   * Whether what the model called was seen: a request offered it a function of the task under its name. What it writes
+   * into texts, or calls by names that the agent made up, is only seen when the agent carries it out.
+   */
+  get isWatched(): boolean {
+    const { environment } = this.#options;
+    const isCallable = environment.present === undefined && environment.tools.length > 0;
+    return this.hasSeen && (this.#hasOffered || !isCallable);
   }
 
   /** Why the last request got no reply, if that is neither the model's doing nor the agent's. */
@@ -386,6 +398,7 @@ export class Tap implements AsyncDisposable {
     const step = ++this.#step;
     const { tools } = this.#options.environment;
     const offered = request.tools.map(({ name }) => name);
+    this.#hasOffered ||= tools.some(({ name }) => offered.includes(name));
     const open = calls.map((call): OpenCall => {
       const input = parseJson(call.arguments);
       const isMissing = !offered.includes(call.name) &&
