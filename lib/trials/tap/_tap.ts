@@ -123,6 +123,8 @@ export class Tap implements AsyncDisposable {
   #address: Address | undefined;
   #over: Limited | undefined;
   #step = 0;
+  /** The requests that came by, without those that the agent itself broke off. */
+  #asked = 0;
   /** Whether a request offered a function of the task. */
   #hasOffered = false;
   #fault: InfrastructureError | undefined;
@@ -143,13 +145,14 @@ export class Tap implements AsyncDisposable {
   }
 
   /**
-   * Whether what the model called was seen: a request offered it a function of the task under its name. What it writes
-   * into texts, or calls by names that the agent made up, is only seen when the agent carries it out.
+   * Whether what the model called was seen, be it that a limit or fault came before its first reply: a request offered
+   * it a function of the task under its name. What it writes into texts, or calls by names that the agent made up, is
+   * only seen when the agent carries it out.
    */
   get isWatched(): boolean {
     const { environment } = this.#options;
     const isCallable = environment.present === undefined && environment.tools.length > 0;
-    return this.hasSeen && (this.#hasOffered || !isCallable);
+    return this.#asked > 0 && (this.#hasOffered || !isCallable);
   }
 
   /** Why the last request got no reply, if that is neither the model's doing nor the agent's. */
@@ -300,6 +303,10 @@ export class Tap implements AsyncDisposable {
   /** Sends a request, and reads the reply while the agent gets it. */
   async #exchange(request: AgentRequest, server: Server, send: Send): Promise<Response> {
     if (this.#over !== undefined) return refuse(400, `The trial is over: ${this.#over.message}`);
+    this.#asked++;
+    this.#hasOffered ||= this.#options.environment.tools.some(({ name }) =>
+      request.tools.some((tool) => tool.name === name)
+    );
     const replaces = await this.#follow(request);
     const answer = Promise.withResolvers<Response>();
     // A reply may be complete before the agent waits for it.
@@ -352,6 +359,7 @@ export class Tap implements AsyncDisposable {
       (error) => {
         const fault = isErrorOf(error, InfrastructureError) ? error : brokenOff(error, server);
         this.#fault = fault;
+        if (fault !== error && this.#over === undefined) this.#asked--;
         const { fault: cause, status, message } = fault;
         this.#failed.push({ cause, ...defined({ status }), message });
         if (isErrorOf(error, InfrastructureError)) answer.resolve(refusalFor(error));
@@ -398,7 +406,6 @@ export class Tap implements AsyncDisposable {
     const step = ++this.#step;
     const { tools } = this.#options.environment;
     const offered = request.tools.map(({ name }) => name);
-    this.#hasOffered ||= tools.some(({ name }) => offered.includes(name));
     const open = calls.map((call): OpenCall => {
       const input = parseJson(call.arguments);
       const isMissing = !offered.includes(call.name) &&
@@ -414,6 +421,8 @@ export class Tap implements AsyncDisposable {
 
   /** Closes the replies that a request goes on from; returns the request whose reply it asks for again. */
   async #follow(request: AgentRequest): Promise<number | undefined> {
+    // A reply that the agent has just got to its end is read to its end in the same turn of the event loop.
+    if (this.#readings.size > 0) await new Promise((resolve) => setTimeout(resolve));
     while (this.#readings.size > 0 && this.#isSequel(request)) await Promise.all(this.#readings);
     const { history, previous } = request;
     let replaces: number | undefined;
