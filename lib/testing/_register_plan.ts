@@ -146,7 +146,10 @@ function registerPlan(
     connect: (entry, task) => connectChoice(entry, choicesOf(task), session.connections, agent),
     identify: (entry, task) => identityOfChoice(entry, choicesOf(task)),
     slowStart: true,
-    onTrial: (trial, resumed) => progress.count(trial, resumed),
+    onTrial(trial, resumed) {
+      const note = progress.count(trial, resumed);
+      if (note !== undefined) console.error(`${name}: ${note}`);
+    },
     ...defined({ only, agent }),
   });
   // What could not be begun is never over.
