@@ -213,10 +213,9 @@ export class Tap implements AsyncDisposable {
     if (exact !== undefined) return await this.#carryOut(exact.reply, exact.one);
     const alike = all[0];
     if (alike !== undefined) await this.#record(alike.reply, alike.one, "repaired");
-    return await this.#run({
-      ...{ id: "", name, arguments: JSON.stringify(input), by: "agent" },
-      step: alike?.reply.step ?? this.#step,
-    });
+    const own = { id: "", name, arguments: JSON.stringify(input), by: "agent" } as const;
+    // The model takes it for the result of its own call; of others it need not know.
+    return await this.#run({ ...own, step: alike?.reply.step ?? this.#step }, alike?.one.call.id);
   }
 
   /** Waits for the replies under way, and records what the agent left of their calls. */
@@ -448,7 +447,10 @@ export class Tap implements AsyncDisposable {
   async #record(reply: OpenReply, one: OpenCall, deed: AgentDeed | undefined): Promise<void> {
     reply.open.delete(one);
     if (this.#options.environment.ended) return;
-    await this.#run({ ...one.call, ...defined({ agentDid: deed }) });
+    await this.#run(
+      { ...one.call, ...defined({ agentDid: deed }) },
+      deed === "repaired" ? "" : one.call.id,
+    );
   }
 
   /** Carries out a call of a reply; with references all of them, as they may need each other's results. */
@@ -465,16 +467,16 @@ export class Tap implements AsyncDisposable {
     return this.#give((await reply.results).get(one)!);
   }
 
-  /** Lets the environment answer a call. */
-  async #run(call: PreparedCall): Promise<string> {
+  /** Lets the environment answer a call; its result answers the call of a reply with the id `callId`, if not empty. */
+  async #run(call: PreparedCall, callId = call.id): Promise<string> {
     const { environment } = this.#options;
     const [result] = await environment.execute([call]);
-    return this.#give(result!);
+    return this.#give({ ...result!, callId });
   }
 
   /** Gives the result of a call to the agent, and ends the trial if that was one call too many. */
   #give(result: ToolResult): string {
-    this.#turn.heard({ role: "tool", ...result });
+    if (result.callId !== "") this.#turn.heard({ role: "tool", ...result });
     if (this.#options.environment.exhausted) {
       this.end({ kind: "call_limit", message: "a call past the limit was made" });
     }
