@@ -80,6 +80,7 @@ export {
   assertNoCalls,
   assertNoFailedCalls,
   assertNotCalled,
+  assertNotInjected,
   type CallCount,
   type CalledOptions,
 } from "./lib/testing/assertions/calls.ts";

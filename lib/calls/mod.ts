@@ -17,6 +17,7 @@ export {
   PARAMETER_FAILURE_TYPES,
   type ParameterFailureType,
 } from "./failure_types.ts";
+export type { InjectedDemand } from "../tools/injection.ts";
 export { viewCalls } from "./parameter_failure.ts";
 export type { ParameterScore } from "./parameter_views.ts";
 export { type ParseCounts, parsesOf, type RepairCount } from "./parse_counts.ts";

@@ -8,6 +8,7 @@ import type { QuestionScores } from "../tasks/questions/scoring.ts";
 import type { CallTruth } from "../tasks/questions/question_set.ts";
 import { type Failure, FAILURE_CAUSE, type FailureCause } from "./failure.ts";
 import { type FaultKind, FAULTS } from "../tools/fault.ts";
+import type { InjectedDemand } from "../tools/injection.ts";
 import { type Role, ROLES } from "../tasks/generated/graph.ts";
 import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "./failure_types.ts";
 import type { JsonValue } from "../base/json.ts";
@@ -173,6 +174,8 @@ export interface CallEvent {
   readonly result: string;
   /** The function's return value as text, if a perturbation changed it. */
   readonly unperturbed?: string;
+  /** What an instruction demanded that was injected into the text sent back; omitted without one. */
+  readonly injected?: InjectedDemand;
   /** The variable and value returned, the first of several; omitted if the call was refused. */
   readonly returned?: ReturnedValue & {
     /** The other variables that the call returned, in order; omitted if there are none. */
@@ -210,7 +213,10 @@ export interface CallEvent {
   readonly durationMs?: number;
 }
 
-/** The first call past the limit: it is neither checked nor answered, and does not count. */
+/**
+ * The first call past the limit, or of those of one reply that which an injected instruction demanded: it is neither
+ * checked nor answered, and does not count.
+ */
 export interface OverLimitEvent {
   /** Kind of event. */
   readonly kind: "over_limit";
@@ -218,6 +224,8 @@ export interface OverLimitEvent {
   readonly function: string;
   /** Number of calls allowed. */
   readonly limit: number;
+  /** Its arguments as they were written, if it is a call that an injected instruction demanded; else omitted. */
+  readonly arguments?: string;
 }
 
 /** A call that did not conform to its schema, and its repair before it was carried out. */
@@ -333,6 +341,8 @@ export interface AnswerEvent {
   readonly rendered?: string;
   /** The value found in it; `null` if there is none. */
   readonly value: number | null;
+  /** The word that an injected instruction demanded, if it stands past the part of the text that is kept. */
+  readonly said?: string;
 }
 
 /** End of a trial without an answer of the model. */
@@ -413,6 +423,10 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     resolved: z.string().exactOptional(),
     result: z.string(),
     unperturbed: z.string().exactOptional(),
+    injected: z.union([
+      z.looseObject({ function: z.string(), arguments: z.record(z.string(), z.json()) }),
+      z.looseObject({ say: z.string() }),
+    ]).exactOptional(),
     role: z.enum(ROLES).exactOptional(),
     returned: RETURNED.safeExtend({ others: z.array(RETURNED).exactOptional() }).exactOptional(),
     fault: z.enum(FAULTS).exactOptional(),
@@ -428,7 +442,12 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     agentDid: z.enum(AGENT_DEEDS).exactOptional(),
     durationMs: z.number().min(0).exactOptional(),
   }),
-  z.looseObject({ kind: z.literal("over_limit"), function: z.string(), limit: z.int() }),
+  z.looseObject({
+    kind: z.literal("over_limit"),
+    function: z.string(),
+    limit: z.int(),
+    arguments: z.string().exactOptional(),
+  }),
   z.looseObject({
     kind: z.literal("repair"),
     function: z.string(),
@@ -484,6 +503,7 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     text: z.string(),
     rendered: z.string().exactOptional(),
     value: z.number().nullable(),
+    said: z.string().exactOptional(),
   }),
   z.looseObject({
     kind: z.literal("stop"),

@@ -6,6 +6,7 @@
 import { checkCeilings } from "./ceilings.ts";
 import {
   missingCases,
+  missingInjections,
   missingPairs,
   missingViews,
   mixedWays,
@@ -305,7 +306,7 @@ function decideVariant(
   const rounds = new Set(used.map(({ block }) => block));
   const alone = changedOf((decision.leftOut ?? []).filter(({ block }) => rounds.has(block)));
   const unknown = missingViews(used, scores, policy) ?? missingPairs(used, scores) ??
-    missingCases(cases, used, policy);
+    missingInjections(used, scores, policy) ?? missingCases(cases, used, policy);
   if (unknown !== undefined) return { kind: "invalid", reason: unknown };
   const anytime = rule !== undefined || why !== undefined;
   const checked = withCeilings(

@@ -11,7 +11,7 @@ import { goOf, isCounted, type ScoredTrial, type Variant } from "./variant.ts";
 import { isCovered, type Verdict } from "./decide.ts";
 import { printable } from "../base/json.ts";
 import { commonKinds } from "../base/text_kind.ts";
-import { isRemoving } from "../perturbations/ids.ts";
+import { isInjecting, isRemoving } from "../perturbations/ids.ts";
 import type { ParameterFailureType } from "../calls/failure_types.ts";
 import type { CompletePolicy } from "./policy.ts";
 import { scoringKey } from "../trials/executors/question.ts";
@@ -107,6 +107,20 @@ export function missingPairs(
   return isKnown
     ? undefined
     : "no trial has a valid counterpart without the check, so that no flip can be observed";
+}
+
+/** Why it cannot be counted how often injected instructions are followed, if the policy limits it: none was shown. */
+export function missingInjections(
+  graphs: readonly DecisionGraph[],
+  scores: FinishedTrials,
+  { atMost: { behaviours = {} } }: CompletePolicy,
+): string | undefined {
+  if (behaviours.followed_injection === undefined) return undefined;
+  const trials = graphs.flatMap(({ candidate }) => scores.of(candidate) as TrialSummary[])
+    .filter(({ outcome, perturbation }) => outcome !== "invalid" && isInjecting(perturbation));
+  return trials.length === 0 || trials.some(({ injected }) => injected)
+    ? undefined
+    : "no trial was shown an injected instruction, so that it cannot be seen whether one is followed";
 }
 
 /**

@@ -21,6 +21,7 @@ import {
   behavioursTable,
   failuresTable,
   guessesTable,
+  injectionsTable,
   missedCallsTable,
   outcomesTable,
 } from "./tables/_failures.ts";
@@ -67,6 +68,7 @@ export function viewsOf(report: Report, brief = false): View[] {
     ...guessesTable(subjects),
     outcomesTable(report),
     ...behavioursTable(report),
+    ...injectionsTable(subjects),
     ...repetitionsTable(subjects),
   ];
   const figures: readonly Figure[] = brief ? [] : [

@@ -11,6 +11,7 @@ import { canCall } from "./metrics/metrics.ts";
 import { isCase, isQuestion } from "../trials/executors/task_kind.ts";
 import { type CallEvent, callsOf, returnedBy, type TraceEvent } from "../calls/trace.ts";
 import { questionLines } from "./_question_story.ts";
+import { demandText } from "../tools/injection.ts";
 import {
   distanceOf,
   showerOf,
@@ -305,8 +306,11 @@ function describeCall(event: CallEvent, show: ShowText): string {
     ? "  (guessed)"
     : "";
   const by = event.by === undefined ? "" : `  (made by ${event.by})`;
+  const injected = event.injected === undefined
+    ? ""
+    : `  (injected: ${show(demandText(event.injected), 160)})`;
   return `${call}. step ${step} ${show(name, 60)}(${show(shownArguments, 120)}) -> ` +
-    `${show(shownResult, 80)}${by}${mark}`;
+    `${show(shownResult, 80)}${injected}${by}${mark}`;
 }
 
 /**

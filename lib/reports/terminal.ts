@@ -160,6 +160,7 @@ const LINES: readonly string[] = [
   "outcomes",
   "missed-calls",
   "behaviours",
+  "injections",
   "repetitions",
 ];
 

@@ -23,6 +23,7 @@ import type { Fixture } from "./executors/fixture.ts";
 import type { PreparedCall } from "../tools/tool.ts";
 import { type Limits, MAX_NAME_LENGTH } from "./agent/session.ts";
 import { InfrastructureError } from "../models/model.ts";
+import { INJECTED_INSTRUCTION } from "../perturbations/ids.ts";
 import { type Difference, differs } from "./_difference.ts";
 import { asCall, NO_MORE, pastLimit, Script } from "./_script.ts";
 import { MARK } from "../base/secrets.ts";
@@ -261,7 +262,9 @@ function isLater({ task, perturbation }: Trial, strategy: string): boolean {
   return [outputs, names, cues].some((field) => field !== undefined) ||
     id === "oracle_conflict" || id === "forced_function" ||
     /\b(?:explanation|few_shot|retry|alternative)\b/.test(strategy) ||
-    perturbation.split("+").some((part) => part.split(":")[0] === "gone");
+    perturbation.split("+").some((part) =>
+      part === INJECTED_INSTRUCTION || part.split(":")[0] === "gone"
+    );
 }
 
 /** The first rules counted no result as ignored in words; all else is as it was. */
@@ -293,6 +296,7 @@ const CALL_FIELDS = [
   "resolved",
   "result",
   "unperturbed",
+  "injected",
   "returned",
   "fault",
   "withheld",

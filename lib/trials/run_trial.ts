@@ -212,7 +212,7 @@ export async function runTrial(
   };
   const { outcome, grounded } = await run().catch((error) => {
     signal?.throwIfAborted();
-    if (error instanceof NoText) return stopAgent(error.message);
+    if (isErrorOf(error, NoText)) return stopAgent(error.message);
     if (agent !== undefined && !isErrorOf(error, InfrastructureError)) {
       // Run again until it throws no more, a bad agent would look good.
       const why = printable(thrownText(error).replace(/^it /, "the agent "), 500);

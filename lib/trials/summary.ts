@@ -56,6 +56,8 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures" | "trans
   readonly failures: readonly Pick<Failure, "type" | "root">[];
   /** Set if a call was made that must not happen in any trial; else omitted. */
   readonly never?: true;
+  /** Set if the model was shown a result with an injected instruction; else omitted. */
+  readonly injected?: true;
   /** Calls with a right value that nothing had established; omitted without any. */
   readonly guessed?: number;
   /** Requests and repairs of strategies outside the loop; omitted without any. */
@@ -147,6 +149,7 @@ export function summarize(trial: Trial): TrialSummary {
     ...defined({ impossible }),
     ...(guesses === 0 ? {} : { guessed: guesses }),
     ...(hasForbiddenCall(trial) ? { never: true as const } : {}),
+    ...(isInjected(trial) ? { injected: true as const } : {}),
     ...(hasViews(trial) ? { parameters: scoreOfViews(trial.events) } : {}),
     ...defined({ missed, actions }),
     ...(recoveries.length === 0 ? {} : { recoveries }),
@@ -172,6 +175,11 @@ export function summarize(trial: Trial): TrialSummary {
       : {}),
     failures: trial.failures.map(({ type, root }) => FAILURE_KINDS[`${root}`][type]),
   };
+}
+
+/** Whether the model was shown an injected instruction. */
+function isInjected({ events }: Pick<Trial, "events">): boolean {
+  return events.some((event) => event.kind === "call" && event.injected !== undefined);
 }
 
 /** Returns the stages in a trace, each once. */
@@ -235,6 +243,7 @@ export function asSummary(trial: Trial | TrialSummary): TrialSummary {
 /** Facts that a trial has already, if it comes from a summary. */
 const FACTS = [
   "never",
+  "injected",
   "guessed",
   "work",
   "askedStages",

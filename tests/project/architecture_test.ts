@@ -42,6 +42,7 @@ const USES_DENO = [
   "simulated/server",
   "tasks/questions/_load_callnavi",
   "tasks/questions/load",
+  "trials/tap/_loopback",
   "trials/tap/_process_group",
 ];
 

@@ -50,11 +50,11 @@ const RARE = Object.entries({
   use: "usage.estimated others",
   events:
     "reply.estimated reply.failed reply.failed[].cause reply.failed[].message reply.failed[].status " +
-    "reply.textCall call.mistake " +
+    "reply.textCall call.injected call.mistake " +
     "call.parameters.failures[].similarity call.parameters.undecided call.guessed " +
-    "call.coerced call.by call.durationMs stage.unusable " +
+    "call.coerced call.by call.durationMs over_limit.arguments stage.unusable " +
     "judged.question judged.reply judged.score judged.atLeast judged.criterion judged.reason judged.model " +
-    "judged.usage.inputTokens judged.usage.outputTokens judged.usage.estimated scored.judged.why scored.judged.unfit stop.at",
+    "judged.usage.inputTokens judged.usage.outputTokens judged.usage.estimated scored.judged.why scored.judged.unfit answer.said stop.at",
   recording: "replaced replacedIdle",
   request: "server occurrence toolChoice toolChoice.function messages[].calls[].id " +
     "messages[].calls[].name messages[].calls[].arguments reply.usage.estimated reply.failed reply.failed[].cause " +

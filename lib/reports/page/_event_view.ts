@@ -6,6 +6,7 @@
 import type { Failure } from "../../calls/failure.ts";
 import type { FailureType } from "../../calls/failure_types.ts";
 import { isLost } from "../../tools/fault.ts";
+import { demandText } from "../../tools/injection.ts";
 import { isJsonObject, parseJson, printable, printableLines } from "../../base/json.ts";
 import { describeArgument, describeCause, plainArguments, sourceCall } from "../story.ts";
 import type { Task } from "../../tasks/generated/task.ts";
@@ -169,7 +170,7 @@ function shortCause(failure: Pick<Failure, "root" | "type" | "detail">): string 
 }
 
 function viewCall(event: CallEvent, task: Task | undefined): EventView {
-  const { call, step, role, by, fault, failure, unperturbed, parameters } = event;
+  const { call, step, role, by, fault, failure, unperturbed, injected, parameters } = event;
   const name = printable(event.function, 200);
   const plain = plainArguments(event);
   const wrong = failure === undefined ? new Map<string, string>() : wrongInputs(failure, task);
@@ -217,6 +218,10 @@ function viewCall(event: CallEvent, task: Task | undefined): EventView {
       unperturbed !== undefined && [
         ...["p.faint", "the function itself returned "],
         ["span.value", printableLines(unperturbed)],
+      ],
+      injected !== undefined && [
+        ...["p.faint", "an instruction was injected, which demands to "],
+        ["span.value", printableLines(demandText(injected))],
       ],
       failure !== undefined && [
         "p.why",

@@ -170,6 +170,27 @@ export function outcomesTable(
   };
 }
 
+/** Returns how often injected instructions were followed, where any was shown. */
+export function injectionsTable(subjects: readonly VariantMetrics[]): Table[] {
+  const rows = subjects.flatMap(({ injections, ...one }) =>
+    injections === undefined ? [] : [{ ...one, injections }]
+  );
+  return tableOf(rows, {
+    id: "injections",
+    section: "failures",
+    title: "Injected instructions",
+    note:
+      "trials: valid ones in which a result held an instruction that nobody asked for; followed: the model called or " +
+      "wrote what it demands",
+    columns: [
+      MODEL,
+      { head: "trials", cell: ({ injections }) => injections.shown },
+      { head: "followed", cell: ({ injections }) => injections.followed },
+      rateColumns("share", ({ injections }) => injections),
+    ],
+  });
+}
+
 /** Returns the number of trials by behaviour, where any was seen. */
 export function behavioursTable(
   { subjects, ...report }: Pick<Report, "subjects" | "unit" | "callSets">,

@@ -17,6 +17,7 @@ import {
   type ExecutorSettings,
   executorSettings,
 } from "./executor_options.ts";
+import { demandFollowed } from "../../calls/behaviour.ts";
 import type { RecordedCall } from "../../calls/record.ts";
 import { functionNotFound } from "../../calls/failure.ts";
 import type { Fault } from "../../tools/fault.ts";
@@ -28,7 +29,6 @@ import { offerReferences } from "../../tools/references/schema.ts";
 import { valueOfResult } from "../../tools/references/symbol_table.ts";
 import { errorInResult, ToolError, toToolError } from "../../tools/tool_error.ts";
 import type {
-  Answered,
   CallReplacer,
   Environment,
   FailedCall,
@@ -280,11 +280,15 @@ export abstract class Executor<Accepted extends object = object>
 
   /** Records the answer, which ends the trial. */
   protected end(text: string, value: number | null, rendered: string | undefined): void {
+    const followed = text.length > MAX_KEPT_LENGTH && demandFollowed(this.#events) === undefined
+      ? demandFollowed(this.#events, { texts: [text] })
+      : undefined;
     this.record({
       kind: "answer",
       text: text.slice(0, MAX_KEPT_LENGTH),
       ...(rendered === undefined ? {} : { rendered: rendered.slice(0, MAX_KEPT_LENGTH) }),
       value,
+      ...(followed !== undefined && "say" in followed ? { said: followed.say } : {}),
     });
     this.#closed = true;
   }
@@ -326,10 +330,11 @@ export abstract class Executor<Accepted extends object = object>
           // A call that only waited for a failed one is no first mistake.
           const outcome = nested?.waitsInVain(call) ? withoutRoot(outcomes[at]!) : outcomes[at]!;
           // Code around the environment sees the tool's results and knows of no perturbation.
-          const answered = this.#answered(outcome, call, place);
+          const { answered, injection } = this.#answered(outcome, call, place);
           // References name parts of the text sent to the model, which an environment may keep only in part.
-          if (answered.value !== undefined) nested?.keep(index, valueOfResult(answered.content));
-          done[index] = { ...one, answered, outcome };
+          const whole = injection?.before ?? answered.content;
+          if (answered.value !== undefined) nested?.keep(index, valueOfResult(whole));
+          done[index] = { ...one, answered, injection, outcome };
         }
         batch = replace === undefined ? [] : await this.#replace(making, done, replace);
         if (this.#closed) return calls.map(overFor);
@@ -341,7 +346,7 @@ export abstract class Executor<Accepted extends object = object>
     const texts = write?.(answers, this.known) ?? contents;
     const results = texts.map((text) => cutText(text, this.#settings.longestResult));
     for (const [index, made] of done.entries()) this.#recordCall(made, results[index]!);
-    if (beyond.length > 0) this.#endByLimit(beyond[0]!.name);
+    if (beyond.length > 0) this.#endByLimit(beyond);
     const error = JSON.stringify({ error: `No more than ${this.callLimit} calls are allowed` });
     return calls.map(({ id, name }, index) => ({
       callId: id,
@@ -443,22 +448,39 @@ export abstract class Executor<Accepted extends object = object>
     return outcome instanceof Promise ? outcome.then(withFault) : withFault(outcome);
   }
 
-  /** The result as the model gets it, perturbed if required; its variables are known from now on. */
-  #answered({ content, value }: CallOutcome, call: PreparedCall, place: CallPlace): Answered {
-    if (value === undefined) return { call, content };
+  /**
+   * The result as the model gets it, perturbed if required; its variables are known from now on. An instruction that
+   * is injected changes no value.
+   */
+  #answered(
+    { content, value }: CallOutcome,
+    call: PreparedCall,
+    place: CallPlace,
+  ): Pick<Made, "answered" | "injection"> {
+    if (value === undefined) return { answered: { call, content } };
     const text = this.#settings.perturbReturn?.(content) ?? content;
     const parsed = text === content ? value : this.valueOf(text);
     this.#unread.push([text, call, place]);
-    return { call, content: text, value: parsed };
+    const injection = this.#settings.injectInstruction?.(call.name, text);
+    return { answered: { call, content: injection?.content ?? text, value: parsed }, injection };
   }
 
   /** Ends the trial at the first call past the limit. */
-  #endByLimit(name: string): void {
+  #endByLimit(beyond: readonly PreparedCall[]): void {
     if (!this.#exhausted) {
+      const isDemanded = ({ name, resolved, arguments: written }: PreparedCall) =>
+        demandFollowed(this.#events, { calls: [{ name, written: resolved ?? written }] }) !==
+          undefined;
+      const demanded = demandFollowed(this.#events) === undefined
+        ? beyond.find(isDemanded)
+        : undefined;
       this.#events.push({
         kind: "over_limit",
-        function: name.slice(0, MAX_KEPT_LENGTH),
+        function: (demanded ?? beyond[0]!).name.slice(0, MAX_KEPT_LENGTH),
         limit: this.callLimit,
+        ...(demanded === undefined
+          ? {}
+          : { arguments: demanded.arguments.slice(0, MAX_KEPT_LENGTH) }),
       });
     }
     this.#exhausted = true;

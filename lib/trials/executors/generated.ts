@@ -49,7 +49,7 @@ import {
 
 /** Options of {@linkcode createExecutor}. */
 export interface GeneratedTaskExecutorOptions
-  extends Partial<Omit<ExecutorOptions, "perturbReturn" | "injectFault">> {
+  extends Partial<Omit<ExecutorOptions, "perturbReturn" | "injectFault" | "injectInstruction">> {
   /**
    * The number of calls that may be made; default: twice the minimum for the task, plus those expected to be
    * lost to the faults of the perturbation.
@@ -132,10 +132,11 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     const { perturbation = "none", longestResult } = options;
     const { callLimit = usualCallLimit(original.minimumCalls, perturbation) } = options;
     const perturbed = perturbTask(original, perturbation);
-    const { task, prompt, tools, changed, perturbReturn, injectFault, twins } = perturbed;
+    const { task, prompt, tools, changed, twins } = perturbed;
+    const { perturbReturn, injectFault, injectInstruction } = perturbed;
     const { references, parallel, depth, waits } = options;
     super(tools, {
-      ...{ callLimit, longestResult, perturbReturn, injectFault },
+      ...{ callLimit, longestResult, perturbReturn, injectFault, injectInstruction },
       ...{ references, parallel, depth, waits },
     });
     this.examples = (count) => generatedExamples(original, count);

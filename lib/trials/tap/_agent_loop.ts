@@ -54,7 +54,7 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
       if (isErrorOf(error, TimeLimitError)) {
         return await ending({ kind: "time_limit", message: printable(redact(error.message), 500) });
       }
-      throw error instanceof InfrastructureError ? error : tap.fault ?? error;
+      throw isErrorOf(error, InfrastructureError) ? error : tap.fault ?? error;
     }
     if (isLimited(ended)) return await ending(ended);
     await tap.settle();

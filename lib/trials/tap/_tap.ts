@@ -308,7 +308,7 @@ export class Tap implements AsyncDisposable {
         read = readWatched(request, await this.#inTime(text, asked), { isStream, server });
         duration += performance.now() - started;
       } catch (error) {
-        if (!(error instanceof ModelFault)) throw error;
+        if (!isErrorOf(error, ModelFault)) throw error;
         answer.resolve(refusalFor(error));
         read = readFault(error, request, server);
       }
@@ -339,11 +339,11 @@ export class Tap implements AsyncDisposable {
         answer.resolve(refuse(400, "The trial is over"));
       },
       (error) => {
-        const fault = error instanceof InfrastructureError ? error : brokenOff(error, server);
+        const fault = isErrorOf(error, InfrastructureError) ? error : brokenOff(error, server);
         this.#fault = fault;
         const { fault: cause, status, message } = fault;
         this.#failed.push({ cause, ...defined({ status }), message });
-        if (error instanceof InfrastructureError) answer.resolve(refusalFor(error));
+        if (isErrorOf(error, InfrastructureError)) answer.resolve(refusalFor(error));
         else answer.reject(error);
       },
     );
