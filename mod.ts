@@ -128,7 +128,12 @@ export type {
   ToolTestSettings,
 } from "./lib/runs/option_types.ts";
 export { type OwnToolOptions, tool, type ToolInput } from "./lib/tools/define_tool.ts";
-export type { ZodSchema } from "./lib/tools/own_schema.ts";
+export type {
+  ParametersSchema,
+  StandardResult,
+  StandardSchema,
+  ZodSchema,
+} from "./lib/tools/own_schema.ts";
 export type { ExpectedCall, Matcher } from "./lib/tools/expected_call.ts";
 export type { Message, Usage } from "./lib/tools/message.ts";
 export type { Tool, ToolCall, ToolChoice, ToolSchema } from "./lib/tools/tool.ts";

@@ -145,7 +145,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     file("a tool without options", "tool();", /make a tool as it must have options/),
     file("a tool without a name", "tool({ ...add, name: undefined });", /its name must be 1 to 64 letters, digits, _ and -: it has none/),
     file("a name with spaces", 'tool({ ...add, name: "add two" });', /its name must be .*it is "add two"/),
-    file("a tool without parameters", "tool({ ...add, parameters: undefined });", /of zod 4, or JSON Schemas: parameters are missing/),
+    file("a tool without parameters", "tool({ ...add, parameters: undefined });", /or JSON Schemas: parameters are missing/),
     file("properties in place of an object", "tool({ ...add, parameters: { a: z.number() } });", /they are single schemas; put z\.object\(\{ \.\.\. \}\) around them/),
     file("a zod schema without JSON", "tool({ ...add, parameters: z.object({ a: z.date() }) });", /must be one that JSON Schema can express: Date cannot/),
     file("no JSON Schema", 'tool({ ...add, parameters: { properties: { a: { type: "int" } } } });', /its parameters must be a JSON Schema: .*properties\/a\/type/),

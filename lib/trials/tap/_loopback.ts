@@ -38,6 +38,8 @@ export function openAddress(handler: Handler): Address {
       if (handlers.size > 0 || running?.server !== server) return;
       running.stop();
       running = undefined;
+      // Nothing else may keep the process alive until it has closed.
+      server.ref();
       await server.finished;
     },
   };
