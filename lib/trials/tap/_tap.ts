@@ -200,6 +200,8 @@ export class Tap implements AsyncDisposable {
   async execute(tool: Tool, input: JsonObject): Promise<string> {
     while (this.#readings.size > 0) await Promise.all(this.#readings);
     const { environment } = this.#options;
+    // The agent may have the calls of the very reply that reached a limit.
+    if (this.#over !== undefined && !environment.exhausted) throw new Error(overText(this.#over));
     // Without a reply nothing is known of where calls come from; at the end they are only refused.
     if (!this.hasSeen || environment.ended || environment.exhausted) {
       return await tool.execute(input);
@@ -288,7 +290,7 @@ export class Tap implements AsyncDisposable {
 
   /** Sends a request, and reads the reply while the agent gets it. */
   async #exchange(request: AgentRequest, server: Server, send: Send): Promise<Response> {
-    if (this.#over !== undefined) return refuse(400, `The trial is over: ${this.#over.message}`);
+    if (this.#over !== undefined) return refuse(400, overText(this.#over));
     const replaces = await this.#follow(request);
     const answer = Promise.withResolvers<Response>();
     // A reply may be complete before the agent waits for it.
@@ -382,7 +384,8 @@ export class Tap implements AsyncDisposable {
   }
 
   /** Takes a reply, whose calls the agent may carry out from now on. */
-  #announce(request: AgentRequest, id: string, number: number, { text, calls }: ModelReply): void {
+  #announce(request: AgentRequest, id: string, number: number, reply: ModelReply): void {
+    const { text, calls, carried } = reply;
     this.#fault = undefined;
     const step = ++this.#step;
     const { tools } = this.#options.environment;
@@ -397,7 +400,7 @@ export class Tap implements AsyncDisposable {
       };
     });
     this.#replies.push({ request, id, number, step, open: new Set(open), isUsed: false });
-    this.#turn.heard({ role: "assistant", content: text, calls });
+    this.#turn.heard({ role: "assistant", content: text, calls, ...defined({ carried }) });
   }
 
   /** Closes the replies that a request goes on from; returns the request whose reply it asks for again. */
@@ -487,8 +490,13 @@ export class Tap implements AsyncDisposable {
   end(limited: Limited): void {
     this.#over ??= limited;
     this.#limit.resolve(this.#over);
-    this.#controller.abort(new Error(`The trial is over: ${limited.message}`));
+    this.#controller.abort(new Error(overText(limited)));
   }
+}
+
+/** Says that a limit was reached. */
+function overText({ message }: Limited): string {
+  return `The trial is over: ${message}`;
 }
 
 /** Returns how errors speak of a server that the agent asks by itself. */
