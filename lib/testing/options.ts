@@ -157,11 +157,21 @@ export function assertOptions(
  */
 export function assertModel(
   subject: string,
-  { model, variants }: { readonly model?: unknown; readonly variants?: unknown },
+  { model, variants, agent }: {
+    readonly model?: unknown;
+    readonly variants?: unknown;
+    readonly agent?: unknown;
+  },
 ): void {
   // Variants may have models of their own.
   if (model !== undefined || variants !== undefined) return;
-  throw cannot(`use ${subject}`, "it must have a model", "sim:planner needs no key");
+  throw agent === undefined
+    ? cannot(`use ${subject}`, "it must have a model", "sim:planner needs no key")
+    : cannot(
+      `use ${subject}`,
+      "it must have a model, whose name results have",
+      "an agent that asks another server may give any name",
+    );
 }
 
 /** What to use in place of an option that belongs elsewhere; `undefined` for others. */
