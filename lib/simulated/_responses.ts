@@ -143,7 +143,7 @@ function toAssistant({ text, calls }: AssistantReply): ChatMessage {
 /** Converts the reply of a model to a response. */
 export function toResponse(
   { id, model, choices: [{ message }], usage }: ChatAnswer,
-  { reasons, encrypted }: ReadRequest,
+  { reasons, encrypted }: Pick<ReadRequest, "reasons" | "encrypted">,
 ): JsonObject {
   const hash = id.slice(id.indexOf("-") + 1);
   // The "x" marks items without reasoning, which need no reasoning item when sent back.

@@ -89,7 +89,7 @@ export interface ChatAnswer {
       readonly tool_calls?: readonly ChatCall[];
     };
     readonly logprobs: null;
-    readonly finish_reason: "stop" | "tool_calls";
+    readonly finish_reason: "stop" | "tool_calls" | "length" | "content_filter";
   }];
   /** Estimated at four characters per token, rounded up. */
   readonly usage: {

@@ -285,7 +285,7 @@ export async function runTrial(
     behaviours: fixture.behaviours(),
     rules: JUDGING_RULES,
     usage: session.usage,
-    ...(tap === undefined ? {} : { agent: tap.hasSeen ? "watched" : "unwatched" }),
+    ...(tap === undefined ? {} : { agent: tap.isWatched ? "watched" : "unwatched" }),
     ...defined({ stages: redacted.stages, judging: redacted.judging }),
     startedAt,
     durationMs: Math.round(

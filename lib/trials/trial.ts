@@ -102,8 +102,8 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   /** Token usage of all models. */
   readonly usage: Usage;
   /**
-   * Whether the requests of an agent of the user's own were seen: of one that was not, unknown names, unreadable
-   * arguments and tokens are not known. Omitted for models, and in older journals.
+   * Whether it was seen what the model of an agent of the user's own called: if not, unknown names and unreadable
+   * arguments are not known, without replies tokens neither. Omitted for models, and in older journals.
    */
   readonly agent?: "watched" | "unwatched";
   /** Usage of models other than the requested one, by stage; omitted without any. */

@@ -257,13 +257,13 @@ export class Session {
     try {
       if (seconds === undefined) return await awaited;
       const timeout = new Promise<Limited>((resolve) => {
-        const budget = seconds * 1000 - this.#milliseconds;
+        const left = () => seconds * 1000 - this.#milliseconds - spent();
         const wait = () => {
           timer = setTimeout(() => {
             // A timer may fire a moment early.
-            if (budget - spent() > 1) wait();
+            if (left() > 1) wait();
             else resolve(timeLimitReached(seconds));
-          }, Math.max(1, budget - spent()));
+          }, Math.max(1, left()));
         };
         wait();
       });

@@ -27,6 +27,7 @@ import {
   InfrastructureError,
   type Model,
   type ModelReply,
+  type ModelServer,
   TimeLimitError,
 } from "../../models/model.ts";
 import {
@@ -122,6 +123,8 @@ export class Tap implements AsyncDisposable {
   #address: Address | undefined;
   #over: Limited | undefined;
   #step = 0;
+  /** Whether a request offered a function of the task. */
+  #hasOffered = false;
   #fault: InfrastructureError | undefined;
   #turn: Turn = {
     heard: () => {},
@@ -137,6 +140,16 @@ export class Tap implements AsyncDisposable {
   /** Whether a reply has come by. */
   get hasSeen(): boolean {
     return this.#step > 0;
+  }
+
+  /**
+   * Whether what the model called was seen: a request offered it a function of the task under its name. What it writes
+   * into texts, or calls by names that the agent made up, is only seen when the agent carries it out.
+   */
+  get isWatched(): boolean {
+    const { environment } = this.#options;
+    const isCallable = environment.present === undefined && environment.tools.length > 0;
+    return this.hasSeen && (this.#hasOffered || !isCallable);
   }
 
   /** Why the last request got no reply, if that is neither the model's doing nor the agent's. */
@@ -237,21 +250,12 @@ export class Tap implements AsyncDisposable {
     if (path === "/tools" || path.startsWith("/tools/")) {
       return await this.#turn.tools(request, path.slice("/tools".length));
     }
-    const { model } = this.#options;
-    const { server } = model;
+    const server = await this.#server();
     const below = path.startsWith("/v1/") ? path.slice("/v1".length) : undefined;
     if (below === undefined) return refuse(404, `There is no ${printable(path, 100)}`);
     if (request.method === "GET" && below === "/models") {
-      const name = server?.model ?? model.name;
-      return Response.json({ object: "list", data: [{ id: name, object: "model", created: 0 }] });
-    }
-    if (server === undefined) {
-      return refuse(
-        501,
-        `The model ${
-          printable(model.name, 100)
-        } has no server that the requests of an agent could be sent to`,
-      );
+      const { model: id } = server;
+      return Response.json({ object: "list", data: [{ id, object: "model", created: 0 }] });
     }
     if (request.method !== "POST") {
       return refuse(405, `The method must be POST: it is ${request.method}`);
@@ -268,8 +272,14 @@ export class Tap implements AsyncDisposable {
     );
   }
 
+  /** The server of the model under test; one that is made in code gets one. */
+  async #server(): Promise<ModelServer> {
+    const { model } = this.#options;
+    return model.server ?? (await import("../../simulated/model_server.ts")).serverOf(model);
+  }
+
   /** Passes on a request that asks for no reply, such as one for embeddings. */
-  async #pass(server: NonNullable<Model["server"]>, path: string, text: string): Promise<Response> {
+  async #pass(server: ModelServer, path: string, text: string): Promise<Response> {
     const body = parseJson(text);
     if (!isJsonObject(body)) return refuse(400, "The body must be a JSON object");
     try {
@@ -390,6 +400,7 @@ export class Tap implements AsyncDisposable {
     const step = ++this.#step;
     const { tools } = this.#options.environment;
     const offered = request.tools.map(({ name }) => name);
+    this.#hasOffered ||= tools.some(({ name }) => offered.includes(name));
     const open = calls.map((call): OpenCall => {
       const input = parseJson(call.arguments);
       const isMissing = !offered.includes(call.name) &&
