@@ -18,6 +18,7 @@ import { generateTask } from "../../lib/tasks/generated/task.ts";
 import { FAULTS } from "../../lib/tools/fault.ts";
 import type { AgentForm } from "../support/agents/agent.ts";
 import { plainLoop } from "../support/agents/plain_loop.ts";
+import { scripted } from "../../lib/models/scripted.ts";
 import { CITY, cityPlan } from "../support/call_sets.ts";
 
 const SPEC = { core: 4, depth: 2, connected: 2, disconnected: 1, seed: 7 };
@@ -220,4 +221,52 @@ Deno.test("limits end an agent's trials where they end those of the loop", async
   for (const kind of ["call_limit", "step_limit", "token_limit"]) {
     assert(outcomes.has(kind), [...outcomes].join());
   }
+});
+
+Deno.test("run.messages has one result for each call of the model, whatever the agent carried out", async () => {
+  const said: unknown[] = [];
+  const toolCase: ToolCase<unknown> = {
+    name: "repaired",
+    tools: [{
+      ...{ name: "add", description: "Adds", parameters: { type: "object", required: ["x"] } },
+      execute: ({ x }) => Promise.resolve(`${x}`),
+    }],
+    prompt: "Add.",
+    assert: ({ messages }) =>
+      void said.push(...messages.map((one) => {
+        const calls = "calls" in one ? one.calls.map(({ id }) => id) : [];
+        return [one.role, one.role === "tool" ? one.callId : calls, one.content];
+      })),
+  };
+  const model = scripted("script", [
+    { calls: [{ name: "add", arguments: {} }, { name: "sub", arguments: {} }] },
+    { text: "It is 2." },
+  ]);
+  const trial = await runTrial({ case: "repaired", seed: 1 }, model, {
+    open: caseOpener(() => toolCase),
+    agent: async ({ tools: [add] }, { fetch, baseURL }) => {
+      const ask = async (messages: unknown[]) => {
+        const tools = [{ type: "function", function: { name: "add" } }];
+        const body = JSON.stringify({ messages, tools });
+        const response = await fetch(`${baseURL}/chat/completions`, { method: "POST", body });
+        return (await response.json()).choices[0].message;
+      };
+      const question = { role: "user", content: "Add." };
+      const message = await ask([question]);
+      // What it lacks is filled in, then the agent calls by itself, and says nothing of the other call.
+      const content = await add!.execute({ x: 2 });
+      await add!.execute({ x: 3 });
+      const [{ id }] = message.tool_calls;
+      return (await ask([question, message, { role: "tool", tool_call_id: id, content }])).content;
+    },
+  });
+  assertEquals(trial.outcome, "solved", trial.reason);
+  const [, [, [one, other]]] = said as [unknown, [unknown, [string, string]]];
+  assertEquals(said, [
+    ["user", [], "Add."],
+    ["assistant", [one, other], ""],
+    ["tool", one, "2"],
+    ["tool", other, '{"error":"There is no function sub"}'],
+    ["assistant", [], "It is 2."],
+  ]);
 });
