@@ -272,3 +272,46 @@ Deno.test("tool tests and suites refuse what cannot be with an agent, where it s
     await context.step(call, () => assertMatch(told[at]!, message));
   }
 });
+
+Deno.test("benchmark({ agent }) works on every kind of task within a budget, and its journal is derived again", async () => {
+  const file = write(
+    "every_task.ts",
+    `import { benchmark, grid } from "file://${ROOT}/mod.ts";
+const common = { model: "sim:noisy?hallucinate=0.3&averse=0.3&seed=3", agent, seed: 1 };
+benchmark("all", {
+  ...common,
+  tasks: [...[grid({ core: 3, depth: 2 })].flat(), { case: "oracle" }, { case: "forced_function" }],
+  graphs: 4,
+  gate: { successRate: 0.1, margin: 0.05 },
+});
+benchmark("questions", {
+  ...common,
+  model: "sim:truth?value=0.2",
+  tasks: [{ set: "${ROOT}/fixtures/call_sets/city" }],
+  gate: { successRate: 0.1, margin: 0.05 },
+});
+benchmark("poor", { ...common, tasks: { core: 3, depth: 2 }, perturbations: ["timeout"], graphs: 20, budget: { tokens: 5_000 }, gate: { successRate: 0.5, margin: 0.1 } });
+`,
+  );
+  const finished = await run(file, ["--out=tasks/"]);
+  const names = [...Deno.readDirSync(place.file("tasks"))].map(({ name }) => name).sort();
+  assertEquals(names, ["all.jsonl", "poor.jsonl", "questions.jsonl"], finished.all);
+  const verdicts: string[] = [];
+  for (const name of names) {
+    const journal = place.file(`tasks/${name}`);
+    const [, ...trials] = readLines(journal);
+    assert(trials.length > 4 && trials.length < 20, finished.all);
+    for (const { agent, outcome } of trials) {
+      assertEquals([agent, outcome === "invalid"], ["watched", false], finished.all);
+    }
+    const gated = await toolgate(["gate", journal]);
+    const verdict = /^[^\n]*: (PASS|PARTIAL|UNDECIDED)/m.exec(gated.all)?.[1];
+    verdicts.push(`${name} ${verdict}`);
+  }
+  assertEquals(
+    verdicts,
+    ["all.jsonl PASS", "poor.jsonl UNDECIDED", "questions.jsonl PASS"],
+    finished.all,
+  );
+  assertStringIncludes(finished.all, "not run: the budget of 5000 tokens was reached");
+});

@@ -270,3 +270,20 @@ Deno.test("run.messages has one result for each call of the model, whatever the 
     ["assistant", [], "It is 2."],
   ]);
 });
+
+Deno.test("a request of an agent without a memory is no repetition of that of an earlier turn", async () => {
+  const toolCase: ToolCase<unknown> = {
+    ...{ name: "again", tools: [], prompt: "Go on.", turns: ["Go on."], assert: () => {} },
+  };
+  const model = scripted("script", [{ text: "I went." }, { text: "I went on." }]);
+  const trial = await runTrial({ case: "again", seed: 1 }, model, {
+    open: caseOpener(() => toolCase),
+    agent: (task, options) =>
+      plainLoop({ api: "chat", streamed: false })({ ...task, history: [] }, options),
+  });
+  const replies = trial.events.flatMap((event) => event.kind === "reply" ? [event] : []);
+  assertEquals(replies.map(({ text, replaces }) => [text, replaces]), [
+    ["I went.", undefined],
+    ["I went on.", undefined],
+  ]);
+});

@@ -174,6 +174,8 @@ export class Tap implements AsyncDisposable {
   /** Begins a turn. */
   begin(turn: Turn): void {
     this.#turn = turn;
+    // All is settled of the turn before, whose requests a new one may look like.
+    this.#replies.length = 0;
   }
 
   /** Watches a request, wherever it goes; those below the trial's address go to the model under test. */
