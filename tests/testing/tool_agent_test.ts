@@ -198,9 +198,12 @@ toolTest("kinds", { ...right, model, variants });
   const solved = readLines(place.file("variants/sums.jsonl")).slice(1)
     .map(({ variant, outcome }) => `${variant} ${outcome}`);
   assertEquals([...new Set(solved)].sort(), ["new wrong_answer", "old solved"]);
+  const gated = await toolgate(["gate", place.file("variants/sums.jsonl")]);
+  assertEquals(gated.code, 1, gated.all);
+  assertStringIncludes(gated.all, "new: m: FAIL");
 });
 
-Deno.test("a run of tool tests ends whose agent is not there, and keeps nothing", async () => {
+Deno.test("a run of tool tests ends if its agent is not there or has no key, and keeps nothing", async () => {
   const file = write(
     "missing_test.ts",
     `toolTest("sums", { ...right, model, trials: 5, agent: { command: ["no-such-agent"] } });`,
@@ -210,6 +213,20 @@ Deno.test("a run of tool tests ends whose agent is not there, and keeps nothing"
   assertStringIncludes(finished.all, "there is no program no-such-agent");
   assertEquals(finished.all.split("there is no program no-such-agent").length, 2, finished.all);
   assert(!place.names().includes("missing.jsonl"));
+  const keyless = write(
+    "keyless_test.ts",
+    `const unknown = { model: "m", apiKeyVariable: "NO_SUCH_KEY" };
+toolTest("asks", { ...right, model: unknown, trials: 5, agent, gate: { successRate: 0.5 } });
+toolTest("asks nobody", { ...right, model: unknown, trials: 2, agent: alone });
+`,
+  );
+  const asked = await run(keyless, ["--out=keyless/"]);
+  assertMatch(asked.all, /INVALID: .*NO_SUCH_KEY/);
+  assertEquals(
+    [...Deno.readDirSync(place.file("keyless"))].map(({ name }) => name),
+    ["keyless_test.jsonl"],
+    asked.all,
+  );
 });
 
 Deno.test("tool tests and suites refuse what cannot be with an agent, where it stands", async (context) => {
