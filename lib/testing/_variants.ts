@@ -107,21 +107,18 @@ export function readVariants<State>(
     });
     const entries = listOf(variant.strategy ?? options.strategy ?? "baseline");
     const { agent } = variant;
-    assertAgent(`variants.${name} of ${subject}`, agent, entries);
-    const program = functionOf(agent) === undefined ? agent as CommandAgent | undefined : undefined;
-    if (agent !== undefined) {
-      agents.set(
-        name,
-        functionOf(agent) ?? commandAgent(program!, `variants.${name} of ${subject}`),
-      );
-    }
+    const place = `variants.${name} of ${subject}`;
+    assertAgent(place, agent, entries);
+    const program = typeof agent === "function" ? undefined : agent;
+    const works = program === undefined ? functionOf(agent) : commandAgent(program, place);
+    if (works !== undefined) agents.set(name, works);
     const ids = entries.map((entry) => {
       const id = isObject(entry) ? strategyName(entry as StrategyEntry) : entry;
       addDistinct(subject, chosen, { name: id, choice: entry, what: "strategy" });
       return id;
     });
-    const said = program === undefined ? {} : { agent: withoutSecrets(program) };
-    return [name, { models: own, strategies: ids, ...said }] as const;
+    const kept = defined({ agent: program && withoutSecrets(program) });
+    return [name, { models: own, strategies: ids, ...kept }] as const;
   });
   const caseOf: Variants<State>["caseOf"] = (toolCase, variant) => {
     const own = variant === undefined ? undefined : variants[variant];

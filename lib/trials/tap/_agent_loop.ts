@@ -39,24 +39,27 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
     // Agents are the user's own code: one that is not type-checked may return anything.
     const working = Promise.resolve().then((): unknown => agent(task, optionsOf(tap, model)))
       .then((said) => ({ said }));
-    const ending = async (limited: Limited): Promise<Limited> => {
-      tap.end(limited);
-      // No program outlives its trial, and none takes long to end; what a function goes on with cannot be ended.
+    // No program outlives its trial, and none takes long to end; what a function goes on with cannot be ended.
+    const finished = async () => {
       if (isProgram(agent)) await working.catch(() => {});
+    };
+    const end = async (limited: Limited): Promise<Limited> => {
+      tap.end(limited);
+      await finished();
       return limited;
     };
     let ended;
     try {
       ended = await session.within(Promise.race([working, tap.limited]));
     } catch (error) {
-      if (session.signal?.aborted && isProgram(agent)) await working.catch(() => {});
+      await finished();
       await tap.settle();
       if (isErrorOf(error, TimeLimitError)) {
-        return await ending({ kind: "time_limit", message: printable(redact(error.message), 500) });
+        return await end({ kind: "time_limit", message: printable(redact(error.message), 500) });
       }
       throw isErrorOf(error, InfrastructureError) ? error : tap.fault ?? error;
     }
-    if (isLimited(ended)) return await ending(ended);
+    if (isLimited(ended)) return await end(ended);
     await tap.settle();
     // What an agent says of a server that did not answer is no answer of the model.
     if (tap.fault !== undefined) throw tap.fault;
