@@ -36,7 +36,7 @@ const quickly = (open: TaskOpener): TaskOpener =>
 
 /** All of a trial but its times and who ran it; the calls of a step in the order of their names and arguments. */
 function comparable(trial: Trial) {
-  const { startedAt: _, durationMs: __, agent: ___, transcript: ____, events, ...rest } = trial;
+  const { startedAt: _, durationMs: __, agent: ___, events, ...rest } = trial;
   const sorted = sortedCalls(events.filter(({ kind }) => kind === "call") as CallEvent[]);
   const numbers = new Map(sorted.map(({ call }, place) => [call, place + 1]));
   const renumber = <Item extends object>(item: Item): Item =>
@@ -51,7 +51,7 @@ function comparable(trial: Trial) {
   const calls = sorted.map(renumber);
   const failures = rest.failures.map(renumber);
   return {
-    ...rest,
+    ...JSON.parse(JSON.stringify(rest)),
     failures: failures.toSorted((one, other) => one.call - other.call),
     events: events.map((event) => event.kind === "call" ? calls.shift() : renumber(event)),
   };
