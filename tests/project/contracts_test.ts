@@ -38,7 +38,8 @@ const TABLES = new Map(
 const RARE = Object.entries({
   "plan-line": "sources sources.* file records",
   "resolved-suite": "agent parts parts.*.case parts.*.tools parts.*.system " +
-    "variants variants.*.models variants.*.strategies variants.*.parts tests",
+    "variants variants.*.models variants.*.strategies variants.*.agent variants.*.parts " +
+    "tests",
   gate:
     "baseline.perturbation baseline.variant atMost.failureShifts atMost.missedCalls atMost.unmended",
   "trial-line":

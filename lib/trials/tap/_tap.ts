@@ -177,6 +177,8 @@ export class Tap implements AsyncDisposable {
   /** Begins a turn. */
   begin(turn: Turn): void {
     this.#turn = turn;
+    // All is settled of the turn before, whose requests a new one may look like.
+    this.#replies.length = 0;
   }
 
   /** Watches a request, wherever it goes; those below the trial's address go to the model under test. */
@@ -216,6 +218,8 @@ export class Tap implements AsyncDisposable {
   async execute(tool: Tool, input: JsonObject): Promise<string> {
     while (this.#readings.size > 0) await Promise.all(this.#readings);
     const { environment } = this.#options;
+    // The agent may have the calls of the very reply that reached a limit.
+    if (this.#over !== undefined && !environment.exhausted) throw new Error(overText(this.#over));
     // Without a reply nothing is known of where calls come from; at the end they are only refused.
     if (!this.hasSeen || environment.ended || environment.exhausted) {
       return await tool.execute(input);
@@ -229,10 +233,9 @@ export class Tap implements AsyncDisposable {
     if (exact !== undefined) return await this.#carryOut(exact.reply, exact.one);
     const alike = all[0];
     if (alike !== undefined) await this.#record(alike.reply, alike.one, "repaired");
-    return await this.#run({
-      ...{ id: "", name, arguments: JSON.stringify(input), by: "agent" },
-      step: alike?.reply.step ?? this.#step,
-    });
+    const own = { id: "", name, arguments: JSON.stringify(input), by: "agent" } as const;
+    // The model takes it for the result of its own call; of others it need not know.
+    return await this.#run({ ...own, step: alike?.reply.step ?? this.#step }, alike?.one.call.id);
   }
 
   /** Waits for the replies under way, and records what the agent left of their calls. */
@@ -302,7 +305,7 @@ export class Tap implements AsyncDisposable {
 
   /** Sends a request, and reads the reply while the agent gets it. */
   async #exchange(request: AgentRequest, server: Server, send: Send): Promise<Response> {
-    if (this.#over !== undefined) return refuse(400, `The trial is over: ${this.#over.message}`);
+    if (this.#over !== undefined) return refuse(400, overText(this.#over));
     this.#asked++;
     this.#hasOffered ||= this.#options.environment.tools.some(({ name }) =>
       request.tools.some((tool) => tool.name === name)
@@ -401,7 +404,8 @@ export class Tap implements AsyncDisposable {
   }
 
   /** Takes a reply, whose calls the agent may carry out from now on. */
-  #announce(request: AgentRequest, id: string, number: number, { text, calls }: ModelReply): void {
+  #announce(request: AgentRequest, id: string, number: number, reply: ModelReply): void {
+    const { text, calls, carried } = reply;
     this.#fault = undefined;
     const step = ++this.#step;
     const { tools } = this.#options.environment;
@@ -416,7 +420,7 @@ export class Tap implements AsyncDisposable {
       };
     });
     this.#replies.push({ request, id, number, step, open: new Set(open), isUsed: false });
-    this.#turn.heard({ role: "assistant", content: text, calls });
+    this.#turn.heard({ role: "assistant", content: text, calls, ...defined({ carried }) });
   }
 
   /** Closes the replies that a request goes on from; returns the request whose reply it asks for again. */
@@ -468,7 +472,10 @@ export class Tap implements AsyncDisposable {
   async #record(reply: OpenReply, one: OpenCall, deed: AgentDeed | undefined): Promise<void> {
     reply.open.delete(one);
     if (this.#options.environment.ended) return;
-    await this.#run({ ...one.call, ...defined({ agentDid: deed }) });
+    await this.#run(
+      { ...one.call, ...defined({ agentDid: deed }) },
+      deed === "repaired" ? "" : one.call.id,
+    );
   }
 
   /** Carries out a call of a reply; with references all of them, as they may need each other's results. */
@@ -485,16 +492,16 @@ export class Tap implements AsyncDisposable {
     return this.#give((await reply.results).get(one)!);
   }
 
-  /** Lets the environment answer a call. */
-  async #run(call: PreparedCall): Promise<string> {
+  /** Lets the environment answer a call; its result answers the call of a reply with the id `callId`, if not empty. */
+  async #run(call: PreparedCall, callId = call.id): Promise<string> {
     const { environment } = this.#options;
     const [result] = await environment.execute([call]);
-    return this.#give(result!);
+    return this.#give({ ...result!, callId });
   }
 
   /** Gives the result of a call to the agent, and ends the trial if that was one call too many. */
   #give(result: ToolResult): string {
-    this.#turn.heard({ role: "tool", ...result });
+    if (result.callId !== "") this.#turn.heard({ role: "tool", ...result });
     if (this.#options.environment.exhausted) {
       this.end({ kind: "call_limit", message: "a call past the limit was made" });
     }
@@ -505,8 +512,13 @@ export class Tap implements AsyncDisposable {
   end(limited: Limited): void {
     this.#over ??= limited;
     this.#limit.resolve(this.#over);
-    this.#controller.abort(new Error(`The trial is over: ${limited.message}`));
+    this.#controller.abort(new Error(overText(limited)));
   }
+}
+
+/** Says that a limit was reached. */
+function overText({ message }: Limited): string {
+  return `The trial is over: ${message}`;
 }
 
 /** Returns how errors speak of a server that the agent asks by itself. */
