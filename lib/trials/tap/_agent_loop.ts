@@ -6,6 +6,7 @@
 import { defined, type JsonObject } from "../../base/json.ts";
 import { isErrorOf } from "../../base/errors.ts";
 import { InfrastructureError } from "../../models/model.ts";
+import type { Message } from "../../tools/message.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { Loop } from "../agent/loop.ts";
 import { isLimited } from "../agent/session.ts";
@@ -30,7 +31,13 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
       execute: (input: JsonObject) => tap.execute(tool as Tool, input),
     }));
     const task = taskOf(shown.messages, tools, fixture);
-    tap.begin({ heard, tools: toolsHandler(task) });
+    // The last reply is mostly the answer, which stands in the conversation once.
+    let last: Message | undefined;
+    const add = (message: Message) => {
+      if (last !== undefined) heard(last);
+      last = message;
+    };
+    tap.begin({ heard: add, tools: toolsHandler(task) });
     // Agents are the user's own code: one that is not type-checked may return anything.
     const working = Promise.resolve().then((): unknown => agent(task, optionsOf(tap, model)))
       .then((said) => ({ said }));
@@ -39,6 +46,7 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
       ended = await session.within(Promise.race([working, tap.limited]));
     } catch (error) {
       await tap.settle();
+      if (tap.over !== undefined) return tap.over;
       throw isErrorOf(error, InfrastructureError) ? error : tap.fault ?? error;
     }
     if (isLimited(ended)) {
@@ -46,15 +54,23 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
       return ended;
     }
     await tap.settle();
+    // An agent may answer before its last reply is counted.
+    if (tap.over !== undefined) return tap.over;
     // What an agent says of a server that did not answer is no answer of the model.
     if (tap.fault !== undefined) throw tap.fault;
     const { said } = ended;
     if (typeof said !== "string") {
       throw new NoText(`the agent must return a text: it returned ${kindOf(said)}`);
     }
-    heard({ role: "assistant", content: said, calls: [] });
+    if (!isAnswer(last, said)) add({ role: "assistant", content: said, calls: [] });
+    if (last !== undefined) heard(last);
     return { kind: "answer", text: said };
   };
+}
+
+/** Whether a message is a reply that says nothing but the answer. */
+function isAnswer(message: Message | undefined, said: string): boolean {
+  return message?.role === "assistant" && message.calls.length === 0 && message.content === said;
 }
 
 /** What an agent gets of a task; the fixture, which knows the answer, cannot be reached from it. */
