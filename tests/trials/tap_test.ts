@@ -1128,6 +1128,21 @@ Deno.test("a tap ends an agent that works longer than the trial may", async () =
   assertStringIncludes(await over.promise, "The trial is over");
 });
 
+Deno.test("a tap waits no longer than the trial may for another address", async () => {
+  const over = Promise.withResolvers<void>();
+  await using silent = sayingServer(async () => {
+    await over.promise;
+    return new Response(null);
+  });
+  const { trial } = await trying(
+    [DONE],
+    (task, options) => looping()(task, { ...options, baseURL: silent.url }),
+    { limits: { seconds: 0.1 } },
+  );
+  over.resolve();
+  assertEquals(trial.outcome, "time_limit");
+});
+
 Deno.test("a tap ends a request that takes longer than the trial may", async () => {
   const over = Promise.withResolvers<void>();
   const silent = async (asked: Asked) => {

@@ -204,15 +204,17 @@ export class Tap implements AsyncDisposable {
     const asked = readAgentRequest(api, await request.clone().text());
     if (asked === undefined) return await fetch(request);
     const server = serverAt(url, asked.model);
-    return await this.#exchange(asked, server, async ({ signal }, answer) => {
+    return await this.#exchange(asked, server, async (watched, answer) => {
       const started = performance.now();
       const body = this.#withChoice(asked);
       const sent = body === asked.body ? request : withBody(request, JSON.stringify(body));
-      const response = await fetch(sent).catch(async (error) => {
+      const { signal } = this;
+      const sending = fetch(sent, { signal: AbortSignal.any([sent.signal, signal]) });
+      const response = await this.#inTime(sending, watched).catch(async (error) => {
         answer.reject(error);
-        throw request.signal.aborted ? error : await faultOfFetch(error, { ...server, url });
+        const isBrokenOff = sent.signal.aborted || isErrorOf(error, TimeLimitError);
+        throw isBrokenOff ? error : await faultOfFetch(error, { ...server, url });
       });
-      signal?.throwIfAborted();
       if (response.ok) return { response, duration: performance.now() - started };
       const copy = copied(response, signal);
       answer.resolve(copy.passed);
@@ -401,14 +403,17 @@ export class Tap implements AsyncDisposable {
     return model.server?.model ?? model.name;
   }
 
-  /** Waits for a reply that is being sent, at most as long as any may take. */
-  async #inTime(text: Promise<string>, { timeLimit = Infinity, signal }: WatchedRequest) {
+  /** Waits for what a server sends, at most as long as a reply may take. */
+  async #inTime<T>(
+    sending: Promise<T>,
+    { timeLimit = Infinity, signal }: WatchedRequest,
+  ): Promise<T> {
     const timeout = Math.min(timeLimit, LONGEST_STREAM);
     const outOfTime = () =>
       new TimeLimitError(`no whole reply came within ${timeout / 1000} seconds`, {
         ofRequest: timeLimit > timeout,
       });
-    return await inTime(() => text, { timeout, outOfTime, signal });
+    return await inTime(() => sending, { timeout, outOfTime, signal });
   }
 
   /** Tells calls of the task's functions, and of such as nobody offers, from those of the agent's own. */
