@@ -30,7 +30,7 @@ import { agentLoop, NoText } from "./tap/_agent_loop.ts";
 import { Tap } from "./tap/_tap.ts";
 import { openTask, type TaskOpener } from "./executors/tasks.ts";
 import { isCase, type TaskSpec } from "./executors/task_kind.ts";
-import { failuresOf, type StopEvent } from "../calls/trace.ts";
+import { failuresOf, type StopEvent, type TraceEvent } from "../calls/trace.ts";
 import { type Judging, SERVED_SEPARATOR, type Trial } from "./trial.ts";
 import {
   type Opening,
@@ -241,7 +241,8 @@ export async function runTrial(
     (transcripts === "all" || transcripts === "unsolved" && outcome !== "solved");
   const keys = new Set<string>();
   const state = isTold ? fixture.stateDifference?.(keys) : undefined;
-  const events = viewed ?? fixture.events;
+  const all = viewed ?? fixture.events;
+  const events = tap?.hasSeen ? withOwnCalls(all) : all;
   const redacted = redactRecordValue({
     served: session.served.join(SERVED_SEPARATOR),
     failures: failuresOf(fixture.events),
@@ -297,6 +298,16 @@ export async function runTrial(
       : { transcript: transcriptOf(redacted.shown, redacted.state) }),
     events: redacted.events,
   };
+}
+
+/** Marks the calls that an agent made before it asked for a reply: no reply can have made them. */
+function withOwnCalls(events: readonly TraceEvent[]): readonly TraceEvent[] {
+  const first = events.findIndex(({ kind }) => kind === "reply");
+  return events.map((event, place) =>
+    event.kind === "call" && place < first && event.by === undefined
+      ? { ...event, by: "agent" }
+      : event
+  );
 }
 
 /** What the model was asked with first, in the agent loop; what it would have been, if it never was. */

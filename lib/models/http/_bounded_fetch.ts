@@ -68,9 +68,10 @@ export function isEventStream({ headers }: Response): boolean {
   return headers.get("content-type")?.toLowerCase().startsWith("text/event-stream") === true;
 }
 
-/** Returns a body that breaks off as soon as it is too long. */
+/** Returns a body that breaks off as soon as it is too long, or `signal` aborts. */
 export function boundedBody(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  signal?: AbortSignal,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   let bytes = 0;
   return body.pipeThrough(
@@ -81,6 +82,7 @@ export function boundedBody(
         controller.enqueue(chunk);
       },
     }),
+    defined({ signal }),
   );
 }
 

@@ -310,6 +310,13 @@ export async function faultOfAnswer(
   );
 }
 
+/** Returns the error of a request that other clients sent, and to which no answer came. */
+export async function faultOfFetch(error: unknown, asked: Asked): Promise<InfrastructureError> {
+  const library = await import("openai");
+  const cause = error instanceof Error ? error : new Error(reasonOf(error));
+  return networkFault(new library.APIConnectionError({ cause }), asked, library);
+}
+
 /** Turns a thrown error into one that says whose fault it is, and whether a retry may help. */
 function networkFault(
   error: unknown,

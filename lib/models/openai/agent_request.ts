@@ -50,10 +50,10 @@ export function readAgentRequest(api: WireApi, text: string): AgentRequest | und
   const list = api === "chat" ? body["messages"] : body["input"];
   const items = typeof list === "string"
     ? [{ role: "user", content: list }]
+    // A response needs no input where the server has the question.
     : Array.isArray(list)
     ? list.filter(isJsonObject)
-    : undefined;
-  if (items === undefined) return undefined;
+    : [];
   const { model, instructions, previous_response_id: previous } = body;
   const system: Message[] = typeof instructions === "string"
     ? [{ role: "system", content: instructions }]

@@ -177,11 +177,12 @@ export function openai(options: OpenAIOptions): Model {
   ) => {
     const own = apiOfPath(path);
     const request = { messages: [], tools: [], context };
-    const { messages: _, input: __, ...usual } = own === undefined
+    // The agent decides whether the server keeps replies to go on from, and sends back what it does not keep.
+    const { messages: _, input: __, store: ___, include: ____, ...usual } = own === undefined
       ? {} as JsonObject
       : FORMATS[own].write({ request, options, choice: undefined, who, withheld }) as JsonObject;
     const set = own === undefined ? {} : { ...options.body, ...options.requestFields?.(request) };
-    return { response: await send(path, { ...usual, ...body, ...set }, signal) };
+    return { response: await send(path, { ...usual, ...set, ...body }, signal) };
   };
   const asked: Model = {
     name,

@@ -47,8 +47,8 @@ export interface Copied {
   readonly isStream: boolean;
 }
 
-/** Copies the body of a response, of which at most 16 MiB are passed on. */
-export function copied(response: Response): Copied {
+/** Copies the body of a response, of which at most 16 MiB are passed on. Breaks off when `signal` aborts. */
+export function copied(response: Response, signal?: AbortSignal): Copied {
   const { body, status, statusText } = response;
   const isStream = isEventStream(response);
   const headers = new Headers(response.headers);
@@ -58,12 +58,11 @@ export function copied(response: Response): Copied {
     return { passed, text: Promise.resolve(""), isStream };
   }
   // The copy is read to its end, however slowly the agent reads, and if it stops.
-  const [theirs, own] = boundedBody(body).tee();
-  return {
-    passed: new Response(theirs, { status, statusText, headers }),
-    text: new Response(own).text(),
-    isStream,
-  };
+  const [theirs, own] = boundedBody(body, signal).tee();
+  const text = new Response(own).text();
+  // Who passes on an answer that is no reply does not wait for its text.
+  text.catch(() => {});
+  return { passed: new Response(theirs, { status, statusText, headers }), text, isStream };
 }
 
 /**

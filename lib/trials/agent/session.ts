@@ -438,7 +438,7 @@ function timeLimitReached(seconds: number): Limited {
 }
 
 /** A choice of one function becomes a choice of any, where a strategy does not offer that function. */
-function offeredChoice(choice: ToolChoice, tools: readonly ToolSchema[]): ToolChoice {
+export function offeredChoice(choice: ToolChoice, tools: readonly ToolSchema[]): ToolChoice {
   if (typeof choice === "string") return choice;
   return tools.some(({ name }) => name === choice.function) ? choice : "required";
 }

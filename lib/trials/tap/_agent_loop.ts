@@ -54,6 +54,7 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
     } catch (error) {
       await finished();
       await tap.settle();
+      if (tap.over !== undefined) return await end(tap.over);
       if (isErrorOf(error, TimeLimitError)) {
         return await end({ kind: "time_limit", message: printable(redact(error.message), 500) });
       }
@@ -61,6 +62,8 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
     }
     if (isLimited(ended)) return await end(ended);
     await tap.settle();
+    // An agent may answer before its last reply is counted.
+    if (tap.over !== undefined) return tap.over;
     // What an agent says of a server that did not answer is no answer of the model.
     if (tap.fault !== undefined) throw tap.fault;
     const { said } = ended;

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { abortable } from "@std/async/abortable";
 import { inTime } from "../../base/deadline.ts";
 import { isErrorOf, reasonOf } from "../../base/errors.ts";
 import {
@@ -21,8 +22,8 @@ import { readBody } from "../../base/request_body.ts";
 import { redact } from "../../base/redact.ts";
 import { hideSecrets } from "../../base/secrets.ts";
 import type { FailedAttempt } from "../../calls/trace.ts";
-import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
-import { faultOfAnswer, ModelFault } from "../../models/http/endpoint.ts";
+import { callsOf, MAX_KEPT_LENGTH } from "../../calls/trace.ts";
+import { faultOfAnswer, faultOfFetch, ModelFault } from "../../models/http/endpoint.ts";
 import {
   InfrastructureError,
   type Model,
@@ -47,6 +48,7 @@ import type { AgentDeed, PreparedCall, Tool, ToolChoice, ToolResult } from "../.
 import {
   isLimited,
   type Limited,
+  offeredChoice,
   type Session,
   type Watched,
   type WatchedRequest,
@@ -102,10 +104,10 @@ interface OpenReply {
   results?: Promise<ReadonlyMap<OpenCall, ToolResult>>;
 }
 
-/** Sends a request; gives the agent an answer by itself only where that is none of a model. */
+/** Sends a request; answers the agent by itself only where there is no reply of a model. */
 type Send = (
   asked: WatchedRequest,
-  answer: (response: Response) => void,
+  answer: PromiseWithResolvers<Response>,
 ) => Promise<{ readonly response: Response } & Pick<ModelReply, "duration" | "failed">>;
 
 /** The tap of one trial. */
@@ -122,6 +124,9 @@ export class Tap implements AsyncDisposable {
   readonly #failed: FailedAttempt[] = [];
   #address: Address | undefined;
   #over: Limited | undefined;
+  /** Whether the agent works on a message: between messages, and after the last, nothing is sent for it. */
+  #isWorking = false;
+  #hasSeen = false;
   #step = 0;
   /** The requests that came by, without those that the agent itself broke off. */
   #asked = 0;
@@ -139,9 +144,14 @@ export class Tap implements AsyncDisposable {
     this.limited = this.#limit.promise;
   }
 
+  /** The limit that was reached, if one was. */
+  get over(): Limited | undefined {
+    return this.#over;
+  }
+
   /** Whether a reply has come by. */
   get hasSeen(): boolean {
-    return this.#step > 0;
+    return this.#hasSeen;
   }
 
   /**
@@ -179,37 +189,40 @@ export class Tap implements AsyncDisposable {
     this.#turn = turn;
     // All is settled of the turn before, whose requests a new one may look like.
     this.#replies.length = 0;
+    this.#isWorking = true;
   }
 
   /** Watches a request, wherever it goes; those below the trial's address go to the model under test. */
   readonly fetch: typeof fetch = async (input, init) => {
-    const request = input instanceof Request ? input : undefined;
-    const url = new URL(request?.url ?? String(input));
-    const method = (init?.method ?? request?.method ?? "GET").toUpperCase();
+    const given = input instanceof Request ? input : undefined;
+    const url = new URL(given?.url ?? String(input));
     const base = this.#address?.url;
     if (base !== undefined && url.href.startsWith(`${base}/`)) {
       const path = url.href.slice(base.length).replace(/[?#].*$/, "");
-      return await this.#answer(new Request(input, init), path);
+      const request = new Request(input, init);
+      return await awaited(this.#answer(request, path), request.signal);
     }
+    const method = (init?.method ?? given?.method ?? "GET").toUpperCase();
     const api = method === "POST" ? apiOfPath(url.pathname) : undefined;
     if (api === undefined) return await fetch(input, init);
-    const text = await (init?.body === undefined ? request!.clone() : new Response(init.body))
-      .text();
-    const asked = readAgentRequest(api, text);
-    if (asked === undefined) return await fetch(input, { ...init, body: text });
+    const request = new Request(input, init);
+    const asked = readAgentRequest(api, await request.clone().text());
+    if (asked === undefined) return await fetch(request);
     const server = serverAt(url, asked.model);
-    return await this.#exchange(asked, server, async ({ signal }, answer) => {
+    return await this.#exchange(asked, server, async (watched, answer) => {
       const started = performance.now();
       const body = this.#withChoice(asked);
-      const isChanged = body !== asked.body;
-      const response = await fetch(input, {
-        ...init,
-        body: isChanged ? JSON.stringify(body) : text,
+      const sent = body === asked.body ? request : withBody(request, JSON.stringify(body));
+      const { signal } = this;
+      const sending = fetch(sent, { signal: AbortSignal.any([sent.signal, signal]) });
+      const response = await this.#inTime(sending, watched).catch(async (error) => {
+        answer.reject(error);
+        const isBrokenOff = sent.signal.aborted || isErrorOf(error, TimeLimitError);
+        throw isBrokenOff ? error : await faultOfFetch(error, { ...server, url });
       });
-      signal?.throwIfAborted();
       if (response.ok) return { response, duration: performance.now() - started };
-      const copy = copied(response);
-      answer(copy.passed);
+      const copy = copied(response, signal);
+      answer.resolve(copy.passed);
       throw await faultOfAnswer(response, await copy.text, { ...server, url });
     });
   };
@@ -225,7 +238,7 @@ export class Tap implements AsyncDisposable {
       return await tool.execute(input);
     }
     const { name } = tool;
-    const given = canonicalJson(input);
+    const given = textOf(input);
     const all = this.#replies.flatMap((reply) =>
       Array.from(reply.open, (one) => ({ reply, one })).filter(({ one }) => one.call.name === name)
     );
@@ -240,13 +253,16 @@ export class Tap implements AsyncDisposable {
 
   /** Waits for the replies under way, and records what the agent left of their calls. */
   async settle(): Promise<void> {
+    this.#isWorking = false;
     while (this.#readings.size > 0) await Promise.all(this.#readings);
     for (const reply of this.#replies) await this.#close(reply, () => false);
   }
 
   /** Ends what the agent still does. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isWorking = false;
     this.#controller.abort(new Error("The trial is over"));
+    await Promise.all(this.#readings);
     await this.#address?.[Symbol.asyncDispose]();
   }
 
@@ -287,10 +303,13 @@ export class Tap implements AsyncDisposable {
   async #pass(server: ModelServer, path: string, text: string): Promise<Response> {
     const body = parseJson(text);
     if (!isJsonObject(body)) return refuse(400, "The body must be a JSON object");
+    const refusal = this.#refusal;
+    if (refusal !== undefined) return refusal;
     try {
       const context = { trial: "", repetition: 1, request: 1 };
-      const { response } = await server.forward({ path, body, context, signal: this.signal });
-      return copied(response).passed;
+      const { signal } = this;
+      const { response } = await server.forward({ path, body, context, signal });
+      return copied(response, signal).passed;
     } catch (error) {
       return refusalFor(error);
     }
@@ -300,17 +319,18 @@ export class Tap implements AsyncDisposable {
   #withChoice({ api, body, tools }: AgentRequest): JsonObject {
     const { toolChoice } = this.#options.environment;
     if (toolChoice === undefined || tools.length === 0) return body;
-    return { ...body, tool_choice: writtenChoice(api, toolChoice) };
+    return { ...body, tool_choice: writtenChoice(api, offeredChoice(toolChoice, tools)) };
   }
 
   /** Sends a request, and reads the reply while the agent gets it. */
   async #exchange(request: AgentRequest, server: Server, send: Send): Promise<Response> {
-    if (this.#over !== undefined) return refuse(400, overText(this.#over));
     this.#asked++;
     this.#hasOffered ||= this.#options.environment.tools.some(({ name }) =>
       request.tools.some((tool) => tool.name === name)
     );
     const replaces = await this.#follow(request);
+    const refusal = this.#refusal;
+    if (refusal !== undefined) return refusal;
     const answer = Promise.withResolvers<Response>();
     // A reply may be complete before the agent waits for it.
     answer.promise.catch(() => {});
@@ -321,18 +341,24 @@ export class Tap implements AsyncDisposable {
       let duration = 0;
       let failed: readonly FailedAttempt[] = [];
       try {
-        const sent = await send(asked, answer.resolve);
+        const { signal } = this;
+        const sent = await send({ ...asked, signal }, answer);
         ({ duration, failed = [] } = sent);
         const started = performance.now();
-        const { passed, text, isStream } = copied(sent.response);
+        const { passed, text, isStream } = copied(sent.response, signal);
         answer.resolve(passed);
         read = readWatched(request, await this.#inTime(text, asked), { isStream, server });
         duration += performance.now() - started;
       } catch (error) {
-        if (!isErrorOf(error, ModelFault)) throw error;
-        answer.resolve(refusalFor(error));
-        read = readFault(error, request, server);
+        // Retrying wraps it.
+        const fault = isErrorOf(error, InfrastructureError) && isErrorOf(error.cause, ModelFault)
+          ? error.cause
+          : error;
+        if (!isErrorOf(fault, ModelFault)) throw error;
+        answer.resolve(refusalFor(fault));
+        read = readFault(fault, request, server);
       }
+      this.#hasSeen = true;
       const all = [...this.#failed.splice(0), ...failed];
       const { calls, ownCalls } = this.#ownCallsOf(request, read);
       const reply = {
@@ -374,19 +400,29 @@ export class Tap implements AsyncDisposable {
     return await answer.promise;
   }
 
+  /** The answer to any request while the agent has nothing to work on; else `undefined`. */
+  get #refusal(): Response | undefined {
+    const over = this.#over;
+    if (over === undefined && this.#isWorking) return undefined;
+    return refuse(400, `The trial is over${over === undefined ? "" : `: ${over.message}`}`);
+  }
+
   get #modelName(): string {
     const { model } = this.#options;
     return model.server?.model ?? model.name;
   }
 
-  /** Waits for a reply that is being sent, at most as long as any may take. */
-  async #inTime(text: Promise<string>, { timeLimit = Infinity, signal }: WatchedRequest) {
+  /** Waits for what a server sends, at most as long as a reply may take. */
+  async #inTime<T>(
+    sending: Promise<T>,
+    { timeLimit = Infinity, signal }: WatchedRequest,
+  ): Promise<T> {
     const timeout = Math.min(timeLimit, LONGEST_STREAM);
     const outOfTime = () =>
       new TimeLimitError(`no whole reply came within ${timeout / 1000} seconds`, {
         ofRequest: timeLimit > timeout,
       });
-    return await inTime(() => text, { timeout, outOfTime, signal });
+    return await inTime(() => sending, { timeout, outOfTime, signal });
   }
 
   /** Tells calls of the task's functions, and of such as nobody offers, from those of the agent's own. */
@@ -407,8 +443,10 @@ export class Tap implements AsyncDisposable {
   #announce(request: AgentRequest, id: string, number: number, reply: ModelReply): void {
     const { text, calls, carried } = reply;
     this.#fault = undefined;
+    const { tools, events } = this.#options.environment;
+    // What the agent called before its first reply came in steps of its own.
+    if (this.#step === 0) this.#step = callsOf(events).at(-1)?.step ?? 0;
     const step = ++this.#step;
-    const { tools } = this.#options.environment;
     const offered = request.tools.map(({ name }) => name);
     const open = calls.map((call): OpenCall => {
       const input = parseJson(call.arguments);
@@ -416,7 +454,7 @@ export class Tap implements AsyncDisposable {
         tools.some(({ name }) => name === call.name);
       return {
         call: { ...call, step, ...(isMissing ? { offered } : {}) },
-        given: isJsonObject(input) ? canonicalJson(input) : undefined,
+        given: isJsonObject(input) ? textOf(input) : undefined,
       };
     });
     this.#replies.push({ request, id, number, step, open: new Set(open), isUsed: false });
@@ -525,6 +563,31 @@ function overText({ message }: Limited): string {
 function serverAt(url: URL, model: string): Server {
   const quote = (text: string) => printable(redact(text.slice(0, 20_000)), 300);
   return { who: `${printable(model, 100)} at ${url.host}`, hide: hideSecrets, quote };
+}
+
+/** Waits for an answer and its body for as long as the agent does. */
+async function awaited(answering: Promise<Response>, signal: AbortSignal): Promise<Response> {
+  const response = await abortable(answering, signal);
+  const { body } = response;
+  if (body === null) return response;
+  return new Response(body.pipeThrough(new TransformStream(), { signal }), response);
+}
+
+/** Returns a request with another body. */
+function withBody(request: Request, body: string): Request {
+  const headers = new Headers(request.headers);
+  headers.delete("content-length");
+  return new Request(request, { body, headers });
+}
+
+/** Returns arguments in one way of writing, in which those that nest too deep keep the order of their keys. */
+function textOf(input: JsonObject): string {
+  try {
+    return canonicalJson(input);
+  } catch (error) {
+    if (error instanceof RangeError) return JSON.stringify(input);
+    throw error;
+  }
 }
 
 /** Returns what a request shows of the calls of earlier replies. */
