@@ -24,6 +24,7 @@ export { type ParseCounts, parsesOf, type RepairCount } from "./parse_counts.ts"
 export { type CallRecord, type RecordedCall, recordedCalls } from "./record.ts";
 export { type Recovery, RECOVERY_ENDS, type RecoveryEnd, recoveryOf } from "./recovery.ts";
 export {
+  type AgentWork,
   type AnswerEvent,
   type AssertionEvent,
   type CallEvent,
@@ -31,6 +32,7 @@ export {
   type JudgedAnswer,
   type JudgedEvent,
   type OverLimitEvent,
+  type OwnCall,
   type ParameterFailure,
   type ParameterView,
   type Parse,

@@ -12,6 +12,7 @@ import type { InjectedDemand } from "../tools/injection.ts";
 import { type Role, ROLES } from "../tasks/generated/graph.ts";
 import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "./failure_types.ts";
 import type { JsonValue } from "../base/json.ts";
+import { sum } from "../base/numbers.ts";
 import type { Usage } from "../tools/message.ts";
 import { AGENT_DEEDS, type AgentDeed, REPLACERS } from "../tools/tool.ts";
 
@@ -546,6 +547,45 @@ export function workOf(events: readonly TraceEvent[]): StrategyWork | undefined 
     ...(replaced === 0 ? {} : { replaced }),
   };
   return Object.values(all).some((number) => number > 0) ? all : undefined;
+}
+
+/** What an agent of the user's own did beside carrying out calls as they were written; each is omitted if 0. */
+export interface AgentWork {
+  /** Number of wrong calls that it hid from the model. */
+  readonly hid?: number;
+  /** Number of calls in whose place it carried out other arguments. */
+  readonly repaired?: number;
+  /** Number of right calls that it did not carry out. */
+  readonly notRun?: number;
+  /** Number of calls that it made by itself, those in place of others included. */
+  readonly made?: number;
+  /** Number of replies that it threw away, to ask for them again. */
+  readonly resampled?: number;
+  /** Number of calls of its own functions that replies made, of one reply at most 20. */
+  readonly ownCalls?: number;
+}
+
+/** Counts what an agent did in a trace; `undefined` if it carried out all calls as they were written. */
+export function agentWorkOf(events: readonly TraceEvent[]): AgentWork | undefined {
+  const calls = callsOf(events);
+  const did = (deed: AgentDeed) => calls.filter(({ agentDid }) => agentDid === deed).length;
+  const replies = events.filter((event) => event.kind === "reply");
+  return sumAgentWork([{
+    hid: did("hid"),
+    repaired: did("repaired"),
+    notRun: did("not_run"),
+    made: calls.filter(({ by }) => by === "agent").length,
+    resampled: replies.filter(({ replaces }) => replaces !== undefined).length,
+    ownCalls: sum(replies, ({ ownCalls = [] }) => ownCalls.length),
+  }]);
+}
+
+/** Adds up what agents did in trials; `undefined` if that is nothing. */
+export function sumAgentWork(works: readonly AgentWork[]): AgentWork | undefined {
+  const names = ["hid", "repaired", "notRun", "made", "resampled", "ownCalls"] as const;
+  const counts = names.map((name) => [name, sum(works, (work) => work[name] ?? 0)] as const)
+    .filter(([, count]) => count > 0);
+  return counts.length === 0 ? undefined : Object.fromEntries(counts);
 }
 
 /** Returns the calls of a trace in the order in which they were made, which may not be that of their ends. */

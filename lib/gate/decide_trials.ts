@@ -13,6 +13,7 @@ import {
   servedModelChange,
   unequalCases,
   unsolvable,
+  unwatchedAgents,
   withCommonestReasons,
   withoutAnswer,
 } from "./undecidable.ts";
@@ -305,7 +306,8 @@ function decideVariant(
   // A floor for each case needs no baseline: it is also for those that are not compared, of the same rounds.
   const rounds = new Set(used.map(({ block }) => block));
   const alone = changedOf((decision.leftOut ?? []).filter(({ block }) => rounds.has(block)));
-  const unknown = missingViews(used, scores, policy) ?? missingPairs(used, scores) ??
+  const unknown = unwatchedAgents(used, scores, policy) ??
+    missingViews(used, scores, policy) ?? missingPairs(used, scores) ??
     missingInjections(used, scores, policy) ?? missingCases(cases, used, policy);
   if (unknown !== undefined) return { kind: "invalid", reason: unknown };
   const anytime = rule !== undefined || why !== undefined;

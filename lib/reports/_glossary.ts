@@ -144,6 +144,24 @@ export const WORDS: readonly Entry[] = [
     "agent_error",
     "an outcome: an agent of your own threw an error, or returned no text. The task counts as not solved",
   ],
+  [
+    "not watched",
+    "a trial whose agent was not seen to offer functions to a model, through the fetch or baseURL that it is given: " +
+    "unknown names and unreadable arguments are not known of it, without any reply tokens neither",
+  ],
+  [
+    "hidden from the model, other arguments carried out, not carried out, made by the agent",
+    "what an agent of your own did with calls: its next request shows no trace of a wrong one; it carried out other " +
+    "arguments in place of those that the model wrote; it never carried out a right one; its own code made one",
+  ],
+  [
+    "replies asked for again",
+    "replies that an agent of your own threw away, to send the same request once more; their calls count all the same",
+  ],
+  [
+    "calls of its own tools",
+    "calls of functions that an agent of your own offers beside the task's, such as handoffs; they are not judged",
+  ],
   ["behaviour", "a habit seen in a trial; its cause is not known"],
   ...entriesOf(BEHAVIOUR_WORDS),
   ["strategy", "a way to let a model work on the same task"],

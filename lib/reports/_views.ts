@@ -31,6 +31,7 @@ import { comparisonTables } from "./tables/_comparisons.ts";
 import { workTable } from "./tables/_strategies.ts";
 import { overviewTable } from "./tables/_headline.ts";
 import {
+  agentTables,
   errorHandlingTables,
   formatTables,
   latencyTables,
@@ -60,6 +61,7 @@ export function viewsOf(report: Report, brief = false): View[] {
     ...recoveryTables(report),
     ...latencyTables(report),
     ...formatTables(report),
+    ...agentTables(report),
     ...breakdowns.map((breakdown) => breakdownTable(breakdown, brief)),
     ...distractorTable(distractors, brief),
     ...perturbationTables(report, brief),

@@ -58,6 +58,8 @@ export interface PlannedVariant {
   readonly models?: readonly string[];
   /** The names of its strategies; omitted for all. */
   readonly strategies?: readonly string[];
+  /** The program that works on its trials, as in the suite; omitted without one of its own. */
+  readonly agent?: CommandAgent;
   /** The hashes of what is offered with each case; omitted where that is as without variants. */
   readonly parts?: Readonly<Record<string, Omit<CaseParts, "case">>>;
 }

@@ -82,6 +82,8 @@ export interface ToolTestVariant<State = undefined>
   readonly reasoningEffort?: NonNullable<ModelEntry["reasoningEffort"]>;
   /** How its models sample: in results they are called such as `gpt-5 temperature=0`. */
   readonly sampling?: Sampling;
+  /** Works on its trials in place of the agent loop, as beside the variants. */
+  readonly agent?: Agent | CommandAgent;
 }
 
 /** A model or judge of a suite: custom models are referred to by name. */
@@ -155,11 +157,21 @@ export function assertOptions(
  */
 export function assertModel(
   subject: string,
-  { model, variants }: { readonly model?: unknown; readonly variants?: unknown },
+  { model, variants, agent }: {
+    readonly model?: unknown;
+    readonly variants?: unknown;
+    readonly agent?: unknown;
+  },
 ): void {
   // Variants may have models of their own.
   if (model !== undefined || variants !== undefined) return;
-  throw cannot(`use ${subject}`, "it must have a model", "sim:planner needs no key");
+  throw agent === undefined
+    ? cannot(`use ${subject}`, "it must have a model", "sim:planner needs no key")
+    : cannot(
+      `use ${subject}`,
+      "it must have a model, whose name results have",
+      "an agent that asks another server may give any name",
+    );
 }
 
 /** What to use in place of an option that belongs elsewhere; `undefined` for others. */
@@ -191,6 +203,8 @@ export interface Registration {
   readonly callers: readonly Place[];
   /** Whether other test files may have tests of it, as they share the module that makes it; default false. */
   readonly shared?: boolean;
+  /** The agents of variants that have their own, by name; default none. */
+  readonly variantAgents?: ReadonlyMap<string, Agent>;
 }
 
 /**
@@ -201,19 +215,18 @@ export interface Registration {
 export function planBenchmark(
   options: BenchmarkOptions,
   settings: Settings,
-  { name, subject, source, callers, shared }: Registration,
+  { name, subject, source, callers, shared, variantAgents }: Registration,
 ): PlannedRun {
-  const { agent } = options;
-  if (agent !== undefined) assertAgent(subject, options);
+  const agent = options.agent !== undefined || variantAgents !== undefined;
   const suite = readSuite(options, settings, { name, subject, ...defined({ source }) });
-  const ownCode = agent !== undefined || source !== undefined ||
+  const ownCode = agent || source !== undefined ||
     modelChoices(options).some(isModel);
   const planned = planRun({
     subject,
     suite,
     settings,
     source,
-    agent: agent !== undefined,
+    agent,
     ownCode,
     ...(ownCode && settings.journal !== undefined
       ? defined({ sources: sourcesOfCallers(callers), file: testFile() })
@@ -236,6 +249,7 @@ export function readSuite(
   { name, subject, source }: Omit<Registration, "callers">,
 ): Suite {
   const { strategies, judge, agent } = options;
+  assertAgent(subject, agent, listOf(strategies));
   const suite = withOptionNames(
     options,
     BENCHMARK_NAMES,
@@ -314,16 +328,25 @@ export function functionOf(agent: Agent | CommandAgent | undefined): Agent | und
   return typeof agent === "function" ? agent : undefined;
 }
 
-/** Checks that an agent of the user's own can work under the options. */
-function assertAgent(subject: string, options: BenchmarkOptions): void {
-  if (typeof options.agent !== "function" && !isObject(options.agent)) {
+/**
+ * Checks that an agent of the user's own, if there is one, can work with strategies.
+ *
+ * @throws {InputError} If it is no agent, or there is a strategy other than `baseline`.
+ */
+export function assertAgent(
+  subject: string,
+  agent: unknown,
+  strategies: readonly (string | BenchmarkStrategy)[],
+): void {
+  if (agent === undefined) return;
+  if (typeof agent !== "function" && !isObject(agent)) {
     throw cannot(
       `use ${subject}`,
       'agent must be a function or a program such as { command: ["python3", "agent.py"] }',
-      `it is ${valueText(options.agent)}`,
+      `it is ${valueText(agent)}`,
     );
   }
-  const ids = listOf(options.strategies).map((entry) => isObject(entry) ? entry.strategy : entry);
+  const ids = strategies.map((entry) => isObject(entry) ? entry.strategy : entry);
   assertAgentStrategies(subject, ids.filter((id) => typeof id === "string"));
 }
 
@@ -355,19 +378,19 @@ export function customModel(entry: ModelEntry, choices: readonly ModelChoice[]):
   return choices.filter(isModel).find(({ name }) => name === entry.model);
 }
 
-/** The model of an entry: a custom one, or one of a server; that of an agent need not be asked. */
+/** The model of an entry: a custom one, or one of a server; an agent (`isAgent`) need not ask it. */
 export function connectChoice(
   entry: ModelEntry,
   choices: readonly ModelChoice[],
   connections: Connections,
-  agent: Agent | undefined,
+  isAgent: boolean,
 ): Model {
   const model = customModel(entry, choices);
   if (model !== undefined) return model;
   try {
     return connections.model(entry);
   } catch (error) {
-    if (agent === undefined || !isErrorOf(error, InputError) || entry.model.startsWith("sim:")) {
+    if (!isAgent || !isErrorOf(error, InputError) || entry.model.startsWith("sim:")) {
       throw error;
     }
     return nameOnly(entry, error.message);

@@ -7,6 +7,8 @@ export type { Carried } from "../tools/message.ts";
 export type { Substituted } from "../tools/references/substitute.ts";
 export type { Symbols } from "../tools/references/symbol_table.ts";
 export {
+  AGENT_DEEDS,
+  type AgentDeed,
   type Answered,
   type CallReplacer,
   type Environment,

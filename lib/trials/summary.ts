@@ -19,6 +19,8 @@ import { type ParameterScore, scoreOfViews } from "../calls/parameter_views.ts";
 import { type ParseCounts, parsesOf } from "../calls/parse_counts.ts";
 import { type Recovery, recoveryOf } from "../calls/recovery.ts";
 import {
+  type AgentWork,
+  agentWorkOf,
   callsOf,
   type FailedAttempt,
   type ScoredEvent,
@@ -62,6 +64,8 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures" | "trans
   readonly guessed?: number;
   /** Requests and repairs of strategies outside the loop; omitted without any. */
   readonly work?: StrategyWork;
+  /** What an agent of the user's own did beside carrying out calls; omitted without any. */
+  readonly agentWork?: AgentWork;
   /** The stages of strategies that it went through, such as `route` and `fill`; omitted without any. */
   readonly askedStages?: readonly string[];
   /** Its calls compared to the correct ones; omitted when these are not known. */
@@ -129,6 +133,7 @@ export function summarize(trial: Trial): TrialSummary {
   const { agent } = trial;
   const impossible = sharedTypes(trial.impossible);
   const work = workOf(trial.events);
+  const agentWork = agentWorkOf(trial.events);
   const askedStages = stagesIn(trial.events);
   const answer = scoredAnswer(trial.events);
   const missed = missedCallsOf(trial);
@@ -145,7 +150,18 @@ export function summarize(trial: Trial): TrialSummary {
     ...{ v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition },
     ...{ outcome, solved, grounded, calls, minimumCalls, behaviours, usage, startedAt, durationMs },
     ...(askedStages.length === 0 ? {} : { askedStages }),
-    ...defined({ variant, changed, unsolvable, domain, agent, stages, judging, work, rules }),
+    ...defined({
+      variant,
+      changed,
+      unsolvable,
+      domain,
+      agent,
+      stages,
+      judging,
+      work,
+      agentWork,
+      rules,
+    }),
     ...defined({ impossible }),
     ...(guesses === 0 ? {} : { guessed: guesses }),
     ...(hasForbiddenCall(trial) ? { never: true as const } : {}),
@@ -246,6 +262,7 @@ const FACTS = [
   "injected",
   "guessed",
   "work",
+  "agentWork",
   "askedStages",
   "parameters",
   "missed",

@@ -54,15 +54,14 @@ Deno.test("toolgate run gives up the permission to run programs where a suite ha
   assert(ended.revoked.includes("run"), ended.all);
 });
 
-Deno.test("a program that is not there makes trials invalid, and is named", async () => {
+Deno.test("a program that is not there ends the run at its first trial, and nothing is kept", async () => {
   await using place = await folder();
   const path = place.write("suite.jsonc", suiteWith({ command: ["no-such-agent", "--fast"] }));
   const journal = place.file("out.jsonl");
   const ended = await toolgate(["run", path, "--out", journal]);
-  assertEquals(ended.code, 3, ended.all);
-  const [, trial] = readLines(journal) as [PlanLine, Trial];
-  assertEquals([trial.outcome, trial.permanent], ["invalid", "command"]);
-  assertStringIncludes(`${trial.reason}`, "there is no program no-such-agent");
+  assertEquals(ended.code, 2, ended.all);
+  assertStringIncludes(ended.stderr, "there is no program no-such-agent");
+  assertEquals(place.names(), ["suite.jsonc"]);
 });
 
 Deno.test("a program that fails is the agent's failure, and prints no secret into journal or report", async () => {

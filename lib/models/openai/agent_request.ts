@@ -74,12 +74,13 @@ function toolsIn(body: JsonObject): ToolSchema[] {
   return all.flatMap((tool): ToolSchema[] => {
     if (!isJsonObject(tool)) return [];
     const said = [tool["function"], tool["custom"]].find(isJsonObject) ?? tool;
-    const { name, description, parameters } = said;
+    const { name, description, parameters, strict } = said;
     if (typeof name !== "string") return [];
     return [{
       name,
       description: asText(description),
       parameters: isJsonObject(parameters) ? parameters : {},
+      ...(strict === true ? { strict } : {}),
     }];
   });
 }

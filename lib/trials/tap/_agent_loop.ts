@@ -3,16 +3,18 @@
  * @module
  */
 
-import { defined, type JsonObject } from "../../base/json.ts";
 import { isErrorOf } from "../../base/errors.ts";
-import { InfrastructureError } from "../../models/model.ts";
+import { defined, type JsonObject, printable } from "../../base/json.ts";
+import { redact } from "../../base/redact.ts";
+import { InfrastructureError, TimeLimitError } from "../../models/model.ts";
 import type { Message } from "../../tools/message.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { Loop } from "../agent/loop.ts";
-import { isLimited } from "../agent/session.ts";
+import { isLimited, type Limited } from "../agent/session.ts";
 import type { Fixture } from "../executors/fixture.ts";
 import type { Agent, AgentOptions, AgentTask } from "../own_agent.ts";
 import type { Tap } from "./_tap.ts";
+import { isProgram } from "./command.ts";
 import { toolsHandler } from "./_tools_over_http.ts";
 
 /** What an agent gave in place of a text. */
@@ -31,28 +33,34 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
       execute: (input: JsonObject) => tap.execute(tool as Tool, input),
     }));
     const task = taskOf(shown.messages, tools, fixture);
-    // The last reply is mostly the answer, which stands in the conversation once.
     let last: Message | undefined;
-    const add = (message: Message) => {
-      if (last !== undefined) heard(last);
-      last = message;
-    };
-    tap.begin({ heard: add, tools: toolsHandler(task) });
+    const hear = (message: Message) => heard(last = message);
+    tap.begin({ heard: hear, tools: toolsHandler(task) });
     // Agents are the user's own code: one that is not type-checked may return anything.
     const working = Promise.resolve().then((): unknown => agent(task, optionsOf(tap, model)))
       .then((said) => ({ said }));
+    // No program outlives its trial, and none takes long to end; what a function goes on with cannot be ended.
+    const finished = async () => {
+      if (isProgram(agent)) await working.catch(() => {});
+    };
+    const end = async (limited: Limited): Promise<Limited> => {
+      tap.end(limited);
+      await finished();
+      return limited;
+    };
     let ended;
     try {
       ended = await session.within(Promise.race([working, tap.limited]));
     } catch (error) {
+      await finished();
       await tap.settle();
-      if (tap.over !== undefined) return tap.over;
+      if (tap.over !== undefined) return await end(tap.over);
+      if (isErrorOf(error, TimeLimitError)) {
+        return await end({ kind: "time_limit", message: printable(redact(error.message), 500) });
+      }
       throw isErrorOf(error, InfrastructureError) ? error : tap.fault ?? error;
     }
-    if (isLimited(ended)) {
-      tap.end(ended);
-      return ended;
-    }
+    if (isLimited(ended)) return await end(ended);
     await tap.settle();
     // An agent may answer before its last reply is counted.
     if (tap.over !== undefined) return tap.over;
@@ -62,15 +70,15 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
     if (typeof said !== "string") {
       throw new NoText(`the agent must return a text: it returned ${kindOf(said)}`);
     }
-    if (!isAnswer(last, said)) add({ role: "assistant", content: said, calls: [] });
-    if (last !== undefined) heard(last);
+    if (!isSaidBy(last, said)) hear({ role: "assistant", content: said, calls: [] });
     return { kind: "answer", text: said };
   };
 }
 
-/** Whether a message is a reply that says nothing but the answer. */
-function isAnswer(message: Message | undefined, said: string): boolean {
-  return message?.role === "assistant" && message.calls.length === 0 && message.content === said;
+/** Whether the text of an agent is that of the model's last reply, but for spaces around it. */
+function isSaidBy(last: Message | undefined, said: string): boolean {
+  return last?.role === "assistant" && last.calls.length === 0 &&
+    last.content.trim() === said.trim();
 }
 
 /** What an agent gets of a task; the fixture, which knows the answer, cannot be reached from it. */

@@ -128,6 +128,8 @@ export class Tap implements AsyncDisposable {
   #isWorking = false;
   #hasSeen = false;
   #step = 0;
+  /** The requests that came by, without those that the agent itself broke off. */
+  #asked = 0;
   /** Whether a request offered a function of the task. */
   #hasOffered = false;
   #fault: InfrastructureError | undefined;
@@ -153,13 +155,14 @@ export class Tap implements AsyncDisposable {
   }
 
   /**
-   * Whether what the model called was seen: a request offered it a function of the task under its name. What it writes
-   * into texts, or calls by names that the agent made up, is only seen when the agent carries it out.
+   * Whether what the model called was seen, be it that a limit or fault came before its first reply: a request offered
+   * it a function of the task under its name. What it writes into texts, or calls by names that the agent made up, is
+   * only seen when the agent carries it out.
    */
   get isWatched(): boolean {
     const { environment } = this.#options;
     const isCallable = environment.present === undefined && environment.tools.length > 0;
-    return this.hasSeen && (this.#hasOffered || !isCallable);
+    return this.#asked > 0 && (this.#hasOffered || !isCallable);
   }
 
   /** Why the last request got no reply, if that is neither the model's doing nor the agent's. */
@@ -184,6 +187,8 @@ export class Tap implements AsyncDisposable {
   /** Begins a turn. */
   begin(turn: Turn): void {
     this.#turn = turn;
+    // All is settled of the turn before, whose requests a new one may look like.
+    this.#replies.length = 0;
     this.#isWorking = true;
   }
 
@@ -226,6 +231,8 @@ export class Tap implements AsyncDisposable {
   async execute(tool: Tool, input: JsonObject): Promise<string> {
     while (this.#readings.size > 0) await Promise.all(this.#readings);
     const { environment } = this.#options;
+    // The agent may have the calls of the very reply that reached a limit.
+    if (this.#over !== undefined && !environment.exhausted) throw new Error(overText(this.#over));
     // Without a reply nothing is known of where calls come from; at the end they are only refused.
     if (!this.hasSeen || environment.ended || environment.exhausted) {
       return await tool.execute(input);
@@ -239,10 +246,9 @@ export class Tap implements AsyncDisposable {
     if (exact !== undefined) return await this.#carryOut(exact.reply, exact.one);
     const alike = all[0];
     if (alike !== undefined) await this.#record(alike.reply, alike.one, "repaired");
-    return await this.#run({
-      ...{ id: "", name, arguments: JSON.stringify(input), by: "agent" },
-      step: alike?.reply.step ?? this.#step,
-    });
+    const own = { id: "", name, arguments: JSON.stringify(input), by: "agent" } as const;
+    // The model takes it for the result of its own call; of others it need not know.
+    return await this.#run({ ...own, step: alike?.reply.step ?? this.#step }, alike?.one.call.id);
   }
 
   /** Waits for the replies under way, and records what the agent left of their calls. */
@@ -318,6 +324,10 @@ export class Tap implements AsyncDisposable {
 
   /** Sends a request, and reads the reply while the agent gets it. */
   async #exchange(request: AgentRequest, server: Server, send: Send): Promise<Response> {
+    this.#asked++;
+    this.#hasOffered ||= this.#options.environment.tools.some(({ name }) =>
+      request.tools.some((tool) => tool.name === name)
+    );
     const replaces = await this.#follow(request);
     const refusal = this.#refusal;
     if (refusal !== undefined) return refusal;
@@ -349,8 +359,6 @@ export class Tap implements AsyncDisposable {
         read = readFault(fault, request, server);
       }
       this.#hasSeen = true;
-      const ofTask = this.#options.environment.tools.map(({ name }) => name);
-      this.#hasOffered ||= request.tools.some(({ name }) => ofTask.includes(name));
       const all = [...this.#failed.splice(0), ...failed];
       const { calls, ownCalls } = this.#ownCallsOf(request, read);
       const reply = {
@@ -380,6 +388,7 @@ export class Tap implements AsyncDisposable {
       (error) => {
         const fault = isErrorOf(error, InfrastructureError) ? error : brokenOff(error, server);
         this.#fault = fault;
+        if (fault !== error && this.#over === undefined) this.#asked--;
         const { fault: cause, status, message } = fault;
         this.#failed.push({ cause, ...defined({ status }), message });
         if (isErrorOf(error, InfrastructureError)) answer.resolve(refusalFor(error));
@@ -431,7 +440,8 @@ export class Tap implements AsyncDisposable {
   }
 
   /** Takes a reply, whose calls the agent may carry out from now on. */
-  #announce(request: AgentRequest, id: string, number: number, { text, calls }: ModelReply): void {
+  #announce(request: AgentRequest, id: string, number: number, reply: ModelReply): void {
+    const { text, calls, carried } = reply;
     this.#fault = undefined;
     const { tools, events } = this.#options.environment;
     // What the agent called before its first reply came in steps of its own.
@@ -448,11 +458,13 @@ export class Tap implements AsyncDisposable {
       };
     });
     this.#replies.push({ request, id, number, step, open: new Set(open), isUsed: false });
-    this.#turn.heard({ role: "assistant", content: text, calls });
+    this.#turn.heard({ role: "assistant", content: text, calls, ...defined({ carried }) });
   }
 
   /** Closes the replies that a request goes on from; returns the request whose reply it asks for again. */
   async #follow(request: AgentRequest): Promise<number | undefined> {
+    // A reply that the agent has just got to its end is read to its end in the same turn of the event loop.
+    if (this.#readings.size > 0) await new Promise((resolve) => setTimeout(resolve));
     while (this.#readings.size > 0 && this.#isSequel(request)) await Promise.all(this.#readings);
     const { history, previous } = request;
     let replaces: number | undefined;
@@ -498,7 +510,10 @@ export class Tap implements AsyncDisposable {
   async #record(reply: OpenReply, one: OpenCall, deed: AgentDeed | undefined): Promise<void> {
     reply.open.delete(one);
     if (this.#options.environment.ended) return;
-    await this.#run({ ...one.call, ...defined({ agentDid: deed }) });
+    await this.#run(
+      { ...one.call, ...defined({ agentDid: deed }) },
+      deed === "repaired" ? "" : one.call.id,
+    );
   }
 
   /** Carries out a call of a reply; with references all of them, as they may need each other's results. */
@@ -515,16 +530,16 @@ export class Tap implements AsyncDisposable {
     return this.#give((await reply.results).get(one)!);
   }
 
-  /** Lets the environment answer a call. */
-  async #run(call: PreparedCall): Promise<string> {
+  /** Lets the environment answer a call; its result answers the call of a reply with the id `callId`, if not empty. */
+  async #run(call: PreparedCall, callId = call.id): Promise<string> {
     const { environment } = this.#options;
     const [result] = await environment.execute([call]);
-    return this.#give(result!);
+    return this.#give({ ...result!, callId });
   }
 
   /** Gives the result of a call to the agent, and ends the trial if that was one call too many. */
   #give(result: ToolResult): string {
-    this.#turn.heard({ role: "tool", ...result });
+    if (result.callId !== "") this.#turn.heard({ role: "tool", ...result });
     if (this.#options.environment.exhausted) {
       this.end({ kind: "call_limit", message: "a call past the limit was made" });
     }
@@ -535,8 +550,13 @@ export class Tap implements AsyncDisposable {
   end(limited: Limited): void {
     this.#over ??= limited;
     this.#limit.resolve(this.#over);
-    this.#controller.abort(new Error(`The trial is over: ${limited.message}`));
+    this.#controller.abort(new Error(overText(limited)));
   }
+}
+
+/** Says that a limit was reached. */
+function overText({ message }: Limited): string {
+  return `The trial is over: ${message}`;
 }
 
 /** Returns how errors speak of a server that the agent asks by itself. */

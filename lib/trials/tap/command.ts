@@ -85,16 +85,13 @@ const MAX_QUOTE = 300;
  * - the signal's reason if that aborted.
  * - an `Error`, its own failure, if its exit code is not 0, or it writes more than 1 MiB.
  *
+ * @param name How errors of options refer to it.
  * @throws {InputError} If the options cannot be used.
  */
-export function commandAgent(options: CommandAgent): Agent {
-  const { command, env = {}, cwd, seconds = SECONDS } = parseWith(
-    COMMAND_AGENT,
-    options,
-    "the agent",
-  );
+export function commandAgent(options: CommandAgent, name = "the agent"): Agent {
+  const { command, env = {}, cwd, seconds = SECONDS } = parseWith(COMMAND_AGENT, options, name);
   registerSecrets(secretValues(env));
-  return async (task, given) => {
+  const agent: Agent = async (task, given) => {
     const { signal } = given;
     signal?.throwIfAborted();
     // Asked before: the runtime would else ask the user.
@@ -127,6 +124,16 @@ export function commandAgent(options: CommandAgent): Agent {
     }
     return output.replace(/\r?\n$/, "");
   };
+  programs.add(agent);
+  return agent;
+}
+
+/** The agents that are programs. */
+const programs = new WeakSet<Agent>();
+
+/** Whether an agent is a program, which ends soon after its signal aborts, and not at once. */
+export function isProgram(agent: Agent): boolean {
+  return programs.has(agent);
 }
 
 /** Returns the options of an agent with a mark in place of each secret of its environment. */
