@@ -100,7 +100,7 @@ export class Reachability {
   judge(model: string, { permanent, reason = "", outcome, agent }: ReachedTrial): void {
     const reached = this.#of(model);
     // An agent may ask other servers, or none: that it could work is all there is to see.
-    if (agent === "watched" || agent !== undefined && outcome !== "invalid") reached.replied = true;
+    if (agent !== undefined && outcome !== "invalid") reached.replied = true;
     if (!reached.replied) reached.unanswered++;
     if (permanent === undefined) {
       reached.streak = undefined;

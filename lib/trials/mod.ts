@@ -41,6 +41,8 @@ export {
   type Question,
   Session,
   type SessionOptions,
+  type Watched,
+  type WatchedRequest,
 } from "./agent/session.ts";
 export type { TrialDimensions } from "./dimension_scores.ts";
 export type { MissedCalls } from "./missed_calls.ts";
