@@ -14,6 +14,7 @@ import { callsOf, type ReplyEvent } from "../../lib/calls/trace.ts";
 import type { OpenAIOptions } from "../../lib/models/openai/openai.ts";
 import type { Model } from "../../lib/models/model.ts";
 import { scripted } from "../../lib/models/scripted.ts";
+import { generateTask } from "../../lib/tasks/generated/task.ts";
 import { tool } from "../../lib/tools/define_tool.ts";
 import { toOpenAITool } from "../../lib/tools/tool.ts";
 import { caseOpener } from "../../lib/trials/executors/case_opener.ts";
@@ -22,6 +23,7 @@ import type { Agent, AgentOptions, AgentTask } from "../../lib/trials/own_agent.
 import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { deno, folder, ROOT } from "../support/child.ts";
+import { coreInOrder, rightArguments } from "../support/generated.ts";
 import {
   type Asked,
   respond,
@@ -843,6 +845,12 @@ Deno.test("a tap works by fetch without the permission to listen", async () => {
   });
 });
 
+Deno.test("a tap refuses requests for several replies at once, of which it would judge one", async () => {
+  const { trial, asked } = await trying([DONE], looping(carryOut, { n: 2 }));
+  assertMatch(outcomeOf(trial), /^agent_error: .*400 .*n must be 1: of several replies/);
+  assertEquals(asked, []);
+});
+
 // What fails
 
 const status = (code: number, message: string, headers: HeadersInit = {}) => () =>
@@ -1071,18 +1079,27 @@ Deno.test("calls that the server could not read are the model's, whole and strea
 });
 
 Deno.test("filtered, cut and dear replies end a trial as they do without an agent", async () => {
+  const agents: Agent[] = [
+    looping(),
+    // It has its answer before the reply has been read.
+    async (task, options) => {
+      const { baseURL, model } = options;
+      const body = { model, messages: [user(task.prompt)], stream: true };
+      await post(`${baseURL}/chat/completions`, options, body);
+      return "Done.";
+    },
+    async (task, options) => {
+      await looping()(task, options);
+      return await ask(options, { messages: [user("again")] }).then(() => "Done.", () => "Done.");
+    },
+  ];
   const table: [Saying, TrialOptions["limits"] & object, string][] = [
     [{ text: "", finish: "content_filter" }, {}, "filtered"],
     [{ text: "Once", finish: "length" }, {}, "token_limit"],
-    [DONE, { tokens: 50 }, "token_limit"],
+    [DONE, { tokens: 1 }, "token_limit"],
   ];
   for (const [saying, limits, outcome] of table) {
-    for (const again of [false, true]) {
-      const agent: Agent = async (task, options) => {
-        const text = await looping()(task, options);
-        if (!again) return text;
-        return await ask(options, { messages: [user("again")] }).then(() => "Done.", () => "Done.");
-      };
+    for (const agent of agents) {
       const { trial, asked } = await trying([saying, DONE], agent, { limits });
       assertEquals([trial.outcome, asked.length], [outcome, 1]);
     }
@@ -1247,29 +1264,23 @@ Deno.test("a tap serves every turn of a conversation", async () => {
   ]);
 });
 
+// Generated tasks
+
+const SPEC = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+const TASK = generateTask(SPEC);
+const RIGHT = coreInOrder(TASK).map((made): SaidCall => ({
+  name: made.name,
+  arguments: JSON.stringify(rightArguments(TASK, made)),
+}));
+const types = ({ failures }: Trial) => failures.map(({ step, type }) => [step, type]).toSorted();
+
 Deno.test("a tap judges a call by what was known when the model made it, however late the agent shows it", async () => {
-  const spec = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
-  const { generateTask } = await import("../../lib/tasks/generated/task.ts");
-  const { coreInOrder, rightArguments } = await import("../support/generated.ts");
-  const task = generateTask(spec);
-  const [first, second, last] = coreInOrder(task).map((made) => ({
-    name: made.name,
-    input: rightArguments(task, made),
-  }));
-  const early = {
-    name: last!.name,
-    arguments: JSON.stringify(last!.input).replaceAll(/\d+/g, "7"),
-  };
-  const said = ({ name, input }: NonNullable<typeof first>) => ({
-    name,
-    arguments: JSON.stringify(input),
-  });
-  const script = [{ calls: [early] }, { calls: [said(first!)] }, { calls: [said(second!)] }, {
-    calls: [said(last!)],
-  }, DONE];
+  const last = RIGHT.at(-1)!;
+  const early = { ...last, arguments: last.arguments.replaceAll(/\d+/g, "7") };
+  const script = [{ calls: [early] }, ...RIGHT.map((call) => ({ calls: [call] })), DONE];
   await using server = sayingServer(script);
   // Each request has a conversation of its own, so that only the end shows what was not carried out.
-  const trial = await runTrial(spec, server.model(), {
+  const trial = await runTrial(SPEC, server.model(), {
     agent: async (task, options) => {
       for (let asked = 1;; asked++) {
         const message = await ask(options, { messages: [user(`${asked}`)], tools: offer(task) });
@@ -1279,7 +1290,27 @@ Deno.test("a tap judges a call by what was known when the model made it, however
     },
   });
   await using again = sayingServer(script);
-  const built = await runTrial(spec, again.model(), { limits: { calls: 20 } });
-  const types = (trial: Trial) => trial.failures.map(({ step, type }) => [step, type]).toSorted();
+  const built = await runTrial(SPEC, again.model(), { limits: { calls: 20 } });
+  assertEquals(types(trial), [[1, "value_not_yet_known"]]);
   assertEquals(types(trial), types(built));
+});
+
+Deno.test("a tap knows what the agent found out before it asked", async () => {
+  const [first, ...others] = RIGHT;
+  await using server = sayingServer([
+    { calls: others.slice(0, 1) },
+    { calls: others.slice(1) },
+    DONE,
+  ]);
+  const trial = await runTrial(SPEC, server.model(), {
+    agent: async (task, options) => {
+      await run(task, { id: "", function: first! });
+      return await looping()(task, options);
+    },
+  });
+  assertEquals(types(trial), []);
+  assertEquals(
+    callsOf(trial.events).map(({ step, by, guessed }) => [step, by, guessed]),
+    [[1, "agent", undefined], [2, undefined, undefined], [3, undefined, undefined]],
+  );
 });

@@ -331,6 +331,10 @@ export class Tap implements AsyncDisposable {
     const replaces = await this.#follow(request);
     const refusal = this.#refusal;
     if (refusal !== undefined) return refusal;
+    const { n } = request.body;
+    if (typeof n === "number" && n > 1) {
+      return refuse(400, "n must be 1: of several replies at once only one could be judged");
+    }
     const answer = Promise.withResolvers<Response>();
     // A reply may be complete before the agent waits for it.
     answer.promise.catch(() => {});
