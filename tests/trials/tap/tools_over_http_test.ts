@@ -120,7 +120,7 @@ async function answerChat(
   request: Request,
   reply: (body: string) => Promise<ChatAnswer>,
 ): Promise<Response> {
-  const { stream, ...body } = await request.json();
+  const { stream, stream_options: _, ...body } = await request.json();
   const answer = await reply(JSON.stringify(body));
   if (stream !== true) return Response.json(answer);
   const { content, tool_calls: calls = [] } = answer.choices[0]!.message;
