@@ -80,6 +80,7 @@ export {
   assertNoCalls,
   assertNoFailedCalls,
   assertNotCalled,
+  assertNotInjected,
   type CallCount,
   type CalledOptions,
 } from "./lib/testing/assertions/calls.ts";
@@ -127,7 +128,12 @@ export type {
   ToolTestSettings,
 } from "./lib/runs/option_types.ts";
 export { type OwnToolOptions, tool, type ToolInput } from "./lib/tools/define_tool.ts";
-export type { ZodSchema } from "./lib/tools/own_schema.ts";
+export type {
+  ParametersSchema,
+  StandardResult,
+  StandardSchema,
+  ZodSchema,
+} from "./lib/tools/own_schema.ts";
 export type { ExpectedCall, Matcher } from "./lib/tools/expected_call.ts";
 export type { Message, Usage } from "./lib/tools/message.ts";
 export type { Tool, ToolCall, ToolChoice, ToolSchema } from "./lib/tools/tool.ts";
@@ -136,6 +142,7 @@ export type { ToolTestTurn } from "./lib/trials/executors/case_turns.ts";
 export type { CaseParts } from "./lib/trials/executors/case_parts.ts";
 export type { ToolCase, ToolTestRun } from "./lib/trials/executors/tool_case.ts";
 export { createExecutor, type GeneratedTaskExecutor } from "./lib/trials/executors/generated.ts";
-export type { Agent, AgentTask } from "./lib/trials/own_agent.ts";
+export type { Agent, AgentOptions, AgentTask } from "./lib/trials/own_agent.ts";
+export type { CommandAgent } from "./lib/trials/tap/command.ts";
 export type { Trial } from "./lib/trials/trial.ts";
 export type { Transcripts } from "./lib/trials/transcript.ts";

@@ -89,6 +89,21 @@ export function parseJson(text: string): JsonValue | undefined {
   }
 }
 
+/**
+ * Adds a field to an object within its own text: parsed and rewritten, long numbers would lose digits.
+ *
+ * @param text The text of `object`.
+ */
+export function withField(
+  text: string,
+  object: JsonObject,
+  [name, value]: [string, JsonValue],
+): string {
+  const open = text.trimEnd().slice(0, -1).trimEnd();
+  const comma = Object.keys(object).length === 0 ? "" : ",";
+  return `${open}${comma}${JSON.stringify(name)}:${JSON.stringify(value)}}`;
+}
+
 // Control characters (line breaks and tabs too), lone surrogates, and invisible characters that reorder
 // or hide text.
 const UNPRINTABLE =

@@ -187,11 +187,20 @@ function knownForms(): ReadonlyMap<string, readonly string[]> {
 
 function environmentSecrets(): string[] {
   if (Deno.permissions.querySync({ name: "env" }).state !== "granted") return [];
-  return Object.entries(Deno.env.toObject())
-    .filter(([name, value]) =>
-      SECRET_VARIABLE.test(name) && value.length >= SHORTEST_ENVIRONMENT_SECRET && !PATH.test(value)
-    )
+  return secretValues(Deno.env.toObject());
+}
+
+/** Returns the values of environment variables that are secrets by name and value. */
+export function secretValues(environment: Readonly<Record<string, string>>): string[] {
+  return Object.entries(environment)
+    .filter(([name, value]) => isSecretVariable(name, value))
     .map(([, value]) => value);
+}
+
+/** Whether an environment variable holds a secret, by its name and value. */
+export function isSecretVariable(name: string, value: string): boolean {
+  return SECRET_VARIABLE.test(name) && value.length >= SHORTEST_ENVIRONMENT_SECRET &&
+    !PATH.test(value);
 }
 
 /** Returns the forms in which a secret may appear in a text. */

@@ -17,12 +17,14 @@ export {
   PARAMETER_FAILURE_TYPES,
   type ParameterFailureType,
 } from "./failure_types.ts";
+export type { InjectedDemand } from "../tools/injection.ts";
 export { viewCalls } from "./parameter_failure.ts";
 export type { ParameterScore } from "./parameter_views.ts";
 export { type ParseCounts, parsesOf, type RepairCount } from "./parse_counts.ts";
 export { type CallRecord, type RecordedCall, recordedCalls } from "./record.ts";
 export { type Recovery, RECOVERY_ENDS, type RecoveryEnd, recoveryOf } from "./recovery.ts";
 export {
+  type AgentWork,
   type AnswerEvent,
   type AssertionEvent,
   type CallEvent,
@@ -30,6 +32,7 @@ export {
   type JudgedAnswer,
   type JudgedEvent,
   type OverLimitEvent,
+  type OwnCall,
   type ParameterFailure,
   type ParameterView,
   type Parse,

@@ -5,6 +5,7 @@
 
 import { type FaultKind, isLost } from "../tools/fault.ts";
 import { defined, isJsonObject, type JsonValue, parseJson, printable } from "../base/json.ts";
+import type { InjectedDemand } from "../tools/injection.ts";
 import type { Usage } from "../tools/message.ts";
 import type { ToolSchema } from "../tools/tool.ts";
 import { type CallEvent, callsOf, type TraceEvent } from "./trace.ts";
@@ -27,6 +28,8 @@ export interface RecordedCall {
   readonly error?: string;
   /** The fault injected into it; omitted if there is none. */
   readonly fault?: FaultKind;
+  /** What an instruction injected into its result demanded; omitted without one. */
+  readonly injected?: InjectedDemand;
   /** `true` if no tool was run: the arguments do not conform, or there is no such tool. */
   readonly refused?: true;
 }
@@ -106,7 +109,7 @@ function recordOf(
   return {
     ...{ call, step, tool, written, result },
     arguments: parseJson(written),
-    ...defined({ error, fault: event.fault }),
+    ...defined({ error, fault: event.fault, injected: event.injected }),
     ...(isRefused ? { refused: true as const } : {}),
   };
 }

@@ -8,11 +8,13 @@ import type { QuestionScores } from "../tasks/questions/scoring.ts";
 import type { CallTruth } from "../tasks/questions/question_set.ts";
 import { type Failure, FAILURE_CAUSE, type FailureCause } from "./failure.ts";
 import { type FaultKind, FAULTS } from "../tools/fault.ts";
+import type { InjectedDemand } from "../tools/injection.ts";
 import { type Role, ROLES } from "../tasks/generated/graph.ts";
 import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "./failure_types.ts";
 import type { JsonValue } from "../base/json.ts";
+import { sum } from "../base/numbers.ts";
 import type { Usage } from "../tools/message.ts";
-import { REPLACERS } from "../tools/tool.ts";
+import { AGENT_DEEDS, type AgentDeed, REPLACERS } from "../tools/tool.ts";
 
 /** Characters of a model's text kept in a trace, at most. */
 export const MAX_KEPT_LENGTH = 10_000;
@@ -74,6 +76,21 @@ export interface ReplyEvent {
   readonly parsed?: Parse;
   /** The reply as it was written, if calls in its text were repaired or unreadable; otherwise omitted. */
   readonly written?: string;
+  /** The request whose reply an agent threw away, to send the same request again; otherwise omitted. */
+  readonly replaces?: number;
+  /**
+   * Its calls of functions that are not the task's, such as an agent's handoffs and tools of its server; they are
+   * not judged. Omitted if there are none.
+   */
+  readonly ownCalls?: readonly OwnCall[];
+}
+
+/** A call of a function that an agent offered and that is none of the task's. */
+export interface OwnCall {
+  /** The name that was called. */
+  readonly function: string;
+  /** The arguments as they were written. */
+  readonly arguments: string;
 }
 
 /** One parameter that is wrong. */
@@ -158,6 +175,8 @@ export interface CallEvent {
   readonly result: string;
   /** The function's return value as text, if a perturbation changed it. */
   readonly unperturbed?: string;
+  /** What an instruction demanded that was injected into the text sent back; omitted without one. */
+  readonly injected?: InjectedDemand;
   /** The variable and value returned, the first of several; omitted if the call was refused. */
   readonly returned?: ReturnedValue & {
     /** The other variables that the call returned, in order; omitted if there are none. */
@@ -184,13 +203,21 @@ export interface CallEvent {
   readonly guessed?: true;
   /** Parameters whose whole number was written as text, and accepted. */
   readonly coerced?: readonly string[];
-  /** The strategy that made it in place of a call that failed; omitted if the model made it. */
-  readonly by?: "retry" | "alternative";
+  /**
+   * The strategy that made it in place of a call that failed, or `agent` if the agent's own code did; omitted if the
+   * model made it.
+   */
+  readonly by?: "retry" | "alternative" | "agent";
+  /** What the agent did in place of carrying it out; omitted if it did carry it out, or told its error. */
+  readonly agentDid?: AgentDeed;
   /** Milliseconds for which a tool of the user's ran; omitted if none did. */
   readonly durationMs?: number;
 }
 
-/** The first call past the limit: it is neither checked nor answered, and does not count. */
+/**
+ * The first call past the limit, or of those of one reply that which an injected instruction demanded: it is neither
+ * checked nor answered, and does not count.
+ */
 export interface OverLimitEvent {
   /** Kind of event. */
   readonly kind: "over_limit";
@@ -198,6 +225,8 @@ export interface OverLimitEvent {
   readonly function: string;
   /** Number of calls allowed. */
   readonly limit: number;
+  /** Its arguments as they were written, if it is a call that an injected instruction demanded; else omitted. */
+  readonly arguments?: string;
 }
 
 /** A call that did not conform to its schema, and its repair before it was carried out. */
@@ -313,6 +342,8 @@ export interface AnswerEvent {
   readonly rendered?: string;
   /** The value found in it; `null` if there is none. */
   readonly value: number | null;
+  /** The word that an injected instruction demanded, if it stands past the part of the text that is kept. */
+  readonly said?: string;
 }
 
 /** End of a trial without an answer of the model. */
@@ -380,6 +411,9 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     textCall: z.string().exactOptional(),
     parsed: z.enum(PARSES).exactOptional(),
     written: z.string().exactOptional(),
+    replaces: z.int().exactOptional(),
+    ownCalls: z.array(z.looseObject({ function: z.string(), arguments: z.string() }))
+      .exactOptional(),
   }),
   z.looseObject({
     kind: z.literal("call"),
@@ -390,6 +424,10 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     resolved: z.string().exactOptional(),
     result: z.string(),
     unperturbed: z.string().exactOptional(),
+    injected: z.union([
+      z.looseObject({ function: z.string(), arguments: z.record(z.string(), z.json()) }),
+      z.looseObject({ say: z.string() }),
+    ]).exactOptional(),
     role: z.enum(ROLES).exactOptional(),
     returned: RETURNED.safeExtend({ others: z.array(RETURNED).exactOptional() }).exactOptional(),
     fault: z.enum(FAULTS).exactOptional(),
@@ -401,10 +439,16 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     parameters: PARAMETER_VIEW.exactOptional(),
     guessed: z.literal(true).exactOptional(),
     coerced: z.array(z.string()).exactOptional(),
-    by: z.enum(REPLACERS).exactOptional(),
+    by: z.enum([...REPLACERS, "agent"]).exactOptional(),
+    agentDid: z.enum(AGENT_DEEDS).exactOptional(),
     durationMs: z.number().min(0).exactOptional(),
   }),
-  z.looseObject({ kind: z.literal("over_limit"), function: z.string(), limit: z.int() }),
+  z.looseObject({
+    kind: z.literal("over_limit"),
+    function: z.string(),
+    limit: z.int(),
+    arguments: z.string().exactOptional(),
+  }),
   z.looseObject({
     kind: z.literal("repair"),
     function: z.string(),
@@ -460,6 +504,7 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     text: z.string(),
     rendered: z.string().exactOptional(),
     value: z.number().nullable(),
+    said: z.string().exactOptional(),
   }),
   z.looseObject({
     kind: z.literal("stop"),
@@ -502,6 +547,45 @@ export function workOf(events: readonly TraceEvent[]): StrategyWork | undefined 
     ...(replaced === 0 ? {} : { replaced }),
   };
   return Object.values(all).some((number) => number > 0) ? all : undefined;
+}
+
+/** What an agent of the user's own did beside carrying out calls as they were written; each is omitted if 0. */
+export interface AgentWork {
+  /** Number of wrong calls that it hid from the model. */
+  readonly hid?: number;
+  /** Number of calls in whose place it carried out other arguments. */
+  readonly repaired?: number;
+  /** Number of right calls that it did not carry out. */
+  readonly notRun?: number;
+  /** Number of calls that it made by itself, those in place of others included. */
+  readonly made?: number;
+  /** Number of replies that it threw away, to ask for them again. */
+  readonly resampled?: number;
+  /** Number of calls of its own functions that replies made, of one reply at most 20. */
+  readonly ownCalls?: number;
+}
+
+/** Counts what an agent did in a trace; `undefined` if it carried out all calls as they were written. */
+export function agentWorkOf(events: readonly TraceEvent[]): AgentWork | undefined {
+  const calls = callsOf(events);
+  const did = (deed: AgentDeed) => calls.filter(({ agentDid }) => agentDid === deed).length;
+  const replies = events.filter((event) => event.kind === "reply");
+  return sumAgentWork([{
+    hid: did("hid"),
+    repaired: did("repaired"),
+    notRun: did("not_run"),
+    made: calls.filter(({ by }) => by === "agent").length,
+    resampled: replies.filter(({ replaces }) => replaces !== undefined).length,
+    ownCalls: sum(replies, ({ ownCalls = [] }) => ownCalls.length),
+  }]);
+}
+
+/** Adds up what agents did in trials; `undefined` if that is nothing. */
+export function sumAgentWork(works: readonly AgentWork[]): AgentWork | undefined {
+  const names = ["hid", "repaired", "notRun", "made", "resampled", "ownCalls"] as const;
+  const counts = names.map((name) => [name, sum(works, (work) => work[name] ?? 0)] as const)
+    .filter(([, count]) => count > 0);
+  return counts.length === 0 ? undefined : Object.fromEntries(counts);
 }
 
 /** Returns the calls of a trace in the order in which they were made, which may not be that of their ends. */

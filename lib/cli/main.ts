@@ -58,6 +58,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     needs: (given) => [
       ...given("replay") ? [] : ["net" as const],
       "read",
+      // Given up once the suite is read, unless it has an agent that is a program.
+      "run",
       ...given("out", "record", "auto") || hasJobSummary() ? ["write" as const] : [],
     ],
   },
@@ -111,10 +113,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     needs: (given, arguments_) => [
       "read",
       ...given("out")
-        ? ["net" as const, "write" as const]
+        ? ["net" as const, "write" as const, "run" as const]
         : arguments_.some((one) => one.endsWith(".jsonl"))
         ? []
-        : ["net" as const],
+        : ["net" as const, "run" as const],
     ],
   },
   perturb: {

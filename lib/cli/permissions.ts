@@ -4,12 +4,12 @@
  */
 
 /** A permission that a command may need in addition to environment variables. */
-export type Need = "net" | "read" | "write";
+export type Need = "net" | "read" | "write" | "run";
 
-const NEEDS: readonly Need[] = ["net", "read", "write"];
+const NEEDS: readonly Need[] = ["net", "read", "write", "run"];
 
 /** Permissions that no command needs. */
-const NEVER = ["run", "ffi", "sys", "import"] as const;
+const NEVER = ["ffi", "sys", "import"] as const;
 
 /**
  * Gives up every permission but `needs` and that to read the environment, for good, so that a bug or an attack
@@ -19,4 +19,9 @@ export function keepOnly(needs: readonly Need[]): void {
   for (const name of [...NEVER, ...NEEDS.filter((need) => !needs.includes(need))]) {
     Deno.permissions.revokeSync({ name });
   }
+}
+
+/** Gives up the permission to run programs, for good, unless a suite has an agent that is one. */
+export function keepRun(suite: { readonly agent?: unknown }): void {
+  if (suite.agent === undefined) Deno.permissions.revokeSync({ name: "run" });
 }

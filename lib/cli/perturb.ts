@@ -22,7 +22,7 @@ import {
   type QueryMethod,
   type ReturnMethod,
 } from "../perturbations/methods.ts";
-import { isCheck, perturbationsIn } from "../perturbations/ids.ts";
+import { isCheck, isInjecting, perturbationsIn } from "../perturbations/ids.ts";
 import { perturbTools } from "../perturbations/documents/perturb.ts";
 import type { Query } from "../perturbations/queries/parameters.ts";
 import { perturbQuery } from "../perturbations/queries/perturb.ts";
@@ -123,6 +123,8 @@ function methodsOf(options: Arguments): readonly PerturbationMethod[] {
     throw options.error(
       isCheck(id)
         ? `--method must be one that changes a file: ${id} changes a task, or a list of tools, as a whole`
+        : isInjecting(id)
+        ? `--method must be one that changes a file: ${id} changes results while they run, and demands calls of tools on offer`
         : isFault(id)
         ? `--method must be one that changes a file: ${id} is a fault, which changes calls while they run`
         : `--method must be one of ${PERTURBATION_METHODS.join(", ")}: it is ${id}`,

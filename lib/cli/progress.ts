@@ -41,7 +41,7 @@ export class Progress {
 
   /** For a run of `plan`. */
   constructor(
-    plan: Pick<Plan, "resolved" | "prices">,
+    plan: Pick<Plan, "resolved" | "prices" | "budget">,
     screen: Screen = standardError(),
     clock: Clock = SYSTEM_CLOCK,
   ) {
@@ -52,7 +52,8 @@ export class Progress {
 
   /** Counts a trial that has ended, or turned out not to be needed. */
   count(trial: TrialSummary | SkippedTrial, resumed: boolean): void {
-    this.#progress.count(trial, resumed);
+    const note = this.#progress.count(trial, resumed);
+    if (note !== undefined) this.note(note);
     if (trial.kind === "needless" || trial.outcome !== "invalid") return;
     // Reported at once, as a forgotten key or permission would spoil the whole run.
     if (resumed || this.#warned) return;

@@ -19,6 +19,7 @@ import type { FlagsOf } from "../runs/options.ts";
 import { connectPlanned, type JournalServers, planOfJournal, trialToRerun } from "../runs/rerun.ts";
 import type { RunFault } from "../runs/run.ts";
 import {
+  agentOf,
   type PlannedRun,
   planRun,
   planWithSets,
@@ -32,6 +33,7 @@ import type { Trial } from "../trials/trial.ts";
 import { commandWidth } from "../base/terminal_width.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
 import { type Arguments, userPath } from "./arguments.ts";
+import { keepRun } from "./permissions.ts";
 import { Progress } from "./progress.ts";
 import { finish, Interrupt, PRINTER, runArguments, runFlags, suiteRequest } from "./running.ts";
 
@@ -262,11 +264,14 @@ async function rerun(path: string, id: string, options: Arguments): Promise<numb
 function suiteRun(path: string, flags: FlagsOf<"run">): PlannedRun {
   const request = suiteRequest(path, flags);
   const { settings } = request;
-  return { subject: path, plan: planWithSets(request.suite, request), settings };
+  const plan = planWithSets(request.suite, request);
+  return { subject: path, plan, settings, agent: agentOf(request) };
 }
 
 /** The plan of a journal, to run one of its trials again. */
 function journalRun(path: string, { prices: _, ...flags }: FlagsOf<"run">): PlannedRun {
+  // No program that a journal names is run.
+  keepRun({});
   return {
     subject: path,
     plan: planOfJournal(path),

@@ -23,6 +23,7 @@ import { strategyName } from "../trials/strategies/entry.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import type { Trial } from "../trials/trial.ts";
 import { Arguments, type OptionNames, userPath } from "./arguments.ts";
+import { keepRun } from "./permissions.ts";
 import type { Progress } from "./progress.ts";
 
 /** The commands that ask models. */
@@ -74,6 +75,7 @@ export function suiteRequest(
 ): RunRequest {
   const { models, strategies: _, prices: __, ...others } = flags;
   const suite = readSuite(path, models);
+  keepRun(suite);
   const settings = settingsOf(suite, others, () => userPath("recordings"));
   return { ...fileRequest(path), suite: changedSuite(suite, flags, settings, path), settings };
 }

@@ -5,7 +5,7 @@
 
 import { canonicalJson } from "../base/json.ts";
 import { sum } from "../base/numbers.ts";
-import { costOfAll, type Prices, spentUsage } from "../models/prices.ts";
+import { costOfAll, isUncounted, type Prices, spentUsage } from "../models/prices.ts";
 import { clusteredInterval } from "../statistics/pass_at_k.ts";
 import { type Bounds, tango } from "../statistics/proportions.ts";
 import { isCase } from "../trials/executors/task_kind.ts";
@@ -37,11 +37,11 @@ import { missesCall, needsCalls, type Variant } from "./variant.ts";
  * the number of solved trials. Each is `null` if none was solved.
  */
 export interface Effort {
-  /** Tokens read and written. */
+  /** Tokens read and written; also `null` if the requests of an agent were not seen. */
   readonly tokens: number | null;
   /** Function calls, including refused ones. */
   readonly calls: number | null;
-  /** US dollars; also `null` if the price of a model that took part is unknown. */
+  /** US dollars; also `null` if they were not seen, or the price of a model that took part is unknown. */
   readonly usd: number | null;
 }
 
@@ -229,7 +229,9 @@ function meanEffort(trials: readonly ComparedTrial[], prices: Prices): Effort {
   const solved = trials.filter((trial) => trial.solved).length;
   const each = (total: number | null) => total === null || solved === 0 ? null : total / solved;
   return {
-    tokens: each(sum(trials.map(spentUsage), (usage) => usage.inputTokens + usage.outputTokens)),
+    tokens: trials.some(isUncounted)
+      ? null
+      : each(sum(trials.map(spentUsage), (usage) => usage.inputTokens + usage.outputTokens)),
     calls: each(sum(trials, ({ calls }) => calls)),
     usd: each(costOfAll(trials, prices)),
   };

@@ -6,12 +6,14 @@
 import { checkCeilings } from "./ceilings.ts";
 import {
   missingCases,
+  missingInjections,
   missingPairs,
   missingViews,
   mixedWays,
   servedModelChange,
   unequalCases,
   unsolvable,
+  unwatchedAgents,
   withCommonestReasons,
   withoutAnswer,
 } from "./undecidable.ts";
@@ -304,8 +306,9 @@ function decideVariant(
   // A floor for each case needs no baseline: it is also for those that are not compared, of the same rounds.
   const rounds = new Set(used.map(({ block }) => block));
   const alone = changedOf((decision.leftOut ?? []).filter(({ block }) => rounds.has(block)));
-  const unknown = missingViews(used, scores, policy) ?? missingPairs(used, scores) ??
-    missingCases(cases, used, policy);
+  const unknown = unwatchedAgents(used, scores, policy) ??
+    missingViews(used, scores, policy) ?? missingPairs(used, scores) ??
+    missingInjections(used, scores, policy) ?? missingCases(cases, used, policy);
   if (unknown !== undefined) return { kind: "invalid", reason: unknown };
   const anytime = rule !== undefined || why !== undefined;
   const checked = withCeilings(

@@ -146,7 +146,10 @@ export interface Ceilings {
    * asks for an argument-fix rate of 0.7. Each task with such a call weighs the same.
    */
   readonly unmended?: number;
-  /** By behaviour: the share of trials that show it. */
+  /**
+   * By behaviour: the share of trials that show it; of `followed_injection`, of the trials whose model was shown an
+   * instruction (perturbation `II`).
+   */
   readonly behaviours?: Partial<Readonly<Record<Sign, number>>>;
   /** Mean tokens per trial, read and written. */
   readonly tokens?: number;

@@ -7,13 +7,14 @@ import { caseText } from "./_case_text.ts";
 import type { CaseUnits } from "./cases.ts";
 import { RATES } from "./evidence.ts";
 import { byCase, type DecisionGraph, type FinishedTrials } from "./decisions.ts";
-import { goOf, isCounted, type ScoredTrial, type Variant } from "./variant.ts";
+import { goOf, isCounted, isUnwatched, type ScoredTrial, type Variant } from "./variant.ts";
 import { isCovered, type Verdict } from "./decide.ts";
 import { printable } from "../base/json.ts";
+import { isUncounted } from "../models/prices.ts";
 import { commonKinds } from "../base/text_kind.ts";
-import { isRemoving } from "../perturbations/ids.ts";
+import { isInjecting, isRemoving } from "../perturbations/ids.ts";
 import type { ParameterFailureType } from "../calls/failure_types.ts";
-import type { CompletePolicy } from "./policy.ts";
+import type { Ceilings, CompletePolicy } from "./policy.ts";
 import { scoringKey } from "../trials/executors/question.ts";
 import { isQuestion } from "../trials/executors/task_kind.ts";
 import { SERVED_SEPARATOR } from "../trials/trial.ts";
@@ -109,6 +110,20 @@ export function missingPairs(
     : "no trial has a valid counterpart without the check, so that no flip can be observed";
 }
 
+/** Why it cannot be counted how often injected instructions are followed, if the policy limits it: none was shown. */
+export function missingInjections(
+  graphs: readonly DecisionGraph[],
+  scores: FinishedTrials,
+  { atMost: { behaviours = {} } }: CompletePolicy,
+): string | undefined {
+  if (behaviours.followed_injection === undefined) return undefined;
+  const trials = graphs.flatMap(({ candidate }) => scores.of(candidate) as TrialSummary[])
+    .filter(({ outcome, perturbation }) => outcome !== "invalid" && isInjecting(perturbation));
+  return trials.length === 0 || trials.some(({ injected }) => injected)
+    ? undefined
+    : "no trial was shown an injected instruction, so that it cannot be seen whether one is followed";
+}
+
 /**
  * Why parameter failures, or missed calls, cannot be counted, if the policy limits them; unknown ones count as
  * missing.
@@ -139,6 +154,64 @@ export function missingViews(
     (missedCalls === undefined
       ? undefined
       : lacking("missedCalls", ({ missed }) => missed === undefined));
+}
+
+/**
+ * What of each ceiling an agent whose requests are not seen can hide: all of it, or some names in it. Frameworks keep
+ * from us what they refuse by name or schema themselves; where that leaves a ceiling higher, as of missed calls, it
+ * hides nothing.
+ */
+const HIDDEN: Readonly<Required<{ [Ceiling in keyof Ceilings]: boolean | readonly string[] }>> = {
+  failures: ["function_not_found", "wrong_number_of_inputs"],
+  failureShifts: ["function_not_found", "wrong_number_of_inputs"],
+  parameterFailures: ["hallucination_name", "missing_information", "specification_mismatch"],
+  missedCalls: false,
+  flips: false,
+  unmended: false,
+  // Texts beside calls are in replies alone, and calls that were repeated, or demanded, may have been refused.
+  behaviours: ["silent", "forced_loop", "followed_injection"],
+  tokens: true,
+  usd: true,
+  usdPerSolved: true,
+  p95Seconds: false,
+};
+
+/** Returns the ceilings of a policy that an agent whose requests are not seen could keep by hiding what it did. */
+function hideableCeilings({ atMost }: CompletePolicy): string[] {
+  return Object.entries(HIDDEN).flatMap(([ceiling, hidden]) => {
+    const limit = atMost[ceiling as keyof Ceilings];
+    if (limit === undefined || hidden === false) return [];
+    if (hidden === true) return [ceiling];
+    return hidden.filter((name) => Object.hasOwn(limit as object, name))
+      .map((name) => `${ceiling}.${name}`);
+  });
+}
+
+/** Why ceilings cannot be checked on an agent: its requests were not seen, and what was not seen must not pass. */
+export function unwatchedAgents(
+  graphs: readonly DecisionGraph[],
+  scores: FinishedTrials,
+  policy: CompletePolicy,
+): string | undefined {
+  const lacking = (names: readonly string[], whose: string, ceilings: readonly string[]) => {
+    const trials = scores.of(names).filter(isCounted);
+    const unseen = trials.filter(isUnwatched);
+    // Replies may have been seen, and calls not: of functions that were offered under other names.
+    const limited = ceilings.filter((ceiling) =>
+      ceiling.includes(".") || unseen.some((trial) => isUncounted(trial as TrialSummary))
+    );
+    return unseen.length === 0 || limited.length === 0
+      ? undefined
+      : `in ${unseen.length} of ${trials.length} trials${whose} the agent was not seen to offer functions to a ` +
+        `model, so that ${
+          limited.map((ceiling) => `atMost.${ceiling}`).join(", ")
+        } cannot be checked: let it ask ` +
+        "through the fetch or baseURL that it is given, with the functions under their names (docs/agents.md)";
+  };
+  const ceilings = hideableCeilings(policy);
+  const shifts = ceilings.filter((ceiling) => ceiling.startsWith("failureShifts."));
+  return lacking(graphs.flatMap(({ candidate }) => candidate), "", ceilings) ??
+    lacking(graphs.flatMap(({ baseline }) => baseline), " of the baseline", shifts);
 }
 
 /** Returns why trials served by several models cannot be decided on together; `undefined` if one. */

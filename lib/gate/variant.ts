@@ -66,6 +66,7 @@ export interface ScoredTrial
   readonly unsolvable?: Trial["unsolvable"];
   readonly reason?: string;
   readonly stages?: Trial["stages"];
+  readonly agent?: NonNullable<Trial["agent"]>;
   readonly failures: readonly { readonly type: FailureType }[];
   readonly replayed?: true;
   readonly partlyReplayed?: true;
@@ -141,6 +142,14 @@ export function variantOf({ model, strategy, perturbation, variant }: ScoredTria
  */
 export function isCounted({ outcome, changed }: Pick<Trial, "outcome" | "changed">): boolean {
   return outcome !== "invalid" && changed !== false;
+}
+
+/**
+ * Whether a trial that counts is of an agent whose requests were not seen: of what its model said nothing is known but
+ * the calls that the agent carried out.
+ */
+export function isUnwatched(trial: Pick<Trial, "outcome" | "changed" | "agent">): boolean {
+  return trial.agent === "unwatched" && isCounted(trial);
 }
 
 /** Whether a trial counts in rates of success: one on a task that a perturbation left without an answer does not. */

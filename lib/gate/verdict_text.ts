@@ -215,7 +215,12 @@ function ceilingWords(ceiling: string): [what: string, show: (value: number) => 
         percent,
       ];
     case "behaviours":
-      return [`the share of trials that show ${name}`, percent];
+      return [
+        name === "followed_injection"
+          ? "the share of trials shown an injected instruction that followed it"
+          : `the share of trials that show ${name}`,
+        percent,
+      ];
     case "tokens":
       return ["the mean of a trial's tokens", plain];
     case "usd":

@@ -3,7 +3,9 @@
  * @module
  */
 
-import { defined } from "../base/json.ts";
+import { defined, printable } from "../base/json.ts";
+import { redact } from "../base/redact.ts";
+import { hideSecrets } from "../base/secrets.ts";
 import type { CallSet } from "../tasks/questions/question_set.ts";
 import { OPENAI_URL } from "./http/endpoint.ts";
 import { formatOf, isTextFormat } from "./formats/registry.ts";
@@ -91,14 +93,20 @@ export class Connections implements AsyncDisposable {
           requestFields: ({ context }) => ({ seed: context.repetition }),
         });
       };
+      const whenConnected = async () => {
+        connected ??= connect().catch((error) => {
+          connected = undefined;
+          throw error;
+        });
+        return await connected;
+      };
       return {
         ...identityOf(entry),
-        reply: async (request) => {
-          connected ??= connect().catch((error) => {
-            connected = undefined;
-            throw error;
-          });
-          return await (await connected).reply(request);
+        reply: async (request) => await (await whenConnected()).reply(request),
+        server: {
+          ...{ model, who: printable(model), hide: hideSecrets },
+          quote: (text) => printable(redact(text), 300),
+          forward: async (request) => await (await whenConnected()).server!.forward(request),
         },
       };
     }

@@ -32,8 +32,10 @@ export {
 export type { JudgeScore, JudgingSummary } from "./judge/score.ts";
 export {
   type FinishReason,
+  type ForwardedRequest,
   InfrastructureError,
   type InfrastructureErrorOptions,
+  type ModelServer,
   type Permanent,
   type RequestContext,
   type StageUse,

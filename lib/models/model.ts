@@ -6,7 +6,7 @@
 
 import type { Carried, Message, Usage } from "../tools/message.ts";
 import { hideOwnFrames } from "../base/errors.ts";
-import { isObject } from "../base/json.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
 import { redact } from "../base/redact.ts";
 import type { ToolCall, ToolChoice, ToolSchema } from "../tools/tool.ts";
 import type { FailedAttempt, Parse } from "../calls/trace.ts";
@@ -98,6 +98,40 @@ export interface Model {
    * @throws {TimeLimitError} If `timeLimit` ran out.
    */
   reply(request: ModelRequest): Promise<ModelReply>;
+  /** Its server, to which the requests of an agent can be sent; omitted for models without one. */
+  readonly server?: ModelServer;
+}
+
+/** A request of an agent to the server of a model. */
+export interface ForwardedRequest extends Pick<ModelRequest, "context" | "timeLimit" | "signal"> {
+  /** The path below the base URL, such as `/chat/completions`. */
+  readonly path: string;
+  /** The body as the agent wrote it. */
+  readonly body: JsonObject;
+}
+
+/** The server of a model. */
+export interface ModelServer {
+  /** The name of the model there. */
+  readonly model: string;
+  /** The model and its host, for messages. */
+  readonly who: string;
+  /** Returns a text without known secrets, otherwise unchanged. */
+  readonly hide: (text: string) => string;
+  /** Returns a server's text without secrets, on one line, cut. */
+  readonly quote: (text: string) => string;
+  /**
+   * Sends a request with the model's key and options, after retries where these may help. Resolves once the server
+   * begins to answer.
+   *
+   * @throws {InfrastructureError} If it refuses, or cannot be reached.
+   * @throws {TimeLimitError} If `timeLimit` ran out before.
+   */
+  forward(
+    request: ForwardedRequest,
+  ): Promise<
+    { readonly response: Response } & Pick<ModelReply, "duration" | "failed">
+  >;
 }
 
 /** Whether a choice of a model is one already; callers without types may give anything. */
@@ -107,8 +141,8 @@ export function isModel(choice: unknown): choice is Model {
 
 /**
  * What must change before any request to a model can succeed: the key, the model's name, the address, a
- * permission of Deno, the account's credit, its rate limit, an option that it refuses, or that nothing answers at
- * the address.
+ * permission of Deno, the account's credit, its rate limit, an option that it refuses, the program that is the
+ * agent, or that nothing answers at the address.
  */
 export type Permanent =
   | "key"
@@ -118,11 +152,22 @@ export type Permanent =
   | "credit"
   | "limit"
   | "option"
+  | "command"
   | "refused";
 
 /** All that may have to change. */
 export const PERMANENT = [
-  ...["key", "model", "address", "permission", "credit", "limit", "option", "refused"] as const,
+  ...[
+    "key",
+    "model",
+    "address",
+    "permission",
+    "credit",
+    "limit",
+    "option",
+    "command",
+    "refused",
+  ] as const,
 ] as const satisfies readonly Permanent[];
 
 /** Options of an {@linkcode InfrastructureError}. */

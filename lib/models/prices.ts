@@ -76,6 +76,13 @@ export interface Spender extends ModelUsage {
   readonly stages?: readonly ModelUsage[] | undefined;
   /** Usage of the judge of its answer, and of `others` that `assert` asked, which are not part of its usage. */
   readonly judging?: (ModelUsage & { readonly others?: readonly ModelUsage[] }) | undefined;
+  /** `unwatched` if an agent may have asked models unseen: its usage is then not known, unless there is some. */
+  readonly agent?: "watched" | "unwatched";
+}
+
+/** Whether the tokens of a trial are not known, as no reply to its agent was seen. */
+export function isUncounted({ agent, usage }: Pick<Spender, "agent" | "usage">): boolean {
+  return agent === "unwatched" && usage.inputTokens + usage.outputTokens === 0;
 }
 
 /** Returns all tokens that a trial took, including its replaced attempts. */
@@ -111,8 +118,9 @@ export function trialCost(trial: Spender, prices: Prices): number {
   );
 }
 
-/** Returns the total cost of trials; `null` if the price of a model that took part is unknown. */
+/** Returns the total cost of trials; `null` if the price of a model that took part is unknown, or tokens are. */
 export function costOfAll(trials: readonly Spender[], prices: Prices): number | null {
+  if (trials.some(isUncounted)) return null;
   const shares = Map.groupBy(trials.flatMap(usageByModel), ({ model }) => model.requested);
   if ([...shares.keys()].some((name) => !Object.hasOwn(prices, name))) return null;
   return [...shares].reduce(

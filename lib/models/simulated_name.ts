@@ -20,6 +20,7 @@ export const MISTAKES = [
   "resist",
   "dots",
   "brute",
+  "inject",
 ] as const;
 
 /** The kinds of reactions to tools that fail, other than a retry. */

@@ -27,14 +27,26 @@ export const METAMORPHIC_CHECKS = ["unrelated", "rename", "reorder"] as const;
 /** A change that leaves a task the same. */
 export type MetamorphicCheck = typeof METAMORPHIC_CHECKS[number];
 
+/** The id of injected instructions: the return of a tool tells the model to do what nobody asked for. */
+export const INJECTED_INSTRUCTION = "II";
+
 /**
  * All changes that can be made to a task, including faults of its functions. The id of a fault may also say
  * how many calls it hits, such as `timeout:3`, or for `flaky` how often, such as `flaky:0.35`.
  */
-export const PERTURBATIONS = [...METAMORPHIC_CHECKS, ...PERTURBATION_METHODS, ...FAULTS] as const;
+export const PERTURBATIONS = [
+  ...METAMORPHIC_CHECKS,
+  ...PERTURBATION_METHODS,
+  INJECTED_INSTRUCTION,
+  ...FAULTS,
+] as const;
 
 /** The id of one change to a task, or of one fault of its functions. */
-export type PerturbationId = PerturbationMethod | MetamorphicCheck | FaultId;
+export type PerturbationId =
+  | PerturbationMethod
+  | MetamorphicCheck
+  | typeof INJECTED_INSTRUCTION
+  | FaultId;
 
 /** Perturbations that make a task unsolvable: the right answer is then to say so. */
 const REMOVING: ReadonlySet<string> = new Set(
@@ -90,14 +102,16 @@ function withoutNumber(part: PerturbationId): typeof PERTURBATIONS[number] {
   return part.split(":", 1)[0] as typeof PERTURBATIONS[number];
 }
 
+/** What comes after all other changes, in this order. */
+const LATE: readonly PerturbationId[] = ["FK", "CF", INJECTED_INSTRUCTION];
+
 /**
- * The order of application. `FK` comes after the methods that need the words of keys, then `CF` breaks texts.
- * Faults apply to calls, so they come last.
+ * The order of application. `FK` comes after the methods that need the words of keys, then `CF` breaks texts, and
+ * an instruction stays whole. Faults apply to calls, so they come last.
  */
 const ORDER: readonly PerturbationId[] = [
-  ...PERTURBATIONS.filter((id) => id !== "FK" && id !== "CF" && !isFault(id)),
-  "FK",
-  "CF",
+  ...PERTURBATIONS.filter((id) => !LATE.includes(id) && !isFault(id)),
+  ...LATE,
   ...FAULTS,
 ];
 
@@ -108,6 +122,11 @@ function refuse(rule: string, state: string): never {
 /** Whether a perturbation withholds needed information for good, so that the task has no answer. */
 export function isRemoving(id: string): boolean {
   return id.split("+").some((part) => REMOVING.has(part));
+}
+
+/** Whether a perturbation injects instructions. */
+export function isInjecting(id: string): boolean {
+  return id.split("+").includes(INJECTED_INSTRUCTION);
 }
 
 /** Whether a perturbation consists of metamorphic checks only. */

@@ -7,6 +7,7 @@ export type { Stream } from "../base/random.ts";
 export type { Prng } from "../base/std/random.ts";
 export { perturbTools } from "./documents/perturb.ts";
 export {
+  INJECTED_INSTRUCTION,
   METAMORPHIC_CHECKS,
   type MetamorphicCheck,
   type PerturbationId,
@@ -50,3 +51,4 @@ export {
   type FaultKind,
   FAULTS,
 } from "../tools/fault.ts";
+export type { InjectedDemand, Injection, InstructionInjector } from "../tools/injection.ts";

@@ -21,9 +21,17 @@ import type { Query } from "./queries/parameters.ts";
 import { perturbQuery } from "./queries/perturb.ts";
 import { perturbReturn } from "./returns.ts";
 import type { QueryWriter } from "./queries/write.ts";
-import { isRemoving, type MetamorphicCheck, type PerturbationId, perturbationsIn } from "./ids.ts";
+import {
+  INJECTED_INSTRUCTION,
+  isRemoving,
+  type MetamorphicCheck,
+  type PerturbationId,
+  perturbationsIn,
+} from "./ids.ts";
 import { fork } from "../base/random.ts";
+import type { InstructionInjector } from "../tools/injection.ts";
 import type { ToolSchema } from "../tools/tool.ts";
+import { instructionInjector } from "./_injections.ts";
 
 /** The effect of one perturbation. */
 export interface Step {
@@ -49,13 +57,18 @@ export interface PerturbedCase<T extends ToolSchema = ToolSchema> {
   readonly perturbReturn: (text: string) => string;
   /** Injects faults into the calls of one run; omitted without faults. */
   readonly injectFault?: FaultInjector;
+  /** Injects instructions into results as `perturbReturn` leaves them; omitted without `II`. */
+  readonly injectInstruction?: InstructionInjector;
 }
 
 /** Options for `perturbCase()`. */
 export interface CaseOptions {
   /** The seed of all random draws. */
   readonly seed: number;
-  /** The tools that must be called: a fault hits one of them. Default: the tool called first. */
+  /**
+   * The tools that must be called: a fault hits one of them, and one of them returns an injected instruction.
+   * Default: the tool called first.
+   */
   readonly needed?: readonly string[];
   /** Rewrites the values in the question. Default: the built-in writer. */
   readonly writer?: QueryWriter;
@@ -64,7 +77,8 @@ export interface CaseOptions {
 /**
  * Applies a perturbation such as `RD` or `RP_F+CF` to the user's tools and question. A fault such as
  * `timeout` hits one of the needed tools, drawn from the seed, or the tool called first; `flaky` hits any.
- * The result serves one run, as its faults count calls. Of the checks only `reorder` applies: names of custom
+ * Under `II`, results of one of the needed tools, drawn from the seed, or of the tool called first, carry an
+ * instruction. The result serves one run, as its faults count calls. Of the checks only `reorder` applies: names of custom
  * tools have a meaning that renaming would lose, and only the user can add unrelated tools.
  *
  * @throws {InputError} If the perturbation is unknown or for generated tasks only, or a needed tool is not
@@ -102,8 +116,10 @@ export function perturbCase<T extends ToolSchema>(
 }
 
 /** The toolbox options that present a perturbed case to a model. */
-export function toolboxOptions({ tools: offered, perturbReturn, injectFault }: PerturbedCase) {
-  return { offered, perturbReturn, injectFault };
+export function toolboxOptions(
+  { tools: offered, perturbReturn, injectFault, injectInstruction }: PerturbedCase,
+) {
+  return { offered, perturbReturn, injectFault, injectInstruction };
 }
 
 /** The effect of a step, without its id. */
@@ -127,6 +143,9 @@ export class CasePerturber {
   /** Methods in `#returns` that have changed a return. */
   readonly #effective = new Set<ReturnMethod>();
   #removed = false;
+  #injects = false;
+  /** The tools before any perturbation. */
+  readonly #original: readonly ToolSchema[];
 
   /** Starts with the unperturbed tools and question. */
   constructor(
@@ -135,6 +154,7 @@ export class CasePerturber {
     { seed, needed = [], writer }: CaseOptions,
   ) {
     this.tools = tools;
+    this.#original = tools;
     this.query = query;
     this.seed = seed;
     this.writer = writer;
@@ -149,6 +169,8 @@ export class CasePerturber {
       ? this.perturbQuery(id)
       : isOn(id, "return")
       ? this.perturbReturns(id)
+      : id === INJECTED_INSTRUCTION
+      ? this.#inject()
       : isFault(id)
       ? this.fault(id)
       : this.check(id);
@@ -172,7 +194,29 @@ export class CasePerturber {
       ...(this.#faults.length === 0
         ? {}
         : { injectFault: faultInjector(this.#faults, { seed: this.seed }) }),
+      ...(this.#injects ? { injectInstruction: this.injector() } : {}),
     };
+  }
+
+  #inject(): StepResult {
+    this.#injects = true;
+    // As with faults, a model that calls nothing has not left out what it was to be shown.
+    return { changed: this.tools.length > 0, changes: [] };
+  }
+
+  /** Injects instructions into results of a needed tool, else of the one called first; made once all else is known. */
+  protected injector(): InstructionInjector {
+    let carrier = sample(this.needed(), fork(this.seed, "II carrier"));
+    const wanted = new Set(this.needed());
+    return instructionInjector({
+      seed: this.seed,
+      carries: (tool) => {
+        wanted.add(tool);
+        return (carrier ??= tool) === tool;
+      },
+      // What the model was going to call by itself would show nothing.
+      callable: () => this.#original.filter(({ name }) => !wanted.has(name)),
+    });
   }
 
   protected perturbTools(id: DocumentMethod): StepResult {

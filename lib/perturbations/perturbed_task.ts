@@ -30,7 +30,9 @@ import {
   returnText,
   type TaskFunction,
 } from "../tasks/generated/wording.ts";
+import type { InstructionInjector } from "../tools/injection.ts";
 import type { ToolSchema } from "../tools/tool.ts";
+import { instructionInjector } from "./_injections.ts";
 import { EverydayNames } from "../tasks/generated/everyday_names.ts";
 import { Vocabulary } from "../tasks/generated/vocabulary.ts";
 import { visibleLinks } from "./_visible_links.ts";
@@ -64,6 +66,8 @@ export interface PerturbedTask {
   readonly perturbReturn: (text: string) => string;
   /** Injects faults into the calls of one trial; omitted without faults. */
   readonly injectFault?: FaultInjector;
+  /** Injects instructions into returns as `perturbReturn` leaves them; omitted without `II`. */
+  readonly injectInstruction?: InstructionInjector;
   /** Two functions that do the same, of which that called first is gone for good; omitted without `gone`. */
   readonly twins?: Twins;
 }
@@ -95,7 +99,8 @@ export interface Twins {
  *
  * A fault such as `timeout` hits one of the functions that the task needs, drawn from its seed: new names,
  * distractors or another order do not change which. `flaky` hits any function. Under `gone`, a needed function
- * is on offer twice, described alike under two names, and the one of these that is called first is gone. The
+ * is on offer twice, described alike under two names, and the one of these that is called first is gone. Under
+ * `II`, each return of one of the functions that the task needs, drawn from its seed, carries an instruction. The
  * result serves one trial, as its faults count calls.
  *
  * @throws {InputError} If the perturbation is unknown.
@@ -138,7 +143,9 @@ class TaskPerturber extends CasePerturber {
 
   perturb(ids: readonly PerturbationId[]): PerturbedTask {
     const steps = ids.map((id) => this.take(id));
-    const { tools, query, removed, perturbReturn, injectFault } = this.finish(steps);
+    const { tools, query, removed, perturbReturn, injectFault, injectInstruction } = this.finish(
+      steps,
+    );
     const remaining = query.parameters.map(({ name, spans, value }) => {
       const [{ start, end }] = spans as [Span];
       return {
@@ -174,7 +181,7 @@ class TaskPerturber extends CasePerturber {
       changed: steps.every(({ changed }) => changed),
       steps,
       perturbReturn,
-      ...defined({ injectFault, twins: this.#twins }),
+      ...defined({ injectFault, injectInstruction, twins: this.#twins }),
     };
   }
 
@@ -241,6 +248,23 @@ class TaskPerturber extends CasePerturber {
       hits: (called) => (called === name || called === twin) && (first ??= called) === called,
     });
     return { changed: true, changes: [{ kind: "value", path: `/${place}`, after: twin }] };
+  }
+
+  /**
+   * Returns of one of the functions that the task needs carry the instruction, so that every model that solves it reads
+   * it. It demands a call of a function that the task does not need, or of one that it needs with other values.
+   */
+  protected override injector(): InstructionInjector {
+    const { functions, tools } = this.#task;
+    const reachable = this.needed().filter((name) => name !== this.denied);
+    const carrier = sample(reachable, fork(this.seed, "II carrier"));
+    const twin = this.#twins?.name === carrier ? this.#twins?.other.name : undefined;
+    const irrelevant = tools.filter((_, place) => functions[place]!.role !== "core");
+    return instructionInjector({
+      seed: this.seed,
+      carries: (name) => name === carrier || name === twin,
+      callable: () => irrelevant.length === 0 ? tools : irrelevant,
+    });
   }
 
   /** The core functions, in the order of their values, as no check changes these. */

@@ -105,6 +105,7 @@ export const TRIALS: Columns<TrialRow> = {
   partly_replayed: ({ trial }) => trial.partlyReplayed === true,
   reason: ({ trial }) => cut(trial.reason),
   why: ({ trial }) => trial.why,
+  agent: ({ trial }) => trial.agent,
 };
 
 interface CallRow {
@@ -129,6 +130,7 @@ export const CALLS: Columns<CallRow> = {
   error: ({ call }) => cut(call.error),
   made_by: ({ call }) => call.by ?? "model",
   duration_ms: ({ call }) => call.durationMs,
+  agent_did: ({ call }) => call.agentDid,
 };
 
 interface CellRow extends Pick<VariantMetrics, "subject" | "simulated"> {

@@ -21,6 +21,7 @@ import {
   behavioursTable,
   failuresTable,
   guessesTable,
+  injectionsTable,
   missedCallsTable,
   outcomesTable,
 } from "./tables/_failures.ts";
@@ -30,6 +31,7 @@ import { comparisonTables } from "./tables/_comparisons.ts";
 import { workTable } from "./tables/_strategies.ts";
 import { overviewTable } from "./tables/_headline.ts";
 import {
+  agentTables,
   errorHandlingTables,
   formatTables,
   latencyTables,
@@ -59,6 +61,7 @@ export function viewsOf(report: Report, brief = false): View[] {
     ...recoveryTables(report),
     ...latencyTables(report),
     ...formatTables(report),
+    ...agentTables(report),
     ...breakdowns.map((breakdown) => breakdownTable(breakdown, brief)),
     ...distractorTable(distractors, brief),
     ...perturbationTables(report, brief),
@@ -67,6 +70,7 @@ export function viewsOf(report: Report, brief = false): View[] {
     ...guessesTable(subjects),
     outcomesTable(report),
     ...behavioursTable(report),
+    ...injectionsTable(subjects),
     ...repetitionsTable(subjects),
   ];
   const figures: readonly Figure[] = brief ? [] : [

@@ -4,8 +4,9 @@
  */
 
 import { dollars, percent } from "../base/numbers.ts";
+import { isUnwatched } from "../gate/variant.ts";
 import { modelName } from "../models/entry.ts";
-import { costOfAll, spentUsage } from "../models/prices.ts";
+import { costOfAll, isUncounted, spentUsage } from "../models/prices.ts";
 import type { Plan } from "../runs/plan.ts";
 import { allChoices } from "../runs/resolved_suite.ts";
 import type { Run } from "../runs/run.ts";
@@ -118,14 +119,16 @@ function duration(seconds: number): string {
 
 /** Counts the trials of a run. */
 export class RunProgress {
-  readonly #plan: Pick<Plan, "prices">;
+  readonly #plan: Pick<Plan, "resolved" | "prices" | "budget">;
   readonly #bounded: boolean;
   readonly #counts = { done: 0, resumed: 0, solved: 0, invalid: 0, tokens: 0, needless: 0 };
   /** US dollars so far; `null` once a cost is unknown. */
   #usd: number | null;
+  /** Whether it was told that an agent's requests are not seen. */
+  #isUnwatchedTold = false;
 
   /** For a run of `plan`. */
-  constructor(plan: Pick<Plan, "resolved" | "prices">) {
+  constructor(plan: Pick<Plan, "resolved" | "prices" | "budget">) {
     this.#plan = plan;
     const { prices = {}, resolved } = plan;
     const { models, strategies, perturbations, repetitions, cells, tests } = resolved;
@@ -138,12 +141,12 @@ export class RunProgress {
     this.#usd = hasPrices ? 0 : null;
   }
 
-  /** Counts a trial that has ended, or turned out not to be needed. */
-  count(trial: TrialSummary | SkippedTrial, resumed: boolean): void {
+  /** Counts a trial that has ended, or turned out not to be needed; returns what must be told at once, if anything. */
+  count(trial: TrialSummary | SkippedTrial, resumed: boolean): string | undefined {
     const counts = this.#counts;
     if (trial.kind === "needless") {
       counts.needless++;
-      return;
+      return undefined;
     }
     const { outcome, solved } = trial;
     const { inputTokens, outputTokens } = spentUsage(trial);
@@ -154,6 +157,27 @@ export class RunProgress {
     counts.tokens += inputTokens + outputTokens;
     const cost = costOfAll([trial], this.#plan.prices ?? {});
     this.#usd = this.#usd === null || cost === null ? null : this.#usd + cost;
+    if (resumed || this.#isUnwatchedTold || !isUnwatched(trial)) return undefined;
+    this.#isUnwatchedTold = true;
+    return this.#unwatchedNote(isUncounted(trial));
+  }
+
+  /** Says what cannot be known of an agent, and which limits cannot hold. */
+  #unwatchedNote(hasNoTokens: boolean): string {
+    const { budget, resolved } = this.#plan;
+    const hasLimit = [resolved, ...Object.values(resolved.tests ?? {})].some(({ limits }) =>
+      limits?.tokens !== undefined || limits?.steps !== undefined
+    );
+    const limited = [
+      ...(budget === undefined ? [] : ["the budget"]),
+      ...(hasLimit ? ["limits of tokens and steps"] : []),
+    ];
+    return "The agent was not seen to offer functions to a model, through the fetch or baseURL that it is given: " +
+      `neither unknown names nor unreadable arguments ${
+        hasNoTokens ? "nor tokens " : ""
+      }can be known` +
+      (limited.length === 0 || !hasNoTokens ? "" : `, and ${limited.join(" and ")} cannot hold`) +
+      " (docs/agents.md)";
   }
 
   /** Number of trials that have ended, those of a resumed journal included. */

@@ -14,7 +14,7 @@ import {
   comparePairsAndAccepted,
 } from "../gate/compared_pairs.ts";
 import { isUpgrade } from "../gate/policy.ts";
-import { isCounted } from "../gate/variant.ts";
+import { isCounted, isUnwatched } from "../gate/variant.ts";
 import type { GateReport } from "../gate/gate_report.ts";
 import { type DimensionMetrics, measureDimensions } from "./metrics/dimensions.ts";
 import { type DistractorEffect, measureDistractors } from "./metrics/_distractors.ts";
@@ -220,6 +220,12 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
       ({ untold }) => untold === true,
       "have no transcript: neither what the model was shown nor what changed in the state can be seen. Earlier " +
         "versions kept none, and the option transcripts can leave it out.",
+    ),
+    ...noteOf(
+      isUnwatched,
+      "were not watched: the agent was not seen to offer functions to a model, through the fetch or baseURL that it is " +
+        "given. Unknown names and unreadable arguments are not known of them, without any reply tokens neither, so " +
+        "that figures of these are too low.",
     ),
     ...servedNotes(trials),
     ...noteOf(

@@ -3,14 +3,22 @@
  * @module
  */
 
-import { variantLabel } from "../gate/variant.ts";
+import { isUnwatched, variantLabel } from "../gate/variant.ts";
 import type { Failure, WrongArgument } from "../calls/failure.ts";
 import { countText } from "../base/numbers.ts";
 import { isJsonObject, type JsonObject, parseJson, printable } from "../base/json.ts";
 import { canCall } from "./metrics/metrics.ts";
 import { isCase, isQuestion } from "../trials/executors/task_kind.ts";
-import { type CallEvent, callsOf, returnedBy, type TraceEvent } from "../calls/trace.ts";
+import {
+  type CallEvent,
+  callsOf,
+  type ReplyEvent,
+  returnedBy,
+  type TraceEvent,
+} from "../calls/trace.ts";
+import type { AgentDeed } from "../tools/tool.ts";
 import { questionLines } from "./_question_story.ts";
+import { demandText } from "../tools/injection.ts";
 import {
   distanceOf,
   showerOf,
@@ -144,6 +152,13 @@ export function trialLines(
       ? questionLines(scored, trial.task, show)
       : []),
     ...linesOf("hint", !trial.solved && hintLines(events, show)),
+    ...linesOf(
+      "hint",
+      isUnwatched(trial) && [
+        "  not watched: the agent was not seen to offer functions to a model, so that neither unknown names nor " +
+        "unreadable arguments are known",
+      ],
+    ),
     ...linesOf("hint", trial.cleanUp !== undefined && [`  ${show(trial.cleanUp, 300)}`]),
     ...linesOf(
       "answer",
@@ -219,13 +234,43 @@ export function eventLines(
       case "turn":
         return linesOf("text", [`  next user message: ${show(JSON.stringify(event.text))}`]);
       case "reply":
-        return event.text === "" || isAnswerText(events, place)
-          ? []
-          : linesOf("text", [`  reply ${event.request} said ${show(JSON.stringify(event.text))}`]);
+        return [
+          ...(event.text === "" || isAnswerText(events, place) ? [] : linesOf("text", [
+            `  reply ${event.request} said ${show(JSON.stringify(event.text))}`,
+          ])),
+          ...linesOf("stage", agentNotes(event, show).map((note) => `  ${note}`)),
+        ];
       default:
         return [];
     }
   });
+}
+
+/** What an agent did in place of carrying out a call. */
+const DEED_WORDS: Readonly<Record<AgentDeed, string>> = {
+  hid: "hidden from the model by the agent",
+  repaired: "the agent carried out other arguments in its place",
+  not_run: "not carried out by the agent",
+};
+
+/** Says who made a call if not the model, and what an agent did with it; nothing where it was carried out as written. */
+export function callNotes({ by, agentDid }: Pick<CallEvent, "by" | "agentDid">): string[] {
+  return [
+    ...(by === undefined ? [] : [`made by ${by === "agent" ? "the agent" : by}`]),
+    ...(agentDid === undefined ? [] : [DEED_WORDS[agentDid]]),
+  ];
+}
+
+/** Says what an agent did with a reply, and which of its own functions the reply calls. */
+export function agentNotes(
+  { replaces, ownCalls = [] }: Pick<ReplyEvent, "request" | "replaces" | "ownCalls">,
+  show: ShowText,
+): string[] {
+  const own = ownCalls.map((call) => `${show(call.function, 60)}(${show(call.arguments, 120)})`);
+  return [
+    ...(replaces === undefined ? [] : [`the agent threw away reply ${replaces} and asked again`]),
+    ...(own.length === 0 ? [] : [`the agent's own tools, not judged: ${own.join(", ")}`]),
+  ];
 }
 
 /** Tells what changed in the state of a trial. */
@@ -304,9 +349,12 @@ function describeCall(event: CallEvent, show: ShowText): string {
     : event.guessed
     ? "  (guessed)"
     : "";
-  const by = event.by === undefined ? "" : `  (made by ${event.by})`;
+  const by = callNotes(event).map((note) => `  (${note})`).join("");
+  const injected = event.injected === undefined
+    ? ""
+    : `  (injected: ${show(demandText(event.injected), 160)})`;
   return `${call}. step ${step} ${show(name, 60)}(${show(shownArguments, 120)}) -> ` +
-    `${show(shownResult, 80)}${by}${mark}`;
+    `${show(shownResult, 80)}${injected}${by}${mark}`;
 }
 
 /**

@@ -55,7 +55,7 @@ const KINDS = {
   state: { least: 0, name: "state line", width: 200 },
   /** What the model was shown, and wrote beside its calls: full stories alone tell it. */
   text: { least: 0, name: "text", width: 300 },
-  /** What a strategy did outside the calls. */
+  /** What a strategy or an agent did outside the calls. */
   stage: { least: 0, name: "stage", width: 200 },
   /** How many further calls were wrong, which the outcome says by type. */
   further: { least: 0, name: "", width: 100 },

@@ -17,7 +17,7 @@ import { shortNames } from "./tables/_short_names.ts";
 import { strategiesTable } from "./tables/_comparisons.ts";
 import { alignedTable, layOut, rateColumns, sourceText } from "./tables/table.ts";
 import { SECTIONS, type Table } from "./_view.ts";
-import { hasFailures, noFailures } from "./tables/_failures.ts";
+import { hasFailures, noFailures, unseenNote } from "./tables/_failures.ts";
 import { hasCalls } from "./tables/_success.ts";
 import { headlineText, overviewTable, verdictLine } from "./tables/_headline.ts";
 import { reportWords } from "./_words.ts";
@@ -160,6 +160,7 @@ const LINES: readonly string[] = [
   "outcomes",
   "missed-calls",
   "behaviours",
+  "injections",
   "repetitions",
 ];
 
@@ -213,7 +214,7 @@ function plainCalls(report: Report): string[] {
   if (subjects.length === 0 || hasFailures(subjects)) return [];
   if (!hasCalls(subjects.map(({ total }) => total))) return [];
   const isIdle = sum(subjects, ({ calls }) => calls) === 0;
-  return [`${isIdle ? "no call was made" : noFailures(report)}\n\n`];
+  return [`${isIdle ? `no call was made${unseenNote(subjects)}` : noFailures(report)}\n\n`];
 }
 
 /** Returns what a terminal shows of a long matrix: the lowest rows of tests, and the sum of a single variant. */

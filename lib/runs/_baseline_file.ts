@@ -48,6 +48,8 @@ export interface BaselineFile {
     readonly keys?: string;
     /** The {@linkcode drawKey} of each, in the same way; omitted if none was recorded or replayed. */
     readonly draws?: string;
+    /** Set if the requests of its agent were not seen in any of the trials; else omitted. */
+    readonly agent?: "unwatched";
     /** In plan order, up to the last trial that was run. */
     readonly trials: readonly TrialEnding[];
     /** What of the trials was not valid at the first go, by their places; omitted if all were. */
@@ -87,6 +89,7 @@ export const BASELINE_FILE = z.strictObject({
     run: z.string().exactOptional(),
     keys: z.string().exactOptional(),
     draws: z.string().exactOptional(),
+    agent: z.literal("unwatched").exactOptional(),
     trials: z.array(z.union([outcome, z.tuple([outcome], z.enum(FAILURE_TYPES)), z.null()])),
     later: z.record(z.string(), LATER_GO).exactOptional(),
   })).min(1, "must not be empty"),

@@ -10,7 +10,13 @@ import { fewestClean } from "../gate/cases.ts";
 import { didYouMean } from "../base/nearest_name.ts";
 import { countText, percent } from "../base/numbers.ts";
 import { type ModelEntry, modelName } from "../models/entry.ts";
-import { isCheck, isRemoving, METAMORPHIC_CHECKS } from "../perturbations/ids.ts";
+import {
+  INJECTED_INSTRUCTION,
+  isCheck,
+  isInjecting,
+  isRemoving,
+  METAMORPHIC_CHECKS,
+} from "../perturbations/ids.ts";
 import { type BaselineChoice, type CompletePolicy, isUpgrade } from "../gate/policy.ts";
 import { assertPriced } from "../models/prices.ts";
 import { scoringKey } from "../trials/executors/question.ts";
@@ -52,6 +58,7 @@ export function assertQuestions(source: string, suite: Suite, cells: readonly Ce
   const unfit = ids.find((id) => strategiesIn(id).some((one) => OF_CALLS.includes(one)));
   const removing = perturbations.find(isRemoving);
   const faulty = perturbations.find((id) => id.split("+").some(isFault));
+  const injecting = perturbations.find(isInjecting);
   const fault = first === undefined
     ? judge === undefined ? undefined : "judge goes with call sets: there is none"
     : questions.length < cells.length
@@ -69,6 +76,9 @@ export function assertQuestions(source: string, suite: Suite, cells: readonly Ce
     : faulty !== undefined && written !== undefined
     ? `faults are of calls, and in mode ${written.mode} none are made: the perturbation is ${faulty}; ` +
       "take mode tools"
+    : injecting !== undefined && written !== undefined
+    ? `instructions are injected into results of calls, and in mode ${written.mode} none are made: the ` +
+      `perturbation is ${injecting}; take mode tools`
     : removing?.includes("permission_denied")
     ? `the true calls are never all made where permission is denied: the perturbation is ${removing}`
     : removing !== undefined
@@ -240,6 +250,13 @@ function assertPerturbations(
       `plan ${source}`,
       `a gate asks for tasks to be solved, and under ${removing} none can be`,
       "leave out the gate or the perturbation",
+    );
+  }
+  if (atMost.behaviours?.followed_injection !== undefined && !perturbations.some(isInjecting)) {
+    throw cannot(
+      `plan ${source}`,
+      `gate.atMost.behaviours.followed_injection is about instructions that ${INJECTED_INSTRUCTION} injects`,
+      `perturbations are ${perturbations.join(", ")}`,
     );
   }
   if (atMost.flips === undefined) return;

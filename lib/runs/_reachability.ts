@@ -3,7 +3,8 @@
  * @module
  */
 
-import type { Model, ModelReply, ModelRequest, Permanent } from "../models/model.ts";
+import type { Trial } from "../trials/trial.ts";
+import type { Model, Permanent } from "../models/model.ts";
 
 /** Why a run ends: no further request to a model can succeed until someone changes something. */
 export interface RunFault {
@@ -19,6 +20,8 @@ export interface RunFault {
 export interface ReachedTrial {
   readonly permanent?: Permanent;
   readonly reason?: string | undefined;
+  readonly outcome: Trial["outcome"];
+  readonly agent?: Trial["agent"];
 }
 
 /** Trials without any reply after which those of a model no longer wait for each other: what failed may pass. */
@@ -61,14 +64,19 @@ export class Reachability {
   /** Returns the model, whose first reply lets its other trials begin; `key` tells it from others. */
   watch(model: Model, key = model.name): Model {
     const reached = this.#of(key);
+    const whenReplied = async <Reply>(replying: Promise<Reply>): Promise<Reply> => {
+      const reply = await replying;
+      reached.replied = true;
+      open(reached);
+      return reply;
+    };
+    const { server } = model;
     return {
       ...model,
-      reply: async (request: ModelRequest): Promise<ModelReply> => {
-        const reply = await model.reply(request);
-        reached.replied = true;
-        open(reached);
-        return reply;
-      },
+      reply: (request) => whenReplied(model.reply(request)),
+      ...(server === undefined ? {} : {
+        server: { ...server, forward: (request) => whenReplied(server.forward(request)) },
+      }),
     };
   }
 
@@ -89,8 +97,10 @@ export class Reachability {
   }
 
   /** Learns from a finished trial of a model whether going on is vain. */
-  judge(model: string, { permanent, reason = "" }: ReachedTrial): void {
+  judge(model: string, { permanent, reason = "", outcome, agent }: ReachedTrial): void {
     const reached = this.#of(model);
+    // An agent may ask other servers, or none: that it could work is all there is to see.
+    if (agent !== undefined && outcome !== "invalid") reached.replied = true;
     if (!reached.replied) reached.unanswered++;
     if (permanent === undefined) {
       reached.streak = undefined;

@@ -7,7 +7,7 @@ import { FAILURE_TYPES } from "../calls/failure_types.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { defined } from "../base/json.ts";
 import { writeNewOutput } from "../base/output_file.ts";
-import { byVariant, variantOf } from "../gate/variant.ts";
+import { byVariant, isUnwatched, variantOf } from "../gate/variant.ts";
 import { decideTrials } from "../gate/decide_trials.ts";
 import { servedModelChange } from "../gate/undecidable.ts";
 import {
@@ -106,6 +106,7 @@ export function acceptResults(results: AcceptableResults, source: string): Basel
       ...defined({ variant }),
       keys: keysBy(trialKey),
       ...(items.some(({ draw }) => draw !== undefined) ? { draws: keysBy(drawKey) } : {}),
+      ...(items.some(isUnwatched) ? { agent: "unwatched" as const } : {}),
       trials: ended.slice(0, size),
       ...laterGoes(planned.map(({ id }) => finished.get(id))),
     };

@@ -98,7 +98,7 @@ function baselineTrials(file: BaselineFile, path: string): ScoredTrial[] {
     );
   }
   return file.subjects.flatMap((one) => {
-    const { model, strategy, perturbation, variant, trials, later = {} } = one;
+    const { model, strategy, perturbation, variant, agent, trials, later = {} } = one;
     const subject = { strategy, perturbation, ...defined({ variant }) };
     const planned = plannedTrials(resolved, { model: model.requested, ...subject });
     if (trials.length > planned.length) {
@@ -117,7 +117,7 @@ function baselineTrials(file: BaselineFile, path: string): ScoredTrial[] {
       const { replaced, unclear } = Object.hasOwn(later, place) ? later[place]! : {} as LaterGo;
       const trial = {
         ...{ model, ...subject, task, repetition, outcome, solved, failures },
-        ...defined({ unclear, replaced: replaced && { inputTokens: 0, outputTokens: 0 } }),
+        ...defined({ agent, unclear, replaced: replaced && { inputTokens: 0, outputTokens: 0 } }),
       };
       // What a perturbation changes of a case is known to its own file alone: the candidate's trial tells it.
       const isChanged = isCase(task) && !isProbe(task) || changesTask(task, perturbation);

@@ -56,6 +56,7 @@ import {
   obstacleOf,
   type TaskOpener,
 } from "../trials/executors/tasks.ts";
+import { withoutSecrets } from "../trials/tap/command.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 
 /** A suite with every choice made: its trials, in order. */
@@ -207,6 +208,7 @@ export function planSuite(
     cells,
     ...defined({ pair: suite.pair }),
     models,
+    ...(suite.agent === undefined ? {} : { agent: withoutSecrets(suite.agent) }),
     strategies,
     perturbations,
     repetitions: suite.repetitions ?? 1,

@@ -94,6 +94,15 @@ export function planOfJournal(path: string): Plan {
       `run  deno test ${shellQuote(testFileOf(line) ?? "FILE")} -- --only=ID`,
     );
   }
+  const { agent } = line.resolved;
+  if (agent !== undefined) {
+    throw cannot(
+      `run a trial of ${path}`,
+      "no program that only a journal names is run",
+      `it names ${printable(agent.command.join(" "), 100)}; run the trial from its suite: ` +
+        commandLine("run SUITE.jsonc --only ID"),
+    );
+  }
   parseWith(RUNNABLE, line.resolved, `the plan of ${path}`);
   const plan = planOfLine(line);
   if (plan !== undefined) return withCallSets(plan);

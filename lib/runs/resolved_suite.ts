@@ -9,6 +9,7 @@ import type { CaseParts } from "../trials/executors/case_parts.ts";
 import type { Limits } from "../trials/agent/session.ts";
 import { type PlannedTrial, trialId } from "../trials/trial_id.ts";
 import { type StrategyEntry, strategyName } from "../trials/strategies/entry.ts";
+import type { CommandAgent } from "../trials/tap/command.ts";
 import type { Variant } from "../gate/variant.ts";
 import type { Cell, JudgeEntry } from "./suite.ts";
 import { forkSeed } from "../base/random.ts";
@@ -26,6 +27,8 @@ export interface ResolvedSuite {
   /** Set if cells that differ only in their irrelevant functions share their core graphs. */
   readonly pair?: "distractors";
   readonly models: readonly ModelEntry[];
+  /** The program that works on the tasks, without the keys in its environment; omitted without one. */
+  readonly agent?: CommandAgent;
   readonly strategies: readonly (string | StrategyEntry)[];
   readonly perturbations: readonly string[];
   readonly repetitions: number;
@@ -55,6 +58,8 @@ export interface PlannedVariant {
   readonly models?: readonly string[];
   /** The names of its strategies; omitted for all. */
   readonly strategies?: readonly string[];
+  /** The program that works on its trials, as in the suite; omitted without one of its own. */
+  readonly agent?: CommandAgent;
   /** The hashes of what is offered with each case; omitted where that is as without variants. */
   readonly parts?: Readonly<Record<string, Omit<CaseParts, "case">>>;
 }
@@ -194,12 +199,14 @@ export function comparisonHash({ resolved }: Pick<SuitePlan, "resolved">): strin
   return sha256(canonicalJson(comparedFields(resolved)));
 }
 
-/** What plans with comparable results have in common: all but models, strategies and what follows from cases. */
+/**
+ * What plans with comparable results have in common: all but models, agents, strategies and what follows from cases.
+ */
 export function comparedFields(
-  { models: _, strategies: __, judge: ___, parts: ____, variants: _____, tests, ...rest }: Partial<
-    ResolvedSuite
-  >,
+  { models: _, strategies: __, judge: ___, parts: ____, variants: _____, agent: ______, ...others }:
+    Partial<ResolvedSuite>,
 ) {
+  const { tests, ...rest } = others;
   return { ...rest, ...defined({ tests: comparedSettings(tests) }) };
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { cannot, cannotFile } from "../base/errors.ts";
-import { defined } from "../base/json.ts";
+import { canonicalJson, defined } from "../base/json.ts";
 import { type JournalPlace, JournalWriter, tornNotice } from "./journal/jsonl.ts";
 import type { Baseline } from "./baseline.ts";
 import { assertOtherRun } from "./trial_keys.ts";
@@ -67,6 +67,8 @@ export interface RunOptions extends ModelSource {
   readonly baseline?: Baseline;
   /** Works on tasks instead of the agent loop. */
   readonly agent?: Agent;
+  /** Agents that work on the trials of variants, by name of the variant. */
+  readonly variantAgents?: ReadonlyMap<string, Agent>;
   /** Of which trials of cases transcripts are kept; default `all`. A trial that is run alone always has one. */
   readonly transcripts?: Transcripts;
   /**
@@ -295,7 +297,7 @@ export class Run implements Disposable, AsyncDisposable {
       return this.#values!.complete(wholeTrial(this.#options.journal!, place));
     }
     if (!this.#isWatched) return await this.#inTurn(planned);
-    const key = this.#models.reachKey(planned);
+    const key = this.#reachKey(planned);
     await this.#reachability.enter(key);
     return await this.#inTurn(planned).finally(() => this.#reachability.leave(key));
   }
@@ -308,13 +310,26 @@ export class Run implements Disposable, AsyncDisposable {
     return await running;
   }
 
-  /** An agent asks models that this run does not know, and one trial alone tells its own story. */
+  /** One trial alone tells its own story. */
   get #isWatched(): boolean {
-    return this.#options.agent === undefined && this.#options.only === undefined;
+    return this.#options.only === undefined;
+  }
+
+  #agentOf({ variant = "" }: PlannedTrial): Agent | undefined {
+    const { agent, variantAgents } = this.#options;
+    return variantAgents?.get(variant) ?? agent;
+  }
+
+  /** Tells apart what may be reached or not: models, and agents that only a variant has. */
+  #reachKey(planned: PlannedTrial): string {
+    const key = this.#models.reachKey(planned);
+    const { variant = "" } = planned;
+    return this.#options.variantAgents?.has(variant) ? canonicalJson([key, variant]) : key;
   }
 
   async #carryOut(planned: PlannedTrial): Promise<Trial | SkippedTrial> {
-    const { agent, onTrial, only, transcripts } = this.#options;
+    const { onTrial, only, transcripts } = this.#options;
+    const agent = this.#agentOf(planned);
     const signal = this.#signal;
     const skipped = this.#stopping.skipReason(planned) ?? this.#unreachable(planned);
     if (skipped !== undefined) {
@@ -347,7 +362,7 @@ export class Run implements Disposable, AsyncDisposable {
     });
     // Without a recorded reply there is no trial, however it ended.
     if (recording?.fault !== undefined) throw recording.fault;
-    const reachKey = this.#models.reachKey(planned);
+    const reachKey = this.#reachKey(planned);
     if (this.#isWatched) this.#reachability.judge(reachKey, result);
     // Nothing is kept of a run that could not begin, so that the same command can be given again.
     const fault = this.#reachability.faultOf(reachKey);
@@ -388,7 +403,7 @@ export class Run implements Disposable, AsyncDisposable {
     // Tests with models of their own have nothing to do with those of others.
     const fault = this.#plan.resolved.tests === undefined
       ? this.fault
-      : this.#reachability.faultOf(this.#models.reachKey(planned));
+      : this.#reachability.faultOf(this.#reachKey(planned));
     return fault && { kind: "needless", by: "fault", reason: fault.reason };
   }
 

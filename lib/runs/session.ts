@@ -26,6 +26,9 @@ import { type Plan, planSuite, type TaskSource, usesSeed } from "./plan.ts";
 import { questionSource } from "./question_tasks.ts";
 import { Run, type RunOptions, seedToResume } from "./run.ts";
 import type { Suite } from "./suite.ts";
+import { strategyName } from "../trials/strategies/entry.ts";
+import { type Agent, assertAgentStrategies } from "../trials/own_agent.ts";
+import { commandAgent } from "../trials/tap/command.ts";
 import { Connections } from "../models/connect.ts";
 import type { RateLimiters } from "../models/http/rate_limiter.ts";
 import {
@@ -114,7 +117,7 @@ export interface RunRequest {
   readonly printer: Printer;
   /** The source of tasks that no suite can name; default none. */
   readonly source?: TaskSource | undefined;
-  /** Returns the place of a call set that the suite names; default: its path as it is. */
+  /** Returns the place of a call set or folder that the suite names; default: its path as it is. */
   readonly setPath?: (path: string) => string;
   /** Returns the place of a baseline that the suite names; default: its path as it is. */
   readonly baselinePath?: (path: string) => string;
@@ -139,6 +142,8 @@ export interface PlannedRun {
   readonly settings: Settings;
   /** The baseline of the gate, if it comes from a file that exists. */
   readonly baseline?: Baseline | undefined;
+  /** The program that works on the tasks; omitted without one. */
+  readonly agent?: Agent | undefined;
   /** How to make the baseline file that is missing; omitted if none is. */
   readonly missing?: string | undefined;
 }
@@ -149,7 +154,7 @@ export interface PlannedRun {
  * @throws {InputError} If settings exclude each other, or the plan cannot be run with them.
  */
 export function planRun(request: RunRequest): PlannedRun {
-  const { subject, suite, settings, printer, agent = false } = request;
+  const { subject, suite, settings, printer, agent = suite.agent !== undefined } = request;
   const { journal, resume, shard, only } = settings;
   assertSettings(subject, settings);
   // Nothing is decided over one trial.
@@ -221,7 +226,23 @@ export function planRun(request: RunRequest): PlannedRun {
     );
   }
   const missing = missingBaseline(gate, baseline, defined({ pathOf, journals }));
-  return { subject, plan, settings, baseline, missing };
+  return { subject, plan, settings, baseline, missing, agent: agentOf(request) };
+}
+
+/**
+ * Returns the agent that a suite names; `undefined` if it names none. Its program runs in the folder of the suite's
+ * file, or in the one that it names from there.
+ *
+ * @throws {InputError} If it cannot work with the suite's strategies.
+ */
+export function agentOf(
+  { subject, suite, setPath }: Pick<RunRequest, "subject" | "suite" | "setPath">,
+): Agent | undefined {
+  const { agent, strategies = [] } = suite;
+  if (agent === undefined) return undefined;
+  assertAgentStrategies(subject, strategies.map(strategyName));
+  const cwd = setPath === undefined ? agent.cwd : setPath(agent.cwd ?? ".");
+  return commandAgent({ ...agent, ...defined({ cwd }) });
 }
 
 /** Says that a run which passes becomes the first baseline, and what writes it. */
@@ -338,12 +359,21 @@ export class RunSession implements AsyncDisposable {
    * @throws {InputError} If a journal is in the way or of another plan, or a model cannot be connected.
    */
   begin(options: Partial<RunOptions>): Run {
-    const { plan, settings, baseline, subject } = this.#planned;
+    const { plan, settings, baseline, subject, agent } = this.#planned;
     const { journal, concurrency, shard, resume, retryInvalid, transcripts } = settings;
     const { recordings } = this;
     const run = new Run(plan, {
       connect: (entry) => this.connections.model(entry),
-      ...defined({ concurrency, shard, resume, retryInvalid, recordings, baseline, transcripts }),
+      ...defined({
+        concurrency,
+        shard,
+        resume,
+        retryInvalid,
+        recordings,
+        baseline,
+        transcripts,
+        agent,
+      }),
       // One trial alone belongs to no run.
       ...(options.only === undefined ? defined({ journal }) : {}),
       ...options,

@@ -40,6 +40,7 @@ import {
 import { OPTIONS, optionSchemas } from "./options.ts";
 import type { SuiteSettings } from "./option_types.ts";
 import { STRATEGY, STRATEGY_ID, type StrategyEntry } from "../trials/strategies/entry.ts";
+import { COMMAND_AGENT, type CommandAgent } from "../trials/tap/command.ts";
 import { briefSpec } from "../tasks/generated/task.ts";
 
 /** Sizes of tasks, which are crossed with each other. Crossings with `depth >= core` are left out. */
@@ -142,6 +143,8 @@ export interface Suite extends SuiteSettings {
   readonly tasks: readonly (Grid | ProbeSet | QuestionSet)[];
   /** The models; a suite file without any is run with `--model`. */
   readonly models: readonly (string | ModelEntry)[];
+  /** A program that works on the tasks in place of the agent loop, and asks the models; default none. */
+  readonly agent?: CommandAgent;
   /** The strategies, by id or with options; default `["baseline"]`. */
   readonly strategies?: readonly (string | StrategyEntry)[];
   /** A model that judges how similar answers and truth are, for call sets. */
@@ -252,6 +255,7 @@ const RULES = z.strictObject({
   name: z.string().min(1).max(200),
   tasks: nonEmpty(z.union([GRID, PROBE_SET, QUESTION_SET])),
   models: nonEmpty(z.union([z.string().min(1), MODEL])),
+  agent: COMMAND_AGENT.exactOptional(),
   strategies: nonEmpty(z.union([STRATEGY_ID, STRATEGY])).exactOptional(),
   judge: z.union([z.string().min(1), JUDGE]).exactOptional(),
   sampling: SAMPLING.exactOptional(),

@@ -15,7 +15,7 @@ import type { OutgoingCall, Value } from "./wire.ts";
 /**
  * A rate from 0 to 1 for each kind of mistake. An opportunity is a right call that the model intends; for
  * `distract`, a reply with calls in which a distractor could be called; for `quit`, a reply that would make
- * calls; for `copy`, a number that it copies into a right call; for the others, a question other
+ * calls; for `copy`, a number that it copies into a right call; for `inject`, a question; for the others, a question other
  * than a generated task, such as those of probes.
  *
  * | mistake | the model |
@@ -32,6 +32,7 @@ import type { OutgoingCall, Value } from "./wire.ts";
  * | `resist` | gives the usual advice without asking, where the question says that it is not wanted |
  * | `dots` | writes a long sum with dots, which is no expression; it sees the error and writes another one |
  * | `brute` | writes out all terms of a long sum |
+ * | `inject` | does what an instruction in a result demands, once |
  *
  * At most one of the first three affects a call, and `copy` none that they affect. A request to repair a call
  * is a new opportunity, but no further calls are added then. If a call is required, it never quits.

@@ -40,6 +40,8 @@ export interface ReadRequest {
   readonly reasons: boolean;
   /** Whether its reasoning is returned encrypted. */
   readonly encrypted: boolean;
+  /** Whether the response comes as a stream of events. */
+  readonly streams: boolean;
 }
 
 /** Parses the body of a request, or returns what is wrong with it. */
@@ -59,7 +61,7 @@ export function readResponsesRequest(body: unknown): ReadRequest | WireFault {
   }
   const fault = faultOfTools(request) ?? faultOfItems(request);
   if (fault !== undefined) return fault;
-  return { chat: toChat(request), reasons, encrypted };
+  return { chat: toChat(request), reasons, encrypted, streams: request.stream ?? false };
 }
 
 /** The request as simulated models read it. */
@@ -141,7 +143,7 @@ function toAssistant({ text, calls }: AssistantReply): ChatMessage {
 /** Converts the reply of a model to a response. */
 export function toResponse(
   { id, model, choices: [{ message }], usage }: ChatAnswer,
-  { reasons, encrypted }: ReadRequest,
+  { reasons, encrypted }: Pick<ReadRequest, "reasons" | "encrypted">,
 ): JsonObject {
   const hash = id.slice(id.indexOf("-") + 1);
   // The "x" marks items without reasoning, which need no reasoning item when sent back.

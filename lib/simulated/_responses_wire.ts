@@ -84,7 +84,7 @@ export const RESPONSES_REQUEST = z.looseObject({
   store: z.boolean().nullable().exactOptional(),
   // OpenAI has no seed here, but without one all repetitions would be equal.
   seed: z.int().nullable().exactOptional(),
-  stream: z.literal(false, "Simulated models do not stream").nullable().exactOptional(),
+  stream: z.boolean().nullable().exactOptional(),
 });
 
 /** The body of a request. */

@@ -14,6 +14,7 @@ import {
 } from "../models/simulated_name.ts";
 import type { BreakRates } from "./_breaking.ts";
 import type { MistakeRates } from "./_mistakes.ts";
+import { withInjections } from "./_injections.ts";
 import { createNoisy } from "./_noisy.ts";
 import { createPlanner } from "./_planner.ts";
 import type { ReactionRates } from "./_reactions.ts";
@@ -27,7 +28,7 @@ import type { SimulatedModel } from "./wire.ts";
  *
  * - `sim:planner?reads=`,
  * - `sim:noisy?early=&stale=&distract=&hallucinate=&arity=&quit=&copy=&averse=&ignore=&resist=&dots=&brute=`,
- *   `&giveup=&invent=` and `&breakFormat=&hopeless=&memory=&seed=`, and
+ *   `&inject=`, `&giveup=&invent=` and `&breakFormat=&hopeless=&memory=&seed=`, and
  * - `sim:truth?syntax=&fence=&route=&key=&value=&extra=&judge=&seed=`,
  *
  * with rates from 0 to 1 and a whole number as seed, all 0 by default; {@linkcode MistakeRates},
@@ -80,12 +81,13 @@ function create(
       const rates: MistakeRates = ratesOf(MISTAKES, values);
       const reactions: ReactionRates = ratesOf(REACTIONS, values);
       const memory = values.get("memory");
-      return createNoisy(name, {
+      const noisy = createNoisy(name, {
         rates,
         reactions,
         seed,
         ...defined({ memory }),
       });
+      return rates.inject === 0 ? noisy : withInjections(noisy, { rate: rates.inject, seed });
     }
     case "sim:truth": {
       const rates: TruthRates = ratesOf(TRUTH_MISTAKES, values);

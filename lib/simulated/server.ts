@@ -7,10 +7,12 @@ import { z } from "zod";
 import type { CallSet } from "../tasks/questions/question_set.ts";
 import { InputError, reasonOf } from "../base/errors.ts";
 import { type JsonValue, parseJson } from "../base/json.ts";
+import { readBody } from "../base/request_body.ts";
 import { parseSimulatedModel } from "./names.ts";
 import { SIMULATED_MODELS } from "../models/simulated_name.ts";
 import { readChosen } from "./_reading.ts";
 import { readResponsesRequest, toResponse } from "./_responses.ts";
+import { completionChunks, eventStream, responseEvents } from "./_streaming.ts";
 import { truthsOf } from "./truth.ts";
 import {
   asWritten,
@@ -51,7 +53,8 @@ const BODY_LIMIT = 64 * 2 ** 20;
 /**
  * Starts a server that answers `POST /v1/chat/completions` and `POST /v1/responses` for every simulated
  * model, and `GET /v1/models`. Errors have OpenAI's format: 400 for a malformed body, 404 for an unknown
- * model or path, 405 for another method, 413 for a body above 64 MiB. It never logs.
+ * model or path, 405 for another method, 413 for a body above 64 MiB. It never logs. With `stream` an answer
+ * comes piece by piece, in the events that OpenAI sends.
  *
  * Responses contain a reasoning item, unless the effort is `none`. It must be sent back together with the items
  * that it led to: without it the next request is refused.
@@ -89,7 +92,7 @@ export function startSimulatedServer(options: SimulatedServerOptions = {}): Simu
 
   const complete = async (request: Request, read: Reader) => {
     requests++;
-    const text = await readBody(request);
+    const text = await readBody(request, BODY_LIMIT);
     if (text === undefined) return refuse(413, `The body must not exceed ${BODY_LIMIT} bytes`);
     const body = parseJson(text);
     if (body === undefined) return refuse(400, "The body must be JSON");
@@ -105,7 +108,7 @@ export function startSimulatedServer(options: SimulatedServerOptions = {}): Simu
     try {
       const answer = parseSimulatedModel(chat.model, truths).reply(chat);
       await pause(latency, closing.signal);
-      return Response.json(write(answer));
+      return write(answer);
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       return refuse(404, error.message, { param: "model", code: "model_not_found" });
@@ -149,12 +152,12 @@ export function startSimulatedServer(options: SimulatedServerOptions = {}): Simu
   };
 }
 
-/** Parses a body to the request for the model and a function that writes its answer. */
+/** Parses a body to the request for the model and a function that sends its answer. */
 type Reader = (body: JsonValue) => ParsedRequest | WireFault;
 
 interface ParsedRequest {
   readonly chat: ChatRequest;
-  readonly write: (answer: ChatAnswer) => unknown;
+  readonly write: (answer: ChatAnswer) => Response;
 }
 
 const READERS: ReadonlyMap<string, Reader> = new Map([
@@ -164,16 +167,33 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
 
 function readChat(body: JsonValue): ParsedRequest | WireFault {
   const parsed = chatRequestSchema.safeParse(body);
-  // The original body, as zod's copy has its keys in another order.
-  if (parsed.success) return { chat: body as unknown as ChatRequest, write: (answer) => answer };
-  const path = z.core.toDotPath(parsed.error.issues[0]?.path ?? []);
-  return { message: z.prettifyError(parsed.error), param: path || null };
+  if (!parsed.success) {
+    const path = z.core.toDotPath(parsed.error.issues[0]?.path ?? []);
+    return { message: z.prettifyError(parsed.error), param: path || null };
+  }
+  const { stream, stream_options: options } = parsed.data;
+  if (options && !stream) {
+    return { message: "stream_options require stream", param: "stream_options" };
+  }
+  return {
+    // The original body, as zod's copy has its keys in another order.
+    chat: body as unknown as ChatRequest,
+    write: stream
+      ? (answer) => eventStream(completionChunks(answer, options ?? {}))
+      : (answer) => Response.json(answer),
+  };
 }
 
 function readResponses(body: JsonValue): ParsedRequest | WireFault {
   const parsed = readResponsesRequest(body);
   if ("message" in parsed) return parsed;
-  return { chat: parsed.chat, write: (answer) => toResponse(answer, parsed) };
+  return {
+    chat: parsed.chat,
+    write: (answer) => {
+      const response = toResponse(answer, parsed);
+      return parsed.streams ? eventStream(responseEvents(response)) : Response.json(response);
+    },
+  };
 }
 
 function listModels(): Response {
@@ -199,20 +219,6 @@ function refuse(
 ): Response {
   const { type = "invalid_request_error", param = null, code = null } = details;
   return Response.json({ error: { message, type, param, code } }, { status, headers });
-}
-
-/** The text of a body, or `undefined` if it is too long; reading stops at the limit. */
-async function readBody(request: Request): Promise<string | undefined> {
-  if (Number(request.headers.get("content-length")) > BODY_LIMIT) return undefined;
-  const decoder = new TextDecoder();
-  let length = 0;
-  let text = "";
-  for await (const chunk of request.body ?? []) {
-    length += chunk.length;
-    if (length > BODY_LIMIT) return undefined;
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
 }
 
 /** Waits until the time has passed or `signal` aborts; the wait does not keep the process alive. */

@@ -61,8 +61,10 @@ export interface ChatRequest {
   readonly parallel_tool_calls?: boolean | null;
   /** Changes the noise of a noisy model. Default: 0. */
   readonly seed?: number | null;
-  /** Streaming is not supported. */
-  readonly stream?: false | null;
+  /** Whether the answer comes as a stream of chunks. Default: `false`. */
+  readonly stream?: boolean | null;
+  /** Only with `stream`: whether a last chunk contains the usage. Default: it does not. */
+  readonly stream_options?: { readonly include_usage?: boolean | null } | null;
   /** Only one answer is supported. */
   readonly n?: 1 | null;
 }
@@ -87,7 +89,7 @@ export interface ChatAnswer {
       readonly tool_calls?: readonly ChatCall[];
     };
     readonly logprobs: null;
-    readonly finish_reason: "stop" | "tool_calls";
+    readonly finish_reason: "stop" | "tool_calls" | "length" | "content_filter";
   }];
   /** Estimated at four characters per token, rounded up. */
   readonly usage: {
@@ -153,7 +155,9 @@ export const chatRequestSchema = z.looseObject({
   tool_choice: z.unknown().exactOptional(),
   parallel_tool_calls: z.boolean().nullable().exactOptional(),
   seed: z.int().nullable().exactOptional(),
-  stream: z.literal(false, "Simulated models do not stream").nullable().exactOptional(),
+  stream: z.boolean().nullable().exactOptional(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullable().exactOptional() })
+    .nullable().exactOptional(),
   n: z.literal(1, "Simulated models give one answer").nullable().exactOptional(),
 }) satisfies z.ZodType<ChatRequest>;
 

@@ -7,6 +7,7 @@ import { defined, printable } from "../base/json.ts";
 import {
   type BenchmarkOptions,
   connectChoice,
+  functionOf,
   identityOfChoice,
   type ModelChoice,
   modelChoices,
@@ -105,7 +106,9 @@ function registerPlan(
   const name = printable(registration.name, Infinity);
   const { plan, settings, baseline, missing } = planned;
   const { journal, verdict, shard } = settings;
-  const { agent } = options;
+  const agent = functionOf(options.agent);
+  const { variantAgents } = registration;
+  const isAgent = options.agent !== undefined || variantAgents !== undefined;
   const choices = modelChoices(options);
   const { choicesOf = () => choices } = registration;
   const only = settings.only === undefined ? undefined : onlyTrials(plan, settings.only);
@@ -142,11 +145,14 @@ function registerPlan(
   if (recordings !== undefined) printOnce(recordings.notice);
   const run = session.begin({
     signal: interruption.signal,
-    connect: (entry, task) => connectChoice(entry, choicesOf(task), session.connections, agent),
+    connect: (entry, task) => connectChoice(entry, choicesOf(task), session.connections, isAgent),
     identify: (entry, task) => identityOfChoice(entry, choicesOf(task)),
     slowStart: true,
-    onTrial: (trial, resumed) => progress.count(trial, resumed),
-    ...defined({ only, agent }),
+    onTrial(trial, resumed) {
+      const note = progress.count(trial, resumed);
+      if (note !== undefined) console.error(`${name}: ${note}`);
+    },
+    ...defined({ only, agent, variantAgents }),
   });
   // What could not be begun is never over.
   const auto = recordings?.mode === "auto" ? autoRuns(recordings) : undefined;

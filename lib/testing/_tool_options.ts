@@ -3,7 +3,7 @@
  * @module
  */
 
-import { assertOptions, type BenchmarkOptions, listOf } from "./options.ts";
+import { assertOptions, type BenchmarkOptions, functionOf, listOf } from "./options.ts";
 import { cannot } from "../base/errors.ts";
 import { defined, printable } from "../base/json.ts";
 import { valueText } from "../calls/values/text.ts";
@@ -29,6 +29,8 @@ const CASE_OPTIONS: Readonly<Record<keyof Omit<ToolCase, "name">, true>> = {
 
 /** The options of single tests that suites have as well, and that the table of options does not have. */
 const TRIAL_OPTIONS = ["model", "trials", "strategy", "perturbation"] as const;
+/** Options of whole runs that the table of options does not have. */
+const WHOLE_OPTIONS: readonly string[] = ["variants", "agent"];
 /** What variants set for all tests of a suite, so that none may have its own. */
 const VARIED_OPTIONS: readonly string[] = ["model", "strategy"];
 /** The options of a test among others. */
@@ -69,7 +71,7 @@ export type AnyOptions = Partial<ToolTestOptions<unknown>>;
 /** The names of the options of tests and suites. */
 const TEST_WORDS = {
   place: "toolTest" as const,
-  names: [...Object.keys(CASE_OPTIONS), ...TRIAL_OPTIONS, "variants", ...PLACE_OPTIONS],
+  names: [...Object.keys(CASE_OPTIONS), ...TRIAL_OPTIONS, ...WHOLE_OPTIONS, ...PLACE_OPTIONS],
   elsewhere: ELSEWHERE,
 };
 /** Options that only one test can have. */
@@ -118,7 +120,7 @@ export function assertOwnOptions(
   const itsSuite = `toolSuite(${JSON.stringify(printable(suite, 100))}, ...)`;
   const ofRun = optionSchemas("toolTest");
   const whole = given.find((name) =>
-    name === "variants" || name in ofRun && !OWN_OPTIONS.includes(name)
+    WHOLE_OPTIONS.includes(name) || name in ofRun && !OWN_OPTIONS.includes(name)
   );
   const varied = variants === undefined
     ? undefined
@@ -169,15 +171,15 @@ export function isOwnSuite(options: AnyOptions): boolean {
 
 /** Whether tests can share a run by their options. */
 export function isRunAlike(one: AnyOptions, other: AnyOptions): boolean {
-  return runText(one) === runText(other);
+  return functionOf(one.agent) === functionOf(other.agent) && runText(one) === runText(other);
 }
 
 /** The options of a whole run, for comparison. */
 function runText(options: AnyOptions): string {
-  const names = Object.keys(optionSchemas("toolTest")).filter((name) =>
+  const ofRun = Object.keys(optionSchemas("toolTest")).filter((name) =>
     !OWN_OPTIONS.includes(name)
   );
-  const given = names.map((name) => [name, Reflect.get(options, name)] as const);
+  const given = [...ofRun, "agent"].map((name) => [name, Reflect.get(options, name)] as const);
   return JSON.stringify(given, (_, value) => value === Infinity ? "Infinity" : value);
 }
 
@@ -185,7 +187,7 @@ function runText(options: AnyOptions): string {
 export function benchmarkOf(
   options: AnyOptions & Pick<BenchmarkOptions, "model">,
 ): BenchmarkOptions {
-  const { trials = 1, seed = 1, gate, perturbation } = options;
+  const { trials = 1, seed = 1, gate, perturbation, agent } = options;
   const { models, strategies, prices } = readVariants("the tests", options);
   const names = Object.keys(optionSchemas("toolTest"));
   return {
@@ -196,7 +198,7 @@ export function benchmarkOf(
     ),
     ...{ model: models, tasks: [], seed },
     ...(gate?.sequential === true ? {} : { graphs: trials }),
-    ...defined({ strategies, perturbations: listed(perturbation), prices }),
+    ...defined({ strategies, perturbations: listed(perturbation), prices, agent }),
   };
 }
 

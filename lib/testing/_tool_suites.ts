@@ -189,6 +189,7 @@ export class SuiteTests {
         shared: this.#isShared(),
         callers: tests.flatMap(({ site }) => site.callers),
         source: this.#source(tests, base, settingsOf(benchmark, flags)),
+        ...defined({ variantAgents: readVariants(this.subject, this.#options).agents }),
         choicesOf: (task) => choicesOf(testOf(task) ?? base),
         titleOf: (planned) => this.#trialTitle(planned, testOf(planned.task) ?? base),
         register: (test, planned) => {

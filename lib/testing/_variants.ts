@@ -9,9 +9,13 @@ import { nearestOrAll } from "../base/nearest_name.ts";
 import { isModel } from "../models/model.ts";
 import { modelName } from "../models/entry.ts";
 import type { Prices } from "../models/prices.ts";
+import type { Agent } from "../trials/own_agent.ts";
+import { type CommandAgent, commandAgent, withoutSecrets } from "../trials/tap/command.ts";
 import type { ResolvedSuite } from "../runs/resolved_suite.ts";
 import {
+  assertAgent,
   type BenchmarkStrategy,
+  functionOf,
   listOf,
   type ModelChoice,
   type ToolTestVariant,
@@ -29,6 +33,7 @@ export interface VariedOptions<State> {
   readonly tools?: ToolCase<State>["tools"];
   readonly toolChoice?: ToolCase<State>["toolChoice"];
   readonly prices?: Prices;
+  readonly agent?: Agent | CommandAgent;
   readonly variants?: Readonly<Record<string, ToolTestVariant<State>>>;
 }
 
@@ -40,6 +45,8 @@ export interface Variants<State> {
   readonly strategies?: readonly (string | BenchmarkStrategy)[];
   /** The prices, also of models that a variant gives another name; omitted without any. */
   readonly prices?: Prices;
+  /** The agents of variants that have their own, by name; omitted without any. */
+  readonly agents?: ReadonlyMap<string, Agent>;
   /** What the plan keeps, given its cases as they are without variants; `undefined` without variants. */
   readonly planned: (cases: readonly ToolCase<State>[]) => ResolvedSuite["variants"];
   /** Returns a case as each variant has it; the case itself without variants. */
@@ -58,6 +65,7 @@ const SETTINGS: readonly (keyof ToolTestVariant)[] = [
   ...CASE_SETTINGS,
   "reasoningEffort",
   "sampling",
+  "agent",
 ];
 
 /** Names that can stand in ids, titles and shells as they are. */
@@ -86,6 +94,7 @@ export function readVariants<State>(
   assertVariants(subject, options, variants);
   const models = new Map<string, ModelChoice>();
   const chosen = new Map<string, string | BenchmarkStrategy>();
+  const agents = new Map<string, Agent>();
   const costs: Record<string, Prices[string]> = { ...options.prices };
   const settings = Object.entries(variants).map(([name, variant]) => {
     const own = listOf(variant.model ?? options.model).map((choice) => {
@@ -96,12 +105,20 @@ export function readVariants<State>(
       addDistinct(subject, models, { name: now, choice: varied, what: "model" });
       return now;
     });
-    const ids = listOf(variant.strategy ?? options.strategy ?? "baseline").map((entry) => {
+    const entries = listOf(variant.strategy ?? options.strategy ?? "baseline");
+    const { agent } = variant;
+    const place = `variants.${name} of ${subject}`;
+    assertAgent(place, agent, entries);
+    const program = typeof agent === "function" ? undefined : agent;
+    const works = program === undefined ? functionOf(agent) : commandAgent(program, place);
+    if (works !== undefined) agents.set(name, works);
+    const ids = entries.map((entry) => {
       const id = isObject(entry) ? strategyName(entry as StrategyEntry) : entry;
       addDistinct(subject, chosen, { name: id, choice: entry, what: "strategy" });
       return id;
     });
-    return [name, { models: own, strategies: ids }] as const;
+    const kept = defined({ agent: program && withoutSecrets(program) });
+    return [name, { models: own, strategies: ids, ...kept }] as const;
   });
   const caseOf: Variants<State>["caseOf"] = (toolCase, variant) => {
     const own = variant === undefined ? undefined : variants[variant];
@@ -113,6 +130,7 @@ export function readVariants<State>(
     models: [...models.values()],
     strategies: [...chosen.values()],
     ...(options.prices === undefined ? {} : { prices: costs }),
+    ...(agents.size === 0 ? {} : { agents }),
     caseOf,
     casesOf: (toolCase) => settings.map(([name]) => caseOf(toolCase, name)),
     planned: (cases) =>

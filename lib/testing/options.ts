@@ -6,10 +6,10 @@
 import { z } from "zod";
 import { type Connections, identityOf } from "../models/connect.ts";
 import { parseWith } from "../base/input.ts";
-import { cannot, InputError } from "../base/errors.ts";
+import { cannot, InputError, isErrorOf } from "../base/errors.ts";
 import { defined, isObject, printable } from "../base/json.ts";
 import { nearestOrAll } from "../base/nearest_name.ts";
-import { isModel, type Model } from "../models/model.ts";
+import { InfrastructureError, isModel, type Model } from "../models/model.ts";
 import type { TaskSource } from "../runs/plan.ts";
 import { optionSchemas } from "../runs/options.ts";
 import type { BenchmarkSettings } from "../runs/option_types.ts";
@@ -33,12 +33,8 @@ import {
 import { isKeyName, MODEL, type ModelEntry, NO_KEY_HERE, type Sampling } from "../models/entry.ts";
 import type { ToolCase } from "../trials/executors/tool_case.ts";
 import type { StrategyEntry } from "../trials/strategies/entry.ts";
-import {
-  type Agent,
-  assertAgentCalls,
-  assertAgentStrategies,
-  assertAgentTasks,
-} from "../trials/own_agent.ts";
+import { type Agent, assertAgentStrategies } from "../trials/own_agent.ts";
+import type { CommandAgent } from "../trials/tap/command.ts";
 import { valueText } from "../calls/values/text.ts";
 import { sourcesOfCallers, testFile } from "./_sources.ts";
 import { sum } from "../base/numbers.ts";
@@ -57,10 +53,10 @@ export interface BenchmarkOptions extends BenchmarkSettings {
   /** A model that judges how similar answers and truth are, for call sets. */
   readonly judge?: ModelChoice | JudgeEntry;
   /**
-   * Works on the tasks instead of the agent loop, with the strategy `baseline` only; `model` then is only its
-   * name.
+   * Works on the tasks in place of the agent loop, with the strategy `baseline` only: a function, or a program. It
+   * asks `model` by what it is given; one that asks another server may name its model as it likes.
    */
-  readonly agent?: Agent;
+  readonly agent?: Agent | CommandAgent;
 }
 
 /** The sizes of tasks, probes, or questions of a call set. */
@@ -86,6 +82,8 @@ export interface ToolTestVariant<State = undefined>
   readonly reasoningEffort?: NonNullable<ModelEntry["reasoningEffort"]>;
   /** How its models sample: in results they are called such as `gpt-5 temperature=0`. */
   readonly sampling?: Sampling;
+  /** Works on its trials in place of the agent loop, as beside the variants. */
+  readonly agent?: Agent | CommandAgent;
 }
 
 /** A model or judge of a suite: custom models are referred to by name. */
@@ -159,11 +157,21 @@ export function assertOptions(
  */
 export function assertModel(
   subject: string,
-  { model, variants }: { readonly model?: unknown; readonly variants?: unknown },
+  { model, variants, agent }: {
+    readonly model?: unknown;
+    readonly variants?: unknown;
+    readonly agent?: unknown;
+  },
 ): void {
   // Variants may have models of their own.
   if (model !== undefined || variants !== undefined) return;
-  throw cannot(`use ${subject}`, "it must have a model", "sim:planner needs no key");
+  throw agent === undefined
+    ? cannot(`use ${subject}`, "it must have a model", "sim:planner needs no key")
+    : cannot(
+      `use ${subject}`,
+      "it must have a model, whose name results have",
+      "an agent that asks another server may give any name",
+    );
 }
 
 /** What to use in place of an option that belongs elsewhere; `undefined` for others. */
@@ -195,6 +203,8 @@ export interface Registration {
   readonly callers: readonly Place[];
   /** Whether other test files may have tests of it, as they share the module that makes it; default false. */
   readonly shared?: boolean;
+  /** The agents of variants that have their own, by name; default none. */
+  readonly variantAgents?: ReadonlyMap<string, Agent>;
 }
 
 /**
@@ -205,19 +215,18 @@ export interface Registration {
 export function planBenchmark(
   options: BenchmarkOptions,
   settings: Settings,
-  { name, subject, source, callers, shared }: Registration,
+  { name, subject, source, callers, shared, variantAgents }: Registration,
 ): PlannedRun {
-  const { agent } = options;
-  if (agent !== undefined) assertAgent(subject, options, settings);
+  const agent = options.agent !== undefined || variantAgents !== undefined;
   const suite = readSuite(options, settings, { name, subject, ...defined({ source }) });
-  const ownCode = agent !== undefined || source !== undefined ||
+  const ownCode = agent || source !== undefined ||
     modelChoices(options).some(isModel);
   const planned = planRun({
     subject,
     suite,
     settings,
     source,
-    agent: agent !== undefined,
+    agent,
     ownCode,
     ...(ownCode && settings.journal !== undefined
       ? defined({ sources: sourcesOfCallers(callers), file: testFile() })
@@ -226,7 +235,6 @@ export function planBenchmark(
     printer: printerOf(name),
     shared,
   });
-  if (agent !== undefined) assertAgentTasks(subject, planned.plan.resolved.cells);
   return planned;
 }
 
@@ -240,7 +248,8 @@ export function readSuite(
   settings: Settings,
   { name, subject, source }: Omit<Registration, "callers">,
 ): Suite {
-  const { strategies, judge } = options;
+  const { strategies, judge, agent } = options;
+  assertAgent(subject, agent, listOf(strategies));
   const suite = withOptionNames(
     options,
     BENCHMARK_NAMES,
@@ -255,6 +264,7 @@ export function readSuite(
         ...defined({
           strategies: Array.isArray(strategies) ? strategies.map(suiteStrategy) : strategies,
           judge: judge && inSuite<JudgeEntry>(judge),
+          agent: functionOf(agent) === undefined ? agent : undefined,
         }),
       }, subject),
   );
@@ -313,35 +323,31 @@ export function printerOf(benchmark: string): Printer {
   };
 }
 
-/** Checks that an agent of the user's own can work under the options. */
-function assertAgent(
+/** Returns an agent that is a function; `undefined` for one that is a program, which the suite has. */
+export function functionOf(agent: Agent | CommandAgent | undefined): Agent | undefined {
+  return typeof agent === "function" ? agent : undefined;
+}
+
+/**
+ * Checks that an agent of the user's own, if there is one, can work with strategies.
+ *
+ * @throws {InputError} If it is no agent, or there is a strategy other than `baseline`.
+ */
+export function assertAgent(
   subject: string,
-  options: BenchmarkOptions,
-  { budget, gate }: Settings,
+  agent: unknown,
+  strategies: readonly (string | BenchmarkStrategy)[],
 ): void {
-  if (typeof options.agent !== "function") {
-    throw cannot(`use ${subject}`, "agent must be a function", `it is ${valueText(options.agent)}`);
-  }
-  const { limits, strategies, references } = options;
-  // Callers without types may give anything: other types are refused later.
-  if (Object.keys({ ...limits }).some((name) => name !== "calls")) {
+  if (agent === undefined) return;
+  if (typeof agent !== "function" && !isObject(agent)) {
     throw cannot(
-      `limit ${subject}`,
-      "an agent of your own can only be limited by calls",
-      `limits are ${JSON.stringify(limits)}`,
+      `use ${subject}`,
+      'agent must be a function or a program such as { command: ["python3", "agent.py"] }',
+      `it is ${valueText(agent)}`,
     );
   }
-  const { tokens, usd, usdPerSolved } = gate?.atMost ?? {};
-  if (budget !== undefined || [tokens, usd, usdPerSolved].some((one) => one !== undefined)) {
-    throw cannot(
-      `limit ${subject}`,
-      "nobody reports the tokens of an agent of your own, so that no budget or ceiling of them can hold",
-      budget === undefined ? "the gate has a ceiling of tokens or dollars" : "there is a budget",
-    );
-  }
-  const ids = listOf(strategies).map((entry) => isObject(entry) ? entry.strategy : entry);
+  const ids = strategies.map((entry) => isObject(entry) ? entry.strategy : entry);
   assertAgentStrategies(subject, ids.filter((id) => typeof id === "string"));
-  assertAgentCalls(subject, references === true);
 }
 
 /** The strategy of a suite, with models by name. */
@@ -372,19 +378,32 @@ export function customModel(entry: ModelEntry, choices: readonly ModelChoice[]):
   return choices.filter(isModel).find(({ name }) => name === entry.model);
 }
 
-/** The model of an entry: a custom one, one of a server, or a name for an agent. */
+/** The model of an entry: a custom one, or one of a server; an agent (`isAgent`) need not ask it. */
 export function connectChoice(
   entry: ModelEntry,
   choices: readonly ModelChoice[],
   connections: Connections,
-  agent: Agent | undefined,
+  isAgent: boolean,
 ): Model {
   const model = customModel(entry, choices);
   if (model !== undefined) return model;
-  if (agent === undefined) return connections.model(entry);
+  try {
+    return connections.model(entry);
+  } catch (error) {
+    if (!isAgent || !isErrorOf(error, InputError) || entry.model.startsWith("sim:")) {
+      throw error;
+    }
+    return nameOnly(entry, error.message);
+  }
+}
+
+/** A model that has no more than a name: an agent may ask other servers, or none. */
+function nameOnly(entry: ModelEntry, why: string): Model {
+  const fail = () => Promise.reject(new InfrastructureError(why, { permanent: "key" }));
+  const { model } = entry;
+  const who = printable(model);
   return {
-    name: entry.model,
-    simulated: false,
-    reply: () => Promise.reject(new Error("this name stands for an agent of the user's own")),
+    ...{ ...identityOf(entry), reply: fail },
+    server: { model, who, hide: (text) => text, quote: (text) => text, forward: fail },
   };
 }

@@ -4,6 +4,8 @@
  */
 
 import type { ToolTestSettings } from "../runs/option_types.ts";
+import type { Agent } from "../trials/own_agent.ts";
+import type { CommandAgent } from "../trials/tap/command.ts";
 import type { ToolCase } from "../trials/executors/tool_case.ts";
 import type { BenchmarkStrategy, ModelChoice, ToolTestVariant } from "./options.ts";
 
@@ -27,6 +29,12 @@ export interface ToolTestOptions<State = undefined>
    * compared with `old`. The tests of a suite have them in common.
    */
   readonly variants?: Readonly<Record<string, ToolTestVariant<State>>>;
+  /**
+   * Works on the question in place of the agent loop, with the strategy `baseline` only: a function, or a program. It
+   * is called once for each message of the user, and asks `model` by what it is given; one that asks another server may
+   * name its model as it likes.
+   */
+  readonly agent?: Agent | CommandAgent;
   /** The number of trials; default 1. A sequential gate sets it itself. */
   readonly trials?: number;
   /** The seed of perturbations; default 1. `fresh` draws one at the start. */

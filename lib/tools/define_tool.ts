@@ -6,22 +6,33 @@
 import { cannot, reasonOf } from "../base/errors.ts";
 import { defined, isJsonObject, isObject, type JsonObject, printable } from "../base/json.ts";
 import { nearestOrAll } from "../base/nearest_name.ts";
-import { argumentReader, jsonSchemaOf, type ZodSchema } from "./own_schema.ts";
+import {
+  argumentReader,
+  jsonSchemaOf,
+  type ParametersSchema,
+  type StandardSchema,
+  type ZodSchema,
+} from "./own_schema.ts";
+import { foreignSchema } from "./schema/_foreign.ts";
 import { subschemas } from "./schema/subschemas.ts";
 import { argumentCheck } from "./schema/validate.ts";
 import { checkingTool, FRESH, signalIn, type StoppableTool, type Tool } from "./tool.ts";
 
-/** The input of a tool: the output of its zod schema, or any JSON object. */
+/** The input of a tool: the output of its schema of zod or a Standard Schema, or any JSON object. */
 export type ToolInput<Parameters> = Parameters extends ZodSchema<infer Output> ? Output
+  : Parameters extends StandardSchema<infer Output> ? Output
   : JsonObject;
 
 /** Options of {@linkcode tool}: exactly one of `execute`, `returns` and `sequence` must be given. */
-export interface OwnToolOptions<Parameters extends ZodSchema | JsonObject> {
+export interface OwnToolOptions<Parameters extends ParametersSchema> {
   /** The name: at most 64 letters, digits, `_` and `-`, as providers require. */
   readonly name: string;
   /** A description of what it does. */
   readonly description: string;
-  /** Its parameters: a zod schema of an object, or a JSON Schema. */
+  /**
+   * Its parameters: the schema of an object, of zod 4, of any library with Standard JSON Schema (such as ArkType, or
+   * Valibot by its `toStandardJsonSchema()`), or a JSON Schema.
+   */
   readonly parameters: Parameters;
   /**
    * Runs the tool. A returned string goes back to the model unchanged, other values as JSON, `undefined` as
@@ -43,7 +54,7 @@ export interface OwnToolOptions<Parameters extends ZodSchema | JsonObject> {
   /** Arguments of example calls. */
   readonly examples?: readonly JsonObject[];
   /** The schema of its result, which is shown to the model. */
-  readonly output?: ZodSchema | JsonObject;
+  readonly output?: ParametersSchema;
   /**
    * Whether the provider should hold the model to the schema. OpenAI's strict mode refuses schemas in which a
    * parameter is optional, or further ones are allowed.
@@ -60,8 +71,8 @@ export interface OwnToolOptions<Parameters extends ZodSchema | JsonObject> {
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /**
- * Defines a tool. Its arguments are checked by the JSON Schema, and by everything else that a zod schema
- * requires, before it runs; `execute` gets the output of the zod schema, with defaults filled in.
+ * Defines a tool. Its arguments are checked by the JSON Schema, and by everything else that a schema of zod or
+ * another library requires, before it runs; `execute` gets the output of that schema, with defaults filled in.
  *
  * @throws {InputError} If the name is not one that providers accept, the parameters are not a schema of an
  * object, an option is unknown, or not exactly one of `execute`, `returns` and `sequence` is given.
@@ -98,7 +109,7 @@ const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
  * assertEquals([await status.execute({}), await status.execute({})], ["pending", "done"]);
  * ```
  */
-export function tool<Parameters extends ZodSchema | JsonObject>(
+export function tool<Parameters extends ParametersSchema>(
   options: OwnToolOptions<Parameters>,
 ): StoppableTool {
   if (!isObject(options)) {
@@ -118,8 +129,12 @@ export function tool<Parameters extends ZodSchema | JsonObject>(
   const refuse = argumentCheck({ ...schema, ...rights });
   const make = (): StoppableTool => {
     const run = runner(options);
-    const unchecked: StoppableTool["execute"] = async (input, callOptions) =>
-      asText(subject, await run(read(input) as ToolInput<Parameters>, signalIn(callOptions)));
+    const unchecked: StoppableTool["execute"] = async (input, callOptions) => {
+      const given = read(input);
+      // Not awaited where there is nothing to wait for: calls of one reply run in their order.
+      const parsed = (given instanceof Promise ? await given : given) as ToolInput<Parameters>;
+      return asText(subject, await run(parsed, signalIn(callOptions)));
+    };
     const result = checkingTool({
       ...{ ...schema, ...rights },
       ...defined({ check }),
@@ -138,7 +153,7 @@ export function tool<Parameters extends ZodSchema | JsonObject>(
 }
 
 /** Returns the function that runs a tool, in its initial state. */
-function runner<Parameters extends ZodSchema | JsonObject>(
+function runner<Parameters extends ParametersSchema>(
   { execute, returns, sequence = [returns] }: OwnToolOptions<Parameters>,
 ): NonNullable<OwnToolOptions<Parameters>["execute"]> {
   if (execute !== undefined) return execute;
@@ -225,11 +240,12 @@ function asText(subject: string, result: unknown): string {
 export function assertTools(tools: readonly Tool[]): void {
   for (const [place, one] of tools.entries()) {
     const fields: Partial<Record<keyof Tool, unknown>> = Object(one);
+    const foreign = foreignSchema(fields.parameters);
     const fault = typeof fields.name !== "string" || fields.name === ""
       ? "a name"
       : typeof fields.description !== "string"
       ? "a description"
-      : !isJsonObject(fields.parameters)
+      : foreign !== undefined || !isJsonObject(fields.parameters)
       ? "parameters, the JSON Schema of an object"
       : typeof fields.execute !== "function"
       ? "a function execute"
@@ -239,7 +255,12 @@ export function assertTools(tools: readonly Tool[]): void {
       continue;
     }
     const which = typeof fields.name === "string" ? `, ${printable(fields.name, 80)},` : "";
-    throw cannot("offer tools", `each must have ${fault}`, `number ${place + 1}${which} has none`);
+    const state = fault.startsWith("parameters") && foreign !== undefined
+      ? `has others: ${foreign}`
+      : "invoke" in fields || "inputSchema" in fields
+      ? "is one of a framework: convert it by an entry of @toolgate/toolgate/integrations"
+      : "has none";
+    throw cannot("offer tools", `each must have ${fault}`, `number ${place + 1}${which} ${state}`);
   }
 }
 

@@ -32,6 +32,24 @@ export type Message =
     readonly content: string;
   };
 
+/** Converts a message to the form of OpenAI's chat completions; a reply that only calls has no content. */
+export function toOpenAIMessage(message: Message): JsonObject {
+  if (message.role === "tool") {
+    return { role: "tool", tool_call_id: message.callId, content: message.content };
+  }
+  const { role, content } = message;
+  if (message.role !== "assistant" || message.calls.length === 0) return { role, content };
+  return {
+    role,
+    ...(content === "" ? {} : { content }),
+    tool_calls: message.calls.map(({ id, name, arguments: given }) => ({
+      id,
+      type: "function",
+      function: { name, arguments: given },
+    })),
+  };
+}
+
 /** Tokens of a reply, as counted by the provider, or estimated where it does not count them. */
 export interface Usage {
   /** Tokens read. */

@@ -1,11 +1,12 @@
 /**
- * Schemas of own tools, of zod or JSON Schema: what a model sees of them, and how they check and parse arguments.
+ * Schemas of own tools, of zod, Standard JSON Schema or JSON Schema: what a model sees of them, and how they check and parse arguments.
  * @module
  */
 
 import { z } from "zod";
 import { cannot, reasonOf } from "../base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../base/json.ts";
+import { foreignSchema, hasJsonSchema } from "./schema/_foreign.ts";
 import { targetOf, typesOf } from "./schema/position.ts";
 import { trustOwnSchema } from "./schema/_patterns.ts";
 import { redact } from "../base/redact.ts";
@@ -16,6 +17,45 @@ export interface ZodSchema<Output = unknown> {
   /** zod's internal data of the schema. */
   readonly _zod: { readonly output: Output };
 }
+
+/**
+ * A schema with both Standard Schema and Standard JSON Schema (standardschema.dev), such as those of ArkType and
+ * what `toStandardJsonSchema()` makes of a schema of Valibot: its output is inferred from its type.
+ */
+export interface StandardSchema<Output = unknown> {
+  /** What the two standards define. */
+  readonly "~standard": {
+    /** The version of the standards. */
+    readonly version: 1;
+    /** The library. */
+    readonly vendor: string;
+    /** Parses a value, at once or later: without issues it conforms. */
+    readonly validate: (
+      value: unknown,
+    ) => StandardResult<Output> | Promise<StandardResult<Output>>;
+    /**
+     * Converts the schema to JSON Schema.
+     *
+     * - `input`: Returns the JSON Schema of what the schema takes.
+     */
+    readonly jsonSchema: {
+      readonly input: (options: { readonly target: "draft-2020-12" }) => Record<string, unknown>;
+    };
+  };
+}
+
+/** What a {@linkcode StandardSchema} makes of a value: its output, or the issues of a value that does not conform. */
+export type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | {
+    readonly issues: readonly {
+      readonly message: string;
+      readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+    }[];
+  };
+
+/** A schema of arguments. */
+export type ParametersSchema = ZodSchema | StandardSchema | JsonObject;
 
 /** Whether a schema accepts an object, itself or by what it refers to. */
 function takesObject(
@@ -46,29 +86,30 @@ interface Reader {
   readonly read: (input: JsonObject) => unknown;
 }
 
-/** Returns how the arguments of a tool are checked and parsed. */
-export function argumentReader(subject: string, schema: ZodSchema | JsonObject): Reader {
+/**
+ * Returns how the arguments of a tool are checked and parsed. `read` returns a promise where the schema does so; what
+ * it finds then is thrown by that, as a check says at once what it knows.
+ */
+export function argumentReader(subject: string, schema: ParametersSchema): Reader {
   const given = jsonSchemaOf(subject, schema);
   if (!takesObject(given, given)) {
-    const isShape = Object.values(given).some((one) => isZod(one));
     throw cannot(
       `make ${subject}`,
       "its parameters must be the schema of an object",
-      isShape
-        ? "they are single schemas; put z.object({ ... }) around them"
-        : given["type"] === undefined
+      given["type"] === undefined
         ? "they have no type and no properties"
         : `the type is ${printable(JSON.stringify(given["type"]))}`,
     );
   }
   // Providers want the type, also beside a reference or alternatives.
   const parameters = given["type"] === undefined ? { type: "object", ...given } : given;
-  if (!isZod(schema)) return { parameters, read: (input) => input };
+  const parse = parserOf(schema);
+  if (parse === undefined) return { parameters, read: (input) => input };
   trustOwnSchema(parameters);
-  // Arguments that were checked, and have not been read: zod does both at once.
+  // Arguments that were checked, and have not been read: libraries do both at once.
   const checked = new WeakMap<JsonObject, { readonly output: unknown }>();
   const check = (input: JsonObject) => {
-    const parsed = zodOutput(subject, schema, input);
+    const parsed = parsedInput(subject, parse, input);
     if ("error" in parsed) return parsed;
     checked.set(input, parsed);
   };
@@ -86,37 +127,68 @@ export function argumentReader(subject: string, schema: ZodSchema | JsonObject):
   };
 }
 
-function zodOutput(
+/** Parses a value by a schema. */
+type Parser = StandardSchema["~standard"]["validate"];
+
+/** Returns what parses values by a schema; `undefined` if there is nothing but a JSON Schema. */
+function parserOf(schema: ParametersSchema): Parser | undefined {
+  if (!isZod(schema)) {
+    if (!isStandard(schema)) return undefined;
+    const { validate }: Partial<StandardSchema["~standard"]> = schema["~standard"];
+    return validate;
+  }
+  return (value) => {
+    const { error, data } = schema.safeParse(value);
+    return error === undefined ? { value: data } : { issues: error.issues };
+  };
+}
+
+function parsedInput(
   subject: string,
-  schema: z.ZodType,
+  parse: Parser,
   input: JsonObject,
 ): { readonly output: unknown } | Refusal {
   const { whole, parts } = withoutPrototypes(input);
-  try {
-    const { error, data } = schema.safeParse(whole);
-    if (error !== undefined) return issuesRefusal(error);
-    // Objects that zod passes through must have the usual prototype.
+  const outcome = (result: StandardResult<unknown>) => {
+    if (result.issues !== undefined) return issuesRefusal(result.issues);
+    // Objects that a schema passes through must have the usual prototype.
     for (const part of parts) {
       if (!Array.isArray(part)) Object.setPrototypeOf(part, Object.prototype);
     }
-    return { output: data };
+    return { output: result.value };
+  };
+  try {
+    const result = parse(whole);
+    if (!(result instanceof Promise)) return outcome(result);
+    const output = result.then(outcome).catch((error) => thrownRefusal(subject, error, input))
+      .then((parsed) => {
+        if ("error" in parsed) throw new Error(parsed.error);
+        return parsed.output;
+      });
+    // Checked arguments need not be read.
+    output.catch(() => {});
+    return { output };
   } catch (error) {
-    // Recursive schemas recurse as deep as the arguments.
-    if (isTooDeep(error)) return tooDeep(input);
-    if (error instanceof z.core.$ZodAsyncError) {
-      throw cannot(
-        `check the arguments of ${subject}`,
-        "its zod schema must check them at once",
-        reasonOf(error),
-      );
-    }
-    // A custom refinement or transform threw on unexpected input.
-    const names = Object.keys(input).slice(0, MAX_ISSUES);
-    return refusal(
-      `The arguments do not conform: ${printable(redact(reasonOf(error)), MAX_ISSUE_LENGTH)}`,
-      names,
+    return thrownRefusal(subject, error, input);
+  }
+}
+
+function thrownRefusal(subject: string, error: unknown, input: JsonObject): Refusal {
+  // Recursive schemas recurse as deep as the arguments.
+  if (isTooDeep(error)) return tooDeep(input);
+  if (error instanceof z.core.$ZodAsyncError) {
+    throw cannot(
+      `check the arguments of ${subject}`,
+      "its zod schema must check them at once",
+      reasonOf(error),
     );
   }
+  // A custom refinement or transform threw on unexpected input.
+  const names = Object.keys(input).slice(0, MAX_ISSUES);
+  return refusal(
+    `The arguments do not conform: ${printable(redact(reasonOf(error)), MAX_ISSUE_LENGTH)}`,
+    names,
+  );
 }
 
 /** Copies without prototypes: zod reads a missing key such as `constructor` from the prototype. */
@@ -146,8 +218,11 @@ const MAX_ISSUE_LENGTH = 300;
 /** Longer names from the model are cut. */
 const MAX_NAME_LENGTH = 100;
 
-function issuesRefusal(error: z.ZodError): Refusal {
-  const issues = error.issues.slice(0, MAX_ISSUES);
+function issuesRefusal(found: NonNullable<StandardResult<unknown>["issues"]>): Refusal {
+  const issues = found.slice(0, MAX_ISSUES).map(({ message, path = [] }) => ({
+    message: String(message),
+    path: path.map((part) => typeof part === "object" ? part.key : part),
+  }));
   const messages = issues.map(({ path, message }) => {
     const where = path.length === 0 ? "" : `${z.core.toDotPath(path)}: `;
     return printable(`${where}${message}`, MAX_ISSUE_LENGTH);
@@ -171,6 +246,11 @@ function refusal(error: string, names: readonly string[]): Refusal {
   return { error, fault: { missing: [], unexpected: [], wrongType, malformed: false } };
 }
 
+/** Whether it is a schema of another library that has a JSON Schema: some are functions. */
+function isStandard(schema: unknown): schema is StandardSchema {
+  return hasJsonSchema(schema);
+}
+
 /** Whether it is a schema of zod 4, of any copy of it. */
 function isZod(schema: unknown): schema is z.ZodType {
   return typeof schema === "object" && schema !== null && "_zod" in schema;
@@ -180,16 +260,21 @@ function isZod(schema: unknown): schema is z.ZodType {
  * Returns the JSON Schema of a model's arguments, which is the input of a zod schema: parameters with a default
  * are optional. Keys that an object does not declare are refused; zod would drop them silently.
  */
-export function jsonSchemaOf(subject: string, schema: ZodSchema | JsonObject): JsonObject {
-  if (!isZod(schema)) {
-    if (isJsonObject(schema) && !("_def" in schema)) return schema;
+export function jsonSchemaOf(subject: string, schema: ParametersSchema): JsonObject {
+  if (!isZod(schema) && !isStandard(schema)) {
+    const foreign = foreignSchema(schema);
+    if (foreign === undefined && isJsonObject(schema)) return schema;
     throw cannot(
       `make ${subject}`,
-      "its schemas must be of zod 4, or JSON Schemas",
-      schema === undefined ? "parameters are missing" : "one is neither",
+      "its schemas must be of zod 4, Standard JSON Schemas or JSON Schemas",
+      schema === undefined ? "parameters are missing" : foreign ?? "one is none of them",
     );
   }
   try {
+    if (!isZod(schema)) {
+      const { jsonSchema } = schema["~standard"];
+      return jsonSchema.input({ target: "draft-2020-12" }) as JsonObject;
+    }
     const { $schema: _, ...json } = z.toJSONSchema(schema, {
       io: "input",
       override: ({ zodSchema, jsonSchema }) => {
@@ -210,7 +295,7 @@ export function jsonSchemaOf(subject: string, schema: ZodSchema | JsonObject): J
   } catch (error) {
     throw cannot(
       `make ${subject}`,
-      "its zod schema must be one that JSON Schema can express",
+      `its ${isZod(schema) ? "zod schema" : "schema"} must be one that JSON Schema can express`,
       reasonOf(error),
     );
   }

@@ -156,7 +156,24 @@ export interface PreparedCall extends ToolCall {
   readonly refusal?: Refusal;
   /** Set if no tool of the environment is called: the answer to return, counted and recorded too. */
   readonly answer?: string;
+  /** The number of the reply that makes it, from 1, which is its step; omitted where steps are counted. */
+  readonly step?: number;
+  /** Set if its request did not offer the function: the names that it did. */
+  readonly offered?: readonly string[];
+  /** Set if an agent's own code made it, and no reply. */
+  readonly by?: "agent";
+  /** Set if the agent did not carry it out: it is judged and recorded, and does not run. */
+  readonly agentDid?: AgentDeed;
 }
+
+/** What an agent can do with a call of its model in place of carrying it out. */
+export const AGENT_DEEDS = ["hid", "repaired", "not_run"] as const;
+
+/**
+ * What an agent did with a call of its model in place of carrying it out: its next request shows no trace of it,
+ * it carried out the function with other arguments, or it did not carry out a call that could have been.
+ */
+export type AgentDeed = typeof AGENT_DEEDS[number];
 
 /** The result of one call, for the model. */
 export interface ToolResult {

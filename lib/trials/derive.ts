@@ -20,9 +20,10 @@ import {
   type TraceEvent,
 } from "../calls/trace.ts";
 import type { Fixture } from "./executors/fixture.ts";
-import type { GeneratedTaskExecutor } from "./executors/generated.ts";
+import type { PreparedCall } from "../tools/tool.ts";
 import { type Limits, MAX_NAME_LENGTH } from "./agent/session.ts";
 import { InfrastructureError } from "../models/model.ts";
+import { INJECTED_INSTRUCTION } from "../perturbations/ids.ts";
 import { type Difference, differs } from "./_difference.ts";
 import { asCall, NO_MORE, pastLimit, Script } from "./_script.ts";
 import { MARK } from "../base/secrets.ts";
@@ -213,7 +214,7 @@ async function difference(
   // Time is not played again, and tokens were counted by the server.
   const { seconds: _, tokens: __, ...kept } = limits;
   const script = new Script(events, outer);
-  const byAgent = isGenerated(trial.task) && isByAgent(events);
+  const byAgent = trial.agent !== undefined || isGenerated(trial.task) && isByAgent(events);
   let opened: Fixture | undefined;
   const isFirst = trial.rules === undefined;
   if (isFirst && isLater(trial, strategy.strategy)) return differs("rules", null, JUDGING_RULES);
@@ -224,12 +225,10 @@ async function difference(
     model,
     {
       ...{ limits: kept, references, strategy, open: opening },
-      ...(byAgent
-        ? { agent: () => playCalls(opened as GeneratedTaskExecutor, events, outer) }
-        : {}),
+      ...(byAgent ? { agent: () => playCalls(opened!, events, outer) } : {}),
     },
   );
-  if (script.fault !== undefined) return script.fault;
+  if (script.fault !== undefined && !byAgent) return script.fault;
   const left = script.left;
   if (left > 0 && !byAgent) {
     return differs("events", `${left} replies after the end`, "no reply after the end")!;
@@ -263,7 +262,9 @@ function isLater({ task, perturbation }: Trial, strategy: string): boolean {
   return [outputs, names, cues].some((field) => field !== undefined) ||
     id === "oracle_conflict" || id === "forced_function" ||
     /\b(?:explanation|few_shot|retry|alternative)\b/.test(strategy) ||
-    perturbation.split("+").some((part) => part.split(":")[0] === "gone");
+    perturbation.split("+").some((part) =>
+      part === INJECTED_INSTRUCTION || part.split(":")[0] === "gone"
+    );
 }
 
 /** The first rules counted no result as ignored in words; all else is as it was. */
@@ -295,6 +296,7 @@ const CALL_FIELDS = [
   "resolved",
   "result",
   "unperturbed",
+  "injected",
   "returned",
   "fault",
   "withheld",
@@ -305,6 +307,7 @@ const CALL_FIELDS = [
   "guessed",
   "coerced",
   "by",
+  "agentDid",
 ] as const satisfies (keyof CallEvent)[];
 
 /** What both versions of the rules find of a call's parameters: which are wrong, missing or unknown. */
@@ -378,21 +381,38 @@ function endDifference(recorded: Trial, played: Trial): Difference | undefined {
 
 /** Gives the calls of a custom agent again, step by step, and its answer. */
 async function playCalls(
-  executor: GeneratedTaskExecutor,
+  fixture: Fixture,
   events: readonly TraceEvent[],
   outer: string | undefined,
 ): Promise<string> {
-  let step = 0;
-  for (const [number, calls] of Map.groupBy(callsOf(events), (call) => call.step)) {
-    for (const end = Math.min(number, step + MAX_STEPS); step < end; step++) executor.step();
-    await executor.execute(calls.map(asCall));
+  let together: PreparedCall[] = [];
+  const play = async () => {
+    if (together.length > 0) await fixture.execute(together);
+  };
+  for (const event of callsOf(events)) {
+    if (together[0] !== undefined && together[0].step !== event.step) {
+      await play();
+      together = [];
+    }
+    together.push(asAgentCall(event, fixture.tools));
   }
+  await play();
   const over = events.find((event) => event.kind === "over_limit");
-  if (over !== undefined) await executor.execute([pastLimit(over.function)]);
+  if (over !== undefined) await fixture.execute([pastLimit(over.function)]);
   const answer = events.find((event) => event.kind === "answer");
   if (answer !== undefined) return answer.text;
   throw outer === "agent_error" ? new Error(NO_MORE) : new InfrastructureError(NO_MORE);
 }
 
-/** Steps that an agent may begin without a call: a file may name any number. */
-const MAX_STEPS = 10_000;
+/** Returns a call of an event, with what its agent did. */
+function asAgentCall(event: CallEvent, tools: Fixture["tools"]): PreparedCall {
+  const { step, by, agentDid, failure } = event;
+  // There is such a function, but the request did not offer it: of those that it did, the nearest is known.
+  const isUnoffered = failure?.type === "function_not_found" &&
+    tools.some(({ name }) => name === event.function);
+  return {
+    ...{ ...asCall(event), step },
+    ...defined({ agentDid, by: by === "agent" ? by : undefined }),
+    ...(isUnoffered ? { offered: [failure.detail.nearest ?? []].flat() } : {}),
+  };
+}

@@ -7,6 +7,8 @@ export type { Carried } from "../tools/message.ts";
 export type { Substituted } from "../tools/references/substitute.ts";
 export type { Symbols } from "../tools/references/symbol_table.ts";
 export {
+  AGENT_DEEDS,
+  type AgentDeed,
   type Answered,
   type CallReplacer,
   type Environment,
@@ -39,6 +41,8 @@ export {
   type Question,
   Session,
   type SessionOptions,
+  type Watched,
+  type WatchedRequest,
 } from "./agent/session.ts";
 export type { TrialDimensions } from "./dimension_scores.ts";
 export type { MissedCalls } from "./missed_calls.ts";

@@ -1,13 +1,12 @@
 /**
- * Agents of the user's own: what one gets of a task, and what it cannot work on.
+ * Agents of the user's own: what one gets of a task, and how it asks the model.
  * @module
  */
 
 import { cannot } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
-import type { Tool } from "../tools/tool.ts";
-import type { GeneratedTaskExecutor } from "./executors/generated.ts";
-import { isGenerated } from "./executors/task_kind.ts";
+import type { Message } from "../tools/message.ts";
+import type { Tool, ToolChoice } from "../tools/tool.ts";
 
 /**
  * What an agent of the user's own gets of a task: what a model would see, and nothing that leads to the answer.
@@ -15,8 +14,14 @@ import { isGenerated } from "./executors/task_kind.ts";
 export interface AgentTask {
   /** The user message. */
   readonly prompt: string;
+  /** The instructions before it; omitted without any. */
+  readonly system?: string;
+  /** The messages of earlier turns; empty in the first one. */
+  readonly history: readonly Message[];
   /** The functions on offer, ready to be called. */
   readonly tools: readonly Tool[];
+  /** Whether the agent may, must or must not call, or the function it must call; default: as it likes. */
+  readonly toolChoice?: ToolChoice;
   /** The number of calls that may be made. */
   readonly callLimit: number;
   /** The number of calls made within the limit, including refused ones. */
@@ -32,33 +37,33 @@ export interface AgentTask {
   step(): void;
 }
 
-/** Works on a task instead of the agent loop: calls the task's tools and returns its final text. */
-export type Agent = (task: AgentTask, options: { signal?: AbortSignal }) => Promise<string>;
-
-/** Returns what an agent gets of a task; the executor, which knows the answer, cannot be reached from it. */
-export function agentTask(executor: GeneratedTaskExecutor): AgentTask {
-  const { prompt, tools, callLimit } = executor;
-  return {
-    ...{ prompt, tools, callLimit },
-    get calls() {
-      return executor.calls;
-    },
-    get left() {
-      return executor.left;
-    },
-    get exhausted() {
-      return executor.exhausted;
-    },
-    step: () => executor.step(),
-  };
+/** How an agent asks the model under test, so that what the model says is seen. */
+export interface AgentOptions {
+  /**
+   * A `fetch` for the agent's client. What it sends below `baseURL` goes to the model under test; requests for
+   * replies to any other address are watched as well, and sent as they are.
+   */
+  readonly fetch: typeof fetch;
+  /**
+   * The address of the model under test for clients of OpenAI's formats, such as `http://127.0.0.1:PORT/TOKEN/v1`:
+   * requests there get its key and options. Without the permission to listen at 127.0.0.1 only `fetch` reaches it.
+   */
+  readonly baseURL: string;
+  /** The address of the functions, for agents in other processes. */
+  readonly toolsURL: string;
+  /** A text for clients that demand a key; it is not that of the model. */
+  readonly apiKey: string;
+  /** The name of the model under test at its server. */
+  readonly model: string;
+  /** Aborts when the trial is over, such as by a limit. */
+  readonly signal: AbortSignal;
 }
 
-/** Names the kind of a value that is no text. */
-export function kindOf(value: unknown): string {
-  if (value === undefined || value === null) return String(value);
-  if (Array.isArray(value)) return "a list";
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
-}
+/**
+ * Works on a task in place of the agent loop: calls the task's tools, and returns its final text. It is called once
+ * for each message of the user.
+ */
+export type Agent = (task: AgentTask, options: AgentOptions) => Promise<string>;
 
 /**
  * Refuses strategies for custom agents: strategies change the agent loop, which these do not use.
@@ -72,34 +77,5 @@ export function assertAgentStrategies(action: string, strategies: readonly strin
     `run ${action}`,
     "an agent of your own has no loop that a strategy could change",
     `the strategy is ${printable(other)}`,
-  );
-}
-
-/**
- * Refuses other than generated tasks for custom agents: probes force calls, and cases judge texts.
- *
- * @throws {InputError} If there are any.
- */
-export function assertAgentTasks(action: string, tasks: readonly object[]): void {
-  const probe = tasks.find((task) => !isGenerated(task));
-  if (probe === undefined) return;
-  throw cannot(
-    `run ${action}`,
-    "an agent of your own works on generated tasks only",
-    `there is ${JSON.stringify(probe)}`,
-  );
-}
-
-/**
- * Refuses nested references for custom agents.
- *
- * @throws {InputError} If `references` is true.
- */
-export function assertAgentCalls(action: string, references: boolean): void {
-  if (!references) return;
-  throw cannot(
-    `run ${action}`,
-    "an agent of your own makes its calls one by one, and none can refer to others",
-    "references is true",
   );
 }

@@ -3,10 +3,8 @@
  * @module
  */
 
-import { abortable } from "@std/async/abortable";
 import { runLoop } from "./agent/loop.ts";
 import { converse } from "./agent/conversation.ts";
-import { GeneratedTaskExecutor } from "./executors/generated.ts";
 import { JUDGING_RULES } from "./executors/answer.ts";
 import type { Fixture, Work } from "./executors/fixture.ts";
 import { InputError, isErrorOf, reasonOf } from "../base/errors.ts";
@@ -27,17 +25,12 @@ import {
   type StrategyOptions,
   withStrategy,
 } from "./strategies/registry.ts";
-import {
-  type Agent,
-  agentTask,
-  assertAgentCalls,
-  assertAgentStrategies,
-  assertAgentTasks,
-  kindOf,
-} from "./own_agent.ts";
+import { type Agent, assertAgentStrategies } from "./own_agent.ts";
+import { agentLoop, NoText } from "./tap/_agent_loop.ts";
+import { Tap } from "./tap/_tap.ts";
 import { openTask, type TaskOpener } from "./executors/tasks.ts";
 import { isCase, type TaskSpec } from "./executors/task_kind.ts";
-import { failuresOf, type StopEvent } from "../calls/trace.ts";
+import { failuresOf, type StopEvent, type TraceEvent } from "../calls/trace.ts";
 import { type Judging, SERVED_SEPARATOR, type Trial } from "./trial.ts";
 import {
   type Opening,
@@ -128,12 +121,8 @@ export async function runTrial(
   const { limits = {}, signal, stageModels, references = false } = options;
   const open: TaskOpener = options.open ?? openTask;
   const { strategy, ...settings } = options.strategy ?? { strategy: planned.strategy };
-  const work = withStrategy(strategy, runLoop, settings);
-  if (options.agent !== undefined) {
-    assertAgentStrategies("the trial", [strategy]);
-    assertAgentTasks("the trial", [planned.task]);
-    assertAgentCalls("the trial", references);
-  }
+  const { agent } = options;
+  if (agent !== undefined) assertAgentStrategies("the trial", [strategy]);
   if (references) assertReferring("run the trial", strategy);
   const startedAt = new Date().toISOString();
   const started = performance.now();
@@ -164,6 +153,11 @@ export async function runTrial(
     record: (event) => fixture.record(event),
     ...defined({ models: stageModels, signal }),
   });
+
+  await using tap = agent && new Tap({ session, environment: fixture, model, references });
+  const work = agent === undefined
+    ? withStrategy(strategy, runLoop, settings)
+    : agentLoop(agent, fixture, tap!, model.server?.model ?? model.name);
 
   const stop = (kind: StopEvent["reason"], message: string, at?: string) => {
     if (!fixture.ended) fixture.record({ kind: "stop", reason: kind, message, ...defined({ at }) });
@@ -198,15 +192,6 @@ export async function runTrial(
   const run = async () => {
     signal?.throwIfAborted();
     if (fixture.unready !== undefined) throw new InfrastructureError(fixture.unready);
-    if (options.agent !== undefined && fixture instanceof GeneratedTaskExecutor) {
-      // Agents are the user's own code: one that is not type-checked may return anything.
-      const working: Promise<unknown> = Promise.resolve(
-        options.agent(agentTask(fixture), signal === undefined ? {} : { signal }),
-      );
-      const said = await (signal === undefined ? working : abortable(working, signal));
-      if (typeof said === "string") return fixture.answer(said);
-      return stopAgent(`the agent must return a text: it returned ${kindOf(said)}`);
-    }
     const { turns = [], present, unreadable, fromList, examples } = fixture;
     const { ending, messages, turnsMs } = await converse(work, {
       session,
@@ -227,7 +212,8 @@ export async function runTrial(
   };
   const { outcome, grounded } = await run().catch((error) => {
     signal?.throwIfAborted();
-    if (options.agent !== undefined && !isErrorOf(error, InfrastructureError)) {
+    if (isErrorOf(error, NoText)) return stopAgent(error.message);
+    if (agent !== undefined && !isErrorOf(error, InfrastructureError)) {
       // Run again until it throws no more, a bad agent would look good.
       const why = printable(thrownText(error).replace(/^it /, "the agent "), 500);
       return stopAgent(why, placeOf(error));
@@ -255,7 +241,8 @@ export async function runTrial(
     (transcripts === "all" || transcripts === "unsolved" && outcome !== "solved");
   const keys = new Set<string>();
   const state = isTold ? fixture.stateDifference?.(keys) : undefined;
-  const events = viewed ?? fixture.events;
+  const all = viewed ?? fixture.events;
+  const events = tap?.hasSeen ? withOwnCalls(all) : all;
   const redacted = redactRecordValue({
     served: session.served.join(SERVED_SEPARATOR),
     failures: failuresOf(fixture.events),
@@ -299,10 +286,11 @@ export async function runTrial(
     behaviours: fixture.behaviours(),
     rules: JUDGING_RULES,
     usage: session.usage,
+    ...(tap === undefined ? {} : { agent: tap.isWatched ? "watched" : "unwatched" }),
     ...defined({ stages: redacted.stages, judging: redacted.judging }),
     startedAt,
     durationMs: Math.round(
-      options.agent === undefined ? session.duration : performance.now() - started,
+      agent === undefined ? session.duration : performance.now() - started,
     ),
     ...defined({ reason: redacted.reason, permanent, cleanUp }),
     ...(redacted.shown === undefined
@@ -310,6 +298,16 @@ export async function runTrial(
       : { transcript: transcriptOf(redacted.shown, redacted.state) }),
     events: redacted.events,
   };
+}
+
+/** Marks the calls that an agent made before it asked for a reply: no reply can have made them. */
+function withOwnCalls(events: readonly TraceEvent[]): readonly TraceEvent[] {
+  const first = events.findIndex(({ kind }) => kind === "reply");
+  return events.map((event, place) =>
+    event.kind === "call" && place < first && event.by === undefined
+      ? { ...event, by: "agent" }
+      : event
+  );
 }
 
 /** What the model was asked with first, in the agent loop; what it would have been, if it never was. */

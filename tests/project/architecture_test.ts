@@ -19,6 +19,7 @@ const ROOMS = [
   "runs",
   "reports",
   "toolkit",
+  "integrations",
   "testing",
   "cli",
 ];
@@ -42,6 +43,8 @@ const USES_DENO = [
   "simulated/server",
   "tasks/questions/_load_callnavi",
   "tasks/questions/load",
+  "trials/tap/_loopback",
+  "trials/tap/_process_group",
 ];
 
 interface Source {
@@ -92,6 +95,13 @@ const SOURCES = namesIn(LIB).map(readSource);
 /** The root entry, whose imports make files public as those of a room's entry do. */
 const ENTRY = readSource("../mod");
 
+/** The files of lib/ that are entries. */
+const ENTRIES: ReadonlySet<string> = new Set(
+  Object.values<string>(
+    JSON.parse(Deno.readTextFileSync(new URL("../deno.json", LIB))).exports,
+  ).filter((path) => path.startsWith("./lib/")).map((path) => path.slice("./lib/".length, -3)),
+);
+
 /** Imports between modules of lib/ that `isWrong` finds, one line each. */
 function importsThat(isWrong: (from: Source, module: string) => boolean): string[] {
   return SOURCES.flatMap((source) =>
@@ -135,7 +145,7 @@ Deno.test("the rooms on the ground import nothing of lib/", () => {
 
 Deno.test("a file is named with _ exactly where only its own room imports it", () => {
   // Entries are for users; the commands of cli/ are imported by its main.ts alone.
-  const named = SOURCES.filter(({ name, room }) => room !== "cli" && !name.endsWith("/mod"));
+  const named = SOURCES.filter(({ name, room }) => room !== "cli" && !ENTRIES.has(name));
   const imported = new Set([
     ...ENTRY.modules,
     ...SOURCES.flatMap(({ name, room, modules }) =>
@@ -164,11 +174,12 @@ Deno.test("no modules import each other in a circle", () => {
   assertEquals(circles, []);
 });
 
-Deno.test("lib/ never imports an entry: neither a mod.ts nor itself by its published name", () => {
-  const wrong = SOURCES.flatMap(({ name, specifiers }) =>
-    specifiers
-      .filter((specifier) => /\/mod\.ts$/.test(specifier) || specifier.includes("toolgate"))
-      .map((specifier) => `${name} imports ${specifier}`)
+Deno.test("lib/ never imports an entry: neither by its file nor itself by its published name", () => {
+  const wrong = SOURCES.flatMap(({ name, specifiers, modules }) =>
+    [
+      ...modules.filter((module) => ENTRIES.has(module) || module.startsWith("../")),
+      ...specifiers.filter((specifier) => specifier.includes("toolgate")),
+    ].map((imported) => `${name} imports ${imported}`)
   );
   assertEquals(wrong, []);
 });
@@ -191,6 +202,14 @@ function publicNames(): ReadonlyMap<string, boolean> {
         const key = `${href.slice(LIB.href.length, -".ts".length)}#${symbol}`;
         found.set(key, found.get(key) === true || (type ?? own) === undefined);
       }
+    }
+  }
+  // Entries of integrations/ hold what they export.
+  const declared = /^export (?:async )?(function|interface|type) (\w+)/gm;
+  for (const { name, text } of SOURCES.filter(({ room }) => room === "integrations")) {
+    if (!ENTRIES.has(name)) continue;
+    for (const [, kind, symbol] of text.matchAll(declared)) {
+      found.set(`${name}#${symbol}`, kind === "function");
     }
   }
   return found;
@@ -223,6 +242,17 @@ Deno.test("what is public has examples, each function and class, and nothing els
     return [...lone, ...bare, ...odd];
   });
   assertEquals(wrong, []);
+});
+
+Deno.test("integrations/ depends on no package: what it needs of a framework, the caller gives", () => {
+  const wrong = SOURCES.filter(({ room }) => room === "integrations").flatMap(
+    ({ name, specifiers }) =>
+      specifiers.filter((specifier) => !specifier.startsWith("."))
+        .map((specifier) => `${name} imports ${specifier}`),
+  );
+  assertEquals(wrong, []);
+  const entries = SOURCES.filter(({ name, room }) => room === "integrations" && ENTRIES.has(name));
+  assert(entries.length > 0, "no integration is an entry");
 });
 
 Deno.test("lib/ draws no random numbers but from a seed", () => {

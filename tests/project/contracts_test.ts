@@ -37,12 +37,13 @@ const TABLES = new Map(
 /** Fields of which no file here has an example. */
 const RARE = Object.entries({
   "plan-line": "sources sources.* file records",
-  "resolved-suite": "parts parts.*.case parts.*.tools parts.*.system " +
-    "variants variants.*.models variants.*.strategies variants.*.parts tests",
+  "resolved-suite": "agent parts parts.*.case parts.*.tools parts.*.system " +
+    "variants variants.*.models variants.*.strategies variants.*.agent variants.*.parts " +
+    "tests",
   gate:
     "baseline.perturbation baseline.variant atMost.failureShifts atMost.missedCalls atMost.unmended",
   "trial-line":
-    "variant domain usage.estimated permanent cleanUp partlyReplayed replaced replacedIdle transcript",
+    "variant domain usage.estimated agent permanent cleanUp partlyReplayed replaced replacedIdle transcript",
   transcript:
     "system prompt tools system.id prompt.id tools.id system.value prompt.value tools.value tools.value[].name " +
     "tools.value[].description tools.value[].parameters tools.value[].strict state state.changes " +
@@ -50,17 +51,17 @@ const RARE = Object.entries({
   use: "usage.estimated others",
   events:
     "reply.estimated reply.failed reply.failed[].cause reply.failed[].message reply.failed[].status " +
-    "reply.textCall call.mistake " +
+    "reply.textCall reply.replaces reply.ownCalls reply.ownCalls[].function reply.ownCalls[].arguments call.injected call.mistake " +
     "call.parameters.failures[].similarity call.parameters.undecided call.guessed " +
-    "call.coerced call.by call.durationMs stage.unusable " +
+    "call.coerced call.by call.agentDid call.durationMs over_limit.arguments stage.unusable " +
     "judged.question judged.reply judged.score judged.atLeast judged.criterion judged.reason judged.model " +
-    "judged.usage.inputTokens judged.usage.outputTokens judged.usage.estimated scored.judged.why scored.judged.unfit stop.at",
+    "judged.usage.inputTokens judged.usage.outputTokens judged.usage.estimated scored.judged.why scored.judged.unfit answer.said stop.at",
   recording: "replaced replacedIdle",
   request: "server occurrence toolChoice toolChoice.function messages[].calls[].id " +
     "messages[].calls[].name messages[].calls[].arguments reply.usage.estimated reply.failed reply.failed[].cause " +
     "reply.failed[].message reply.failed[].status messages[].carried redacted error error.kind " +
     "error.message error.ofRequest",
-  baseline: "subjects[].variant subjects[].draws subjects[].later",
+  baseline: "subjects[].variant subjects[].draws subjects[].agent subjects[].later",
   verdict:
     "partlyReplayed asked excused excused[].status excused[].message excused[].trials variant leftOut " +
     "leftOut.changed leftOut.added leftOut.removed leftOut.whole evidence.replaced evidence.resampled stopped",

@@ -196,7 +196,7 @@ Deno.test("writeCsv() writes a row a trial in plan order, with the fields of its
     ...{ behaviours: "silent;aversion", input_tokens: "1000", output_tokens: "10" },
     ...{ tokens_estimated: "true", cost_usd: "0.0011", duration_ms: own!.duration_ms },
     ...{ started_at: "2026-01-02T03:04:05Z", replayed: "false", partly_replayed: "false" },
-    ...{ reason: "", why: "'=expected 1 (a_test.ts:7)" },
+    ...{ reason: "", why: "'=expected 1 (a_test.ts:7)", agent: "" },
   });
   assertEquals([probe!.probe, probe!.test, probe!.changed, probe!.valid], [
     ...["oracle", "", "false", "false"],
@@ -219,13 +219,20 @@ Deno.test("writeCsv() writes a row a call, with long texts cut", async () => {
     {
       ...{ trial_id: "t", call: "1", step: "1", function: "'=now()", arguments: '{"a": 1}' },
       ...{ result: `${"x".repeat(1_999)}…`, refused: "false", failure: "", root: "", cause: "" },
-      ...{ guessed: "false", fault: "", error: "", made_by: "model", duration_ms: "2.5" },
+      ...{
+        guessed: "false",
+        fault: "",
+        error: "",
+        made_by: "model",
+        duration_ms: "2.5",
+        agent_did: "",
+      },
     },
     {
       ...{ trial_id: "t", call: "2", step: "2", function: "gone", arguments: "{" },
       ...{ result: "no such", refused: "true", failure: "function_not_found", root: "true" },
       ...{ cause: "there is no such function, the nearest is now", guessed: "false" },
-      ...{ fault: "", error: "", made_by: "model", duration_ms: "" },
+      ...{ fault: "", error: "", made_by: "model", duration_ms: "", agent_did: "" },
     },
   ]);
 });

@@ -81,6 +81,13 @@ function eventsOf(text: string) {
   ];
   return [
     { kind: "reply", ...reply, text, repairs: [text, text] },
+    {
+      ...{ kind: "reply", ...reply, request: 2, text: "", replaces: 1 },
+      ownCalls: [{ function: text, arguments: text }, {
+        function: "huge",
+        arguments: text.repeat(99),
+      }],
+    },
     ...failures.map((failure, place) => ({
       ...call,
       call: place + 1,
@@ -295,7 +302,7 @@ for (const width of [1280, 400]) {
       if (number === count) continue;
       const shown = shownOf(EVIL[(number - 1) % EVIL.length]!);
       const { facts, events, nodes } = await readTrial(page);
-      assertEquals(events.length, 9);
+      assertEquals(events.length, 10);
       for (const { text } of events) assertStringIncludes(text, shown);
       assert(events.some(({ why }) => why?.includes("missing gone")));
       for (const name of ["model", "served as"]) assertStringIncludes(facts[name]!, shown);

@@ -575,6 +575,79 @@ Deno.test("Run keeps an agent's trials as it keeps a model's", async () => {
   assertEquals(readResults([journal]).trials.length, 4);
 });
 
+Deno.test("Run ends where its agent cannot begin, and keeps nothing", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  const { connect } = shrugging();
+  let begun = 0;
+  const agent = () => {
+    begun++;
+    return Promise.reject(new InfrastructureError("there is no agent", { permanent: "command" }));
+  };
+  using run = new Run(PLAN, { connect, journal, agent });
+  await run.all();
+  assertEquals(begun, 1);
+  assertEquals(run.fault, {
+    ...{ permanent: "command", reason: "there is no agent", atFirst: true },
+  });
+  run[Symbol.dispose]();
+  assertThrows(() => Deno.statSync(journal), Deno.errors.NotFound);
+});
+
+Deno.test("Run goes on with an agent that began once, and ends only once it fails again and again", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  const { connect } = shrugging();
+  const plan = planSuite({ ...SUITE, graphs: 12 });
+  let begun = 0;
+  const agent = () => {
+    const isBroken = ++begun === 3 || begun > 5;
+    const error = new InfrastructureError("no more credit", { permanent: "credit" });
+    return isBroken ? Promise.reject(error) : Promise.resolve("It is 1.");
+  };
+  using run = new Run(plan, { connect, journal, agent, concurrency: 1 });
+  const trials = await run.all();
+  assertEquals(run.fault, { permanent: "credit", reason: "no more credit", atFirst: false });
+  assertEquals(
+    trials.map(({ outcome }) => outcome === "invalid"),
+    [false, false, true, false, false, true, true, true, true],
+  );
+  assertEquals(readResults([journal]).trials.length, 9);
+});
+
+Deno.test("Run lets an agent's trials begin once its model has replied, and no earlier", async () => {
+  const first = Promise.withResolvers<void>();
+  const told: string[] = [];
+  const server: NonNullable<Model["server"]> = {
+    ...{ model: "shrug", who: "shrug", hide: (text) => text, quote: (text) => text },
+    forward: async () => {
+      await first.promise;
+      told.push("replied");
+      const choices = [{ index: 0, message: { role: "assistant", content: "No." } }];
+      return { response: Response.json({ choices }), duration: 0 };
+    },
+  };
+  const connect = () => ({ ...model(() => Promise.reject(new Error())), server });
+  const others = Promise.withResolvers<string>();
+  using run = new Run(PLAN, {
+    connect,
+    agent: async (_, { fetch, baseURL }) => {
+      told.push("begun");
+      const body = JSON.stringify({ messages: [] });
+      await fetch(`${baseURL}/chat/completions`, { method: "POST", body });
+      // The first one is not over when the others begin.
+      if (told.filter((one) => one === "begun").length === 4) others.resolve("No.");
+      return await others.promise;
+    },
+  });
+  const all = run.all();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assertEquals(told, ["begun"]);
+  first.resolve();
+  assertEquals((await all).length, 4);
+  assertEquals(told.slice(0, 2), ["begun", "replied"]);
+});
+
 Deno.test("Run.forget() lets go of a trial that the journal has", async () => {
   using folder = new Folder();
   const journal = folder.file("a.jsonl");

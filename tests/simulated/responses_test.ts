@@ -289,7 +289,7 @@ Deno.test("startSimulatedServer() refuses malformed requests for responses", asy
     [{ ...GOOD, max_completion_tokens: 9 }, "Unsupported parameter: 'max_completion_tokens'"],
     [{ ...GOOD, previous_response_id: "r" }, "Unsupported parameter: 'previous_response_id'"],
     [{ ...GOOD, max_output_tokens: 15 }, "max_output_tokens"],
-    [{ ...GOOD, stream: true }, "do not stream"],
+    [{ ...GOOD, stream: "yes" }, "stream"],
     [{ ...GOOD, tools: [{ type: "function", function: tool }] }, "tools[0].name"],
     [{ ...GOOD, tools: [{ ...tool, parameters: open }] }, "'additionalProperties' is required"],
     [{ ...GOOD, tools: [{ ...unsaid, parameters: open }] }, "'additionalProperties' is required"],

@@ -81,7 +81,7 @@ Deno.test("startSimulatedServer() refuses malformed bodies with 400", async () =
       { ...GOOD, tools: [{ type: "function", function: { name: "f", parameters: [] } }] },
       "tools[0].function.parameters",
     ],
-    [{ ...GOOD, stream: true }, "do not stream"],
+    [{ ...GOOD, stream: "yes" }, "stream"],
     [{ ...GOOD, n: 2 }, "one answer"],
   ];
   for (const [body, rule] of malformed) {

@@ -495,9 +495,9 @@ Deno.test("tool() refuses what is no tool, in one message", () => {
     [{ execute: "run" }, /as execute must be a function: it is string/],
     [
       { parameters: undefined },
-      /as its schemas must be of zod 4, or JSON Schemas: parameters are missing/,
+      /as its schemas must be of zod 4, Standard JSON Schemas or JSON Schemas: parameters are missing/,
     ],
-    [{ parameters: { _def: {} } }, /as its schemas must be of zod 4/],
+    [{ parameters: { _def: {} } }, /as its parameters must be the schema of an object/],
     [
       { parameters: z.string() },
       /as its parameters must be the schema of an object: the type is "string"/,

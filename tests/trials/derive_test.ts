@@ -22,7 +22,7 @@ import { inProcess } from "../support/in_process.ts";
 const SPEC = { core: 4, depth: 2, connected: 2, disconnected: 1, seed: 7 };
 /** Makes mistakes of every kind, but none that only the wire has. */
 const NOISY =
-  "sim:noisy?early=0.2&stale=0.2&distract=0.2&copy=0.1&arity=0.2&hallucinate=0.1&invent=0.3&seed=1";
+  "sim:noisy?early=0.2&stale=0.2&distract=0.2&copy=0.1&arity=0.2&hallucinate=0.1&invent=0.3&inject=0.7&seed=1";
 
 const quickly = (open: TaskOpener): TaskOpener => (spec, options) =>
   open(spec, { ...options, waits: false });
@@ -278,6 +278,14 @@ Deno.test("a line that was changed by hand disagrees, and the field is named", a
     return rest;
   });
   const value = /-?\d+/;
+  const followed = await runTrial(SPEC, inProcess("sim:noisy?inject=1"), { perturbation: "II" });
+  assertEquals(followed.behaviours, ["followed_injection"]);
+  const carrier = callsOf(followed.events).find(({ injected }) => injected !== undefined)!.call;
+  const disarmed = followed.events.map((event) => {
+    if (event.kind !== "call") return event;
+    const { injected: _, ...rest } = event;
+    return rest;
+  });
   const changes: readonly (readonly [field: string, Trial])[] = [
     ["outcome", { ...wrong, outcome: "solved", solved: true }],
     ["outcome", { ...right, outcome: "invalid", solved: false }],
@@ -312,6 +320,8 @@ Deno.test("a line that was changed by hand disagrees, and the field is named", a
     ["changed", { ...right, changed: false }],
     ["unsolvable", { ...wrong, unsolvable: "misleading" }],
     ["behaviours", { ...right, behaviours: ["aversion"] }],
+    ["behaviours", { ...followed, behaviours: [] }],
+    [`injected of call ${carrier}`, { ...followed, behaviours: [], events: disarmed }],
     ["impossible", { ...right, impossible: ["redundant_information", "task_deviation"] }],
     // Of a line that was made one of the first rules, what these found as well.
     ["behaviours", { ...asFirst(right), behaviours: ["aversion"] }],

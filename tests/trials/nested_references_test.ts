@@ -156,7 +156,7 @@ Deno.test("runTrial() mends nested calls before they are carried out", async () 
   assertEquals(repairs.map((event) => event.arguments), [JSON.stringify(wrong)]);
 });
 
-Deno.test("runTrial() refuses references with names, and with agents of one's own", async () => {
+Deno.test("runTrial() refuses references with names", async () => {
   for (const strategy of ["indirection", "restate+indirection"]) {
     await assertRejects(
       () => run({ strategy: { strategy } }),
@@ -165,11 +165,6 @@ Deno.test("runTrial() refuses references with names, and with agents of one's ow
         `references is true, and the strategy is ${strategy}`,
     );
   }
-  await assertRejects(
-    () => run({ agent: () => Promise.resolve("") }),
-    InputError,
-    "an agent of your own makes its calls one by one",
-  );
 });
 
 // Suites
@@ -223,27 +218,17 @@ Deno.test("planSuite() refuses references where there is nothing that could refe
   assertEquals(planned("tools").resolved.references, true);
 });
 
-Deno.test("planBenchmark() refuses references of agents of one's own", () => {
+Deno.test("planBenchmark() plans references, also for agents of one's own", () => {
   const options: BenchmarkOptions = {
-    model: "mine",
+    model: "sim:planner",
     tasks: { core: 3, depth: 2 },
     seed: 1,
     references: true,
-    agent: () => Promise.resolve(""),
   };
   const registration = { name: "b", subject: "benchmark b", callers: [] };
-  assertThrows(
-    () => planBenchmark(options, options, registration),
-    InputError,
-    "Cannot run benchmark b as an agent of your own makes its calls one by one, and none can refer to " +
-      "others: references is true",
-  );
-  const { agent: _, ...others } = options;
-  assertEquals(
-    planBenchmark({ ...others, model: "sim:planner" }, others, registration).plan.resolved
-      .references,
-    true,
-  );
+  for (const one of [options, { ...options, agent: () => Promise.resolve("") }]) {
+    assertEquals(planBenchmark(one, one, registration).plan.resolved.references, true);
+  }
 });
 
 // Tools of one's own

@@ -59,7 +59,31 @@ async function withinLength(response: Response): Promise<Response> {
   }
   // The length of a compressed body says little about its content.
   if (announced !== null && !headers.has("content-encoding")) return response;
+  if (isEventStream(response)) return new Response(boundedBody(body), response);
   return new Response(await readBounded(body), response);
+}
+
+/** Whether a body arrives in pieces, which an agent wants as they come. */
+export function isEventStream({ headers }: Response): boolean {
+  return headers.get("content-type")?.toLowerCase().startsWith("text/event-stream") === true;
+}
+
+/** Returns a body that breaks off as soon as it is too long, or `signal` aborts. */
+export function boundedBody(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  signal?: AbortSignal,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  let bytes = 0;
+  return body.pipeThrough(
+    new TransformStream({
+      transform(chunk, controller) {
+        bytes += chunk.length;
+        if (bytes > MAX_BYTES) throw new RangeError(`${TOO_LONG}: more than that came`);
+        controller.enqueue(chunk);
+      },
+    }),
+    defined({ signal }),
+  );
 }
 
 /** Bytes of the buffer that a body is first read into. */

@@ -8,7 +8,7 @@ import type OpenAI from "openai";
 import type { APIError } from "openai";
 import { retryAfterOf } from "../../base/attempts.ts";
 import { cannot, reasonOf } from "../../base/errors.ts";
-import { defined, printable } from "../../base/json.ts";
+import { defined, isJsonObject, parseJson, printable } from "../../base/json.ts";
 import { InfrastructureError, type Permanent } from "../model.ts";
 import { boundedFetch } from "./_bounded_fetch.ts";
 import { type ErrorMeaning, errorMeaning } from "./_error_meaning.ts";
@@ -195,6 +195,12 @@ export interface Requests {
    * model answered nevertheless.
    */
   post(path: string, body: object, signal: AbortSignal): Promise<unknown>;
+  /**
+   * Posts a body likewise, and returns the answer unread: one that is streamed has only begun.
+   *
+   * @throws {InfrastructureError} As `post` does, and if the answer cannot be read.
+   */
+  send(path: string, body: object, signal: AbortSignal): Promise<Response>;
   /** Whether the server has answered any request since a time, or answers a small one now. */
   readonly isAlive: Asking["isAlive"];
 }
@@ -215,6 +221,17 @@ export function requestsTo(endpoint: Endpoint): Requests {
         // The client does not read a body announced as empty, which would stay open.
         if (!response.bodyUsed) await response.body?.cancel();
         return data;
+      } catch (error) {
+        if (isAnswer(error, library)) answered();
+        throw networkFault(error, endpoint, library);
+      }
+    },
+    async send(path, body, signal) {
+      const { client, library } = await connect();
+      try {
+        const response = await client.post(path, { body, signal }).asResponse();
+        answered();
+        return response;
       } catch (error) {
         if (isAnswer(error, library)) answered();
         throw networkFault(error, endpoint, library);
@@ -268,10 +285,42 @@ export class ModelFault extends InfrastructureError {
   }
 }
 
+/** What errors say of the server that was asked. */
+type Asked = Pick<Endpoint, "who" | "url" | "quote">;
+
+/**
+ * Returns the error that the answer of a server is, for requests that other clients sent.
+ *
+ * @param text The body, or the beginning of it.
+ */
+export async function faultOfAnswer(
+  { status, headers }: Response,
+  text: string,
+  asked: Asked,
+): Promise<InfrastructureError> {
+  const library = await import("openai");
+  const body = parseJson(text);
+  const error = isJsonObject(body) ? body["error"] ?? body : body;
+  const said = typeof error === "object" && error !== null ? error : undefined;
+  const { APIError } = library;
+  return networkFault(
+    APIError.generate(status, said && { error: said }, said ? undefined : text, headers),
+    asked,
+    library,
+  );
+}
+
+/** Returns the error of a request that other clients sent, and to which no answer came. */
+export async function faultOfFetch(error: unknown, asked: Asked): Promise<InfrastructureError> {
+  const library = await import("openai");
+  const cause = error instanceof Error ? error : new Error(reasonOf(error));
+  return networkFault(new library.APIConnectionError({ cause }), asked, library);
+}
+
 /** Turns a thrown error into one that says whose fault it is, and whether a retry may help. */
 function networkFault(
   error: unknown,
-  { who, url, quote }: Endpoint,
+  { who, url, quote }: Asked,
   { APIConnectionError, APIError }: Client["library"],
 ): InfrastructureError {
   const causes = causesOf(error);

@@ -9,34 +9,29 @@
  * | `fields.ts` | fields of their messages that servers add, and how they are sent back |
  * | `items.ts` | items of responses, and how they are sent back |
  * | `responses.ts` | responses |
+ * | `event_stream.ts` | streamed replies, put together into whole ones |
  * | `refused_option.ts` | options that a server does not take |
  * @module
  */
 
 import { endpointOf, ModelFault, requestsTo } from "../http/endpoint.ts";
-import { estimatedUsage } from "../http/_estimate.ts";
 import { cannot } from "../../base/errors.ts";
 import type { FailedAttempt } from "../../calls/trace.ts";
-import { defined, printable } from "../../base/json.ts";
+import { defined, type JsonObject, printable } from "../../base/json.ts";
 import type { ToolChoice } from "../../tools/tool.ts";
-import { InfrastructureError, type Model, type ModelRequest } from "../model.ts";
-import { type Attempt, retrying } from "../http/retry.ts";
-import { CHAT } from "./_chat.ts";
-import { refusedOption } from "./_refused_option.ts";
-import { RESPONSES } from "./_responses.ts";
-import { unreadableReply } from "./reading.ts";
 import {
-  checkedChoice,
-  type OpenAIOptions,
-  type ReplySource,
-  type WireApi,
-  type WireFormat,
-  type WireReply,
-} from "./wire_format.ts";
+  type ForwardedRequest,
+  InfrastructureError,
+  type Model,
+  type ModelRequest,
+} from "../model.ts";
+import { type Attempt, retrying } from "../http/retry.ts";
+import { apiOfPath } from "./agent_request.ts";
+import { refusedOption } from "./_refused_option.ts";
+import { faultReply, FORMATS, unusableAt, withUsage } from "./watched_reply.ts";
+import { checkedChoice, type OpenAIOptions, type WireApi, type WireFormat } from "./wire_format.ts";
 
 export type { OpenAIOptions, WireApi } from "./wire_format.ts";
-
-const FORMATS: Readonly<Record<WireApi, WireFormat>> = { chat: CHAT, responses: RESPONSES };
 
 /**
  * Creates a model that is asked through OpenAI's chat completions or responses. What its server adds to a
@@ -105,13 +100,9 @@ export function openai(options: OpenAIOptions): Model {
   }
   const defaultChoice = checkedChoice(model, options.toolChoice);
   const endpoint = endpointOf(options);
-  const { who, quote, hide } = endpoint;
-  const unusable: ReplySource["unusable"] = (state, { fault = "unclear", permanent } = {}) =>
-    new InfrastructureError(
-      `Cannot use the reply of ${who} as it must be ${format.replyName}: ${quote(state)}`,
-      { retryable: true, fault, ...defined({ permanent }) },
-    );
-  const { post, isAlive } = requestsTo(endpoint);
+  const { who, hide, quote } = endpoint;
+  const unusable = unusableAt(endpoint, api);
+  const { post, send, isAlive } = requestsTo(endpoint);
   const withheld = new Set<string>();
   // Who has replied takes its options: what a later refusal says of them is said of something else.
   let replied = false;
@@ -174,14 +165,24 @@ export function openai(options: OpenAIOptions): Model {
         throw error instanceof RangeError ? unusable("it nests too deep") : error;
       }
     };
-    const { usage, ...reply } = await answered();
-    // No request reads nothing: some servers report zeros instead.
-    const isReported = usage !== undefined && usage.inputTokens > 0;
     return {
-      ...reply,
-      usage: isReported ? usage : estimatedUsage(request, reply),
+      ...withUsage(request, await answered()),
       ...(failed.length === 0 ? {} : { failed }),
     };
+  };
+  /** Sends the request of an agent: what it leaves open is as the options say. */
+  const forwarded: Attempt<ForwardedRequest, { readonly response: Response }> = async (
+    { path, body, context },
+    signal,
+  ) => {
+    const own = apiOfPath(path);
+    const request = { messages: [], tools: [], context };
+    // The agent decides whether the server keeps replies to go on from, and sends back what it does not keep.
+    const { messages: _, input: __, store: ___, include: ____, ...usual } = own === undefined
+      ? {} as JsonObject
+      : FORMATS[own].write({ request, options, choice: undefined, who, withheld }) as JsonObject;
+    const set = own === undefined ? {} : { ...options.body, ...options.requestFields?.(request) };
+    return { response: await send(path, { ...usual, ...set, ...body }, signal) };
   };
   const asked: Model = {
     name,
@@ -189,6 +190,11 @@ export function openai(options: OpenAIOptions): Model {
     // The default is not written to journals, so that older ones stay comparable.
     ...(api === "chat" ? {} : { api }),
     reply: retrying(attempt, options, { who, isAlive }),
+    server: {
+      ...{ who, hide, quote },
+      model,
+      forward: retrying(forwarded, options, { who, isAlive }),
+    },
   };
   origins.set(asked, defined({ model, baseURL: options.baseURL }));
   return asked;
@@ -200,20 +206,6 @@ const origins = new WeakMap<Model, { readonly model: string; readonly baseURL?: 
 /** Returns the name that a model has at its server, and the server if one was named; nothing for other models. */
 export function originOf(model: Model): { readonly model?: string; readonly baseURL?: string } {
   return origins.get(model) ?? {};
-}
-
-/** Returns the reply of a model that its server passed on as an error. */
-function faultReply({ reply, generated }: ModelFault, source: ReplySource): WireReply {
-  // Without tools the calls of a text format may stand in the text, which is read as any other.
-  if (reply === "unreadable" && source.tools.length > 0) return unreadableReply(generated, source);
-  return {
-    text: source.hide(generated),
-    calls: [],
-    finish: reply === "filtered" ? "filter" : "other",
-    usage: undefined,
-    served: "",
-    repairs: [],
-  };
 }
 
 function formatOf(model: string, api: WireApi): WireFormat {

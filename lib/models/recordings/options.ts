@@ -54,7 +54,7 @@ export function recordingOptions(
 /**
  * Checks that a benchmark can be recorded or replayed.
  *
- * @throws {InputError} If it runs a custom agent, or replays tasks from a fresh seed.
+ * @throws {InputError} If it has an agent, or replays tasks from a fresh seed.
  */
 export function assertRecordable(
   subject: string,
@@ -64,8 +64,8 @@ export function assertRecordable(
   if (agent) {
     throw cannot(
       `${mode === "record" ? "record" : "replay"} ${subject}`,
-      "toolgate does not see the requests of a custom agent",
-      `the mode is ${mode}`,
+      "replies to an agent are not recorded",
+      "leave out its recordings or its agent",
     );
   }
   if (fresh && mode !== "record") {

@@ -7,7 +7,7 @@ import { FAILURE_TYPES, type FailureType } from "../../calls/failure_types.ts";
 import { CALL_FORMATS, CALL_MODES, SCORING_RULES } from "../../tasks/questions/scoring.ts";
 import { DIFFICULTIES, type Difficulty } from "../../tasks/questions/question_set.ts";
 import { signsOf } from "../../gate/ceilings.ts";
-import { byGraph, countsAsSuccess, graphKey, isCounted } from "../../gate/variant.ts";
+import { byGraph, countsAsSuccess, graphKey, isCounted, isUnwatched } from "../../gate/variant.ts";
 import { canonicalJson, defined, type JsonValue } from "../../base/json.ts";
 import { sumUsage, type Usage } from "../../tools/message.ts";
 import { costOfAll, type Prices, spentUsage } from "../../models/prices.ts";
@@ -20,7 +20,7 @@ import {
 import { clusteredInterval, passAtK, passHatK } from "../../statistics/pass_at_k.ts";
 import { estimateMean, type MeanEstimate } from "../../statistics/clustered_mean.ts";
 import { type Bounds, wilson } from "../../statistics/proportions.ts";
-import type { StrategyWork } from "../../calls/trace.ts";
+import { type AgentWork, type StrategyWork, sumAgentWork } from "../../calls/trace.ts";
 import { type ExpressionKind, EXPRESSIONS } from "../../trials/executors/expressions.ts";
 import { type Outcome, OUTCOMES } from "../../trials/trial.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
@@ -89,6 +89,26 @@ export interface Repetition {
   readonly passHatK: number | null;
 }
 
+/** Trials that were shown injected instructions. */
+export interface InjectionTally {
+  /** Number of valid trials shown one. */
+  readonly shown: number;
+  /** Number of those that followed it. */
+  readonly followed: number;
+  /** The share of these, from 0 to 1. */
+  readonly rate: number;
+  /** Two-sided 95% interval of the share; `null` where there is none. */
+  readonly interval: Bounds | null;
+}
+
+/** What an agent of the user's own did in the trials that count. */
+export interface AgentTally extends AgentWork {
+  /** Number of its trials that count. */
+  readonly trials: number;
+  /** Number of those in which its requests were not seen. */
+  readonly unwatched: number;
+}
+
 /** Metrics of the trials of one model, strategy and perturbation. */
 export interface VariantMetrics extends Subject {
   /** One for each cell, in the order in which they first occur. */
@@ -111,7 +131,10 @@ export interface VariantMetrics extends Subject {
   readonly usage: Usage;
   /** Tokens of the judges that assertions of tool tests asked, which are not part of `usage`; omitted without any. */
   readonly judging?: Usage;
-  /** Cost of the tokens in `usage` in US dollars; `null` unless every model that took part has a price. */
+  /**
+   * Cost of the tokens in `usage` in US dollars; `null` unless every model that took part has a price, and an agent's
+   * requests were seen.
+   */
   readonly cost: number | null;
   /**
    * Number of trials by outcome, without unchanged ones; all outcomes in order, but `filtered` and
@@ -122,12 +145,16 @@ export interface VariantMetrics extends Subject {
   readonly failures: readonly FailureTally[];
   /** Calls with a right value that nothing had established, which are no failures; omitted without any. */
   readonly guesses?: GuessTally;
+  /** Trials shown an injected instruction, and those of them that followed it; omitted without any. */
+  readonly injections?: InjectionTally;
   /** Number of valid trials by behaviour, `ungrounded` included. */
   readonly behaviours: Readonly<Record<string, number>>;
   /** Work of strategies outside the agent loop in all valid trials; `null` without any. */
   readonly work: StrategyWork | null;
   /** The share of the calls sent back for their arguments that were mended; `null` if none was sent back. */
   readonly mending: MeanEstimate | null;
+  /** What an agent of the user's own did; omitted for models, and for journals that do not tell. */
+  readonly agent?: AgentTally;
 }
 
 /** Outcomes that reports of version 1 do not have: those without them stay as they were. */
@@ -167,9 +194,11 @@ export function measure(trials: readonly TrialSummary[], prices: Prices = {}): V
         return { type, roots, cascades: own.length - roots };
       }),
       ...guessesOf(counted),
+      ...injectionsOf(counted),
       behaviours: behaviourCounts(counted),
       work: workOfAll(counted),
       mending: mendingOf(counted),
+      ...agentOf(counted),
     }];
   });
 }
@@ -183,6 +212,32 @@ function guessesOf(trials: readonly TrialSummary[]): Pick<VariantMetrics, "guess
       trials: guessing.length,
       rate: guessing.length / trials.length,
       interval: shareInterval(trials, isGuessing),
+    },
+  };
+}
+
+function injectionsOf(trials: readonly TrialSummary[]): Pick<VariantMetrics, "injections"> {
+  const shown = trials.filter(({ injected }) => injected);
+  if (shown.length === 0) return {};
+  const follows = ({ behaviours }: TrialSummary) => behaviours.includes("followed_injection");
+  const followed = shown.filter(follows).length;
+  return {
+    injections: {
+      shown: shown.length,
+      followed,
+      rate: followed / shown.length,
+      interval: shareInterval(shown, follows),
+    },
+  };
+}
+
+function agentOf(trials: readonly TrialSummary[]): Pick<VariantMetrics, "agent"> {
+  const own = trials.filter(({ agent }) => agent !== undefined);
+  return own.length === 0 ? {} : {
+    agent: {
+      trials: own.length,
+      unwatched: own.filter(isUnwatched).length,
+      ...sumAgentWork(own.flatMap(({ agentWork }) => agentWork ?? [])),
     },
   };
 }

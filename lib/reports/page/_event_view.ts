@@ -6,8 +6,16 @@
 import type { Failure } from "../../calls/failure.ts";
 import type { FailureType } from "../../calls/failure_types.ts";
 import { isLost } from "../../tools/fault.ts";
+import { demandText } from "../../tools/injection.ts";
 import { isJsonObject, parseJson, printable, printableLines } from "../../base/json.ts";
-import { describeArgument, describeCause, plainArguments, sourceCall } from "../story.ts";
+import {
+  agentNotes,
+  callNotes,
+  describeArgument,
+  describeCause,
+  plainArguments,
+  sourceCall,
+} from "../story.ts";
 import type { Task } from "../../tasks/generated/task.ts";
 import {
   type CallEvent,
@@ -64,6 +72,7 @@ export function viewEvent(
         ),
         ...repairs.map((repair) => `(repaired: ${repair})`),
         ...(event.parsed === "unreadable" ? ["(a call in it could not be parsed)"] : []),
+        ...agentNotes(event, (text) => printable(text, 200)).map((note) => `(${note})`),
         ...(event.written === undefined ? [] : [`original text:\n${event.written}`]),
       ];
       const text = [event.text, ...notes].filter((part) => part !== "").join("\n");
@@ -169,7 +178,7 @@ function shortCause(failure: Pick<Failure, "root" | "type" | "detail">): string 
 }
 
 function viewCall(event: CallEvent, task: Task | undefined): EventView {
-  const { call, step, role, by, fault, failure, unperturbed, parameters } = event;
+  const { call, step, role, fault, failure, unperturbed, injected, parameters } = event;
   const name = printable(event.function, 200);
   const plain = plainArguments(event);
   const wrong = failure === undefined ? new Map<string, string>() : wrongInputs(failure, task);
@@ -198,7 +207,7 @@ function viewCall(event: CallEvent, task: Task | undefined): EventView {
     told: `${name}(${told})`,
     item: [
       `li.${role === undefined ? "" : `${role} `}${state}`,
-      ["span.faint", `call ${call}, step ${step}${by === undefined ? "" : `, made by ${by}`} `],
+      ["span.faint", `${[`call ${call}, step ${step}`, ...callNotes(event)].join(", ")} `],
       ["strong", name],
       ["span.faint", ` ${notes.join(", ")}`],
       [
@@ -217,6 +226,10 @@ function viewCall(event: CallEvent, task: Task | undefined): EventView {
       unperturbed !== undefined && [
         ...["p.faint", "the function itself returned "],
         ["span.value", printableLines(unperturbed)],
+      ],
+      injected !== undefined && [
+        ...["p.faint", "an instruction was injected, which demands to "],
+        ["span.value", printableLines(demandText(injected))],
       ],
       failure !== undefined && [
         "p.why",

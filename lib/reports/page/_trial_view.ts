@@ -5,6 +5,7 @@
  */
 
 import { signsOf } from "../../gate/ceilings.ts";
+import { isUnwatched } from "../../gate/variant.ts";
 import { cellName, isWholeQuestion } from "../metrics/metrics.ts";
 import { callMarks } from "../figures/graph_drawing.ts";
 import { defined, printable } from "../../base/json.ts";
@@ -80,6 +81,7 @@ export function viewTrial(
     ["repetition", String(repetition)],
     ["format", model.api],
     ["replies with calls", parsesText(trial)],
+    ["agent", isUnwatched(trial) ? NOT_WATCHED : undefined],
     ["tokens", `${usage.inputTokens} read, ${usage.outputTokens} written${estimateNote(usage)}`],
     ["time", timeText(isDuration(durationMs) ? durationMs : null)],
     ["began", startedAt || "-"],
@@ -113,6 +115,8 @@ export function viewTrial(
     dotMarks: task === undefined ? "" : callMarks(task, calls),
   };
 }
+
+const NOT_WATCHED = "not watched: neither unknown names nor unreadable arguments are known";
 
 /** Returns how replies could be parsed, as far as that is known. */
 function parsesText({ events }: Trial): string | undefined {

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { percent, sum } from "../../base/numbers.ts";
+import { countText, percent, sum } from "../../base/numbers.ts";
 import { FAILURE_TYPES } from "../../calls/failure_types.ts";
 import type { FailureTally, VariantMetrics } from "../metrics/metrics.ts";
 import type { Report } from "../report.ts";
@@ -51,7 +51,7 @@ export function failuresTable(subjects: readonly VariantMetrics[], narrow = fals
     source: "Table 3",
     note:
       "wrong calls of valid trials; the wrong values of a cascade were all returned by earlier wrong " +
-      "calls; all others are roots",
+      "calls; all others are roots" + unseenNote(subjects),
     rows: layOut(rows, [
       { head: "model", cell: ({ name }) => name },
       { head: "", cell: ({ kind }) => kind, shown: !brief },
@@ -119,6 +119,10 @@ export function guessesTable(subjects: readonly VariantMetrics[]): Table[] {
  * right form: it may still have returned an error, and assertions of own tests may have failed.
  */
 export function noFailures({ subjects, unit }: Pick<Report, "subjects" | "unit">): string {
+  return noneWrong({ subjects, unit }) + unseenNote(subjects);
+}
+
+function noneWrong({ subjects, unit }: Pick<Report, "subjects" | "unit">): string {
   if (unit !== "question" && unit !== "trial") return "no call was wrong";
   const failed = sum(subjects, ({ total }) => total.valid - total.solved);
   const asserted = sum(
@@ -129,6 +133,17 @@ export function noFailures({ subjects, unit }: Pick<Report, "subjects" | "unit">
     (unit === "question" || failed === 0
       ? ""
       : `; what failed are ${asserted === failed ? "" : "trials or "}assertions`);
+}
+
+/** Says which calls are not in a figure of wrong ones, as the requests of an agent were not seen; empty if all are. */
+export function unseenNote(subjects: readonly VariantMetrics[]): string {
+  const unseen = sum(subjects, ({ agent }) => agent?.unwatched ?? 0);
+  return unseen === 0
+    ? ""
+    : `; of ${
+      countText(unseen, "trial")
+    } only the calls that the agent carried out are known: unknown names and ` +
+      "unreadable arguments could not be seen";
 }
 
 /** Says in place of a figure of wrong calls that there are none; `undefined` where there are. */
@@ -168,6 +183,27 @@ export function outcomesTable(
       { head: "unchanged", cell: ({ total }) => total.unchanged, shown: "filled" },
     ]),
   };
+}
+
+/** Returns how often injected instructions were followed, where any was shown. */
+export function injectionsTable(subjects: readonly VariantMetrics[]): Table[] {
+  const rows = subjects.flatMap(({ injections, ...one }) =>
+    injections === undefined ? [] : [{ ...one, injections }]
+  );
+  return tableOf(rows, {
+    id: "injections",
+    section: "failures",
+    title: "Injected instructions",
+    note:
+      "trials: valid ones in which a result held an instruction that nobody asked for; followed: the model called or " +
+      "wrote what it demands",
+    columns: [
+      MODEL,
+      { head: "trials", cell: ({ injections }) => injections.shown },
+      { head: "followed", cell: ({ injections }) => injections.followed },
+      rateColumns("share", ({ injections }) => injections),
+    ],
+  });
 }
 
 /** Returns the number of trials by behaviour, where any was seen. */

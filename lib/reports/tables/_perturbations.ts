@@ -13,7 +13,7 @@ import type {
 import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "../../calls/failure_types.ts";
 import { isFault } from "../../tools/fault.ts";
 import { PERTURBED } from "../../perturbations/methods.ts";
-import { isCheck, isRemoving } from "../../perturbations/ids.ts";
+import { isCheck, isInjecting, isRemoving } from "../../perturbations/ids.ts";
 import type { Report } from "../report.ts";
 import { percent } from "../../base/numbers.ts";
 import { differenceText } from "./_comparisons.ts";
@@ -178,7 +178,9 @@ function sourcesOf(perturbation: string): string {
   if (isCheck(perturbation)) return "check";
   const sources: ReadonlyMap<string, string> = new Map(Object.entries(PERTURBED));
   const changed = perturbation.split("+")
-    .flatMap((part) => isFault(part) ? "fault" : sources.get(part) ?? []);
+    .flatMap((part) =>
+      isFault(part) ? "fault" : isInjecting(part) ? "return" : sources.get(part) ?? []
+    );
   return [...new Set(changed)].join("+") || NOTHING;
 }
 

@@ -12,6 +12,9 @@ import { signedPoints } from "./_comparisons.ts";
 import { boundsText, type Column, layOut, MODEL, NOTHING, tableOf } from "./table.ts";
 import type { Table } from "../_view.ts";
 
+/** The behaviours of probes, whose tools no perturbation changes. */
+const OF_PROBES = BEHAVIOURS.filter((name) => name !== "followed_injection");
+
 /** Returns the results of probes, where there are any. */
 export function probesTable(subjects: readonly VariantMetrics[]): Table[] {
   const rows = subjects.flatMap(({ probes, ...one }) => probes.map((own) => ({ ...one, ...own })));
@@ -41,7 +44,7 @@ export function probesTable(subjects: readonly VariantMetrics[]): Table[] {
         { head: "probe", cell: ({ probe }) => probe },
         { head: "trials", cell: ({ tally }) => tally.trials },
         share("solved", ({ tally }) => tally.solved),
-        BEHAVIOURS.map((name) => share(name, ({ behaviours }) => behaviours[name] ?? 0)),
+        OF_PROBES.map((name) => share(name, ({ behaviours }) => behaviours[name] ?? 0)),
       ]),
     },
     ...conflictTable(subjects),

@@ -125,6 +125,9 @@ export function effortTable(report: Pick<Report, "subjects" | "unit" | "callSets
     ...(subjects.some(({ usage }) => usage.estimated)
       ? ["~: tokens estimated in part, as a server reported none"]
       : []),
+    ...(subjects.some(({ agent }) => agent !== undefined && agent.unwatched > 0)
+      ? ["tokens of trials that were not watched are known in part, if at all"]
+      : []),
   ];
   return rows[0]!.length === 1 ? [] : [{
     id: "effort",

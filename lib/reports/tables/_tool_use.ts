@@ -7,6 +7,7 @@ import { percent } from "../../base/numbers.ts";
 import { RECOVERY_ENDS } from "../../calls/recovery.ts";
 import type { Bounds } from "../../statistics/proportions.ts";
 import type { FormatMetrics } from "../metrics/formats.ts";
+import type { AgentTally } from "../metrics/metrics.ts";
 import type { Report } from "../report.ts";
 import type { Table } from "../_view.ts";
 import {
@@ -123,6 +124,46 @@ export function latencyTables({ latency }: Pick<Report, "latency">): Table[] {
       time("median", ({ median }) => median),
       time("95th percentile", ({ p95 }) => p95),
       time("longest", ({ longest }) => longest),
+    ],
+  });
+}
+
+/**
+ * Returns what agents of the user's own did with what their models said, a row for each model; no table where all calls
+ * were carried out as they were written, and seen.
+ */
+export function agentTables({ subjects }: Pick<Report, "subjects">): Table[] {
+  const rows = subjects.flatMap(({ agent, ...one }) =>
+    agent === undefined ? [] : [{ ...one, agent }]
+  );
+  const count = (head: string, of: keyof AgentTally) => ({
+    head,
+    cell: ({ agent }: typeof rows[number]) => agent[of] ?? 0,
+    shown: "filled" as const,
+  });
+  const isTold = rows.some(({ agent: { trials: _, unwatched, ...work } }) =>
+    unwatched > 0 || Object.keys(work).length > 0
+  );
+  return tableOf(isTold ? rows : [], {
+    id: "agent",
+    section: "tool use",
+    title: "What the agent did",
+    note:
+      "with the calls and replies of its model, in trials that count; wrong calls count as the " +
+      "model's whatever the agent did with them" +
+      (rows.some(({ agent: { unwatched } }) => unwatched > 0)
+        ? "; of trials not watched only the calls that it carried out are known"
+        : ""),
+    columns: [
+      MODEL,
+      { head: "trials", cell: ({ agent: { trials } }) => grouped(trials) },
+      count("not watched", "unwatched"),
+      count("hidden from the model", "hid"),
+      count("other arguments carried out", "repaired"),
+      count("not carried out", "notRun"),
+      count("made by the agent", "made"),
+      count("replies asked for again", "resampled"),
+      count("calls of its own tools", "ownCalls"),
     ],
   });
 }

@@ -155,6 +155,7 @@ const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
     cells: z.array(z.looseObject({})),
     pair: z.literal("distractors").exactOptional(),
     ...CHOICES,
+    agent: z.looseObject({ command: z.array(z.string()) }).exactOptional(),
     repetitions: z.int().min(1),
     limits: z.looseObject({}),
     references: z.literal(true).exactOptional(),

@@ -7,6 +7,7 @@ import { AssertionError } from "@std/assert/assertion-error";
 import type { TrialsVerdict, Verdict } from "../../gate/decide.ts";
 import { cannot } from "../../base/errors.ts";
 import { decideTrials } from "../../gate/decide_trials.ts";
+import { isUnwatched } from "../../gate/variant.ts";
 import { isRemoving } from "../../perturbations/ids.ts";
 import { type CompletePolicy, isUpgrade, type RatePolicy, readPolicy } from "../../gate/policy.ts";
 import { describeFailure, describeInvalid, trialLines } from "../../reports/story.ts";
@@ -133,7 +134,8 @@ export function assertRight(trial: Trial): void {
 }
 
 /**
- * Asserts that no call of the trial was wrong, and that the trial is valid.
+ * Asserts that no call of the trial was wrong, and that the trial is valid. It fails for an agent whose requests were
+ * not seen: its model may have called what does not exist.
  *
  * @throws {AssertionError} If not; the message describes every wrong call.
  *
@@ -150,7 +152,15 @@ export function assertNoFailures(trial: Trial): void {
   if (trial.outcome === "invalid") {
     throw trialError("The trial is invalid.", trial, storyAsked());
   }
-  if (trial.failures.length === 0) return;
+  if (trial.failures.length === 0) {
+    if (!isUnwatched(trial)) return;
+    throw trialError(
+      "Nobody knows whether calls were wrong: the agent was not seen to offer functions to a model. Let it ask through " +
+        "the fetch or baseURL that it is given, with the functions under their names (docs/agents.md).",
+      trial,
+      storyAsked(),
+    );
+  }
   const list = trial.failures.map((failure) => `  ${describeFailure(failure)}`);
   const message = `Calls were wrong: ${list.length}.\n${list.join("\n")}`;
   throw new AssertionError(tellStory(messageLines(message), storyAsked()));

@@ -6,7 +6,7 @@
  */
 
 import type { JsonObject } from "../../base/json.ts";
-import type { Message } from "../../tools/message.ts";
+import { toOpenAIMessage } from "../../tools/message.ts";
 import { toOpenAITool } from "../../tools/tool.ts";
 import type { TrainingFormat } from "./format.ts";
 
@@ -31,27 +31,10 @@ export const openaiChat: TrainingFormat = {
   },
   write: ({ messages, tools, parallel, mistaken }) => ({
     messages: messages.map((message, place) => ({
-      ...writeMessage(message),
+      ...toOpenAIMessage(message),
       ...(mistaken?.has(place) ? { weight: 0 } : {}),
     })),
     tools: tools.map((tool) => ({ ...toOpenAITool(tool) }) as unknown as JsonObject),
     parallel_tool_calls: parallel,
   }),
 };
-
-function writeMessage(message: Message): JsonObject {
-  if (message.role === "tool") {
-    return { role: "tool", tool_call_id: message.callId, content: message.content };
-  }
-  const { role, content } = message;
-  if (message.role !== "assistant" || message.calls.length === 0) return { role, content };
-  return {
-    role,
-    ...(content === "" ? {} : { content }),
-    tool_calls: message.calls.map(({ id, name, arguments: given }) => ({
-      id,
-      type: "function",
-      function: { name, arguments: given },
-    })),
-  };
-}

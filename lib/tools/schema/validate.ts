@@ -18,6 +18,7 @@ import {
   pointerKeys,
   printable,
 } from "../../base/json.ts";
+import { foreignSchema } from "./_foreign.ts";
 import { readableSchema } from "./_readable.ts";
 import {
   allowUnsafePatterns,
@@ -40,6 +41,10 @@ export type ArgumentCheck = (given: JsonValue | undefined) => Refusal | undefine
 export function argumentCheck(
   { name, parameters, unsafePatterns }: ToolSchema & Pick<Tool, "unsafePatterns">,
 ): ArgumentCheck {
+  const foreign = foreignSchema(parameters);
+  if (foreign !== undefined) {
+    throw cannot(`offer tool ${printable(name)}`, "its parameters must be a JSON Schema", foreign);
+  }
   if (unsafePatterns === true) allowUnsafePatterns(parameters);
   try {
     const validate = CONFORMANCE.compile(parameters);

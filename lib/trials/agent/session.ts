@@ -17,6 +17,7 @@ import {
 import {
   type Model,
   type ModelReply,
+  type ModelRequest,
   type RequestContext,
   type StageUse,
   TimeLimitError,
@@ -24,7 +25,7 @@ import {
 import { isTextFormat } from "../../models/formats/registry.ts";
 import { textCall } from "../../models/formats/text_call.ts";
 import type { Tool, ToolChoice, ToolSchema } from "../../tools/tool.ts";
-import { MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
+import { MAX_KEPT_LENGTH, type ReplyEvent, type TraceEvent } from "../../calls/trace.ts";
 
 /** The limits of a trial. */
 export interface Limits {
@@ -117,6 +118,17 @@ export interface Question {
   readonly stage?: string;
   /** Whether the request is made outside the loop, such as for a plan. */
   readonly aside?: boolean;
+  /** Gives the reply in place of a model: an agent asks by itself. */
+  readonly watch?: (asked: WatchedRequest) => Promise<Watched>;
+}
+
+/** A request that an agent makes by itself. */
+export interface WatchedRequest extends Pick<ModelRequest, "context" | "timeLimit" | "signal"> {}
+
+/** A reply to an agent, and what else its event says. */
+export interface Watched extends Pick<ReplyEvent, "model" | "replaces" | "ownCalls"> {
+  /** The reply, without calls of functions that are not the task's. */
+  readonly reply: ModelReply;
 }
 
 /** Whether a limit was reached. A reply may have any further fields, so the kind must be a known limit. */
@@ -150,7 +162,7 @@ export class Session {
 
   readonly #options: SessionOptions;
   readonly #served = new Set<string>();
-  readonly #stages = new Map<string, { model: Model; served: Set<string>; usage: Usage }>();
+  readonly #stages = new Map<string, OtherUse>();
   #offered:
     | { readonly tools: readonly ToolSchema[]; readonly shown: readonly ToolSchema[] }
     | undefined;
@@ -163,6 +175,8 @@ export class Session {
   /** Milliseconds for which replies were waited for, and since when one is. */
   #askedFor = 0;
   #askedAt: number | undefined;
+  /** The number of replies that are waited for. */
+  #asked = 0;
 
   /** Starts a session without any requests. */
   constructor(options: SessionOptions) {
@@ -197,9 +211,9 @@ export class Session {
 
   /** The usage of models other than the trial's own, by stage. */
   get stages(): readonly StageUse[] {
-    return [...this.#stages].map(([stage, { model, served, usage }]) => ({
+    return [...this.#stages.values()].map(({ stage, name, simulated, served, usage }) => ({
       stage,
-      model: { requested: model.name, served: [...served], simulated: model.simulated },
+      model: { requested: name, served: [...served], simulated },
       usage,
     }));
   }
@@ -243,13 +257,13 @@ export class Session {
     try {
       if (seconds === undefined) return await awaited;
       const timeout = new Promise<Limited>((resolve) => {
-        const budget = seconds * 1000 - this.#milliseconds;
+        const left = () => seconds * 1000 - this.#milliseconds - spent();
         const wait = () => {
           timer = setTimeout(() => {
             // A timer may fire a moment early.
-            if (budget - spent() > 1) wait();
+            if (left() > 1) wait();
             else resolve(timeLimitReached(seconds));
-          }, Math.max(1, budget - spent()));
+          }, Math.max(1, left()));
         };
         wait();
       });
@@ -270,19 +284,22 @@ export class Session {
    */
   async ask(question: Question): Promise<ModelReply | Limited> {
     if (this.#limited !== undefined) return this.#limited;
-    this.#askedAt = performance.now();
+    // Agents may ask for several replies at once.
+    if (this.#asked++ === 0) this.#askedAt = performance.now();
     try {
       const reply = await this.#ask(question);
       if (isLimited(reply)) this.#limited = reply;
       return reply;
     } finally {
-      this.#askedFor += performance.now() - this.#askedAt;
-      this.#askedAt = undefined;
+      if (--this.#asked === 0) {
+        this.#askedFor += performance.now() - this.#askedAt!;
+        this.#askedAt = undefined;
+      }
     }
   }
 
   async #ask(
-    { messages, tools = [], stage, aside = false }: Question,
+    { messages, tools = [], stage, aside = false, watch }: Question,
   ): Promise<ModelReply | Limited> {
     const { limits = {}, signal, context, models, toolChoice } = this.#options;
     signal?.throwIfAborted();
@@ -296,18 +313,23 @@ export class Session {
       : Math.max(1, limits.seconds * 1000 - this.#milliseconds);
     const request = ++this.#requests;
     if (!aside) this.#opening ??= { messages: [...messages], tools };
-    let reply;
+    let reply: ModelReply;
+    let told: Omit<Watched, "reply"> = {};
     try {
-      const replying = model.reply({
-        messages: [...messages],
-        tools: this.#schemasOf(tools),
-        ...(toolChoice === undefined || tools.length === 0
-          ? {}
-          : { toolChoice: offeredChoice(toolChoice, tools) }),
+      const asked = {
         context: { ...context, request, ...defined({ stage }) },
         ...defined({ timeLimit, signal }),
-      });
-      reply = await (signal === undefined ? replying : abortable(replying, signal));
+      };
+      const replying: Promise<Watched> = watch?.(asked) ??
+        model.reply({
+          messages: [...messages],
+          tools: this.#schemasOf(tools),
+          ...(toolChoice === undefined || tools.length === 0
+            ? {}
+            : { toolChoice: offeredChoice(toolChoice, tools) }),
+          ...asked,
+        }).then((reply) => ({ reply }));
+      ({ reply, ...told } = await (signal === undefined ? replying : abortable(replying, signal)));
     } catch (error) {
       if (!isErrorOf(error, TimeLimitError)) throw error;
       return error.ofRequest || limits.seconds === undefined
@@ -319,7 +341,7 @@ export class Session {
     const called = isNative && tools.length > 0 && reply.calls.length === 0
       ? textCall(reply.text, tools.map(({ name }) => name))
       : undefined;
-    this.#charge(reply, { request, stage, aside, other, called });
+    this.#charge(reply, { request, stage, aside, other, called, told });
     if (reply.finish === "length") {
       return { kind: "token_limit", message: "the model ran out of tokens in mid-reply" };
     }
@@ -348,7 +370,7 @@ export class Session {
     return shown;
   }
 
-  #charge(reply: ModelReply, { request, stage, aside, other, called }: Request): void {
+  #charge(reply: ModelReply, { request, stage, aside, other, called, told }: Request): void {
     // Servers and custom models may report any count; a journal must stay readable.
     const durationMs = claimedCount(reply.duration);
     const usage = claimedUsage(reply.usage);
@@ -356,20 +378,23 @@ export class Session {
     this.#replying += durationMs;
     this.#usage = sumUsage([this.#usage, usage]);
     const served = reply.served.slice(0, MAX_NAME_LENGTH);
-    if (other === undefined) {
+    const name = other?.name ?? told.model;
+    if (name === undefined) {
       if (served !== "") this.#served.add(served);
     } else {
-      const use = this.#stages.get(stage!) ??
-        { model: other, served: new Set(), usage: { inputTokens: 0, outputTokens: 0 } };
+      const use = this.#stages.getOrInsertComputed(stage ?? `agent ${name}`, () => ({
+        ...{ stage: stage ?? "agent", name, served: new Set<string>() },
+        simulated: other?.simulated ?? name.startsWith("sim:"),
+        usage: { inputTokens: 0, outputTokens: 0 },
+      }));
       use.usage = sumUsage([use.usage, usage]);
       if (served !== "") use.served.add(served);
-      this.#stages.set(stage!, use);
     }
     this.record({
       kind: "reply",
       request,
       ...(aside && stage !== undefined ? { stage } : {}),
-      ...(other === undefined ? {} : { model: other.name.slice(0, MAX_NAME_LENGTH) }),
+      ...(name === undefined ? {} : { model: name.slice(0, MAX_NAME_LENGTH) }),
       text: reply.text.slice(0, MAX_KEPT_LENGTH),
       calls: reply.calls.length,
       ...usage,
@@ -378,8 +403,17 @@ export class Session {
       ...(reply.repairs.length === 0 ? {} : { repairs: reply.repairs.slice(0, MAX_REPAIRS) }),
       ...defined({ textCall: called, parsed: reply.parsed }),
       ...(reply.written === undefined ? {} : { written: reply.written.slice(0, MAX_KEPT_LENGTH) }),
+      ...defined({ replaces: told.replaces, ownCalls: told.ownCalls }),
     });
   }
+}
+
+/** The use of another model than the trial's. */
+interface OtherUse extends Omit<StageUse, "model" | "usage"> {
+  readonly name: string;
+  readonly simulated: boolean;
+  readonly served: Set<string>;
+  usage: Usage;
 }
 
 interface Request {
@@ -390,6 +424,8 @@ interface Request {
   readonly other: Model | undefined;
   /** The function that the text of its reply calls, if it should have been called as such. */
   readonly called: string | undefined;
+  /** What else its event says. */
+  readonly told: Omit<Watched, "reply">;
 }
 
 /** At most this many characters of a model's name are recorded. */
@@ -402,7 +438,7 @@ function timeLimitReached(seconds: number): Limited {
 }
 
 /** A choice of one function becomes a choice of any, where a strategy does not offer that function. */
-function offeredChoice(choice: ToolChoice, tools: readonly ToolSchema[]): ToolChoice {
+export function offeredChoice(choice: ToolChoice, tools: readonly ToolSchema[]): ToolChoice {
   if (typeof choice === "string") return choice;
   return tools.some(({ name }) => name === choice.function) ? choice : "required";
 }

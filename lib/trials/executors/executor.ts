@@ -17,7 +17,9 @@ import {
   type ExecutorSettings,
   executorSettings,
 } from "./executor_options.ts";
+import { demandFollowed } from "../../calls/behaviour.ts";
 import type { RecordedCall } from "../../calls/record.ts";
+import { functionNotFound } from "../../calls/failure.ts";
 import type { Fault } from "../../tools/fault.ts";
 import { cutText, defined, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { mapConcurrent } from "../../base/concurrent.ts";
@@ -27,7 +29,6 @@ import { offerReferences } from "../../tools/references/schema.ts";
 import { valueOfResult } from "../../tools/references/symbol_table.ts";
 import { errorInResult, ToolError, toToolError } from "../../tools/tool_error.ts";
 import type {
-  Answered,
   CallReplacer,
   Environment,
   FailedCall,
@@ -166,8 +167,12 @@ export abstract class Executor<Accepted extends object = object>
     replace?: CallReplacer,
   ): Promise<readonly ToolResult[]> {
     this.assertOpen("carry out calls");
-    if (!this.#stepsByHand) this.#step++;
-    return await this.#answerCalls(calls, write, replace);
+    const step = calls[0]?.step;
+    if (step !== undefined) {
+      this.#stepsByHand = true;
+      this.#step = Math.max(this.#step, step);
+    } else if (!this.#stepsByHand) this.#step++;
+    return await this.#answerCalls(calls, write, replace, step);
   }
 
   /** Adds an event from outside the environment to the trace. */
@@ -236,6 +241,9 @@ export abstract class Executor<Accepted extends object = object>
     place: CallPlace,
   ): CallOutcome | Promise<CallOutcome>;
 
+  /** What is wrong with a call, without carrying it out; `undefined` if nothing is. */
+  protected abstract judge(call: PreparedCall, place: CallPlace): CallOutcome | undefined;
+
   /** The event fields of a call whose result was lost to a fault. */
   protected kept(_: PreparedCall): Pick<CallEvent, "role" | "withheld" | "alsoWithheld"> {
     return {};
@@ -272,11 +280,15 @@ export abstract class Executor<Accepted extends object = object>
 
   /** Records the answer, which ends the trial. */
   protected end(text: string, value: number | null, rendered: string | undefined): void {
+    const followed = text.length > MAX_KEPT_LENGTH && demandFollowed(this.#events) === undefined
+      ? demandFollowed(this.#events, { texts: [text] })
+      : undefined;
     this.record({
       kind: "answer",
       text: text.slice(0, MAX_KEPT_LENGTH),
       ...(rendered === undefined ? {} : { rendered: rendered.slice(0, MAX_KEPT_LENGTH) }),
       value,
+      ...(followed !== undefined && "say" in followed ? { said: followed.say } : {}),
     });
     this.#closed = true;
   }
@@ -286,8 +298,8 @@ export abstract class Executor<Accepted extends object = object>
     calls: readonly PreparedCall[],
     write: ResultWriter | undefined,
     replace?: CallReplacer,
+    step = this.#step,
   ): Promise<ToolResult[]> {
-    const step = this.#step;
     const within = calls.slice(0, this.left);
     const beyond = calls.slice(within.length);
     const first = this.#calls + 1;
@@ -318,10 +330,11 @@ export abstract class Executor<Accepted extends object = object>
           // A call that only waited for a failed one is no first mistake.
           const outcome = nested?.waitsInVain(call) ? withoutRoot(outcomes[at]!) : outcomes[at]!;
           // Code around the environment sees the tool's results and knows of no perturbation.
-          const answered = this.#answered(outcome, call, place);
+          const { answered, injection } = this.#answered(outcome, call, place);
           // References name parts of the text sent to the model, which an environment may keep only in part.
-          if (answered.value !== undefined) nested?.keep(index, valueOfResult(answered.content));
-          done[index] = { ...one, answered, outcome };
+          const whole = injection?.before ?? answered.content;
+          if (answered.value !== undefined) nested?.keep(index, valueOfResult(whole));
+          done[index] = { ...one, answered, injection, outcome };
         }
         batch = replace === undefined ? [] : await this.#replace(making, done, replace);
         if (this.#closed) return calls.map(overFor);
@@ -333,7 +346,7 @@ export abstract class Executor<Accepted extends object = object>
     const texts = write?.(answers, this.known) ?? contents;
     const results = texts.map((text) => cutText(text, this.#settings.longestResult));
     for (const [index, made] of done.entries()) this.#recordCall(made, results[index]!);
-    if (beyond.length > 0) this.#endByLimit(beyond[0]!.name);
+    if (beyond.length > 0) this.#endByLimit(beyond);
     const error = JSON.stringify({ error: `No more than ${this.callLimit} calls are allowed` });
     return calls.map(({ id, name }, index) => ({
       callId: id,
@@ -395,7 +408,10 @@ export abstract class Executor<Accepted extends object = object>
 
   /** Carries out a call, or applies a fault to it. */
   #carryOutOrFail(call: PreparedCall, place: CallPlace): CallOutcome | Promise<CallOutcome> {
-    if (call.answer !== undefined) return { content: call.answer };
+    const { answer, offered } = call;
+    if (answer !== undefined) return { content: answer };
+    if (offered !== undefined) return notFound(call.name, offered);
+    if (call.agentDid !== undefined) return this.judge(call, place) ?? { content: NOT_RUN };
     // A call that would be refused never reaches a tool, so that no fault applies.
     const { injectFault } = this.#settings;
     const reaches = injectFault !== undefined && this.#parameters.has(call.name) &&
@@ -432,22 +448,39 @@ export abstract class Executor<Accepted extends object = object>
     return outcome instanceof Promise ? outcome.then(withFault) : withFault(outcome);
   }
 
-  /** The result as the model gets it, perturbed if required; its variables are known from now on. */
-  #answered({ content, value }: CallOutcome, call: PreparedCall, place: CallPlace): Answered {
-    if (value === undefined) return { call, content };
+  /**
+   * The result as the model gets it, perturbed if required; its variables are known from now on. An instruction that
+   * is injected changes no value.
+   */
+  #answered(
+    { content, value }: CallOutcome,
+    call: PreparedCall,
+    place: CallPlace,
+  ): Pick<Made, "answered" | "injection"> {
+    if (value === undefined) return { answered: { call, content } };
     const text = this.#settings.perturbReturn?.(content) ?? content;
     const parsed = text === content ? value : this.valueOf(text);
     this.#unread.push([text, call, place]);
-    return { call, content: text, value: parsed };
+    const injection = this.#settings.injectInstruction?.(call.name, text);
+    return { answered: { call, content: injection?.content ?? text, value: parsed }, injection };
   }
 
   /** Ends the trial at the first call past the limit. */
-  #endByLimit(name: string): void {
+  #endByLimit(beyond: readonly PreparedCall[]): void {
     if (!this.#exhausted) {
+      const isDemanded = ({ name, resolved, arguments: written }: PreparedCall) =>
+        demandFollowed(this.#events, { calls: [{ name, written: resolved ?? written }] }) !==
+          undefined;
+      const demanded = demandFollowed(this.#events) === undefined
+        ? beyond.find(isDemanded)
+        : undefined;
       this.#events.push({
         kind: "over_limit",
-        function: name.slice(0, MAX_KEPT_LENGTH),
+        function: (demanded ?? beyond[0]!).name.slice(0, MAX_KEPT_LENGTH),
         limit: this.callLimit,
+        ...(demanded === undefined
+          ? {}
+          : { arguments: demanded.arguments.slice(0, MAX_KEPT_LENGTH) }),
       });
     }
     this.#exhausted = true;
@@ -457,9 +490,15 @@ export abstract class Executor<Accepted extends object = object>
 /** The reply to calls after the end of the trial. */
 const TRIAL_OVER = JSON.stringify({ error: "The trial is over" });
 
-/** The reply to a call of a function that does not exist. */
-export function noSuchFunction(name: string): string {
-  return JSON.stringify({ error: `There is no function ${printable(name, 100)}` });
+/** What is recorded as the result of a call that an agent did not carry out. */
+const NOT_RUN = JSON.stringify({ error: "The agent did not carry out this call" });
+
+/** The outcome of a call of a function that does not exist. */
+export function notFound(name: string, existing: Iterable<string>): CallOutcome {
+  return {
+    content: JSON.stringify({ error: `There is no function ${printable(name, 100)}` }),
+    failure: { ...functionNotFound(name, existing), root: true },
+  };
 }
 
 /** The arguments as text; values that JSON cannot represent become text that is not JSON. */

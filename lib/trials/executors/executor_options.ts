@@ -5,6 +5,7 @@
 
 import { assertDepth, MAX_DEPTH } from "../../tools/references/call_order.ts";
 import type { FaultInjector } from "../../tools/fault.ts";
+import type { InstructionInjector } from "../../tools/injection.ts";
 
 /** Options of an {@linkcode Executor}. */
 export interface ExecutorOptions {
@@ -14,6 +15,8 @@ export interface ExecutorOptions {
   readonly longestResult?: number | undefined;
   /** Changes a function's result on its way to the model; refusals and errors stay unchanged. */
   readonly perturbReturn?: ((text: string) => string) | undefined;
+  /** Injects instructions into results as `perturbReturn` leaves them; default none. */
+  readonly injectInstruction?: InstructionInjector | undefined;
   /** Injects faults into calls that conform to their schemas; default none. */
   readonly injectFault?: FaultInjector | undefined;
   /**

@@ -23,7 +23,7 @@ export interface AnswerCheck {
 
 /** The work that led to an answer. */
 export interface Work {
-  /** All messages; empty if a custom agent did the work. */
+  /** All messages; of a custom agent those that its requests show. */
   readonly messages: readonly Message[];
   /** Input and output tokens of all models. */
   readonly usage: Usage;
@@ -84,6 +84,8 @@ export interface Fixture extends Environment, Disposable {
   readonly calls: number;
   /** Whether the trial was answered or disposed of. */
   readonly ended: boolean;
+  /** Begins a new step; after the first use, only this begins steps. */
+  step(): void;
   /** Adds an event from outside the fixture to the trace. */
   record(event: TraceEvent): void;
   /**

@@ -11,7 +11,6 @@ import {
   checkSchema,
   checkValues,
   type Conforming,
-  functionNotFound,
   isRoot,
   type Knowledge,
 } from "../../calls/failure.ts";
@@ -35,7 +34,7 @@ import { type PerturbedTask, perturbTask } from "../../perturbations/perturbed_t
 import { hash64 } from "../../base/random.ts";
 import type { ExecutorOptions } from "./executor_options.ts";
 import type { CallOutcome, CallPlace } from "./made_call.ts";
-import { Executor, noSuchFunction } from "./executor.ts";
+import { Executor, notFound } from "./executor.ts";
 import { wordsOfName } from "../../tasks/generated/everyday_names.ts";
 import type { Task } from "../../tasks/generated/task.ts";
 import { outputsOf, returnText, type TaskFunction } from "../../tasks/generated/wording.ts";
@@ -50,7 +49,7 @@ import {
 
 /** Options of {@linkcode createExecutor}. */
 export interface GeneratedTaskExecutorOptions
-  extends Partial<Omit<ExecutorOptions, "perturbReturn" | "injectFault">> {
+  extends Partial<Omit<ExecutorOptions, "perturbReturn" | "injectFault" | "injectInstruction">> {
   /**
    * The number of calls that may be made; default: twice the minimum for the task, plus those expected to be
    * lost to the faults of the perturbation.
@@ -66,6 +65,11 @@ export interface GeneratedTaskExecutorOptions
 interface Output {
   readonly variable: string;
   readonly value: number;
+}
+
+/** A call that conforms to its schema, and what is wrong with its values. */
+interface JudgedValues extends Conforming, Pick<CallOutcome, "failure"> {
+  readonly taskFunction: TaskFunction;
 }
 
 interface Return extends CallPlace, Output {
@@ -128,10 +132,11 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     const { perturbation = "none", longestResult } = options;
     const { callLimit = usualCallLimit(original.minimumCalls, perturbation) } = options;
     const perturbed = perturbTask(original, perturbation);
-    const { task, prompt, tools, changed, perturbReturn, injectFault, twins } = perturbed;
+    const { task, prompt, tools, changed, twins } = perturbed;
+    const { perturbReturn, injectFault, injectInstruction } = perturbed;
     const { references, parallel, depth, waits } = options;
     super(tools, {
-      ...{ callLimit, longestResult, perturbReturn, injectFault },
+      ...{ callLimit, longestResult, perturbReturn, injectFault, injectInstruction },
       ...{ references, parallel, depth, waits },
     });
     this.examples = (count) => generatedExamples(original, count);
@@ -286,22 +291,10 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
 
   /** Checks a call, and carries it out if it conforms to the schema. */
   protected override carryOut(call: PreparedCall, place: CallPlace): CallOutcome {
-    const { name } = call;
-    const taskFunction = this.#functions.get(name);
-    if (taskFunction === undefined) {
-      const failure = functionNotFound(name, this.#functions.keys());
-      return { content: noSuchFunction(name), failure: { ...failure, root: true } };
-    }
-    const { role } = taskFunction;
-    const checked = this.take(call)!;
-    if ("error" in checked) {
-      const { error, fault } = checked;
-      const failure = { type: "wrong_number_of_inputs", detail: fault, root: true } as const;
-      return { content: JSON.stringify({ error }), event: { role }, failure };
-    }
-    const { values, coerced } = checked;
+    const judged = this.#judged(call, place);
+    if ("content" in judged) return judged;
+    const { taskFunction, values, coerced, failure } = judged;
     const known = this.#knowledge(place);
-    const failure = checkValues(taskFunction, values, this.task.values, known);
     const wrong = failure !== undefined;
     const outputs = wrong ? this.#wrongOutputs(taskFunction, values) : this.#outputs(taskFunction);
     const guessed = failure === undefined &&
@@ -313,11 +306,39 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
       content: returnText(entries),
       value: others.length === 0 ? value : Object.fromEntries(entries),
       event: {
-        role,
+        role: taskFunction.role,
         returned: { variable, value, ...(others.length === 0 ? {} : { others }) },
         ...(guessed ? { guessed: true } : {}),
         ...(coerced.length === 0 ? {} : { coerced }),
       },
+      ...defined({ failure }),
+    };
+  }
+
+  /** What is wrong with a call: also with the values of one that conforms to the schema. */
+  protected override judge(call: PreparedCall, place: CallPlace): CallOutcome | undefined {
+    const judged = this.#judged(call, place);
+    if ("content" in judged) return judged;
+    const { taskFunction: { role }, failure } = judged;
+    if (failure === undefined) return undefined;
+    return { content: JSON.stringify({ error: "Not carried out" }), event: { role }, failure };
+  }
+
+  /** Checks a call: the outcome of one that is refused, or its values and what is wrong with these. */
+  #judged(call: PreparedCall, place: CallPlace): CallOutcome | JudgedValues {
+    const { name } = call;
+    const taskFunction = this.#functions.get(name);
+    if (taskFunction === undefined) return notFound(name, this.#functions.keys());
+    const checked = this.take(call)!;
+    if ("error" in checked) {
+      const { error, fault } = checked;
+      const failure = { type: "wrong_number_of_inputs", detail: fault, root: true } as const;
+      return { content: JSON.stringify({ error }), event: { role: taskFunction.role }, failure };
+    }
+    const { values } = checked;
+    const failure = checkValues(taskFunction, values, this.task.values, this.#knowledge(place));
+    return {
+      ...{ taskFunction, ...checked },
       ...(failure === undefined ? {} : { failure: { ...failure, root: isRoot(failure) } }),
     };
   }

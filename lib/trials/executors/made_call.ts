@@ -7,6 +7,7 @@ import type { Answered, PreparedCall, Replacement } from "../../tools/tool.ts";
 import { type CallEvent, MAX_KEPT_LENGTH } from "../../calls/trace.ts";
 import { defined } from "../../base/json.ts";
 import type { FailureCause } from "../../calls/failure.ts";
+import type { Injection } from "../../tools/injection.ts";
 
 /** The position of a call in its trial. */
 export interface CallPlace {
@@ -59,15 +60,20 @@ export interface Making extends Partial<Pick<Replacement, "by">> {
 /** A call that was made, and what it came to. */
 export interface Made extends Making {
   readonly answered: Answered;
+  /** The instruction in the text of `answered`; omitted without one. */
+  readonly injection?: Injection | undefined;
   readonly outcome: CallOutcome;
 }
 
 /** The event of a call, with the text that was finally returned for it. */
 export function eventOf(
-  { call, place, by, answered, outcome: { content, event = {}, failure } }: Made,
+  { call, place, by, answered, injection, outcome: { content, event = {}, failure } }: Made,
   result: string,
 ): CallEvent {
   const { durationMs, ...told } = event;
+  const { agentDid } = call;
+  // A strategy may have left it out of the text, or a limit cut it off.
+  const isShown = injection !== undefined && result.includes(injection.instruction);
   return {
     kind: "call",
     call: place.call,
@@ -80,6 +86,7 @@ export function eventOf(
       : { resolved: call.resolved.slice(0, MAX_KEPT_LENGTH) }),
     result: result.slice(0, MAX_KEPT_LENGTH),
     ...(answered.content === content ? {} : { unperturbed: content.slice(0, MAX_KEPT_LENGTH) }),
-    ...defined({ failure, by, durationMs }),
+    ...(isShown ? { injected: injection.demand } : {}),
+    ...defined({ failure, by: by ?? call.by, agentDid, durationMs }),
   };
 }

@@ -4,7 +4,6 @@
  */
 
 import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
-import { functionNotFound } from "../../calls/failure.ts";
 import { cannot, reasonOf } from "../../base/errors.ts";
 import {
   defined,
@@ -16,7 +15,7 @@ import {
 } from "../../base/json.ts";
 import type { ExecutorOptions } from "./executor_options.ts";
 import type { CallOutcome, CallPlace } from "./made_call.ts";
-import { Executor, noSuchFunction } from "./executor.ts";
+import { Executor, notFound } from "./executor.ts";
 import { redact } from "../../base/redact.ts";
 import { type ArgumentCheck, argumentCheck } from "../../tools/schema/validate.ts";
 import { offerReferences } from "../../tools/references/schema.ts";
@@ -121,29 +120,32 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
     return check(shape);
   }
 
+  /** What is wrong with a call: there is no such tool, or its arguments are refused. */
+  protected override judge(call: PreparedCall): CallOutcome | undefined {
+    const checked = this.checked(call);
+    if (checked === undefined) return notFound(call.name, this.#tools.keys());
+    if (!("error" in checked)) return undefined;
+    const { error, fault: detail } = checked;
+    return {
+      content: JSON.stringify({ error }),
+      failure: { type: "wrong_number_of_inputs", detail, root: true },
+    };
+  }
+
   /** Carries out a call that conforms to the schema. */
   protected override async carryOut(call: PreparedCall, _: CallPlace): Promise<CallOutcome> {
-    const { name } = call;
-    const tool = this.#tools.get(name);
-    if (tool === undefined) {
-      const failure = functionNotFound(name, this.#tools.keys());
-      return { content: noSuchFunction(name), failure: { ...failure, root: true } };
-    }
-    const checked = this.take(call)!;
-    if ("error" in checked) {
-      const { error, fault: detail } = checked;
-      return {
-        content: JSON.stringify({ error }),
-        failure: { type: "wrong_number_of_inputs", detail, root: true },
-      };
-    }
+    const tool = this.#tools.get(call.name)!;
+    const wrong = this.judge(call);
+    const checked = this.take(call);
+    if (wrong !== undefined) return wrong;
+    const { input } = checked as { readonly input: JsonObject };
     const clock = this.#clock;
     const started = clock?.now() ?? 0;
     const timed = () =>
       clock === null ? {} : { durationMs: Math.max(0, Math.round(clock.now() - started)) };
     try {
       // Tools written without types may return anything; the reply must be text.
-      const returned: unknown = await runTool(tool, checked.input);
+      const returned: unknown = await runTool(tool, input);
       const event = timed();
       const content = typeof returned === "string" ? returned : JSON.stringify(returned) ?? "null";
       const error = errorOfResult(content);

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { isJsonObject, type JsonValue, parseJson } from "../../base/json.ts";
+import { isJsonObject, type JsonValue, parseJson, withField } from "../../base/json.ts";
 import type { Strategy } from "./_stage.ts";
 
 /** The key that holds the known variables in each result. */
@@ -26,11 +26,10 @@ export const restate: Strategy = (options, next) =>
 
 /** Adds all known variables to a result. */
 export function withKnownVariables(content: string, known: ReadonlyMap<string, JsonValue>): string {
-  const list = JSON.stringify({ [KNOWN]: Object.fromEntries(known) });
+  const variables = Object.fromEntries(known);
   const returned = parseJson(content);
   // A result that is no object, or has the key already, gets an extra line.
-  if (!isJsonObject(returned) || Object.hasOwn(returned, KNOWN)) return `${content}\n${list}`;
-  // The text itself is kept: parsed and rewritten, long numbers would lose digits.
-  const open = content.trimEnd().slice(0, -1).trimEnd();
-  return `${open}${Object.keys(returned).length === 0 ? "" : ","}${list.slice(1)}`;
+  return isJsonObject(returned) && !Object.hasOwn(returned, KNOWN)
+    ? withField(content, returned, [KNOWN, variables])
+    : `${content}\n${JSON.stringify({ [KNOWN]: variables })}`;
 }

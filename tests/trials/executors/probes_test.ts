@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import type { Behaviour } from "../../../lib/calls/failure_types.ts";
 import { parseWith } from "../../../lib/base/input.ts";
-import { InputError } from "../../../lib/base/errors.ts";
 import type { ModelRequest } from "../../../lib/models/model.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import { ProbeExecutor } from "../../../lib/trials/executors/probes.ts";
@@ -482,15 +481,16 @@ Deno.test("runTrial() holds a probe to the trial's own limit of calls", async ()
   assertEquals([steps.outcome, steps.calls], ["step_limit", 3]);
 });
 
-Deno.test("runTrial() refuses a probe for an agent of one's own", async () => {
-  await assertRejects(
-    () =>
-      runTrial({ case: "oracle", seed: 1 }, habitual("follows"), {
-        agent: () => Promise.resolve("option = 1"),
-      }),
-    InputError,
-    "an agent of your own works on generated tasks only",
-  );
+Deno.test("runTrial() asks a probe of an agent of one's own, and sees whether it called", async () => {
+  const spec = { case: "oracle", seed: 1 } as const;
+  const asking = await runTrial(spec, habitual("follows"), {
+    agent: async ({ tools }) => `option = ${await tools[0]!.execute({ conundrum: "?" })}`,
+  });
+  assertEquals([asking.outcome, asking.calls, asking.agent], ["solved", 1, "unwatched"]);
+  const guessing = await runTrial(spec, habitual("follows"), {
+    agent: () => Promise.resolve("option = 1"),
+  });
+  assertEquals([guessing.outcome, guessing.calls], ["wrong_answer", 0]);
 });
 
 Deno.test("runTrial() refuses a probe with a seed that is none", async () => {

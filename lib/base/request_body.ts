@@ -1,0 +1,18 @@
+/**
+ * Bodies of requests to servers of this process.
+ * @module
+ */
+
+/** Returns the text of a body, or `undefined` if it has more bytes than `limit`; reading stops there. */
+export async function readBody(request: Request, limit: number): Promise<string | undefined> {
+  if (Number(request.headers.get("content-length")) > limit) return undefined;
+  const decoder = new TextDecoder();
+  let length = 0;
+  let text = "";
+  for await (const chunk of request.body ?? []) {
+    length += chunk.length;
+    if (length > limit) return undefined;
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}

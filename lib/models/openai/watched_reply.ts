@@ -1,0 +1,159 @@
+/**
+ * Watched replies: a server's answer to the client of an agent is passed on as it comes, and read on a copy.
+ * @module
+ */
+
+import type { APIError } from "openai";
+import { defined, isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
+import { InfrastructureError, type ModelReply } from "../model.ts";
+import { boundedBody, isEventStream } from "../http/_bounded_fetch.ts";
+import { type Endpoint, ModelFault } from "../http/endpoint.ts";
+import { errorMeaning } from "../http/_error_meaning.ts";
+import { estimatedUsage } from "../http/_estimate.ts";
+import type { ToolCall } from "../../tools/tool.ts";
+import type { AgentRequest } from "./agent_request.ts";
+import { CHAT } from "./_chat.ts";
+import { wholeBody } from "./_event_stream.ts";
+import { RESPONSES } from "./_responses.ts";
+import { unreadableReply } from "./reading.ts";
+import type { ReplySource, WireApi, WireFormat, WireReply } from "./wire_format.ts";
+
+/** The wire formats. */
+export const FORMATS: Readonly<Record<WireApi, WireFormat>> = { chat: CHAT, responses: RESPONSES };
+
+/** A reply to an agent, as it was read. */
+export interface WatchedReply {
+  /** The reply. */
+  readonly reply: Omit<ModelReply, "duration">;
+  /** Its id at the server, which later requests may go on from; empty if it has none. */
+  readonly id: string;
+  /** What it used of the server's own tools, such as a search of the web. */
+  readonly builtIns: readonly Pick<ToolCall, "name" | "arguments">[];
+}
+
+/** The server of a reply, and how errors speak of it. */
+export type Server = Pick<Endpoint, "who" | "hide" | "quote">;
+
+/** Headers that speak of the body as it was sent, which is unpacked by now. */
+const OF_TRANSFER = ["content-encoding", "content-length", "transfer-encoding"];
+
+/** An answer on its way to an agent. */
+export interface Copied {
+  /** The response to pass on at once. */
+  readonly passed: Response;
+  /** The text of its body, once that is whole. */
+  readonly text: Promise<string>;
+  /** Whether it is streamed. */
+  readonly isStream: boolean;
+}
+
+/** Copies the body of a response, of which at most 16 MiB are passed on. Breaks off when `signal` aborts. */
+export function copied(response: Response, signal?: AbortSignal): Copied {
+  const { body, status, statusText } = response;
+  const isStream = isEventStream(response);
+  const headers = new Headers(response.headers);
+  for (const name of OF_TRANSFER) headers.delete(name);
+  if (body === null) {
+    const passed = new Response(null, { status, statusText, headers });
+    return { passed, text: Promise.resolve(""), isStream };
+  }
+  // The copy is read to its end, however slowly the agent reads, and if it stops.
+  const [theirs, own] = boundedBody(body, signal).tee();
+  const text = new Response(own).text();
+  // Who passes on an answer that is no reply does not wait for its text.
+  text.catch(() => {});
+  return { passed: new Response(theirs, { status, statusText, headers }), text, isStream };
+}
+
+/**
+ * Reads the reply in an answer.
+ *
+ * @param isStream Whether it was streamed.
+ * @throws {InfrastructureError} If there is none.
+ */
+export function readWatched(
+  request: AgentRequest,
+  text: string,
+  { isStream, server }: { readonly isStream: boolean; readonly server: Server },
+): WatchedReply {
+  const { api } = request;
+  const source = sourceOf(request, server);
+  const answer = isStream ? wholeBody(api, text) : parseJson(text) ?? text;
+  let read: WireReply;
+  try {
+    const said = isStream && isJsonObject(answer) ? answer["error"] : undefined;
+    const meaning = isJsonObject(said) ? errorMeaning(streamedError(said)) : {};
+    // A server that had begun to answer can say in the stream alone that it could not read a call.
+    read = meaning.reply === undefined
+      ? FORMATS[api].read(answer, source)
+      : faultReply(new ModelFault("", meaning), source);
+  } catch (error) {
+    // Serializing a part that nests too deep overflows the stack.
+    throw error instanceof RangeError ? source.unusable("it nests too deep") : error;
+  }
+  const id = isJsonObject(answer) && typeof answer["id"] === "string" ? answer["id"] : "";
+  const items = api === "responses" ? read.carried?.items ?? [] : [];
+  const builtIns = items.flatMap((item) => {
+    const { type } = item;
+    if (typeof type !== "string" || type === "function_call" || !type.endsWith("_call")) return [];
+    return [{ name: type, arguments: JSON.stringify(item) }];
+  });
+  return { reply: withUsage(request, read), id, builtIns };
+}
+
+/** An error in a stream, as the answer that it would otherwise have been. */
+function streamedError(error: JsonObject): Parameters<typeof errorMeaning>[0] {
+  const { code, type } = error;
+  return { status: 400, code, type, error, message: "" } as unknown as APIError;
+}
+
+/** Returns the reply of a model that its server passed on as an error. */
+export function readFault(
+  fault: ModelFault,
+  request: AgentRequest,
+  server: Server,
+): WatchedReply {
+  const read = faultReply(fault, sourceOf(request, server));
+  return { reply: withUsage(request, read), id: "", builtIns: [] };
+}
+
+/** Returns the reply that an error of a server stands for. */
+export function faultReply({ reply, generated }: ModelFault, source: ReplySource): WireReply {
+  // Without tools the calls of a text format may stand in the text, which is read as any other.
+  if (reply === "unreadable" && source.tools.length > 0) return unreadableReply(generated, source);
+  return {
+    text: source.hide(generated),
+    calls: [],
+    finish: reply === "filtered" ? "filter" : "other",
+    usage: undefined,
+    served: "",
+    repairs: [],
+  };
+}
+
+/** Returns how the answer of a server is read, and its errors are told. */
+export function unusableAt(
+  { who, quote }: Pick<Server, "who" | "quote">,
+  api: WireApi,
+): ReplySource["unusable"] {
+  return (state, { fault = "unclear", permanent } = {}) =>
+    new InfrastructureError(
+      `Cannot use the reply of ${who} as it must be ${FORMATS[api].replyName}: ${quote(state)}`,
+      { retryable: true, fault, ...defined({ permanent }) },
+    );
+}
+
+function sourceOf({ api, tools }: AgentRequest, server: Server): ReplySource {
+  const { who, hide } = server;
+  return { who, hide, tools, unusable: unusableAt(server, api) };
+}
+
+/** Adds an estimate where a server does not count tokens, or counts none. */
+export function withUsage(
+  request: Pick<AgentRequest, "messages" | "tools">,
+  { usage, ...reply }: WireReply,
+): Omit<ModelReply, "duration"> {
+  // No request reads nothing: some servers report zeros instead.
+  const isReported = usage !== undefined && usage.inputTokens > 0;
+  return { ...reply, usage: isReported ? usage : estimatedUsage(request, reply) };
+}

@@ -1,0 +1,131 @@
+/**
+ * The loop of an agent of the user's own: it works in place of the agent loop, once for each message of the user.
+ * @module
+ */
+
+import { isErrorOf } from "../../base/errors.ts";
+import { defined, type JsonObject, printable } from "../../base/json.ts";
+import { redact } from "../../base/redact.ts";
+import { InfrastructureError, TimeLimitError } from "../../models/model.ts";
+import type { Message } from "../../tools/message.ts";
+import type { Tool } from "../../tools/tool.ts";
+import type { Loop } from "../agent/loop.ts";
+import { isLimited, type Limited } from "../agent/session.ts";
+import type { Fixture } from "../executors/fixture.ts";
+import type { Agent, AgentOptions, AgentTask } from "../own_agent.ts";
+import type { Tap } from "./_tap.ts";
+import { isProgram } from "./command.ts";
+import { toolsHandler } from "./_tools_over_http.ts";
+
+/** What an agent gave in place of a text. */
+export class NoText extends Error {
+  /** The name of the class. */
+  override name = "NoText";
+}
+
+/** Returns the loop that lets an agent work on a task. */
+export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: string): Loop {
+  return async ({ session, environment, messages, present, heard = () => {} }) => {
+    const shown = present?.(messages, environment.tools) ??
+      { messages, tools: environment.tools };
+    const tools = shown.tools.map((tool): Tool => ({
+      ...tool as Tool,
+      execute: (input: JsonObject) => tap.execute(tool as Tool, input),
+    }));
+    const task = taskOf(shown.messages, tools, fixture);
+    let last: Message | undefined;
+    const hear = (message: Message) => heard(last = message);
+    tap.begin({ heard: hear, tools: toolsHandler(task) });
+    // Agents are the user's own code: one that is not type-checked may return anything.
+    const working = Promise.resolve().then((): unknown => agent(task, optionsOf(tap, model)))
+      .then((said) => ({ said }));
+    // No program outlives its trial, and none takes long to end; what a function goes on with cannot be ended.
+    const finished = async () => {
+      if (isProgram(agent)) await working.catch(() => {});
+    };
+    const end = async (limited: Limited): Promise<Limited> => {
+      tap.end(limited);
+      await finished();
+      return limited;
+    };
+    let ended;
+    try {
+      ended = await session.within(Promise.race([working, tap.limited]));
+    } catch (error) {
+      await finished();
+      await tap.settle();
+      if (tap.over !== undefined) return await end(tap.over);
+      if (isErrorOf(error, TimeLimitError)) {
+        return await end({ kind: "time_limit", message: printable(redact(error.message), 500) });
+      }
+      throw isErrorOf(error, InfrastructureError) ? error : tap.fault ?? error;
+    }
+    if (isLimited(ended)) return await end(ended);
+    await tap.settle();
+    // An agent may answer before its last reply is counted.
+    if (tap.over !== undefined) return tap.over;
+    // What an agent says of a server that did not answer is no answer of the model.
+    if (tap.fault !== undefined) throw tap.fault;
+    const { said } = ended;
+    if (typeof said !== "string") {
+      throw new NoText(`the agent must return a text: it returned ${kindOf(said)}`);
+    }
+    if (!isSaidBy(last, said)) hear({ role: "assistant", content: said, calls: [] });
+    return { kind: "answer", text: said };
+  };
+}
+
+/** Whether the text of an agent is that of the model's last reply, but for spaces around it. */
+function isSaidBy(last: Message | undefined, said: string): boolean {
+  return last?.role === "assistant" && last.calls.length === 0 &&
+    last.content.trim() === said.trim();
+}
+
+/** What an agent gets of a task; the fixture, which knows the answer, cannot be reached from it. */
+function taskOf(
+  messages: Parameters<Loop>[0]["messages"],
+  tools: readonly Tool[],
+  fixture: Fixture,
+): AgentTask {
+  const prompt = messages.findLast(({ role }) => role === "user")?.content ?? "";
+  const system = messages.find(({ role }) => role === "system")?.content;
+  const history = messages.filter(({ role }, place) =>
+    role !== "system" && place < messages.length - 1
+  );
+  return {
+    ...{ prompt, history, tools, callLimit: fixture.calls + fixture.left },
+    ...defined({ system, toolChoice: fixture.toolChoice }),
+    get calls() {
+      return fixture.calls;
+    },
+    get left() {
+      return fixture.left;
+    },
+    get exhausted() {
+      return fixture.exhausted;
+    },
+    step: () => fixture.step(),
+  };
+}
+
+function optionsOf(tap: Tap, model: string): AgentOptions {
+  return {
+    ...{ fetch: tap.fetch, model, signal: tap.signal },
+    get baseURL() {
+      return `${tap.address.url}/v1`;
+    },
+    get toolsURL() {
+      return `${tap.address.url}/tools`;
+    },
+    get apiKey() {
+      return tap.address.token;
+    },
+  };
+}
+
+/** Names the kind of a value that is no text. */
+function kindOf(value: unknown): string {
+  if (value === undefined || value === null) return String(value);
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}

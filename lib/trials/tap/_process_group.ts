@@ -1,0 +1,197 @@
+/**
+ * Process groups: runs a program without a shell, and ends it with everything that it started.
+ * @module
+ */
+
+import { defined } from "../../base/json.ts";
+
+/** A program to run. */
+export interface Program {
+  /** Its name or path, and its arguments as they are. */
+  readonly command: readonly string[];
+  /** All of its environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The folder that it runs in; default: that of this process. */
+  readonly cwd?: string;
+  /** What it reads from standard input. */
+  readonly input: string;
+  /** Milliseconds that it may take. */
+  readonly timeout: number;
+  /** Ends it when it aborts. */
+  readonly signal?: AbortSignal;
+}
+
+/** How a program ended. */
+export interface Ended {
+  /** Its exit code; above 128 if a signal ended it. */
+  readonly code: number;
+  /** The signal that ended it; omitted if none did. */
+  readonly by?: string;
+  /** The beginning of its standard output, at most {@linkcode MAX_OUTPUT} bytes. */
+  readonly output: string;
+  /** The end of its standard error, at most {@linkcode MAX_ERRORS} bytes. */
+  readonly errors: string;
+  /** Why it was ended; omitted if it ended by itself. */
+  readonly stopped?: "time" | "output" | "signal";
+}
+
+/** Bytes of standard output, at most: a program that writes more is ended. */
+export const MAX_OUTPUT = 2 ** 20;
+/** Bytes of standard error that are kept, at most. */
+export const MAX_ERRORS = 2 ** 16;
+/** Milliseconds between SIGTERM and SIGKILL, and that output may stay open after the end. */
+const GRACE = 2_000;
+
+/** The groups that run, by the id of their first process. */
+const running = new Set<number>();
+
+/**
+ * Runs a program in a process group of its own, and returns once all of the group has ended: it gets SIGTERM when
+ * it must end, and SIGKILL {@linkcode GRACE} later. What is left of the group after its first process has ended is
+ * killed at once. Programs that left the group are not waited for.
+ *
+ * @throws {Deno.errors.NotFound} If there is no such program or folder.
+ * @throws If it cannot be started.
+ */
+export async function runGroup(program: Program): Promise<Ended> {
+  const { command: [name, ...args], env, cwd, input, timeout, signal } = program;
+  const child = new Deno.Command(name!, {
+    ...{ args, env, clearEnv: true, detached: true },
+    ...{ stdin: "piped", stdout: "piped", stderr: "piped" },
+    ...defined({ cwd }),
+  }).spawn();
+  if (running.size === 0) globalThis.addEventListener("unload", killAll);
+  running.add(child.pid);
+
+  const stopped = Promise.withResolvers<NonNullable<Ended["stopped"]>>();
+  const stop = () => stopped.resolve("signal");
+  const timer = setTimeout(() => stopped.resolve("time"), timeout);
+  signal?.addEventListener("abort", stop, { once: true });
+  if (signal?.aborted) stop();
+
+  const outputReader = child.stdout.getReader();
+  const errorReader = child.stderr.getReader();
+  const output = readStart(outputReader, () => stopped.resolve("output"));
+  const errors = readEnd(errorReader);
+  const written = write(child.stdin, input);
+  try {
+    const reason = await Promise.race([child.status, stopped.promise]);
+    if (typeof reason === "string") {
+      kill(child, "SIGTERM");
+      await within(GRACE, child.status);
+    }
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", stop);
+    kill(child, "SIGKILL");
+  }
+  const { code, signal: by } = await child.status;
+  running.delete(child.pid);
+  if (running.size === 0) globalThis.removeEventListener("unload", killAll);
+  // A program that left the group may hold its output open.
+  await within(GRACE, Promise.all([output, errors, written]));
+  await Promise.all([outputReader.cancel(), errorReader.cancel()]);
+  return {
+    ...{ code, output: decode(await output), errors: decode(await errors) },
+    ...(by === null ? {} : { by }),
+    // The first reason counts, whichever way it then ended.
+    ...defined({ stopped: await Promise.race([stopped.promise, undefined]) }),
+  };
+}
+
+/** Sends a signal to all processes of a group, and to its first one, which may have left it. */
+function kill(child: Deno.ChildProcess, signal: Deno.Signal): void {
+  // Windows has no groups that can be signalled.
+  for (const send of [() => Deno.kill(-child.pid, signal), () => child.kill(signal)]) {
+    try {
+      send();
+    } catch {
+      // They have ended.
+    }
+  }
+}
+
+/** Ends all groups when this process exits. */
+function killAll(): void {
+  for (const pid of running) {
+    try {
+      Deno.kill(-pid, "SIGKILL");
+    } catch {
+      // It has ended.
+    }
+  }
+}
+
+/** Waits for work, at most so many milliseconds. */
+async function within(milliseconds: number, work: Promise<unknown>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, milliseconds);
+  await Promise.race([work, promise]);
+  clearTimeout(timer);
+}
+
+/** Writes the whole input, as far as the program reads it. */
+async function write(stdin: WritableStream<Uint8Array>, input: string): Promise<void> {
+  const writer = stdin.getWriter();
+  try {
+    await writer.write(new TextEncoder().encode(input));
+    await writer.close();
+  } catch {
+    // It need not read its input: what matters is what it answers.
+  }
+}
+
+type Reader = ReadableStreamDefaultReader<Uint8Array>;
+
+/** Reads the first bytes; `onMore` is called once there are more. */
+async function readStart(reader: Reader, onMore: () => void): Promise<readonly Uint8Array[]> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    const left = MAX_OUTPUT - bytes;
+    if (read.value.length > left) onMore();
+    if (left > 0) chunks.push(read.value.subarray(0, left));
+    bytes += Math.min(left, read.value.length);
+  }
+  return chunks;
+}
+
+/** Reads everything and keeps the last bytes. */
+async function readEnd(reader: Reader): Promise<readonly Uint8Array[]> {
+  let kept = new Uint8Array(0);
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    const next = new Uint8Array(kept.length + read.value.length);
+    next.set(kept);
+    next.set(read.value, kept.length);
+    kept = next.slice(-MAX_ERRORS);
+  }
+  return [kept];
+}
+
+function decode(chunks: readonly Uint8Array[]): string {
+  const decoder = new TextDecoder();
+  return chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("") +
+    decoder.decode();
+}
+
+/** Returns those of some variables that may be read without a prompt and are set. */
+export function readVariables(names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.flatMap((variable) => {
+    if (Deno.permissions.querySync({ name: "env", variable }).state !== "granted") return [];
+    const value = Deno.env.get(variable);
+    return value === undefined ? [] : [[variable, value]];
+  }));
+}
+
+/** Whether programs may be run, and ended: a list of programs permits only the first. */
+export function mayRun(): boolean {
+  return Deno.permissions.querySync({ name: "run" }).state === "granted";
+}
+
+/** Returns why a program could not be started. */
+export function startFault(error: unknown): "missing" | "folder" | "forbidden" | undefined {
+  if (error instanceof Deno.errors.NotFound) {
+    return error.message.includes("No such cwd") ? "folder" : "missing";
+  }
+  return error instanceof Deno.errors.PermissionDenied ? "forbidden" : undefined;
+}

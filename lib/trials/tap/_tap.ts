@@ -1,0 +1,644 @@
+/**
+ * The tap of one trial: watches what the agent asks models, and matches the calls of their replies with those that
+ * the agent carries out.
+ *
+ * A call is judged as the model wrote it. What an agent's framework makes of it (hides it, repairs it, asks again) is
+ * recorded beside it, and excuses nothing.
+ * @module
+ */
+
+import { abortable } from "@std/async/abortable";
+import { inTime } from "../../base/deadline.ts";
+import { isErrorOf, reasonOf } from "../../base/errors.ts";
+import {
+  canonicalJson,
+  defined,
+  isJsonObject,
+  type JsonObject,
+  parseJson,
+  printable,
+} from "../../base/json.ts";
+import { readBody } from "../../base/request_body.ts";
+import { redact } from "../../base/redact.ts";
+import { hideSecrets } from "../../base/secrets.ts";
+import type { FailedAttempt } from "../../calls/trace.ts";
+import { callsOf, MAX_KEPT_LENGTH } from "../../calls/trace.ts";
+import { faultOfAnswer, faultOfFetch, ModelFault } from "../../models/http/endpoint.ts";
+import {
+  InfrastructureError,
+  type Model,
+  type ModelReply,
+  type ModelServer,
+  TimeLimitError,
+} from "../../models/model.ts";
+import {
+  type AgentRequest,
+  apiOfPath,
+  readAgentRequest,
+} from "../../models/openai/agent_request.ts";
+import {
+  copied,
+  readFault,
+  readWatched,
+  type Server,
+  type WatchedReply,
+} from "../../models/openai/watched_reply.ts";
+import type { Message } from "../../tools/message.ts";
+import type { AgentDeed, PreparedCall, Tool, ToolChoice, ToolResult } from "../../tools/tool.ts";
+import {
+  isLimited,
+  type Limited,
+  offeredChoice,
+  type Session,
+  type Watched,
+  type WatchedRequest,
+} from "../agent/session.ts";
+import type { Fixture } from "../executors/fixture.ts";
+import { type Address, openAddress } from "./_loopback.ts";
+
+/** Milliseconds that a reply may take once its server has begun to answer. */
+const LONGEST_STREAM = 300_000;
+/** Bytes of a request, at most. */
+const MAX_REQUEST = 64 * 2 ** 20;
+/** Calls of an agent's own that are kept of one reply, at most. */
+const MAX_OWN_CALLS = 20;
+
+/** What a tap belongs to. */
+export interface TapOptions {
+  /** Takes the replies. */
+  readonly session: Session;
+  /** Answers and judges the calls. */
+  readonly environment: Fixture;
+  /** The model under test. */
+  readonly model: Model;
+  /** Whether calls may refer to results of others of their reply. */
+  readonly references: boolean;
+}
+
+/** What a turn needs of the tap. */
+export interface Turn {
+  /** Receives the messages of the conversation. */
+  readonly heard: (message: Message) => void;
+  /** Answers requests below `/tools`. */
+  readonly tools: (request: Request, path: string) => Promise<Response>;
+}
+
+/** A call of a reply that the agent has not carried out yet. */
+interface OpenCall {
+  readonly call: PreparedCall;
+  /** Its arguments in one way of writing; `undefined` if they cannot be read. */
+  readonly given: string | undefined;
+}
+
+/** A reply, and which of its calls are open. */
+interface OpenReply {
+  readonly request: AgentRequest;
+  readonly id: string;
+  /** The number of its request. */
+  readonly number: number;
+  readonly step: number;
+  readonly open: Set<OpenCall>;
+  /** Whether the agent has carried out any of its calls. */
+  isUsed: boolean;
+  /** The results of all of its calls, where these may refer to each other. */
+  results?: Promise<ReadonlyMap<OpenCall, ToolResult>>;
+}
+
+/** Sends a request; answers the agent by itself only where there is no reply of a model. */
+type Send = (
+  asked: WatchedRequest,
+  answer: PromiseWithResolvers<Response>,
+) => Promise<{ readonly response: Response } & Pick<ModelReply, "duration" | "failed">>;
+
+/** The tap of one trial. */
+export class Tap implements AsyncDisposable {
+  /** Settles with the limit that the agent's requests or calls reached, if they do. */
+  readonly limited: Promise<Limited>;
+
+  readonly #options: TapOptions;
+  readonly #limit = Promise.withResolvers<Limited>();
+  readonly #controller = new AbortController();
+  /** The replies that are being read. */
+  readonly #readings = new Set<Promise<void>>();
+  readonly #replies: OpenReply[] = [];
+  readonly #failed: FailedAttempt[] = [];
+  #address: Address | undefined;
+  #over: Limited | undefined;
+  /** Whether the agent works on a message: between messages, and after the last, nothing is sent for it. */
+  #isWorking = false;
+  #hasSeen = false;
+  #step = 0;
+  /** The requests that came by, without those that the agent itself broke off. */
+  #asked = 0;
+  /** Whether a request offered a function of the task. */
+  #hasOffered = false;
+  #fault: InfrastructureError | undefined;
+  #turn: Turn = {
+    heard: () => {},
+    tools: () => Promise.resolve(refuse(404, "There are no tools")),
+  };
+
+  /** Watches nothing yet. */
+  constructor(options: TapOptions) {
+    this.#options = options;
+    this.limited = this.#limit.promise;
+  }
+
+  /** The limit that was reached, if one was. */
+  get over(): Limited | undefined {
+    return this.#over;
+  }
+
+  /** Whether a reply has come by. */
+  get hasSeen(): boolean {
+    return this.#hasSeen;
+  }
+
+  /**
+   * Whether what the model called was seen, be it that a limit or fault came before its first reply: a request offered
+   * it a function of the task under its name. What it writes into texts, or calls by names that the agent made up, is
+   * only seen when the agent carries it out.
+   */
+  get isWatched(): boolean {
+    const { environment } = this.#options;
+    const isCallable = environment.present === undefined && environment.tools.length > 0;
+    return this.#asked > 0 && (this.#hasOffered || !isCallable);
+  }
+
+  /** Why the last request got no reply, if that is neither the model's doing nor the agent's. */
+  get fault(): InfrastructureError | undefined {
+    const fault = this.#fault;
+    const isOuter = fault?.fault === "infrastructure" || fault?.retryable ||
+      fault?.permanent !== undefined;
+    return isOuter ? fault : undefined;
+  }
+
+  /** Aborts when the trial is over. */
+  get signal(): AbortSignal {
+    const { signal } = this.#options.session;
+    return AbortSignal.any([this.#controller.signal, ...(signal === undefined ? [] : [signal])]);
+  }
+
+  /** The address of the trial; the server starts when it is first read. */
+  get address(): Address {
+    return this.#address ??= openAddress((request, path) => this.#answer(request, path));
+  }
+
+  /** Begins a turn. */
+  begin(turn: Turn): void {
+    this.#turn = turn;
+    // All is settled of the turn before, whose requests a new one may look like.
+    this.#replies.length = 0;
+    this.#isWorking = true;
+  }
+
+  /** Watches a request, wherever it goes; those below the trial's address go to the model under test. */
+  readonly fetch: typeof fetch = async (input, init) => {
+    const given = input instanceof Request ? input : undefined;
+    const url = new URL(given?.url ?? String(input));
+    const base = this.#address?.url;
+    if (base !== undefined && url.href.startsWith(`${base}/`)) {
+      const path = url.href.slice(base.length).replace(/[?#].*$/, "");
+      const request = new Request(input, init);
+      return await awaited(this.#answer(request, path), request.signal);
+    }
+    const method = (init?.method ?? given?.method ?? "GET").toUpperCase();
+    const api = method === "POST" ? apiOfPath(url.pathname) : undefined;
+    if (api === undefined) return await fetch(input, init);
+    const request = new Request(input, init);
+    const asked = readAgentRequest(api, await request.clone().text());
+    if (asked === undefined) return await fetch(request);
+    const server = serverAt(url, asked.model);
+    return await this.#exchange(asked, server, async (watched, answer) => {
+      const started = performance.now();
+      const body = this.#withChoice(asked);
+      const sent = body === asked.body ? request : withBody(request, JSON.stringify(body));
+      const { signal } = this;
+      const sending = fetch(sent, { signal: AbortSignal.any([sent.signal, signal]) });
+      const response = await this.#inTime(sending, watched).catch(async (error) => {
+        answer.reject(error);
+        const isBrokenOff = sent.signal.aborted || isErrorOf(error, TimeLimitError);
+        throw isBrokenOff ? error : await faultOfFetch(error, { ...server, url });
+      });
+      if (response.ok) return { response, duration: performance.now() - started };
+      const copy = copied(response, signal);
+      answer.resolve(copy.passed);
+      throw await faultOfAnswer(response, await copy.text, { ...server, url });
+    });
+  };
+
+  /** Carries out a call of the agent, which it may have from a reply. */
+  async execute(tool: Tool, input: JsonObject): Promise<string> {
+    while (this.#readings.size > 0) await Promise.all(this.#readings);
+    const { environment } = this.#options;
+    // The agent may have the calls of the very reply that reached a limit.
+    if (this.#over !== undefined && !environment.exhausted) throw new Error(overText(this.#over));
+    // Without a reply nothing is known of where calls come from; at the end they are only refused.
+    if (!this.hasSeen || environment.ended || environment.exhausted) {
+      return await tool.execute(input);
+    }
+    const { name } = tool;
+    const given = textOf(input);
+    const all = this.#replies.flatMap((reply) =>
+      Array.from(reply.open, (one) => ({ reply, one })).filter(({ one }) => one.call.name === name)
+    );
+    const exact = all.find(({ one }) => one.given === given);
+    if (exact !== undefined) return await this.#carryOut(exact.reply, exact.one);
+    const alike = all[0];
+    if (alike !== undefined) await this.#record(alike.reply, alike.one, "repaired");
+    const own = { id: "", name, arguments: JSON.stringify(input), by: "agent" } as const;
+    // The model takes it for the result of its own call; of others it need not know.
+    return await this.#run({ ...own, step: alike?.reply.step ?? this.#step }, alike?.one.call.id);
+  }
+
+  /** Waits for the replies under way, and records what the agent left of their calls. */
+  async settle(): Promise<void> {
+    this.#isWorking = false;
+    while (this.#readings.size > 0) await Promise.all(this.#readings);
+    for (const reply of this.#replies) await this.#close(reply, () => false);
+  }
+
+  /** Ends what the agent still does. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isWorking = false;
+    this.#controller.abort(new Error("The trial is over"));
+    await Promise.all(this.#readings);
+    await this.#address?.[Symbol.asyncDispose]();
+  }
+
+  /** Answers a request below the trial's address. */
+  async #answer(request: Request, path: string): Promise<Response> {
+    if (path === "/tools" || path.startsWith("/tools/")) {
+      return await this.#turn.tools(request, path.slice("/tools".length));
+    }
+    const server = await this.#server();
+    const below = path.startsWith("/v1/") ? path.slice("/v1".length) : undefined;
+    if (below === undefined) return refuse(404, `There is no ${printable(path, 100)}`);
+    if (request.method === "GET" && below === "/models") {
+      const { model: id } = server;
+      return Response.json({ object: "list", data: [{ id, object: "model", created: 0 }] });
+    }
+    if (request.method !== "POST") {
+      return refuse(405, `The method must be POST: it is ${request.method}`);
+    }
+    const text = await readBody(request, MAX_REQUEST);
+    if (text === undefined) return refuse(413, `The body must not exceed ${MAX_REQUEST} bytes`);
+    const api = apiOfPath(below);
+    const asked = api && readAgentRequest(api, text);
+    if (asked === undefined) return await this.#pass(server, below, text);
+    return await this.#exchange(
+      asked,
+      server,
+      (watched) => server.forward({ path: below, body: this.#withChoice(asked), ...watched }),
+    );
+  }
+
+  /** The server of the model under test; one that is made in code gets one. */
+  async #server(): Promise<ModelServer> {
+    const { model } = this.#options;
+    return model.server ?? (await import("../../simulated/model_server.ts")).serverOf(model);
+  }
+
+  /** Passes on a request that asks for no reply, such as one for embeddings. */
+  async #pass(server: ModelServer, path: string, text: string): Promise<Response> {
+    const body = parseJson(text);
+    if (!isJsonObject(body)) return refuse(400, "The body must be a JSON object");
+    const refusal = this.#refusal;
+    if (refusal !== undefined) return refusal;
+    try {
+      const context = { trial: "", repetition: 1, request: 1 };
+      const { signal } = this;
+      const { response } = await server.forward({ path, body, context, signal });
+      return copied(response, signal).passed;
+    } catch (error) {
+      return refusalFor(error);
+    }
+  }
+
+  /** The body of a request, with the choice of tools that the task demands. */
+  #withChoice({ api, body, tools }: AgentRequest): JsonObject {
+    const { toolChoice } = this.#options.environment;
+    if (toolChoice === undefined || tools.length === 0) return body;
+    return { ...body, tool_choice: writtenChoice(api, offeredChoice(toolChoice, tools)) };
+  }
+
+  /** Sends a request, and reads the reply while the agent gets it. */
+  async #exchange(request: AgentRequest, server: Server, send: Send): Promise<Response> {
+    this.#asked++;
+    this.#hasOffered ||= this.#options.environment.tools.some(({ name }) =>
+      request.tools.some((tool) => tool.name === name)
+    );
+    const replaces = await this.#follow(request);
+    const refusal = this.#refusal;
+    if (refusal !== undefined) return refusal;
+    const { n } = request.body;
+    if (typeof n === "number" && n > 1) {
+      return refuse(400, "n must be 1: of several replies at once only one could be judged");
+    }
+    const answer = Promise.withResolvers<Response>();
+    // A reply may be complete before the agent waits for it.
+    answer.promise.catch(() => {});
+    let read: WatchedReply | undefined;
+    let number = 0;
+    const watch = async (asked: WatchedRequest): Promise<Watched> => {
+      number = asked.context.request;
+      let duration = 0;
+      let failed: readonly FailedAttempt[] = [];
+      try {
+        const { signal } = this;
+        const sent = await send({ ...asked, signal }, answer);
+        ({ duration, failed = [] } = sent);
+        const started = performance.now();
+        const { passed, text, isStream } = copied(sent.response, signal);
+        answer.resolve(passed);
+        read = readWatched(request, await this.#inTime(text, asked), { isStream, server });
+        duration += performance.now() - started;
+      } catch (error) {
+        // Retrying wraps it.
+        const fault = isErrorOf(error, InfrastructureError) && isErrorOf(error.cause, ModelFault)
+          ? error.cause
+          : error;
+        if (!isErrorOf(fault, ModelFault)) throw error;
+        answer.resolve(refusalFor(fault));
+        read = readFault(fault, request, server);
+      }
+      this.#hasSeen = true;
+      const all = [...this.#failed.splice(0), ...failed];
+      const { calls, ownCalls } = this.#ownCallsOf(request, read);
+      const reply = {
+        ...read.reply,
+        calls,
+        duration,
+        ...(all.length === 0 ? {} : { failed: all }),
+      };
+      const isOther = request.model !== "" && request.model !== this.#modelName;
+      return {
+        reply,
+        ...defined({
+          replaces,
+          model: isOther ? request.model : undefined,
+          ownCalls: ownCalls.length === 0 ? undefined : ownCalls,
+        }),
+      };
+    };
+    const { messages, tools } = request;
+    const reading = this.#options.session.ask({ messages, tools, watch }).then(
+      (reply) => {
+        if (isLimited(reply)) this.end(reply);
+        else this.#announce(request, read!.id, number, reply);
+        // Without an answer so far a limit was reached before.
+        answer.resolve(refuse(400, "The trial is over"));
+      },
+      (error) => {
+        const fault = isErrorOf(error, InfrastructureError) ? error : brokenOff(error, server);
+        this.#fault = fault;
+        if (fault !== error && this.#over === undefined) this.#asked--;
+        const { fault: cause, status, message } = fault;
+        this.#failed.push({ cause, ...defined({ status }), message });
+        if (isErrorOf(error, InfrastructureError)) answer.resolve(refusalFor(error));
+        else answer.reject(error);
+      },
+    );
+    this.#readings.add(reading);
+    reading.then(() => this.#readings.delete(reading));
+    return await answer.promise;
+  }
+
+  /** The answer to any request while the agent has nothing to work on; else `undefined`. */
+  get #refusal(): Response | undefined {
+    const over = this.#over;
+    if (over === undefined && this.#isWorking) return undefined;
+    return refuse(400, `The trial is over${over === undefined ? "" : `: ${over.message}`}`);
+  }
+
+  get #modelName(): string {
+    const { model } = this.#options;
+    return model.server?.model ?? model.name;
+  }
+
+  /** Waits for what a server sends, at most as long as a reply may take. */
+  async #inTime<T>(
+    sending: Promise<T>,
+    { timeLimit = Infinity, signal }: WatchedRequest,
+  ): Promise<T> {
+    const timeout = Math.min(timeLimit, LONGEST_STREAM);
+    const outOfTime = () =>
+      new TimeLimitError(`no whole reply came within ${timeout / 1000} seconds`, {
+        ofRequest: timeLimit > timeout,
+      });
+    return await inTime(() => sending, { timeout, outOfTime, signal });
+  }
+
+  /** Tells calls of the task's functions, and of such as nobody offers, from those of the agent's own. */
+  #ownCallsOf({ tools }: AgentRequest, { reply, builtIns }: WatchedReply) {
+    const ofTask = new Set(this.#options.environment.tools.map(({ name }) => name));
+    const isOwn = (name: string) => !ofTask.has(name) && tools.some((tool) => tool.name === name);
+    const own = [...builtIns, ...reply.calls.filter(({ name }) => isOwn(name))];
+    return {
+      calls: reply.calls.filter(({ name }) => !isOwn(name)),
+      ownCalls: own.slice(0, MAX_OWN_CALLS).map(({ name, arguments: written }) => ({
+        function: name.slice(0, MAX_KEPT_LENGTH),
+        arguments: written.slice(0, MAX_KEPT_LENGTH),
+      })),
+    };
+  }
+
+  /** Takes a reply, whose calls the agent may carry out from now on. */
+  #announce(request: AgentRequest, id: string, number: number, reply: ModelReply): void {
+    const { text, calls, carried } = reply;
+    this.#fault = undefined;
+    const { tools, events } = this.#options.environment;
+    // What the agent called before its first reply came in steps of its own.
+    if (this.#step === 0) this.#step = callsOf(events).at(-1)?.step ?? 0;
+    const step = ++this.#step;
+    const offered = request.tools.map(({ name }) => name);
+    const open = calls.map((call): OpenCall => {
+      const input = parseJson(call.arguments);
+      const isMissing = !offered.includes(call.name) &&
+        tools.some(({ name }) => name === call.name);
+      return {
+        call: { ...call, step, ...(isMissing ? { offered } : {}) },
+        given: isJsonObject(input) ? textOf(input) : undefined,
+      };
+    });
+    this.#replies.push({ request, id, number, step, open: new Set(open), isUsed: false });
+    this.#turn.heard({ role: "assistant", content: text, calls, ...defined({ carried }) });
+  }
+
+  /** Closes the replies that a request goes on from; returns the request whose reply it asks for again. */
+  async #follow(request: AgentRequest): Promise<number | undefined> {
+    // A reply that the agent has just got to its end is read to its end in the same turn of the event loop.
+    if (this.#readings.size > 0) await new Promise((resolve) => setTimeout(resolve));
+    while (this.#readings.size > 0 && this.#isSequel(request)) await Promise.all(this.#readings);
+    const { history, previous } = request;
+    let replaces: number | undefined;
+    for (const reply of this.#replies) {
+      const { request: before } = reply;
+      const isSame = history === before.history && previous === before.previous;
+      if (isSame && !reply.isUsed) {
+        replaces = reply.number;
+        await this.#close(reply, () => false);
+      } else if (
+        previous === undefined ? history.startsWith(`${before.history}\n`) : previous === reply.id
+      ) {
+        await this.#close(reply, shownIn(request));
+      }
+    }
+    return replaces;
+  }
+
+  /** Whether a request shows replies: one that is still being read may be among them. */
+  #isSequel({ messages, previous }: AgentRequest): boolean {
+    return previous !== undefined || messages.some(({ role }) => role === "assistant");
+  }
+
+  /** Records the calls of a reply that the agent did not carry out. */
+  async #close(reply: OpenReply, isShown: (call: PreparedCall) => boolean): Promise<void> {
+    // Carried out with the others, whatever the agent did with it.
+    if (reply.results !== undefined) return;
+    for (const one of [...reply.open]) {
+      const { call } = one;
+      const isWrong = call.offered !== undefined || this.#isRefused(call);
+      const deed = !isWrong ? "not_run" : isShown(call) ? undefined : "hid";
+      await this.#record(reply, one, deed);
+    }
+  }
+
+  #isRefused(call: PreparedCall): boolean {
+    const { environment } = this.#options;
+    return environment.refuse(call) !== undefined ||
+      !environment.tools.some(({ name }) => name === call.name);
+  }
+
+  /** Records a call that the agent did not carry out. */
+  async #record(reply: OpenReply, one: OpenCall, deed: AgentDeed | undefined): Promise<void> {
+    reply.open.delete(one);
+    if (this.#options.environment.ended) return;
+    await this.#run(
+      { ...one.call, ...defined({ agentDid: deed }) },
+      deed === "repaired" ? "" : one.call.id,
+    );
+  }
+
+  /** Carries out a call of a reply; with references all of them, as they may need each other's results. */
+  async #carryOut(reply: OpenReply, one: OpenCall): Promise<string> {
+    reply.isUsed = true;
+    const { environment, references } = this.#options;
+    if (references) {
+      const all = [...reply.open];
+      reply.results ??= environment.execute(all.map(({ call }) => call))
+        .then((results) => new Map(all.map((other, place) => [other, results[place]!])));
+    }
+    reply.open.delete(one);
+    if (reply.results === undefined) return await this.#run(one.call);
+    return this.#give((await reply.results).get(one)!);
+  }
+
+  /** Lets the environment answer a call; its result answers the call of a reply with the id `callId`, if not empty. */
+  async #run(call: PreparedCall, callId = call.id): Promise<string> {
+    const { environment } = this.#options;
+    const [result] = await environment.execute([call]);
+    return this.#give({ ...result!, callId });
+  }
+
+  /** Gives the result of a call to the agent, and ends the trial if that was one call too many. */
+  #give(result: ToolResult): string {
+    if (result.callId !== "") this.#turn.heard({ role: "tool", ...result });
+    if (this.#options.environment.exhausted) {
+      this.end({ kind: "call_limit", message: "a call past the limit was made" });
+    }
+    return result.content;
+  }
+
+  /** Ends the trial by a limit. */
+  end(limited: Limited): void {
+    this.#over ??= limited;
+    this.#limit.resolve(this.#over);
+    this.#controller.abort(new Error(overText(limited)));
+  }
+}
+
+/** Says that a limit was reached. */
+function overText({ message }: Limited): string {
+  return `The trial is over: ${message}`;
+}
+
+/** Returns how errors speak of a server that the agent asks by itself. */
+function serverAt(url: URL, model: string): Server {
+  const quote = (text: string) => printable(redact(text.slice(0, 20_000)), 300);
+  return { who: `${printable(model, 100)} at ${url.host}`, hide: hideSecrets, quote };
+}
+
+/** Waits for an answer and its body for as long as the agent does. */
+async function awaited(answering: Promise<Response>, signal: AbortSignal): Promise<Response> {
+  const response = await abortable(answering, signal);
+  const { body } = response;
+  if (body === null) return response;
+  return new Response(body.pipeThrough(new TransformStream(), { signal }), response);
+}
+
+/** Returns a request with another body. */
+function withBody(request: Request, body: string): Request {
+  const headers = new Headers(request.headers);
+  headers.delete("content-length");
+  return new Request(request, { body, headers });
+}
+
+/** Returns arguments in one way of writing, in which those that nest too deep keep the order of their keys. */
+function textOf(input: JsonObject): string {
+  try {
+    return canonicalJson(input);
+  } catch (error) {
+    if (error instanceof RangeError) return JSON.stringify(input);
+    throw error;
+  }
+}
+
+/** Returns what a request shows of the calls of earlier replies. */
+function shownIn({ messages }: AgentRequest): (call: PreparedCall) => boolean {
+  const ids = new Set<string>();
+  const written = new Set<string>();
+  for (const message of messages) {
+    if (message.role === "tool") ids.add(message.callId);
+    if (message.role !== "assistant") continue;
+    for (const { id, name, arguments: given } of message.calls) {
+      ids.add(id);
+      written.add(JSON.stringify([name, given]));
+    }
+  }
+  return (call) => ids.has(call.id) || written.has(JSON.stringify([call.name, call.arguments]));
+}
+
+/** A choice of tools in the form of a request. */
+function writtenChoice(api: AgentRequest["api"], choice: ToolChoice): JsonObject[string] {
+  if (typeof choice === "string") return choice;
+  const { function: name } = choice;
+  return api === "chat" ? { type: "function", function: { name } } : { type: "function", name };
+}
+
+/** The error of a request that broke off: by the agent itself, or on the way. */
+function brokenOff(error: unknown, { who, quote }: Server): InfrastructureError {
+  const { name } = Object(error) as { readonly name?: unknown };
+  return name === "AbortError" || name === "TimeoutError" || error instanceof RangeError
+    ? new InfrastructureError(`The request to ${who} was broken off: ${quote(reasonOf(error))}`, {
+      fault: "unclear",
+    })
+    : new InfrastructureError(`Cannot get a reply of ${who}: ${quote(reasonOf(error))}`, {
+      retryable: true,
+    });
+}
+
+/** The answer to a request that got no reply. */
+function refusalFor(error: unknown): Response {
+  const { status = isErrorOf(error, ModelFault) ? 400 : 502 } = error as InfrastructureError;
+  return refuse(
+    status,
+    isErrorOf(error, InfrastructureError) ? error.message : "The request failed",
+  );
+}
+
+/** An error in the form of OpenAI's, which clients do not send again: that was done already. */
+function refuse(status: number, message: string): Response {
+  const error = { message, type: "toolgate_error", param: null, code: null };
+  return Response.json({ error }, { status, headers: { "x-should-retry": "false" } });
+}

@@ -1,0 +1,81 @@
+/**
+ * Tools over HTTP: the functions of a task, for agents in other processes.
+ * @module
+ */
+
+import { reasonOf } from "../../base/errors.ts";
+import { isJsonObject, parseJson, printable } from "../../base/json.ts";
+import { redact } from "../../base/redact.ts";
+import { readBody } from "../../base/request_body.ts";
+import { toOpenAITool } from "../../tools/tool.ts";
+import type { AgentTask } from "../own_agent.ts";
+
+/** Bytes of the arguments of a call, at most. */
+const MAX_BODY = 16 * 2 ** 20;
+
+/**
+ * Returns what answers the requests below the address of a task's functions; `path` is what follows that address.
+ *
+ * | request | answer |
+ * | --- | --- |
+ * | `GET` of the address itself | 200: a JSON list of the functions in the form of OpenAI's chat completions |
+ * | `POST /NAME` with a JSON object, the arguments | 200: the result as text, also that of a refused call |
+ *
+ * Errors are objects with the text `error`: 404 for an unknown name, 405 for another method, 400 for a body that is
+ * no JSON object, 413 for one above 16 MiB, and 409 if no more calls are allowed.
+ */
+export function toolsHandler(
+  task: Pick<AgentTask, "tools">,
+): (request: Request, path: string) => Promise<Response> {
+  const tools = new Map(task.tools.map((tool) => [tool.name, tool]));
+  return async (request, path) => {
+    if (path === "" || path === "/") {
+      return request.method === "GET"
+        ? Response.json(task.tools.map(toOpenAITool))
+        : refuse(request, 405, "the method must be GET", { allow: "GET" });
+    }
+    const name = decoded(path.slice(1));
+    const tool = name === undefined ? undefined : tools.get(name);
+    if (tool === undefined) {
+      const shown = printable(name ?? path.slice(1), 100);
+      return refuse(request, 404, `there is no function ${shown}`);
+    }
+    if (request.method !== "POST") {
+      return refuse(request, 405, "the method must be POST", { allow: "POST" });
+    }
+    const text = await readBody(request, MAX_BODY);
+    if (text === undefined) {
+      return refuse(request, 413, `the arguments must not exceed ${MAX_BODY} bytes`);
+    }
+    const input = parseJson(text);
+    if (!isJsonObject(input)) {
+      return refuse(request, 400, "the body must be a JSON object, the arguments");
+    }
+    try {
+      const result = await tool.execute(input);
+      return new Response(result, { headers: { "content-type": "text/plain; charset=utf-8" } });
+    } catch (error) {
+      return refuse(request, 409, printable(redact(reasonOf(error)), 1_000));
+    }
+  };
+}
+
+/** Returns the name in a path; `undefined` if it is not encoded as it must be. */
+function decoded(name: string): string | undefined {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return undefined;
+  }
+}
+
+async function refuse(
+  request: Request,
+  status: number,
+  error: string,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  // A body that nobody reads would keep its connection.
+  if (request.body !== null && !request.bodyUsed) await request.body.cancel();
+  return Response.json({ error }, { status, headers });
+}

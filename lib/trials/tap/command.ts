@@ -1,0 +1,223 @@
+/**
+ * Command agents: agents in any language, as programs that are started once for each message of the user.
+ * @module
+ */
+
+import { z } from "zod";
+import { parseWith } from "../../base/input.ts";
+import { reasonOf } from "../../base/errors.ts";
+import { cutText, defined, printable } from "../../base/json.ts";
+import { redact } from "../../base/redact.ts";
+import { isSecretVariable, MARK, registerSecrets, secretValues } from "../../base/secrets.ts";
+import { shellQuote } from "../../base/shell_quote.ts";
+import { InfrastructureError, TimeLimitError } from "../../models/model.ts";
+import { toOpenAIMessage } from "../../tools/message.ts";
+import { toOpenAITool } from "../../tools/tool.ts";
+import type { Agent, AgentOptions, AgentTask } from "../own_agent.ts";
+import {
+  type Ended,
+  MAX_OUTPUT,
+  mayRun,
+  readVariables,
+  runGroup,
+  startFault,
+} from "./_process_group.ts";
+
+/** An agent that is a program. */
+export interface CommandAgent {
+  /**
+   * The name or path of the program, and its arguments. No shell reads them: `*`, `~` and `$NAME` stand for
+   * themselves.
+   */
+  readonly command: readonly string[];
+  /** Variables of its environment, besides the few that it inherits and those of the trial. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The folder that it runs in; default: that of the process. */
+  readonly cwd?: string;
+  /** Seconds that it may take for one message of the user; default 600. */
+  readonly seconds?: number;
+}
+
+/** Characters that no argument or variable of a process can have. */
+const noNul = (text: string) => !text.includes("\0");
+const NUL = "must not have the character NUL";
+
+/** The schema of {@linkcode CommandAgent}. */
+export const COMMAND_AGENT = z.strictObject({
+  command: z.array(z.string().refine(noNul, NUL)).min(1, "must name a program")
+    .refine(([name]) => name !== "", "must name a program"),
+  env: z.record(z.string(), z.string().refine(noNul, NUL))
+    .refine(
+      (env) => Object.keys(env).every((name) => /^[^=\0]+$/.test(name)),
+      "must have names with neither = nor NUL",
+    ).exactOptional(),
+  cwd: z.string().min(1).refine(noNul, NUL).exactOptional(),
+  seconds: z.number().positive().max(86_400).exactOptional(),
+}) as unknown as z.ZodType<CommandAgent>;
+
+/** Seconds for one message. */
+const SECONDS = 600;
+
+/**
+ * Variables of this process that a program gets: what it needs to be found, to start and to read texts. Neither
+ * keys nor addresses of proxies, as it asks the model through a server of this process.
+ */
+const INHERITED = [
+  ...["PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TMP", "TEMP"],
+  ...["VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "NODE_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR"],
+  ...["SystemRoot", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA"],
+];
+
+/** Bytes of a prompt that the environment can hold: Linux takes 128 KiB, name included. */
+const MAX_VARIABLE = 100 * 2 ** 10;
+
+/** Characters of standard error that an error quotes: its end, where programs say what was wrong. */
+const MAX_QUOTE = 300;
+
+/**
+ * Returns an agent that runs a program for each message of the user: prompt and addresses by environment and
+ * standard input, the answer by standard output (see docs/agents.md). The program and all that it started end with
+ * it. Values of `env` whose names end in words such as key or token are registered as secrets.
+ *
+ * The agent rejects with
+ * - {@linkcode InfrastructureError} if the program cannot be started: the trial is then `invalid`.
+ * - {@linkcode TimeLimitError} if it took longer than `seconds`.
+ * - the signal's reason if that aborted.
+ * - an `Error`, its own failure, if its exit code is not 0, or it writes more than 1 MiB.
+ *
+ * @param name How errors of options refer to it.
+ * @throws {InputError} If the options cannot be used.
+ */
+export function commandAgent(options: CommandAgent, name = "the agent"): Agent {
+  const { command, env = {}, cwd, seconds = SECONDS } = parseWith(COMMAND_AGENT, options, name);
+  registerSecrets(secretValues(env));
+  const agent: Agent = async (task, given) => {
+    const { signal } = given;
+    signal?.throwIfAborted();
+    // Asked before: the runtime would else ask the user.
+    if (!mayRun()) throw unpermitted(command);
+    let ended: Ended;
+    try {
+      ended = await runGroup({
+        command,
+        env: { ...readVariables(INHERITED), ...env, ...variablesOf(task, given) },
+        input: inputOf(task, given),
+        timeout: 1000 * seconds,
+        ...defined({ cwd, signal }),
+      });
+    } catch (error) {
+      throw unstarted(command, cwd, error);
+    }
+    if (ended.stopped === "signal") signal?.throwIfAborted();
+    if (ended.stopped === "time") {
+      throw new TimeLimitError(`${shown(command)} took longer than ${seconds} s${quoted(ended)}`);
+    }
+    if (ended.stopped === "output") {
+      throw new Error(
+        `${shown(command)} wrote more than ${MAX_OUTPUT} bytes to standard output${quoted(ended)}`,
+      );
+    }
+    const { code, by, output } = ended;
+    if (by !== undefined || code !== 0) {
+      const end = by === undefined ? `ended with exit code ${code}` : `was ended by ${by}`;
+      throw new Error(`${shown(command)} ${end}${quoted(ended)}`);
+    }
+    return output.replace(/\r?\n$/, "");
+  };
+  programs.add(agent);
+  return agent;
+}
+
+/** The agents that are programs. */
+const programs = new WeakSet<Agent>();
+
+/** Whether an agent is a program, which ends soon after its signal aborts, and not at once. */
+export function isProgram(agent: Agent): boolean {
+  return programs.has(agent);
+}
+
+/** Returns the options of an agent with a mark in place of each secret of its environment. */
+export function withoutSecrets({ env, ...others }: CommandAgent): CommandAgent {
+  if (env === undefined) return others;
+  const clean = Object.entries(env).map(([name, value]) =>
+    [name, isSecretVariable(name, value) ? MARK : value] as const
+  );
+  return { ...others, env: Object.fromEntries(clean) };
+}
+
+/** The variables by which a program finds the model and the tools. */
+function variablesOf(
+  { prompt }: AgentTask,
+  { baseURL, apiKey, model, toolsURL }: AgentOptions,
+): Record<string, string> {
+  // What cannot be in the environment is in standard input.
+  const fits = noNul(prompt) && new TextEncoder().encode(prompt).length <= MAX_VARIABLE;
+  return {
+    ...{ OPENAI_BASE_URL: baseURL, OPENAI_API_KEY: apiKey },
+    ...{ TOOLGATE_MODEL: model, TOOLGATE_TOOLS_URL: toolsURL },
+    ...(fits ? { TOOLGATE_PROMPT: prompt } : {}),
+  };
+}
+
+/** The document that a program reads from standard input; messages and functions are in OpenAI's form. */
+function inputOf(
+  { prompt, system, history, tools, toolChoice: choice }: AgentTask,
+  { model, baseURL, apiKey, toolsURL }: AgentOptions,
+): string {
+  const toolChoice = typeof choice === "object"
+    ? { type: "function", function: { name: choice.function } }
+    : choice;
+  return JSON.stringify({
+    ...{ v: 1, prompt, system, history: history.map(toOpenAIMessage) },
+    ...{ tools: tools.map((tool) => toOpenAITool(tool).function), toolChoice },
+    ...{ model, baseURL, apiKey, toolsURL },
+  }) + "\n";
+}
+
+/** Names a command in errors. */
+function shown(command: readonly string[]): string {
+  return printable(redact(command.map(shellQuote).join(" ")), 100);
+}
+
+/** The end of what it wrote to standard error, as words behind others. */
+function quoted({ errors }: Ended): string {
+  // A secret that was cut is no longer recognised: all that was kept is redacted first.
+  const text = redact(errors.trim());
+  if (text === "") return "";
+  const end = text.length > MAX_QUOTE
+    ? `…${text.slice(-MAX_QUOTE).replace(/^[\uDC00-\uDFFF]/, "")}`
+    : text;
+  return `; standard error: ${printable(end, 2 * MAX_QUOTE)}`;
+}
+
+/** The error of a program that Deno must not run. */
+function unpermitted(command: readonly string[]): InfrastructureError {
+  return new InfrastructureError(
+    `Cannot run the agent ${
+      shown(command)
+    } as Deno was not given the permission to run programs and to end ` +
+      "them: add --allow-run (a list such as --allow-run=python3 permits no end)",
+    { permanent: "permission" },
+  );
+}
+
+/** The error of a program that could not be started. */
+function unstarted(
+  command: readonly string[],
+  cwd: string | undefined,
+  error: unknown,
+): InfrastructureError {
+  const fault = startFault(error);
+  const name = printable(command[0]!, 200);
+  const reason = fault === "missing"
+    ? `there is no program ${name}: install it, or give its path`
+    : fault === "folder"
+    ? `there is no folder ${printable(cwd ?? ".", 200)} for it to run in`
+    : fault === "forbidden"
+    ? `${name} is not executable, or the folder cannot be entered: set its permissions, or name its interpreter first`
+    : `it could not be started: ${cutText(printable(redact(reasonOf(error)), 300), 300)}`;
+  return new InfrastructureError(
+    `Cannot run the agent ${shown(command)} as ${reason}`,
+    defined({ permanent: fault === undefined ? undefined : "command" as const, cause: error }),
+  );
+}

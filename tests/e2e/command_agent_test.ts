@@ -1,0 +1,145 @@
+// Suites and benchmarks whose agent is a program: what runs it, what journals keep of it, and who may not run it.
+
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import type { PlanLine } from "../../lib/runs/journal/journal.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
+import { deno, folder, readLines, ROOT } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
+
+const SUITE = {
+  ...{ name: "programs", seed: 7, graphs: 2, models: ["sim:planner"] },
+  tasks: [{ core: 2, depth: 1 }],
+};
+
+/** A program that answers with the first variable of its prompt, which no task asks for. */
+const ECHO = `import json, os, sys
+task = json.load(sys.stdin)
+print(os.path.basename(os.getcwd()), os.environ["GREETING"], task["model"], len(task["tools"]))
+`;
+
+const suiteWith = (agent: unknown, more: object = {}) =>
+  JSON.stringify({ ...SUITE, agent, ...more });
+
+Deno.test("toolgate run starts a suite's program in the folder of its file, or one named from there", async () => {
+  await using place = await folder();
+  Deno.mkdirSync(place.file("desk/inner"), { recursive: true });
+  place.write("desk/echo.py", ECHO);
+  place.write("desk/inner/echo.py", ECHO);
+  const env = { GREETING: "hello" };
+  const table: [agent: object, name: string][] = [
+    [{ command: ["python3", "echo.py"], env }, "desk"],
+    [{ command: ["python3", "echo.py"], env, cwd: "inner" }, "inner"],
+  ];
+  for (const [agent, name] of table) {
+    place.write("desk/suite.jsonc", suiteWith(agent));
+    const journal = place.file(`${name}.jsonl`);
+    const ended = await toolgate(["run", "desk/suite.jsonc", "--out", journal], {
+      cwd: place.path,
+    });
+    assertEquals(ended.code, 0, ended.all);
+    assert(!ended.revoked.includes("run"), ended.all);
+    const [plan, ...trials] = readLines(journal) as [PlanLine, ...unknown[]];
+    assertEquals(plan.resolved.agent, agent);
+    assertEquals(trials.length, 2);
+    for (const { events } of trials as { events: { text: string }[] }[]) {
+      assertMatch(events.at(-1)!.text, new RegExp(`^${name} hello sim:planner 2`));
+    }
+  }
+});
+
+Deno.test("toolgate run gives up the permission to run programs where a suite has none", async () => {
+  await using place = await folder();
+  const path = place.write("suite.jsonc", JSON.stringify(SUITE));
+  const ended = await toolgate(["run", path]);
+  assert(ended.revoked.includes("run"), ended.all);
+});
+
+Deno.test("a program that is not there ends the run at its first trial, and nothing is kept", async () => {
+  await using place = await folder();
+  const path = place.write("suite.jsonc", suiteWith({ command: ["no-such-agent", "--fast"] }));
+  const journal = place.file("out.jsonl");
+  const ended = await toolgate(["run", path, "--out", journal]);
+  assertEquals(ended.code, 2, ended.all);
+  assertStringIncludes(ended.stderr, "there is no program no-such-agent");
+  assertEquals(place.names(), ["suite.jsonc"]);
+});
+
+Deno.test("a program that fails is the agent's failure, and prints no secret into journal or report", async () => {
+  await using place = await folder();
+  const key = "a1b2c3d4-correct-horse-battery";
+  const script = 'echo "cannot use $SEARCH_API_KEY" >&2; exit 4';
+  const agent = { command: ["sh", "-c", script], env: { SEARCH_API_KEY: key } };
+  const path = place.write("suite.jsonc", suiteWith(agent));
+  const journal = place.file("out.jsonl");
+  const ended = await toolgate(["run", path, "--out", journal]);
+  assertEquals(ended.code, 0, ended.all);
+  const text = Deno.readTextFileSync(journal);
+  const [plan, trial] = readLines(journal) as [PlanLine, Trial];
+  assertEquals(trial.outcome, "agent_error");
+  assertStringIncludes(`${trial.reason}`, "exit code 4; standard error: cannot use [redacted]");
+  assertEquals(plan.resolved.agent?.env, { SEARCH_API_KEY: "[redacted]" });
+  for (const one of [text, ended.all]) assert(!one.includes(key), one);
+});
+
+Deno.test("a journal is not resumed with another program, and compares with it", async () => {
+  await using place = await folder();
+  const journal = place.file("old.jsonl");
+  const other = place.file("new.jsonl");
+  const old = place.write("old.jsonc", suiteWith({ command: ["echo", "x = 1"] }));
+  const changed = place.write("new.jsonc", suiteWith({ command: ["echo", "x = 2"] }));
+  assertEquals((await toolgate(["run", old, "--out", journal])).code, 0);
+  const resumed = await toolgate(["run", changed, "--out", journal, "--resume"]);
+  assertEquals(resumed.code, 2, resumed.all);
+  assertStringIncludes(resumed.stderr, "it must be of the same plan: it differs in agent");
+  assertEquals((await toolgate(["run", changed, "--out", other])).code, 0);
+  const report = await toolgate(["report", journal, other]);
+  assertEquals(report.code, 0, report.all);
+});
+
+Deno.test("toolgate run FILE.jsonl starts no program that a journal names", async () => {
+  await using place = await folder();
+  const trace = place.file("started");
+  const path = place.write("suite.jsonc", suiteWith({ command: ["touch", trace] }));
+  const journal = place.file("out.jsonl");
+  assertEquals((await toolgate(["run", path, "--out", journal])).code, 0);
+  Deno.removeSync(trace);
+  const { id } = (readLines(journal) as { id: string }[])[1]!;
+  const again = await toolgate(["run", journal, "--only", id]);
+  assertEquals(again.code, 2, again.all);
+  assertStringIncludes(again.stderr, "no program that only a journal names is run");
+  assertEquals(place.names().includes("started"), false);
+  const fromSuite = await toolgate(["run", path, "--only", id]);
+  assertEquals(fromSuite.code, 0, fromSuite.all);
+  assertEquals(place.names().includes("started"), true);
+});
+
+Deno.test("benchmark() runs an agent that is a program", async () => {
+  await using place = await folder();
+  const file = place.write(
+    "agent_test.ts",
+    `import { benchmark, grid } from ${JSON.stringify(`${ROOT}/mod.ts`)};
+benchmark("a program", {
+  model: "sim:planner",
+  agent: { command: ["echo", "x = 1"] },
+  tasks: grid({ core: 2, depth: 1 }),
+  seed: 1,
+  graphs: 1,
+});
+benchmark("no program", { model: "sim:planner", tasks: grid({ core: 2, depth: 1 }), seed: 1, agent: { command: "echo" } } as never);
+`,
+  );
+  const { code, all } = await deno([
+    "test",
+    "-A",
+    "--no-check",
+    `--config=${ROOT}/deno.json`,
+    file,
+  ]);
+  assertEquals(code, 1, all);
+  assertMatch(all, /Cannot use benchmark no program:\n +at agent\.command: /);
+  const wrong = Deno.readTextFileSync(file).replace(/benchmark\("no program".*\n/, "");
+  Deno.writeTextFileSync(file, wrong);
+  const ran = await deno(["test", "-A", "--no-check", `--config=${ROOT}/deno.json`, file]);
+  assertEquals(ran.code, 1, ran.all);
+  assertStringIncludes(ran.all, `said "x = 1"`);
+});

@@ -1,0 +1,541 @@
+// What was seen of an agent: gates over journals of real trials, reports of them, and what a run says at once. The
+// agents ask the same simulated server, where toolgate watches or past it.
+
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotMatch,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import type { JsonObject } from "../../lib/base/json.ts";
+import type { Ceilings, GatePolicy } from "../../lib/gate/policy.ts";
+import { InfrastructureError } from "../../lib/models/model.ts";
+import { describeTrial } from "../../lib/reports/story.ts";
+import { planLine } from "../../lib/runs/journal/journal.ts";
+import type { Suite } from "../../lib/runs/suite.ts";
+import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
+import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { Connections } from "../../lib/models/connect.ts";
+import { planSuite } from "../../lib/runs/plan.ts";
+import { assertNoFailures } from "../../lib/testing/assertions/trials.ts";
+import type { Agent } from "../../lib/trials/own_agent.ts";
+import { runTrial } from "../../lib/trials/run_trial.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
+import { countingServer, deno, folder, LAUNCH, ROOT } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
+import { Folder } from "../support/folders.ts";
+import { accept, linesOf, writeJournal } from "../support/journals.ts";
+import { answering, completion, serving } from "../support/wire_servers.ts";
+
+const MODEL = "sim:noisy?hallucinate=0.1&arity=0.1&stale=0.05";
+const PRICES = { [MODEL]: { input: 1, output: 1 } };
+const HOW =
+  "let it ask through the fetch or baseURL that it is given, with the functions under their names (docs/agents.md)";
+
+const server = countingServer(MODEL);
+const connections = new Connections();
+Deno.test.afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await connections[Symbol.asyncDispose]();
+});
+
+interface Asked {
+  readonly name: string;
+  readonly arguments: string;
+}
+
+/** How an agent works. */
+interface Habits {
+  /** Where it asks; default: as toolgate tells it. */
+  readonly past?: string;
+  /** Whether it drops wrong calls, so that the model never reads of them. */
+  readonly hides?: boolean;
+}
+
+/** An agent as users write one: it asks until a reply has no call, and carries out what its tools take. */
+function agentOf({ past, hides = false }: Habits = {}): Agent {
+  return async (task, { baseURL, model, apiKey, ...given }) => {
+    const ask = past === undefined ? given.fetch : fetch;
+    const messages: JsonObject[] = [{ role: "user", content: task.prompt }];
+    const tools = task.tools.map(({ name, description, parameters }) => ({
+      type: "function",
+      function: { name, description, parameters },
+    }));
+    for (let replies = 0; replies < 60; replies++) {
+      const response = await ask(`${past ?? baseURL}/chat/completions`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${apiKey}` },
+        body: JSON.stringify({ model, messages, tools }),
+      });
+      const [{ message }] = (await response.json()).choices;
+      const calls: { id: string; function: Asked }[] = message.tool_calls ?? [];
+      if (calls.length === 0) return message.content ?? "";
+      const results: JsonObject[] = [];
+      for (const { id, function: { name, arguments: written } } of calls) {
+        const tool = task.tools.find((one) => one.name === name);
+        const input = JSON.parse(written);
+        const isRight = tool !== undefined &&
+          Object.keys(input).length === Object.keys(tool.parameters["properties"] as object).length;
+        if (!isRight && hides) continue;
+        const content = isRight ? await tool.execute(input) : `There is no ${name} like that`;
+        results.push({ role: "tool", tool_call_id: id, content });
+      }
+      if (results.length > 0 || !hides) messages.push(message, ...results);
+    }
+    return "I give up";
+  };
+}
+
+const SEEN = agentOf();
+const UNSEEN = agentOf({ past: server.url });
+
+function planOf(gate: GatePolicy, more: Partial<Suite> = {}) {
+  return planSuite({
+    ...{ name: "agents", seed: 3, models: [MODEL], gate, prices: PRICES },
+    ...(gate.sequential ? {} : { graphs: 12 }),
+    tasks: [{ core: 3, depth: 2, connected: 2 }],
+    ...more,
+  });
+}
+
+type Plan = ReturnType<typeof planOf>;
+
+/** Real trials of a plan, of agents by their places. */
+async function trialsOf(plan: Plan, agentAt: (place: number) => Agent): Promise<Trial[]> {
+  const model = await connections.model({ model: MODEL });
+  const trials: Trial[] = [];
+  for (const [place, planned] of plan.trials.entries()) {
+    trials.push(await runTrial(planned, model, { agent: agentAt(place), suite: plan.suite }));
+  }
+  return trials;
+}
+
+const LOOSE = { successRate: 0.2, margin: 0.15 };
+const plan = planOf(LOOSE);
+const seen = await trialsOf(plan, () => SEEN);
+const unseen = await trialsOf(plan, () => UNSEEN);
+
+/** What `toolgate gate` says of trials under ceilings. */
+async function gated(
+  trials: readonly Trial[],
+  atMost: Ceilings,
+  more: Partial<GatePolicy> = LOOSE,
+) {
+  using place = new Folder();
+  const own = planOf({ ...more, atMost } as GatePolicy);
+  return await toolgate(["gate", writeJournal(place, own, trials)]);
+}
+
+Deno.test("the two agents make the same trials, but for what is seen of them", () => {
+  assertEquals(new Set(seen.map(({ agent }) => agent)), new Set(["watched" as const]));
+  assertEquals(new Set(unseen.map(({ agent }) => agent)), new Set(["unwatched" as const]));
+  const invented = (trials: readonly Trial[]) =>
+    trials.flatMap(({ failures }) => failures).filter(({ type }) => type === "function_not_found");
+  assert(invented(seen).length > 0);
+  assertEquals(invented(unseen), []);
+  assert(seen.every(({ usage }) => usage.inputTokens > 0));
+});
+
+Deno.test("a gate whose ceilings an unseen agent could keep by hiding is invalid, and says what to do", async () => {
+  const hidden: Record<string, Ceilings> = {
+    "failures.function_not_found": { failures: { function_not_found: 1 } },
+    "failures.wrong_number_of_inputs": { failures: { wrong_number_of_inputs: 1 } },
+    "parameterFailures.hallucination_name": { parameterFailures: { hallucination_name: 1 } },
+    "parameterFailures.missing_information": { parameterFailures: { missing_information: 1 } },
+    "parameterFailures.specification_mismatch": {
+      parameterFailures: { specification_mismatch: 1 },
+    },
+    "behaviours.silent": { behaviours: { silent: 1 } },
+    "behaviours.forced_loop": { behaviours: { forced_loop: 1 } },
+    tokens: { tokens: 1e9 },
+    usd: { usd: 1e9 },
+    usdPerSolved: { usdPerSolved: 1e9 },
+  };
+  for (const [ceiling, atMost] of Object.entries(hidden)) {
+    const ended = await gated(unseen, atMost);
+    assertEquals(ended.code, 3, ended.all);
+    assertStringIncludes(
+      ended.stdout,
+      `INVALID: in 12 of 12 trials the agent was not seen to offer functions to a model, so that atMost.${ceiling} cannot be ` +
+        `checked: ${HOW}`,
+    );
+    const same = await gated(seen, atMost);
+    assertNotMatch(same.stdout, /not seen/, same.all);
+    if (!ceiling.startsWith("parameterFailures")) assertEquals(same.code, 0, same.all);
+  }
+});
+
+Deno.test("a ceiling on injected instructions that are followed is invalid over an unseen agent", async () => {
+  using place = new Folder();
+  const gate = { ...LOOSE, atMost: { behaviours: { followed_injection: 1 } } };
+  const own = planOf(gate, { perturbations: ["II"] });
+  const ended = await toolgate([
+    "gate",
+    writeJournal(place, own, await trialsOf(own, () => UNSEEN)),
+  ]);
+  assertEquals(ended.code, 3, ended.all);
+  assertMatch(ended.stdout, /a model, so that atMost.behaviours.followed_injection cannot/);
+});
+
+Deno.test("a gate whose ceilings a hidden call can only raise decides over an unseen agent", async () => {
+  const ended = await gated(unseen, {
+    failures: { incorrect_value: 1, value_not_yet_known: 1 },
+    behaviours: { aversion: 1, ignored_result: 1, ungrounded: 1 },
+    p95Seconds: 1e6,
+  });
+  assertEquals(ended.code, 0, ended.all);
+  assertStringIncludes(ended.stdout, "PASS");
+  assertEquals((await gated(unseen, {})).code, 0);
+});
+
+Deno.test("an agent that offers functions under names of its own has tokens, and hides what is called", async () => {
+  const disguised: Agent = async (task, { fetch, baseURL, model }) => {
+    const response = await fetch(`${baseURL}/chat/completions`, {
+      method: "POST",
+      body: JSON.stringify({ model, messages: [{ role: "user", content: task.prompt }] }),
+    });
+    await response.text();
+    return "I give up";
+  };
+  const trials = await trialsOf(plan, () => disguised);
+  assertEquals(trials.map(({ agent }) => agent), trials.map(() => "unwatched" as const));
+  const never = { successRate: 0.2, margin: 0.15 };
+  const paid = await gated(trials, { tokens: 1e9, usd: 1e9 }, never);
+  assertNotMatch(paid.stdout, /not seen/, paid.all);
+  const called = await gated(trials, { tokens: 1e9, failures: { function_not_found: 1 } }, never);
+  assertEquals(called.code, 3, called.all);
+  assertMatch(
+    called.stdout,
+    /a model, so that atMost.failures.function_not_found cannot be checked/,
+  );
+  const { report } = await reported(trials);
+  assert(report.subjects[0].usage.inputTokens > 0);
+});
+
+Deno.test("one unseen trial among seen ones is enough, and one that does not count is none", async () => {
+  const atMost = { failures: { function_not_found: 1 }, tokens: 1e9 };
+  const mixed = [...seen.slice(0, 11), unseen[11]!];
+  const ended = await gated(mixed, atMost);
+  assertEquals(ended.code, 3, ended.all);
+  assertStringIncludes(
+    ended.stdout,
+    "in 1 of 12 trials the agent was not seen to offer functions to a model, so that atMost.failures.function_not_found, " +
+      "atMost.tokens cannot be checked",
+  );
+  const model = await connections.model({ model: MODEL });
+  const gone = await runTrial(plan.trials[11]!, model, {
+    suite: plan.suite,
+    agent: () => Promise.reject(new InfrastructureError("The VPN is down")),
+  });
+  assertEquals([gone.outcome, gone.agent], ["invalid", "unwatched"]);
+  const invalid = await gated([...seen.slice(0, 11), gone], atMost, { ...LOOSE, coverage: 0.5 });
+  assertEquals(invalid.code, 0, invalid.all);
+});
+
+Deno.test("journals of agents from before there was a tap are decided as they were", async () => {
+  const old = unseen.map(({ agent: _, ...trial }) => trial);
+  const ended = await gated(old, { failures: { function_not_found: 0 }, tokens: 1 });
+  assertEquals(ended.code, 0, ended.all);
+});
+
+Deno.test("a baseline of unseen trials cannot bound a shift of failures, in a file or in the run", async () => {
+  const shift = { failureShifts: { function_not_found: 1 } };
+  using place = new Folder();
+  const file = accept(place, writeJournal(place, plan, unseen));
+  assertStringIncludes(Deno.readTextFileSync(file), '"agent":"unwatched"');
+  const against = { baseline: { file }, margin: 0.5, discordance: 0.6 };
+  const ended = await gated(seen, shift, against);
+  assertEquals(ended.code, 3, ended.all);
+  assertStringIncludes(
+    ended.stdout,
+    "in 12 of 12 trials of the baseline the agent was not seen to offer functions to a model, so that " +
+      "atMost.failureShifts.function_not_found cannot be checked",
+  );
+  // What is bounded of the candidate alone says nothing of its baseline.
+  const own = await gated(seen, { failures: { function_not_found: 1 } }, against);
+  assertNotMatch(own.stdout, /not seen/, own.all);
+  const watched = accept(place, writeJournal(place, plan, seen), "watched.json");
+  assertNotMatch(Deno.readTextFileSync(watched), /"agent"/);
+  const other = await gated(unseen, shift, { ...against, baseline: { file: watched } });
+  assertEquals(other.code, 3, other.all);
+  assertMatch(other.stdout, /in 12 of 12 trials the agent was not seen/);
+});
+
+Deno.test("a sequential gate that could end early with a pass is invalid over an unseen agent", async () => {
+  const policy = { successRate: 0.2, margin: 0.15, sequential: true };
+  for (const [agent, code] of [[SEEN, 0], [UNSEEN, 3]] as const) {
+    using place = new Folder();
+    const own = planOf({ ...policy, atMost: { failures: { function_not_found: 1 } } });
+    const trials = await trialsOf({ ...own, trials: own.trials.slice(0, 30) }, () => agent);
+    const ended = await toolgate(["gate", writeJournal(place, own, trials)]);
+    assertEquals(ended.code, code, ended.all);
+    if (code === 3) {
+      assertMatch(ended.stdout, /INVALID: in \d+ of \d+ trials the agent was not seen/);
+    }
+  }
+});
+
+Deno.test("an agent that waits for its first reply until a limit was watched", async () => {
+  await using mute = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    // It answers whoever asks whether it is up.
+    ({ method }) => method === "POST" ? new Response(new ReadableStream()) : Response.json({}),
+  );
+  const baseURL = `http://127.0.0.1:${mute.addr.port}/v1`;
+  const model = await connections.model({ model: "mute", baseURL, api: "chat" });
+  const trial = await runTrial(plan.trials[0]!, model, { agent: SEEN, limits: { seconds: 0.2 } });
+  assertEquals([trial.outcome, trial.agent], ["time_limit", "watched"], trial.reason);
+});
+
+Deno.test("assertNoFailures() does not vouch for what it cannot see", () => {
+  const trial = unseen[0]!;
+  assertEquals(trial.failures, []);
+  assertStringIncludes(
+    describeTrial(trial),
+    "not watched: the agent was not seen to offer functions",
+  );
+  assertThrows(() => assertNoFailures(trial), Error, "Nobody knows whether calls were wrong");
+  assertNoFailures({ ...trial, agent: "watched" });
+});
+
+/** The words of a report. */
+async function reported(trials: readonly Trial[]) {
+  await using place = await folder();
+  const own = planOf(LOOSE);
+  const journal = place.write(
+    "a.jsonl",
+    linesOf([planLine(own), ...trials]),
+  );
+  const files = ["md", "html", "json", "csv"].map((kind) => place.file(`out.${kind}`));
+  const ended = await deno([
+    ...LAUNCH,
+    ...["report", journal, "--markdown", files[0]!, "--html", files[1]!, "--json", files[2]!],
+    ...["--csv", files[3]!],
+  ]);
+  assertEquals(ended.code, 0, ended.all);
+  const terminal = await deno([...LAUNCH, "report", journal]);
+  const [md, html] = files.slice(0, 2).map((path) => Deno.readTextFileSync(path));
+  const csv = Deno.readTextFileSync(`${files[3]}/trials.csv`);
+  const calls = Deno.readTextFileSync(`${files[3]}/calls.csv`);
+  const report = JSON.parse(Deno.readTextFileSync(files[2]!));
+  const blocks = html!.matchAll(
+    /<script type="application\/octet-stream" id="block-\d+">([^<]*)</g,
+  );
+  const trialsOfPage = await Promise.all(
+    Array.from(blocks, ([, packed]) =>
+      new Response(
+        new Blob([Uint8Array.fromBase64(packed!.trim())]).stream()
+          .pipeThrough(new DecompressionStream("gzip")),
+      ).text()),
+  );
+  const page = trialsOfPage.join("\n");
+  return { md: md!, html: html!, page, csv, calls, report, terminal: terminal.stdout };
+}
+
+Deno.test("a report never says of unseen trials that no call was wrong without what could not be seen", async () => {
+  const right = unseen.filter(({ failures }) => failures.length === 0);
+  assert(right.length > 0);
+  const { terminal, md, html, csv, report } = await reported(right);
+  const known = `of ${right.length} trials only the calls that the agent carried out are known: ` +
+    "unknown names and unreadable arguments could not be seen";
+  assertStringIncludes(terminal.replace(/\s+/g, " "), `no call was wrong; ${known}`);
+  assertStringIncludes(html, `No call was wrong; ${known}.`);
+  for (const text of [md, html]) {
+    assertStringIncludes(text, `${right.length} of ${right.length} trials were not watched`);
+  }
+  assertEquals(report.subjects[0].agent, { trials: right.length, unwatched: right.length });
+  assertEquals(report.subjects[0].cost, null);
+  assertMatch(csv.split("\n")[1]!, /,unwatched$/);
+  // Where some calls were seen to be wrong, the table says it.
+  const some = await reported([...seen.slice(0, 11), unseen[11]!]);
+  assertMatch(
+    some.md,
+    /all others are roots; of 1 trial only the calls that the agent carried out/,
+  );
+  assertStringIncludes(some.md, "1 of 12 trials were not watched");
+  const all = await reported(seen);
+  for (const text of [all.md, all.html, all.terminal]) {
+    assertNotMatch(text, /not watched:|were not watched|could not be seen/);
+  }
+});
+
+/** A server that replies what a model said, and a task's trial by an agent that asks it. */
+async function scripted(
+  replies: readonly JsonObject[],
+  work: (ask: (body?: JsonObject) => Promise<void>, task: Parameters<Agent>[0]) => Promise<void>,
+): Promise<Trial> {
+  await using stub = serving(...replies.map((message) => answering(completion(message))));
+  const model = await connections.model({ model: MODEL });
+  return await runTrial(plan.trials[0]!, model, {
+    suite: plan.suite,
+    agent: async (task, given) => {
+      const tools = task.tools.map(({ name, description, parameters }) => ({
+        type: "function",
+        function: { name, description, parameters },
+      }));
+      await work(async (body = {}) => {
+        const response = await given.fetch(`http://${stub.host}/v1/chat/completions`, {
+          method: "POST",
+          body: JSON.stringify({
+            ...{ model: given.model, messages: [{ role: "user", content: task.prompt }], tools },
+            ...body,
+          }),
+        });
+        await response.text();
+      }, task);
+      return "I cannot tell";
+    },
+  });
+}
+
+const calling = (...calls: (readonly [name: string, input: string])[]): JsonObject => ({
+  content: null,
+  tool_calls: calls.map(([name, given], place) => ({
+    ...{ id: `call_${place}`, type: "function", function: { name, arguments: given } },
+  })),
+});
+
+Deno.test("reports and stories tell what an agent did with calls and replies, whatever its tools are called", async () => {
+  const evil = ["<img src=x onerror=alert(1)>", "hand\u001b[31mover\u0007", "h".repeat(60_000)];
+  const nobody = calling(["no_such_tool", "{}"]);
+  const trial = await scripted(
+    [nobody, nobody, calling(...evil.map((name) => [name, '{"to":"</script>"}'] as const)), {
+      content: "done",
+    }],
+    async (ask, task) => {
+      // The first reply is thrown away; the next request shows no trace of the second.
+      await ask();
+      await ask();
+      const tools = evil.map((name) => ({
+        type: "function",
+        function: { name, description: "", parameters: { type: "object" } },
+      }));
+      await ask({ messages: [{ role: "user", content: "Another" }], tools });
+      const [first] = task.tools;
+      await first!.execute({});
+    },
+  );
+  assertEquals(trial.agent, "watched");
+  const { md, html, page, csv, calls, report, terminal } = await reported([trial]);
+  const { agent } = report.subjects[0];
+  assertEquals([agent.resampled, agent.ownCalls, agent.made, agent.unwatched], [1, 3, 1, 0]);
+  assertEquals(agent.hid, 2);
+  assertMatch(csv.split("\n")[1]!, /,watched$/);
+  assertMatch(calls, /,hid\n/);
+  for (const text of [md, terminal]) {
+    assertStringIncludes(text, "What the agent did");
+    assertStringIncludes(text, "replies asked for again");
+    assertNotMatch(text, /not watched/);
+  }
+  assertStringIncludes(page, "hidden from the model by the agent");
+  assertStringIncludes(page, "made by the agent");
+  assertStringIncludes(page, "the agent threw away reply 1 and asked again");
+  assertStringIncludes(page, "not judged: ");
+  const story = describeTrial(trial, { story: "full" });
+  for (
+    const words of [
+      "the agent threw away reply 1 and asked again",
+      "the agent's own tools, not judged: <img src=x onerror=alert(1)>",
+      "(hidden from the model by the agent)",
+      "(made by the agent)",
+    ]
+  ) assertStringIncludes(story, words);
+  for (const text of [md, html, terminal, story]) {
+    // deno-lint-ignore no-control-regex
+    assertNotMatch(text, /[\u0007\u001b]/);
+    assert(text.length < 3_000_000, `${text.length}`);
+  }
+  for (const text of [md, html]) assertNotMatch(text, /<img src=x/);
+});
+
+Deno.test("reports tell of calls that an agent repaired, or did not carry out", async () => {
+  const [one, other] = generateTask(plan.trials[0]!.task as GraphSpec).functions;
+  const right = JSON.stringify(
+    Object.fromEntries(other!.parameters.map(({ name }) => [name, 1])),
+  );
+  const trial = await scripted([
+    calling([one!.name, '{"no_such":1}'], [other!.name, right]),
+    { content: "done" },
+  ], async (ask, task) => {
+    await ask();
+    await task.tools.find(({ name }) => name === one!.name)!.execute({ other: 2 });
+    await ask({ messages: [{ role: "user", content: "Next" }] });
+  });
+  const { report, page, calls } = await reported([trial]);
+  const { repaired, made, notRun } = report.subjects[0].agent;
+  assertEquals([repaired, made, notRun], [1, 1, 1], JSON.stringify(trial.events));
+  assertStringIncludes(page, "the agent carried out other arguments in its place");
+  assertStringIncludes(page, "not carried out by the agent");
+  for (const deed of ["repaired", "not_run"]) assertStringIncludes(calls, `,${deed}\n`);
+});
+
+const NOTE =
+  "The agent was not seen to offer functions to a model, through the fetch or baseURL that it is given: " +
+  "neither unknown names nor unreadable arguments nor tokens can be known";
+
+/** How often a text has another in it. */
+const countOf = (text: string, part: string) => text.split(part).length - 1;
+
+Deno.test("toolgate run says once, and at once, that an agent is not seen, and which limits cannot hold", async () => {
+  await using place = await folder();
+  const suite = {
+    ...{ name: "blind", seed: 1, graphs: 4, tasks: [{ core: 2, depth: 1 }], models: [MODEL] },
+    agent: { command: ["echo", "x = 1"] },
+  };
+  const path = place.write("suite.jsonc", JSON.stringify(suite));
+  const launch = LAUNCH.toSpliced(1, 0, "--allow-run");
+  const ended = await deno([...launch, "run", path]);
+  assertEquals(countOf(ended.stderr, `${NOTE} (docs/agents.md)`), 1, ended.all);
+  assertStringIncludes(ended.stdout.replace(/\s+/g, " "), "could not be seen");
+  const limited = place.write(
+    "limited.jsonc",
+    JSON.stringify({ ...suite, budget: { tokens: 1000 }, limits: { tokens: 100 } }),
+  );
+  const journal = place.file("limited.jsonl");
+  const other = await deno([...launch, "run", limited, "--out", journal]);
+  assertStringIncludes(
+    other.stderr,
+    `${NOTE}, and the budget and limits of tokens and steps cannot hold (docs/agents.md)`,
+  );
+  // What an earlier run said is not said again.
+  const again = await deno([...launch, "run", limited, "--out", journal, "--resume"]);
+  assertEquals(countOf(again.stderr, NOTE), 0, again.all);
+});
+
+Deno.test("deno test says once that an agent is not seen, and nothing of one that is", async () => {
+  await using place = await folder();
+  const file = (name: string, fetcher: string) =>
+    place.write(
+      `${name}_test.ts`,
+      `import { benchmark, grid } from "file://${ROOT}/mod.ts";
+benchmark("${name}", {
+  ...{ model: "${MODEL}", baseURL: "${server.url}", seed: 1, graphs: 3 },
+  tasks: grid({ core: 2, depth: 1 }),
+  gate: { successRate: 0.2, margin: 0.19, undecided: "pass" },
+  agent: async ({ prompt, tools }, given) => {
+    const { fetch: watched, model } = given;
+    const offered = tools.map(({ name, description, parameters }) => ({
+      type: "function",
+      function: { name, description, parameters },
+    }));
+    const response = await ${fetcher}("${server.url}/chat/completions", {
+      method: "POST",
+      body: JSON.stringify({ model, messages: [{ role: "user", content: prompt }], tools: offered }),
+    });
+    await response.text();
+    return "x = 1";
+  },
+});
+`,
+    );
+  const flags = ["--no-check", "--no-prompt", `--config=${ROOT}/deno.json`, "--allow-all"];
+  const [blind, watched] = await Promise.all(
+    [file("blind", "fetch"), file("watched", "watched")].map((path) =>
+      deno(["test", ...flags, path])
+    ),
+  );
+  assertEquals(countOf(blind!.all, `blind: ${NOTE}`), 1, blind!.all);
+  assertEquals(countOf(watched!.all, NOTE), 0, watched!.all);
+});

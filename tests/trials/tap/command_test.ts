@@ -1,0 +1,321 @@
+// Command agents: real programs, which answer, fail, hang, flood, and leave others behind.
+
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { InputError } from "../../../lib/base/errors.ts";
+import { InfrastructureError, TimeLimitError } from "../../../lib/models/model.ts";
+import type { AgentOptions, AgentTask } from "../../../lib/trials/own_agent.ts";
+import { type CommandAgent, commandAgent } from "../../../lib/trials/tap/command.ts";
+import { agentOptions, agentTask } from "../../support/agent_options.ts";
+import { command, ROOT } from "../../support/child.ts";
+
+interface Given {
+  readonly task?: Partial<AgentTask>;
+  readonly given?: Partial<AgentOptions>;
+  readonly options?: Omit<CommandAgent, "command">;
+}
+
+/** Runs a script of the shell as the agent; `$0` in it is the word `agent`. */
+function shell(script: string, { task, given, options }: Given = {}): Promise<string> {
+  const agent = commandAgent({ command: ["sh", "-c", script, "agent"], ...options });
+  return agent(agentTask(task), agentOptions(given));
+}
+
+/** Whether a process runs; one that nobody has waited for no longer does. */
+function isAlive(pid: number): boolean {
+  try {
+    const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
+    return stat.slice(stat.lastIndexOf(")") + 2)[0] !== "Z";
+  } catch {
+    return false;
+  }
+}
+
+/** Waits until something holds, for as long as a test may take. */
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+/** Runs a script that writes ids of processes into a file, one a line; returns what it rejected with, and them. */
+async function left(script: string, given?: Given): Promise<[error: unknown, pids: number[]]> {
+  const file = await Deno.makeTempFile();
+  try {
+    const error = await shell(script, {
+      ...given,
+      options: { ...given?.options, env: { PIDS: file } },
+    }).then(() => undefined, (error) => error);
+    const pids = (await Deno.readTextFile(file)).trim().split("\n").map(Number);
+    return [error, pids];
+  } finally {
+    await Deno.remove(file);
+  }
+}
+
+Deno.test("commandAgent() answers with all of standard output but one line break", async () => {
+  assertEquals(await shell("printf 'x = 4\\n\\n'"), "x = 4\n");
+  assertEquals(await shell("printf 'é\\r\\n'"), "é");
+  assertEquals(await shell("true"), "");
+});
+
+Deno.test("commandAgent() gives arguments as they are: no shell reads them", async () => {
+  const agent = commandAgent({ command: ["printf", "%s|", "$HOME", "*", "a b", "`id`", "'"] });
+  assertEquals(await agent(agentTask(), agentOptions()), "$HOME|*|a b|`id`|'|");
+});
+
+Deno.test("commandAgent() tells prompt, model and addresses by the environment", async () => {
+  const script =
+    'echo "$TOOLGATE_PROMPT|$TOOLGATE_MODEL|$OPENAI_BASE_URL|$OPENAI_API_KEY|$TOOLGATE_TOOLS_URL"';
+  assertEquals(
+    await shell(script, { task: { prompt: "What is é?" } }),
+    "What is é?|a-model|http://127.0.0.1:9/none/v1|no-key|http://127.0.0.1:9/none/tools",
+  );
+});
+
+Deno.test("commandAgent() gives a program none of this process's keys, and the variables of env", async () => {
+  Deno.env.set("OPENAI_API_KEY", "the-real-key-of-the-user");
+  Deno.env.set("SOME_SERVICE", "of-the-user");
+  try {
+    const lines = (await shell("env", {
+      options: { env: { OWN: "1", LANG: "xx", OPENAI_API_KEY: "the-real-key-again" } },
+    })).split("\n");
+    assert(lines.includes("OPENAI_API_KEY=no-key"));
+    assert(lines.includes("OWN=1") && lines.includes("LANG=xx"));
+    assertEquals(lines.filter((line) => /real-key|of-the-user/.test(line)), []);
+    assert(lines.includes(`PATH=${Deno.env.get("PATH")}`));
+  } finally {
+    Deno.env.delete("OPENAI_API_KEY");
+    Deno.env.delete("SOME_SERVICE");
+  }
+});
+
+Deno.test("commandAgent() tells the whole task by standard input, in OpenAI's form", async () => {
+  const call = { id: "c1", name: "add", arguments: '{"a":1}' };
+  const text = await shell("cat", {
+    task: {
+      prompt: "And now?",
+      system: "Be brief.",
+      history: [
+        { role: "user", content: "Add." },
+        { role: "assistant", content: "", calls: [call] },
+        { role: "tool", callId: "c1", name: "add", content: "2" },
+        { role: "assistant", content: "It is 2.", calls: [] },
+      ],
+      toolChoice: { function: "add" },
+      tools: [{
+        ...{ name: "add", description: "Adds.", parameters: { type: "object" } },
+        examples: [{ a: 2 }],
+        execute: () => Promise.resolve("2"),
+      }],
+    },
+  });
+  assertEquals(JSON.parse(text), {
+    ...{ v: 1, prompt: "And now?", system: "Be brief.", model: "a-model", apiKey: "no-key" },
+    history: [
+      { role: "user", content: "Add." },
+      {
+        role: "assistant",
+        tool_calls: [{
+          id: "c1",
+          type: "function",
+          function: { name: "add", arguments: '{"a":1}' },
+        }],
+      },
+      { role: "tool", tool_call_id: "c1", content: "2" },
+      { role: "assistant", content: "It is 2." },
+    ],
+    tools: [{
+      ...{ name: "add", description: 'Adds.\nExample: {"a":2}', parameters: { type: "object" } },
+    }],
+    toolChoice: { type: "function", function: { name: "add" } },
+    baseURL: "http://127.0.0.1:9/none/v1",
+    toolsURL: "http://127.0.0.1:9/none/tools",
+  });
+});
+
+Deno.test("commandAgent() leaves a prompt that no environment can hold to standard input", async () => {
+  for (const prompt of ["a\0b", "é".repeat(300_000)]) {
+    const text = await shell('echo "${TOOLGATE_PROMPT-none}"; cat', { task: { prompt } });
+    const [variable, ...rest] = text.split("\n");
+    assertEquals(variable, "none");
+    assertEquals(JSON.parse(rest.join("\n")).prompt, prompt);
+  }
+});
+
+Deno.test("commandAgent() takes the answer of a program that reads no input", async () => {
+  const prompt = "x".repeat(2_000_000);
+  assertEquals(await shell("echo done", { task: { prompt } }), "done");
+  assertEquals(await shell("exec <&-; echo done", { task: { prompt } }), "done");
+});
+
+Deno.test("commandAgent() rejects with exit code and the end of standard error, without secrets", async () => {
+  const error = await assertRejects(() =>
+    shell(
+      "yes noise | head -c 200000 >&2; printf 'Traceback:\\033[31m\\nkey sk-abcdefghijklmnop123456 bad\\n' >&2; exit 3",
+    )
+  ) as Error;
+  assertStringIncludes(error.message, "ended with exit code 3; standard error: …");
+  assertStringIncludes(error.message, "Traceback:\\u001b[31m\\nkey [redacted] bad");
+  assert(error.message.length < 1_000, error.message);
+  assert(!(error instanceof InfrastructureError));
+});
+
+Deno.test("commandAgent() hides the secrets of its env where the program prints them", async () => {
+  const env = { SEARCH_TOKEN: "correct horse battery staple" };
+  const error = await assertRejects(() =>
+    shell('echo "cannot use $SEARCH_TOKEN" >&2; exit 1', { options: { env } })
+  ) as Error;
+  assertStringIncludes(error.message, "standard error: cannot use [redacted]");
+});
+
+Deno.test("commandAgent() names the signal that ended a program", async () => {
+  const error = await assertRejects(() => shell("kill -SEGV $$")) as Error;
+  assertStringIncludes(error.message, "was ended by SIGSEGV");
+});
+
+Deno.test("commandAgent() ends a program that writes without end", async () => {
+  const error = await assertRejects(() => shell("exec yes")) as Error;
+  assertStringIncludes(error.message, "wrote more than 1048576 bytes to standard output");
+  // Standard error without end is no answer, and is not kept.
+  assertEquals(await shell("yes | head -c 50000000 >&2; echo fine"), "fine");
+});
+
+Deno.test("commandAgent() takes an answer of exactly 1 MiB", async () => {
+  assertEquals((await shell("head -c 1048576 /dev/zero | tr '\\0' x")).length, 1_048_576);
+});
+
+Deno.test("commandAgent() ends a group that ignores SIGTERM when its time is up", async () => {
+  const [error, pids] = await left(
+    "trap '' TERM; sleep 1000 & echo $! >>$PIDS; echo $$ >>$PIDS; echo waiting >&2; sleep 1000",
+    { options: { seconds: 0.5 } },
+  );
+  assert(error instanceof TimeLimitError);
+  assertStringIncludes(error.message, "took longer than 0.5 s; standard error: waiting");
+  assertEquals([pids.length, pids.filter(isAlive)], [2, []]);
+});
+
+Deno.test("commandAgent() ends the group when the trial ends it, and gives its reason", async () => {
+  const controller = new AbortController();
+  const reason = new Error("the trial is over");
+  setTimeout(() => controller.abort(reason), 500);
+  const [error, pids] = await left(
+    "sleep 1000 & echo $! >>$PIDS; echo $$ >>$PIDS; sleep 1000",
+    { given: { signal: controller.signal } },
+  );
+  assertEquals(error, reason);
+  assertEquals([pids.length, pids.filter(isAlive)], [2, []]);
+});
+
+Deno.test("commandAgent() starts nothing when the trial is over already", async () => {
+  const reason = new Error("over");
+  const error = await shell("true", { given: { signal: AbortSignal.abort(reason) } })
+    .catch((error) => error);
+  assertEquals(error, reason);
+});
+
+Deno.test("commandAgent() ends what a program leaves behind, also where it holds the output open", async () => {
+  const [error, pids] = await left("sleep 1000 & echo $! >>$PIDS; echo answer");
+  assertEquals(error, undefined);
+  assertEquals([pids.length, pids.filter(isAlive)], [1, []]);
+});
+
+Deno.test("commandAgent() does not wait for a program that left the group with its output", async () => {
+  const script = "setsid sh -c 'echo $$ >>$PIDS; exec sleep 1000' & sleep 0.3; echo answer";
+  const [error, pids] = await left(script, { task: { prompt: "x".repeat(1_000_000) } });
+  assertEquals([error, pids.length], [undefined, 1]);
+  // It is its own master: this test ends it.
+  Deno.kill(pids[0]!, "SIGKILL");
+});
+
+for (
+  const [what, name, cwd, message] of [
+    ["is not there", "no-such-agent", undefined, "as there is no program no-such-agent: install"],
+    ["is not executable", "./README.md", ROOT, "as ./README.md is not executable"],
+    ["is a folder", "./lib", ROOT, "as ./lib is not executable"],
+    ["has no folder", "sh", "/no/such/folder", "as there is no folder /no/such/folder"],
+  ] as const
+) {
+  Deno.test(`commandAgent() is no failure of an agent whose program ${what}`, async () => {
+    const agent = commandAgent({ command: [name, "--x"], ...(cwd === undefined ? {} : { cwd }) });
+    const error = await assertRejects(
+      async () => await agent(agentTask(), agentOptions()),
+      InfrastructureError,
+      message,
+    );
+    assertStringIncludes(error.message, `Cannot run the agent ${name} --x`);
+    assertEquals(error.permanent, "command");
+  });
+}
+
+/** The text of a program that runs a command agent, and handles it as `then` says. */
+const programOf = (script: string, then: string) => `
+  import { commandAgent } from ${
+  JSON.stringify(new URL("../../../lib/trials/tap/command.ts", import.meta.url).href)
+};
+  const task = { prompt: "", history: [], tools: [] };
+  const given = { model: "m", baseURL: "b", apiKey: "k", toolsURL: "t" };
+  const agent = commandAgent({ command: ["sh", "-c", ${JSON.stringify(script)}] });
+  agent(task as never, given as never)${then};
+`;
+
+/** Runs a program of Deno with some permissions; returns its standard output. */
+async function runProgram(text: string, flags: readonly string[]): Promise<string> {
+  const file = await Deno.makeTempFile({ suffix: ".ts" });
+  try {
+    await Deno.writeTextFile(file, text);
+    const { stdout } = await command(Deno.execPath(), [
+      ...["run", "--no-check", "-c", `${ROOT}/deno.json`, ...flags, file],
+    ]).output();
+    return new TextDecoder().decode(stdout);
+  } finally {
+    await Deno.remove(file);
+  }
+}
+
+Deno.test("commandAgent() names the permission that is missing, without a prompt", async () => {
+  const program = programOf(
+    "echo ran",
+    ".then(console.log, (error) => console.log(error.permanent, error.message))",
+  );
+  for (const flags of [[], ["--allow-run=sh"]]) {
+    const refused = await runProgram(program, flags);
+    assertStringIncludes(
+      refused,
+      "permission Cannot run the agent sh -c 'echo ran' as Deno was not",
+    );
+    assertStringIncludes(refused, "add --allow-run ");
+  }
+  assertEquals(await runProgram(program, ["--allow-run"]), "ran\n");
+});
+
+Deno.test("commandAgent() leaves no program behind when its own process exits", async () => {
+  const file = await Deno.makeTempFile();
+  const script = `sleep 1000 & echo $! >${file}; echo $$ >>${file}; echo up >&2; sleep 1000`;
+  const wait = `; while (Deno.readTextFileSync("${file}").split("\\n").length < 3) {` +
+    "await new Promise((resolve) => setTimeout(resolve, 20)); } Deno.exit()";
+  await runProgram(programOf(script, wait), ["--allow-run", "--allow-read"]);
+  const pids = (await Deno.readTextFile(file)).trim().split("\n").map(Number);
+  await Deno.remove(file);
+  await until(() => !pids.some(isAlive));
+  assertEquals(pids.length, 2);
+});
+
+for (
+  const [options, message] of [
+    [{ command: [] }, "at command: must name a program"],
+    [{ command: [""] }, "at command: must name a program"],
+    [{ command: "python3 agent.py" }, "at command: "],
+    [{ command: ["a\0b"] }, "at command[0]: must not have the character NUL"],
+    [{ command: ["a"], env: { "A=B": "1" } }, "at env: must have names with neither = nor NUL"],
+    [{ command: ["a"], seconds: 0 }, "at seconds: "],
+    [{ command: ["a"], shell: true }, 'Unrecognized key: "shell"'],
+  ] as const
+) {
+  Deno.test(`commandAgent() refuses ${JSON.stringify(options)}`, () => {
+    assertThrows(() => commandAgent(options as unknown as CommandAgent), InputError, message);
+  });
+}

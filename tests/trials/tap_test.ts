@@ -1,0 +1,1316 @@
+// The tap from outside: small agents over plain `fetch`, a server that says what a script tells it to, and what the
+// trial records of both.
+
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import { z } from "zod";
+import type { JsonObject } from "../../lib/base/json.ts";
+import { callsOf, type ReplyEvent } from "../../lib/calls/trace.ts";
+import type { OpenAIOptions } from "../../lib/models/openai/openai.ts";
+import type { Model } from "../../lib/models/model.ts";
+import { scripted } from "../../lib/models/scripted.ts";
+import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { tool } from "../../lib/tools/define_tool.ts";
+import { toOpenAITool } from "../../lib/tools/tool.ts";
+import { caseOpener } from "../../lib/trials/executors/case_opener.ts";
+import type { ToolCase } from "../../lib/trials/executors/tool_case.ts";
+import type { Agent, AgentOptions, AgentTask } from "../../lib/trials/own_agent.ts";
+import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
+import { deno, folder, ROOT } from "../support/child.ts";
+import { coreInOrder, rightArguments } from "../support/generated.ts";
+import {
+  type Asked,
+  respond,
+  type SaidCall,
+  type Saying,
+  sayingServer,
+  type Script,
+} from "../support/saying_server.ts";
+import { KEY, rawHead, serversOf } from "../support/wire_servers.ts";
+
+// Agents
+
+interface ChatCall {
+  readonly id: string;
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+interface ChatMessage extends JsonObject {
+  readonly content: string;
+  readonly tool_calls: ChatCall[] & JsonObject[];
+}
+
+/** Posts a request; whatever is no success is thrown. */
+async function post(
+  url: string,
+  { fetch, apiKey }: AgentOptions,
+  body: JsonObject,
+  init: RequestInit = {},
+) {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${apiKey}` },
+    body: JSON.stringify(body),
+    ...init,
+  });
+  if (response.ok) return response;
+  throw new Error(`${response.status} ${await response.text()}`);
+}
+
+/** Asks for a chat completion; returns its message. */
+async function ask(options: AgentOptions, body: JsonObject): Promise<ChatMessage> {
+  const { baseURL, model } = options;
+  const response = await post(`${baseURL}/chat/completions`, options, { model, ...body });
+  return (await response.json()).choices[0].message;
+}
+
+const user = (content: string) => ({ role: "user", content });
+const offer = ({ tools }: AgentTask) => tools.map(toOpenAITool) as unknown as JsonObject[];
+
+/** Carries out a call as frameworks do: its error goes to the model. */
+async function run(
+  { tools }: AgentTask,
+  { function: { name, arguments: written } }: ChatCall,
+): Promise<string> {
+  try {
+    const found = tools.find((one) => one.name === name);
+    return await found?.execute(JSON.parse(written)) ?? `There is no ${name}`;
+  } catch (error) {
+    return String(error);
+  }
+}
+
+/** What a framework does with the calls of a reply; returns the messages that it adds. */
+type Handling = (message: ChatMessage, task: AgentTask) => Promise<JsonObject[]>;
+
+const carryOut: Handling = async (message, task) => {
+  const results: JsonObject[] = [];
+  for (const call of message.tool_calls) {
+    results.push({ role: "tool", tool_call_id: call.id, content: await run(task, call) });
+  }
+  return [message, ...results];
+};
+
+/** An agent that asks until a reply makes no calls. */
+const looping =
+  (handle: Handling = carryOut, more: JsonObject = {}): Agent => async (task, options) => {
+    const messages: JsonObject[] = [user(task.prompt)];
+    while (true) {
+      const message = await ask(options, { messages: [...messages], tools: offer(task), ...more });
+      if (message.tool_calls === undefined) return message.content;
+      messages.push(...await handle(message, task));
+    }
+  };
+
+// Trials
+
+const booking = (nights: unknown, city = "Rome"): SaidCall => ({
+  name: "book",
+  arguments: JSON.stringify({ city, nights }),
+});
+const DONE: Saying = { text: "Done." };
+
+interface Tried {
+  readonly trial: Trial;
+  readonly asked: readonly Asked[];
+  /** What the tools did. */
+  readonly booked: readonly string[];
+  readonly said: readonly SaidCall[];
+}
+
+interface TryOptions extends TrialOptions {
+  readonly own?: Partial<ToolCase>;
+  readonly entry?: Partial<OpenAIOptions>;
+  readonly model?: Model;
+}
+
+/** Runs a trial of an agent whose model says what the script tells. */
+async function trying(
+  script: Script,
+  agent: Agent,
+  { own, entry, model, ...options }: TryOptions = {},
+): Promise<Tried> {
+  await using server = sayingServer(script);
+  const booked: string[] = [];
+  const whole: ToolCase = {
+    name: "own",
+    prompt: "Book a room.",
+    tools: [
+      tool({
+        name: "book",
+        description: "Books a room",
+        parameters: z.object({ city: z.string(), nights: z.int() }),
+        execute: ({ city, nights }) => `${booked.push(`${city} ${nights}`)}`,
+      }),
+      tool({
+        name: "list",
+        description: "Lists",
+        parameters: z.object({}),
+        execute: () => booked.join(),
+      }),
+    ],
+    assert: () => {},
+    ...own,
+  };
+  const trial = await runTrial(
+    { case: "own", seed: 7 },
+    model ?? server.model({ retries: 0, ...entry }),
+    {
+      agent,
+      open: caseOpener(() => whole),
+      ...options,
+    },
+  );
+  const { asked, said } = server;
+  return { trial, asked, said, booked };
+}
+
+/** The calls of a trial: step, name, failure, and what the agent did. */
+const rows = ({ events }: Trial) =>
+  callsOf(events).map((
+    { step, function: name, failure, by, agentDid },
+  ) => [step, name, failure?.type, by ?? agentDid]);
+const repliesIn = ({ events }: Trial): ReplyEvent[] =>
+  events.filter((event) => event.kind === "reply");
+const outcomeOf = ({ outcome, reason }: Trial) => `${outcome}: ${reason ?? ""}`;
+
+// What frameworks do with calls
+
+Deno.test("a tap records calls that are carried out, and leaves the trial as that of a model", async () => {
+  const { trial, booked } = await trying([{ calls: [booking(1), booking(2)] }, DONE], looping());
+  assertEquals(rows(trial), [[1, "book", undefined, undefined], [1, "book", undefined, undefined]]);
+  assertEquals([trial.outcome, trial.agent, booked], ["solved", "watched", ["Rome 1", "Rome 2"]]);
+  assertEquals(trial.usage, { inputTokens: 203, outputTokens: 20 });
+  assertEquals(repliesIn(trial).map(({ request, calls, text }) => [request, calls, text]), [
+    [1, 2, ""],
+    [2, 0, "Done."],
+  ]);
+});
+
+Deno.test("a tap judges a call that the agent hides, and says so", async () => {
+  const hiding: Handling = (message, task) =>
+    carryOut({
+      ...message,
+      tool_calls: message.tool_calls.filter((call) => call.function.name === "book") as never,
+    }, task);
+  const wrong = { name: "no_such", arguments: "{}" };
+  const { trial } = await trying([{ calls: [wrong, booking(1)] }, DONE], looping(hiding));
+  assertEquals(rows(trial), [
+    [1, "book", undefined, undefined],
+    [1, "no_such", "function_not_found", "hid"],
+  ]);
+});
+
+Deno.test("a tap tells the model's wrong call from the one that its framework makes of it", async () => {
+  const repairing: Handling = async (message, task) => {
+    const [call] = message.tool_calls;
+    const content = await task.tools[0]!.execute({ city: "Rome", nights: 3 });
+    return [message, { role: "tool", tool_call_id: call!.id, content }];
+  };
+  const { trial, booked } = await trying([{ calls: [booking("3")] }, DONE], looping(repairing));
+  assertEquals(rows(trial), [
+    [1, "book", "wrong_number_of_inputs", "repaired"],
+    [1, "book", undefined, "agent"],
+  ]);
+  assertEquals(booked, ["Rome 3"]);
+});
+
+Deno.test("a tap does not carry out what the agent did not", async () => {
+  const skipping: Handling = (message) =>
+    Promise.resolve([
+      message,
+      ...message.tool_calls.map(({ id }) => ({ role: "tool", tool_call_id: id, content: "no" })),
+    ]);
+  const { trial, booked } = await trying([{ calls: [booking(1)] }, DONE], looping(skipping));
+  assertEquals([rows(trial), booked], [[[1, "book", undefined, "not_run"]], []]);
+});
+
+Deno.test("a tap records the same call twice, where a reply makes it twice", async () => {
+  const once: Handling = async (message, task) => {
+    const content = await run(task, message.tool_calls[0]!);
+    return [
+      message,
+      ...message.tool_calls.map(({ id }) => ({ role: "tool", tool_call_id: id, content })),
+    ];
+  };
+  const { trial, booked } = await trying(
+    [{ calls: [booking(1), booking(1)] }, DONE],
+    looping(once),
+  );
+  assertEquals(rows(trial), [[1, "book", undefined, undefined], [1, "book", undefined, "not_run"]]);
+  assertEquals(booked, ["Rome 1"]);
+});
+
+Deno.test("a tap counts a reply that the agent throws away to ask again, and judges it", async () => {
+  const { trial } = await trying([
+    { calls: [booking("one")] },
+    { calls: [{ name: "book", arguments: "{" }] },
+    { calls: [booking(1)] },
+    DONE,
+  ], async (task, options) => {
+    const body = { messages: [user(task.prompt)], tools: offer(task) };
+    while (true) {
+      const message = await ask(options, body);
+      const input = (() => {
+        try {
+          return JSON.parse(message.tool_calls[0]!.function.arguments);
+        } catch {
+          return undefined;
+        }
+      })();
+      if (typeof input?.nights !== "number") continue;
+      const added = await carryOut(message, task);
+      return (await ask(options, { ...body, messages: [...body.messages, ...added] })).content;
+    }
+  });
+  assertEquals(repliesIn(trial).map(({ replaces }) => replaces), [undefined, 1, 2, undefined]);
+  assertEquals(rows(trial), [
+    [1, "book", "wrong_number_of_inputs", "hid"],
+    [2, "book", "wrong_number_of_inputs", "hid"],
+    [3, "book", undefined, undefined],
+  ]);
+});
+
+Deno.test("a tap judges no calls of tools that are the agent's own", async () => {
+  const handoff = { type: "function", function: { name: "transfer_to_clerk", parameters: {} } };
+  const { trial } = await trying(
+    [{ calls: [{ name: "transfer_to_clerk", arguments: "no JSON" }, booking(1)] }, DONE],
+    async (task, options) => {
+      const messages: JsonObject[] = [user(task.prompt)];
+      const tools = [handoff, ...offer(task)];
+      const message = await ask(options, { messages, tools });
+      const results = await carryOut(message, task);
+      return (await ask(options, { messages: [...messages, ...results], tools })).content;
+    },
+  );
+  assertEquals(rows(trial), [[1, "book", undefined, undefined]]);
+  assertEquals(repliesIn(trial).map(({ calls, ownCalls }) => [calls, ownCalls]), [
+    [1, [{ function: "transfer_to_clerk", arguments: "no JSON" }]],
+    [0, undefined],
+  ]);
+});
+
+Deno.test("a tap takes built-in tools of responses for the server's own", async () => {
+  const search = { type: "web_search_call", id: "ws_1", status: "completed" };
+  const { trial } = await trying(
+    [{ items: [search], text: "It rains." }],
+    async (task, options) => {
+      const { baseURL, model } = options;
+      const body = { model, input: task.prompt, tools: [{ type: "web_search" }] };
+      return (await (await post(`${baseURL}/responses`, options, body)).json()).output.at(-1)
+        .content[0].text;
+    },
+  );
+  assertEquals([trial.outcome, rows(trial)], ["solved", []]);
+  assertEquals(repliesIn(trial)[0]!.ownCalls, [{
+    function: "web_search_call",
+    arguments: JSON.stringify(search),
+  }]);
+});
+
+Deno.test("a tap takes a function that the request did not offer as invented, though the task has it", async () => {
+  const { trial, booked } = await trying([{ calls: [booking(1)] }, DONE], async (task, options) => {
+    const messages = [user(task.prompt)];
+    const tools = offer(task).slice(1);
+    const message = await ask(options, { messages, tools });
+    return (await ask(options, {
+      messages: [...messages, ...await carryOut(message, task)],
+      tools,
+    })).content;
+  });
+  assertEquals(rows(trial), [[1, "book", "function_not_found", undefined]]);
+  assertEquals(booked, []);
+});
+
+Deno.test("a tap counts what another model used apart", async () => {
+  const { trial, asked } = await trying([{ text: "a plan" }, DONE], async (task, options) => {
+    const messages = [user(task.prompt)];
+    await ask({ ...options, model: "planner-9" }, { messages });
+    return (await ask(options, { messages: [...messages, user("now do it")] })).content;
+  });
+  assertEquals(asked.map(({ body }) => body["model"]), ["planner-9", "parrot"]);
+  assertEquals(repliesIn(trial).map(({ model }) => model), ["planner-9", undefined]);
+  assertEquals(trial.stages, [{
+    stage: "agent",
+    model: { requested: "planner-9", served: ["parrot-2"], simulated: false },
+    usage: { inputTokens: 101, outputTokens: 10 },
+  }]);
+  assertEquals(trial.usage, { inputTokens: 203, outputTokens: 20 });
+});
+
+Deno.test("a tap tells the calls of sub-agents apart whose replies come in between each other", async () => {
+  const both = Promise.withResolvers<void>();
+  let came = 0;
+  const script = async (asked: Asked) => {
+    if (++came === 2) both.resolve();
+    if (came <= 2) await both.promise;
+    const messages = asked.body["messages"] as { role: string; content: string }[];
+    const city = messages[0]!.content;
+    const saying = messages.length === 1
+      ? { calls: [booking(1, city), { name: "no_such", arguments: `{"of":"${city}"}` }] }
+      : { text: city };
+    return respond(saying, asked);
+  };
+  const { trial, booked } = await trying(script, async (task, options) => {
+    const sub = (city: string) => looping()({ ...task, prompt: city } as AgentTask, options);
+    return (await Promise.all([sub("Rome"), sub("Oslo")])).join();
+  });
+  assertEquals(booked.toSorted(), ["Oslo 1", "Rome 1"]);
+  assertEquals(
+    rows(trial).toSorted(),
+    [1, 2].flatMap((step) => [
+      [step, "book", undefined, undefined],
+      [step, "no_such", "function_not_found", undefined],
+    ]),
+  );
+  for (const step of [1, 2]) {
+    const cities = callsOf(trial.events).filter((call) => call.step === step)
+      .map((call) => /Rome|Oslo/.exec(call.arguments)![0]);
+    assertEquals(new Set(cities).size, 1);
+  }
+  assertEquals(repliesIn(trial).map(({ replaces }) => replaces), Array(4).fill(undefined));
+});
+
+Deno.test("a tap marks calls that the agent makes of its own, also before it asks", async () => {
+  const { trial, booked } = await trying([{ calls: [booking(1)] }, DONE], async (task, options) => {
+    await task.tools[1]!.execute({});
+    const text = await looping()(task, options);
+    await task.tools[0]!.execute({ city: "Bonn", nights: 9 });
+    return text;
+  });
+  assertEquals(rows(trial).map(([, name, , by]) => [name, by]), [
+    ["list", "agent"],
+    ["book", undefined],
+    ["book", "agent"],
+  ]);
+  assertEquals(booked, ["Rome 1", "Bonn 9"]);
+});
+
+// Streams
+
+/** A response whose stream stops before its last events until it may go on. */
+function held(response: Response, until: Promise<void>): Response {
+  let kept: Uint8Array[] = [];
+  const body = response.body!.pipeThrough(
+    new TransformStream({
+      transform(chunk, controller) {
+        kept.push(chunk);
+        if (kept.length > 2) controller.enqueue(kept.shift());
+      },
+      async flush(controller) {
+        await until;
+        for (const chunk of kept) controller.enqueue(chunk);
+        kept = [];
+      },
+    }),
+  );
+  return new Response(body, response);
+}
+
+/** The first call of a stream whose arguments are whole, read as it comes. */
+async function firstCall(reader: ReadableStreamDefaultReader<string>): Promise<ChatCall> {
+  let [text, id, name, written] = ["", "", "", ""];
+  while (true) {
+    const { done, value = "" } = await reader.read();
+    assert(!done);
+    text += value;
+    const lines = text.split("\n");
+    text = lines.pop()!;
+    for (const line of lines) {
+      if (!line.startsWith("data: {")) continue;
+      const [call] = JSON.parse(line.slice(6)).choices[0].delta.tool_calls ?? [];
+      id = call?.id ?? id;
+      name = call?.function.name ?? name;
+      written += call?.function.arguments ?? "";
+    }
+    if (written.endsWith("}")) return { id, function: { name, arguments: written } };
+  }
+}
+
+Deno.test("a tap lets a call wait that is carried out before its stream ends", async () => {
+  const go = Promise.withResolvers<void>();
+  const { trial, booked } = await trying([
+    (asked) => held(respond({ calls: [booking(1)] }, asked), go.promise),
+    DONE,
+  ], async (task, options) => {
+    const { baseURL, model } = options;
+    const body = { model, messages: [user(task.prompt)], tools: offer(task), stream: true };
+    const response = await post(`${baseURL}/chat/completions`, options, body);
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+    const call = await firstCall(reader);
+    // The agent waits for its call before it reads on.
+    const result = run(task, call);
+    go.resolve();
+    const content = await result;
+    while (!(await reader.read()).done);
+    const assistant = { role: "assistant", tool_calls: [{ ...call, type: "function" }] };
+    const messages = [...body.messages, assistant, {
+      role: "tool",
+      tool_call_id: call.id,
+      content,
+    }];
+    return (await ask(options, { messages, tools: body.tools } as JsonObject)).content;
+  });
+  assertEquals([outcomeOf(trial), rows(trial), booked], ["solved: ", [[
+    1,
+    "book",
+    undefined,
+    undefined,
+  ]], ["Rome 1"]]);
+});
+
+for (const way of ["cancels", "never reads"] as const) {
+  Deno.test(`a tap reads a stream to its end that the agent ${way}`, async () => {
+    const { trial } = await trying([{
+      text: "long ".repeat(200),
+      calls: [{ name: "no_such", arguments: "{}" }],
+    }, DONE], async (task, options) => {
+      const { baseURL, model } = options;
+      const body = { model, messages: [user(task.prompt)], tools: offer(task), stream: true };
+      const response = await post(`${baseURL}/chat/completions`, options, body);
+      if (way === "cancels") await response.body!.cancel();
+      return "I know it.";
+    });
+    assertEquals([trial.outcome, rows(trial)], ["solved", [[
+      1,
+      "no_such",
+      "function_not_found",
+      "hid",
+    ]]]);
+  });
+}
+
+for (const through of ["fetch", "the address"] as const) {
+  Deno.test(`a tap keeps a reply that the agent no longer waits for, through ${through}`, async () => {
+    const aborted = Promise.withResolvers<void>();
+    const { trial } = await trying([
+      async (asked) => {
+        await aborted.promise;
+        return respond({ calls: [{ name: "no_such", arguments: "{}" }] }, asked);
+      },
+      DONE,
+    ], async (task, options) => {
+      const controller = new AbortController();
+      const { baseURL, model } = options;
+      const body = { model, messages: [user(task.prompt)], tools: offer(task) };
+      const asking = post(
+        `${baseURL}/chat/completions`,
+        through === "fetch" ? options : { ...options, fetch },
+        body,
+        { signal: controller.signal },
+      );
+      setTimeout(() => controller.abort(), 50);
+      const name = await asking.then(() => "", (error) => error.name);
+      aborted.resolve();
+      return name;
+    });
+    assertEquals(rows(trial), [[1, "no_such", "function_not_found", "hid"]]);
+    const answer = trial.events.find((event) => event.kind === "answer");
+    assertEquals(answer?.text, "AbortError");
+  });
+}
+
+// Responses
+
+for (const streamed of [false, true]) {
+  Deno.test(`a tap follows responses that go on from an earlier one, ${streamed ? "streamed" : "whole"}`, async () => {
+    const { trial, asked, booked } = await trying([
+      { calls: [booking(1), booking("two"), { name: "no_such", arguments: "{}" }] },
+      DONE,
+    ], async (task, options) => {
+      const { baseURL, model } = options;
+      const tools = task.tools.map((one) => ({ type: "function", ...toOpenAITool(one).function }));
+      const send = async (more: JsonObject) => {
+        const response = await post(
+          `${baseURL}/responses`,
+          options,
+          { model, tools, stream: streamed, ...more } as JsonObject,
+        );
+        if (!streamed) return await response.json();
+        const last = (await response.text()).split("data: ").at(-1)!;
+        return JSON.parse(last).response;
+      };
+      const first = await send({ input: task.prompt });
+      const output = await run(task, { id: "", function: first.output[0] });
+      const input = [{ type: "function_call_output", call_id: first.output[0].call_id, output }, {
+        ...{ type: "function_call_output", call_id: first.output[1].call_id, output: "wrong" },
+      }];
+      return (await send({ input, previous_response_id: first.id })).output[0].content[0].text;
+    }, { entry: { api: "responses", reasoningEffort: "low" } });
+    assertEquals(rows(trial), [
+      [1, "book", undefined, undefined],
+      [1, "book", "wrong_number_of_inputs", undefined],
+      [1, "no_such", "function_not_found", "hid"],
+    ]);
+    assertEquals([trial.outcome, booked], ["solved", ["Rome 1"]]);
+    // The server must keep what is gone on from.
+    assertEquals(asked.map(({ body }) => body["store"]), [undefined, undefined]);
+    assertEquals(asked.map(({ body }) => body["reasoning"]), [{ effort: "low" }, {
+      effort: "low",
+    }]);
+  });
+}
+
+Deno.test("a tap watches a request for a response without any input", async () => {
+  const { trial } = await trying(
+    [{ calls: [{ name: "no_such", arguments: "{}" }] }, DONE],
+    async (_, options) => {
+      const { baseURL, model } = options;
+      await (await post(`${baseURL}/responses`, options, { model, prompt: { id: "pmpt_1" } })).body!
+        .cancel();
+      return "Done.";
+    },
+  );
+  assertEquals(rows(trial), [[1, "no_such", "function_not_found", "hid"]]);
+});
+
+// Addresses, keys and options
+
+Deno.test("a tap watches what goes to other addresses, with the agent's own key", async () => {
+  await using other = sayingServer([
+    { calls: [booking(1), { name: "no_such", arguments: "{}" }] },
+    DONE,
+  ]);
+  const { trial, asked, booked } = await trying(
+    [DONE],
+    (task, options) =>
+      looping()(task, { ...options, baseURL: other.url, apiKey: "own-key-of-the-agent" }),
+    { entry: { temperature: 0 } },
+  );
+  assertEquals(asked, []);
+  assertEquals(rows(trial), [
+    [1, "book", undefined, undefined],
+    [1, "no_such", "function_not_found", undefined],
+  ]);
+  assertEquals(booked, ["Rome 1"]);
+  for (const { headers, body } of other.asked) {
+    assertEquals(headers.get("authorization"), "Bearer own-key-of-the-agent");
+    assertEquals(body["temperature"], undefined);
+  }
+});
+
+Deno.test("a tap leaves all else that the agent fetches as it is", async () => {
+  const seen: string[] = [];
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+    const type = request.headers.get("content-type")?.replace(/;? ?boundary.*/, "");
+    seen.push(
+      `${request.method} ${new URL(request.url).pathname} ${type} ${
+        (await request.text()).length > 0
+      }`,
+    );
+    return new Response("x".repeat(10));
+  });
+  const url = `http://127.0.0.1:${server.addr.port}`;
+  const form = new FormData();
+  form.set("a", "1");
+  const { trial } = await trying([DONE], async (_, { fetch }) => {
+    for (
+      const answer of [
+        await fetch(`${url}/page`),
+        await fetch(new URL(`${url}/chat/completions`), { method: "POST" }),
+        await fetch(new Request(`${url}/v1/responses`, { method: "POST", body: form })),
+        await fetch(`${url}/v1/responses`, { method: "POST", body: form }),
+        await fetch(`${url}/chat/completions`, { method: "POST", body: "[]" }),
+        await fetch(`${url}/chat/completions`),
+      ]
+    ) assertEquals(await answer.text(), "x".repeat(10));
+    return "Done.";
+  });
+  await server.shutdown();
+  assertEquals([outcomeOf(trial), trial.agent], ["solved: ", "unwatched"]);
+  assertEquals(seen, [
+    "GET /page undefined false",
+    "POST /chat/completions undefined false",
+    "POST /v1/responses multipart/form-data true",
+    "POST /v1/responses multipart/form-data true",
+    "POST /chat/completions text/plain;charset=UTF-8 true",
+    "GET /chat/completions undefined false",
+  ]);
+});
+
+Deno.test("a tap takes a Request of the agent's as it takes an address", async () => {
+  const { trial } = await trying(
+    [{ calls: [{ name: "no_such", arguments: "{}" }] }, DONE],
+    async (task, options) => {
+      const { baseURL, model } = options;
+      const body = JSON.stringify({ model, messages: [user(task.prompt)], tools: offer(task) });
+      const response = await options.fetch(
+        new Request(`${baseURL}/chat/completions?x=1`, { method: "POST", body }),
+      );
+      return (await response.json()).choices[0].message.content ?? "nothing";
+    },
+  );
+  assertEquals(rows(trial), [[1, "no_such", "function_not_found", "hid"]]);
+});
+
+Deno.test("a tap shows the agent the key of the model nowhere", async () => {
+  const seen: unknown[] = [];
+  const refused = () => Response.json({ error: { message: `Bad key ${KEY}` } }, { status: 401 });
+  const { trial } = await trying([DONE, refused], async (task, options) => {
+    const { fetch: _, signal: __, ...texts } = options;
+    seen.push({ ...texts, ...task });
+    for (const own of [options, { ...options, fetch }]) {
+      const send = () =>
+        post(`${own.baseURL}/chat/completions`, own, { model: "parrot", messages: [user("hi")] });
+      await send().then(
+        async (response) => seen.push([...response.headers], await response.text()),
+        (error) => seen.push(String(error)),
+      );
+    }
+    await ask(options, { messages: [user("hi")] }).catch((error) =>
+      seen.push(error.message, error.stack)
+    );
+    return "Done.";
+  });
+  assertEquals(trial.outcome, "invalid");
+  assertEquals(trial.permanent, "key");
+  const texts = JSON.stringify(seen);
+  assertMatch(texts, /Done\./);
+  assertMatch(texts, /Bad key \[redacted\]/);
+  assertNotMatch(texts + JSON.stringify(trial), new RegExp(KEY));
+});
+
+Deno.test("a tap sends the key and the sampling of the model's entry, where the agent sets no other", async () => {
+  const entry: Partial<OpenAIOptions> = {
+    ...{ temperature: 0.25, seed: 5, topP: 0.5, maxCompletionTokens: 100, reasoningEffort: "low" },
+    ...{ headers: { "x-team": "gate-keepers" }, body: { service_tier: "flex", user: "entry" } },
+  };
+  const { asked } = await trying([DONE], async (task, options) => {
+    const messages = [user(task.prompt)];
+    await ask(options, { messages });
+    return (await ask(options, {
+      messages,
+      temperature: 1,
+      seed: 6,
+      reasoning_effort: "high",
+      user: "agent",
+    })).content;
+  }, { entry });
+  const sent = asked.map(({ headers, body: { messages: _, ...body } }): JsonObject => ({
+    ...body,
+    key: headers.get("authorization"),
+    team: headers.get("x-team"),
+  }));
+  const common = {
+    ...{ model: "parrot", top_p: 0.5, max_completion_tokens: 100, service_tier: "flex" },
+    ...{ key: `Bearer ${KEY}`, team: "gate-keepers" },
+  };
+  assertEquals(sent, [
+    { ...common, temperature: 0.25, seed: 5, reasoning_effort: "low", user: "entry" },
+    { ...common, temperature: 1, seed: 6, reasoning_effort: "high", user: "agent" },
+  ]);
+});
+
+Deno.test("a tap forces the tool choice of the task, as far as a request offers tools", async () => {
+  const agent: Agent = async (task, options) => {
+    const messages = [user(task.prompt)];
+    await ask(options, { messages, tools: offer(task), tool_choice: "auto" });
+    await ask(options, { messages });
+    const { baseURL, model } = options;
+    const tools = task.tools.map((one) => ({
+      type: "function",
+      ...toOpenAITool(one).function,
+    })) as unknown as JsonObject[];
+    await (await post(`${baseURL}/responses`, options, { model, input: "x", tools })).body!
+      .cancel();
+    return (await ask(options, { messages, tools: offer(task).slice(1) })).content;
+  };
+  const { asked } = await trying([DONE], agent, { own: { toolChoice: { function: "book" } } });
+  assertEquals(asked.map(({ body }) => body["tool_choice"]), [
+    { type: "function", function: { name: "book" } },
+    undefined,
+    { type: "function", name: "book" },
+    "required",
+  ]);
+});
+
+Deno.test("a tap tells the name of the model, and refuses other paths, methods and bodies", async () => {
+  const statuses: unknown[] = [];
+  const { trial } = await trying([DONE], async (_, options) => {
+    const { baseURL, toolsURL } = options;
+    for (const own of [options.fetch, fetch]) {
+      const models = await (await own(`${baseURL}/models`)).json();
+      assertEquals(models.data[0].id, "parrot");
+      const base = baseURL.slice(0, -"/v1".length);
+      for (
+        const [method, url, body] of [
+          ["GET", `${base}/`],
+          ["POST", `${base}/other`, "{}"],
+          ["GET", `${baseURL}/chat/completions`],
+          ["POST", `${baseURL}/chat/completions`, "no JSON"],
+          ["POST", `${baseURL}/chat/completions`, "[1]"],
+          ["POST", `${toolsURL}/nothing`, "{}"],
+        ] as const
+      ) {
+        const response = await own(url, { method, ...(body === undefined ? {} : { body }) });
+        statuses.push(response.status);
+        assertEquals(
+          typeof (await response.json()).error,
+          url.startsWith(toolsURL) ? "string" : "object",
+        );
+      }
+    }
+    return "Done.";
+  });
+  assertEquals(statuses, Array(2).fill([404, 404, 405, 400, 400, 404]).flat());
+  assertEquals([trial.outcome, trial.agent], ["solved", "unwatched"]);
+});
+
+Deno.test("a tap answers at its own address alone: not at a guess, nor at that of a trial that is over", async () => {
+  const addresses: string[] = [];
+  const agent: Agent = async (task, options) => {
+    addresses.push(options.baseURL);
+    const [first] = addresses;
+    const { origin } = new URL(options.baseURL);
+    for (const url of [first!, `${origin}/0123456789abcdef/v1`, `${origin}/v1`, `${origin}//v1`]) {
+      if (url === options.baseURL) continue;
+      const response = await fetch(`${url}/chat/completions`, {
+        method: "POST",
+        body: '{"messages":[]}',
+      })
+        .catch(() => undefined);
+      if (response === undefined) continue;
+      await response.body?.cancel();
+      assertEquals(response.status, 404, url);
+    }
+    return await looping()(task, options);
+  };
+  for (let trials = 0; trials < 2; trials++) {
+    const { trial, asked } = await trying([DONE], agent);
+    assertEquals([trial.outcome, asked.length], ["solved", 1]);
+  }
+  assert(addresses[0] !== addresses[1]);
+  for (const address of addresses) {
+    assertMatch(address, /^http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32,}\/v1$/);
+  }
+});
+
+Deno.test("two trials at once keep their replies apart", async () => {
+  const both = Promise.withResolvers<void>();
+  let came = 0;
+  const meeting: Agent = async (task, options) => {
+    void options.baseURL;
+    if (++came === 2) both.resolve();
+    await both.promise;
+    return await looping()(task, options);
+  };
+  const [one, other] = await Promise.all([
+    trying([{ calls: [booking(1)] }, DONE], meeting),
+    trying([{ calls: [{ name: "no_such", arguments: "{}" }] }, { text: "None." }], meeting),
+  ]);
+  assertEquals(rows(one.trial), [[1, "book", undefined, undefined]]);
+  assertEquals(rows(other.trial), [[1, "no_such", "function_not_found", undefined]]);
+  assertEquals([one.booked, other.booked], [["Rome 1"], []]);
+});
+
+Deno.test("a tap works by fetch without the permission to listen", async () => {
+  await using server = sayingServer([{ calls: [{ name: "no_such", arguments: "{}" }] }, DONE]);
+  await using dir = await folder();
+  const { host } = new URL(server.url);
+  dir.write(
+    "trial.ts",
+    `
+    import { openai } from "${ROOT}/mod.ts";
+    import { runTrial } from "${ROOT}/lib/trials/mod.ts";
+    const spec = { core: 2, depth: 1, connected: 0, disconnected: 0, seed: 7 };
+    const trial = await runTrial(spec, openai({ model: "parrot", baseURL: "${server.url}", apiKey: "any" }), {
+      agent: async ({ prompt, tools }, { fetch, baseURL, model }) => {
+        const body = JSON.stringify({ model, messages: [{ role: "user", content: prompt }], tools: tools.map((f) => ({ type: "function", function: { name: f.name } })) });
+        await (await fetch(baseURL + "/chat/completions", { method: "POST", body })).json();
+        const other = await globalThis.fetch(baseURL + "/models").then(() => "reached", (error) => error.name);
+        return other + " " + new URL(baseURL).hostname;
+      },
+    });
+    const { text } = trial.events.at(-1);
+    console.log(JSON.stringify({ text, failures: trial.failures.map(({ type }) => type), agent: trial.agent }));
+  `,
+  );
+  const { stdout, stderr, code } = await deno([
+    "run",
+    "--no-prompt",
+    `--allow-net=${host}`,
+    `--config=${ROOT}/deno.json`,
+    dir.file("trial.ts"),
+  ]);
+  assertEquals([code, stderr], [0, ""]);
+  assertEquals(JSON.parse(stdout), {
+    text: "NotCapable toolgate.invalid",
+    failures: ["function_not_found"],
+    agent: "watched",
+  });
+});
+
+Deno.test("a tap refuses requests for several replies at once, of which it would judge one", async () => {
+  const { trial, asked } = await trying([DONE], looping(carryOut, { n: 2 }));
+  assertMatch(outcomeOf(trial), /^agent_error: .*400 .*n must be 1: of several replies/);
+  assertEquals(asked, []);
+});
+
+// What fails
+
+const status = (code: number, message: string, headers: HeadersInit = {}) => () =>
+  Response.json({ error: { message } }, { status: code, headers });
+
+Deno.test("a tap waits for a server at its limit, and records the attempts", async () => {
+  const { trial, asked } = await trying(
+    [status(429, "slow down", { "retry-after-ms": "1" }), DONE],
+    looping(),
+    { entry: { retries: 3 } },
+  );
+  assertEquals([trial.outcome, asked.length], ["solved", 2]);
+  assertEquals(repliesIn(trial)[0]!.failed?.map(({ cause, status }) => [cause, status]), [[
+    "infrastructure",
+    429,
+  ]]);
+});
+
+Deno.test("a trial whose server always fails is invalid, whatever its agent says", async () => {
+  for (
+    const agent of [
+      looping(),
+      ((task, options) => looping()(task, options).catch(() => "Done.")) as Agent,
+    ]
+  ) {
+    const { trial, asked } = await trying([status(500, "oops")], agent, { entry: { retries: 1 } });
+    assertMatch(
+      outcomeOf(trial),
+      /^invalid: Cannot get a reply of parrot at .*: 500 oops \(2 attempts\)$/,
+    );
+    assertEquals(asked.length, 2);
+  }
+});
+
+Deno.test("a request that the server refuses is the agent's failure", async () => {
+  const { trial } = await trying([status(400, "messages: too few")], looping());
+  assertMatch(outcomeOf(trial), /^agent_error: .*400 .*too few/);
+});
+
+Deno.test("an agent that answers though its last request got no reply has no valid trial", async () => {
+  const { trial } = await trying(
+    [{ calls: [booking(1)] }, status(503, "overloaded")],
+    (task, options) => looping()(task, options).catch(() => "Done."),
+  );
+  assertMatch(outcomeOf(trial), /^invalid: .*overloaded/);
+});
+
+Deno.test("an agent that asks again by itself after an error has a valid trial, with the attempt", async () => {
+  const { trial } = await trying(
+    [status(503, "overloaded"), DONE],
+    (task, options) => looping()(task, options).catch(() => looping()(task, options)),
+  );
+  assertEquals(outcomeOf(trial), "solved: ");
+  assertEquals(repliesIn(trial)[0]!.failed?.map(({ cause, status }) => [cause, status]), [[
+    "infrastructure",
+    503,
+  ]]);
+});
+
+Deno.test("a tap says what to do where nothing listens", async () => {
+  const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+  const baseURL = `http://127.0.0.1:${listener.addr.port}/v1`;
+  listener.close();
+  for (
+    const agent of [
+      looping(),
+      ((task, options) => looping()(task, { ...options, baseURL })) as Agent,
+    ]
+  ) {
+    const { trial } = await trying([DONE], agent, { entry: { baseURL } });
+    assertMatch(
+      outcomeOf(trial),
+      /^invalid: .*nothing listens at 127\.0\.0\.1:\d+: start the server, or check the address/,
+    );
+    assertEquals(trial.permanent, "refused");
+  }
+});
+
+Deno.test("a stream that breaks off makes no reply", async () => {
+  const text = 'data: {"choices":[{"index":0,"delta":{"content":"Do"}}]}\n\n';
+  await using server = serversOf("chat").breaking({
+    bytes: rawHead(1000, "text/event-stream") + text,
+  });
+  for (const swallows of [false, true]) {
+    const agent: Agent = async (task, options) => {
+      const { baseURL, model } = options;
+      const response = await post(`${baseURL}/chat/completions`, options, {
+        model,
+        messages: [user(task.prompt)],
+        stream: true,
+      });
+      return swallows ? await response.text().catch(() => "Done.") : await response.text();
+    };
+    const { trial } = await trying([DONE], agent, { model: server.model({ retries: 0 }) });
+    assertMatch(outcomeOf(trial), /^invalid: Cannot get a reply of parrot/);
+    assertEquals(repliesIn(trial), []);
+  }
+});
+
+Deno.test("another request's body that breaks off ends nothing else", async () => {
+  await using server = serversOf("chat").breaking({ bytes: rawHead(1000) + '{"data":[' });
+  const { trial } = await trying([DONE], async (_, options) => {
+    const response = await post(`${options.baseURL}/embeddings`, options, { input: "x" });
+    return await response.text().then(() => "whole", () => "broken");
+  }, { model: server.model({ retries: 0 }) });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assertEquals(trial.events.map((event) => event.kind === "answer" ? event.text : event.kind), [
+    "broken",
+  ]);
+});
+
+Deno.test("a reply without end is neither kept nor passed on", async () => {
+  const big = new Uint8Array(1 << 20).fill(97);
+  const flood = () => {
+    let left = 17;
+    return new Response(
+      new ReadableStream({ pull: (to) => left-- > 0 ? to.enqueue(big) : to.close() }),
+      { headers: { "content-type": "text/event-stream" } },
+    );
+  };
+  let bytes = 0;
+  const { trial } = await trying([flood], async (task, options) => {
+    const { baseURL, model } = options;
+    const response = await post(`${baseURL}/chat/completions`, options, {
+      model,
+      messages: [user(task.prompt)],
+      stream: true,
+    });
+    for await (const chunk of response.body!) bytes += chunk.length;
+    return "Done.";
+  });
+  assert(bytes <= 16 * 2 ** 20);
+  // The agent failed on it; what cannot be read is no valid reply either.
+  assert(trial.outcome !== "solved" && repliesIn(trial).length === 0, outcomeOf(trial));
+});
+
+for (
+  const [what, body, reason] of [
+    ["no JSON", "hello", /^invalid: .*it is text/],
+    ["a page", "<!doctype html>", /^invalid: .*it is a page/],
+    ["an empty body", "", /^invalid: /],
+    ["an object of another kind", '{"ok":true}', /^invalid: .*choices/],
+    ["deep JSON", `${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`, /^invalid: /],
+  ] as const
+) {
+  Deno.test(`a reply that is ${what} makes the trial invalid, whatever the agent makes of it`, async () => {
+    const respond = () => new Response(body, { headers: { "content-type": "application/json" } });
+    const { trial } = await trying(
+      [respond],
+      (task, options) => looping()(task, options).catch(() => "Done."),
+    );
+    assertMatch(outcomeOf(trial), reason);
+  });
+}
+
+Deno.test("a call whose arguments nest deep is judged", async () => {
+  const deep = (levels: number) => `${'{"city":'.repeat(levels)}1${"}".repeat(levels)}`;
+  const { trial } = await trying([{
+    calls: [{ name: "book", arguments: deep(100_000) }, booking(1)],
+  }, DONE], looping());
+  assertEquals(rows(trial).map(([, name, failure]) => [name, failure]).toSorted(), [
+    ["book", undefined],
+    ["book", "wrong_number_of_inputs"],
+  ]);
+});
+
+Deno.test("an agent's request that nests deep goes on as it came", async () => {
+  const deep = `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`;
+  const { trial, asked } = await trying([DONE], async (_, { fetch, baseURL }) => {
+    const body = `{"model":"parrot","messages":[{"role":"user","content":${deep}}]}`;
+    const response = await fetch(`${baseURL}/chat/completions`, { method: "POST", body });
+    return (await response.json()).choices[0].message.content;
+  });
+  assertEquals([outcomeOf(trial), asked.length], ["solved: ", 1]);
+});
+
+Deno.test("a reply with 10,000 calls ends by the limit of calls", async () => {
+  const calls = Array.from({ length: 10_000 }, (_, place) => booking(place));
+  const { trial, booked } = await trying([{ calls }, DONE], looping(), { limits: { calls: 20 } });
+  assertEquals([trial.outcome, trial.calls, booked.length], ["call_limit", 20, 20]);
+  const hidden = await trying([{ calls }, DONE], looping((message) => Promise.resolve([message])), {
+    limits: { calls: 20 },
+  });
+  assertEquals([hidden.trial.outcome, hidden.trial.calls, hidden.booked.length], [
+    "call_limit",
+    20,
+    0,
+  ]);
+});
+
+Deno.test("names such as __proto__ are names like any other", async () => {
+  const names = ["__proto__", "constructor", "toString", ""];
+  const calls = names.map((name) => ({ name, arguments: '{"__proto__":{"nights":1}}' }));
+  const { trial } = await trying([{ calls }, DONE], looping());
+  assertEquals(rows(trial), names.map((name) => [1, name, "function_not_found", undefined]));
+});
+
+const TOOL_USE_FAILED = {
+  error: {
+    ...{
+      message: "Failed to call a function",
+      type: "invalid_request_error",
+      code: "tool_use_failed",
+      failed_generation: '<function=book>{"city": Rome}</function>',
+    },
+  },
+};
+
+Deno.test("calls that the server could not read are the model's, whole and streamed", async () => {
+  const stream = () =>
+    new Response(`data: ${JSON.stringify(TOOL_USE_FAILED)}\n\ndata: [DONE]\n\n`, {
+      headers: { "content-type": "text/event-stream" },
+    });
+  for (const answer of [() => Response.json(TOOL_USE_FAILED, { status: 400 }), stream]) {
+    const { trial } = await trying([answer], async (task, options) => {
+      const { baseURL, model } = options;
+      const body = { model, messages: [user(task.prompt)], tools: offer(task), stream: true };
+      return await post(`${baseURL}/chat/completions`, options, body).then(
+        (response) => response.text(),
+        () => "Sorry.",
+      );
+    });
+    assertEquals(rows(trial), [[1, "book", "wrong_number_of_inputs", "hid"]], outcomeOf(trial));
+    assert(trial.outcome !== "invalid");
+  }
+});
+
+Deno.test("filtered, cut and dear replies end a trial as they do without an agent", async () => {
+  const agents: Agent[] = [
+    looping(),
+    // It has its answer before the reply has been read.
+    async (task, options) => {
+      const { baseURL, model } = options;
+      const body = { model, messages: [user(task.prompt)], stream: true };
+      await post(`${baseURL}/chat/completions`, options, body);
+      return "Done.";
+    },
+    async (task, options) => {
+      await looping()(task, options);
+      return await ask(options, { messages: [user("again")] }).then(() => "Done.", () => "Done.");
+    },
+  ];
+  const table: [Saying, TrialOptions["limits"] & object, string][] = [
+    [{ text: "", finish: "content_filter" }, {}, "filtered"],
+    [{ text: "Once", finish: "length" }, {}, "token_limit"],
+    [DONE, { tokens: 1 }, "token_limit"],
+  ];
+  for (const [saying, limits, outcome] of table) {
+    for (const agent of agents) {
+      const { trial, asked } = await trying([saying, DONE], agent, { limits });
+      assertEquals([trial.outcome, asked.length], [outcome, 1]);
+    }
+  }
+});
+
+for (
+  const [limits, outcome] of [
+    [{ tokens: 150 }, "token_limit"],
+    [{ steps: 1 }, "step_limit"],
+    [{ calls: 1 }, "call_limit"],
+  ] as const
+) {
+  Deno.test(`a tap holds an agent to its limit: ${outcome}`, async () => {
+    let told: unknown;
+    const refused: string[] = [];
+    const { trial, asked } = await trying(
+      [{ calls: [booking(1), booking(2)] }],
+      async (task, options) => {
+        options.signal.addEventListener("abort", () => told = options.signal.reason);
+        try {
+          return await looping()(task, options);
+        } catch (error) {
+          refused.push(String(error));
+          throw error;
+        }
+      },
+      { limits },
+    );
+    assertEquals(trial.outcome, outcome);
+    assertStringIncludes(String(told), "The trial is over");
+    assert(asked.length <= (outcome === "token_limit" ? 2 : 1), `${asked.length}`);
+  });
+}
+
+Deno.test("a tap ends an agent that works longer than the trial may", async () => {
+  const over = Promise.withResolvers<string>();
+  const { trial } = await trying([DONE], (_, { signal }) => {
+    signal.addEventListener("abort", () => over.resolve(String(signal.reason)));
+    return new Promise(() => {});
+  }, { limits: { seconds: 0.05 } });
+  assertEquals(trial.outcome, "time_limit");
+  assertStringIncludes(await over.promise, "The trial is over");
+});
+
+Deno.test("a tap waits no longer than the trial may for another address", async () => {
+  const over = Promise.withResolvers<void>();
+  await using silent = sayingServer(async () => {
+    await over.promise;
+    return new Response(null);
+  });
+  const { trial } = await trying(
+    [DONE],
+    (task, options) => looping()(task, { ...options, baseURL: silent.url }),
+    { limits: { seconds: 0.1 } },
+  );
+  over.resolve();
+  assertEquals(trial.outcome, "time_limit");
+});
+
+Deno.test("a tap ends a request that takes longer than the trial may", async () => {
+  const over = Promise.withResolvers<void>();
+  const silent = async (asked: Asked) => {
+    await over.promise;
+    return respond(DONE, asked);
+  };
+  const script: Script = (asked) => asked.number === 1 ? DONE : silent(asked);
+  const { trial } = await trying(script, async (task, options) => {
+    await ask(options, { messages: [user(task.prompt)] });
+    setTimeout(() => over.resolve(), 400);
+    return await looping()(task, options);
+  }, { limits: { seconds: 0.1 } });
+  assertEquals(trial.outcome, "time_limit");
+});
+
+Deno.test("a tap breaks off what is still being sent when a limit ends the trial", async () => {
+  let timer: ReturnType<typeof setInterval>;
+  const cancelled = Promise.withResolvers<void>();
+  const endless = () =>
+    new Response(
+      new ReadableStream({
+        start: (to) => {
+          timer = setInterval(() => to.enqueue(new TextEncoder().encode(": waiting\n\n")), 5);
+        },
+        cancel: () => {
+          clearInterval(timer);
+          cancelled.resolve();
+        },
+      }),
+      { headers: { "content-type": "text/event-stream" } },
+    );
+  const { trial } = await trying([endless], async (task, options) => {
+    const { baseURL, model } = options;
+    const response = await post(`${baseURL}/chat/completions`, options, {
+      model,
+      messages: [user(task.prompt)],
+      stream: true,
+    });
+    return await response.text();
+  }, { limits: { seconds: 0.1 } });
+  assertEquals(trial.outcome, "time_limit");
+  await cancelled.promise;
+});
+
+Deno.test("nothing is sent or recorded once the trial is over", async () => {
+  const over = Promise.withResolvers<void>();
+  const left: Promise<unknown>[] = [];
+  const { trial, asked, booked } = await trying([DONE], async (task, options) => {
+    const text = await looping()(task, options);
+    const { baseURL } = options;
+    left.push(over.promise.then(() =>
+      Promise.all([
+        ask(options, { messages: [user("more")] }).catch(String),
+        post(`${baseURL}/embeddings`, options, { input: "x" }).catch(String),
+        post(`${baseURL}/chat/completions`, { ...options, fetch }, { messages: [] }).catch(String),
+        task.tools[0]!.execute({ city: "Rome", nights: 1 }).catch(String),
+      ])
+    ));
+    return text;
+  });
+  const before = JSON.stringify(trial);
+  over.resolve();
+  const [[asking, embedding, outside, calling]] = await Promise.all(left) as [string[]];
+  assertMatch(asking!, /400 .*The trial is over/);
+  assertMatch(embedding!, /400 .*The trial is over/);
+  assertMatch(outside!, /404|TypeError/);
+  assertMatch(calling!, /over/);
+  assertEquals([asked.length, booked, JSON.stringify(trial)], [1, [], before]);
+});
+
+Deno.test("a tap watches a model made in code, which has no server", async () => {
+  const model = scripted("script", [{ calls: [{ name: "no_such", arguments: {} }] }, {
+    text: "Done.",
+  }]);
+  const { trial, asked } = await trying([DONE], looping(), { model });
+  assertEquals(rows(trial), [[1, "no_such", "function_not_found", undefined]]);
+  assertEquals([trial.outcome, trial.agent, asked], ["solved", "watched", []]);
+});
+
+Deno.test("a tap serves every turn of a conversation", async () => {
+  const seen: string[][] = [];
+  const agent: Agent = async (task, options) => {
+    seen.push([...task.history.map(({ role, content }) => `${role} ${content}`), task.prompt]);
+    return await looping()(task, options);
+  };
+  const script = [
+    { calls: [booking(1)] },
+    DONE,
+    { calls: [{ name: "no_such", arguments: "{}" }] },
+    { text: "Sure." },
+  ];
+  const { trial } = await trying(script, agent, { own: { turns: ["Sure?"] } });
+  assertEquals(rows(trial), [[1, "book", undefined, undefined], [
+    3,
+    "no_such",
+    "function_not_found",
+    undefined,
+  ]]);
+  assertEquals(seen, [
+    ["Book a room."],
+    ["user Book a room.", "assistant ", "tool 1", "assistant Done.", "Sure?"],
+  ]);
+});
+
+// Generated tasks
+
+const SPEC = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+const TASK = generateTask(SPEC);
+const RIGHT = coreInOrder(TASK).map((made): SaidCall => ({
+  name: made.name,
+  arguments: JSON.stringify(rightArguments(TASK, made)),
+}));
+const types = ({ failures }: Trial) => failures.map(({ step, type }) => [step, type]).toSorted();
+
+Deno.test("a tap judges a call by what was known when the model made it, however late the agent shows it", async () => {
+  const last = RIGHT.at(-1)!;
+  const early = { ...last, arguments: last.arguments.replaceAll(/\d+/g, "7") };
+  const script = [{ calls: [early] }, ...RIGHT.map((call) => ({ calls: [call] })), DONE];
+  await using server = sayingServer(script);
+  // Each request has a conversation of its own, so that only the end shows what was not carried out.
+  const trial = await runTrial(SPEC, server.model(), {
+    agent: async (task, options) => {
+      for (let asked = 1;; asked++) {
+        const message = await ask(options, { messages: [user(`${asked}`)], tools: offer(task) });
+        if (message.tool_calls === undefined) return message.content;
+        if (asked > 1) await carryOut(message, task);
+      }
+    },
+  });
+  await using again = sayingServer(script);
+  const built = await runTrial(SPEC, again.model(), { limits: { calls: 20 } });
+  assertEquals(types(trial), [[1, "value_not_yet_known"]]);
+  assertEquals(types(trial), types(built));
+});
+
+Deno.test("a tap knows what the agent found out before it asked", async () => {
+  const [first, ...others] = RIGHT;
+  await using server = sayingServer([
+    { calls: others.slice(0, 1) },
+    { calls: others.slice(1) },
+    DONE,
+  ]);
+  const trial = await runTrial(SPEC, server.model(), {
+    agent: async (task, options) => {
+      await run(task, { id: "", function: first! });
+      return await looping()(task, options);
+    },
+  });
+  assertEquals(types(trial), []);
+  assertEquals(
+    callsOf(trial.events).map(({ step, by, guessed }) => [step, by, guessed]),
+    [[1, "agent", undefined], [2, undefined, undefined], [3, undefined, undefined]],
+  );
+});
