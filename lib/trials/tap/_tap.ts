@@ -10,19 +10,12 @@
 import { abortable } from "@std/async/abortable";
 import { inTime } from "../../base/deadline.ts";
 import { isErrorOf, reasonOf } from "../../base/errors.ts";
-import {
-  canonicalJson,
-  defined,
-  isJsonObject,
-  type JsonObject,
-  parseJson,
-  printable,
-} from "../../base/json.ts";
+import { defined, isJsonObject, type JsonObject, parseJson, printable } from "../../base/json.ts";
 import { readBody } from "../../base/request_body.ts";
 import { redact } from "../../base/redact.ts";
 import { hideSecrets } from "../../base/secrets.ts";
 import type { FailedAttempt } from "../../calls/trace.ts";
-import { callsOf, MAX_KEPT_LENGTH } from "../../calls/trace.ts";
+import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
 import { faultOfAnswer, faultOfFetch, ModelFault } from "../../models/http/endpoint.ts";
 import {
   InfrastructureError,
@@ -44,7 +37,7 @@ import {
   type WatchedReply,
 } from "../../models/openai/watched_reply.ts";
 import type { Message } from "../../tools/message.ts";
-import type { AgentDeed, PreparedCall, Tool, ToolChoice, ToolResult } from "../../tools/tool.ts";
+import type { Tool, ToolChoice, ToolResult } from "../../tools/tool.ts";
 import {
   isLimited,
   type Limited,
@@ -53,7 +46,7 @@ import {
   type Watched,
   type WatchedRequest,
 } from "../agent/session.ts";
-import type { Fixture } from "../executors/fixture.ts";
+import { AnnouncedCalls, type AnnouncedCallsOptions } from "./_announced_calls.ts";
 import { type Address, openAddress } from "./_loopback.ts";
 
 /** Milliseconds that a reply may take once its server has begun to answer. */
@@ -64,15 +57,11 @@ const MAX_REQUEST = 64 * 2 ** 20;
 const MAX_OWN_CALLS = 20;
 
 /** What a tap belongs to. */
-export interface TapOptions {
+export interface TapOptions extends AnnouncedCallsOptions {
   /** Takes the replies. */
   readonly session: Session;
-  /** Answers and judges the calls. */
-  readonly environment: Fixture;
   /** The model under test. */
   readonly model: Model;
-  /** Whether calls may refer to results of others of their reply. */
-  readonly references: boolean;
 }
 
 /** What a turn needs of the tap. */
@@ -81,27 +70,6 @@ export interface Turn {
   readonly heard: (message: Message) => void;
   /** Answers requests below `/tools`. */
   readonly tools: (request: Request, path: string) => Promise<Response>;
-}
-
-/** A call of a reply that the agent has not carried out yet. */
-interface OpenCall {
-  readonly call: PreparedCall;
-  /** Its arguments in one way of writing; `undefined` if they cannot be read. */
-  readonly given: string | undefined;
-}
-
-/** A reply, and which of its calls are open. */
-interface OpenReply {
-  readonly request: AgentRequest;
-  readonly id: string;
-  /** The number of its request. */
-  readonly number: number;
-  readonly step: number;
-  readonly open: Set<OpenCall>;
-  /** Whether the agent has carried out any of its calls. */
-  isUsed: boolean;
-  /** The results of all of its calls, where these may refer to each other. */
-  results?: Promise<ReadonlyMap<OpenCall, ToolResult>>;
 }
 
 /** Sends a request; answers the agent by itself only where there is no reply of a model. */
@@ -120,14 +88,13 @@ export class Tap implements AsyncDisposable {
   readonly #controller = new AbortController();
   /** The replies that are being read. */
   readonly #readings = new Set<Promise<void>>();
-  readonly #replies: OpenReply[] = [];
+  readonly #calls: AnnouncedCalls;
   readonly #failed: FailedAttempt[] = [];
   #address: Address | undefined;
   #over: Limited | undefined;
   /** Whether the agent works on a message: between messages, and after the last, nothing is sent for it. */
   #isWorking = false;
   #hasSeen = false;
-  #step = 0;
   /** The requests that came by, without those that the agent itself broke off. */
   #asked = 0;
   /** Whether a request offered a function of the task. */
@@ -142,6 +109,7 @@ export class Tap implements AsyncDisposable {
   constructor(options: TapOptions) {
     this.#options = options;
     this.limited = this.#limit.promise;
+    this.#calls = new AnnouncedCalls(options, (result) => this.#give(result));
   }
 
   /** The limit that was reached, if one was. */
@@ -188,7 +156,7 @@ export class Tap implements AsyncDisposable {
   begin(turn: Turn): void {
     this.#turn = turn;
     // All is settled of the turn before, whose requests a new one may look like.
-    this.#replies.length = 0;
+    this.#calls.forget();
     this.#isWorking = true;
   }
 
@@ -237,25 +205,14 @@ export class Tap implements AsyncDisposable {
     if (!this.hasSeen || environment.ended || environment.exhausted) {
       return await tool.execute(input);
     }
-    const { name } = tool;
-    const given = textOf(input);
-    const all = this.#replies.flatMap((reply) =>
-      Array.from(reply.open, (one) => ({ reply, one })).filter(({ one }) => one.call.name === name)
-    );
-    const exact = all.find(({ one }) => one.given === given);
-    if (exact !== undefined) return await this.#carryOut(exact.reply, exact.one);
-    const alike = all[0];
-    if (alike !== undefined) await this.#record(alike.reply, alike.one, "repaired");
-    const own = { id: "", name, arguments: JSON.stringify(input), by: "agent" } as const;
-    // The model takes it for the result of its own call; of others it need not know.
-    return await this.#run({ ...own, step: alike?.reply.step ?? this.#step }, alike?.one.call.id);
+    return await this.#calls.execute(tool.name, input);
   }
 
   /** Waits for the replies under way, and records what the agent left of their calls. */
   async settle(): Promise<void> {
     this.#isWorking = false;
     while (this.#readings.size > 0) await Promise.all(this.#readings);
-    for (const reply of this.#replies) await this.#close(reply, () => false);
+    await this.#calls.close();
   }
 
   /** Ends what the agent still does. */
@@ -447,21 +404,7 @@ export class Tap implements AsyncDisposable {
   #announce(request: AgentRequest, id: string, number: number, reply: ModelReply): void {
     const { text, calls, carried } = reply;
     this.#fault = undefined;
-    const { tools, events } = this.#options.environment;
-    // What the agent called before its first reply came in steps of its own.
-    if (this.#step === 0) this.#step = callsOf(events).at(-1)?.step ?? 0;
-    const step = ++this.#step;
-    const offered = request.tools.map(({ name }) => name);
-    const open = calls.map((call): OpenCall => {
-      const input = parseJson(call.arguments);
-      const isMissing = !offered.includes(call.name) &&
-        tools.some(({ name }) => name === call.name);
-      return {
-        call: { ...call, step, ...(isMissing ? { offered } : {}) },
-        given: isJsonObject(input) ? textOf(input) : undefined,
-      };
-    });
-    this.#replies.push({ request, id, number, step, open: new Set(open), isUsed: false });
+    this.#calls.announce({ request, id, number }, calls);
     this.#turn.heard({ role: "assistant", content: text, calls, ...defined({ carried }) });
   }
 
@@ -470,75 +413,12 @@ export class Tap implements AsyncDisposable {
     // A reply that the agent has just got to its end is read to its end in the same turn of the event loop.
     if (this.#readings.size > 0) await new Promise((resolve) => setTimeout(resolve));
     while (this.#readings.size > 0 && this.#isSequel(request)) await Promise.all(this.#readings);
-    const { history, previous } = request;
-    let replaces: number | undefined;
-    for (const reply of this.#replies) {
-      const { request: before } = reply;
-      const isSame = history === before.history && previous === before.previous;
-      if (isSame && !reply.isUsed) {
-        replaces = reply.number;
-        await this.#close(reply, () => false);
-      } else if (
-        previous === undefined ? history.startsWith(`${before.history}\n`) : previous === reply.id
-      ) {
-        await this.#close(reply, shownIn(request));
-      }
-    }
-    return replaces;
+    return await this.#calls.follow(request);
   }
 
   /** Whether a request shows replies: one that is still being read may be among them. */
   #isSequel({ messages, previous }: AgentRequest): boolean {
     return previous !== undefined || messages.some(({ role }) => role === "assistant");
-  }
-
-  /** Records the calls of a reply that the agent did not carry out. */
-  async #close(reply: OpenReply, isShown: (call: PreparedCall) => boolean): Promise<void> {
-    // Carried out with the others, whatever the agent did with it.
-    if (reply.results !== undefined) return;
-    for (const one of [...reply.open]) {
-      const { call } = one;
-      const isWrong = call.offered !== undefined || this.#isRefused(call);
-      const deed = !isWrong ? "not_run" : isShown(call) ? undefined : "hid";
-      await this.#record(reply, one, deed);
-    }
-  }
-
-  #isRefused(call: PreparedCall): boolean {
-    const { environment } = this.#options;
-    return environment.refuse(call) !== undefined ||
-      !environment.tools.some(({ name }) => name === call.name);
-  }
-
-  /** Records a call that the agent did not carry out. */
-  async #record(reply: OpenReply, one: OpenCall, deed: AgentDeed | undefined): Promise<void> {
-    reply.open.delete(one);
-    if (this.#options.environment.ended) return;
-    await this.#run(
-      { ...one.call, ...defined({ agentDid: deed }) },
-      deed === "repaired" ? "" : one.call.id,
-    );
-  }
-
-  /** Carries out a call of a reply; with references all of them, as they may need each other's results. */
-  async #carryOut(reply: OpenReply, one: OpenCall): Promise<string> {
-    reply.isUsed = true;
-    const { environment, references } = this.#options;
-    if (references) {
-      const all = [...reply.open];
-      reply.results ??= environment.execute(all.map(({ call }) => call))
-        .then((results) => new Map(all.map((other, place) => [other, results[place]!])));
-    }
-    reply.open.delete(one);
-    if (reply.results === undefined) return await this.#run(one.call);
-    return this.#give((await reply.results).get(one)!);
-  }
-
-  /** Lets the environment answer a call; its result answers the call of a reply with the id `callId`, if not empty. */
-  async #run(call: PreparedCall, callId = call.id): Promise<string> {
-    const { environment } = this.#options;
-    const [result] = await environment.execute([call]);
-    return this.#give({ ...result!, callId });
   }
 
   /** Gives the result of a call to the agent, and ends the trial if that was one call too many. */
@@ -582,31 +462,6 @@ function withBody(request: Request, body: string): Request {
   const headers = new Headers(request.headers);
   headers.delete("content-length");
   return new Request(request, { body, headers });
-}
-
-/** Returns arguments in one way of writing, in which those that nest too deep keep the order of their keys. */
-function textOf(input: JsonObject): string {
-  try {
-    return canonicalJson(input);
-  } catch (error) {
-    if (error instanceof RangeError) return JSON.stringify(input);
-    throw error;
-  }
-}
-
-/** Returns what a request shows of the calls of earlier replies. */
-function shownIn({ messages }: AgentRequest): (call: PreparedCall) => boolean {
-  const ids = new Set<string>();
-  const written = new Set<string>();
-  for (const message of messages) {
-    if (message.role === "tool") ids.add(message.callId);
-    if (message.role !== "assistant") continue;
-    for (const { id, name, arguments: given } of message.calls) {
-      ids.add(id);
-      written.add(JSON.stringify([name, given]));
-    }
-  }
-  return (call) => ids.has(call.id) || written.has(JSON.stringify([call.name, call.arguments]));
 }
 
 /** A choice of tools in the form of a request. */
