@@ -7,13 +7,10 @@
  * @module
  */
 
-import { abortable } from "@std/async/abortable";
 import { inTime } from "../../base/deadline.ts";
-import { isErrorOf, reasonOf } from "../../base/errors.ts";
+import { isErrorOf } from "../../base/errors.ts";
 import { defined, isJsonObject, type JsonObject, parseJson, printable } from "../../base/json.ts";
 import { readBody } from "../../base/request_body.ts";
-import { redact } from "../../base/redact.ts";
-import { hideSecrets } from "../../base/secrets.ts";
 import type { FailedAttempt } from "../../calls/trace.ts";
 import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
 import { faultOfAnswer, faultOfFetch, ModelFault } from "../../models/http/endpoint.ts";
@@ -37,7 +34,7 @@ import {
   type WatchedReply,
 } from "../../models/openai/watched_reply.ts";
 import type { Message } from "../../tools/message.ts";
-import type { Tool, ToolChoice, ToolResult } from "../../tools/tool.ts";
+import type { Tool, ToolResult } from "../../tools/tool.ts";
 import {
   isLimited,
   type Limited,
@@ -47,6 +44,15 @@ import {
   type WatchedRequest,
 } from "../agent/session.ts";
 import { AnnouncedCalls, type AnnouncedCallsOptions } from "./_announced_calls.ts";
+import {
+  awaited,
+  brokenOff,
+  refusalFor,
+  refuse,
+  serverAt,
+  withBody,
+  writtenChoice,
+} from "./_requests.ts";
 import { type Address, openAddress } from "./_loopback.ts";
 
 /** Milliseconds that a reply may take once its server has begun to answer. */
@@ -441,59 +447,4 @@ export class Tap implements AsyncDisposable {
 /** Says that a limit was reached. */
 function overText({ message }: Limited): string {
   return `The trial is over: ${message}`;
-}
-
-/** Returns how errors speak of a server that the agent asks by itself. */
-function serverAt(url: URL, model: string): Server {
-  const quote = (text: string) => printable(redact(text.slice(0, 20_000)), 300);
-  return { who: `${printable(model, 100)} at ${url.host}`, hide: hideSecrets, quote };
-}
-
-/** Waits for an answer and its body for as long as the agent does. */
-async function awaited(answering: Promise<Response>, signal: AbortSignal): Promise<Response> {
-  const response = await abortable(answering, signal);
-  const { body } = response;
-  if (body === null) return response;
-  return new Response(body.pipeThrough(new TransformStream(), { signal }), response);
-}
-
-/** Returns a request with another body. */
-function withBody(request: Request, body: string): Request {
-  const headers = new Headers(request.headers);
-  headers.delete("content-length");
-  return new Request(request, { body, headers });
-}
-
-/** A choice of tools in the form of a request. */
-function writtenChoice(api: AgentRequest["api"], choice: ToolChoice): JsonObject[string] {
-  if (typeof choice === "string") return choice;
-  const { function: name } = choice;
-  return api === "chat" ? { type: "function", function: { name } } : { type: "function", name };
-}
-
-/** The error of a request that broke off: by the agent itself, or on the way. */
-function brokenOff(error: unknown, { who, quote }: Server): InfrastructureError {
-  const { name } = Object(error) as { readonly name?: unknown };
-  return name === "AbortError" || name === "TimeoutError" || error instanceof RangeError
-    ? new InfrastructureError(`The request to ${who} was broken off: ${quote(reasonOf(error))}`, {
-      fault: "unclear",
-    })
-    : new InfrastructureError(`Cannot get a reply of ${who}: ${quote(reasonOf(error))}`, {
-      retryable: true,
-    });
-}
-
-/** The answer to a request that got no reply. */
-function refusalFor(error: unknown): Response {
-  const { status = isErrorOf(error, ModelFault) ? 400 : 502 } = error as InfrastructureError;
-  return refuse(
-    status,
-    isErrorOf(error, InfrastructureError) ? error.message : "The request failed",
-  );
-}
-
-/** An error in the form of OpenAI's, which clients do not send again: that was done already. */
-function refuse(status: number, message: string): Response {
-  const error = { message, type: "toolgate_error", param: null, code: null };
-  return Response.json({ error }, { status, headers: { "x-should-retry": "false" } });
 }
