@@ -164,6 +164,8 @@ export interface PreparedCall extends ToolCall {
   readonly by?: "agent";
   /** Set if the agent did not carry it out: it is judged and recorded, and does not run. */
   readonly agentDid?: AgentDeed;
+  /** Set if the agent refused it by itself: the text that its model got for it. */
+  readonly told?: string;
 }
 
 /** What an agent can do with a call of its model in place of carrying it out. */

@@ -206,6 +206,14 @@ Deno.test("a tap judges a call that the agent hides, and says so", async () => {
   ]);
 });
 
+Deno.test("a tap records the words in which an agent refuses a call, as its model got them", async () => {
+  const wrong = { name: "no_such", arguments: "{}" };
+  const { trial } = await trying([{ calls: [wrong] }, DONE], looping());
+  assertEquals(callsOf(trial.events).map(({ result, agentDid }) => [result, agentDid]), [
+    ["There is no no_such", undefined],
+  ]);
+});
+
 Deno.test("a tap tells the model's wrong call from the one that its framework makes of it", async () => {
   const repairing: Handling = async (message, task) => {
     const [call] = message.tool_calls;

@@ -60,11 +60,25 @@ export function readAgentRequest(api: WireApi, text: string): AgentRequest | und
     : [];
   return {
     ...{ api, body, model: typeof model === "string" ? model : "" },
-    messages: api === "chat" ? items.map(chatMessage) : [...system, ...responseMessages(items)],
+    messages: withNames(
+      api === "chat" ? items.map(chatMessage) : [...system, ...responseMessages(items)],
+    ),
     tools: toolsIn(body),
     ...defined({ previous: typeof previous === "string" ? previous : undefined }),
     history: items.map((item) => JSON.stringify(item)).join("\n"),
   };
+}
+
+/** Names the functions of results, which only the calls that they answer name. */
+function withNames(messages: readonly Message[]): Message[] {
+  const names = new Map<string, string>();
+  return messages.map((message) => {
+    if (message.role === "assistant") {
+      for (const { id, name } of message.calls) names.set(id, name);
+    }
+    if (message.role !== "tool" || message.name !== "") return message;
+    return { ...message, name: names.get(message.callId) ?? "" };
+  });
 }
 
 /** The functions in a request, in either form; tools of the server's own have no function. */

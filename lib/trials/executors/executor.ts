@@ -403,7 +403,7 @@ export abstract class Executor<Accepted extends object = object>
     if (Math.max(written.length, result.length) > MAX_KEPT_LENGTH) {
       this.#uncut.set(place.call, { written, result });
     }
-    this.#events.push(eventOf(made, result));
+    this.#events.push(eventOf(made, call.told ?? result));
   }
 
   /** Carries out a call, or applies a fault to it. */

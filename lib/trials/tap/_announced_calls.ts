@@ -109,7 +109,7 @@ export class AnnouncedCalls {
       const isSame = history === before.history && previous === before.previous;
       if (isSame && !reply.isUsed) {
         replaces = reply.number;
-        await this.#close(reply, () => false);
+        await this.#close(reply, () => undefined);
       } else if (
         previous === undefined ? history.startsWith(`${before.history}\n`) : previous === reply.id
       ) {
@@ -121,7 +121,7 @@ export class AnnouncedCalls {
 
   /** Records what the agent left of all replies. */
   async close(): Promise<void> {
-    for (const reply of this.#replies) await this.#close(reply, () => false);
+    for (const reply of this.#replies) await this.#close(reply, () => undefined);
   }
 
   /** Forgets the replies of a turn that is over: requests of the next one may look like theirs. */
@@ -130,14 +130,18 @@ export class AnnouncedCalls {
   }
 
   /** Records the calls of a reply that the agent did not carry out. */
-  async #close(reply: OpenReply, isShown: (call: PreparedCall) => boolean): Promise<void> {
+  async #close(
+    reply: OpenReply,
+    shownOf: (call: PreparedCall) => Shown | undefined,
+  ): Promise<void> {
     // Carried out with the others, whatever the agent did with it.
     if (reply.results !== undefined) return;
     for (const one of [...reply.open]) {
       const { call } = one;
       const isWrong = call.offered !== undefined || this.#isRefused(call);
-      const deed = !isWrong ? "not_run" : isShown(call) ? undefined : "hid";
-      await this.#record(reply, one, deed);
+      const shown = shownOf(call);
+      const deed = !isWrong ? "not_run" : shown === undefined ? "hid" : undefined;
+      await this.#record(reply, one, deed, shown);
     }
   }
 
@@ -148,11 +152,16 @@ export class AnnouncedCalls {
   }
 
   /** Records a call that the agent did not carry out. */
-  async #record(reply: OpenReply, one: OpenCall, deed: AgentDeed | undefined): Promise<void> {
+  async #record(
+    reply: OpenReply,
+    one: OpenCall,
+    deed: AgentDeed | undefined,
+    { told }: Shown = {},
+  ): Promise<void> {
     reply.open.delete(one);
     if (this.#options.environment.ended) return;
     await this.#run(
-      { ...one.call, ...defined({ agentDid: deed }) },
+      { ...one.call, ...defined({ agentDid: deed, told }) },
       deed === "repaired" ? "" : one.call.id,
     );
   }
@@ -175,7 +184,8 @@ export class AnnouncedCalls {
   async #run(call: PreparedCall, callId = call.id): Promise<string> {
     const { environment } = this.#options;
     const [result] = await environment.execute([call]);
-    return this.#give({ ...result!, callId });
+    const { told: content = result!.content } = call;
+    return this.#give({ ...result!, callId, content });
   }
 }
 
@@ -189,17 +199,24 @@ function textOf(input: JsonObject): string {
   }
 }
 
-/** Returns what a request shows of the calls of earlier replies. */
-function shownIn({ messages }: AgentRequest): (call: PreparedCall) => boolean {
-  const ids = new Set<string>();
+/** What a request shows of a call: the text that its model got for it, if any. */
+interface Shown {
+  readonly told?: string;
+}
+
+/** Returns what a request shows of the calls of earlier replies; `undefined` of those that it does not show. */
+function shownIn({ messages }: AgentRequest): (call: PreparedCall) => Shown | undefined {
+  const ids = new Map<string, Shown>();
   const written = new Set<string>();
   for (const message of messages) {
-    if (message.role === "tool") ids.add(message.callId);
+    if (message.role === "tool") ids.set(message.callId, { told: message.content });
     if (message.role !== "assistant") continue;
     for (const { id, name, arguments: given } of message.calls) {
-      ids.add(id);
+      if (!ids.has(id)) ids.set(id, {});
       written.add(JSON.stringify([name, given]));
     }
   }
-  return (call) => ids.has(call.id) || written.has(JSON.stringify([call.name, call.arguments]));
+  return (call) =>
+    ids.get(call.id) ??
+      (written.has(JSON.stringify([call.name, call.arguments])) ? {} : undefined);
 }
