@@ -31,6 +31,8 @@ export interface AgentRequest {
   readonly previous?: string;
   /** The conversation as text, which that of a later request of the same conversation begins with. */
   readonly history: string;
+  /** What it asks for besides, as text: instructions, functions and the form of the answer. */
+  readonly terms: string;
 }
 
 const APIS: readonly (readonly [path: string, api: WireApi])[] = [
@@ -42,6 +44,9 @@ const APIS: readonly (readonly [path: string, api: WireApi])[] = [
 export function apiOfPath(path: string): WireApi | undefined {
   return APIS.find(([end]) => path.replace(/\/+$/, "").endsWith(end))?.[1];
 }
+
+/** Fields by which requests of the same conversation ask for something else. */
+const TERMS = ["instructions", "tools", "functions", "tool_choice", "response_format", "text"];
 
 /** Reads a request; `undefined` if it is none that a server could answer with a reply. */
 export function readAgentRequest(api: WireApi, text: string): AgentRequest | undefined {
@@ -66,6 +71,7 @@ export function readAgentRequest(api: WireApi, text: string): AgentRequest | und
     tools: toolsIn(body),
     ...defined({ previous: typeof previous === "string" ? previous : undefined }),
     history: items.map((item) => JSON.stringify(item)).join("\n"),
+    terms: JSON.stringify(TERMS.map((name) => body[name] ?? null)),
   };
 }
 

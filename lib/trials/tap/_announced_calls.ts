@@ -8,6 +8,7 @@ import {
   defined,
   isJsonObject,
   type JsonObject,
+  type JsonValue,
   parseJson,
 } from "../../base/json.ts";
 import { callsOf } from "../../calls/trace.ts";
@@ -34,6 +35,7 @@ export interface Announced {
 /** A reply, and which of its calls are open. */
 interface OpenReply extends Announced {
   readonly step: number;
+  readonly calls: readonly PreparedCall[];
   readonly open: Set<OpenCall>;
   /** Whether the agent has carried out any of its calls. */
   isUsed: boolean;
@@ -82,7 +84,8 @@ export class AnnouncedCalls {
         given: isJsonObject(input) ? textOf(input) : undefined,
       };
     });
-    this.#replies.push({ ...reply, step, open: new Set(open), isUsed: false });
+    const made = open.map(({ call }) => call);
+    this.#replies.push({ ...reply, step, calls: made, open: new Set(open), isUsed: false });
   }
 
   /** Carries out a call of the agent: that of a reply, or one of its own. */
@@ -91,7 +94,8 @@ export class AnnouncedCalls {
     const all = this.#replies.flatMap((reply) =>
       Array.from(reply.open, (one) => ({ reply, one })).filter(({ one }) => one.call.name === name)
     );
-    const exact = all.find(({ one }) => one.given === given);
+    const exact = all.find(({ one }) => one.given === given) ??
+      all.find(({ one }) => isFilled(one.call, input, this.#options.environment));
     if (exact !== undefined) return await this.#carryOut(exact.reply, exact.one);
     const alike = all[0];
     if (alike !== undefined) await this.#record(alike.reply, alike.one, "repaired");
@@ -103,17 +107,21 @@ export class AnnouncedCalls {
   /** Closes the replies that a request goes on from; returns the request whose reply it asks for again. */
   async follow(request: AgentRequest): Promise<number | undefined> {
     const { history, previous } = request;
+    const shown = shownIn(request);
     let replaces: number | undefined;
     for (const reply of this.#replies) {
       const { request: before } = reply;
-      const isSame = history === before.history && previous === before.previous;
+      const isSame = history === before.history && previous === before.previous &&
+        request.terms === before.terms;
       if (isSame && !reply.isUsed) {
         replaces = reply.number;
         await this.#close(reply, () => undefined);
       } else if (
-        previous === undefined ? history.startsWith(`${before.history}\n`) : previous === reply.id
+        // Agents may change what came before, such as a clock in their instructions.
+        reply.calls.some((call) => shown(call) !== undefined) ||
+        (previous === undefined ? history.startsWith(`${before.history}\n`) : previous === reply.id)
       ) {
-        await this.#close(reply, shownIn(request));
+        await this.#close(reply, shown);
       }
     }
     return replaces;
@@ -199,6 +207,31 @@ function textOf(input: JsonObject): string {
   }
 }
 
+/** Whether arguments are those of a call, with nulls and defaults of its schema that a framework filled in. */
+function isFilled(
+  { name, arguments: written }: PreparedCall,
+  input: JsonObject,
+  { tools }: Pick<Fixture, "tools">,
+): boolean {
+  const own = parseJson(written);
+  if (!isJsonObject(own)) return false;
+  const { properties } = tools.find((tool) => tool.name === name)?.parameters ?? {};
+  const defaultOf = (key: string) => {
+    const schema = isJsonObject(properties) && Object.hasOwn(properties, key)
+      ? properties[key]
+      : undefined;
+    return isJsonObject(schema) ? schema["default"] : undefined;
+  };
+  const isSame = (one: JsonValue | undefined, other: JsonValue | undefined) =>
+    one !== undefined && other !== undefined && textOf({ one }) === textOf({ one: other });
+  return Object.keys(own).every((key) => Object.hasOwn(input, key)) &&
+    Object.entries(input).every(([key, value]) =>
+      Object.hasOwn(own, key)
+        ? isSame(own[key], value)
+        : value === null || value === undefined || isSame(defaultOf(key), value)
+    );
+}
+
 /** What a request shows of a call: the text that its model got for it, if any. */
 interface Shown {
   readonly told?: string;
@@ -209,6 +242,7 @@ function shownIn({ messages }: AgentRequest): (call: PreparedCall) => Shown | un
   const ids = new Map<string, Shown>();
   const written = new Set<string>();
   for (const message of messages) {
+    // Frameworks may leave out what a server keeps by itself.
     if (message.role === "tool") ids.set(message.callId, { told: message.content });
     if (message.role !== "assistant") continue;
     for (const { id, name, arguments: given } of message.calls) {

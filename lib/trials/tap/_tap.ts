@@ -92,8 +92,12 @@ export class Tap implements AsyncDisposable {
   readonly #options: TapOptions;
   readonly #limit = Promise.withResolvers<Limited>();
   readonly #controller = new AbortController();
-  /** The replies that are being read. */
+  /** The replies that are waited for. */
   readonly #readings = new Set<Promise<void>>();
+  /** Those that have begun, whose calls the agent may have. */
+  readonly #begun = new Set<Promise<void>>();
+  /** The requests whose answer has not begun. */
+  readonly #sending = new Set<AbortController>();
   readonly #calls: AnnouncedCalls;
   readonly #failed: FailedAttempt[] = [];
   #address: Address | undefined;
@@ -183,15 +187,15 @@ export class Tap implements AsyncDisposable {
     const asked = readAgentRequest(api, await request.clone().text());
     if (asked === undefined) return await fetch(request);
     const server = serverAt(url, asked.model);
-    return await this.#exchange(asked, server, async (watched, answer) => {
+    const answering = this.#exchange(asked, server, request.signal, async (watched, answer) => {
       const started = performance.now();
       const body = this.#withChoice(asked);
       const sent = body === asked.body ? request : withBody(request, JSON.stringify(body));
-      const { signal } = this;
-      const sending = fetch(sent, { signal: AbortSignal.any([sent.signal, signal]) });
+      const { signal } = watched;
+      const sending = fetch(sent, defined({ signal }));
       const response = await this.#inTime(sending, watched).catch(async (error) => {
         answer.reject(error);
-        const isBrokenOff = sent.signal.aborted || isErrorOf(error, TimeLimitError);
+        const isBrokenOff = signal?.aborted || isErrorOf(error, TimeLimitError);
         throw isBrokenOff ? error : await faultOfFetch(error, { ...server, url });
       });
       if (response.ok) return { response, duration: performance.now() - started };
@@ -199,11 +203,12 @@ export class Tap implements AsyncDisposable {
       answer.resolve(copy.passed);
       throw await faultOfAnswer(response, await copy.text, { ...server, url });
     });
+    return await awaited(answering, request.signal);
   };
 
   /** Carries out a call of the agent, which it may have from a reply. */
   async execute(tool: Tool, input: JsonObject): Promise<string> {
-    while (this.#readings.size > 0) await Promise.all(this.#readings);
+    while (this.#begun.size > 0) await Promise.all(this.#begun);
     const { environment } = this.#options;
     // The agent may have the calls of the very reply that reached a limit.
     if (this.#over !== undefined && !environment.exhausted) throw new Error(overText(this.#over));
@@ -217,6 +222,8 @@ export class Tap implements AsyncDisposable {
   /** Waits for the replies under way, and records what the agent left of their calls. */
   async settle(): Promise<void> {
     this.#isWorking = false;
+    // Nobody waits for them any more.
+    for (const sending of this.#sending) sending.abort(new DOMException("given up", "AbortError"));
     while (this.#readings.size > 0) await Promise.all(this.#readings);
     await this.#calls.close();
   }
@@ -252,6 +259,7 @@ export class Tap implements AsyncDisposable {
     return await this.#exchange(
       asked,
       server,
+      request.signal,
       (watched) => server.forward({ path: below, body: this.#withChoice(asked), ...watched }),
     );
   }
@@ -285,8 +293,16 @@ export class Tap implements AsyncDisposable {
     return { ...body, tool_choice: writtenChoice(api, offeredChoice(toolChoice, tools)) };
   }
 
-  /** Sends a request, and reads the reply while the agent gets it. */
-  async #exchange(request: AgentRequest, server: Server, send: Send): Promise<Response> {
+  /**
+   * Sends a request, and reads the reply while the agent gets it. A request that the agent gives up is not answered;
+   * an answer that has begun is read to its end.
+   */
+  async #exchange(
+    request: AgentRequest,
+    server: Server,
+    given: AbortSignal,
+    send: Send,
+  ): Promise<Response> {
     this.#asked++;
     this.#hasOffered ||= this.#options.environment.tools.some(({ name }) =>
       request.tools.some((tool) => tool.name === name)
@@ -301,6 +317,12 @@ export class Tap implements AsyncDisposable {
     const answer = Promise.withResolvers<Response>();
     // A reply may be complete before the agent waits for it.
     answer.promise.catch(() => {});
+    const sending = new AbortController();
+    this.#sending.add(sending);
+    const giveUp = () => sending.abort(given.reason);
+    given.addEventListener("abort", giveUp);
+    if (given.aborted) giveUp();
+    const ended = Promise.withResolvers<void>();
     let read: WatchedReply | undefined;
     let number = 0;
     const watch = async (asked: WatchedRequest): Promise<Watched> => {
@@ -309,7 +331,11 @@ export class Tap implements AsyncDisposable {
       let failed: readonly FailedAttempt[] = [];
       try {
         const { signal } = this;
-        const sent = await send({ ...asked, signal }, answer);
+        const anySignal = AbortSignal.any([signal, sending.signal]);
+        const sent = await send({ ...asked, signal: anySignal }, answer);
+        given.removeEventListener("abort", giveUp);
+        this.#sending.delete(sending);
+        this.#begun.add(ended.promise);
         ({ duration, failed = [] } = sent);
         const started = performance.now();
         const { passed, text, isStream } = copied(sent.response, signal);
@@ -357,13 +383,20 @@ export class Tap implements AsyncDisposable {
         this.#fault = fault;
         if (fault !== error && this.#over === undefined) this.#asked--;
         const { fault: cause, status, message } = fault;
-        this.#failed.push({ cause, ...defined({ status }), message });
+        // What the agent gives up is no failure of a server.
+        if (!sending.signal.aborted) this.#failed.push({ cause, ...defined({ status }), message });
         if (isErrorOf(error, InfrastructureError)) answer.resolve(refusalFor(error));
         else answer.reject(error);
       },
     );
     this.#readings.add(reading);
-    reading.then(() => this.#readings.delete(reading));
+    reading.then(() => {
+      given.removeEventListener("abort", giveUp);
+      this.#sending.delete(sending);
+      this.#readings.delete(reading);
+      this.#begun.delete(ended.promise);
+      ended.resolve();
+    });
     return await answer.promise;
   }
 
@@ -417,8 +450,8 @@ export class Tap implements AsyncDisposable {
   /** Closes the replies that a request goes on from; returns the request whose reply it asks for again. */
   async #follow(request: AgentRequest): Promise<number | undefined> {
     // A reply that the agent has just got to its end is read to its end in the same turn of the event loop.
-    if (this.#readings.size > 0) await new Promise((resolve) => setTimeout(resolve));
-    while (this.#readings.size > 0 && this.#isSequel(request)) await Promise.all(this.#readings);
+    if (this.#begun.size > 0) await new Promise((resolve) => setTimeout(resolve));
+    while (this.#begun.size > 0 && this.#isSequel(request)) await Promise.all(this.#begun);
     return await this.#calls.follow(request);
   }
 
