@@ -151,7 +151,7 @@ export const WORDS: readonly Entry[] = [
   ],
   [
     "hidden from the model, other arguments carried out, not carried out, made by the agent",
-    "what an agent of your own did with calls: its next request shows no trace of a wrong one; it carried out other " +
+    "what an agent of your own did with calls: no later request shows a wrong one; it carried out other " +
     "arguments in place of those that the model wrote; it never carried out a right one; its own code made one",
   ],
   [

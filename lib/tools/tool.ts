@@ -164,13 +164,15 @@ export interface PreparedCall extends ToolCall {
   readonly by?: "agent";
   /** Set if the agent did not carry it out: it is judged and recorded, and does not run. */
   readonly agentDid?: AgentDeed;
+  /** Set if the agent refused it by itself: the text that its model got for it. */
+  readonly told?: string;
 }
 
 /** What an agent can do with a call of its model in place of carrying it out. */
 export const AGENT_DEEDS = ["hid", "repaired", "not_run"] as const;
 
 /**
- * What an agent did with a call of its model in place of carrying it out: its next request shows no trace of it,
+ * What an agent did with a call of its model in place of carrying it out: no later request shows it,
  * it carried out the function with other arguments, or it did not carry out a call that could have been.
  */
 export type AgentDeed = typeof AGENT_DEEDS[number];

@@ -410,9 +410,13 @@ function asAgentCall(event: CallEvent, tools: Fixture["tools"]): PreparedCall {
   // There is such a function, but the request did not offer it: of those that it did, the nearest is known.
   const isUnoffered = failure?.type === "function_not_found" &&
     tools.some(({ name }) => name === event.function);
+  // What is wrong with a call was judged by the executor, and told by the agent in its own words.
+  const isRefused = failure?.type === "function_not_found" ||
+    failure?.type === "wrong_number_of_inputs" || agentDid !== undefined;
   return {
     ...{ ...asCall(event), step },
     ...defined({ agentDid, by: by === "agent" ? by : undefined }),
+    ...(isRefused ? { told: event.result } : {}),
     ...(isUnoffered ? { offered: [failure.detail.nearest ?? []].flat() } : {}),
   };
 }

@@ -206,6 +206,50 @@ Deno.test("a tap judges a call that the agent hides, and says so", async () => {
   ]);
 });
 
+Deno.test("a tap records the words in which an agent refuses a call, as its model got them", async () => {
+  const wrong = { name: "no_such", arguments: "{}" };
+  const { trial } = await trying([{ calls: [wrong] }, DONE], looping());
+  assertEquals(callsOf(trial.events).map(({ result, agentDid }) => [result, agentDid]), [
+    ["There is no no_such", undefined],
+  ]);
+});
+
+Deno.test("a tap takes arguments with the defaults that a framework fills in for those of the model", async () => {
+  const filling: Handling = async (message, task) => {
+    const [call] = message.tool_calls;
+    const input = { ...JSON.parse(call!.function.arguments), note: null };
+    const content = await task.tools[0]!.execute(input);
+    return [message, { role: "tool", tool_call_id: call!.id, content }];
+  };
+  const { trial, booked } = await trying([{ calls: [booking(3)] }, DONE], looping(filling));
+  assertEquals([rows(trial), booked], [[[1, "book", undefined, undefined]], ["Rome 3"]]);
+});
+
+Deno.test("a tap shows as told what follows instructions that change, and takes no other question for a repetition", async () => {
+  const wrong = { name: "no_such", arguments: "{}" };
+  const { trial } = await trying(
+    [{ text: "{}" }, { calls: [wrong] }, DONE],
+    async (task, options) => {
+      await ask(options, {
+        messages: [user(task.prompt)],
+        response_format: { type: "json_object" },
+      });
+      const messages: JsonObject[] = [user(task.prompt)];
+      for (let clock = 1;; clock++) {
+        const now = [{ role: "system", content: `It is ${clock} o'clock.` }, ...messages];
+        const message = await ask(options, {
+          messages: clock === 1 ? messages : now,
+          tools: offer(task),
+        });
+        if (message.tool_calls === undefined) return message.content;
+        messages.push(...await carryOut(message, task));
+      }
+    },
+  );
+  assertEquals(rows(trial), [[2, "no_such", "function_not_found", undefined]]);
+  assertEquals(repliesIn(trial).map(({ replaces }) => replaces), [undefined, undefined, undefined]);
+});
+
 Deno.test("a tap tells the model's wrong call from the one that its framework makes of it", async () => {
   const repairing: Handling = async (message, task) => {
     const [call] = message.tool_calls;
@@ -486,33 +530,53 @@ for (const way of ["cancels", "never reads"] as const) {
 }
 
 for (const through of ["fetch", "the address"] as const) {
-  Deno.test(`a tap keeps a reply that the agent no longer waits for, through ${through}`, async () => {
-    const aborted = Promise.withResolvers<void>();
-    const { trial } = await trying([
-      async (asked) => {
-        await aborted.promise;
-        return respond({ calls: [{ name: "no_such", arguments: "{}" }] }, asked);
-      },
-      DONE,
-    ], async (task, options) => {
-      const controller = new AbortController();
-      const { baseURL, model } = options;
-      const body = { model, messages: [user(task.prompt)], tools: offer(task) };
-      const asking = post(
-        `${baseURL}/chat/completions`,
-        through === "fetch" ? options : { ...options, fetch },
-        body,
-        { signal: controller.signal },
-      );
-      setTimeout(() => controller.abort(), 50);
-      const name = await asking.then(() => "", (error) => error.name);
-      aborted.resolve();
-      return name;
+  for (const begun of [false, true]) {
+    const what = begun
+      ? "keeps a reply that the agent breaks off"
+      : "gives up what the agent gives up";
+    Deno.test(`a tap ${what}, through ${through}`, async () => {
+      const aborted = Promise.withResolvers<void>();
+      const saying = { calls: [{ name: "no_such", arguments: "{}" }] };
+      const { trial } = await trying([
+        async (asked) => {
+          if (!begun) await aborted.promise;
+          const response = respond(saying, asked);
+          if (!begun) return response;
+          const text = await response.text();
+          const pieces = async function* () {
+            yield text.slice(0, text.indexOf("\n\n") + 2);
+            await aborted.promise;
+            yield text.slice(text.indexOf("\n\n") + 2);
+          };
+          const encode = new TextEncoderStream();
+          return new Response(ReadableStream.from(pieces()).pipeThrough(encode), response);
+        },
+        DONE,
+      ], async (task, options) => {
+        const controller = new AbortController();
+        const { baseURL, model } = options;
+        const body = { model, messages: [user(task.prompt)], tools: offer(task), stream: begun };
+        const asking = post(
+          `${baseURL}/chat/completions`,
+          through === "fetch" ? options : { ...options, fetch },
+          body,
+          { signal: controller.signal },
+        );
+        if (begun) await (await asking).body!.getReader().read();
+        setTimeout(() => controller.abort(), 50);
+        const name = begun
+          ? await new Promise<string>((resolve) =>
+            controller.signal.addEventListener("abort", () => resolve("AbortError"))
+          )
+          : await asking.then(() => "", (error) => error.name);
+        aborted.resolve();
+        return name;
+      });
+      assertEquals(rows(trial), begun ? [[1, "no_such", "function_not_found", "hid"]] : []);
+      const answer = trial.events.find((event) => event.kind === "answer");
+      assertEquals(answer?.text, "AbortError");
     });
-    assertEquals(rows(trial), [[1, "no_such", "function_not_found", "hid"]]);
-    const answer = trial.events.find((event) => event.kind === "answer");
-    assertEquals(answer?.text, "AbortError");
-  });
+  }
 }
 
 // Responses

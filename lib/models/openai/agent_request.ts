@@ -31,6 +31,8 @@ export interface AgentRequest {
   readonly previous?: string;
   /** The conversation as text, which that of a later request of the same conversation begins with. */
   readonly history: string;
+  /** What it asks for besides, as text: instructions, functions and the form of the answer. */
+  readonly terms: string;
 }
 
 const APIS: readonly (readonly [path: string, api: WireApi])[] = [
@@ -42,6 +44,9 @@ const APIS: readonly (readonly [path: string, api: WireApi])[] = [
 export function apiOfPath(path: string): WireApi | undefined {
   return APIS.find(([end]) => path.replace(/\/+$/, "").endsWith(end))?.[1];
 }
+
+/** Fields by which requests of the same conversation ask for something else. */
+const TERMS = ["instructions", "tools", "functions", "tool_choice", "response_format", "text"];
 
 /** Reads a request; `undefined` if it is none that a server could answer with a reply. */
 export function readAgentRequest(api: WireApi, text: string): AgentRequest | undefined {
@@ -60,11 +65,26 @@ export function readAgentRequest(api: WireApi, text: string): AgentRequest | und
     : [];
   return {
     ...{ api, body, model: typeof model === "string" ? model : "" },
-    messages: api === "chat" ? items.map(chatMessage) : [...system, ...responseMessages(items)],
+    messages: withNames(
+      api === "chat" ? items.map(chatMessage) : [...system, ...responseMessages(items)],
+    ),
     tools: toolsIn(body),
     ...defined({ previous: typeof previous === "string" ? previous : undefined }),
     history: items.map((item) => JSON.stringify(item)).join("\n"),
+    terms: JSON.stringify(TERMS.map((name) => body[name] ?? null)),
   };
+}
+
+/** Names the functions of results, which only the calls that they answer name. */
+function withNames(messages: readonly Message[]): Message[] {
+  const names = new Map<string, string>();
+  return messages.map((message) => {
+    if (message.role === "assistant") {
+      for (const { id, name } of message.calls) names.set(id, name);
+    }
+    if (message.role !== "tool" || message.name !== "") return message;
+    return { ...message, name: names.get(message.callId) ?? "" };
+  });
 }
 
 /** The functions in a request, in either form; tools of the server's own have no function. */

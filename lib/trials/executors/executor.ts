@@ -68,6 +68,8 @@ export abstract class Executor<Accepted extends object = object>
   /** The parameters of the functions on offer, without references. */
   readonly #parameters: ReadonlyMap<string, JsonObject>;
   #calls = 0;
+  /** The calls among these that an agent did not carry out although it could have. */
+  #notRun = 0;
   #step = 0;
   #pending = 0;
   #stepsByHand = false;
@@ -127,9 +129,9 @@ export abstract class Executor<Accepted extends object = object>
     return this.#pending;
   }
 
-  /** The number of calls within the limit, including refused ones. */
+  /** The number of calls within the limit, including refused ones, without those that an agent left. */
   get calls(): number {
-    return this.#calls;
+    return this.#calls - this.#notRun;
   }
 
   /** Whether a call past the limit was made, so that the trial is over. */
@@ -139,7 +141,7 @@ export abstract class Executor<Accepted extends object = object>
 
   /** The number of calls that may still be made. */
   get left(): number {
-    return this.callLimit - this.#calls;
+    return this.callLimit - this.#calls + this.#notRun;
   }
 
   /** Whether the trial was answered or disposed of. */
@@ -300,7 +302,15 @@ export abstract class Executor<Accepted extends object = object>
     replace?: CallReplacer,
     step = this.#step,
   ): Promise<ToolResult[]> {
-    const within = calls.slice(0, this.left);
+    let { left } = this;
+    let fitting = 0;
+    for (const { agentDid } of calls) {
+      // What an agent leaves of several replies is no work, and takes nothing of its limit.
+      if (agentDid === "not_run" && this.#notRun < this.callLimit) this.#notRun++;
+      else if (left-- <= 0) break;
+      fitting++;
+    }
+    const within = calls.slice(0, fitting);
     const beyond = calls.slice(within.length);
     const first = this.#calls + 1;
     this.#calls += within.length;
@@ -403,7 +413,7 @@ export abstract class Executor<Accepted extends object = object>
     if (Math.max(written.length, result.length) > MAX_KEPT_LENGTH) {
       this.#uncut.set(place.call, { written, result });
     }
-    this.#events.push(eventOf(made, result));
+    this.#events.push(eventOf(made, call.told ?? result));
   }
 
   /** Carries out a call, or applies a fault to it. */

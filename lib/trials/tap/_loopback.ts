@@ -19,6 +19,11 @@ const HOSTNAME = "127.0.0.1";
 /** Where nothing can listen, only what is sent by the agent's `fetch` arrives: no server of that name exists. */
 const NOWHERE = "http://toolgate.invalid";
 
+/** Whether an address is one at which nothing can listen. */
+export function isNowhere(url: string): boolean {
+  return url.startsWith(`${NOWHERE}/`);
+}
+
 const handlers = new Map<string, Handler>();
 let running: { readonly server: Deno.HttpServer<Deno.NetAddr>; stop(): void } | undefined;
 

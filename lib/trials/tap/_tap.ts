@@ -7,22 +7,12 @@
  * @module
  */
 
-import { abortable } from "@std/async/abortable";
 import { inTime } from "../../base/deadline.ts";
-import { isErrorOf, reasonOf } from "../../base/errors.ts";
-import {
-  canonicalJson,
-  defined,
-  isJsonObject,
-  type JsonObject,
-  parseJson,
-  printable,
-} from "../../base/json.ts";
+import { isErrorOf } from "../../base/errors.ts";
+import { defined, isJsonObject, type JsonObject, parseJson, printable } from "../../base/json.ts";
 import { readBody } from "../../base/request_body.ts";
-import { redact } from "../../base/redact.ts";
-import { hideSecrets } from "../../base/secrets.ts";
 import type { FailedAttempt } from "../../calls/trace.ts";
-import { callsOf, MAX_KEPT_LENGTH } from "../../calls/trace.ts";
+import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
 import { faultOfAnswer, faultOfFetch, ModelFault } from "../../models/http/endpoint.ts";
 import {
   InfrastructureError,
@@ -44,7 +34,7 @@ import {
   type WatchedReply,
 } from "../../models/openai/watched_reply.ts";
 import type { Message } from "../../tools/message.ts";
-import type { AgentDeed, PreparedCall, Tool, ToolChoice, ToolResult } from "../../tools/tool.ts";
+import type { Tool, ToolResult } from "../../tools/tool.ts";
 import {
   isLimited,
   type Limited,
@@ -53,7 +43,16 @@ import {
   type Watched,
   type WatchedRequest,
 } from "../agent/session.ts";
-import type { Fixture } from "../executors/fixture.ts";
+import { AnnouncedCalls, type AnnouncedCallsOptions } from "./_announced_calls.ts";
+import {
+  awaited,
+  brokenOff,
+  refusalFor,
+  refuse,
+  serverAt,
+  withBody,
+  writtenChoice,
+} from "./_requests.ts";
 import { type Address, openAddress } from "./_loopback.ts";
 
 /** Milliseconds that a reply may take once its server has begun to answer. */
@@ -64,15 +63,11 @@ const MAX_REQUEST = 64 * 2 ** 20;
 const MAX_OWN_CALLS = 20;
 
 /** What a tap belongs to. */
-export interface TapOptions {
+export interface TapOptions extends AnnouncedCallsOptions {
   /** Takes the replies. */
   readonly session: Session;
-  /** Answers and judges the calls. */
-  readonly environment: Fixture;
   /** The model under test. */
   readonly model: Model;
-  /** Whether calls may refer to results of others of their reply. */
-  readonly references: boolean;
 }
 
 /** What a turn needs of the tap. */
@@ -81,27 +76,6 @@ export interface Turn {
   readonly heard: (message: Message) => void;
   /** Answers requests below `/tools`. */
   readonly tools: (request: Request, path: string) => Promise<Response>;
-}
-
-/** A call of a reply that the agent has not carried out yet. */
-interface OpenCall {
-  readonly call: PreparedCall;
-  /** Its arguments in one way of writing; `undefined` if they cannot be read. */
-  readonly given: string | undefined;
-}
-
-/** A reply, and which of its calls are open. */
-interface OpenReply {
-  readonly request: AgentRequest;
-  readonly id: string;
-  /** The number of its request. */
-  readonly number: number;
-  readonly step: number;
-  readonly open: Set<OpenCall>;
-  /** Whether the agent has carried out any of its calls. */
-  isUsed: boolean;
-  /** The results of all of its calls, where these may refer to each other. */
-  results?: Promise<ReadonlyMap<OpenCall, ToolResult>>;
 }
 
 /** Sends a request; answers the agent by itself only where there is no reply of a model. */
@@ -118,16 +92,19 @@ export class Tap implements AsyncDisposable {
   readonly #options: TapOptions;
   readonly #limit = Promise.withResolvers<Limited>();
   readonly #controller = new AbortController();
-  /** The replies that are being read. */
+  /** The replies that are waited for. */
   readonly #readings = new Set<Promise<void>>();
-  readonly #replies: OpenReply[] = [];
+  /** Those that have begun, whose calls the agent may have. */
+  readonly #begun = new Set<Promise<void>>();
+  /** The requests whose answer has not begun. */
+  readonly #sending = new Set<AbortController>();
+  readonly #calls: AnnouncedCalls;
   readonly #failed: FailedAttempt[] = [];
   #address: Address | undefined;
   #over: Limited | undefined;
   /** Whether the agent works on a message: between messages, and after the last, nothing is sent for it. */
   #isWorking = false;
   #hasSeen = false;
-  #step = 0;
   /** The requests that came by, without those that the agent itself broke off. */
   #asked = 0;
   /** Whether a request offered a function of the task. */
@@ -142,6 +119,7 @@ export class Tap implements AsyncDisposable {
   constructor(options: TapOptions) {
     this.#options = options;
     this.limited = this.#limit.promise;
+    this.#calls = new AnnouncedCalls(options, (result) => this.#give(result));
   }
 
   /** The limit that was reached, if one was. */
@@ -188,7 +166,7 @@ export class Tap implements AsyncDisposable {
   begin(turn: Turn): void {
     this.#turn = turn;
     // All is settled of the turn before, whose requests a new one may look like.
-    this.#replies.length = 0;
+    this.#calls.forget();
     this.#isWorking = true;
   }
 
@@ -209,15 +187,15 @@ export class Tap implements AsyncDisposable {
     const asked = readAgentRequest(api, await request.clone().text());
     if (asked === undefined) return await fetch(request);
     const server = serverAt(url, asked.model);
-    return await this.#exchange(asked, server, async (watched, answer) => {
+    const answering = this.#exchange(asked, server, request.signal, async (watched, answer) => {
       const started = performance.now();
       const body = this.#withChoice(asked);
       const sent = body === asked.body ? request : withBody(request, JSON.stringify(body));
-      const { signal } = this;
-      const sending = fetch(sent, { signal: AbortSignal.any([sent.signal, signal]) });
+      const { signal } = watched;
+      const sending = fetch(sent, defined({ signal }));
       const response = await this.#inTime(sending, watched).catch(async (error) => {
         answer.reject(error);
-        const isBrokenOff = sent.signal.aborted || isErrorOf(error, TimeLimitError);
+        const isBrokenOff = signal?.aborted || isErrorOf(error, TimeLimitError);
         throw isBrokenOff ? error : await faultOfFetch(error, { ...server, url });
       });
       if (response.ok) return { response, duration: performance.now() - started };
@@ -225,11 +203,12 @@ export class Tap implements AsyncDisposable {
       answer.resolve(copy.passed);
       throw await faultOfAnswer(response, await copy.text, { ...server, url });
     });
+    return await awaited(answering, request.signal);
   };
 
   /** Carries out a call of the agent, which it may have from a reply. */
   async execute(tool: Tool, input: JsonObject): Promise<string> {
-    while (this.#readings.size > 0) await Promise.all(this.#readings);
+    while (this.#begun.size > 0) await Promise.all(this.#begun);
     const { environment } = this.#options;
     // The agent may have the calls of the very reply that reached a limit.
     if (this.#over !== undefined && !environment.exhausted) throw new Error(overText(this.#over));
@@ -237,25 +216,16 @@ export class Tap implements AsyncDisposable {
     if (!this.hasSeen || environment.ended || environment.exhausted) {
       return await tool.execute(input);
     }
-    const { name } = tool;
-    const given = textOf(input);
-    const all = this.#replies.flatMap((reply) =>
-      Array.from(reply.open, (one) => ({ reply, one })).filter(({ one }) => one.call.name === name)
-    );
-    const exact = all.find(({ one }) => one.given === given);
-    if (exact !== undefined) return await this.#carryOut(exact.reply, exact.one);
-    const alike = all[0];
-    if (alike !== undefined) await this.#record(alike.reply, alike.one, "repaired");
-    const own = { id: "", name, arguments: JSON.stringify(input), by: "agent" } as const;
-    // The model takes it for the result of its own call; of others it need not know.
-    return await this.#run({ ...own, step: alike?.reply.step ?? this.#step }, alike?.one.call.id);
+    return await this.#calls.execute(tool.name, input);
   }
 
   /** Waits for the replies under way, and records what the agent left of their calls. */
   async settle(): Promise<void> {
     this.#isWorking = false;
+    // Nobody waits for them any more.
+    for (const sending of this.#sending) sending.abort(new DOMException("given up", "AbortError"));
     while (this.#readings.size > 0) await Promise.all(this.#readings);
-    for (const reply of this.#replies) await this.#close(reply, () => false);
+    await this.#calls.close();
   }
 
   /** Ends what the agent still does. */
@@ -289,6 +259,7 @@ export class Tap implements AsyncDisposable {
     return await this.#exchange(
       asked,
       server,
+      request.signal,
       (watched) => server.forward({ path: below, body: this.#withChoice(asked), ...watched }),
     );
   }
@@ -322,8 +293,16 @@ export class Tap implements AsyncDisposable {
     return { ...body, tool_choice: writtenChoice(api, offeredChoice(toolChoice, tools)) };
   }
 
-  /** Sends a request, and reads the reply while the agent gets it. */
-  async #exchange(request: AgentRequest, server: Server, send: Send): Promise<Response> {
+  /**
+   * Sends a request, and reads the reply while the agent gets it. A request that the agent gives up is not answered;
+   * an answer that has begun is read to its end.
+   */
+  async #exchange(
+    request: AgentRequest,
+    server: Server,
+    given: AbortSignal,
+    send: Send,
+  ): Promise<Response> {
     this.#asked++;
     this.#hasOffered ||= this.#options.environment.tools.some(({ name }) =>
       request.tools.some((tool) => tool.name === name)
@@ -338,6 +317,12 @@ export class Tap implements AsyncDisposable {
     const answer = Promise.withResolvers<Response>();
     // A reply may be complete before the agent waits for it.
     answer.promise.catch(() => {});
+    const sending = new AbortController();
+    this.#sending.add(sending);
+    const giveUp = () => sending.abort(given.reason);
+    given.addEventListener("abort", giveUp);
+    if (given.aborted) giveUp();
+    const ended = Promise.withResolvers<void>();
     let read: WatchedReply | undefined;
     let number = 0;
     const watch = async (asked: WatchedRequest): Promise<Watched> => {
@@ -346,7 +331,11 @@ export class Tap implements AsyncDisposable {
       let failed: readonly FailedAttempt[] = [];
       try {
         const { signal } = this;
-        const sent = await send({ ...asked, signal }, answer);
+        const anySignal = AbortSignal.any([signal, sending.signal]);
+        const sent = await send({ ...asked, signal: anySignal }, answer);
+        given.removeEventListener("abort", giveUp);
+        this.#sending.delete(sending);
+        this.#begun.add(ended.promise);
         ({ duration, failed = [] } = sent);
         const started = performance.now();
         const { passed, text, isStream } = copied(sent.response, signal);
@@ -394,13 +383,20 @@ export class Tap implements AsyncDisposable {
         this.#fault = fault;
         if (fault !== error && this.#over === undefined) this.#asked--;
         const { fault: cause, status, message } = fault;
-        this.#failed.push({ cause, ...defined({ status }), message });
+        // What the agent gives up is no failure of a server.
+        if (!sending.signal.aborted) this.#failed.push({ cause, ...defined({ status }), message });
         if (isErrorOf(error, InfrastructureError)) answer.resolve(refusalFor(error));
         else answer.reject(error);
       },
     );
     this.#readings.add(reading);
-    reading.then(() => this.#readings.delete(reading));
+    reading.then(() => {
+      given.removeEventListener("abort", giveUp);
+      this.#sending.delete(sending);
+      this.#readings.delete(reading);
+      this.#begun.delete(ended.promise);
+      ended.resolve();
+    });
     return await answer.promise;
   }
 
@@ -447,98 +443,21 @@ export class Tap implements AsyncDisposable {
   #announce(request: AgentRequest, id: string, number: number, reply: ModelReply): void {
     const { text, calls, carried } = reply;
     this.#fault = undefined;
-    const { tools, events } = this.#options.environment;
-    // What the agent called before its first reply came in steps of its own.
-    if (this.#step === 0) this.#step = callsOf(events).at(-1)?.step ?? 0;
-    const step = ++this.#step;
-    const offered = request.tools.map(({ name }) => name);
-    const open = calls.map((call): OpenCall => {
-      const input = parseJson(call.arguments);
-      const isMissing = !offered.includes(call.name) &&
-        tools.some(({ name }) => name === call.name);
-      return {
-        call: { ...call, step, ...(isMissing ? { offered } : {}) },
-        given: isJsonObject(input) ? textOf(input) : undefined,
-      };
-    });
-    this.#replies.push({ request, id, number, step, open: new Set(open), isUsed: false });
+    this.#calls.announce({ request, id, number }, calls);
     this.#turn.heard({ role: "assistant", content: text, calls, ...defined({ carried }) });
   }
 
   /** Closes the replies that a request goes on from; returns the request whose reply it asks for again. */
   async #follow(request: AgentRequest): Promise<number | undefined> {
     // A reply that the agent has just got to its end is read to its end in the same turn of the event loop.
-    if (this.#readings.size > 0) await new Promise((resolve) => setTimeout(resolve));
-    while (this.#readings.size > 0 && this.#isSequel(request)) await Promise.all(this.#readings);
-    const { history, previous } = request;
-    let replaces: number | undefined;
-    for (const reply of this.#replies) {
-      const { request: before } = reply;
-      const isSame = history === before.history && previous === before.previous;
-      if (isSame && !reply.isUsed) {
-        replaces = reply.number;
-        await this.#close(reply, () => false);
-      } else if (
-        previous === undefined ? history.startsWith(`${before.history}\n`) : previous === reply.id
-      ) {
-        await this.#close(reply, shownIn(request));
-      }
-    }
-    return replaces;
+    if (this.#begun.size > 0) await new Promise((resolve) => setTimeout(resolve));
+    while (this.#begun.size > 0 && this.#isSequel(request)) await Promise.all(this.#begun);
+    return await this.#calls.follow(request);
   }
 
   /** Whether a request shows replies: one that is still being read may be among them. */
   #isSequel({ messages, previous }: AgentRequest): boolean {
     return previous !== undefined || messages.some(({ role }) => role === "assistant");
-  }
-
-  /** Records the calls of a reply that the agent did not carry out. */
-  async #close(reply: OpenReply, isShown: (call: PreparedCall) => boolean): Promise<void> {
-    // Carried out with the others, whatever the agent did with it.
-    if (reply.results !== undefined) return;
-    for (const one of [...reply.open]) {
-      const { call } = one;
-      const isWrong = call.offered !== undefined || this.#isRefused(call);
-      const deed = !isWrong ? "not_run" : isShown(call) ? undefined : "hid";
-      await this.#record(reply, one, deed);
-    }
-  }
-
-  #isRefused(call: PreparedCall): boolean {
-    const { environment } = this.#options;
-    return environment.refuse(call) !== undefined ||
-      !environment.tools.some(({ name }) => name === call.name);
-  }
-
-  /** Records a call that the agent did not carry out. */
-  async #record(reply: OpenReply, one: OpenCall, deed: AgentDeed | undefined): Promise<void> {
-    reply.open.delete(one);
-    if (this.#options.environment.ended) return;
-    await this.#run(
-      { ...one.call, ...defined({ agentDid: deed }) },
-      deed === "repaired" ? "" : one.call.id,
-    );
-  }
-
-  /** Carries out a call of a reply; with references all of them, as they may need each other's results. */
-  async #carryOut(reply: OpenReply, one: OpenCall): Promise<string> {
-    reply.isUsed = true;
-    const { environment, references } = this.#options;
-    if (references) {
-      const all = [...reply.open];
-      reply.results ??= environment.execute(all.map(({ call }) => call))
-        .then((results) => new Map(all.map((other, place) => [other, results[place]!])));
-    }
-    reply.open.delete(one);
-    if (reply.results === undefined) return await this.#run(one.call);
-    return this.#give((await reply.results).get(one)!);
-  }
-
-  /** Lets the environment answer a call; its result answers the call of a reply with the id `callId`, if not empty. */
-  async #run(call: PreparedCall, callId = call.id): Promise<string> {
-    const { environment } = this.#options;
-    const [result] = await environment.execute([call]);
-    return this.#give({ ...result!, callId });
   }
 
   /** Gives the result of a call to the agent, and ends the trial if that was one call too many. */
@@ -561,84 +480,4 @@ export class Tap implements AsyncDisposable {
 /** Says that a limit was reached. */
 function overText({ message }: Limited): string {
   return `The trial is over: ${message}`;
-}
-
-/** Returns how errors speak of a server that the agent asks by itself. */
-function serverAt(url: URL, model: string): Server {
-  const quote = (text: string) => printable(redact(text.slice(0, 20_000)), 300);
-  return { who: `${printable(model, 100)} at ${url.host}`, hide: hideSecrets, quote };
-}
-
-/** Waits for an answer and its body for as long as the agent does. */
-async function awaited(answering: Promise<Response>, signal: AbortSignal): Promise<Response> {
-  const response = await abortable(answering, signal);
-  const { body } = response;
-  if (body === null) return response;
-  return new Response(body.pipeThrough(new TransformStream(), { signal }), response);
-}
-
-/** Returns a request with another body. */
-function withBody(request: Request, body: string): Request {
-  const headers = new Headers(request.headers);
-  headers.delete("content-length");
-  return new Request(request, { body, headers });
-}
-
-/** Returns arguments in one way of writing, in which those that nest too deep keep the order of their keys. */
-function textOf(input: JsonObject): string {
-  try {
-    return canonicalJson(input);
-  } catch (error) {
-    if (error instanceof RangeError) return JSON.stringify(input);
-    throw error;
-  }
-}
-
-/** Returns what a request shows of the calls of earlier replies. */
-function shownIn({ messages }: AgentRequest): (call: PreparedCall) => boolean {
-  const ids = new Set<string>();
-  const written = new Set<string>();
-  for (const message of messages) {
-    if (message.role === "tool") ids.add(message.callId);
-    if (message.role !== "assistant") continue;
-    for (const { id, name, arguments: given } of message.calls) {
-      ids.add(id);
-      written.add(JSON.stringify([name, given]));
-    }
-  }
-  return (call) => ids.has(call.id) || written.has(JSON.stringify([call.name, call.arguments]));
-}
-
-/** A choice of tools in the form of a request. */
-function writtenChoice(api: AgentRequest["api"], choice: ToolChoice): JsonObject[string] {
-  if (typeof choice === "string") return choice;
-  const { function: name } = choice;
-  return api === "chat" ? { type: "function", function: { name } } : { type: "function", name };
-}
-
-/** The error of a request that broke off: by the agent itself, or on the way. */
-function brokenOff(error: unknown, { who, quote }: Server): InfrastructureError {
-  const { name } = Object(error) as { readonly name?: unknown };
-  return name === "AbortError" || name === "TimeoutError" || error instanceof RangeError
-    ? new InfrastructureError(`The request to ${who} was broken off: ${quote(reasonOf(error))}`, {
-      fault: "unclear",
-    })
-    : new InfrastructureError(`Cannot get a reply of ${who}: ${quote(reasonOf(error))}`, {
-      retryable: true,
-    });
-}
-
-/** The answer to a request that got no reply. */
-function refusalFor(error: unknown): Response {
-  const { status = isErrorOf(error, ModelFault) ? 400 : 502 } = error as InfrastructureError;
-  return refuse(
-    status,
-    isErrorOf(error, InfrastructureError) ? error.message : "The request failed",
-  );
-}
-
-/** An error in the form of OpenAI's, which clients do not send again: that was done already. */
-function refuse(status: number, message: string): Response {
-  const error = { message, type: "toolgate_error", param: null, code: null };
-  return Response.json({ error }, { status, headers: { "x-should-retry": "false" } });
 }

@@ -14,6 +14,7 @@ import { InfrastructureError, TimeLimitError } from "../../models/model.ts";
 import { toOpenAIMessage } from "../../tools/message.ts";
 import { toOpenAITool } from "../../tools/tool.ts";
 import type { Agent, AgentOptions, AgentTask } from "../own_agent.ts";
+import { isNowhere } from "./_loopback.ts";
 import {
   type Ended,
   MAX_OUTPUT,
@@ -96,6 +97,7 @@ export function commandAgent(options: CommandAgent, name = "the agent"): Agent {
     signal?.throwIfAborted();
     // Asked before: the runtime would else ask the user.
     if (!mayRun()) throw unpermitted(command);
+    if (isNowhere(given.baseURL)) throw unheard(command);
     let ended: Ended;
     try {
       ended = await runGroup({
@@ -179,15 +181,19 @@ function shown(command: readonly string[]): string {
   return printable(redact(command.map(shellQuote).join(" ")), 100);
 }
 
-/** The end of what it wrote to standard error, as words behind others. */
+/** The end of what it wrote to standard error, as words behind others; its last line, which mostly says why, first. */
 function quoted({ errors }: Ended): string {
   // A secret that was cut is no longer recognised: all that was kept is redacted first.
-  const text = redact(errors.trim());
-  if (text === "") return "";
-  const end = text.length > MAX_QUOTE
-    ? `…${text.slice(-MAX_QUOTE).replace(/^[\uDC00-\uDFFF]/, "")}`
-    : text;
-  return `; standard error: ${printable(end, 2 * MAX_QUOTE)}`;
+  const lines = redact(errors.trim()).split(/\r?\n/).map((line) => line.trim()).filter(Boolean);
+  const last = lines.pop();
+  if (last === undefined) return "";
+  const before = lines.join(" | ");
+  const end = before.length > MAX_QUOTE
+    ? `…${before.slice(-MAX_QUOTE).replace(/^[\uDC00-\uDFFF]/, "")}`
+    : before;
+  return `; standard error: ${printable(last, MAX_QUOTE)}${
+    end === "" ? "" : `, after: ${printable(end, 2 * MAX_QUOTE)}`
+  }`;
 }
 
 /** The error of a program that Deno must not run. */
@@ -197,6 +203,17 @@ function unpermitted(command: readonly string[]): InfrastructureError {
       shown(command)
     } as Deno was not given the permission to run programs and to end ` +
       "them: add --allow-run (a list such as --allow-run=python3 permits no end)",
+    { permanent: "permission" },
+  );
+}
+
+/** The error of a program that could reach neither the model nor the functions. */
+function unheard(command: readonly string[]): InfrastructureError {
+  return new InfrastructureError(
+    `Cannot run the agent ${
+      shown(command)
+    } as Deno was not given the permission to listen for it: add ` +
+      "--allow-net=127.0.0.1",
     { permanent: "permission" },
   );
 }

@@ -158,8 +158,11 @@ Deno.test("commandAgent() rejects with exit code and the end of standard error, 
       "yes noise | head -c 200000 >&2; printf 'Traceback:\\033[31m\\nkey sk-abcdefghijklmnop123456 bad\\n' >&2; exit 3",
     )
   ) as Error;
-  assertStringIncludes(error.message, "ended with exit code 3; standard error: …");
-  assertStringIncludes(error.message, "Traceback:\\u001b[31m\\nkey [redacted] bad");
+  assertStringIncludes(
+    error.message,
+    "ended with exit code 3; standard error: key [redacted] bad, after: …",
+  );
+  assertStringIncludes(error.message, "Traceback:\\u001b[31m");
   assert(error.message.length < 1_000, error.message);
   assert(!(error instanceof InfrastructureError));
 });
@@ -290,6 +293,11 @@ Deno.test("commandAgent() names the permission that is missing, without a prompt
     assertStringIncludes(refused, "add --allow-run ");
   }
   assertEquals(await runProgram(program, ["--allow-run"]), "ran\n");
+  const unheard = program.replace('baseURL: "b"', 'baseURL: "http://toolgate.invalid/1/v1"');
+  assertStringIncludes(
+    await runProgram(unheard, ["--allow-run"]),
+    "as Deno was not given the permission to listen for it: add --allow-net=127.0.0.1",
+  );
 });
 
 Deno.test("commandAgent() leaves no program behind when its own process exits", async () => {

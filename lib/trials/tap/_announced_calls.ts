@@ -1,0 +1,256 @@
+/**
+ * Announced calls: those that replies to an agent make, until the agent carries them out, or goes on without.
+ * @module
+ */
+
+import {
+  canonicalJson,
+  defined,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+} from "../../base/json.ts";
+import { callsOf } from "../../calls/trace.ts";
+import type { AgentRequest } from "../../models/openai/agent_request.ts";
+import type { AgentDeed, PreparedCall, ToolCall, ToolResult } from "../../tools/tool.ts";
+import type { Fixture } from "../executors/fixture.ts";
+
+/** A call of a reply that the agent has not carried out yet. */
+interface OpenCall {
+  readonly call: PreparedCall;
+  /** Its arguments in one way of writing; `undefined` if they cannot be read. */
+  readonly given: string | undefined;
+}
+
+/** A reply to an agent, and what it answers. */
+export interface Announced {
+  readonly request: AgentRequest;
+  /** The id of the reply at its server; empty if it has none. */
+  readonly id: string;
+  /** The number of its request. */
+  readonly number: number;
+}
+
+/** A reply, and which of its calls are open. */
+interface OpenReply extends Announced {
+  readonly step: number;
+  readonly calls: readonly PreparedCall[];
+  readonly open: Set<OpenCall>;
+  /** Whether the agent has carried out any of its calls. */
+  isUsed: boolean;
+  /** The results of all of its calls, where these may refer to each other. */
+  results?: Promise<ReadonlyMap<OpenCall, ToolResult>>;
+}
+
+/** What the calls belong to. */
+export interface AnnouncedCallsOptions {
+  /** Answers and judges the calls. */
+  readonly environment: Fixture;
+  /** Whether calls may refer to results of others of their reply. */
+  readonly references: boolean;
+}
+
+/**
+ * The calls of replies, matched with those that the agent carries out: by name and arguments, else by name, in
+ * their order. Ids do not match them, as frameworks hide these from tools.
+ */
+export class AnnouncedCalls {
+  readonly #options: AnnouncedCallsOptions;
+  /** Takes the result of each call, and returns its text for the agent. */
+  readonly #give: (result: ToolResult) => string;
+  #replies: OpenReply[] = [];
+  #step = 0;
+
+  /** Knows no calls yet. */
+  constructor(options: AnnouncedCallsOptions, give: (result: ToolResult) => string) {
+    this.#options = options;
+    this.#give = give;
+  }
+
+  /** Takes a reply, whose calls the agent may carry out from now on. */
+  announce(reply: Announced, calls: readonly ToolCall[]): void {
+    const { tools, events } = this.#options.environment;
+    // What the agent called before its first reply came in steps of its own.
+    if (this.#step === 0) this.#step = callsOf(events).at(-1)?.step ?? 0;
+    const step = ++this.#step;
+    const offered = reply.request.tools.map(({ name }) => name);
+    const open = calls.map((call): OpenCall => {
+      const input = parseJson(call.arguments);
+      const isMissing = !offered.includes(call.name) &&
+        tools.some(({ name }) => name === call.name);
+      return {
+        call: { ...call, step, ...(isMissing ? { offered } : {}) },
+        given: isJsonObject(input) ? textOf(input) : undefined,
+      };
+    });
+    const made = open.map(({ call }) => call);
+    this.#replies.push({ ...reply, step, calls: made, open: new Set(open), isUsed: false });
+  }
+
+  /** Carries out a call of the agent: that of a reply, or one of its own. */
+  async execute(name: string, input: JsonObject): Promise<string> {
+    const given = textOf(input);
+    const all = this.#replies.flatMap((reply) =>
+      Array.from(reply.open, (one) => ({ reply, one })).filter(({ one }) => one.call.name === name)
+    );
+    const exact = all.find(({ one }) => one.given === given) ??
+      all.find(({ one }) => isFilled(one.call, input, this.#options.environment));
+    if (exact !== undefined) return await this.#carryOut(exact.reply, exact.one);
+    const alike = all[0];
+    if (alike !== undefined) await this.#record(alike.reply, alike.one, "repaired");
+    const own = { id: "", name, arguments: JSON.stringify(input), by: "agent" } as const;
+    // The model takes it for the result of its own call; of others it need not know.
+    return await this.#run({ ...own, step: alike?.reply.step ?? this.#step }, alike?.one.call.id);
+  }
+
+  /** Closes the replies that a request goes on from; returns the request whose reply it asks for again. */
+  async follow(request: AgentRequest): Promise<number | undefined> {
+    const { history, previous } = request;
+    const shown = shownIn(request);
+    let replaces: number | undefined;
+    for (const reply of this.#replies) {
+      const { request: before } = reply;
+      const isSame = history === before.history && previous === before.previous &&
+        request.terms === before.terms;
+      if (isSame && !reply.isUsed) {
+        replaces = reply.number;
+        await this.#close(reply, () => undefined);
+      } else if (
+        // Agents may change what came before, such as a clock in their instructions.
+        reply.calls.some((call) => shown(call) !== undefined) ||
+        (previous === undefined ? history.startsWith(`${before.history}\n`) : previous === reply.id)
+      ) {
+        await this.#close(reply, shown);
+      }
+    }
+    return replaces;
+  }
+
+  /** Records what the agent left of all replies. */
+  async close(): Promise<void> {
+    for (const reply of this.#replies) await this.#close(reply, () => undefined);
+  }
+
+  /** Forgets the replies of a turn that is over: requests of the next one may look like theirs. */
+  forget(): void {
+    this.#replies = [];
+  }
+
+  /** Records the calls of a reply that the agent did not carry out. */
+  async #close(
+    reply: OpenReply,
+    shownOf: (call: PreparedCall) => Shown | undefined,
+  ): Promise<void> {
+    // Carried out with the others, whatever the agent did with it.
+    if (reply.results !== undefined) return;
+    for (const one of [...reply.open]) {
+      const { call } = one;
+      const isWrong = call.offered !== undefined || this.#isRefused(call);
+      const shown = shownOf(call);
+      const deed = !isWrong ? "not_run" : shown === undefined ? "hid" : undefined;
+      await this.#record(reply, one, deed, shown);
+    }
+  }
+
+  #isRefused(call: PreparedCall): boolean {
+    const { environment } = this.#options;
+    return environment.refuse(call) !== undefined ||
+      !environment.tools.some(({ name }) => name === call.name);
+  }
+
+  /** Records a call that the agent did not carry out. */
+  async #record(
+    reply: OpenReply,
+    one: OpenCall,
+    deed: AgentDeed | undefined,
+    { told }: Shown = {},
+  ): Promise<void> {
+    reply.open.delete(one);
+    if (this.#options.environment.ended) return;
+    await this.#run(
+      { ...one.call, ...defined({ agentDid: deed, told }) },
+      deed === "repaired" ? "" : one.call.id,
+    );
+  }
+
+  /** Carries out a call of a reply; with references all of them, as they may need each other's results. */
+  async #carryOut(reply: OpenReply, one: OpenCall): Promise<string> {
+    reply.isUsed = true;
+    const { environment, references } = this.#options;
+    if (references) {
+      const all = [...reply.open];
+      reply.results ??= environment.execute(all.map(({ call }) => call))
+        .then((results) => new Map(all.map((other, place) => [other, results[place]!])));
+    }
+    reply.open.delete(one);
+    if (reply.results === undefined) return await this.#run(one.call);
+    return this.#give((await reply.results).get(one)!);
+  }
+
+  /** Lets the environment answer a call; its result answers the call of a reply with the id `callId`, if not empty. */
+  async #run(call: PreparedCall, callId = call.id): Promise<string> {
+    const { environment } = this.#options;
+    const [result] = await environment.execute([call]);
+    const { told: content = result!.content } = call;
+    return this.#give({ ...result!, callId, content });
+  }
+}
+
+/** Returns arguments in one way of writing, in which those that nest too deep keep the order of their keys. */
+function textOf(input: JsonObject): string {
+  try {
+    return canonicalJson(input);
+  } catch (error) {
+    if (error instanceof RangeError) return JSON.stringify(input);
+    throw error;
+  }
+}
+
+/** Whether arguments are those of a call, with nulls and defaults of its schema that a framework filled in. */
+function isFilled(
+  { name, arguments: written }: PreparedCall,
+  input: JsonObject,
+  { tools }: Pick<Fixture, "tools">,
+): boolean {
+  const own = parseJson(written);
+  if (!isJsonObject(own)) return false;
+  const { properties } = tools.find((tool) => tool.name === name)?.parameters ?? {};
+  const defaultOf = (key: string) => {
+    const schema = isJsonObject(properties) && Object.hasOwn(properties, key)
+      ? properties[key]
+      : undefined;
+    return isJsonObject(schema) ? schema["default"] : undefined;
+  };
+  const isSame = (one: JsonValue | undefined, other: JsonValue | undefined) =>
+    one !== undefined && other !== undefined && textOf({ one }) === textOf({ one: other });
+  return Object.keys(own).every((key) => Object.hasOwn(input, key)) &&
+    Object.entries(input).every(([key, value]) =>
+      Object.hasOwn(own, key)
+        ? isSame(own[key], value)
+        : value === null || value === undefined || isSame(defaultOf(key), value)
+    );
+}
+
+/** What a request shows of a call: the text that its model got for it, if any. */
+interface Shown {
+  readonly told?: string;
+}
+
+/** Returns what a request shows of the calls of earlier replies; `undefined` of those that it does not show. */
+function shownIn({ messages }: AgentRequest): (call: PreparedCall) => Shown | undefined {
+  const ids = new Map<string, Shown>();
+  const written = new Set<string>();
+  for (const message of messages) {
+    // Frameworks may leave out what a server keeps by itself.
+    if (message.role === "tool") ids.set(message.callId, { told: message.content });
+    if (message.role !== "assistant") continue;
+    for (const { id, name, arguments: given } of message.calls) {
+      if (!ids.has(id)) ids.set(id, {});
+      written.add(JSON.stringify([name, given]));
+    }
+  }
+  return (call) =>
+    ids.get(call.id) ??
+      (written.has(JSON.stringify([call.name, call.arguments])) ? {} : undefined);
+}
