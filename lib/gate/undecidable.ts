@@ -200,13 +200,32 @@ export function unwatchedAgents(
     const limited = ceilings.filter((ceiling) =>
       ceiling.includes(".") || unseen.some((trial) => isUncounted(trial as TrialSummary))
     );
-    return unseen.length === 0 || limited.length === 0
-      ? undefined
-      : `in ${unseen.length} of ${trials.length} trials${whose} the agent was not seen to offer functions to a ` +
-        `model, so that ${
-          limited.map((ceiling) => `atMost.${ceiling}`).join(", ")
-        } cannot be checked: let it ask ` +
-        "through the fetch or baseURL that it is given, with the functions under their names (docs/agents.md)";
+    if (unseen.length === 0 || limited.length === 0) return undefined;
+    // One that has called functions has asked its model somewhere.
+    const [died = [], others = []] = [true, false].map((isDead) =>
+      unseen.filter((trial) => {
+        const { outcome, calls } = trial as Partial<TrialSummary>;
+        return (outcome === "agent_error" && !calls) === isDead;
+      })
+    );
+    const told = [
+      ["failed before it was seen to ask its model with functions", died.length],
+      ["was not seen to offer functions to a model", others.length],
+    ] as const;
+    const what = told.filter(([, count]) => count > 0).map(([text, count]) =>
+      `in ${count} of ${trials.length} trials${whose} the agent ${text}`
+    );
+    const [common] = commonKinds(died.flatMap(({ reason }) => reason ?? []));
+    return `${what.join(", and ")}, so that ${
+      limited.map((ceiling) => `atMost.${ceiling}`).join(", ")
+    } cannot be checked` +
+      (others.length === 0
+        ? ""
+        : ": let it ask through the fetch or baseURL that it is given, with the functions under their names " +
+          "(docs/agents.md)") +
+      (common === undefined
+        ? ""
+        : `; most often (${common.count} of ${died.length}) ${common.text}`);
   };
   const ceilings = hideableCeilings(policy);
   const shifts = ceilings.filter((ceiling) => ceiling.startsWith("failureShifts."));

@@ -73,10 +73,15 @@ export function describeOutcome(
   const failed = failedAssertion(trial);
   const typeCounts = [...Map.groupBy(failures, ({ type }) => type)]
     .map(([type, own]) => `${own.length} ${type}`);
+  const after = canCall(trial) ? `after ${countText(calls, "call")}${fewest}` : "";
   return [
-    outcome + (canCall(trial) ? ` after ${countText(calls, "call")}${fewest}` : ""),
+    ...(outcome === "agent_error" && reasons
+      ? [
+        `${outcome}: ${show(trial.reason ?? "the agent threw", 500)}`,
+        ...(after === "" ? [] : [after]),
+      ]
+      : [`${outcome} ${after}`.trimEnd()]),
     ...(outcome === "invalid" && reasons ? [describeInvalid(trial, show)] : []),
-    ...(outcome === "agent_error" && reasons ? [show(trial.reason ?? "the agent threw", 500)] : []),
     ...(changed === false ? ["the perturbation found nothing to change"] : []),
     ...(unsolvable === undefined ? [] : [`unsolvable: ${OBSTACLE_WORDS[unsolvable]}`]),
     ...(failed !== undefined

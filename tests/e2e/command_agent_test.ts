@@ -3,8 +3,9 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { PlanLine } from "../../lib/runs/journal/journal.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { deno, folder, readLines, ROOT } from "../support/child.ts";
+import { deno, folder, readLines, ROOT, shell } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
+import { reportedTrials } from "../support/report_data.ts";
 
 const SUITE = {
   ...{ name: "programs", seed: 7, graphs: 2, models: ["sim:planner"] },
@@ -111,6 +112,29 @@ Deno.test("toolgate run FILE.jsonl starts no program that a journal names", asyn
   const fromSuite = await toolgate(["run", path, "--only", id]);
   assertEquals(fromSuite.code, 0, fromSuite.all);
   assertEquals(place.names().includes("started"), true);
+});
+
+Deno.test("the rerun line of a trial whose agent is a program starts it from the suite", async () => {
+  await using place = await folder();
+  place.write("a suite.jsonc", suiteWith({ command: ["sh", "-c", "exit 4"] }, { seed: "fresh" }));
+  const flags = ["--model=sim:noisy?stale=0.1", "--out", "out.jsonl"];
+  const ended = await toolgate(["run", "a suite.jsonc", ...flags], { cwd: place.path });
+  const [, line] = ended.stdout.match(/rerun: .*( run 'a suite.*)/) ?? [];
+  assert(line !== undefined, ended.all);
+  assertStringIncludes(line, " --model='sim:noisy?stale=0.1' --only ");
+  const again = await shell(`deno run -A --no-check ${ROOT}/lib/cli/main.ts${line}`, {
+    cwd: place.path,
+  });
+  assertEquals(again.code, 0, again.all);
+  assertStringIncludes(
+    again.stdout,
+    "agent_error: the agent threw Error: sh -c 'exit 4' ended with exit code 4",
+  );
+  const page = place.file("out.html");
+  const report = await toolgate(["report", place.file("out.jsonl"), "--html", page]);
+  assertEquals(report.code, 0, report.all);
+  const [trial] = reportedTrials(page);
+  assertMatch(`${trial!.rerun}`, / run SUITE\.jsonc --only /);
 });
 
 Deno.test("benchmark() runs an agent that is a program", async () => {

@@ -234,6 +234,27 @@ Deno.test("one unseen trial among seen ones is enough, and one that does not cou
   assertEquals(invalid.code, 0, invalid.all);
 });
 
+Deno.test("a gate over agents that failed before they asked says why, and blames no way of asking", async () => {
+  const dead = await trialsOf(plan, () => () => Promise.reject(new Error("No such file")));
+  const atMost = { failures: { function_not_found: 1 } };
+  const all = await gated(dead, atMost);
+  assertEquals(all.code, 3, all.all);
+  assertStringIncludes(
+    all.stdout,
+    "INVALID: in 12 of 12 trials the agent failed before it was seen to ask its model with functions, so that " +
+      "atMost.failures.function_not_found cannot be checked; most often (12 of 12) the agent threw Error at ",
+  );
+  assertMatch(all.stdout, /INVALID: .*: No such file\.$/m);
+  assertNotMatch(all.stdout, /fetch or baseURL/);
+  const some = await gated([...dead.slice(0, 5), ...unseen.slice(5)], atMost);
+  assertStringIncludes(
+    some.stdout,
+    "INVALID: in 5 of 12 trials the agent failed before it was seen to ask its model with functions, and in 7 of 12 " +
+      "trials the agent was not seen to offer functions to a model, so that atMost.failures.function_not_found " +
+      `cannot be checked: ${HOW}; most often (5 of 5) the agent threw Error at `,
+  );
+});
+
 Deno.test("journals of agents from before there was a tap are decided as they were", async () => {
   const old = unseen.map(({ agent: _, ...trial }) => trial);
   const ended = await gated(old, { failures: { function_not_found: 0 }, tokens: 1 });
