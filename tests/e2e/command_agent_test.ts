@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { PlanLine } from "../../lib/runs/journal/journal.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { deno, folder, readLines, ROOT } from "../support/child.ts";
+import { deno, folder, readLines, ROOT, unwrapped } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 
 const SUITE = {
@@ -39,7 +39,7 @@ Deno.test("toolgate run starts a suite's program in the folder of its file, or o
     assertEquals(ended.code, 0, ended.all);
     assert(!ended.revoked.includes("run"), ended.all);
     const [plan, ...trials] = readLines(journal) as [PlanLine, ...unknown[]];
-    assertEquals(plan.resolved.agent, agent);
+    assertEquals(plan.resolved.agent, { ...agent, env: { GREETING: "[redacted]" } });
     assertEquals(trials.length, 2);
     for (const { events } of trials as { events: { text: string }[] }[]) {
       assertMatch(events.at(-1)!.text, new RegExp(`^${name} hello sim:planner 2`));
@@ -79,6 +79,32 @@ Deno.test("a program that fails is the agent's failure, and prints no secret int
   assertStringIncludes(`${trial.reason}`, "exit code 4; standard error: cannot use [redacted]");
   assertEquals(plan.resolved.agent?.env, { SEARCH_API_KEY: "[redacted]" });
   for (const one of [text, ended.all]) assert(!one.includes(key), one);
+});
+
+Deno.test("a journal keeps the names of a program's variables, and none of their values", async () => {
+  await using place = await folder();
+  const env = { DB_PASSWORD: "hunter2hunter2", SMTP_PASS: "abc123", MODE: "fast-and-loose" };
+  const script = 'echo "$DB_PASSWORD $SMTP_PASS" >&2; exit 4';
+  const path = place.write("suite.jsonc", suiteWith({ command: ["sh", "-c", script], env }));
+  const journal = place.file("out.jsonl");
+  const ended = await toolgate(["run", path, "--out", journal]);
+  assertEquals(ended.code, 0, ended.all);
+  const text = Deno.readTextFileSync(journal);
+  const [plan, trial] = readLines(journal) as [PlanLine, Trial];
+  const mark = "[redacted]";
+  assertEquals(plan.resolved.agent?.env, { DB_PASSWORD: mark, SMTP_PASS: mark, MODE: mark });
+  assertStringIncludes(`${trial.reason}`, `standard error: ${mark} ${mark}`);
+  for (const value of Object.values(env)) assert(!(text + ended.all).includes(value), value);
+});
+
+Deno.test("a suite whose program has a key among its arguments is refused, and told where", async () => {
+  await using place = await folder();
+  const command = ["sh", "-c", "postgres://app:hunter2hunter2@db/app"];
+  const path = place.write("suite.jsonc", suiteWith({ command }));
+  const ended = await toolgate(["run", path, "--out", place.file("out.jsonl")]);
+  assertEquals(ended.code, 2, ended.all);
+  assertStringIncludes(unwrapped(ended.stderr), "there is one in agent.command[2]");
+  assert(!ended.all.includes("hunter2"), ended.all);
 });
 
 Deno.test("a journal is not resumed with another program, and compares with it", async () => {
