@@ -2,8 +2,9 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { PlanLine } from "../../lib/runs/journal/journal.ts";
+import type { CommandAgent } from "../../lib/trials/tap/command.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { deno, folder, readLines, ROOT, unwrapped } from "../support/child.ts";
+import { deno, folder, readLines, ROOT, start, unwrapped } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 
 const SUITE = {
@@ -26,7 +27,7 @@ Deno.test("toolgate run starts a suite's program in the folder of its file, or o
   place.write("desk/echo.py", ECHO);
   place.write("desk/inner/echo.py", ECHO);
   const env = { GREETING: "hello" };
-  const table: [agent: object, name: string][] = [
+  const table: [agent: CommandAgent, name: string][] = [
     [{ command: ["python3", "echo.py"], env }, "desk"],
     [{ command: ["python3", "echo.py"], env, cwd: "inner" }, "inner"],
   ];
@@ -138,6 +139,55 @@ Deno.test("toolgate run FILE.jsonl starts no program that a journal names", asyn
   assertEquals(fromSuite.code, 0, fromSuite.all);
   assertEquals(place.names().includes("started"), true);
 });
+
+/** Whether a process runs; one that nobody has waited for no longer does. */
+function isAlive(pid: number): boolean {
+  try {
+    const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
+    return stat.slice(stat.lastIndexOf(")") + 2)[0] !== "Z";
+  } catch {
+    return false;
+  }
+}
+
+/** Waits until something holds, for as long as a test may take. */
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+for (const signal of ["SIGINT", "SIGHUP", "SIGKILL"] as const) {
+  Deno.test(`${signal} leaves no program behind, under deno test and toolgate run`, async () => {
+    await using place = await folder();
+    const script = `echo $$ >>pids; trap '' HUP INT TERM; sleep 1000 & echo $! >>pids; wait`;
+    const agent = { command: ["sh", "-c", script], cwd: place.path };
+    const test = place.write(
+      "agent_test.ts",
+      `import { benchmark, grid } from ${JSON.stringify(`${ROOT}/mod.ts`)};
+const agent = ${JSON.stringify(agent)};
+benchmark("a program", { model: "sim:planner", agent, tasks: grid({ core: 2, depth: 1 }), seed: 1, graphs: 1 });
+`,
+    );
+    const suite = place.write("suite.jsonc", suiteWith(agent, { graphs: 1 }));
+    for (
+      const arguments_ of [
+        ["test", "-A", "--no-check", `--config=${ROOT}/deno.json`, test],
+        ["run", "-A", "--no-check", `${ROOT}/lib/cli/main.ts`, "run", suite],
+      ]
+    ) {
+      const child = start(Deno.execPath(), arguments_);
+      const pids = () =>
+        place.names().includes("pids")
+          ? Deno.readTextFileSync(place.file("pids")).trim().split("\n").map(Number)
+          : [];
+      await until(() => pids().length === 2);
+      const started = pids();
+      child.process.kill(signal);
+      await child.finished;
+      await until(() => !started.some(isAlive));
+      Deno.removeSync(place.file("pids"));
+    }
+  });
+}
 
 Deno.test("benchmark() runs an agent that is a program", async () => {
   await using place = await folder();
