@@ -683,6 +683,41 @@ Deno.test("a tap shows the agent the key of the model nowhere", async () => {
   assertNotMatch(texts + JSON.stringify(trial), new RegExp(KEY));
 });
 
+Deno.test("a tap hides the key of the model in errors and headers that it passes on, and in nothing else", async () => {
+  const seen: string[] = [];
+  const headers = { "x-asked-with": `Bearer ${KEY}` };
+  // This server is the agent's own: all that it says goes past toolgate's client.
+  const other = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+    const asked = { number: 1, path: "", headers: request.headers, body: await request.json() };
+    return request.url.endsWith("/good/chat/completions")
+      ? respond({ text: `It is ${KEY}.` }, asked)
+      : Response.json({ error: { message: `Bad ${KEY}` } }, { status: 400, headers });
+  });
+  const { trial } = await trying([
+    () => Response.json({ data: [], key: KEY }, { headers }),
+    DONE,
+  ], async (task, options) => {
+    const body = { model: "other", messages: [user(task.prompt)] };
+    const url = `http://127.0.0.1:${other.addr.port}`;
+    for (
+      const to of [
+        `${options.baseURL}/embeddings`,
+        ...["bad", "good"].map((name) => `${url}/${name}/chat/completions`),
+      ]
+    ) {
+      const response = await options.fetch(to, { method: "POST", body: JSON.stringify(body) });
+      seen.push(`${response.headers.get("x-asked-with")} ${await response.text()}`);
+    }
+    return (await ask(options, { messages: [user("hi")] })).content;
+  });
+  await other.shutdown();
+  assertEquals(outcomeOf(trial), "solved: ");
+  assertStringIncludes(seen[0]!, "Bearer [redacted] ");
+  assertEquals(seen[1], 'Bearer [redacted] {"error":{"message":"Bad [redacted]"}}');
+  // What a model says is passed on as it was said.
+  assertStringIncludes(seen[2]!, `It is ${KEY}.`);
+});
+
 Deno.test("a tap sends the key and the sampling of the model's entry, where the agent sets no other", async () => {
   const entry: Partial<OpenAIOptions> = {
     ...{ temperature: 0.25, seed: 5, topP: 0.5, maxCompletionTokens: 100, reasoningEffort: "low" },
