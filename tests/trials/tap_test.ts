@@ -933,6 +933,22 @@ Deno.test("a request that the server refuses is the agent's failure", async () =
   assertMatch(outcomeOf(trial), /^agent_error: .*400 .*too few/);
 });
 
+Deno.test("an agent that asks for a model that is not there fails by itself, and ends no run", async () => {
+  const none = () =>
+    Response.json({ error: { message: "no such model", code: "model_not_found" } }, {
+      status: 404,
+    });
+  const { trial } = await trying(
+    [none],
+    (task, options) => looping()(task, { ...options, model: "parot" }),
+  );
+  assertEquals(trial.permanent, undefined);
+  assertMatch(outcomeOf(trial), /^agent_error: .*there is no such model/);
+  // Where it is the model under test, no agent can do better.
+  const tested = await trying([none], looping());
+  assertEquals([tested.trial.outcome, tested.trial.permanent], ["invalid", "model"]);
+});
+
 Deno.test("an agent that answers though its last request got no reply has no valid trial", async () => {
   const { trial } = await trying(
     [{ calls: [booking(1)] }, status(503, "overloaded")],
