@@ -2,8 +2,9 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { PlanLine } from "../../lib/runs/journal/journal.ts";
+import type { CommandAgent } from "../../lib/trials/tap/command.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { deno, folder, readLines, ROOT, shell } from "../support/child.ts";
+import { deno, folder, readLines, ROOT, shell, start, unwrapped } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { reportedTrials } from "../support/report_data.ts";
 
@@ -27,7 +28,7 @@ Deno.test("toolgate run starts a suite's program in the folder of its file, or o
   place.write("desk/echo.py", ECHO);
   place.write("desk/inner/echo.py", ECHO);
   const env = { GREETING: "hello" };
-  const table: [agent: object, name: string][] = [
+  const table: [agent: CommandAgent, name: string][] = [
     [{ command: ["python3", "echo.py"], env }, "desk"],
     [{ command: ["python3", "echo.py"], env, cwd: "inner" }, "inner"],
   ];
@@ -40,7 +41,7 @@ Deno.test("toolgate run starts a suite's program in the folder of its file, or o
     assertEquals(ended.code, 0, ended.all);
     assert(!ended.revoked.includes("run"), ended.all);
     const [plan, ...trials] = readLines(journal) as [PlanLine, ...unknown[]];
-    assertEquals(plan.resolved.agent, agent);
+    assertEquals(plan.resolved.agent, { ...agent, env: { GREETING: "[redacted]" } });
     assertEquals(trials.length, 2);
     for (const { events } of trials as { events: { text: string }[] }[]) {
       assertMatch(events.at(-1)!.text, new RegExp(`^${name} hello sim:planner 2`));
@@ -80,6 +81,32 @@ Deno.test("a program that fails is the agent's failure, and prints no secret int
   assertStringIncludes(`${trial.reason}`, "exit code 4; standard error: cannot use [redacted]");
   assertEquals(plan.resolved.agent?.env, { SEARCH_API_KEY: "[redacted]" });
   for (const one of [text, ended.all]) assert(!one.includes(key), one);
+});
+
+Deno.test("a journal keeps the names of a program's variables, and none of their values", async () => {
+  await using place = await folder();
+  const env = { DB_PASSWORD: "hunter2hunter2", SMTP_PASS: "abc123", MODE: "fast-and-loose" };
+  const script = 'echo "$DB_PASSWORD $SMTP_PASS" >&2; exit 4';
+  const path = place.write("suite.jsonc", suiteWith({ command: ["sh", "-c", script], env }));
+  const journal = place.file("out.jsonl");
+  const ended = await toolgate(["run", path, "--out", journal]);
+  assertEquals(ended.code, 0, ended.all);
+  const text = Deno.readTextFileSync(journal);
+  const [plan, trial] = readLines(journal) as [PlanLine, Trial];
+  const mark = "[redacted]";
+  assertEquals(plan.resolved.agent?.env, { DB_PASSWORD: mark, SMTP_PASS: mark, MODE: mark });
+  assertStringIncludes(`${trial.reason}`, `standard error: ${mark} ${mark}`);
+  for (const value of Object.values(env)) assert(!(text + ended.all).includes(value), value);
+});
+
+Deno.test("a suite whose program has a key among its arguments is refused, and told where", async () => {
+  await using place = await folder();
+  const command = ["sh", "-c", "postgres://app:hunter2hunter2@db/app"];
+  const path = place.write("suite.jsonc", suiteWith({ command }));
+  const ended = await toolgate(["run", path, "--out", place.file("out.jsonl")]);
+  assertEquals(ended.code, 2, ended.all);
+  assertStringIncludes(unwrapped(ended.stderr), "there is one in agent.command[2]");
+  assert(!ended.all.includes("hunter2"), ended.all);
 });
 
 Deno.test("a journal is not resumed with another program, and compares with it", async () => {
@@ -136,6 +163,55 @@ Deno.test("the rerun line of a trial whose agent is a program starts it from the
   const [trial] = reportedTrials(page);
   assertMatch(`${trial!.rerun}`, / run SUITE\.jsonc --only /);
 });
+
+/** Whether a process runs; one that nobody has waited for no longer does. */
+function isAlive(pid: number): boolean {
+  try {
+    const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
+    return stat.slice(stat.lastIndexOf(")") + 2)[0] !== "Z";
+  } catch {
+    return false;
+  }
+}
+
+/** Waits until something holds, for as long as a test may take. */
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+for (const signal of ["SIGINT", "SIGHUP", "SIGKILL"] as const) {
+  Deno.test(`${signal} leaves no program behind, under deno test and toolgate run`, async () => {
+    await using place = await folder();
+    const script = `echo $$ >>pids; trap '' HUP INT TERM; sleep 1000 & echo $! >>pids; wait`;
+    const agent = { command: ["sh", "-c", script], cwd: place.path };
+    const test = place.write(
+      "agent_test.ts",
+      `import { benchmark, grid } from ${JSON.stringify(`${ROOT}/mod.ts`)};
+const agent = ${JSON.stringify(agent)};
+benchmark("a program", { model: "sim:planner", agent, tasks: grid({ core: 2, depth: 1 }), seed: 1, graphs: 1 });
+`,
+    );
+    const suite = place.write("suite.jsonc", suiteWith(agent, { graphs: 1 }));
+    for (
+      const arguments_ of [
+        ["test", "-A", "--no-check", `--config=${ROOT}/deno.json`, test],
+        ["run", "-A", "--no-check", `${ROOT}/lib/cli/main.ts`, "run", suite],
+      ]
+    ) {
+      const child = start(Deno.execPath(), arguments_);
+      const pids = () =>
+        place.names().includes("pids")
+          ? Deno.readTextFileSync(place.file("pids")).trim().split("\n").map(Number)
+          : [];
+      await until(() => pids().length === 2);
+      const started = pids();
+      child.process.kill(signal);
+      await child.finished;
+      await until(() => !started.some(isAlive));
+      Deno.removeSync(place.file("pids"));
+    }
+  });
+}
 
 Deno.test("benchmark() runs an agent that is a program", async () => {
   await using place = await folder();

@@ -739,6 +739,41 @@ Deno.test("a tap shows the agent the key of the model nowhere", async () => {
   assertNotMatch(texts + JSON.stringify(trial), new RegExp(KEY));
 });
 
+Deno.test("a tap hides the key of the model in errors and headers that it passes on, and in nothing else", async () => {
+  const seen: string[] = [];
+  const headers = { "x-asked-with": `Bearer ${KEY}` };
+  // This server is the agent's own: all that it says goes past toolgate's client.
+  const other = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+    const asked = { number: 1, path: "", headers: request.headers, body: await request.json() };
+    return request.url.endsWith("/good/chat/completions")
+      ? respond({ text: `It is ${KEY}.` }, asked)
+      : Response.json({ error: { message: `Bad ${KEY}` } }, { status: 400, headers });
+  });
+  const { trial } = await trying([
+    () => Response.json({ data: [], key: KEY }, { headers }),
+    DONE,
+  ], async (task, options) => {
+    const body = { model: "other", messages: [user(task.prompt)] };
+    const url = `http://127.0.0.1:${other.addr.port}`;
+    for (
+      const to of [
+        `${options.baseURL}/embeddings`,
+        ...["bad", "good"].map((name) => `${url}/${name}/chat/completions`),
+      ]
+    ) {
+      const response = await options.fetch(to, { method: "POST", body: JSON.stringify(body) });
+      seen.push(`${response.headers.get("x-asked-with")} ${await response.text()}`);
+    }
+    return (await ask(options, { messages: [user("hi")] })).content;
+  });
+  await other.shutdown();
+  assertEquals(outcomeOf(trial), "solved: ");
+  assertStringIncludes(seen[0]!, "Bearer [redacted] ");
+  assertEquals(seen[1], 'Bearer [redacted] {"error":{"message":"Bad [redacted]"}}');
+  // What a model says is passed on as it was said.
+  assertStringIncludes(seen[2]!, `It is ${KEY}.`);
+});
+
 Deno.test("a tap sends the key and the sampling of the model's entry, where the agent sets no other", async () => {
   const entry: Partial<OpenAIOptions> = {
     ...{ temperature: 0.25, seed: 5, topP: 0.5, maxCompletionTokens: 100, reasoningEffort: "low" },
@@ -952,6 +987,22 @@ Deno.test("a trial whose server always fails is invalid, whatever its agent says
 Deno.test("a request that the server refuses is the agent's failure", async () => {
   const { trial } = await trying([status(400, "messages: too few")], looping());
   assertMatch(outcomeOf(trial), /^agent_error: .*400 .*too few/);
+});
+
+Deno.test("an agent that asks for a model that is not there fails by itself, and ends no run", async () => {
+  const none = () =>
+    Response.json({ error: { message: "no such model", code: "model_not_found" } }, {
+      status: 404,
+    });
+  const { trial } = await trying(
+    [none],
+    (task, options) => looping()(task, { ...options, model: "parot" }),
+  );
+  assertEquals(trial.permanent, undefined);
+  assertMatch(outcomeOf(trial), /^agent_error: .*there is no such model/);
+  // Where it is the model under test, no agent can do better.
+  const tested = await trying([none], looping());
+  assertEquals([tested.trial.outcome, tested.trial.permanent], ["invalid", "model"]);
 });
 
 Deno.test("an agent that answers though its last request got no reply has no valid trial", async () => {

@@ -47,6 +47,7 @@ import { AnnouncedCalls, type AnnouncedCallsOptions } from "./_announced_calls.t
 import {
   awaited,
   brokenOff,
+  ofOtherModel,
   refusalFor,
   refuse,
   serverAt,
@@ -323,6 +324,7 @@ export class Tap implements AsyncDisposable {
     given.addEventListener("abort", giveUp);
     if (given.aborted) giveUp();
     const ended = Promise.withResolvers<void>();
+    const isOther = request.model !== "" && request.model !== this.#modelName;
     let read: WatchedReply | undefined;
     let number = 0;
     const watch = async (asked: WatchedRequest): Promise<Watched> => {
@@ -347,7 +349,7 @@ export class Tap implements AsyncDisposable {
         const fault = isErrorOf(error, InfrastructureError) && isErrorOf(error.cause, ModelFault)
           ? error.cause
           : error;
-        if (!isErrorOf(fault, ModelFault)) throw error;
+        if (!isErrorOf(fault, ModelFault)) throw isOther ? ofOtherModel(error) : error;
         answer.resolve(refusalFor(fault));
         read = readFault(fault, request, server);
       }
@@ -360,7 +362,6 @@ export class Tap implements AsyncDisposable {
         duration,
         ...(all.length === 0 ? {} : { failed: all }),
       };
-      const isOther = request.model !== "" && request.model !== this.#modelName;
       return {
         reply,
         ...defined({
