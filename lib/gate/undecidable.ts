@@ -10,7 +10,6 @@ import { byCase, type DecisionGraph, type FinishedTrials } from "./decisions.ts"
 import { goOf, isCounted, isUnwatched, type ScoredTrial, type Variant } from "./variant.ts";
 import { isCovered, type Verdict } from "./decide.ts";
 import { printable } from "../base/json.ts";
-import { isUncounted } from "../models/prices.ts";
 import { commonKinds } from "../base/text_kind.ts";
 import { isInjecting, isRemoving } from "../perturbations/ids.ts";
 import type { ParameterFailureType } from "../calls/failure_types.ts";
@@ -196,17 +195,15 @@ export function unwatchedAgents(
   const lacking = (names: readonly string[], whose: string, ceilings: readonly string[]) => {
     const trials = scores.of(names).filter(isCounted);
     const unseen = trials.filter(isUnwatched);
-    // Replies may have been seen, and calls not: of functions that were offered under other names.
-    const limited = ceilings.filter((ceiling) =>
-      ceiling.includes(".") || unseen.some((trial) => isUncounted(trial as TrialSummary))
-    );
-    return unseen.length === 0 || limited.length === 0
+    // Of tokens a part may have been seen: nobody can tell.
+    return unseen.length === 0 || ceilings.length === 0
       ? undefined
-      : `in ${unseen.length} of ${trials.length} trials${whose} the agent was not seen to offer functions to a ` +
-        `model, so that ${
-          limited.map((ceiling) => `atMost.${ceiling}`).join(", ")
+      : `in ${unseen.length} of ${trials.length} trials${whose} the agent was not seen to ask a model, ` +
+        `or called what no reply had called, so that ${
+          ceilings.map((ceiling) => `atMost.${ceiling}`).join(", ")
         } cannot be checked: let it ask ` +
-        "through the fetch or baseURL that it is given, with the functions under their names (docs/agents.md)";
+        "through the fetch or baseURL that it is given, with the functions under their names, and call none by itself " +
+        "(docs/agents.md)";
   };
   const ceilings = hideableCeilings(policy);
   const shifts = ceilings.filter((ceiling) => ceiling.startsWith("failureShifts."));

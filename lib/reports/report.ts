@@ -223,8 +223,8 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
     ),
     ...noteOf(
       isUnwatched,
-      "were not watched: the agent was not seen to offer functions to a model, through the fetch or baseURL that it is " +
-        "given. Unknown names and unreadable arguments are not known of them, without any reply tokens neither, so " +
+      "were not watched: the agent was not seen to ask a model through the fetch or baseURL that it is given, or called " +
+        "what no reply had called. Unknown names and unreadable arguments are not known of them, without any reply tokens neither, so " +
         "that figures of these are too low.",
     ),
     ...servedNotes(trials),

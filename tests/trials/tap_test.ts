@@ -253,6 +253,38 @@ Deno.test("a tap does not carry out what the agent did not", async () => {
   assertEquals([rows(trial), booked], [[[1, "book", undefined, "not_run"]], []]);
 });
 
+Deno.test("a trial is watched if each call is that of a reply that was seen, whoever else may have been asked", async () => {
+  const book = { city: "Rome", nights: 1 };
+  const watchedAs = async (agent: Agent, script: Script = [DONE]) =>
+    (await trying(script, agent)).trial.agent;
+  // A planner is seen, and what another client makes of its plan is not.
+  const mixed: Agent = async (task, options) => {
+    await ask(options, { messages: [user("Plan.")], tools: offer(task) });
+    await task.tools[0]!.execute(book);
+    return "Done.";
+  };
+  assertEquals(await watchedAs(mixed), "unwatched");
+  // Neither can anybody tell where a call comes from that is made before any reply.
+  const fetching: Agent = async (task, options) => {
+    await task.tools[0]!.execute(book);
+    return await looping()(task, options);
+  };
+  assertEquals(await watchedAs(fetching), "unwatched");
+  const more: Handling = async (message, task) => {
+    const messages = await carryOut(message, task);
+    await task.tools[0]!.execute({ city: "Oslo", nights: 1 });
+    return messages;
+  };
+  assertEquals(await watchedAs(looping(more), [{ calls: [booking(1)] }, DONE]), "unwatched");
+  const silent: Agent = async (task, options) => {
+    const handoff = { type: "function", function: { name: "transfer_to_worker" } };
+    await ask(options, { messages: [user(task.prompt)], tools: [handoff] });
+    return "I cannot help.";
+  };
+  assertEquals(await watchedAs(silent), "watched");
+  assertEquals(await watchedAs(() => Promise.resolve("I cannot help.")), "unwatched");
+});
+
 Deno.test("a call that the agent did not carry out passes no assertion that it was made, and counts as an attempt", async () => {
   const dropping: Handling = (message) =>
     Promise.resolve([
