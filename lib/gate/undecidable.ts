@@ -7,7 +7,15 @@ import { caseText } from "./_case_text.ts";
 import type { CaseUnits } from "./cases.ts";
 import { RATES } from "./evidence.ts";
 import { byCase, type DecisionGraph, type FinishedTrials } from "./decisions.ts";
-import { goOf, isCounted, isUnwatched, type ScoredTrial, type Variant } from "./variant.ts";
+import {
+  goOf,
+  isCounted,
+  isUnwatched,
+  modelNames,
+  modelsBeside,
+  type ScoredTrial,
+  type Variant,
+} from "./variant.ts";
 import { isCovered, type Verdict } from "./decide.ts";
 import { printable } from "../base/json.ts";
 import { commonKinds } from "../base/text_kind.ts";
@@ -209,6 +217,20 @@ export function unwatchedAgents(
   const shifts = ceilings.filter((ceiling) => ceiling.startsWith("failureShifts."));
   return lacking(graphs.flatMap(({ candidate }) => candidate), "", ceilings) ??
     lacking(graphs.flatMap(({ baseline }) => baseline), " of the baseline", shifts);
+}
+
+/** Returns why trials cannot be decided on in which an agent asked other models alone; `undefined` without any. */
+export function unaskedModel(trials: readonly ScoredTrial[], whose = ""): string | undefined {
+  const counted = trials.filter(isCounted);
+  const unasked = counted.filter((trial) => trial.unasked);
+  return unasked.length === 0
+    ? undefined
+    : `in ${unasked.length} of ${counted.length} trials${whose} the agent got no reply of ${
+      modelNames([...new Set(unasked.map(({ model }) => model.requested))])
+    }, and asked ${
+      modelNames(modelsBeside(unasked))
+    } in its place: let it ask for options.model, the name that it ` +
+      "is given (docs/agents.md)";
 }
 
 /** Returns why trials served by several models cannot be decided on together; `undefined` if one. */

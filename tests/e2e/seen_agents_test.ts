@@ -236,6 +236,41 @@ Deno.test("one unseen trial among seen ones is enough, and one that does not cou
   assertEquals(invalid.code, 0, invalid.all);
 });
 
+Deno.test("a gate over an agent that asks another model in place of the one under test is invalid", async () => {
+  const other = "sim:planner";
+  const instead: Agent = (task, options) => SEEN(task, { ...options, model: other });
+  const trials = await trialsOf(plan, () => instead);
+  const mixed = [...seen.slice(0, 11), trials[11]!];
+  const ended = await gated(mixed, {});
+  assertEquals(ended.code, 3, ended.all);
+  assertStringIncludes(
+    ended.stdout,
+    `INVALID: in 1 of 12 trials the agent got no reply of ${MODEL}, and asked ${other} in its place: let it ask for ` +
+      "options.model, the name that it is given (docs/agents.md)",
+  );
+  const { md } = await reported(mixed);
+  assertStringIncludes(
+    md.replaceAll("<!-- -->", ""),
+    `also asked ${other}, in 1 of 12 trials these alone`,
+  );
+  // It is no baseline of its name either.
+  using place = new Folder();
+  assertThrows(() => accept(place, writeJournal(place, plan, mixed)), Error, "got no reply of");
+  // A sub-agent with another model beside the one under test is fine, and named.
+  const both: Agent = async (task, options) => {
+    await instead({ ...task, tools: [] }, options);
+    return await SEEN(task, options);
+  };
+  const beside = await trialsOf(plan, () => both);
+  const fine = await gated(beside, {});
+  assertEquals(fine.code, 0, fine.all);
+  assertStringIncludes(fine.stdout, `the agent also asked ${other}`);
+  assertStringIncludes(
+    (await reported(beside)).md.replaceAll("<!-- -->", ""),
+    `also asked ${other}: its figures`,
+  );
+});
+
 Deno.test("journals of agents from before there was a tap are decided as they were", async () => {
   const old = unseen.map(({ agent: _, ...trial }) => trial);
   const ended = await gated(old, { failures: { function_not_found: 0 }, tokens: 1 });
