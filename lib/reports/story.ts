@@ -160,8 +160,8 @@ export function trialLines(
     ...linesOf(
       "hint",
       isUnwatched(trial) && [
-        "  not watched: the agent was not seen to offer functions to a model, so that neither unknown names nor " +
-        "unreadable arguments are known",
+        "  not watched: the agent was not seen to ask a model, or called what no reply had called, so that neither " +
+        "unknown names nor unreadable arguments are known",
       ],
     ),
     ...linesOf("hint", trial.cleanUp !== undefined && [`  ${show(trial.cleanUp, 300)}`]),
