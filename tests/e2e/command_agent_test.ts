@@ -182,7 +182,9 @@ async function until(holds: () => boolean): Promise<void> {
 for (const signal of ["SIGINT", "SIGHUP", "SIGKILL"] as const) {
   Deno.test(`${signal} leaves no program behind, under deno test and toolgate run`, async () => {
     await using place = await folder();
-    const script = `echo $$ >>pids; trap '' HUP INT TERM; sleep 1000 & echo $! >>pids; wait`;
+    // What it reads is written once its watcher has been started.
+    const script =
+      `read -r task; echo $$ >>pids; trap '' HUP INT TERM; sleep 1000 & echo $! >>pids; wait`;
     const agent = { command: ["sh", "-c", script], cwd: place.path };
     const test = place.write(
       "agent_test.ts",
