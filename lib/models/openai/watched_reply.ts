@@ -58,7 +58,7 @@ export function copied(response: Response, signal?: AbortSignal): Copied {
   // Cookies come one by one, each with the same name.
   const headers = new Headers(
     [...response.headers].filter(([name]) => !OF_TRANSFER.includes(name))
-      .map(([name, value]) => [name, hideSecrets(value)]),
+      .map(([name, value]): [string, string] => [name, hideSecrets(value)]),
   );
   if (body === null) {
     const passed = new Response(null, { status, statusText, headers });
