@@ -115,9 +115,8 @@ export function redactRecord(text: string): string {
 
 /** Like {@linkcode redactRecord}; calls `onKey` with each key recognised by its form or name. */
 function withoutKeys(text: string, onKey: (key: string) => void): string {
-  if (text.length < SHORTEST_KEY) return text;
   let clean = hideSecrets(text);
-  if (!NEEDLE.test(clean)) return clean;
+  if (clean.length < SHORTEST_KEY || !NEEDLE.test(clean)) return clean;
   for (const pattern of KEYS) {
     clean = clean.replace(pattern, (whole: string, prefix: string) => {
       onKey(whole.slice(prefix.length));

@@ -20,6 +20,19 @@ const SECRET_VARIABLE = /(?:key|token|secret|password|passwd|credentials?)$/i;
 /** A variable may hold the path of a file with the secret instead. */
 const PATH = /^(?:[\/.~]|[a-z]:\\)/i;
 
+/**
+ * A shorter value is a word, whatever the name says. Also how much of a secret is looked for first: no form of one is
+ * shorter.
+ */
+const SHORTEST_GIVEN = 6;
+
+/** Words that say of a variable which a program was given that it holds a secret, such as `SMTP_PASS_2`. */
+const GIVEN_SECRET =
+  /(?:key|token|secret|pass|passwd|password|passphrase|pwd|auth|dsn|credentials?)(?:\d*$|[_-])/i;
+
+/** Paths, flags and numbers, which guard nothing. */
+const NO_SECRET = new RegExp(`${PATH.source}|^-|^[\\d.]+$`, "i");
+
 const known = new Set<string>();
 /** All forms of the secrets, longest first, by their first characters; rebuilt when one is added. */
 let forms: ReadonlyMap<string, readonly string[]> | undefined;
@@ -34,11 +47,25 @@ let environmentRead = false;
  * Those of fewer than eight characters are ignored.
  */
 export function registerSecrets(secrets: Iterable<string>): void {
-  for (const secret of secrets) {
-    if (secret.length < SHORTEST_SECRET || known.has(secret)) continue;
-    known.add(secret);
-    forms = undefined;
+  for (const secret of secrets) if (secret.length >= SHORTEST_SECRET) add(secret);
+}
+
+/**
+ * Registers the secrets among variables that a user gave to a program: values of six characters and more whose names
+ * have words such as key, pass or auth, but for paths, flags and numbers. What was given to one program is likelier
+ * to be a secret than what stands in the environment of all.
+ */
+export function registerGivenSecrets(variables: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(variables)) {
+    const isSecret = GIVEN_SECRET.test(name) && value.length >= SHORTEST_GIVEN;
+    if (isSecret && !NO_SECRET.test(value)) add(value);
   }
+}
+
+function add(secret: string): void {
+  if (known.has(secret)) return;
+  known.add(secret);
+  forms = undefined;
 }
 
 /** Headers and URL parameters that describe the request or its sender, and are not secret. */
@@ -82,12 +109,13 @@ function fromBase64(text: string): string {
 
 /**
  * Returns `text` without the registered secrets, also where they are escaped for JSON, a URL or HTML, all of
- * their characters or some, or in base64 or base64url, alone or within other text. Includes those of {@linkcode registerSecrets} and, if Deno may read the whole environment,
+ * their characters or some, or in base64 or base64url, alone or within other text. Includes those of
+ * {@linkcode registerSecrets} and {@linkcode registerGivenSecrets} and, if Deno may read the whole environment,
  * the values of at least 16 characters of variables whose names end in words such as key, token, secret
  * or password.
  */
 export function hideSecrets(text: string): string {
-  if (text.length < SHORTEST_SECRET) return text;
+  if (text.length < SHORTEST_GIVEN) return text;
   const plain = without(text, findSecrets(text));
   // Any character may be escaped: then secrets are looked for in what the text stands for.
   return ESCAPE.test(plain) ? hideEscaped(plain) : plain;
@@ -164,6 +192,7 @@ const SHORTEST_CUT = 1_000;
 /** Whether `text`, which may have been cut, ends with the beginning of a secret. */
 function isCut(text: string, from: number, end: number, candidates: readonly string[]): boolean {
   if (text.length < SHORTEST_CUT || end - from > longestForm) return false;
+  if (end - from < SHORTEST_SECRET) return false;
   const rest = text.slice(from, end);
   return candidates.some((form) => form.startsWith(rest));
 }
@@ -177,7 +206,7 @@ function knownForms(): ReadonlyMap<string, readonly string[]> {
   // Longest first, as one may be the beginning of another.
   const all = [...new Set([...known].flatMap(secretForms))]
     .sort((left, right) => right.length - left.length);
-  forms = Map.groupBy(all, (form) => form.slice(0, SHORTEST_SECRET));
+  forms = Map.groupBy(all, (form) => form.slice(0, SHORTEST_GIVEN));
   // Without any secrets: a pattern that matches nothing.
   const source = [...forms.keys()].map((text) => RegExp.escape(text)).join("|") || "(?!)";
   beginnings = new RegExp(source, "g");
@@ -187,20 +216,9 @@ function knownForms(): ReadonlyMap<string, readonly string[]> {
 
 function environmentSecrets(): string[] {
   if (Deno.permissions.querySync({ name: "env" }).state !== "granted") return [];
-  return secretValues(Deno.env.toObject());
-}
-
-/** Returns the values of environment variables that are secrets by name and value. */
-export function secretValues(environment: Readonly<Record<string, string>>): string[] {
-  return Object.entries(environment)
-    .filter(([name, value]) => isSecretVariable(name, value))
-    .map(([, value]) => value);
-}
-
-/** Whether an environment variable holds a secret, by its name and value. */
-export function isSecretVariable(name: string, value: string): boolean {
-  return SECRET_VARIABLE.test(name) && value.length >= SHORTEST_ENVIRONMENT_SECRET &&
-    !PATH.test(value);
+  return Object.entries(Deno.env.toObject()).filter(([name, value]) =>
+    SECRET_VARIABLE.test(name) && value.length >= SHORTEST_ENVIRONMENT_SECRET && !PATH.test(value)
+  ).map(([, value]) => value);
 }
 
 /** Returns the forms in which a secret may appear in a text. */

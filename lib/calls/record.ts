@@ -7,7 +7,7 @@ import { type FaultKind, isLost } from "../tools/fault.ts";
 import { defined, isJsonObject, type JsonValue, parseJson, printable } from "../base/json.ts";
 import type { InjectedDemand } from "../tools/injection.ts";
 import type { Usage } from "../tools/message.ts";
-import type { ToolSchema } from "../tools/tool.ts";
+import type { AgentDeed, ToolSchema } from "../tools/tool.ts";
 import { type CallEvent, callsOf, type TraceEvent } from "./trace.ts";
 
 /** A call event as assertions, alignment, scores and views see it, its arguments parsed. */
@@ -30,17 +30,32 @@ export interface RecordedCall {
   readonly fault?: FaultKind;
   /** What an instruction injected into its result demanded; omitted without one. */
   readonly injected?: InjectedDemand;
-  /** `true` if no tool was run: the arguments do not conform, or there is no such tool. */
+  /**
+   * `true` if no tool was run: the arguments do not conform, there is no such tool, or the agent did not carry it out
+   * (`agentDid`).
+   */
   readonly refused?: true;
+  /** What an agent of the user's own did in place of carrying it out; omitted if it did carry it out. */
+  readonly agentDid?: AgentDeed;
 }
 
 /** Characters of a name shown, at most. */
 const MAX_NAME_LENGTH = 60;
 
-/** The name of a call, such as `call 2 (step 1) weather`, which says if it was refused or lost. */
-export function callName({ call, step, tool, refused, fault }: RecordedCall): string {
+/** Says of a call that its agent did not carry it out. */
+export const NOT_CARRIED_OUT = "not carried out by the agent";
+
+/** The name of a call, such as `call 2 (step 1) weather`, which says if it was refused, not carried out, or lost. */
+export function callName({ call, step, tool, refused, agentDid, fault }: RecordedCall): string {
+  const why = agentDid !== undefined
+    ? NOT_CARRIED_OUT
+    : refused
+    ? "refused"
+    : isLost({ fault })
+    ? `fault ${fault}`
+    : undefined;
   return `call ${call} (step ${step}) ${printable(tool, MAX_NAME_LENGTH)}${
-    refused ? " (refused)" : isLost({ fault }) ? ` (fault ${fault})` : ""
+    why === undefined ? "" : ` (${why})`
   }`;
 }
 
@@ -99,7 +114,7 @@ function recordOf(
   event: CallEvent,
   uncut: ReadonlyMap<number, Pick<RecordedCall, "written" | "result">>,
 ): RecordedCall {
-  const { call, step, function: tool } = event;
+  const { call, step, function: tool, agentDid } = event;
   const whole = uncut.get(call);
   const written = whole?.written ?? event.resolved ?? event.arguments;
   const result = whole?.result ?? event.result;
@@ -110,7 +125,8 @@ function recordOf(
     ...{ call, step, tool, written, result },
     arguments: parseJson(written),
     ...defined({ error, fault: event.fault, injected: event.injected }),
-    ...(isRefused ? { refused: true as const } : {}),
+    ...(isRefused || agentDid !== undefined ? { refused: true as const } : {}),
+    ...defined({ agentDid }),
   };
 }
 

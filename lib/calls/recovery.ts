@@ -141,7 +141,7 @@ function isNeeded({ role }: CallEvent, before: readonly CallEvent[]): boolean {
 
 /** Returns whether a call is a retry that succeeded; `failed` has the signatures of calls with a fault. */
 function succeeds(call: CallEvent, first: CallEvent, failed: ReadonlySet<string>): boolean {
-  if (isLost(call) || call.error !== undefined) return false;
+  if (isLost(call) || call.error !== undefined || call.agentDid !== undefined) return false;
   // Other calls of the same reply were written before anything had failed.
   const isTry = call.step > first.step || failed.has(callSignature(call));
   // Functions of generated tasks return a value for wrong arguments, too.

@@ -227,7 +227,11 @@ function rerunLine(
     return `deno test -A ${file} -- --only=${shellQuote(id)}`;
   }
   const run = commandLine("run");
-  if (plan !== undefined) return `${run} ${shellQuote(journal)} --only ${shellQuote(id)}`;
+  if (plan !== undefined) {
+    // A journal starts no program.
+    const path = plan.resolved.agent === undefined ? shellQuote(journal) : "SUITE.jsonc";
+    return `${run} ${path} --only ${shellQuote(id)}`;
+  }
   // Without a plan the server of other models is unknown.
   if (!model.simulated || !model.requested.startsWith("sim:")) return undefined;
   return `${run} --model ${shellQuote(model.requested)} --strategy ${shellQuote(strategy)} ` +

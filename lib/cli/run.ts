@@ -106,7 +106,10 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   const journal = options.text("out");
   const again = journal === undefined
     ? "the same command with"
-    : commandLine(`run ${shellQuote(journal)}`);
+    : plan.resolved.agent === undefined
+    ? commandLine(`run ${shellQuote(journal)}`)
+    // A journal starts no program.
+    : commandLine(["run", shellQuote(options.operands[0]!), ...planFlags(options)].join(" "));
   const see = (trial: Trial) => {
     if (isFailed(trial)) failures.add(trial, `${again} --only ${shellQuote(trial.id)}`);
   };
@@ -209,6 +212,14 @@ const NOT_WITH_JOURNAL = [
   ...["model", "reasoning-effort", "temperature", "top-p", "api", "strategy", "perturbation"],
   "seed",
 ];
+
+/** The flags that a command line was given for its plan, which a trial of the suite needs to be run again. */
+function planFlags(options: Arguments): string[] {
+  // A trial's id has its seed.
+  return [...NOT_WITH_JOURNAL, "base-url"].filter((name) => name !== "seed").flatMap((name) =>
+    options.list(name).map((value) => `--${name}=${shellQuote(value)}`)
+  );
+}
 
 /** Runs one trial again and describes it on stdout. */
 async function rerun(path: string, id: string, options: Arguments): Promise<number> {

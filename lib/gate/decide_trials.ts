@@ -11,6 +11,7 @@ import {
   missingViews,
   mixedWays,
   servedModelChange,
+  unaskedModel,
   unequalCases,
   unsolvable,
   unwatchedAgents,
@@ -39,6 +40,7 @@ import {
 import {
   type Excused,
   excusedBy,
+  modelsBeside,
   type ScoredTrial,
   type Variant,
   variantName,
@@ -87,6 +89,8 @@ export interface DecidedVariant extends Variant {
    * with, had them; omitted if none.
    */
   readonly excused?: readonly Excused[];
+  /** The models that its agent asked beside the one under test; omitted without any. */
+  readonly beside?: readonly string[];
   /** The name of the baseline; omitted in an absolute gate. */
   readonly baseline?: string;
   /**
@@ -166,6 +170,7 @@ export function decideTrials(
       ? `there are no trials of the baseline ${printable(against.baseline!)}`
       : unequalCases(decision.graphs) ?? mixedWays(own) ?? unsolvable([subject, baseline]) ??
         withoutAnswer(both) ??
+        unaskedModel(own) ?? unaskedModel(other, " of the baseline") ??
         servedModelChange(own, "the served model") ??
         servedModelChange(other, "the served model of the baseline");
     const verdict = withForbidden(
@@ -175,10 +180,12 @@ export function decideTrials(
       // Also those outside of what is decided on, such as those of cases that are not compared: one is too many.
       forbiddenCalls(summaries.filter((trial) => isOf(trial, subject))),
     );
+    const beside = modelsBeside(own);
     const excused = excusedBy(policy.infrastructure ?? [], both);
     return {
       ...{ ...subject, simulated, ...replaysOf(own, other), ...against, verdict, unit },
       ...(excused.length === 0 ? {} : { excused }),
+      ...(beside.length === 0 ? {} : { beside }),
       ...differsFrom(decision, planned, options),
       ...(baseline === undefined || cases === undefined ? {} : { leftOut: toldCases(cases) }),
     };

@@ -5,7 +5,7 @@
 
 import { leftOutLines } from "./compared_cases.ts";
 import type { Comparison } from "./comparison.ts";
-import { type Excused, variantName } from "./variant.ts";
+import { type Excused, modelNames, variantName } from "./variant.ts";
 import type { TrialsVerdict, Verdict } from "./decide.ts";
 import { countText } from "../base/numbers.ts";
 import { printable } from "../base/json.ts";
@@ -67,7 +67,7 @@ export function reportVerdicts(
     exitCode: exitCodeOf(kind),
     gate: policy,
     verdicts: variants.map(({ verdict, unit, ...subject }) => {
-      const { baseline, replayed, excused = [] } = subject;
+      const { baseline, replayed, excused = [], beside } = subject;
       const mixture = mixtureText(subject);
       const named = { unit, ...(baseline === undefined ? {} : { baseline: printable(baseline) }) };
       return {
@@ -79,6 +79,7 @@ export function reportVerdicts(
           ...(replayed === undefined || mixture !== "" ? [] : [replayedNote(replayed)]),
           ...comparisonNotes(subject),
           ...excused.map(excusedNote),
+          ...(beside === undefined ? [] : [`the agent also asked ${modelNames(beside)}`]),
           ...notes,
         ],
       };

@@ -7,10 +7,17 @@ import { caseText } from "./_case_text.ts";
 import type { CaseUnits } from "./cases.ts";
 import { RATES } from "./evidence.ts";
 import { byCase, type DecisionGraph, type FinishedTrials } from "./decisions.ts";
-import { goOf, isCounted, isUnwatched, type ScoredTrial, type Variant } from "./variant.ts";
+import {
+  goOf,
+  isCounted,
+  isUnwatched,
+  modelNames,
+  modelsBeside,
+  type ScoredTrial,
+  type Variant,
+} from "./variant.ts";
 import { isCovered, type Verdict } from "./decide.ts";
 import { printable } from "../base/json.ts";
-import { isUncounted } from "../models/prices.ts";
 import { commonKinds } from "../base/text_kind.ts";
 import { isInjecting, isRemoving } from "../perturbations/ids.ts";
 import type { ParameterFailureType } from "../calls/failure_types.ts";
@@ -196,22 +203,52 @@ export function unwatchedAgents(
   const lacking = (names: readonly string[], whose: string, ceilings: readonly string[]) => {
     const trials = scores.of(names).filter(isCounted);
     const unseen = trials.filter(isUnwatched);
-    // Replies may have been seen, and calls not: of functions that were offered under other names.
-    const limited = ceilings.filter((ceiling) =>
-      ceiling.includes(".") || unseen.some((trial) => isUncounted(trial as TrialSummary))
+    // Of tokens a part may have been seen: nobody can tell.
+    if (unseen.length === 0 || ceilings.length === 0) return undefined;
+    // One that has called functions has asked its model somewhere.
+    const [died = [], others = []] = [true, false].map((isDead) =>
+      unseen.filter((trial) => {
+        const { outcome, calls } = trial as Partial<TrialSummary>;
+        return (outcome === "agent_error" && !calls) === isDead;
+      })
     );
-    return unseen.length === 0 || limited.length === 0
-      ? undefined
-      : `in ${unseen.length} of ${trials.length} trials${whose} the agent was not seen to offer functions to a ` +
-        `model, so that ${
-          limited.map((ceiling) => `atMost.${ceiling}`).join(", ")
-        } cannot be checked: let it ask ` +
-        "through the fetch or baseURL that it is given, with the functions under their names (docs/agents.md)";
+    const told = [
+      ["failed before it was seen to ask its model", died.length],
+      ["was not seen to ask a model, or called what no reply had called", others.length],
+    ] as const;
+    const what = told.filter(([, count]) => count > 0).map(([text, count]) =>
+      `in ${count} of ${trials.length} trials${whose} the agent ${text}`
+    );
+    const [common] = commonKinds(died.flatMap(({ reason }) => reason ?? []));
+    return `${what.join(", and ")}, so that ${
+      ceilings.map((ceiling) => `atMost.${ceiling}`).join(", ")
+    } cannot be checked` +
+      (others.length === 0
+        ? ""
+        : ": let it ask through the fetch or baseURL that it is given, with the functions under their names, and " +
+          "call none by itself (docs/agents.md)") +
+      (common === undefined
+        ? ""
+        : `; most often (${common.count} of ${died.length}) ${common.text}`);
   };
   const ceilings = hideableCeilings(policy);
   const shifts = ceilings.filter((ceiling) => ceiling.startsWith("failureShifts."));
   return lacking(graphs.flatMap(({ candidate }) => candidate), "", ceilings) ??
     lacking(graphs.flatMap(({ baseline }) => baseline), " of the baseline", shifts);
+}
+
+/** Returns why trials cannot be decided on in which an agent asked other models alone; `undefined` without any. */
+export function unaskedModel(trials: readonly ScoredTrial[], whose = ""): string | undefined {
+  const counted = trials.filter(isCounted);
+  const unasked = counted.filter((trial) => trial.unasked);
+  return unasked.length === 0
+    ? undefined
+    : `in ${unasked.length} of ${counted.length} trials${whose} the agent got no reply of ${
+      modelNames([...new Set(unasked.map(({ model }) => model.requested))])
+    }, and asked ${
+      modelNames(modelsBeside(unasked))
+    } in its place: let it ask for options.model, the name that it ` +
+      "is given (docs/agents.md)";
 }
 
 /** Returns why trials served by several models cannot be decided on together; `undefined` if one. */

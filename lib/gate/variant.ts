@@ -5,7 +5,7 @@
 
 import type { InfrastructureFailure } from "./policy.ts";
 import type { FailureType } from "../calls/failure_types.ts";
-import { canonicalJson, defined } from "../base/json.ts";
+import { canonicalJson, defined, printable } from "../base/json.ts";
 import { coreOf, isGenerated, isQuestion } from "../trials/executors/task_kind.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import type { Trial } from "../trials/trial.ts";
@@ -67,6 +67,7 @@ export interface ScoredTrial
   readonly reason?: string;
   readonly stages?: Trial["stages"];
   readonly agent?: NonNullable<Trial["agent"]>;
+  readonly unasked?: TrialSummary["unasked"];
   readonly failures: readonly { readonly type: FailureType }[];
   readonly replayed?: true;
   readonly partlyReplayed?: true;
@@ -150,6 +151,26 @@ export function isCounted({ outcome, changed }: Pick<Trial, "outcome" | "changed
  */
 export function isUnwatched(trial: Pick<Trial, "outcome" | "changed" | "agent">): boolean {
   return trial.agent === "unwatched" && isCounted(trial);
+}
+
+/** Returns the names of the models that agents asked beside the one under test, sorted, each once. */
+export function modelsBeside(trials: readonly Pick<ScoredTrial, "agent" | "stages">[]): string[] {
+  const names = trials.flatMap(({ agent, stages = [] }) =>
+    agent === undefined ? [] : stages.map(({ model }) => model.requested)
+  );
+  return [...new Set(names)].sort();
+}
+
+/** Models that are named, at most. */
+const MAX_MODELS = 5;
+
+/** Returns the first names of models, and how many more there are. */
+export function modelNames(names: readonly string[]): string {
+  const more = names.length - MAX_MODELS;
+  return [
+    ...names.slice(0, MAX_MODELS).map((name) => printable(name, 100)),
+    ...(more > 0 ? [`${more} more`] : []),
+  ].join(", ");
 }
 
 /** Whether a trial counts in rates of success: one on a task that a perturbation left without an answer does not. */

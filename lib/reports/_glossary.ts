@@ -146,8 +146,8 @@ export const WORDS: readonly Entry[] = [
   ],
   [
     "not watched",
-    "a trial whose agent was not seen to offer functions to a model, through the fetch or baseURL that it is given: " +
-    "unknown names and unreadable arguments are not known of it, without any reply tokens neither",
+    "a trial whose agent was not seen to ask a model through the fetch or baseURL that it is given, or called what no " +
+    "reply had called: unknown names and unreadable arguments are not known of it, without any reply tokens neither",
   ],
   [
     "hidden from the model, other arguments carried out, not carried out, made by the agent",

@@ -5,8 +5,8 @@
  */
 
 import type { Trial } from "../trials/trial.ts";
-import { printable } from "../base/json.ts";
-import { countText } from "../base/numbers.ts";
+import { printable, printableEnds } from "../base/json.ts";
+import { countText, sum } from "../base/numbers.ts";
 import { isCase } from "../trials/executors/task_kind.ts";
 import { canCall } from "./metrics/metrics.ts";
 import {
@@ -43,6 +43,8 @@ const MAX_ENDING = 240;
 
 /** A failure with what it takes to tell it. */
 interface KeptFailure {
+  /** The name of its test, to stand before its ending; empty for generated tasks. */
+  readonly test: string;
   readonly ending: string;
   /** A shorter ending. */
   readonly brief: string;
@@ -54,6 +56,13 @@ interface KeptFailure {
   /** Which failure of its test it is, from 1; always 1 for generated tasks. */
   readonly nth: number;
   readonly isTest: boolean;
+  /** Why its agent failed; others of its test that failed for the same reason are told with it. */
+  readonly reason: string | undefined;
+}
+
+/** Returns what trials have in common that are told as one; `undefined` for one that is told by itself. */
+function keyOf({ test, reason }: Pick<KeptFailure, "test" | "reason">): string | undefined {
+  return reason === undefined ? undefined : JSON.stringify([test, reason]);
 }
 
 /** The failed trials of one run. */
@@ -62,6 +71,8 @@ export class FailedTrials {
   #kept: readonly KeptFailure[] = [];
   readonly #ids = new Set<string>();
   readonly #ofTest = new Map<string, number>();
+  /** Number of trials of a test whose agent failed for one reason. */
+  readonly #alike = new Map<string, number>();
   /** Number of those taken over, whose ids may be the same. */
   #others = 0;
   /** Whether all are of own tests. */
@@ -74,18 +85,30 @@ export class FailedTrials {
     const { task } = trial;
     const isTest = isCase(task);
     this.#areTests &&= isTest;
+    // A suite has many tests, and each is known by its name.
+    const test = isTest ? `${printable(task.case, 60)}: ` : "";
+    const reason = trial.outcome === "agent_error" ? agentReason(trial) : undefined;
+    const key = keyOf({ test, reason });
+    if (key !== undefined) {
+      const count = this.#countOf(key) + 1;
+      this.#alike.set(key, count);
+      if (count > 1) return;
+    }
     const nth = isTest ? (this.#ofTest.get(task.case) ?? 0) + 1 : 1;
     if (isTest) this.#ofTest.set(task.case, nth);
     if (!this.#hasPlace(nth)) return;
-    // A suite has many tests, and each is known by its name.
-    const test = isTest ? `${printable(task.case, 60)}: ` : "";
     this.#keep([{
-      ending: test + printable(endingOf(trial, { cause: true }), MAX_ENDING),
-      brief: test + printable(endingOf(trial, { cause: false }), MAX_ENDING),
+      ending: printable(endingOf(trial, { cause: true }), MAX_ENDING),
+      brief: printable(endingOf(trial, { cause: false }), MAX_ENDING),
       ...aboutTrial(trial),
       rerun: rerun === undefined ? printable(trial.id, 500) : `rerun: ${rerun}`,
-      ...{ nth, isTest },
+      ...{ nth, isTest, test, reason },
     }]);
+  }
+
+  /** Number of trials that are told as one. */
+  #countOf(key: string | undefined): number {
+    return key === undefined ? 1 : this.#alike.get(key) ?? 0;
   }
 
   #hasPlace(nth: number): boolean {
@@ -101,7 +124,9 @@ export class FailedTrials {
   takeOver(others: FailedTrials): void {
     this.#others += others.count;
     this.#areTests &&= others.#areTests;
-    this.#keep(others.#kept);
+    const known = new Set(this.#alike.keys());
+    for (const [key, count] of others.#alike) this.#alike.set(key, this.#countOf(key) + count);
+    this.#keep(others.#kept.filter((one) => !known.has(keyOf(one) ?? "")));
   }
 
   /** The number of failed trials. */
@@ -119,18 +144,30 @@ export class FailedTrials {
    * shown is repeated for no other trial that has the same.
    */
   told(isWell: boolean): readonly ToldFailure[] {
-    if (isWell) {
-      const examples = this.#kept.filter(({ nth }) => nth === 1);
-      return examples.slice(0, examples[0]?.isTest ? MAX_TEST_EXAMPLES : MAX_EXAMPLES)
-        .map(({ brief, rerun }) => ({ ending: brief, rerun, about: [] }));
-    }
     const told = new Set<string>();
-    return this.#kept.map(({ ending, rerun, shown, own }) => {
+    return this.#shown(isWell).map((one) => {
+      const { rerun, shown, own } = one;
+      const ending = this.#endingOf(one, isWell ? one.brief : one.ending);
+      if (isWell) return { ending, rerun, about: [] };
       const key = shown.join("\n");
       const about = told.has(key) ? own : [...shown, ...own];
       told.add(key);
       return { ending, rerun, about };
     });
+  }
+
+  #shown(isWell: boolean): readonly KeptFailure[] {
+    if (!isWell) return this.#kept;
+    const examples = this.#kept.filter(({ nth }) => nth === 1);
+    return examples.slice(0, examples[0]?.isTest ? MAX_TEST_EXAMPLES : MAX_EXAMPLES);
+  }
+
+  /** How one trial ended, or several whose agent failed for one reason: these differ in their first mistakes. */
+  #endingOf(failure: KeptFailure, ending: string): string {
+    const { test, reason } = failure;
+    const count = this.#countOf(keyOf(failure));
+    if (count === 1) return test + ending;
+    return test + printable(`${countText(count, "trial")}: agent_error: ${reason}`, MAX_ENDING);
   }
 
   /**
@@ -139,7 +176,8 @@ export class FailedTrials {
    * @param where How to see the others, such as `see results/quick.html`.
    */
   more(isWell: boolean, where?: string): string | undefined {
-    const more = this.count - this.told(isWell).length;
+    const shown = this.#shown(isWell);
+    const more = this.count - sum(shown, (one) => this.#countOf(keyOf(one)));
     return more === 0 ? undefined : `and ${more} more${where === undefined ? "" : `: ${where}`}`;
   }
 
@@ -187,7 +225,7 @@ export function isFailed({ solved, outcome }: Pick<Trial, "solved" | "outcome">)
 
 /** Tells in one line how a trial ended, and its first mistake; `cause` adds what was wrong there. */
 function endingOf(trial: Trial, { cause }: { readonly cause: boolean }): string {
-  const { outcome, calls, failures, events, changed, reason } = trial;
+  const { outcome, calls, failures, events, changed } = trial;
   if (outcome === "invalid") return `invalid: ${describeInvalid(trial)}`;
   const root = firstFailure(failures);
   const failed = failedAssertion(trial);
@@ -202,8 +240,6 @@ function endingOf(trial: Trial, { cause }: { readonly cause: boolean }): string 
     : root !== undefined
     ? `first mistake: call ${root.call} ${printable(root.function, 60)} ${root.type}` +
       (cause ? `: ${describeCause(root)}` : "")
-    : outcome === "agent_error"
-    ? printable(reason ?? "the agent threw", 500)
     : changed === false
     ? "the perturbation found nothing to change"
     : outcome === "wrong_answer" && answer?.value !== null && answer?.value !== undefined
@@ -211,8 +247,19 @@ function endingOf(trial: Trial, { cause }: { readonly cause: boolean }): string 
     : said.trim() !== ""
     ? `said ${printable(JSON.stringify(said))}`
     : undefined;
-  return outcome + (canCall(trial) ? ` after ${countText(calls, "call")}` : "") +
-    (mistake === undefined ? "" : `, ${mistake}`);
+  const after = canCall(trial) ? ` after ${countText(calls, "call")}` : "";
+  // What follows from an agent that failed is told after it.
+  const how = outcome === "agent_error"
+    ? `${outcome}: ${agentReason(trial)}${after && `;${after}`}`
+    : outcome + after;
+  return how + (mistake === undefined ? "" : `, ${mistake}`);
+}
+
+/** At most this many characters tell why an agent failed: what a program wrote says it at its end. */
+const MAX_REASON = 160;
+
+function agentReason({ reason = "the agent threw" }: Trial): string {
+  return printableEnds(reason, MAX_REASON);
 }
 
 /** At most this many characters of the name of a step. */

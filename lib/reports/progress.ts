@@ -172,7 +172,8 @@ export class RunProgress {
       ...(budget === undefined ? [] : ["the budget"]),
       ...(hasLimit ? ["limits of tokens and steps"] : []),
     ];
-    return "The agent was not seen to offer functions to a model, through the fetch or baseURL that it is given: " +
+    return "The agent was not seen to ask a model through the fetch or baseURL that it is given, or called what no reply " +
+      "had called: " +
       `neither unknown names nor unreadable arguments ${
         hasNoTokens ? "nor tokens " : ""
       }can be known` +

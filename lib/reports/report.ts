@@ -14,7 +14,7 @@ import {
   comparePairsAndAccepted,
 } from "../gate/compared_pairs.ts";
 import { isUpgrade } from "../gate/policy.ts";
-import { isCounted, isUnwatched } from "../gate/variant.ts";
+import { isCounted, isUnwatched, modelNames, modelsBeside } from "../gate/variant.ts";
 import type { GateReport } from "../gate/gate_report.ts";
 import { type DimensionMetrics, measureDimensions } from "./metrics/dimensions.ts";
 import { type DistractorEffect, measureDistractors } from "./metrics/_distractors.ts";
@@ -223,11 +223,12 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
     ),
     ...noteOf(
       isUnwatched,
-      "were not watched: the agent was not seen to offer functions to a model, through the fetch or baseURL that it is " +
-        "given. Unknown names and unreadable arguments are not known of them, without any reply tokens neither, so " +
+      "were not watched: the agent was not seen to ask a model through the fetch or baseURL that it is given, or called " +
+        "what no reply had called. Unknown names and unreadable arguments are not known of them, without any reply tokens neither, so " +
         "that figures of these are too low.",
     ),
     ...servedNotes(trials),
+    ...besideNotes(trials),
     ...noteOf(
       // No reader expects probes in breakdowns by size, nor any task where no task has sizes.
       (trial) => !isGenerated(trial) && !isProbe(trial.task) && hasSizes,
@@ -249,6 +250,21 @@ function servedNotes(trials: readonly TrialSummary[]): string[] {
     names.size < 2
       ? []
       : [`${requested} was served as ${[...names].join(" and as ")}: its figures mix them.`]
+  );
+}
+
+/** Says which models agents asked beside those under test, as figures are of all of them. */
+function besideNotes(trials: readonly TrialSummary[]): string[] {
+  return [...Map.groupBy(trials.filter(isCounted), ({ model }) => model.requested)].flatMap(
+    ([requested, own]) => {
+      const beside = modelsBeside(own);
+      const unasked = own.filter((trial) => trial.unasked).length;
+      return beside.length === 0 ? [] : [
+        `The agent of ${requested} also asked ${modelNames(beside)}` +
+        (unasked === 0 ? "" : `, in ${unasked} of ${own.length} trials these alone`) +
+        ": its figures are of all of them.",
+      ];
+    },
   );
 }
 

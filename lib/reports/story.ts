@@ -73,10 +73,15 @@ export function describeOutcome(
   const failed = failedAssertion(trial);
   const typeCounts = [...Map.groupBy(failures, ({ type }) => type)]
     .map(([type, own]) => `${own.length} ${type}`);
+  const after = canCall(trial) ? `after ${countText(calls, "call")}${fewest}` : "";
   return [
-    outcome + (canCall(trial) ? ` after ${countText(calls, "call")}${fewest}` : ""),
+    ...(outcome === "agent_error" && reasons
+      ? [
+        `${outcome}: ${show(trial.reason ?? "the agent threw", 500)}`,
+        ...(after === "" ? [] : [after]),
+      ]
+      : [`${outcome} ${after}`.trimEnd()]),
     ...(outcome === "invalid" && reasons ? [describeInvalid(trial, show)] : []),
-    ...(outcome === "agent_error" && reasons ? [show(trial.reason ?? "the agent threw", 500)] : []),
     ...(changed === false ? ["the perturbation found nothing to change"] : []),
     ...(unsolvable === undefined ? [] : [`unsolvable: ${OBSTACLE_WORDS[unsolvable]}`]),
     ...(failed !== undefined
@@ -155,8 +160,8 @@ export function trialLines(
     ...linesOf(
       "hint",
       isUnwatched(trial) && [
-        "  not watched: the agent was not seen to offer functions to a model, so that neither unknown names nor " +
-        "unreadable arguments are known",
+        "  not watched: the agent was not seen to ask a model, or called what no reply had called, so that neither " +
+        "unknown names nor unreadable arguments are known",
       ],
     ),
     ...linesOf("hint", trial.cleanUp !== undefined && [`  ${show(trial.cleanUp, 300)}`]),

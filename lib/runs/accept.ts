@@ -9,7 +9,7 @@ import { defined } from "../base/json.ts";
 import { writeNewOutput } from "../base/output_file.ts";
 import { byVariant, isUnwatched, variantOf } from "../gate/variant.ts";
 import { decideTrials } from "../gate/decide_trials.ts";
-import { servedModelChange } from "../gate/undecidable.ts";
+import { servedModelChange, unaskedModel } from "../gate/undecidable.ts";
 import {
   type BaselineFile,
   checksumOf,
@@ -79,7 +79,7 @@ export function acceptResults(results: AcceptableResults, source: string): Basel
   const { suite, planHash, comparisonHash, generator, seed } = plan;
   const subjects = byVariant(trials, variantOf).map(({ subject, items }) => {
     const { strategy, perturbation, variant } = subject;
-    const fault = servedModelChange(items, "the served model");
+    const fault = unaskedModel(items) ?? servedModelChange(items, "the served model");
     if (fault !== undefined) throw new InputError(`Cannot accept ${source}: ${fault}`);
     const finished = new Map(items.map((trial) => [trial.id, trial]));
     const planned = plannedTrials(resolved, subject);

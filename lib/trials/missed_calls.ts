@@ -23,7 +23,8 @@ export interface MissedCalls {
  *
  * Needed are the core functions of a generated task, and the right calls of a case or of a question in mode
  * `tools`. Any call of the function stands for one of them, in any order: wrong arguments are a parameter
- * failure, and a fault of the tool is no omission. A call that a limit or anything else kept the model from
+ * failure, and a fault of the tool is no omission. One that an agent of the user's own did not carry out stands for
+ * none, as it did not happen. A call that a limit or anything else kept the model from
  * making is missed, too, or a model could hide its omissions behind limits. But no call is needed
  *
  * - if values were removed from the question (`RP_F`, `RP_L`), or documents lead to no answer
@@ -39,16 +40,17 @@ export function missedCallsOf(trial: Trial): MissedCalls | undefined {
     return { needed: 0, missed: 0 };
   }
   if (minimumCalls === null) return undefined;
+  const made = calls.filter(({ agentDid }) => agentDid === undefined);
   // A function that is gone and the one that took its place are one needed call.
   const had = new Set(calls.flatMap((call) => returnedBy(call).map(({ variable }) => variable)));
-  const core = calls.flatMap(({ role, fault, withheld, function: name }) =>
+  const core = made.flatMap(({ role, fault, withheld, function: name }) =>
     role === "core" && !(fault === "gone" && had.has(withheld ?? "")) ? name : []
   );
   const missed = isGenerated(task)
     ? Math.max(0, minimumCalls - new Set(core).size)
     // Earlier journals list each tool once, though it may be needed several times.
     : needed?.length === minimumCalls
-    ? unmatched(needed, calls.map((call) => call.function))
+    ? unmatched(needed, made.map((call) => call.function))
     : undefined;
   if (missed === undefined) return undefined;
   return calls.some(({ fault }) => fault === "permission_denied")

@@ -41,7 +41,8 @@ export interface AgentTask {
 export interface AgentOptions {
   /**
    * A `fetch` for the agent's client. What it sends below `baseURL` goes to the model under test; requests for
-   * replies to any other address are watched as well, and sent as they are.
+   * replies to any other address are watched as well, and sent as they are, but for the choice of tools that the task
+   * demands.
    */
   readonly fetch: typeof fetch;
   /**

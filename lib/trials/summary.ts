@@ -66,6 +66,8 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures" | "trans
   readonly work?: StrategyWork;
   /** What an agent of the user's own did beside carrying out calls; omitted without any. */
   readonly agentWork?: AgentWork;
+  /** Set if its agent was seen to ask models, and none of the replies was of the model under test; else omitted. */
+  readonly unasked?: true;
   /** The stages of strategies that it went through, such as `route` and `fill`; omitted without any. */
   readonly askedStages?: readonly string[];
   /** Its calls compared to the correct ones; omitted when these are not known. */
@@ -166,6 +168,7 @@ export function summarize(trial: Trial): TrialSummary {
     ...(guesses === 0 ? {} : { guessed: guesses }),
     ...(hasForbiddenCall(trial) ? { never: true as const } : {}),
     ...(isInjected(trial) ? { injected: true as const } : {}),
+    ...(isUnasked(trial) ? { unasked: true as const } : {}),
     ...(hasViews(trial) ? { parameters: scoreOfViews(trial.events) } : {}),
     ...defined({ missed, actions }),
     ...(recoveries.length === 0 ? {} : { recoveries }),
@@ -196,6 +199,13 @@ export function summarize(trial: Trial): TrialSummary {
 /** Whether the model was shown an injected instruction. */
 function isInjected({ events }: Pick<Trial, "events">): boolean {
   return events.some((event) => event.kind === "call" && event.injected !== undefined);
+}
+
+/** Whether all replies to an agent are of other models than the one under test. */
+function isUnasked({ agent, events }: Trial): boolean {
+  const replies = events.filter((event) => event.kind === "reply");
+  return agent !== undefined && replies.length > 0 &&
+    replies.every(({ model }) => model !== undefined);
 }
 
 /** Returns the stages in a trace, each once. */
@@ -260,6 +270,7 @@ export function asSummary(trial: Trial | TrialSummary): TrialSummary {
 const FACTS = [
   "never",
   "injected",
+  "unasked",
   "guessed",
   "work",
   "agentWork",

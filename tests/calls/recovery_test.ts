@@ -75,6 +75,14 @@ Deno.test("recoveryOf() finds that a later call got through (Pipeline, Key Takea
   assertEquals(endOf(lost(1), refused), "repeated 1");
 });
 
+Deno.test("a call that the agent did not carry out got nothing through", () => {
+  const own = { kind: "call", function: "pay", arguments: "{}", result: "{}" } as const;
+  const failed: CallEvent = { ...own, call: 1, step: 1, fault: "timeout", error: "it timed out" };
+  const again: CallEvent = { ...own, call: 2, step: 2 };
+  assertEquals(endOf(failed, again), "recovered 1");
+  assertEquals(endOf(failed, { ...again, agentDid: "not_run" }), "repeated 1");
+});
+
 Deno.test("recoveryOf() finds results that were made up (Pipeline, Key Takeaways)", () => {
   assertEquals(endOf(lost(1), answer(444)), "hallucinated 0");
   assertEquals(endOf(lost(1), lost(2), answer(444)), "hallucinated 1");

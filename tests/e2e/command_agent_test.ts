@@ -2,9 +2,11 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { PlanLine } from "../../lib/runs/journal/journal.ts";
+import type { CommandAgent } from "../../lib/trials/tap/command.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { deno, folder, readLines, ROOT } from "../support/child.ts";
+import { deno, folder, readLines, ROOT, shell, start, unwrapped } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
+import { reportedTrials } from "../support/report_data.ts";
 
 const SUITE = {
   ...{ name: "programs", seed: 7, graphs: 2, models: ["sim:planner"] },
@@ -26,7 +28,7 @@ Deno.test("toolgate run starts a suite's program in the folder of its file, or o
   place.write("desk/echo.py", ECHO);
   place.write("desk/inner/echo.py", ECHO);
   const env = { GREETING: "hello" };
-  const table: [agent: object, name: string][] = [
+  const table: [agent: CommandAgent, name: string][] = [
     [{ command: ["python3", "echo.py"], env }, "desk"],
     [{ command: ["python3", "echo.py"], env, cwd: "inner" }, "inner"],
   ];
@@ -39,7 +41,7 @@ Deno.test("toolgate run starts a suite's program in the folder of its file, or o
     assertEquals(ended.code, 0, ended.all);
     assert(!ended.revoked.includes("run"), ended.all);
     const [plan, ...trials] = readLines(journal) as [PlanLine, ...unknown[]];
-    assertEquals(plan.resolved.agent, agent);
+    assertEquals(plan.resolved.agent, { ...agent, env: { GREETING: "[redacted]" } });
     assertEquals(trials.length, 2);
     for (const { events } of trials as { events: { text: string }[] }[]) {
       assertMatch(events.at(-1)!.text, new RegExp(`^${name} hello sim:planner 2`));
@@ -81,6 +83,32 @@ Deno.test("a program that fails is the agent's failure, and prints no secret int
   for (const one of [text, ended.all]) assert(!one.includes(key), one);
 });
 
+Deno.test("a journal keeps the names of a program's variables, and none of their values", async () => {
+  await using place = await folder();
+  const env = { DB_PASSWORD: "hunter2hunter2", SMTP_PASS: "abc123", MODE: "fast-and-loose" };
+  const script = 'echo "$DB_PASSWORD $SMTP_PASS" >&2; exit 4';
+  const path = place.write("suite.jsonc", suiteWith({ command: ["sh", "-c", script], env }));
+  const journal = place.file("out.jsonl");
+  const ended = await toolgate(["run", path, "--out", journal]);
+  assertEquals(ended.code, 0, ended.all);
+  const text = Deno.readTextFileSync(journal);
+  const [plan, trial] = readLines(journal) as [PlanLine, Trial];
+  const mark = "[redacted]";
+  assertEquals(plan.resolved.agent?.env, { DB_PASSWORD: mark, SMTP_PASS: mark, MODE: mark });
+  assertStringIncludes(`${trial.reason}`, `standard error: ${mark} ${mark}`);
+  for (const value of Object.values(env)) assert(!(text + ended.all).includes(value), value);
+});
+
+Deno.test("a suite whose program has a key among its arguments is refused, and told where", async () => {
+  await using place = await folder();
+  const command = ["sh", "-c", "postgres://app:hunter2hunter2@db/app"];
+  const path = place.write("suite.jsonc", suiteWith({ command }));
+  const ended = await toolgate(["run", path, "--out", place.file("out.jsonl")]);
+  assertEquals(ended.code, 2, ended.all);
+  assertStringIncludes(unwrapped(ended.stderr), "there is one in agent.command[2]");
+  assert(!ended.all.includes("hunter2"), ended.all);
+});
+
 Deno.test("a journal is not resumed with another program, and compares with it", async () => {
   await using place = await folder();
   const journal = place.file("old.jsonl");
@@ -112,6 +140,80 @@ Deno.test("toolgate run FILE.jsonl starts no program that a journal names", asyn
   assertEquals(fromSuite.code, 0, fromSuite.all);
   assertEquals(place.names().includes("started"), true);
 });
+
+Deno.test("the rerun line of a trial whose agent is a program starts it from the suite", async () => {
+  await using place = await folder();
+  place.write("a suite.jsonc", suiteWith({ command: ["sh", "-c", "exit 4"] }, { seed: "fresh" }));
+  const flags = ["--model=sim:noisy?stale=0.1", "--out", "out.jsonl"];
+  const ended = await toolgate(["run", "a suite.jsonc", ...flags], { cwd: place.path });
+  const [, line] = ended.stdout.match(/rerun: .*( run 'a suite.*)/) ?? [];
+  assert(line !== undefined, ended.all);
+  assertStringIncludes(line, " --model='sim:noisy?stale=0.1' --only ");
+  const again = await shell(`deno run -A --no-check ${ROOT}/lib/cli/main.ts${line}`, {
+    cwd: place.path,
+  });
+  assertEquals(again.code, 0, again.all);
+  assertStringIncludes(
+    again.stdout,
+    "agent_error: the agent threw Error: sh -c 'exit 4' ended with exit code 4",
+  );
+  const page = place.file("out.html");
+  const report = await toolgate(["report", place.file("out.jsonl"), "--html", page]);
+  assertEquals(report.code, 0, report.all);
+  const [trial] = reportedTrials(page);
+  assertMatch(`${trial!.rerun}`, / run SUITE\.jsonc --only /);
+});
+
+/** Whether a process runs; one that nobody has waited for no longer does. */
+function isAlive(pid: number): boolean {
+  try {
+    const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
+    return stat.slice(stat.lastIndexOf(")") + 2)[0] !== "Z";
+  } catch {
+    return false;
+  }
+}
+
+/** Waits until something holds, for as long as a test may take. */
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+for (const signal of ["SIGINT", "SIGHUP", "SIGKILL"] as const) {
+  Deno.test(`${signal} leaves no program behind, under deno test and toolgate run`, async () => {
+    await using place = await folder();
+    // What it reads is written once its watcher has been started.
+    const script =
+      `read -r task; echo $$ >>pids; trap '' HUP INT TERM; sleep 1000 & echo $! >>pids; wait`;
+    const agent = { command: ["sh", "-c", script], cwd: place.path };
+    const test = place.write(
+      "agent_test.ts",
+      `import { benchmark, grid } from ${JSON.stringify(`${ROOT}/mod.ts`)};
+const agent = ${JSON.stringify(agent)};
+benchmark("a program", { model: "sim:planner", agent, tasks: grid({ core: 2, depth: 1 }), seed: 1, graphs: 1 });
+`,
+    );
+    const suite = place.write("suite.jsonc", suiteWith(agent, { graphs: 1 }));
+    for (
+      const arguments_ of [
+        ["test", "-A", "--no-check", `--config=${ROOT}/deno.json`, test],
+        ["run", "-A", "--no-check", `${ROOT}/lib/cli/main.ts`, "run", suite],
+      ]
+    ) {
+      const child = start(Deno.execPath(), arguments_);
+      const pids = () =>
+        place.names().includes("pids")
+          ? Deno.readTextFileSync(place.file("pids")).trim().split("\n").map(Number)
+          : [];
+      await until(() => pids().length === 2);
+      const started = pids();
+      child.process.kill(signal);
+      await child.finished;
+      await until(() => !started.some(isAlive));
+      Deno.removeSync(place.file("pids"));
+    }
+  });
+}
 
 Deno.test("benchmark() runs an agent that is a program", async () => {
   await using place = await folder();

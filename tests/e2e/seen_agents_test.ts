@@ -32,7 +32,9 @@ import { answering, completion, serving } from "../support/wire_servers.ts";
 const MODEL = "sim:noisy?hallucinate=0.1&arity=0.1&stale=0.05";
 const PRICES = { [MODEL]: { input: 1, output: 1 } };
 const HOW =
-  "let it ask through the fetch or baseURL that it is given, with the functions under their names (docs/agents.md)";
+  "let it ask through the fetch or baseURL that it is given, with the functions under their names, and call none by " +
+  "itself (docs/agents.md)";
+const UNSEEN_WORDS = "the agent was not seen to ask a model, or called what no reply had called";
 
 const server = countingServer(MODEL);
 const connections = new Connections();
@@ -158,7 +160,7 @@ Deno.test("a gate whose ceilings an unseen agent could keep by hiding is invalid
     assertEquals(ended.code, 3, ended.all);
     assertStringIncludes(
       ended.stdout,
-      `INVALID: in 12 of 12 trials the agent was not seen to offer functions to a model, so that atMost.${ceiling} cannot be ` +
+      `INVALID: in 12 of 12 trials ${UNSEEN_WORDS}, so that atMost.${ceiling} cannot be ` +
         `checked: ${HOW}`,
     );
     const same = await gated(seen, atMost);
@@ -176,7 +178,7 @@ Deno.test("a ceiling on injected instructions that are followed is invalid over 
     writeJournal(place, own, await trialsOf(own, () => UNSEEN)),
   ]);
   assertEquals(ended.code, 3, ended.all);
-  assertMatch(ended.stdout, /a model, so that atMost.behaviours.followed_injection cannot/);
+  assertMatch(ended.stdout, /had called, so that atMost.behaviours.followed_injection cannot/);
 });
 
 Deno.test("a gate whose ceilings a hidden call can only raise decides over an unseen agent", async () => {
@@ -190,25 +192,25 @@ Deno.test("a gate whose ceilings a hidden call can only raise decides over an un
   assertEquals((await gated(unseen, {})).code, 0);
 });
 
-Deno.test("an agent that offers functions under names of its own has tokens, and hides what is called", async () => {
+Deno.test("an agent that offers functions under names of its own hides what is called, and tokens for all that is known", async () => {
   const disguised: Agent = async (task, { fetch, baseURL, model }) => {
     const response = await fetch(`${baseURL}/chat/completions`, {
       method: "POST",
       body: JSON.stringify({ model, messages: [{ role: "user", content: task.prompt }] }),
     });
     await response.text();
+    await task.tools[0]!.execute({});
     return "I give up";
   };
   const trials = await trialsOf(plan, () => disguised);
   assertEquals(trials.map(({ agent }) => agent), trials.map(() => "unwatched" as const));
   const never = { successRate: 0.2, margin: 0.15 };
-  const paid = await gated(trials, { tokens: 1e9, usd: 1e9 }, never);
-  assertNotMatch(paid.stdout, /not seen/, paid.all);
   const called = await gated(trials, { tokens: 1e9, failures: { function_not_found: 1 } }, never);
   assertEquals(called.code, 3, called.all);
+  // Nobody can tell whether a client that nobody saw used some more.
   assertMatch(
     called.stdout,
-    /a model, so that atMost.failures.function_not_found cannot be checked/,
+    /had called, so that atMost.failures.function_not_found, atMost.tokens cannot be checked/,
   );
   const { report } = await reported(trials);
   assert(report.subjects[0].usage.inputTokens > 0);
@@ -221,7 +223,7 @@ Deno.test("one unseen trial among seen ones is enough, and one that does not cou
   assertEquals(ended.code, 3, ended.all);
   assertStringIncludes(
     ended.stdout,
-    "in 1 of 12 trials the agent was not seen to offer functions to a model, so that atMost.failures.function_not_found, " +
+    `in 1 of 12 trials ${UNSEEN_WORDS}, ` + "so that atMost.failures.function_not_found, " +
       "atMost.tokens cannot be checked",
   );
   const model = await connections.model({ model: MODEL });
@@ -232,6 +234,62 @@ Deno.test("one unseen trial among seen ones is enough, and one that does not cou
   assertEquals([gone.outcome, gone.agent], ["invalid", "unwatched"]);
   const invalid = await gated([...seen.slice(0, 11), gone], atMost, { ...LOOSE, coverage: 0.5 });
   assertEquals(invalid.code, 0, invalid.all);
+});
+
+Deno.test("a gate over agents that failed before they asked says why, and blames no way of asking", async () => {
+  const dead = await trialsOf(plan, () => () => Promise.reject(new Error("No such file")));
+  const atMost = { failures: { function_not_found: 1 } };
+  const all = await gated(dead, atMost);
+  assertEquals(all.code, 3, all.all);
+  assertStringIncludes(
+    all.stdout,
+    "INVALID: in 12 of 12 trials the agent failed before it was seen to ask its model, so that " +
+      "atMost.failures.function_not_found cannot be checked; most often (12 of 12) the agent threw Error at ",
+  );
+  assertMatch(all.stdout, /INVALID: .*: No such file\.$/m);
+  assertNotMatch(all.stdout, /fetch or baseURL/);
+  const some = await gated([...dead.slice(0, 5), ...unseen.slice(5)], atMost);
+  assertStringIncludes(
+    some.stdout,
+    "INVALID: in 5 of 12 trials the agent failed before it was seen to ask its model, and in 7 of 12 " +
+      "trials the agent was not seen to ask a model, or called what no reply had called, so that atMost.failures.function_not_found " +
+      `cannot be checked: ${HOW}; most often (5 of 5) the agent threw Error at `,
+  );
+});
+
+Deno.test("a gate over an agent that asks another model in place of the one under test is invalid", async () => {
+  const other = "sim:planner";
+  const instead: Agent = (task, options) => SEEN(task, { ...options, model: other });
+  const trials = await trialsOf(plan, () => instead);
+  const mixed = [...seen.slice(0, 11), trials[11]!];
+  const ended = await gated(mixed, {});
+  assertEquals(ended.code, 3, ended.all);
+  assertStringIncludes(
+    ended.stdout,
+    `INVALID: in 1 of 12 trials the agent got no reply of ${MODEL}, and asked ${other} in its place: let it ask for ` +
+      "options.model, the name that it is given (docs/agents.md)",
+  );
+  const { md } = await reported(mixed);
+  assertStringIncludes(
+    md.replaceAll("<!-- -->", ""),
+    `also asked ${other}, in 1 of 12 trials these alone`,
+  );
+  // It is no baseline of its name either.
+  using place = new Folder();
+  assertThrows(() => accept(place, writeJournal(place, plan, mixed)), Error, "got no reply of");
+  // A sub-agent with another model beside the one under test is fine, and named.
+  const both: Agent = async (task, options) => {
+    await instead({ ...task, tools: [] }, options);
+    return await SEEN(task, options);
+  };
+  const beside = await trialsOf(plan, () => both);
+  const fine = await gated(beside, {});
+  assertEquals(fine.code, 0, fine.all);
+  assertStringIncludes(fine.stdout, `the agent also asked ${other}`);
+  assertStringIncludes(
+    (await reported(beside)).md.replaceAll("<!-- -->", ""),
+    `also asked ${other}: its figures`,
+  );
 });
 
 Deno.test("journals of agents from before there was a tap are decided as they were", async () => {
@@ -250,7 +308,7 @@ Deno.test("a baseline of unseen trials cannot bound a shift of failures, in a fi
   assertEquals(ended.code, 3, ended.all);
   assertStringIncludes(
     ended.stdout,
-    "in 12 of 12 trials of the baseline the agent was not seen to offer functions to a model, so that " +
+    `in 12 of 12 trials of the baseline ${UNSEEN_WORDS}, so that ` +
       "atMost.failureShifts.function_not_found cannot be checked",
   );
   // What is bounded of the candidate alone says nothing of its baseline.
@@ -294,7 +352,7 @@ Deno.test("assertNoFailures() does not vouch for what it cannot see", () => {
   assertEquals(trial.failures, []);
   assertStringIncludes(
     describeTrial(trial),
-    "not watched: the agent was not seen to offer functions",
+    `not watched: ${UNSEEN_WORDS}`,
   );
   assertThrows(() => assertNoFailures(trial), Error, "Nobody knows whether calls were wrong");
   assertNoFailures({ ...trial, agent: "watched" });
@@ -400,10 +458,13 @@ const calling = (...calls: (readonly [name: string, input: string])[]): JsonObje
 Deno.test("reports and stories tell what an agent did with calls and replies, whatever its tools are called", async () => {
   const evil = ["<img src=x onerror=alert(1)>", "hand\u001b[31mover\u0007", "h".repeat(60_000)];
   const nobody = calling(["no_such_tool", "{}"]);
+  const [own] = generateTask(plan.trials[0]!.task as GraphSpec).tools;
+  const last = calling(
+    ...evil.map((name) => [name, '{"to":"</script>"}'] as const),
+    [own!.name, '{"no_such":1}'],
+  );
   const trial = await scripted(
-    [nobody, nobody, calling(...evil.map((name) => [name, '{"to":"</script>"}'] as const)), {
-      content: "done",
-    }],
+    [nobody, nobody, last, { content: "done" }],
     async (ask, task) => {
       // The first reply is thrown away; the next request shows no trace of the second.
       await ask();
@@ -413,8 +474,7 @@ Deno.test("reports and stories tell what an agent did with calls and replies, wh
         function: { name, description: "", parameters: { type: "object" } },
       }));
       await ask({ messages: [{ role: "user", content: "Another" }], tools });
-      const [first] = task.tools;
-      await first!.execute({});
+      await task.tools.find(({ name }) => name === own!.name)!.execute({});
     },
   );
   assertEquals(trial.agent, "watched");
@@ -472,7 +532,7 @@ Deno.test("reports tell of calls that an agent repaired, or did not carry out", 
 });
 
 const NOTE =
-  "The agent was not seen to offer functions to a model, through the fetch or baseURL that it is given: " +
+  "The agent was not seen to ask a model through the fetch or baseURL that it is given, or called what no reply had called: " +
   "neither unknown names nor unreadable arguments nor tokens can be known";
 
 /** How often a text has another in it. */

@@ -41,6 +41,12 @@ Deno.test("describeOutcome() says how the trial ended, and what was wrong", () =
     "wrong_answer after 3 calls (fewest 3); answered 12; " +
       "wrong calls: 1 function_not_found, 2 incorrect_value",
   );
+  const reason = "TypeError: a slip";
+  assertEquals(
+    describeOutcome({ ...wrong, outcome: "agent_error", reason }),
+    "agent_error: TypeError: a slip; after 3 calls (fewest 3); " +
+      "wrong calls: 1 function_not_found, 2 incorrect_value",
+  );
 });
 
 Deno.test("describeOutcome() blames infrastructure for an invalid trial, in printable words", () => {

@@ -7,10 +7,24 @@ import {
   assertMatch,
   assertNotMatch,
   assertStringIncludes,
+  assertThrows,
 } from "@std/assert";
+import { AssertionError } from "@std/assert/assertion-error";
 import { z } from "zod";
 import type { JsonObject } from "../../lib/base/json.ts";
 import { callsOf, type ReplyEvent } from "../../lib/calls/trace.ts";
+import {
+  assertCallCount,
+  assertCalled,
+  assertNever,
+  assertNoFailedCalls,
+  assertNotCalled,
+} from "../../lib/testing/assertions/calls.ts";
+import {
+  assertCallOrder,
+  assertCallScore,
+  assertTrajectory,
+} from "../../lib/testing/assertions/trajectories.ts";
 import type { OpenAIOptions } from "../../lib/models/openai/openai.ts";
 import type { Model } from "../../lib/models/model.ts";
 import { scripted } from "../../lib/models/scripted.ts";
@@ -21,6 +35,7 @@ import { caseOpener } from "../../lib/trials/executors/case_opener.ts";
 import type { ToolCase } from "../../lib/trials/executors/tool_case.ts";
 import type { Agent, AgentOptions, AgentTask } from "../../lib/trials/own_agent.ts";
 import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";
+import { summarize } from "../../lib/trials/summary.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { deno, folder, ROOT } from "../support/child.ts";
 import { coreInOrder, rightArguments } from "../support/generated.ts";
@@ -272,6 +287,83 @@ Deno.test("a tap does not carry out what the agent did not", async () => {
     ]);
   const { trial, booked } = await trying([{ calls: [booking(1)] }, DONE], looping(skipping));
   assertEquals([rows(trial), booked], [[[1, "book", undefined, "not_run"]], []]);
+});
+
+Deno.test("a trial is watched if each call is that of a reply that was seen, whoever else may have been asked", async () => {
+  const book = { city: "Rome", nights: 1 };
+  const watchedAs = async (agent: Agent, script: Script = [DONE]) =>
+    (await trying(script, agent)).trial.agent;
+  // A planner is seen, and what another client makes of its plan is not.
+  const mixed: Agent = async (task, options) => {
+    await ask(options, { messages: [user("Plan.")], tools: offer(task) });
+    await task.tools[0]!.execute(book);
+    return "Done.";
+  };
+  assertEquals(await watchedAs(mixed), "unwatched");
+  // Neither can anybody tell where a call comes from that is made before any reply.
+  const fetching: Agent = async (task, options) => {
+    await task.tools[0]!.execute(book);
+    return await looping()(task, options);
+  };
+  assertEquals(await watchedAs(fetching), "unwatched");
+  const more: Handling = async (message, task) => {
+    const messages = await carryOut(message, task);
+    await task.tools[0]!.execute({ city: "Oslo", nights: 1 });
+    return messages;
+  };
+  assertEquals(await watchedAs(looping(more), [{ calls: [booking(1)] }, DONE]), "unwatched");
+  const silent: Agent = async (task, options) => {
+    const handoff = { type: "function", function: { name: "transfer_to_worker" } };
+    await ask(options, { messages: [user(task.prompt)], tools: [handoff] });
+    return "I cannot help.";
+  };
+  assertEquals(await watchedAs(silent), "watched");
+  assertEquals(await watchedAs(() => Promise.resolve("I cannot help.")), "unwatched");
+});
+
+Deno.test("a call that the agent did not carry out passes no assertion that it was made, and counts as an attempt", async () => {
+  const dropping: Handling = (message) =>
+    Promise.resolve([
+      message,
+      ...message.tool_calls.map(({ id }) => ({ role: "tool", tool_call_id: id, content: "ok" })),
+    ]);
+  const replacing: Handling = async (message, task) => {
+    await task.tools[0]!.execute({ city: "Oslo", nights: 1 });
+    return await dropping(message, task);
+  };
+  const rome = { tool: "book", arguments: { city: "Rome", nights: 1 } };
+  for (const handle of [dropping, replacing]) {
+    const { trial } = await trying([{ calls: [booking(1)] }, DONE], looping(handle), {
+      own: {
+        expected: [rome],
+        assert: (run) => {
+          for (
+            const positive of [
+              () => assertCalled(run, rome),
+              () => assertCallCount(run, rome, 1),
+              () => assertCallOrder(run, [rome]),
+              () => assertTrajectory(run, [rome], "superset"),
+              () => assertCallScore(run, [rome], { recall: 1 }),
+            ]
+          ) {
+            assertStringIncludes(
+              assertThrows(positive, AssertionError).message,
+              "call 1 (step 1) book (not carried out by the agent)",
+            );
+          }
+          assertThrows(() => assertNever(run, rome), AssertionError, "book (not carried out by");
+          assertThrows(() => assertNotCalled(run, rome), AssertionError);
+          assertNoFailedCalls(run);
+        },
+      },
+    });
+    assertEquals(outcomeOf(trial), "solved: ", JSON.stringify(trial.events.at(-1)));
+    // What the agent carried out in its place was a call of the function.
+    const missed = handle === dropping ? 1 : 0;
+    assertEquals(summarize(trial).missed, { needed: 1, missed });
+    // The model's choice was right.
+    assertEquals(callsOf(trial.events)[0]?.parameters, undefined);
+  }
 });
 
 Deno.test("a tap records the same call twice, where a reply makes it twice", async () => {
@@ -739,6 +831,41 @@ Deno.test("a tap shows the agent the key of the model nowhere", async () => {
   assertNotMatch(texts + JSON.stringify(trial), new RegExp(KEY));
 });
 
+Deno.test("a tap hides the key of the model in errors and headers that it passes on, and in nothing else", async () => {
+  const seen: string[] = [];
+  const headers = { "x-asked-with": `Bearer ${KEY}` };
+  // This server is the agent's own: all that it says goes past toolgate's client.
+  const other = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+    const asked = { number: 1, path: "", headers: request.headers, body: await request.json() };
+    return request.url.endsWith("/good/chat/completions")
+      ? respond({ text: `It is ${KEY}.` }, asked)
+      : Response.json({ error: { message: `Bad ${KEY}` } }, { status: 400, headers });
+  });
+  const { trial } = await trying([
+    () => Response.json({ data: [], key: KEY }, { headers }),
+    DONE,
+  ], async (task, options) => {
+    const body = { model: "other", messages: [user(task.prompt)] };
+    const url = `http://127.0.0.1:${other.addr.port}`;
+    for (
+      const to of [
+        `${options.baseURL}/embeddings`,
+        ...["bad", "good"].map((name) => `${url}/${name}/chat/completions`),
+      ]
+    ) {
+      const response = await options.fetch(to, { method: "POST", body: JSON.stringify(body) });
+      seen.push(`${response.headers.get("x-asked-with")} ${await response.text()}`);
+    }
+    return (await ask(options, { messages: [user("hi")] })).content;
+  });
+  await other.shutdown();
+  assertEquals(outcomeOf(trial), "solved: ");
+  assertStringIncludes(seen[0]!, "Bearer [redacted] ");
+  assertEquals(seen[1], 'Bearer [redacted] {"error":{"message":"Bad [redacted]"}}');
+  // What a model says is passed on as it was said.
+  assertStringIncludes(seen[2]!, `It is ${KEY}.`);
+});
+
 Deno.test("a tap sends the key and the sampling of the model's entry, where the agent sets no other", async () => {
   const entry: Partial<OpenAIOptions> = {
     ...{ temperature: 0.25, seed: 5, topP: 0.5, maxCompletionTokens: 100, reasoningEffort: "low" },
@@ -952,6 +1079,22 @@ Deno.test("a trial whose server always fails is invalid, whatever its agent says
 Deno.test("a request that the server refuses is the agent's failure", async () => {
   const { trial } = await trying([status(400, "messages: too few")], looping());
   assertMatch(outcomeOf(trial), /^agent_error: .*400 .*too few/);
+});
+
+Deno.test("an agent that asks for a model that is not there fails by itself, and ends no run", async () => {
+  const none = () =>
+    Response.json({ error: { message: "no such model", code: "model_not_found" } }, {
+      status: 404,
+    });
+  const { trial } = await trying(
+    [none],
+    (task, options) => looping()(task, { ...options, model: "parot" }),
+  );
+  assertEquals(trial.permanent, undefined);
+  assertMatch(outcomeOf(trial), /^agent_error: .*there is no such model/);
+  // Where it is the model under test, no agent can do better.
+  const tested = await trying([none], looping());
+  assertEquals([tested.trial.outcome, tested.trial.permanent], ["invalid", "model"]);
 });
 
 Deno.test("an agent that answers though its last request got no reply has no valid trial", async () => {

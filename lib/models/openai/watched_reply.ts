@@ -5,6 +5,7 @@
 
 import type { APIError } from "openai";
 import { defined, isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
+import { hideSecrets } from "../../base/secrets.ts";
 import { InfrastructureError, type ModelReply } from "../model.ts";
 import { boundedBody, isEventStream } from "../http/_bounded_fetch.ts";
 import { type Endpoint, ModelFault } from "../http/endpoint.ts";
@@ -47,12 +48,18 @@ export interface Copied {
   readonly isStream: boolean;
 }
 
-/** Copies the body of a response, of which at most 16 MiB are passed on. Breaks off when `signal` aborts. */
+/**
+ * Copies the body of a response, of which at most 16 MiB are passed on. Breaks off when `signal` aborts. Known secrets
+ * are hidden in what is passed on of headers, and of the body of an error; replies are passed on as they come.
+ */
 export function copied(response: Response, signal?: AbortSignal): Copied {
   const { body, status, statusText } = response;
   const isStream = isEventStream(response);
-  const headers = new Headers(response.headers);
-  for (const name of OF_TRANSFER) headers.delete(name);
+  // Cookies come one by one, each with the same name.
+  const headers = new Headers(
+    [...response.headers].filter(([name]) => !OF_TRANSFER.includes(name))
+      .map(([name, value]): [string, string] => [name, hideSecrets(value)]),
+  );
   if (body === null) {
     const passed = new Response(null, { status, statusText, headers });
     return { passed, text: Promise.resolve(""), isStream };
@@ -62,7 +69,22 @@ export function copied(response: Response, signal?: AbortSignal): Copied {
   const text = new Response(own).text();
   // Who passes on an answer that is no reply does not wait for its text.
   text.catch(() => {});
-  return { passed: new Response(theirs, { status, statusText, headers }), text, isStream };
+  const shown = response.ok ? theirs : theirs.pipeThrough(hiding());
+  return { passed: new Response(shown, { status, statusText, headers }), text, isStream };
+}
+
+/** Hides known secrets in a whole text. */
+function hiding(): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+  const decoder = new TextDecoder();
+  let text = "";
+  return new TransformStream({
+    transform(chunk) {
+      text += decoder.decode(chunk, { stream: true });
+    },
+    flush(controller) {
+      controller.enqueue(new TextEncoder().encode(hideSecrets(text + decoder.decode())));
+    },
+  });
 }
 
 /**

@@ -12,6 +12,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  printable,
 } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
 import {
@@ -215,16 +216,31 @@ export function planLine(plan: Plan, shard: Shard = { index: 1, of: 1 }): PlanLi
   };
   const clean = redactRecordValue(line);
   if (clean === line) return { ...line, declared: declaredHash(line) };
-  const fields = (one: PlanLine) =>
-    Object.entries({ ...one, ...one.resolved, resolved: undefined });
-  const places = fields(line).filter(([name, value]) =>
-    !fields(clean).some(([other, kept]) => other === name && kept === value)
-  ).map(([name]) => name);
+  const fields = (one: PlanLine) => ({ ...one, ...one.resolved, resolved: undefined });
+  const [before, after]: [object, object] = [fields(line), fields(clean)];
+  const places = Object.entries(before).flatMap(([name, value]) => {
+    const kept: unknown = Object.getOwnPropertyDescriptor(after, name)?.value;
+    return kept === value ? [] : [name + changedPlace(value, kept)];
+  });
   throw cannot(
     `run ${plan.suite}`,
     "its plan must hold no key, which journals would store",
     `there is one in ${places.join(", ")}`,
   );
+}
+
+/** Where the first difference to a copy is within a value, such as `.command[2]`; empty if it is the value itself. */
+function changedPlace(value: unknown, copy: unknown): string {
+  if (typeof value !== "object" || typeof copy !== "object") return "";
+  for (const [name, inner] of Object.entries(value ?? {})) {
+    const kept = Object.getOwnPropertyDescriptor(copy, name)?.value;
+    if (kept === inner) continue;
+    // A name that is gone is what held the key.
+    if (kept === undefined) return "";
+    const place = Array.isArray(value) ? `[${name}]` : `.${printable(name, 100)}`;
+    return place + changedPlace(inner, kept);
+  }
+  return "";
 }
 
 /**

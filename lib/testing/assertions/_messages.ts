@@ -5,7 +5,7 @@
 
 import { AssertionError } from "@std/assert/assertion-error";
 import { nearestCall } from "../../calls/expected/match_calls.ts";
-import { callName, type RecordedCall } from "../../calls/record.ts";
+import { callName, NOT_CARRIED_OUT, type RecordedCall } from "../../calls/record.ts";
 import type { CheckedCall } from "../../calls/expected/checked_call.ts";
 import { isLost } from "../../tools/fault.ts";
 import { cannot, NEVER_ERRORS, WHOLE_MESSAGES } from "../../base/errors.ts";
@@ -129,14 +129,17 @@ function callLines(
 
 /** A call and its outcome, on one line. */
 function describeRecordedCall(recorded: RecordedCall, show: ShowText): string {
-  const { call, step, tool, arguments: given, written, result, error, refused, fault } = recorded;
+  const { call, step, tool, arguments: given, written, result, error, fault } = recorded;
+  const { refused, agentDid } = recorded;
   // Only plain values are shown one by one.
   const isPlain = isJsonObject(given) &&
     Object.values(given).every((value) => typeof value !== "object");
   const argumentsText = isPlain
     ? Object.entries(given).map(([key, value]) => `${key}=${valueText(value, Infinity)}`).join(", ")
     : written;
-  const failed = refused
+  const failed = agentDid !== undefined
+    ? `${NOT_CARRIED_OUT}: `
+    : refused
     ? "refused: "
     : isLost(recorded)
     ? `fault ${fault}: `
@@ -164,7 +167,8 @@ export function nearestLines(
   const nearest = nearestCall(expected, { calls, tools: [] });
   if (nearest === undefined) return [];
   const { call, differences } = nearest;
-  const reason = call.refused
+  // Of a call that its agent left out the name says it, and only a wrong one has an error.
+  const reason = call.refused && (call.agentDid === undefined || call.error !== undefined)
     ? [`it was refused: ${printable(call.error ?? call.result, 300)}`]
     : [];
   return [

@@ -4,7 +4,7 @@
  *
  * If the record has tools, only calls of these can be expected. A matcher that throws passes no assertion. A
  * refused call, with invalid arguments or an unknown tool, is never an expected one; where there should be no
- * call, it counts.
+ * call, it counts. So it is with a call that an agent of your own did not carry out.
  *
  * A call lost to a fault of a perturbation such as `timeout` must be made again. It does not count, neither
  * as an expected call nor as an unexpected or failed one. So the same assertions hold with and without
@@ -74,7 +74,8 @@ const CALL_COUNT = z.strictObject({
   );
 
 /**
- * Asserts that an expected call was made and not refused. Calls lost to a fault do not count.
+ * Asserts that an expected call was made and not refused. Calls lost to a fault do not count, nor those that an agent
+ * of your own did not carry out.
  *
  * `after` and `before` compare with other calls by replies, as a model cannot have seen the result of a call that
  * it makes in the same reply. They hold for every such call, and an attempt that was refused or lost to a fault

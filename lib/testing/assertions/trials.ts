@@ -155,8 +155,9 @@ export function assertNoFailures(trial: Trial): void {
   if (trial.failures.length === 0) {
     if (!isUnwatched(trial)) return;
     throw trialError(
-      "Nobody knows whether calls were wrong: the agent was not seen to offer functions to a model. Let it ask through " +
-        "the fetch or baseURL that it is given, with the functions under their names (docs/agents.md).",
+      "Nobody knows whether calls were wrong: the agent was not seen to ask a model, or called what no reply had " +
+        "called. Let it ask through the fetch or baseURL that it is given, with the functions under their names, and " +
+        "call none by itself (docs/agents.md).",
       trial,
       storyAsked(),
     );

@@ -266,8 +266,9 @@ export class QuestionExecutor extends Toolbox implements Fixture {
 
   /** The calls that were made, in the form of the truth. */
   #predictedCalls(): JsonObject {
-    // A call whose result was lost to a fault must be made again.
-    const calls = recordedCalls(this.events, this.uncut).filter((call) => !isLost(call));
+    // A call whose result was lost to a fault must be made again; what an agent did not carry out did not happen.
+    const calls = recordedCalls(this.events, this.uncut)
+      .filter((call) => !isLost(call) && call.agentDid === undefined);
     // A tool has another name where providers refuse the function's name.
     const names = new Map(this.#functions.map(({ name, tool }) => [tool.name, name]));
     return {

@@ -61,11 +61,17 @@ export class AnnouncedCalls {
   readonly #give: (result: ToolResult) => string;
   #replies: OpenReply[] = [];
   #step = 0;
+  #hasUnannounced = false;
 
   /** Knows no calls yet. */
   constructor(options: AnnouncedCallsOptions, give: (result: ToolResult) => string) {
     this.#options = options;
     this.#give = give;
+  }
+
+  /** Whether the agent made a call of its own while no call of that function was open: it may be of an unseen reply. */
+  get hasUnannounced(): boolean {
+    return this.#hasUnannounced;
   }
 
   /** Takes a reply, whose calls the agent may carry out from now on. */
@@ -98,7 +104,8 @@ export class AnnouncedCalls {
       all.find(({ one }) => isFilled(one.call, input, this.#options.environment));
     if (exact !== undefined) return await this.#carryOut(exact.reply, exact.one);
     const alike = all[0];
-    if (alike !== undefined) await this.#record(alike.reply, alike.one, "repaired");
+    if (alike === undefined) this.#hasUnannounced = true;
+    else await this.#record(alike.reply, alike.one, "repaired");
     const own = { id: "", name, arguments: JSON.stringify(input), by: "agent" } as const;
     // The model takes it for the result of its own call; of others it need not know.
     return await this.#run({ ...own, step: alike?.reply.step ?? this.#step }, alike?.one.call.id);

@@ -48,7 +48,7 @@ const running = new Set<number>();
 /**
  * Runs a program in a process group of its own, and returns once all of the group has ended: it gets SIGTERM when
  * it must end, and SIGKILL {@linkcode GRACE} later. What is left of the group after its first process has ended is
- * killed at once. Programs that left the group are not waited for.
+ * killed at once, and all of it when this process ends. Programs that left the group are not waited for.
  *
  * @throws {Deno.errors.NotFound} If there is no such program or folder.
  * @throws If it cannot be started.
@@ -62,6 +62,7 @@ export async function runGroup(program: Program): Promise<Ended> {
   }).spawn();
   if (running.size === 0) globalThis.addEventListener("unload", killAll);
   running.add(child.pid);
+  const watcher = watch(child.pid);
 
   const stopped = Promise.withResolvers<NonNullable<Ended["stopped"]>>();
   const stop = () => stopped.resolve("signal");
@@ -86,6 +87,7 @@ export async function runGroup(program: Program): Promise<Ended> {
     kill(child, "SIGKILL");
   }
   const { code, signal: by } = await child.status;
+  await watcher?.[Symbol.asyncDispose]();
   running.delete(child.pid);
   if (running.size === 0) globalThis.removeEventListener("unload", killAll);
   // A program that left the group may hold its output open.
@@ -96,6 +98,34 @@ export async function runGroup(program: Program): Promise<Ended> {
     ...(by === null ? {} : { by }),
     // The first reason counts, whichever way it then ended.
     ...defined({ stopped: await Promise.race([stopped.promise, undefined]) }),
+  };
+}
+
+/** Kills the group in its argument once its input ends, which it does with the process that holds the other end. */
+const WATCH = 'read -r _; kill -s KILL -- "-$1"';
+
+/**
+ * Starts a process that kills a group when this process ends in a way that runs no code here: by SIGKILL, by SIGHUP,
+ * or by Ctrl-C under `deno test`. It is in a group of its own, which no terminal signals. Returns `undefined` where
+ * there is no shell for it: then only `unload` ends the group.
+ */
+function watch(group: number): AsyncDisposable | undefined {
+  let watcher: Deno.ChildProcess;
+  try {
+    watcher = new Deno.Command("/bin/sh", {
+      ...{ args: ["-c", WATCH, "sh", `${group}`], cwd: "/", env: {}, clearEnv: true },
+      ...{ detached: true, stdin: "piped", stdout: "null", stderr: "null" },
+    }).spawn();
+  } catch {
+    return undefined;
+  }
+  return {
+    async [Symbol.asyncDispose]() {
+      // Before its input ends, as the group's number may be another's by now.
+      kill(watcher, "SIGKILL");
+      await watcher.status;
+      await watcher.stdin.close().catch(() => {});
+    },
   };
 }
 

@@ -5,7 +5,7 @@
 
 import { abortable } from "@std/async/abortable";
 import { isErrorOf, reasonOf } from "../../base/errors.ts";
-import { type JsonObject, printable } from "../../base/json.ts";
+import { defined, type JsonObject, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { hideSecrets } from "../../base/secrets.ts";
 import { ModelFault } from "../../models/http/endpoint.ts";
@@ -55,6 +55,13 @@ export function brokenOff(error: unknown, { who, quote }: Server): Infrastructur
     : new InfrastructureError(`Cannot get a reply of ${who}: ${quote(reasonOf(error))}`, {
       retryable: true,
     });
+}
+
+/** The error of a request for another model than the one under test: that there is no such model is the agent's doing. */
+export function ofOtherModel(error: unknown): unknown {
+  if (!isErrorOf(error, InfrastructureError) || error.permanent !== "model") return error;
+  const { message, status, cause } = error;
+  return new InfrastructureError(message, { fault: "unclear", cause, ...defined({ status }) });
 }
 
 /** The answer to a request that got no reply. */

@@ -47,6 +47,7 @@ import { AnnouncedCalls, type AnnouncedCallsOptions } from "./_announced_calls.t
 import {
   awaited,
   brokenOff,
+  ofOtherModel,
   refusalFor,
   refuse,
   serverAt,
@@ -107,8 +108,8 @@ export class Tap implements AsyncDisposable {
   #hasSeen = false;
   /** The requests that came by, without those that the agent itself broke off. */
   #asked = 0;
-  /** Whether a request offered a function of the task. */
-  #hasOffered = false;
+  /** Whether the agent called a function before any reply. */
+  #hasCalledFirst = false;
   #fault: InfrastructureError | undefined;
   #turn: Turn = {
     heard: () => {},
@@ -133,14 +134,12 @@ export class Tap implements AsyncDisposable {
   }
 
   /**
-   * Whether what the model called was seen, be it that a limit or fault came before its first reply: a request offered
-   * it a function of the task under its name. What it writes into texts, or calls by names that the agent made up, is
-   * only seen when the agent carries it out.
+   * Whether what the model called was seen, be it that a limit or fault came before its first reply: some request came
+   * by, and every call that the agent made was that of a reply, or in place of one. What another client asks, what a
+   * model writes into texts, and functions under names of the agent's own show in calls that no reply made.
    */
   get isWatched(): boolean {
-    const { environment } = this.#options;
-    const isCallable = environment.present === undefined && environment.tools.length > 0;
-    return this.#asked > 0 && (this.#hasOffered || !isCallable);
+    return this.#asked > 0 && !this.#hasCalledFirst && !this.#calls.hasUnannounced;
   }
 
   /** Why the last request got no reply, if that is neither the model's doing nor the agent's. */
@@ -212,8 +211,10 @@ export class Tap implements AsyncDisposable {
     const { environment } = this.#options;
     // The agent may have the calls of the very reply that reached a limit.
     if (this.#over !== undefined && !environment.exhausted) throw new Error(overText(this.#over));
-    // Without a reply nothing is known of where calls come from; at the end they are only refused.
-    if (!this.hasSeen || environment.ended || environment.exhausted) {
+    // At the end calls are only refused.
+    if (environment.ended || environment.exhausted) return await tool.execute(input);
+    if (!this.hasSeen) {
+      this.#hasCalledFirst = true;
       return await tool.execute(input);
     }
     return await this.#calls.execute(tool.name, input);
@@ -304,9 +305,6 @@ export class Tap implements AsyncDisposable {
     send: Send,
   ): Promise<Response> {
     this.#asked++;
-    this.#hasOffered ||= this.#options.environment.tools.some(({ name }) =>
-      request.tools.some((tool) => tool.name === name)
-    );
     const replaces = await this.#follow(request);
     const refusal = this.#refusal;
     if (refusal !== undefined) return refusal;
@@ -323,6 +321,7 @@ export class Tap implements AsyncDisposable {
     given.addEventListener("abort", giveUp);
     if (given.aborted) giveUp();
     const ended = Promise.withResolvers<void>();
+    const isOther = request.model !== "" && request.model !== this.#modelName;
     let read: WatchedReply | undefined;
     let number = 0;
     const watch = async (asked: WatchedRequest): Promise<Watched> => {
@@ -347,7 +346,7 @@ export class Tap implements AsyncDisposable {
         const fault = isErrorOf(error, InfrastructureError) && isErrorOf(error.cause, ModelFault)
           ? error.cause
           : error;
-        if (!isErrorOf(fault, ModelFault)) throw error;
+        if (!isErrorOf(fault, ModelFault)) throw isOther ? ofOtherModel(error) : error;
         answer.resolve(refusalFor(fault));
         read = readFault(fault, request, server);
       }
@@ -360,7 +359,6 @@ export class Tap implements AsyncDisposable {
         duration,
         ...(all.length === 0 ? {} : { failed: all }),
       };
-      const isOther = request.model !== "" && request.model !== this.#modelName;
       return {
         reply,
         ...defined({

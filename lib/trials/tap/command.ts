@@ -8,7 +8,7 @@ import { parseWith } from "../../base/input.ts";
 import { reasonOf } from "../../base/errors.ts";
 import { cutText, defined, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
-import { isSecretVariable, MARK, registerSecrets, secretValues } from "../../base/secrets.ts";
+import { MARK, registerGivenSecrets } from "../../base/secrets.ts";
 import { shellQuote } from "../../base/shell_quote.ts";
 import { InfrastructureError, TimeLimitError } from "../../models/model.ts";
 import { toOpenAIMessage } from "../../tools/message.ts";
@@ -78,7 +78,7 @@ const MAX_QUOTE = 300;
 /**
  * Returns an agent that runs a program for each message of the user: prompt and addresses by environment and
  * standard input, the answer by standard output (see docs/agents.md). The program and all that it started end with
- * it. Values of `env` whose names end in words such as key or token are registered as secrets.
+ * it. Values of `env` whose names say that they are secrets are registered as such.
  *
  * The agent rejects with
  * - {@linkcode InfrastructureError} if the program cannot be started: the trial is then `invalid`.
@@ -91,7 +91,7 @@ const MAX_QUOTE = 300;
  */
 export function commandAgent(options: CommandAgent, name = "the agent"): Agent {
   const { command, env = {}, cwd, seconds = SECONDS } = parseWith(COMMAND_AGENT, options, name);
-  registerSecrets(secretValues(env));
+  registerGivenSecrets(env);
   const agent: Agent = async (task, given) => {
     const { signal } = given;
     signal?.throwIfAborted();
@@ -138,13 +138,13 @@ export function isProgram(agent: Agent): boolean {
   return programs.has(agent);
 }
 
-/** Returns the options of an agent with a mark in place of each secret of its environment. */
+/**
+ * Returns the options of an agent with a mark in place of each value of its environment: no name is sure to say what
+ * is a secret.
+ */
 export function withoutSecrets({ env, ...others }: CommandAgent): CommandAgent {
   if (env === undefined) return others;
-  const clean = Object.entries(env).map(([name, value]) =>
-    [name, isSecretVariable(name, value) ? MARK : value] as const
-  );
-  return { ...others, env: Object.fromEntries(clean) };
+  return { ...others, env: Object.fromEntries(Object.keys(env).map((name) => [name, MARK])) };
 }
 
 /** The variables by which a program finds the model and the tools. */

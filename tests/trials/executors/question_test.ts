@@ -27,6 +27,7 @@ import { ROOT } from "../../support/child.ts";
 import { truthModel } from "../../support/truth_scores.ts";
 import { Folder } from "../../support/folders.ts";
 import { Connections } from "../../../lib/models/connect.ts";
+import { QuestionExecutor } from "../../../lib/trials/executors/question.ts";
 import { loadCallSet } from "../../../lib/tasks/questions/load.ts";
 import { scoresDifference } from "../../../lib/trials/derive.ts";
 
@@ -98,6 +99,24 @@ Deno.test("calls that are made are scored in mode tools, and held against the tr
       assert(Object.values(JSON.parse(result)).every((value) => value === UNKNOWN), result);
     }
   }
+});
+
+Deno.test("right calls that an agent did not carry out answer no question in mode tools", async () => {
+  const question = CITY.questions.find(({ truth }) => truth.API.length > 0)!;
+  const endingOf = async (traits: { agentDid?: "not_run" }) => {
+    using asked = new QuestionExecutor(CITY, {
+      ...{ set: CITY.name, question: question.id, difficulty: "easy", mode: "tools" },
+    });
+    const { API, parameters } = question.truth;
+    await asked.execute(API.map((name, place) => ({
+      ...{ id: `${place}`, name, arguments: JSON.stringify(parameters[place] ?? {}), ...traits },
+    })));
+    const usage = { inputTokens: 0, outputTokens: 0 };
+    const { outcome } = await asked.answer("", undefined, { messages: [], usage, durationMs: 0 });
+    return outcome;
+  };
+  assertEquals(await endingOf({}), "solved");
+  assertEquals(await endingOf({ agentDid: "not_run" }), "wrong_answer");
 });
 
 Deno.test("a model that calls nothing in mode tools has not answered; one that never stops is stopped", async () => {
