@@ -24,7 +24,6 @@ export { type ParseCounts, parsesOf, type RepairCount } from "./parse_counts.ts"
 export { type CallRecord, type RecordedCall, recordedCalls } from "./record.ts";
 export { type Recovery, RECOVERY_ENDS, type RecoveryEnd, recoveryOf } from "./recovery.ts";
 export {
-  type AgentWork,
   type AnswerEvent,
   type AssertionEvent,
   type CallEvent,
@@ -43,8 +42,8 @@ export {
   type ScoredEvent,
   type StageEvent,
   type StopEvent,
-  type StrategyWork,
   type TraceEvent,
   type TurnEvent,
   type Undecided,
 } from "./trace.ts";
+export { type AgentWork, type StrategyWork } from "./work.ts";

@@ -3,18 +3,16 @@
  * @module
  */
 
-import { z } from "zod";
 import type { QuestionScores } from "../tasks/questions/scoring.ts";
 import type { CallTruth } from "../tasks/questions/question_set.ts";
-import { type Failure, FAILURE_CAUSE, type FailureCause } from "./failure.ts";
-import { type FaultKind, FAULTS } from "../tools/fault.ts";
+import type { Failure, FailureCause } from "./failure.ts";
+import type { FaultKind } from "../tools/fault.ts";
 import type { InjectedDemand } from "../tools/injection.ts";
-import { type Role, ROLES } from "../tasks/generated/graph.ts";
-import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "./failure_types.ts";
+import type { Role } from "../tasks/generated/graph.ts";
+import type { ParameterFailureType } from "./failure_types.ts";
 import type { JsonValue } from "../base/json.ts";
-import { sum } from "../base/numbers.ts";
 import type { Usage } from "../tools/message.ts";
-import { AGENT_DEEDS, type AgentDeed, REPLACERS } from "../tools/tool.ts";
+import type { AgentDeed } from "../tools/tool.ts";
 
 /** Characters of a model's text kept in a trace, at most. */
 export const MAX_KEPT_LENGTH = 10_000;
@@ -130,22 +128,6 @@ export interface ParameterView {
   /** Failures of undecided type, at most 50; omitted if there are none. */
   readonly undecided?: readonly Undecided[];
 }
-
-/** Schema of a view in a file. */
-export const PARAMETER_VIEW: z.ZodType<ParameterView> = z.looseObject({
-  oracle: z.int().min(1).nullable(),
-  failures: z.array(z.looseObject({
-    type: z.enum(PARAMETER_FAILURE_TYPES),
-    parameter: z.string(),
-    given: z.any().exactOptional(),
-    expected: z.any().exactOptional(),
-    similarity: z.number().exactOptional(),
-  })),
-  undecided: z.array(
-    z.looseObject({ types: z.array(z.enum(PARAMETER_FAILURE_TYPES)), parameter: z.string() }),
-  )
-    .exactOptional(),
-});
 
 /** A variable that a call returned, and its value. */
 export interface ReturnedValue {
@@ -365,14 +347,6 @@ export interface StopEvent {
   readonly at?: string;
 }
 
-/** Schema of an answer's scores in a file. */
-const CALL_SCORES = z.looseObject({
-  syntaxValid: z.boolean().nullable(),
-  structural: z.boolean().nullable(),
-  exact: z.boolean().nullable(),
-  routingExact: z.boolean(),
-});
-
 /** One event of a trial. */
 export type TraceEvent =
   | ReplyEvent
@@ -386,207 +360,6 @@ export type TraceEvent =
   | ScoredEvent
   | AnswerEvent
   | StopEvent;
-
-const RETURNED = z.looseObject({ variable: z.string(), value: z.number() });
-
-/** Schema of an event in a file. */
-export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
-  z.looseObject({
-    kind: z.literal("reply"),
-    request: z.int(),
-    stage: z.string().exactOptional(),
-    model: z.string().exactOptional(),
-    text: z.string(),
-    calls: z.int(),
-    inputTokens: z.number(),
-    outputTokens: z.number(),
-    estimated: z.literal(true).exactOptional(),
-    durationMs: z.number(),
-    failed: z.array(z.looseObject({
-      cause: z.enum(["infrastructure", "unclear"]),
-      status: z.int().exactOptional(),
-      message: z.string(),
-    })).exactOptional(),
-    repairs: z.array(z.string()).exactOptional(),
-    textCall: z.string().exactOptional(),
-    parsed: z.enum(PARSES).exactOptional(),
-    written: z.string().exactOptional(),
-    replaces: z.int().exactOptional(),
-    ownCalls: z.array(z.looseObject({ function: z.string(), arguments: z.string() }))
-      .exactOptional(),
-  }),
-  z.looseObject({
-    kind: z.literal("call"),
-    call: z.int(),
-    step: z.int(),
-    function: z.string(),
-    arguments: z.string(),
-    resolved: z.string().exactOptional(),
-    result: z.string(),
-    unperturbed: z.string().exactOptional(),
-    injected: z.union([
-      z.looseObject({ function: z.string(), arguments: z.record(z.string(), z.json()) }),
-      z.looseObject({ say: z.string() }),
-    ]).exactOptional(),
-    role: z.enum(ROLES).exactOptional(),
-    returned: RETURNED.safeExtend({ others: z.array(RETURNED).exactOptional() }).exactOptional(),
-    fault: z.enum(FAULTS).exactOptional(),
-    withheld: z.string().exactOptional(),
-    alsoWithheld: z.array(z.string()).exactOptional(),
-    error: z.string().exactOptional(),
-    mistake: z.string().exactOptional(),
-    failure: z.intersection(FAILURE_CAUSE, z.looseObject({ root: z.boolean() })).exactOptional(),
-    parameters: PARAMETER_VIEW.exactOptional(),
-    guessed: z.literal(true).exactOptional(),
-    coerced: z.array(z.string()).exactOptional(),
-    by: z.enum([...REPLACERS, "agent"]).exactOptional(),
-    agentDid: z.enum(AGENT_DEEDS).exactOptional(),
-    durationMs: z.number().min(0).exactOptional(),
-  }),
-  z.looseObject({
-    kind: z.literal("over_limit"),
-    function: z.string(),
-    limit: z.int(),
-    arguments: z.string().exactOptional(),
-  }),
-  z.looseObject({
-    kind: z.literal("repair"),
-    function: z.string(),
-    arguments: z.string(),
-    error: z.string(),
-    attempts: z.int(),
-    repaired: z.string().exactOptional(),
-  }),
-  z.looseObject({
-    kind: z.literal("stage"),
-    stage: z.string(),
-    message: z.string(),
-    unusable: z.literal(true).exactOptional(),
-  }),
-  z.looseObject({ kind: z.literal("turn"), text: z.string() }),
-  z.looseObject({
-    kind: z.literal("assertion"),
-    message: z.string(),
-    at: z.string().exactOptional(),
-    never: z.literal(true).exactOptional(),
-  }),
-  z.looseObject({
-    kind: z.literal("judged"),
-    criterion: z.string().exactOptional(),
-    question: z.string(),
-    reply: z.string(),
-    score: z.number().min(0).max(1).nullable(),
-    atLeast: z.number().exactOptional(),
-    reason: z.string().exactOptional(),
-    model: z.string(),
-    usage: z.looseObject({
-      inputTokens: z.number().min(0),
-      outputTokens: z.number().min(0),
-      estimated: z.literal(true).exactOptional(),
-    }),
-  }),
-  z.looseObject({
-    kind: z.literal("scored"),
-    question: z.string(),
-    output: z.string(),
-    truth: z.looseObject({ API: z.array(z.string()), parameters: z.array(z.json()) }),
-    scores: CALL_SCORES,
-    unrepaired: CALL_SCORES.exactOptional(),
-    errors: z.array(z.string()),
-    judged: z.looseObject({
-      score: z.number().min(0).max(1).nullable(),
-      why: z.string().exactOptional(),
-      unfit: z.literal(true).exactOptional(),
-    }).exactOptional(),
-  }),
-  z.looseObject({
-    kind: z.literal("answer"),
-    text: z.string(),
-    rendered: z.string().exactOptional(),
-    value: z.number().nullable(),
-    said: z.string().exactOptional(),
-  }),
-  z.looseObject({
-    kind: z.literal("stop"),
-    reason: z.string(),
-    message: z.string(),
-    at: z.string().exactOptional(),
-  }),
-]) as unknown as z.ZodType<TraceEvent>;
-
-/** The work of strategies outside the agent loop. */
-export interface StrategyWork {
-  /** Number of replies that stages asked for. */
-  readonly asked: number;
-  /** Number of stages without a usable result, such as an empty plan. */
-  readonly unusable: number;
-  /** Number of calls sent back because they did not conform to their schema. */
-  readonly sentBack: number;
-  /** Number of those that were repaired. */
-  readonly mended: number;
-  /** Number of calls made again after an error; omitted without any. */
-  readonly retried?: number;
-  /** Number of calls of another function in place of one that cannot work; omitted without any. */
-  readonly replaced?: number;
-}
-
-/** Counts the work of strategies in a trace; `undefined` if there was none outside the agent loop. */
-export function workOf(events: readonly TraceEvent[]): StrategyWork | undefined {
-  const count = (counts: (event: TraceEvent) => boolean) => events.filter(counts).length;
-  const work = {
-    asked: count((event) => event.kind === "reply" && event.stage !== undefined),
-    unusable: count((event) => event.kind === "stage" && event.unusable === true),
-    sentBack: count((event) => event.kind === "repair"),
-    mended: count((event) => event.kind === "repair" && event.repaired !== undefined),
-  };
-  const made = (by: CallEvent["by"]) => count((event) => event.kind === "call" && event.by === by);
-  const [retried, replaced] = [made("retry"), made("alternative")];
-  const all = {
-    ...work,
-    ...(retried === 0 ? {} : { retried }),
-    ...(replaced === 0 ? {} : { replaced }),
-  };
-  return Object.values(all).some((number) => number > 0) ? all : undefined;
-}
-
-/** What an agent of the user's own did beside carrying out calls as they were written; each is omitted if 0. */
-export interface AgentWork {
-  /** Number of wrong calls that it hid from the model. */
-  readonly hid?: number;
-  /** Number of calls in whose place it carried out other arguments. */
-  readonly repaired?: number;
-  /** Number of right calls that it did not carry out. */
-  readonly notRun?: number;
-  /** Number of calls that it made by itself, those in place of others included. */
-  readonly made?: number;
-  /** Number of replies that it threw away, to ask for them again. */
-  readonly resampled?: number;
-  /** Number of calls of its own functions that replies made, of one reply at most 20. */
-  readonly ownCalls?: number;
-}
-
-/** Counts what an agent did in a trace; `undefined` if it carried out all calls as they were written. */
-export function agentWorkOf(events: readonly TraceEvent[]): AgentWork | undefined {
-  const calls = callsOf(events);
-  const did = (deed: AgentDeed) => calls.filter(({ agentDid }) => agentDid === deed).length;
-  const replies = events.filter((event) => event.kind === "reply");
-  return sumAgentWork([{
-    hid: did("hid"),
-    repaired: did("repaired"),
-    notRun: did("not_run"),
-    made: calls.filter(({ by }) => by === "agent").length,
-    resampled: replies.filter(({ replaces }) => replaces !== undefined).length,
-    ownCalls: sum(replies, ({ ownCalls = [] }) => ownCalls.length),
-  }]);
-}
-
-/** Adds up what agents did in trials; `undefined` if that is nothing. */
-export function sumAgentWork(works: readonly AgentWork[]): AgentWork | undefined {
-  const names = ["hid", "repaired", "notRun", "made", "resampled", "ownCalls"] as const;
-  const counts = names.map((name) => [name, sum(works, (work) => work[name] ?? 0)] as const)
-    .filter(([, count]) => count > 0);
-  return counts.length === 0 ? undefined : Object.fromEntries(counts);
-}
 
 /** Returns the calls of a trace in the order in which they were made, which may not be that of their ends. */
 export function callsOf(events: readonly TraceEvent[]): CallEvent[] {

@@ -18,16 +18,8 @@ import { sumUsage, type Usage } from "../tools/message.ts";
 import { type ParameterScore, scoreOfViews } from "../calls/parameter_views.ts";
 import { type ParseCounts, parsesOf } from "../calls/parse_counts.ts";
 import { type Recovery, recoveryOf } from "../calls/recovery.ts";
-import {
-  type AgentWork,
-  agentWorkOf,
-  callsOf,
-  type FailedAttempt,
-  type ScoredEvent,
-  type StrategyWork,
-  type TraceEvent,
-  workOf,
-} from "../calls/trace.ts";
+import { callsOf, type FailedAttempt, type ScoredEvent, type TraceEvent } from "../calls/trace.ts";
+import { type AgentWork, agentWorkOf, type StrategyWork, workOf } from "../calls/work.ts";
 import { type ExpressionKind, expressionsOf } from "./executors/expressions.ts";
 import { isCase } from "./executors/task_kind.ts";
 import { isUneventful } from "./transcript.ts";

@@ -11,7 +11,8 @@ import type { Usage } from "../tools/message.ts";
 import { PERMANENT, type Permanent, type StageUse } from "../models/model.ts";
 import { type Obstacle, OBSTACLES } from "../perturbations/methods.ts";
 import { type Api, APIS } from "../models/formats/registry.ts";
-import { EVENT, type TraceEvent } from "../calls/trace.ts";
+import type { TraceEvent } from "../calls/trace.ts";
+import { EVENT } from "../calls/event_schema.ts";
 import { TRANSCRIPT, type Transcript } from "./transcript.ts";
 import type { PlannedTrial } from "./trial_id.ts";
 

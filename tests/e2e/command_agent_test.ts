@@ -4,7 +4,17 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import type { PlanLine } from "../../lib/runs/journal/journal.ts";
 import type { CommandAgent } from "../../lib/trials/tap/command.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { deno, folder, readLines, ROOT, shell, start, unwrapped } from "../support/child.ts";
+import {
+  deno,
+  folder,
+  isAlive,
+  readLines,
+  ROOT,
+  shell,
+  start,
+  until,
+  unwrapped,
+} from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { reportedTrials } from "../support/report_data.ts";
 
@@ -163,21 +173,6 @@ Deno.test("the rerun line of a trial whose agent is a program starts it from the
   const [trial] = reportedTrials(page);
   assertMatch(`${trial!.rerun}`, / run SUITE\.jsonc --only /);
 });
-
-/** Whether a process runs; one that nobody has waited for no longer does. */
-function isAlive(pid: number): boolean {
-  try {
-    const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
-    return stat.slice(stat.lastIndexOf(")") + 2)[0] !== "Z";
-  } catch {
-    return false;
-  }
-}
-
-/** Waits until something holds, for as long as a test may take. */
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20));
-}
 
 for (const signal of ["SIGINT", "SIGHUP", "SIGKILL"] as const) {
   Deno.test(`${signal} leaves no program behind, under deno test and toolgate run`, async () => {

@@ -228,3 +228,24 @@ export function countingServer(
 export function unwrapped(text: string): string {
   return text.replaceAll(/\n {4}(?=\S)/g, " ");
 }
+
+/** Whether a process runs; one that nobody has waited for no longer does. */
+export function isAlive(pid: number): boolean {
+  try {
+    const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
+    return stat.slice(stat.lastIndexOf(")") + 2)[0] !== "Z";
+  } catch {
+    return false;
+  }
+}
+
+/** Waits until something holds, for as long as a test may take. */
+export async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+/** How each test ended, in their order. */
+export function endedIn({ stdout }: Pick<Finished, "stdout">): [name: string, ended: string][] {
+  return [...stdout.matchAll(/^(\S.*?) \.\.\. (ok|FAILED|ignored)\b/gm)]
+    .map(([, name, ended]): [string, string] => [name!, ended!]);
+}

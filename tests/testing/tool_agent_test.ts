@@ -1,7 +1,7 @@
 // Tool tests of agents as users run them: files with tests, in child processes, whose agents ask a server.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { deno, type Finished, folder, readLines, ROOT, shell } from "../support/child.ts";
+import { deno, endedIn, folder, readLines, ROOT, shell } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { refusalsOf } from "../support/refusals.ts";
 
@@ -51,12 +51,6 @@ const program = { command: ["python3", "${ROOT}/fixtures/agents/agent.py"] };
 function write(name: string, body: string): string {
   place.write(name, `${PRELUDE}${body}`);
   return name;
-}
-
-/** How each test ended, in their order. */
-function endedIn({ stdout }: Finished): [name: string, ended: string][] {
-  return [...stdout.matchAll(/^(\S.*?) \.\.\. (ok|FAILED|ignored)\b/gm)]
-    .map(([, name, ended]): [string, string] => [name!, ended!]);
 }
 
 const ALL_OF_RUN = `

@@ -1,7 +1,7 @@
 // Suites of tests of one's own tools as users run them: files with several tests, in child processes.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { deno, type Finished, folder, readLines, ROOT, unwrapped } from "../support/child.ts";
+import { deno, endedIn, folder, readLines, ROOT, unwrapped } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { refusalsOf } from "../support/refusals.ts";
 
@@ -43,12 +43,6 @@ const rests = { ...right, tools: [add] };
 function write(name: string, body: string): string {
   place.write(name, `${PRELUDE}${body}`);
   return name;
-}
-
-/** How each test ended, in their order. */
-function endedIn({ stdout }: Finished): [name: string, ended: string][] {
-  return [...stdout.matchAll(/^(\S.*?) \.\.\. (ok|FAILED|ignored)\b/gm)]
-    .map(([, name, ended]): [string, string] => [name!, ended!]);
 }
 
 const SUITE = `

@@ -265,6 +265,19 @@ Deno.test("a tap shows as told what follows instructions that change, and takes 
   assertEquals(repliesIn(trial).map(({ replaces }) => replaces), [undefined, undefined, undefined]);
 });
 
+Deno.test("a tap has seen what an agent carries out again, and not what no reply called", async () => {
+  for (const [nights, agent] of [[3, "watched"], [4, "unwatched"]] as const) {
+    const again: Handling = async (message, task) => {
+      const messages = await carryOut(message, task);
+      await task.tools[0]!.execute({ city: "Rome", nights });
+      return messages;
+    };
+    const { trial, booked } = await trying([{ calls: [booking(3)] }, DONE], looping(again));
+    assertEquals([booked, trial.agent], [["Rome 3", `Rome ${nights}`], agent]);
+    assertEquals(rows(trial).at(-1), [1, "book", undefined, "agent"]);
+  }
+});
+
 Deno.test("a tap tells the model's wrong call from the one that its framework makes of it", async () => {
   const repairing: Handling = async (message, task) => {
     const [call] = message.tool_calls;

@@ -20,7 +20,7 @@ import {
 import { clusteredInterval, passAtK, passHatK } from "../../statistics/pass_at_k.ts";
 import { estimateMean, type MeanEstimate } from "../../statistics/clustered_mean.ts";
 import { type Bounds, wilson } from "../../statistics/proportions.ts";
-import { type AgentWork, type StrategyWork, sumAgentWork } from "../../calls/trace.ts";
+import { type AgentWork, type StrategyWork, sumAgentWork } from "../../calls/work.ts";
 import { type ExpressionKind, EXPRESSIONS } from "../../trials/executors/expressions.ts";
 import { type Outcome, OUTCOMES } from "../../trials/trial.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";

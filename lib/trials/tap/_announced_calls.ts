@@ -69,7 +69,7 @@ export class AnnouncedCalls {
     this.#give = give;
   }
 
-  /** Whether the agent made a call of its own while no call of that function was open: it may be of an unseen reply. */
+  /** Whether the agent made a call of its own that no reply had made: it may be of one that was not seen. */
   get hasUnannounced(): boolean {
     return this.#hasUnannounced;
   }
@@ -104,11 +104,21 @@ export class AnnouncedCalls {
       all.find(({ one }) => isFilled(one.call, input, this.#options.environment));
     if (exact !== undefined) return await this.#carryOut(exact.reply, exact.one);
     const alike = all[0];
-    if (alike === undefined) this.#hasUnannounced = true;
-    else await this.#record(alike.reply, alike.one, "repaired");
+    if (alike !== undefined) await this.#record(alike.reply, alike.one, "repaired");
+    else if (!this.#isAnnounced(name, given)) this.#hasUnannounced = true;
     const own = { id: "", name, arguments: JSON.stringify(input), by: "agent" } as const;
     // The model takes it for the result of its own call; of others it need not know.
     return await this.#run({ ...own, step: alike?.reply.step ?? this.#step }, alike?.one.call.id);
+  }
+
+  /** Whether a reply made a call, which a framework may carry out again where it failed. */
+  #isAnnounced(name: string, given: string): boolean {
+    return this.#replies.some(({ calls }) =>
+      calls.some((call) => {
+        const input = call.name === name ? parseJson(call.arguments) : undefined;
+        return isJsonObject(input) && textOf(input) === given;
+      })
+    );
   }
 
   /** Closes the replies that a request goes on from; returns the request whose reply it asks for again. */

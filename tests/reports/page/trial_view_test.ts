@@ -16,13 +16,8 @@ import { type KnownTask, rightAnswer, taskOf } from "../../../lib/reports/page/_
 import { viewTrial } from "../../../lib/reports/page/_trial_view.ts";
 import type { Api } from "../../../lib/models/formats/registry.ts";
 import { GENERATOR_VERSION } from "../../../lib/tasks/generated/task.ts";
-import {
-  type CallEvent,
-  callsOf,
-  EVENT,
-  failuresOf,
-  type TraceEvent,
-} from "../../../lib/calls/trace.ts";
+import { type CallEvent, callsOf, failuresOf, type TraceEvent } from "../../../lib/calls/trace.ts";
+import { EVENT } from "../../../lib/calls/event_schema.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import fc from "../../support/fast_check.ts";
 import { call, OTH, SRC, TASK, TGT } from "../../support/handmade.ts";

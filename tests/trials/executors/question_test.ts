@@ -116,7 +116,7 @@ Deno.test("right calls that an agent did not carry out answer no question in mod
     return outcome;
   };
   assertEquals(await endingOf({}), "solved");
-  assertEquals(await endingOf({ agentDid: "not_run" }), "wrong_answer");
+  assertEquals(await endingOf({ agentDid: "not_run" }), "no_answer");
 });
 
 Deno.test("a model that calls nothing in mode tools has not answered; one that never stops is stopped", async () => {

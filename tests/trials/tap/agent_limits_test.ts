@@ -9,6 +9,7 @@ import { runTrial } from "../../../lib/trials/run_trial.ts";
 import { commandAgent } from "../../../lib/trials/tap/command.ts";
 import { callsOf } from "../../../lib/calls/trace.ts";
 import { plainLoop } from "../../support/agents/plain_loop.ts";
+import { isAlive } from "../../support/child.ts";
 
 const SPEC = { core: 2, depth: 1, connected: 0, disconnected: 0, seed: 7 };
 const MUTE = scripted("mute", () => ({ text: "Nobody asks." }));
@@ -52,16 +53,6 @@ Deno.test("an agent that throws a TimeLimitError has reached its time limit", as
   const [stop] = trial.events.slice(-1);
   assertEquals(stop?.kind === "stop" && stop.message, "no more than 3 s\\nfor it");
 });
-
-/** Whether a process runs. */
-function isAlive(pid: number): boolean {
-  try {
-    const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
-    return stat.slice(stat.lastIndexOf(")") + 2)[0] !== "Z";
-  } catch {
-    return false;
-  }
-}
 
 Deno.test("no program outlives its trial, whatever ends it and however it takes that", async (test) => {
   // It says that it has begun, and does not heed SIGTERM.

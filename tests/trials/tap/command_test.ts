@@ -12,7 +12,7 @@ import { InfrastructureError, TimeLimitError } from "../../../lib/models/model.t
 import type { AgentOptions, AgentTask } from "../../../lib/trials/own_agent.ts";
 import { type CommandAgent, commandAgent } from "../../../lib/trials/tap/command.ts";
 import { agentOptions, agentTask } from "../../support/agent_options.ts";
-import { command, ROOT } from "../../support/child.ts";
+import { command, isAlive, ROOT, until } from "../../support/child.ts";
 
 interface Given {
   readonly task?: Partial<AgentTask>;
@@ -24,21 +24,6 @@ interface Given {
 function shell(script: string, { task, given, options }: Given = {}): Promise<string> {
   const agent = commandAgent({ command: ["sh", "-c", script, "agent"], ...options });
   return agent(agentTask(task), agentOptions(given));
-}
-
-/** Whether a process runs; one that nobody has waited for no longer does. */
-function isAlive(pid: number): boolean {
-  try {
-    const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
-    return stat.slice(stat.lastIndexOf(")") + 2)[0] !== "Z";
-  } catch {
-    return false;
-  }
-}
-
-/** Waits until something holds, for as long as a test may take. */
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 /** Runs a script that writes ids of processes into a file, one a line; returns what it rejected with, and them. */

@@ -1,0 +1,82 @@
+/**
+ * Work in a trace beside the calls as models made them: that of strategies, and that of agents.
+ * @module
+ */
+
+import { sum } from "../base/numbers.ts";
+import type { AgentDeed } from "../tools/tool.ts";
+import { type CallEvent, callsOf, type TraceEvent } from "./trace.ts";
+
+/** The work of strategies outside the agent loop. */
+export interface StrategyWork {
+  /** Number of replies that stages asked for. */
+  readonly asked: number;
+  /** Number of stages without a usable result, such as an empty plan. */
+  readonly unusable: number;
+  /** Number of calls sent back because they did not conform to their schema. */
+  readonly sentBack: number;
+  /** Number of those that were repaired. */
+  readonly mended: number;
+  /** Number of calls made again after an error; omitted without any. */
+  readonly retried?: number;
+  /** Number of calls of another function in place of one that cannot work; omitted without any. */
+  readonly replaced?: number;
+}
+
+/** Counts the work of strategies in a trace; `undefined` if there was none outside the agent loop. */
+export function workOf(events: readonly TraceEvent[]): StrategyWork | undefined {
+  const count = (counts: (event: TraceEvent) => boolean) => events.filter(counts).length;
+  const work = {
+    asked: count((event) => event.kind === "reply" && event.stage !== undefined),
+    unusable: count((event) => event.kind === "stage" && event.unusable === true),
+    sentBack: count((event) => event.kind === "repair"),
+    mended: count((event) => event.kind === "repair" && event.repaired !== undefined),
+  };
+  const made = (by: CallEvent["by"]) => count((event) => event.kind === "call" && event.by === by);
+  const [retried, replaced] = [made("retry"), made("alternative")];
+  const all = {
+    ...work,
+    ...(retried === 0 ? {} : { retried }),
+    ...(replaced === 0 ? {} : { replaced }),
+  };
+  return Object.values(all).some((number) => number > 0) ? all : undefined;
+}
+
+/** What an agent of the user's own did beside carrying out calls as they were written; each is omitted if 0. */
+export interface AgentWork {
+  /** Number of wrong calls that it hid from the model. */
+  readonly hid?: number;
+  /** Number of calls in whose place it carried out other arguments. */
+  readonly repaired?: number;
+  /** Number of right calls that it did not carry out. */
+  readonly notRun?: number;
+  /** Number of calls that it made by itself, those in place of others included. */
+  readonly made?: number;
+  /** Number of replies that it threw away, to ask for them again. */
+  readonly resampled?: number;
+  /** Number of calls of its own functions that replies made, of one reply at most 20. */
+  readonly ownCalls?: number;
+}
+
+/** Counts what an agent did in a trace; `undefined` if it carried out all calls as they were written. */
+export function agentWorkOf(events: readonly TraceEvent[]): AgentWork | undefined {
+  const calls = callsOf(events);
+  const did = (deed: AgentDeed) => calls.filter(({ agentDid }) => agentDid === deed).length;
+  const replies = events.filter((event) => event.kind === "reply");
+  return sumAgentWork([{
+    hid: did("hid"),
+    repaired: did("repaired"),
+    notRun: did("not_run"),
+    made: calls.filter(({ by }) => by === "agent").length,
+    resampled: replies.filter(({ replaces }) => replaces !== undefined).length,
+    ownCalls: sum(replies, ({ ownCalls = [] }) => ownCalls.length),
+  }]);
+}
+
+/** Adds up what agents did in trials; `undefined` if that is nothing. */
+export function sumAgentWork(works: readonly AgentWork[]): AgentWork | undefined {
+  const names = ["hid", "repaired", "notRun", "made", "resampled", "ownCalls"] as const;
+  const counts = names.map((name) => [name, sum(works, (work) => work[name] ?? 0)] as const)
+    .filter(([, count]) => count > 0);
+  return counts.length === 0 ? undefined : Object.fromEntries(counts);
+}
