@@ -11,8 +11,9 @@ import {
   type JsonValue,
   parseJson,
 } from "../../base/json.ts";
-import { callsOf } from "../../calls/trace.ts";
+import { callsOf, MAX_KEPT_LENGTH, type ReplyEvent } from "../../calls/trace.ts";
 import type { AgentRequest } from "../../models/openai/agent_request.ts";
+import type { WatchedReply } from "../../models/openai/watched_reply.ts";
 import type { AgentDeed, PreparedCall, ToolCall, ToolResult } from "../../tools/tool.ts";
 import type { Fixture } from "../executors/fixture.ts";
 
@@ -61,17 +62,13 @@ export class AnnouncedCalls {
   readonly #give: (result: ToolResult) => string;
   #replies: OpenReply[] = [];
   #step = 0;
-  #hasUnannounced = false;
+  /** Whether the agent made a call of its own that no reply had made: it may be of one that was not seen. */
+  hasUnannounced = false;
 
   /** Knows no calls yet. */
   constructor(options: AnnouncedCallsOptions, give: (result: ToolResult) => string) {
     this.#options = options;
     this.#give = give;
-  }
-
-  /** Whether the agent made a call of its own that no reply had made: it may be of one that was not seen. */
-  get hasUnannounced(): boolean {
-    return this.#hasUnannounced;
   }
 
   /** Takes a reply, whose calls the agent may carry out from now on. */
@@ -105,7 +102,7 @@ export class AnnouncedCalls {
     if (exact !== undefined) return await this.#carryOut(exact.reply, exact.one);
     const alike = all[0];
     if (alike !== undefined) await this.#record(alike.reply, alike.one, "repaired");
-    else if (!this.#isAnnounced(name, given)) this.#hasUnannounced = true;
+    else if (!this.#isAnnounced(name, given)) this.hasUnannounced = true;
     const own = { id: "", name, arguments: JSON.stringify(input), by: "agent" } as const;
     // The model takes it for the result of its own call; of others it need not know.
     return await this.#run({ ...own, step: alike?.reply.step ?? this.#step }, alike?.one.call.id);
@@ -247,6 +244,29 @@ function isFilled(
         ? isSame(own[key], value)
         : value === null || value === undefined || isSame(defaultOf(key), value)
     );
+}
+
+/** Calls of an agent's own that are kept of one reply, at most. */
+const MAX_OWN_CALLS = 20;
+
+/** Tells calls of the task's functions, and of such as nobody offers, from those of the agent's own, if any. */
+export function ownCallsOf(
+  { tools }: AgentRequest,
+  { reply, builtIns }: WatchedReply,
+  environment: Pick<Fixture, "tools">,
+): { readonly calls: readonly ToolCall[]; readonly ownCalls: ReplyEvent["ownCalls"] } {
+  const ofTask = new Set(environment.tools.map(({ name }) => name));
+  const isOwn = (name: string) => !ofTask.has(name) && tools.some((tool) => tool.name === name);
+  const own = [...builtIns, ...reply.calls.filter(({ name }) => isOwn(name))];
+  return {
+    calls: reply.calls.filter(({ name }) => !isOwn(name)),
+    ownCalls: own.length === 0
+      ? undefined
+      : own.slice(0, MAX_OWN_CALLS).map(({ name, arguments: written }) => ({
+        function: name.slice(0, MAX_KEPT_LENGTH),
+        arguments: written.slice(0, MAX_KEPT_LENGTH),
+      })),
+  };
 }
 
 /** What a request shows of a call: the text that its model got for it, if any. */
