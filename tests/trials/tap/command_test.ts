@@ -301,7 +301,10 @@ for (
   const [options, message] of [
     [{ command: [] }, "at command: must name a program"],
     [{ command: [""] }, "at command: must name a program"],
-    [{ command: "python3 agent.py" }, "at command: "],
+    [
+      { command: "python3 agent.py" },
+      'at command: must list the program and its arguments, as ["python3", "agent.py"]',
+    ],
     [{ command: ["a\0b"] }, "at command[0]: must not have the character NUL"],
     [{ command: ["a"], env: { "A=B": "1" } }, "at env: must have names with neither = nor NUL"],
     [{ command: ["a"], seconds: 0 }, "at seconds: "],
