@@ -77,11 +77,15 @@ async function post(
   throw new Error(`${response.status} ${await response.text()}`);
 }
 
+/** Asks for a chat completion. */
+function send(options: AgentOptions, body: JsonObject, init?: RequestInit): Promise<Response> {
+  const { baseURL, model } = options;
+  return post(`${baseURL}/chat/completions`, options, { model, ...body }, init);
+}
+
 /** Asks for a chat completion; returns its message. */
 async function ask(options: AgentOptions, body: JsonObject): Promise<ChatMessage> {
-  const { baseURL, model } = options;
-  const response = await post(`${baseURL}/chat/completions`, options, { model, ...body });
-  return (await response.json()).choices[0].message;
+  return (await (await send(options, body)).json()).choices[0].message;
 }
 
 const user = (content: string) => ({ role: "user", content });
@@ -111,6 +115,19 @@ const carryOut: Handling = async (message, task) => {
   return [message, ...results];
 };
 
+/** The messages that tell a model one text in answer to all calls of a reply. */
+const answered = (message: ChatMessage, content: string): JsonObject[] => [
+  message,
+  ...message.tool_calls.map(({ id }) => ({ role: "tool", tool_call_id: id, content })),
+];
+
+/** Carries out nothing. */
+const skipping: Handling = (message) => Promise.resolve(answered(message, "no"));
+
+/** Carries out this in place of the calls of a reply. */
+const replacing = (input: JsonObject): Handling => async (message, task) =>
+  answered(message, await task.tools[0]!.execute(input));
+
 /** An agent that asks until a reply makes no calls. */
 const looping =
   (handle: Handling = carryOut, more: JsonObject = {}): Agent => async (task, options) => {
@@ -129,6 +146,7 @@ const booking = (nights: unknown, city = "Rome"): SaidCall => ({
   arguments: JSON.stringify({ city, nights }),
 });
 const DONE: Saying = { text: "Done." };
+const NO_SUCH: SaidCall = { name: "no_such", arguments: "{}" };
 
 interface Tried {
   readonly trial: Trial;
@@ -207,43 +225,71 @@ Deno.test("a tap records calls that are carried out, and leaves the trial as tha
   ]);
 });
 
-Deno.test("a tap judges a call that the agent hides, and says so", async () => {
-  const hiding: Handling = (message, task) =>
-    carryOut({
-      ...message,
-      tool_calls: message.tool_calls.filter((call) => call.function.name === "book") as never,
-    }, task);
-  const wrong = { name: "no_such", arguments: "{}" };
-  const { trial } = await trying([{ calls: [wrong, booking(1)] }, DONE], looping(hiding));
-  assertEquals(rows(trial), [
-    [1, "book", undefined, undefined],
-    [1, "no_such", "function_not_found", "hid"],
-  ]);
-});
+interface Handled {
+  readonly calls: readonly SaidCall[];
+  readonly handle: Handling;
+  /** The calls that are recorded. */
+  readonly recorded: ReturnType<typeof rows>;
+  readonly booked: readonly string[];
+}
+
+const HANDLED: Readonly<Record<string, Handled>> = {
+  "hidden from the model": {
+    calls: [NO_SUCH, booking(1)],
+    handle: (message, task) =>
+      carryOut({
+        ...message,
+        tool_calls: message.tool_calls.filter((call) => call.function.name === "book") as never,
+      }, task),
+    recorded: [[1, "book", undefined, undefined], [1, "no_such", "function_not_found", "hid"]],
+    booked: ["Rome 1"],
+  },
+  "carried out with the defaults that a framework fills in": {
+    calls: [booking(3)],
+    handle: replacing({ city: "Rome", nights: 3, note: null }),
+    recorded: [[1, "book", undefined, undefined]],
+    booked: ["Rome 3"],
+  },
+  "repaired": {
+    calls: [booking("3")],
+    handle: replacing({ city: "Rome", nights: 3 }),
+    recorded: [
+      [1, "book", "wrong_number_of_inputs", "repaired"],
+      [1, "book", undefined, "agent"],
+    ],
+    booked: ["Rome 3"],
+  },
+  "not carried out": {
+    calls: [booking(1)],
+    handle: skipping,
+    recorded: [[1, "book", undefined, "not_run"]],
+    booked: [],
+  },
+  "made twice, and carried out once": {
+    calls: [booking(1), booking(1)],
+    handle: replacing({ city: "Rome", nights: 1 }),
+    recorded: [[1, "book", undefined, undefined], [1, "book", undefined, "not_run"]],
+    booked: ["Rome 1"],
+  },
+};
+
+for (const [what, { calls, handle, recorded, booked }] of Object.entries(HANDLED)) {
+  Deno.test(`a tap records what was called, and what the agent did with it: ${what}`, async () => {
+    const tried = await trying([{ calls }, DONE], looping(handle));
+    assertEquals([rows(tried.trial), tried.booked], [recorded, booked]);
+  });
+}
 
 Deno.test("a tap records the words in which an agent refuses a call, as its model got them", async () => {
-  const wrong = { name: "no_such", arguments: "{}" };
-  const { trial } = await trying([{ calls: [wrong] }, DONE], looping());
+  const { trial } = await trying([{ calls: [NO_SUCH] }, DONE], looping());
   assertEquals(callsOf(trial.events).map(({ result, agentDid }) => [result, agentDid]), [
     ["There is no no_such", undefined],
   ]);
 });
 
-Deno.test("a tap takes arguments with the defaults that a framework fills in for those of the model", async () => {
-  const filling: Handling = async (message, task) => {
-    const [call] = message.tool_calls;
-    const input = { ...JSON.parse(call!.function.arguments), note: null };
-    const content = await task.tools[0]!.execute(input);
-    return [message, { role: "tool", tool_call_id: call!.id, content }];
-  };
-  const { trial, booked } = await trying([{ calls: [booking(3)] }, DONE], looping(filling));
-  assertEquals([rows(trial), booked], [[[1, "book", undefined, undefined]], ["Rome 3"]]);
-});
-
 Deno.test("a tap shows as told what follows instructions that change, and takes no other question for a repetition", async () => {
-  const wrong = { name: "no_such", arguments: "{}" };
   const { trial } = await trying(
-    [{ text: "{}" }, { calls: [wrong] }, DONE],
+    [{ text: "{}" }, { calls: [NO_SUCH] }, DONE],
     async (task, options) => {
       await ask(options, {
         messages: [user(task.prompt)],
@@ -265,87 +311,46 @@ Deno.test("a tap shows as told what follows instructions that change, and takes 
   assertEquals(repliesIn(trial).map(({ replaces }) => replaces), [undefined, undefined, undefined]);
 });
 
-Deno.test("a tap has seen what an agent carries out again, and not what no reply called", async () => {
-  for (const [nights, agent] of [[3, "watched"], [4, "unwatched"]] as const) {
-    const again: Handling = async (message, task) => {
+Deno.test("a trial is watched if each call is that of a reply that was seen, whoever else may have been asked", async () => {
+  const book = { city: "Rome", nights: 1 };
+  const handoff = { type: "function", function: { name: "transfer_to_worker" } };
+  /** Carries out its calls, and then this one. */
+  const adding = (nights: number) =>
+    looping(async (message, task) => {
       const messages = await carryOut(message, task);
       await task.tools[0]!.execute({ city: "Rome", nights });
       return messages;
-    };
-    const { trial, booked } = await trying([{ calls: [booking(3)] }, DONE], looping(again));
-    assertEquals([booked, trial.agent], [["Rome 3", `Rome ${nights}`], agent]);
-    assertEquals(rows(trial).at(-1), [1, "book", undefined, "agent"]);
+    });
+  const table: Readonly<Record<string, readonly [agent: Agent, watched: boolean, Script?]>> = {
+    "asks a planner, and lets another client carry out its plan": [async (task, options) => {
+      await ask(options, { messages: [user("Plan.")], tools: offer(task) });
+      await task.tools[0]!.execute(book);
+      return "Done.";
+    }, false],
+    "calls before any reply": [async (task, options) => {
+      await task.tools[0]!.execute(book);
+      return await looping()(task, options);
+    }, false],
+    "carries out a call again": [adding(3), true, [{ calls: [booking(3)] }, DONE]],
+    "adds a call": [adding(4), false, [{ calls: [booking(3)] }, DONE]],
+    "calls nothing": [async (task, options) => {
+      await ask(options, { messages: [user(task.prompt)], tools: [handoff] });
+      return "I cannot help.";
+    }, true],
+    "asks nobody": [() => Promise.resolve("I cannot help."), false],
+  };
+  for (const [name, [agent, isWatched, script = [DONE]]] of Object.entries(table)) {
+    const { trial } = await trying(script, agent);
+    assertEquals(trial.agent, isWatched ? "watched" : "unwatched", name);
+    if (agent === table["adds a call"]![0]) {
+      assertEquals(rows(trial).at(-1), [1, "book", undefined, "agent"]);
+    }
   }
 });
 
-Deno.test("a tap tells the model's wrong call from the one that its framework makes of it", async () => {
-  const repairing: Handling = async (message, task) => {
-    const [call] = message.tool_calls;
-    const content = await task.tools[0]!.execute({ city: "Rome", nights: 3 });
-    return [message, { role: "tool", tool_call_id: call!.id, content }];
-  };
-  const { trial, booked } = await trying([{ calls: [booking("3")] }, DONE], looping(repairing));
-  assertEquals(rows(trial), [
-    [1, "book", "wrong_number_of_inputs", "repaired"],
-    [1, "book", undefined, "agent"],
-  ]);
-  assertEquals(booked, ["Rome 3"]);
-});
-
-Deno.test("a tap does not carry out what the agent did not", async () => {
-  const skipping: Handling = (message) =>
-    Promise.resolve([
-      message,
-      ...message.tool_calls.map(({ id }) => ({ role: "tool", tool_call_id: id, content: "no" })),
-    ]);
-  const { trial, booked } = await trying([{ calls: [booking(1)] }, DONE], looping(skipping));
-  assertEquals([rows(trial), booked], [[[1, "book", undefined, "not_run"]], []]);
-});
-
-Deno.test("a trial is watched if each call is that of a reply that was seen, whoever else may have been asked", async () => {
-  const book = { city: "Rome", nights: 1 };
-  const watchedAs = async (agent: Agent, script: Script = [DONE]) =>
-    (await trying(script, agent)).trial.agent;
-  // A planner is seen, and what another client makes of its plan is not.
-  const mixed: Agent = async (task, options) => {
-    await ask(options, { messages: [user("Plan.")], tools: offer(task) });
-    await task.tools[0]!.execute(book);
-    return "Done.";
-  };
-  assertEquals(await watchedAs(mixed), "unwatched");
-  // Neither can anybody tell where a call comes from that is made before any reply.
-  const fetching: Agent = async (task, options) => {
-    await task.tools[0]!.execute(book);
-    return await looping()(task, options);
-  };
-  assertEquals(await watchedAs(fetching), "unwatched");
-  const more: Handling = async (message, task) => {
-    const messages = await carryOut(message, task);
-    await task.tools[0]!.execute({ city: "Oslo", nights: 1 });
-    return messages;
-  };
-  assertEquals(await watchedAs(looping(more), [{ calls: [booking(1)] }, DONE]), "unwatched");
-  const silent: Agent = async (task, options) => {
-    const handoff = { type: "function", function: { name: "transfer_to_worker" } };
-    await ask(options, { messages: [user(task.prompt)], tools: [handoff] });
-    return "I cannot help.";
-  };
-  assertEquals(await watchedAs(silent), "watched");
-  assertEquals(await watchedAs(() => Promise.resolve("I cannot help.")), "unwatched");
-});
-
 Deno.test("a call that the agent did not carry out passes no assertion that it was made, and counts as an attempt", async () => {
-  const dropping: Handling = (message) =>
-    Promise.resolve([
-      message,
-      ...message.tool_calls.map(({ id }) => ({ role: "tool", tool_call_id: id, content: "ok" })),
-    ]);
-  const replacing: Handling = async (message, task) => {
-    await task.tools[0]!.execute({ city: "Oslo", nights: 1 });
-    return await dropping(message, task);
-  };
   const rome = { tool: "book", arguments: { city: "Rome", nights: 1 } };
-  for (const handle of [dropping, replacing]) {
+  for (const handle of [skipping, replacing({ city: "Oslo", nights: 1 })]) {
     const { trial } = await trying([{ calls: [booking(1)] }, DONE], looping(handle), {
       own: {
         expected: [rome],
@@ -372,27 +377,11 @@ Deno.test("a call that the agent did not carry out passes no assertion that it w
     });
     assertEquals(outcomeOf(trial), "solved: ", JSON.stringify(trial.events.at(-1)));
     // What the agent carried out in its place was a call of the function.
-    const missed = handle === dropping ? 1 : 0;
+    const missed = handle === skipping ? 1 : 0;
     assertEquals(summarize(trial).missed, { needed: 1, missed });
     // The model's choice was right.
     assertEquals(callsOf(trial.events)[0]?.parameters, undefined);
   }
-});
-
-Deno.test("a tap records the same call twice, where a reply makes it twice", async () => {
-  const once: Handling = async (message, task) => {
-    const content = await run(task, message.tool_calls[0]!);
-    return [
-      message,
-      ...message.tool_calls.map(({ id }) => ({ role: "tool", tool_call_id: id, content })),
-    ];
-  };
-  const { trial, booked } = await trying(
-    [{ calls: [booking(1), booking(1)] }, DONE],
-    looping(once),
-  );
-  assertEquals(rows(trial), [[1, "book", undefined, undefined], [1, "book", undefined, "not_run"]]);
-  assertEquals(booked, ["Rome 1"]);
 });
 
 Deno.test("a tap counts a reply that the agent throws away to ask again, and judges it", async () => {
@@ -402,45 +391,16 @@ Deno.test("a tap counts a reply that the agent throws away to ask again, and jud
     { calls: [booking(1)] },
     DONE,
   ], async (task, options) => {
-    const body = { messages: [user(task.prompt)], tools: offer(task) };
-    while (true) {
-      const message = await ask(options, body);
-      const input = (() => {
-        try {
-          return JSON.parse(message.tool_calls[0]!.function.arguments);
-        } catch {
-          return undefined;
-        }
-      })();
-      if (typeof input?.nights !== "number") continue;
-      const added = await carryOut(message, task);
-      return (await ask(options, { ...body, messages: [...body.messages, ...added] })).content;
+    for (let again = 0; again < 2; again++) {
+      await ask(options, { messages: [user(task.prompt)], tools: offer(task) });
     }
+    return await looping()(task, options);
   });
   assertEquals(repliesIn(trial).map(({ replaces }) => replaces), [undefined, 1, 2, undefined]);
   assertEquals(rows(trial), [
     [1, "book", "wrong_number_of_inputs", "hid"],
     [2, "book", "wrong_number_of_inputs", "hid"],
     [3, "book", undefined, undefined],
-  ]);
-});
-
-Deno.test("a tap judges no calls of tools that are the agent's own", async () => {
-  const handoff = { type: "function", function: { name: "transfer_to_clerk", parameters: {} } };
-  const { trial } = await trying(
-    [{ calls: [{ name: "transfer_to_clerk", arguments: "no JSON" }, booking(1)] }, DONE],
-    async (task, options) => {
-      const messages: JsonObject[] = [user(task.prompt)];
-      const tools = [handoff, ...offer(task)];
-      const message = await ask(options, { messages, tools });
-      const results = await carryOut(message, task);
-      return (await ask(options, { messages: [...messages, ...results], tools })).content;
-    },
-  );
-  assertEquals(rows(trial), [[1, "book", undefined, undefined]]);
-  assertEquals(repliesIn(trial).map(({ calls, ownCalls }) => [calls, ownCalls]), [
-    [1, [{ function: "transfer_to_clerk", arguments: "no JSON" }]],
-    [0, undefined],
   ]);
 });
 
@@ -463,15 +423,11 @@ Deno.test("a tap takes built-in tools of responses for the server's own", async 
 });
 
 Deno.test("a tap takes a function that the request did not offer as invented, though the task has it", async () => {
-  const { trial, booked } = await trying([{ calls: [booking(1)] }, DONE], async (task, options) => {
-    const messages = [user(task.prompt)];
-    const tools = offer(task).slice(1);
-    const message = await ask(options, { messages, tools });
-    return (await ask(options, {
-      messages: [...messages, ...await carryOut(message, task)],
-      tools,
-    })).content;
-  });
+  const tools = [{ type: "function", function: { name: "list" } }];
+  const { trial, booked } = await trying(
+    [{ calls: [booking(1)] }, DONE],
+    looping(carryOut, { tools }),
+  );
   assertEquals(rows(trial), [[1, "book", "function_not_found", undefined]]);
   assertEquals(booked, []);
 });
@@ -523,21 +479,6 @@ Deno.test("a tap tells the calls of sub-agents apart whose replies come in betwe
     assertEquals(new Set(cities).size, 1);
   }
   assertEquals(repliesIn(trial).map(({ replaces }) => replaces), Array(4).fill(undefined));
-});
-
-Deno.test("a tap marks calls that the agent makes of its own, also before it asks", async () => {
-  const { trial, booked } = await trying([{ calls: [booking(1)] }, DONE], async (task, options) => {
-    await task.tools[1]!.execute({});
-    const text = await looping()(task, options);
-    await task.tools[0]!.execute({ city: "Bonn", nights: 9 });
-    return text;
-  });
-  assertEquals(rows(trial).map(([, name, , by]) => [name, by]), [
-    ["list", "agent"],
-    ["book", undefined],
-    ["book", "agent"],
-  ]);
-  assertEquals(booked, ["Rome 1", "Bonn 9"]);
 });
 
 // Streams
@@ -613,24 +554,37 @@ Deno.test("a tap lets a call wait that is carried out before its stream ends", a
   ]], ["Rome 1"]]);
 });
 
-for (const way of ["cancels", "never reads"] as const) {
-  Deno.test(`a tap reads a stream to its end that the agent ${way}`, async () => {
-    const { trial } = await trying([{
-      text: "long ".repeat(200),
-      calls: [{ name: "no_such", arguments: "{}" }],
-    }, DONE], async (task, options) => {
+const WAYS: Readonly<Record<string, (task: AgentTask, options: AgentOptions) => Promise<unknown>>> =
+  {
+    "a stream that it cancels": async (task, options) => {
+      const body = { messages: [user(task.prompt)], tools: offer(task), stream: true };
+      await (await send(options, body)).body!.cancel();
+    },
+    "a stream that it never reads": (task, options) =>
+      send(options, { messages: [user(task.prompt)], tools: offer(task), stream: true }),
+    "a Request": async (task, { fetch, baseURL, model }) => {
+      const body = JSON.stringify({ model, messages: [user(task.prompt)], tools: offer(task) });
+      const url = `${baseURL}/chat/completions?x=1`;
+      await (await fetch(new Request(url, { method: "POST", body }))).text();
+    },
+    "a response, without any input": async (_, options) => {
       const { baseURL, model } = options;
-      const body = { model, messages: [user(task.prompt)], tools: offer(task), stream: true };
-      const response = await post(`${baseURL}/chat/completions`, options, body);
-      if (way === "cancels") await response.body!.cancel();
+      await (await post(`${baseURL}/responses`, options, { model, prompt: { id: "pmpt_1" } }))
+        .text();
+    },
+  };
+
+for (const [what, asking] of Object.entries(WAYS)) {
+  Deno.test(`a tap reads to its end what an agent asks for by ${what}`, async () => {
+    const said = { text: "long ".repeat(200), calls: [NO_SUCH] };
+    const { trial } = await trying([said, DONE], async (task, options) => {
+      await asking(task, options);
       return "I know it.";
     });
-    assertEquals([trial.outcome, rows(trial)], ["solved", [[
-      1,
-      "no_such",
-      "function_not_found",
-      "hid",
-    ]]]);
+    assertEquals([trial.outcome, rows(trial)], [
+      "solved",
+      [[1, "no_such", "function_not_found", "hid"]],
+    ]);
   });
 }
 
@@ -641,7 +595,7 @@ for (const through of ["fetch", "the address"] as const) {
       : "gives up what the agent gives up";
     Deno.test(`a tap ${what}, through ${through}`, async () => {
       const aborted = Promise.withResolvers<void>();
-      const saying = { calls: [{ name: "no_such", arguments: "{}" }] };
+      const saying = { calls: [NO_SUCH] };
       const { trial } = await trying([
         async (asked) => {
           if (!begun) await aborted.promise;
@@ -689,7 +643,7 @@ for (const through of ["fetch", "the address"] as const) {
 for (const streamed of [false, true]) {
   Deno.test(`a tap follows responses that go on from an earlier one, ${streamed ? "streamed" : "whole"}`, async () => {
     const { trial, asked, booked } = await trying([
-      { calls: [booking(1), booking("two"), { name: "no_such", arguments: "{}" }] },
+      { calls: [booking(1), booking("two"), NO_SUCH] },
       DONE,
     ], async (task, options) => {
       const { baseURL, model } = options;
@@ -725,24 +679,11 @@ for (const streamed of [false, true]) {
   });
 }
 
-Deno.test("a tap watches a request for a response without any input", async () => {
-  const { trial } = await trying(
-    [{ calls: [{ name: "no_such", arguments: "{}" }] }, DONE],
-    async (_, options) => {
-      const { baseURL, model } = options;
-      await (await post(`${baseURL}/responses`, options, { model, prompt: { id: "pmpt_1" } })).body!
-        .cancel();
-      return "Done.";
-    },
-  );
-  assertEquals(rows(trial), [[1, "no_such", "function_not_found", "hid"]]);
-});
-
 // Addresses, keys and options
 
 Deno.test("a tap watches what goes to other addresses, with the agent's own key", async () => {
   await using other = sayingServer([
-    { calls: [booking(1), { name: "no_such", arguments: "{}" }] },
+    { calls: [booking(1), NO_SUCH] },
     DONE,
   ]);
   const { trial, asked, booked } = await trying(
@@ -800,21 +741,6 @@ Deno.test("a tap leaves all else that the agent fetches as it is", async () => {
     "POST /chat/completions text/plain;charset=UTF-8 true",
     "GET /chat/completions undefined false",
   ]);
-});
-
-Deno.test("a tap takes a Request of the agent's as it takes an address", async () => {
-  const { trial } = await trying(
-    [{ calls: [{ name: "no_such", arguments: "{}" }] }, DONE],
-    async (task, options) => {
-      const { baseURL, model } = options;
-      const body = JSON.stringify({ model, messages: [user(task.prompt)], tools: offer(task) });
-      const response = await options.fetch(
-        new Request(`${baseURL}/chat/completions?x=1`, { method: "POST", body }),
-      );
-      return (await response.json()).choices[0].message.content ?? "nothing";
-    },
-  );
-  assertEquals(rows(trial), [[1, "no_such", "function_not_found", "hid"]]);
 });
 
 Deno.test("a tap shows the agent the key of the model nowhere", async () => {
@@ -994,26 +920,8 @@ Deno.test("a tap answers at its own address alone: not at a guess, nor at that o
   }
 });
 
-Deno.test("two trials at once keep their replies apart", async () => {
-  const both = Promise.withResolvers<void>();
-  let came = 0;
-  const meeting: Agent = async (task, options) => {
-    void options.baseURL;
-    if (++came === 2) both.resolve();
-    await both.promise;
-    return await looping()(task, options);
-  };
-  const [one, other] = await Promise.all([
-    trying([{ calls: [booking(1)] }, DONE], meeting),
-    trying([{ calls: [{ name: "no_such", arguments: "{}" }] }, { text: "None." }], meeting),
-  ]);
-  assertEquals(rows(one.trial), [[1, "book", undefined, undefined]]);
-  assertEquals(rows(other.trial), [[1, "no_such", "function_not_found", undefined]]);
-  assertEquals([one.booked, other.booked], [["Rome 1"], []]);
-});
-
 Deno.test("a tap works by fetch without the permission to listen", async () => {
-  await using server = sayingServer([{ calls: [{ name: "no_such", arguments: "{}" }] }, DONE]);
+  await using server = sayingServer([{ calls: [NO_SUCH] }, DONE]);
   await using dir = await folder();
   const { host } = new URL(server.url);
   dir.write(
@@ -1468,7 +1376,7 @@ Deno.test("a tap serves every turn of a conversation", async () => {
   const script = [
     { calls: [booking(1)] },
     DONE,
-    { calls: [{ name: "no_such", arguments: "{}" }] },
+    { calls: [NO_SUCH] },
     { text: "Sure." },
   ];
   const { trial } = await trying(script, agent, { own: { turns: ["Sure?"] } });
