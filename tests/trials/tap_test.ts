@@ -27,7 +27,6 @@ import {
 } from "../../lib/testing/assertions/trajectories.ts";
 import type { OpenAIOptions } from "../../lib/models/openai/openai.ts";
 import type { Model } from "../../lib/models/model.ts";
-import { scripted } from "../../lib/models/scripted.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import { tool } from "../../lib/tools/define_tool.ts";
 import { toOpenAITool } from "../../lib/tools/tool.ts";
@@ -214,17 +213,6 @@ const outcomeOf = ({ outcome, reason }: Trial) => `${outcome}: ${reason ?? ""}`;
 
 // What frameworks do with calls
 
-Deno.test("a tap records calls that are carried out, and leaves the trial as that of a model", async () => {
-  const { trial, booked } = await trying([{ calls: [booking(1), booking(2)] }, DONE], looping());
-  assertEquals(rows(trial), [[1, "book", undefined, undefined], [1, "book", undefined, undefined]]);
-  assertEquals([trial.outcome, trial.agent, booked], ["solved", "watched", ["Rome 1", "Rome 2"]]);
-  assertEquals(trial.usage, { inputTokens: 203, outputTokens: 20 });
-  assertEquals(repliesIn(trial).map(({ request, calls, text }) => [request, calls, text]), [
-    [1, 2, ""],
-    [2, 0, "Done."],
-  ]);
-});
-
 interface Handled {
   readonly calls: readonly SaidCall[];
   readonly handle: Handling;
@@ -234,6 +222,12 @@ interface Handled {
 }
 
 const HANDLED: Readonly<Record<string, Handled>> = {
+  "carried out": {
+    calls: [booking(1), booking(2)],
+    handle: carryOut,
+    recorded: [[1, "book", undefined, undefined], [1, "book", undefined, undefined]],
+    booked: ["Rome 1", "Rome 2"],
+  },
   "hidden from the model": {
     calls: [NO_SUCH, booking(1)],
     handle: (message, task) =>
@@ -528,10 +522,9 @@ Deno.test("a tap lets a call wait that is carried out before its stream ends", a
     (asked) => held(respond({ calls: [booking(1)] }, asked), go.promise),
     DONE,
   ], async (task, options) => {
-    const { baseURL, model } = options;
-    const body = { model, messages: [user(task.prompt)], tools: offer(task), stream: true };
-    const response = await post(`${baseURL}/chat/completions`, options, body);
-    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+    const body = { messages: [user(task.prompt)], tools: offer(task), stream: true };
+    const reader = (await send(options, body)).body!.pipeThrough(new TextDecoderStream())
+      .getReader();
     const call = await firstCall(reader);
     // The agent waits for its call before it reads on.
     const result = run(task, call);
@@ -613,12 +606,9 @@ for (const through of ["fetch", "the address"] as const) {
         DONE,
       ], async (task, options) => {
         const controller = new AbortController();
-        const { baseURL, model } = options;
-        const body = { model, messages: [user(task.prompt)], tools: offer(task), stream: begun };
-        const asking = post(
-          `${baseURL}/chat/completions`,
+        const asking = send(
           through === "fetch" ? options : { ...options, fetch },
-          body,
+          { messages: [user(task.prompt)], tools: offer(task), stream: begun },
           { signal: controller.signal },
         );
         if (begun) await (await asking).body!.getReader().read();
@@ -750,9 +740,7 @@ Deno.test("a tap shows the agent the key of the model nowhere", async () => {
     const { fetch: _, signal: __, ...texts } = options;
     seen.push({ ...texts, ...task });
     for (const own of [options, { ...options, fetch }]) {
-      const send = () =>
-        post(`${own.baseURL}/chat/completions`, own, { model: "parrot", messages: [user("hi")] });
-      await send().then(
+      await send(own, { messages: [user("hi")] }).then(
         async (response) => seen.push([...response.headers], await response.text()),
         (error) => seen.push(String(error)),
       );
@@ -968,75 +956,85 @@ Deno.test("a tap refuses requests for several replies at once, of which it would
 const status = (code: number, message: string, headers: HeadersInit = {}) => () =>
   Response.json({ error: { message } }, { status: code, headers });
 
-Deno.test("a tap waits for a server at its limit, and records the attempts", async () => {
-  const { trial, asked } = await trying(
-    [status(429, "slow down", { "retry-after-ms": "1" }), DONE],
-    looping(),
-    { entry: { retries: 3 } },
-  );
-  assertEquals([trial.outcome, asked.length], ["solved", 2]);
-  assertEquals(repliesIn(trial)[0]!.failed?.map(({ cause, status }) => [cause, status]), [[
-    "infrastructure",
-    429,
-  ]]);
-});
+const asText = (body: string) => () =>
+  new Response(body, { headers: { "content-type": "application/json" } });
 
-Deno.test("a trial whose server always fails is invalid, whatever its agent says", async () => {
-  for (
-    const agent of [
-      looping(),
-      ((task, options) => looping()(task, options).catch(() => "Done.")) as Agent,
-    ]
-  ) {
-    const { trial, asked } = await trying([status(500, "oops")], agent, { entry: { retries: 1 } });
-    assertMatch(
-      outcomeOf(trial),
-      /^invalid: Cannot get a reply of parrot at .*: 500 oops \(2 attempts\)$/,
-    );
-    assertEquals(asked.length, 2);
-  }
-});
+/** Answers whatever happens. */
+const calm: Agent = (task, options) => looping()(task, options).catch(() => "Done.");
 
-Deno.test("a request that the server refuses is the agent's failure", async () => {
-  const { trial } = await trying([status(400, "messages: too few")], looping());
-  assertMatch(outcomeOf(trial), /^agent_error: .*400 .*too few/);
-});
+interface Failing {
+  readonly script: Script;
+  /** Default: one that fails where a request does. */
+  readonly agent?: Agent;
+  readonly retries?: number;
+  readonly outcome: RegExp;
+  /** Requests that reach the server. Default: 1. */
+  readonly asked?: number;
+  /** The attempts before the first reply. */
+  readonly failed?: string[];
+  readonly permanent?: Trial["permanent"];
+}
 
-Deno.test("an agent that asks for a model that is not there fails by itself, and ends no run", async () => {
-  const none = () =>
-    Response.json({ error: { message: "no such model", code: "model_not_found" } }, {
-      status: 404,
-    });
-  const { trial } = await trying(
-    [none],
-    (task, options) => looping()(task, { ...options, model: "parot" }),
-  );
-  assertEquals(trial.permanent, undefined);
-  assertMatch(outcomeOf(trial), /^agent_error: .*there is no such model/);
-  // Where it is the model under test, no agent can do better.
-  const tested = await trying([none], looping());
-  assertEquals([tested.trial.outcome, tested.trial.permanent], ["invalid", "model"]);
-});
+const NO_MODEL = () =>
+  Response.json({ error: { message: "no such model", code: "model_not_found" } }, { status: 404 });
+const GONE = {
+  ...{ script: [status(500, "oops")], retries: 1, asked: 2 },
+  outcome: /^invalid: Cannot get a reply of parrot at .*: 500 oops \(2 attempts\)$/,
+};
 
-Deno.test("an agent that answers though its last request got no reply has no valid trial", async () => {
-  const { trial } = await trying(
-    [{ calls: [booking(1)] }, status(503, "overloaded")],
-    (task, options) => looping()(task, options).catch(() => "Done."),
-  );
-  assertMatch(outcomeOf(trial), /^invalid: .*overloaded/);
-});
+const FAILING: Readonly<Record<string, Failing>> = {
+  "is at its limit for a while": {
+    script: [status(429, "slow down", { "retry-after-ms": "1" }), DONE],
+    ...{ retries: 3, asked: 2, outcome: /^solved: $/, failed: ["infrastructure 429"] },
+  },
+  "fails an agent that asks again by itself": {
+    script: [status(503, "overloaded"), DONE],
+    agent: (task, options) => looping()(task, options).catch(() => looping()(task, options)),
+    ...{ asked: 2, outcome: /^solved: $/, failed: ["infrastructure 503"] },
+  },
+  "always fails": GONE,
+  "always fails an agent that answers": { ...GONE, agent: calm },
+  "fails later on an agent that answers": {
+    script: [{ calls: [booking(1)] }, status(503, "overloaded")],
+    ...{ agent: calm, asked: 2, outcome: /^invalid: .*overloaded/ },
+  },
+  "refuses a request": {
+    ...{ script: [status(400, "messages: too few")], outcome: /^agent_error: .*400 .*too few/ },
+  },
+  // No other agent can do better where it is the model under test.
+  "has not the model under test": {
+    ...{ script: [NO_MODEL], outcome: /^invalid: /, permanent: "model" },
+  },
+  "has not the model that an agent asks for": {
+    script: [NO_MODEL],
+    agent: (task, options) => looping()(task, { ...options, model: "parot" }),
+    outcome: /^agent_error: .*there is no such model/,
+  },
+  "sends no JSON": { script: [asText("hello")], agent: calm, outcome: /^invalid: .*it is text/ },
+  "sends a page": {
+    ...{ script: [asText("<!doctype html>")], agent: calm, outcome: /^invalid: .*it is a page/ },
+    permanent: "address",
+  },
+  "sends an empty body": { script: [asText("")], agent: calm, outcome: /^invalid: / },
+  "sends an object of another kind": {
+    ...{ script: [asText('{"ok":true}')], agent: calm, outcome: /^invalid: .*choices/ },
+  },
+  "sends deep JSON": {
+    script: [asText(`${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`)],
+    ...{ agent: calm, outcome: /^invalid: / },
+  },
+};
 
-Deno.test("an agent that asks again by itself after an error has a valid trial, with the attempt", async () => {
-  const { trial } = await trying(
-    [status(503, "overloaded"), DONE],
-    (task, options) => looping()(task, options).catch(() => looping()(task, options)),
-  );
-  assertEquals(outcomeOf(trial), "solved: ");
-  assertEquals(repliesIn(trial)[0]!.failed?.map(({ cause, status }) => [cause, status]), [[
-    "infrastructure",
-    503,
-  ]]);
-});
+for (const [what, given] of Object.entries(FAILING)) {
+  Deno.test(`a tap tells whose failure it is if a server ${what}`, async () => {
+    const { script, agent = looping(), retries = 0, outcome, failed, permanent } = given;
+    const { trial, asked } = await trying(script, agent, { entry: { retries } });
+    assertMatch(outcomeOf(trial), outcome);
+    assertEquals([asked.length, trial.permanent], [given.asked ?? 1, permanent]);
+    const attempts = repliesIn(trial)[0]?.failed;
+    assertEquals(attempts?.map(({ cause, status }) => `${cause} ${status}`), failed);
+  });
+}
 
 Deno.test("a tap says what to do where nothing listens", async () => {
   const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
@@ -1064,12 +1062,7 @@ Deno.test("a stream that breaks off makes no reply", async () => {
   });
   for (const swallows of [false, true]) {
     const agent: Agent = async (task, options) => {
-      const { baseURL, model } = options;
-      const response = await post(`${baseURL}/chat/completions`, options, {
-        model,
-        messages: [user(task.prompt)],
-        stream: true,
-      });
+      const response = await send(options, { messages: [user(task.prompt)], stream: true });
       return swallows ? await response.text().catch(() => "Done.") : await response.text();
     };
     const { trial } = await trying([DONE], agent, { model: server.model({ retries: 0 }) });
@@ -1101,12 +1094,7 @@ Deno.test("a reply without end is neither kept nor passed on", async () => {
   };
   let bytes = 0;
   const { trial } = await trying([flood], async (task, options) => {
-    const { baseURL, model } = options;
-    const response = await post(`${baseURL}/chat/completions`, options, {
-      model,
-      messages: [user(task.prompt)],
-      stream: true,
-    });
+    const response = await send(options, { messages: [user(task.prompt)], stream: true });
     for await (const chunk of response.body!) bytes += chunk.length;
     return "Done.";
   });
@@ -1114,25 +1102,6 @@ Deno.test("a reply without end is neither kept nor passed on", async () => {
   // The agent failed on it; what cannot be read is no valid reply either.
   assert(trial.outcome !== "solved" && repliesIn(trial).length === 0, outcomeOf(trial));
 });
-
-for (
-  const [what, body, reason] of [
-    ["no JSON", "hello", /^invalid: .*it is text/],
-    ["a page", "<!doctype html>", /^invalid: .*it is a page/],
-    ["an empty body", "", /^invalid: /],
-    ["an object of another kind", '{"ok":true}', /^invalid: .*choices/],
-    ["deep JSON", `${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`, /^invalid: /],
-  ] as const
-) {
-  Deno.test(`a reply that is ${what} makes the trial invalid, whatever the agent makes of it`, async () => {
-    const respond = () => new Response(body, { headers: { "content-type": "application/json" } });
-    const { trial } = await trying(
-      [respond],
-      (task, options) => looping()(task, options).catch(() => "Done."),
-    );
-    assertMatch(outcomeOf(trial), reason);
-  });
-}
 
 Deno.test("a call whose arguments nest deep is judged", async () => {
   const deep = (levels: number) => `${'{"city":'.repeat(levels)}1${"}".repeat(levels)}`;
@@ -1178,12 +1147,8 @@ Deno.test("names such as __proto__ are names like any other", async () => {
 
 const TOOL_USE_FAILED = {
   error: {
-    ...{
-      message: "Failed to call a function",
-      type: "invalid_request_error",
-      code: "tool_use_failed",
-      failed_generation: '<function=book>{"city": Rome}</function>',
-    },
+    ...{ message: "Failed to call a function", type: "invalid_request_error" },
+    ...{ code: "tool_use_failed", failed_generation: '<function=book>{"city": Rome}</function>' },
   },
 };
 
@@ -1194,9 +1159,8 @@ Deno.test("calls that the server could not read are the model's, whole and strea
     });
   for (const answer of [() => Response.json(TOOL_USE_FAILED, { status: 400 }), stream]) {
     const { trial } = await trying([answer], async (task, options) => {
-      const { baseURL, model } = options;
-      const body = { model, messages: [user(task.prompt)], tools: offer(task), stream: true };
-      return await post(`${baseURL}/chat/completions`, options, body).then(
+      const body = { messages: [user(task.prompt)], tools: offer(task), stream: true };
+      return await send(options, body).then(
         (response) => response.text(),
         () => "Sorry.",
       );
@@ -1211,9 +1175,7 @@ Deno.test("filtered, cut and dear replies end a trial as they do without an agen
     looping(),
     // It has its answer before the reply has been read.
     async (task, options) => {
-      const { baseURL, model } = options;
-      const body = { model, messages: [user(task.prompt)], stream: true };
-      await post(`${baseURL}/chat/completions`, options, body);
+      await send(options, { messages: [user(task.prompt)], stream: true });
       return "Done.";
     },
     async (task, options) => {
@@ -1242,66 +1204,41 @@ for (
   ] as const
 ) {
   Deno.test(`a tap holds an agent to its limit: ${outcome}`, async () => {
-    let told: unknown;
-    const refused: string[] = [];
+    let signal: AbortSignal | undefined;
     const { trial, asked } = await trying(
       [{ calls: [booking(1), booking(2)] }],
-      async (task, options) => {
-        options.signal.addEventListener("abort", () => told = options.signal.reason);
-        try {
-          return await looping()(task, options);
-        } catch (error) {
-          refused.push(String(error));
-          throw error;
-        }
+      (task, options) => {
+        signal = options.signal;
+        return looping()(task, options);
       },
       { limits },
     );
     assertEquals(trial.outcome, outcome);
-    assertStringIncludes(String(told), "The trial is over");
+    assertStringIncludes(String(signal!.reason), "The trial is over");
     assert(asked.length <= (outcome === "token_limit" ? 2 : 1), `${asked.length}`);
   });
 }
 
-Deno.test("a tap ends an agent that works longer than the trial may", async () => {
-  const over = Promise.withResolvers<string>();
-  const { trial } = await trying([DONE], (_, { signal }) => {
-    signal.addEventListener("abort", () => over.resolve(String(signal.reason)));
-    return new Promise(() => {});
-  }, { limits: { seconds: 0.05 } });
-  assertEquals(trial.outcome, "time_limit");
-  assertStringIncludes(await over.promise, "The trial is over");
-});
-
-Deno.test("a tap waits no longer than the trial may for another address", async () => {
-  const over = Promise.withResolvers<void>();
-  await using silent = sayingServer(async () => {
-    await over.promise;
-    return new Response(null);
+for (const where of ["its server", "another address"] as const) {
+  Deno.test(`a tap waits no longer than the trial may for ${where}`, async () => {
+    const over = Promise.withResolvers<void>();
+    await using silent = sayingServer(async () => {
+      await over.promise;
+      return new Response(null);
+    });
+    const { trial } = await trying(
+      [DONE],
+      (task, options) =>
+        looping()(task, where === "its server" ? options : { ...options, baseURL: silent.url }),
+      {
+        limits: { seconds: 0.1 },
+        ...(where === "its server" ? { model: silent.model({ retries: 0 }) } : {}),
+      },
+    );
+    over.resolve();
+    assertEquals(trial.outcome, "time_limit");
   });
-  const { trial } = await trying(
-    [DONE],
-    (task, options) => looping()(task, { ...options, baseURL: silent.url }),
-    { limits: { seconds: 0.1 } },
-  );
-  over.resolve();
-  assertEquals(trial.outcome, "time_limit");
-});
-
-Deno.test("a tap ends a request that takes longer than the trial may", async () => {
-  const over = Promise.withResolvers<void>();
-  const silent = async (asked: Asked) => {
-    await over.promise;
-    return respond(DONE, asked);
-  };
-  const script: Script = (asked) => asked.number === 1 ? DONE : silent(asked);
-  const { trial } = await trying(script, async (task, options) => {
-    await ask(options, { messages: [user(task.prompt)] });
-    setTimeout(() => over.resolve(), 400);
-    return await looping()(task, options);
-  }, { limits: { seconds: 0.1 } });
-  assertEquals(trial.outcome, "time_limit");
-});
+}
 
 Deno.test("a tap breaks off what is still being sent when a limit ends the trial", async () => {
   let timer: ReturnType<typeof setInterval>;
@@ -1320,12 +1257,7 @@ Deno.test("a tap breaks off what is still being sent when a limit ends the trial
       { headers: { "content-type": "text/event-stream" } },
     );
   const { trial } = await trying([endless], async (task, options) => {
-    const { baseURL, model } = options;
-    const response = await post(`${baseURL}/chat/completions`, options, {
-      model,
-      messages: [user(task.prompt)],
-      stream: true,
-    });
+    const response = await send(options, { messages: [user(task.prompt)], stream: true });
     return await response.text();
   }, { limits: { seconds: 0.1 } });
   assertEquals(trial.outcome, "time_limit");
@@ -1342,7 +1274,7 @@ Deno.test("nothing is sent or recorded once the trial is over", async () => {
       Promise.all([
         ask(options, { messages: [user("more")] }).catch(String),
         post(`${baseURL}/embeddings`, options, { input: "x" }).catch(String),
-        post(`${baseURL}/chat/completions`, { ...options, fetch }, { messages: [] }).catch(String),
+        send({ ...options, fetch }, { messages: [] }).catch(String),
         task.tools[0]!.execute({ city: "Rome", nights: 1 }).catch(String),
       ])
     ));
@@ -1356,15 +1288,6 @@ Deno.test("nothing is sent or recorded once the trial is over", async () => {
   assertMatch(outside!, /404|TypeError/);
   assertMatch(calling!, /over/);
   assertEquals([asked.length, booked, JSON.stringify(trial)], [1, [], before]);
-});
-
-Deno.test("a tap watches a model made in code, which has no server", async () => {
-  const model = scripted("script", [{ calls: [{ name: "no_such", arguments: {} }] }, {
-    text: "Done.",
-  }]);
-  const { trial, asked } = await trying([DONE], looping(), { model });
-  assertEquals(rows(trial), [[1, "no_such", "function_not_found", undefined]]);
-  assertEquals([trial.outcome, trial.agent, asked], ["solved", "watched", []]);
 });
 
 Deno.test("a tap serves every turn of a conversation", async () => {
