@@ -1,5 +1,5 @@
 /**
- * Scripts: the replies in a trace, to be given again.
+ * Scripts: the replies in a trace, or the calls and the answer of an agent, to be given again.
  * @module
  */
 
@@ -18,21 +18,23 @@ import {
   type ModelReply,
   TimeLimitError,
 } from "../models/model.ts";
-import type { ToolCall } from "../tools/tool.ts";
+import type { PreparedCall, ToolCall } from "../tools/tool.ts";
+import { defined } from "../base/json.ts";
+import type { Fixture } from "./executors/fixture.ts";
 
 /** Calls past the limit in one reply that are played again: they decide nothing. */
 const MAX_BEYOND = 1_000;
 
-/** Why a script that is over gives no reply. */
-export const NO_MORE = "there are no more events";
+/** Why a trace that is over gives neither a reply nor an answer. */
+const NO_MORE = "there are no more events";
 
 /** Returns the call of an event as its model made it. */
-export function asCall({ function: name, arguments: written }: CallEvent): ToolCall {
+function asCall({ function: name, arguments: written }: CallEvent): ToolCall {
   return { id: "", name, arguments: written };
 }
 
 /** Returns a call past the limit, of which no arguments were kept. */
-export function pastLimit(name: string): ToolCall {
+function pastLimit(name: string): ToolCall {
   return { id: "", name, arguments: "{}" };
 }
 
@@ -168,6 +170,48 @@ export class Script {
       usage: { inputTokens: 0, outputTokens: 0 },
     });
   }
+}
+
+/** Gives the calls of a custom agent again, step by step, and its answer. */
+export async function playCalls(
+  fixture: Fixture,
+  events: readonly TraceEvent[],
+  outer: string | undefined,
+): Promise<string> {
+  let together: PreparedCall[] = [];
+  const play = async () => {
+    if (together.length > 0) await fixture.execute(together);
+  };
+  for (const event of callsOf(events)) {
+    if (together[0] !== undefined && together[0].step !== event.step) {
+      await play();
+      together = [];
+    }
+    together.push(asAgentCall(event, fixture.tools));
+  }
+  await play();
+  const over = events.find((event) => event.kind === "over_limit");
+  if (over !== undefined) await fixture.execute([pastLimit(over.function)]);
+  const answer = events.find((event) => event.kind === "answer");
+  if (answer !== undefined) return answer.text;
+  throw outer === "agent_error" ? new Error(NO_MORE) : new InfrastructureError(NO_MORE);
+}
+
+/** Returns a call of an event, with what its agent did. */
+function asAgentCall(event: CallEvent, tools: Fixture["tools"]): PreparedCall {
+  const { step, by, agentDid, failure } = event;
+  // There is such a function, but the request did not offer it: of those that it did, the nearest is known.
+  const isUnoffered = failure?.type === "function_not_found" &&
+    tools.some(({ name }) => name === event.function);
+  // What is wrong with a call was judged by the executor, and told by the agent in its own words.
+  const isRefused = failure?.type === "function_not_found" ||
+    failure?.type === "wrong_number_of_inputs" || agentDid !== undefined;
+  return {
+    ...{ ...asCall(event), step },
+    ...defined({ agentDid, by: by === "agent" ? by : undefined }),
+    ...(isRefused ? { told: event.result } : {}),
+    ...(isUnoffered ? { offered: [failure.detail.nearest ?? []].flat() } : {}),
+  };
 }
 
 /** Whether an event belongs to the calls of the reply before it. */

@@ -20,12 +20,11 @@ import {
   type TraceEvent,
 } from "../calls/trace.ts";
 import type { Fixture } from "./executors/fixture.ts";
-import type { PreparedCall } from "../tools/tool.ts";
-import { type Limits, MAX_NAME_LENGTH } from "./agent/session.ts";
-import { InfrastructureError } from "../models/model.ts";
+import { MAX_NAME_LENGTH } from "./agent/_model_use.ts";
+import type { Limits } from "./agent/session.ts";
 import { INJECTED_INSTRUCTION } from "../perturbations/ids.ts";
 import { type Difference, differs } from "./_difference.ts";
-import { asCall, NO_MORE, pastLimit, Script } from "./_script.ts";
+import { playCalls, Script } from "./_script.ts";
 import { MARK } from "../base/secrets.ts";
 import { sumUsage, type Usage } from "../tools/message.ts";
 import { parsedArguments, usesIn } from "../tools/references/call_order.ts";
@@ -377,46 +376,4 @@ function endDifference(recorded: Trial, played: Trial): Difference | undefined {
     }
   }
   return undefined;
-}
-
-/** Gives the calls of a custom agent again, step by step, and its answer. */
-async function playCalls(
-  fixture: Fixture,
-  events: readonly TraceEvent[],
-  outer: string | undefined,
-): Promise<string> {
-  let together: PreparedCall[] = [];
-  const play = async () => {
-    if (together.length > 0) await fixture.execute(together);
-  };
-  for (const event of callsOf(events)) {
-    if (together[0] !== undefined && together[0].step !== event.step) {
-      await play();
-      together = [];
-    }
-    together.push(asAgentCall(event, fixture.tools));
-  }
-  await play();
-  const over = events.find((event) => event.kind === "over_limit");
-  if (over !== undefined) await fixture.execute([pastLimit(over.function)]);
-  const answer = events.find((event) => event.kind === "answer");
-  if (answer !== undefined) return answer.text;
-  throw outer === "agent_error" ? new Error(NO_MORE) : new InfrastructureError(NO_MORE);
-}
-
-/** Returns a call of an event, with what its agent did. */
-function asAgentCall(event: CallEvent, tools: Fixture["tools"]): PreparedCall {
-  const { step, by, agentDid, failure } = event;
-  // There is such a function, but the request did not offer it: of those that it did, the nearest is known.
-  const isUnoffered = failure?.type === "function_not_found" &&
-    tools.some(({ name }) => name === event.function);
-  // What is wrong with a call was judged by the executor, and told by the agent in its own words.
-  const isRefused = failure?.type === "function_not_found" ||
-    failure?.type === "wrong_number_of_inputs" || agentDid !== undefined;
-  return {
-    ...{ ...asCall(event), step },
-    ...defined({ agentDid, by: by === "agent" ? by : undefined }),
-    ...(isRefused ? { told: event.result } : {}),
-    ...(isUnoffered ? { offered: [failure.detail.nearest ?? []].flat() } : {}),
-  };
 }

@@ -5,7 +5,6 @@ import type { PlanLine } from "../../lib/runs/journal/journal.ts";
 import type { CommandAgent } from "../../lib/trials/tap/command.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import {
-  deno,
   folder,
   isAlive,
   readLines,
@@ -76,36 +75,23 @@ Deno.test("a program that is not there ends the run at its first trial, and noth
   assertEquals(place.names(), ["suite.jsonc"]);
 });
 
-Deno.test("a program that fails is the agent's failure, and prints no secret into journal or report", async () => {
+Deno.test("a program that fails is the agent's failure; of its variables the names are kept, and no value", async () => {
   await using place = await folder();
-  const key = "a1b2c3d4-correct-horse-battery";
-  const script = 'echo "cannot use $SEARCH_API_KEY" >&2; exit 4';
-  const agent = { command: ["sh", "-c", script], env: { SEARCH_API_KEY: key } };
-  const path = place.write("suite.jsonc", suiteWith(agent));
-  const journal = place.file("out.jsonl");
-  const ended = await toolgate(["run", path, "--out", journal]);
-  assertEquals(ended.code, 0, ended.all);
-  const text = Deno.readTextFileSync(journal);
-  const [plan, trial] = readLines(journal) as [PlanLine, Trial];
-  assertEquals(trial.outcome, "agent_error");
-  assertStringIncludes(`${trial.reason}`, "exit code 4; standard error: cannot use [redacted]");
-  assertEquals(plan.resolved.agent?.env, { SEARCH_API_KEY: "[redacted]" });
-  for (const one of [text, ended.all]) assert(!one.includes(key), one);
-});
-
-Deno.test("a journal keeps the names of a program's variables, and none of their values", async () => {
-  await using place = await folder();
-  const env = { DB_PASSWORD: "hunter2hunter2", SMTP_PASS: "abc123", MODE: "fast-and-loose" };
-  const script = 'echo "$DB_PASSWORD $SMTP_PASS" >&2; exit 4';
+  const env = { SEARCH_API_KEY: "a1b2c3d4-correct-horse", SMTP_PASS: "abc123", MODE: "fast-one" };
+  const script = 'echo "cannot use $SEARCH_API_KEY $SMTP_PASS" >&2; exit 4';
   const path = place.write("suite.jsonc", suiteWith({ command: ["sh", "-c", script], env }));
   const journal = place.file("out.jsonl");
   const ended = await toolgate(["run", path, "--out", journal]);
   assertEquals(ended.code, 0, ended.all);
   const text = Deno.readTextFileSync(journal);
   const [plan, trial] = readLines(journal) as [PlanLine, Trial];
+  assertEquals(trial.outcome, "agent_error");
   const mark = "[redacted]";
-  assertEquals(plan.resolved.agent?.env, { DB_PASSWORD: mark, SMTP_PASS: mark, MODE: mark });
-  assertStringIncludes(`${trial.reason}`, `standard error: ${mark} ${mark}`);
+  assertStringIncludes(
+    `${trial.reason}`,
+    `exit code 4; standard error: cannot use ${mark} ${mark}`,
+  );
+  assertEquals(plan.resolved.agent?.env, { SEARCH_API_KEY: mark, SMTP_PASS: mark, MODE: mark });
   for (const value of Object.values(env)) assert(!(text + ended.all).includes(value), value);
 });
 
@@ -209,34 +195,3 @@ benchmark("a program", { model: "sim:planner", agent, tasks: grid({ core: 2, dep
     }
   });
 }
-
-Deno.test("benchmark() runs an agent that is a program", async () => {
-  await using place = await folder();
-  const file = place.write(
-    "agent_test.ts",
-    `import { benchmark, grid } from ${JSON.stringify(`${ROOT}/mod.ts`)};
-benchmark("a program", {
-  model: "sim:planner",
-  agent: { command: ["echo", "x = 1"] },
-  tasks: grid({ core: 2, depth: 1 }),
-  seed: 1,
-  graphs: 1,
-});
-benchmark("no program", { model: "sim:planner", tasks: grid({ core: 2, depth: 1 }), seed: 1, agent: { command: "echo" } } as never);
-`,
-  );
-  const { code, all } = await deno([
-    "test",
-    "-A",
-    "--no-check",
-    `--config=${ROOT}/deno.json`,
-    file,
-  ]);
-  assertEquals(code, 1, all);
-  assertMatch(all, /Cannot use benchmark no program:\n +at agent\.command: /);
-  const wrong = Deno.readTextFileSync(file).replace(/benchmark\("no program".*\n/, "");
-  Deno.writeTextFileSync(file, wrong);
-  const ran = await deno(["test", "-A", "--no-check", `--config=${ROOT}/deno.json`, file]);
-  assertEquals(ran.code, 1, ran.all);
-  assertStringIncludes(ran.all, `said "x = 1"`);
-});

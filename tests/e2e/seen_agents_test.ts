@@ -13,21 +13,23 @@ import type { JsonObject } from "../../lib/base/json.ts";
 import type { Ceilings, GatePolicy } from "../../lib/gate/policy.ts";
 import { InfrastructureError } from "../../lib/models/model.ts";
 import { describeTrial } from "../../lib/reports/story.ts";
-import { planLine } from "../../lib/runs/journal/journal.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import { Connections } from "../../lib/models/connect.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { assertNoFailures } from "../../lib/testing/assertions/trials.ts";
+import { toOpenAITool } from "../../lib/tools/tool.ts";
 import type { Agent } from "../../lib/trials/own_agent.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { countingServer, deno, folder, LAUNCH, ROOT } from "../support/child.ts";
+import { plainLoop } from "../support/agents/plain_loop.ts";
+import { countingServer, deno, folder, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { Folder } from "../support/folders.ts";
-import { accept, linesOf, writeJournal } from "../support/journals.ts";
-import { answering, completion, serving } from "../support/wire_servers.ts";
+import { accept, writeJournal } from "../support/journals.ts";
+import { reportedTrials } from "../support/report_data.ts";
+import { type Saying, sayingServer } from "../support/saying_server.ts";
 
 const MODEL = "sim:noisy?hallucinate=0.1&arity=0.1&stale=0.05";
 const PRICES = { [MODEL]: { input: 1, output: 1 } };
@@ -43,55 +45,10 @@ Deno.test.afterAll(async () => {
   await connections[Symbol.asyncDispose]();
 });
 
-interface Asked {
-  readonly name: string;
-  readonly arguments: string;
-}
-
-/** How an agent works. */
-interface Habits {
-  /** Where it asks; default: as toolgate tells it. */
-  readonly past?: string;
-  /** Whether it drops wrong calls, so that the model never reads of them. */
-  readonly hides?: boolean;
-}
-
-/** An agent as users write one: it asks until a reply has no call, and carries out what its tools take. */
-function agentOf({ past, hides = false }: Habits = {}): Agent {
-  return async (task, { baseURL, model, apiKey, ...given }) => {
-    const ask = past === undefined ? given.fetch : fetch;
-    const messages: JsonObject[] = [{ role: "user", content: task.prompt }];
-    const tools = task.tools.map(({ name, description, parameters }) => ({
-      type: "function",
-      function: { name, description, parameters },
-    }));
-    for (let replies = 0; replies < 60; replies++) {
-      const response = await ask(`${past ?? baseURL}/chat/completions`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${apiKey}` },
-        body: JSON.stringify({ model, messages, tools }),
-      });
-      const [{ message }] = (await response.json()).choices;
-      const calls: { id: string; function: Asked }[] = message.tool_calls ?? [];
-      if (calls.length === 0) return message.content ?? "";
-      const results: JsonObject[] = [];
-      for (const { id, function: { name, arguments: written } } of calls) {
-        const tool = task.tools.find((one) => one.name === name);
-        const input = JSON.parse(written);
-        const isRight = tool !== undefined &&
-          Object.keys(input).length === Object.keys(tool.parameters["properties"] as object).length;
-        if (!isRight && hides) continue;
-        const content = isRight ? await tool.execute(input) : `There is no ${name} like that`;
-        results.push({ role: "tool", tool_call_id: id, content });
-      }
-      if (results.length > 0 || !hides) messages.push(message, ...results);
-    }
-    return "I give up";
-  };
-}
-
-const SEEN = agentOf();
-const UNSEEN = agentOf({ past: server.url });
+const FORM = { api: "chat", streamed: false } as const;
+const SEEN = plainLoop(FORM);
+/** Asks past toolgate. */
+const UNSEEN: Agent = (task, options) => SEEN(task, { ...options, fetch, baseURL: server.url });
 
 function planOf(gate: GatePolicy, more: Partial<Suite> = {}) {
   return planSuite({
@@ -193,12 +150,8 @@ Deno.test("a gate whose ceilings a hidden call can only raise decides over an un
 });
 
 Deno.test("an agent that offers functions under names of its own hides what is called, and tokens for all that is known", async () => {
-  const disguised: Agent = async (task, { fetch, baseURL, model }) => {
-    const response = await fetch(`${baseURL}/chat/completions`, {
-      method: "POST",
-      body: JSON.stringify({ model, messages: [{ role: "user", content: task.prompt }] }),
-    });
-    await response.text();
+  const disguised: Agent = async (task, options) => {
+    await SEEN({ ...task, tools: [] }, options);
     await task.tools[0]!.execute({});
     return "I give up";
   };
@@ -360,36 +313,23 @@ Deno.test("assertNoFailures() does not vouch for what it cannot see", () => {
 
 /** The words of a report. */
 async function reported(trials: readonly Trial[]) {
-  await using place = await folder();
-  const own = planOf(LOOSE);
-  const journal = place.write(
-    "a.jsonl",
-    linesOf([planLine(own), ...trials]),
-  );
-  const files = ["md", "html", "json", "csv"].map((kind) => place.file(`out.${kind}`));
-  const ended = await deno([
-    ...LAUNCH,
-    ...["report", journal, "--markdown", files[0]!, "--html", files[1]!, "--json", files[2]!],
-    ...["--csv", files[3]!],
+  using place = new Folder();
+  const journal = writeJournal(place, planOf(LOOSE), trials);
+  const terminal = await toolgate(["report", journal]);
+  const ended = await toolgate([
+    ...["report", journal, "--markdown", place.file("out.md"), "--html", place.file("out.html")],
+    ...["--json", place.file("out.json"), "--csv", place.file("csv")],
   ]);
-  assertEquals(ended.code, 0, ended.all);
-  const terminal = await deno([...LAUNCH, "report", journal]);
-  const [md, html] = files.slice(0, 2).map((path) => Deno.readTextFileSync(path));
-  const csv = Deno.readTextFileSync(`${files[3]}/trials.csv`);
-  const calls = Deno.readTextFileSync(`${files[3]}/calls.csv`);
-  const report = JSON.parse(Deno.readTextFileSync(files[2]!));
-  const blocks = html!.matchAll(
-    /<script type="application\/octet-stream" id="block-\d+">([^<]*)</g,
-  );
-  const trialsOfPage = await Promise.all(
-    Array.from(blocks, ([, packed]) =>
-      new Response(
-        new Blob([Uint8Array.fromBase64(packed!.trim())]).stream()
-          .pipeThrough(new DecompressionStream("gzip")),
-      ).text()),
-  );
-  const page = trialsOfPage.join("\n");
-  return { md: md!, html: html!, page, csv, calls, report, terminal: terminal.stdout };
+  assertEquals([terminal.code, ended.code], [0, 0], ended.all);
+  return {
+    md: place.read("out.md"),
+    html: place.read("out.html"),
+    page: JSON.stringify(reportedTrials(place.file("out.html"))),
+    csv: place.read("csv/trials.csv"),
+    calls: place.read("csv/calls.csv"),
+    report: JSON.parse(place.read("out.json")),
+    terminal: terminal.stdout,
+  };
 }
 
 Deno.test("a report never says of unseen trials that no call was wrong without what could not be seen", async () => {
@@ -419,27 +359,23 @@ Deno.test("a report never says of unseen trials that no call was wrong without w
   }
 });
 
-/** A server that replies what a model said, and a task's trial by an agent that asks it. */
+/** A task's trial by an agent whose model says these replies. */
 async function scripted(
-  replies: readonly JsonObject[],
+  replies: readonly Saying[],
   work: (ask: (body?: JsonObject) => Promise<void>, task: Parameters<Agent>[0]) => Promise<void>,
 ): Promise<Trial> {
-  await using stub = serving(...replies.map((message) => answering(completion(message))));
-  const model = await connections.model({ model: MODEL });
-  return await runTrial(plan.trials[0]!, model, {
+  await using stub = sayingServer(replies);
+  return await runTrial(plan.trials[0]!, stub.model({ model: MODEL }), {
     suite: plan.suite,
-    agent: async (task, given) => {
-      const tools = task.tools.map(({ name, description, parameters }) => ({
-        type: "function",
-        function: { name, description, parameters },
-      }));
-      await work(async (body = {}) => {
-        const response = await given.fetch(`http://${stub.host}/v1/chat/completions`, {
+    agent: async (task, { fetch, baseURL, model }) => {
+      const asked = {
+        ...{ model, messages: [{ role: "user", content: task.prompt }] },
+        tools: task.tools.map(toOpenAITool),
+      };
+      await work(async (body) => {
+        const response = await fetch(`${baseURL}/chat/completions`, {
           method: "POST",
-          body: JSON.stringify({
-            ...{ model: given.model, messages: [{ role: "user", content: task.prompt }], tools },
-            ...body,
-          }),
+          body: JSON.stringify({ ...asked, ...body }),
         });
         await response.text();
       }, task);
@@ -448,23 +384,18 @@ async function scripted(
   });
 }
 
-const calling = (...calls: (readonly [name: string, input: string])[]): JsonObject => ({
-  content: null,
-  tool_calls: calls.map(([name, given], place) => ({
-    ...{ id: `call_${place}`, type: "function", function: { name, arguments: given } },
-  })),
-});
-
 Deno.test("reports and stories tell what an agent did with calls and replies, whatever its tools are called", async () => {
   const evil = ["<img src=x onerror=alert(1)>", "hand\u001b[31mover\u0007", "h".repeat(60_000)];
-  const nobody = calling(["no_such_tool", "{}"]);
+  const nobody = { calls: [{ name: "no_such_tool", arguments: "{}" }] };
   const [own] = generateTask(plan.trials[0]!.task as GraphSpec).tools;
-  const last = calling(
-    ...evil.map((name) => [name, '{"to":"</script>"}'] as const),
-    [own!.name, '{"no_such":1}'],
-  );
+  const last = {
+    calls: [
+      ...evil.map((name) => ({ name, arguments: '{"to":"</script>"}' })),
+      { name: own!.name, arguments: '{"no_such":1}' },
+    ],
+  };
   const trial = await scripted(
-    [nobody, nobody, last, { content: "done" }],
+    [nobody, nobody, last, { text: "done" }],
     async (ask, task) => {
       // The first reply is thrown away; the next request shows no trace of the second.
       await ask();
@@ -516,8 +447,13 @@ Deno.test("reports tell of calls that an agent repaired, or did not carry out", 
     Object.fromEntries(other!.parameters.map(({ name }) => [name, 1])),
   );
   const trial = await scripted([
-    calling([one!.name, '{"no_such":1}'], [other!.name, right]),
-    { content: "done" },
+    {
+      calls: [{ name: one!.name, arguments: '{"no_such":1}' }, {
+        name: other!.name,
+        arguments: right,
+      }],
+    },
+    { text: "done" },
   ], async (ask, task) => {
     await ask();
     await task.tools.find(({ name }) => name === one!.name)!.execute({ other: 2 });
@@ -539,14 +475,13 @@ const NOTE =
 const countOf = (text: string, part: string) => text.split(part).length - 1;
 
 Deno.test("toolgate run says once, and at once, that an agent is not seen, and which limits cannot hold", async () => {
-  await using place = await folder();
+  using place = new Folder();
   const suite = {
     ...{ name: "blind", seed: 1, graphs: 4, tasks: [{ core: 2, depth: 1 }], models: [MODEL] },
     agent: { command: ["echo", "x = 1"] },
   };
   const path = place.write("suite.jsonc", JSON.stringify(suite));
-  const launch = LAUNCH.toSpliced(1, 0, "--allow-run");
-  const ended = await deno([...launch, "run", path]);
+  const ended = await toolgate(["run", path]);
   assertEquals(countOf(ended.stderr, `${NOTE} (docs/agents.md)`), 1, ended.all);
   assertStringIncludes(ended.stdout.replace(/\s+/g, " "), "could not be seen");
   const limited = place.write(
@@ -554,13 +489,13 @@ Deno.test("toolgate run says once, and at once, that an agent is not seen, and w
     JSON.stringify({ ...suite, budget: { tokens: 1000 }, limits: { tokens: 100 } }),
   );
   const journal = place.file("limited.jsonl");
-  const other = await deno([...launch, "run", limited, "--out", journal]);
+  const other = await toolgate(["run", limited, "--out", journal]);
   assertStringIncludes(
     other.stderr,
     `${NOTE}, and the budget and limits of tokens and steps cannot hold (docs/agents.md)`,
   );
   // What an earlier run said is not said again.
-  const again = await deno([...launch, "run", limited, "--out", journal, "--resume"]);
+  const again = await toolgate(["run", limited, "--out", journal, "--resume"]);
   assertEquals(countOf(again.stderr, NOTE), 0, again.all);
 });
 

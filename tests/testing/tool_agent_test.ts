@@ -18,7 +18,7 @@ function run(file: string, own: readonly string[] = []) {
 
 /** A server whose model adds by the tool and then says the sum, agents that ask it, and one that asks nobody. */
 const PRELUDE = `// @ts-nocheck: a user may write no types.
-import { assertAnswer, assertCalled, tool, toolSuite, toolTest } from "file://${ROOT}/mod.ts";
+import { assertAnswer, assertCalled, benchmark, tool, toolSuite, toolTest } from "file://${ROOT}/mod.ts";
 import { plainLoop } from "file://${ROOT}/tests/support/agents/plain_loop.ts";
 import { assertEquals } from "@std/assert";
 
@@ -273,6 +273,10 @@ Deno.test("tool tests and suites refuse what cannot be with an agent, where it s
       'toolTest("t", { ...right, model, variants: { a: { agent }, b: { agent: alone } }, recordings: { mode: "auto", folder: "r" } })',
       /replies to an agent are not recorded/,
     ],
+    [
+      'benchmark("b", { model, tasks: { core: 2, depth: 1 }, seed: 1, agent: { command: "echo" } })',
+      /Cannot use benchmark b:\n +at agent\.command: /,
+    ],
   ];
   const told = await refusalsOf(
     table.map(([call]) => call),
@@ -287,7 +291,7 @@ Deno.test("tool tests and suites refuse what cannot be with an agent, where it s
 Deno.test("benchmark({ agent }) works on every kind of task within a budget, and its journal is derived again", async () => {
   const file = write(
     "every_task.ts",
-    `import { benchmark, grid } from "file://${ROOT}/mod.ts";
+    `import { grid } from "file://${ROOT}/mod.ts";
 const common = { model: "sim:noisy?hallucinate=0.3&averse=0.3&seed=3", agent, seed: 1 };
 benchmark("all", {
   ...common,
@@ -301,7 +305,7 @@ benchmark("questions", {
   tasks: [{ set: "${ROOT}/fixtures/call_sets/city" }],
   gate: { successRate: 0.1, margin: 0.05 },
 });
-benchmark("poor", { ...common, tasks: { core: 3, depth: 2 }, perturbations: ["timeout"], graphs: 20, budget: { tokens: 5_000 }, gate: { successRate: 0.5, margin: 0.1 } });
+benchmark("poor", { ...common, agent: program, tasks: { core: 3, depth: 2 }, perturbations: ["timeout"], graphs: 20, budget: { tokens: 5_000 }, gate: { successRate: 0.5, margin: 0.1 } });
 `,
   );
   const finished = await run(file, ["--out=tasks/"]);

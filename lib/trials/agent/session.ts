@@ -7,13 +7,8 @@ import { defined, printable } from "../../base/json.ts";
 import { isErrorOf } from "../../base/errors.ts";
 import { z } from "zod";
 import { abortable } from "@std/async/abortable";
-import {
-  claimedCount,
-  claimedUsage,
-  type Message,
-  sumUsage,
-  type Usage,
-} from "../../tools/message.ts";
+import { claimedCount, claimedUsage, type Message, type Usage } from "../../tools/message.ts";
+import { MAX_NAME_LENGTH, ModelUse } from "./_model_use.ts";
 import {
   type Model,
   type ModelReply,
@@ -161,20 +156,16 @@ export class Session {
   readonly record: (event: TraceEvent) => void;
 
   readonly #options: SessionOptions;
-  readonly #served = new Set<string>();
-  readonly #stages = new Map<string, OtherUse>();
-  #offered:
-    | { readonly tools: readonly ToolSchema[]; readonly shown: readonly ToolSchema[] }
-    | undefined;
+  readonly #use = new ModelUse();
+  /** Tools as models are shown them: a loop asks with the same ones again and again. */
+  readonly #shown = new WeakMap<readonly ToolSchema[], readonly ToolSchema[]>();
   #opening: Pick<Question, "messages" | "tools"> | undefined;
-  #usage: Usage = { inputTokens: 0, outputTokens: 0 };
   #milliseconds = 0;
   #replying = 0;
   #requests = 0;
   #limited: Limited | undefined;
-  /** Milliseconds for which replies were waited for, and since when one is. */
+  /** Milliseconds for which replies were waited for, less the time at which the present waiting began. */
   #askedFor = 0;
-  #askedAt: number | undefined;
   /** The number of replies that are waited for. */
   #asked = 0;
 
@@ -186,7 +177,7 @@ export class Session {
 
   /** Tokens of all replies, including those of other models. */
   get usage(): Usage {
-    return this.#usage;
+    return this.#use.usage;
   }
 
   /** The messages and tools of the first request in the loop; `undefined` if there was none. */
@@ -206,16 +197,12 @@ export class Session {
 
   /** The names that the trial's own model gave in its replies. */
   get served(): readonly string[] {
-    return [...this.#served];
+    return this.#use.served;
   }
 
   /** The usage of models other than the trial's own, by stage. */
   get stages(): readonly StageUse[] {
-    return [...this.#stages.values()].map(({ stage, name, simulated, served, usage }) => ({
-      stage,
-      model: { requested: name, served: [...served], simulated },
-      usage,
-    }));
+    return this.#use.stages;
   }
 
   /** Milliseconds that are left for the trial; infinite without a limit. */
@@ -231,7 +218,7 @@ export class Session {
 
   /** Milliseconds for which replies were waited for so far. */
   get #asking(): number {
-    return this.#askedFor + (this.#askedAt === undefined ? 0 : performance.now() - this.#askedAt);
+    return this.#askedFor + (this.#asked === 0 ? 0 : performance.now());
   }
 
   /** Charges time that was not spent on replies. */
@@ -257,7 +244,7 @@ export class Session {
     try {
       if (seconds === undefined) return await awaited;
       const timeout = new Promise<Limited>((resolve) => {
-        const left = () => seconds * 1000 - this.#milliseconds - spent();
+        const left = () => this.left - spent();
         const wait = () => {
           timer = setTimeout(() => {
             // A timer may fire a moment early.
@@ -285,16 +272,13 @@ export class Session {
   async ask(question: Question): Promise<ModelReply | Limited> {
     if (this.#limited !== undefined) return this.#limited;
     // Agents may ask for several replies at once.
-    if (this.#asked++ === 0) this.#askedAt = performance.now();
+    if (this.#asked++ === 0) this.#askedFor -= performance.now();
     try {
       const reply = await this.#ask(question);
       if (isLimited(reply)) this.#limited = reply;
       return reply;
     } finally {
-      if (--this.#asked === 0) {
-        this.#askedFor += performance.now() - this.#askedAt!;
-        this.#askedAt = undefined;
-      }
+      if (--this.#asked === 0) this.#askedFor += performance.now();
     }
   }
 
@@ -308,9 +292,7 @@ export class Session {
     }
     const other = stage === undefined ? undefined : models?.get(stage);
     const model = other ?? this.#options.model;
-    const timeLimit = limits.seconds === undefined
-      ? undefined
-      : Math.max(1, limits.seconds * 1000 - this.#milliseconds);
+    const timeLimit = limits.seconds === undefined ? undefined : Math.max(1, this.left);
     const request = ++this.#requests;
     if (!aside) this.#opening ??= { messages: [...messages], tools };
     let reply: ModelReply;
@@ -348,26 +330,21 @@ export class Session {
     if (reply.finish === "filter" && reply.text.trim() === "" && reply.calls.length === 0) {
       return { kind: "filtered", message: "a content filter left nothing of the reply" };
     }
-    const tokens = this.#usage.inputTokens + this.#usage.outputTokens;
+    const tokens = this.usage.inputTokens + this.usage.outputTokens;
     if (limits.tokens !== undefined && tokens > limits.tokens) {
       return { kind: "token_limit", message: `${tokens} tokens, ${limits.tokens} are allowed` };
     }
-    if (limits.seconds !== undefined && this.#milliseconds > limits.seconds * 1000) {
-      return timeLimitReached(limits.seconds);
-    }
+    if (limits.seconds !== undefined && this.left < 0) return timeLimitReached(limits.seconds);
     return reply;
   }
 
   /** The tools without their functions, as only replies can call them. */
   #schemasOf(tools: readonly ToolSchema[]): readonly ToolSchema[] {
-    // A loop asks with the same tools again and again.
-    if (this.#offered?.tools === tools) return this.#offered.shown;
-    const shown = tools.map((tool): ToolSchema => {
-      const { execute: _, check: __, ...schema } = tool as Tool;
-      return schema;
-    });
-    this.#offered = { tools, shown };
-    return shown;
+    return this.#shown.getOrInsertComputed(tools, () =>
+      tools.map((tool): ToolSchema => {
+        const { execute: _, check: __, ...schema } = tool as Tool;
+        return schema;
+      }));
   }
 
   #charge(reply: ModelReply, { request, stage, aside, other, called, told }: Request): void {
@@ -376,20 +353,8 @@ export class Session {
     const usage = claimedUsage(reply.usage);
     this.#milliseconds += durationMs;
     this.#replying += durationMs;
-    this.#usage = sumUsage([this.#usage, usage]);
-    const served = reply.served.slice(0, MAX_NAME_LENGTH);
     const name = other?.name ?? told.model;
-    if (name === undefined) {
-      if (served !== "") this.#served.add(served);
-    } else {
-      const use = this.#stages.getOrInsertComputed(stage ?? `agent ${name}`, () => ({
-        ...{ stage: stage ?? "agent", name, served: new Set<string>() },
-        simulated: other?.simulated ?? name.startsWith("sim:"),
-        usage: { inputTokens: 0, outputTokens: 0 },
-      }));
-      use.usage = sumUsage([use.usage, usage]);
-      if (served !== "") use.served.add(served);
-    }
+    this.#use.add({ usage, served: reply.served, stage, name, simulated: other?.simulated });
     this.record({
       kind: "reply",
       request,
@@ -408,14 +373,6 @@ export class Session {
   }
 }
 
-/** The use of another model than the trial's. */
-interface OtherUse extends Omit<StageUse, "model" | "usage"> {
-  readonly name: string;
-  readonly simulated: boolean;
-  readonly served: Set<string>;
-  usage: Usage;
-}
-
 interface Request {
   readonly request: number;
   readonly stage: string | undefined;
@@ -428,8 +385,6 @@ interface Request {
   readonly told: Omit<Watched, "reply">;
 }
 
-/** At most this many characters of a model's name are recorded. */
-export const MAX_NAME_LENGTH = 200;
 /** At most this many repairs of one reply are recorded. */
 const MAX_REPAIRS = 20;
 

@@ -7,9 +7,10 @@
 import {
   type CallOutcome,
   type CallPlace,
-  eventOf,
+  failureOf,
   type Made,
   type Making,
+  notFound,
   withoutRoot,
 } from "./made_call.ts";
 import {
@@ -17,21 +18,18 @@ import {
   type ExecutorSettings,
   executorSettings,
 } from "./executor_options.ts";
-import { demandFollowed } from "../../calls/behaviour.ts";
 import type { RecordedCall } from "../../calls/record.ts";
-import { functionNotFound } from "../../calls/failure.ts";
+import { Trace } from "./_trace.ts";
 import type { Fault } from "../../tools/fault.ts";
-import { cutText, defined, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
+import { cutText, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { mapConcurrent } from "../../base/concurrent.ts";
 import { checkableArguments } from "../../tools/references/resolve.ts";
 import { NestedReply } from "../../tools/references/reply.ts";
 import { offerReferences } from "../../tools/references/schema.ts";
 import { valueOfResult } from "../../tools/references/symbol_table.ts";
-import { errorInResult, ToolError, toToolError } from "../../tools/tool_error.ts";
 import type {
   CallReplacer,
   Environment,
-  FailedCall,
   PreparedCall,
   Refusal,
   ResultWriter,
@@ -39,7 +37,7 @@ import type {
   ToolResult,
   ToolSchema,
 } from "../../tools/tool.ts";
-import { type CallEvent, MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
+import type { CallEvent, TraceEvent } from "../../calls/trace.ts";
 
 /**
  * Answers calls and records them. Calls that begin before an earlier one has resolved share its step, like
@@ -54,8 +52,7 @@ export abstract class Executor<Accepted extends object = object>
   /** The values given in the first message, by variable. */
   abstract readonly given: ReadonlyMap<string, JsonValue>;
 
-  readonly #events: TraceEvent[] = [];
-  readonly #uncut = new Map<number, Pick<RecordedCall, "written" | "result">>();
+  readonly #trace: Trace;
   readonly #returned = new Map<string, JsonValue>();
   /** Results whose variables have not been read yet. */
   readonly #unread: [text: string, call: PreparedCall, place: CallPlace][] = [];
@@ -67,13 +64,9 @@ export abstract class Executor<Accepted extends object = object>
   readonly #settings: ExecutorSettings;
   /** The parameters of the functions on offer, without references. */
   readonly #parameters: ReadonlyMap<string, JsonObject>;
-  #calls = 0;
-  /** The calls among these that an agent did not carry out although it could have. */
-  #notRun = 0;
   #step = 0;
   #pending = 0;
   #stepsByHand = false;
-  #exhausted = false;
   #closed = false;
 
   /** Offers tools. */
@@ -84,6 +77,7 @@ export abstract class Executor<Accepted extends object = object>
     const settings = executorSettings(options);
     const { callLimit, references } = settings;
     this.callLimit = callLimit;
+    this.#trace = new Trace(callLimit);
     this.#settings = settings;
     this.#parameters = new Map(tools.map(({ name, parameters }) => [name, parameters]));
     this.tools = tools.map((tool) => ({
@@ -93,7 +87,7 @@ export abstract class Executor<Accepted extends object = object>
         // An agent may abandon a call; nobody would await an error here.
         if (this.#closed) return TRIAL_OVER;
         // An agent that ignores the error of the first call past the limit would loop forever.
-        if (this.#exhausted) {
+        if (this.exhausted) {
           throw new Error(
             `Cannot call ${tool.name} as no more than ${this.callLimit} calls are allowed`,
           );
@@ -116,12 +110,12 @@ export abstract class Executor<Accepted extends object = object>
 
   /** Everything that has happened, in order. */
   get events(): readonly TraceEvent[] {
-    return this.#events;
+    return this.#trace.events;
   }
 
   /** The parts of calls that events truncate, by call number. */
   get uncut(): ReadonlyMap<number, Pick<RecordedCall, "written" | "result">> {
-    return this.#uncut;
+    return this.#trace.uncut;
   }
 
   /** The number of an agent's calls that have begun and not ended. */
@@ -131,17 +125,17 @@ export abstract class Executor<Accepted extends object = object>
 
   /** The number of calls within the limit, including refused ones, without those that an agent left. */
   get calls(): number {
-    return this.#calls - this.#notRun;
+    return this.#trace.calls;
   }
 
   /** Whether a call past the limit was made, so that the trial is over. */
   get exhausted(): boolean {
-    return this.#exhausted;
+    return this.#trace.exhausted;
   }
 
   /** The number of calls that may still be made. */
   get left(): number {
-    return this.callLimit - this.#calls + this.#notRun;
+    return this.#trace.left;
   }
 
   /** Whether the trial was answered or disposed of. */
@@ -180,7 +174,7 @@ export abstract class Executor<Accepted extends object = object>
   /** Adds an event from outside the environment to the trace. */
   record(event: TraceEvent): void {
     this.assertOpen("record an event");
-    this.#events.push(event);
+    this.#trace.events.push(event);
   }
 
   /** Ends the trial: later calls are an error. */
@@ -282,16 +276,7 @@ export abstract class Executor<Accepted extends object = object>
 
   /** Records the answer, which ends the trial. */
   protected end(text: string, value: number | null, rendered: string | undefined): void {
-    const followed = text.length > MAX_KEPT_LENGTH && demandFollowed(this.#events) === undefined
-      ? demandFollowed(this.#events, { texts: [text] })
-      : undefined;
-    this.record({
-      kind: "answer",
-      text: text.slice(0, MAX_KEPT_LENGTH),
-      ...(rendered === undefined ? {} : { rendered: rendered.slice(0, MAX_KEPT_LENGTH) }),
-      value,
-      ...(followed !== undefined && "say" in followed ? { said: followed.say } : {}),
-    });
+    this.record(this.#trace.answer(text, value, rendered));
     this.#closed = true;
   }
 
@@ -302,25 +287,14 @@ export abstract class Executor<Accepted extends object = object>
     replace?: CallReplacer,
     step = this.#step,
   ): Promise<ToolResult[]> {
-    let { left } = this;
-    let fitting = 0;
-    for (const { agentDid } of calls) {
-      // What an agent leaves of several replies is no work, and takes nothing of its limit.
-      if (agentDid === "not_run" && this.#notRun < this.callLimit) this.#notRun++;
-      else if (left-- <= 0) break;
-      fitting++;
-    }
-    const within = calls.slice(0, fitting);
-    const beyond = calls.slice(within.length);
-    const first = this.#calls + 1;
-    this.#calls += within.length;
+    const { within, first } = this.#trace.count(calls);
     const { references, depth, parallel } = this.#settings;
     const nested = references ? new NestedReply(calls, depth) : undefined;
     const done: Made[] = [];
-    for (const [level, indexes] of (nested?.levels ?? [[...within.keys()]]).entries()) {
-      let batch = indexes.filter((index) => index < within.length).map((index): Making => {
-        const call = nested?.prepare(index, this.#parameters.get(within[index]!.name)) ??
-          within[index]!;
+    for (const [level, indexes] of (nested?.levels ?? [[...calls.keys()]]).entries()) {
+      let batch = indexes.filter((index) => index < within).map((index): Making => {
+        const call = nested?.prepare(index, this.#parameters.get(calls[index]!.name)) ??
+          calls[index]!;
         return { index, call, original: call, place: { call: first + index, step, level } };
       });
       // Rounds: calls that failed, and those that are made in their place.
@@ -334,7 +308,7 @@ export abstract class Executor<Accepted extends object = object>
         // Synchronous answers stay within this turn, so that an agent's calls keep their order.
         const outcomes = running instanceof Promise ? await running : running;
         // The caller did not wait: late results are not part of the trial.
-        if (this.#closed) return calls.map(overFor);
+        if (this.#closed) return toResults(calls, [], TRIAL_OVER);
         for (const [at, one] of making.entries()) {
           const { index, call, place } = one;
           // A call that only waited for a failed one is no first mistake.
@@ -347,7 +321,7 @@ export abstract class Executor<Accepted extends object = object>
           done[index] = { ...one, answered, injection, outcome };
         }
         batch = replace === undefined ? [] : await this.#replace(making, done, replace);
-        if (this.#closed) return calls.map(overFor);
+        if (this.#closed) return toResults(calls, [], TRIAL_OVER);
       }
     }
     // Another tool may have been called in its place: the model gets the result for the call that it made.
@@ -355,14 +329,10 @@ export abstract class Executor<Accepted extends object = object>
     const contents = answers.map(({ content }) => content);
     const texts = write?.(answers, this.known) ?? contents;
     const results = texts.map((text) => cutText(text, this.#settings.longestResult));
-    for (const [index, made] of done.entries()) this.#recordCall(made, results[index]!);
-    if (beyond.length > 0) this.#endByLimit(beyond);
+    for (const [index, made] of done.entries()) this.#trace.addCall(made, results[index]!);
+    if (within < calls.length) this.#trace.endByLimit(calls.slice(within));
     const error = JSON.stringify({ error: `No more than ${this.callLimit} calls are allowed` });
-    return calls.map(({ id, name }, index) => ({
-      callId: id,
-      name,
-      content: results[index] ?? error,
-    }));
+    return toResults(calls, results, error);
   }
 
   /**
@@ -376,44 +346,25 @@ export abstract class Executor<Accepted extends object = object>
   ): Promise<Making[]> {
     const failed = making.flatMap(({ index }) => {
       const made = done[index]!;
-      const error = this.#errorOf(made);
-      return error === undefined ? [] : [{ made, error }];
+      const failure = failureOf(made, this.#parameters.has(made.call.name));
+      return failure === undefined ? [] : [{ made, failure }];
     }).slice(0, this.left);
     if (failed.length === 0) return [];
-    const replacements = await replace(failed.map(({ made, error }): FailedCall => {
-      const { original, call, outcome } = made;
-      const { category, message, retryAfter } = error;
-      const injected = outcome.event?.fault !== undefined;
-      return { original, call, category, message, injected, ...defined({ retryAfter }) };
-    }));
+    const replacements = await replace(failed.map(({ failure }) => failure));
     // The caller did not wait, and the trial is over.
     if (this.#closed) return [];
     return failed.flatMap(({ made }, at): Making[] => {
       const replacement = replacements[at];
       if (replacement === undefined) return [];
-      this.#recordCall(made, made.answered.content);
+      this.#trace.addCall(made, made.answered.content);
       const { index, original, place } = made;
-      return [{ index, original, ...replacement, place: { ...place, call: ++this.#calls } }];
+      return [{
+        index,
+        original,
+        ...replacement,
+        place: { ...place, call: this.#trace.countReplacement() },
+      }];
     });
-  }
-
-  /** Why a call failed; `undefined` if it did not. */
-  #errorOf({ call, outcome }: Made): ToolError | undefined {
-    const { content, value, failure, thrown } = outcome;
-    if (value !== undefined || call.answer !== undefined) return undefined;
-    if (!this.#parameters.has(call.name)) return new ToolError("unknown_tool", content);
-    if (failure !== undefined) return undefined;
-    return thrown === undefined ? errorInResult(content) : toToolError(thrown.error);
-  }
-
-  /** Records a call with the text that was returned for it. */
-  #recordCall(made: Made, result: string): void {
-    const { call, place } = made;
-    const written = call.resolved ?? call.arguments;
-    if (Math.max(written.length, result.length) > MAX_KEPT_LENGTH) {
-      this.#uncut.set(place.call, { written, result });
-    }
-    this.#events.push(eventOf(made, call.told ?? result));
   }
 
   /** Carries out a call, or applies a fault to it. */
@@ -474,27 +425,6 @@ export abstract class Executor<Accepted extends object = object>
     const injection = this.#settings.injectInstruction?.(call.name, text);
     return { answered: { call, content: injection?.content ?? text, value: parsed }, injection };
   }
-
-  /** Ends the trial at the first call past the limit. */
-  #endByLimit(beyond: readonly PreparedCall[]): void {
-    if (!this.#exhausted) {
-      const isDemanded = ({ name, resolved, arguments: written }: PreparedCall) =>
-        demandFollowed(this.#events, { calls: [{ name, written: resolved ?? written }] }) !==
-          undefined;
-      const demanded = demandFollowed(this.#events) === undefined
-        ? beyond.find(isDemanded)
-        : undefined;
-      this.#events.push({
-        kind: "over_limit",
-        function: (demanded ?? beyond[0]!).name.slice(0, MAX_KEPT_LENGTH),
-        limit: this.callLimit,
-        ...(demanded === undefined
-          ? {}
-          : { arguments: demanded.arguments.slice(0, MAX_KEPT_LENGTH) }),
-      });
-    }
-    this.#exhausted = true;
-  }
 }
 
 /** The reply to calls after the end of the trial. */
@@ -502,14 +432,6 @@ const TRIAL_OVER = JSON.stringify({ error: "The trial is over" });
 
 /** What is recorded as the result of a call that an agent did not carry out. */
 const NOT_RUN = JSON.stringify({ error: "The agent did not carry out this call" });
-
-/** The outcome of a call of a function that does not exist. */
-export function notFound(name: string, existing: Iterable<string>): CallOutcome {
-  return {
-    content: JSON.stringify({ error: `There is no function ${printable(name, 100)}` }),
-    failure: { ...functionNotFound(name, existing), root: true },
-  };
-}
 
 /** The arguments as text; values that JSON cannot represent become text that is not JSON. */
 function toText(input: unknown): string {
@@ -520,7 +442,11 @@ function toText(input: unknown): string {
   }
 }
 
-/** The reply to a call after the end of the trial. */
-function overFor({ id, name }: PreparedCall): ToolResult {
-  return { callId: id, name, content: TRIAL_OVER };
+/** The answers of a reply's calls: the texts that there are, and `rest` for the calls after these. */
+function toResults(
+  calls: readonly PreparedCall[],
+  texts: readonly string[],
+  rest: string,
+): ToolResult[] {
+  return calls.map(({ id, name }, index) => ({ callId: id, name, content: texts[index] ?? rest }));
 }

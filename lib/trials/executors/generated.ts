@@ -7,14 +7,9 @@
 import { answerReader, type JudgingRules, type parseAnswer } from "./answer.ts";
 import { behavioursIn } from "../../calls/behaviour.ts";
 import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
-import {
-  checkSchema,
-  checkValues,
-  type Conforming,
-  isRoot,
-  type Knowledge,
-} from "../../calls/failure.ts";
+import { checkSchema, checkValues, type Conforming, isRoot } from "../../calls/failure.ts";
 import { isLost } from "../../tools/fault.ts";
+import { expectedCallsFor } from "./_expected_calls.ts";
 import { generatedExamples, type SolvedExample } from "./examples.ts";
 import type { AnswerCheck, Fixture } from "./fixture.ts";
 import {
@@ -25,16 +20,15 @@ import {
   parseJson,
 } from "../../base/json.ts";
 import { ANY_REFERENCE } from "../../tools/references/resolve.ts";
-import type { ExpectedCall } from "../../tools/expected_call.ts";
 import { withViews } from "../../calls/parameter_views.ts";
 import { impossibleFailures } from "../../calls/possible_failures.ts";
 import { usualCallLimit } from "../../perturbations/ids.ts";
 import type { Obstacle } from "../../perturbations/methods.ts";
 import { type PerturbedTask, perturbTask } from "../../perturbations/perturbed_task.ts";
-import { hash64 } from "../../base/random.ts";
 import type { ExecutorOptions } from "./executor_options.ts";
-import type { CallOutcome, CallPlace } from "./made_call.ts";
-import { Executor, notFound } from "./executor.ts";
+import { type CallOutcome, type CallPlace, notFound } from "./made_call.ts";
+import { Outputs } from "./_outputs.ts";
+import { Executor } from "./executor.ts";
 import { wordsOfName } from "../../tasks/generated/everyday_names.ts";
 import type { Task } from "../../tasks/generated/task.ts";
 import { outputsOf, returnText, type TaskFunction } from "../../tasks/generated/wording.ts";
@@ -43,6 +37,7 @@ import {
   type CallEvent,
   callsOf,
   returnedBy,
+  type ReturnedValue,
   type TraceEvent,
   withheldBy,
 } from "../../calls/trace.ts";
@@ -61,19 +56,9 @@ export interface GeneratedTaskExecutorOptions
   readonly rules?: JudgingRules;
 }
 
-/** A variable that a function produced, and its value. */
-interface Output {
-  readonly variable: string;
-  readonly value: number;
-}
-
 /** A call that conforms to its schema, and what is wrong with its values. */
 interface JudgedValues extends Conforming, Pick<CallOutcome, "failure"> {
   readonly taskFunction: TaskFunction;
-}
-
-interface Return extends CallPlace, Output {
-  readonly wrong: boolean;
 }
 
 /**
@@ -124,8 +109,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
   readonly #perturbed: PerturbedTask;
   readonly #functions: ReadonlyMap<string, TaskFunction>;
   readonly #parseAnswer: typeof parseAnswer;
-  readonly #returns: Return[] = [];
-  #coreValues: ReadonlySet<number> | undefined;
+  readonly #outputs: Outputs;
 
   /** Makes an executor for one trial; {@linkcode createExecutor} does the same. */
   constructor(original: Task, options: GeneratedTaskExecutorOptions = {}) {
@@ -141,6 +125,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     });
     this.examples = (count) => generatedExamples(original, count);
     this.#perturbed = perturbed;
+    this.#outputs = new Outputs(task, perturbed.told);
     this.#parseAnswer = answerReader(options.rules);
     this.task = task;
     this.prompt = prompt;
@@ -234,8 +219,7 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     const claimed = this.#hasNoAnswer;
     const value = this.#parseAnswer(withNames(text, this.task), variable, { claimed });
     this.end(text, value, rendered);
-    const grounded = value !== null &&
-      this.#returns.some((result) => result.variable === variable && result.value === value);
+    const grounded = value !== null && this.#outputs.has(variable, value);
     if (this.exhausted) return { outcome: "call_limit", grounded: false };
     if (value === null) return { outcome: this.#abstained ? "abstained" : "no_answer", grounded };
     return { outcome: value === truth ? "solved" : "wrong_answer", grounded };
@@ -248,9 +232,8 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
 
   /** Whether a fault withheld the result of a core function that the model never got afterwards. */
   get #lacksResult(): boolean {
-    const got = new Set(this.#returns.map(({ variable }) => variable));
     return callsOf(this.events).some((call) =>
-      call.role === "core" && withheldBy(call).some((variable) => !got.has(variable))
+      call.role === "core" && withheldBy(call).some((variable) => !this.#outputs.has(variable))
     );
   }
 
@@ -294,13 +277,11 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     const judged = this.#judged(call, place);
     if ("content" in judged) return judged;
     const { taskFunction, values, coerced, failure } = judged;
-    const known = this.#knowledge(place);
-    const wrong = failure !== undefined;
-    const outputs = wrong ? this.#wrongOutputs(taskFunction, values) : this.#outputs(taskFunction);
+    const known = this.#outputs.knownAt(place);
     const guessed = failure === undefined &&
       taskFunction.parameters.some((parameter) => !known.isEstablished(parameter.variable));
-    for (const one of outputs) this.#returns.push({ ...place, ...one, wrong });
-    const [{ variable, value }, ...others] = outputs as [Output, ...Output[]];
+    const outputs = this.#outputs.give(taskFunction, place, failure && values);
+    const [{ variable, value }, ...others] = outputs as [ReturnedValue, ...ReturnedValue[]];
     const entries = outputs.map((one) => [one.variable, one.value] as const);
     return {
       content: returnText(entries),
@@ -336,7 +317,12 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
       return { content: JSON.stringify({ error }), event: { role: taskFunction.role }, failure };
     }
     const { values } = checked;
-    const failure = checkValues(taskFunction, values, this.task.values, this.#knowledge(place));
+    const failure = checkValues(
+      taskFunction,
+      values,
+      this.task.values,
+      this.#outputs.knownAt(place),
+    );
     return {
       ...{ taskFunction, ...checked },
       ...(failure === undefined ? {} : { failure: { ...failure, root: isRoot(failure) } }),
@@ -371,71 +357,6 @@ export class GeneratedTaskExecutor extends Executor<Conforming> implements Fixtu
     const returned = parseJson(text);
     return isJsonObject(returned) ? Object.entries(returned) : [];
   }
-
-  /**
-   * What was known when a call could begin: calls of one reply cannot see each other's returns, unless one
-   * had to wait for others.
-   */
-  #knowledge(current: CallPlace): Knowledge {
-    const earlier = this.#returns.filter(({ step, level }) =>
-      step < current.step || (step === current.step && level < current.level)
-    );
-    const { told } = this.#perturbed;
-    return {
-      isEstablished: (variable) =>
-        told.has(variable) || earlier.some((result) => result.variable === variable),
-      ownerOf: (value) =>
-        told.entries().find((one) => one[1] === value)?.[0] ??
-          earlier.find((result) => result.value === value)?.variable,
-      wrongReturn: (value, variable) => {
-        const wrong = earlier.filter((result) => result.wrong && result.value === value);
-        return (wrong.find((result) => result.variable === variable) ?? wrong[0])?.call;
-      },
-    };
-  }
-
-  /** The true outputs of a function. */
-  #outputs(taskFunction: TaskFunction): readonly Output[] {
-    return outputsOf(taskFunction).map(({ name }) => ({
-      variable: name,
-      value: this.task.values.get(name)!,
-    }));
-  }
-
-  /** Wrong values for all outputs of a function, none of them twice. */
-  #wrongOutputs(taskFunction: TaskFunction, values: readonly number[]): readonly Output[] {
-    const taken = new Set<number>();
-    return this.#outputs(taskFunction).map(({ variable, value: truth }, place) => {
-      const words = ["wrong", this.task.spec.seed, taskFunction.name, ...values];
-      const value = this.#wrongValue(place === 0 ? words : [...words, variable], truth, taken);
-      taken.add(value);
-      return { variable, value };
-    });
-  }
-
-  /**
-   * A wrong value with as many digits as the true one, derived from `words`: task, function, arguments and
-   * output. It is never the true value, and none of the core's or those `taken` while others are free: so its
-   * origin stays clear, and distractors do not change it.
-   */
-  #wrongValue(
-    words: readonly (string | number)[],
-    truth: number,
-    taken: ReadonlySet<number>,
-  ): number {
-    const least = 10 ** (String(truth).length - 1);
-    const range = 9 * least;
-    const start = Number(hash64(words.join("\u0000")) % BigInt(range));
-    this.#coreValues ??= coreValuesOf(this.task);
-    let fallback = truth;
-    for (let shift = 0; shift < range; shift++) {
-      const value = least + (start + shift) % range;
-      if (value === truth) continue;
-      if (!this.#coreValues.has(value) && !taken.has(value)) return value;
-      if (fallback === truth) fallback = value;
-    }
-    return fallback;
-  }
 }
 
 /** Whether a value is a reference, such as `$2.sum`: that invents nothing, even if the call failed. */
@@ -466,45 +387,6 @@ function withNames(text: string, { spec, target, values }: Task): string {
     const spoken = `(?<![\\p{L}\\p{N}_])${words.join("[\\s_-]{0,3}")}(?![\\p{L}\\p{N}_])`;
     return read.replaceAll(new RegExp(spoken, "giu"), name);
   }, text);
-}
-
-/**
- * One correct call of each core function; those that were called are in the order of their best calls. A task
- * may be solved in many orders, so that each is compared to its best call: the first with the most correct
- * arguments.
- */
-function expectedCallsFor(
-  functions: readonly TaskFunction[],
-  values: Task["values"],
-  calls: readonly CallEvent[],
-): readonly ExpectedCall[] {
-  const expected = functions.filter(({ role }) => role === "core").map(({ name, parameters }) => {
-    const right = Object.create(null) as Record<string, number>;
-    for (const parameter of parameters) right[parameter.name] = values.get(parameter.variable)!;
-    return { tool: name, arguments: right };
-  });
-  const best = new Map<string, { place: number; right: number }>();
-  const byName = new Map(expected.map((one) => [one.tool, one]));
-  for (const [place, call] of calls.entries()) {
-    if (isLost(call)) continue;
-    const truth = byName.get(call.function)?.arguments;
-    if (truth === undefined) continue;
-    const input = parseJson(call.resolved ?? call.arguments);
-    const right = Object.entries(truth).filter(([name, value]) =>
-      isJsonObject(input) && Object.hasOwn(input, name) && input[name] === value
-    ).length;
-    if (right > (best.get(call.function)?.right ?? -1)) {
-      best.set(call.function, { place, right });
-    }
-  }
-  const bestPlace = ({ tool }: ExpectedCall) => best.get(tool)?.place ?? calls.length;
-  return expected.toSorted((one, other) => bestPlace(one) - bestPlace(other));
-}
-
-function coreValuesOf({ functions, inputs, values }: Task): ReadonlySet<number> {
-  const core = functions.filter(({ role }) => role === "core");
-  const outputs = core.flatMap(outputsOf);
-  return new Set([...inputs.values(), ...outputs.map(({ name }) => values.get(name)!)]);
 }
 
 function schemaError({ name, parameters }: TaskFunction): string {

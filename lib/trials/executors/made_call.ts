@@ -3,10 +3,11 @@
  * @module
  */
 
-import type { Answered, PreparedCall, Replacement } from "../../tools/tool.ts";
+import { errorInResult, ToolError, toToolError } from "../../tools/tool_error.ts";
+import type { Answered, FailedCall, PreparedCall, Replacement } from "../../tools/tool.ts";
 import { type CallEvent, MAX_KEPT_LENGTH } from "../../calls/trace.ts";
-import { defined } from "../../base/json.ts";
-import type { FailureCause } from "../../calls/failure.ts";
+import { defined, printable } from "../../base/json.ts";
+import { type FailureCause, functionNotFound } from "../../calls/failure.ts";
 import type { Injection } from "../../tools/injection.ts";
 
 /** The position of a call in its trial. */
@@ -46,6 +47,14 @@ export function withoutRoot({ failure, ...outcome }: CallOutcome): CallOutcome {
   return failure === undefined ? outcome : { ...outcome, failure: { ...failure, root: false } };
 }
 
+/** Returns the outcome of a call of a function that does not exist. */
+export function notFound(name: string, existing: Iterable<string>): CallOutcome {
+  return {
+    content: JSON.stringify({ error: `There is no function ${printable(name, 100)}` }),
+    failure: { ...functionNotFound(name, existing), root: true },
+  };
+}
+
 /** A call on its way: made by the model, or in place of one that failed. */
 export interface Making extends Partial<Pick<Replacement, "by">> {
   /** The index of the model's call in its reply. */
@@ -63,6 +72,27 @@ export interface Made extends Making {
   /** The instruction in the text of `answered`; omitted without one. */
   readonly injection?: Injection | undefined;
   readonly outcome: CallOutcome;
+}
+
+/** Returns why a call failed; `undefined` if it did not, or was refused: then its function never ran. */
+export function failureOf(made: Made, isOffered: boolean): FailedCall | undefined {
+  const { original, call, outcome } = made;
+  const error = errorOf(outcome, call, isOffered);
+  if (error === undefined) return undefined;
+  const { category, message, retryAfter } = error;
+  const injected = outcome.event?.fault !== undefined;
+  return { original, call, category, message, injected, ...defined({ retryAfter }) };
+}
+
+function errorOf(
+  { content, value, failure, thrown }: CallOutcome,
+  { answer }: PreparedCall,
+  isOffered: boolean,
+): ToolError | undefined {
+  if (value !== undefined || answer !== undefined) return undefined;
+  if (!isOffered) return new ToolError("unknown_tool", content);
+  if (failure !== undefined) return undefined;
+  return thrown === undefined ? errorInResult(content) : toToolError(thrown.error);
 }
 
 /** The event of a call, with the text that was finally returned for it. */

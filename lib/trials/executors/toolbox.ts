@@ -14,8 +14,8 @@ import {
   printable,
 } from "../../base/json.ts";
 import type { ExecutorOptions } from "./executor_options.ts";
-import type { CallOutcome, CallPlace } from "./made_call.ts";
-import { Executor, notFound } from "./executor.ts";
+import { type CallOutcome, type CallPlace, notFound } from "./made_call.ts";
+import { Executor } from "./executor.ts";
 import { redact } from "../../base/redact.ts";
 import { type ArgumentCheck, argumentCheck } from "../../tools/schema/validate.ts";
 import { offerReferences } from "../../tools/references/schema.ts";

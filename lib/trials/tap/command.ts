@@ -42,10 +42,14 @@ export interface CommandAgent {
 /** Characters that no argument or variable of a process can have. */
 const noNul = (text: string) => !text.includes("\0");
 const NUL = "must not have the character NUL";
+const LISTED =
+  'must list the program and its arguments, as ["python3", "agent.py"]: no shell reads it';
 
 /** The schema of {@linkcode CommandAgent}. */
 export const COMMAND_AGENT = z.strictObject({
-  command: z.array(z.string().refine(noNul, NUL)).min(1, "must name a program")
+  command: z.array(z.string().refine(noNul, NUL), {
+    error: ({ input }) => typeof input === "string" ? LISTED : undefined,
+  }).min(1, "must name a program")
     .refine(([name]) => name !== "", "must name a program"),
   env: z.record(z.string(), z.string().refine(noNul, NUL))
     .refine(

@@ -3,6 +3,7 @@
 import {
   assert,
   assertEquals,
+  assertMatch,
   assertRejects,
   assertStringIncludes,
   assertThrows,
@@ -137,43 +138,33 @@ Deno.test("commandAgent() takes the answer of a program that reads no input", as
   assertEquals(await shell("exec <&-; echo done", { task: { prompt } }), "done");
 });
 
-Deno.test("commandAgent() rejects with exit code and the end of standard error, without secrets", async () => {
-  const error = await assertRejects(() =>
-    shell(
+Deno.test("commandAgent() rejects with how a program ended and the end of standard error, without secrets", async (test) => {
+  const table: Readonly<Record<string, readonly [script: string, message: RegExp]>> = {
+    "an exit code": [
       "yes noise | head -c 200000 >&2; printf 'Traceback:\\033[31m\\nkey sk-abcdefghijklmnop123456 bad\\n' >&2; exit 3",
-    )
-  ) as Error;
-  assertStringIncludes(
-    error.message,
-    "ended with exit code 3; standard error: key [redacted] bad, after: …",
-  );
-  assertStringIncludes(error.message, "Traceback:\\u001b[31m");
-  assert(error.message.length < 1_000, error.message);
-  assert(!(error instanceof InfrastructureError));
+      /ended with exit code 3; standard error: key \[redacted\] bad, after: ….*Traceback:\\u001b\[31m/,
+    ],
+    "a secret of its env": [
+      'echo "cannot use $SEARCH_TOKEN" >&2; exit 1',
+      /standard error: cannot use \[redacted\]$/,
+    ],
+    "a signal": ["kill -SEGV $$", /was ended by SIGSEGV/],
+    "an output without end": ["exec yes", /wrote more than 1048576 bytes to standard output/],
+  };
+  const options = { env: { SEARCH_TOKEN: "correct horse battery staple" } };
+  for (const [name, [script, message]] of Object.entries(table)) {
+    await test.step(name, async () => {
+      const error = await assertRejects(() => shell(script, { options })) as Error;
+      assertMatch(error.message, message);
+      assert(error.message.length < 1_000, error.message);
+      assert(!(error instanceof InfrastructureError));
+    });
+  }
 });
 
-Deno.test("commandAgent() hides the secrets of its env where the program prints them", async () => {
-  const env = { SEARCH_TOKEN: "correct horse battery staple" };
-  const error = await assertRejects(() =>
-    shell('echo "cannot use $SEARCH_TOKEN" >&2; exit 1', { options: { env } })
-  ) as Error;
-  assertStringIncludes(error.message, "standard error: cannot use [redacted]");
-});
-
-Deno.test("commandAgent() names the signal that ended a program", async () => {
-  const error = await assertRejects(() => shell("kill -SEGV $$")) as Error;
-  assertStringIncludes(error.message, "was ended by SIGSEGV");
-});
-
-Deno.test("commandAgent() ends a program that writes without end", async () => {
-  const error = await assertRejects(() => shell("exec yes")) as Error;
-  assertStringIncludes(error.message, "wrote more than 1048576 bytes to standard output");
-  // Standard error without end is no answer, and is not kept.
-  assertEquals(await shell("yes | head -c 50000000 >&2; echo fine"), "fine");
-});
-
-Deno.test("commandAgent() takes an answer of exactly 1 MiB", async () => {
+Deno.test("commandAgent() takes an answer of exactly 1 MiB, and keeps no standard error without end", async () => {
   assertEquals((await shell("head -c 1048576 /dev/zero | tr '\\0' x")).length, 1_048_576);
+  assertEquals(await shell("yes | head -c 50000000 >&2; echo fine"), "fine");
 });
 
 Deno.test("commandAgent() ends a group that ignores SIGTERM when its time is up", async () => {
@@ -301,7 +292,10 @@ for (
   const [options, message] of [
     [{ command: [] }, "at command: must name a program"],
     [{ command: [""] }, "at command: must name a program"],
-    [{ command: "python3 agent.py" }, "at command: "],
+    [
+      { command: "python3 agent.py" },
+      'at command: must list the program and its arguments, as ["python3", "agent.py"]',
+    ],
     [{ command: ["a\0b"] }, "at command[0]: must not have the character NUL"],
     [{ command: ["a"], env: { "A=B": "1" } }, "at env: must have names with neither = nor NUL"],
     [{ command: ["a"], seconds: 0 }, "at seconds: "],
