@@ -61,6 +61,8 @@ export class AnnouncedCalls {
   /** Takes the result of each call, and returns its text for the agent. */
   readonly #give: (result: ToolResult) => string;
   #replies: OpenReply[] = [];
+  /** The requests whose reply broke off on its way, of which the agent may have calls. */
+  #broken: AgentRequest[] = [];
   #step = 0;
   /** Whether the agent made a call of its own that no reply had made: it may be of one that was not seen. */
   hasUnannounced = false;
@@ -89,6 +91,11 @@ export class AnnouncedCalls {
     });
     const made = open.map(({ call }) => call);
     this.#replies.push({ ...reply, step, calls: made, open: new Set(open), isUsed: false });
+  }
+
+  /** Takes a request whose reply broke off on its way: it was none, whatever the agent makes of it. */
+  breakOff(request: AgentRequest): void {
+    this.#broken.push(request);
   }
 
   /** Carries out a call of the agent: that of a reply, or one of its own. */
@@ -123,6 +130,7 @@ export class AnnouncedCalls {
     const { history, previous } = request;
     const shown = shownIn(request);
     let replaces: number | undefined;
+    this.hasUnannounced ||= this.#broken.some((broken) => this.#goesOnFrom(broken, request));
     for (const reply of this.#replies) {
       const { request: before } = reply;
       const isSame = history === before.history && previous === before.previous &&
@@ -141,6 +149,18 @@ export class AnnouncedCalls {
     return replaces;
   }
 
+  /** Whether a request goes on from a reply that broke off, with calls that no whole reply made. */
+  #goesOnFrom(broken: AgentRequest, { history, messages }: AgentRequest): boolean {
+    if (!history.startsWith(`${broken.history}\n`)) return false;
+    const made = this.#replies.flatMap(({ calls }) => calls);
+    return messages.slice(broken.messages.length).some((message) =>
+      message.role === "assistant" &&
+      message.calls.some(({ id, name, arguments: written }) =>
+        !made.some((call) => call.id === id || call.name === name && call.arguments === written)
+      )
+    );
+  }
+
   /** Records what the agent left of all replies. */
   async close(): Promise<void> {
     for (const reply of this.#replies) await this.#close(reply, () => undefined);
@@ -149,6 +169,7 @@ export class AnnouncedCalls {
   /** Forgets the replies of a turn that is over: requests of the next one may look like theirs. */
   forget(): void {
     this.#replies = [];
+    this.#broken = [];
   }
 
   /** Records the calls of a reply that the agent did not carry out. */

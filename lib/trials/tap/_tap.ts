@@ -305,6 +305,8 @@ export class Tap implements AsyncDisposable {
         if (!isErrorOf(fault, ModelFault)) throw isOther ? ofOtherModel(error) : error;
         answer.resolve(refusalFor(fault));
         read = readFault(fault, request, server);
+        // The last one got the reply that the fault stands for.
+        if (isErrorOf(error, InfrastructureError)) failed = error.failed.slice(0, -1);
       }
       this.#hasSeen = true;
       const all = [...this.#failed.splice(0), ...failed];
@@ -326,9 +328,9 @@ export class Tap implements AsyncDisposable {
         const fault = isErrorOf(error, InfrastructureError) ? error : brokenOff(error, server);
         this.#fault = fault;
         if (fault !== error && this.#over === undefined) this.#asked--;
-        const { fault: cause, status, message } = fault;
+        if (one.hasBegun) this.#calls.breakOff(request);
         // What the agent gives up is no failure of a server.
-        if (!sending.signal.aborted) this.#failed.push({ cause, ...defined({ status }), message });
+        if (!sending.signal.aborted) this.#failed.push(...fault.failed);
         if (isErrorOf(error, InfrastructureError)) answer.resolve(refusalFor(error));
         else answer.reject(error);
       },
