@@ -6,7 +6,7 @@
 
 import type { Carried, Message, Usage } from "../tools/message.ts";
 import { hideOwnFrames } from "../base/errors.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import { defined, isObject, type JsonObject } from "../base/json.ts";
 import { redact } from "../base/redact.ts";
 import type { ToolCall, ToolChoice, ToolSchema } from "../tools/tool.ts";
 import type { FailedAttempt, Parse } from "../calls/trace.ts";
@@ -187,6 +187,8 @@ export interface InfrastructureErrorOptions extends ErrorOptions {
   readonly fault?: FailedAttempt["cause"];
   /** Set if every request will fail alike until someone changes something: what that is. */
   readonly permanent?: Permanent;
+  /** The attempts that failed, in order, this one last. Default: this one alone. */
+  readonly failed?: readonly FailedAttempt[];
 }
 
 /**
@@ -220,6 +222,8 @@ export class InfrastructureError extends Error {
   readonly fault: FailedAttempt["cause"];
   /** Set if every request will fail alike until someone changes something: what that is. */
   readonly permanent: Permanent | undefined;
+  /** The attempts that failed, in order, this one last. */
+  readonly failed: readonly FailedAttempt[];
 
   /** Creates the error; anything that looks like a secret is removed from its message. */
   constructor(message: string, options: InfrastructureErrorOptions = {}) {
@@ -230,6 +234,9 @@ export class InfrastructureError extends Error {
     this.status = options.status;
     this.fault = options.fault ?? "infrastructure";
     this.permanent = options.permanent;
+    const { fault: cause, status } = this;
+    this.failed = options.failed ??
+      [{ cause, ...defined({ status }), message: this.message }];
     hideOwnFrames(this);
   }
 }

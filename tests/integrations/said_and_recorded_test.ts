@@ -18,7 +18,13 @@ import { runToolsAgent } from "../support/agents/run_tools.ts";
 import { ROOT } from "../support/child.ts";
 import { coreInOrder, rightArguments } from "../support/generated.ts";
 import { planOf } from "../support/records.ts";
-import { type SaidCall, type Saying, sayingServer } from "../support/saying_server.ts";
+import {
+  cutShort,
+  respond,
+  type SaidCall,
+  type Saying,
+  sayingServer,
+} from "../support/saying_server.ts";
 
 const SPEC = { core: 4, depth: 2, connected: 1, disconnected: 0, seed: 7 };
 const TASK = generateTask(SPEC);
@@ -182,6 +188,38 @@ Deno.test("a gate on invented names fails a bad agent of every client", async ()
     assertEquals(exceeded, [[true], [false]], cell);
     assertEquals(verdicts[0]!.kind, "fail", cell);
   }
+});
+
+Deno.test("no call of a stream that is cut short is lost: its trial is invalid, or not watched", async () => {
+  const invented = { name: "look_up_everything", arguments: '{"of": 7}' };
+  const ways = new Set<string>();
+  for (const { name, api, streamed, agent } of FORMS) {
+    if (!streamed) continue;
+    for (const call of [invented, right(TASK, 0)]) {
+      const rest = repliesWith("none");
+      await using server = sayingServer((asked) =>
+        asked.number === 1
+          ? cutShort(respond({ calls: [call] }, asked))
+          : rest[Math.min(asked.number - 2, rest.length - 1)]!
+      );
+      const trial = await runTrial(SPEC, server.model({ api, retries: 0 }), {
+        ...{ agent, limits: LIMITS },
+      });
+      const cell = `${name}, ${api}, ${call.name}: ${trial.outcome} ${trial.reason}`;
+      const isOver = server.asked.length === 1;
+      assertEquals([trial.outcome === "invalid", trial.failures], [isOver, []], cell);
+      ways.add(isOver ? "gives up" : `goes on with ${call === invented ? "none" : "its call"}`);
+      if (isOver) continue;
+      // The agent took what it had got for a reply.
+      assertEquals(trial.agent, "unwatched", cell);
+      assertEquals(trial.events.find((event) => event.kind === "reply")?.failed?.length, 1, cell);
+      const made = callsOf(trial.events).filter(({ by }) => by === "agent").map((one) =>
+        one.function
+      );
+      assertEquals(made, call === invented ? [] : [call.name], cell);
+    }
+  }
+  assertEquals(ways, new Set(["gives up", "goes on with none", "goes on with its call"]));
 });
 
 if (Deno.env.get("TOOLGATE_SHOW_TABLE") === "1") {

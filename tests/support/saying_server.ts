@@ -155,3 +155,10 @@ export function respond(
     )
     : Response.json(answer);
 }
+
+/** Ends a streamed reply after its calls and before it is complete, as a proxy does that gives up. */
+export async function cutShort(response: Response): Promise<Response> {
+  const events = (await response.text()).split("\n\n");
+  const end = events.findIndex((event) => /"finish_reason":"|"response\.completed"/.test(event));
+  return new Response(`${events.slice(0, end).join("\n\n")}\n\n`, response);
+}

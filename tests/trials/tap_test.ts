@@ -40,6 +40,7 @@ import { deno, folder, ROOT } from "../support/child.ts";
 import { coreInOrder, rightArguments } from "../support/generated.ts";
 import {
   type Asked,
+  cutShort,
   respond,
   type SaidCall,
   type Saying,
@@ -1071,6 +1072,43 @@ Deno.test("a stream that breaks off makes no reply", async () => {
   }
 });
 
+for (
+  const [way, watched] of [
+    ["asks again", "watched"],
+    ["asks in other words", "watched"],
+    ["goes on from what it got", "unwatched"],
+  ] as const
+) {
+  Deno.test(`a trial whose agent ${way} after a stream was cut short is ${watched}`, async () => {
+    const script: Script = [
+      (asked) => cutShort(respond({ calls: [{ name: "no_such", arguments: "{}" }] }, asked)),
+      { calls: [booking(1)] },
+      DONE,
+    ];
+    const { trial, booked } = await trying(script, async (task, options) => {
+      const { baseURL, model } = options;
+      const messages: JsonObject[] = [user(task.prompt)];
+      const body = { model, messages, tools: offer(task), stream: true };
+      const response = await post(`${baseURL}/chat/completions`, options, body);
+      const call = await firstCall(response.body!.pipeThrough(new TextDecoderStream()).getReader());
+      assertEquals(call.function.name, "no_such");
+      const assistant = { role: "assistant", tool_calls: [{ ...call, type: "function" }] };
+      if (way === "goes on from what it got") {
+        const tool_call_id = call.id;
+        messages.push(assistant, { role: "tool", tool_call_id, content: "There is no no_such" });
+      } else if (way === "asks in other words") messages.push(user("Go on."));
+      while (true) {
+        const message = await ask(options, { messages: [...messages], tools: offer(task) });
+        if (message.tool_calls === undefined) return message.content;
+        messages.push(...await carryOut(message, task));
+      }
+    });
+    assertEquals([outcomeOf(trial), booked], ["solved: ", ["Rome 1"]]);
+    assertEquals(trial.agent, watched);
+    assertEquals(repliesIn(trial).map(({ failed }) => failed?.length), [1, undefined]);
+  });
+}
+
 Deno.test("another request's body that breaks off ends nothing else", async () => {
   await using server = serversOf("chat").breaking({ bytes: rawHead(1000) + '{"data":[' });
   const { trial } = await trying([DONE], async (_, options) => {
@@ -1167,6 +1205,33 @@ Deno.test("calls that the server could not read are the model's, whole and strea
     });
     assertEquals(rows(trial), [[1, "book", "wrong_number_of_inputs", "hid"]], outcomeOf(trial));
     assert(trial.outcome !== "invalid");
+  }
+});
+
+Deno.test("attempts that failed are told with the reply that comes at last, whatever form it has", async () => {
+  const busy = status(500, "oops");
+  for (
+    const script of [
+      // The server could not read the call of the reply.
+      [busy, busy, () => Response.json(TOOL_USE_FAILED, { status: 400 }), DONE],
+      // The agent asks again where toolgate has given up.
+      [busy, busy, busy, busy, DONE],
+    ]
+  ) {
+    const { trial } = await trying(
+      script,
+      async (task, options) => {
+        const body = { messages: [user(task.prompt)], tools: offer(task) };
+        return (await ask(options, body).catch(() => ask(options, body))).content;
+      },
+      { entry: { retries: 2 } },
+    );
+    const failed = repliesIn(trial)[0]!.failed ?? [];
+    assertEquals(
+      failed.map(({ status }) => status),
+      script.slice(0, -1).flatMap((one) => one === busy ? [500] : []),
+    );
+    assert(trial.outcome !== "invalid", outcomeOf(trial));
   }
 });
 

@@ -197,7 +197,8 @@ export function retrying<
         if ("giveUp" in next) {
           // Nothing but refusals came for long, or the server says that nothing else will come.
           const isLimited = refusal !== undefined && !refusal.isOwn;
-          throw withAttempts(fault, attempts.failed, next.giveUp, isLimited);
+          const { giveUp } = next;
+          throw withAttempts(fault, { attempts: attempts.failed, failed, giveUp, isLimited });
         }
         const { wait } = next;
         if ((retryAfter ?? 0) === wait) limiter?.tellAsked(wait);
@@ -229,10 +230,10 @@ const MAX_KEPT = 20;
 /** Keeps every attempt of unclear cause, as these decide whether a trial was valid at the first go. */
 function addFailed(
   failed: FailedAttempt[],
-  { fault: cause, status, message }: InfrastructureError,
+  { fault, failed: added }: InfrastructureError,
 ) {
-  if (cause === "infrastructure" && failed.length >= MAX_KEPT) return;
-  failed.push({ cause, ...defined({ status }), message });
+  if (fault === "infrastructure" && failed.length >= MAX_KEPT) return;
+  failed.push(...added);
 }
 
 function ownLimiter({ requestsPerMinute, tokensPerMinute }: RateLimits): RateLimiter | undefined {
@@ -318,18 +319,21 @@ async function bounded<Request extends Asked, Reply extends object>(
 /** Returns `error` with the number of attempts in its message, and why the server's wish was not heeded. */
 function withAttempts(
   error: InfrastructureError,
-  attempts: number,
-  why: GiveUp,
-  isLimited: boolean,
+  { attempts, failed, giveUp, isLimited }: {
+    readonly attempts: number;
+    readonly failed: readonly FailedAttempt[];
+    readonly giveUp: GiveUp;
+    readonly isLimited: boolean;
+  },
 ): InfrastructureError {
   const { message, retryable, retryAfter, rateLimited, status, fault } = error;
   const permanent = error.permanent ?? (isLimited ? "limit" : undefined);
   const wish = retryAfter === undefined || retryAfter <= MAX_WAIT
     ? "rate limits ask to wait for more than ten minutes"
     : `the server asks to wait ${Math.round(retryAfter / 1000)} seconds`;
-  const reason = why === "pause" ? `; ${wish}, too long` : "";
+  const reason = giveUp === "pause" ? `; ${wish}, too long` : "";
   return new InfrastructureError(`${message}${reason} (${countText(attempts, "attempt")})`, {
-    ...{ cause: error, retryable, rateLimited, fault },
+    ...{ cause: error, retryable, rateLimited, fault, failed },
     ...defined({ retryAfter, status, permanent }),
   });
 }

@@ -49,7 +49,7 @@ import type { WireApi } from "./wire_format.ts";
  * @param text All of the stream, of which the caller limits the length.
  */
 export function wholeBody(api: WireApi, text: string): unknown {
-  const { add, whole } = REPLIES[api]();
+  const { add, whole } = api === "chat" ? streamedCompletion() : streamedResponse();
   let isDone = false;
   let hasEvents = false;
   let error: JsonObject | undefined;
@@ -81,11 +81,6 @@ interface StreamedReply {
   /** Returns the body; `undefined` if the reply is not complete. */
   readonly whole: (isDone: boolean) => JsonObject | undefined;
 }
-
-const REPLIES: Readonly<Record<WireApi, () => StreamedReply>> = {
-  chat: streamedCompletion,
-  responses: streamedResponse,
-};
 
 /** The body of a reply that cannot be used. */
 function failure(message: string): JsonObject {

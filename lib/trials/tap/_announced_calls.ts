@@ -11,8 +11,9 @@ import {
   type JsonValue,
   parseJson,
 } from "../../base/json.ts";
-import { callsOf } from "../../calls/trace.ts";
+import { callsOf, MAX_KEPT_LENGTH, type ReplyEvent } from "../../calls/trace.ts";
 import type { AgentRequest } from "../../models/openai/agent_request.ts";
+import type { WatchedReply } from "../../models/openai/watched_reply.ts";
 import type { AgentDeed, PreparedCall, ToolCall, ToolResult } from "../../tools/tool.ts";
 import type { Fixture } from "../executors/fixture.ts";
 
@@ -60,18 +61,16 @@ export class AnnouncedCalls {
   /** Takes the result of each call, and returns its text for the agent. */
   readonly #give: (result: ToolResult) => string;
   #replies: OpenReply[] = [];
+  /** The requests whose reply broke off on its way, of which the agent may have calls. */
+  #broken: AgentRequest[] = [];
   #step = 0;
-  #hasUnannounced = false;
+  /** Whether the agent made a call of its own that no reply had made: it may be of one that was not seen. */
+  hasUnannounced = false;
 
   /** Knows no calls yet. */
   constructor(options: AnnouncedCallsOptions, give: (result: ToolResult) => string) {
     this.#options = options;
     this.#give = give;
-  }
-
-  /** Whether the agent made a call of its own that no reply had made: it may be of one that was not seen. */
-  get hasUnannounced(): boolean {
-    return this.#hasUnannounced;
   }
 
   /** Takes a reply, whose calls the agent may carry out from now on. */
@@ -94,6 +93,11 @@ export class AnnouncedCalls {
     this.#replies.push({ ...reply, step, calls: made, open: new Set(open), isUsed: false });
   }
 
+  /** Takes a request whose reply broke off on its way: it was none, whatever the agent makes of it. */
+  breakOff(request: AgentRequest): void {
+    this.#broken.push(request);
+  }
+
   /** Carries out a call of the agent: that of a reply, or one of its own. */
   async execute(name: string, input: JsonObject): Promise<string> {
     const given = textOf(input);
@@ -105,7 +109,7 @@ export class AnnouncedCalls {
     if (exact !== undefined) return await this.#carryOut(exact.reply, exact.one);
     const alike = all[0];
     if (alike !== undefined) await this.#record(alike.reply, alike.one, "repaired");
-    else if (!this.#isAnnounced(name, given)) this.#hasUnannounced = true;
+    else if (!this.#isAnnounced(name, given)) this.hasUnannounced = true;
     const own = { id: "", name, arguments: JSON.stringify(input), by: "agent" } as const;
     // The model takes it for the result of its own call; of others it need not know.
     return await this.#run({ ...own, step: alike?.reply.step ?? this.#step }, alike?.one.call.id);
@@ -126,6 +130,7 @@ export class AnnouncedCalls {
     const { history, previous } = request;
     const shown = shownIn(request);
     let replaces: number | undefined;
+    this.hasUnannounced ||= this.#broken.some((broken) => this.#goesOnFrom(broken, request));
     for (const reply of this.#replies) {
       const { request: before } = reply;
       const isSame = history === before.history && previous === before.previous &&
@@ -144,6 +149,18 @@ export class AnnouncedCalls {
     return replaces;
   }
 
+  /** Whether a request goes on from a reply that broke off, with calls that no whole reply made. */
+  #goesOnFrom(broken: AgentRequest, { history, messages }: AgentRequest): boolean {
+    if (!history.startsWith(`${broken.history}\n`)) return false;
+    const made = this.#replies.flatMap(({ calls }) => calls);
+    return messages.slice(broken.messages.length).some((message) =>
+      message.role === "assistant" &&
+      message.calls.some(({ id, name, arguments: written }) =>
+        !made.some((call) => call.id === id || call.name === name && call.arguments === written)
+      )
+    );
+  }
+
   /** Records what the agent left of all replies. */
   async close(): Promise<void> {
     for (const reply of this.#replies) await this.#close(reply, () => undefined);
@@ -152,6 +169,7 @@ export class AnnouncedCalls {
   /** Forgets the replies of a turn that is over: requests of the next one may look like theirs. */
   forget(): void {
     this.#replies = [];
+    this.#broken = [];
   }
 
   /** Records the calls of a reply that the agent did not carry out. */
@@ -247,6 +265,29 @@ function isFilled(
         ? isSame(own[key], value)
         : value === null || value === undefined || isSame(defaultOf(key), value)
     );
+}
+
+/** Calls of an agent's own that are kept of one reply, at most. */
+const MAX_OWN_CALLS = 20;
+
+/** Tells calls of the task's functions, and of such as nobody offers, from those of the agent's own, if any. */
+export function ownCallsOf(
+  { tools }: AgentRequest,
+  { reply, builtIns }: WatchedReply,
+  environment: Pick<Fixture, "tools">,
+): { readonly calls: readonly ToolCall[]; readonly ownCalls: ReplyEvent["ownCalls"] } {
+  const ofTask = new Set(environment.tools.map(({ name }) => name));
+  const isOwn = (name: string) => !ofTask.has(name) && tools.some((tool) => tool.name === name);
+  const own = [...builtIns, ...reply.calls.filter(({ name }) => isOwn(name))];
+  return {
+    calls: reply.calls.filter(({ name }) => !isOwn(name)),
+    ownCalls: own.length === 0
+      ? undefined
+      : own.slice(0, MAX_OWN_CALLS).map(({ name, arguments: written }) => ({
+        function: name.slice(0, MAX_KEPT_LENGTH),
+        arguments: written.slice(0, MAX_KEPT_LENGTH),
+      })),
+  };
 }
 
 /** What a request shows of a call: the text that its model got for it, if any. */

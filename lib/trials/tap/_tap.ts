@@ -7,19 +7,16 @@
  * @module
  */
 
-import { inTime } from "../../base/deadline.ts";
 import { isErrorOf } from "../../base/errors.ts";
-import { defined, isJsonObject, type JsonObject, parseJson, printable } from "../../base/json.ts";
+import { defined, type JsonObject, printable } from "../../base/json.ts";
 import { readBody } from "../../base/request_body.ts";
 import type { FailedAttempt } from "../../calls/trace.ts";
-import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
-import { faultOfAnswer, faultOfFetch, ModelFault } from "../../models/http/endpoint.ts";
+import { ModelFault } from "../../models/http/endpoint.ts";
 import {
   InfrastructureError,
   type Model,
   type ModelReply,
   type ModelServer,
-  TimeLimitError,
 } from "../../models/model.ts";
 import {
   type AgentRequest,
@@ -38,30 +35,29 @@ import type { Tool, ToolResult } from "../../tools/tool.ts";
 import {
   isLimited,
   type Limited,
-  offeredChoice,
   type Session,
   type Watched,
   type WatchedRequest,
 } from "../agent/session.ts";
-import { AnnouncedCalls, type AnnouncedCallsOptions } from "./_announced_calls.ts";
+import { AnnouncedCalls, type AnnouncedCallsOptions, ownCallsOf } from "./_announced_calls.ts";
 import {
   awaited,
   brokenOff,
+  inReplyTime,
+  isSequel,
   ofOtherModel,
+  passOn,
   refusalFor,
   refuse,
+  type Send,
+  sendingTo,
   serverAt,
-  withBody,
-  writtenChoice,
+  withChoice,
 } from "./_requests.ts";
 import { type Address, openAddress } from "./_loopback.ts";
 
-/** Milliseconds that a reply may take once its server has begun to answer. */
-const LONGEST_STREAM = 300_000;
 /** Bytes of a request, at most. */
 const MAX_REQUEST = 64 * 2 ** 20;
-/** Calls of an agent's own that are kept of one reply, at most. */
-const MAX_OWN_CALLS = 20;
 
 /** What a tap belongs to. */
 export interface TapOptions extends AnnouncedCallsOptions {
@@ -79,11 +75,14 @@ export interface Turn {
   readonly tools: (request: Request, path: string) => Promise<Response>;
 }
 
-/** Sends a request; answers the agent by itself only where there is no reply of a model. */
-type Send = (
-  asked: WatchedRequest,
-  answer: PromiseWithResolvers<Response>,
-) => Promise<{ readonly response: Response } & Pick<ModelReply, "duration" | "failed">>;
+/** A request under way, until its reply is read to its end. */
+interface Underway {
+  /** Whether its answer has begun, whose calls the agent may have. */
+  hasBegun: boolean;
+  /** Gives it up if its answer has not begun. */
+  readonly giveUp: (reason: unknown) => void;
+  ended: Promise<unknown>;
+}
 
 /** The tap of one trial. */
 export class Tap implements AsyncDisposable {
@@ -93,12 +92,7 @@ export class Tap implements AsyncDisposable {
   readonly #options: TapOptions;
   readonly #limit = Promise.withResolvers<Limited>();
   readonly #controller = new AbortController();
-  /** The replies that are waited for. */
-  readonly #readings = new Set<Promise<void>>();
-  /** Those that have begun, whose calls the agent may have. */
-  readonly #begun = new Set<Promise<void>>();
-  /** The requests whose answer has not begun. */
-  readonly #sending = new Set<AbortController>();
+  readonly #underway = new Set<Underway>();
   readonly #calls: AnnouncedCalls;
   readonly #failed: FailedAttempt[] = [];
   #address: Address | undefined;
@@ -108,13 +102,8 @@ export class Tap implements AsyncDisposable {
   #hasSeen = false;
   /** The requests that came by, without those that the agent itself broke off. */
   #asked = 0;
-  /** Whether the agent called a function before any reply. */
-  #hasCalledFirst = false;
   #fault: InfrastructureError | undefined;
-  #turn: Turn = {
-    heard: () => {},
-    tools: () => Promise.resolve(refuse(404, "There are no tools")),
-  };
+  #turn: Turn | undefined;
 
   /** Watches nothing yet. */
   constructor(options: TapOptions) {
@@ -139,7 +128,7 @@ export class Tap implements AsyncDisposable {
    * model writes into texts, and functions under names of the agent's own show in calls that no reply made.
    */
   get isWatched(): boolean {
-    return this.#asked > 0 && !this.#hasCalledFirst && !this.#calls.hasUnannounced;
+    return this.#asked > 0 && !this.#calls.hasUnannounced;
   }
 
   /** Why the last request got no reply, if that is neither the model's doing nor the agent's. */
@@ -186,35 +175,22 @@ export class Tap implements AsyncDisposable {
     const asked = readAgentRequest(api, await request.clone().text());
     if (asked === undefined) return await fetch(request);
     const server = serverAt(url, asked.model);
-    const answering = this.#exchange(asked, server, request.signal, async (watched, answer) => {
-      const started = performance.now();
-      const body = this.#withChoice(asked);
-      const sent = body === asked.body ? request : withBody(request, JSON.stringify(body));
-      const { signal } = watched;
-      const sending = fetch(sent, defined({ signal }));
-      const response = await this.#inTime(sending, watched).catch(async (error) => {
-        answer.reject(error);
-        const isBrokenOff = signal?.aborted || isErrorOf(error, TimeLimitError);
-        throw isBrokenOff ? error : await faultOfFetch(error, { ...server, url });
-      });
-      if (response.ok) return { response, duration: performance.now() - started };
-      const copy = copied(response, signal);
-      answer.resolve(copy.passed);
-      throw await faultOfAnswer(response, await copy.text, { ...server, url });
-    });
+    const { toolChoice: choice } = this.#options.environment;
+    const send = sendingTo(url, request, { asked, choice, server });
+    const answering = this.#exchange(asked, server, request.signal, send);
     return await awaited(answering, request.signal);
   };
 
   /** Carries out a call of the agent, which it may have from a reply. */
   async execute(tool: Tool, input: JsonObject): Promise<string> {
-    while (this.#begun.size > 0) await Promise.all(this.#begun);
+    await this.#readBegun();
     const { environment } = this.#options;
     // The agent may have the calls of the very reply that reached a limit.
     if (this.#over !== undefined && !environment.exhausted) throw new Error(overText(this.#over));
     // At the end calls are only refused.
     if (environment.ended || environment.exhausted) return await tool.execute(input);
     if (!this.hasSeen) {
-      this.#hasCalledFirst = true;
+      this.#calls.hasUnannounced = true;
       return await tool.execute(input);
     }
     return await this.#calls.execute(tool.name, input);
@@ -224,8 +200,8 @@ export class Tap implements AsyncDisposable {
   async settle(): Promise<void> {
     this.#isWorking = false;
     // Nobody waits for them any more.
-    for (const sending of this.#sending) sending.abort(new DOMException("given up", "AbortError"));
-    while (this.#readings.size > 0) await Promise.all(this.#readings);
+    for (const { giveUp } of this.#underway) giveUp(new DOMException("given up", "AbortError"));
+    while (this.#underway.size > 0) await Promise.all(this.#ends());
     await this.#calls.close();
   }
 
@@ -233,14 +209,15 @@ export class Tap implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isWorking = false;
     this.#controller.abort(new Error("The trial is over"));
-    await Promise.all(this.#readings);
+    await Promise.all(this.#ends());
     await this.#address?.[Symbol.asyncDispose]();
   }
 
   /** Answers a request below the trial's address. */
   async #answer(request: Request, path: string): Promise<Response> {
     if (path === "/tools" || path.startsWith("/tools/")) {
-      return await this.#turn.tools(request, path.slice("/tools".length));
+      const answering = this.#turn?.tools(request, path.slice("/tools".length));
+      return await answering ?? refuse(404, "There are no tools");
     }
     const server = await this.#server();
     const below = path.startsWith("/v1/") ? path.slice("/v1".length) : undefined;
@@ -256,42 +233,18 @@ export class Tap implements AsyncDisposable {
     if (text === undefined) return refuse(413, `The body must not exceed ${MAX_REQUEST} bytes`);
     const api = apiOfPath(below);
     const asked = api && readAgentRequest(api, text);
-    if (asked === undefined) return await this.#pass(server, below, text);
-    return await this.#exchange(
-      asked,
-      server,
-      request.signal,
-      (watched) => server.forward({ path: below, body: this.#withChoice(asked), ...watched }),
-    );
+    if (asked === undefined) {
+      return this.#refusal ?? await passOn(server, { path: below, text, signal: this.signal });
+    }
+    const body = withChoice(asked, this.#options.environment.toolChoice);
+    const send: Send = (watched) => server.forward({ path: below, body, ...watched });
+    return await this.#exchange(asked, server, request.signal, send);
   }
 
   /** The server of the model under test; one that is made in code gets one. */
   async #server(): Promise<ModelServer> {
     const { model } = this.#options;
     return model.server ?? (await import("../../simulated/model_server.ts")).serverOf(model);
-  }
-
-  /** Passes on a request that asks for no reply, such as one for embeddings. */
-  async #pass(server: ModelServer, path: string, text: string): Promise<Response> {
-    const body = parseJson(text);
-    if (!isJsonObject(body)) return refuse(400, "The body must be a JSON object");
-    const refusal = this.#refusal;
-    if (refusal !== undefined) return refusal;
-    try {
-      const context = { trial: "", repetition: 1, request: 1 };
-      const { signal } = this;
-      const { response } = await server.forward({ path, body, context, signal });
-      return copied(response, signal).passed;
-    } catch (error) {
-      return refusalFor(error);
-    }
-  }
-
-  /** The body of a request, with the choice of tools that the task demands. */
-  #withChoice({ api, body, tools }: AgentRequest): JsonObject {
-    const { toolChoice } = this.#options.environment;
-    if (toolChoice === undefined || tools.length === 0) return body;
-    return { ...body, tool_choice: writtenChoice(api, offeredChoice(toolChoice, tools)) };
   }
 
   /**
@@ -316,12 +269,15 @@ export class Tap implements AsyncDisposable {
     // A reply may be complete before the agent waits for it.
     answer.promise.catch(() => {});
     const sending = new AbortController();
-    this.#sending.add(sending);
-    const giveUp = () => sending.abort(given.reason);
-    given.addEventListener("abort", giveUp);
-    if (given.aborted) giveUp();
-    const ended = Promise.withResolvers<void>();
-    const isOther = request.model !== "" && request.model !== this.#modelName;
+    const one: Underway = {
+      ...{ hasBegun: false, ended: Promise.resolve() },
+      giveUp: (reason) => one.hasBegun || sending.abort(reason),
+    };
+    this.#underway.add(one);
+    given.addEventListener("abort", () => one.giveUp(given.reason));
+    if (given.aborted) one.giveUp(given.reason);
+    const { model, session, environment } = this.#options;
+    const isOther = request.model !== "" && request.model !== (model.server?.model ?? model.name);
     let read: WatchedReply | undefined;
     let number = 0;
     const watch = async (asked: WatchedRequest): Promise<Watched> => {
@@ -330,16 +286,16 @@ export class Tap implements AsyncDisposable {
       let failed: readonly FailedAttempt[] = [];
       try {
         const { signal } = this;
-        const anySignal = AbortSignal.any([signal, sending.signal]);
-        const sent = await send({ ...asked, signal: anySignal }, answer);
-        given.removeEventListener("abort", giveUp);
-        this.#sending.delete(sending);
-        this.#begun.add(ended.promise);
+        const sent = await send(
+          { ...asked, signal: AbortSignal.any([signal, sending.signal]) },
+          answer,
+        );
+        one.hasBegun = true;
         ({ duration, failed = [] } = sent);
         const started = performance.now();
         const { passed, text, isStream } = copied(sent.response, signal);
         answer.resolve(passed);
-        read = readWatched(request, await this.#inTime(text, asked), { isStream, server });
+        read = readWatched(request, await inReplyTime(text, asked), { isStream, server });
         duration += performance.now() - started;
       } catch (error) {
         // Retrying wraps it.
@@ -349,27 +305,19 @@ export class Tap implements AsyncDisposable {
         if (!isErrorOf(fault, ModelFault)) throw isOther ? ofOtherModel(error) : error;
         answer.resolve(refusalFor(fault));
         read = readFault(fault, request, server);
+        // The last one got the reply that the fault stands for.
+        if (isErrorOf(error, InfrastructureError)) failed = error.failed.slice(0, -1);
       }
       this.#hasSeen = true;
       const all = [...this.#failed.splice(0), ...failed];
-      const { calls, ownCalls } = this.#ownCallsOf(request, read);
-      const reply = {
-        ...read.reply,
-        calls,
-        duration,
-        ...(all.length === 0 ? {} : { failed: all }),
-      };
+      const { calls, ownCalls } = ownCallsOf(request, read, environment);
       return {
-        reply,
-        ...defined({
-          replaces,
-          model: isOther ? request.model : undefined,
-          ownCalls: ownCalls.length === 0 ? undefined : ownCalls,
-        }),
+        reply: { ...read.reply, calls, duration, ...(all.length === 0 ? {} : { failed: all }) },
+        ...defined({ replaces, ownCalls, model: isOther ? request.model : undefined }),
       };
     };
     const { messages, tools } = request;
-    const reading = this.#options.session.ask({ messages, tools, watch }).then(
+    one.ended = session.ask({ messages, tools, watch }).then(
       (reply) => {
         if (isLimited(reply)) this.end(reply);
         else this.#announce(request, read!.id, number, reply);
@@ -380,21 +328,13 @@ export class Tap implements AsyncDisposable {
         const fault = isErrorOf(error, InfrastructureError) ? error : brokenOff(error, server);
         this.#fault = fault;
         if (fault !== error && this.#over === undefined) this.#asked--;
-        const { fault: cause, status, message } = fault;
+        if (one.hasBegun) this.#calls.breakOff(request);
         // What the agent gives up is no failure of a server.
-        if (!sending.signal.aborted) this.#failed.push({ cause, ...defined({ status }), message });
+        if (!sending.signal.aborted) this.#failed.push(...fault.failed);
         if (isErrorOf(error, InfrastructureError)) answer.resolve(refusalFor(error));
         else answer.reject(error);
       },
-    );
-    this.#readings.add(reading);
-    reading.then(() => {
-      given.removeEventListener("abort", giveUp);
-      this.#sending.delete(sending);
-      this.#readings.delete(reading);
-      this.#begun.delete(ended.promise);
-      ended.resolve();
-    });
+    ).then(() => this.#underway.delete(one));
     return await answer.promise;
   }
 
@@ -405,36 +345,14 @@ export class Tap implements AsyncDisposable {
     return refuse(400, `The trial is over${over === undefined ? "" : `: ${over.message}`}`);
   }
 
-  get #modelName(): string {
-    const { model } = this.#options;
-    return model.server?.model ?? model.name;
+  /** When the requests under way end: all of them, or those whose answer has begun. */
+  #ends(hasBegun = false): Promise<unknown>[] {
+    return [...this.#underway].filter((one) => one.hasBegun || !hasBegun).map(({ ended }) => ended);
   }
 
-  /** Waits for what a server sends, at most as long as a reply may take. */
-  async #inTime<T>(
-    sending: Promise<T>,
-    { timeLimit = Infinity, signal }: WatchedRequest,
-  ): Promise<T> {
-    const timeout = Math.min(timeLimit, LONGEST_STREAM);
-    const outOfTime = () =>
-      new TimeLimitError(`no whole reply came within ${timeout / 1000} seconds`, {
-        ofRequest: timeLimit > timeout,
-      });
-    return await inTime(() => sending, { timeout, outOfTime, signal });
-  }
-
-  /** Tells calls of the task's functions, and of such as nobody offers, from those of the agent's own. */
-  #ownCallsOf({ tools }: AgentRequest, { reply, builtIns }: WatchedReply) {
-    const ofTask = new Set(this.#options.environment.tools.map(({ name }) => name));
-    const isOwn = (name: string) => !ofTask.has(name) && tools.some((tool) => tool.name === name);
-    const own = [...builtIns, ...reply.calls.filter(({ name }) => isOwn(name))];
-    return {
-      calls: reply.calls.filter(({ name }) => !isOwn(name)),
-      ownCalls: own.slice(0, MAX_OWN_CALLS).map(({ name, arguments: written }) => ({
-        function: name.slice(0, MAX_KEPT_LENGTH),
-        arguments: written.slice(0, MAX_KEPT_LENGTH),
-      })),
-    };
+  /** Waits until the replies are read that have begun, whose calls the agent may have. */
+  async #readBegun(): Promise<void> {
+    while (this.#ends(true).length > 0) await Promise.all(this.#ends(true));
   }
 
   /** Takes a reply, whose calls the agent may carry out from now on. */
@@ -442,25 +360,20 @@ export class Tap implements AsyncDisposable {
     const { text, calls, carried } = reply;
     this.#fault = undefined;
     this.#calls.announce({ request, id, number }, calls);
-    this.#turn.heard({ role: "assistant", content: text, calls, ...defined({ carried }) });
+    this.#turn?.heard({ role: "assistant", content: text, calls, ...defined({ carried }) });
   }
 
   /** Closes the replies that a request goes on from; returns the request whose reply it asks for again. */
   async #follow(request: AgentRequest): Promise<number | undefined> {
     // A reply that the agent has just got to its end is read to its end in the same turn of the event loop.
-    if (this.#begun.size > 0) await new Promise((resolve) => setTimeout(resolve));
-    while (this.#begun.size > 0 && this.#isSequel(request)) await Promise.all(this.#begun);
+    if (this.#ends(true).length > 0) await new Promise((resolve) => setTimeout(resolve));
+    if (isSequel(request)) await this.#readBegun();
     return await this.#calls.follow(request);
-  }
-
-  /** Whether a request shows replies: one that is still being read may be among them. */
-  #isSequel({ messages, previous }: AgentRequest): boolean {
-    return previous !== undefined || messages.some(({ role }) => role === "assistant");
   }
 
   /** Gives the result of a call to the agent, and ends the trial if that was one call too many. */
   #give(result: ToolResult): string {
-    if (result.callId !== "") this.#turn.heard({ role: "tool", ...result });
+    if (result.callId !== "") this.#turn?.heard({ role: "tool", ...result });
     if (this.#options.environment.exhausted) {
       this.end({ kind: "call_limit", message: "a call past the limit was made" });
     }
