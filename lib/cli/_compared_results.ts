@@ -103,8 +103,10 @@ export function withVariant(decision: GateReport, label: string | undefined): Ga
 export async function decide(
   results: Results,
   journals: readonly string[],
-  { prices, isItself }: {
+  { prices, journal, isItself }: {
     readonly prices: Prices | undefined;
+    /** One of them, by which its trials can be run again. */
+    readonly journal: string;
     /** Whether a baseline is of these results, so that there is nothing to decide. */
     readonly isItself: (baseline: Baseline) => boolean;
   },
@@ -117,7 +119,8 @@ export async function decide(
     const missing = missingBaseline(gate, baseline, { journals });
     const problem = undecidableReason(results) ?? missing;
     if (problem !== undefined) return { decision: reportProblem(suite, printable(problem, 1000)) };
-    return { decision: await decideResults(results, gate, { baseline, prices }), baseline };
+    const decision = await decideResults(results, gate, { baseline, prices, journal });
+    return { decision, baseline };
   } catch (error) {
     // Results without a verdict can still be shown.
     if (!(error instanceof InputError)) throw error;

@@ -123,7 +123,7 @@ async function decide(
   const table = options.text("prices");
   const prices = table === undefined ? undefined : readJsonc(userPath(table), PRICES);
   const decision = withRemarks(
-    await decideResults(results, policy, { baseline, prices }),
+    await decideResults(results, policy, { baseline, prices, journal: journals[0]! }),
     remarks(results, policy, prices),
   );
   if (decision.verdicts.length === 0) {

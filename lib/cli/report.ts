@@ -15,7 +15,6 @@ import {
   variantsOfRun,
 } from "../runs/journal/collection.ts";
 import { readJsonc } from "../base/input.ts";
-import { commandLine } from "../base/command_line.ts";
 import { InputError } from "../base/errors.ts";
 import { canonicalJson, defined, listText, printable } from "../base/json.ts";
 import { writeOutput } from "../base/output_file.ts";
@@ -26,7 +25,7 @@ import type { GateReport } from "../gate/gate_report.ts";
 import { deriveJournals } from "../runs/derived.ts";
 import { FailedTrials, isFailed } from "../reports/failures.ts";
 import { isCase } from "../trials/executors/task_kind.ts";
-import { testFileOf } from "../runs/rerun.ts";
+import { rerunLine } from "../runs/rerun.ts";
 import { undecidableReason } from "../runs/decide_results.ts";
 import { makeReport, missingTrialsNote } from "../reports/report.ts";
 import { CSV_FILES, writeCsv } from "../reports/csv.ts";
@@ -37,9 +36,7 @@ import { renderReport } from "../reports/terminal.ts";
 import { commandWidth } from "../base/terminal_width.ts";
 import { journalTrials, readPlanLine } from "../runs/journal/journal.ts";
 import type { Results } from "../runs/journal/results.ts";
-import { shellQuote } from "../base/shell_quote.ts";
 import type { Trial } from "../trials/trial.ts";
-import { parseTrialId } from "../trials/trial_id.ts";
 import { Arguments, userPath } from "./arguments.ts";
 import {
   acceptedFor,
@@ -130,7 +127,11 @@ export async function report(arguments_: readonly string[]): Promise<number> {
     // What stands for all journals of a run is what a user would type.
     const given = operandsOfRun.length === journals.length ? operands : operandsOfRun;
     const { decision, baseline } = await decide(results, given, {
-      ...{ prices: tablePrices, isItself: (baseline) => isOf(baseline, run) },
+      ...{
+        prices: tablePrices,
+        journal: operandsOfRun[0]!,
+        isItself: (baseline) => isOf(baseline, run),
+      },
     });
     decisions.push(decision && withVariant(decision, label));
     const file = baseline?.file;
@@ -210,33 +211,6 @@ export async function report(arguments_: readonly string[]): Promise<number> {
 function seedOf({ runs }: Collection): number | undefined {
   const seeds = new Set(runs.map(({ results }) => results.plan?.seed));
   return seeds.size === 1 ? [...seeds][0] : undefined;
-}
-
-/**
- * Returns the command that runs a trial again: from its journal's plan or, without a plan, from its options.
- * `undefined` for trials of other tools, whose ids are any text.
- */
-function rerunLine(
-  { id, model, strategy, perturbation }: Trial,
-  plan: Results["plan"],
-  journal: string,
-): string | undefined {
-  if (parseTrialId(id) === undefined) return undefined;
-  if (plan?.ownCode) {
-    const file = shellQuote(testFileOf(plan) ?? "YOUR_BENCHMARK.ts");
-    return `deno test -A ${file} -- --only=${shellQuote(id)}`;
-  }
-  const run = commandLine("run");
-  if (plan !== undefined) {
-    // A journal starts no program.
-    const path = plan.resolved.agent === undefined ? shellQuote(journal) : "SUITE.jsonc";
-    return `${run} ${path} --only ${shellQuote(id)}`;
-  }
-  // Without a plan the server of other models is unknown.
-  if (!model.simulated || !model.requested.startsWith("sim:")) return undefined;
-  return `${run} --model ${shellQuote(model.requested)} --strategy ${shellQuote(strategy)} ` +
-    (perturbation === "none" ? "" : `--perturbation ${shellQuote(perturbation)} `) +
-    `--only ${shellQuote(id)}`;
 }
 
 /** Returns the prices of all plans, which must agree. */

@@ -41,71 +41,85 @@ export function checkCeilings(
   const { failures = {}, failureShifts = {}, behaviours = {}, tokens, usd } = policy.atMost;
   const { usdPerSolved, p95Seconds } = policy.atMost;
   const checks: CeilingCheck[] = [];
-  const addCheck = (ceiling: string, limit: number, seen: number, lower: number | null) => {
-    checks.push({ ceiling, limit, seen, lower, exceeded: (lower ?? seen) > limit });
+  const ids = graphs.flatMap(({ candidate }) => candidate);
+  const addCheck = (
+    ceiling: string,
+    limit: number,
+    seen: number,
+    lower: number | null,
+    shows?: (id: string) => boolean,
+  ) => {
+    const exceeded = (lower ?? seen) > limit;
+    const trials = exceeded && shows !== undefined
+      ? { trials: ids.filter(shows).slice(0, MAX_TRIALS) }
+      : {};
+    checks.push({ ceiling, limit, seen, lower, exceeded, ...trials });
   };
-  const shareOf = (shows: (trial: ScoredTrial) => boolean) => {
-    const units = graphs.map(({ candidate }) => scores.unit(candidate, shows));
-    return { seen: observedShare(units), lower: rateBounds(units, policy, anytime).lower };
+  const addShare = (
+    ceiling: string,
+    limit: number,
+    units: readonly Unit[],
+    shows: (id: string) => boolean,
+    seen = observedShare(units),
+  ) => {
+    if (units.length === 0) return;
+    addCheck(ceiling, limit, seen, rateBounds(units, policy, anytime).lower, shows);
+  };
+  const isShownBy = (shows: (trial: ScoredTrial) => boolean) => (id: string) =>
+    scores.unit([id], shows).solved > 0;
+  /** Adds the share of trials that show something; those that cannot are left out, as they would dilute it. */
+  const addTrials = (
+    ceiling: string,
+    limit: number | undefined,
+    isShown: (trial: TrialSummary) => boolean,
+    cannot: (trial: TrialSummary) => boolean = () => false,
+  ) => {
+    if (limit === undefined) return;
+    const shows = (trial: ScoredTrial) => isShown(trial as TrialSummary);
+    const units = graphs.map(({ candidate }) =>
+      candidate.filter((id) => !(scores.of([id]) as TrialSummary[]).some(cannot))
+    ).filter((names) => names.length > 0)
+      .map((names) => scores.unit(names, shows));
+    addShare(ceiling, limit, units, isShownBy(shows));
   };
   for (const [type, limit] of Object.entries(failures) as [FailureType, number][]) {
-    const { seen, lower } = shareOf(failsWith(type));
-    addCheck(`failures.${type}`, limit, seen, lower);
+    addTrials(`failures.${type}`, limit, failsWith(type));
   }
   const { parameterFailures = {}, missedCalls, flips, unmended } = policy.atMost;
   for (const type of PARAMETER_FAILURE_TYPES) {
-    const limit = parameterFailures[type];
-    if (limit === undefined) continue;
-    const { seen, lower } = shareOf((trial) =>
-      (trial as TrialSummary).parameters?.calls.some((types) => types.includes(type)) === true
+    addTrials(
+      `parameterFailures.${type}`,
+      parameterFailures[type],
+      ({ parameters }) => parameters?.calls.some((types) => types.includes(type)) === true,
     );
-    addCheck(`parameterFailures.${type}`, limit, seen, lower);
   }
-  if (missedCalls !== undefined) {
-    // Trials that need no call would dilute what is missed.
-    const needsNone = (name: string) =>
-      (scores.of([name]) as TrialSummary[]).some(({ missed }) => missed?.needed === 0);
-    const units = graphs.map(({ candidate }) => candidate.filter((name) => !needsNone(name)))
-      .filter((names) => names.length > 0)
-      .map((names) => scores.unit(names, (trial) => missesCall(trial as TrialSummary)));
-    if (units.length > 0) {
-      const { lower } = rateBounds(units, policy, anytime);
-      addCheck("missedCalls", missedCalls, observedShare(units), lower);
-    }
-  }
+  addTrials("missedCalls", missedCalls, missesCall, ({ missed }) => missed?.needed === 0);
   if (flips !== undefined && graphs.some(({ unperturbed }) => unperturbed.length > 0)) {
     const units = graphs.map((graph) => scores.flips(graph.candidate, graph.unperturbed));
-    addCheck("flips", flips, observedShare(units), rateBounds(units, policy, anytime).lower);
+    const others = new Map(
+      graphs.flatMap(({ candidate, unperturbed }) =>
+        candidate.map((id, place) => [id, unperturbed.slice(place, place + 1)])
+      ),
+    );
+    addShare("flips", flips, units, (id) => scores.flips([id], others.get(id)!).solved > 0);
   }
   if (unmended !== undefined) {
-    const units = graphs.flatMap(({ candidate }) => {
-      const unit = unmendedUnit(scores.of(candidate) as TrialSummary[]);
-      return unit.trials === 0 ? [] : [unit];
-    });
+    const unitOf = (names: readonly string[]) => unmendedUnit(scores.of(names) as TrialSummary[]);
     // Where no call was sent back, there was nothing to mend.
-    if (units.length > 0) {
-      const { lower } = rateBounds(units, policy, anytime);
-      // The bound is on the mean over graphs: a graph with many calls must not hide the others.
-      const seen = sum(units, ({ solved, valid }) => solved / valid) / units.length;
-      addCheck("unmended", unmended, seen, lower);
-    }
+    const units = graphs.map(({ candidate }) => unitOf(candidate))
+      .filter(({ trials }) => trials > 0);
+    // The bound is on the mean over graphs: a graph with many calls must not hide the others.
+    const seen = sum(units, ({ solved, valid }) => solved / valid) / units.length;
+    addShare("unmended", unmended, units, (id) => unitOf([id]).solved > 0, seen);
   }
   for (const sign of SIGNS) {
-    const limit = behaviours[sign];
-    if (limit === undefined) continue;
-    const shows = (trial: ScoredTrial) => signsOf(trial as TrialSummary).includes(sign);
-    // Trials without an instruction would dilute how often one is followed.
-    const wasShown = (name: string) =>
-      sign !== "followed_injection" ||
-      !(scores.of([name]) as TrialSummary[]).some(({ outcome, injected }) =>
-        outcome !== "invalid" && injected !== true
-      );
-    const units = graphs.map(({ candidate }) => candidate.filter(wasShown))
-      .filter((names) => names.length > 0)
-      .map((names) => scores.unit(names, shows));
-    if (units.length === 0) continue;
-    const { lower } = rateBounds(units, policy, anytime);
-    addCheck(`behaviours.${sign}`, limit, observedShare(units), lower);
+    addTrials(
+      `behaviours.${sign}`,
+      behaviours[sign],
+      (trial) => signsOf(trial).includes(sign),
+      ({ outcome, injected }) =>
+        sign === "followed_injection" && outcome !== "invalid" && injected !== true,
+    );
   }
   for (const [type, limit] of Object.entries(failureShifts) as [FailureType, number][]) {
     const pairs = graphs.map(({ candidate, baseline }) => ({
@@ -113,7 +127,7 @@ export function checkCeilings(
       baseline: scores.unit(baseline, failsWith(type)),
     }));
     const { difference, lower } = differenceBounds(pairs, policy, anytime);
-    addCheck(`failureShifts.${type}`, limit, difference, lower);
+    addCheck(`failureShifts.${type}`, limit, difference, lower, isShownBy(failsWith(type)));
   }
   const trials = graphs.flatMap(({ candidate }) => scores.of(candidate) as TrialSummary[])
     .filter(({ outcome }) => outcome !== "invalid");
@@ -155,6 +169,9 @@ export function checkCeilings(
   }
   return checks;
 }
+
+/** Trials that a check names, at most. */
+const MAX_TRIALS = 3;
 
 /** The share of trials that the limit of time is of. */
 const P95 = 0.95;

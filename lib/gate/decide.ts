@@ -46,6 +46,11 @@ export interface CeilingCheck {
   readonly lower: number | null;
   /** Whether the limit is exceeded: proved, or observed if there is no bound. */
   readonly exceeded: boolean;
+  /**
+   * The ids of the first trials that show it, at most 3; omitted unless it is exceeded, and for tokens, costs and
+   * times, which no single trial shows.
+   */
+  readonly trials?: readonly string[];
 }
 
 /** A call that was made although it must not happen in any trial. */

@@ -40,6 +40,7 @@ import {
 import {
   type Excused,
   excusedBy,
+  isUnwatched,
   modelsBeside,
   type ScoredTrial,
   type Variant,
@@ -91,6 +92,8 @@ export interface DecidedVariant extends Variant {
   readonly excused?: readonly Excused[];
   /** The models that its agent asked beside the one under test; omitted without any. */
   readonly beside?: readonly string[];
+  /** How many of its trials that count have an agent that was not watched; omitted if none. */
+  readonly unwatched?: number;
   /** The name of the baseline; omitted in an absolute gate. */
   readonly baseline?: string;
   /**
@@ -181,11 +184,13 @@ export function decideTrials(
       forbiddenCalls(summaries.filter((trial) => isOf(trial, subject))),
     );
     const beside = modelsBeside(own);
+    const unwatched = own.filter(isUnwatched).length;
     const excused = excusedBy(policy.infrastructure ?? [], both);
     return {
       ...{ ...subject, simulated, ...replaysOf(own, other), ...against, verdict, unit },
       ...(excused.length === 0 ? {} : { excused }),
       ...(beside.length === 0 ? {} : { beside }),
+      ...(unwatched === 0 ? {} : { unwatched }),
       ...differsFrom(decision, planned, options),
       ...(baseline === undefined || cases === undefined ? {} : { leftOut: toldCases(cases) }),
     };

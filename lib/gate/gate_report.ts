@@ -5,7 +5,13 @@
 
 import { leftOutLines } from "./compared_cases.ts";
 import type { Comparison } from "./comparison.ts";
-import { type Excused, modelNames, variantName } from "./variant.ts";
+import {
+  type Excused,
+  modelNames,
+  UNKNOWN_IF_UNWATCHED,
+  unwatchedText,
+  variantName,
+} from "./variant.ts";
 import type { TrialsVerdict, Verdict } from "./decide.ts";
 import { countText } from "../base/numbers.ts";
 import { printable } from "../base/json.ts";
@@ -50,6 +56,8 @@ export interface GateReportOptions {
   readonly comparisons?: readonly Comparison[];
   /** What else matters of the trials that were judged, one line each; default nothing. */
   readonly notes?: readonly string[];
+  /** Returns the command that runs a trial again, by its id; default none, and then its id is told. */
+  readonly rerun?: (id: string) => string | undefined;
 }
 
 /** Reports the verdicts of a gate. */
@@ -57,8 +65,15 @@ export function reportVerdicts(
   suite: string,
   variants: readonly DecidedVariant[],
   policy: CompletePolicy,
-  { comparisons = [], notes = [] }: GateReportOptions = {},
+  { comparisons = [], notes = [], rerun }: GateReportOptions = {},
 ): GateReport {
+  const trialText = (id: string) => {
+    const line = rerun?.(id);
+    // A copy of a command that needs escapes to be shown would run something else.
+    return line !== undefined && printable(line, 5000) === line
+      ? `rerun: ${line}`
+      : printable(id, 500);
+  };
   const kind = worstKind(variants.map(({ verdict }) => verdict));
   return {
     v: 1,
@@ -67,7 +82,7 @@ export function reportVerdicts(
     exitCode: exitCodeOf(kind),
     gate: policy,
     verdicts: variants.map(({ verdict, unit, ...subject }) => {
-      const { baseline, replayed, excused = [], beside } = subject;
+      const { baseline, replayed, excused = [], beside, unwatched } = subject;
       const mixture = mixtureText(subject);
       const named = { unit, ...(baseline === undefined ? {} : { baseline: printable(baseline) }) };
       return {
@@ -75,11 +90,16 @@ export function reportVerdicts(
         ...verdict,
         text: verdictText(verdict, policy, named) + mixture,
         numbers: [
-          ...verdictLines(verdict, policy, unit),
+          ...verdictLines(verdict, policy, unit, trialText),
           ...(replayed === undefined || mixture !== "" ? [] : [replayedNote(replayed)]),
           ...comparisonNotes(subject),
           ...excused.map(excusedNote),
           ...(beside === undefined ? [] : [`the agent also asked ${modelNames(beside)}`]),
+          ...(unwatched === undefined ? [] : [
+            `${countText(unwatched, "trial")} not watched: ${
+              unwatchedText(false)
+            }, ${UNKNOWN_IF_UNWATCHED}`,
+          ]),
           ...notes,
         ],
       };

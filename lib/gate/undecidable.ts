@@ -9,11 +9,13 @@ import { RATES } from "./evidence.ts";
 import { byCase, type DecisionGraph, type FinishedTrials } from "./decisions.ts";
 import {
   goOf,
+  hasFailedFirst,
   isCounted,
   isUnwatched,
   modelNames,
   modelsBeside,
   type ScoredTrial,
+  unwatchedText,
   type Variant,
 } from "./variant.ts";
 import { isCovered, type Verdict } from "./decide.ts";
@@ -205,19 +207,10 @@ export function unwatchedAgents(
     const unseen = trials.filter(isUnwatched);
     // Of tokens a part may have been seen: nobody can tell.
     if (unseen.length === 0 || ceilings.length === 0) return undefined;
-    // One that has called functions has asked its model somewhere.
-    const [died = [], others = []] = [true, false].map((isDead) =>
-      unseen.filter((trial) => {
-        const { outcome, calls } = trial as Partial<TrialSummary>;
-        return (outcome === "agent_error" && !calls) === isDead;
-      })
-    );
-    const told = [
-      ["failed before it was seen to ask its model", died.length],
-      ["was not seen to ask a model, or called what no reply had called", others.length],
-    ] as const;
-    const what = told.filter(([, count]) => count > 0).map(([text, count]) =>
-      `in ${count} of ${trials.length} trials${whose} the agent ${text}`
+    const died = unseen.filter(hasFailedFirst);
+    const others = unseen.filter((trial) => !hasFailedFirst(trial));
+    const what = [died, others].filter(({ length }) => length > 0).map((own) =>
+      `in ${own.length} of ${trials.length} trials${whose} ${unwatchedText(own === died)}`
     );
     const [common] = commonKinds(died.flatMap(({ reason }) => reason ?? []));
     return `${what.join(", and ")}, so that ${

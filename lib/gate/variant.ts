@@ -153,6 +153,24 @@ export function isUnwatched(trial: Pick<Trial, "outcome" | "changed" | "agent">)
   return trial.agent === "unwatched" && isCounted(trial);
 }
 
+/** Whether an agent failed before it asked its model: one that has called functions has asked one somewhere. */
+export function hasFailedFirst(
+  { outcome, calls }: Partial<Pick<Trial, "outcome" | "calls">>,
+): boolean {
+  return outcome === "agent_error" && !calls;
+}
+
+/** Says how the agent of a trial that was not watched escaped. */
+export function unwatchedText(hasFailedFirst: boolean): string {
+  return hasFailedFirst
+    ? "the agent failed before it was seen to ask a model"
+    : "the agent was not seen to ask a model, or called what no reply had called";
+}
+
+/** What nobody knows of a trial that was not watched. */
+export const UNKNOWN_IF_UNWATCHED =
+  "so that neither unknown names nor unreadable arguments are known";
+
 /** Returns the names of the models that agents asked beside the one under test, sorted, each once. */
 export function modelsBeside(trials: readonly Pick<ScoredTrial, "agent" | "stages">[]): string[] {
   const names = trials.flatMap(({ agent, stages = [] }) =>

@@ -30,6 +30,7 @@ import {
   isUpgrade,
 } from "./policy.ts";
 import { GRAPHS, type UnitNames } from "./unit_names.ts";
+import { printable } from "../base/json.ts";
 import { percent, points, probability } from "../base/numbers.ts";
 
 /** Names in the text of a verdict. */
@@ -239,14 +240,22 @@ function describeExceeded({ ceiling, limit, seen, lower }: CeilingCheck): string
   }` + (lower === null ? "" : `, and the true value is at least ${show(roundDown(lower, show))}`);
 }
 
-function describeCeiling({ ceiling, limit, seen, lower, exceeded }: CeilingCheck): string {
+function ceilingLines(
+  { ceiling, limit, seen, lower, exceeded, trials = [] }: CeilingCheck,
+  trialText: (id: string) => string,
+): string[] {
   const [what, show] = ceilingWords(ceiling);
   const state = exceeded
     ? "exceeded"
     : seen === null || seen <= limit
     ? "kept"
     : `not proved to be exceeded: the true value is at least ${show(roundDown(lower ?? 0, show))}`;
-  return `${what}: ${seen === null ? NONE_SOLVED : show(seen)}, ceiling ${show(limit)}: ${state}`;
+  const observed = seen === null ? NONE_SOLVED : show(seen);
+  return [
+    `${what}: ${observed}, ceiling ${show(limit)}: ${state}` +
+    (trials.length === 0 ? "" : ", for example in these trials:"),
+    ...trials.map((id) => trialText(id)),
+  ];
 }
 
 /** What a cost for each solved trial is where none was. */
@@ -274,11 +283,12 @@ export function verdictNumbers(
   return verdictLines(verdict, completePolicy(policy), unit);
 }
 
-/** As {@linkcode verdictNumbers}, for a policy that was completed. */
+/** As {@linkcode verdictNumbers}, for a policy that was completed; `trialText` tells of a trial by its id. */
 export function verdictLines(
   verdict: TrialsVerdict,
   policy: CompletePolicy,
   unit: UnitNames = GRAPHS,
+  trialText = (id: string) => printable(id, 500),
 ): string[] {
   const { evidence } = verdict;
   const forbidden = "never" in verdict ? forbiddenLines(verdict.never) : [];
@@ -301,7 +311,7 @@ export function verdictLines(
       : []),
     ...(cases === undefined ? [] : everyLines(cases, policy.every!)),
     ...(changed === undefined ? [] : changedLines(changed, policy.confidence)),
-    ...ceilings.map(describeCeiling),
+    ...ceilings.flatMap((check) => ceilingLines(check, trialText)),
     ...(method === "sequential" && (verdict.kind === "pass" || verdict.kind === "fail") &&
         verdict.otherwise !== "undecided"
       ? [`the gate decided after ${evidence.graphs} ${unit.many}, and needs no further ones`]

@@ -4,7 +4,12 @@
  */
 
 import { dollars, percent } from "../base/numbers.ts";
-import { isUnwatched } from "../gate/variant.ts";
+import {
+  hasFailedFirst,
+  isUnwatched,
+  UNKNOWN_IF_UNWATCHED,
+  unwatchedText,
+} from "../gate/variant.ts";
 import { modelName } from "../models/entry.ts";
 import { costOfAll, isUncounted, spentUsage } from "../models/prices.ts";
 import type { Plan } from "../runs/plan.ts";
@@ -159,11 +164,12 @@ export class RunProgress {
     this.#usd = this.#usd === null || cost === null ? null : this.#usd + cost;
     if (resumed || this.#isUnwatchedTold || !isUnwatched(trial)) return undefined;
     this.#isUnwatchedTold = true;
-    return this.#unwatchedNote(isUncounted(trial));
+    return this.#unwatchedNote(trial);
   }
 
   /** Says what cannot be known of an agent, and which limits cannot hold. */
-  #unwatchedNote(hasNoTokens: boolean): string {
+  #unwatchedNote(trial: TrialSummary): string {
+    const hasNoTokens = isUncounted(trial);
     const { budget, resolved } = this.#plan;
     const hasLimit = [resolved, ...Object.values(resolved.tests ?? {})].some(({ limits }) =>
       limits?.tokens !== undefined || limits?.steps !== undefined
@@ -172,13 +178,10 @@ export class RunProgress {
       ...(budget === undefined ? [] : ["the budget"]),
       ...(hasLimit ? ["limits of tokens and steps"] : []),
     ];
-    return "The agent was not seen to ask a model through the fetch or baseURL that it is given, or called what no reply " +
-      "had called: " +
-      `neither unknown names nor unreadable arguments ${
-        hasNoTokens ? "nor tokens " : ""
-      }can be known` +
+    return `not watched: ${unwatchedText(hasFailedFirst(trial))}, ${UNKNOWN_IF_UNWATCHED}` +
+      (hasNoTokens ? ", nor tokens" : "") +
       (limited.length === 0 || !hasNoTokens ? "" : `, and ${limited.join(" and ")} cannot hold`) +
-      " (docs/agents.md)";
+      ": let it ask through the fetch or baseURL that it is given (docs/agents.md)";
   }
 
   /** Number of trials that have ended, those of a resumed journal included. */

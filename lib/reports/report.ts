@@ -14,7 +14,14 @@ import {
   comparePairsAndAccepted,
 } from "../gate/compared_pairs.ts";
 import { isUpgrade } from "../gate/policy.ts";
-import { isCounted, isUnwatched, modelNames, modelsBeside } from "../gate/variant.ts";
+import {
+  isCounted,
+  isUnwatched,
+  modelNames,
+  modelsBeside,
+  UNKNOWN_IF_UNWATCHED,
+  unwatchedText,
+} from "../gate/variant.ts";
 import type { GateReport } from "../gate/gate_report.ts";
 import { type DimensionMetrics, measureDimensions } from "./metrics/dimensions.ts";
 import { type DistractorEffect, measureDistractors } from "./metrics/_distractors.ts";
@@ -223,9 +230,10 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
     ),
     ...noteOf(
       isUnwatched,
-      "were not watched: the agent was not seen to ask a model through the fetch or baseURL that it is given, or called " +
-        "what no reply had called. Unknown names and unreadable arguments are not known of them, without any reply tokens neither, so " +
-        "that figures of these are too low.",
+      `were not watched: ${
+        unwatchedText(false)
+      }, ${UNKNOWN_IF_UNWATCHED}, without any reply tokens neither: figures of ` +
+        "these are too low.",
     ),
     ...servedNotes(trials),
     ...besideNotes(trials),

@@ -3,7 +3,13 @@
  * @module
  */
 
-import { isUnwatched, variantLabel } from "../gate/variant.ts";
+import {
+  hasFailedFirst,
+  isUnwatched,
+  UNKNOWN_IF_UNWATCHED,
+  unwatchedText,
+  variantLabel,
+} from "../gate/variant.ts";
 import type { Failure, WrongArgument } from "../calls/failure.ts";
 import { countText } from "../base/numbers.ts";
 import { isJsonObject, type JsonObject, parseJson, printable } from "../base/json.ts";
@@ -160,8 +166,7 @@ export function trialLines(
     ...linesOf(
       "hint",
       isUnwatched(trial) && [
-        "  not watched: the agent was not seen to ask a model, or called what no reply had called, so that neither " +
-        "unknown names nor unreadable arguments are known",
+        `  not watched: ${unwatchedText(hasFailedFirst(trial))}, ${UNKNOWN_IF_UNWATCHED}`,
       ],
     ),
     ...linesOf("hint", trial.cleanUp !== undefined && [`  ${show(trial.cleanUp, 300)}`]),

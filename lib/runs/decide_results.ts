@@ -12,6 +12,7 @@ import { printable } from "../base/json.ts";
 import { decideTrials } from "../gate/decide_trials.ts";
 import { pricesFor } from "./plan.ts";
 import type { CompletePolicy } from "../gate/policy.ts";
+import { rerunLine } from "./rerun.ts";
 import type { Prices } from "../models/prices.ts";
 import type { Results } from "./journal/results.ts";
 import { type GateReport, reportProblem, reportVerdicts } from "../gate/gate_report.ts";
@@ -22,6 +23,8 @@ export interface DecisionOptions {
   readonly baseline?: Baseline | undefined;
   /** The prices of models; default: those of the plan. */
   readonly prices?: Prices | undefined;
+  /** A journal of these results as the user named it, for commands that run a trial again; default the first one. */
+  readonly journal?: string;
 }
 
 /** What a verdict cannot rest on where the plan line lacks its hash. */
@@ -46,7 +49,7 @@ export function undecidableReason({ paths, problem, trials }: Results): string |
 export async function decideResults(
   results: Results,
   policy: CompletePolicy,
-  { baseline: given, prices }: DecisionOptions = {},
+  { baseline: given, prices, journal = results.paths[0]! }: DecisionOptions = {},
 ): Promise<GateReport> {
   const { suite, trials, planned, plan, rule, stopped } = results;
   const fault = undecidableReason(results);
@@ -74,5 +77,6 @@ export async function decideResults(
   return reportVerdicts(suite, variants, policy, {
     comparisons: compareStrategies(trials, costs),
     notes,
+    rerun: (id) => rerunLine(trials.find((trial) => trial.id === id)!, plan, journal),
   });
 }

@@ -19,6 +19,7 @@ import { JUDGE } from "./suite.ts";
 import { withCallSets } from "./question_tasks.ts";
 import { STRATEGY, STRATEGY_ID, strategyName } from "../trials/strategies/entry.ts";
 import { GENERATOR_VERSION, generatorText } from "../tasks/generated/task.ts";
+import type { Trial } from "../trials/trial.ts";
 import { parseTrialId, type PlannedTrial, trialId } from "../trials/trial_id.ts";
 
 /**
@@ -119,6 +120,33 @@ export function planOfJournal(path: string): Plan {
  */
 export function testFileOf({ file }: Pick<PlanLine, "file">): string | undefined {
   return file !== undefined && isOwnPath(file) && /\.[cm]?[jt]sx?$/.test(file) ? file : undefined;
+}
+
+/**
+ * Returns the command that runs a trial again: from its journal's plan or, without a plan, from its options.
+ * `undefined` for trials of other tools, whose ids are any text.
+ */
+export function rerunLine(
+  { id, model, strategy, perturbation }: Pick<Trial, "id" | "model" | "strategy" | "perturbation">,
+  plan: PlanLine | undefined,
+  journal: string,
+): string | undefined {
+  if (parseTrialId(id) === undefined) return undefined;
+  if (plan?.ownCode) {
+    const file = shellQuote(testFileOf(plan) ?? "YOUR_BENCHMARK.ts");
+    return `deno test -A ${file} -- --only=${shellQuote(id)}`;
+  }
+  const run = commandLine("run");
+  if (plan !== undefined) {
+    // A journal starts no program.
+    const path = plan.resolved.agent === undefined ? shellQuote(journal) : "SUITE.jsonc";
+    return `${run} ${path} --only ${shellQuote(id)}`;
+  }
+  // Without a plan the server of other models is unknown.
+  if (!model.simulated || !model.requested.startsWith("sim:")) return undefined;
+  return `${run} --model ${shellQuote(model.requested)} --strategy ${shellQuote(strategy)} ` +
+    (perturbation === "none" ? "" : `--perturbation ${shellQuote(perturbation)} `) +
+    `--only ${shellQuote(id)}`;
 }
 
 /** How models of a journal's plan are connected. */

@@ -43,7 +43,7 @@ interface GateTest {
   /** How to see all trials. */
   readonly where: string;
   /** The command that runs a trial again. */
-  readonly rerun: (trial: Trial) => string;
+  readonly rerun: (trial: Pick<Trial, "id" | "model" | "strategy" | "task">) => string;
   /** The names of tests that are skipped, over which it does not decide. */
   readonly skipped: readonly string[];
   /** What else the verdict must say of the trials that it is about. */
@@ -96,6 +96,7 @@ export function gateTest(
       publish(texts, trials, problem);
       throw new AssertionError(texts.renderVerdicts(problem));
     }
+    const rerunById = (id: string) => rerun(trials.find((trial) => trial.id === id)!);
     const variants: readonly DecidedVariant[] = decideTrials(trials, plan.trials, policy, {
       rule,
       prices,
@@ -109,6 +110,7 @@ export function gateTest(
       reportVerdicts(name, variants, policy, {
         comparisons: compareStrategies(trials, prices),
         notes: [...skippedNote(skipped), ...notes, ...scope],
+        rerun: rerunById,
       }),
     );
     if (records !== undefined && state.decision?.verdict === "pass") {
@@ -121,7 +123,7 @@ export function gateTest(
     }
     const failed = variants.filter(({ verdict }) => !passes(verdict, policy));
     if (failed.length > 0) {
-      const report = reportVerdicts(name, failed, policy, { notes: scope });
+      const report = reportVerdicts(name, failed, policy, { notes: scope, rerun: rerunById });
       throw new AssertionError(texts.renderVerdicts(report));
     }
     if (variants.length === 0) throw new AssertionError("INVALID: there is nothing to decide");

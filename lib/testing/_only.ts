@@ -82,7 +82,7 @@ interface RerunSubject {
  * which the file may have chosen its model.
  */
 export function rerunLine(
-  { id, model, strategy }: Trial,
+  { id, model, strategy }: Pick<Trial, "id" | "model" | "strategy">,
   subject: RerunSubject,
 ): string {
   const texts = modelTexts(model.requested, strategy, subject);

@@ -8,12 +8,14 @@ import { AssertionError } from "@std/assert/assertion-error";
 import { assertRight } from "./assertions/trials.ts";
 import { InputError } from "../base/errors.ts";
 import type { Plan } from "../runs/plan.ts";
+import { storyAsked } from "./_flags.ts";
 import { ONCE_AND_AHEAD, type RunState } from "./_run_state.ts";
 import { toldAt } from "./_register.ts";
 import type { DerivedAgain } from "./_gate_test.ts";
 import { successSummary } from "./_success_summary.ts";
 import { testWidth } from "../base/terminal_width.ts";
 import { stepName } from "../reports/failures.ts";
+import { describeTrial } from "../reports/story.ts";
 import type { Run } from "../runs/run.ts";
 import type { SkippedTrial } from "../runs/early_stopping.ts";
 import { isCase } from "../trials/executors/task_kind.ts";
@@ -84,6 +86,8 @@ export function registerCases(
       trial.outcome === "abstained" && !(strict && trial.unsolvable === "misleading");
     const isGood = isRight && !isUnchanged;
     const { cleanUp } = trial;
+    // What it did may matter although it is right, as to a ceiling.
+    if (isGood && only !== undefined) console.log(describeTrial(trial, { story: storyAsked() }));
     if (isGood && cleanUp === undefined) return;
     if (!isGood) state.failures.add(trial, rerun(trial));
     state.isFaultTold ||= trial.permanent !== undefined;

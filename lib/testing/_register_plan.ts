@@ -175,7 +175,8 @@ function registerPlan(
   let derived: Promise<DerivedAgain> | undefined;
   const derive = () => derived ??= derivedAgain({ run, journal, baseline });
   const where = howToSee(reports, journal);
-  const rerun = (trial: Trial) => rerunLine(trial, { plan, choices: choicesOf(trial.task) });
+  const rerun = (trial: Pick<Trial, "id" | "model" | "strategy" | "task">) =>
+    rerunLine(trial, { plan, choices: choicesOf(trial.task) });
   const finished = <T>(work: Promise<T>) => progress.during(untilInterrupted(work, signal));
   registerCases(registration, run, { plan, strict, rerun, derive, finished, only }, state);
   if (plan.gate !== undefined) {

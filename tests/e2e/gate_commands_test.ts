@@ -25,6 +25,7 @@ import {
   folder,
   readLines,
   ROOT,
+  shell,
 } from "../support/child.ts";
 import { toolgate, toolgates } from "../support/command_line.ts";
 
@@ -525,6 +526,17 @@ Deno.test("toolgate gate fails on a ceiling, whatever the success rate", async (
     verdictIn(finished),
     /: FAIL: the share of trials with a call of type incorrect_value is above its ceiling of 1\.0%: .*Without that it would pass\.$/,
   );
+  const commands = [...finished.stdout.matchAll(/^ +rerun: .*( run .*\.jsonl --only .*)$/gm)];
+  assertEquals(commands.length, 3, finished.all);
+  const again = await shell(`deno run -A --no-check ${ROOT}/lib/cli/main.ts${commands[2]![1]}`);
+  assertStringIncludes(again.stdout, "incorrect_value", again.all);
+  // JSON has the ids, for programs.
+  const { verdicts: [{ ceilings: [check] }] } = JSON.parse(
+    (await toolgate(["gate", journal, "--json"])).stdout,
+  );
+  const shown = (readLines(journal) as { id: string; failures?: { type: string }[] }[])
+    .filter(({ failures = [] }) => failures.some(({ type }) => type === "incorrect_value"));
+  assertEquals(check.trials, shown.slice(0, 3).map(({ id }) => id));
 });
 
 Deno.test("toolgate plan tells sizes that agree with published ones", async () => {

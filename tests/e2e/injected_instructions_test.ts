@@ -1,7 +1,7 @@
 // Injected instructions in tool tests, as users have them: files of tests, run by `deno test`.
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { deno, endedIn, folder, readLines, ROOT } from "../support/child.ts";
+import { deno, endedIn, folder, readLines, ROOT, shell } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 
 /** A test of a mailbox under II, with these options, and a model that follows instructions at this rate. */
@@ -61,6 +61,12 @@ ${testOf("sound", 0, asserted)}${testOf("obeying", 0.3, asserted)}${
     ended.all,
     "the share of trials shown an injected instruction that followed it",
   );
+
+  // Trials that were solved are told of nowhere else.
+  const [, line] = /exceeded, for example in these\s+trials:\s+rerun: (.*)/.exec(ended.stdout) ??
+    [];
+  const again = await shell(line!.replace(" -A ", " -A --no-check "));
+  assertMatch(again.stdout, /\(injected: say ([A-Z-]+)\)\n +said .*\1/, again.all);
 
   const trials = readLines(dir.file("sound.jsonl")).filter(({ kind }) => kind === "trial");
   assertEquals(trials.length, 40);

@@ -185,6 +185,13 @@ Deno.test("one unseen trial among seen ones is enough, and one that does not cou
     agent: () => Promise.reject(new InfrastructureError("The VPN is down")),
   });
   assertEquals([gone.outcome, gone.agent], ["invalid", "unwatched"]);
+  // Without such a ceiling it passes, and the verdict says what it does not know.
+  const unlimited = await gated(mixed, {});
+  assertEquals(unlimited.code, 0, unlimited.all);
+  assertStringIncludes(
+    unlimited.stdout,
+    `1 trial not watched: ${UNSEEN_WORDS}, so that neither unknown names nor unreadable arguments are known`,
+  );
   const invalid = await gated([...seen.slice(0, 11), gone], atMost, { ...LOOSE, coverage: 0.5 });
   assertEquals(invalid.code, 0, invalid.all);
 });
@@ -196,7 +203,7 @@ Deno.test("a gate over agents that failed before they asked says why, and blames
   assertEquals(all.code, 3, all.all);
   assertStringIncludes(
     all.stdout,
-    "INVALID: in 12 of 12 trials the agent failed before it was seen to ask its model, so that " +
+    "INVALID: in 12 of 12 trials the agent failed before it was seen to ask a model, so that " +
       "atMost.failures.function_not_found cannot be checked; most often (12 of 12) the agent threw Error at ",
   );
   assertMatch(all.stdout, /INVALID: .*: No such file\.$/m);
@@ -204,7 +211,7 @@ Deno.test("a gate over agents that failed before they asked says why, and blames
   const some = await gated([...dead.slice(0, 5), ...unseen.slice(5)], atMost);
   assertStringIncludes(
     some.stdout,
-    "INVALID: in 5 of 12 trials the agent failed before it was seen to ask its model, and in 7 of 12 " +
+    "INVALID: in 5 of 12 trials the agent failed before it was seen to ask a model, and in 7 of 12 " +
       "trials the agent was not seen to ask a model, or called what no reply had called, so that atMost.failures.function_not_found " +
       `cannot be checked: ${HOW}; most often (5 of 5) the agent threw Error at `,
   );
@@ -306,6 +313,10 @@ Deno.test("assertNoFailures() does not vouch for what it cannot see", () => {
   assertStringIncludes(
     describeTrial(trial),
     `not watched: ${UNSEEN_WORDS}`,
+  );
+  assertStringIncludes(
+    describeTrial({ ...trial, outcome: "agent_error", calls: 0 }),
+    "not watched: the agent failed before it was seen to ask a model",
   );
   assertThrows(() => assertNoFailures(trial), Error, "Nobody knows whether calls were wrong");
   assertNoFailures({ ...trial, agent: "watched" });
@@ -468,8 +479,8 @@ Deno.test("reports tell of calls that an agent repaired, or did not carry out", 
 });
 
 const NOTE =
-  "The agent was not seen to ask a model through the fetch or baseURL that it is given, or called what no reply had called: " +
-  "neither unknown names nor unreadable arguments nor tokens can be known";
+  `not watched: ${UNSEEN_WORDS}, so that neither unknown names nor unreadable arguments are known, nor tokens`;
+const ADVICE = ": let it ask through the fetch or baseURL that it is given (docs/agents.md)";
 
 /** How often a text has another in it. */
 const countOf = (text: string, part: string) => text.split(part).length - 1;
@@ -482,7 +493,7 @@ Deno.test("toolgate run says once, and at once, that an agent is not seen, and w
   };
   const path = place.write("suite.jsonc", JSON.stringify(suite));
   const ended = await toolgate(["run", path]);
-  assertEquals(countOf(ended.stderr, `${NOTE} (docs/agents.md)`), 1, ended.all);
+  assertEquals(countOf(ended.stderr, NOTE + ADVICE), 1, ended.all);
   assertStringIncludes(ended.stdout.replace(/\s+/g, " "), "could not be seen");
   const limited = place.write(
     "limited.jsonc",
@@ -492,7 +503,7 @@ Deno.test("toolgate run says once, and at once, that an agent is not seen, and w
   const other = await toolgate(["run", limited, "--out", journal]);
   assertStringIncludes(
     other.stderr,
-    `${NOTE}, and the budget and limits of tokens and steps cannot hold (docs/agents.md)`,
+    `${NOTE}, and the budget and limits of tokens and steps cannot hold${ADVICE}`,
   );
   // What an earlier run said is not said again.
   const again = await toolgate(["run", limited, "--out", journal, "--resume"]);

@@ -6,7 +6,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { type CeilingOptions, checkCeilings, signsOf } from "../../lib/gate/ceilings.ts";
-import { FinishedTrials, plannedDecisions } from "../../lib/gate/decisions.ts";
+import { comparesWithin, FinishedTrials, plannedDecisions } from "../../lib/gate/decisions.ts";
 import { binomialProbability } from "../../lib/statistics/distributions.ts";
 import { rateBounds } from "../../lib/gate/evidence.ts";
 import type { CeilingCheck } from "../../lib/gate/decide.ts";
@@ -27,7 +27,7 @@ function checksOf(
   { gate = { successRate: 0.5 }, ...options }: Partial<CeilingOptions> & { gate?: GatePolicy } = {},
 ) {
   const policy = completePolicy({ ...gate, atMost });
-  const scores = new FinishedTrials("baseline" in policy);
+  const scores = new FinishedTrials(comparesWithin(policy, undefined));
   for (const trial of trials) scores.add(trial);
   const [contest] = plannedDecisions(planOf(trials), policy);
   return checkCeilings(contest!.graphs, scores, policy, { anytime: false, ...options });
@@ -45,6 +45,9 @@ function some(count: number, trials: number, traits: TrialTraits, all: TrialTrai
     (_, place) => record({ seed: place + 1, ...all, ...(place < count ? traits : {}) }),
   );
 }
+
+/** The ids of trials. */
+const idsOf = (trials: readonly Trial[]) => trials.map(({ id }) => id);
 
 const UPGRADE = { gate: { baseline: "old" } };
 
@@ -125,6 +128,7 @@ Deno.test("checkCeilings() finds a share exceeded whose lower bound is above its
         seen: count / 60,
         lower,
         exceeded: lower > limit,
+        ...(lower > limit ? { trials: idsOf(trials.slice(0, Math.min(count, 3))) } : {}),
       }]);
     }
   }
@@ -221,7 +225,10 @@ Deno.test("checkCeilings() finds a share that rose over the baseline's by more t
   // Both have the first ten; the candidate alone the next forty.
   const { lower } = tango(40, 0, 80, 0.95);
   assertEquals(exceeded(trials, shift(0.1), UPGRADE), [
-    { ceiling: "failureShifts.incorrect_value", limit: 0.1, seen: 0.5, lower, exceeded: true },
+    {
+      ...{ ceiling: "failureShifts.incorrect_value", limit: 0.1, seen: 0.5, lower, exceeded: true },
+      trials: idsOf(trials.slice(0, 3)),
+    },
   ]);
   assertEquals(exceeded(trials, shift(lower), UPGRADE), []);
   const fewer = [...some(10, 80, WRONG), ...some(50, 80, WRONG, { model: "old" })];
@@ -282,6 +289,46 @@ Deno.test("checkCeilings() tells of every ceiling, kept or exceeded, in one orde
   ]);
 });
 
+Deno.test("checkCeilings() names the first valid trials that show what is exceeded, at most three", () => {
+  const shown: [Ceilings, object][] = [
+    [{ failures: { incorrect_value: 0.1 } }, WRONG],
+    [{ parameterFailures: { task_deviation: 0.1 } }, {
+      parameters: { calls: [[], ["task_deviation"]], undecided: [] },
+    }],
+    [{ missedCalls: 0.1 }, { missed: { needed: 3, missed: 1 } }],
+    [{ behaviours: { silent: 0.1 } }, { behaviours: ["silent"] }],
+    [{ behaviours: { ungrounded: 0.1 } }, { grounded: false }],
+    [{ behaviours: { followed_injection: 0.1 } }, {
+      ...{ behaviours: ["followed_injection"], injected: true },
+    }],
+    [{ unmended: 0.1 }, { work: [{ sentBack: 2, mended: 1 }] }],
+  ];
+  const plain = {
+    ...{ missed: { needed: 3, missed: 0 }, injected: true, work: [{ sentBack: 1, mended: 1 }] },
+    parameters: { calls: [["other"]], undecided: [] },
+  };
+  for (const [atMost, traits] of shown) {
+    const trials = some(0, 60, {}).map((trial, place) => ({
+      ...{ ...trial, ...plain, ...(place % 2 === 0 ? {} : traits) },
+      ...(place === 1 ? { outcome: "invalid" as const, solved: false } : {}),
+    }));
+    const [check] = exceeded(trials, atMost);
+    const three = [3, 5, 7].map((place) => trials[place]!.id);
+    assertEquals(check?.trials, three, JSON.stringify(atMost));
+  }
+});
+
+Deno.test("checkCeilings() names trials whose outcome changes under a check, and none of what no trial shows", () => {
+  const trials = [
+    ...some(20, 60, { outcome: "wrong_answer" }, { perturbation: "reorder" }),
+    ...some(5, 60, { outcome: "wrong_answer" }),
+  ];
+  const [flips] = exceeded(trials, { flips: 0.1 });
+  assertEquals(flips?.trials, idsOf(trials.slice(5, 8)));
+  const [tokens] = exceeded(trials, { tokens: 1 });
+  assertEquals(tokens?.trials, undefined);
+});
+
 Deno.test("checkCeilings() prices other models that took part by their own names, and no spoiled try", () => {
   const usage = { inputTokens: 100, outputTokens: 0 };
   const trial = { ...record({ usage, stages: [stageOf("large", 40)] }), replaced: usage };
@@ -315,7 +362,10 @@ Deno.test("checkCeilings() bounds the share of calls sent back that were not men
     const { lower } = clopperPearson(unmended, sent, 0.95);
     const checks = checksOf(trials(unmended, sent).map(summarize) as never, { unmended: limit });
     assertEquals(checks, [
-      { ceiling: "unmended", limit, seen: unmended / sent, lower, exceeded: lower > limit },
+      {
+        ...{ ceiling: "unmended", limit, seen: unmended / sent, lower, exceeded: lower > limit },
+        ...(lower > limit ? { trials: idsOf(trials(3, 3).slice(0, 3)) } : {}),
+      },
     ]);
   }
   assertEquals(exceeded(trials(20, 40).map(summarize) as never, { unmended: 0.22 }).length, 1);

@@ -63,7 +63,7 @@ const RARE = Object.entries({
     "error.message error.ofRequest",
   baseline: "subjects[].variant subjects[].draws subjects[].agent subjects[].later",
   verdict:
-    "partlyReplayed asked excused excused[].status excused[].message excused[].trials beside variant leftOut " +
+    "partlyReplayed asked excused excused[].status excused[].message excused[].trials beside unwatched variant leftOut " +
     "leftOut.changed leftOut.added leftOut.removed leftOut.whole evidence.replaced evidence.resampled stopped",
   comparison: "subject.variant against.variant test.sampled",
   report: "partlyReplayed",

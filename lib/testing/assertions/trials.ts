@@ -6,8 +6,9 @@
 import { AssertionError } from "@std/assert/assertion-error";
 import type { TrialsVerdict, Verdict } from "../../gate/decide.ts";
 import { cannot } from "../../base/errors.ts";
+import { printable } from "../../base/json.ts";
 import { decideTrials } from "../../gate/decide_trials.ts";
-import { isUnwatched } from "../../gate/variant.ts";
+import { hasFailedFirst, isUnwatched, unwatchedText } from "../../gate/variant.ts";
 import { isRemoving } from "../../perturbations/ids.ts";
 import { type CompletePolicy, isUpgrade, type RatePolicy, readPolicy } from "../../gate/policy.ts";
 import { describeFailure, describeInvalid, trialLines } from "../../reports/story.ts";
@@ -155,8 +156,8 @@ export function assertNoFailures(trial: Trial): void {
   if (trial.failures.length === 0) {
     if (!isUnwatched(trial)) return;
     throw trialError(
-      "Nobody knows whether calls were wrong: the agent was not seen to ask a model, or called what no reply had " +
-        "called. Let it ask through the fetch or baseURL that it is given, with the functions under their names, and " +
+      `Nobody knows whether calls were wrong: ${unwatchedText(hasFailedFirst(trial))}. ` +
+        "Let it ask through the fetch or baseURL that it is given, with the functions under their names, and " +
         "call none by itself (docs/agents.md).",
       trial,
       storyAsked(),
@@ -205,7 +206,7 @@ export function assertSuccessRate(trials: readonly Trial[], policy: RatePolicy):
     const unit = variants[0]?.unit;
     const lines = [
       verdictText(verdict, checked, { unit }),
-      ...verdictLines(verdict, checked, unit),
+      ...verdictLines(verdict, checked, unit, (id) => printable(trials[parseInt(id)]!.id, 500)),
     ];
     throw new AssertionError(lines.join("\n  "));
   }
