@@ -62,6 +62,7 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     replaces: z.int().exactOptional(),
     ownCalls: z.array(z.looseObject({ function: z.string(), arguments: z.string() }))
       .exactOptional(),
+    omits: z.array(z.enum(["system", "history"])).exactOptional(),
   }),
   z.looseObject({
     kind: z.literal("call"),

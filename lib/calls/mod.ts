@@ -30,6 +30,7 @@ export {
   type FailedAttempt,
   type JudgedAnswer,
   type JudgedEvent,
+  type Omission,
   type OverLimitEvent,
   type OwnCall,
   type ParameterFailure,

@@ -81,7 +81,12 @@ export interface ReplyEvent {
    * not judged. Omitted if there are none.
    */
   readonly ownCalls?: readonly OwnCall[];
+  /** What no request of an agent has shown so far of what stands before the user's message; otherwise omitted. */
+  readonly omits?: readonly Omission[];
 }
+
+/** What an agent may leave out: the instructions, or the messages before. */
+export type Omission = "system" | "history";
 
 /** A call of a function that an agent offered and that is none of the task's. */
 export interface OwnCall {

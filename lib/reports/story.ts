@@ -18,6 +18,7 @@ import { isCase, isQuestion } from "../trials/executors/task_kind.ts";
 import {
   type CallEvent,
   callsOf,
+  type Omission,
   type ReplyEvent,
   returnedBy,
   type TraceEvent,
@@ -304,6 +305,12 @@ const MAX_MISTAKES = 3;
  * Says what no model can help: tools that failed by a mistake of their own, each once, and a server that cannot read
  * calls. Of replies that could not be read, the calls show only parts.
  */
+/** What an agent left out, in words. */
+const OMITTED: Readonly<Record<Omission, string>> = {
+  system: "the instructions",
+  history: "the messages",
+};
+
 function hintLines(events: readonly TraceEvent[], show: ShowText): string[] {
   const mistaken = Map.groupBy(
     callsOf(events).filter(({ mistake }) => mistake !== undefined),
@@ -311,12 +318,18 @@ function hintLines(events: readonly TraceEvent[], show: ShowText): string[] {
   );
   const replies = events.filter((event) => event.kind === "reply");
   const textCall = replies.find((reply) => reply.textCall !== undefined);
+  const { omits = [] } = replies.at(-1) ?? {};
   return [
     ...[...mistaken.values()].slice(0, MAX_MISTAKES).map(([first]) => {
       const { call, function: name, mistake, error = "" } = first!;
       return `  the tool ${show(name, 60)} itself threw ${show(mistake!)} in call ${call}: ` +
         show(error, 100);
     }),
+    ...omits.map((part) =>
+      `  no request of the agent has ${
+        OMITTED[part]
+      } that the task begins with: task.${part} (docs/agents.md)`
+    ),
     ...(textCall === undefined ? [] : [
       `  wrote a call of ${show(textCall.textCall!, 60)} as text in reply ${textCall.request}, ` +
       "which is no call: does the server have a parser for the calls of this model? If not, set api " +

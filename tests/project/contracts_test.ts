@@ -51,7 +51,7 @@ const RARE = Object.entries({
   use: "usage.estimated others",
   events:
     "reply.estimated reply.failed reply.failed[].cause reply.failed[].message reply.failed[].status " +
-    "reply.textCall reply.replaces reply.ownCalls reply.ownCalls[].function reply.ownCalls[].arguments call.injected call.mistake " +
+    "reply.textCall reply.replaces reply.omits reply.ownCalls reply.ownCalls[].function reply.ownCalls[].arguments call.injected call.mistake " +
     "call.parameters.failures[].similarity call.parameters.undecided call.guessed " +
     "call.coerced call.by call.agentDid call.durationMs over_limit.arguments stage.unusable " +
     "judged.question judged.reply judged.score judged.atLeast judged.criterion judged.reason judged.model " +

@@ -2,6 +2,8 @@
 // and their trials can be derived again.
 
 import { assert, assertEquals } from "@std/assert";
+import { assertAnswer } from "../../lib/testing/assertions/runs.ts";
+import { describeTrial } from "../../lib/reports/story.ts";
 import { Connections } from "../../lib/models/connect.ts";
 import { PERTURBATIONS } from "../../lib/perturbations/ids.ts";
 import { deriveAgain } from "../../lib/trials/derive.ts";
@@ -286,4 +288,32 @@ Deno.test("a request of an agent without a memory is no repetition of that of an
     ["I went.", undefined],
     ["I went on.", undefined],
   ]);
+});
+
+Deno.test("a trial that fails says which instructions and messages no request of its agent had", async () => {
+  const toolCase: ToolCase<unknown> = {
+    ...{ name: "told", tools: [], system: "Be brief.", prompt: "I am Ada.", turns: ["Who am I?"] },
+    assert: (run) => assertAnswer(run, "Ada"),
+  };
+  const all = ["system", "history"] as const;
+  for (const api of ["chat", "responses"] as const) {
+    for (const left of [[], ["system"], ["history"], all] as const) {
+      const trial = await runTrial(
+        { case: "told", seed: 1 },
+        scripted("script", [{ text: "Hello." }, { text: "Nobody." }]),
+        {
+          open: caseOpener(() => toolCase),
+          agent: ({ system, ...task }, options) =>
+            plainLoop({ api, streamed: false })({
+              ...task,
+              ...(left.some((part) => part === "system") ? {} : { system: system! }),
+              ...(left.some((part) => part === "history") ? { history: [] } : {}),
+            }, options),
+        },
+      );
+      const said = describeTrial(trial);
+      const told = all.filter((part) => said.includes(`that the task begins with: task.${part}`));
+      assertEquals([trial.outcome, told], ["wrong_answer", [...left]], said);
+    }
+  }
 });

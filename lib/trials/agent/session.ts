@@ -121,7 +121,7 @@ export interface Question {
 export interface WatchedRequest extends Pick<ModelRequest, "context" | "timeLimit" | "signal"> {}
 
 /** A reply to an agent, and what else its event says. */
-export interface Watched extends Pick<ReplyEvent, "model" | "replaces" | "ownCalls"> {
+export interface Watched extends Pick<ReplyEvent, "model" | "replaces" | "ownCalls" | "omits"> {
   /** The reply, without calls of functions that are not the task's. */
   readonly reply: ModelReply;
 }
@@ -368,7 +368,7 @@ export class Session {
       ...(reply.repairs.length === 0 ? {} : { repairs: reply.repairs.slice(0, MAX_REPAIRS) }),
       ...defined({ textCall: called, parsed: reply.parsed }),
       ...(reply.written === undefined ? {} : { written: reply.written.slice(0, MAX_KEPT_LENGTH) }),
-      ...defined({ replaces: told.replaces, ownCalls: told.ownCalls }),
+      ...defined({ replaces: told.replaces, ownCalls: told.ownCalls, omits: told.omits }),
     });
   }
 }

@@ -13,7 +13,7 @@ import type { Loop } from "../agent/loop.ts";
 import { isLimited, type Limited } from "../agent/session.ts";
 import type { Fixture } from "../executors/fixture.ts";
 import type { Agent, AgentOptions, AgentTask } from "../own_agent.ts";
-import type { Tap } from "./_tap.ts";
+import type { Tap, Turn } from "./_tap.ts";
 import { isProgram } from "./command.ts";
 import { toolsHandler } from "./_tools_over_http.ts";
 
@@ -35,7 +35,7 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
     const task = taskOf(shown.messages, tools, fixture);
     let last: Message | undefined;
     const hear = (message: Message) => heard(last = message);
-    tap.begin({ heard: hear, tools: toolsHandler(task) });
+    tap.begin({ heard: hear, tools: toolsHandler(task), before: textsBefore(task) });
     // Agents are the user's own code: one that is not type-checked may return anything.
     const working = Promise.resolve().then((): unknown => agent(task, optionsOf(tap, model)))
       .then((said) => ({ said }));
@@ -106,6 +106,13 @@ function taskOf(
     },
     step: () => fixture.step(),
   };
+}
+
+/** The instructions, and what the user last said before; without what is blank. */
+function textsBefore({ system = "", history }: AgentTask): Turn["before"] {
+  const said = history.findLast(({ role }) => role === "user")?.content ?? "";
+  const texts = Object.entries({ system: system.trim(), history: said.trim() });
+  return Object.fromEntries(texts.filter(([, text]) => text !== ""));
 }
 
 function optionsOf(tap: Tap, model: string): AgentOptions {

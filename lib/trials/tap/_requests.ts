@@ -115,6 +115,11 @@ export function isSequel({ messages, previous }: AgentRequest): boolean {
   return previous !== undefined || messages.some(({ role }) => role === "assistant");
 }
 
+/** Whether a text is in a request, or may be in the conversation that its server keeps. */
+export function showsText({ messages, previous }: AgentRequest, text: string): boolean {
+  return previous !== undefined || messages.some(({ content }) => content.includes(text));
+}
+
 /** The body of a request, with the choice of tools that its task demands, if any. */
 export function withChoice(
   { api, body, tools }: AgentRequest,

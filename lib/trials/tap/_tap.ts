@@ -10,7 +10,7 @@
 import { isErrorOf } from "../../base/errors.ts";
 import { defined, type JsonObject, printable } from "../../base/json.ts";
 import { readBody } from "../../base/request_body.ts";
-import type { FailedAttempt } from "../../calls/trace.ts";
+import type { FailedAttempt, Omission } from "../../calls/trace.ts";
 import { ModelFault } from "../../models/http/endpoint.ts";
 import {
   InfrastructureError,
@@ -52,6 +52,7 @@ import {
   type Send,
   sendingTo,
   serverAt,
+  showsText,
   withChoice,
 } from "./_requests.ts";
 import { type Address, openAddress } from "./_loopback.ts";
@@ -73,6 +74,8 @@ export interface Turn {
   readonly heard: (message: Message) => void;
   /** Answers requests below `/tools`. */
   readonly tools: (request: Request, path: string) => Promise<Response>;
+  /** Texts that stand before the user's message, by what they are of. */
+  readonly before: Readonly<Partial<Record<Omission, string>>>;
 }
 
 /** A request under way, until its reply is read to its end. */
@@ -104,6 +107,8 @@ export class Tap implements AsyncDisposable {
   #asked = 0;
   #fault: InfrastructureError | undefined;
   #turn: Turn | undefined;
+  /** What no request of the turn has shown so far. */
+  #omits: readonly Omission[] = [];
 
   /** Watches nothing yet. */
   constructor(options: TapOptions) {
@@ -153,6 +158,7 @@ export class Tap implements AsyncDisposable {
   /** Begins a turn. */
   begin(turn: Turn): void {
     this.#turn = turn;
+    this.#omits = Object.keys(turn.before) as Omission[];
     // All is settled of the turn before, whose requests a new one may look like.
     this.#calls.forget();
     this.#isWorking = true;
@@ -276,6 +282,8 @@ export class Tap implements AsyncDisposable {
     this.#underway.add(one);
     given.addEventListener("abort", () => one.giveUp(given.reason));
     if (given.aborted) one.giveUp(given.reason);
+    this.#omits = this.#omits.filter((part) => !showsText(request, this.#turn!.before[part]!));
+    const omits = this.#omits.length === 0 ? undefined : this.#omits;
     const { model, session, environment } = this.#options;
     const isOther = request.model !== "" && request.model !== (model.server?.model ?? model.name);
     let read: WatchedReply | undefined;
@@ -313,7 +321,7 @@ export class Tap implements AsyncDisposable {
       const { calls, ownCalls } = ownCallsOf(request, read, environment);
       return {
         reply: { ...read.reply, calls, duration, ...(all.length === 0 ? {} : { failed: all }) },
-        ...defined({ replaces, ownCalls, model: isOther ? request.model : undefined }),
+        ...defined({ replaces, ownCalls, omits, model: isOther ? request.model : undefined }),
       };
     };
     const { messages, tools } = request;
