@@ -46,7 +46,7 @@ export function workOf(events: readonly TraceEvent[]): StrategyWork | undefined 
 export interface AgentWork {
   /** Number of wrong calls that it hid from the model. */
   readonly hid?: number;
-  /** Number of calls in whose place it carried out other arguments. */
+  /** Number of calls in whose place it carried out others, with other arguments or a corrected name. */
   readonly repaired?: number;
   /** Number of right calls that it did not carry out. */
   readonly notRun?: number;

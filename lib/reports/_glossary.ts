@@ -150,9 +150,9 @@ export const WORDS: readonly Entry[] = [
     "reply had called: unknown names and unreadable arguments are not known of it, without any reply tokens neither",
   ],
   [
-    "hidden from the model, other arguments carried out, not carried out, made by the agent",
+    "hidden from the model, another call carried out, not carried out, made by the agent",
     "what an agent of your own did with calls: no later request shows a wrong one; it carried out other " +
-    "arguments in place of those that the model wrote; it never carried out a right one; its own code made one",
+    "arguments, or a corrected name, in place of what the model wrote; it never carried out a right one; its own code made one",
   ],
   [
     "replies asked for again",

@@ -260,7 +260,7 @@ export function eventLines(
 /** What an agent did in place of carrying out a call. */
 const DEED_WORDS: Readonly<Record<AgentDeed, string>> = {
   hid: "hidden from the model by the agent",
-  repaired: "the agent carried out other arguments in its place",
+  repaired: "the agent carried out another call in its place",
   not_run: "not carried out by the agent",
 };
 

@@ -173,7 +173,7 @@ export const AGENT_DEEDS = ["hid", "repaired", "not_run"] as const;
 
 /**
  * What an agent did with a call of its model in place of carrying it out: no later request shows it,
- * it carried out the function with other arguments, or it did not carry out a call that could have been.
+ * it carried out another call in its place, or it did not carry out a call that could have been.
  */
 export type AgentDeed = typeof AGENT_DEEDS[number];
 

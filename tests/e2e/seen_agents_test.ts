@@ -473,7 +473,7 @@ Deno.test("reports tell of calls that an agent repaired, or did not carry out", 
   const { report, page, calls } = await reported([trial]);
   const { repaired, made, notRun } = report.subjects[0].agent;
   assertEquals([repaired, made, notRun], [1, 1, 1], JSON.stringify(trial.events));
-  assertStringIncludes(page, "the agent carried out other arguments in its place");
+  assertStringIncludes(page, "the agent carried out another call in its place");
   assertStringIncludes(page, "not carried out by the agent");
   for (const deed of ["repaired", "not_run"]) assertStringIncludes(calls, `,${deed}\n`);
 });

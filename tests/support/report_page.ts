@@ -117,7 +117,8 @@ export async function goToTrial(page: Page, number: number): Promise<void> {
 /** Waits until a trial is open and all of it is there. */
 export async function trialIsOpen(page: Page, number: number): Promise<void> {
   await page.locator("#trial h3", { hasText: new RegExp(`^trial ${number}$`) }).waitFor();
-  await page.locator(".drawing svg, .drawing .why, #graph > :is(p, pre)").first().waitFor();
+  await page.locator(".drawing svg, .drawing .why, #graph > :is(p:not(.roles), pre)").first()
+    .waitFor();
 }
 
 // What follows runs in the browser, where no coverage is taken.

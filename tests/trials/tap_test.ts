@@ -254,6 +254,15 @@ const HANDLED: Readonly<Record<string, Handled>> = {
     ],
     booked: ["Rome 3"],
   },
+  "corrected in its name": {
+    calls: [{ ...booking(3), name: "bok" }],
+    handle: replacing({ city: "Rome", nights: 3 }),
+    recorded: [
+      [1, "bok", "function_not_found", "repaired"],
+      [1, "book", undefined, "agent"],
+    ],
+    booked: ["Rome 3"],
+  },
   "not carried out": {
     calls: [booking(1)],
     handle: skipping,
@@ -272,6 +281,7 @@ for (const [what, { calls, handle, recorded, booked }] of Object.entries(HANDLED
   Deno.test(`a tap records what was called, and what the agent did with it: ${what}`, async () => {
     const tried = await trying([{ calls }, DONE], looping(handle));
     assertEquals([rows(tried.trial), tried.booked], [recorded, booked]);
+    assertEquals(tried.trial.agent, "watched");
   });
 }
 
@@ -1235,12 +1245,61 @@ Deno.test("attempts that failed are told with the reply that comes at last, what
   }
 });
 
+Deno.test("what a model called counts if a limit ends the trial before the agent did anything with it", async () => {
+  for (const limits of [{ steps: 1 }, { seconds: 1 }]) {
+    const { trial } = await trying([{ calls: [NO_SUCH] }, DONE], async (task, options) => {
+      await ask(options, { messages: [user(task.prompt)], tools: offer(task) });
+      if (limits.steps === undefined) await new Promise(() => {});
+      return (await ask(options, { messages: [user("And now?")], tools: offer(task) })).content;
+    }, { limits });
+    assertEquals(types(trial), [[1, "function_not_found"]], outcomeOf(trial));
+    assertEquals(trial.outcome, limits.steps === undefined ? "time_limit" : "step_limit");
+  }
+});
+
+Deno.test("a reply beside the task that is cut off or filtered ends no trial", async () => {
+  for (const finish of ["length", "content_filter"]) {
+    const script = [{ text: "", finish }, { calls: [booking(1)] }, DONE];
+    const { trial } = await trying(script, async (task, options) => {
+      await ask(options, { messages: [user("Is that safe?")], max_tokens: 1 });
+      return await looping()(task, options);
+    });
+    assertEquals([trial.outcome, trial.agent], ["solved", "watched"], outcomeOf(trial));
+  }
+});
+
+Deno.test("a stream that hangs is waited for no longer than a moment once the agent has given it up", async () => {
+  const hung = new AbortController();
+  let isFirst = true;
+  const script: Script = ({ body }) => {
+    if (body["stream"] !== true) return isFirst ? (isFirst = false, { calls: [booking(1)] }) : DONE;
+    const first = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: "I" } }] })}`;
+    const stream = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(new TextEncoder().encode(`${first}\n\n`)),
+    });
+    return new Response(stream, { headers: { "content-type": "text/event-stream" } });
+  };
+  const { trial } = await trying(script, async (task, options) => {
+    const body = { messages: [user(task.prompt)], tools: offer(task), stream: true };
+    const response = await send(options, body, { signal: hung.signal });
+    const reader = response.body!.getReader();
+    await reader.read();
+    hung.abort();
+    await reader.read().catch(() => {});
+    return await looping()(task, options);
+  });
+  assertEquals([trial.outcome, trial.agent], ["solved", "watched"], outcomeOf(trial));
+  const failed = repliesIn(trial).flatMap(({ failed = [] }) => failed);
+  assertEquals(failed.map(({ cause }) => cause), ["infrastructure"]);
+  assertStringIncludes(failed[0]!.message, "Nothing came for 5 seconds");
+});
+
 Deno.test("filtered, cut and dear replies end a trial as they do without an agent", async () => {
   const agents: Agent[] = [
     looping(),
     // It has its answer before the reply has been read.
     async (task, options) => {
-      await send(options, { messages: [user(task.prompt)], stream: true });
+      await send(options, { messages: [user(task.prompt)], tools: offer(task), stream: true });
       return "Done.";
     },
     async (task, options) => {

@@ -68,10 +68,11 @@ export function isEventStream({ headers }: Response): boolean {
   return headers.get("content-type")?.toLowerCase().startsWith("text/event-stream") === true;
 }
 
-/** Returns a body that breaks off as soon as it is too long, or `signal` aborts. */
+/** Returns a body that breaks off as soon as it is too long, or `signal` aborts; `onChunk` hears of each chunk. */
 export function boundedBody(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   signal?: AbortSignal,
+  onChunk = () => {},
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   let bytes = 0;
   return body.pipeThrough(
@@ -79,6 +80,7 @@ export function boundedBody(
       transform(chunk, controller) {
         bytes += chunk.length;
         if (bytes > MAX_BYTES) throw new RangeError(`${TOO_LONG}: more than that came`);
+        onChunk();
         controller.enqueue(chunk);
       },
     }),

@@ -48,9 +48,14 @@ export interface Copied {
   readonly isStream: boolean;
 }
 
+/** Milliseconds of silence after which a body is given up, once the agent has given it up. */
+const SILENCE = 5_000;
+
 /**
- * Copies the body of a response, of which at most 16 MiB are passed on. Breaks off when `signal` aborts. Known secrets
- * are hidden in what is passed on of headers, and of the body of an error; replies are passed on as they come.
+ * Copies the body of a response, of which at most 16 MiB are passed on. Breaks off when `signal` aborts. If the agent
+ * breaks off, it is read on until nothing comes for five seconds: what a model says is judged, and a server that
+ * hangs must not hold up an agent that tries again. Known secrets are hidden in what is passed on of headers, and of
+ * the body of an error; replies are passed on as they come.
  */
 export function copied(response: Response, signal?: AbortSignal): Copied {
   const { body, status, statusText } = response;
@@ -65,13 +70,33 @@ export function copied(response: Response, signal?: AbortSignal): Copied {
     return { passed, text: Promise.resolve(""), isStream };
   }
   // The copy is read to its end, however slowly the agent reads, and if it stops.
-  const [theirs, own] = boundedBody(body, signal).tee();
-  const text = new Response(own).text();
+  const silence = new AbortController();
+  let isLeft = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const listen = () => {
+    clearTimeout(timer);
+    if (isLeft) timer = setTimeout(() => silence.abort(new Error(SILENT)), SILENCE);
+  };
+  const signals = [silence.signal, ...(signal === undefined ? [] : [signal])];
+  const [theirs, own] = boundedBody(body, AbortSignal.any(signals), listen).tee();
+  const text = new Response(own).text().finally(() => {
+    isLeft = false;
+    clearTimeout(timer);
+  });
   // Who passes on an answer that is no reply does not wait for its text.
   text.catch(() => {});
-  const shown = response.ok ? theirs : theirs.pipeThrough(hiding());
+  const shown = (response.ok ? theirs : theirs.pipeThrough(hiding())).pipeThrough(
+    new TransformStream({
+      cancel() {
+        isLeft = true;
+        listen();
+      },
+    }),
+  );
   return { passed: new Response(shown, { status, statusText, headers }), text, isStream };
 }
+
+const SILENT = `Nothing came for ${SILENCE / 1000} seconds after the agent had given the reply up`;
 
 /** Hides known secrets in a whole text. */
 function hiding(): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {

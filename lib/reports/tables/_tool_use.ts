@@ -159,7 +159,7 @@ export function agentTables({ subjects }: Pick<Report, "subjects">): Table[] {
       { head: "trials", cell: ({ agent: { trials } }) => grouped(trials) },
       count("not watched", "unwatched"),
       count("hidden from the model", "hid"),
-      count("other arguments carried out", "repaired"),
+      count("another call carried out", "repaired"),
       count("not carried out", "notRun"),
       count("made by the agent", "made"),
       count("replies asked for again", "resampled"),

@@ -113,6 +113,8 @@ export interface Question {
   readonly stage?: string;
   /** Whether the request is made outside the loop, such as for a plan. */
   readonly aside?: boolean;
+  /** Whether a reply that was cut off or filtered does not end the trial: an agent asked beside the task. */
+  readonly beside?: boolean;
   /** Gives the reply in place of a model: an agent asks by itself. */
   readonly watch?: (asked: WatchedRequest) => Promise<Watched>;
 }
@@ -283,7 +285,7 @@ export class Session {
   }
 
   async #ask(
-    { messages, tools = [], stage, aside = false, watch }: Question,
+    { messages, tools = [], stage, aside = false, beside = false, watch }: Question,
   ): Promise<ModelReply | Limited> {
     const { limits = {}, signal, context, models, toolChoice } = this.#options;
     signal?.throwIfAborted();
@@ -324,10 +326,12 @@ export class Session {
       ? textCall(reply.text, tools.map(({ name }) => name))
       : undefined;
     this.#charge(reply, { request, stage, aside, other, called, told });
-    if (reply.finish === "length") {
+    if (reply.finish === "length" && !beside) {
       return { kind: "token_limit", message: "the model ran out of tokens in mid-reply" };
     }
-    if (reply.finish === "filter" && reply.text.trim() === "" && reply.calls.length === 0) {
+    if (
+      reply.finish === "filter" && !beside && reply.text.trim() === "" && reply.calls.length === 0
+    ) {
       return { kind: "filtered", message: "a content filter left nothing of the reply" };
     }
     const tokens = this.usage.inputTokens + this.usage.outputTokens;

@@ -46,6 +46,8 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
     const end = async (limited: Limited): Promise<Limited> => {
       tap.end(limited);
       await finished();
+      // What the model called before counts, whatever became of it.
+      await tap.settle();
       return limited;
     };
     let ended;

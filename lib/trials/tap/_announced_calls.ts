@@ -101,13 +101,19 @@ export class AnnouncedCalls {
   /** Carries out a call of the agent: that of a reply, or one of its own. */
   async execute(name: string, input: JsonObject): Promise<string> {
     const given = textOf(input);
-    const all = this.#replies.flatMap((reply) =>
-      Array.from(reply.open, (one) => ({ reply, one })).filter(({ one }) => one.call.name === name)
+    const { tools } = this.#options.environment;
+    const open = this.#replies.flatMap((reply) =>
+      Array.from(reply.open, (one) => ({ reply, one }))
     );
+    const all = open.filter(({ one }) => one.call.name === name);
     const exact = all.find(({ one }) => one.given === given) ??
       all.find(({ one }) => isFilled(one.call, input, this.#options.environment));
     if (exact !== undefined) return await this.#carryOut(exact.reply, exact.one);
-    const alike = all[0];
+    // A framework may correct a name, too.
+    const alike = all[0] ??
+      open.find(({ one }) =>
+        one.given === given && !tools.some((tool) => tool.name === one.call.name)
+      );
     if (alike !== undefined) await this.#record(alike.reply, alike.one, "repaired");
     else if (!this.#isAnnounced(name, given)) this.hasUnannounced = true;
     const own = { id: "", name, arguments: JSON.stringify(input), by: "agent" } as const;

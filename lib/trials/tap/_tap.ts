@@ -325,7 +325,11 @@ export class Tap implements AsyncDisposable {
       };
     };
     const { messages, tools } = request;
-    one.ended = session.ask({ messages, tools, watch }).then(
+    // A guardrail, or a title, may well be cut off: that is for the agent to handle.
+    const beside = isOther ||
+      environment.tools.length > 0 &&
+        !environment.tools.some(({ name }) => tools.some((tool) => tool.name === name));
+    one.ended = session.ask({ messages, tools, beside, watch }).then(
       (reply) => {
         if (isLimited(reply)) this.end(reply);
         else this.#announce(request, read!.id, number, reply);
