@@ -323,7 +323,7 @@ function assertBaseline(
     const names = field === "strategy" ? "strategies" : `${field}s`;
     throw cannot(
       `plan ${source}`,
-      `gate.baseline must be one of its ${names}, or name a file`,
+      `gate.baseline must be one of its ${names}, or a file, as { file: "baseline.json" }`,
       `it is ${name}, and the ${names} are ${planned[field].join(", ")}` +
         didYouMean(name, planned[field]),
     );

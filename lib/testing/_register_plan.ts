@@ -89,8 +89,11 @@ function assertFlags(subject: string, flags: Flags, settings: Settings): void {
     ? "requireGate needs a gate"
     : verdict !== undefined && (gate === undefined || isPart)
     ? "--verdict needs a gate that decides, over all trials"
-    : report !== undefined && only !== undefined
-    ? "--report needs more than the one trial of --only"
+    : only !== undefined && (flags.journal ?? report) !== undefined
+    ? `--only goes without ${
+      flags.journal === undefined ? "--report" : "--out"
+    }: it runs one trial ` +
+      "and does not keep it"
     : shard !== undefined && gate !== undefined && journal === undefined
     ? "--shard needs --out=FILE, as its gate is decided over the journals of all shards"
     : undefined;

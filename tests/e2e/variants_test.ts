@@ -398,7 +398,7 @@ Deno.test("variants and first baselines that cannot be used are told in one erro
     [
       `${usual}, variants: { old: { system: "y" }, newer: { system: "z" } }, ` +
       'gate: { baseline: { variant: "newr" } }',
-      /must be one of its variants, or name a file: it is newr, .* old, newer; did you mean newer\?/,
+      /must be one of its variants, or a file, as .*: it is newr, .* old, newer; did you mean newer\?/,
     ],
     [`${usual}, gate: { baseline: { variant: "old" } }`, /it is old, and there are no variants/],
     [

@@ -91,8 +91,8 @@ Deno.test("planSuite() takes a model of the suite for a baseline, by its name in
   );
   assertEquals(
     error.message,
-    "Cannot plan s.jsonc as gate.baseline must be one of its models, or name a file: it is b, and " +
-      "the models are a, old b",
+    "Cannot plan s.jsonc as gate.baseline must be one of its models, or a file, as " +
+      '{ file: "baseline.json" }: it is b, and the models are a, old b',
   );
 });
 

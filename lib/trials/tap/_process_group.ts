@@ -221,7 +221,7 @@ export function mayRun(): boolean {
 /** Returns why a program could not be started. */
 export function startFault(error: unknown): "missing" | "folder" | "forbidden" | undefined {
   if (error instanceof Deno.errors.NotFound) {
-    return error.message.includes("No such cwd") ? "folder" : "missing";
+    return /No such cwd|cwd is not a directory/.test(error.message) ? "folder" : "missing";
   }
   return error instanceof Deno.errors.PermissionDenied ? "forbidden" : undefined;
 }

@@ -216,6 +216,7 @@ for (
     ["is not executable", "./README.md", ROOT, "as ./README.md is not executable"],
     ["is a folder", "./lib", ROOT, "as ./lib is not executable"],
     ["has no folder", "sh", "/no/such/folder", "as there is no folder /no/such/folder"],
+    ["has a file for a folder", "sh", `${ROOT}/README.md`, `as there is no folder ${ROOT}`],
   ] as const
 ) {
   Deno.test(`commandAgent() is no failure of an agent whose program ${what}`, async () => {
