@@ -42,9 +42,20 @@ function sentOnce(
   body: BodyInit | null | undefined,
 ): BodyInit | null | undefined {
   if (typeof body !== "string") return body;
-  const { host } = new URL(String(input instanceof Request ? input.url : input));
-  const { state } = Deno.permissions.querySync({ name: "net", host });
-  return state === "granted" ? new Blob([body]) : body;
+  return isPermitted(String(input instanceof Request ? input.url : input))
+    ? new Blob([body])
+    : body;
+}
+
+/** Addresses to which requests may be sent. */
+const permitted = new Set<string>();
+
+/** Whether a request may be sent to an address; asking Deno takes a while, and is done until it may. */
+function isPermitted(address: string): boolean {
+  if (permitted.has(address)) return true;
+  const { state } = Deno.permissions.querySync({ name: "net", host: new URL(address).host });
+  if (state === "granted") permitted.add(address);
+  return state === "granted";
 }
 
 /** Returns a response whose body is not too long, or throws. */

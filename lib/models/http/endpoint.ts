@@ -130,10 +130,58 @@ function environmentKey(): string | undefined {
   return mayReadKey() ? Deno.env.get(KEY_VARIABLE)?.trim() || undefined : undefined;
 }
 
+/** A request as OpenAI's client builds it. */
+type Built = Awaited<ReturnType<OpenAI["buildRequest"]>>;
+type FinalRequestOptions = Parameters<OpenAI["buildRequest"]>[0];
+
+/** The JSON of tools: all requests of a trial have the same ones. */
+const toolsJson = new WeakMap<object, string>();
+
+/** Returns the JSON of a body, with its tools at the end. */
+function jsonOf(body: object): string {
+  const { tools, ...others } = body as { readonly tools?: unknown };
+  if (!Array.isArray(tools)) return JSON.stringify(body);
+  const written = toolsJson.getOrInsertComputed(tools, () => JSON.stringify(tools));
+  return `${JSON.stringify({ ...others, tools: 0 }).slice(0, -"0}".length)}${written}}`;
+}
+
 /** OpenAI's client for an endpoint, and its library. */
 interface Client {
   readonly client: OpenAI;
   readonly library: typeof import("openai");
+}
+
+/**
+ * What OpenAI's client sees of an answer that is no error: it would make a list of the headers and a copy of the
+ * address for a log that is off, which takes as long as sending the request.
+ */
+class Answer {
+  readonly response: Response;
+  readonly ok = true;
+  readonly url = "";
+  readonly headers = new Map<string, string>();
+
+  constructor(response: Response) {
+    this.response = response;
+  }
+
+  get status(): number {
+    return this.response.status;
+  }
+
+  get body(): Response["body"] {
+    return this.response.body;
+  }
+}
+
+/** Posts a body, and returns the answer of the server. */
+async function posted(
+  client: OpenAI,
+  path: string,
+  { body, signal }: { readonly body: object; readonly signal: AbortSignal },
+): Promise<Response> {
+  const answer = await client.post(path, { body, signal }).asResponse();
+  return (answer as unknown as Answer).response;
 }
 
 /** Creates OpenAI's client for an endpoint; it never retries, and reads no environment. */
@@ -141,6 +189,7 @@ async function clientOf({ url, key, headers }: Endpoint): Promise<Client> {
   // Loading it takes a while, so it is loaded with the first request.
   const library = await import("openai");
   const { default: process } = await import("node:process");
+  const send = boundedFetch();
   /** Also shows an error that a server puts elsewhere than in `error`. */
   class DetailedClient extends library.OpenAI {
     protected override makeStatusError(
@@ -151,6 +200,32 @@ async function clientOf({ url, key, headers }: Endpoint): Promise<Client> {
     ): APIError {
       const text = message ?? (error === undefined ? undefined : JSON.stringify(error));
       return super.makeStatusError(status, error as object, text, headers);
+    }
+
+    /** What the client has built for each path. */
+    readonly #built = new Map<string, Built>();
+
+    /** Builds the address and the headers once for each path: building them takes longer than sending them. */
+    override async buildRequest(
+      options: FinalRequestOptions,
+      attempt: { retryCount?: number } = {},
+    ): Promise<Built> {
+      const { path, body, signal } = options;
+      const known = this.#built.get(path);
+      if (known === undefined || !body) {
+        const built = await super.buildRequest(options, attempt);
+        const { body: _, signal: __, ...req } = built.req;
+        if (body) this.#built.set(path, { ...built, req: req as Built["req"] });
+        return built;
+      }
+      const { url, timeout, req } = known;
+      return { url, timeout, req: { ...req, body: jsonOf(body), signal: signal ?? null } };
+    }
+
+    /** Sends a request without a timer: retrying limits every attempt. */
+    override async fetchWithTimeout(url: string, init: RequestInit = {}): Promise<Response> {
+      const response = await send(url, init);
+      return response.ok ? new Answer(response) as unknown as Response : response;
     }
   }
   // The client reads variables that no option can override (OPENAI_CUSTOM_HEADERS). While it is created it
@@ -167,7 +242,7 @@ async function clientOf({ url, key, headers }: Endpoint): Promise<Client> {
       webhookSecret: null,
       // The client iterates them with each request, which is faster for objects than for headers.
       defaultHeaders: Object.fromEntries(headers),
-      fetch: boundedFetch(),
+      fetch: send,
       // A redirect would send the headers to a host that the user did not name.
       fetchOptions: { redirect: "error" },
       maxRetries: 0,
@@ -215,11 +290,8 @@ export function requestsTo(endpoint: Endpoint): Requests {
     async post(path, body, signal) {
       const { client, library } = await connect();
       try {
-        const { data, response } = await client.post<unknown>(path, { body, signal })
-          .withResponse();
+        const data = await contentOf(await posted(client, path, { body, signal }));
         answered();
-        // The client does not read a body announced as empty, which would stay open.
-        if (!response.bodyUsed) await response.body?.cancel();
         return data;
       } catch (error) {
         if (isAnswer(error, library)) answered();
@@ -229,7 +301,7 @@ export function requestsTo(endpoint: Endpoint): Requests {
     async send(path, body, signal) {
       const { client, library } = await connect();
       try {
-        const response = await client.post(path, { body, signal }).asResponse();
+        const response = await posted(client, path, { body, signal });
         answered();
         return response;
       } catch (error) {
@@ -253,6 +325,14 @@ export function requestsTo(endpoint: Endpoint): Requests {
       }
     },
   };
+}
+
+/** Reads an answer as OpenAI's client does, which sets timers and listeners for that: JSON where it is marked as such. */
+async function contentOf(response: Response): Promise<unknown> {
+  const text = await response.text();
+  if (text === "") return undefined;
+  const type = response.headers.get("content-type")?.split(";")[0]!.trim().toLowerCase() ?? "";
+  return type.includes("application/json") || type.endsWith("+json") ? JSON.parse(text) : text;
 }
 
 /**
