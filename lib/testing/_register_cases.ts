@@ -57,10 +57,11 @@ export function registerCases(
 ): void {
   const name = printable(given, Infinity);
   const said = new Set<string>();
+  let derived: Promise<DerivedAgain> | undefined;
   const judge = async (place: number, context: Deno.TestContext) => {
     state.begin();
     state.asked++;
-    const { disagreement } = await finished(derive());
+    const { disagreement } = await (derived ??= finished(derive()));
     // Without a gate, or in a shard, nothing else would fail.
     if (disagreement !== undefined) {
       const reason: SkippedTrial = { kind: "needless", by: "fault", reason: disagreement };
