@@ -26,9 +26,10 @@ import { Arguments, userPath } from "./arguments.ts";
 import { journalsGiven } from "./journals.ts";
 
 export const GATE_HELP =
-  `Several journals are the shards of one run, or those of the test files of one suite; of several suites
-each is decided, and of a run in waves those of all waves so far. A folder stands for the journals in it. Without options the gate is the one that the
-plan declares; options override it. A sequential gate cannot be overridden: its run stopped by its rule.
+  `Several journals are the shards of one run, or those of the test files of one suite; of a run in waves
+those of all waves so far; of several suites each is decided. A folder stands for the journals in it.
+Without options the gate is the one that the plan declares; options override it. A sequential gate cannot
+be overridden: its run stopped by its rule.
 
   --success-rate R   the success rate required, above 0, at most 1
   --baseline F       in place of a success rate: no worse than these results on the same graphs;

@@ -11,6 +11,7 @@ import type { PlannedTrial } from "../trials/trial_id.ts";
 export interface Wave {
   /** From 1. */
   readonly index: number;
+  /** The number of waves. */
   readonly of: number;
 }
 
