@@ -169,6 +169,20 @@ Deno.test("a wave after the decision says so, and runs nothing", async () => {
   assertEquals([...Deno.readDirSync(folder.path)].length, before);
 });
 
+Deno.test("a shard of a wave is not stopped by its own trials, and a whole wave is", async () => {
+  // Blocks of one trial, of which a single unsolved one decides: a shard may see the first of them.
+  const tasks = [{ core: 1, depth: 0 }];
+  const plan = planOf({ successRate: 1, margin: 0.3 }, ["sim:noisy?quit=1"], { tasks });
+  const asked: number[] = [];
+  for (const [shards, index] of [[2, 1], [2, 2], [1, 1]] as const) {
+    using folder = new Folder();
+    const parts = { shards, of: 2, concurrency: 1 };
+    asked.push((await runShard(folder, plan, [index, 1], parts)).asked);
+  }
+  const [one, other, whole] = asked as [number, number, number];
+  assertEquals([one + other, whole], [Math.floor(plan.trials.length / 2), 1]);
+});
+
 /** What a trial takes here at most. */
 const MOST_TOKENS = 1_000;
 

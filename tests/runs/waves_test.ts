@@ -157,6 +157,8 @@ Deno.test("decideResults() says which wave to run next, and how, with exit code 
   const paths = writeWaves(folder, 2);
   const { verdict, exitCode, verdicts } = await decideResults(readResults(paths), RATE.gate!);
   assertEquals([verdict, exitCode], ["continue", 4]);
+  const accept = () => acceptResults(readResults(paths), "it");
+  assertThrows(accept, InputError, "continue the run with --resume, or with its next wave");
   for (const one of verdicts) {
     assert(one.kind === "continue");
     assertEquals(one.next, { index: 3, of: WAVES });
