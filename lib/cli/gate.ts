@@ -26,9 +26,10 @@ import { Arguments, userPath } from "./arguments.ts";
 import { journalsGiven } from "./journals.ts";
 
 export const GATE_HELP =
-  `Several journals are the shards of one run, or those of the test files of one suite; of several suites
-each is decided. A folder stands for the journals in it. Without options the gate is the one that the
-plan declares; options override it. A sequential gate cannot be overridden: its run stopped by its rule.
+  `Several journals are the shards of one run, or those of the test files of one suite; of a run in waves
+those of all waves so far; of several suites each is decided. A folder stands for the journals in it.
+Without options the gate is the one that the plan declares; options override it. A sequential gate cannot
+be overridden: its run stopped by its rule.
 
   --success-rate R   the success rate required, above 0, at most 1
   --baseline F       in place of a success rate: no worse than these results on the same graphs;
@@ -47,7 +48,9 @@ plan declares; options override it. A sequential gate cannot be overridden: its 
 Below the verdicts each strategy is compared with the baseline of the same model, on the same graphs;
 verdicts do not depend on this comparison.
 
-Exit code 0 pass, 1 fail, 3 undecided or invalid; of several suites the worst: 1, 2, 3, 0.`;
+Exit code 0 pass, 1 fail, 3 undecided or invalid, 4 continue: the run in waves needs its next wave, also where
+another model has failed already. Of several suites the worst: 1, 2, 3, 0; but 4 where one must go on and
+none ends with 2 or 3.`;
 
 /** Prints tables and verdicts to stdout. */
 export async function gate(arguments_: readonly string[]): Promise<number> {
@@ -71,7 +74,8 @@ export async function gate(arguments_: readonly string[]): Promise<number> {
       codes.push(2);
     }
   }
-  return WORST_FIRST.find((code) => codes.includes(code)) ?? 3;
+  const goesOn = codes.includes(4) && !codes.includes(2) && !codes.includes(3);
+  return goesOn ? 4 : WORST_FIRST.find((code) => codes.includes(code)) ?? 3;
 }
 
 /** The exit codes of several suites: a gate that failed is worse than one that could not decide. */
@@ -123,7 +127,7 @@ async function decide(
   const table = options.text("prices");
   const prices = table === undefined ? undefined : readJsonc(userPath(table), PRICES);
   const decision = withRemarks(
-    await decideResults(results, policy, { baseline, prices, journal: journals[0]! }),
+    await decideResults(results, policy, { baseline, prices, journal: journals[0]!, given }),
     remarks(results, policy, prices),
   );
   if (decision.verdicts.length === 0) {
@@ -228,7 +232,8 @@ function printDecision(
   },
 ): number {
   console.log(asJson ? printableJson(decision, 2) : text);
-  if (decision.exitCode !== 0) {
+  // A run that goes on has done nothing wrong.
+  if (decision.exitCode !== 0 && decision.verdict !== "continue") {
     const title = `${decision.suite}: ${decision.verdict.toUpperCase()}`;
     const line = annotationLine({ title, message: renderVerdicts(decision), file });
     // JSON on stdout stays JSON; GitHub reads both.

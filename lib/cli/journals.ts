@@ -3,8 +3,7 @@
  * @module
  */
 
-import { cannotFile } from "../base/errors.ts";
-import { printable } from "../base/json.ts";
+import * as journals from "../runs/journal/jsonl.ts";
 import { type Arguments, userPath } from "./arguments.ts";
 
 /**
@@ -31,34 +30,14 @@ export function journalsGiven(
 export function journalsAt(operand: string, options: Arguments): string[] {
   if (operand === "") throw options.error("a journal must have a name: it is empty");
   if (!isFolder(operand)) return [operand];
-  const names = journalsIn(userPath(operand), operand);
+  const names = journals.journalsIn(userPath(operand), operand);
   if (names.length === 0) {
     throw options.error(`the folder ${operand} has no journals, whose names end in .jsonl`);
-  }
-  // Nobody has typed these names, which are printed as they are.
-  const odd = names.find((name) => printable(name, Infinity) !== name);
-  if (odd !== undefined) {
-    throw options.error(`names of journals must be plain text: ${operand} has ${printable(odd)}`);
   }
   return names.map((name) => `${operand.replace(/[/\\]+$/, "")}/${name}`);
 }
 
 /** Whether an operand is a folder, or a link to one; `false` if that cannot be read: opening it gives the error. */
 export function isFolder(operand: string): boolean {
-  try {
-    return Deno.statSync(userPath(operand)).isDirectory;
-  } catch {
-    return false;
-  }
-}
-
-function journalsIn(folder: string, shown: string): string[] {
-  try {
-    return [...Deno.readDirSync(folder)]
-      .filter(({ name }) => name.endsWith(".jsonl") && !name.startsWith("."))
-      .filter((entry) => entry.isFile || entry.isSymlink && !isFolder(`${folder}/${entry.name}`))
-      .map(({ name }) => name).sort();
-  } catch (error) {
-    throw cannotFile(`read the folder ${shown}`, error);
-  }
+  return journals.isFolder(userPath(operand));
 }

@@ -1,7 +1,7 @@
 /**
  * The command line: `deno run -A @toolgate/toolgate/cli COMMAND`.
  *
- * Exit codes: 0 pass, 1 gate failed, 2 bad input, 3 undecided or invalid.
+ * Exit codes: 0 pass, 1 gate failed, 2 bad input, 3 undecided or invalid, 4 continue with the next wave.
  * @module
  */
 
@@ -171,7 +171,7 @@ Usage: ${commandLine("COMMAND [OPTIONS]")}
 
 ${commands.join("")}
 COMMAND --help, or help COMMAND, lists a command's options; --version tells the version.
-Exit codes: 0 pass, 1 gate failed, 2 bad input, 3 undecided or invalid.`;
+Exit codes: 0 pass, 1 gate failed, 2 bad input, 3 undecided or invalid, 4 continue with the next wave.`;
 }
 
 /** The help of one command. */

@@ -48,6 +48,9 @@ has decided. On a terminal a bar shows the progress, elsewhere a line every 10 s
 Interrupted (Ctrl-C, SIGTERM), it starts no more trials, gives up those in flight and shows the finished ones;
 the same command with --resume continues. A second interrupt ends it at once.
 
+A wave (--wave) leaves out what earlier ones have decided, by their journals (--after); gate says after each
+wave whether another one is needed.
+
 Exit code 0 when every trial that was needed is valid, 2 for bad input, such as a missing recording, 3 when
 some trials are invalid or were not run.`;
 
@@ -72,8 +75,19 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   const { note, warn, ...prefixes } = request.printer;
   const printer = { ...prefixes, note: later(note), warn: later(warn) };
   const planned = planRun({ ...request, printer });
-  const { plan, missing } = planned;
+  const { plan, missing, wave } = planned;
   const { journal: out, shard } = flags;
+  if (wave?.earlier !== undefined) {
+    // What they decide must not rest on a wrong line.
+    await deriveJournals(wave.earlier);
+    if (wave.over !== undefined) {
+      console.error(
+        `Nothing is left to run in wave ${wave.wave.index}/${wave.wave.of}: ${wave.over}`,
+      );
+      console.error(gateOfWaves());
+      return 0;
+    }
+  }
   const progress = new Progress(plan);
   const limiters = new RateLimiters((line) => progress.note(line));
   await using session = new RunSession(planned, limiters);
@@ -90,8 +104,10 @@ export async function run(arguments_: readonly string[]): Promise<number> {
       : "The gate cannot decide";
     console.error(`${effect}: ${missing}`);
   }
-  if (shard !== undefined && plan.gate?.sequential) {
-    console.error("A shard cannot stop early: the gate has a fixed size");
+  if (shard !== undefined && wave === undefined && plan.gate?.sequential) {
+    console.error(
+      "A shard cannot stop early, and the gate has a fixed size: with --wave it stops after a wave",
+    );
   }
   printForecast(plan, PRINTER);
   if (recordings !== undefined) console.error(recordings.notice);
@@ -173,6 +189,8 @@ export async function run(arguments_: readonly string[]): Promise<number> {
     console.error(
       journal === undefined
         ? "The gate of this suite cannot be decided later: keep the trials with --out F.jsonl"
+        : wave !== undefined
+        ? gateOfWaves()
         : shard === undefined
         ? `To decide: ${commandLine(`gate ${shellQuote(journal)}`)}`
         : `To decide: ${commandLine("gate")}, with the journals of all shards`,
@@ -185,6 +203,11 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   }
   if (fault?.atFirst) return exitCodeOfFault(fault);
   return invalid.length + unrun > 0 ? 3 : 0;
+}
+
+/** Says what decides over a run in waves. */
+function gateOfWaves(): string {
+  return `To decide: ${commandLine("gate")}, with the journals of all shards and waves so far`;
 }
 
 /** Returns 3 if the server may only be down, or the account at its limit; 2 if something named is wrong. */
@@ -206,7 +229,7 @@ function isJournal(path: string): boolean {
 }
 
 /** Options of whole runs. */
-const NOT_WITH_ONLY = ["out", "resume", "retry-invalid", "shard"];
+const NOT_WITH_ONLY = ["out", "resume", "retry-invalid", "shard", "wave", "after"];
 /** Options that a journal's plan has. */
 const NOT_WITH_JOURNAL = [
   ...["model", "reasoning-effort", "temperature", "top-p", "api", "strategy", "perturbation"],

@@ -52,12 +52,14 @@ export function runFlags<P extends Command>(place: P, options: Arguments): Flags
     (name) => options.has(name) ? [""] : options.list(name),
     (reason) => options.error(reason),
   );
-  const paths = ["journal", "record", "replay", "auto", "prices"];
+  const paths = ["journal", "record", "replay", "auto", "prices", "after"];
   const isPath = (name: string, value: unknown) =>
     paths.includes(name) && !(name === "record" && value === AUTO);
+  const resolved = (path: unknown): unknown =>
+    Array.isArray(path) ? path.map(resolved) : userPath(path as string);
   return Object.fromEntries(
     Object.entries(flags).map(([name, value]) =>
-      [name, isPath(name, value) ? userPath(value as string) : value] as const
+      [name, isPath(name, value) ? resolved(value) : value] as const
     ),
   ) as FlagsOf<P>;
 }

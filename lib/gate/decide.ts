@@ -30,6 +30,7 @@ import { type CaseCheck, casesKind, type CaseUnits, checkCases } from "./cases.t
 import type { ChangedCases } from "./changed_cases.ts";
 import type { Bounds } from "../statistics/proportions.ts";
 import { GRAPHS, type UnitNames } from "./unit_names.ts";
+import type { Wave, WaveEnd } from "./waves.ts";
 
 /** The check of a ceiling. */
 export interface CeilingCheck {
@@ -98,18 +99,30 @@ export interface ForbiddenVerdict extends VerdictDetails {
   /** These calls. */
   readonly never: readonly ForbiddenCall[];
   /** The verdict without them. */
-  readonly otherwise: "pass" | "fail" | "undecided" | "invalid";
+  readonly otherwise: Verdict["kind"] | "continue";
+  /** The wave that would be next without them; omitted unless that is so. */
+  readonly next?: Wave;
   /** Why it would be invalid without them. */
   readonly reason?: string;
   /** Its evidence; omitted if there is none, as when not one round of trials was complete. */
   readonly evidence?: Evidence;
 }
 
+/** A gate over a run in waves, of which all trials so far are known and do not decide. */
+export interface ContinueVerdict extends VerdictDetails {
+  /** The run goes on. */
+  readonly kind: "continue";
+  /** The wave to run next. */
+  readonly next: Wave;
+  /** Its evidence so far; omitted without a valid trial. */
+  readonly evidence?: Evidence;
+}
+
 /** The result of a gate over trials. */
-export type TrialsVerdict = Verdict | ForbiddenVerdict;
+export type TrialsVerdict = Verdict | ForbiddenVerdict | ContinueVerdict;
 
 /** The kinds of verdicts, worst first. */
-export const VERDICT_KINDS = ["fail", "invalid", "undecided", "pass"] as const;
+export const VERDICT_KINDS = ["fail", "invalid", "continue", "undecided", "pass"] as const;
 
 /** How the units were obtained. */
 export interface DecideOptions {
@@ -193,12 +206,42 @@ export function decideUpgrade(
   return conclude(pairs, DIFFERENCES, readPolicy(policy, "the policy of decideUpgrade()"), options);
 }
 
+/** As {@linkcode decide}, also over a run in waves that may go on. */
+export function decideSoFar(
+  units: readonly Unit[],
+  policy: CompletePolicy,
+  options: DecideOptions & WaveEnd,
+): Verdict | ContinueVerdict {
+  return conclude(units, RATES, policy, options);
+}
+
+/** As {@linkcode decideUpgrade}, also over a run in waves that may go on. */
+export function decideUpgradeSoFar(
+  pairs: readonly Pair[],
+  policy: CompletePolicy,
+  options: DecideOptions & WaveEnd,
+): Verdict | ContinueVerdict {
+  return conclude(pairs, DIFFERENCES, policy, options);
+}
+
 function conclude<T>(
   units: readonly T[],
   measure: Measure<T>,
   policy: CompletePolicy,
-  { rule, stopped, advise = true, unit = GRAPHS }: DecideOptions,
-): Verdict {
+  options: DecideOptions,
+): Verdict;
+function conclude<T>(
+  units: readonly T[],
+  measure: Measure<T>,
+  policy: CompletePolicy,
+  options: DecideOptions & WaveEnd,
+): Verdict | ContinueVerdict;
+function conclude<T>(
+  units: readonly T[],
+  measure: Measure<T>,
+  policy: CompletePolicy,
+  { rule, stopped, next, lacking, advise = true, unit = GRAPHS }: DecideOptions & WaveEnd,
+): Verdict | ContinueVerdict {
   const planned = sum(units, (unit) => measure.trials(unit).planned);
   if (planned === 0) return { kind: "invalid", reason: "there are no trials" };
   const bets = rule === undefined ? undefined : followBets(units, measure, policy, rule);
@@ -206,9 +249,18 @@ function conclude<T>(
   const trials = used.map(measure.trials);
   const needed = sum(trials, (unit) => unit.planned);
   const valid = sum(trials, (unit) => unit.valid);
-  if (valid === 0) return { kind: "invalid", reason: `none of ${needed} planned trials is valid` };
+  const isOpen = bets !== undefined && bets.decision === undefined && stopped === undefined;
+  if (isOpen && lacking !== undefined) return { kind: "invalid", reason: lacking };
+  const goesOn = isOpen && next !== undefined ? { kind: "continue" as const, next } : undefined;
+  if (valid === 0) {
+    return goesOn ?? { kind: "invalid", reason: `none of ${needed} planned trials is valid` };
+  }
   const { bounds, method } = bets ?? bound(used, measure, policy, stopped !== undefined);
   const evidence = measure.describe(used, bounds, method);
+  if (goesOn !== undefined) {
+    // Later waves may mend the coverage as well, for which one machine would not stop either.
+    return Number.isNaN(rateOf(evidence)) ? goesOn : { ...goesOn, evidence };
+  }
   if (Number.isNaN(rateOf(evidence))) {
     const reason = `none of ${used.length} ${unit.many} has a valid trial of both`;
     return { kind: "invalid", reason };
@@ -364,7 +416,7 @@ export function withCases(
 
 /** Makes a verdict fail for calls that must not happen in any trial. */
 export function withForbidden(
-  verdict: Verdict,
+  verdict: Verdict | ContinueVerdict,
   never: readonly ForbiddenCall[],
 ): TrialsVerdict {
   if (never.length === 0) return verdict;
@@ -372,7 +424,7 @@ export function withForbidden(
 }
 
 /** A verdict without what only an undecided one tells. */
-function settled<T extends Verdict>(verdict: T) {
+function settled<T extends Verdict | ContinueVerdict>(verdict: T) {
   const { moreTrials: _, ...others } = verdict as T & { readonly moreTrials?: number | null };
   return others;
 }

@@ -48,9 +48,10 @@ import {
   variantOf,
 } from "./variant.ts";
 import {
-  decide,
+  type ContinueVerdict,
   type DecideOptions,
-  decideUpgrade,
+  decideSoFar,
+  decideUpgradeSoFar,
   type ForbiddenCall,
   type TrialsVerdict,
   type Verdict,
@@ -68,6 +69,7 @@ import type { SequentialRule } from "./sequential.ts";
 import { asSummary, type TrialSummary } from "../trials/summary.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import { type UnitNames, unitNames } from "./unit_names.ts";
+import { type WaveEnd, waveEnd, type WavesSoFar } from "./waves.ts";
 
 /** The verdict on one variant. */
 export interface DecidedVariant extends Variant {
@@ -127,6 +129,8 @@ export interface DecideTrialsOptions {
   readonly prices?: Prices | undefined;
   /** Why the run ended early, unless the gate ended it, such as a budget. */
   readonly stopped?: string | undefined;
+  /** Of a sequential gate: how far the waves of the run have come; omitted where it is not run in waves. */
+  readonly waves?: WavesSoFar | undefined;
   /** The parts of the cases of both sides, to tell what differs between them. */
   readonly parts?: { readonly own: PartsOfVariant; readonly baseline: PartsOfVariant } | undefined;
 }
@@ -178,7 +182,7 @@ export function decideTrials(
         servedModelChange(other, "the served model of the baseline");
     const verdict = withForbidden(
       reason === undefined
-        ? decideVariant(decision, scores, policy, { ...options, unit })
+        ? decideVariant(decision, scores, policy, { ...options, unit, planned })
         : { kind: "invalid", reason },
       // Also those outside of what is decided on, such as those of cases that are not compared: one is too many.
       forbiddenCalls(summaries.filter((trial) => isOf(trial, subject))),
@@ -253,12 +257,13 @@ function decideVariant(
   decision: GateDecision,
   scores: FinishedTrials,
   policy: CompletePolicy,
-  { rule, stopped, prices, baseline: file, unit }: DecideTrialsOptions & {
+  { rule, stopped, waves, prices, baseline: file, unit, planned }: DecideTrialsOptions & {
     readonly unit: UnitNames;
+    readonly planned: readonly PlannedTrial[];
   },
-): Verdict {
+): Verdict | ContinueVerdict {
   const inOrder = rule !== undefined || stopped !== undefined;
-  const { graphs: all, ended } = inOrder
+  const { graphs: all, open = [], ended }: CompleteGraphs = inOrder
     ? completeGraphs(decision, scores, unit)
     : { graphs: decision.graphs };
   // Unchanged tasks show nothing about the perturbation. Whether a task changes depends on the task alone,
@@ -276,10 +281,13 @@ function decideVariant(
   }
   // An interrupted run can be continued; a baseline from a file cannot. A reason that ended the run after
   // the last planned trial left nothing out.
-  const why = all.length === decision.graphs.length
-    ? undefined
-    : stopped ?? (file === undefined ? undefined : ended);
+  const early = open.length === 0 ? undefined : stopped ?? (file === undefined ? undefined : ended);
+  const end = waves === undefined || open.length === 0 || early !== undefined
+    ? {}
+    : waveEnd(waves, open, planned, scores);
+  const why = early ?? end.stopped;
   if (graphs.length === 0) {
+    if (end.lacking !== undefined) return { kind: "invalid", reason: end.lacking };
     const reason = `not even one ${unit.one} of each cell was complete${why ? `: ${why}` : ""}`;
     return { kind: "invalid", reason };
   }
@@ -288,14 +296,14 @@ function decideVariant(
     const reason = `the ${unit.many} are in different numbers of cells`;
     return { kind: "invalid", reason };
   }
-  const decideOptions: DecideOptions = {
+  const decideOptions: DecideOptions & WaveEnd = {
     unit,
-    ...defined({ rule, stopped: why }),
+    ...defined({ rule, stopped: why, next: end.next, lacking: end.lacking }),
   };
   const unitFor = (names: readonly string[]) =>
     scores.unit(names, undefined, policy.infrastructure);
   const verdict = isUpgrade(policy)
-    ? decideUpgrade(
+    ? decideUpgradeSoFar(
       graphs.map(({ candidate, baseline }) => ({
         candidate: unitFor(candidate),
         baseline: unitFor(baseline),
@@ -303,7 +311,8 @@ function decideVariant(
       policy,
       decideOptions,
     )
-    : decide(graphs.map(({ candidate }) => unitFor(candidate)), policy, decideOptions);
+    : decideSoFar(graphs.map(({ candidate }) => unitFor(candidate)), policy, decideOptions);
+  if (verdict.kind === "continue") return verdict;
   const used = graphs.slice(0, verdict.evidence?.graphs);
   if (verdict.kind === "invalid") {
     return withCommonestReasons(verdict, policy, scores.of(used.flatMap(trialNames)));
@@ -357,11 +366,20 @@ function countTasks(graphs: readonly DecisionGraph[]): number {
   return sum(graphs, ({ tasks }) => new Set(tasks).size);
 }
 
-/**
- * Returns the first graphs in plan order whose trials have all ended, in whole blocks, and the reason if the
- * trials of a baseline from a file end first.
- */
-function completeGraphs({ graphs }: GateDecision, scores: FinishedTrials, { many }: UnitNames) {
+/** The first graphs of a decision whose trials have all ended, in whole blocks. */
+interface CompleteGraphs {
+  readonly graphs: readonly DecisionGraph[];
+  /** Those of the block after them; omitted if there is none. */
+  readonly open?: readonly DecisionGraph[];
+  /** The reason if the trials of a baseline from a file end first. */
+  readonly ended?: string | undefined;
+}
+
+function completeGraphs(
+  { graphs }: GateDecision,
+  scores: FinishedTrials,
+  { many }: UnitNames,
+): CompleteGraphs {
   const finished = (names: readonly string[]) => names.every((name) => scores.has(name));
   const open = graphs.find((graph) => !finished(trialNames(graph)));
   if (open === undefined) return { graphs };
@@ -369,16 +387,22 @@ function completeGraphs({ graphs }: GateDecision, scores: FinishedTrials, { many
   const ended = finished(open.baseline)
     ? undefined
     : `the baseline ends after ${complete.length} ${many}`;
-  return { graphs: complete as readonly DecisionGraph[], ended };
+  return { graphs: complete, open: graphs.filter(({ block }) => block === open.block), ended };
 }
 
-/** Returns the worst kind among `verdicts`; `invalid` if there are none. */
-export function worstKind(verdicts: readonly TrialsVerdict[]): Verdict["kind"] {
-  return VERDICT_KINDS.find((kind) => verdicts.some((verdict) => verdict.kind === kind)) ??
-    "invalid";
+/**
+ * Returns the kind of all verdicts together: the worst, or `invalid` if there are none. A run in waves goes on while
+ * any of them needs it and none is invalid, also if another one has failed, as on one machine.
+ */
+export function worstKind(verdicts: readonly Pick<TrialsVerdict, "kind">[]): TrialsVerdict["kind"] {
+  const kinds = new Set(verdicts.map(({ kind }) => kind));
+  if (kinds.has("continue") && !kinds.has("invalid")) return "continue";
+  return VERDICT_KINDS.find((kind) => kinds.has(kind)) ?? "invalid";
 }
 
-/** Returns the exit code of commands: 0 pass, 1 fail, 3 undecided or invalid. */
-export function exitCodeOf(kind: Verdict["kind"]): 0 | 1 | 3 {
-  return kind === "pass" ? 0 : kind === "fail" ? 1 : 3;
+const EXIT_CODES = { pass: 0, fail: 1, undecided: 3, invalid: 3, continue: 4 } as const;
+
+/** Returns the exit code of commands: 0 pass, 1 fail, 3 undecided or invalid, 4 continue. */
+export function exitCodeOf(kind: TrialsVerdict["kind"]): 0 | 1 | 3 | 4 {
+  return EXIT_CODES[kind];
 }

@@ -12,7 +12,7 @@ import {
   unwatchedText,
   variantName,
 } from "./variant.ts";
-import type { TrialsVerdict, Verdict } from "./decide.ts";
+import type { TrialsVerdict } from "./decide.ts";
 import { countText } from "../base/numbers.ts";
 import { printable } from "../base/json.ts";
 import { type DecidedVariant, exitCodeOf, worstKind } from "./decide_trials.ts";
@@ -25,8 +25,8 @@ export interface GateReport {
   readonly v: 1;
   /** The name of the suite. */
   readonly suite: string;
-  /** The worst verdict. */
-  readonly verdict: Verdict["kind"];
+  /** The worst verdict, or `continue` while a run in waves goes on. */
+  readonly verdict: TrialsVerdict["kind"];
   /** The exit code for it. */
   readonly exitCode: number;
   /** The policy with its defaults filled in; `null` if no decision was possible. */
@@ -56,6 +56,8 @@ export interface GateReportOptions {
   readonly comparisons?: readonly Comparison[];
   /** What else matters of the trials that were judged, one line each; default nothing. */
   readonly notes?: readonly string[];
+  /** How to run the next wave, as what follows its number. */
+  readonly next?: string | undefined;
   /** Returns the command that runs a trial again, by its id; default none, and then its id is told. */
   readonly rerun?: (id: string) => string | undefined;
 }
@@ -65,7 +67,7 @@ export function reportVerdicts(
   suite: string,
   variants: readonly DecidedVariant[],
   policy: CompletePolicy,
-  { comparisons = [], notes = [], rerun }: GateReportOptions = {},
+  { comparisons = [], notes = [], next, rerun }: GateReportOptions = {},
 ): GateReport {
   const trialText = (id: string) => {
     const line = rerun?.(id);
@@ -84,7 +86,11 @@ export function reportVerdicts(
     verdicts: variants.map(({ verdict, unit, ...subject }) => {
       const { baseline, replayed, excused = [], beside, unwatched } = subject;
       const mixture = mixtureText(subject);
-      const named = { unit, ...(baseline === undefined ? {} : { baseline: printable(baseline) }) };
+      const named = {
+        unit,
+        next,
+        ...(baseline === undefined ? {} : { baseline: printable(baseline) }),
+      };
       return {
         ...subject,
         ...verdict,

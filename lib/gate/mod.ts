@@ -20,6 +20,7 @@ export type { CaseCheck } from "./cases.ts";
 export type { ChangedCase, ChangedCases } from "./changed_cases.ts";
 export {
   type CeilingCheck,
+  type ContinueVerdict,
   decide,
   type DecideOptions,
   decideUpgrade,
@@ -56,4 +57,5 @@ export { type Check, type Outcomes, selfCheck, type SelfCheckOptions } from "./s
 export { type SequentialRule, sequentialRule } from "./sequential.ts";
 export type { UnitNames } from "./unit_names.ts";
 export type { Variant } from "./variant.ts";
+export type { Wave } from "./waves.ts";
 export { describeVerdict, type VerdictNames, verdictNumbers } from "./verdict_text.ts";

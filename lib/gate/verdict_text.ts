@@ -39,6 +39,8 @@ export interface VerdictNames {
   readonly baseline?: string;
   /** The names of units; default graphs. */
   readonly unit?: UnitNames | undefined;
+  /** How to run the next wave, as what follows its number; default: as the one before. */
+  readonly next?: string | undefined;
 }
 
 /**
@@ -65,7 +67,7 @@ export function describeVerdict(
 export function verdictText(
   verdict: TrialsVerdict,
   policy: CompletePolicy,
-  { baseline = "the baseline", unit = GRAPHS }: VerdictNames = {},
+  { baseline = "the baseline", unit = GRAPHS, next = "as the one before" }: VerdictNames = {},
 ): string {
   if (verdict.kind === "invalid") {
     return `INVALID: ${verdict.reason}.`;
@@ -73,6 +75,12 @@ export function verdictText(
   const words = isUpgrade(policy)
     ? upgradeWords(policy.margin, baseline, unit)
     : rateWords(policy.successRate, policy.margin);
+  if (verdict.kind === "continue") {
+    const { index, of } = verdict.next;
+    return `CONTINUE: the trials of ${
+      index === 2 ? "wave 1" : `waves 1 to ${index - 1}`
+    } cannot tell yet whether ${words.question}. Run wave ${index} of ${of} next, ${next}.`;
+  }
   const stoppedText = verdict.stopped === undefined
     ? ""
     : ` Not all of the plan was run: ${verdict.stopped}.`;
@@ -135,6 +143,7 @@ function withoutText(
     fail: "fail as well",
     undecided: "be undecided",
     invalid: `be invalid: ${reason}`,
+    continue: "go on with the next wave",
   };
   return ` Without that it would ${would[otherwise]}.`;
 }

@@ -160,11 +160,28 @@ export class Spending {
   readonly #prices: Prices;
   #tokens = 0;
   #usd = 0;
+  /** What may be spent in all: less than the budget where other machines have their share of it. */
+  #limit: Budget;
 
   /** Starts with nothing spent. */
   constructor(budget: Budget, prices: Prices = {}) {
     this.#budget = budget;
+    this.#limit = budget;
     this.#prices = prices;
+  }
+
+  /** Leaves to this run its equal share of what is left of the budget: so many runs spend the rest of it together. */
+  share(runs: number): void {
+    if (runs === 1) return;
+    const { tokens, usd } = this.#budget;
+    const left = (whole: number, spent: number) => Math.max(0, whole - spent);
+    this.#limit = {
+      ...(tokens === undefined
+        ? {}
+        // Whole tokens, so that all shares together are no more than what is left.
+        : { tokens: this.#tokens + Math.floor(left(tokens, this.#tokens) / runs) }),
+      ...(usd === undefined ? {} : { usd: this.#usd + left(usd, this.#usd) / runs }),
+    };
   }
 
   /** Adds a finished trial, even an invalid one. */
@@ -185,12 +202,13 @@ export class Spending {
 
   /** Describes the budget that is reached; `undefined` while none is. */
   get reached(): string | undefined {
-    const { tokens, usd } = this.#budget;
+    const { tokens, usd } = this.#limit;
+    const share = this.#limit === this.#budget ? "" : "a shard's share of ";
     if (tokens !== undefined && this.#tokens >= tokens) {
-      return `the budget of ${tokens} tokens was reached`;
+      return `${share}the budget of ${this.#budget.tokens} tokens was reached`;
     }
     if (usd !== undefined && this.#usd >= usd) {
-      return `the budget of $${usd} was reached`;
+      return `${share}the budget of $${this.#budget.usd} was reached`;
     }
     return undefined;
   }

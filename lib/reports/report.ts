@@ -308,6 +308,10 @@ export function missingTrialsNote(
     return `${which} were not needed: the gate had decided. Tables and figures include the trials ` +
       "in flight at that time, and their intervals do not account for the early stop: the verdict does.";
   }
+  if (decision?.verdict === "continue") {
+    return `${which} are not run yet, or were not needed: the run goes on with its next wave. ` +
+      "All figures are of the other trials.";
+  }
   return `${which} have no result${missing === undefined ? "" : `: ${missing}`}. ` +
     "All figures are of the other trials.";
 }

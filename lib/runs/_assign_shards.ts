@@ -32,13 +32,23 @@ import { strategiesIn } from "../trials/strategies/registry.ts";
 import { type StrategyEntry, strategyId, strategyName } from "../trials/strategies/entry.ts";
 import type { Cell } from "./suite.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
+import { blocksOfWave, type Wave } from "../gate/waves.ts";
 import type { Shard } from "./shard_text.ts";
 
-/** The trials of one shard, in plan order. */
-export function shardOf(plan: Plan, { index, of }: Shard): readonly PlannedTrial[] {
-  if (of === 1) return plan.trials;
+/** The trials of one shard, in plan order: of a wave, those in its blocks. */
+export function shardOf(
+  plan: Plan,
+  { index, of }: Shard,
+  wave?: Wave,
+): readonly PlannedTrial[] {
+  if (of === 1 && wave === undefined) return plan.trials;
   const shards = assignShards(plan, of);
-  return plan.trials.filter((trial) => shards[trial.index] === index);
+  const { first, end } = wave === undefined
+    ? { first: 0, end: Infinity }
+    : blocksOfWave(wave, plan.resolved.graphs);
+  return plan.trials.filter((trial) =>
+    shards[trial.index] === index && trial.block >= first && trial.block < end
+  );
 }
 
 /**

@@ -7,7 +7,7 @@ import { cannot } from "../base/errors.ts";
 import { canonicalJson, listText, printable } from "../base/json.ts";
 import { DECLARED_RULE, type JournalFile, type PlanLine } from "./journal/journal.ts";
 import { changedSources, differences, serverText } from "./journal/_plan_differences.ts";
-import { shardText } from "./shard_text.ts";
+import { partText } from "./shard_text.ts";
 
 /** The beginning of every journal of this library. */
 const PLAN_START = '{"v":1,"kind":"plan",';
@@ -16,7 +16,7 @@ const PLAN_START = '{"v":1,"kind":"plan",';
 const MAX_NAMED = 5;
 
 /** An empty journal or a torn plan fits any plan: its run died before it wrote a line. */
-export function assertSamePlan(
+export function assertSamePart(
   { path, plan, altered, doubled, end }: JournalFile,
   expected: PlanLine,
 ): void {
@@ -24,24 +24,8 @@ export function assertSamePlan(
   if (plan === undefined) {
     throw cannot(`resume ${path}`, "its first line must be a plan", "it is none");
   }
-  if (plan.planHash !== expected.planHash) {
-    throw cannot(
-      `resume ${path}`,
-      "it must be of the same plan",
-      `it differs in ${differences(plan, expected).join(", ") || "its hash"}`,
-    );
-  }
-  if (canonicalJson(plan.gate) !== canonicalJson(expected.gate)) {
-    const { records } = plan;
-    throw cannot(
-      `resume ${path}`,
-      "it must declare the same gate",
-      records !== undefined && expected.records === undefined
-        ? `it began while there was no baseline ${printable(records, 200)}; begin another journal`
-        : "its gate differs",
-    );
-  }
-  const [one, other] = [plan.shard, expected.shard].map(shardText);
+  assertSamePlan(`resume ${path}`, plan, expected);
+  const [one, other] = [plan, expected].map(({ shard, wave }) => partText(shard, wave));
   if (one !== other) {
     throw cannot(`resume ${path}`, `it is of ${one}`, `this is ${other}`);
   }
@@ -54,10 +38,31 @@ export function assertSamePlan(
       `${printable(doubled)} is there twice`,
     );
   }
+}
+
+/** Refuses an action that goes on from a journal whose plan is not the one to run. */
+export function assertSamePlan(action: string, plan: PlanLine, expected: PlanLine): void {
+  if (plan.planHash !== expected.planHash) {
+    throw cannot(
+      action,
+      "it must be of the same plan",
+      `it differs in ${differences(plan, expected).join(", ") || "its hash"}`,
+    );
+  }
+  if (canonicalJson(plan.gate) !== canonicalJson(expected.gate)) {
+    const { records } = plan;
+    throw cannot(
+      action,
+      "it must declare the same gate",
+      records !== undefined && expected.records === undefined
+        ? `it began while there was no baseline ${printable(records, 200)}; begin another journal`
+        : "its gate differs",
+    );
+  }
   const [before, now] = [plan, expected].map(serverText);
   if (before !== now) {
     throw cannot(
-      `resume ${path}`,
+      action,
       "all of its trials must ask the same server",
       `it is of ${before}, and this run would ask ${now}; name the first one, or begin another journal`,
     );
@@ -65,7 +70,7 @@ export function assertSamePlan(
   const changed = changedSources(plan.sources, expected.sources);
   if (changed.length > 0) {
     throw cannot(
-      `resume ${path}`,
+      action,
       "all of its trials must be judged by the same code",
       `${listText(changed, MAX_NAMED)} changed since it began; begin another journal`,
     );

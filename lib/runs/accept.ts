@@ -24,7 +24,7 @@ import type { TrialSummary } from "../trials/summary.ts";
 /** What of results is accepted. */
 export type AcceptableResults = Pick<
   Results,
-  "plan" | "trials" | "planned" | "problem" | "gate" | "rule" | "stopped"
+  "plan" | "trials" | "planned" | "problem" | "gate" | "rule" | "stopped" | "waves"
 >;
 
 /**
@@ -137,17 +137,18 @@ function laterGoes(
 
 /** Why results must not replace a baseline; `undefined` if they may. */
 function rejectionReason(
-  { trials, planned, gate, rule, stopped }: AcceptableResults,
+  { trials, planned, gate, rule, stopped, waves }: AcceptableResults,
 ): string | undefined {
   if (trials.length === 0) return "there are no trials";
   const missing = planned.length - trials.length;
   const variants = rule === undefined || missing === 0
     ? []
-    : decideTrials(trials, planned, gate!, { rule });
+    : decideTrials(trials, planned, gate!, { rule, waves });
   const decided = variants.length > 0 &&
-    variants.every(({ verdict }) => verdict.kind !== "invalid");
+    variants.every(({ verdict }) => verdict.kind !== "invalid" && !("next" in verdict));
   if (missing > 0 && stopped === undefined && !decided) {
-    return `${missing} of ${planned.length} trials were not run; continue the run with --resume`;
+    const how = waves === undefined ? "--resume" : "--resume, or with its next wave";
+    return `${missing} of ${planned.length} trials were not run; continue the run with ${how}`;
   }
   const invalid = trials.filter(({ outcome }) => outcome === "invalid").length;
   if (invalid > (1 - ACCEPTED_COVERAGE) * trials.length) {

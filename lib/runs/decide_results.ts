@@ -3,6 +3,7 @@
  * @module
  */
 
+import defer * as fileNames from "node:path";
 import { type Baseline, howToAccept } from "./baseline.ts";
 import { comparableBaseline, comparedParts } from "./compared_baseline.ts";
 import { assertOtherRun } from "./trial_keys.ts";
@@ -14,6 +15,9 @@ import { pricesFor } from "./plan.ts";
 import type { CompletePolicy } from "../gate/policy.ts";
 import { rerunLine } from "./rerun.ts";
 import type { Prices } from "../models/prices.ts";
+import { shellQuote } from "../base/shell_quote.ts";
+import type { Wave } from "../gate/waves.ts";
+import type { Shard } from "./shard_text.ts";
 import type { Results } from "./journal/results.ts";
 import { type GateReport, reportProblem, reportVerdicts } from "../gate/gate_report.ts";
 
@@ -25,6 +29,8 @@ export interface DecisionOptions {
   readonly prices?: Prices | undefined;
   /** A journal of these results as the user named it, for commands that run a trial again; default the first one. */
   readonly journal?: string;
+  /** The journals and folders that the user gave, for the command of the next wave; default those of the results. */
+  readonly given?: readonly string[];
 }
 
 /** What a verdict cannot rest on where the plan line lacks its hash. */
@@ -49,12 +55,13 @@ export function undecidableReason({ paths, problem, trials }: Results): string |
 export async function decideResults(
   results: Results,
   policy: CompletePolicy,
-  { baseline: given, prices, journal = results.paths[0]! }: DecisionOptions = {},
+  { baseline: known, prices, journal = results.paths[0]!, given = results.paths }: DecisionOptions =
+    {},
 ): Promise<GateReport> {
-  const { suite, trials, planned, plan, rule, stopped } = results;
+  const { suite, trials, planned, plan, rule, stopped, waves } = results;
   const fault = undecidableReason(results);
   if (fault !== undefined) return reportProblem(suite, fault);
-  const baseline = given && comparableBaseline(given, plan, planned, {
+  const baseline = known && comparableBaseline(known, plan, planned, {
     ...{ sequential: rule !== undefined, gate: policy, all: true },
     accept: howToAccept(policy, { journals: results.paths }),
   });
@@ -72,11 +79,30 @@ export async function decideResults(
     baseline,
     prices: costs,
     stopped,
+    waves,
     parts: comparedParts(plan, baseline),
   });
   return reportVerdicts(suite, variants, policy, {
     comparisons: compareStrategies(trials, costs),
     notes,
+    next: waves && howToContinue(waves.last, plan!.shard, given),
     rerun: (id) => rerunLine(trials.find((trial) => trial.id === id)!, plan, journal),
   });
+}
+
+/** Journals that a command line names one by one; of more it names the folders. */
+const MOST_NAMED = 3;
+
+/** Returns how to run the wave after one: what follows its number in a sentence. */
+function howToContinue(
+  { index, of }: Wave,
+  { of: shards }: Shard,
+  given: readonly string[],
+): string {
+  const paths = given.length <= MOST_NAMED
+    ? given
+    : [...new Set(given.map((path) => fileNames.dirname(path)))];
+  const after = paths.map((path) => ` --after=${shellQuote(path)}`).join("");
+  const where = shards === 1 ? "" : ` on each of the ${shards} shards`;
+  return `by the same command${where} with --wave=${index + 1}/${of}${after}`;
 }

@@ -16,9 +16,9 @@ import { defined, printable } from "../base/json.ts";
 import type { BaselineTrials } from "../gate/decide_trials.ts";
 import { sum } from "../base/numbers.ts";
 import type { Plan } from "./plan.ts";
-import { hypothesesOf, isUpgrade } from "../gate/policy.ts";
+import { type CompletePolicy, hypothesesOf, isUpgrade } from "../gate/policy.ts";
 import { Spending } from "../models/prices.ts";
-import { Bets, type Sample } from "../gate/sequential.ts";
+import { Bets, type Sample, type SequentialRule } from "../gate/sequential.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import { type UnitNames, unitNames } from "../gate/unit_names.ts";
@@ -49,6 +49,17 @@ interface RunningDecision {
   readonly end: number;
 }
 
+/** Options of {@linkcode Stopping}. */
+export interface StoppingOptions {
+  /** The trials of earlier waves, on all machines. */
+  readonly earlier?: readonly TrialSummary[];
+  /**
+   * The number of machines, each of which has its share of the budget; default 1. Where there are others, this one has
+   * a part of each block only: its own trials decide nothing.
+   */
+  readonly shards?: number;
+}
+
 /**
  * Follows the trials of a run, which may end in any order, and decides which need not be started. A
  * sequential gate looks at blocks in plan order, once all trials up to the end of a block have ended.
@@ -61,10 +72,16 @@ export class Stopping {
   readonly #spending: Spending;
   readonly #upgrade: boolean;
   readonly #unit: UnitNames;
+  readonly #isPart: boolean;
   #stopped: string | undefined;
 
   /** Watches all trials of `plan`. */
-  constructor(plan: Plan, baseline?: BaselineTrials) {
+  constructor(
+    plan: Plan,
+    baseline?: BaselineTrials,
+    { earlier = [], shards = 1 }: StoppingOptions = {},
+  ) {
+    this.#isPart = shards > 1;
     const { gate, rule, budget = {}, prices } = plan;
     this.#spending = new Spending(budget, prices);
     this.#upgrade = gate !== undefined && isUpgrade(gate);
@@ -73,7 +90,20 @@ export class Stopping {
       gate !== undefined && comparesWithin(gate, baseline),
       baseline,
     );
-    if (gate === undefined || rule === undefined) return;
+    if (gate !== undefined && rule !== undefined) this.#begin(plan, gate, rule, baseline);
+    for (const trial of earlier) {
+      this.charge(trial);
+      this.#watch(trial);
+    }
+    this.#spending.share(shards);
+  }
+
+  #begin(
+    plan: Plan,
+    gate: CompletePolicy,
+    rule: SequentialRule,
+    baseline: BaselineTrials | undefined,
+  ): void {
     for (const { subject, graphs } of plannedDecisions(plan.trials, gate, baseline)) {
       const blocks = [...Map.groupBy(graphs, ({ block }) => block).values()];
       const hasBaseline = (graph: DecisionGraph) =>
@@ -111,6 +141,10 @@ export class Stopping {
   /** Records a finished trial. */
   record(trial: TrialSummary): void {
     this.charge(trial);
+    if (!this.#isPart) this.#watch(trial);
+  }
+
+  #watch(trial: TrialSummary): void {
     if (this.#running.length === 0) return;
     // The journal has the traces; a long run must not keep them in memory.
     const { id, model, strategy, perturbation, variant, task, repetition, outcome, solved } = trial;
@@ -130,7 +164,7 @@ export class Stopping {
 
   /** Why a trial need not be started; `undefined` if it must. */
   skipReason(planned: PlannedTrial): SkippedTrial | undefined {
-    const ended = this.#endReason(planned);
+    const ended = this.needless(planned);
     if (ended !== undefined) return ended;
     const reason = this.#spending.reached;
     if (reason === undefined) return undefined;
@@ -148,7 +182,8 @@ export class Stopping {
     return this.#stopped;
   }
 
-  #endReason(planned: PlannedTrial): SkippedTrial | undefined {
+  /** Why no decision needs a trial; `undefined` if one does. */
+  needless(planned: PlannedTrial): SkippedTrial | undefined {
     const names = this.#scores.namesOf(planned);
     const waiting = names.flatMap((name) => this.#waiting.get(name) ?? []);
     const reasons = waiting.map(({ running, block }): SkippedTrial | undefined => {

@@ -52,8 +52,8 @@ export interface RunSettings {
   readonly gate?: GatePolicy;
   /**
    * Whether the test file fails if the gate does not decide, as `deno test --filter` can leave its test
-   * out; default `false`: that is only said. Not for parts of a run, by `--only` or `--shard`, whose gate
-   * is decided elsewhere.
+   * out; default `false`: that is only said. Not for parts of a run, by `--only` or `--shard` or `--wave`,
+   * whose gate is decided elsewhere.
    */
   readonly requireGate?: boolean;
   /** A journal: a file to which finished trials are appended. */

@@ -19,7 +19,7 @@ import { LIMITS } from "../trials/agent/session.ts";
 import { STRATEGIES } from "../trials/strategies/registry.ts";
 import { TRANSCRIPTS } from "../trials/transcript.ts";
 import type { RunSettings } from "./option_types.ts";
-import { parseShard } from "./shard_text.ts";
+import { parseShard, parseWave } from "./shard_text.ts";
 
 /** A place where options hold: a function, suite files, a command, or `deno test` behind `--`. */
 export type Place = "benchmark" | "toolTest" | "suite" | FlagPlace;
@@ -276,7 +276,7 @@ export const OPTIONS = {
   requireGate: {
     about: "Whether the test file fails if the gate does not decide, as `deno test --filter` can " +
       "leave its test out; default `false`: that is only said. Not for parts of a run, by `--only` or " +
-      "`--shard`, whose gate is decided elsewhere.",
+      "`--shard` or `--wave`, whose gate is decided elsewhere.",
     places: [...TESTS, "deno test"],
     schema: z.boolean(),
     flag: { read: given, help: "fails if a gate of the file does not decide, as with `--filter`" },
@@ -304,6 +304,24 @@ export const OPTIONS = {
   shard: {
     places: ["run", "deno test"],
     flag: { value: "I/N", read: parseShard, help: "only this part of the plan" },
+  },
+  wave: {
+    places: ["run", "deno test"],
+    flag: {
+      ...{ value: "K", read: parseWave },
+      help:
+        "with a sequential gate: only wave K of the plan, or its shard; `K/N` makes it one of N waves, " +
+        "default 6. `gate` says after each wave whether another one is needed",
+    },
+  },
+  after: {
+    places: ["run", "deno test"],
+    flag: {
+      ...{ value: "F", several: true, read: text },
+      help:
+        "with `--wave`: journals of all earlier waves, or a folder of them; what they have decided is not " +
+        "run again, and what they have spent counts. May be given several times",
+    },
   },
   only: {
     places: ["run", "deno test"],
@@ -363,14 +381,14 @@ export const OPTIONS = {
     flag: {
       ...{ value: "N", read: wholeFrom(1) },
       help:
-        "starts no more trials once N tokens were read and written; a shard counts its own only",
+        "starts no more trials once N tokens were read and written; each of n shards may use an nth of them",
     },
   },
   maxUsd: {
     places: RUNNERS,
     flag: {
       ...{ value: "X", read: above0 },
-      help: "starts no more trials once X US dollars were spent; a shard counts its own only",
+      help: "starts no more trials once X US dollars were spent; each of n shards may spend an nth",
     },
   },
   prices: {

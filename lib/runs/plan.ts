@@ -123,8 +123,8 @@ export interface PlanOptions {
   /** The name of the suite in errors. */
   readonly source?: string;
   /**
-   * Whether the suite runs in shards, none of which sees enough to stop: a sequential gate then plans the
-   * fixed size and decides by the fixed rule.
+   * Whether the suite runs in shards without waves, none of which sees enough to stop: a sequential gate then plans
+   * the fixed size and decides by the fixed rule.
    */
   readonly sharded?: boolean;
   /** The source of tasks that cannot be made from their specs alone; default none. */

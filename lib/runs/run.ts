@@ -23,8 +23,9 @@ import { KeptValues } from "./journal/_kept_values.ts";
 import type { Plan } from "./plan.ts";
 import { settingsOfCell } from "./resolved_suite.ts";
 import { shardOf } from "./_assign_shards.ts";
-import { assertSamePlan, uncomparedNotice } from "./_resuming.ts";
+import { assertSamePart, uncomparedNotice } from "./_resuming.ts";
 import type { Shard } from "./shard_text.ts";
+import type { Wave } from "../gate/waves.ts";
 import { Reachability, type RunFault } from "./_reachability.ts";
 import { type ModelSource, RunModels } from "./_run_models.ts";
 import { type SkippedTrial, Stopping } from "./early_stopping.ts";
@@ -55,6 +56,10 @@ export interface RunOptions extends ModelSource {
   readonly slowStart?: boolean;
   /** Runs only this part of the plan. */
   readonly shard?: Shard;
+  /** Runs only this wave of the plan, or the shard of it. */
+  readonly wave?: Wave;
+  /** The trials of earlier waves. */
+  readonly earlier?: readonly TrialSummary[];
   /** Runs only these trials. */
   readonly only?: readonly PlannedTrial[];
   /** The file to which finished trials are appended. */
@@ -133,13 +138,13 @@ export class Run implements Disposable, AsyncDisposable {
    * contains a secret.
    */
   constructor(plan: Plan, options: RunOptions) {
-    const { journal, resume = false, retryInvalid = false, shard } = options;
+    const { journal, resume = false, retryInvalid = false, shard, wave, earlier = [] } = options;
     this.#plan = plan;
     this.#options = options;
     this.#models = new RunModels(plan, options, this.#reachability);
     this.#signal = AbortSignal.any([options.signal ?? [], this.#abandoning.signal].flat());
-    this.#line = planLine(plan, shard);
-    const own = options.only ?? (shard === undefined ? plan.trials : shardOf(plan, shard));
+    this.#line = planLine(plan, shard, wave);
+    const own = options.only ?? shardOf(plan, this.#line.shard, wave);
     // A run that may end early needs whole blocks; else one test after the other is what its reader expects.
     this.trials = plan.rule === undefined && plan.budget === undefined ? byCase(own) : own;
     let finished: readonly TrialSummary[] = [];
@@ -147,7 +152,7 @@ export class Run implements Disposable, AsyncDisposable {
     if (journal !== undefined && exists(journal)) {
       if (!resume) throw JournalWriter.existing(journal);
       const file = readJournalFile(journal);
-      assertSamePlan(file, this.#line);
+      assertSamePart(file, this.#line);
       // The trials are read again when needed: a run may have more than fit in memory.
       this.#resumed = { plan: file.plan, end: file.end };
       ({ trials: finished, places, values: this.#values } = file);
@@ -157,10 +162,16 @@ export class Run implements Disposable, AsyncDisposable {
       throw cannot(`resume ${journal}`, "it has a trial that is not in its plan", foreign);
     }
     // Refused at once, as a comparison of trials with themselves proves nothing.
-    if (options.baseline !== undefined) assertOtherRun(options.baseline, finished);
-    // A part of the plan cannot decide what the whole needs; its budget applies all the same.
-    const watched = options.only !== undefined || shard !== undefined ? withoutRule(plan) : plan;
-    this.#stopping = new Stopping(watched, options.baseline);
+    if (options.baseline !== undefined) {
+      assertOtherRun(options.baseline, [...earlier, ...finished]);
+    }
+    // A part of the plan cannot decide what the whole needs, unless it is a wave; its budget applies all the same.
+    const isPart = options.only !== undefined || shard !== undefined && wave === undefined;
+    const watched = isPart ? withoutRule(plan) : plan;
+    this.#stopping = new Stopping(watched, options.baseline, {
+      earlier,
+      ...defined({ shards: shard?.of }),
+    });
     for (const trial of finished) {
       const { id, replaced, replacedIdle, never } = trial;
       if (retryInvalid && trial.outcome === "invalid") {

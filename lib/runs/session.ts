@@ -25,6 +25,7 @@ import type { RunSettings, SuiteSettings } from "./option_types.ts";
 import { type Plan, planSuite, type TaskSource, usesSeed } from "./plan.ts";
 import { questionSource } from "./question_tasks.ts";
 import { Run, type RunOptions, seedToResume } from "./run.ts";
+import { type PlannedWave, planWave, waveNote } from "./_waves.ts";
 import type { Suite } from "./suite.ts";
 import { strategyName } from "../trials/strategies/entry.ts";
 import { type Agent, assertAgentStrategies } from "../trials/own_agent.ts";
@@ -41,7 +42,10 @@ import defer * as runRecordings from "../models/recordings/recordings.ts";
 /** The options of a run, with the flags that replace or complete them. */
 export type Settings =
   & RunSettings
-  & Pick<FlagsOf<"deno test">, "resume" | "retryInvalid" | "shard" | "only" | "verdict">
+  & Pick<
+    FlagsOf<"deno test">,
+    "resume" | "retryInvalid" | "shard" | "wave" | "after" | "only" | "verdict"
+  >
   & {
     /** Set if a flag gives the seed. */
     readonly seedFlag?: true;
@@ -142,6 +146,8 @@ export interface PlannedRun {
   readonly settings: Settings;
   /** The baseline of the gate, if it comes from a file that exists. */
   readonly baseline?: Baseline | undefined;
+  /** The wave of the plan that is run; omitted for all of it, and for a shard without waves. */
+  readonly wave?: PlannedWave | undefined;
   /** The program that works on the tasks; omitted without one. */
   readonly agent?: Agent | undefined;
   /** How to make the baseline file that is missing; omitted if none is. */
@@ -155,7 +161,8 @@ export interface PlannedRun {
  */
 export function planRun(request: RunRequest): PlannedRun {
   const { subject, suite, settings, printer, agent = suite.agent !== undefined } = request;
-  const { journal, resume, shard, only } = settings;
+  const { journal, resume, shard, only, wave: asked } = settings;
+  const isPart = shard !== undefined || asked !== undefined;
   assertSettings(subject, settings);
   // Nothing is decided over one trial.
   const declared = only === undefined ? suite.gate : undefined;
@@ -169,13 +176,15 @@ export function planRun(request: RunRequest): PlannedRun {
   const seed = suite.seed === "fresh" ? known ?? suite.seed : suite.seed;
   const isDrawn = usesSeed(suite);
   const isFresh = isDrawn && seed === "fresh";
-  if (isFresh && shard !== undefined) {
+  if (isFresh && isPart) {
+    const parts = shard === undefined ? "waves" : "shards";
     throw new InputError(
-      `Cannot run ${subject}: all shards need the same seed and it is "fresh": add --seed=N`,
+      `Cannot run ${subject}: all ${parts} need the same seed and it is "fresh": add --seed=N`,
     );
   }
   assertRecorded(subject, settings, { agent, fresh: isFresh && only === undefined });
-  const planned = planWithSets({ ...suite, seed }, request, shard !== undefined);
+  const isFixed = shard !== undefined && asked === undefined;
+  const planned = planWithSets({ ...suite, seed }, request, isFixed);
   const { baseURL } = settings;
   // Journals keep plans, and no secret may reach a journal.
   const isKept = baseURL === undefined || !/[?#@]/.test(baseURL);
@@ -190,10 +199,8 @@ export function planRun(request: RunRequest): PlannedRun {
   if (records !== undefined) tellFirstBaseline(records, request);
   // Paths of commands are the user's already.
   const pathOf = request.baselinePath === undefined ? pathForUser : undefined;
-  // One shard has a part of the trials.
-  const journals = journal === undefined || shard !== undefined
-    ? undefined
-    : [settings.folder ?? journal];
+  // One shard or wave has a part of the trials.
+  const journals = journal === undefined || isPart ? undefined : [settings.folder ?? journal];
   const whole = given && comparableBaseline(given, plan, plan.trials, {
     ...{ sequential: plan.rule !== undefined, gate, all: settings.ofFiles !== true },
     accept: howToAccept(gate, defined({ pathOf, journals })),
@@ -226,7 +233,9 @@ export function planRun(request: RunRequest): PlannedRun {
     );
   }
   const missing = missingBaseline(gate, baseline, defined({ pathOf, journals }));
-  return { subject, plan, settings, baseline, missing, agent: agentOf(request) };
+  const wave = asked && planWave(plan, { ...settings, subject, wave: asked, baseline });
+  if (wave !== undefined) printer.note(waveNote(plan, wave, shard));
+  return { subject, plan, settings, baseline, missing, wave, agent: agentOf(request) };
 }
 
 /**
@@ -299,11 +308,16 @@ export function planWithSets(
 const MAX_WARNINGS = 5;
 
 /** Refuses settings that would have no effect. */
-function assertSettings(subject: string, { journal, resume, retryInvalid }: Settings): void {
+function assertSettings(
+  subject: string,
+  { journal, resume, retryInvalid, wave, after }: Settings,
+): void {
   const fault = resume && journal === undefined
     ? "--resume needs --out=FILE"
     : retryInvalid && !resume
     ? "--retry-invalid needs --resume"
+    : after !== undefined && wave === undefined
+    ? "--after needs --wave"
     : undefined;
   if (fault !== undefined) throw new InputError(`Cannot run ${subject}: ${fault}`);
 }
@@ -359,7 +373,7 @@ export class RunSession implements AsyncDisposable {
    * @throws {InputError} If a journal is in the way or of another plan, or a model cannot be connected.
    */
   begin(options: Partial<RunOptions>): Run {
-    const { plan, settings, baseline, subject, agent } = this.#planned;
+    const { plan, settings, baseline, subject, agent, wave } = this.#planned;
     const { journal, concurrency, shard, resume, retryInvalid, transcripts } = settings;
     const { recordings } = this;
     const run = new Run(plan, {
@@ -367,6 +381,8 @@ export class RunSession implements AsyncDisposable {
       ...defined({
         concurrency,
         shard,
+        wave: wave?.wave,
+        earlier: wave?.earlier?.trials,
         resume,
         retryInvalid,
         recordings,

@@ -16,6 +16,7 @@ import { listText, printable } from "../base/json.ts";
 import { isFailed } from "../reports/failures.ts";
 import type { RunState } from "./_run_state.ts";
 import type { CompletePolicy } from "../gate/policy.ts";
+import type { JournalsOfPlan } from "../runs/derived.ts";
 import type { Plan } from "../runs/plan.ts";
 import { recordBaseline } from "../runs/accept.ts";
 import { planLine, readPlanLine } from "../runs/journal/journal.ts";
@@ -163,18 +164,25 @@ export interface DerivedAgain {
 
 /** Derives trials that this process did not run: those of a resumed journal, and of a baseline. */
 export async function derivedAgain(
-  { run, journal, baseline }: Pick<GateTest, "run" | "baseline"> & {
+  { run, journal, baseline, earlier }: Pick<GateTest, "run" | "baseline"> & {
     readonly journal: string | undefined;
+    /** The journals of earlier waves. */
+    readonly earlier: JournalsOfPlan | undefined;
   },
 ): Promise<DerivedAgain> {
   const resumed = run.resumed === 0 ? undefined : journal;
-  if (resumed === undefined && baseline === undefined) return { notes: [] };
+  if (resumed === undefined && baseline === undefined && earlier === undefined) {
+    return { notes: [] };
+  }
   const { deriveBaseline, deriveJournals } = await import("../runs/derived.ts");
   try {
     const own = resumed === undefined
       ? []
       : await deriveJournals({ paths: [resumed], plan: readPlanLine(resumed) });
-    return { notes: [...own, ...(baseline === undefined ? [] : await deriveBaseline(baseline))] };
+    const before = earlier === undefined ? [] : await deriveJournals(earlier);
+    return {
+      notes: [...before, ...own, ...(baseline === undefined ? [] : await deriveBaseline(baseline))],
+    };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     return { notes: [], disagreement: error.message };

@@ -35,6 +35,7 @@ import { annotateRest } from "./_annotations.ts";
 import { assertCreatable, assertReplaceable } from "../base/output_file.ts";
 import { FailedTrials, isFailed } from "../reports/failures.ts";
 import type { Run } from "../runs/run.ts";
+import { partText } from "../runs/shard_text.ts";
 import {
   gateOfFolder,
   type PlannedRun,
@@ -79,9 +80,10 @@ export function registerBenchmark(options: BenchmarkOptions, registration: Regis
 
 /** Refuses flags that would have no effect on tests, or lose paid results. */
 function assertFlags(subject: string, flags: Flags, settings: Settings): void {
-  const { verdict, report, shard, only } = flags;
+  const { verdict, report, shard, wave, only } = flags;
   const { gate, journal, requireGate } = settings;
-  const isPart = shard !== undefined || only !== undefined;
+  const part = shard !== undefined ? "shard" : wave !== undefined ? "wave" : undefined;
+  const isPart = part !== undefined || only !== undefined;
   const fault = flags.requireGate && isPart
     ? "--require-gate needs all trials, over which the gate decides"
     // A flag is for all benchmarks of its files, of which some may have no gate.
@@ -94,8 +96,8 @@ function assertFlags(subject: string, flags: Flags, settings: Settings): void {
       flags.journal === undefined ? "--report" : "--out"
     }: it runs one trial ` +
       "and does not keep it"
-    : shard !== undefined && gate !== undefined && journal === undefined
-    ? "--shard needs --out=FILE, as its gate is decided over the journals of all shards"
+    : part !== undefined && gate !== undefined && journal === undefined
+    ? `--${part} needs --out=FILE, as its gate is decided over the journals of all ${part}s`
     : undefined;
   if (fault !== undefined) throw new InputError(`Cannot run ${subject}: ${fault}`);
 }
@@ -107,8 +109,9 @@ function registerPlan(
 ): void {
   const { register } = registration;
   const name = printable(registration.name, Infinity);
-  const { plan, settings, baseline, missing } = planned;
+  const { plan, settings, baseline, missing, wave } = planned;
   const { journal, verdict, shard } = settings;
+  const isPart = shard !== undefined || wave !== undefined;
   const agent = functionOf(options.agent);
   const { variantAgents } = registration;
   const isAgent = options.agent !== undefined || variantAgents !== undefined;
@@ -123,8 +126,8 @@ function registerPlan(
   if (baseline !== undefined) shareFile(baseline.file, "the baseline of a gate");
   if (journal !== undefined && only === undefined) claimFile(registration, journal, "trials");
   // One file of a suite must not make a baseline of its tests alone.
-  const isPart = settings.folder !== undefined || registration.shared === true;
-  const records = isPart ? undefined : plan.records;
+  const isShared = settings.folder !== undefined || registration.shared === true;
+  const records = isShared ? undefined : plan.records;
   if (records !== undefined && only === undefined) {
     claimFile(registration, records, "baseline");
     assertCreatable(records, "the baseline");
@@ -176,17 +179,16 @@ function registerPlan(
   const strict = plan.gate === undefined || only !== undefined;
   const { signal } = interruption;
   let derived: Promise<DerivedAgain> | undefined;
-  const derive = () => derived ??= derivedAgain({ run, journal, baseline });
+  const derive = () => derived ??= derivedAgain({ run, journal, baseline, earlier: wave?.earlier });
   const where = howToSee(reports, journal);
   const rerun = (trial: Pick<Trial, "id" | "model" | "strategy" | "task">) =>
     rerunLine(trial, { plan, choices: choicesOf(trial.task) });
   const finished = <T>(work: Promise<T>) => progress.during(untilInterrupted(work, signal));
   registerCases(registration, run, { plan, strict, rerun, derive, finished, only }, state);
   if (plan.gate !== undefined) {
-    const sharded = shard !== undefined;
-    const partial = sharded || only !== undefined;
+    const partial = isPart || only !== undefined;
     if (!partial) printForecast(plan, printerOf(name));
-    else tellPartial(name, plan.gate, sharded);
+    else tellPartial(name, plan.gate, planned);
     state.isOwed = !partial;
     const { gate: policy } = plan;
     const fn = gateTest(name, {
@@ -203,7 +205,8 @@ function registerPlan(
     // Of an interrupted run some may have ended without their case.
     for (const trial of trials) if (isFailed(trial)) failures.add(trial, rerun(trial));
     await writeReports(reports, plan, {
-      ...{ trials, failures, shard, decision, stopped, rerun, where },
+      ...{ trials, failures, decision, stopped, rerun, where },
+      part: isPart ? partText(shard ?? { index: 1, of: 1 }, wave?.wave) : undefined,
     });
     console.log(`${name}: report: ${reports.join(", ")}`);
   };
@@ -214,7 +217,7 @@ function registerPlan(
     run[Symbol.dispose]();
     if (!hasBegun && count === 0) return;
     // Of several benchmarks in a file, those already over were not interrupted.
-    const isOver = isWhole && (strict || shard !== undefined || state.decision !== undefined);
+    const isOver = isWhole && (strict || isPart || state.decision !== undefined);
     if (isOver) return await writeTrials(trials, run.stopped);
     const planned = run.trials.length;
     const advice = only !== undefined || journal === undefined
@@ -268,11 +271,22 @@ function scopeNotes(
 }
 
 /** Says why the gate of a part of a plan is ignored. */
-function tellPartial(name: string, { sequential }: CompletePolicy, sharded: boolean): void {
+function tellPartial(
+  name: string,
+  { sequential }: CompletePolicy,
+  { wave, settings: { shard } }: PlannedRun,
+): void {
+  const parts = wave !== undefined
+    ? "shards and waves"
+    : shard !== undefined
+    ? "shards"
+    : undefined;
   console.error(
     `${name}: the gate needs all trials; this is a part of them, so it is ignored` +
-      (sequential ? ", and nothing is stopped early" : "") +
-      (sharded ? `. Over the journals of all shards decides: ${commandLine("gate")}` : ""),
+      (sequential && wave === undefined ? ", and nothing is stopped early" : "") +
+      (parts === undefined
+        ? ""
+        : `. Over the journals of all ${parts} decides: ${commandLine("gate")}`),
   );
 }
 

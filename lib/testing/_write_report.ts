@@ -12,7 +12,6 @@ import type { FailedTrials } from "../reports/failures.ts";
 import type { Plan } from "../runs/plan.ts";
 import { allChoices } from "../runs/resolved_suite.ts";
 import type { GateReport } from "../gate/gate_report.ts";
-import type { Shard } from "../runs/shard_text.ts";
 import type { Trial } from "../trials/trial.ts";
 
 /** A finished run. */
@@ -20,8 +19,8 @@ export interface FinishedRun {
   readonly trials: readonly Trial[];
   /** The trials that failed. */
   readonly failures: FailedTrials;
-  /** The part of the plan that was run; omitted for all of it. */
-  readonly shard?: Shard | undefined;
+  /** The part of the plan that was run, in words; omitted for all of it. */
+  readonly part?: string | undefined;
   /** The decision of the gate; omitted if there is none. */
   readonly decision?: GateReport | undefined;
   /** Why the run ended early, unless the gate ended it. */
@@ -78,7 +77,7 @@ export function openReports(paths: readonly string[]): () => void {
 export async function writeReports(
   paths: readonly string[],
   { suite, resolved, prices, rule, trials: all }: Plan,
-  { trials: finished, failures, shard, decision, stopped, rerun, where }: FinishedRun,
+  { trials: finished, failures, part, decision, stopped, rerun, where }: FinishedRun,
 ): Promise<void> {
   const { makeReport, missingTrialsNote, provenance } = await import("../reports/report.ts");
   // Tests may be shuffled.
@@ -87,7 +86,7 @@ export async function writeReports(
   const note = missingTrialsNote({
     lacking: planned - trials.length,
     planned,
-    missing: shard === undefined ? undefined : `this is shard ${shard.index}/${shard.of}`,
+    missing: part === undefined ? undefined : `this is ${part}`,
     decision: rule === undefined ? undefined : decision,
     stopped,
   });

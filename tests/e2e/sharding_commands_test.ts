@@ -97,7 +97,7 @@ Deno.test("deno test -- --shard of a file with several benchmarks comes to what 
 Deno.test("toolgate gate and report name the shards that are not as they should be", async (context) => {
   await using place = await folder();
   const suite = place.write("suite.jsonc", SUITE);
-  const { journals, ended } = await runShards(place, suite, { 2: ["--max-tokens", "2500"] });
+  const { journals, ended } = await runShards(place, suite, { 2: ["--max-tokens", "7500"] });
   assertEquals(ended.map(({ code }) => code), [0, 3, 0], ended[1]!.all);
   const [one, two, three] = journals as [string, string, string];
   const lines = journals.map((path) => Deno.readTextFileSync(path).trimEnd().split("\n"));
@@ -119,7 +119,7 @@ Deno.test("toolgate gate and report name the shards that are not as they should 
   const lacking = lines[0]!.length - lines[1]!.length;
   assert(lacking > 0, "the budget ended nothing");
   const early = new RegExp(
-    `shard 2/3 \\(\\S+2\\.jsonl\\) lacks \\d+ of its \\d+ trials: the budget of 2500 tokens`,
+    `shard 2/3 \\(\\S+2\\.jsonl\\) lacks \\d+ of its \\d+ trials: a shard's share of the budget of 7500 tokens`,
   );
   const cut = /shard 3\/3 \(\S+killed\.jsonl\) lacks 2 of its \d+ trials: its run was cut short/;
   const short = [one, two, three];

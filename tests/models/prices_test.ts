@@ -234,3 +234,18 @@ Deno.test("Spending.reached without a budget is never told", () => {
   spending.add(spender(Number.MAX_SAFE_INTEGER, 1));
   assertEquals(spending.reached, undefined);
 });
+
+Deno.test("Spending.share() leaves a run its share of what is left, in whole tokens", () => {
+  const spending = new Spending({ tokens: 110 });
+  const spend = (inputTokens: number) =>
+    spending.add({ model: { requested: "m" }, usage: { inputTokens, outputTokens: 0 } });
+  spend(10);
+  spending.share(3);
+  spend(32);
+  assertEquals(spending.reached, undefined);
+  spend(1);
+  assertEquals(spending.reached, "a shard's share of the budget of 110 tokens was reached");
+  const empty = new Spending({ tokens: 2 });
+  empty.share(3);
+  assertEquals(empty.reached, "a shard's share of the budget of 2 tokens was reached");
+});

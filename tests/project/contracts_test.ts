@@ -172,6 +172,14 @@ const SEVERAL = JSON.stringify({
   models: ["sim:planner"],
   perturbations: ["timeout"],
 });
+/** A suite of which no wave but the last can decide. */
+const WAVED = JSON.stringify({
+  name: "waved",
+  seed: 1,
+  tasks: [{ core: 1, depth: 0 }],
+  models: ["sim:planner"],
+  gate: { successRate: 0.9, margin: 0.1, sequential: true },
+});
 const WRONG = "sim:noisy?quit=0.2&stale=0.3&arity=0.2";
 const BROKEN = { model: "sim:noisy?breakFormat=0.5", api: "hermes" };
 
@@ -191,6 +199,8 @@ const COMMANDS: readonly (readonly [code: number, line: string, table?: string])
   [1, "gate wrong.jsonl --baseline baseline.json --margin 0.1 --json", "verdicts"],
   [2, "gate nothing.jsonl --json"],
   [3, "gate right.jsonl --success-rate 0.9 --margin 0.1 --json", "verdicts"],
+  [0, "run waved.json --wave 1/99 --out waved.jsonl"],
+  [4, "gate waved.jsonl --json", "verdicts"],
   [0, "generate --core 5 --depth 2 --connected 1 --seed 1 --format json", "task-as-json"],
   [0, "generate --core 5 --depth 2 --outputs 1..3 --names helpful --seed 1", "task-as-json"],
   [0, "generate --core 3 --depth 2 --cues names --seed 1", "task-as-json"],
@@ -202,6 +212,7 @@ Deno.test("docs/contracts.md has every field of the files, and no other", async 
     place.write("wrong.json", suiteFor(WRONG, BROKEN));
     place.write("right.json", suiteFor("sim:planner"));
     place.write("several.json", SEVERAL);
+    place.write("waved.json", WAVED);
     const { gate: _, pair: __, ...perturbed } = JSON.parse(suiteFor("sim:planner"));
     const tasks = [{ core: 3, depth: 1, cues: ["none", "names"] }];
     place.write("perturbed.json", JSON.stringify({ ...perturbed, tasks, perturbations: ["RD"] }));

@@ -196,10 +196,11 @@ Deno.test("Run does not say that it was stopped when its budget went with the la
   assertEquals([run.stopped, readResults([journal]).stopped], [undefined, undefined]);
 });
 
-Deno.test("Run of a part keeps to the budget all the same", async () => {
+Deno.test("Run of a shard has its share of the budget", async () => {
   using run = new Run(BUDGETED, { ...shrugging(), shard: { index: 1, of: 2 }, concurrency: 1 });
-  assertEquals((await run.all()).length, 3);
-  assertEquals(run.stopped, REACHED);
+  // Each trial takes 12 tokens, and half of the budget is 18.
+  assertEquals((await run.all()).length, 2);
+  assertEquals(run.stopped, `a shard's share of ${REACHED}`);
 });
 
 Deno.test("Run with resume counts what the journal has cost, invalid trials that are run again too", async () => {

@@ -6,6 +6,7 @@
 import { type GateReport, type ReportedVerdict, verdictName } from "../../gate/gate_report.ts";
 import type { ComparedPair } from "../../gate/compared_pairs.ts";
 import { VERDICT_KINDS } from "../../gate/decide.ts";
+import { worstKind } from "../../gate/decide_trials.ts";
 import { type Variant, variantName } from "../../gate/variant.ts";
 import { canonicalJson, listText, printable } from "../../base/json.ts";
 import { countText, dollars, percent, probability } from "../../base/numbers.ts";
@@ -390,5 +391,5 @@ export function verdictLine(
     : `of ${verdicts.length} verdicts ${
       kinds.map((kind) => `${byKind.get(kind)!.length} ${kind}`).join(", ")
     }`;
-  return `${kinds[0]!.toUpperCase()}: ${all}`;
+  return `${worstKind(verdicts).toUpperCase()}: ${all}`;
 }

@@ -10,7 +10,7 @@ import type { TrialSummary } from "../../trials/summary.ts";
 import type { PlannedTrial } from "../../trials/trial_id.ts";
 import { MAX_TRIALS } from "../plan.ts";
 import { unitsPerBlock } from "../resolved_suite.ts";
-import { shardText } from "../shard_text.ts";
+import { partText } from "../shard_text.ts";
 import { DECLARED_RULE, type JournalFile, type PlanLine, splitGate } from "./journal.ts";
 import {
   changedSources,
@@ -29,6 +29,13 @@ export interface Part {
   readonly planned: readonly PlannedTrial[] | undefined;
   /** The shard of each trial, in plan order. */
   readonly shards: Uint32Array;
+  /** The wave of each trial, in plan order, from 1; all in wave 1 where the run has none. */
+  readonly waves: Uint32Array;
+}
+
+/** Returns a key of the part of a plan that a journal has: its wave and its shard. */
+export function partKey({ wave, shard }: Pick<PlanLine, "wave" | "shard">): string {
+  return `${wave?.index ?? 1} ${shard.index}`;
 }
 
 /** At most this many missing shards, or files of different code, are listed. */
@@ -73,9 +80,15 @@ function alteredProblem(files: readonly JournalFile[]): string | undefined {
 }
 
 /** Only a rule fixed in advance bounds the errors; one that does not fit the policy was changed later. */
-function ruleProblem({ plan: { gate: planned, resolved, trials } }: Part): string | undefined {
+function ruleProblem(
+  { plan: { gate: planned, resolved, trials, wave } }: Part,
+): string | undefined {
   const { gate, rule } = splitGate(planned);
-  if (gate === undefined || rule === undefined) return undefined;
+  if (gate === undefined || rule === undefined) {
+    return wave === undefined
+      ? undefined
+      : "only a sequential gate is run in waves: the plan declares none";
+  }
   const units = unitsPerBlock(resolved);
   const { pass, fail } = hypothesesOf(gate);
   const least = isUpgrade(gate) ? -1 : 0;
@@ -177,26 +190,36 @@ function differentCode(one: JournalFile, other: JournalFile, paths: readonly str
 
 function shardProblem({ files }: Part): string | undefined {
   const first = files[0]!;
-  const seen = new Map<number, string>();
+  const seen = new Map<string, string>();
   for (const { path, plan } of files) {
-    const { shard } = plan!;
-    if (shard.of !== first.plan!.shard.of) {
-      return `the journals are not shards of one run: ${first.path} is ${
-        shardText(first.plan!.shard)
-      }, ${path} is ${shardText(shard)}`;
+    const { shard, wave } = plan!;
+    const { shard: others, wave: otherWaves } = first.plan!;
+    if (shard.of !== others.of || wave?.of !== otherWaves?.of) {
+      const what = shard.of === others.of ? "waves" : "shards";
+      return `the journals are not ${what} of one run: ${first.path} is ${
+        partText(others, otherWaves)
+      }, ${path} is ${partText(shard, wave)}`;
     }
-    const before = seen.get(shard.index);
+    if (wave !== undefined && wave.of > plan!.resolved.graphs) {
+      return `${path} is of one of ${wave.of} waves, and its plan has ${
+        plan!.resolved.graphs
+      } blocks`;
+    }
+    const key = partKey(plan!);
+    const before = seen.get(key);
     if (before !== undefined) {
       const where = before === path ? `${path} is given twice` : `in ${before} and in ${path}`;
-      return `${shardText(shard)} is there twice: ${where}`;
+      return `${partText(shard, wave)} is there twice: ${where}`;
     }
-    seen.set(shard.index, path);
+    seen.set(key, path);
   }
 }
 
-/** Names the shards that are missing. */
+/** Names the shards that are missing: of a run in waves those up to the last wave that has begun, if they have trials. */
 export function missingShards(parts: readonly Part[]): string | undefined {
-  const missing = parts.flatMap(({ files, plan }) => {
+  const missing = parts.flatMap((part) => {
+    const { files, plan } = part;
+    if (plan.wave !== undefined) return missingInWaves(part, plan.wave.of);
     const { of } = plan.shard;
     const present = new Set(files.map(({ plan }) => plan!.shard.index));
     const beside = parts.length === 1 ? "" : ` beside ${files[0]!.path}`;
@@ -204,6 +227,18 @@ export function missingShards(parts: readonly Part[]): string | undefined {
       .filter((index) => !present.has(index)).map((index) => `${index}/${of}${beside}`);
   });
   return missing.length === 0 ? undefined : `shards are missing: ${listText(missing, MAX_NAMED)}`;
+}
+
+function missingInWaves({ files, plan: { shard }, shards, waves }: Part, of: number): string[] {
+  const last = Math.max(...files.map(({ plan }) => plan!.wave?.index ?? 0));
+  const present = new Set(files.map(({ plan }) => partKey(plan!)));
+  const planned = new Map<string, string>();
+  for (const [place, index] of waves.entries()) {
+    if (index > last) break;
+    const own = { shard: { index: shards[place]!, of: shard.of }, wave: { index, of } };
+    planned.set(partKey(own), partText(own.shard, own.wave));
+  }
+  return [...planned].filter(([key]) => !present.has(key)).map(([, text]) => text);
 }
 
 /** Why trials, or the replies that they replay, are there twice. */
@@ -245,13 +280,16 @@ function foreignProblem({ files, planned = [] }: Part): string | undefined {
 }
 
 /** Even if no trial is missing, one may be in the journal of another shard. */
-function misplacedProblem({ files, shards }: Part): string | undefined {
+function misplacedProblem({ files, shards, waves }: Part): string | undefined {
   for (const { path, plan, trials } of files) {
-    const { index, of } = plan!.shard;
-    const misplaced = trials.find((trial) => shards[trial.index] !== index);
+    const { shard: { index, of }, wave } = plan!;
+    const misplaced = trials.find((trial) =>
+      shards[trial.index] !== index || waves[trial.index] !== (wave?.index ?? 1)
+    );
     if (misplaced === undefined) continue;
-    return `${path} is ${shardText({ index, of })} and has a trial of ${
-      shardText({ index: shards[misplaced.index]!, of })
+    const place = misplaced.index;
+    return `${path} is ${partText({ index, of }, wave)} and has a trial of ${
+      partText({ index: shards[place]!, of }, wave && { ...wave, index: waves[place]! })
     }: ${printable(misplaced.id)}`;
   }
 }

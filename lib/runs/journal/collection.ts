@@ -234,7 +234,7 @@ function groupByPlan(paths: readonly string[]): string[][] {
     }
     const line = readPlanLine(path);
     // Journals without a plan have no shards.
-    const shard = line === undefined ? path : canonicalJson(line.shard);
+    const shard = line === undefined ? path : canonicalJson([line.shard, line.wave ?? null]);
     journals.push({ path, plan: line?.planHash ?? "", shard });
   }
   // The same journal again is a problem of its run.

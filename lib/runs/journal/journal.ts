@@ -34,6 +34,7 @@ import { type CompletePolicy, completePolicy, GATE_POLICY } from "../../gate/pol
 import { redactRecordValue } from "../../base/redact.ts";
 import { BUDGET, type Budget, PRICES, type Prices } from "../../models/prices.ts";
 import { SEQUENTIAL_RULE, type SequentialRule } from "../../gate/sequential.ts";
+import type { Wave } from "../../gate/waves.ts";
 import { MAX_SHARDS, type Shard } from "../shard_text.ts";
 import { JUDGING_RULES } from "../../trials/executors/answer.ts";
 import { type Trial, TRIAL_LINE } from "../../trials/trial.ts";
@@ -59,6 +60,8 @@ export interface PlanLine {
   readonly seed: number;
   /** The part of the plan in this journal; `{index: 1, of: 1}` for all of it. */
   readonly shard: Shard;
+  /** The wave in this journal, of which it has the shard; omitted where the run has none. */
+  readonly wave?: Wave;
   /** The gate with its defaults, and the rule of a sequential one; or `null`. */
   readonly gate: PlannedGate | null;
   /** The budget of the run. */
@@ -128,6 +131,10 @@ const CHOICES = {
 /** The schema of the hashes of what is offered with a case. */
 const CASE_PARTS = z.looseObject({ system: z.string().exactOptional(), tools: z.string() });
 
+/** The schema of a part of a plan. */
+const PART = z.object({ index: z.int().min(1), of: z.int().min(1).max(MAX_SHARDS) })
+  .refine(({ index, of }) => index <= of, { message: "must not be above of", path: ["index"] });
+
 const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
   v: z.literal(1),
   kind: z.literal("plan"),
@@ -137,8 +144,8 @@ const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
   generator: z.int(),
   trials: z.int().min(0),
   seed: z.int().min(0),
-  shard: z.object({ index: z.int().min(1), of: z.int().min(1).max(MAX_SHARDS) })
-    .refine(({ index, of }) => index <= of, { message: "must not be above of", path: ["index"] }),
+  shard: PART,
+  wave: PART.exactOptional(),
   gate: PLANNED_GATE.nullable(),
   budget: BUDGET.exactOptional(),
   prices: PRICES.exactOptional(),
@@ -190,7 +197,11 @@ const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
  *
  * @throws {InputError} If it contains a secret: redacted, it would be another plan.
  */
-export function planLine(plan: Plan, shard: Shard = { index: 1, of: 1 }): PlanLine {
+export function planLine(
+  plan: Plan,
+  shard: Shard = { index: 1, of: 1 },
+  wave?: Wave,
+): PlanLine {
   const line: PlanLine = {
     v: 1,
     kind: "plan",
@@ -201,6 +212,7 @@ export function planLine(plan: Plan, shard: Shard = { index: 1, of: 1 }): PlanLi
     trials: plan.trials.length,
     seed: plan.resolved.seed,
     shard,
+    ...defined({ wave }),
     gate: plan.gate === undefined ? null : { ...plan.gate, ...plan.rule },
     ...defined({
       budget: plan.budget,
@@ -244,11 +256,11 @@ function changedPlace(value: unknown, copy: unknown): string {
 }
 
 /**
- * A hash of all other fields of a plan line, those that decide nothing about the trials too. It shows damage
- * and careless edits, not forgery.
+ * A hash of all other fields of a plan line but `wave`, those that decide nothing about the trials too. It shows
+ * damage and careless edits, not forgery. Trials tell their wave; a release that knows no waves refuses the line.
  */
 export function declaredHash(line: object): string {
-  return sha256(canonicalJson({ ...line, declared: undefined }));
+  return sha256(canonicalJson({ ...line, declared: undefined, wave: undefined }));
 }
 
 /** A journal with its lines checked. */

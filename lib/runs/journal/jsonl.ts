@@ -6,7 +6,7 @@
 
 import { cannot, cannotFile, InputError } from "../../base/errors.ts";
 import { isUtf16 } from "../../base/input.ts";
-import { type JsonValue, parseJson } from "../../base/json.ts";
+import { type JsonValue, parseJson, printable } from "../../base/json.ts";
 import { leadsNowhere, makeFolder, unwritable, writeAll } from "../../base/output_file.ts";
 
 /** The place of a line in its file. */
@@ -272,5 +272,43 @@ export class JournalWriter implements Disposable {
 
   #write(text: string): void {
     writeAll(this.#file, text);
+  }
+}
+
+/** Whether a path is a folder, or a link to one; `false` if that cannot be read: opening it gives the error. */
+export function isFolder(path: string): boolean {
+  try {
+    return Deno.statSync(path).isDirectory;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Returns the names of the files in a folder that end in `.jsonl`, in their order; what is hidden or in folders of its
+ * own is left out.
+ *
+ * @param shown The folder as the user named it; default: its path.
+ * @throws {InputError} If it cannot be read, or a name is not plain text: nobody has typed it, and it is printed as it is.
+ */
+export function journalsIn(folder: string, shown = folder): string[] {
+  const names = readNames(folder, shown);
+  const odd = names.find((name) => printable(name, Infinity) !== name);
+  if (odd === undefined) return names;
+  throw cannot(
+    `use the folder ${shown}`,
+    "names of journals must be plain text",
+    `it has ${printable(odd)}`,
+  );
+}
+
+function readNames(folder: string, shown: string): string[] {
+  try {
+    return [...Deno.readDirSync(folder)]
+      .filter(({ name }) => name.endsWith(".jsonl") && !name.startsWith("."))
+      .filter((entry) => entry.isFile || entry.isSymlink && !isFolder(`${folder}/${entry.name}`))
+      .map(({ name }) => name).sort();
+  } catch (error) {
+    throw cannotFile(`read the folder ${shown}`, error);
   }
 }

@@ -11,9 +11,12 @@ import {
   splitGate,
   trialsOfLine,
 } from "./journal.ts";
+import { defined } from "../../base/json.ts";
 import type { CompletePolicy } from "../../gate/policy.ts";
 import type { Prices } from "../../models/prices.ts";
 import type { SequentialRule } from "../../gate/sequential.ts";
+import { blocksOfWave, type WavesSoFar } from "../../gate/waves.ts";
+import { Spending } from "../../models/prices.ts";
 import { assignShards } from "../_assign_shards.ts";
 import {
   brokenProblem,
@@ -21,9 +24,10 @@ import {
   missingShards,
   mixedProblem,
   type Part,
+  partKey,
 } from "./_problems.ts";
 import { joinedPlan } from "./_test_files.ts";
-import { shardText } from "../shard_text.ts";
+import { partText } from "../shard_text.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import type { PlannedTrial } from "../../trials/trial_id.ts";
 
@@ -49,8 +53,13 @@ export interface Results {
   readonly notices: readonly string[];
   /** Why no verdict is possible; `undefined` if one is. */
   readonly problem: string | undefined;
-  /** The missing shards; this is also the `problem`, unless there is a worse one. */
+  /**
+   * The missing shards; this is also the `problem`, unless there is a worse one, or the run is one in waves, whose gate
+   * may have decided before.
+   */
   readonly missing: string | undefined;
+  /** How far the waves of the run have come; omitted where it is not run in waves, or there is a problem. */
+  readonly waves?: WavesSoFar;
 }
 
 /**
@@ -92,10 +101,14 @@ export function readResults(paths: readonly string[]): Results {
   const plan = parts.length > 1 ? joinedPlan(parts.map((part) => part.plan)) : first.plan;
   const planned = parts.length === 1 ? parts[0]!.planned : trialsOfLine(plan);
   const missing = mixed === undefined ? missingShards(parts) : undefined;
-  const problem = mixed ?? brokenProblem(files, parts, planned) ?? missing ?? empty[0];
+  const inWaves = first.plan.wave !== undefined;
+  const problem = mixed ?? brokenProblem(files, parts, planned) ??
+    (inWaves ? undefined : missing ?? empty[0]);
   const { gate, rule } = splitGate(plan.gate);
   const usable = problem === undefined || problem === missing;
-  const short = usable ? parts.flatMap(shortShards) : [];
+  // Where decisions end early in waves, no shard runs what they no longer need.
+  const short = usable && !inWaves ? parts.flatMap(shortShards) : [];
+  const waves = inWaves && problem === undefined ? wavesSoFar(parts[0]!) : undefined;
   if (files.length > 1 || first.plan.shard.of > 1) notices.push(...short.map(shortNotice));
   const trials = files.flatMap((file) => file.trials);
   return {
@@ -111,6 +124,7 @@ export function readResults(paths: readonly string[]): Results {
     notices,
     problem,
     missing,
+    ...defined({ waves }),
   };
 }
 
@@ -123,8 +137,25 @@ function partsOf(files: readonly JournalFile[]): Part[] {
     const plan = own[0]!.plan!;
     const planned = trialsOfLine(plan);
     const shards = planned === undefined ? new Uint32Array() : assignShards(plan, plan.shard.of);
-    return { files: own, plan, planned, shards };
+    return { files: own, plan, planned, shards, waves: assignWaves(plan, planned ?? []) };
   });
+}
+
+/** The wave of each trial, from 1, in plan order. */
+function assignWaves(
+  { wave, resolved }: PlanLine,
+  planned: readonly PlannedTrial[],
+): Uint32Array {
+  const waves = new Uint32Array(planned.length).fill(1);
+  if (wave === undefined) return waves;
+  let index = 1;
+  for (const [place, { block }] of planned.entries()) {
+    while (index < wave.of && block >= blocksOfWave({ ...wave, index }, resolved.graphs).end) {
+      index++;
+    }
+    waves[place] = index;
+  }
+  return waves;
 }
 
 /** The trials with their places in the plan of all parts. */
@@ -148,18 +179,22 @@ interface ShortShard {
   readonly planned: number;
 }
 
-function shortShards({ files, shards }: Part): ShortShard[] {
-  const planned = new Map<number, number>();
-  for (const shard of shards) planned.set(shard, (planned.get(shard) ?? 0) + 1);
+function shortShards({ files, shards, waves }: Part): ShortShard[] {
+  const planned = new Map<string, number>();
+  for (const [place, index] of shards.entries()) {
+    const key = partKey({ shard: { index, of: 0 }, wave: { index: waves[place]!, of: 0 } });
+    planned.set(key, (planned.get(key) ?? 0) + 1);
+  }
   return files.flatMap((file) => {
-    const count = planned.get(file.plan!.shard.index) ?? 0;
+    const count = planned.get(partKey(file.plan!)) ?? 0;
     const lacking = count - file.trials.length;
     return lacking > 0 ? [{ file, lacking, planned: count }] : [];
   });
 }
 
 function shortNotice({ file: { path, plan, ends }, lacking, planned }: ShortShard): string {
-  const which = plan!.shard.of === 1 ? path : `${shardText(plan!.shard)} (${path})`;
+  const { shard, wave } = plan!;
+  const which = shard.of === 1 && wave === undefined ? path : `${partText(shard, wave)} (${path})`;
   return `${which} lacks ${lacking} of its ${planned} trials: ` +
     (ends ?? "its run was cut short, or goes on; it can be continued with --resume");
 }
@@ -167,4 +202,45 @@ function shortNotice({ file: { path, plan, ends }, lacking, planned }: ShortShar
 /** Trials may be missing only if the journal says why. */
 function stoppedBy(short: readonly ShortShard[]): string | undefined {
   return short.every(({ file }) => file.ends !== undefined) ? short[0]?.file.ends : undefined;
+}
+
+/** How far the waves of a plan have come, whose journals have no problem but that some may be missing or short. */
+function wavesSoFar(part: Part): WavesSoFar {
+  const { files, plan, shards, waves } = part;
+  const { of } = plan.wave!;
+  const last = { index: Math.max(...files.map(({ plan }) => plan!.wave!.index)), of };
+  const byPart = new Map(files.map((file) => [partKey(file.plan!), file]));
+  const short = new Map(shortShards(part).map((one) => [one.file, one]));
+  const { budget = {}, prices } = files.find(({ plan }) => plan!.wave!.index === last.index)!.plan!;
+  const spentBefore = (wave: number) => {
+    const spending = new Spending(budget, prices);
+    for (const { plan, trials } of files) {
+      if (plan!.wave!.index < wave) { for (const trial of trials) spending.add(trial); }
+    }
+    spending.share(plan.shard.of);
+    return spending.reached;
+  };
+  const spent = last.index < of ? spentBefore(last.index + 1) : undefined;
+  return {
+    last,
+    blocks: blocksOfWave(last, plan.resolved.graphs).end,
+    ...defined({ spent }),
+    whyMissing({ index }) {
+      const shard = { index: shards[index]!, of: plan.shard.of };
+      const wave = { index: waves[index]!, of };
+      const file = byPart.get(partKey({ shard, wave }));
+      if (file === undefined) {
+        const flags = shard.of === 1 ? "" : `--shard ${shard.index}/${shard.of} `;
+        return {
+          reason: `${partText(shard, wave)} is missing: give its journal or, if it was not run ` +
+            `or is lost, run it with ${flags}--wave ${wave.index}/${of}`,
+          ended: false,
+        };
+      }
+      // A wave that finds the budget spent writes no trial to say so.
+      const ends = file.ends ?? (file.trials.length === 0 ? spentBefore(wave.index) : undefined);
+      if (ends !== undefined) return { reason: ends, ended: true };
+      return { reason: shortNotice(short.get(file)!), ended: false };
+    },
+  };
 }

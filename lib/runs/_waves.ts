@@ -1,0 +1,174 @@
+/**
+ * Waves of a run: which one is run, and what earlier ones have decided and spent.
+ * @module
+ */
+
+import type { BaselineTrials } from "../gate/decide_trials.ts";
+import { blocksOfWave, type Wave } from "../gate/waves.ts";
+import { cannot } from "../base/errors.ts";
+import { printable } from "../base/json.ts";
+import { countText } from "../base/numbers.ts";
+import { pathForUser } from "../base/command_line.ts";
+import { shardOf } from "./_assign_shards.ts";
+import { Stopping } from "./early_stopping.ts";
+import { planLine, readPlanLine, suiteOf } from "./journal/journal.ts";
+import { isFolder, journalsIn } from "./journal/jsonl.ts";
+import { readResults, type Results } from "./journal/results.ts";
+import type { Plan } from "./plan.ts";
+import { assertSamePlan } from "./_resuming.ts";
+import { type AskedWave, partText, type Shard } from "./shard_text.ts";
+
+/** Waves of a plan that nobody has asked for another number of. */
+const USUAL_WAVES = 6;
+
+/** A wave that is run. */
+export interface PlannedWave {
+  readonly wave: Wave;
+  /** The results of the waves before; omitted if they are not known. */
+  readonly earlier?: Results;
+  /** What decided in these, so that nothing is left to run; omitted while something is. */
+  readonly over?: string;
+}
+
+/** What a wave is asked for with. */
+export interface WaveRequest {
+  /** How errors refer to what is run. */
+  readonly subject: string;
+  readonly shard?: Shard | undefined;
+  readonly wave: AskedWave;
+  /** The journals of the waves before, or folders of them. */
+  readonly after?: readonly string[] | undefined;
+  readonly baseline?: BaselineTrials | undefined;
+}
+
+/**
+ * Finds the wave of a plan, and reads what the waves before it have decided and spent.
+ *
+ * @throws {InputError} If the plan has no such wave, or the journals of the waves before are not all of them, and whole.
+ */
+export function planWave(plan: Plan, request: WaveRequest): PlannedWave {
+  const { subject, wave: asked, after } = request;
+  const { graphs: blocks } = plan.resolved;
+  const { index, of = Math.min(USUAL_WAVES, blocks) } = asked;
+  if (plan.rule === undefined) {
+    throw cannot(
+      `run ${subject}`,
+      "--wave needs a sequential gate, after whose looks waves end",
+      "it has none",
+    );
+  }
+  if (of > blocks || index > of) {
+    throw cannot(
+      `run ${subject}`,
+      of > blocks
+        ? `each wave must have a block of trials, of which there are ${blocks}`
+        : `--wave must be at most ${of}`,
+      `--wave is ${index}${asked.of === undefined ? "" : `/${of}`}`,
+    );
+  }
+  const wave = { index, of };
+  // There is nothing before the first one, so that all may be started by the same command.
+  if (index === 1) return { wave };
+  if (after === undefined) {
+    if (plan.budget === undefined) return { wave };
+    throw cannot(
+      `run ${subject}`,
+      "a budget needs --after, the journals of the waves before, as it is one for all waves",
+      `this is wave ${index}/${of}`,
+    );
+  }
+  const earlier = readEarlier(plan, wave, { ...request, after });
+  const stopping = new Stopping(plan, request.baseline, { earlier: earlier.trials });
+  const { first } = blocksOfWave(wave, blocks);
+  const left = plan.trials.filter(({ block }) => block >= first)
+    .map((trial) => stopping.needless(trial)?.reason);
+  // Once all has decided, waves since then have no journals.
+  if (!left.includes(undefined)) {
+    return { wave, earlier, over: [...new Set(left)].join(", and ") };
+  }
+  assertWhole(plan, wave, earlier, stopping, subject);
+  return { wave, earlier };
+}
+
+/** Says what `--after` must have. */
+function afterRule({ index }: Wave): string {
+  const which = index === 2 ? "wave 1" : `waves 1 to ${index - 1}`;
+  return `--after must have the journals of ${which}, of all shards`;
+}
+
+/** Reads the journals of all waves before one. */
+function readEarlier(
+  plan: Plan,
+  wave: Wave,
+  { subject, after, shard }: WaveRequest & { readonly after: readonly string[] },
+): Results {
+  const action = `run ${subject}`;
+  const expected = planLine(plan, shard, wave);
+  const paths = after.flatMap((path) =>
+    isFolder(path)
+      ? journalsIn(path, pathForUser(path)).map((name) => `${path.replace(/[/\\]+$/, "")}/${name}`)
+      : [path]
+  ).filter((path) => {
+    // A folder may have the journals of other suites, and those that this wave writes.
+    if (suiteOf(path) !== plan.suite) return false;
+    const line = readPlanLine(path);
+    return line?.wave === undefined || line.wave.index < wave.index;
+  });
+  const where = after.map((path) => printable(pathForUser(path), 300)).join(", ");
+  const rule = afterRule(wave);
+  if (paths.length === 0) throw cannot(action, rule, `${where} has none of this suite`);
+  const results = readResults(paths);
+  const { plan: line, problem, waves } = results;
+  if (line === undefined) throw cannot(action, rule, `${paths[0]} has no plan line`);
+  assertSamePlan(`${action} after ${paths[0]}`, line, expected);
+  const state = problem ??
+    (waves === undefined
+      ? `${paths[0]} is of no wave`
+      : line.shard.of !== expected.shard.of || waves.last.of !== wave.of
+      ? `${paths[0]} is ${partText(line.shard, line.wave)}, and this ${
+        partText(expected.shard, wave)
+      }`
+      : undefined);
+  if (state !== undefined) throw cannot(action, rule, printable(state, 1000));
+  return results;
+}
+
+/** Refuses waves before this one of which a shard is missing, or a trial that was needed. */
+function assertWhole(
+  plan: Plan,
+  wave: Wave,
+  { trials, waves, missing }: Results,
+  stopping: Stopping,
+  subject: string,
+): void {
+  const state = missing ??
+    (waves!.last.index < wave.index - 1
+      ? `wave ${wave.index - 1}/${wave.of} is missing`
+      : undefined);
+  if (state !== undefined) throw cannot(`run ${subject}`, afterRule(wave), printable(state, 1000));
+  const present = new Set(trials.map(({ id }) => id));
+  const { first } = blocksOfWave(wave, plan.resolved.graphs);
+  const lacking = plan.trials.find((trial) =>
+    trial.block < first && !present.has(trial.id) && stopping.needless(trial) === undefined
+  );
+  if (lacking === undefined) return;
+  const { reason, ended } = waves!.whyMissing(lacking);
+  throw cannot(
+    `run ${subject}`,
+    ended ? "the waves before must not have ended the run" : "the waves before must be whole",
+    printable(reason, 1000),
+  );
+}
+
+/** Says which part of a plan a wave is. */
+export function waveNote(plan: Plan, { wave, earlier }: PlannedWave, shard?: Shard): string {
+  const { graphs: blocks } = plan.resolved;
+  const { first, end } = blocksOfWave(wave, blocks);
+  const { length } = shardOf(plan, shard ?? { index: 1, of: 1 }, wave);
+  return `${partText(shard ?? { index: 1, of: 1 }, wave)}: ${
+    countText(length, "trial")
+  }, of blocks ${first + 1} to ${end} of ${blocks}` +
+    (wave.index === 1 || earlier !== undefined
+      ? ""
+      : "; without --after also those of what earlier waves have decided");
+}

@@ -1,0 +1,293 @@
+// Waves as users run them: processes that are killed and go on, files of tests, and what is told of wrong input.
+
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { fork } from "../../lib/base/random.ts";
+import { shardOf } from "../../lib/runs/_assign_shards.ts";
+import { planOfJournal } from "../../lib/runs/rerun.ts";
+import {
+  beginToolgate,
+  countingServer,
+  deno,
+  type Finished,
+  type Folder,
+  folder,
+  readLines,
+  ROOT,
+} from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
+
+const SEED = 20261124;
+
+/** A model near the edge, of which no wave but the last decides. */
+const OPEN = {
+  name: "open",
+  seed: 2,
+  tasks: [{ core: [1, 2], depth: [0, 1] }],
+  models: ["sim:noisy?quit=0.1"],
+  gate: { successRate: 0.9, margin: 0.2, sequential: true },
+};
+
+Deno.test("waves that are killed at any moment go on, and have each trial once", async () => {
+  await using place = await folder();
+  await using server = countingServer("sim:noisy?quit=0.13", 15);
+  const suite = place.write("suite.jsonc", JSON.stringify({ ...OPEN, models: ["m"] }));
+  const { prng } = fork(SEED, "kills");
+  const run = (wave: number, shard: number) =>
+    beginToolgate([
+      ...["run", suite, "--base-url", server.url, "--concurrency", "2", "--resume"],
+      ...["--wave", `${wave}/3`, "--shard", `${shard}/2`, "--after", place.file("results")],
+      ...["--out", place.file(`results/${wave}-${shard}.jsonl`)],
+    ]);
+  let kills = 0;
+  for (const wave of [1, 2, 3]) {
+    // Each shard is killed once or twice; then both go on to their end.
+    for (let round = 0; round < 2; round++) {
+      const before = server.requests;
+      const children = [1, 2].map((shard) => run(wave, shard));
+      await Promise.race([
+        server.reached(before + 2 + Math.floor(10 * prng())),
+        ...children.map(({ finished }) => finished),
+      ]);
+      for (const { process, finished } of children) {
+        try {
+          process.kill("SIGKILL");
+        } catch { /* It has ended. */ }
+        if ((await finished).code === 137) kills++;
+      }
+    }
+    for (const shard of [1, 2]) {
+      const ended = await run(wave, shard).finished;
+      assertEquals(ended.code, 0, ended.all);
+    }
+  }
+  assert(kills >= 6, `${kills} kills`);
+  const names = [...Deno.readDirSync(place.file("results"))].map(({ name }) => name).sort();
+  assertEquals(names.slice(0, 2), ["1-1.jsonl", "1-2.jsonl"]);
+  for (const name of names) {
+    const path = place.file(`results/${name}`);
+    const [line, ...trials] = readLines(path);
+    assertEquals(`${line.wave.index}-${line.shard.index}.jsonl`, name);
+    const planned = shardOf(planOfJournal(path), line.shard, line.wave);
+    assertEquals(trials.map(({ id }) => id).sort(), planned.map(({ id }) => id).sort());
+  }
+  const gate = await toolgate(["gate", place.file("results")]);
+  assertMatch(gate.stdout, /^m: (PASS|FAIL|UNDECIDED): /m, gate.all);
+});
+
+/** A benchmark and a suite of own tests, whose gates need more than a wave. */
+const FILE = `
+import { assertCalled, benchmark, grid, tool, toolSuite, toolTest } from ${
+  JSON.stringify(`file://${ROOT}/mod.ts`)
+};
+benchmark("open", {
+  model: "sim:noisy?quit=0.1",
+  tasks: grid({ core: [1, 2], depth: [0, 1] }),
+  seed: 2,
+  gate: { successRate: 0.9, margin: 0.2, sequential: true },
+});
+const weather = tool({
+  name: "weather",
+  description: "Tells the weather of a city",
+  parameters: { type: "object", properties: { city: { type: "string" } } },
+  returns: { sky: "clear" },
+});
+toolTest("own", {
+  model: "sim:noisy?quit=0.1",
+  tools: [weather],
+  prompt: "How is the weather in Rome?",
+  seed: 1,
+  gate: { successRate: 0.5, margin: 0.2, sequential: true },
+  assert: (run) => assertCalled(run, "weather"),
+});
+`;
+
+/** Runs a file of tests with flags of the runner and of its own. */
+function testing(
+  place: Folder,
+  runner: readonly string[],
+  own: readonly string[],
+): Promise<Finished> {
+  return deno([
+    ...["test", "--no-check", "--no-prompt", `--config=${ROOT}/deno.json`, "--allow-read"],
+    ...["--allow-net=127.0.0.1", `--allow-write=${place.path}`, ...runner],
+    ...[place.file("waved_test.ts"), "--", ...own],
+  ]);
+}
+
+Deno.test("deno test -- --wave comes to what one run comes to, however its tests are run", async () => {
+  await using place = await folder();
+  place.write("waved_test.ts", FILE);
+  const alone = await testing(place, [], [`--verdict=${place.path}/verdicts/`, "--concurrency=1"]);
+  const own = (wave: number, shard: number) => [
+    ...[`--wave=${wave}/3`, `--shard=${shard}/2`, `--out=${place.path}/${wave}-${shard}/`],
+    ...Array.from(
+      { length: (wave - 1) * 2 },
+      (_, at) => `--after=${place.path}/${Math.floor(at / 2) + 1}-${at % 2 + 1}/`,
+    ),
+  ];
+  const flags = [["--shuffle=3"], ["--parallel"], ["--retry=2"], ["--shuffle=9", "--parallel"]];
+  for (const wave of [1, 2, 3]) {
+    for (const shard of [1, 2]) {
+      const ended = await testing(
+        place,
+        flags[(2 * wave + shard) % flags.length]!,
+        own(wave, shard),
+      );
+      assertEquals(ended.code, 0, ended.all);
+      if (wave === 1) {
+        assertStringIncludes(ended.all, "Over the journals of all shards and waves decides: ");
+      }
+    }
+  }
+  for (const name of ["open", "own"]) {
+    const told = JSON.parse(Deno.readTextFileSync(place.file(`verdicts/${name}.json`)));
+    const journals = [1, 2, 3].flatMap((wave) =>
+      [1, 2].map((shard) => place.file(`${wave}-${shard}/${name}.jsonl`))
+    ).filter((path) => {
+      // What has decided writes no journal any more.
+      try {
+        return Deno.statSync(path).isFile;
+      } catch {
+        return false;
+      }
+    });
+    const { stdout } = await toolgate(["gate", "--json", ...journals]);
+    const { verdicts, verdict } = JSON.parse(stdout);
+    assertEquals([verdict, verdicts], [told.verdict, told.verdicts], alone.all);
+  }
+
+  // A part of the tests is a short shard: the gate says so until the rest is run, too.
+  const journal = place.file("filtered/open.jsonl");
+  const filtered = await testing(
+    place,
+    ["--filter=/^open > .*core 1/"],
+    ["--wave=1/3", `--out=${place.path}/filtered/`],
+  );
+  assertEquals(filtered.code, 0, filtered.all);
+  const before = await toolgate(["gate", journal]);
+  assertEquals(before.code, 3, before.all);
+  assertMatch(
+    before.stdout,
+    /INVALID: wave 1\/3 \(\S+open\.jsonl\) lacks \d+ of its \d+ trials/,
+  );
+  const rest = await testing(
+    place,
+    ["--filter=/^open > /"],
+    ["--wave=1/3", `--out=${place.path}/filtered/`, "--resume"],
+  );
+  assertEquals(rest.code, 0, rest.all);
+  const after = await toolgate(["gate", journal]);
+  assertEquals(after.code, 4, after.all);
+});
+
+Deno.test("toolgate run and gate tell how waves go on", async (context) => {
+  await using place = await folder();
+  const suite = place.write("suite.jsonc", JSON.stringify(OPEN));
+  const out = place.file("results/1.jsonl");
+  const first = await toolgate(["run", suite, "--wave", "1/3", "--out", out]);
+  assertEquals(first.code, 0, first.all);
+  assertMatch(first.stderr, /^Wave 1\/3: 20 trials, of blocks 1 to 10 of 31$/m);
+  assertMatch(
+    first.stderr,
+    /^To decide: .*gate, with the journals of all shards and waves so far$/m,
+  );
+  const results = place.file("results");
+  const told = "by the same command with --wave=2/3";
+
+  await context.step("in the terminal and in the job's summary", async () => {
+    const summary = place.file("summary.md");
+    const env = { GITHUB_STEP_SUMMARY: summary, GITHUB_ACTIONS: "true" };
+    const gate = await toolgate(["gate", results], { env });
+    assertEquals(gate.code, 4, gate.all);
+    assertStringIncludes(
+      gate.stdout.replaceAll(/\s+/g, " "),
+      `Run wave 2 of 3 next, ${told} --after=`,
+    );
+    assertMatch(
+      Deno.readTextFileSync(summary),
+      /### open: continue[^]*\*\*CONTINUE\*\*: .*wave 2 of 3/,
+    );
+    assertEquals(gate.stderr.includes("::error"), false, gate.all);
+  });
+  await context.step("as JSON", async () => {
+    const { verdict, exitCode, verdicts: [one] } = JSON.parse(
+      (await toolgate(["gate", results, "--json"])).stdout,
+    );
+    assertEquals([verdict, exitCode, one.kind], ["continue", 4, "continue"]);
+    assertEquals(one.next, { index: 2, of: 3 });
+  });
+  await context.step("in reports", async () => {
+    const page = place.file("report.html");
+    const report = await toolgate([
+      "report",
+      results,
+      "--html",
+      page,
+      "--markdown",
+      place.file("r.md"),
+    ]);
+    assertEquals(report.code, 0, report.all);
+    for (const text of [Deno.readTextFileSync(page), Deno.readTextFileSync(place.file("r.md"))]) {
+      assertStringIncludes(text, "CONTINUE");
+      assertMatch(text, /wave 2 of 3 next, by the same command with -(-|&#45;)wave/);
+      assertStringIncludes(text, "the run goes on with its next wave");
+    }
+  });
+  await context.step("of several suites, also where another one has failed", async () => {
+    const weak = {
+      ...OPEN,
+      name: "weak",
+      models: ["sim:noisy?quit=0.9"],
+      tasks: [{ core: 2, depth: 1 }],
+    };
+    const other = place.write("weak.jsonc", JSON.stringify(weak));
+    const failed = place.file("failed.jsonl");
+    await toolgate(["run", other, "--out", failed]);
+    assertEquals((await toolgate(["gate", failed])).code, 1);
+    assertEquals((await toolgate(["gate", failed, results])).code, 4);
+  });
+  await context.step("and refuse what cannot be", async () => {
+    const fixed = place.write(
+      "fixed.jsonc",
+      JSON.stringify({ ...OPEN, gate: { successRate: 0.9 } }),
+    );
+    const fresh = place.write("fresh.jsonc", JSON.stringify({ ...OPEN, seed: "fresh" }));
+    for (
+      const [line, message] of [
+        [
+          [fixed, "--wave", "1"],
+          /--wave needs a sequential gate, after whose looks waves end: it has none/,
+        ],
+        [[suite, "--wave", "4/3"], /it must be K or K\/N with 1 <= K <= N/],
+        [
+          [suite, "--wave", "1/500"],
+          /each wave must have a block of trials, of which there are 31/,
+        ],
+        [[suite, "--after", results], /--after needs --wave/],
+        [
+          [suite, "--wave", "2", "--max-tokens", "9"],
+          /a budget needs --after, the journals of the waves before/,
+        ],
+        [
+          [suite, "--wave", "3/3", "--after", results],
+          /waves 1 to 2, of all shards: wave 2\/3 is missing/,
+        ],
+        [
+          [suite, "--wave", "2/3", "--after", place.file("no")],
+          /Cannot read \S+no: there is no such file or folder/,
+        ],
+        [
+          [suite, "--wave", "2/3", "--out", out, "--resume"],
+          /it is of wave 1\/3: this is wave 2\/3/,
+        ],
+        [[fresh, "--wave", "1"], /all waves need the same seed and it is "fresh": add --seed=N/],
+        [[suite, "--wave", "1", "--only", "core=1"], /--only goes without --wave/],
+      ] as const
+    ) {
+      const ended = await toolgate(["run", ...line]);
+      assertEquals(ended.code, 2, ended.all);
+      assertMatch(ended.stderr, message);
+      assertEquals(ended.stderr.trimEnd().split("\n").length, 1, ended.all);
+    }
+  });
+});
