@@ -9,9 +9,8 @@
  */
 
 import { parseArgs } from "@std/cli/parse-args";
-import { SYSTEM_CLOCK } from "../../lib/base/clock.ts";
-import { peakOf } from "../support/peak_memory.ts";
 import type { Asked } from "./mock_server.ts";
+import { isMet, LAUNCH, median, render, type Row, take, type Taken } from "./processes.ts";
 import { REQUESTS, suiteOf, workOf } from "./workload.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
@@ -25,71 +24,9 @@ const TOOL_TESTS = 200;
 /** Conversations of these: tests of one file share their tools. */
 const TOOL_CONVERSATIONS = 4;
 
-/** The command line as `deno task toolgate` starts it. */
-const LAUNCH: readonly string[] = JSON.parse(Deno.readTextFileSync(`${ROOT}deno.json`))
-  .tasks.toolgate.command.split(" ").slice(1);
-
-/** What a process took. */
-interface Taken {
-  /** From its start to its end. */
-  readonly seconds: number;
-  /** Seconds of all its threads, in the kernel too. */
-  readonly cpu: number;
-  /** The largest resident set, in MiB. */
-  readonly peak: number;
-}
-
 /** What a process took, and how long it asked the server: the seconds from its first request to the last answer. */
 interface Spent extends Taken {
   readonly span: number;
-}
-
-/** A figure, and what it may be at most, or at least. */
-interface Row {
-  readonly what: string;
-  readonly figure: number;
-  readonly unit?: string;
-  readonly most?: number;
-  readonly least?: number;
-  /** The figures that it comes from. */
-  readonly from: string;
-}
-
-/** Runs `deno` to its end. */
-async function take(args: readonly string[], env: Record<string, string> = {}): Promise<Taken> {
-  const before = childSeconds();
-  const began = performance.now();
-  const child = new Deno.Command(Deno.execPath(), {
-    args: [...args],
-    cwd: ROOT,
-    env: { NO_COLOR: "1", ...env },
-    stdin: "null",
-    stdout: "null",
-    stderr: "piped",
-  }).spawn();
-  const ended = child.output();
-  let running = true;
-  ended.finally(() => running = false);
-  let peak = 0;
-  for (; running; await Promise.race([ended, SYSTEM_CLOCK.pause(20)])) {
-    peak = Math.max(peak, peakOf(child.pid));
-  }
-  const { code, stderr } = await ended;
-  const seconds = (performance.now() - began) / 1000;
-  if (code !== 0) throw new Error(`deno ${args.join(" ")}\n${new TextDecoder().decode(stderr)}`);
-  return { seconds, cpu: childSeconds() - before, peak };
-}
-
-/** Seconds of CPU of all child processes that have ended; the kernel counts a hundredth at a time. */
-function childSeconds(): number {
-  const fields = Deno.readTextFileSync("/proc/self/stat").replace(/^.*\) /s, "").split(" ");
-  return (Number(fields[13]) + Number(fields[14])) / 100;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((one, other) => one - other);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
 /** The server, in a process of its own. */
@@ -225,33 +162,6 @@ function assertAlike(asked: Readonly<Record<string, Asked>>): void {
   if (new Set(sizes).size > 1) {
     throw new Error(`The clients do not say the same: ${JSON.stringify(asked)}`);
   }
-}
-
-/** The table, with what it takes for each figure to be in order. */
-function render(rows: readonly Row[]): string {
-  const cells = rows.map((row) => [
-    row.what,
-    targetOf(row),
-    `${row.figure.toFixed(row.unit === undefined ? 2 : 0)}${row.unit ?? ""}`,
-    isMet(row) ? "ok" : "MISSED",
-    row.from,
-  ]);
-  const lines = [["what", "target", "figure", "", "from"], ...cells];
-  const widths = lines[0]!.map((_, column) =>
-    Math.max(...lines.map((line) => line[column]!.length))
-  );
-  const text = [...lines.slice(0, 1), widths.map((width) => "-".repeat(width)), ...lines.slice(1)]
-    .map((line) => `| ${line.map((cell, at) => cell.padEnd(widths[at]!)).join(" | ")} |`);
-  return text.join("\n");
-}
-
-function targetOf({ most, least, unit = "" }: Row): string {
-  if (most !== undefined) return `at most ${most}${unit}`;
-  return least === undefined ? "" : `at least ${least}${unit}`;
-}
-
-function isMet({ figure, most = Infinity, least = -Infinity }: Row): boolean {
-  return figure <= most && figure >= least;
 }
 
 async function main(): Promise<number> {
