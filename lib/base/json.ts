@@ -67,15 +67,31 @@ export function decodeUri(text: string): string {
 
 /**
  * Returns the JSON text of `value` with the keys of every object sorted, so that equal values have equal
- * texts. Keys whose value is `undefined` are left out, as `JSON.stringify` does.
+ * texts. Keys whose value is `undefined` are left out, as `JSON.stringify` does. Keys that are whole numbers come
+ * first, by their size, as they do in every object.
  */
 export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, inner) => {
-    if (!isJsonObject(inner)) return inner;
-    return Object.fromEntries(
-      Object.entries(inner).sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0)),
-    );
-  });
+  // With a function that replaces values JSON.stringify takes several times as long.
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if ("toJSON" in value && typeof value.toJSON === "function") return canonicalJson(value.toJSON());
+  let text = "";
+  if (Array.isArray(value)) {
+    for (const item of value) text += (text === "" ? "" : ",") + (canonicalJson(item) ?? "null");
+    return `[${text}]`;
+  }
+  for (const key of sortedKeys(value)) {
+    const inner = canonicalJson((value as Record<string, unknown>)[key]);
+    if (inner === undefined) continue;
+    text += (text === "" ? "" : ",") + JSON.stringify(key) + ":" + inner;
+  }
+  return `{${text}}`;
+}
+
+function sortedKeys(value: object): string[] {
+  const keys = Object.keys(value).sort();
+  return keys.some((key) => key <= "9\uffff" && key >= "0")
+    ? Object.keys(Object.fromEntries(keys.map((key) => [key, 0])))
+    : keys;
 }
 
 /**
@@ -117,12 +133,16 @@ const UNPRINTABLE =
 const MARKED_COMMAND = /#(?=#\w*(?:\[|$))/g;
 const LINE_COMMAND = /^(\s*):(?=:(?!\d))/;
 
+/** A text of ASCII that is returned as it is, as most are. */
+const PLAIN = /^(?! *:)[ !"$-~]*$/;
+
 /**
  * Returns `text` on one line, without characters that could control a terminal and without commands to the runner
  * of a CI job, cut to about `limit` characters. All text from a model or a server passes through here before it is
  * printed.
  */
 export function printable(text: string, limit = 200): string {
+  if (text.length <= limit && PLAIN.test(text)) return text;
   const result = text.slice(0, limit + 1).replace(UNPRINTABLE, (character) => {
     const short = SHORT_ESCAPES[character];
     if (short !== undefined) return short;

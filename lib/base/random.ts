@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Prng, randomSeeded } from "@std/random";
+import { type Prng, randomSeededBy } from "./std/random.ts";
 
 /** A stream of random numbers, in the shape that the functions of `@std/random` take. */
 export interface Stream {
@@ -17,6 +17,12 @@ export interface Stream {
  * time. It is not cryptographic. Its values are part of the generator's version.
  */
 export function hash64(text: string): bigint {
+  const [high, low] = hashHalves(text);
+  return (BigInt(high) << 32n) | BigInt(low);
+}
+
+/** Returns the upper and the lower 32 bits of {@linkcode hash64}. */
+function hashHalves(text: string): [high: number, low: number] {
   let high = 0x9e3779b9;
   let low = 0x85ebca6b;
   for (let index = 0; index < text.length; index++) {
@@ -28,7 +34,7 @@ export function hash64(text: string): bigint {
   }
   high = avalanche(high ^ text.length ^ (low >>> 3));
   low = avalanche(low ^ high);
-  return (BigInt(high) << 32n) | BigInt(low);
+  return [high, low];
 }
 
 function avalanche(word: number): number {
@@ -42,12 +48,13 @@ function avalanche(word: number): number {
  * different words give unrelated ones.
  */
 export function fork(seed: number | string, ...purpose: readonly (number | string)[]): Stream {
-  return { prng: randomSeeded(hash64([seed, ...purpose].join("\u0000"))) };
+  return { prng: randomSeededBy(...hashHalves([seed, ...purpose].join("\u0000"))) };
 }
 
 /** Returns a seed, an integer of 48 bits, derived from `seed` and a purpose. */
 export function forkSeed(seed: number | string, ...purpose: readonly (number | string)[]): number {
-  return Number(hash64([seed, ...purpose].join("\u0000")) & 0xffff_ffff_ffffn);
+  const [high, low] = hashHalves([seed, ...purpose].join("\u0000"));
+  return (high & 0xffff) * 2 ** 32 + low;
 }
 
 /** Returns a fresh seed, an integer of 48 bits, from the system's entropy. */

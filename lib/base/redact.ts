@@ -100,8 +100,13 @@ const NEEDLE = new RegExp(
   "i",
 );
 
-/** The length of the shortest key with its context: `x://:y@`. */
-const SHORTEST_KEY = 7;
+/** The length of the shortest key with its context, such as `xoxb-123456789a`; shorter is the password of a URL. */
+const SHORTEST_KEY = 15;
+
+/** Whether a text may hold a key; most texts and names of a record are too short, which is told at once. */
+function mayHoldKey(text: string): boolean {
+  return (text.length >= SHORTEST_KEY || text.includes("://")) && NEEDLE.test(text);
+}
 
 /**
  * Returns `text` without registered secrets and without certain keys: by form (`sk-...`, `ghp_...`,
@@ -116,7 +121,7 @@ export function redactRecord(text: string): string {
 /** Like {@linkcode redactRecord}; calls `onKey` with each key recognised by its form or name. */
 function withoutKeys(text: string, onKey: (key: string) => void): string {
   let clean = hideSecrets(text);
-  if (clean.length < SHORTEST_KEY || !NEEDLE.test(clean)) return clean;
+  if (!mayHoldKey(clean)) return clean;
   for (const pattern of KEYS) {
     clean = clean.replace(pattern, (whole: string, prefix: string) => {
       onKey(whole.slice(prefix.length));

@@ -115,7 +115,7 @@ function fromBase64(text: string): string {
  * or password.
  */
 export function hideSecrets(text: string): string {
-  if (text.length < SHORTEST_GIVEN) return text;
+  if (text.length < SHORTEST_GIVEN || knownForms().size === 0) return text;
   const plain = without(text, findSecrets(text));
   // Any character may be escaped: then secrets are looked for in what the text stands for.
   return ESCAPE.test(plain) ? hideEscaped(plain) : plain;

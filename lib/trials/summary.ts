@@ -8,12 +8,7 @@ import { callSignature } from "../calls/behaviour.ts";
 import { defined } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
 import type { Failure } from "../calls/failure.ts";
-import {
-  FAILURE_TYPES,
-  type FailureType,
-  PARAMETER_FAILURE_TYPES,
-  type ParameterFailureType,
-} from "../calls/failure_types.ts";
+import { PARAMETER_FAILURE_TYPES } from "../calls/failure_types.ts";
 import { sumUsage, type Usage } from "../tools/message.ts";
 import { type ParameterScore, scoreOfViews } from "../calls/parameter_views.ts";
 import { type ParseCounts, parsesOf } from "../calls/parse_counts.ts";
@@ -118,23 +113,23 @@ function latenciesOf(events: readonly TraceEvent[]): TrialSummary["latencies"] {
 
 /** Summarizes a trial. Fields unknown to this format, such as transcripts of other tools, are dropped. */
 export function summarize(trial: Trial): TrialSummary {
-  const { v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition } =
-    trial;
-  const { outcome, solved, grounded, calls, minimumCalls, behaviours, usage } = trial;
+  const { v, kind, id, suite, index, block, strategy, perturbation, task, repetition } = trial;
+  const { outcome, solved, grounded, calls, minimumCalls, usage } = trial;
+  const [model, behaviours] = [sharedPart(trial.model), sharedPart(trial.behaviours)];
   const { variant, changed, unsolvable, stages, judging, startedAt, durationMs, reason } = trial;
   const { permanent, replayed, partlyReplayed, draw, replaced, replacedIdle, ends, rules, domain } =
     trial;
   const { agent } = trial;
-  const impossible = sharedTypes(trial.impossible);
+  const impossible = sharedPart(knownTypes(trial.impossible));
   const work = workOf(trial.events);
   const agentWork = agentWorkOf(trial.events);
   const askedStages = stagesIn(trial.events);
   const answer = scoredAnswer(trial.events);
-  const missed = missedCallsOf(trial);
+  const missed = sharedPart(missedCallsOf(trial));
   const actions = actionsOf(trial);
   const recoveries = recoveryOf(trial.events);
   const parses = parsesOf(trial.events);
-  const dimensions = dimensionsOf(trial);
+  const dimensions = sharedPart(dimensionsOf(trial));
   const expressions = expressionsOf(trial);
   const unclear = unclearOf(trial.events);
   const guesses = callsOf(trial.events).filter(({ guessed }) => guessed).length;
@@ -161,7 +156,7 @@ export function summarize(trial: Trial): TrialSummary {
     ...(hasForbiddenCall(trial) ? { never: true as const } : {}),
     ...(isInjected(trial) ? { injected: true as const } : {}),
     ...(isUnasked(trial) ? { unasked: true as const } : {}),
-    ...(hasViews(trial) ? { parameters: scoreOfViews(trial.events) } : {}),
+    ...(hasViews(trial) ? { parameters: sharedPart(scoreOfViews(trial.events)) } : {}),
     ...defined({ missed, actions }),
     ...(recoveries.length === 0 ? {} : { recoveries }),
     ...defined({
@@ -184,7 +179,7 @@ export function summarize(trial: Trial): TrialSummary {
     ...(isCase(task) && trial.transcript === undefined && !isUneventful(trial)
       ? { untold: true as const }
       : {}),
-    failures: trial.failures.map(({ type, root }) => FAILURE_KINDS[`${root}`][type]),
+    failures: sharedPart(trial.failures.map(({ type, root }) => ({ type, root }))),
   };
 }
 
@@ -222,7 +217,8 @@ function actionsOf({ calls, events }: Trial): string | undefined {
     answer?.value,
     scoredAnswer(events)?.output,
   ]);
-  return sha256(text).slice(0, 16);
+  // A part of a text would keep the whole of it in memory.
+  return [...sha256(text).slice(0, 16)].join("");
 }
 
 /** An answer with its scores. */
@@ -282,13 +278,22 @@ const FACTS = [
   "replacedIdle",
 ] as const satisfies (keyof TrialSummary)[];
 
-/** Lists of types that trials share, as a run may have a hundred thousand of them. */
-const TYPE_LISTS = new Map<string, readonly ParameterFailureType[]>();
+function knownTypes(types: Trial["impossible"]): Trial["impossible"] {
+  return types && PARAMETER_FAILURE_TYPES.filter((type) => types.includes(type));
+}
 
-function sharedTypes(types: Trial["impossible"]): Trial["impossible"] {
-  if (types === undefined) return undefined;
-  const known = PARAMETER_FAILURE_TYPES.filter((type) => types.includes(type));
-  return TYPE_LISTS.getOrInsert(known.join(), known);
+/** Parts that trials share, by their JSON text: of a hundred thousand trials most have the same ones. */
+const PARTS = new Map<string, unknown>();
+/** At most this many parts are shared: those of a hostile journal may all differ. */
+const MAX_PARTS = 1000;
+
+function sharedPart<Part>(part: Part): Part {
+  if (part === undefined) return part;
+  const text = JSON.stringify(part);
+  const known = PARTS.get(text);
+  if (known !== undefined) return known as Part;
+  if (PARTS.size < MAX_PARTS) PARTS.set(text, part);
+  return part;
 }
 
 /** Texts that trials share: of many that fail, most fail for the same reason. */
@@ -303,16 +308,6 @@ function sharedText(text: string): string | undefined {
   const copy = [...text].join("");
   if (TEXTS.size < MAX_TEXTS) TEXTS.set(copy, copy);
   return copy;
-}
-
-/** Shared objects, as a run may have a hundred thousand failures. */
-const FAILURE_KINDS = { true: failureKinds(true), false: failureKinds(false) };
-
-function failureKinds(root: boolean) {
-  return Object.fromEntries(FAILURE_TYPES.map((type) => [type, { type, root }])) as Record<
-    FailureType,
-    Pick<Failure, "type" | "root">
-  >;
 }
 
 /**

@@ -66,19 +66,8 @@ const KEY_WORDS = {
   repetition: WHOLE.refine((repetition) => repetition >= 1),
 };
 
-/** The words of an id, by kind of task. */
+/** The words of an id, by kind of task; the most frequent one is tried first. */
 const ID_WORDS = z.union([
-  z.strictObject({ case: TEXT, seed: WHOLE, ...KEY_WORDS }),
-  z.strictObject({
-    set: TEXT,
-    question: TEXT,
-    difficulty: z.enum(DIFFICULTIES),
-    mode: z.enum(CALL_MODES),
-    rule: z.enum(SCORING_RULES).exactOptional(),
-    input: z.enum(CALL_FORMATS).exactOptional(),
-    output: z.enum(CALL_FORMATS).exactOptional(),
-    ...KEY_WORDS,
-  }),
   z.strictObject({
     core: WHOLE,
     depth: WHOLE,
@@ -93,6 +82,17 @@ const ID_WORDS = z.union([
     outputs: RANGE.exactOptional(),
     names: z.enum(NAMES).exactOptional(),
     cues: z.enum(CUES).exactOptional(),
+    ...KEY_WORDS,
+  }),
+  z.strictObject({ case: TEXT, seed: WHOLE, ...KEY_WORDS }),
+  z.strictObject({
+    set: TEXT,
+    question: TEXT,
+    difficulty: z.enum(DIFFICULTIES),
+    mode: z.enum(CALL_MODES),
+    rule: z.enum(SCORING_RULES).exactOptional(),
+    input: z.enum(CALL_FORMATS).exactOptional(),
+    output: z.enum(CALL_FORMATS).exactOptional(),
     ...KEY_WORDS,
   }),
 ]);

@@ -1,18 +1,17 @@
 /**
- * How long a report of 20,000 trials takes to open in a browser, and how large its file is.
+ * How long the report of 20,000 trials takes to open in a browser, and how large its file is.
  *
- * deno task opening
+ * deno task opening                    20,000 trials
+ * deno task opening --graphs 250       2,000 trials
  */
 
+import { parseArgs } from "@std/cli/parse-args";
 import type { Browser } from "playwright-core";
-import { makeReport } from "../../lib/reports/report.ts";
-import { writeHtml } from "../../lib/reports/html.ts";
 import { CHROMIUM, launch, openPage } from "../support/browser.ts";
-import { manyTrials } from "../support/many_trials.ts";
+import { LAUNCH, take } from "./processes.ts";
+import { GRAPHS, writeJournal } from "./sizes.ts";
 
 const REPETITIONS = 7;
-/** In each of four cells, for each of two models: 20,000 trials. */
-const GRAPHS = 2500;
 
 /** What a person waits for, in milliseconds. */
 interface Opening {
@@ -20,20 +19,6 @@ interface Opening {
   readonly page: number;
   /** From the click until a trial is open and its graph is drawn, the first time. */
   readonly trial: number;
-}
-
-/** Writes the report, and tells its size. */
-async function write(path: string): Promise<void> {
-  const { plan, trials } = await manyTrials(GRAPHS);
-  const began = performance.now();
-  const report = makeReport(trials, { suite: plan.suite, planned: trials.length });
-  await writeHtml(path, report, trials, { rerun: ({ id }) => `deno task toolgate run '${id}'` });
-  const seconds = (performance.now() - began) / 1000;
-  const events = trials.reduce((sum, trial) => sum + trial.events.length, 0);
-  console.log(
-    `A report of ${trials.length} trials with ${events} events: ` +
-      `${(Deno.statSync(path).size / 1e6).toFixed(1)} MB, made in ${seconds.toFixed(1)} s`,
-  );
 }
 
 async function open(browser: Browser, path: string, trial: number): Promise<Opening> {
@@ -58,25 +43,38 @@ function tell(what: string, times: readonly number[]): void {
   console.log(`${what}: median ${median} ms, ${sorted[0]} to ${sorted.at(-1)} ms`);
 }
 
-if (import.meta.main) {
-  if (CHROMIUM === undefined) Deno.exit(2);
-  const folder = Deno.makeTempDirSync({ prefix: "toolgate_opening_" });
+/** Opens a report again and again, and tells how long it takes. */
+async function openings(path: string, trials: number): Promise<void> {
   const browser = await launch();
   try {
-    const path = `${folder}/report.html`;
-    await write(path);
     console.log(
-      `Opened ${REPETITIONS} times from the disk, each time anew in one headless Chromium ` +
-        browser.version(),
+      `Opened ${REPETITIONS} times from the disk (${
+        (Deno.statSync(path).size / 1e6).toFixed(1)
+      } MB), ` +
+        `each time anew in one headless Chromium ${browser.version()}`,
     );
     const openings: Opening[] = [];
     for (let repetition = 0; repetition < REPETITIONS; repetition++) {
-      openings.push(await open(browser, path, 20_000 - 2500 * repetition));
+      const trial = trials - Math.floor(trials / 8) * repetition;
+      openings.push(await open(browser, path, trial));
     }
     tell("navigation to page ready", openings.map(({ page }) => page));
     tell("first trial open, with its graph", openings.map(({ trial }) => trial));
   } finally {
     await browser.close();
+  }
+}
+
+if (import.meta.main) {
+  if (CHROMIUM === undefined) Deno.exit(2);
+  const graphs = Number(parseArgs(Deno.args, { string: ["graphs"] })["graphs"] ?? GRAPHS);
+  const folder = Deno.makeTempDirSync({ prefix: "toolgate_opening_" });
+  try {
+    const [journal, html] = [`${folder}/journal.jsonl`, `${folder}/report.html`];
+    const trials = await writeJournal(journal, graphs);
+    await take([...LAUNCH, "report", journal, "--html", html]);
+    await openings(html, trials);
+  } finally {
     Deno.removeSync(folder, { recursive: true });
   }
 }

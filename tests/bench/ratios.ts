@@ -1,17 +1,18 @@
 /**
  * What toolgate costs beside a bare loop around OpenAI's client, which says the same to the same server:
  * CPU, wall time and memory of `run` and of `deno test`; how long a benchmark file takes to start; wall time
- * of a suite of tool tests; and how fast recordings are replayed. Takes some minutes, on Linux, and wants a quiet machine. Exit code 1 when
- * a target is missed.
+ * of a suite of tool tests; how fast recordings are replayed and tasks generated; and what a report and a gate
+ * of 20,000 trials take. Takes some minutes, on Linux, and wants a quiet machine. Exit code 1 when a target is
+ * missed.
  *
- * deno task ratios                                 all of it, with 2,000 trials
- * deno task ratios --trials 200 --rounds 1         shorter, and coarser
+ * deno task ratios                                           all of it
+ * deno task ratios --trials 200 --rounds 1 --graphs 250      shorter, and coarser
  */
 
 import { parseArgs } from "@std/cli/parse-args";
-import { SYSTEM_CLOCK } from "../../lib/base/clock.ts";
-import { peakOf } from "../support/peak_memory.ts";
 import type { Asked } from "./mock_server.ts";
+import { isMet, LAUNCH, median, render, type Row, take, type Taken } from "./processes.ts";
+import { commands, generation, GRAPHS, writeJournal } from "./sizes.ts";
 import { REQUESTS, suiteOf, workOf } from "./workload.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
@@ -27,73 +28,9 @@ const TOOL_TESTS = 200;
 /** Conversations of these: tests of one file share their tools. */
 const TOOL_CONVERSATIONS = 4;
 
-/** The command line as `deno task toolgate` starts it. */
-const LAUNCH: readonly string[] = JSON.parse(Deno.readTextFileSync(`${ROOT}deno.json`))
-  .tasks.toolgate.command.split(" ").slice(1);
-
-/** What a process took. */
-interface Taken {
-  /** From its start to its end. */
-  readonly seconds: number;
-  /** Seconds of all its threads, in the kernel too. */
-  readonly cpu: number;
-  /** The largest resident set, in MiB. */
-  readonly peak: number;
-}
-
 /** What a process took, and how long it asked the server: the seconds from its first request to the last answer. */
 interface Spent extends Taken {
   readonly span: number;
-}
-
-/** A figure, and what it may be at most, or at least. */
-interface Row {
-  readonly what: string;
-  readonly figure: number;
-  /** The least, or most, that the plainest program comes to in the same run. */
-  readonly floor?: number;
-  readonly unit?: string;
-  readonly most?: number;
-  readonly least?: number;
-  /** The figures that it comes from. */
-  readonly from: string;
-}
-
-/** Runs `deno` to its end. */
-async function take(args: readonly string[], env: Record<string, string> = {}): Promise<Taken> {
-  const before = childSeconds();
-  const began = performance.now();
-  const child = new Deno.Command(Deno.execPath(), {
-    args: [...args],
-    cwd: ROOT,
-    env: { NO_COLOR: "1", ...env },
-    stdin: "null",
-    stdout: "null",
-    stderr: "piped",
-  }).spawn();
-  const ended = child.output();
-  let running = true;
-  ended.finally(() => running = false);
-  let peak = 0;
-  for (; running; await Promise.race([ended, SYSTEM_CLOCK.pause(20)])) {
-    peak = Math.max(peak, peakOf(child.pid));
-  }
-  const { code, stderr } = await ended;
-  const seconds = (performance.now() - began) / 1000;
-  if (code !== 0) throw new Error(`deno ${args.join(" ")}\n${new TextDecoder().decode(stderr)}`);
-  return { seconds, cpu: childSeconds() - before, peak };
-}
-
-/** Seconds of CPU of all child processes that have ended; the kernel counts a hundredth at a time. */
-function childSeconds(): number {
-  const fields = Deno.readTextFileSync("/proc/self/stat").replace(/^.*\) /s, "").split(" ");
-  return (Number(fields[13]) + Number(fields[14])) / 100;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((one, other) => one - other);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
 /** The server, in a process of its own. */
@@ -238,36 +175,8 @@ function assertAlike(asked: Readonly<Record<string, Asked>>): void {
   }
 }
 
-/** The table, with what it takes for each figure to be in order. */
-function render(rows: readonly Row[]): string {
-  const cells = rows.map((row) => [
-    row.what,
-    targetOf(row),
-    `${row.figure.toFixed(row.unit === undefined ? 2 : 0)}${row.unit ?? ""}`,
-    isMet(row) ? "ok" : "MISSED",
-    row.floor?.toFixed(row.unit === undefined ? 2 : 0) ?? "",
-    row.from,
-  ]);
-  const lines = [["what", "target", "figure", "", "floor", "from"], ...cells];
-  const widths = lines[0]!.map((_, column) =>
-    Math.max(...lines.map((line) => line[column]!.length))
-  );
-  const text = [...lines.slice(0, 1), widths.map((width) => "-".repeat(width)), ...lines.slice(1)]
-    .map((line) => `| ${line.map((cell, at) => cell.padEnd(widths[at]!)).join(" | ")} |`);
-  return text.join("\n");
-}
-
-function targetOf({ most, least, unit = "" }: Row): string {
-  if (most !== undefined) return `at most ${most}${unit}`;
-  return least === undefined ? "" : `at least ${least}${unit}`;
-}
-
-function isMet({ figure, most = Infinity, least = -Infinity }: Row): boolean {
-  return figure <= most && figure >= least;
-}
-
 async function main(): Promise<number> {
-  const given = parseArgs(Deno.args, { string: ["trials", "rounds", "wall-rounds"] });
+  const given = parseArgs(Deno.args, { string: ["trials", "rounds", "wall-rounds", "graphs"] });
   const trials = Number(given["trials"] ?? 2000);
   const rounds = Number(given["rounds"] ?? 5);
   const wallRounds = Number(given["wall-rounds"] ?? 1);
@@ -283,6 +192,10 @@ async function main(): Promise<number> {
     const measurement = new Measurement(server, folder);
     const rows = await measure(measurement, { trials, rounds, wallRounds });
     await measurement.assertSame();
+    console.error("Generation, report and gate");
+    const journal = `${folder}/sizes.jsonl`;
+    const many = await writeJournal(journal, Number(given["graphs"] ?? GRAPHS));
+    rows.push(...generation(), ...await commands(journal, `${folder}/report.html`, many));
     console.log(`${trials} trials of ${REQUESTS} requests, ${CONCURRENCY} at the same time\n`);
     console.log(render(rows));
     return rows.every(isMet) ? 0 : 1;

@@ -11,6 +11,29 @@ import { finish } from "./records.ts";
 
 const MODELS = ["sim:noisy?early=0.05&stale=0.05&distract=0.1&seed=1", "sim:planner"];
 
+function manyPlan(graphs: number, strategies?: readonly string[]): Plan {
+  return planSuite({
+    name: "many",
+    seed: 1,
+    graphs,
+    tasks: [{ core: [5, 10], depth: 4, connected: [0, 5] }],
+    models: MODELS,
+    ...(strategies === undefined ? { gate: { successRate: 0.2, margin: 0.1 } } : { strategies }),
+  }, { source: "many" });
+}
+
+/** A plan as that of {@linkcode manyTrials}, with a gate, and trials that are all run, one after the other. */
+export function realTrials(graphs: number): { plan: Plan; trials: AsyncIterable<Trial> } {
+  const plan = manyPlan(graphs);
+  const models = new Map(MODELS.map((name) => [name, inProcess(name)]));
+  async function* run() {
+    for (const planned of plan.trials) {
+      yield await runTrial(planned, models.get(planned.model)!, { suite: "many" });
+    }
+  }
+  return { plan, trials: run() };
+}
+
 /** So many trials of each cell are real. */
 const REAL = 12;
 
@@ -22,14 +45,7 @@ export async function manyTrials(
   graphs: number,
   strategies: readonly string[] = ["baseline"],
 ): Promise<{ plan: Plan; trials: Trial[] }> {
-  const plan = planSuite({
-    name: "many",
-    seed: 1,
-    graphs,
-    tasks: [{ core: [5, 10], depth: 4, connected: [0, 5] }],
-    models: MODELS,
-    strategies,
-  }, { source: "many" });
+  const plan = manyPlan(graphs, strategies);
   const real = new Map<string, Trial[]>();
   const trials: Trial[] = [];
   for (const planned of plan.trials) {

@@ -31,7 +31,9 @@ const MULTIPLIER_HIGH = 0x5851f42d;
 const MULTIPLIER_LOW = 0x4c957f2d;
 const MULTIPLIER_1 = 0x4c95;
 const MULTIPLIER_0 = 0x7f2d;
-const SEEDING_INCREMENT = 11634580027462260723n;
+// The increment 11634580027462260723 of the generator that expands seeds, in halves.
+const SEEDING_INCREMENT_HIGH = 0xa17654e4;
+const SEEDING_INCREMENT_LOW = 0x6fbe17f3;
 
 /** The PCG32 generator: 64 bits of state, 32 bits out. Halves are kept as signed integers. */
 class Pcg32 {
@@ -40,11 +42,11 @@ class Pcg32 {
   readonly #incrementHigh: number;
   readonly #incrementLow: number;
 
-  constructor(state: bigint, increment: bigint) {
-    this.#high = Number(BigInt.asIntN(32, state >> 32n));
-    this.#low = Number(BigInt.asIntN(32, state));
-    this.#incrementHigh = Number(BigInt.asIntN(32, increment >> 32n));
-    this.#incrementLow = Number(BigInt.asIntN(32, increment));
+  constructor(high: number, low: number, incrementHigh: number, incrementLow: number) {
+    this.#high = high | 0;
+    this.#low = low | 0;
+    this.#incrementHigh = incrementHigh | 0;
+    this.#incrementLow = incrementLow | 0;
   }
 
   /** The state becomes state * multiplier + increment, modulo 2^64. */
@@ -75,21 +77,27 @@ class Pcg32 {
   }
 }
 
-/** Expands a 64-bit seed to PCG32's state and increment, as `rand_core` does. */
-function seedPcg32(seed: bigint): Pcg32 {
-  const expander = new Pcg32(BigInt.asUintN(64, seed), SEEDING_INCREMENT);
-  expander.step();
-  const word = () => BigInt(expander.nextUint32());
-  const state = word() | (word() << 32n);
-  const increment = word() | (word() << 32n) | 1n;
-  const pcg = new Pcg32(state + increment, increment);
-  pcg.step();
-  return pcg;
-}
-
 /** A generator whose whole sequence follows from `seed` (its lowest 64 bits). */
 export function randomSeeded(seed: bigint): Prng {
-  const pcg = seedPcg32(seed);
+  return randomSeededBy(Number(BigInt.asUintN(32, seed >> 32n)), Number(BigInt.asUintN(32, seed)));
+}
+
+/**
+ * Like {@linkcode randomSeeded}, but with the halves of the seed: the standard library has no such function, and
+ * `bigint` arithmetic would take most of the time of making a generator.
+ */
+export function randomSeededBy(high: number, low: number): Prng {
+  // PCG32's state and increment are expanded from the seed as `rand_core` does.
+  const expander = new Pcg32(high, low, SEEDING_INCREMENT_HIGH, SEEDING_INCREMENT_LOW);
+  expander.step();
+  const stateLow = expander.nextUint32();
+  const stateHigh = expander.nextUint32();
+  const incrementLow = (expander.nextUint32() | 1) >>> 0;
+  const incrementHigh = expander.nextUint32();
+  const sumLow = stateLow + incrementLow;
+  const sumHigh = stateHigh + incrementHigh + (sumLow >= 2 ** 32 ? 1 : 0);
+  const pcg = new Pcg32(sumHigh, sumLow, incrementHigh, incrementLow);
+  pcg.step();
   return () => pcg.nextUint32() / 2 ** 32;
 }
 

@@ -109,7 +109,7 @@ interface OrderedFunction {
   readonly place: number;
   readonly definition: TaskFunction;
   /** Example of its arguments. */
-  readonly example?: JsonObject;
+  readonly example: JsonObject | undefined;
 }
 
 /** Creates functions role by role, the core first, so that its random draws never depend on other roles. */
@@ -143,6 +143,9 @@ class TaskMaker {
   }
 
   addRole(role: Role): void {
+    const first = this.#graph.roles.indexOf(role);
+    if (first === -1) return;
+    const end = this.#graph.roles.lastIndexOf(role) + 1;
     const { seed, linking, inputs: [fewest, most] } = this.#spec;
     const names = fork(seed, role, "names");
     const values = fork(seed, role, "values");
@@ -151,9 +154,6 @@ class TaskMaker {
     const surface = this.#spec.surface === undefined ? undefined : fork(seed, role, "surface");
     // Further outputs draw from a stream of their own, so that functions and first outputs keep their names.
     const further = this.#spec.outputs === undefined ? undefined : fork(seed, role, "outputs");
-    const first = this.#graph.roles.indexOf(role);
-    const end = this.#graph.roles.lastIndexOf(role) + 1;
-    if (first === -1) return;
 
     for (let node = first; node < end; node++) {
       if (this.#everyday === undefined) {
@@ -171,15 +171,14 @@ class TaskMaker {
     for (let node = first; node < end; node++) {
       const parents = shuffleIfNeeded(this.#graph.parents[node]!, order);
       const parameters: Parameter[] = [];
-      const dependsOn: string[] = [];
       for (const parent of parents) {
-        for (const [place, output] of consumedOf(this.#outputs[parent]!, further).entries()) {
-          const { name: variable, type, subtype } = output;
+        const consumed = consumedOf(this.#outputs[parent]!, further);
+        for (let place = 0; place < consumed.length; place++) {
+          const { name: variable, type, subtype } = consumed[place]!;
           // Drawn for both kinds of linking, so that all other names are the same.
-          const own = this.#parameterName(output, place === 0 ? names : further!);
+          const own = this.#parameterName(consumed[place]!, place === 0 ? names : further!);
           parameters.push({ name: linking === "names" ? variable : own, type, subtype, variable });
         }
-        dependsOn.push(this.#functionNames[parent]!);
       }
       if (parents.length === 0) {
         for (let left = randomIntegerBetween(fewest, most, inputs); left > 0; left--) {
@@ -189,17 +188,15 @@ class TaskMaker {
         }
       }
       const name = this.#functionNames[node]!;
+      const dependsOn = parents.map((parent) => this.#functionNames[parent]!);
       const outputs = this.#outputs[node]!;
       const [output] = outputs as [Variable];
-      const definition = {
-        ...{ name, role, parameters, output },
-        ...(outputs.length === 1 ? {} : { outputs }),
-        dependsOn,
-      };
       this.#placed.push({
         place: order.prng(),
-        definition,
-        ...this.#exampleFor(definition, surface),
+        definition: outputs.length === 1
+          ? { name, role, parameters, output, dependsOn }
+          : { name, role, parameters, output, outputs, dependsOn },
+        example: surface && this.#exampleFor(parameters, surface),
       });
     }
   }
@@ -220,14 +217,10 @@ class TaskMaker {
   }
 
   /** Returns example arguments with numbers that are not values of the task. */
-  #exampleFor(
-    { parameters }: TaskFunction,
-    surface: Stream | undefined,
-  ): Pick<OrderedFunction, "example"> {
-    if (surface === undefined) return {};
+  #exampleFor(parameters: readonly Parameter[], surface: Stream): JsonObject {
     const example: JsonObject = Object.create(null);
     for (const { name } of parameters) example[name] = this.#numbers.next(surface);
-    return { example };
+    return example;
   }
 
   /** Creates the next variable; on a rich surface `place` determines the style of its name. */
@@ -257,6 +250,7 @@ class TaskMaker {
 
   /** Joins the words of a name, with those of type and subtype in second and third place if it is to have cues. */
   #named([first, ...rest]: readonly string[], type: string, subtype: string, isCamel = false) {
+    if (rest.length === 0 && this.#spec.cues === undefined) return first!;
     const cues = this.#spec.cues === undefined ? [] : [type, subtype].map(pseudoWord);
     return [first!, ...cues, ...rest].reduce((name, word) =>
       isCamel ? name + word.charAt(0).toUpperCase() + word.slice(1) : `${name}_${word}`

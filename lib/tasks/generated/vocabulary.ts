@@ -11,7 +11,9 @@ const BASE = ALPHABET.length;
 const PAIRS = [...ALPHABET].flatMap((first) => [...ALPHABET].map((second) => first + second));
 /** Letters from one draw: its 32 bits are enough for these and a choice of lengths. */
 const LETTERS_A_DRAW = 6;
-const POWERS = Array.from({ length: LETTERS_A_DRAW + 1 }, (_, letters) => BASE ** letters);
+/** How many words of each length there are, and how many shorter ones, with the empty one. */
+const POWERS = Array.from({ length: 24 }, (_, letters) => BASE ** letters);
+const SHORTER = POWERS.map((power) => (power - 1) / (BASE - 1));
 /** Collisions in a row after which longer words are drawn. */
 const PATIENCE = 8;
 
@@ -22,10 +24,10 @@ const PATIENCE = 8;
  * new strings would take a third of the time of generation.
  */
 export class Vocabulary {
-  readonly #used = new NumberSet();
+  readonly #used: NumberSet;
 
-  constructor(reserved: Iterable<string> = []) {
-    for (const word of reserved) this.#used.add(wordNumber(word));
+  constructor(reserved: readonly string[] = []) {
+    this.#used = RESERVED.getOrInsertComputed(reserved, numberSetOf).copy();
   }
 
   /** Draws a new word of `shortest` to `longest` letters, or a longer one if those run short. */
@@ -35,20 +37,28 @@ export class Vocabulary {
       const draw = stream.prng() * (longest - shortest + 1);
       const extra = Math.floor(draw);
       const length = shortest + extra + Math.floor(attempt / PATIENCE);
-      let spelled = Math.floor((draw - extra) * POWERS[Math.min(length, LETTERS_A_DRAW)]!);
-      for (let letters = LETTERS_A_DRAW; letters < length; letters++) {
-        spelled = spelled * BASE + Math.floor(stream.prng() * BASE);
+      const drawn = Math.min(length, LETTERS_A_DRAW);
+      const first = Math.floor((draw - extra) * POWERS[drawn]!);
+      let [spelled, more] = [first, ""];
+      for (let letters = drawn; letters < length; letters++) {
+        const letter = Math.floor(stream.prng() * BASE);
+        spelled = spelled * BASE + letter;
+        more += ALPHABET[letter];
       }
-      const number = shorterWords(length) + spelled;
-      if (this.#used.add(number)) return spellWord(spelled, length);
+      if (this.#used.add(SHORTER[length]! + spelled)) return spellWord(first, drawn) + more;
     }
   }
 }
 
 /** A set of whole numbers above zero: a hash table with open addressing, at most half full. */
 class NumberSet {
-  #slots = new Float64Array(2048);
-  #size = 0;
+  #slots: Float64Array;
+  #size: number;
+
+  constructor(slots = new Float64Array(2048), size = 0) {
+    this.#slots = slots;
+    this.#size = size;
+  }
 
   /** Adds a number; returns whether it is new to the set. */
   add(number: number): boolean {
@@ -62,6 +72,10 @@ class NumberSet {
     return true;
   }
 
+  copy(): NumberSet {
+    return new NumberSet(this.#slots.slice(), this.#size);
+  }
+
   #grow(): void {
     const before = this.#slots;
     this.#slots = new Float64Array(2 * before.length);
@@ -70,27 +84,29 @@ class NumberSet {
   }
 }
 
-/** Returns the number of words shorter than `length`: 1 (the empty one) for 1, 27 for 2, and so on. */
-function shorterWords(length: number): number {
-  let count = 0;
-  for (let letters = 0; letters < length; letters++) count = count * BASE + 1;
-  return count;
+/** The numbers of lists of words, which are never changed: most tasks have the same one. */
+const RESERVED = new WeakMap<readonly string[], NumberSet>();
+
+function numberSetOf(words: readonly string[]): NumberSet {
+  const set = new NumberSet();
+  for (const word of words) set.add(wordNumber(word));
+  return set;
 }
 
 function wordNumber(word: string): number {
   let spelled = 0;
   for (const letter of word) spelled = spelled * BASE + ALPHABET.indexOf(letter);
-  return shorterWords(word.length) + spelled;
+  return SHORTER[word.length]! + spelled;
 }
 
+/** Spells a word of at most six letters, whose number is a small integer: others are slow to divide. */
 function spellWord(spelled: number, length: number): string {
-  let letters = "";
-  let rest = spelled;
-  for (let left = length; left > 0; left -= 2) {
-    const radix = left === 1 ? BASE : BASE * BASE;
-    const digit = rest % radix;
-    rest = (rest - digit) / radix;
-    letters = (left === 1 ? ALPHABET[digit]! : PAIRS[digit]!) + letters;
+  let rest = spelled | 0;
+  let letters = length % 2 === 0 ? "" : ALPHABET[rest % BASE]!;
+  if (length % 2 !== 0) rest = (rest / BASE) | 0;
+  for (let left = length >> 1; left > 0; left--) {
+    letters = PAIRS[rest % (BASE * BASE)]! + letters;
+    rest = (rest / (BASE * BASE)) | 0;
   }
   return letters;
 }
@@ -98,22 +114,17 @@ function spellWord(spelled: number, length: number): string {
 /** Draws whole numbers, each at most once: of three digits while they suffice, then of more. */
 export class Numbers {
   readonly #used = new Set<number>();
+  /** The least number of the range to draw from: three digits, and one more each time a range is used up. */
+  #least = 100;
 
   /** Draws a new number. */
   next(stream: Stream): number {
+    if (this.#used.size === 10 * this.#least - 100) this.#least *= 10;
     for (;;) {
-      const [least, most] = this.#range();
-      const value = randomIntegerBetween(least, most, stream);
+      const value = randomIntegerBetween(this.#least, 10 * this.#least - 1, stream);
       if (this.#used.has(value)) continue;
       this.#used.add(value);
       return value;
     }
-  }
-
-  /** Returns the range to draw from: three digits, and one more each time a range is used up. */
-  #range(): [number, number] {
-    let least = 100;
-    while (this.#used.size >= 10 * least - 100) least *= 10;
-    return [least, 10 * least - 1];
   }
 }

@@ -111,12 +111,9 @@ export function toTool(
   const { name, parameters } = taskFunction;
   // Without a prototype no name of a parameter can clash with an inherited one.
   const properties: JsonObject = Object.create(null);
-  const required: string[] = [];
-  for (const parameter of parameters) {
-    properties[parameter.name] = { type: "integer" };
-    required.push(parameter.name);
-  }
-  return {
+  for (const parameter of parameters) properties[parameter.name] = { type: "integer" };
+  const required = parameters.map((parameter) => parameter.name);
+  const tool: ToolSchema = {
     name,
     description: describeFunction(
       parameters.map((parameter) => clauseOf(parameter, linking)),
@@ -124,8 +121,8 @@ export function toTool(
     ),
     strict: true,
     parameters: { type: "object", properties, required, additionalProperties: false },
-    ...(example === undefined ? {} : { examples: [example] }),
   };
+  return example === undefined ? tool : { ...tool, examples: [example] };
 }
 
 /** The part of a function's description about one variable. */
@@ -149,7 +146,8 @@ export function describeFunction(inputs: readonly Clause[], outputs: readonly Cl
 function listClauses(clauses: readonly Clause[]): string {
   let list = "";
   for (const { name, types } of clauses) {
-    list += `${list === "" ? "" : ", "}variable ${name}${types === "" ? "" : ` (${types})`}`;
+    list += (list === "" ? "variable " : ", variable ") + name;
+    if (types !== "") list += " (" + types + ")";
   }
   return list;
 }

@@ -1,0 +1,108 @@
+/**
+ * What grows with size: how many tasks are generated a second and how their time grows with the number of their
+ * functions, and how long a report and a gate of many trials take, as users start them, each beside its floor.
+ */
+
+import { JournalWriter } from "../../lib/runs/journal/jsonl.ts";
+import { planLine } from "../../lib/runs/journal/journal.ts";
+import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { realTrials } from "../support/many_trials.ts";
+import { LAUNCH, median, type Row, take, type Taken } from "./processes.ts";
+import { yardstick } from "./yardstick.ts";
+
+/** In each of four cells, for each of two models: 20,000 trials. */
+export const GRAPHS = 2500;
+
+/** Writes a journal of trials that were all run, so that they can be derived again; returns their number. */
+export async function writeJournal(path: string, graphs: number): Promise<number> {
+  const { plan, trials } = realTrials(graphs);
+  using journal = JournalWriter.create(path);
+  journal.write(planLine(plan));
+  for await (const trial of trials) journal.write(trial);
+  return plan.trials.length;
+}
+
+/** The plainest program that reads a journal. */
+const FLOOR = `for (const line of Deno.readTextFileSync(Deno.args[0]).split("\\n")) {
+  if (line !== "") JSON.parse(line);
+}`;
+
+/** Makes a report of a journal and decides its gate, in processes of their own, beside reading and parsing it. */
+export async function commands(journal: string, html: string, trials: number): Promise<Row[]> {
+  const floor = `${journal}.js`;
+  Deno.writeTextFileSync(floor, FLOOR);
+  const plain = await take(["run", "--no-prompt", "--allow-read", floor, journal]);
+  const report = await take([...LAUNCH, "report", journal, "--html", html]);
+  const gate = await take([...LAUNCH, "gate", journal]);
+  const from = `${(Deno.statSync(journal).size / 1e6).toFixed(0)} MB of journal`;
+  const limits = { seconds: trials / 20_000, peak: 1 };
+  const row = (what: string, taken: Taken, of: "seconds" | "peak", most: number): Row => ({
+    what: `${what} of ${trials} trials, ${of === "peak" ? "peak memory" : "wall time"}`,
+    figure: taken[of],
+    unit: of === "peak" ? " MiB" : " s",
+    most: most * limits[of],
+    floor: plain[of],
+    from,
+  });
+  return [
+    row("Report", report, "seconds", 15),
+    row("Report", report, "peak", 400),
+    row("Gate", gate, "seconds", 12),
+    row("Gate", gate, "peak", 400),
+  ];
+}
+
+/** Tasks of 120 functions: as many a second as a task takes, at most. */
+const TASKS_A_SECOND = 4_800;
+
+/** How fast tasks are generated, each beside the plainest program that makes as much text. */
+export function generation(): Row[] {
+  let seed = 0;
+  const task = (functions: number, core: number) => () => {
+    const others = (functions - core) / 2;
+    generateTask({ core, depth: 10, connected: others, disconnected: others, seed: ++seed });
+  };
+  const kinds = {
+    plain: { make: () => yardstick(120, 249, ++seed), times: 40 },
+    task: { make: task(120, 40), times: 40 },
+    small: { make: task(125, 25), times: 40 },
+    large: { make: task(1_000, 200), times: 5 },
+  };
+  const taken = { plain: [], task: [], small: [], large: [] } as Record<
+    keyof typeof kinds,
+    number[]
+  >;
+  for (let round = 0; round < 60; round++) {
+    for (const [name, { make, times }] of Object.entries(kinds)) {
+      const began = performance.now();
+      for (let left = times; left > 0; left--) make();
+      // The first ones are compiled.
+      if (round >= 10) {
+        taken[name as keyof typeof kinds].push((performance.now() - began) / times);
+      }
+    }
+  }
+  const [plain, one, small, large] = Object.values(taken).map(median) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  const ms = (time: number) => `${time.toFixed(2)} ms`;
+  return [
+    {
+      what: "Tasks of 120 functions, a second",
+      figure: 1000 / one,
+      unit: "",
+      least: TASKS_A_SECOND,
+      floor: 1000 / plain,
+      from: `${ms(one)}; the plainest program for as much text: ${ms(plain)}`,
+    },
+    {
+      what: "Time of 1,000 functions to that of 125",
+      figure: large / small,
+      most: 8,
+      from: `${ms(large)} to ${ms(small)}`,
+    },
+  ];
+}
