@@ -15,7 +15,7 @@ const SIZES = { core: 5, depth: 3, connected: 3, disconnected: 2 } as const;
 /** Requests of a trial. */
 export const REQUESTS = SIZES.core + 1;
 /** Different tasks, which are repeated. */
-const GRAPHS = 40;
+export const TASKS = 40;
 /** The name of the model that the server plays. */
 const MODEL = "mock-1";
 
@@ -39,7 +39,7 @@ export interface Work {
 
 /** A suite of so many trials, at least, of a model at an address. */
 export function suiteOf(trials: number, baseURL: string): Suite {
-  const graphs = Math.min(trials, GRAPHS);
+  const graphs = Math.min(trials, TASKS);
   return {
     name: "speed",
     seed: 1,
