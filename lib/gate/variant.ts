@@ -39,6 +39,11 @@ export function variantLabel(subject: Variant, simulated: boolean): string {
   return variantName(subject) + (simulated ? " (simulated)" : "");
 }
 
+/** Tells variants apart. */
+export function variantKey({ model, strategy, perturbation, variant }: Variant): string {
+  return JSON.stringify([model, strategy, perturbation, variant]);
+}
+
 /** Groups items by variant, in order of first occurrence. */
 export function byVariant<T>(
   items: readonly T[],
@@ -46,12 +51,11 @@ export function byVariant<T>(
 ): { subject: Variant; items: T[] }[] {
   const groups = new Map<string, { subject: Variant; items: T[] }>();
   for (const item of items) {
-    const { model, strategy, perturbation, variant } = subjectOf(item);
-    const subject = { model, strategy, perturbation, ...defined({ variant }) };
-    const key = canonicalJson(subject);
-    const group = groups.get(key) ?? { subject, items: [] };
-    groups.set(key, group);
-    group.items.push(item);
+    const own = subjectOf(item);
+    groups.getOrInsertComputed(variantKey(own), () => {
+      const { model, strategy, perturbation, variant } = own;
+      return { subject: { model, strategy, perturbation, ...defined({ variant }) }, items: [] };
+    }).items.push(item);
   }
   return [...groups.values()];
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { byVariant, variantLabel, variantOf } from "../../gate/variant.ts";
+import { byVariant, variantKey, variantLabel, variantOf } from "../../gate/variant.ts";
 import type { GraphSpec } from "../../tasks/generated/graph.ts";
 import { canonicalJson } from "../../base/json.ts";
 import { type Tally, tally } from "./metrics.ts";
@@ -89,13 +89,13 @@ export function breakDown(
   const generated = trials.filter(isGenerated);
   const groups = byVariant(generated, variantOf);
   const names = new Map(groups.map(({ subject, items }) => [
-    canonicalJson(subject),
+    variantKey(subject),
     variantLabel(subject, items.some(({ model }) => model.simulated)),
   ]));
   // Keyed by the whole variant, as two subjects may have the same name.
   const subjects: Pick<Crossing, "legend" | "series" | "seriesOrder" | "names"> = {
     legend: "model",
-    series: (trial) => canonicalJson(variantOf(trial)),
+    series: (trial) => variantKey(variantOf(trial)),
     // The same order in every figure gives a model the same colour in all of them.
     seriesOrder: [...names.keys()],
     names,
@@ -144,7 +144,7 @@ export function breakDown(
         id: `sets-${index + 1}`,
         kind: "sets",
         title: `Success by core size and type of irrelevant functions: ${
-          names.get(canonicalJson(own))
+          names.get(variantKey(own))
         }`,
         source: "Fig. 6",
         ...CORE,
@@ -167,8 +167,8 @@ export function breakDown(
         series: ({ strategy }) => strategy,
       })
     ).filter(({ series }) => series.length > 1),
-    ...OPTIONS.map((option) => cross(generated, { id: option.kind, ...option, ...subjects }))
-      .filter(hasSeveralValues),
+    ...OPTIONS.filter(({ along }) => valuesOf(generated, along).length > 1)
+      .map((option) => cross(generated, { id: option.kind, ...option, ...subjects })),
   ];
 }
 
