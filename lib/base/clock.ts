@@ -49,7 +49,9 @@ class Alarms {
     for (const alarm of this.#waiting) {
       const left = alarm.due - performance.now();
       if (left > 0) {
-        this.#timer ??= setTimeout(this.#ring, Math.ceil(left));
+        // One that was called may have asked again, and so set a timer that is too late for this one.
+        clearTimeout(this.#timer);
+        this.#timer = setTimeout(this.#ring, Math.ceil(left));
         return;
       }
       this.#waiting.delete(alarm);

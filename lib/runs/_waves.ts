@@ -6,7 +6,7 @@
 import type { BaselineTrials } from "../gate/decide_trials.ts";
 import { blocksOfWave, type Wave } from "../gate/waves.ts";
 import { cannot } from "../base/errors.ts";
-import { printable } from "../base/json.ts";
+import { canonicalJson, printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 import { pathForUser } from "../base/command_line.ts";
 import { shardOf } from "./_assign_shards.ts";
@@ -128,6 +128,9 @@ function readEarlier(
       ? `${paths[0]} is ${partText(line.shard, line.wave)}, and this ${
         partText(expected.shard, wave)
       }`
+      : canonicalJson(line.prices) !== canonicalJson(expected.prices)
+      // No gate would decide over both, so that what this wave costs would be lost.
+      ? `${paths[0]} declares other prices`
       : undefined);
   if (state !== undefined) throw cannot(action, rule, printable(state, 1000));
   return results;

@@ -24,7 +24,7 @@ export interface LookAheadOptions {
  *
  * A piece may start when it lies less than the window ahead of the last request, and at most `concurrency`
  * run at a time. The window is four times the concurrency, so that one slow piece does not idle the others, and
- * a quarter of all requests in a row, if that is more: what is begun in vain must stay a small part. With
+ * a sixteenth of all requests in a row, if that is more: what is begun in vain is paid for as well. With
  * `slowStart` it begins at 1, is `concurrency` at a consecutive request and doubles with each further one, starts
  * over at a gap, and opens fully at a backward jump, which only a shuffling runner makes.
  */
@@ -72,7 +72,7 @@ export class LookAhead<T> {
 
   /** The largest window, for now. */
   get #largest(): number {
-    return Math.max(4 * this.#concurrency, Math.floor(this.#inRow / 4));
+    return Math.max(4 * this.#concurrency, Math.floor(this.#inRow / 16));
   }
 
   /**

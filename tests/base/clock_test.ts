@@ -30,3 +30,18 @@ Deno.test("SYSTEM_CLOCK.after() leaves no timer behind", async () => {
     await new Promise<void>((resolve) => SYSTEM_CLOCK.after(1, resolve));
   }
 });
+
+Deno.test("SYSTEM_CLOCK.after() is not late for a function that waits while another one asks again", async () => {
+  const called: string[] = [];
+  const { promise, resolve } = Promise.withResolvers<void>();
+  // A line of progress does so.
+  SYSTEM_CLOCK.after(40, () => {
+    called.push("first");
+    SYSTEM_CLOCK.after(40, resolve);
+  });
+  await SYSTEM_CLOCK.pause(20);
+  SYSTEM_CLOCK.after(40, () => called.push("second"));
+  SYSTEM_CLOCK.after(50, () => called.push("later than that"));
+  await promise;
+  assertEquals(called, ["first", "second", "later than that"]);
+});

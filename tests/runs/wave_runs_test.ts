@@ -320,6 +320,14 @@ Deno.test("planWave() needs the journals of all waves before, whole and of the s
     );
     assertMatch(message, /it must be of the same plan: it differs in seed/);
   });
+  await context.step("they declare other prices, with which no gate decides over both", () => {
+    const other = { ...plan, prices: { [plan.trials[0]!.model]: { input: 1, output: 2 } } };
+    const { message } = assertThrows(
+      () => planWave(other, { ...request, after: names }),
+      InputError,
+    );
+    assertMatch(message, /of all shards: \S+1-1\.jsonl declares other prices$/);
+  });
   await context.step("a folder may have more than those", async () => {
     await runShard(folder, plan, [2, 3]);
     folder.write("other.jsonl", '{"v":1,"kind":"plan","suite":"another"}\n');
