@@ -180,8 +180,8 @@ async function posted(
   path: string,
   { body, signal }: { readonly body: object; readonly signal: AbortSignal },
 ): Promise<Response> {
-  const answer = await client.post(path, { body, signal }).asResponse();
-  return (answer as unknown as Answer).response;
+  const answer: unknown = await client.post(path, { body, signal }).asResponse();
+  return answer instanceof Answer ? answer.response : answer as Response;
 }
 
 /** Creates OpenAI's client for an endpoint; it never retries, and reads no environment. */
