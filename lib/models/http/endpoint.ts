@@ -1,16 +1,14 @@
 /**
- * Endpoints: the address, key and headers of a model, its HTTP client, and the errors of its requests, which
- * must not reveal secrets.
+ * Endpoints: the address, key and headers of a model, requests to it, and their errors, which must not reveal
+ * secrets.
  * @module
  */
 
-import type OpenAI from "openai";
-import type { APIError } from "openai";
 import { retryAfterOf } from "../../base/attempts.ts";
 import { cannot, reasonOf } from "../../base/errors.ts";
 import { defined, isJsonObject, parseJson, printable } from "../../base/json.ts";
 import { InfrastructureError, type Permanent } from "../model.ts";
-import { boundedFetch } from "./_bounded_fetch.ts";
+import { type Client, clientOf, contentOf, posted } from "./_client.ts";
 import { type ErrorMeaning, errorMeaning } from "./_error_meaning.ts";
 import type { Asking } from "./retry.ts";
 import { redact } from "../../base/redact.ts";
@@ -38,8 +36,6 @@ export interface EndpointOptions {
 export const OPENAI_URL = "https://api.openai.com/v1";
 
 const KEY_VARIABLE = "OPENAI_API_KEY";
-// Retrying limits every attempt; the client's own timeout is set to the longest timer.
-const CLIENT_TIMEOUT = 2 ** 31 - 1;
 
 /** The checked address of a model, with helpers for its error messages. */
 export interface Endpoint {
@@ -130,131 +126,6 @@ function environmentKey(): string | undefined {
   return mayReadKey() ? Deno.env.get(KEY_VARIABLE)?.trim() || undefined : undefined;
 }
 
-/** A request as OpenAI's client builds it. */
-type Built = Awaited<ReturnType<OpenAI["buildRequest"]>>;
-type FinalRequestOptions = Parameters<OpenAI["buildRequest"]>[0];
-
-/** The JSON of tools: all requests of a trial have the same ones. */
-const toolsJson = new WeakMap<object, string>();
-
-/** Returns the JSON of a body, with its tools at the end. */
-function jsonOf(body: object): string {
-  const { tools, ...others } = body as { readonly tools?: unknown };
-  if (!Array.isArray(tools)) return JSON.stringify(body);
-  const written = toolsJson.getOrInsertComputed(tools, () => JSON.stringify(tools));
-  return `${JSON.stringify({ ...others, tools: 0 }).slice(0, -"0}".length)}${written}}`;
-}
-
-/** OpenAI's client for an endpoint, and its library. */
-interface Client {
-  readonly client: OpenAI;
-  readonly library: typeof import("openai");
-}
-
-/**
- * What OpenAI's client sees of an answer that is no error: it would make a list of the headers and a copy of the
- * address for a log that is off, which takes as long as sending the request.
- */
-class Answer {
-  readonly response: Response;
-  readonly ok = true;
-  readonly url = "";
-  readonly headers = new Map<string, string>();
-
-  constructor(response: Response) {
-    this.response = response;
-  }
-
-  get status(): number {
-    return this.response.status;
-  }
-
-  get body(): Response["body"] {
-    return this.response.body;
-  }
-}
-
-/** Posts a body, and returns the answer of the server. */
-async function posted(
-  client: OpenAI,
-  path: string,
-  { body, signal }: { readonly body: object; readonly signal: AbortSignal },
-): Promise<Response> {
-  const answer: unknown = await client.post(path, { body, signal }).asResponse();
-  return answer instanceof Answer ? answer.response : answer as Response;
-}
-
-/** Creates OpenAI's client for an endpoint; it never retries, and reads no environment. */
-async function clientOf({ url, key, headers }: Endpoint): Promise<Client> {
-  // Loading it takes a while, so it is loaded with the first request.
-  const library = await import("openai");
-  const { default: process } = await import("node:process");
-  const send = boundedFetch();
-  /** Also shows an error that a server puts elsewhere than in `error`. */
-  class DetailedClient extends library.OpenAI {
-    protected override makeStatusError(
-      status: number,
-      error: object | undefined,
-      message: string | undefined,
-      headers: Headers,
-    ): APIError {
-      const text = message ?? (error === undefined ? undefined : JSON.stringify(error));
-      return super.makeStatusError(status, error as object, text, headers);
-    }
-
-    /** What the client has built for each path. */
-    readonly #built = new Map<string, Built>();
-
-    /** Builds the address and the headers once for each path: building them takes longer than sending them. */
-    override async buildRequest(
-      options: FinalRequestOptions,
-      attempt: { retryCount?: number } = {},
-    ): Promise<Built> {
-      const { path, body, signal } = options;
-      const known = this.#built.get(path);
-      if (known === undefined || !body) {
-        const built = await super.buildRequest(options, attempt);
-        const { body: _, signal: __, ...req } = built.req;
-        if (body) this.#built.set(path, { ...built, req: req as Built["req"] });
-        return built;
-      }
-      const { url, timeout, req } = known;
-      return { url, timeout, req: { ...req, body: jsonOf(body), signal: signal ?? null } };
-    }
-
-    /** Sends a request without a timer: retrying limits every attempt. */
-    override async fetchWithTimeout(url: string, init: RequestInit = {}): Promise<Response> {
-      const response = await send(url, init);
-      return response.ok ? new Answer(response) as unknown as Response : response;
-    }
-  }
-  // The client reads variables that no option can override (OPENAI_CUSTOM_HEADERS). While it is created it
-  // sees none, so that none changes requests and Deno does not ask for permission.
-  const environment = process.env;
-  process.env = {};
-  try {
-    const client = new DetailedClient({
-      baseURL: url.href,
-      apiKey: key ?? "none",
-      adminAPIKey: null,
-      organization: null,
-      project: null,
-      webhookSecret: null,
-      // The client iterates them with each request, which is faster for objects than for headers.
-      defaultHeaders: Object.fromEntries(headers),
-      fetch: send,
-      // A redirect would send the headers to a host that the user did not name.
-      fetchOptions: { redirect: "error" },
-      maxRetries: 0,
-      timeout: CLIENT_TIMEOUT,
-      logLevel: "off",
-    });
-    return { client, library };
-  } finally {
-    process.env = environment;
-  }
-}
-
 /** When hosts last answered a request, in the milliseconds of `performance.now()`. */
 const lastAnswered = new Map<string, number>();
 
@@ -325,14 +196,6 @@ export function requestsTo(endpoint: Endpoint): Requests {
       }
     },
   };
-}
-
-/** Reads an answer as OpenAI's client does, which sets timers and listeners for that: JSON where it is marked as such. */
-async function contentOf(response: Response): Promise<unknown> {
-  const text = await response.text();
-  if (text === "") return undefined;
-  const type = response.headers.get("content-type")?.split(";")[0]!.trim().toLowerCase() ?? "";
-  return type.includes("application/json") || type.endsWith("+json") ? JSON.parse(text) : text;
 }
 
 /**
