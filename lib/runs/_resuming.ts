@@ -44,8 +44,9 @@ export function assertSamePart(
 export function assertSamePlan(action: string, plan: PlanLine, expected: PlanLine): void {
   if (plan.planHash !== expected.planHash) {
     const [policy, other] = [plan, expected].map(({ gate }) => canonicalJson(splitGate(gate).gate));
+    const names = differences(plan, expected);
     // The number of graphs may follow from the gate.
-    const fields = [...(policy === other ? [] : ["gate"]), ...differences(plan, expected)];
+    const fields = [...(names.includes("graphs") && policy !== other ? ["gate"] : []), ...names];
     throw cannot(
       action,
       "it must be of the same plan",
