@@ -5,7 +5,7 @@
 
 import { commandLine } from "../base/command_line.ts";
 import { InputError } from "../base/errors.ts";
-import { defined } from "../base/json.ts";
+import { defined, listText } from "../base/json.ts";
 import { commonKinds } from "../base/text_kind.ts";
 import { FailedTrials, isFailed } from "../reports/failures.ts";
 import { hasJobSummary, summarizeJob } from "../reports/job_summary.ts";
@@ -29,6 +29,7 @@ import {
 } from "../runs/session.ts";
 import { describeTrial } from "../reports/story.ts";
 import { shellQuote } from "../base/shell_quote.ts";
+import { variantName } from "../gate/variant.ts";
 import type { Trial } from "../trials/trial.ts";
 import { commandWidth } from "../base/terminal_width.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
@@ -80,12 +81,11 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   if (wave?.earlier !== undefined) {
     // What they decide must not rest on a wrong line.
     await deriveJournals(wave.earlier);
-    if (wave.over !== undefined) {
-      console.error(
-        `Nothing is left to run in wave ${wave.wave.index}/${wave.wave.of}: ${wave.over}`,
-      );
+    const over = wave.over ?? wave.stopped;
+    if (over !== undefined) {
+      console.error(`Nothing is left to run in wave ${wave.wave.index}/${wave.wave.of}: ${over}`);
       console.error(gateOfWaves());
-      return 0;
+      return wave.stopped === undefined ? 0 : 3;
     }
   }
   const progress = new Progress(plan);
@@ -129,7 +129,7 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   const see = (trial: Trial) => {
     if (isFailed(trial)) failures.add(trial, `${again} --only ${shellQuote(trial.id)}`);
   };
-  const { finished: ended, spared, beyond } = await finish(
+  const { finished: ended, spared, decided, beyond } = await finish(
     running,
     progress,
     interrupt.signal,
@@ -167,7 +167,12 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   for (const line of recordings?.summary ?? []) console.error(line);
   const invalid = finished.filter(({ outcome }) => outcome === "invalid");
   const { stopped } = running;
-  if (spared > 0) console.error(`${spared} trials were not needed: the gate had decided`);
+  if (spared > 0) {
+    // One of several may have decided, while the run goes on for the others.
+    const areSeveral = new Set(running.trials.map(variantName)).size > 1;
+    const which = areSeveral ? listText(decided, MAX_DECIDED) : "the gate had decided";
+    console.error(`${spared} trials were not needed: ${which}`);
+  }
   if (beyond > 0) console.error(`${beyond} trials were not run: the baseline ends before them`);
   if (invalid.length > 0) {
     console.error(`${invalid.length} trials are invalid: infrastructure failed`);
@@ -204,6 +209,9 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   if (fault?.atFirst) return exitCodeOfFault(fault);
   return invalid.length + unrun > 0 ? 3 : 0;
 }
+
+/** At most this many decisions are named as the reasons why trials were not needed. */
+const MAX_DECIDED = 5;
 
 /** Says what decides over a run in waves. */
 function gateOfWaves(): string {

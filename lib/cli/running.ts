@@ -222,8 +222,9 @@ export async function finish(
   progress: Progress,
   signal: AbortSignal,
   see: (trial: Trial) => void = () => {},
-): Promise<{ finished: TrialSummary[]; spared: number; beyond: number }> {
+): Promise<{ finished: TrialSummary[]; spared: number; decided: string[]; beyond: number }> {
   const finished: TrialSummary[] = [];
+  const decided = new Set<string>();
   const needless = { gate: 0, baseline: 0, budget: 0, fault: 0 };
   // A second interrupt ends the process at once, so the terminal must be restored before.
   const stop = () => progress.stop();
@@ -238,8 +239,10 @@ export async function finish(
       });
       if (trial === undefined) continue;
       running.forget(place);
-      if (trial.kind === "needless") needless[trial.by]++;
-      else {
+      if (trial.kind === "needless") {
+        needless[trial.by]++;
+        if (trial.by === "gate") decided.add(trial.reason);
+      } else {
         finished.push(running.score(place)!);
         see(trial);
       }
@@ -248,7 +251,12 @@ export async function finish(
     stop();
     signal.removeEventListener("abort", stop);
   }
-  return { finished, spared: needless.gate, beyond: needless.baseline };
+  return {
+    finished,
+    spared: needless.gate,
+    decided: [...decided],
+    beyond: needless.baseline,
+  };
 }
 
 /** Stops a run cleanly at the first interrupt; a second one ends the process at once. */

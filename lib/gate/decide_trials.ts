@@ -152,6 +152,13 @@ export function decideTrials(
   for (const trial of summaries) scores.add(trial);
   const compared = planned.filter(({ task }) => !isLeftOut(task, options.baseline?.cases));
   const unit = unitNames((compared.length === 0 ? planned : compared).map(({ task }) => task));
+  /** Which part of a run in waves a decision lacks. */
+  const lackingPart = (decision: GateDecision) => {
+    const { open = [] } = completeGraphs(decision, scores, unit);
+    return options.waves && open.length > 0
+      ? waveEnd(options.waves, open, planned, scores).lacking
+      : undefined;
+  };
   return plannedDecisions(planned, policy, options.baseline).map((decision): DecidedVariant => {
     const { subject, baseline } = decision;
     const own = scores.of(decision.graphs.flatMap(({ candidate }) => candidate));
@@ -172,9 +179,10 @@ export function decideTrials(
     const reason = few !== undefined
       ? few
       : own.length === 0
-      ? "there are no trials"
+      ? lackingPart(decision) ?? "there are no trials"
       : baseline !== undefined && other.length === 0
-      ? `there are no trials of the baseline ${printable(against.baseline!)}`
+      ? lackingPart(decision) ??
+        `there are no trials of the baseline ${printable(against.baseline!)}`
       : unequalCases(decision.graphs) ?? mixedWays(own) ?? unsolvable([subject, baseline]) ??
         withoutAnswer(both) ??
         unaskedModel(own) ?? unaskedModel(other, " of the baseline") ??

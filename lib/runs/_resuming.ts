@@ -5,7 +5,7 @@
 
 import { cannot } from "../base/errors.ts";
 import { canonicalJson, listText, printable } from "../base/json.ts";
-import { DECLARED_RULE, type JournalFile, type PlanLine } from "./journal/journal.ts";
+import { DECLARED_RULE, type JournalFile, type PlanLine, splitGate } from "./journal/journal.ts";
 import { changedSources, differences, serverText } from "./journal/_plan_differences.ts";
 import { partText } from "./shard_text.ts";
 
@@ -43,10 +43,14 @@ export function assertSamePart(
 /** Refuses an action that goes on from a journal whose plan is not the one to run. */
 export function assertSamePlan(action: string, plan: PlanLine, expected: PlanLine): void {
   if (plan.planHash !== expected.planHash) {
+    const [policy, other] = [plan, expected].map(({ gate }) => canonicalJson(splitGate(gate).gate));
+    const names = differences(plan, expected);
+    // The number of graphs may follow from the gate.
+    const fields = [...(names.includes("graphs") && policy !== other ? ["gate"] : []), ...names];
     throw cannot(
       action,
       "it must be of the same plan",
-      `it differs in ${differences(plan, expected).join(", ") || "its hash"}`,
+      `it differs in ${fields.join(", ") || "its hash"}`,
     );
   }
   if (canonicalJson(plan.gate) !== canonicalJson(expected.gate)) {

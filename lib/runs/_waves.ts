@@ -6,7 +6,7 @@
 import type { BaselineTrials } from "../gate/decide_trials.ts";
 import { blocksOfWave, type Wave } from "../gate/waves.ts";
 import { cannot } from "../base/errors.ts";
-import { canonicalJson, printable } from "../base/json.ts";
+import { canonicalJson, defined, printable } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 import { pathForUser } from "../base/command_line.ts";
 import { shardOf } from "./_assign_shards.ts";
@@ -28,6 +28,8 @@ export interface PlannedWave {
   readonly earlier?: Results;
   /** What decided in these, so that nothing is left to run; omitted while something is. */
   readonly over?: string;
+  /** Why nothing is left to run although not all has decided, such as a spent budget; omitted while something is. */
+  readonly stopped?: string;
 }
 
 /** What a wave is asked for with. */
@@ -86,8 +88,11 @@ export function planWave(plan: Plan, request: WaveRequest): PlannedWave {
   if (!left.includes(undefined)) {
     return { wave, earlier, over: [...new Set(left)].join(", and ") };
   }
-  assertWhole(plan, wave, earlier, stopping, subject);
-  return { wave, earlier };
+  return {
+    wave,
+    earlier,
+    ...defined({ stopped: stoppedBefore(plan, wave, earlier, stopping, subject) }),
+  };
 }
 
 /** Says what `--after` must have. */
@@ -120,11 +125,11 @@ function readEarlier(
   const results = readResults(paths);
   const { plan: line, problem, waves } = results;
   if (line === undefined) throw cannot(action, rule, `${paths[0]} has no plan line`);
+  // Such a run may have other graphs, which would say less.
+  if (line.wave === undefined) throw cannot(action, rule, `${paths[0]} is of no wave`);
   assertSamePlan(`${action} after ${paths[0]}`, line, expected);
   const state = problem ??
-    (waves === undefined
-      ? `${paths[0]} is of no wave`
-      : line.shard.of !== expected.shard.of || waves.last.of !== wave.of
+    (line.shard.of !== expected.shard.of || waves!.last.of !== wave.of
       ? `${paths[0]} is ${partText(line.shard, line.wave)}, and this ${
         partText(expected.shard, wave)
       }`
@@ -136,31 +141,38 @@ function readEarlier(
   return results;
 }
 
-/** Refuses waves before this one of which a shard is missing, or a trial that was needed. */
-function assertWhole(
+/**
+ * Refuses waves before this one of which a shard is missing, or a trial that was needed; returns what ended the run
+ * before all of them were run.
+ */
+function stoppedBefore(
   plan: Plan,
   wave: Wave,
   { trials, waves, missing }: Results,
   stopping: Stopping,
   subject: string,
-): void {
-  const state = missing ??
-    (waves!.last.index < wave.index - 1
-      ? `wave ${wave.index - 1}/${wave.of} is missing`
-      : undefined);
-  if (state !== undefined) throw cannot(`run ${subject}`, afterRule(wave), printable(state, 1000));
+): string | undefined {
+  const refuse = (rule: string, state: string) =>
+    cannot(`run ${subject}`, rule, printable(state, 1000));
+  if (missing !== undefined) throw refuse(afterRule(wave), missing);
   const present = new Set(trials.map(({ id }) => id));
-  const { first } = blocksOfWave(wave, plan.resolved.graphs);
-  const lacking = plan.trials.find((trial) =>
-    trial.block < first && !present.has(trial.id) && stopping.needless(trial) === undefined
+  const { last, blocks, whyMissing } = waves!;
+  const lacking = plan.trials.filter((trial) =>
+    trial.block < blocks && !present.has(trial.id) && stopping.needless(trial) === undefined
   );
-  if (lacking === undefined) return;
-  const { reason, ended } = waves!.whyMissing(lacking);
-  throw cannot(
-    `run ${subject}`,
-    ended ? "the waves before must not have ended the run" : "the waves before must be whole",
-    printable(reason, 1000),
-  );
+  const why = lacking.filter(({ block }) => block === lacking[0]!.block).map(whyMissing);
+  const short = why.find(({ ended }) => !ended);
+  if (short !== undefined) throw refuse("the waves before must be whole", short.reason);
+  // Waves after the end have no journals.
+  if (why.length > 0) {
+    return `${
+      printable(why[0]!.reason, 1000)
+    }; with more of it, first go on with the shards that it ended, by --resume`;
+  }
+  if (stopping.spent !== undefined) return stopping.spent;
+  if (last.index < wave.index - 1) {
+    throw refuse(afterRule(wave), `wave ${wave.index - 1}/${wave.of} is missing`);
+  }
 }
 
 /** Says which part of a plan a wave is. */

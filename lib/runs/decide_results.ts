@@ -3,7 +3,6 @@
  * @module
  */
 
-import defer * as fileNames from "node:path";
 import { type Baseline, howToAccept } from "./baseline.ts";
 import { comparableBaseline, comparedParts } from "./compared_baseline.ts";
 import { assertOtherRun } from "./trial_keys.ts";
@@ -15,9 +14,8 @@ import { pricesFor } from "./plan.ts";
 import type { CompletePolicy } from "../gate/policy.ts";
 import { rerunLine } from "./rerun.ts";
 import type { Prices } from "../models/prices.ts";
-import { shellQuote } from "../base/shell_quote.ts";
 import type { Wave } from "../gate/waves.ts";
-import type { Shard } from "./shard_text.ts";
+import { afterFlags, type Shard } from "./shard_text.ts";
 import type { Results } from "./journal/results.ts";
 import { type GateReport, reportProblem, reportVerdicts } from "../gate/gate_report.ts";
 
@@ -90,19 +88,14 @@ export async function decideResults(
   });
 }
 
-/** Journals that a command line names one by one; of more it names the folders. */
-const MOST_NAMED = 3;
-
 /** Returns how to run the wave after one: what follows its number in a sentence. */
 function howToContinue(
   { index, of }: Wave,
   { of: shards }: Shard,
   given: readonly string[],
 ): string {
-  const paths = given.length <= MOST_NAMED
-    ? given
-    : [...new Set(given.map((path) => fileNames.dirname(path)))];
-  const after = paths.map((path) => ` --after=${shellQuote(path)}`).join("");
   const where = shards === 1 ? "" : ` on each of the ${shards} shards`;
-  return `by the same command${where} with --wave=${index + 1}/${of}${after}`;
+  return `by the same command${where} with --wave=${index + 1}/${of}${
+    afterFlags(given)
+  } and a new --out`;
 }

@@ -318,6 +318,8 @@ function assertSettings(
     ? "--retry-invalid needs --resume"
     : after !== undefined && wave === undefined
     ? "--after needs --wave"
+    : wave !== undefined && journal === undefined
+    ? "--wave needs --out=FILE, as its gate is decided over the journals of all waves"
     : undefined;
   if (fault !== undefined) throw new InputError(`Cannot run ${subject}: ${fault}`);
 }

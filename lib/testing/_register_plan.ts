@@ -75,6 +75,14 @@ export function registerBenchmark(options: BenchmarkOptions, registration: Regis
   if (planned.missing !== undefined && settings.journal === undefined) {
     throw cannot(`run ${subject}`, planned.missing);
   }
+  const { stopped, wave } = planned.wave ?? {};
+  if (stopped !== undefined) {
+    throw cannot(
+      `run ${subject}`,
+      `nothing is left to run in wave ${wave!.index}/${wave!.of}`,
+      stopped,
+    );
+  }
   registerPlan(planned, options, registration);
 }
 

@@ -246,41 +246,74 @@ Deno.test("toolgate run and gate tell how waves go on", async (context) => {
     assertEquals((await toolgate(["gate", failed])).code, 1);
     assertEquals((await toolgate(["gate", failed, results])).code, 4);
   });
+  await context.step("of one model while another one has decided", async () => {
+    const models = ["sim:noisy?quit=0.9", "sim:noisy?quit=0.1"];
+    const two = place.write("two.jsonc", JSON.stringify({ ...OPEN, name: "two", models }));
+    const ended = await toolgate(["run", two, "--wave", "1/2", "--out", place.file("two.jsonl")]);
+    assertEquals(ended.code, 0, ended.all);
+    assertMatch(
+      ended.stderr,
+      /^\d+ trials were not needed: the gate of sim:noisy\?quit=0\.9 had decided after \d+ graphs$/m,
+    );
+  });
+  await context.step("with a spent budget", async () => {
+    const spent = place.file("spent");
+    for (const wave of [1, 2, 3]) {
+      const ended = await toolgate([
+        ...["run", suite, "--wave", `${wave}/3`, "--after", spent, "--max-tokens", "1"],
+        ...["--out", `${spent}/${wave}.jsonl`],
+      ]);
+      assertEquals(ended.code, 3, ended.all);
+      assertMatch(
+        ended.stderr,
+        wave === 1 ? /trials were not run: the budget of 1 tokens was reached/ : new RegExp(
+          `^Nothing is left to run in wave ${wave}/3: the budget of 1 tokens was`,
+          "m",
+        ),
+      );
+    }
+    assertEquals([...Deno.readDirSync(spent)].map(({ name }) => name), ["1.jsonl"]);
+  });
   await context.step("and refuse what cannot be", async () => {
     const fixed = place.write(
       "fixed.jsonc",
       JSON.stringify({ ...OPEN, gate: { successRate: 0.9 } }),
     );
+    const next = place.file("next.jsonl");
     const fresh = place.write("fresh.jsonc", JSON.stringify({ ...OPEN, seed: "fresh" }));
     for (
       const [line, message] of [
         [
-          [fixed, "--wave", "1"],
+          [fixed, "--wave", "1", "--out", next],
           /--wave needs a sequential gate, after whose looks waves end: it has none/,
         ],
-        [[suite, "--wave", "4/3"], /it must be K or K\/N with 1 <= K <= N/],
+        [[suite, "--wave", "4/3", "--out", next], /it must be K or K\/N with 1 <= K <= N/],
         [
-          [suite, "--wave", "1/500"],
+          [suite, "--wave", "1/500", "--out", next],
           /each wave must have a block of trials, of which there are 31/,
         ],
         [[suite, "--after", results], /--after needs --wave/],
+        [[suite, "--wave", "1"], /--wave needs --out=FILE, as its gate is decided over/],
         [
-          [suite, "--wave", "2", "--max-tokens", "9"],
+          [suite, "--wave", "2", "--max-tokens", "9", "--out", next],
           /a budget needs --after, the journals of the waves before/,
         ],
         [
-          [suite, "--wave", "3/3", "--after", results],
+          [suite, "--wave", "3/3", "--after", results, "--out", next],
           /waves 1 to 2, of all shards: wave 2\/3 is missing/,
         ],
         [
-          [suite, "--wave", "2/3", "--after", place.file("no")],
+          [suite, "--wave", "2/3", "--after", place.file("no"), "--out", next],
           /Cannot read \S+no: there is no such file or folder/,
         ],
         [
           [suite, "--wave", "2/3", "--out", out, "--resume"],
           /it is of wave 1\/3: this is wave 2\/3/,
         ],
-        [[fresh, "--wave", "1"], /all waves need the same seed and it is "fresh": add --seed=N/],
+        [
+          [fresh, "--wave", "1", "--out", next],
+          /all waves need the same seed and it is "fresh": add --seed=N/,
+        ],
         [[suite, "--wave", "1", "--only", "core=1"], /--only goes without --wave/],
       ] as const
     ) {

@@ -190,7 +190,8 @@ async function runKubernetes(workspace: Workspace): Promise<void> {
     if (ended.code === 4) {
       const next =
         `Run wave ${wave + 1} of ${fixed.WAVES} next, by the same command on each of the ` +
-        `${completions} shards with --wave=${wave + 1}/${fixed.WAVES} --after=results.`;
+        `${completions} shards with --wave=${wave + 1}/${fixed.WAVES} --after=results ` +
+        "and a new --out.";
       assertStringIncludes(ended.output, next);
       continue;
     }
@@ -199,6 +200,22 @@ async function runKubernetes(workspace: Workspace): Promise<void> {
   }
   assertWaves(workspace.files("results/*.jsonl"), Number(fixed.WAVES), completions);
 }
+
+Deno.test("the loop of docs/ci.md ends as its last gate did", async () => {
+  const [, loop] = /```bash\n(for wave [^]*?)```/.exec(
+    Deno.readTextFileSync(`${ROOT}/docs/ci.md`),
+  )!;
+  for (
+    const [codes, expected, waves] of [["4 4 1", 1, 3], ["3", 3, 1], ["4 0", 0, 2]] as const
+  ) {
+    const before = `gates=(${codes}); run_wave() { echo "wave $1"; }; ` +
+      'deno() { return "${gates[wave - 1]}"; }\n';
+    const { code, stdout } = await new Deno.Command("bash", { args: ["-c", before + loop] })
+      .output();
+    assertEquals(code, expected, codes);
+    assertEquals(new TextDecoder().decode(stdout).trim().split("\n").length, waves);
+  }
+});
 
 /** Runs the tasks of an array side by side, as Slurm does on its machines. */
 const SBATCH = `#!/bin/bash

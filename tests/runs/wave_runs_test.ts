@@ -2,11 +2,13 @@
 
 import { assert, assertEquals, assertLessOrEqual, assertMatch, assertThrows } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
+import { defined } from "../../lib/base/json.ts";
 import type { GateReport } from "../../lib/gate/gate_report.ts";
 import type { GatePolicy } from "../../lib/gate/policy.ts";
 import type { Budget } from "../../lib/models/prices.ts";
 import { readBaseline } from "../../lib/runs/baseline.ts";
 import { decideResults } from "../../lib/runs/decide_results.ts";
+import { planLine } from "../../lib/runs/journal/journal.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import { Run } from "../../lib/runs/run.ts";
@@ -30,6 +32,7 @@ interface Parts {
   readonly of?: number;
   readonly concurrency?: number;
   readonly baseline?: ReturnType<typeof readBaseline>;
+  readonly resume?: true;
 }
 
 /** Runs a shard of a wave after the journals of a folder; returns the run, or what was over before it. */
@@ -37,7 +40,7 @@ async function runShard(
   folder: Folder,
   plan: Plan,
   [index, wave]: readonly [shard: number, wave: number],
-  { shards = 2, of = 5, concurrency = 3, baseline }: Parts = {},
+  { shards = 2, of = 5, concurrency = 3, baseline, resume }: Parts = {},
 ): Promise<{ over?: string; stopped?: string | undefined; asked: number }> {
   const shard = { index, of: shards };
   const after = [folder.path];
@@ -49,11 +52,12 @@ async function runShard(
     baseline,
   });
   if (planned.over !== undefined) return { over: planned.over, asked: 0 };
+  if (planned.stopped !== undefined) return { stopped: planned.stopped, asked: 0 };
   let asked = 0;
   using run = new Run(plan, {
     ...{ shard, wave: planned.wave, earlier: planned.earlier?.trials ?? [], concurrency },
     ...(baseline === undefined ? {} : { baseline }),
-    journal: folder.file(`${wave}-${index}.jsonl`),
+    ...{ journal: folder.file(`${wave}-${index}.jsonl`), ...defined({ resume }) },
     connect: ({ model }) => inProcess(model),
     onTrial: (trial) => void (asked += Number(trial.kind !== "needless")),
   });
@@ -214,12 +218,19 @@ Deno.test("a wave of several machines has one budget, of which each spends its s
   const { verdict, exitCode, verdicts } = await gateOver(folder, plan(budget), undefined);
   assertEquals([verdict, exitCode], ["undecided", 3]);
   assertMatch(verdicts[0]!.text, /Not all of the plan was run: a shard's share of the budget of/);
-  // The run has ended: there is no third wave.
-  const state = /the waves before must not have ended the run: a shard's share of the budget/;
-  await runShard(folder, plan(budget), [1, 3]).then(
-    () => assert(false, "it was run"),
-    ({ message }) => assertMatch(message, state),
-  );
+  // The run has ended: nothing is left for later waves, which write no journals.
+  for (const wave of [3, 4]) {
+    const { asked, stopped } = await runShard(folder, plan(budget), [1, wave]);
+    assertEquals(asked, 0);
+    assertMatch(stopped!, /^a shard's share of the budget of \d+ tokens was reached; with more/);
+  }
+  // With more of it the shards go on, and then the run.
+  const more = plan({ tokens: 9 * first });
+  for (const index of [1, 2]) {
+    assertEquals((await runShard(folder, more, [index, 2], { resume: true })).stopped, undefined);
+  }
+  assertEquals((await gateOver(folder, more, undefined)).verdict, "continue");
+  assert((await runShard(folder, more, [1, 3])).asked > 0);
 });
 
 Deno.test("a gate over waves ends once nothing of the budget is left for another one", async () => {
@@ -235,6 +246,11 @@ Deno.test("a gate over waves ends once nothing of the budget is left for another
     verdicts[0]!.text,
     /Not all of the plan was run: the budget of \d+ tokens was reached/,
   );
+  for (const wave of [2, 3]) {
+    const { asked, stopped } = await runShard(folder, plan, [1, wave], { shards: 1 });
+    assertEquals(asked, 0);
+    assertMatch(stopped!, /^the budget of \d+ tokens was reached$/);
+  }
 });
 
 Deno.test("planWave() refuses what is no wave of the plan", () => {
@@ -327,6 +343,15 @@ Deno.test("planWave() needs the journals of all waves before, whole and of the s
       InputError,
     );
     assertMatch(message, /of all shards: \S+1-1\.jsonl declares other prices$/);
+  });
+  await context.step("they are of another gate", () => {
+    const other = planOf({ successRate: 0.8, margin: 0.2 }, ["sim:noisy?quit=0.1"], { seed: 2 });
+    const refuse = (after: string[]) =>
+      assertThrows(() => planWave(other, { ...request, after }), InputError).message;
+    assertMatch(refuse(names), /it must be of the same plan: it differs in gate/);
+    const line = planLine(plan, { index: 1, of: 2 });
+    const whole = folder.write("whole.txt", `${JSON.stringify(line)}\n`);
+    assertMatch(refuse([whole]), /of all shards: \S+whole.txt is of no wave$/);
   });
   await context.step("a folder may have more than those", async () => {
     await runShard(folder, plan, [2, 3]);

@@ -167,7 +167,7 @@ Deno.test("decideResults() says which wave to run next, and how, with exit code 
       new RegExp(
         "^CONTINUE: the trials of waves 1 to 2 cannot tell yet whether the true success rate is at least " +
           ".* Run wave 3 of 4 next, by the same command on each of the 2 shards with --wave=3/4 " +
-          `--after=${folder.path}\\.$`,
+          `--after=${folder.path} and a new --out\\.$`,
       ),
     );
     assertMatch(one.numbers[0]!, /^solved: \d+ of \d+ valid trials/);
@@ -184,13 +184,13 @@ Deno.test("a gate over waves of which a shard is missing or short is invalid, an
     [
       "a shard of the last wave",
       paths.slice(0, 5),
-      /shard 2\/2 of wave 3\/4 is missing: .*--shard 2\/2 --wave 3\/4/,
+      /shard 2\/2 of wave 3\/4 is missing: .* with --shard 2\/2 --wave 3\/4 --after=\S+ and an --out of its own\.$/m,
     ],
     ["a shard of the first wave", paths.slice(1), /shard 1\/2 of wave 1\/4 is missing: /],
     [
       "a whole wave between others",
       [0, 1, 4, 5].map((place) => paths[place]!),
-      /shard \d\/2 of wave 2\/4 is missing/,
+      /shard (\d)\/2 of wave 2\/4 is missing: .*; so is shard (?!\1)\d\/2 of wave 2\/4\.$/m,
     ],
     [
       "one that was killed",
@@ -296,6 +296,16 @@ Deno.test("a model that has decided is not run again, while the run goes on for 
   const { verdict, exitCode, verdicts } = await decideResults(readResults(paths), RATE.gate!);
   assertEquals([verdict, exitCode], ["continue", 4]);
   assertEquals(verdicts.map(({ kind }) => kind), ["fail", "continue"]);
+});
+
+Deno.test("a gate over later waves names the first one also for a model of which these have no trial", async () => {
+  using folder = new Folder();
+  const paths = writeWaves(folder, 3, endsOf(RATE, 3, { new: 0.3, old: 0.65 }));
+  const { verdicts } = await decideResults(readResults(paths.slice(4)), RATE.gate!);
+  assertEquals(verdicts.length, 2);
+  for (const { text } of verdicts) {
+    assertMatch(text, /^INVALID: shard \d\/2 of wave 1\/4 is missing: /);
+  }
 });
 
 Deno.test("a call that must not happen fails a gate over waves at once", () => {

@@ -229,7 +229,11 @@ export function missingShards(parts: readonly Part[]): string | undefined {
   return missing.length === 0 ? undefined : `shards are missing: ${listText(missing, MAX_NAMED)}`;
 }
 
-function missingInWaves({ files, plan: { shard }, shards, waves }: Part, of: number): string[] {
+/** The missing shards of waves, up to the last one that has begun. */
+export function missingInWaves(
+  { files, plan: { shard }, shards, waves }: Part,
+  of: number,
+): string[] {
   const last = Math.max(...files.map(({ plan }) => plan!.wave?.index ?? 0));
   const present = new Set(files.map(({ plan }) => partKey(plan!)));
   const planned = new Map<string, string>();

@@ -11,7 +11,7 @@ import {
   splitGate,
   trialsOfLine,
 } from "./journal.ts";
-import { defined } from "../../base/json.ts";
+import { defined, listText } from "../../base/json.ts";
 import type { CompletePolicy } from "../../gate/policy.ts";
 import type { Prices } from "../../models/prices.ts";
 import type { SequentialRule } from "../../gate/sequential.ts";
@@ -21,13 +21,14 @@ import { assignShards } from "../_assign_shards.ts";
 import {
   brokenProblem,
   doubledProblem,
+  missingInWaves,
   missingShards,
   mixedProblem,
   type Part,
   partKey,
 } from "./_problems.ts";
 import { joinedPlan } from "./_test_files.ts";
-import { partText } from "../shard_text.ts";
+import { afterFlags, partText } from "../shard_text.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import type { PlannedTrial } from "../../trials/trial_id.ts";
 
@@ -204,6 +205,9 @@ function stoppedBy(short: readonly ShortShard[]): string | undefined {
   return short.every(({ file }) => file.ends !== undefined) ? short[0]?.file.ends : undefined;
 }
 
+/** At most this many other missing shards are named beside one. */
+const MAX_NAMED = 5;
+
 /** How far the waves of a plan have come, whose journals have no problem but that some may be missing or short. */
 function wavesSoFar(part: Part): WavesSoFar {
   const { files, plan, shards, waves } = part;
@@ -220,7 +224,11 @@ function wavesSoFar(part: Part): WavesSoFar {
     spending.share(plan.shard.of);
     return spending.reached;
   };
-  const spent = last.index < of ? spentBefore(last.index + 1) : undefined;
+  // A journal that goes on after its share was spent had a greater budget than its header has.
+  const areEnded = files.every(({ plan, ends, trials }) =>
+    plan!.wave!.index < last.index || ends !== undefined || trials.length === 0
+  );
+  const spent = last.index < of && areEnded ? spentBefore(last.index + 1) : undefined;
   return {
     last,
     blocks: blocksOfWave(last, plan.resolved.graphs).end,
@@ -230,10 +238,17 @@ function wavesSoFar(part: Part): WavesSoFar {
       const wave = { index: waves[index]!, of };
       const file = byPart.get(partKey({ shard, wave }));
       if (file === undefined) {
+        const text = partText(shard, wave);
         const flags = shard.of === 1 ? "" : `--shard ${shard.index}/${shard.of} `;
+        const before = files.filter(({ plan }) => plan!.wave!.index < wave.index);
+        const others = missingInWaves(part, of).filter((other) => other !== text);
         return {
-          reason: `${partText(shard, wave)} is missing: give its journal or, if it was not run ` +
-            `or is lost, run it with ${flags}--wave ${wave.index}/${of}`,
+          reason: `${text} is missing: give its journal or, if it was not run or is lost, run it ` +
+            `with ${flags}--wave ${wave.index}/${of}${
+              afterFlags(before.map(({ path }) => path))
+            } ` +
+            "and an --out of its own" +
+            (others.length === 0 ? "" : `; so is ${listText(others, MAX_NAMED)}`),
           ended: false,
         };
       }
