@@ -12,7 +12,7 @@
 import { parseArgs } from "@std/cli/parse-args";
 import type { Asked } from "./mock_server.ts";
 import { isMet, LAUNCH, median, render, type Row, take, type Taken } from "./processes.ts";
-import { commands, generation, GRAPHS, writeJournal } from "./sizes.ts";
+import { commands, flatness, generation, GRAPHS, writeJournal } from "./sizes.ts";
 import { REQUESTS, suiteOf, TASKS, workOf } from "./workload.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
@@ -196,6 +196,7 @@ async function main(): Promise<number> {
     const journal = `${folder}/sizes.jsonl`;
     const many = await writeJournal(journal, Number(given["graphs"] ?? GRAPHS));
     rows.push(...generation(), ...await commands(journal, `${folder}/report.html`, many));
+    rows.push(await flatness(folder));
     console.log(`${trials} trials of ${REQUESTS} requests, ${CONCURRENCY} at the same time\n`);
     console.log(render(rows));
     return rows.every(isMet) ? 0 : 1;

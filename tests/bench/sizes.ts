@@ -1,6 +1,7 @@
 /**
  * What grows with size: how many tasks are generated a second and how their time grows with the number of their
- * functions, and how long a report and a gate of many trials take, as users start them, each beside its floor.
+ * functions, and how long a report and a gate of many trials take, as users start them, each beside its floor; and
+ * what memory a run takes as it grows.
  */
 
 import { JournalWriter } from "../../lib/runs/journal/jsonl.ts";
@@ -21,6 +22,9 @@ export async function writeJournal(path: string, graphs: number): Promise<number
   for await (const trial of trials) journal.write(trial);
   return plan.trials.length;
 }
+
+/** How the engine is told to use memory in `deno task toolgate`. */
+const ENGINE = LAUNCH.filter((flag) => flag.startsWith("--v8-flags"));
 
 /** The plainest program that reads a journal. */
 const FLOOR = `for (const line of Deno.readTextFileSync(Deno.args[0]).split("\\n")) {
@@ -50,6 +54,23 @@ export async function commands(journal: string, html: string, trials: number): P
     row("Gate", gate, "seconds", 12),
     row("Gate", gate, "peak", 400),
   ];
+}
+
+/** How much more memory a run of 100,000 trials takes than one of 20,000. */
+export async function flatness(folder: string): Promise<Row> {
+  const peakOf = async (trials: number) => {
+    const file = "tests/bench/many_trials_run.ts";
+    const journal = `${folder}/many_${trials}.jsonl`;
+    return (await take(["run", ...ENGINE, "--allow-all", file, String(trials), journal])).peak;
+  };
+  const [some, many] = [await peakOf(20_000), await peakOf(100_000)];
+  return {
+    what: "Peak memory, run of 100,000 trials to one of 20,000",
+    figure: many / some,
+    most: 1.3,
+    floor: 1,
+    from: `${many.toFixed(0)} MiB to ${some.toFixed(0)} MiB`,
+  };
 }
 
 /** Tasks of 120 functions: as many a second as a task takes, at most. */
