@@ -25,6 +25,8 @@ class Alarms {
   /** In the order in which they are due. */
   readonly #waiting = new Set<{ readonly due: number; readonly wake: () => void }>();
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** When the timer rings. */
+  #rings = 0;
 
   constructor(delay: number) {
     this.#delay = delay;
@@ -34,7 +36,7 @@ class Alarms {
   add(wake: () => void): () => void {
     const alarm = { due: performance.now() + this.#delay, wake };
     this.#waiting.add(alarm);
-    this.#timer ??= setTimeout(this.#ring, this.#delay);
+    if (this.#timer === undefined) this.#set(alarm.due);
     return () => {
       this.#waiting.delete(alarm);
       if (this.#waiting.size > 0) return;
@@ -44,16 +46,18 @@ class Alarms {
     };
   }
 
+  #set(due: number): void {
+    // One that was called may have asked again, and so set a timer that is too late for others.
+    clearTimeout(this.#timer);
+    this.#rings = due;
+    this.#timer = setTimeout(this.#ring, Math.ceil(Math.max(0, due - performance.now())));
+  }
+
   readonly #ring = () => {
     this.#timer = undefined;
+    const now = this.#rings;
     for (const alarm of this.#waiting) {
-      const left = alarm.due - performance.now();
-      if (left > 0) {
-        // One that was called may have asked again, and so set a timer that is too late for this one.
-        clearTimeout(this.#timer);
-        this.#timer = setTimeout(this.#ring, Math.ceil(left));
-        return;
-      }
+      if (alarm.due > now) return this.#set(alarm.due);
       this.#waiting.delete(alarm);
       alarm.wake();
     }
