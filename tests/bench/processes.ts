@@ -95,7 +95,7 @@ export function render(rows: readonly Row[]): string {
 }
 
 function targetOf({ most, least, unit = "" }: Row): string {
-  if (most !== undefined) return `at most ${most}${unit}`;
+  if (most !== undefined) return `at most ${Number(most.toFixed(2))}${unit}`;
   return least === undefined ? "" : `at least ${least}${unit}`;
 }
 
