@@ -23,22 +23,18 @@ export interface LookAheadOptions {
  * Runs pieces of work, numbered from 0, ahead of requests for their results.
  *
  * A piece may start when it lies less than the window ahead of the last request, and at most `concurrency`
- * run at a time. The window is four times the concurrency, so that one slow piece does not idle the others, and
- * a sixteenth of all requests in a row, if that is more: what is begun in vain is paid for as well. With
- * `slowStart` it begins at 1, is `concurrency` at a consecutive request and doubles with each further one, starts
- * over at a gap, and opens fully at a backward jump, which only a shuffling runner makes.
+ * run at a time. The window is four times the concurrency, so that one slow piece does not idle the others.
+ * With `slowStart` it begins at 1, is `concurrency` at a consecutive request and doubles with each further one,
+ * starts over at a gap, and opens fully at a backward jump, which only a shuffling runner makes.
  */
 export class LookAhead<T> {
   readonly #count: number;
   readonly #work: (index: number) => Promise<T>;
   readonly #concurrency: number;
   readonly #results = new Map<number, PromiseWithResolvers<T>>();
-  /** Those of pieces that have ended. */
-  readonly #ended = new WeakSet<PromiseWithResolvers<T>>();
   readonly #forgotten = new Set<number>();
+  readonly #largest: number;
   #window: number;
-  /** Requests in a row, each for the next piece. */
-  #inRow = 0;
   #slowStart: boolean;
   readonly #inOrder: boolean;
   /** Below any index, so that the first request never counts as consecutive. */
@@ -60,6 +56,7 @@ export class LookAhead<T> {
       );
     }
     this.#concurrency = concurrency;
+    this.#largest = 4 * this.#concurrency;
     this.#slowStart = options.slowStart ?? false;
     this.#inOrder = options.inOrder ?? false;
     this.#window = this.#largest;
@@ -70,35 +67,12 @@ export class LookAhead<T> {
     return this.#started.size;
   }
 
-  /** The largest window, for now. */
-  get #largest(): number {
-    return Math.max(4 * this.#concurrency, Math.floor(this.#inRow / 16));
-  }
-
-  /**
-   * The result of one piece. Where that must be waited for, all pieces of half a window are: a test runner takes
-   * longer for tests that wait than for those that find their result.
-   */
-  async getInBlock(index: number): Promise<T> {
-    const entry = this.#results.get(index);
-    const isReady = entry !== undefined && this.#ended.has(entry);
-    const result = this.get(index);
-    if (isReady) return await result;
-    const end = Math.min(this.#count, index + Math.floor(this.#window / 2));
-    for (let next = index + 1; next < end; next++) {
-      if (this.#started.has(next)) await this.#results.get(next)?.promise.catch(() => {});
-    }
-    return await result;
-  }
-
   /** The result of one piece; asking again returns the same promise. */
   get(index: number): Promise<T> {
     if (this.#forgotten.has(index)) {
       throw new Error(`Cannot get the result of ${index} as it was forgotten`);
     }
-    this.#inRow = index === this.#last + 1 ? this.#inRow + 1 : 1;
-    if (!this.#slowStart) this.#window = this.#largest;
-    else {
+    if (this.#slowStart) {
       if (index < this.#last) {
         this.#slowStart = false;
         if (this.#inOrder) this.#next = 0;
@@ -172,10 +146,9 @@ export class LookAhead<T> {
 
   #start(index: number): void {
     this.#started.add(index);
-    const entry = this.#entry(index);
+    const { resolve, reject } = this.#entry(index);
     this.#running++;
-    Promise.try(this.#work, index).then(entry.resolve, entry.reject).finally(() => {
-      this.#ended.add(entry);
+    Promise.try(this.#work, index).then(resolve, reject).finally(() => {
       this.#running--;
       this.#fill();
     });

@@ -228,7 +228,7 @@ export class Run implements Disposable, AsyncDisposable {
    * gate or a budget has made unnecessary are skipped.
    */
   trial(place: number): Promise<Trial | SkippedTrial> {
-    return this.#options.slowStart ? this.#ahead.getInBlock(place) : this.#ahead.get(place);
+    return this.#ahead.get(place);
   }
 
   /** All trials that were not skipped or forgotten, in plan order, once all have ended. */

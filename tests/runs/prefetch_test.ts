@@ -172,41 +172,6 @@ Deno.test("LookAhead.get() with slowStart runs at full speed after the first pie
   assertEquals(bench.started, range(0, 60));
 });
 
-Deno.test("LookAhead.getInBlock() waits for half a window, and not for a single piece", async () => {
-  const bench = new Bench(100, { concurrency: 4, slowStart: true });
-  const settled: number[] = [];
-  const ask = (index: number) => bench.ahead.getInBlock(index).then(() => settled.push(index));
-  void ask(0);
-  await bench.finish(0);
-  assertEquals(settled, [0], "nothing else was begun");
-  // A window of 4: the block is pieces 1 and 2.
-  void ask(1);
-  await bench.finish(1, 3);
-  assertEquals(settled, [0], "2 has not ended");
-  await bench.fail(2);
-  assertEquals(settled, [0, 1]);
-  // What has ended is there at once, though what follows has not.
-  const failed = assertRejects(() => bench.ahead.getInBlock(2), Error, "piece 2");
-  void ask(3);
-  await settle();
-  assertEquals(settled, [0, 1, 3]);
-  await failed;
-});
-
-Deno.test("LookAhead begins at most four times the concurrency in vain, or a sixteenth of what was asked for", async () => {
-  for (const asked of [1, 2, 3, 20, 400, 1000]) {
-    const bench = new Bench(5000, { concurrency: 4, slowStart: true });
-    for (let index = 0; index < asked; index++) {
-      void bench.ahead.get(index);
-      await bench.finish(...bench.running);
-    }
-    await bench.finishAll();
-    assertLessOrEqual(bench.ahead.started - asked, asked < 2 ? 0 : Math.max(16, asked / 16));
-    // A larger window is what lets long blocks be waited for.
-    if (asked === 1000) assertGreater(bench.ahead.started - asked, 50);
-  }
-});
-
 Deno.test("LookAhead.get() with slowStart starts over at a gap", async () => {
   const bench = new Bench(100, { concurrency: 4, slowStart: true });
   for (let index = 0; index < 4; index++) void bench.ahead.get(index);
