@@ -4,7 +4,7 @@
  */
 
 import { acceptResults, baselineText } from "../runs/accept.ts";
-import { deriveJournals } from "../runs/derived.ts";
+import { deriveJournals, readAndDerive } from "../runs/derived.ts";
 import { printable } from "../base/json.ts";
 import { percent, sum } from "../base/numbers.ts";
 import { assertReplaceable, writeOutput } from "../base/output_file.ts";
@@ -29,7 +29,8 @@ Exit code 0 when it is written.`;
 /** Writes the baseline and reports it on stderr. */
 export async function accept(arguments_: readonly string[]): Promise<number> {
   const options = new Arguments("accept", arguments_, { values: ["out"] });
-  const results = readResults(journalsGiven(options).map(userPath));
+  const paths = journalsGiven(options).map(userPath);
+  const results = readResults(paths, await readAndDerive(paths));
   for (const notice of results.notices) console.error(notice);
   if (results.problem === undefined) {
     for (const note of await deriveJournals(results)) console.error(note);

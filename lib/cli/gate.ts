@@ -18,6 +18,7 @@ import { gateToMarkdown } from "../reports/markdown.ts";
 import { renderGate, renderVerdicts } from "../reports/terminal.ts";
 import { type GateReport, reportProblem } from "../gate/gate_report.ts";
 import { pricesFor } from "../runs/plan.ts";
+import { readAndDerive } from "../runs/derived.ts";
 import { decideResults, undecidableReason } from "../runs/decide_results.ts";
 import { suiteOf } from "../runs/journal/journal.ts";
 import { readResults, type Results } from "../runs/journal/results.ts";
@@ -109,7 +110,8 @@ async function decide(
 ): Promise<number> {
   const asJson = options.has("json");
   const file = userPath(journals[0]!);
-  const results = readResults(journals.map(userPath));
+  const paths = journals.map(userPath);
+  const results = readResults(paths, await readAndDerive(paths));
   for (const notice of results.notices) console.error(notice);
   const problem = undecidableReason(results);
   if (problem !== undefined) {

@@ -22,7 +22,7 @@ import { pricesFor } from "../runs/plan.ts";
 import { allChoices } from "../runs/resolved_suite.ts";
 import { type Price, PRICES, type Prices } from "../models/prices.ts";
 import type { GateReport } from "../gate/gate_report.ts";
-import { deriveJournals } from "../runs/derived.ts";
+import { deriveJournals, readAndDerive } from "../runs/derived.ts";
 import { FailedTrials, isFailed } from "../reports/failures.ts";
 import { isCase } from "../trials/executors/task_kind.ts";
 import { rerunLine } from "../runs/rerun.ts";
@@ -99,7 +99,9 @@ export async function report(arguments_: readonly string[]): Promise<number> {
   const outputs = outputsOf(options, [...journals, ...baselines, ...(table ? [table] : [])]);
   const declaredPrices = table === undefined ? undefined : readJsonc(userPath(table), PRICES);
   const operandOf = new Map(journals.map((path) => [userPath(path), path]));
-  const collection = readCollection(journals.map(userPath), {
+  const paths = journals.map(userPath);
+  const collection = readCollection(paths, {
+    journals: await readAndDerive(paths),
     differentTasks: options.has("different-tasks"),
   });
   const { runs, trials, planned } = collection;

@@ -8,10 +8,17 @@ import type { Baseline } from "./baseline.ts";
 import { canonicalJson, defined, printable } from "../base/json.ts";
 import { InputError, reasonOf } from "../base/errors.ts";
 import { countText } from "../base/numbers.ts";
-import { numberedTrials, type PlanLine, readPlanLine } from "./journal/journal.ts";
+import {
+  type DerivedTrials,
+  type JournalFile,
+  type PlanLine,
+  readTrialLines,
+} from "./journal/journal.ts";
 import { JUDGING_RULES } from "../trials/executors/answer.ts";
 import { createExecutor } from "../trials/executors/generated.ts";
 import { type Derivation, deriveAgain, scoresDifference } from "../trials/derive.ts";
+import type { Difference } from "../trials/_difference.ts";
+import type { Trial } from "../trials/trial.ts";
 import {
   generateTask,
   GENERATOR_VERSION,
@@ -23,11 +30,11 @@ import { openTask, type TaskOpener } from "../trials/executors/tasks.ts";
 import { strategyChoice, strategyName } from "../trials/strategies/entry.ts";
 import { withCallSets } from "./question_tasks.ts";
 
-/** Journals with the plan that their first lines share, which must agree with its own hash. */
-export interface JournalsOfPlan {
+/** Journals whose trials are derived again. */
+export interface JournalsToDerive {
   readonly paths: readonly string[];
-  /** `undefined` in journals written by other tools. */
-  readonly plan: PlanLine | undefined;
+  /** What deriving each of them came to, where that was done as they were read. */
+  readonly derived?: readonly DerivedTrials[];
 }
 
 /**
@@ -36,43 +43,16 @@ export interface JournalsOfPlan {
  *
  * @throws {InputError} If a line disagrees with its own events; the message has file, line, trial and field.
  */
-export async function deriveJournals({ paths, plan }: JournalsOfPlan): Promise<string[]> {
-  const whyNone = plan === undefined
-    ? "without a plan, which names their limits"
-    : plan.resolved.generator !== GENERATOR_VERSION
-    ? generatorText(plan.resolved.generator)
-    : undefined;
-  const sets: ReturnType<typeof setsOf> = plan === undefined ? { open: openTask } : setsOf(plan);
-  const open = openerOf(sets.open);
-  const strategies = new Map(
-    plan?.resolved.strategies.map((entry) => [strategyName(entry), strategyChoice(entry)]),
-  );
-  const { limits = {}, references = false } = plan?.resolved ?? {};
+export async function deriveJournals(
+  { paths, derived: known }: JournalsToDerive,
+): Promise<string[]> {
   const recorded = new Map<string, number>();
   let earlier = 0;
-  for (const path of paths) {
-    for (const { trial, line } of numberedTrials(path)) {
-      if (trial.rules === undefined && !isCase(trial.task)) earlier++;
-      const strategy = strategies.get(trial.strategy);
-      const why = isCase(trial.task)
-        ? undefined
-        : whyNone ?? (isQuestion(trial.task) ? sets.missing : undefined);
-      const derivation: Derivation =
-        plan !== undefined && why === undefined && strategy !== undefined
-          ? await deriveAgain(trial, { limits, references, strategy, open })
-          : (plan === undefined ? undefined : scoresDifference(trial)) ??
-            { kind: "recorded", ...defined({ why }) };
-      if (derivation.kind === "recorded" && derivation.why !== undefined) {
-        recorded.set(derivation.why, (recorded.get(derivation.why) ?? 0) + 1);
-      }
-      if (derivation.kind !== "differs") continue;
-      const { field, recorded: said, derived } = derivation;
-      throw new InputError(
-        `Cannot judge ${path}, line ${line}: trial ${
-          printable(trial.id, 500)
-        } disagrees with its own ` +
-          `events: ${printable(field)} is ${said}, and its events give ${derived}`,
-      );
+  for (const derived of known ?? (await readAndDerive(paths)).map((file) => file.derived)) {
+    if ("fault" in derived) throw derived.fault;
+    earlier += derived.earlier;
+    for (const [why, count] of derived.recorded) {
+      recorded.set(why, (recorded.get(why) ?? 0) + count);
     }
   }
   const notices = [...recorded].map(([why, count]) =>
@@ -86,6 +66,80 @@ export async function deriveJournals({ paths, plan }: JournalsOfPlan): Promise<s
 }
 
 /**
+ * Reads journals, and derives their trials while these are at hand. What a line disagrees in is an error of
+ * {@linkcode deriveJournals} only, as journals with other faults are decided over without it.
+ *
+ * @throws {InputError} Like {@linkcode readJournalFile}.
+ */
+export async function readAndDerive(
+  paths: readonly string[],
+): Promise<(JournalFile & { readonly derived: DerivedTrials })[]> {
+  const files = [];
+  for (const path of paths) {
+    const recorded = new Map<string, number>();
+    let earlier = 0;
+    let fault: { readonly fault?: unknown } = {};
+    let derive: ReturnType<typeof derivationOf> | undefined;
+    using lines = readTrialLines(path);
+    let next = lines.next();
+    for (; !next.done; next = lines.next()) {
+      const { trial, line, plan } = next.value;
+      if (trial.rules === undefined && !isCase(trial.task)) earlier++;
+      if ("fault" in fault) continue;
+      try {
+        derive ??= derivationOf(plan);
+        const derivation = await derive(trial);
+        if (derivation.kind === "recorded" && derivation.why !== undefined) {
+          recorded.set(derivation.why, (recorded.get(derivation.why) ?? 0) + 1);
+        }
+        if (derivation.kind === "differs") throw disagreement(path, line, trial, derivation);
+      } catch (error) {
+        fault = { fault: error };
+      }
+    }
+    files.push({ ...next.value, derived: { recorded, earlier, ...fault } });
+  }
+  return files;
+}
+
+function disagreement(
+  path: string,
+  line: number,
+  { id }: Trial,
+  { field, recorded, derived }: Difference,
+): InputError {
+  return new InputError(
+    `Cannot judge ${path}, line ${line}: trial ${printable(id, 500)} disagrees with its own ` +
+      `events: ${printable(field)} is ${recorded}, and its events give ${derived}`,
+  );
+}
+
+/** Returns what derives the trials of a plan; without one they can only be compared with themselves. */
+function derivationOf(plan: PlanLine | undefined): (trial: Trial) => Promise<Derivation> {
+  const whyNone = plan === undefined
+    ? "without a plan, which names their limits"
+    : plan.resolved.generator !== GENERATOR_VERSION
+    ? generatorText(plan.resolved.generator)
+    : undefined;
+  const sets: ReturnType<typeof setsOf> = plan === undefined ? { open: openTask } : setsOf(plan);
+  const open = openerOf(sets.open);
+  const strategies = new Map(
+    plan?.resolved.strategies.map((entry) => [strategyName(entry), strategyChoice(entry)]),
+  );
+  const { limits = {}, references = false } = plan?.resolved ?? {};
+  return async (trial) => {
+    const strategy = strategies.get(trial.strategy);
+    const why = isCase(trial.task)
+      ? undefined
+      : whyNone ?? (isQuestion(trial.task) ? sets.missing : undefined);
+    return plan !== undefined && why === undefined && strategy !== undefined
+      ? await deriveAgain(trial, { limits, references, strategy, open })
+      : (plan === undefined ? undefined : scoresDifference(trial)) ??
+        { kind: "recorded", ...defined({ why }) };
+  };
+}
+
+/**
  * Derives the trials of a baseline, if it is a journal: a file of accepted results holds no events. One of
  * version 1 does not tell its trials apart either.
  *
@@ -96,7 +150,7 @@ export async function deriveBaseline({ file, plan }: Baseline): Promise<string[]
     const isFirst = "v" in plan && plan.v === 1;
     return isFirst ? [UNTOLD] : [];
   }
-  const notices = await deriveJournals({ paths: [file], plan: readPlanLine(file) });
+  const notices = await deriveJournals({ paths: [file] });
   return notices.map((notice) => `of the baseline: ${notice}`);
 }
 

@@ -13,11 +13,10 @@ import { cannot, InputError } from "../../base/errors.ts";
 import { canonicalJson, defined, printable } from "../../base/json.ts";
 import { comparisonHash } from "../resolved_suite.ts";
 import { sum } from "../../base/numbers.ts";
-import { journalLines } from "./jsonl.ts";
-import { readJournalFile, readPlanLine, splitGate } from "./journal.ts";
+import { type JournalFile, readJournalFile, splitGate } from "./journal.ts";
 import { suiteKey, testsOf } from "./_test_files.ts";
 import { differences } from "./_plan_differences.ts";
-import { readResults, type Results } from "./results.ts";
+import { isEmpty, readResults, type Results } from "./results.ts";
 import { modelName } from "../../models/entry.ts";
 import { stageEntries, strategyName } from "../../trials/strategies/entry.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
@@ -54,6 +53,8 @@ interface Run {
 export interface CollectionOptions {
   /** Whether tasks may differ if all models and strategies worked on all of them; default `false`. */
   readonly differentTasks?: boolean;
+  /** The journals, where they were read already. */
+  readonly journals?: readonly JournalFile[];
 }
 
 /**
@@ -68,16 +69,17 @@ export interface CollectionOptions {
  */
 export function readCollection(
   paths: readonly string[],
-  { differentTasks = false }: CollectionOptions = {},
+  { differentTasks = false, journals = paths.map(readJournalFile) }: CollectionOptions = {},
 ): Collection {
-  const read = joinTestFiles(groupByPlan(paths)).flatMap((plans): Run[] => {
-    const paths = plans.flat();
-    const results = readResults(paths);
+  const runOf = (files: readonly JournalFile[]): Run => {
+    const paths = files.map(({ path }) => path);
+    return { paths, results: readResults(paths, files) };
+  };
+  const read = joinTestFiles(groupByPlan(journals)).flatMap((plans): Run[] => {
+    const run = runOf(plans.flat());
     // Test files that are no run of one suite may be different tasks.
-    const areApart = differentTasks && plans.length > 1 && isFaulty(results);
-    return areApart
-      ? plans.map((paths) => ({ paths, results: readResults(paths) }))
-      : [{ paths, results }];
+    const areApart = differentTasks && plans.length > 1 && isFaulty(run.results);
+    return areApart ? plans.map(runOf) : [run];
   });
   for (const { paths, results } of read) {
     if (!isFaulty(results)) continue;
@@ -200,51 +202,44 @@ function isFaulty({ problem, missing }: Results): boolean {
  * Puts the plans of the test files of one suite together, unless each file decided for itself when to stop. A file with
  * a test that is there already is of another run of the suite.
  */
-function joinTestFiles(plans: readonly string[][]): string[][][] {
-  const files = plans.map((paths) => {
-    const line = readPlanLine(paths[0]!);
+function joinTestFiles(plans: readonly JournalFile[][]): JournalFile[][][] {
+  const runs = plans.map((files) => {
+    const line = files[0]!.plan;
     const key = line === undefined || splitGate(line.gate).rule !== undefined
       ? undefined
       : suiteKey(line);
-    return { key, paths, tests: new Set(key === undefined ? [] : testsOf(line!)) };
+    return { key, files, tests: new Set(key === undefined ? [] : testsOf(line!)) };
   });
-  return [...Map.groupBy(files, ({ key, paths }) => key ?? paths[0]!).values()]
+  return [...Map.groupBy(runs, ({ key, files }) => key ?? files[0]!.path).values()]
     .flatMap((ofSuite) =>
       splitRuns(
         ofSuite,
-        ({ paths }) => paths[0]!,
+        ({ files }) => files[0]!.path,
         (one, other) => !one.tests.isDisjointFrom(other.tests),
       )
     )
-    .map((run) => run.map(({ paths }) => paths));
+    .map((run) => run.map(({ files }) => files));
 }
 
 /**
  * The journals of each plan, those of another run of it by themselves; empty journals, which may be of any, count as
  * the first plan's.
  */
-function groupByPlan(paths: readonly string[]): string[][] {
-  const journals: { readonly path: string; readonly plan: string; readonly shard: string }[] = [];
-  const empty: string[] = [];
-  for (const path of paths) {
-    using lines = journalLines(path);
-    if (lines.next().done) {
-      empty.push(path);
-      continue;
-    }
-    const line = readPlanLine(path);
-    // Journals without a plan have no shards.
-    const shard = line === undefined ? path : canonicalJson([line.shard, line.wave ?? null]);
-    journals.push({ path, plan: line?.planHash ?? "", shard });
-  }
+function groupByPlan(journals: readonly JournalFile[]): JournalFile[][] {
+  const empty = journals.filter(isEmpty);
+  const others = journals.filter((file) => !isEmpty(file));
+  const planOf = ({ plan }: JournalFile) => plan?.planHash ?? "";
+  // Journals without a plan have no shards.
+  const shardOf = ({ path, plan }: JournalFile) =>
+    plan === undefined ? path : canonicalJson([plan.shard, plan.wave ?? null]);
   // The same journal again is a problem of its run.
-  const groups = [...Map.groupBy(journals, ({ plan }) => plan).values()].flatMap((ofPlan) =>
+  const groups = [...Map.groupBy(others, planOf).values()].flatMap((ofPlan) =>
     splitRuns(
       ofPlan,
       ({ path }) => path,
-      (one, other) => one.shard === other.shard && isOtherRun(one.path, other.path),
+      (one, other) => shardOf(one) === shardOf(other) && isOtherRun(one, other),
     )
-  ).map((run) => run.map(({ path }) => path));
+  );
   if (empty.length > 0) groups.length === 0 ? groups.push(empty) : groups[0]!.push(...empty);
   return groups;
 }
@@ -288,8 +283,8 @@ function splitRuns<Part>(
 }
 
 /** Whether two journals of one shard are of different runs of it. */
-function isOtherRun(one: string, other: string): boolean {
-  const [keys, others] = [one, other].map((path) => trialKeys(readJournalFile(path).trials));
+function isOtherRun(one: JournalFile, other: JournalFile): boolean {
+  const [keys, others] = [one, other].map(({ trials }) => trialKeys(trials));
   return keys!.size > 0 && others!.size > 0 && keys!.isDisjointFrom(others!);
 }
 

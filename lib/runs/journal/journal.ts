@@ -19,7 +19,6 @@ import {
   type JournalEnd,
   journalLines,
   type JournalPlace,
-  readJournal,
   readLineAgain,
 } from "./jsonl.ts";
 import { MAX_TRIALS, type Plan } from "../plan.ts";
@@ -285,6 +284,25 @@ export interface JournalFile {
   readonly doubled: string | undefined;
   /** Why the run ended early, according to the last line. */
   readonly ends: string | undefined;
+  /** What deriving its trials again came to; omitted where they were not derived while it was read. */
+  readonly derived?: DerivedTrials;
+}
+
+/** What deriving the trials of a journal again came to. */
+export interface DerivedTrials {
+  /** The error of the first line that disagrees with its own events, or whose task cannot be opened. */
+  readonly fault?: unknown;
+  /** The number of trials that stand as recorded although their truth is data, by the reason. */
+  readonly recorded: ReadonlyMap<string, number>;
+  /** The number of trials that were judged by version 1 of the rules. */
+  readonly earlier: number;
+}
+
+/** A trial of a journal, with the number of its line and the plan before it. */
+export interface TrialLine {
+  readonly trial: Trial;
+  readonly line: number;
+  readonly plan: PlanLine | undefined;
 }
 
 /**
@@ -293,6 +311,19 @@ export interface JournalFile {
  * @throws {InputError} If it is invalid; the message has the file, the line, the path in it and the rule.
  */
 export function readJournalFile(path: string): JournalFile {
+  const lines = readTrialLines(path);
+  for (;;) {
+    const { done, value } = lines.next();
+    if (done) return value;
+  }
+}
+
+/**
+ * Reads and checks one journal; yields each trial line on the way, also of trials that were run again.
+ *
+ * @throws {InputError} Like {@linkcode readJournalFile}.
+ */
+export function* readTrialLines(path: string): Generator<TrialLine, JournalFile, void> {
   let plan: PlanLine | undefined;
   let altered = false;
   const trials = new Map<string, TrialSummary>();
@@ -301,7 +332,10 @@ export function readJournalFile(path: string): JournalFile {
   let doubled: string | undefined;
   let ends: string | undefined;
   let first = true;
-  const end = readJournal(path, ({ value, ...place }) => {
+  using lines = journalLines(path);
+  let next = lines.next();
+  for (; !next.done; next = lines.next()) {
+    const { value, ...place } = next.value;
     const source = `${path}, line ${place.line}`;
     if (lineKind(value) === "plan") {
       if (!first) throw new InputError(`Cannot use ${source}: only the first line can be a plan`);
@@ -312,16 +346,19 @@ export function readJournalFile(path: string): JournalFile {
         `Cannot use ${source}: it is no line of a journal, whose kind is "plan" or "trial"`,
       );
     } else {
-      const trial = summarize(parseTrial(value, source));
+      const whole = parseTrial(value, source);
+      const trial = summarize(whole);
       const before = trials.get(trial.id);
       if (before !== undefined && before.outcome !== "invalid") doubled ??= trial.id;
       trials.set(trial.id, before === undefined ? trial : inPlaceOf(trial, replacing(before)));
       places.set(trial.id, place);
       values.note(value, place);
       ends = trial.ends;
+      yield { trial: whole, line: place.line, plan };
     }
     first = false;
-  });
+  }
+  const end = next.value;
   return { path, end, plan, altered, trials: [...trials.values()], places, values, doubled, ends };
 }
 
@@ -390,19 +427,6 @@ export function* journalTrials(path: string): Generator<Trial, void, void> {
     if (lineKind(value) !== "trial") continue;
     const trial = parseTrial(value, `${path}, line ${line}`);
     if (lastLines.get(trial.id) === line) yield values.complete(trial);
-  }
-}
-
-/**
- * Yields each trial line of a journal with its number, also of trials that were run again.
- *
- * @throws {InputError} Like {@linkcode readJournalFile}, once a line is reached.
- */
-export function* numberedTrials(path: string): Generator<{ trial: Trial; line: number }> {
-  for (const { value, line } of journalLines(path)) {
-    if (lineKind(value) === "trial") {
-      yield { trial: parseTrial(value, `${path}, line ${line}`), line };
-    }
   }
 }
 

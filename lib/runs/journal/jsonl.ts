@@ -86,20 +86,6 @@ export function* journalLines(path: string): Generator<JournalLine, JournalEnd, 
 }
 
 /**
- * Reads a journal: passes each line to `take` and returns how it ends.
- *
- * @throws {InputError} Like {@linkcode journalLines}.
- */
-export function readJournal(path: string, take: (line: JournalLine) => void): JournalEnd {
-  using lines = journalLines(path);
-  for (;;) {
-    const { done, value } = lines.next();
-    if (done) return value;
-    take(value);
-  }
-}
-
-/**
  * Reads one line again.
  *
  * @throws {InputError} If the file cannot be read, or has changed in that place.

@@ -5,6 +5,7 @@
 
 import { tornNotice } from "./jsonl.ts";
 import {
+  type DerivedTrials,
   type JournalFile,
   type PlanLine,
   readJournalFile,
@@ -59,6 +60,8 @@ export interface Results {
    * may have decided before.
    */
   readonly missing: string | undefined;
+  /** What deriving each journal again came to; omitted where they were not derived as they were read. */
+  readonly derived?: readonly DerivedTrials[];
   /** How far the waves of the run have come; omitted where it is not run in waves, or there is a problem. */
   readonly waves?: WavesSoFar;
 }
@@ -67,10 +70,13 @@ export interface Results {
  * Reads journals and merges them. Missing or duplicate shards, shards of another plan and unplanned trials
  * are returned as `problem`, which makes a gate over them invalid.
  *
+ * @param journals The journals, where they were read already.
  * @throws {InputError} If a file cannot be read or a line is malformed.
  */
-export function readResults(paths: readonly string[]): Results {
-  const journals = paths.map(readJournalFile);
+export function readResults(
+  paths: readonly string[],
+  journals: readonly JournalFile[] = paths.map(readJournalFile),
+): Results {
   const notices = journals.flatMap(({ path, end }) =>
     end.tornBytes === 0 ? [] : [tornNotice(path, end.tornBytes)]
   );
@@ -95,7 +101,10 @@ export function readResults(paths: readonly string[]): Results {
       : [];
     const allNotices = [...notices, ...unknown];
     const noPlan = { plan: undefined, missing: undefined };
-    return { paths, suite, planned, trials, ...noGate, ...noPlan, notices: allNotices, problem };
+    return {
+      ...{ paths, suite, planned, trials, ...noGate, ...noPlan, notices: allNotices, problem },
+      ...derivedIn(journals),
+    };
   }
   const mixed = mixedProblem(files);
   const parts = mixed === undefined ? partsOf(files) : [];
@@ -126,7 +135,13 @@ export function readResults(paths: readonly string[]): Results {
     problem,
     missing,
     ...defined({ waves }),
+    ...derivedIn(journals),
   };
+}
+
+function derivedIn(journals: readonly JournalFile[]): Pick<Results, "derived"> {
+  const derived = journals.flatMap((file) => file.derived ?? []);
+  return derived.length < journals.length ? {} : { derived };
 }
 
 function inOrder(trials: readonly TrialSummary[]): TrialSummary[] {
@@ -169,7 +184,7 @@ function reindexed(
 }
 
 /** Whether a journal has neither a plan nor a trial. */
-function isEmpty({ plan, trials }: JournalFile): boolean {
+export function isEmpty({ plan, trials }: JournalFile): boolean {
   return plan === undefined && trials.length === 0;
 }
 

@@ -5,7 +5,6 @@ import {
   type JournalLine,
   journalLines,
   JournalWriter,
-  readJournal as readLines,
   readLineAgain,
   tornNotice,
 } from "../../../lib/runs/journal/jsonl.ts";
@@ -19,7 +18,10 @@ interface JournalContent extends JournalEnd {
 /** All of a journal. */
 function readJournal(path: string): JournalContent {
   const lines: JournalLine[] = [];
-  return { ...readLines(path, (line) => lines.push(line)), lines };
+  const read = journalLines(path);
+  let next = read.next();
+  for (; !next.done; next = read.next()) lines.push(next.value);
+  return { ...next.value, lines };
 }
 
 function valuesOf({ lines }: JournalContent): unknown[] {
@@ -296,12 +298,11 @@ Deno.test("journalLines() may be left before the end, and leaves no file open", 
   const { path } = longJournal(folder, "\n");
   for (const { line } of journalLines(path)) if (line === 2) break;
   assertThrows(
-    () =>
-      readLines(path, () => {
-        throw new RangeError("enough");
-      }),
+    () => {
+      for (const { line } of journalLines(path)) throw new RangeError(`line ${line} is enough`);
+    },
     RangeError,
-    "enough",
+    "line 1 is enough",
   );
 });
 
