@@ -34,7 +34,7 @@ import { renderMarkdown } from "../reports/markdown.ts";
 import { writeSvgs } from "../reports/svg.ts";
 import { renderReport } from "../reports/terminal.ts";
 import { commandWidth } from "../base/terminal_width.ts";
-import { journalTrials, readPlanLine } from "../runs/journal/journal.ts";
+import { journalTrials } from "../runs/journal/journal.ts";
 import type { Results } from "../runs/journal/results.ts";
 import type { Trial } from "../trials/trial.ts";
 import { Arguments, userPath } from "./arguments.ts";
@@ -295,11 +295,11 @@ function wholeTrials({ runs, trials }: Collection) {
     /** The id of the last one in its journal, which lacks the label of its run. */
     id: "",
     *trials(): Generator<Trial> {
-      for (const { paths, label } of runs) {
-        for (const path of paths) {
+      for (const { files, label } of runs) {
+        for (const file of files) {
           // Of a suite in several test files each journal has its own plan.
-          Object.assign(reading, { path, plan: readPlanLine(path) });
-          for (const written of journalTrials(path)) {
+          Object.assign(reading, { path: file.path, plan: file.plan });
+          for (const written of journalTrials(file)) {
             const trial = label === undefined ? written : labelledTrial(written, label);
             const index = places.get(trial.id);
             reading.id = written.id;

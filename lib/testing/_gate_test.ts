@@ -176,9 +176,7 @@ export async function derivedAgain(
   }
   const { deriveBaseline, deriveJournals } = await import("../runs/derived.ts");
   try {
-    const own = resumed === undefined
-      ? []
-      : await deriveJournals({ paths: [resumed] });
+    const own = resumed === undefined ? [] : await deriveJournals({ paths: [resumed] });
     const before = earlier === undefined ? [] : await deriveJournals(earlier);
     return {
       notes: [...before, ...own, ...(baseline === undefined ? [] : await deriveBaseline(baseline))],

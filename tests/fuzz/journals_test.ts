@@ -12,7 +12,7 @@ import type { GateReport, ReportedVerdict } from "../../lib/gate/gate_report.ts"
 import { parseWith } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { canonicalJson, parseJson } from "../../lib/base/json.ts";
-import { journalTrials } from "../../lib/runs/journal/journal.ts";
+import { journalTrials, readJournalFile } from "../../lib/runs/journal/journal.ts";
 import type { ModelEntry } from "../../lib/models/entry.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
@@ -378,7 +378,7 @@ fuzz(
     using folder = new Folder();
     const path = folder.write("a.jsonl", spoil(JOURNALS.get(name)!, change));
     try {
-      const ids = [...journalTrials(path)].map(({ id }) => id);
+      const ids = [...journalTrials(readJournalFile(path))].map(({ id }) => id);
       assertEquals(new Set(ids).size, ids.length);
       assertEquals(ids.toSorted(), readResults([path]).trials.map(({ id }) => id).toSorted());
     } catch (error) {

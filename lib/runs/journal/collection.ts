@@ -41,6 +41,8 @@ export interface Collection {
 /** One run of a collection. */
 interface Run {
   readonly paths: readonly string[];
+  /** The journals at these paths. */
+  readonly files: readonly JournalFile[];
   readonly results: Results;
   /**
    * The name of its settings in tables, after its journal: set if another run has the same model with the same strategy
@@ -73,7 +75,7 @@ export function readCollection(
 ): Collection {
   const runOf = (files: readonly JournalFile[]): Run => {
     const paths = files.map(({ path }) => path);
-    return { paths, results: readResults(paths, files) };
+    return { paths, files, results: readResults(paths, files) };
   };
   const read = joinTestFiles(groupByPlan(journals)).flatMap((plans): Run[] => {
     const run = runOf(plans.flat());

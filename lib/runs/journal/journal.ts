@@ -15,12 +15,7 @@ import {
   printable,
 } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
-import {
-  type JournalEnd,
-  journalLines,
-  type JournalPlace,
-  readLineAgain,
-} from "./jsonl.ts";
+import { type JournalEnd, journalLines, type JournalPlace, readLineAgain } from "./jsonl.ts";
 import { MAX_TRIALS, type Plan } from "../plan.ts";
 import {
   comparisonHash,
@@ -409,24 +404,17 @@ export function planOfLine(line: PlanLine): Plan | undefined {
 }
 
 /**
- * Yields the whole trials of a journal in the order of their lines, without those that
- * {@linkcode readJournalFile} ignores.
+ * Yields the whole trials of a journal in the order of their lines, those that were there when it was read and count.
  *
- * @throws {InputError} Like {@linkcode readJournalFile}, once a line is reached.
+ * @throws {InputError} If the journal has changed since it was read.
  */
-export function* journalTrials(path: string): Generator<Trial, void, void> {
-  const lastLines = new Map<string, number>();
-  const values = new KeptValues(path);
-  for (const { value, ...place } of journalLines(path)) {
-    const { kind, id } = isJsonObject(value) ? value : {};
-    if (kind !== "trial" || typeof id !== "string") continue;
-    lastLines.set(id, place.line);
-    values.note(value, place);
-  }
+export function* journalTrials(
+  { path, places, values }: Pick<JournalFile, "path" | "places" | "values">,
+): Generator<Trial, void, void> {
   for (const { value, line } of journalLines(path)) {
     if (lineKind(value) !== "trial") continue;
     const trial = parseTrial(value, `${path}, line ${line}`);
-    if (lastLines.get(trial.id) === line) yield values.complete(trial);
+    if (places.get(trial.id)?.line === line) yield values.complete(trial);
   }
 }
 

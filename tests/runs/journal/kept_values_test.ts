@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { journalTrials } from "../../../lib/runs/journal/journal.ts";
+import { journalTrials, readJournalFile } from "../../../lib/runs/journal/journal.ts";
 import { Folder } from "../../support/folders.ts";
 import { linesOf } from "../../support/journals.ts";
 import { record } from "../../support/records.ts";
@@ -16,7 +16,7 @@ Deno.test("journalTrials() takes no tools for a text, though a journal has both 
     ...record({ task: { case: "t", seed: 1 }, index, repetition: index + 1 }),
     transcript,
   }));
-  const trials = [...journalTrials(folder.write("a.jsonl", linesOf(lines)))];
+  const trials = [...journalTrials(readJournalFile(folder.write("a.jsonl", linesOf(lines))))];
   assertEquals(trials.map(({ transcript }) => transcript) as unknown[], [
     transcripts[0],
     { prompt: { id: "p", value: "Hi" }, tools },
