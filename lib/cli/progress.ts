@@ -3,8 +3,9 @@
  * @module
  */
 
+// Loaded where there is a terminal.
 // @ts-types="npm:@types/cli-progress@^3"
-import { type Options, SingleBar } from "cli-progress";
+import defer * as bars from "cli-progress";
 import { type Clock, SYSTEM_CLOCK } from "../base/clock.ts";
 import { printable } from "../base/json.ts";
 import { terminalColumns } from "../base/terminal_width.ts";
@@ -32,7 +33,7 @@ export class Progress {
   readonly #clock: Clock;
   readonly #progress: RunProgress;
   #run: Pick<Run, "trials" | "inFlight"> | undefined;
-  #bar: SingleBar | undefined;
+  #bar: bars.SingleBar | undefined;
   /** Whether an invalid trial was reported. */
   #warned = false;
   #began = 0;
@@ -67,7 +68,7 @@ export class Progress {
     this.#began = performance.now();
     const screen = this.#screen;
     if (!screen.isTerminal) return this.#waitForLine();
-    this.#bar = new SingleBar({
+    this.#bar = new bars.SingleBar({
       format: () => drawStatus(this.#progress.status(run, this.#began), screen.width() - 1),
       stream: lineStream(screen),
       fps: 1000 / PAUSE,
@@ -113,7 +114,7 @@ const CLEARED = "\r\x1b[K";
 const POSITION = ["\x1b7", "\x1b8"];
 
 /** Adapts a screen to the stream that `cli-progress` writes to. */
-function lineStream(screen: Screen): NonNullable<Options["stream"]> {
+function lineStream(screen: Screen): NonNullable<bars.Options["stream"]> {
   const stream = {
     isTTY: true,
     write(text: string) {
@@ -121,7 +122,7 @@ function lineStream(screen: Screen): NonNullable<Options["stream"]> {
       return true;
     },
   };
-  return stream as unknown as NonNullable<Options["stream"]>;
+  return stream as unknown as NonNullable<bars.Options["stream"]>;
 }
 
 const USUAL_WIDTH = 80;

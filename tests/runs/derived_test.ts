@@ -92,6 +92,18 @@ Deno.test("a line that was changed stops gate, accept and a resumed run, and spo
   assertMatch(against.stderr, message);
 });
 
+Deno.test("of a run that cannot be decided yet a gate says why, whatever a line that was changed gives", async () => {
+  await using place = await folder();
+  await journalOf(place, {});
+  const journal = place.file("one.jsonl");
+  const ran = await toolgate(["run", place.file("a.jsonc"), "--out", journal, "--shard", "1/2"]);
+  assertEquals(ran.code, 0, ran.all);
+  change(journal, ({ solved }) => !solved, () => SOLVED);
+  const { code, stdout, all } = await toolgate(["gate", journal]);
+  assertEquals(code, 3, all);
+  assertStringIncludes(stdout, "INVALID: shards are missing: 2/2");
+});
+
 Deno.test("trials without events stand as recorded, and the verdict counts them", async () => {
   await using place = await folder();
   const journal = await journalOf(place, {});

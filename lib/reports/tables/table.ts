@@ -175,7 +175,10 @@ export function boundsText(bounds: Bounds | null, show = percent): string {
 
 /** Formats a whole number with thousands separators. */
 export function grouped(value: number): string {
-  return value.toLocaleString("en-US");
+  // Locale data takes as long to load as a table takes to render.
+  return Number.isSafeInteger(value)
+    ? String(value).replace(/\B(?=(?:\d{3})+$)/g, ",")
+    : value.toLocaleString("en-US");
 }
 
 /** Formats tokens, and marks estimated ones. */
