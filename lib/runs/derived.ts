@@ -17,7 +17,6 @@ import {
 import { JUDGING_RULES } from "../trials/executors/answer.ts";
 import { createExecutor } from "../trials/executors/generated.ts";
 import { type Derivation, deriveAgain, scoresDifference } from "../trials/derive.ts";
-import type { Difference } from "../trials/_difference.ts";
 import type { Trial } from "../trials/trial.ts";
 import {
   generateTask,
@@ -106,7 +105,7 @@ function disagreement(
   path: string,
   line: number,
   { id }: Trial,
-  { field, recorded, derived }: Difference,
+  { field, recorded, derived }: Extract<Derivation, { readonly kind: "differs" }>,
 ): InputError {
   return new InputError(
     `Cannot judge ${path}, line ${line}: trial ${printable(id, 500)} disagrees with its own ` +
