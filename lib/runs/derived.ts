@@ -6,7 +6,7 @@
 
 import type { Baseline } from "./baseline.ts";
 import { canonicalJson, defined, printable } from "../base/json.ts";
-import { InputError, reasonOf } from "../base/errors.ts";
+import { cannot, InputError, reasonOf } from "../base/errors.ts";
 import { countText } from "../base/numbers.ts";
 import {
   type DerivedTrials,
@@ -26,6 +26,7 @@ import {
 } from "../tasks/generated/task.ts";
 import { isCase, isGenerated, isQuestion } from "../trials/executors/task_kind.ts";
 import { openTask, type TaskOpener } from "../trials/executors/tasks.ts";
+import { planHash } from "./resolved_suite.ts";
 import { strategyChoice, strategyName } from "../trials/strategies/entry.ts";
 import { withCallSets } from "./question_tasks.ts";
 
@@ -86,7 +87,7 @@ export async function readAndDerive(
       if (trial.rules === undefined && !isCase(trial.task)) earlier++;
       if ("fault" in fault) continue;
       try {
-        derive ??= derivationOf(plan);
+        derive ??= derivationOf(path, plan);
         const derivation = await derive(trial);
         if (derivation.kind === "recorded" && derivation.why !== undefined) {
           recorded.set(derivation.why, (recorded.get(derivation.why) ?? 0) + 1);
@@ -113,8 +114,21 @@ function disagreement(
   );
 }
 
-/** Returns what derives the trials of a plan; without one they can only be compared with themselves. */
-function derivationOf(plan: PlanLine | undefined): (trial: Trial) => Promise<Derivation> {
+/**
+ * Returns what derives the trials of a plan; without one they can only be compared with themselves. Journals of one
+ * plan share its hash: where each agrees with it, all are derived with the same limits.
+ */
+function derivationOf(
+  path: string,
+  plan: PlanLine | undefined,
+): (trial: Trial) => Promise<Derivation> {
+  if (plan !== undefined && planHash(plan) !== plan.planHash) {
+    throw cannot(
+      `judge ${path}`,
+      "its plan line must agree with its own hash",
+      "it was changed, or made by another version",
+    );
+  }
   const whyNone = plan === undefined
     ? "without a plan, which names their limits"
     : plan.resolved.generator !== GENERATOR_VERSION

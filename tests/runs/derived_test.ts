@@ -2,6 +2,7 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { APIS } from "../../lib/models/formats/registry.ts";
+import { declaredHash, type PlanLine } from "../../lib/runs/journal/journal.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { deno, type Folder, folder, readLines, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
@@ -102,6 +103,30 @@ Deno.test("of a run that cannot be decided yet a gate says why, whatever a line 
   const { code, stdout, all } = await toolgate(["gate", journal]);
   assertEquals(code, 3, all);
   assertStringIncludes(stdout, "INVALID: shards are missing: 2/2");
+});
+
+Deno.test("every shard is derived with the limits of the plan that the verdict is on", async () => {
+  await using place = await folder();
+  await journalOf(place, { limits: { calls: 6 } });
+  const shards = ["1/2", "2/2"].map((shard, at) => ({ shard, journal: place.file(`${at}.jsonl`) }));
+  for (const { shard, journal } of shards) {
+    const ran = await toolgate([
+      ...["run", place.file("a.jsonc"), "--out", journal, "--shard", shard],
+    ]);
+    assertEquals(ran.code, 0, ran.all);
+  }
+  const journals = shards.map(({ journal }) => journal);
+  assertEquals((await toolgate(["gate", ...journals])).code === 2, false);
+  const [line, ...trials] = readLines(journals[1]!);
+  const { resolved } = line as unknown as PlanLine;
+  const other = { ...line, resolved: { ...resolved, limits: { ...resolved.limits, calls: 60 } } };
+  Deno.writeTextFileSync(
+    journals[1]!,
+    linesOf([{ ...other, declared: declaredHash(other) }, ...trials]),
+  );
+  const { code, stderr, all } = await toolgate(["gate", ...journals]);
+  assertEquals(code, 2, all);
+  assertStringIncludes(stderr, "1.jsonl as its plan line must agree with its own hash");
 });
 
 Deno.test("trials without events stand as recorded, and the verdict counts them", async () => {
