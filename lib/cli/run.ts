@@ -13,6 +13,7 @@ import { successToMarkdown } from "../reports/markdown.ts";
 import { makeReport } from "../reports/report.ts";
 import { renderTables } from "../reports/terminal.ts";
 import { deriveJournals } from "../runs/derived.ts";
+import { readPlanLine } from "../runs/journal/journal.ts";
 import { flagHelp } from "../runs/flags.ts";
 import type { FlagsOf } from "../runs/options.ts";
 import { connectPlanned, type JournalServers, planOfJournal, trialToRerun } from "../runs/rerun.ts";
@@ -115,7 +116,7 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   if (running.resumed > 0) {
     console.error(`${running.resumed} of ${running.trials.length} trials are in ${out} already`);
     // They may stop a sequential gate, so that a wrong one must not cost anything.
-    await deriveJournals({ paths: [flags.journal!] });
+    await deriveJournals({ paths: [flags.journal!], plan: readPlanLine(flags.journal!) });
   }
   const failures = new FailedTrials();
   const journal = options.text("out");

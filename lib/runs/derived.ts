@@ -6,18 +6,22 @@
 
 import type { Baseline } from "./baseline.ts";
 import { canonicalJson, defined, printable } from "../base/json.ts";
-import { cannot, InputError, reasonOf } from "../base/errors.ts";
-import { countText } from "../base/numbers.ts";
+import { InputError, reasonOf } from "../base/errors.ts";
+import { countText, sum } from "../base/numbers.ts";
 import {
   type DerivedTrials,
   type JournalFile,
   type PlanLine,
+  readPlanLine,
   readTrialLines,
+  trialsOfLine,
 } from "./journal/journal.ts";
+import { isAsPlanned } from "./journal/_problems.ts";
 import { JUDGING_RULES } from "../trials/executors/answer.ts";
 import { createExecutor } from "../trials/executors/generated.ts";
 import { type Derivation, deriveAgain, scoresDifference } from "../trials/derive.ts";
 import type { Trial } from "../trials/trial.ts";
+import type { PlannedTrial } from "../trials/trial_id.ts";
 import {
   generateTask,
   GENERATOR_VERSION,
@@ -26,13 +30,14 @@ import {
 } from "../tasks/generated/task.ts";
 import { isCase, isGenerated, isQuestion } from "../trials/executors/task_kind.ts";
 import { openTask, type TaskOpener } from "../trials/executors/tasks.ts";
-import { planHash } from "./resolved_suite.ts";
 import { strategyChoice, strategyName } from "../trials/strategies/entry.ts";
 import { withCallSets } from "./question_tasks.ts";
 
-/** Journals whose trials are derived again. */
-export interface JournalsToDerive {
+/** Journals with the plan that their first lines share, which must agree with its own hash. */
+export interface JournalsOfPlan {
   readonly paths: readonly string[];
+  /** `undefined` in journals written by other tools. */
+  readonly plan: PlanLine | undefined;
   /** What deriving each of them came to, where that was done as they were read. */
   readonly derived?: readonly DerivedTrials[];
 }
@@ -44,17 +49,23 @@ export interface JournalsToDerive {
  * @throws {InputError} If a line disagrees with its own events; the message has file, line, trial and field.
  */
 export async function deriveJournals(
-  { paths, derived: known }: JournalsToDerive,
+  { paths, plan, derived = [] }: JournalsOfPlan,
 ): Promise<string[]> {
-  const recorded = new Map<string, number>();
-  let earlier = 0;
-  for (const derived of known ?? (await readAndDerive(paths)).map((file) => file.derived)) {
-    if ("fault" in derived) throw derived.fault;
-    earlier += derived.earlier;
-    for (const [why, count] of derived.recorded) {
-      recorded.set(why, (recorded.get(why) ?? 0) + count);
+  const all = [...derived];
+  const derivation = new TrialDerivation(plan);
+  for (const path of derived.length === 0 ? paths : []) {
+    const trials = derivation.start();
+    for (const { trial, line } of readTrialLines(path)) {
+      const found = await trials.take(trial);
+      if (found !== undefined) throw disagreement(path, line, trial, found);
     }
+    all.push(trials.derived);
   }
+  const recorded = new Map<string, number>();
+  for (const [why, count] of all.flatMap((one) => [...one.recorded])) {
+    recorded.set(why, (recorded.get(why) ?? 0) + count);
+  }
+  const earlier = sum(all, (one) => one.earlier);
   const notices = [...recorded].map(([why, count]) =>
     `taken as recorded, not derived again: ${countText(count, "trial")} ${why}`
   );
@@ -66,47 +77,51 @@ export async function deriveJournals(
 }
 
 /**
- * Reads journals, and derives their trials while these are at hand. What a line disagrees in is an error of
- * {@linkcode deriveJournals} only, as journals with other faults are decided over without it.
+ * Reads journals, and derives their trials while these are at hand: those that one plan has, as far as all is well.
+ * Anything else is left to {@linkcode deriveJournals}, once it is known whether the journals can be decided over.
  *
  * @throws {InputError} Like {@linkcode readJournalFile}.
  */
-export async function readAndDerive(
-  paths: readonly string[],
-): Promise<(JournalFile & { readonly derived: DerivedTrials })[]> {
-  const files = [];
+export async function readAndDerive(paths: readonly string[]): Promise<JournalFile[]> {
+  const files: JournalFile[] = [];
+  let common: { readonly key: string; readonly of: PlannedDerivation | undefined } | undefined;
   for (const path of paths) {
-    const recorded = new Map<string, number>();
-    let earlier = 0;
-    let fault: { readonly fault?: unknown } = {};
-    let derive: ReturnType<typeof derivationOf> | undefined;
+    let trials: DerivingTrials | undefined;
+    let isWell = true;
     using lines = readTrialLines(path);
     let next = lines.next();
     for (; !next.done; next = lines.next()) {
-      const { trial, line, plan } = next.value;
-      if (trial.rules === undefined && !isCase(trial.task)) earlier++;
-      if ("fault" in fault) continue;
-      try {
-        derive ??= derivationOf(path, plan);
-        const derivation = await derive(trial);
-        if (derivation.kind === "recorded" && derivation.why !== undefined) {
-          recorded.set(derivation.why, (recorded.get(derivation.why) ?? 0) + 1);
-        }
-        if (derivation.kind === "differs") throw disagreement(path, line, trial, derivation);
-      } catch (error) {
-        fault = { fault: error };
+      if (!isWell) continue;
+      const { trial, plan } = next.value;
+      if (trials === undefined) {
+        const key = canonicalJson([plan?.planHash, plan?.resolved, plan?.places]);
+        common ??= { key, of: plannedDerivation(plan) };
+        trials = common.key === key ? common.of?.derivation.start() : undefined;
       }
+      isWell = trials !== undefined && isAsPlanned(trial, common!.of!.planned) &&
+        await trials.take(trial).then((found) => found === undefined, () => false);
     }
-    files.push({ ...next.value, derived: { recorded, earlier, ...fault } });
+    files.push({ ...next.value, ...(isWell && trials ? { derived: trials.derived } : {}) });
   }
   return files;
+}
+
+/** A plan that agrees with its own hash. */
+interface PlannedDerivation {
+  readonly planned: readonly PlannedTrial[];
+  readonly derivation: TrialDerivation;
+}
+
+function plannedDerivation(plan: PlanLine | undefined): PlannedDerivation | undefined {
+  const planned = plan && trialsOfLine(plan);
+  return planned && { planned, derivation: new TrialDerivation(plan) };
 }
 
 function disagreement(
   path: string,
   line: number,
   { id }: Trial,
-  { field, recorded, derived }: Extract<Derivation, { readonly kind: "differs" }>,
+  { field, recorded, derived }: Disagreement,
 ): InputError {
   return new InputError(
     `Cannot judge ${path}, line ${line}: trial ${printable(id, 500)} disagrees with its own ` +
@@ -114,42 +129,73 @@ function disagreement(
   );
 }
 
-/**
- * Returns what derives the trials of a plan; without one they can only be compared with themselves. Journals of one
- * plan share its hash: where each agrees with it, all are derived with the same limits.
- */
-function derivationOf(
-  path: string,
-  plan: PlanLine | undefined,
-): (trial: Trial) => Promise<Derivation> {
-  if (plan !== undefined && planHash(plan) !== plan.planHash) {
-    throw cannot(
-      `judge ${path}`,
-      "its plan line must agree with its own hash",
-      "it was changed, or made by another version",
+type Disagreement = Extract<Derivation, { readonly kind: "differs" }>;
+
+/** Derives trials of a plan; without one they can only be compared with themselves. */
+class TrialDerivation {
+  readonly #plan: PlanLine | undefined;
+  readonly #whyNone: string | undefined;
+  readonly #sets: ReturnType<typeof setsOf>;
+  readonly #open: TaskOpener;
+  readonly #strategies: ReadonlyMap<string, ReturnType<typeof strategyChoice>>;
+
+  constructor(plan: PlanLine | undefined) {
+    this.#plan = plan;
+    this.#whyNone = plan === undefined
+      ? "without a plan, which names their limits"
+      : plan.resolved.generator !== GENERATOR_VERSION
+      ? generatorText(plan.resolved.generator)
+      : undefined;
+    this.#sets = plan === undefined ? { open: openTask } : setsOf(plan);
+    this.#open = openerOf(this.#sets.open);
+    this.#strategies = new Map(
+      plan?.resolved.strategies.map((entry) => [strategyName(entry), strategyChoice(entry)]),
     );
   }
-  const whyNone = plan === undefined
-    ? "without a plan, which names their limits"
-    : plan.resolved.generator !== GENERATOR_VERSION
-    ? generatorText(plan.resolved.generator)
-    : undefined;
-  const sets: ReturnType<typeof setsOf> = plan === undefined ? { open: openTask } : setsOf(plan);
-  const open = openerOf(sets.open);
-  const strategies = new Map(
-    plan?.resolved.strategies.map((entry) => [strategyName(entry), strategyChoice(entry)]),
-  );
-  const { limits = {}, references = false } = plan?.resolved ?? {};
-  return async (trial) => {
-    const strategy = strategies.get(trial.strategy);
+
+  /** Begins with the trials of a journal. */
+  start(): DerivingTrials {
+    return new DerivingTrials((trial) => this.#derive(trial));
+  }
+
+  async #derive(trial: Trial): Promise<Derivation> {
+    const plan = this.#plan;
+    const { limits = {}, references = false } = plan?.resolved ?? {};
+    const strategy = this.#strategies.get(trial.strategy);
     const why = isCase(trial.task)
       ? undefined
-      : whyNone ?? (isQuestion(trial.task) ? sets.missing : undefined);
+      : this.#whyNone ?? (isQuestion(trial.task) ? this.#sets.missing : undefined);
     return plan !== undefined && why === undefined && strategy !== undefined
-      ? await deriveAgain(trial, { limits, references, strategy, open })
+      ? await deriveAgain(trial, { limits, references, strategy, open: this.#open })
       : (plan === undefined ? undefined : scoresDifference(trial)) ??
         { kind: "recorded", ...defined({ why }) };
-  };
+  }
+}
+
+/** The trials of a journal, as they are derived. */
+class DerivingTrials {
+  readonly #derive: (trial: Trial) => Promise<Derivation>;
+  readonly #recorded = new Map<string, number>();
+  #earlier = 0;
+
+  constructor(derive: (trial: Trial) => Promise<Derivation>) {
+    this.#derive = derive;
+  }
+
+  /** Derives the next trial, and returns how it disagrees with its own events. */
+  async take(trial: Trial): Promise<Disagreement | undefined> {
+    if (trial.rules === undefined && !isCase(trial.task)) this.#earlier++;
+    const derivation = await this.#derive(trial);
+    if (derivation.kind === "differs") return derivation;
+    if (derivation.kind === "recorded" && derivation.why !== undefined) {
+      this.#recorded.set(derivation.why, (this.#recorded.get(derivation.why) ?? 0) + 1);
+    }
+    return undefined;
+  }
+
+  get derived(): DerivedTrials {
+    return { recorded: this.#recorded, earlier: this.#earlier };
+  }
 }
 
 /**
@@ -163,7 +209,7 @@ export async function deriveBaseline({ file, plan }: Baseline): Promise<string[]
     const isFirst = "v" in plan && plan.v === 1;
     return isFirst ? [UNTOLD] : [];
   }
-  const notices = await deriveJournals({ paths: [file] });
+  const notices = await deriveJournals({ paths: [file], plan: readPlanLine(file) });
   return notices.map((notice) => `of the baseline: ${notice}`);
 }
 

@@ -131,8 +131,7 @@ export function rerunLine(
   plan: PlanLine | undefined,
   journal: string,
 ): string | undefined {
-  // Those of a plan are what it makes of its trials.
-  if (plan === undefined && parseTrialId(id) === undefined) return undefined;
+  if (parseTrialId(id) === undefined) return undefined;
   if (plan?.ownCode) {
     const file = shellQuote(testFileOf(plan) ?? "YOUR_BENCHMARK.ts");
     return `deno test -A ${file} -- --only=${shellQuote(id)}`;

@@ -16,10 +16,10 @@ import { listText, printable } from "../base/json.ts";
 import { isFailed } from "../reports/failures.ts";
 import type { RunState } from "./_run_state.ts";
 import type { CompletePolicy } from "../gate/policy.ts";
-import type { JournalsToDerive } from "../runs/derived.ts";
+import type { JournalsOfPlan } from "../runs/derived.ts";
 import type { Plan } from "../runs/plan.ts";
 import { recordBaseline } from "../runs/accept.ts";
-import { planLine } from "../runs/journal/journal.ts";
+import { planLine, readPlanLine } from "../runs/journal/journal.ts";
 import type { Run } from "../runs/run.ts";
 import type { Trial } from "../trials/trial.ts";
 import type { TrialSummary } from "../trials/summary.ts";
@@ -167,7 +167,7 @@ export async function derivedAgain(
   { run, journal, baseline, earlier }: Pick<GateTest, "run" | "baseline"> & {
     readonly journal: string | undefined;
     /** The journals of earlier waves. */
-    readonly earlier: JournalsToDerive | undefined;
+    readonly earlier: JournalsOfPlan | undefined;
   },
 ): Promise<DerivedAgain> {
   const resumed = run.resumed === 0 ? undefined : journal;
@@ -176,7 +176,9 @@ export async function derivedAgain(
   }
   const { deriveBaseline, deriveJournals } = await import("../runs/derived.ts");
   try {
-    const own = resumed === undefined ? [] : await deriveJournals({ paths: [resumed] });
+    const own = resumed === undefined
+      ? []
+      : await deriveJournals({ paths: [resumed], plan: readPlanLine(resumed) });
     const before = earlier === undefined ? [] : await deriveJournals(earlier);
     return {
       notes: [...before, ...own, ...(baseline === undefined ? [] : await deriveBaseline(baseline))],

@@ -3,6 +3,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { APIS } from "../../lib/models/formats/registry.ts";
 import { declaredHash, type PlanLine } from "../../lib/runs/journal/journal.ts";
+import { readAndDerive } from "../../lib/runs/derived.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { deno, type Folder, folder, readLines, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
@@ -105,28 +106,56 @@ Deno.test("of a run that cannot be decided yet a gate says why, whatever a line 
   assertStringIncludes(stdout, "INVALID: shards are missing: 2/2");
 });
 
-Deno.test("every shard is derived with the limits of the plan that the verdict is on", async () => {
+Deno.test("every shard is derived with the plan that the verdict is on, whatever its own first line says", async () => {
   await using place = await folder();
-  await journalOf(place, { limits: { calls: 6 } });
-  const shards = ["1/2", "2/2"].map((shard, at) => ({ shard, journal: place.file(`${at}.jsonl`) }));
-  for (const { shard, journal } of shards) {
-    const ran = await toolgate([
-      ...["run", place.file("a.jsonc"), "--out", journal, "--shard", shard],
-    ]);
+  await journalOf(place, {
+    graphs: undefined,
+    tasks: [{ set: `${ROOT}/fixtures/call_sets/city` }],
+    models: ["sim:truth?value=0.3&seed=1"],
+  });
+  const journals = ["1", "2"].map((index) => place.file(`${index}.jsonl`));
+  for (const [at, journal] of journals.entries()) {
+    const out = ["--out", journal, "--shard", `${at + 1}/2`];
+    const ran = await toolgate(["run", place.file("a.jsonc"), ...out]);
     assertEquals(ran.code, 0, ran.all);
   }
-  const journals = shards.map(({ journal }) => journal);
-  assertEquals((await toolgate(["gate", ...journals])).code === 2, false);
-  const [line, ...trials] = readLines(journals[1]!);
-  const { resolved } = line as unknown as PlanLine;
-  const other = { ...line, resolved: { ...resolved, limits: { ...resolved.limits, calls: 60 } } };
-  Deno.writeTextFileSync(
-    journals[1]!,
-    linesOf([{ ...other, declared: declaredHash(other) }, ...trials]),
-  );
-  const { code, stderr, all } = await toolgate(["gate", ...journals]);
-  assertEquals(code, 2, all);
-  assertStringIncludes(stderr, "1.jsonl as its plan line must agree with its own hash");
+  const files = await readAndDerive(journals);
+  assertEquals(files.map(({ derived }) => derived?.recorded.size), [0, 0]);
+  // By itself the line is right: only the call set says otherwise.
+  const scores = { syntaxValid: true, structural: true, exact: true, routingExact: true };
+  const line = change(journals[1]!, ({ solved }) => !solved, ({ events }) => ({
+    ...SOLVED,
+    events: events.map((event) =>
+      event.kind === "scored"
+        ? { ...event, truth: JSON.parse(event.output), scores, errors: [] }
+        : event
+    ),
+  }));
+  const [first, ...trials] = readLines(journals[1]!);
+  const { resolved } = first as unknown as PlanLine;
+  for (const more of [{}, { resolved: { ...resolved, generator: 9 } }, { places: { city: "/" } }]) {
+    const other = { ...first, ...more };
+    const changed = { ...other, declared: declaredHash(other) };
+    Deno.writeTextFileSync(journals[1]!, linesOf([changed, ...trials]));
+    const { code, stderr, all } = await toolgate(["gate", ...journals]);
+    assertEquals(code, 2, all);
+    assertMatch(stderr, new RegExp(`2\\.jsonl, line ${line}: trial .* disagrees with its own`));
+  }
+});
+
+Deno.test("a trial that is not planned is not derived, as its task may be of any size", async () => {
+  await using place = await folder();
+  const [own, other] = [
+    await journalOf(place, {}),
+    await journalOf(place, { seed: 2 }, "other"),
+  ];
+  assert((await readAndDerive([own]))[0]!.derived !== undefined);
+  const [, foreign] = readLines(other);
+  const lines = readLines(own);
+  for (const one of [foreign, { ...lines[1], task: foreign!["task"] }]) {
+    Deno.writeTextFileSync(own, linesOf([...lines, one]));
+    assertEquals((await readAndDerive([own]))[0]!.derived, undefined);
+  }
 });
 
 Deno.test("trials without events stand as recorded, and the verdict counts them", async () => {

@@ -308,6 +308,16 @@ export function foreignTrial(
     ?.id;
 }
 
+/** Whether a trial is the one that its plan has at its place. */
+export function isAsPlanned(
+  trial: Omit<PlannedTrial, "model"> & Pick<TrialSummary, "model">,
+  planned: readonly PlannedTrial[],
+): boolean {
+  const own = planned[trial.index];
+  return own?.id === trial.id &&
+    placeText(own, own.model) === placeText(trial, trial.model.requested);
+}
+
 /** A trial and its place in the plan, as gates look in plan order. */
 function placeText(
   { task, strategy, perturbation, variant, repetition, index, block }: Omit<PlannedTrial, "model">,

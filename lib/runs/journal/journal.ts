@@ -283,10 +283,8 @@ export interface JournalFile {
   readonly derived?: DerivedTrials;
 }
 
-/** What deriving the trials of a journal again came to. */
+/** What deriving the trials of a journal again came to, all of which agree with their events. */
 export interface DerivedTrials {
-  /** The error of the first line that disagrees with its own events, or whose task cannot be opened. */
-  readonly fault?: unknown;
   /** The number of trials that stand as recorded although their truth is data, by the reason. */
   readonly recorded: ReadonlyMap<string, number>;
   /** The number of trials that were judged by version 1 of the rules. */
