@@ -24,6 +24,7 @@ import { errorOfResult, isPlain, valueOfResult } from "../../tools/references/sy
 import {
   freshTool,
   type PreparedCall,
+  type RecordedResult,
   type Refusal,
   runTool,
   type Tool,
@@ -138,6 +139,7 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
     const wrong = this.judge(call);
     const checked = this.take(call);
     if (wrong !== undefined) return wrong;
+    if (call.recorded !== undefined) return returnedOutcome(call.recorded);
     const { input } = checked as { readonly input: JsonObject };
     const clock = this.#clock;
     const started = clock?.now() ?? 0;
@@ -146,11 +148,8 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
     try {
       // Tools written without types may return anything; the reply must be text.
       const returned: unknown = await runTool(tool, input);
-      const event = timed();
-      const content = typeof returned === "string" ? returned : JSON.stringify(returned) ?? "null";
-      const error = errorOfResult(content);
-      if (error === undefined) return { content, value: valueOfResult(content), event };
-      return { content, event: { ...event, error: printable(redact(error), 1000) } };
+      const text = typeof returned === "string" ? returned : JSON.stringify(returned) ?? "null";
+      return returnedOutcome({ text, ...timed() });
     } catch (error) {
       const reason = printable(redact(reasonOf(error)), 1000);
       const content = JSON.stringify({ error: reason });
@@ -172,6 +171,14 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
   ): [name: string, value: JsonValue][] {
     return namedReturns(name, call, valueOfResult(text));
   }
+}
+
+/** What a call came to by the text that its tool returned, now or in a run that was recorded. */
+function returnedOutcome({ text: content, isError, durationMs }: RecordedResult): CallOutcome {
+  const event = defined({ durationMs });
+  const error = errorOfResult(content) ?? (isError ? content : undefined);
+  if (error === undefined) return { content, value: valueOfResult(content), event };
+  return { content, event: { ...event, error: printable(redact(error), 1000) } };
 }
 
 /** Checks written without types may give anything; none of it lets a call pass. */
