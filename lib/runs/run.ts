@@ -396,7 +396,9 @@ export class Run implements Disposable, AsyncDisposable {
     const ends = this.#stopping.spent;
     const trial: Trial = {
       ...result,
-      ...(recording?.replayed || recorded !== undefined ? { replayed: true as const } : {}),
+      ...(recording?.replayed || this.#options.recorded !== undefined
+        ? { replayed: true as const }
+        : {}),
       ...(recording?.mixed ? { partlyReplayed: true as const } : {}),
       ...recording?.before,
       ...defined({ draw: recorded?.draw ?? recording?.draw, ends }),

@@ -16,7 +16,8 @@ import { isCase } from "../trials/executors/task_kind.ts";
 import type { ToolCase } from "../trials/executors/tool_case.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import type { Flags } from "./_flags.ts";
-import { listOf } from "./options.ts";
+import { modelName } from "../models/entry.ts";
+import { listOf, type ModelChoice } from "./options.ts";
 import type { CallSite } from "./_register.ts";
 import { ONCE_AND_AHEAD } from "./_run_state.ts";
 import type { AnyOptions } from "./_tool_options.ts";
@@ -126,15 +127,15 @@ export function tracedTests<Test extends TracedTest>(
     tests: tests.map((test): Test => {
       const byModel = own.get(test.name)!;
       // A gate decides over trials that all tests have alike.
-      const models = gate !== undefined || byModel.size === 0 ? names : [...byModel.keys()];
+      const found = gate !== undefined || byModel.size === 0 ? names : [...byModel.keys()];
+      // Also where there is no trace at all, the model of the test must not be asked.
+      const models = found.length > 0 ? found : listOf(test.options.model).map(nameOf);
       const { agent: _, strategy: __, recordings: ___, ...others } = test.options;
       return {
         ...test,
         options: {
           ...others,
-          ...(models.length === 0
-            ? {}
-            : { model: models.map((name) => modelOf(name, path, file.traces, test.options)) }),
+          model: models.map((name) => modelOf(name, path, file.traces, test.options)),
           trials: gate === undefined ? most([byModel]) : most(all),
         },
       };
@@ -180,6 +181,10 @@ function assertTurns({ source, run }: FileTrace, { subject, toolCase }: TracedTe
     `the user of ${subject} says ${countText(wanted, "message")}`,
     `it has ${countText(had, "message")} of the user`,
   );
+}
+
+function nameOf(choice: ModelChoice): string {
+  return typeof choice === "string" ? choice : isModel(choice) ? choice.name : modelName(choice);
 }
 
 /** A model that is not asked: where a trial has no trace, it is invalid. */

@@ -219,8 +219,9 @@ function lastOfTrials(parts: readonly Part[]): Part[] {
     return id === undefined ? [] : [[id, part] as const];
   }));
   return parts.filter((part) => {
-    const kind = part.textAt("kind");
-    return kind !== "plan" && (kind !== "trial" || last.get(part.textAt("id") ?? "") === part);
+    const [kind, id] = [part.textAt("kind"), part.textAt("id")];
+    if (kind === "plan") return false;
+    return kind !== "trial" || id === undefined || last.get(id) === part;
   });
 }
 
