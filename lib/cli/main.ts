@@ -138,7 +138,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       };
       return { run, help: SCORE_HELP };
     },
-    summary: "scores predicted calls, recorded conversations, and how stable outputs are",
+    summary: "scores predicted calls, traces, and how stable outputs are",
     usage: "callnavi DATA F.jsonl | stability F.jsonl | traces FILE --with TESTS.ts [OPTIONS]",
     // Traces are judged by tests, which another process runs.
     needs: (_, [kind]) => kind === "traces" ? ["read", "write", "run"] : ["read"],

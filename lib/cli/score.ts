@@ -57,7 +57,7 @@ undefined scores.
 traces: FILE is JSON, JSON lines or a journal: messages of OpenAI, the AI SDK or LangChain, or spans of
 OpenTelemetry. No model is asked and no tool is run, but judges in the tests' assertions ask their models.
 A trace is of the test that its field "case" names, or of that with its question and system text. TESTS.ts is
-run as by deno test -A --no-check.
+run as by deno test, with all permissions and without a check of its types.
 
   --with TESTS.ts   the file of tool tests
   --out F.jsonl     a journal of the trials, for gate, report and export; F/ is a folder of them
