@@ -41,7 +41,9 @@ export function readSpans(part: Part): Conversation[] {
 }
 
 const operationOf = ({ attribute }: Span) => attribute("gen_ai.operation.name")?.value;
-const isAsking = (span: Span) => ASKING.includes(`${operationOf(span)}`);
+/** Requests of a strategy beside the conversation are a stage of it. */
+const isAsking = (span: Span) =>
+  ASKING.includes(`${operationOf(span)}`) && span.attribute("toolgate.stage") === undefined;
 const isOfAgent = (span: Span) => isAsking(span) || operationOf(span) === "invoke_agent";
 
 function byTime({ start: one }: Span, { start: other }: Span): number {
@@ -78,15 +80,19 @@ function conversationOf(spans: readonly Span[], part: Part): Conversation {
   const isSimulated = spans.some(({ attribute }) =>
     attribute("toolgate.simulated")?.value === true
   );
+  const changed = ["toolgate.strategy", "toolgate.perturbation"].map(text)
+    .find((id) => id !== undefined && id !== "baseline" && id !== "none");
   if (first === undefined) return part.fail("must have spans that ask a model");
   return {
     items,
     ...defined({
       tools: tools && structured(tools),
-      model: text("gen_ai.request.model") ?? text("gen_ai.response.model"),
+      model: text("toolgate.model") ?? text("gen_ai.request.model") ??
+        text("gen_ai.response.model"),
       case: text("toolgate.case"),
       suite: text("toolgate.suite"),
       simulated: isSimulated || undefined,
+      unfit: changed === undefined ? undefined : `it was run with ${changed}`,
     }),
     ...(below === 0
       ? {}
