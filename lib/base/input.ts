@@ -14,23 +14,28 @@ import { cannot, cannotFile, InputError, reasonOf } from "./errors.ts";
 /**
  * Reads a file.
  *
- * @throws {InputError} If it cannot be read; the message names the file.
+ * @param most Its bytes, at most; default: any number.
+ * @throws {InputError} If it cannot be read, or is larger; the message names the file.
  */
-export function readBytes(path: string): Uint8Array {
+export function readBytes(path: string, most = Infinity): Uint8Array {
+  let size: number;
   try {
-    return Deno.readFileSync(path);
+    size = most === Infinity ? 0 : Deno.statSync(path).size;
+    if (size <= most) return Deno.readFileSync(path);
   } catch (error) {
     throw cannotFile(`read ${path}`, error);
   }
+  throw cannot(`read ${path}`, `it must have at most ${most} bytes`, `it has ${size}`);
 }
 
 /**
  * Reads a text file.
  *
- * @throws {InputError} If it cannot be read, or is UTF-16; the message names the file.
+ * @param most Its bytes, at most; default: any number.
+ * @throws {InputError} If it cannot be read, is larger, or is UTF-16; the message names the file.
  */
-export function readText(path: string): string {
-  const bytes = readBytes(path);
+export function readText(path: string, most = Infinity): string {
+  const bytes = readBytes(path, most);
   if (isUtf16(bytes)) throw cannot(`use ${path}`, "its text must be UTF-8", "it is UTF-16");
   return new TextDecoder().decode(bytes);
 }

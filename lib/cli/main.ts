@@ -131,11 +131,17 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   score: {
     load: async () => {
       const { score, SCORE_HELP } = await import("./score.ts");
-      return { run: score, help: SCORE_HELP };
+      const run = async (rest: readonly string[]) => {
+        if (rest[0] !== "traces") return score(rest);
+        const { scoreTraces } = await import("./score_traces.ts");
+        return await scoreTraces(rest.slice(1));
+      };
+      return { run, help: SCORE_HELP };
     },
-    summary: "scores predicted calls, and how stable outputs are",
-    usage: "callnavi DATA F.jsonl | stability F.jsonl [OPTIONS]",
-    needs: () => ["read"],
+    summary: "scores predicted calls, traces, and how stable outputs are",
+    usage: "callnavi DATA F.jsonl | stability F.jsonl | traces FILE --with TESTS.ts [OPTIONS]",
+    // Traces are judged by tests, which another process runs.
+    needs: (_, [kind]) => kind === "traces" ? ["read", "write", "run"] : ["read"],
   },
   export: {
     load: async () => {

@@ -35,6 +35,7 @@ import { Arguments, userPath } from "./arguments.ts";
 export const SCORE_HELP =
   `  score callnavi DATA PREDICTIONS.jsonl   predicted calls against the right ones
   score stability FILE.jsonl              how similar the outputs of repeated runs are
+  score traces FILE --with TESTS.ts       recorded conversations, by your own tool tests
 
 callnavi: DATA is a folder in CallNavi's published layout, with APIs/ and Questions/, or a .json or .jsonc file
 in toolgate's form. Predictions are lines {"id", "prediction"}, in which an id may occur several times; a
@@ -53,7 +54,18 @@ undefined scores.
   --normalize   quotes, square brackets, spaces, line breaks, backticks, backslashes and case do not count
   --json        has no effect: the output is always JSON
 
-Exit code 0.`;
+traces: FILE is JSON, JSON lines or a journal: messages of OpenAI, the AI SDK or LangChain, or spans of
+OpenTelemetry. No model is asked and no tool is run, but judges in the tests' assertions ask their models.
+A trace is of the test that its field "case" names, or of that with its question and system text. TESTS.ts is
+run as by deno test, with all permissions and without a check of its types.
+
+  --with TESTS.ts   the file of tool tests
+  --out F.jsonl     a journal of the trials, for gate, report and export; F/ is a folder of them
+  --report F        a report, by its ending: .html, .md or .txt; may be given several times
+  --story S         how much of a failed trial is shown: brief or full
+
+Exit code 0; of traces 0 if all pass, 1 if one or a gate fails, 2 if a trace is of no test, 3 if a test has no
+trace or a gate cannot decide.`;
 
 /** Prints scores. */
 export function score(arguments_: readonly string[]): number {
@@ -61,7 +73,7 @@ export function score(arguments_: readonly string[]): number {
   if (kind === "callnavi") return scoreCalls(rest);
   if (kind === "stability") return scoreStability(rest);
   throw new Arguments("score", [], {}).error(
-    `the first word must be callnavi or stability: ${
+    `the first word must be callnavi, stability or traces: ${
       kind === undefined ? "there is none" : `it is ${kind}`
     }`,
   );

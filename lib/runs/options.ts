@@ -370,6 +370,16 @@ export const OPTIONS = {
       help: "the same as `--record=auto` with recordings in D",
     },
   },
+  traces: {
+    places: ["deno test"],
+    flag: {
+      ...{ value: "F", read: text },
+      help:
+        "judges the recorded conversations in F, a file of JSON, JSON lines or a journal, in place of " +
+        "models: none is asked, and no tool is run; `score traces` does so and tells by its exit code what " +
+        "came out",
+    },
+  },
   budget: {
     about: "The budget of the run: once it is spent, nothing more is started.",
     type: "Budget",

@@ -32,6 +32,7 @@ import { type SkippedTrial, Stopping } from "./early_stopping.ts";
 import { strategyChoice } from "../trials/strategies/entry.ts";
 import type { Agent } from "../trials/own_agent.ts";
 import { runTrial } from "../trials/run_trial.ts";
+import type { RecordedRun } from "../trials/recorded_run.ts";
 import type { Trial } from "../trials/trial.ts";
 import type { Transcripts } from "../trials/transcript.ts";
 import {
@@ -74,6 +75,8 @@ export interface RunOptions extends ModelSource {
   readonly agent?: Agent;
   /** Agents that work on the trials of variants, by name of the variant. */
   readonly variantAgents?: ReadonlyMap<string, Agent>;
+  /** Returns what was said in a trial before, in place of asking its model; default: nothing was. */
+  readonly recorded?: (planned: PlannedTrial) => RecordedTrial | undefined;
   /** Of which trials of cases transcripts are kept; default `all`. A trial that is run alone always has one. */
   readonly transcripts?: Transcripts;
   /**
@@ -83,6 +86,14 @@ export interface RunOptions extends ModelSource {
   readonly onTrial?: (trial: TrialSummary | SkippedTrial, resumed: boolean) => void;
   /** Stops the run: trials in flight are abandoned and not recorded. */
   readonly signal?: AbortSignal;
+}
+
+/** A recorded run in place of a trial. */
+export interface RecordedTrial {
+  /** What was said and returned. */
+  readonly run: RecordedRun;
+  /** See {@linkcode Trial.draw}. */
+  readonly draw: string;
 }
 
 /**
@@ -356,6 +367,7 @@ export class Run implements Disposable, AsyncDisposable {
     const journal = this.#journal();
     const { recordings } = this.#options;
     const { limits, references = false } = settingsOfCell(this.#plan.resolved, planned.task);
+    const recorded = this.#options.recorded?.(planned);
     const recording = recordings?.begin(planned, { seconds: limits.seconds });
     const running = withinRecording(recording, () =>
       runTrial(planned, model, {
@@ -365,6 +377,7 @@ export class Run implements Disposable, AsyncDisposable {
         ...(stageModels.size === 0 ? {} : { stageModels }),
         ...defined({ agent, open: this.#plan.open, judge: answerJudge, signal }),
         ...(only === undefined ? defined({ transcripts }) : {}),
+        ...defined({ recorded: recorded?.run }),
       }));
     this.#inFlight.add(running);
     const result = await running.finally(() => {
@@ -383,10 +396,12 @@ export class Run implements Disposable, AsyncDisposable {
     const ends = this.#stopping.spent;
     const trial: Trial = {
       ...result,
-      ...(recording?.replayed ? { replayed: true as const } : {}),
+      ...(recording?.replayed || this.#options.recorded !== undefined
+        ? { replayed: true as const }
+        : {}),
       ...(recording?.mixed ? { partlyReplayed: true as const } : {}),
       ...recording?.before,
-      ...defined({ draw: recording?.draw, ends }),
+      ...defined({ draw: recorded?.draw ?? recording?.draw, ends }),
     };
     try {
       // A trial in the journal must have its recording.

@@ -44,7 +44,7 @@ export type Settings =
   & RunSettings
   & Pick<
     FlagsOf<"deno test">,
-    "resume" | "retryInvalid" | "shard" | "wave" | "after" | "only" | "verdict"
+    "resume" | "retryInvalid" | "shard" | "wave" | "after" | "only" | "verdict" | "traces"
   >
   & {
     /** Set if a flag gives the seed. */

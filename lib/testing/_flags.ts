@@ -64,7 +64,7 @@ function typoIn(arguments_: readonly string[], known: readonly string[]): string
 }
 
 /**
- * Returns the arguments that one trial alone needs as well: the flags by which recordings answer it, and of those that
+ * Returns the arguments that one trial alone needs as well: the flags by which recordings or traces answer it, and of those that
  * are not toolgate's the ones by which the user's file may choose its model: switches, and those with one of the
  * values `texts`. All others may hold anything, also a secret.
  */
@@ -93,7 +93,8 @@ export function keptArguments(
     }
     const value = given ?? (flag.value === undefined ? undefined : arguments_[++place]);
     // To record anew would replace what is to be looked at.
-    const answers = ["replay", "auto"].includes(name) || name === "record" && value === AUTO;
+    const answers = ["replay", "auto", "traces"].includes(name) ||
+      name === "record" && value === AUTO;
     if (answers && isPlain(value!)) kept.push(`--${name}=${value}`);
   }
   return kept;

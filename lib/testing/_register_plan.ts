@@ -34,7 +34,7 @@ import { ProgressLines } from "./_progress_lines.ts";
 import { annotateRest } from "./_annotations.ts";
 import { assertCreatable, assertReplaceable } from "../base/output_file.ts";
 import { FailedTrials, isFailed } from "../reports/failures.ts";
-import type { Run } from "../runs/run.ts";
+import type { Run, RunOptions } from "../runs/run.ts";
 import { partText } from "../runs/shard_text.ts";
 import {
   gateOfFolder,
@@ -56,6 +56,8 @@ export interface RegisteredPlan extends Registration, FileOwner, CaseRegistratio
   readonly skipped?: readonly string[];
   /** Returns the choices of models for trials of a task; default: those of the options. */
   readonly choicesOf?: (task: TaskSpec) => readonly ModelChoice[];
+  /** What was said before, by the flag `--traces`; omitted without it. */
+  readonly recorded?: RunOptions["recorded"];
 }
 
 /**
@@ -71,6 +73,9 @@ export function registerBenchmark(options: BenchmarkOptions, registration: Regis
     registration,
   );
   assertFlags(subject, flags, settings);
+  if (flags.traces !== undefined && registration.recorded === undefined) {
+    throw cannot(`score ${flags.traces}`, "traces are of tool tests", `${subject} has other tasks`);
+  }
   const planned = planBenchmark(options, settings, registration);
   if (planned.missing !== undefined && settings.journal === undefined) {
     throw cannot(`run ${subject}`, planned.missing);
@@ -166,7 +171,7 @@ function registerPlan(
       const note = progress.count(trial, resumed);
       if (note !== undefined) console.error(`${name}: ${note}`);
     },
-    ...defined({ only, agent, variantAgents }),
+    ...defined({ only, agent, variantAgents, recorded: registration.recorded }),
   });
   // What could not be begun is never over.
   const auto = recordings?.mode === "auto" ? autoRuns(recordings) : undefined;

@@ -39,6 +39,7 @@ import {
   SUITE_NAMES,
   testSubject,
 } from "./_tool_options.ts";
+import { tracedTests } from "./_traced_tests.ts";
 import { everyVariantHas, readVariants } from "./_variants.ts";
 import type { ToolSuiteOptions } from "./tool_test_options.ts";
 
@@ -178,9 +179,14 @@ export class SuiteTests {
       );
     }
     const registered: [CallSite, Deno.TestDefinition][] = [];
-    const testOf = (task: TaskSpec) => isCase(task) ? this.#tests.get(task.case) : undefined;
     const flags = parseFlags(Deno.args, this.subject);
-    const base = this.#base(tests);
+    const traced = flags.traces === undefined
+      ? undefined
+      : tracedTests(flags, tests, { suite: this.name, site: this.#site, options: this.#options });
+    const run = traced?.tests ?? tests;
+    const byName = new Map(run.map((test) => [test.name, test]));
+    const testOf = (task: TaskSpec) => isCase(task) ? byName.get(task.case) : undefined;
+    const base = this.#base(run);
     const benchmark = benchmarkOf(base.options);
     withOptionNames(base.options, SUITE_NAMES, () =>
       registerBenchmark(benchmark, {
@@ -188,7 +194,8 @@ export class SuiteTests {
         ...this.#owner,
         shared: this.#isShared(),
         callers: tests.flatMap(({ site }) => site.callers),
-        source: this.#source(tests, base, settingsOf(benchmark, flags)),
+        source: this.#source(run, base, settingsOf(benchmark, flags)),
+        ...defined({ recorded: traced?.recorded }),
         ...defined({ variantAgents: readVariants(this.subject, this.#options).agents }),
         choicesOf: (task) => choicesOf(testOf(task) ?? base),
         titleOf: (planned) => this.#trialTitle(planned, testOf(planned.task) ?? base),

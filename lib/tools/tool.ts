@@ -180,6 +180,18 @@ export interface PreparedCall extends ToolCall {
   readonly agentDid?: AgentDeed;
   /** Set if the agent refused it by itself: the text that its model got for it. */
   readonly told?: string;
+  /** Set if it was carried out before, in a run that was recorded: it is judged, and no tool runs. */
+  readonly recorded?: RecordedResult;
+}
+
+/** What a call came to in a run that was recorded. */
+export interface RecordedResult {
+  /** The text that the model got. */
+  readonly text: string;
+  /** Set if the record says that the call failed. */
+  readonly isError?: true;
+  /** Milliseconds for which the tool ran; omitted if unknown. */
+  readonly durationMs?: number;
 }
 
 /** What an agent can do with a call of its model in place of carrying it out. */

@@ -16,6 +16,7 @@ export {
   FRESH,
   type OpenAITool,
   type PreparedCall,
+  type RecordedResult,
   type Refusal,
   type Replacement,
   type ResultWriter,
@@ -77,6 +78,12 @@ export {
 export { Toolbox, type ToolboxOptions } from "./executors/toolbox.ts";
 export type { StrategyEntry } from "./strategies/entry.ts";
 export { STRATEGIES, type StrategyOptions, withStrategy } from "./strategies/registry.ts";
+export type {
+  RecordedReply,
+  RecordedReplyCall,
+  RecordedRun,
+  RecordedTurn,
+} from "./recorded_run.ts";
 export type { StateChange, StateDifference } from "./state_difference.ts";
 export type { CallLatency, ScoredAnswer, TrialSummary } from "./summary.ts";
 export { type AnswerJudge, runTrial, type StrategyChoice, type TrialOptions } from "./run_trial.ts";

@@ -7,7 +7,7 @@ import { runLoop } from "./agent/loop.ts";
 import { converse } from "./agent/conversation.ts";
 import { JUDGING_RULES } from "./executors/answer.ts";
 import type { Fixture, Work } from "./executors/fixture.ts";
-import { InputError, isErrorOf, reasonOf } from "../base/errors.ts";
+import { cannot, InputError, isErrorOf, reasonOf } from "../base/errors.ts";
 import { defined, type JsonValue, printable } from "../base/json.ts";
 import type { JudgeScore } from "../models/judge/score.ts";
 import type { Message } from "../tools/message.ts";
@@ -28,6 +28,7 @@ import {
 import { type Agent, assertAgentStrategies } from "./own_agent.ts";
 import { agentLoop, NoText } from "./tap/_agent_loop.ts";
 import { Tap } from "./tap/_tap.ts";
+import { NoAnswer, recordedLoop, type RecordedRun } from "./recorded_run.ts";
 import { openTask, type TaskOpener } from "./executors/tasks.ts";
 import { isCase, type TaskSpec } from "./executors/task_kind.ts";
 import { failuresOf, type StopEvent, type TraceEvent } from "../calls/trace.ts";
@@ -81,6 +82,11 @@ export interface TrialOptions {
   readonly stageModels?: ReadonlyMap<string, Model>;
   /** Works on the task instead of the agent loop; the strategy must be `baseline`. */
   readonly agent?: Agent;
+  /**
+   * What was said and returned before, in place of the model and the tools, which are neither asked nor run: only for
+   * cases, with the strategy `baseline` and without a perturbation. Limits hold as for a model.
+   */
+  readonly recorded?: RecordedRun;
   /** Opens the task; default {@linkcode openTask}. */
   readonly open?: TaskOpener;
   /** Judges how similar an answer and the truth are, for tasks whose answers can be compared. */
@@ -121,8 +127,9 @@ export async function runTrial(
   const { limits = {}, signal, stageModels, references = false } = options;
   const open: TaskOpener = options.open ?? openTask;
   const { strategy, ...settings } = options.strategy ?? { strategy: planned.strategy };
-  const { agent } = options;
+  const { agent, recorded } = options;
   if (agent !== undefined) assertAgentStrategies("the trial", [strategy]);
+  if (recorded !== undefined) assertRecorded({ ...planned, strategy });
   if (references) assertReferring("run the trial", strategy);
   const startedAt = new Date().toISOString();
   const started = performance.now();
@@ -136,6 +143,7 @@ export async function runTrial(
       depth: limits.depth,
     }),
     ...(references ? { references } : {}),
+    ...defined({ recorded }),
   };
   using fixture = open.begin === undefined
     ? open(planned.task, opening)
@@ -155,7 +163,9 @@ export async function runTrial(
   });
 
   await using tap = agent && new Tap({ session, environment: fixture, model, references });
-  const work = agent === undefined
+  const work = recorded !== undefined
+    ? recordedLoop(recorded)
+    : agent === undefined
     ? withStrategy(strategy, runLoop, settings)
     : agentLoop(agent, fixture, tap!, model.server?.model ?? model.name);
 
@@ -215,7 +225,7 @@ export async function runTrial(
     signal?.throwIfAborted();
     // An agent may throw another error in its place, or none.
     const error = fixture.broken ?? thrown;
-    if (isErrorOf(error, NoText)) return stopAgent(error.message);
+    if (isErrorOf(error, NoText) || isErrorOf(error, NoAnswer)) return stopAgent(error.message);
     if (agent !== undefined && !isErrorOf(error, InfrastructureError)) {
       // Run again until it throws no more, a bad agent would look good.
       const why = printable(thrownText(error).replace(/^it /, "the agent "), 500);
@@ -324,6 +334,28 @@ function openingOf({ opening }: Session, fixture: Fixture): Opening {
 function firstMessages({ system, prompt }: Pick<Fixture, "system" | "prompt">): Message[] {
   const question: Message = { role: "user", content: prompt };
   return system === undefined ? [question] : [{ role: "system", content: system }, question];
+}
+
+/**
+ * Refuses what changes what a model sees, for a run that is over.
+ *
+ * @throws {InputError} If there is a perturbation or a strategy other than `baseline`, or the task is no case.
+ */
+function assertRecorded({ task, strategy, perturbation }: PlannedTrial): void {
+  const other = [strategy, perturbation].find((id) => id !== "baseline" && id !== "none");
+  if (other !== undefined) {
+    throw cannot(
+      "judge a recorded run",
+      "neither strategies nor perturbations change what was said before",
+      `there is ${printable(other, 100)}`,
+    );
+  }
+  if (isCase(task)) return;
+  throw cannot(
+    "judge a recorded run",
+    "it must be of a case",
+    `its task is ${JSON.stringify(task)}`,
+  );
 }
 
 function onlyTrial(task: TaskSpec, model: string, perturbation = "none"): PlannedTrial {

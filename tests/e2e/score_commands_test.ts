@@ -220,8 +220,8 @@ Deno.test("toolgate score tells bad input, with the file, the line and the rule"
   const write = (name: string, text: string) => place.write(name, text);
   const good = '{"id":"lib01","prediction":"x"}\n';
   const cases: [string[], RegExp][] = [
-    [[], /score: the first word must be callnavi or stability: there is none/],
-    [["bfcl", CITY], /the first word must be callnavi or stability: it is bfcl/],
+    [[], /score: the first word must be callnavi, stability or traces: there is none/],
+    [["bfcl", CITY], /the first word must be callnavi, stability or traces: it is bfcl/],
     [["callnavi", CITY], /callnavi takes a call set and a file of predictions: 1 paths are given/],
     [["callnavi", CITY, PREDICTIONS, "x"], /: 3 paths are given/],
     [
@@ -297,7 +297,10 @@ Deno.test("toolgate score tells bad input with exit code 2, and --help its optio
     assertStringIncludes(SCORE_HELP, `  --${option} `);
   }
   const all = await toolgate(["--help"]);
-  assertMatch(all.stdout, /^ {2}score +scores predicted calls, and how stable outputs are$/m);
+  assertMatch(
+    all.stdout,
+    /^ {2}score +scores predicted calls, traces, and how stable outputs are$/m,
+  );
 });
 
 Deno.test("the commands of the fixtures' README run", async () => {

@@ -1,7 +1,6 @@
-// Tools of MCP servers as ours: of one that misbehaves as it is told, of real ones from npm, and those that public
-// servers list.
+// Tools of MCP servers as ours: of one that misbehaves as it is told.
 
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { InputError } from "../../lib/base/errors.ts";
@@ -10,14 +9,6 @@ import { type CallEvent, callsOf } from "../../lib/calls/trace.ts";
 import { mcpTools } from "../../lib/integrations/mcp.ts";
 import { describeTrial } from "../../lib/reports/story.ts";
 import { scripted } from "../../lib/models/scripted.ts";
-import { perturbTools } from "../../lib/perturbations/documents/perturb.ts";
-import {
-  type DocumentMethod,
-  PERTURBATION_METHODS,
-  PERTURBED,
-} from "../../lib/perturbations/methods.ts";
-import { tool } from "../../lib/tools/define_tool.ts";
-import { parseToolDocuments } from "../../lib/tools/documents.ts";
 import type { Tool } from "../../lib/tools/tool.ts";
 import { caseOpener } from "../../lib/trials/executors/case_opener.ts";
 import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
@@ -27,7 +18,6 @@ import type { Trial } from "../../lib/trials/trial.ts";
 import { isAlive, until } from "../support/child.ts";
 import { call } from "../support/handmade.ts";
 import { answer } from "../support/mcp_server.ts";
-import { MCP, outsideTest } from "../support/outside_data.ts";
 
 const ODD = [
   ...[Deno.execPath(), "run", "--no-lock", "--no-check"],
@@ -208,34 +198,3 @@ mcpTest("mcpTools() takes an address with headers, and a client that stays conne
     "from version 2 on: this one is older",
   );
 });
-
-outsideTest(
-  "all tools of public MCP servers are taken and perturbed in MCP's own form",
-  MCP,
-  async (path) => {
-    type Given = JsonObject & {
-      readonly server: string;
-      readonly name: string;
-      readonly inputSchema: JsonObject;
-    };
-    const all: readonly Given[] = JSON.parse(Deno.readTextFileSync(`${path}/tools.json`));
-    let changed = 0;
-    for (const [server, own] of Map.groupBy(all, ({ server }) => server)) {
-      const documents = parseToolDocuments({ tools: own }, server);
-      assertEquals(documents.length, own.length);
-      const tools = own.map((one) => tool({ ...one, returns: "done" }));
-      using toolbox = new Toolbox(tools);
-      const results = await toolbox.execute(tools.map(({ name }) => call(name, { no_such: 1 })));
-      assert(results.every(({ content }) => content !== ""));
-      for (const method of PERTURBATION_METHODS.filter((one) => PERTURBED[one] === "document")) {
-        const given = perturbTools(method as DocumentMethod, documents, 1);
-        const made = perturbTools(method as DocumentMethod, tools, 1);
-        // What servers declare of their results is known to both.
-        assertEquals(given.changes, made.changes, `${server} ${method}`);
-        changed += given.changes.length;
-      }
-    }
-    assertEquals(all.length, 152);
-    assert(changed > 1_000, `${changed} changes`);
-  },
-);

@@ -188,7 +188,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("no such gate", "selfcheck good.jsonl --gate foo", /--gate must be rate or upgrade: it is foo/),
     command("no such method", "perturb --method XX tool.json", /--method must be one of RD, .*it is XX/),
     command("a query in place of a tool", "perturb --method RD query.json", /which changes a tool document [^]*Unrecognized key: "query"/),
-    command("no such score", "score callnav", /the first word must be callnavi or stability: it is callnav/),
+    command("no such score", "score callnav", /the first word must be callnavi, stability or traces: it is callnav/),
     command("predictions of other questions", "score callnavi set.jsonc predictions.jsonl", /line 1:\n.*must be that of a question of parcels/),
     command("no form of an export", "export good.jsonl", /--format must be openai-chat or hermes: it is not given/),
     command("an export over a file", "export good.jsonl --format hermes --out suite.jsonc", /there must be no such file yet/),

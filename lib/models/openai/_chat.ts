@@ -12,7 +12,8 @@ import type { Message } from "../../tools/message.ts";
 import type { FinishReason } from "../model.ts";
 import { isWithin } from "../../base/json_depth.ts";
 import { type OpenAITool, type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
-import { contentText, fieldsBack, isOfChat, itemOf, refusedField } from "./_fields.ts";
+import { contentText } from "./content.ts";
+import { fieldsBack, isOfChat, itemOf, refusedField } from "./_fields.ts";
 import {
   MAX_LEVELS,
   parseShape,

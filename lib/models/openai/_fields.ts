@@ -19,6 +19,7 @@
  */
 
 import { isJsonObject, isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { contentText, textPart } from "./content.ts";
 import type { Carried, Message } from "../../tools/message.ts";
 import type { ToolCall } from "../../tools/tool.ts";
 import type { WireCall } from "./reading.ts";
@@ -36,24 +37,6 @@ const MESSAGE_FIELDS = [
 ];
 
 const CALL_FIELDS = ["extra_content", "thought_signature", "provider_specific_fields"];
-
-/** Returns the text of a message's content: a text, or a list of parts of which some are texts. */
-export function contentText(content: unknown): string {
-  if (!Array.isArray(content)) return typeof content === "string" ? content : "";
-  return content.map((part) => textPart(part) ?? "").join("") ||
-    content.map((part) => isJsonObject(part) ? asText(part["refusal"]) ?? "" : "").join("");
-}
-
-function textPart(part: unknown): string | undefined {
-  if (!isJsonObject(part)) return asText(part);
-  // A part without a type is a text; thinking has parts of its own.
-  const { type = "text" } = part;
-  return type === "text" || type === "output_text" ? asText(part["text"]) : undefined;
-}
-
-function asText(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
-}
 
 /** Returns the fields of these that an object has; empty lists and objects say nothing. */
 function fieldsOf(from: JsonObject, names: readonly string[]): JsonObject {

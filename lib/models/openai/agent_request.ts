@@ -12,7 +12,7 @@ import {
 } from "../../base/json.ts";
 import type { Message } from "../../tools/message.ts";
 import type { ToolCall, ToolSchema } from "../../tools/tool.ts";
-import { contentText } from "./_fields.ts";
+import { contentText } from "./content.ts";
 import type { WireApi } from "./wire_format.ts";
 
 /** A request for a reply, as the client of an agent wrote it. */

@@ -42,6 +42,7 @@ import type { CaseSpec } from "./task_kind.ts";
 import { assertCaseTools, assertPrompt, type ToolCase, type ToolTestRun } from "./tool_case.ts";
 import { assertionText, isNamed, keptText, misusedAssertion } from "./assertion_text.ts";
 import type { CaseSetUp } from "./_case_set_up.ts";
+import type { RecordedRun } from "../recorded_run.ts";
 
 /** Seconds that assertions may take, at most: judges may have to wait for their turn. */
 const MAX_ASSERT = 600;
@@ -55,6 +56,8 @@ export interface CaseExecutorOptions extends Partial<ExecutorOptions> {
   readonly perturbation?: string;
   /** The clock of tools and assertions; default: that of the system. */
   readonly clock?: Clock;
+  /** What the model is judged by that it said before: the messages of the user are those of the record. */
+  readonly recorded?: RecordedRun;
 }
 
 /** A case in one trial. */
@@ -100,13 +103,14 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     options: CaseExecutorOptions = {},
     setUp?: CaseSetUp<State>,
   ) {
-    const { perturbation: wanted = "none", clock = SYSTEM_CLOCK, ...others } = options;
+    const { perturbation: wanted = "none", clock = SYSTEM_CLOCK, recorded, ...others } = options;
     const unmade = setUp === undefined && isMade(toolCase);
-    const { state, tools, prompt: text } = setUp ?? looseParts(toolCase);
+    const { state, tools, prompt: asked } = setUp ?? looseParts(toolCase);
+    const [{ prompt: text } = { prompt: asked }, ...said] = recorded?.turns ?? [];
     const isWhole = !unmade && setUp?.fault === undefined;
     if (isWhole) {
       assertCaseTools(toolCase, tools);
-      assertPrompt(text);
+      assertPrompt(asked);
     }
     // Nothing can be changed in what is not there.
     const perturbation = isWhole ? wanted : "none";
@@ -135,8 +139,8 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
       ? undefined
       : snapshotOf(state);
     this.prompt = perturbed?.query.text ?? text;
-    this.system = toolCase.system;
-    this.turns = toolCase.turns ?? [];
+    this.system = recorded === undefined ? toolCase.system : recorded.system;
+    this.turns = recorded === undefined ? toolCase.turns ?? [] : said.map(({ prompt }) => prompt);
     this.minimumCalls = toolCase.expected?.length ?? null;
     this.needed = toolCase.expected?.map(({ tool }) => tool);
     this.toolChoice = toolCase.toolChoice;

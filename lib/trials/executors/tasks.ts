@@ -12,11 +12,14 @@ import { briefProbe, ProbeExecutor } from "./probes.ts";
 import { isGenerated, isProbe, isQuestion, type TaskSpec } from "./task_kind.ts";
 import { briefSpec, generateTask } from "../../tasks/generated/task.ts";
 import { briefQuestion } from "./question.ts";
+import type { RecordedRun } from "../recorded_run.ts";
 
 /** Options of a {@linkcode TaskOpener}. */
 export interface TaskOptions extends GeneratedTaskExecutorOptions {
   /** The name of the settings of the trial, which an opener of cases gives them; others have none. */
   readonly variant?: string;
+  /** What was said before in place of what a model says now, for an opener of cases; others have none. */
+  readonly recorded?: RecordedRun;
 }
 
 /** How long what a trial needs may take to be made, and each part of it to go again. */
@@ -57,7 +60,10 @@ export interface TaskOpener {
  * assertEquals(fixture.tools.length, 4);
  * ```
  */
-export function openTask(spec: TaskSpec, { variant: _, ...options }: TaskOptions = {}): Fixture {
+export function openTask(
+  spec: TaskSpec,
+  { variant: _, recorded: __, ...options }: TaskOptions = {},
+): Fixture {
   if (isGenerated(spec)) return createExecutor(generateTask(spec), options);
   if (!isProbe(spec)) {
     const [kind, name] = isQuestion(spec) ? ["set", spec.set] : ["case", spec.case];

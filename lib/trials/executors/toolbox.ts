@@ -27,6 +27,7 @@ import { errorOfResult, isPlain, valueOfResult } from "../../tools/references/sy
 import {
   freshTool,
   type PreparedCall,
+  type RecordedResult,
   type Refusal,
   runTool,
   type Tool,
@@ -141,22 +142,32 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
     const wrong = this.judge(call);
     const checked = this.take(call);
     if (wrong !== undefined) return wrong;
+    const { recorded } = call;
+    // Whatever is wrong with a text that a model got, it got it.
+    if (recorded !== undefined) {
+      return { ...this.#returned(tool, recorded), content: recorded.text };
+    }
     const { input } = checked as { readonly input: JsonObject };
     const clock = this.#clock;
     const started = clock?.now() ?? 0;
     const timed = () =>
       clock === null ? {} : { durationMs: Math.max(0, Math.round(clock.now() - started)) };
-    let content: string;
+    let text: string;
     try {
       // Tools written without types may return anything; the reply must be text.
       const returned: unknown = await runTool(tool, input);
-      content = typeof returned === "string" ? returned : JSON.stringify(returned) ?? "null";
+      text = typeof returned === "string" ? returned : JSON.stringify(returned) ?? "null";
     } catch (error) {
       if (isErrorOf(error, InfrastructureError)) this.breakOff(error);
       return failed(error, timed());
     }
-    const event = timed();
-    const error = errorOfResult(content);
+    return this.#returned(tool, { text, ...timed() });
+  }
+
+  /** What a call came to by the text that its tool returned, now or in a run that was recorded. */
+  #returned(tool: Tool, { text: content, isError, durationMs }: RecordedResult): CallOutcome {
+    const event = defined({ durationMs });
+    const error = errorOfResult(content) ?? (isError ? content : undefined);
     if (error !== undefined) {
       return { content, event: { ...event, error: printable(redact(error), 1000) } };
     }

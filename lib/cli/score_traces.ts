@@ -1,0 +1,127 @@
+/**
+ * `score traces`: judges recorded conversations by the tests of a file, which `deno test` runs.
+ * @module
+ */
+
+import { callerFolder } from "../base/command_line.ts";
+import { cannot, InputError } from "../base/errors.ts";
+import { countText } from "../base/numbers.ts";
+import { printable } from "../base/json.ts";
+import { readTraceFile } from "../integrations/traces/read.ts";
+import { baselineOfGate } from "../runs/baseline.ts";
+import { decideResults } from "../runs/decide_results.ts";
+import { readAndDerive } from "../runs/derived.ts";
+import { readResults } from "../runs/journal/results.ts";
+import { journalsIn } from "../runs/journal/jsonl.ts";
+import { Arguments, userPath } from "./arguments.ts";
+
+/**
+ * Judges traces, and returns the exit code: 0 if all are right or the gates pass, 1 if one is not or fails, 2 if a trace
+ * could not be used, 3 if a test has no trace or a gate could not decide.
+ */
+export async function scoreTraces(arguments_: readonly string[]): Promise<number> {
+  const options = new Arguments("score", arguments_, {
+    values: ["with", "out", "story"],
+    lists: ["report"],
+  });
+  const [file, ...others] = options.operands;
+  const tests = options.text("with");
+  if (file === undefined || others.length > 0) {
+    throw options.error(`traces takes one file: ${options.operands.length} are given`);
+  }
+  if (tests === undefined) throw options.error("traces needs --with TESTS, a file of tool tests");
+  // What is wrong with the file is said before anything else.
+  const traces = readTraceFile(userPath(file)).length;
+  assertFile(tests);
+  const out = options.text("out");
+  const own = out === undefined ? Deno.makeTempDirSync({ prefix: "toolgate_" }) : undefined;
+  try {
+    const journal = out ?? `${own}/`;
+    const before = new Set(journalsOf(journal));
+    if (!journal.endsWith("/") && before.size > 0) {
+      throw cannot(`write ${journal}`, "it must be a new file", "it is there already");
+    }
+    const hasPassed = await runTests(tests, [
+      `--traces=${file}`,
+      `--out=${journal}`,
+      ...options.list("report").map((path) => `--report=${path}`),
+      ...["story"].flatMap((name) =>
+        options.text(name) === undefined ? [] : [`--${name}=${options.text(name)}`]
+      ),
+    ]);
+    const written = journalsOf(journal).filter((path) => !before.has(path));
+    return await exitCodeOf(written, { file, traces, hasPassed });
+  } finally {
+    if (own !== undefined) Deno.removeSync(own, { recursive: true });
+  }
+}
+
+function assertFile(path: string): void {
+  let isFile = false;
+  try {
+    ({ isFile } = Deno.statSync(userPath(path)));
+  } catch {
+    // Said below.
+  }
+  if (!isFile) {
+    throw cannot(`read ${path}`, "--with names a file of tool tests", "there is no such file");
+  }
+}
+
+/** The journals at a path: a file, or those in a folder, which ends in "/". */
+function journalsOf(path: string): string[] {
+  const place = userPath(path);
+  try {
+    if (path.endsWith("/")) return journalsIn(place, path).map((name) => `${place}${name}`);
+    Deno.statSync(place);
+    return [place];
+  } catch (error) {
+    if (error instanceof InputError || error instanceof Deno.errors.NotFound) return [];
+    throw error;
+  }
+}
+
+/** Runs the tests where the user stands; returns whether all passed. */
+async function runTests(tests: string, flags: readonly string[]): Promise<boolean> {
+  const cwd = callerFolder();
+  const child = new Deno.Command(Deno.execPath(), {
+    // Types were checked where the tests are written: that would take longer than all else.
+    args: ["test", "-A", "--no-check", "--no-prompt", tests, "--", ...flags],
+    ...(cwd === undefined ? {} : { cwd }),
+    stdin: "null",
+  }).spawn();
+  return (await child.status).success;
+}
+
+/** What came out, by the journals: tests fail for several reasons, and only journals tell which. */
+async function exitCodeOf(
+  journals: readonly string[],
+  { file, traces, hasPassed }: {
+    readonly file: string;
+    readonly traces: number;
+    readonly hasPassed: boolean;
+  },
+): Promise<number> {
+  let judged = 0;
+  const codes: number[] = [];
+  for (const path of journals) {
+    const results = readResults([path], await readAndDerive([path]));
+    const { trials, gate } = results;
+    judged += trials.filter(({ draw }) => draw !== undefined).length;
+    if (gate !== undefined) {
+      codes.push(
+        (await decideResults(results, gate, { baseline: baselineOfGate(gate, userPath) })).exitCode,
+      );
+    } else if (trials.some(({ outcome }) => outcome === "invalid")) codes.push(3);
+    else codes.push(trials.every(({ outcome }) => outcome === "solved") ? 0 : 1);
+  }
+  if (judged < traces) {
+    console.error(
+      `${printable(file, 200)}: ${countText(traces - judged, "trace")} of ${traces} not judged`,
+    );
+    return 2;
+  }
+  const worst = [1, 3].find((code) => codes.includes(code)) ?? 0;
+  // Something else of the file of tests has failed.
+  return worst === 0 && !hasPassed ? 2 : worst;
+}

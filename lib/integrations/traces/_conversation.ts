@@ -1,0 +1,233 @@
+/**
+ * Conversations: what the readers of all forms of traces make of them, and the recorded run that it becomes.
+ * @module
+ */
+
+import { countText } from "../../base/numbers.ts";
+import { defined } from "../../base/json.ts";
+import type { OwnCall } from "../../calls/trace.ts";
+import type { FinishReason } from "../../models/model.ts";
+import type { Usage } from "../../tools/message.ts";
+import type {
+  RecordedReply,
+  RecordedReplyCall,
+  RecordedRun,
+  RecordedTurn,
+} from "../../trials/recorded_run.ts";
+import type { RecordedResult } from "../../tools/tool.ts";
+import type { Part } from "./_part.ts";
+
+/** A text of the instructions or of the user. */
+interface Said {
+  readonly kind: "system" | "user";
+  readonly text: string;
+  readonly at: Part;
+}
+
+/** A reply of the model. */
+export interface Reply {
+  readonly kind: "reply";
+  readonly text: string;
+  readonly calls: readonly Omit<RecordedReplyCall, "result">[];
+  readonly usage?: Usage;
+  readonly served?: string;
+  readonly durationMs?: number;
+  readonly finish?: FinishReason;
+  readonly ownCalls?: readonly OwnCall[];
+  /** Set if it goes on with the reply before it, of which it is a part. */
+  readonly continues?: true;
+  readonly at: Part;
+}
+
+/** What a call came to. */
+export interface Result extends RecordedResult {
+  readonly kind: "result";
+  /** The id of its call, which is trusted only where it can mean one call. */
+  readonly id?: string;
+  readonly at: Part;
+}
+
+/** One of what was said, in order. */
+export type Item = Said | Reply | Result;
+
+/** A conversation as its reader found it. */
+export interface Conversation {
+  /** What was said, in order. */
+  readonly items: readonly Item[];
+  /** The documents of the tools that the trace has; omitted if it has none. */
+  readonly tools?: Part;
+  /** The name of the model; omitted where the trace does not say. */
+  readonly model?: string;
+  /** Set if that is a program. */
+  readonly simulated?: true;
+  /** The test that it is of, and its suite; omitted where the trace does not say. */
+  readonly case?: string;
+  readonly suite?: string;
+  /** Why it cannot be judged anew; omitted if it can. */
+  readonly unfit?: string;
+  /** Sentences on what is not as it was. */
+  readonly notes?: readonly string[];
+}
+
+/** A recorded run, and what was left out of it. */
+export interface Assembled {
+  readonly run: RecordedRun;
+  readonly notes: readonly string[];
+}
+
+interface OpenReply extends Omit<RecordedReply, "calls"> {
+  readonly calls: readonly Omit<RecordedReplyCall, "result">[];
+  readonly results: Result[];
+}
+
+interface OpenTurn {
+  prompt: string;
+  readonly replies: OpenReply[];
+}
+
+/**
+ * Puts a conversation together: the messages of the user, what each led to, and the result of each call.
+ *
+ * @throws {InputError} If there is a result without a call, or nothing was said.
+ */
+export function assemble({ items, notes = [] }: Conversation, whole: Part): Assembled {
+  const system: string[] = [];
+  const turns: OpenTurn[] = [];
+  const left = { system: 0, greetings: 0 };
+  const isCalled = items.slice(0, items.findIndex(({ kind }) => kind === "user"))
+    .some((item) => item.kind === "reply" && item.calls.length > 0);
+  const hasUser = items.some(({ kind }) => kind === "user");
+  for (const item of items) {
+    const turn = turns.at(-1);
+    switch (item.kind) {
+      case "system":
+        if (turn === undefined) system.push(item.text);
+        else left.system++;
+        break;
+      case "user":
+        // Messages of the user that nothing was said between are one.
+        if (turn !== undefined && turn.replies.length === 0) turn.prompt += `\n\n${item.text}`;
+        else turns.push({ prompt: item.text, replies: [] });
+        break;
+      case "reply":
+        if (turn === undefined && hasUser && !isCalled) left.greetings++;
+        else addReply(turn ?? newTurn(turns), item);
+        break;
+      case "result":
+        addResult(turn?.replies.at(-1), item);
+    }
+  }
+  if (turns.every(({ replies }) => replies.length === 0)) {
+    whole.fail("must have a reply of a model", "it has none");
+  }
+  const made = turns.map(({ prompt, replies }): RecordedTurn => ({
+    prompt,
+    replies: replies.map(({ results, ...reply }) => ({
+      ...reply,
+      calls: paired(reply.calls, results),
+    })),
+  }));
+  const calls = made.flatMap(({ replies }) => replies.flatMap((reply) => reply.calls));
+  const unanswered = calls.filter(({ result }) => result === undefined).length;
+  const parts = items.reduce(
+    (sum, item) => sum + (item.kind === "user" ? partsLost(item.at) : 0),
+    0,
+  );
+  return {
+    run: { ...(system.length === 0 ? {} : { system: system.join("\n\n") }), turns: made },
+    notes: [
+      ...notes,
+      ...(left.system === 0
+        ? []
+        : [`${countText(left.system, "instruction")} in mid-conversation left out`]),
+      ...(left.greetings === 0
+        ? []
+        : [`${countText(left.greetings, "text")} before the first message of the user left out`]),
+      ...(parts === 0
+        ? []
+        : [`${countText(parts, "part")} of messages of the user left out, which are no text`]),
+      ...(unanswered === 0
+        ? []
+        : [`${countText(unanswered, "call")} without a result, taken as not carried out`]),
+    ],
+  };
+}
+
+/** The number of parts of a message that are no text, such as images. */
+function partsLost(at: Part): number {
+  const list = at.first("content", "parts");
+  if (!Array.isArray(list?.value)) return 0;
+  return list.items().filter((part) => {
+    const { value = "text" } = part.get("type") ?? {};
+    return typeof part.value !== "string" && value !== "text" && value !== "input_text";
+  }).length;
+}
+
+/** A turn that begins without a message of the user, as agents do that are started by a program. */
+function newTurn(turns: OpenTurn[]): OpenTurn {
+  const turn = { prompt: "", replies: [] };
+  turns.push(turn);
+  return turn;
+}
+
+function addReply({ replies }: OpenTurn, { kind: _, at: __, continues, ...reply }: Reply): void {
+  const before = replies.at(-1);
+  if (!continues || before === undefined || before.results.length > 0) {
+    replies.push({ ...reply, results: [] });
+    return;
+  }
+  const ownCalls = [...before.ownCalls ?? [], ...reply.ownCalls ?? []];
+  replies[replies.length - 1] = {
+    ...before,
+    ...defined(reply),
+    text: before.text + reply.text,
+    calls: [...before.calls, ...reply.calls],
+    ...(ownCalls.length === 0 ? {} : { ownCalls }),
+    results: [],
+  };
+}
+
+function addResult(reply: OpenReply | undefined, result: Result): void {
+  const open = (reply?.calls.length ?? 0) - (reply?.results.length ?? 0);
+  if (open > 0) {
+    reply!.results.push(result);
+    return;
+  }
+  result.at.fail(
+    "a result must follow the reply whose call it answers",
+    reply === undefined || reply.calls.length === 0
+      ? "the reply before it makes no calls"
+      : `the reply before it makes ${
+        countText(reply.calls.length, "call")
+      }, which have their results`,
+  );
+}
+
+/**
+ * Pairs the calls of a reply with their results, by place: ids repeat in practice. Only where an id stands for one
+ * call and one result alone does it decide.
+ */
+function paired(
+  calls: OpenReply["calls"],
+  results: readonly Result[],
+): RecordedReplyCall[] {
+  const isOnly = (list: readonly { readonly id?: string }[], id: string | undefined) =>
+    id !== undefined && id !== "" && list.filter((one) => one.id === id).length === 1;
+  const places = new Map<Result, number>();
+  for (const result of results) {
+    if (!isOnly(results, result.id) || !isOnly(calls, result.id)) continue;
+    places.set(result, calls.findIndex(({ id }) => id === result.id));
+  }
+  const taken = new Set(places.values());
+  const free = calls.keys().filter((place) => !taken.has(place));
+  for (const result of results) {
+    if (!places.has(result)) places.set(result, free.next().value!);
+  }
+  const byPlace = new Map([...places].map(([result, place]) => [place, result]));
+  return calls.map((call, place) => {
+    const result = byPlace.get(place);
+    if (result === undefined) return call;
+    const { text, isError, durationMs } = result;
+    return { ...call, result: { text, ...defined({ isError, durationMs }) } };
+  });
+}

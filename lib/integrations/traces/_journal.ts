@@ -1,0 +1,110 @@
+/**
+ * Traces of journals: a trial's line holds its events, from which its conversation follows.
+ * @module
+ */
+
+import { assertNotNewer, parseWith } from "../../base/input.ts";
+import { defined } from "../../base/json.ts";
+import { countText } from "../../base/numbers.ts";
+import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
+import { JUDGING_RULES } from "../../trials/executors/answer.ts";
+import { isCase } from "../../trials/executors/task_kind.ts";
+import { type Trial, TRIAL_LINE } from "../../trials/trial.ts";
+import type { Message } from "../../tools/message.ts";
+import type { Conversation, Item } from "./_conversation.ts";
+import type { Part } from "./_part.ts";
+
+/** A trial's conversation, and the trial. */
+export interface TrialConversation extends Conversation {
+  readonly trial: Trial;
+}
+
+/** Reads a trial, as a line of a journal or as it is. */
+export function readTrial(part: Part): TrialConversation {
+  if (part.textAt("kind") !== "trial") {
+    return part.fail('must be a line of a journal with the kind "trial"');
+  }
+  assertNotNewer(part.value, 1, part.source);
+  assertNotNewer(part.value, JUDGING_RULES, part.source, "rules");
+  const trial = parseWith(TRIAL_LINE, part.value, part.source);
+  const { task, suite, model, transcript, events, strategy, perturbation } = trial;
+  const { prompt, system, tools } = transcript ?? {};
+  const at = part;
+  const items: Item[] = [
+    ...(system?.value === undefined ? [] : [{ kind: "system" as const, text: system.value, at }]),
+    ...(prompt?.value === undefined ? [] : [{ kind: "user" as const, text: prompt.value, at }]),
+  ];
+  let [cut, lost] = [0, 0];
+  for (const event of events) {
+    if (event.kind === "turn") items.push({ kind: "user", text: event.text, at });
+    if (event.kind === "reply" && event.stage === undefined) {
+      if (event.text.length >= MAX_KEPT_LENGTH) cut++;
+      lost += event.calls;
+      const { inputTokens, outputTokens, estimated, durationMs, ownCalls } = event;
+      items.push({
+        ...{ kind: "reply", text: event.text, calls: [], at, durationMs },
+        usage: { inputTokens, outputTokens, ...defined({ estimated }) },
+        served: model.served,
+        ...defined({ ownCalls }),
+      });
+    }
+    if (event.kind !== "call" || event.by !== undefined) continue;
+    const written = event.arguments;
+    if ([event.function, written, event.result].some(({ length }) => length >= MAX_KEPT_LENGTH)) {
+      cut++;
+    }
+    const id = `call_${event.call}`;
+    // Calls stand behind the reply that made them, with their results.
+    const place = items.findLastIndex(({ kind }) => kind === "reply");
+    const reply = items[place];
+    if (reply?.kind !== "reply") continue;
+    lost--;
+    items[place] = {
+      ...reply,
+      calls: [...reply.calls, { id, name: event.function, arguments: written }],
+    };
+    const isRun = event.agentDid === undefined || event.agentDid === "repaired";
+    if (!isRun) continue;
+    items.push({
+      ...{ kind: "result", id, text: event.result, at },
+      ...defined({
+        isError: event.error === undefined ? undefined : true as const,
+        durationMs: event.durationMs,
+      }),
+    });
+  }
+  const changed = [strategy, perturbation].filter((id) => id !== "baseline" && id !== "none");
+  const unfit = [
+    ...changed.map((id) => `it was run with ${id}`),
+    ...(prompt?.value === undefined ? ["its question is in no transcript"] : []),
+    ...(cut === 0 ? [] : [`${countText(cut, "text")} cut, as journals keep 10,000 characters`]),
+    ...(lost === 0 ? [] : [`${countText(lost, "call")} not kept, such as those past a limit`]),
+  ];
+  return {
+    trial,
+    items,
+    model: model.requested,
+    ...(model.simulated ? { simulated: true } : {}),
+    ...(isCase(task) ? { case: task.case, suite } : {}),
+    ...(tools?.value === undefined ? {} : { tools: part.as(tools.value) }),
+    notes: unfit,
+    ...(unfit.length === 0 ? {} : { unfit: unfit[0]! }),
+  };
+}
+
+/** The messages of a trial, as far as its line tells them. */
+export function messagesOf(items: readonly Item[]): Message[] {
+  const names = new Map<string, string>();
+  return items.map((item): Message => {
+    if (item.kind === "result") {
+      const id = item.id ?? "";
+      return { role: "tool", callId: id, name: names.get(id) ?? "", content: item.text };
+    }
+    if (item.kind !== "reply") return { role: item.kind, content: item.text };
+    const calls = item.calls.map(({ id = "", name, arguments: written }) => {
+      names.set(id, name);
+      return { id, name, arguments: written };
+    });
+    return { role: "assistant", content: item.text, calls };
+  });
+}

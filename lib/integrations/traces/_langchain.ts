@@ -1,0 +1,129 @@
+/**
+ * Traces of LangChain: lists of its messages, live or serialized in one of its two ways.
+ * @module
+ */
+
+import { defined, isJsonObject } from "../../base/json.ts";
+import { contentText } from "../../models/openai/content.ts";
+import { readUsage } from "../../models/openai/reading.ts";
+import type { FinishReason } from "../../models/model.ts";
+import type { Conversation, Item, Reply } from "./_conversation.ts";
+import { type Part, textOf } from "./_part.ts";
+
+/** The classes of messages by the names of their types. */
+const TYPES: Readonly<Record<string, "system" | "user" | "reply" | "result">> = {
+  system: "system",
+  developer: "system",
+  human: "user",
+  user: "user",
+  ai: "reply",
+  assistant: "reply",
+  tool: "result",
+  function: "result",
+};
+
+const FINISH: ReadonlyMap<unknown, FinishReason> = new Map<unknown, FinishReason>([
+  ["length", "length"],
+  ["content_filter", "filter"],
+]);
+
+/** Whether a value is a message of LangChain in one of its forms. */
+export function isLangChain(part: Part): boolean {
+  return typeOf(part) !== undefined;
+}
+
+/** The type of a message and its fields; `undefined` if it is none. */
+function typeOf(part: Part): { readonly type: string; readonly fields: Part } | undefined {
+  const { value } = part;
+  if (!isJsonObject(value)) return undefined;
+  const live = [value["getType"], value["_getType"]].find((one): one is never =>
+    typeof one === "function"
+  ) as (() => unknown) | undefined;
+  if (live !== undefined) return { type: String(live.call(value)), fields: part };
+  const kwargs = part.get("kwargs");
+  if (part.get("lc") !== undefined && kwargs !== undefined) {
+    const name = textOf(part.need("id").items().at(-1)?.value ?? "");
+    const type = /^(\w+?)Message(?:Chunk)?$/.exec(name)?.[1]?.toLowerCase() ?? name;
+    return { type, fields: kwargs };
+  }
+  const [type, data] = [part.textAt("type"), part.get("data")];
+  if (type !== undefined && data !== undefined) return { type, fields: data };
+  // As Python writes a message by `model_dump()`.
+  if (
+    type !== undefined && Object.hasOwn(TYPES, type) && part.has("content") && !part.has("role")
+  ) {
+    return { type, fields: part };
+  }
+  return undefined;
+}
+
+/** Reads a list of messages, or a state with one as its `messages`. */
+export function readLangChain(part: Part): Conversation {
+  const list = Array.isArray(part.value) ? part : part.need("messages");
+  const items = list.items().map(message);
+  const tools = part.get("tools");
+  const served = items.find((item) => item.kind === "reply")?.served;
+  return {
+    items,
+    ...defined({ model: part.textAt("model") ?? served }),
+    ...(Array.isArray(tools?.value) ? { tools } : {}),
+  };
+}
+
+function message(at: Part): Item {
+  const { type, fields } = typeOf(at) ?? at.fail("must be a message of LangChain");
+  const kind = Object.hasOwn(TYPES, type) ? TYPES[type]! : undefined;
+  const content = fields.get("content");
+  const text = content === undefined ? "" : textIn(content);
+  if (kind === "system" || kind === "user") return { kind, text, at: fields };
+  if (kind === "result") {
+    const isError = fields.textAt("status") === "error" ? true as const : undefined;
+    return { kind, text, at, ...defined({ id: fields.textAt("tool_call_id"), isError }) };
+  }
+  if (kind === undefined) {
+    return at.fail(
+      "must be a system, human, AI or tool message of LangChain",
+      `its type is ${type}`,
+    );
+  }
+  const [usage, metadata] = [fields.get("usage_metadata"), fields.get("response_metadata")];
+  return {
+    ...{ kind, text, at },
+    calls: callsIn(fields),
+    ...defined({
+      usage: readUsage(usage?.get("input_tokens")?.value, usage?.get("output_tokens")?.value),
+      served: metadata?.textAt("model_name") ?? metadata?.textAt("model"),
+      finish: FINISH.get(metadata?.textAt("finish_reason")),
+    }),
+  };
+}
+
+/** Parts that are neither said nor called in another field. */
+function textIn(content: Part): string {
+  const { value } = content;
+  if (typeof value === "string") return value;
+  if (!Array.isArray(value)) return content.fail("must be a text or a list of parts");
+  return contentText(value);
+}
+
+/**
+ * The calls of a message. A message of a chat completion has them as they were written, in order; else those that could
+ * be read stand apart from those that could not, and the order between them is not kept.
+ */
+function callsIn(fields: Part): Reply["calls"] {
+  const read = fields.get("tool_calls")?.items() ?? [];
+  const invalid = fields.get("invalid_tool_calls")?.items() ?? [];
+  const raw = fields.get("additional_kwargs")?.get("tool_calls")?.items() ?? [];
+  if (raw.length > 0 && raw.length === read.length + invalid.length) {
+    return raw.map((call) => ({
+      ...defined({ id: call.textAt("id") }),
+      name: call.need("function").textAt("name") ?? "",
+      arguments: textOf(call.need("function").get("arguments")?.value ?? "{}"),
+    }));
+  }
+  return [...read, ...invalid].map((call) => ({
+    ...defined({ id: call.textAt("id") }),
+    name: call.textAt("name") ?? "",
+    arguments: textOf(call.get("args")?.value ?? {}),
+  }));
+}

@@ -1,0 +1,264 @@
+/**
+ * Reading of traces: finds the form of each, and reads whole files of them.
+ * @module
+ */
+
+import { assertShallow, readText } from "../../base/input.ts";
+import { cannot, InputError } from "../../base/errors.ts";
+import { defined, isJsonObject, type JsonObject, parseJson, printable } from "../../base/json.ts";
+import { redact } from "../../base/redact.ts";
+import type { RecordedRun } from "../../trials/recorded_run.ts";
+import { SHARED_PARTS } from "../../trials/transcript.ts";
+import { readModelMessages, readSteps, readUIMessages } from "./_ai_sdk.ts";
+import { assemble, type Conversation } from "./_conversation.ts";
+import { readTrial } from "./_journal.ts";
+import { isLangChain, readLangChain } from "./_langchain.ts";
+import { readChat, readResponses } from "./_openai.ts";
+import { readSpans } from "./_otel.ts";
+import { isSpans } from "./_otel_spans.ts";
+import { Part } from "./_part.ts";
+
+/** A form of traces. */
+export type TraceForm =
+  | "journal"
+  | "otel"
+  | "ai_sdk_steps"
+  | "langchain"
+  | "ai_sdk_ui"
+  | "ai_sdk"
+  | "responses"
+  | "chat";
+
+/** A trace as it was found. */
+export interface FoundTrace extends Conversation {
+  /** Its form. */
+  readonly form: TraceForm;
+  /** Where it stands. */
+  readonly part: Part;
+}
+
+interface FormRow {
+  /** Whether a value looks like a trace of this form; a row is asked only where none before fits. */
+  readonly fits: (part: Part) => boolean;
+  readonly read: (part: Part) => Conversation | readonly Conversation[];
+}
+
+/** The first item of a list, or of the list in a field. */
+function firstOf(part: Part, field: string): Part | undefined {
+  const list = Array.isArray(part.value) ? part : part.get(field);
+  return Array.isArray(list?.value) ? list.items()[0] : undefined;
+}
+
+/** Whether any message of a list has parts of one of these types. */
+function hasParts(part: Part, types: readonly string[]): boolean {
+  const list = Array.isArray(part.value) ? part : part.get("messages");
+  if (!Array.isArray(list?.value)) return false;
+  return list.items().some((message) => {
+    const content = message.get("content");
+    return Array.isArray(content?.value) &&
+      content.items().some((one) => types.includes(one.textAt("type") ?? ""));
+  });
+}
+
+/** The forms, by their names, in the order in which they are tried. */
+const FORMS: Readonly<Record<TraceForm, FormRow>> = {
+  journal: { fits: (part) => part.textAt("kind") === "trial", read: readTrial },
+  otel: { fits: isSpans, read: readSpans },
+  ai_sdk_steps: {
+    fits: (part) =>
+      part.has("steps") || firstOf(part, "steps")?.has("content", "finishReason") === true,
+    read: readSteps,
+  },
+  langchain: {
+    fits: (part) => {
+      const first = firstOf(part, "messages");
+      return first !== undefined && isLangChain(first);
+    },
+    read: readLangChain,
+  },
+  ai_sdk_ui: {
+    fits: (part) => firstOf(part, "messages")?.has("role", "parts") === true,
+    read: readUIMessages,
+  },
+  ai_sdk: {
+    fits: (part) => hasParts(part, ["tool-call", "tool-result", "tool-error"]),
+    read: readModelMessages,
+  },
+  responses: {
+    fits: (part) => {
+      const asked = part.get("request") ?? part;
+      if (asked.has("input") && !asked.has("messages")) return true;
+      const list = Array.isArray(part.value) ? part : undefined;
+      return list?.items().some((item) =>
+        /^(function_call|reasoning|message$)|_call(_output)?$/.test(item.textAt("type") ?? "")
+      ) === true;
+    },
+    read: readResponses,
+  },
+  chat: {
+    fits: (part) => {
+      const asked = part.get("request") ?? part;
+      return firstOf(asked, "messages")?.has("role") === true;
+    },
+    read: readChat,
+  },
+};
+
+/** The names of all forms. */
+export const TRACE_FORMS = Object.keys(FORMS) as readonly TraceForm[];
+
+/**
+ * Returns the traces in a value: one, or those of several conversations in spans. Beside a trace may stand its `case`,
+ * `suite`, `model` and `tools`; or it stands in `trace`, with these around it.
+ *
+ * @throws {InputError} If it is of no known form, or not whole.
+ */
+export function findTraces(part: Part, wanted?: TraceForm): FoundTrace[] {
+  assertShallow(part.value, part.source);
+  const inner = part.get("trace");
+  const own = inner !== undefined && typeof inner.value === "object" ? inner : part;
+  const form = wanted ?? formOf(own);
+  if (form === undefined) return own.fail(FORM_RULE, shapeOf(own));
+  const read: Conversation | readonly Conversation[] = FORMS[form].read(own);
+  const all = isList(read) ? read : [read];
+  const beside = {
+    case: (part.get("case") ?? part.get("test"))?.text(),
+    suite: form === "journal" ? undefined : part.get("suite")?.text(),
+    model: own === part ? undefined : part.textAt("model"),
+    simulated: part.get("simulated")?.value === true || undefined,
+    tools: own === part ? undefined : part.get("tools"),
+  };
+  return all.map((conversation) => ({ ...conversation, ...defined(beside), form, part }));
+}
+
+const FORM_RULE = `must be a trace of a known form (${
+  TRACE_FORMS.join(", ")
+}): messages, input, steps, resourceSpans, or a line of a journal`;
+
+function isList(
+  read: Conversation | readonly Conversation[],
+): read is readonly Conversation[] {
+  return Array.isArray(read);
+}
+
+/** The form that a value looks like; `undefined` for none. */
+function formOf(part: Part): TraceForm | undefined {
+  return TRACE_FORMS.find((form) => FORMS[form].fits(part));
+}
+
+/** What a value is that is no trace. */
+function shapeOf({ value }: Part): string {
+  if (Array.isArray(value)) return `it is a list of ${value.length}`;
+  if (!isJsonObject(value)) return `it is of type ${value === null ? "null" : typeof value}`;
+  const names = Object.keys(value).slice(0, 5).map((name) => printable(name, 40));
+  return names.length === 0 ? "it is an empty object" : `it has ${names.join(", ")}`;
+}
+
+/** A trace of a file, ready to be judged. */
+export interface FileTrace {
+  /** Where it stands, such as `FILE, line 3`. */
+  readonly source: string;
+  readonly form: TraceForm;
+  readonly run: RecordedRun;
+  /** The name of its model; empty where it does not say. */
+  readonly model: string;
+  readonly simulated: boolean;
+  readonly case?: string;
+  readonly suite?: string;
+  readonly notes: readonly string[];
+}
+
+/** Bytes of a file of traces, at most: far more than any has, and what memory holds. */
+const MAX_BYTES = 2 ** 28;
+
+/**
+ * Reads the traces of a file: JSON, JSON lines, or a journal.
+ *
+ * @throws {InputError} If the file cannot be read, or one of them is no whole trace; names file, line and path.
+ */
+export function readTraceFile(path: string): FileTrace[] {
+  return tracesIn(readText(path, MAX_BYTES), path).map(fileTrace);
+}
+
+/**
+ * Finds the traces in a text of JSON, JSON lines, or a journal.
+ *
+ * @throws {InputError} If there are none, or one of them is of no known form; names source, line and path.
+ */
+export function tracesIn(text: string, source: string, form?: TraceForm): FoundTrace[] {
+  const whole = parseJson(text);
+  const parts = whole === undefined
+    ? linesOf(text, source)
+    : partsOf(new Part(whole, source), form);
+  const found = withSharedParts(lastOfTrials(parts)).flatMap((part) => findTraces(part, form));
+  if (found.length === 0) throw cannot(`use ${source}`, "it must have traces", "it has none");
+  return found;
+}
+
+function linesOf(text: string, file: string): Part[] {
+  return text.split("\n").flatMap((line, place) => {
+    if (line.trim() === "") return [];
+    const source = `${file}, line ${place + 1}`;
+    const value = parseJson(line);
+    if (value === undefined) throw cannot(`use ${source}`, "it must be JSON", "it is not");
+    return [new Part(value, source)];
+  });
+}
+
+/** A value is one trace, or a list of them. */
+function partsOf(part: Part, form: TraceForm | undefined): Part[] {
+  assertShallow(part.value, part.source);
+  const isOne = !Array.isArray(part.value) || (form ?? formOf(part)) !== undefined;
+  return isOne ? [part] : part.items();
+}
+
+/** Leaves out the plan of a journal, and trials that were run again: of several lines of a trial the last counts. */
+function lastOfTrials(parts: readonly Part[]): Part[] {
+  const last = new Map(parts.flatMap((part) => {
+    const id = part.textAt("kind") === "trial" ? part.textAt("id") : undefined;
+    return id === undefined ? [] : [[id, part] as const];
+  }));
+  return parts.filter((part) => {
+    const [kind, id] = [part.textAt("kind"), part.textAt("id")];
+    if (kind === "plan") return false;
+    return kind !== "trial" || id === undefined || last.get(id) === part;
+  });
+}
+
+/** Trials with the parts of their transcripts that only the first line has which shares them. */
+function withSharedParts(parts: readonly Part[]): Part[] {
+  const values = new Map<string, unknown>();
+  return parts.map((part) => {
+    const transcript = part.textAt("kind") === "trial" ? part.get("transcript") : undefined;
+    if (transcript === undefined) return part;
+    const whole = SHARED_PARTS.flatMap((name) => {
+      const kept = transcript.get(name);
+      const id = kept?.textAt("id");
+      if (kept === undefined || id === undefined) return [];
+      const value = kept.get("value")?.value ?? values.get(id);
+      if (value === undefined) return [];
+      values.set(id, value);
+      return [[name, { id, value }] as const];
+    });
+    return part.as({
+      ...part.value as JsonObject,
+      transcript: { ...transcript.value as JsonObject, ...Object.fromEntries(whole) },
+    });
+  });
+}
+
+/** A trace as a trial takes it. */
+export function fileTrace(found: FoundTrace): FileTrace {
+  const { part, form, model = "", simulated, unfit } = found;
+  if (unfit !== undefined) {
+    throw new InputError(`Cannot score ${part.source}: ${unfit}`);
+  }
+  const { run, notes } = assemble(found, part);
+  const name = printable(redact(model), 200);
+  return {
+    ...{ source: part.source, form, run, notes },
+    model: name,
+    simulated: simulated === true || name.startsWith("sim:"),
+    ...defined({ case: found.case, suite: found.suite }),
+  };
+}

@@ -1,0 +1,231 @@
+/**
+ * Traced tests: tests whose trials are recorded conversations of a file, in place of what models say now.
+ * @module
+ */
+
+import { AssertionError } from "@std/assert/assertion-error";
+import { cannot } from "../base/errors.ts";
+import { canonicalJson, listText, printable } from "../base/json.ts";
+import { sha256 } from "../base/hash.ts";
+import { countText } from "../base/numbers.ts";
+import type { FileTrace } from "../integrations/traces/read.ts";
+import defer * as reading from "../integrations/traces/read.ts";
+import { InfrastructureError, isModel, type Model } from "../models/model.ts";
+import type { RecordedTrial } from "../runs/run.ts";
+import { isCase } from "../trials/executors/task_kind.ts";
+import type { ToolCase } from "../trials/executors/tool_case.ts";
+import type { PlannedTrial } from "../trials/trial_id.ts";
+import type { Flags } from "./_flags.ts";
+import { modelName } from "../models/entry.ts";
+import { listOf, type ModelChoice } from "./options.ts";
+import type { CallSite } from "./_register.ts";
+import { ONCE_AND_AHEAD } from "./_run_state.ts";
+import type { AnyOptions } from "./_tool_options.ts";
+import type { ToolSuiteOptions } from "./tool_test_options.ts";
+
+/** A test as far as its traces matter. */
+interface TracedTest {
+  readonly name: string;
+  readonly subject: string;
+  readonly toolCase: ToolCase<unknown>;
+  readonly options: AnyOptions;
+}
+
+/** The suite of the tests. */
+interface TracedSuite {
+  readonly suite: string;
+  readonly site: CallSite;
+  readonly options: Partial<ToolSuiteOptions<unknown>>;
+}
+
+/** Models of traces that name none are called so. */
+const UNNAMED = "unnamed";
+
+/** A file of traces, and the tests of the test file that each is of. */
+interface TraceFile {
+  readonly path: string;
+  readonly traces: readonly FileTrace[];
+  readonly owners: Map<FileTrace, string[]>;
+  /** What was compared with the traces, for the message that some are of none. */
+  readonly cases: string[];
+}
+
+/** Files that were read: the suites of a test file share theirs. */
+const files = new Map<string, TraceFile>();
+
+/**
+ * Returns the tests with the models and as many trials as the file has traces of them, and what was said in each trial.
+ *
+ * @throws {InputError} If the file cannot be read, or a test cannot be judged by what was said before.
+ */
+export function tracedTests<Test extends TracedTest>(
+  { traces: path = "", record, replay, auto }: Flags,
+  tests: readonly Test[],
+  { suite, site, options }: TracedSuite,
+): {
+  readonly tests: readonly Test[];
+  readonly recorded: (planned: PlannedTrial) => RecordedTrial | undefined;
+} {
+  if ((record ?? replay ?? auto) !== undefined) {
+    throw cannot(
+      "use --traces with recordings",
+      "both stand for what models say",
+      "give one of them",
+    );
+  }
+  for (const { subject, options } of tests) assertUnchanged(path, subject, options);
+  const { gate } = options;
+  if (gate?.sequential === true) {
+    throw cannot(
+      `score ${path}`,
+      "a sequential gate asks for one trial after the other, and traces are a fixed number",
+      `leave out sequential of ${printable(suite, 100)}`,
+    );
+  }
+  const isFirst = !files.has(path);
+  const file = files.getOrInsertComputed(path, () => {
+    const traces = reading.readTraceFile(path);
+    return { path, traces, owners: new Map(), cases: [] };
+  });
+  if (isFirst) {
+    site.add({
+      ...ONCE_AND_AHEAD,
+      name: `traces of ${printable(path, 200)}`,
+      fn: () => assertOwned(file),
+    });
+  }
+  const own = new Map(tests.map(({ name }) => [name, new Map<string, FileTrace[]>()]));
+  for (const { name } of tests) file.cases.push(name);
+  for (const trace of file.traces) {
+    const fitting = tests.filter((test) => isOf(trace, test, suite));
+    if (fitting.length === 0) continue;
+    const owners = file.owners.getOrInsertComputed(trace, () => []);
+    owners.push(...fitting.map(({ subject }) => subject));
+    const [only, other] = fitting;
+    if (other !== undefined) continue;
+    assertTurns(trace, only!);
+    own.get(only!.name)!.getOrInsertComputed(trace.model || UNNAMED, () => []).push(trace);
+  }
+  const all = [...own.values()];
+  const names = [...new Set(all.flatMap((byModel) => [...byModel.keys()]))];
+  const most = (byModels: readonly ReadonlyMap<string, readonly FileTrace[]>[]) =>
+    Math.max(1, ...byModels.flatMap((one) => [...one.values()].map(({ length }) => length)));
+  const draws = new Map<string, number>();
+  const drawOf = (trace: FileTrace) => {
+    const text = canonicalJson([trace.model, trace.run]);
+    const times = (draws.get(text) ?? 0) + 1;
+    draws.set(text, times);
+    return sha256(canonicalJson([text, times]));
+  };
+  const recorded = new Map(
+    file.traces.map((trace): [FileTrace, RecordedTrial] => [
+      trace,
+      { run: trace.run, draw: drawOf(trace) },
+    ]),
+  );
+  return {
+    tests: tests.map((test): Test => {
+      const byModel = own.get(test.name)!;
+      // A gate decides over trials that all tests have alike.
+      const found = gate !== undefined || byModel.size === 0 ? names : [...byModel.keys()];
+      // Also where there is no trace at all, the model of the test must not be asked.
+      const models = found.length > 0 ? found : listOf(test.options.model).map(nameOf);
+      const { agent: _, strategy: __, recordings: ___, ...others } = test.options;
+      return {
+        ...test,
+        options: {
+          ...others,
+          model: models.map((name) => modelOf(name, path, file.traces, test.options)),
+          trials: gate === undefined ? most([byModel]) : most(all),
+        },
+      };
+    }),
+    recorded: ({ task, model, repetition }) => {
+      const trace = isCase(task) ? own.get(task.case)?.get(model)?.[repetition - 1] : undefined;
+      return trace && recorded.get(trace);
+    },
+  };
+}
+
+/** Refuses what changes what a model sees: it has said what it said. */
+function assertUnchanged(path: string, subject: string, options: AnyOptions): void {
+  const strategies = listOf(options.strategy).map((one) =>
+    typeof one === "string" ? one : one.strategy
+  );
+  const other = [...strategies, ...listOf(options.perturbation)]
+    .find((id) => id !== "baseline" && id !== "none");
+  const what = other ?? (options.variants === undefined ? undefined : "variants");
+  if (what === undefined) return;
+  throw cannot(
+    `score ${path}`,
+    "strategies, perturbations and variants cannot change what was said before",
+    `${subject} has ${printable(what, 100)}`,
+  );
+}
+
+/** Whether a trace is of a test: by the name in it or, without one, by its question and its system text. */
+function isOf(trace: FileTrace, { toolCase }: TracedTest, suite: string): boolean {
+  if (trace.case !== undefined) {
+    return trace.case === toolCase.name && (trace.suite ?? suite) === suite;
+  }
+  const { system, turns: [first] } = trace.run;
+  return toolCase.prompt === first?.prompt && (toolCase.system ?? "") === (system ?? "");
+}
+
+/** Refuses a conversation that the user of a test would not have had: a part of it cannot be judged as the whole. */
+function assertTurns({ source, run }: FileTrace, { subject, toolCase }: TracedTest): void {
+  const [had, wanted] = [run.turns.length, 1 + (toolCase.turns?.length ?? 0)];
+  if (had === wanted) return;
+  throw cannot(
+    `score ${source}`,
+    `the user of ${subject} says ${countText(wanted, "message")}`,
+    `it has ${countText(had, "message")} of the user`,
+  );
+}
+
+function nameOf(choice: ModelChoice): string {
+  return typeof choice === "string" ? choice : isModel(choice) ? choice.name : modelName(choice);
+}
+
+/** A model that is not asked: where a trial has no trace, it is invalid. */
+function modelOf(
+  name: string,
+  path: string,
+  traces: readonly FileTrace[],
+  { model }: AnyOptions,
+): Model {
+  const isProgram = (one: unknown) => isModel(one) && one.name === name && one.simulated;
+  const simulated = traces.some((trace) => trace.simulated && trace.model === name) ||
+    listOf(model).some(isProgram);
+  const reason = `${path} has no trace of it, or fewer than of other tests or models`;
+  return { name, simulated, reply: () => Promise.reject(new InfrastructureError(reason)) };
+}
+
+/** At most this many traces or cases are named. */
+const MAX_NAMED = 5;
+
+/** Fails unless each trace is of one test. */
+function assertOwned({ path, traces, owners, cases }: TraceFile): void {
+  const strange = traces.filter((trace) => !owners.has(trace));
+  const shared = [...owners].filter(([, own]) => own.length > 1);
+  if (strange.length + shared.length === 0) return;
+  const told = strange.map(({ source, case: name, run }) =>
+    `${source}: ${
+      name === undefined
+        ? `question ${JSON.stringify(printable(run.turns[0]?.prompt ?? "", 80))}`
+        : `case ${JSON.stringify(printable(name, 80))}`
+    } is of no test`
+  );
+  const doubled = shared.map(([{ source }, own]) => `${source}: is of ${listText(own, 3)}`);
+  throw new AssertionError([
+    `Cannot score ${
+      printable(path, 200)
+    } as each trace must be of one test, by its field case or by question and ` +
+    `system text: ${strange.length + shared.length} of ${traces.length} are not`,
+    ...[...told, ...doubled].slice(0, MAX_NAMED).map((line) => `  ${line}`),
+    ...(told.length + doubled.length > MAX_NAMED
+      ? [`  and ${told.length + doubled.length - MAX_NAMED} more`]
+      : []),
+    `  tests: ${listText(cases.map((name) => printable(name, 80)), 10)}`,
+  ].join("\n"));
+}
