@@ -28,6 +28,7 @@ import {
 import { type Agent, assertAgentStrategies } from "./own_agent.ts";
 import { agentLoop, NoText } from "./tap/_agent_loop.ts";
 import { Tap } from "./tap/_tap.ts";
+import { traceTrial } from "./_spans.ts";
 import { openTask, type TaskOpener } from "./executors/tasks.ts";
 import { isCase, type TaskSpec } from "./executors/task_kind.ts";
 import { failuresOf, type StopEvent, type TraceEvent } from "../calls/trace.ts";
@@ -118,6 +119,16 @@ export async function runTrial(
   options: TrialOptions = {},
 ): Promise<Trial> {
   const planned = "task" in spec ? spec : onlyTrial(spec, model.name, options.perturbation);
+  const asked = { model, suite: options.suite ?? "" };
+  return await traceTrial(planned, asked, () => playTrial(planned, model, options));
+}
+
+/** Runs a trial without spans: one that is rebuilt from its line in a journal is no other. */
+export async function playTrial(
+  planned: PlannedTrial,
+  model: Model,
+  options: TrialOptions,
+): Promise<Trial> {
   const { limits = {}, signal, stageModels, references = false } = options;
   const open: TaskOpener = options.open ?? openTask;
   const { strategy, ...settings } = options.strategy ?? { strategy: planned.strategy };
