@@ -140,7 +140,7 @@ export class TrialSpans {
         this.#tracer.startActiveSpan(name, options, (started) => {
           span = started;
           if (enter === undefined) run();
-          else enter(run);
+          else quietly(() => enter(run));
         });
       }, work);
     } catch (error) {
