@@ -22,7 +22,13 @@ import { claimedUsage, type Message, type Usage } from "../tools/message.ts";
 import type { ToolSchema } from "../tools/tool.ts";
 import { type CallOutcome, errorOf, type Making } from "./executors/made_call.ts";
 import { cleanText, definitionsText, inputText, outputText } from "./_span_content.ts";
-import { type Attributes, currentSpans, spansFor, type Told, type TrialSpans } from "./_tracing.ts";
+import {
+  type Attributes,
+  currentSpans,
+  type SpanEnd,
+  spansFor,
+  type TrialSpans,
+} from "./_tracing.ts";
 
 /** A trial, as it is planned. */
 export interface TracedTrial {
@@ -69,11 +75,11 @@ export function traceTrial<Result extends TrialResult>(
         "toolgate.repetition": spans.whole(repetition),
       },
     }),
-    tell: (ended) => "error" in ended ? failed(ended.error) : told(spans, ended.value),
+    describe: (ended) => "error" in ended ? thrownError(ended.error) : trialEnd(spans, ended.value),
   }, run);
 }
 
-function told(spans: TrialSpans, result: TrialResult): Told {
+function trialEnd(spans: TrialSpans, result: TrialResult): SpanEnd {
   const { outcome, solved, grounded, calls, failures, usage, agent, permanent, events } = result;
   const answer = events.findLast((event) => event.kind === "answer");
   const isError = outcome === "invalid" || outcome === "agent_error";
@@ -144,8 +150,8 @@ export function traceReply<Result extends TracedReply>(
         ...texts({ stage }),
       },
     }),
-    tell: (ended) => {
-      if ("error" in ended) return { ...failed(ended.error), content: input };
+    describe: (ended) => {
+      if ("error" in ended) return { ...thrownError(ended.error), content: input };
       const { reply, model: other, ownCalls = [] } = ended.value;
       const { finish, served, usage, parsed } = reply;
       const reason = FINISH[finish];
@@ -188,9 +194,9 @@ export function traceCall(
         ...texts({ by: by ?? call.by, agent_did: agentDid }),
       },
     }),
-    tell: (ended) => {
+    describe: (ended) => {
       const given = () => ({ "gen_ai.tool.call.arguments": cleanText(written, spans.keys) });
-      if ("error" in ended) return { ...failed(ended.error), content: given };
+      if ("error" in ended) return { ...thrownError(ended.error), content: given };
       const { content, event: { fault, error } = {}, failure } = ended.value;
       // A call that the agent left did not fail for that.
       const type = failure?.type ??
@@ -247,11 +253,12 @@ function operation(name: string, spans: TrialSpans, model: Model): Attributes {
       ? {}
       : { "gen_ai.provider.name": known }),
     "gen_ai.request.model": short(nameAtServer(model)),
-    "gen_ai.conversation.id": spans.id,
+    "gen_ai.conversation.id": spans.conversation,
     ...(url === undefined ? {} : {
       "server.address": url.hostname,
       "server.port": spans.whole(Number(url.port || (url.protocol === "http:" ? 80 : 443))),
     }),
+    "toolgate.trial": spans.trial,
     "toolgate.model": short(model.name),
     "toolgate.simulated": simulated,
   };
@@ -280,7 +287,7 @@ function failedAttempts(failed: readonly FailedAttempt[] = []): Attributes {
 }
 
 /** What a span says of work that threw. */
-function failed(error: unknown): Told {
+function thrownError(error: unknown): SpanEnd {
   const message = messageOf(reasonOf(error));
   if (isErrorOf(error, InfrastructureError)) {
     const { status, permanent, failed } = error;

@@ -58,10 +58,10 @@ const WANTED = /^(true|span_only|span_and_event)$/i;
 const TRIAL = Symbol("toolgate trial");
 
 /** How work ended. */
-export type Ended<T> = { readonly value: Awaited<T> } | { readonly error: unknown };
+export type WorkResult<T> = { readonly value: Awaited<T> } | { readonly error: unknown };
 
 /** What a span says of work once it has ended. */
-export interface Told {
+export interface SpanEnd {
   /** Its name, if another one than at its start. */
   readonly name?: string;
   /** What is known by then. */
@@ -77,15 +77,17 @@ export interface SpanOptions<T> {
   /** `client` where the work is a request to another program. */
   readonly kind: keyof typeof KINDS;
   /** Says what is known at its start. */
-  readonly start: () => Required<Pick<Told, "name" | "attributes">>;
+  readonly start: () => Required<Pick<SpanEnd, "name" | "attributes">>;
   /** Says the rest. */
-  readonly tell: (ended: Ended<T>) => Told;
+  readonly describe: (ended: WorkResult<T>) => SpanEnd;
 }
 
 /** The spans of a trial. */
 export class TrialSpans {
-  /** The trial's id. */
-  readonly id: string;
+  /** The trial's id, which it has whenever it is run. */
+  readonly trial: string;
+  /** What tells its conversation from any other. */
+  readonly conversation: string = crypto.randomUUID();
   /** Whether messages, arguments and results are sent. */
   readonly hasContent: boolean = WANTED.test(environmentVariable(CONTENT) ?? "");
   /** The keys found in what is sent so far. */
@@ -97,8 +99,8 @@ export class TrialSpans {
   readonly #tracer: Tracer;
 
   /** Begins a trial; its own span is the first. */
-  constructor(api: Required<Api>, id: string) {
-    this.id = id;
+  constructor(api: Required<Api>, trial: string) {
+    this.trial = trial;
     this.#api = api;
     this.#tracer = api.trace.getTracer("toolgate");
   }
@@ -122,14 +124,14 @@ export class TrialSpans {
   }
 
   #within<T>(
-    { kind, start, tell }: SpanOptions<T>,
+    { kind, start, describe }: SpanOptions<T>,
     work: () => T,
     enter?: (run: () => void) => void,
   ): T {
     let span: Span | undefined;
-    const end = (ended: Ended<T>) => {
+    const end = (ended: WorkResult<T>) => {
       if (span === undefined) return;
-      quietly(() => this.#tell(span!, tell(ended)));
+      quietly(() => this.#describe(span!, describe(ended)));
       quietly(() => span!.end());
     };
     let result: T;
@@ -154,7 +156,7 @@ export class TrialSpans {
     return result;
   }
 
-  #tell(span: Span, { name, attributes, content, error }: Told): void {
+  #describe(span: Span, { name, attributes, content, error }: SpanEnd): void {
     if (name !== undefined) span.updateName(name);
     span.setAttributes(attributes);
     if (error !== undefined) {

@@ -85,17 +85,20 @@ Deno.test("deno test sends a trace of each trial, without what was said", async 
   const roots = rootsOf(spans);
   assertEquals(namesOf(roots), ["invoke_agent desk", "invoke_agent desk", "invoke_agent desk"]);
   assertEquals(new Set(roots.map(({ trace }) => trace)).size, 3);
+  const conversations = roots.map(({ attributes }) => attributes["gen_ai.conversation.id"]);
+  assertEquals(new Set(conversations).size, 3);
   const [first, second] = roots.filter(({ attributes }) => attributes["toolgate.solved"]);
   for (const root of [first!, second!]) {
     const own = spans.filter(({ trace }) => trace === root.trace);
     assertEquals(below(own, root).length, own.length - 1);
     const repetition = root === first ? 1 : 2;
-    const id = root.attributes["gen_ai.conversation.id"] as string;
+    const id = root.attributes["toolgate.trial"] as string;
     assertMatch(id, new RegExp(`^case=refunds seed=\\d+ model=clerk .* repetition=${repetition}$`));
     const model = {
       "gen_ai.provider.name": "simulated",
       "gen_ai.request.model": "clerk",
-      "gen_ai.conversation.id": id,
+      "gen_ai.conversation.id": root.attributes["gen_ai.conversation.id"],
+      "toolgate.trial": id,
       "toolgate.model": "clerk",
       "toolgate.simulated": true,
     };
@@ -382,7 +385,7 @@ Deno.test("toolgate run sends a trace of each trial, and gates and reports of it
   const roots = rootsOf(collector.spans());
   assertEquals(namesOf(roots), ["invoke_agent small", "invoke_agent small"]);
   assertEquals(
-    roots.map(({ attributes }) => attributes["gen_ai.conversation.id"]).sort(),
+    roots.map(({ attributes }) => attributes["toolgate.trial"]).sort(),
     trials.map(({ id }) => id).sort(),
   );
   const count = collector.spans().length;

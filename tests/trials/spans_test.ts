@@ -206,7 +206,12 @@ Deno.test("runTrial() makes one span each for the trial, its replies and its cal
   assertEquals(events.filter(({ kind }) => kind === "call").length, 3);
   for (const span of api.spans) assertEquals(span.ends, 1);
   for (const span of others) assertEquals([span.parent, span.root], [root, false]);
-  assertEquals(root!.attributes["gen_ai.conversation.id"], id);
+  assertEquals(root!.attributes["toolgate.trial"], id);
+  // The same trial is another conversation when it is run again, as with a seed it often is.
+  await runTrial(TASK, clumsy(), { suite: "small" });
+  const again = api.spans.findLast(({ name }) => name === root!.name)!;
+  assertEquals(again.attributes["toolgate.trial"], id);
+  assert(again.attributes["gen_ai.conversation.id"] !== root!.attributes["gen_ai.conversation.id"]);
   // Only Deno knows bigints.
   assertEquals(others[0]!.attributes["gen_ai.usage.input_tokens"], 3);
   assertEquals(
