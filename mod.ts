@@ -127,7 +127,12 @@ export type {
   SuiteSettings,
   ToolTestSettings,
 } from "./lib/runs/option_types.ts";
-export { type OwnToolOptions, tool, type ToolInput } from "./lib/tools/define_tool.ts";
+export {
+  type McpToolOptions,
+  type OwnToolOptions,
+  tool,
+  type ToolInput,
+} from "./lib/tools/define_tool.ts";
 export type {
   ParametersSchema,
   StandardResult,
@@ -136,7 +141,7 @@ export type {
 } from "./lib/tools/own_schema.ts";
 export type { ExpectedCall, Matcher } from "./lib/tools/expected_call.ts";
 export type { Message, Usage } from "./lib/tools/message.ts";
-export type { Tool, ToolCall, ToolChoice, ToolSchema } from "./lib/tools/tool.ts";
+export type { Tool, ToolAnnotations, ToolCall, ToolChoice, ToolSchema } from "./lib/tools/tool.ts";
 export { type CallLog, logCalls, type LogCallsOptions } from "./lib/trials/executors/call_log.ts";
 export type { ToolTestTurn } from "./lib/trials/executors/case_turns.ts";
 export type { CaseParts } from "./lib/trials/executors/case_parts.ts";

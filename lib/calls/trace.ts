@@ -134,6 +134,9 @@ export interface ParameterView {
   readonly undecided?: readonly Undecided[];
 }
 
+/** The mistake of a function whose result is not what it declares. */
+export const MALFORMED_RETURN = "malformed return";
+
 /** A variable that a call returned, and its value. */
 export interface ReturnedValue {
   /** The variable. */
@@ -178,8 +181,9 @@ export interface CallEvent {
   /** The error that the function itself reported or threw; omitted if there is none. */
   readonly error?: string;
   /**
-   * The kind and the place of an error that shows a mistake in the function itself, such as
-   * `TypeError at tools_test.ts:12:20`; omitted for errors that functions throw on purpose.
+   * A mistake in the function itself: the kind and the place of an error that shows one, such as
+   * `TypeError at tools_test.ts:12:20`, or {@linkcode MALFORMED_RETURN}; omitted for errors that functions throw on
+   * purpose.
    */
   readonly mistake?: string;
   /** What is wrong with the call; omitted if nothing is. */

@@ -74,7 +74,8 @@ ${
     ).join("\n\n")
   }
 
-A tool document is a JSON file of a tool or a list of tools; a return is any text. A query is a JSON file:
+A tool document is a JSON file of a tool or a list of tools, in toolgate's form, OpenAI's or MCP's, also as
+tools/list answers; a return is any text. A query is a JSON file:
   {"query": "Weather in Paris?", "parameters": [{"name": "city", "value": "Paris"}]}
 where "start" and "end" mark a value that the query has in other words. With "calls": [{"arguments": {...}}]
 the query is searched for the arguments. Long lines are wrapped, with a note; --json has them unchanged.

@@ -18,6 +18,7 @@ import { isCase, isQuestion } from "../trials/executors/task_kind.ts";
 import {
   type CallEvent,
   callsOf,
+  MALFORMED_RETURN,
   type Omission,
   type ReplyEvent,
   returnedBy,
@@ -322,8 +323,8 @@ function hintLines(events: readonly TraceEvent[], show: ShowText): string[] {
   return [
     ...[...mistaken.values()].slice(0, MAX_MISTAKES).map(([first]) => {
       const { call, function: name, mistake, error = "" } = first!;
-      return `  the tool ${show(name, 60)} itself threw ${show(mistake!)} in call ${call}: ` +
-        show(error, 100);
+      const what = mistake === MALFORMED_RETURN ? `gave a ${mistake}` : `threw ${show(mistake!)}`;
+      return `  the tool ${show(name, 60)} itself ${what} in call ${call}: ${show(error, 200)}`;
     }),
     ...omits.map((part) =>
       `  no request of the agent has ${

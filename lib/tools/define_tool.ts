@@ -16,7 +16,15 @@ import {
 import { foreignSchema } from "./schema/_foreign.ts";
 import { subschemas } from "./schema/subschemas.ts";
 import { argumentCheck } from "./schema/validate.ts";
-import { checkingTool, FRESH, signalIn, type StoppableTool, type Tool } from "./tool.ts";
+import { providerNames } from "./provider_names.ts";
+import {
+  checkingTool,
+  FRESH,
+  signalIn,
+  type StoppableTool,
+  type Tool,
+  type ToolAnnotations,
+} from "./tool.ts";
 
 /** The input of a tool: the output of its schema of zod or a Standard Schema, or any JSON object. */
 export type ToolInput<Parameters> = Parameters extends ZodSchema<infer Output> ? Output
@@ -53,8 +61,13 @@ export interface OwnToolOptions<Parameters extends ParametersSchema> {
   readonly sequence?: readonly unknown[];
   /** Arguments of example calls. */
   readonly examples?: readonly JsonObject[];
-  /** The schema of its result, which is shown to the model. */
+  /**
+   * The schema of its result, which is shown to the model. A result that does not conform is an error of the tool, and
+   * no mistake of the model.
+   */
   readonly output?: ParametersSchema;
+  /** What it says of itself, as MCP servers do. */
+  readonly annotations?: ToolAnnotations;
   /**
    * Whether the provider should hold the model to the schema. OpenAI's strict mode refuses schemas in which a
    * parameter is optional, or further ones are allowed.
@@ -67,12 +80,28 @@ export interface OwnToolOptions<Parameters extends ParametersSchema> {
   readonly unsafePatterns?: boolean;
 }
 
+/** A tool in MCP's form, as servers list it (revision 2025-06-18, "Tools"), and what it does; further fields are ignored. */
+export interface McpToolOptions
+  extends Omit<OwnToolOptions<JsonObject>, "name" | "description" | "parameters" | "output"> {
+  /** The name; `_` stands for characters that providers refuse, as in `db_query` for `db.query`. */
+  readonly name: string;
+  /** A name for people, which stands for the description if there is none. */
+  readonly title?: string | undefined;
+  /** A description of what it does. */
+  readonly description?: string | undefined;
+  /** The JSON Schema of its arguments. */
+  readonly inputSchema: JsonObject;
+  /** The JSON Schema of its structured content: see `output`. */
+  readonly outputSchema?: JsonObject | undefined;
+}
+
 /** The names that OpenAI accepts. */
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /**
  * Defines a tool. Its arguments are checked by the JSON Schema, and by everything else that a schema of zod or
- * another library requires, before it runs; `execute` gets the output of that schema, with defaults filled in.
+ * another library requires, before it runs; `execute` gets the output of that schema, with defaults filled in. A tool
+ * in MCP's form is one with what it does beside it: `tool({ ...listed, returns: "a fake result" })`.
  *
  * @throws {InputError} If the name is not one that providers accept, the parameters are not a schema of an
  * object, an option is unknown, or not exactly one of `execute`, `returns` and `sequence` is given.
@@ -109,13 +138,25 @@ const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
  * assertEquals([await status.execute({}), await status.execute({})], ["pending", "done"]);
  * ```
  */
+export function tool(options: McpToolOptions): StoppableTool;
+/**
+ * Defines a tool.
+ *
+ * @throws {InputError} If an option cannot be used.
+ */
 export function tool<Parameters extends ParametersSchema>(
   options: OwnToolOptions<Parameters>,
+): StoppableTool;
+export function tool<Parameters extends ParametersSchema>(
+  given: OwnToolOptions<Parameters> | McpToolOptions,
 ): StoppableTool {
-  if (!isObject(options)) {
-    throw cannot("make a tool", "it must have options", `they are ${options}`);
+  if (!isObject(given)) {
+    throw cannot("make a tool", "it must have options", `they are ${given}`);
   }
-  const { name, description, strict, examples, output, unsafePatterns } = options;
+  const options = "inputSchema" in given
+    ? ownForm(given) as unknown as OwnToolOptions<Parameters>
+    : given;
+  const { name, description, strict, examples, output, unsafePatterns, annotations } = options;
   const subject = typeof name === "string" ? `tool ${printable(name, 80)}` : "a tool";
   assertOptions(subject, options);
   assertOneBehaviour(subject, options);
@@ -125,7 +166,7 @@ export function tool<Parameters extends ParametersSchema>(
     ...defined({ strict, examples }),
     ...(output === undefined ? {} : { returns: jsonSchemaOf(subject, output) }),
   };
-  const rights = defined({ unsafePatterns });
+  const rights = defined({ unsafePatterns, annotations });
   const refuse = argumentCheck({ ...schema, ...rights });
   const make = (): StoppableTool => {
     const run = runner(options);
@@ -152,6 +193,21 @@ export function tool<Parameters extends ParametersSchema>(
   return make();
 }
 
+/** Returns the options of a tool in MCP's form; of the fields that servers add none is an option. */
+function ownForm(
+  { name, title = "", description = title, inputSchema, outputSchema, ...others }: McpToolOptions,
+): OwnToolOptions<JsonObject> {
+  const behaviour = Object.entries(others).filter(([option]) =>
+    Object.hasOwn(OPTION_NAMES, option)
+  );
+  return {
+    ...Object.fromEntries(behaviour),
+    name: typeof name === "string" ? providerNames([name])[0]! : name,
+    ...{ description, parameters: inputSchema },
+    ...defined({ output: outputSchema }),
+  };
+}
+
 /** Returns the function that runs a tool, in its initial state. */
 function runner<Parameters extends ParametersSchema>(
   { execute, returns, sequence = [returns] }: OwnToolOptions<Parameters>,
@@ -175,6 +231,7 @@ const OPTION_NAMES: Readonly<Record<keyof OwnToolOptions<JsonObject>, true>> = {
   sequence: true,
   examples: true,
   output: true,
+  annotations: true,
   strict: true,
   unsafePatterns: true,
 };

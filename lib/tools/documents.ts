@@ -18,9 +18,10 @@ import { HOLDERS, MAX_DEPTH, type Subschema, subschemas } from "./schema/subsche
 import type { ToolSchema } from "./tool.ts";
 
 /**
- * Reads a tool document, or a list of them. Each is in toolgate's format, or in OpenAI's for chat completions
- * (all fields under `function`) or for responses (all fields next to `type`). A missing description is
- * read as empty; OpenAI's formats may leave out parameters.
+ * Reads a tool document, or a list of them. Each is in toolgate's format, in OpenAI's for chat completions
+ * (all fields under `function`) or for responses (all fields next to `type`), or in MCP's (`inputSchema`,
+ * `outputSchema`, annotations), also as the result of `tools/list`: `{ tools: [...] }`. A missing description is
+ * read as empty, in MCP's form as the title; OpenAI's formats may leave out parameters.
  *
  * @param source The name of the documents in messages, such as a file name.
  * @throws {InputError} If a document or the schema in it is not valid, or two tools share a name.
@@ -38,13 +39,15 @@ import type { ToolSchema } from "./tool.ts";
  * ```
  */
 export function parseToolDocuments(value: unknown, source: string): readonly ToolSchema[] {
-  const tools = Array.isArray(value)
-    ? parseWith(z.array(DOCUMENT), value, source)
-    : [parseWith(DOCUMENT, value, source)];
+  const { tools: listed } = isJsonObject(value) ? value : {};
+  const documents = Array.isArray(listed) ? listed : value;
+  const tools = Array.isArray(documents)
+    ? parseWith(z.array(DOCUMENT), documents, source)
+    : [parseWith(DOCUMENT, documents, source)];
   const names = new Set<string>();
   for (const [place, { name }] of tools.entries()) {
     if (names.has(name)) {
-      const at = documentForm((value as unknown[])[place]) === CHAT ? "function.name" : "name";
+      const at = documentForm((documents as unknown[])[place]) === CHAT ? "function.name" : "name";
       throw new InputError(
         `Cannot use ${source}:\n  at [${place}].${at}: must be another than those before: it is ` +
           printable(JSON.stringify(name)),
@@ -82,6 +85,17 @@ const KIND = { type: z.literal("function") };
 const RESPONSES = z.object({ ...KIND, ...OPENAI });
 const FUNCTION = z.object(OPENAI);
 const CHAT = z.object({ ...KIND, function: FUNCTION });
+/** MCP's own form, whose further fields are for hosts. */
+const MCP = z.object({
+  ...PARTS,
+  title: z.string().exactOptional(),
+  description: z.string().exactOptional(),
+  inputSchema: SCHEMA,
+  outputSchema: SCHEMA.exactOptional(),
+}).transform(({ name, title = "", description = title, inputSchema, outputSchema }) => ({
+  ...{ name, description, parameters: inputSchema },
+  ...defined({ returns: outputSchema }),
+}));
 
 const DOCUMENT = z.unknown().transform((value, context): ToolSchema => {
   const { data, error } = documentForm(value).safeParse(value, WITH_INPUT);
@@ -90,15 +104,17 @@ const DOCUMENT = z.unknown().transform((value, context): ToolSchema => {
   return z.NEVER;
 });
 
-function documentForm(value: unknown): typeof OWN | typeof RESPONSES | typeof CHAT {
+function documentForm(
+  value: unknown,
+): typeof OWN | typeof RESPONSES | typeof CHAT | typeof MCP {
   const has = (key: string) => isJsonObject(value) && Object.hasOwn(value, key);
-  return has("function") ? CHAT : has("type") ? RESPONSES : OWN;
+  return has("inputSchema") ? MCP : has("function") ? CHAT : has("type") ? RESPONSES : OWN;
 }
 
 function toToolSchema(
   { name, description, parameters, strict, examples, returns }:
-    | z.infer<typeof OWN>
-    | z.infer<typeof FUNCTION>,
+    & Pick<z.infer<typeof FUNCTION>, "name" | "description" | "parameters">
+    & Partial<z.infer<typeof FUNCTION>>,
 ): ToolSchema {
   return {
     name,

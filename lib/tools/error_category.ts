@@ -13,6 +13,7 @@
  * - `rate_limit`: too many calls; a later one may succeed.
  * - `timeout`: no result in time; the call may have had an effect.
  * - `cancelled`: the caller aborted the call.
+ * - `malformed_return`: the tool returned what its declared schema does not allow.
  * - `execution`: any other failure while the tool ran.
  */
 export const TOOL_ERRORS = [
@@ -23,6 +24,7 @@ export const TOOL_ERRORS = [
   "rate_limit",
   "timeout",
   "cancelled",
+  "malformed_return",
   "execution",
 ] as const;
 
@@ -43,6 +45,7 @@ export const REMEDIES: Readonly<
   rate_limit: "retry",
   timeout: "retry",
   cancelled: undefined,
+  malformed_return: undefined,
   execution: undefined,
 };
 

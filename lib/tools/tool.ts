@@ -38,6 +38,18 @@ export const SHARED: unique symbol = Symbol("shared");
 /** Key that marks matchers: no JSON value can have it. */
 export const MATCHER: unique symbol = Symbol("matcher");
 
+/** What an MCP server says of a tool: hints, which it need not keep, and which no model is shown. */
+export interface ToolAnnotations {
+  /** Whether it changes nothing. */
+  readonly readOnlyHint?: boolean | undefined;
+  /** Whether it may destroy something. */
+  readonly destructiveHint?: boolean | undefined;
+  /** Whether a second call with the same arguments changes nothing more. */
+  readonly idempotentHint?: boolean | undefined;
+  /** Whether it works on an open world, such as the web. */
+  readonly openWorldHint?: boolean | undefined;
+}
+
 /** A function that can be called: a plain shape that agents of any kind understand. */
 export interface Tool extends ToolSchema {
   /** Runs the function on parsed arguments and returns the text for the model. */
@@ -52,6 +64,8 @@ export interface Tool extends ToolSchema {
    * run nevertheless. A text can then block the process for minutes; without it such a tool is refused.
    */
   readonly unsafePatterns?: boolean;
+  /** What an MCP server says of it; omitted if it says nothing. */
+  readonly annotations?: ToolAnnotations;
   /** Returns the tool in its state at the beginning of a run; omitted if runs do not change it. */
   readonly [FRESH]?: () => Tool;
   /** `true` if runs share what the tool works on, although a part of it starts fresh. */

@@ -212,6 +212,7 @@ export async function playTrial(
       ...defined({ present, unreadable, fromList, examples }),
     });
     if (ending.kind !== "answer") return stop(ending.kind, ending.message);
+    if (fixture.broken !== undefined) throw fixture.broken;
     const { text, rendered, unrepaired } = ending;
     const { usage, elapsed: durationMs } = session;
     return await fixture.answer(text, rendered, {
@@ -221,8 +222,10 @@ export async function playTrial(
       ...(options.judge === undefined ? {} : { judge: askJudge(options.judge) }),
     });
   };
-  const { outcome, grounded } = await run().catch((error) => {
+  const { outcome, grounded } = await run().catch((thrown) => {
     signal?.throwIfAborted();
+    // An agent may throw another error in its place, or none.
+    const error = fixture.broken ?? thrown;
     if (isErrorOf(error, NoText)) return stopAgent(error.message);
     if (agent !== undefined && !isErrorOf(error, InfrastructureError)) {
       // Run again until it throws no more, a bad agent would look good.

@@ -244,13 +244,28 @@ Deno.test("what is public has examples, each function and class, and nothing els
   assertEquals(wrong, []);
 });
 
-Deno.test("integrations/ depends on no package: what it needs of a framework, the caller gives", () => {
-  const wrong = SOURCES.filter(({ room }) => room === "integrations").flatMap(
-    ({ name, specifiers }) =>
-      specifiers.filter((specifier) => !specifier.startsWith("."))
-        .map((specifier) => `${name} imports ${specifier}`),
+/** The packages that files of integrations/ import. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  "integrations/mcp": ["zod"],
+  "integrations/mcp/_connection": [
+    "@modelcontextprotocol/client",
+    "@modelcontextprotocol/client/stdio",
+  ],
+  "integrations/mcp/_content": ["zod"],
+};
+
+Deno.test("integrations/ takes packages in the files listed here only: what it needs of a framework, the caller gives", () => {
+  const taken = SOURCES.filter(({ room }) => room === "integrations").flatMap(
+    ({ name, specifiers }) => {
+      const packages = specifiers.filter((specifier) => !specifier.startsWith("."));
+      return packages.length === 0 ? [] : [[name, [...new Set(packages)].sort()]];
+    },
   );
-  assertEquals(wrong, []);
+  assertEquals(Object.fromEntries(taken), PACKAGES);
+  const elsewhere = SOURCES.filter(({ name, specifiers }) =>
+    !(name in PACKAGES) && specifiers.some((one) => one.startsWith("@modelcontextprotocol/client"))
+  );
+  assertEquals(elsewhere.map(({ name }) => name), []);
   const entries = SOURCES.filter(({ name, room }) => room === "integrations" && ENTRIES.has(name));
   assert(entries.length > 0, "no integration is an entry");
 });

@@ -15,7 +15,7 @@ const PARAMETERS = {
   additionalProperties: false,
 };
 
-Deno.test("parseToolDocuments() takes one document or a list, in each of the three forms", () => {
+Deno.test("parseToolDocuments() takes one document or a list, in toolgate's form and OpenAI's two", () => {
   const parts = { name: "tool", description: "Does it.", parameters: PARAMETERS, strict: true };
   const more = { examples: [{ city: "Rome" }], returns: { type: "string" } };
   for (
@@ -42,6 +42,28 @@ Deno.test("parseToolDocuments() takes one document or a list, in each of the thr
     ]);
   }
   assertEquals(parseToolDocuments([], "tool.json"), []);
+});
+
+Deno.test("parseToolDocuments() takes MCP's form, and what tools/list answers, without what is for hosts", () => {
+  const listed = {
+    name: "db.query",
+    title: "Query",
+    inputSchema: PARAMETERS,
+    outputSchema: { type: "object" },
+    annotations: { readOnlyHint: true },
+    _meta: { "x/y": 1 },
+  };
+  const parts = { parameters: PARAMETERS, returns: { type: "object" } };
+  assertEquals(parseToolDocuments({ tools: [listed], nextCursor: "2" }, "tools.json"), [
+    { name: "db.query", description: "Query", ...parts },
+  ]);
+  const described = { ...listed, description: "Queries rows" };
+  assertEquals(parseToolDocuments(described, "tools.json")[0]!.description, "Queries rows");
+  assertThrows(
+    () => parseToolDocuments({ ...listed, inputSchema: { type: "objekt" } }, "tools.json"),
+    InputError,
+    "at inputSchema.type: must be one of",
+  );
 });
 
 Deno.test("parseToolDocuments() keeps schemas as they are, the order of their keys and odd names too", () => {

@@ -34,7 +34,7 @@ Deno.test("ToolError says its category, and how long to wait if that is a time",
     () => new ToolError("busy" as ToolErrorCategory, ""),
     InputError,
     "Cannot make a tool error as its category must be validation, unknown_tool, not_found, permission, " +
-      "rate_limit, timeout, cancelled, execution: it is busy",
+      "rate_limit, timeout, cancelled, malformed_return, execution: it is busy",
   );
 });
 

@@ -24,6 +24,7 @@ import {
   type Tool,
 } from "../../tools/tool.ts";
 import { MAX_ALTERNATIVES, REMEDIES, type ToolErrorCategory } from "../../tools/error_category.ts";
+import { returnFault } from "../../tools/schema/validate.ts";
 import { errorInResult, ToolError, toToolError } from "../../tools/tool_error.ts";
 import {
   type AttemptAction,
@@ -201,7 +202,9 @@ export class CallAttempts {
         const result: unknown = await runTool(tool, input, { signal });
         return typeof result === "string" ? result : JSON.stringify(result) ?? "null";
       });
-      const error = errorInResult(content, this.#clock.now());
+      const failed = errorInResult(content, this.#clock.now());
+      const fault = failed === undefined ? returnFault(tool, content) : undefined;
+      const error = fault === undefined ? failed : new ToolError("malformed_return", fault);
       return error === undefined
         ? { record: recordOf(ran), content }
         : { record: recordOf(ran), error };

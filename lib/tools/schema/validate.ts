@@ -15,6 +15,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  parseJson,
   pointerKeys,
   printable,
 } from "../../base/json.ts";
@@ -84,10 +85,47 @@ function argumentRefusal(
   }
   const errors = (validate.errors ?? []).slice(0, MAX_ERRORS);
   return {
-    error: `The arguments do not conform to the schema: ${errors.map(errorText).join("; ")}`,
+    error: `The arguments do not conform to the schema: ${
+      errors.map((error) => errorText(error)).join("; ")
+    }`,
     fault: schemaFault(errors),
   };
 }
+
+/**
+ * Returns why what a tool returned is not what its `returns` declares; `undefined` if it is, or nothing is declared. A
+ * text that is JSON may be meant as that value or as the text.
+ *
+ * @throws {InputError} If the schema is not valid.
+ */
+export function returnFault(
+  { name, returns }: Pick<ToolSchema, "name" | "returns">,
+  content: string,
+): string | undefined {
+  if (returns === undefined) return undefined;
+  let validate: ValidateFunction;
+  try {
+    validate = CONFORMANCE.compile(returns);
+  } catch (error) {
+    throw cannot(
+      `check what tool ${printable(name)} returned`,
+      "its declared result must be a JSON Schema",
+      reasonOf(error),
+    );
+  }
+  const value = parseJson(content);
+  try {
+    if (validate(content) || value !== undefined && validate(value)) return undefined;
+  } catch {
+    return "The tool returned a value that nests too deep";
+  }
+  const errors = (validate.errors ?? []).slice(0, MAX_RETURN_ERRORS);
+  const texts = errors.map((error) => errorText(error, "the value"));
+  return `The tool returned what its schema does not allow: ${texts.join("; ")}`;
+}
+
+/** At most this many faults of one result are named. */
+const MAX_RETURN_ERRORS = 5;
 
 /** The trust of the schema that is being compiled: Ajv tells a pattern's compiler nothing about it. */
 let trust: PatternTrust = "linear";
@@ -220,9 +258,12 @@ const MAX_URL_LENGTH = 2_000;
 /** At most this many faults of one call are reported. */
 const MAX_ERRORS = 20;
 
-function errorText({ instancePath, message = "is not valid", params }: ErrorObject): string {
+function errorText(
+  { instancePath, message = "is not valid", params }: ErrorObject,
+  whole = "the arguments",
+): string {
   const extra = params["additionalProperty"];
-  const what = instancePath === "" ? "the arguments" : printable(instancePath, 200);
+  const what = instancePath === "" ? whole : printable(instancePath, 200);
   return `${what} ${message}` + (typeof extra === "string" ? ` (${printable(extra, 100)})` : "");
 }
 

@@ -27,6 +27,7 @@ import { mapConcurrent } from "../../base/concurrent.ts";
 import { checkableArguments } from "../../tools/references/resolve.ts";
 import { NestedReply } from "../../tools/references/reply.ts";
 import { offerReferences } from "../../tools/references/schema.ts";
+import type { InfrastructureError } from "../../models/model.ts";
 import { valueOfResult } from "../../tools/references/symbol_table.ts";
 import type {
   CallReplacer,
@@ -69,6 +70,7 @@ export abstract class Executor<Accepted extends object = object>
   #pending = 0;
   #stepsByHand = false;
   #closed = false;
+  #broken: InfrastructureError | undefined;
 
   /** Offers tools. */
   constructor(
@@ -137,6 +139,11 @@ export abstract class Executor<Accepted extends object = object>
   /** The number of calls that may still be made. */
   get left(): number {
     return this.#trace.left;
+  }
+
+  /** Why what the tools need broke, such as a server that died, so that nothing can be said of the model. */
+  get broken(): InfrastructureError | undefined {
+    return this.#broken;
   }
 
   /** Whether the trial was answered or disposed of. */
@@ -246,6 +253,11 @@ export abstract class Executor<Accepted extends object = object>
     return {};
   }
 
+  /** Takes the error of something that a tool needs: once the calls of the reply are recorded, the trial breaks off. */
+  protected breakOff(error: InfrastructureError): void {
+    this.#broken ??= error;
+  }
+
   /** The value of a returned text. */
   protected abstract valueOf(text: string): JsonValue;
 
@@ -335,6 +347,7 @@ export abstract class Executor<Accepted extends object = object>
     const results = texts.map((text) => cutText(text, this.#settings.longestResult));
     for (const [index, made] of done.entries()) this.#trace.addCall(made, results[index]!);
     if (within < calls.length) this.#trace.endByLimit(calls.slice(within));
+    if (this.#broken !== undefined) throw this.#broken;
     const error = JSON.stringify({ error: `No more than ${this.callLimit} calls are allowed` });
     return toResults(calls, results, error);
   }

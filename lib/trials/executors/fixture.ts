@@ -4,7 +4,7 @@
  */
 
 import type { Behaviour, ParameterFailureType } from "../../calls/failure_types.ts";
-import type { StageUse } from "../../models/model.ts";
+import type { InfrastructureError, StageUse } from "../../models/model.ts";
 import type { Message, Usage } from "../../tools/message.ts";
 import type { JsonValue } from "../../base/json.ts";
 import type { Obstacle } from "../../perturbations/methods.ts";
@@ -84,6 +84,8 @@ export interface Fixture extends Environment, Disposable {
   readonly calls: number;
   /** Whether the trial was answered or disposed of. */
   readonly ended: boolean;
+  /** Why what its tools need broke, such as a server that died; omitted if nothing did. */
+  readonly broken?: InfrastructureError | undefined;
   /** Begins a new step; after the first use, only this begins steps. */
   step(): void;
   /** Adds an event from outside the fixture to the trace. */

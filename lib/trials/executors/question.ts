@@ -176,6 +176,11 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     }
   }
 
+  /** What is returned is the set's: placeholders, or results that nobody promised to be as declared. */
+  protected override returnFault(): undefined {
+    return undefined;
+  }
+
   /** Whether the perturbation found something to change. */
   get changed(): boolean {
     return this.#perturbed === undefined || this.#perturbed.steps.some(({ changed }) => changed);

@@ -4,7 +4,7 @@
  */
 
 import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
-import { cannot, reasonOf } from "../../base/errors.ts";
+import { cannot, isErrorOf, reasonOf } from "../../base/errors.ts";
 import {
   defined,
   isJsonObject,
@@ -13,11 +13,14 @@ import {
   parseJson,
   printable,
 } from "../../base/json.ts";
+import { MALFORMED_RETURN } from "../../calls/trace.ts";
+import { InfrastructureError } from "../../models/model.ts";
 import type { ExecutorOptions } from "./executor_options.ts";
 import { type CallOutcome, type CallPlace, notFound } from "./made_call.ts";
 import { Executor } from "./executor.ts";
 import { redact } from "../../base/redact.ts";
-import { type ArgumentCheck, argumentCheck } from "../../tools/schema/validate.ts";
+import { type ArgumentCheck, argumentCheck, returnFault } from "../../tools/schema/validate.ts";
+import { ToolError } from "../../tools/tool_error.ts";
 import { offerReferences } from "../../tools/references/schema.ts";
 import { mistakeText } from "../../base/user_code.ts";
 import { errorOfResult, isPlain, valueOfResult } from "../../tools/references/symbol_table.ts";
@@ -143,20 +146,28 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
     const started = clock?.now() ?? 0;
     const timed = () =>
       clock === null ? {} : { durationMs: Math.max(0, Math.round(clock.now() - started)) };
+    let content: string;
     try {
       // Tools written without types may return anything; the reply must be text.
       const returned: unknown = await runTool(tool, input);
-      const event = timed();
-      const content = typeof returned === "string" ? returned : JSON.stringify(returned) ?? "null";
-      const error = errorOfResult(content);
-      if (error === undefined) return { content, value: valueOfResult(content), event };
-      return { content, event: { ...event, error: printable(redact(error), 1000) } };
+      content = typeof returned === "string" ? returned : JSON.stringify(returned) ?? "null";
     } catch (error) {
-      const reason = printable(redact(reasonOf(error)), 1000);
-      const content = JSON.stringify({ error: reason });
-      const mistake = defined({ mistake: mistakeText(error) });
-      return { content, event: { ...timed(), error: reason, ...mistake }, thrown: { error } };
+      if (isErrorOf(error, InfrastructureError)) this.breakOff(error);
+      return failed(error, timed());
     }
+    const event = timed();
+    const error = errorOfResult(content);
+    if (error !== undefined) {
+      return { content, event: { ...event, error: printable(redact(error), 1000) } };
+    }
+    const fault = this.returnFault(tool, content);
+    if (fault === undefined) return { content, value: valueOfResult(content), event };
+    return failed(new ToolError("malformed_return", fault), event);
+  }
+
+  /** Returns why a result is not what its tool declares; `undefined` if it is. */
+  protected returnFault(tool: Tool, content: string): string | undefined {
+    return returnFault(tool, content);
   }
 
   /** The JSON value of a result, else the text itself. */
@@ -172,6 +183,19 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
   ): [name: string, value: JsonValue][] {
     return namedReturns(name, call, valueOfResult(text));
   }
+}
+
+/** The outcome of a call whose tool failed, maybe by a mistake of its own. */
+function failed(error: unknown, event: CallOutcome["event"]): CallOutcome {
+  const reason = printable(redact(reasonOf(error)), 1000);
+  const mistake = isErrorOf(error, ToolError) && error.category === "malformed_return"
+    ? MALFORMED_RETURN
+    : mistakeText(error);
+  return {
+    content: JSON.stringify({ error: reason }),
+    event: { ...event, error: reason, ...defined({ mistake }) },
+    thrown: { error },
+  };
 }
 
 /** Checks written without types may give anything; none of it lets a call pass. */

@@ -686,3 +686,39 @@ Deno.test("Toolbox.execute() checks a call anew where it, its tool or its tool's
   open = true;
   assertEquals(await results(doors, [enter]), ["{}"]);
 });
+
+// Declared results
+
+Deno.test("a result that is not what its tool declares is a mistake of the tool, and none of the model", async () => {
+  const output = {
+    type: "object",
+    properties: { degrees: { type: "number" } },
+    required: ["degrees"],
+  };
+  const weather = (returns: unknown) =>
+    define({ name: "weather", description: "", parameters: { type: "object" }, output, returns });
+  const warm = await one(weather({ degrees: "warm" }), {});
+  assertEquals(
+    [warm.result, warm.error, warm.mistake, warm.failure],
+    [
+      '{"error":"The tool returned what its schema does not allow: /degrees must be number"}',
+      "The tool returned what its schema does not allow: /degrees must be number",
+      "malformed return",
+      undefined,
+    ],
+  );
+  const right = await one(weather({ degrees: 21 }), {});
+  assertEquals([right.result, right.error], ['{"degrees":21}', undefined]);
+  // An error that a tool reports is none of its declared results.
+  assertEquals((await one(weather({ error: "no weather" }), {})).error, "no weather");
+  const named = (type: string) => ({ ...weather("21"), returns: { type } });
+  for (const type of ["string", "number"]) {
+    assertEquals((await one(named(type), {})).mistake, undefined, "a text may be meant as JSON");
+  }
+  assertEquals((await one(named("boolean"), {})).mistake, "malformed return");
+  await assertRejects(
+    () => one({ ...weather(1), returns: { type: "nothing" } }, {}),
+    InputError,
+    "Cannot check what tool weather returned as its declared result must be a JSON Schema",
+  );
+});

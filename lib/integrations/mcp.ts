@@ -1,0 +1,188 @@
+/**
+ * Tools of servers of the Model Context Protocol (`npm:@modelcontextprotocol/client`) as toolgate's.
+ * @module
+ */
+
+import { z } from "zod";
+import { cannot } from "../base/errors.ts";
+import { parseWith } from "../base/input.ts";
+import { defined, isObject, printable } from "../base/json.ts";
+import { nearestOrAll } from "../base/nearest_name.ts";
+import { tool } from "../tools/define_tool.ts";
+import { providerNames } from "../tools/provider_names.ts";
+import type { StoppableTool } from "../tools/tool.ts";
+import { Connection, connectTo, type McpClient, start } from "./mcp/_connection.ts";
+import type { Listed } from "./mcp/_content.ts";
+
+export type { McpClient };
+
+/** A program that is an MCP server on its standard input and output. */
+export interface McpCommand {
+  /** The program, as hosts' files have it: the program alone, or the program with its arguments. */
+  readonly command: string | readonly string[];
+  /** Further arguments. */
+  readonly args?: readonly string[];
+  /** Variables of its environment, besides the few that it inherits. Values whose names say that they are secrets are kept out of all results. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The folder that it runs in; default: that of the process. */
+  readonly cwd?: string;
+}
+
+/** An MCP server on the web (Streamable HTTP). */
+export interface McpAddress {
+  /** Its address. */
+  readonly url: string | URL;
+  /** Headers of all requests, such as one with a key. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * An MCP server: a program with its arguments, an address, an entry of `mcpServers` in the files of hosts, or a
+ * client.
+ */
+export type McpServer = readonly string[] | string | URL | McpCommand | McpAddress | McpClient;
+
+/** Options of {@linkcode mcpTools}. */
+export interface McpToolsOptions {
+  /** The names of the tools to take, as the server has them; default: all. */
+  readonly tools?: readonly string[];
+  /** Seconds that the server may take to start, and to answer a request; default 60. */
+  readonly seconds?: number;
+  /** As in `tool()`: whether patterns are run that no linear engine can express. */
+  readonly unsafePatterns?: boolean;
+}
+
+/** The tools of an MCP server, which ends when they are disposed of. */
+export interface McpTools extends Array<StoppableTool>, AsyncDisposable {
+  /** What the server says about their use; omitted if it says nothing. */
+  readonly instructions?: string;
+}
+
+/**
+ * Starts or reaches an MCP server, and returns its tools: for `toolTest()`, perturbations and faults. Each offers the
+ * server's name, description and schema; `_` stands for characters of a name that providers refuse, as in `db_query`
+ * for `db.query`. Arguments are checked before they are sent. The result is the content as text, with images and the
+ * like as JSON without their data; structured content where there is no other. `isError` is an error of the tool, and so
+ * is structured content that is not what its `outputSchema` declares.
+ *
+ * With `tools: () => mcpTools(server)` each trial has a server of its own, which ends with it. A server that ends, or
+ * does not answer in time, makes the trial `invalid`.
+ *
+ * @throws {InputError} If the server cannot be started or reached, is none, or lacks one of `tools`.
+ *
+ * @example Usage
+ * ```ts
+ * import { mcpTools } from "@toolgate/toolgate/integrations/mcp";
+ * import { assertEquals } from "@std/assert";
+ *
+ * // Usually: toolTest("...", { tools: () => mcpTools(["npx", "-y", "@modelcontextprotocol/server-memory"]), ... })
+ * const client = {
+ *   listTools: () =>
+ *     Promise.resolve({ tools: [{ name: "db.query", inputSchema: { type: "object" } }] }),
+ *   callTool: ({ name }: { readonly name: string }) =>
+ *     Promise.resolve({ content: [{ type: "text", text: `one row of ${name}` }] }),
+ *   getInstructions: () => undefined,
+ * };
+ * await using tools = await mcpTools(client);
+ * assertEquals(tools.map(({ name }) => name), ["db_query"]);
+ * assertEquals(await tools[0]!.execute({}), "one row of db.query");
+ * ```
+ */
+export async function mcpTools(
+  server: McpServer,
+  { tools: wanted, seconds = 60, unsafePatterns }: McpToolsOptions = {},
+): Promise<McpTools> {
+  if (!(seconds > 0 && seconds <= 86_400)) {
+    throw cannot("take tools", "seconds must be a number up to 86400", `it is ${seconds}`);
+  }
+  const connection = await connectionOf(server, seconds);
+  try {
+    const listed = await connection.list();
+    const known = listed.map(({ name }) => name);
+    const absent = wanted?.find((name) => !known.includes(name));
+    if (absent !== undefined) {
+      throw cannot(
+        "take tools",
+        `${connection.name} must have them`,
+        `it has no ${printable(absent, 80)}${nearestOrAll(absent, known)}`,
+      );
+    }
+    const names = providerNames(known);
+    const tools = listed.flatMap((one, place) =>
+      wanted?.includes(one.name) ?? true
+        ? [ownTool(connection, one, names[place]!, { unsafePatterns })]
+        : []
+    );
+    const dispose = () => connection[Symbol.asyncDispose]();
+    const { instructions } = connection;
+    return Object.assign(tools, { [Symbol.asyncDispose]: dispose, ...defined({ instructions }) });
+  } catch (error) {
+    await connection[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** Returns a tool of a server under a name that providers accept. */
+function ownTool(
+  connection: Connection,
+  listed: Listed,
+  name: string,
+  options: { readonly unsafePatterns: boolean | undefined },
+): StoppableTool {
+  const { title, description, inputSchema, annotations } = listed;
+  // What it declares of its result is checked, but no host shows it to a model.
+  return tool({
+    ...{ name, title, description, inputSchema },
+    ...defined({ annotations, ...options }),
+    execute: (input, { signal }) => connection.call(listed, input, signal),
+  });
+}
+
+const TEXTS = z.record(z.string(), z.string()).default({});
+const WORD = z.string().min(1);
+
+/** A server as hosts' files have it, which may name its transport. */
+const COMMAND = z.strictObject({
+  type: z.literal("stdio").exactOptional(),
+  command: z.union([WORD.transform((word) => [word]), z.array(z.string()).min(1)]),
+  args: z.array(z.string()).default([]),
+  env: TEXTS,
+  cwd: WORD.exactOptional(),
+}).transform(({ command: [program, ...first], args, ...others }) => ({
+  ...others,
+  command: [program!, ...first, ...args] as const,
+}));
+const ADDRESS = z.strictObject({
+  type: z.enum(["http", "streamable-http"]).exactOptional(),
+  url: z.union([z.string(), z.instanceof(URL)]).transform((url) => URL.parse(url))
+    .refine(
+      (url) => url?.protocol === "http:" || url?.protocol === "https:",
+      'must be an address that begins with http; a program is a list, as ["npx", "-y", "server"]',
+    ),
+  headers: TEXTS,
+});
+
+/** Connects to a server, however it is given. */
+async function connectionOf(server: McpServer, seconds: number): Promise<Connection> {
+  if (isObject(server) && "callTool" in server && "listTools" in server) {
+    if ("setRequestHandler" in server && !("setVersionNegotiation" in server)) {
+      throw cannot(
+        "take tools",
+        "a client must be one of npm:@modelcontextprotocol/client from version 2 on",
+        "this one is older",
+      );
+    }
+    return new Connection("the MCP server of the client", server, { seconds });
+  }
+  const given = typeof server === "string" || server instanceof URL
+    ? { url: server }
+    : Array.isArray(server)
+    ? { command: server }
+    : server;
+  const source = "the MCP server";
+  if (!isObject(given) || !("url" in given)) {
+    return await start(parseWith(COMMAND, given, source), seconds);
+  }
+  const { url, headers } = parseWith(ADDRESS, given, source);
+  return await connectTo(url!, headers, seconds);
+}

@@ -1,0 +1,241 @@
+// Tools of MCP servers as ours: of one that misbehaves as it is told, of real ones from npm, and those that public
+// servers list.
+
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { InputError } from "../../lib/base/errors.ts";
+import type { JsonObject } from "../../lib/base/json.ts";
+import { type CallEvent, callsOf } from "../../lib/calls/trace.ts";
+import { mcpTools } from "../../lib/integrations/mcp.ts";
+import { describeTrial } from "../../lib/reports/story.ts";
+import { scripted } from "../../lib/models/scripted.ts";
+import { perturbTools } from "../../lib/perturbations/documents/perturb.ts";
+import {
+  type DocumentMethod,
+  PERTURBATION_METHODS,
+  PERTURBED,
+} from "../../lib/perturbations/methods.ts";
+import { tool } from "../../lib/tools/define_tool.ts";
+import { parseToolDocuments } from "../../lib/tools/documents.ts";
+import type { Tool } from "../../lib/tools/tool.ts";
+import { caseOpener } from "../../lib/trials/executors/case_opener.ts";
+import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
+import type { Agent } from "../../lib/trials/own_agent.ts";
+import { runTrial } from "../../lib/trials/run_trial.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
+import { isAlive, until } from "../support/child.ts";
+import { call } from "../support/handmade.ts";
+import { answer } from "../support/mcp_server.ts";
+import { MCP, outsideTest } from "../support/outside_data.ts";
+
+const ODD = [
+  ...[Deno.execPath(), "run", "--no-lock", "--no-check"],
+  new URL("../support/mcp_server.ts", import.meta.url).pathname,
+];
+
+/** A test in which a client closes: it leaves a timer, by which it would have ended a server that stays. */
+function mcpTest(name: string, fn: () => Promise<void>): void {
+  Deno.test({ name, fn, sanitizeOps: false, sanitizeResources: false });
+}
+
+/** The event of one call of a tool. */
+async function one(
+  tools: readonly Tool[],
+  name: string,
+  written: JsonObject = {},
+): Promise<CallEvent> {
+  using toolbox = new Toolbox(tools);
+  await toolbox.execute([call(name, written)]);
+  return callsOf(toolbox.events)[0]!;
+}
+
+/** A trial on tools that are made for it. */
+async function trialOn(
+  tools: () => Promise<readonly Tool[]>,
+  calls: readonly string[],
+  agent?: Agent,
+): Promise<Trial> {
+  const model = scripted("script", [
+    ...calls.map((name) => ({ calls: [{ name, arguments: {} }] })),
+    { text: "done" },
+  ]);
+  const toolCase = { name: "case", tools, prompt: "Do it.", assert: () => {} };
+  const options = { open: caseOpener(() => toolCase), ...(agent === undefined ? {} : { agent }) };
+  return await runTrial({ case: "case", seed: 1 }, model, options);
+}
+
+mcpTest(
+  "mcpTools() takes all pages of tools, under names that providers accept, and calls them by their own",
+  async () => {
+    await using tools = await mcpTools(ODD);
+    assertEquals(tools.map(({ name }) => name).slice(0, 3), ["db_query_2", "db_query", "degrees"]);
+    assertEquals(tools.length, 10);
+    assertEquals(tools.instructions, "Ask for degrees");
+    const [query] = tools;
+    assertEquals([query!.description, query!.annotations], ["Query", { readOnlyHint: true }]);
+    assertEquals((await one(tools, "db_query_2")).result, "db.query");
+    assertEquals((await one(tools, "db_query")).result, "db_query");
+    assertMatch((await one(tools, "degrees")).result, /do not conform.*as/);
+    assertEquals(
+      (await one(tools, "parts")).result,
+      'see\n{"type":"image","mimeType":"image/png","bytes":3}\nwhole\n' +
+        '{"type":"resource","resource":{"uri":"file:///b","bytes":6}}',
+    );
+    await using few = await mcpTools(ODD, { tools: ["db.query"] });
+    assertEquals(few.map(({ name }) => name), ["db_query_2"]);
+  },
+);
+
+mcpTest(
+  "what an MCP server answers is told apart: errors of tools, and results that are none",
+  async () => {
+    await using tools = await mcpTools(ODD);
+    const right = await one(tools, "degrees", { as: "number" });
+    assertEquals([right.result, right.error, right.mistake], ["21 or so", undefined, undefined]);
+    const outcomes = [
+      ["degrees", { as: "text" }, /^The tool returned what .*: \/degrees must be number$/, true],
+      ["degrees", { as: "none" }, /^The tool returned no structured content/, true],
+      ["garbage", {}, /^The server gave no result of a tool: /, true],
+      ["fail", {}, /^there is no such row$/, false],
+      ["refuse", {}, /there is nothing to refuse/, false],
+    ] as const;
+    for (const [name, given, error, isMistake] of outcomes) {
+      const event = await one(tools, name, given);
+      assertMatch(event.error!, error, name);
+      assertEquals(event.mistake, isMistake ? "malformed return" : undefined, name);
+      assertEquals(event.failure, undefined, "the model did nothing wrong");
+    }
+    const trial = await trialOn(() => mcpTools(ODD), ["garbage"]);
+    assertMatch(
+      describeTrial({ ...trial, outcome: "wrong_answer", solved: false }),
+      /^ {2}the tool garbage itself gave a malformed return in call 1: The server gave no result/m,
+    );
+  },
+);
+
+mcpTest(
+  "an MCP server that dies or hangs makes the trial invalid, whatever an agent makes of it",
+  async () => {
+    const dead = await trialOn(() => mcpTools(ODD), ["db_query", "die"]);
+    assertEquals([dead.outcome, dead.calls], ["invalid", 2]);
+    assertMatch(
+      dead.reason!,
+      /^the MCP server .*mcp_server\.ts failed: it ended; standard error: Error: out of memory$/,
+    );
+    const hung = await trialOn(() => mcpTools(ODD, { seconds: 2 }), ["hang"]);
+    assertEquals(hung.outcome, "invalid");
+    assertMatch(hung.reason!, /failed: it did not answer within 2 s$/);
+    const quiet = await trialOn(() => mcpTools(ODD), [], async ({ tools }) => {
+      await tools.find(({ name }) => name === "die")!.execute({}).catch(() => {});
+      return "all is well";
+    });
+    assertEquals(quiet.outcome, "invalid");
+    assertMatch(quiet.reason!, /failed: it ended/);
+  },
+);
+
+mcpTest(
+  "with tools made for each trial each has a server of its own, which ends with it",
+  async () => {
+    const trials = await Promise.all(
+      Array.from({ length: 3 }, () => trialOn(() => mcpTools(ODD), ["pid", "pid"])),
+    );
+    const pids = trials.map(({ events }) => callsOf(events).map(({ result }) => Number(result)));
+    for (const [first, second] of pids) assertEquals(first, second);
+    assertEquals(new Set(pids.flat()).size, 3);
+    await until(() => !pids.flat().some(isAlive));
+  },
+);
+
+mcpTest("mcpTools() says in one error what is wrong with a server", async () => {
+  const errors = [
+    [["no-such-program"], /must start and answer: there is no such program/],
+    [
+      [Deno.execPath(), "eval", "throw new Error('no key')"],
+      /it ended; standard error: error: .*no key/,
+    ],
+    ["npx server", /at url: must be an address that begins with http; a program is a list/],
+    [{ comand: "x" }, /Unrecognized key: "comand"; did you mean command\?/],
+    [{ command: [] }, /at command: /],
+    ["http://127.0.0.1:1/mcp", /the MCP server http:\/\/127\.0\.0\.1:1\/mcp must start and answer/],
+  ] as const;
+  for (const [server, message] of errors) {
+    await assertRejects(async () => await mcpTools(server as never), InputError).then((error) =>
+      assertMatch((error as Error).message, message)
+    );
+  }
+  await assertRejects(
+    () => mcpTools(ODD, { tools: ["degres"] }),
+    InputError,
+    "it has no degres; did you mean degrees?",
+  );
+  const slow = [Deno.execPath(), "eval", "setInterval(() => {}, 1000)"];
+  await assertRejects(
+    () => mcpTools(slow, { seconds: 1 }),
+    InputError,
+    "it did not answer within 1 s",
+  );
+});
+
+mcpTest("mcpTools() takes an address with headers, and a client that stays connected", async () => {
+  const keys = new Set<string | null>();
+  await using server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    async (request) => {
+      keys.add(request.headers.get("x-key"));
+      if (request.method !== "POST") return new Response(null, { status: 405 });
+      const said = answer(await request.json());
+      return said === undefined ? new Response(null, { status: 202 }) : Response.json(said);
+    },
+  );
+  const { port } = server.addr;
+  const headers = { "x-key": "a-secret-of-the-user" };
+  await using tools = await mcpTools({ url: `http://127.0.0.1:${port}/mcp`, headers });
+  assertEquals((await one(tools, "db_query_2")).result, "db.query");
+  assertEquals([...keys], ["a-secret-of-the-user"]);
+
+  const client = new Client({ name: "test", version: "1" });
+  await client.connect(new StdioClientTransport({ command: ODD[0]!, args: ODD.slice(1) }));
+  const own = await mcpTools(client);
+  await own[Symbol.asyncDispose]();
+  assertMatch((await one(own, "degrees", { as: "text" })).error!, /degrees must be number/);
+  await client.close();
+  const old = { listTools() {}, callTool() {}, setRequestHandler() {} };
+  await assertRejects(
+    () => mcpTools(old as never),
+    InputError,
+    "from version 2 on: this one is older",
+  );
+});
+
+outsideTest(
+  "all tools of public MCP servers are taken and perturbed in MCP's own form",
+  MCP,
+  async (path) => {
+    type Given = JsonObject & {
+      readonly server: string;
+      readonly name: string;
+      readonly inputSchema: JsonObject;
+    };
+    const all: readonly Given[] = JSON.parse(Deno.readTextFileSync(`${path}/tools.json`));
+    let changed = 0;
+    for (const [server, own] of Map.groupBy(all, ({ server }) => server)) {
+      const documents = parseToolDocuments({ tools: own }, server);
+      assertEquals(documents.length, own.length);
+      const tools = own.map((one) => tool({ ...one, returns: "done" }));
+      using toolbox = new Toolbox(tools);
+      const results = await toolbox.execute(tools.map(({ name }) => call(name, { no_such: 1 })));
+      assert(results.every(({ content }) => content !== ""));
+      for (const method of PERTURBATION_METHODS.filter((one) => PERTURBED[one] === "document")) {
+        const given = perturbTools(method as DocumentMethod, documents, 1);
+        const made = perturbTools(method as DocumentMethod, tools, 1);
+        // What servers declare of their results is known to both.
+        assertEquals(given.changes, made.changes, `${server} ${method}`);
+        changed += given.changes.length;
+      }
+    }
+    assertEquals(all.length, 152);
+    assert(changed > 1_000, `${changed} changes`);
+  },
+);
