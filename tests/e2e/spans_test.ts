@@ -244,6 +244,18 @@ Deno.test("spans have what was said where the variable of the conventions says s
   assertEquals(json(root, "tool.definitions"), json(asked, "tool.definitions"));
 });
 
+Deno.test("no content is sent where its variable may not be read, and nobody is asked for it", async () => {
+  await using place = await folder();
+  await using collector = startCollector();
+  const path = place.write("desk_test.ts", REFUNDS);
+  const line = ["test", "--no-check", "--allow-read", `--config=${ROOT}/deno.json`, path];
+  const ran = await deno(line, { env: { ...collector.env, ...CONTENT } });
+  assertMatch(ran.stdout, /2 passed .*\| 1 failed/, ran.all);
+  assertEquals(rootsOf(collector.spans()).length, 3);
+  const all = collector.bodies.join("\n");
+  for (const words of SAID) assert(!all.includes(words), words);
+});
+
 /** An agent that reaches its model over the loopback server of all trials, and a second one with its own fetch. */
 const AGENTS = (url: string) => `
 import { type Agent, benchmark, grid, openai, toolTest, tool } from "${ROOT}/mod.ts";
