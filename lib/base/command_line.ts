@@ -6,6 +6,7 @@
 import defer * as jsonc from "@std/jsonc";
 import defer * as paths from "node:path";
 import defer * as urls from "node:url";
+import { environmentVariable } from "./environment.ts";
 import { printable } from "./json.ts";
 import { shellQuote } from "./shell_quote.ts";
 
@@ -38,8 +39,7 @@ export function commandLine(rest: string): string {
  * `INIT_CWD`. `undefined` outside of tasks.
  */
 export function callerFolder(): string | undefined {
-  const { state } = Deno.permissions.querySync({ name: "env", variable: "INIT_CWD" });
-  return state === "granted" ? Deno.env.get("INIT_CWD") || undefined : undefined;
+  return environmentVariable("INIT_CWD");
 }
 
 /** Returns the folder where the user stands; `undefined` if it is gone. */

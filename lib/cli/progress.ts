@@ -7,6 +7,7 @@
 // @ts-types="npm:@types/cli-progress@^3"
 import defer * as bars from "cli-progress";
 import { type Clock, SYSTEM_CLOCK } from "../base/clock.ts";
+import { environmentVariable } from "../base/environment.ts";
 import { printable } from "../base/json.ts";
 import { terminalColumns } from "../base/terminal_width.ts";
 import { describeStatus, drawStatus, LINE_PAUSE, RunProgress } from "../reports/progress.ts";
@@ -128,8 +129,7 @@ function lineStream(screen: Screen): NonNullable<bars.Options["stream"]> {
 const USUAL_WIDTH = 80;
 
 function standardError(): Screen {
-  const { state } = Deno.permissions.querySync({ name: "env", variable: "TERM" });
-  const dumb = state === "granted" && Deno.env.get("TERM") === "dumb";
+  const dumb = environmentVariable("TERM") === "dumb";
   return {
     isTerminal: Deno.stderr.isTerminal() && !dumb,
     width: () => terminalColumns() ?? USUAL_WIDTH,

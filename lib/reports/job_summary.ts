@@ -4,22 +4,16 @@
  */
 
 import defer * as paths from "node:path";
+import { environmentVariable } from "../base/environment.ts";
 import { fileReason } from "../base/errors.ts";
 import { printable, printableLines } from "../base/json.ts";
 import { countText } from "../base/numbers.ts";
 
 const SUMMARY = "GITHUB_STEP_SUMMARY";
 
-/** Returns a variable that is set and may be read; nobody is asked for the permission. */
-function variable(name: string): string | undefined {
-  const { state } = Deno.permissions.querySync({ name: "env", variable: name });
-  const value = state === "granted" ? Deno.env.get(name) : undefined;
-  return value === "" ? undefined : value;
-}
-
 /** Whether the job has a summary. */
 export function hasJobSummary(): boolean {
-  return variable(SUMMARY) !== undefined;
+  return environmentVariable(SUMMARY) !== undefined;
 }
 
 /** Bytes that GitHub takes of one step: of a longer summary it shows nothing. */
@@ -32,7 +26,7 @@ const MAX_BYTES = 1024 * 1024;
  * @param markdown Returns the text in at most `limit` bytes: what earlier parts of the step have left.
  */
 export function summarizeJob(markdown: (limit: number) => string): void {
-  const path = variable(SUMMARY);
+  const path = environmentVariable(SUMMARY);
   if (path === undefined) return;
   try {
     using file = Deno.openSync(path, { create: true, append: true });
@@ -84,7 +78,9 @@ let annotated = 0;
  * GitHub Actions, and from the eleventh on, which GitHub would not show.
  */
 export function annotationLine({ title, message, file, line }: Annotation): string | undefined {
-  if (variable("GITHUB_ACTIONS") !== "true" || ++annotated > MAX_ANNOTATIONS) return undefined;
+  if (environmentVariable("GITHUB_ACTIONS") !== "true" || ++annotated > MAX_ANNOTATIONS) {
+    return undefined;
+  }
   const properties = {
     file: pathInWorkspace(file),
     ...(line === undefined ? {} : { line: `${line}` }),
@@ -106,7 +102,7 @@ export function unannotatedLine(): string | undefined {
 /** Returns the path of a file in the repository, which GitHub knows; any other path as it is. */
 function pathInWorkspace(file: string): string {
   const path = paths.resolve(file);
-  const root = variable("GITHUB_WORKSPACE") ?? ".";
+  const root = environmentVariable("GITHUB_WORKSPACE") ?? ".";
   const inside = paths.relative(root, path);
   const isOutside = inside.startsWith("..") || paths.isAbsolute(inside);
   return (isOutside ? path : inside).replaceAll("\\", "/");

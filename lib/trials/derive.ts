@@ -28,7 +28,7 @@ import { playCalls, Script } from "./_script.ts";
 import { MARK } from "../base/secrets.ts";
 import { sumUsage, type Usage } from "../tools/message.ts";
 import { parsedArguments, usesIn } from "../tools/references/call_order.ts";
-import { runTrial, type StrategyChoice } from "./run_trial.ts";
+import { playTrial, type StrategyChoice } from "./run_trial.ts";
 import type { Trial } from "./trial.ts";
 import type { TaskOpener } from "./executors/tasks.ts";
 
@@ -219,7 +219,7 @@ async function difference(
   if (isFirst && isLater(trial, strategy.strategy)) return differs("rules", null, JUDGING_RULES);
   const opening: TaskOpener = (spec, at) => opened = open(spec, isFirst ? { ...at, rules: 1 } : at);
   const model = script.model(trial.model.requested);
-  const played = await runTrial(
+  const played = await playTrial(
     { ...trial, model: model.name },
     model,
     {

@@ -28,6 +28,7 @@ import {
 import { type Agent, assertAgentStrategies } from "./own_agent.ts";
 import { agentLoop, NoText } from "./tap/_agent_loop.ts";
 import { Tap } from "./tap/_tap.ts";
+import { traceTrial } from "./_spans.ts";
 import { NoAnswer, recordedLoop, type RecordedRun } from "./recorded_run.ts";
 import { openTask, type TaskOpener } from "./executors/tasks.ts";
 import { isCase, type TaskSpec } from "./executors/task_kind.ts";
@@ -124,6 +125,18 @@ export async function runTrial(
   options: TrialOptions = {},
 ): Promise<Trial> {
   const planned = "task" in spec ? spec : onlyTrial(spec, model.name, options.perturbation);
+  const play = () => playTrial(planned, model, options);
+  // What was recorded has had its spans where it was said.
+  if (options.recorded !== undefined) return await play();
+  return await traceTrial(planned, { model, suite: options.suite ?? "" }, play);
+}
+
+/** Runs a trial without spans: one that is rebuilt from its line in a journal is no other. */
+export async function playTrial(
+  planned: PlannedTrial,
+  model: Model,
+  options: TrialOptions,
+): Promise<Trial> {
   const { limits = {}, signal, stageModels, references = false } = options;
   const open: TaskOpener = options.open ?? openTask;
   const { strategy, ...settings } = options.strategy ?? { strategy: planned.strategy };

@@ -122,7 +122,7 @@ export function isUneventful(
 }
 
 /** A text far longer than what is kept of it, so that secrets are found at the end of that too. */
-function bounded(text: string): string {
+export function bounded(text: string): string {
   return cutText(text, 2 * MAX_KEPT_LENGTH);
 }
 

@@ -193,6 +193,7 @@ export function openai(options: OpenAIOptions): Model {
     server: {
       ...{ who, hide, quote },
       model,
+      origin: endpoint.url.origin,
       forward: retrying(forwarded, options, { who, isAlive }),
     },
   };

@@ -15,7 +15,7 @@ import { withStrategy } from "../../trials/strategies/registry.ts";
 import { openTask } from "../../trials/executors/tasks.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
 import { MAX_KEPT_LENGTH, type TraceEvent } from "../../calls/trace.ts";
-import { runTrial, type TrialOptions } from "../../trials/run_trial.ts";
+import { playTrial, type TrialOptions } from "../../trials/run_trial.ts";
 import type { Trial } from "../../trials/trial.ts";
 
 /** The reasons why a trial cannot be reconstructed, with descriptions. */
@@ -76,7 +76,7 @@ export async function reconstructTrial(
   });
   let rerun: Trial;
   try {
-    rerun = await runTrial({ ...trial, model: trial.model.requested }, replayer, {
+    rerun = await playTrial({ ...trial, model: trial.model.requested }, replayer, {
       ...others,
       // The trial has passed its limits already: only those that shape the conversation matter.
       limits: {

@@ -21,6 +21,7 @@ import { isTextFormat } from "../../models/formats/registry.ts";
 import { textCall } from "../../models/formats/text_call.ts";
 import type { Tool, ToolChoice, ToolSchema } from "../../tools/tool.ts";
 import { MAX_KEPT_LENGTH, type ReplyEvent, type TraceEvent } from "../../calls/trace.ts";
+import { traceReply } from "../_spans.ts";
 
 /** The limits of a trial. */
 export interface Limits {
@@ -304,15 +305,19 @@ export class Session {
         context: { ...context, request, ...defined({ stage }) },
         ...defined({ timeLimit, signal }),
       };
-      const replying: Promise<Watched> = watch?.(asked) ??
-        model.reply({
-          messages: [...messages],
-          tools: this.#schemasOf(tools),
-          ...(toolChoice === undefined || tools.length === 0
-            ? {}
-            : { toolChoice: offeredChoice(toolChoice, tools) }),
-          ...asked,
-        }).then((reply) => ({ reply }));
+      const replying: Promise<Watched> = traceReply(
+        { model, request, messages, tools, stage },
+        () =>
+          watch?.(asked) ??
+            model.reply({
+              messages: [...messages],
+              tools: this.#schemasOf(tools),
+              ...(toolChoice === undefined || tools.length === 0
+                ? {}
+                : { toolChoice: offeredChoice(toolChoice, tools) }),
+              ...asked,
+            }).then((reply) => ({ reply })),
+      );
       ({ reply, ...told } = await (signal === undefined ? replying : abortable(replying, signal)));
     } catch (error) {
       if (!isErrorOf(error, TimeLimitError)) throw error;

@@ -19,6 +19,7 @@ import {
   executorSettings,
 } from "./executor_options.ts";
 import type { RecordedCall } from "../../calls/record.ts";
+import { traceCall } from "../_spans.ts";
 import { Trace } from "./_trace.ts";
 import type { Fault } from "../../tools/fault.ts";
 import { cutText, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
@@ -314,7 +315,10 @@ export abstract class Executor<Accepted extends object = object>
         const making = batch;
         const running = mapConcurrent(
           making.length,
-          (at) => this.#carryOutOrFail(making[at]!.call, making[at]!.place),
+          (at) => {
+            const one = making[at]!;
+            return traceCall(one, () => this.#carryOutOrFail(one.call, one.place));
+          },
           { most: parallel, ended: () => this.#closed },
         );
         // Synchronous answers stay within this turn, so that an agent's calls keep their order.

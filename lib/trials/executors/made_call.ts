@@ -84,7 +84,8 @@ export function failureOf(made: Made, isOffered: boolean): FailedCall | undefine
   return { original, call, category, message, injected, ...defined({ retryAfter }) };
 }
 
-function errorOf(
+/** Returns the error that a call's tool gave in place of a result, if it did. */
+export function errorOf(
   { content, value, failure, thrown }: CallOutcome,
   { answer }: PreparedCall,
   isOffered: boolean,

@@ -39,6 +39,7 @@ import {
   type Watched,
   type WatchedRequest,
 } from "../agent/session.ts";
+import { inThisContext } from "../_tracing.ts";
 import { AnnouncedCalls, type AnnouncedCallsOptions, ownCallsOf } from "./_announced_calls.ts";
 import {
   awaited,
@@ -98,6 +99,10 @@ export class Tap implements AsyncDisposable {
   readonly #underway = new Set<Underway>();
   readonly #calls: AnnouncedCalls;
   readonly #failed: FailedAttempt[] = [];
+  /** Requests come from a server of all trials, and belong to this one. */
+  readonly #answerHere = inThisContext((request: Request, path: string) =>
+    this.#answer(request, path)
+  );
   #address: Address | undefined;
   #over: Limited | undefined;
   /** Whether the agent works on a message: between messages, and after the last, nothing is sent for it. */
@@ -152,7 +157,7 @@ export class Tap implements AsyncDisposable {
 
   /** The address of the trial; the server starts when it is first read. */
   get address(): Address {
-    return this.#address ??= openAddress((request, path) => this.#answer(request, path));
+    return this.#address ??= openAddress(this.#answerHere);
   }
 
   /** Begins a turn. */

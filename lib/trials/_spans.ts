@@ -1,0 +1,331 @@
+/**
+ * Spans: what a trial does, by OpenTelemetry's semantic conventions for generative AI
+ * (https://github.com/open-telemetry/semantic-conventions-genai). A trial is a trace: `invoke_agent` at its root, with
+ * a `chat` for each reply and an `execute_tool` for each call. What the conventions have no word for is `toolgate.*`.
+ * @module
+ */
+
+import { isErrorOf, reasonOf } from "../base/errors.ts";
+import { cutText, printable } from "../base/json.ts";
+import { redact, redactRecord } from "../base/redact.ts";
+import type { FailedAttempt, TraceEvent } from "../calls/trace.ts";
+import type { Failure } from "../calls/failure.ts";
+import {
+  type FinishReason,
+  InfrastructureError,
+  type Model,
+  type ModelReply,
+  TimeLimitError,
+} from "../models/model.ts";
+import { currentRecording } from "../models/recordings/scope.ts";
+import { claimedUsage, type Message, type Usage } from "../tools/message.ts";
+import type { ToolSchema } from "../tools/tool.ts";
+import { type CallOutcome, errorOf, type Making } from "./executors/made_call.ts";
+import { cleanText, definitionsText, inputText, outputText } from "./_span_content.ts";
+import {
+  type Attributes,
+  currentSpans,
+  type SpanEnd,
+  spansFor,
+  type TrialSpans,
+} from "./_tracing.ts";
+
+/** A trial, as it is planned. */
+export interface TracedTrial {
+  readonly id: string;
+  readonly task: object;
+  readonly strategy: string;
+  readonly perturbation: string;
+  readonly variant?: string;
+  readonly repetition: number;
+}
+
+/** A trial that has ended. */
+interface TrialResult {
+  readonly outcome: string;
+  readonly solved: boolean;
+  readonly grounded: boolean;
+  readonly calls: number;
+  readonly failures: readonly Pick<Failure, "type">[];
+  readonly usage: Usage;
+  readonly model: { readonly simulated: boolean };
+  readonly agent?: string;
+  readonly permanent?: string;
+  readonly reason?: string;
+  readonly events: readonly TraceEvent[];
+}
+
+/** Runs a trial as a trace of its own. */
+export function traceTrial<Result extends TrialResult>(
+  { id, task, strategy, perturbation, variant, repetition }: TracedTrial,
+  { model, suite }: { readonly model: Model; readonly suite: string },
+  run: () => Promise<Result>,
+): Promise<Result> {
+  const spans = spansFor(id);
+  if (spans === undefined) return run();
+  return spans.run({
+    kind: "internal",
+    start: () => ({
+      name: named("invoke_agent", suite),
+      attributes: {
+        ...operation("invoke_agent", spans, model),
+        ...(suite === "" ? {} : { "gen_ai.agent.name": short(suite) }),
+        ...texts({ suite, strategy, perturbation, variant }),
+        ...texts("case" in task ? { case: String(task.case) } : { task: taskOf(id) }),
+        "toolgate.repetition": spans.whole(repetition),
+      },
+    }),
+    describe: (ended) => "error" in ended ? thrownError(ended.error) : trialEnd(spans, ended.value),
+  }, run);
+}
+
+function trialEnd(spans: TrialSpans, result: TrialResult): SpanEnd {
+  const { outcome, solved, grounded, calls, failures, usage, agent, permanent, events } = result;
+  const answer = events.findLast((event) => event.kind === "answer");
+  const isError = outcome === "invalid" || outcome === "agent_error";
+  return {
+    attributes: {
+      ...usageOf(usage, spans),
+      ...{ "toolgate.outcome": outcome, "toolgate.solved": solved, "toolgate.grounded": grounded },
+      // Models of stages may be simulated, too.
+      "toolgate.simulated": result.model.simulated,
+      "toolgate.calls": spans.whole(calls),
+      "toolgate.failures": failures.map(({ type }) => type),
+      ...texts({ agent }),
+      ...(currentRecording()?.replayed ? { "toolgate.replayed": true } : {}),
+    },
+    content: () => ({
+      ...spans.opening,
+      ...(answer === undefined ? {} : {
+        "gen_ai.output.messages": outputText({ text: answer.text, calls: [] }, spans.keys),
+      }),
+    }),
+    error: isError ? { type: permanent ?? outcome, message: result.reason ?? "" } : undefined,
+  };
+}
+
+/** A request for a reply. */
+export interface TracedRequest {
+  readonly model: Model;
+  /** Its number in the trial, from 1. */
+  readonly request: number;
+  readonly messages: readonly Message[];
+  readonly tools: readonly ToolSchema[];
+  readonly stage?: string | undefined;
+}
+
+/** A reply, and what is known of it beside. */
+interface TracedReply {
+  readonly reply: ModelReply;
+  readonly model?: string;
+  readonly ownCalls?: Parameters<typeof outputText>[0]["ownCalls"];
+}
+
+/** Asks for a reply: in a trial with spans, within one. */
+export function traceReply<Result extends TracedReply>(
+  { model, request, messages, tools, stage }: TracedRequest,
+  ask: () => Promise<Result>,
+): Promise<Result> {
+  const spans = currentSpans();
+  if (spans === undefined) return ask();
+  // Loops and agents go on with their list.
+  const asked = [...messages];
+  const input = () => {
+    const attributes = {
+      "gen_ai.input.messages": inputText(asked, spans.keys),
+      ...(tools.length === 0
+        ? {}
+        : { "gen_ai.tool.definitions": definitionsText(tools, spans.keys) }),
+    };
+    spans.opening ??= attributes;
+    return attributes;
+  };
+  return spans.within({
+    kind: "client",
+    start: () => ({
+      name: named("chat", nameAtServer(model)),
+      attributes: {
+        ...operation("chat", spans, model),
+        "toolgate.request": spans.whole(request),
+        ...texts({ stage }),
+      },
+    }),
+    describe: (ended) => {
+      if ("error" in ended) return { ...thrownError(ended.error), content: input };
+      const { reply, model: other, ownCalls = [] } = ended.value;
+      const { finish, served, usage, parsed } = reply;
+      const reason = FINISH[finish];
+      return {
+        ...(other === undefined ? {} : { name: named("chat", other) }),
+        attributes: {
+          ...(other === undefined ? {} : { "gen_ai.request.model": short(other) }),
+          ...(served === "" ? {} : { "gen_ai.response.model": short(served) }),
+          ...(reason === undefined ? {} : { "gen_ai.response.finish_reasons": [reason] }),
+          ...usageOf(usage, spans),
+          ...failedAttempts(reply.failed),
+          ...texts({ parsed }),
+        },
+        content: () => ({
+          ...input(),
+          "gen_ai.output.messages": outputText({ ...reply, ownCalls, reason }, spans.keys),
+        }),
+      };
+    },
+  }, ask);
+}
+
+/** Carries out a call: in a trial with spans, within one. */
+export function traceCall(
+  { call, place, by }: Making,
+  carryOut: () => CallOutcome | Promise<CallOutcome>,
+): CallOutcome | Promise<CallOutcome> {
+  const spans = currentSpans();
+  if (spans === undefined) return carryOut();
+  const { id, name, resolved: written = call.arguments, agentDid } = call;
+  return spans.within({
+    kind: "internal",
+    start: () => ({
+      name: named("execute_tool", name),
+      attributes: {
+        ...{ "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": short(name) },
+        "gen_ai.tool.type": "function",
+        ...(id === "" ? {} : { "gen_ai.tool.call.id": short(id) }),
+        ...{ "toolgate.call": spans.whole(place.call), "toolgate.step": spans.whole(place.step) },
+        ...texts({ by: by ?? call.by, agent_did: agentDid }),
+      },
+    }),
+    describe: (ended) => {
+      const given = () => ({ "gen_ai.tool.call.arguments": cleanText(written, spans.keys) });
+      if ("error" in ended) return { ...thrownError(ended.error), content: given };
+      const { content, event: { fault, error } = {}, failure } = ended.value;
+      // A call that the agent left did not fail for that.
+      const type = failure?.type ??
+        (agentDid === undefined ? errorOf(ended.value, call, true)?.category : undefined);
+      return {
+        attributes: texts({ failure: failure?.type, fault }),
+        content: () => ({
+          ...given(),
+          ...(agentDid === undefined
+            ? { "gen_ai.tool.call.result": cleanText(content, spans.keys) }
+            : {}),
+        }),
+        error: type === undefined ? undefined : { type, message: messageOf(error ?? content) },
+      };
+    },
+  }, carryOut);
+}
+
+const FINISH: Readonly<Record<FinishReason, string | undefined>> = {
+  stop: "stop",
+  calls: "tool_call",
+  length: "length",
+  filter: "content_filter",
+  other: undefined,
+};
+
+/** The names of the conventions for providers, by the end of their hosts; for all others `openai`, whose API it is. */
+const PROVIDERS = Object.entries({
+  "anthropic.com": "anthropic",
+  "openai.azure.com": "azure.ai.openai",
+  "cohere.ai": "cohere",
+  "cohere.com": "cohere",
+  "deepseek.com": "deepseek",
+  "generativelanguage.googleapis.com": "gcp.gemini",
+  "aiplatform.googleapis.com": "gcp.vertex_ai",
+  "groq.com": "groq",
+  "mistral.ai": "mistral_ai",
+  "moonshot.ai": "moonshot_ai",
+  "perplexity.ai": "perplexity",
+  "x.ai": "x_ai",
+});
+
+/** What spans say of the model and its server. */
+function operation(name: string, spans: TrialSpans, model: Model): Attributes {
+  const { simulated, server } = model;
+  const url = server?.origin === undefined ? undefined : new URL(server.origin);
+  const host = `.${url?.hostname ?? ""}`;
+  const [, known = "openai"] = PROVIDERS.find(([end]) => host.endsWith(`.${end}`)) ?? [];
+  return {
+    "gen_ai.operation.name": name,
+    ...(simulated
+      ? { "gen_ai.provider.name": "simulated" }
+      : server === undefined
+      ? {}
+      : { "gen_ai.provider.name": known }),
+    "gen_ai.request.model": short(nameAtServer(model)),
+    "gen_ai.conversation.id": spans.conversation,
+    ...(url === undefined ? {} : {
+      "server.address": url.hostname,
+      "server.port": spans.whole(Number(url.port || (url.protocol === "http:" ? 80 : 443))),
+    }),
+    "toolgate.trial": spans.trial,
+    "toolgate.model": short(model.name),
+    "toolgate.simulated": simulated,
+  };
+}
+
+function nameAtServer({ name, server }: Model): string {
+  return server?.model ?? name;
+}
+
+function usageOf(usage: Usage, spans: TrialSpans): Attributes {
+  // Custom models may report anything.
+  const { inputTokens, outputTokens, estimated } = claimedUsage(usage);
+  return {
+    "gen_ai.usage.input_tokens": spans.whole(inputTokens),
+    "gen_ai.usage.output_tokens": spans.whole(outputTokens),
+    ...(estimated ? { "toolgate.usage.estimated": true } : {}),
+  };
+}
+
+/** Why attempts failed before the last: their HTTP status, or their cause where there was no answer. */
+function failedAttempts(failed: readonly FailedAttempt[] = []): Attributes {
+  if (failed.length === 0) return {};
+  return {
+    "toolgate.failed_attempts": failed.map(({ status, cause }) => status ? String(status) : cause),
+  };
+}
+
+/** What a span says of work that threw. */
+function thrownError(error: unknown): SpanEnd {
+  const message = messageOf(reasonOf(error));
+  if (isErrorOf(error, InfrastructureError)) {
+    const { status, permanent, failed } = error;
+    const type = status === undefined ? permanent ?? "infrastructure" : String(status);
+    // The last one is the error itself.
+    return { attributes: failedAttempts(failed.slice(0, -1)), error: { type, message } };
+  }
+  if (isErrorOf(error, TimeLimitError)) {
+    return { attributes: {}, error: { type: "timeout", message } };
+  }
+  const name = isErrorOf(error, Error) ? String(error.name) : "";
+  return { attributes: {}, error: { type: /^\w{1,100}$/.test(name) ? name : "_OTHER", message } };
+}
+
+function messageOf(text: string): string {
+  return printable(redact(text), 500);
+}
+
+/** Returns the words of a trial's id that say which task it is. */
+function taskOf(id: string): string {
+  return id.slice(0, Math.max(0, id.indexOf(" model=")));
+}
+
+/** Returns attributes of toolgate's own, of the texts that there are. */
+function texts(given: Readonly<Record<string, string | undefined>>): Attributes {
+  return Object.fromEntries(
+    Object.entries(given).flatMap(([name, text = ""]) =>
+      text === "" ? [] : [[`toolgate.${name}`, short(text)]]
+    ),
+  );
+}
+
+/** Returns the name of a span. */
+function named(operation: string, of: string): string {
+  return of === "" ? operation : `${operation} ${printable(short(of))}`;
+}
+
+/** Returns a name, which models may make up, without secrets and not too long. */
+function short(name: string): string {
+  return cutText(redactRecord(name), 200);
+}
