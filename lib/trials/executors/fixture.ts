@@ -84,6 +84,12 @@ export interface Fixture extends Environment, Disposable {
   readonly calls: number;
   /** Whether the trial was answered or disposed of. */
   readonly ended: boolean;
+  /**
+   * Answers a call that a custom agent makes by itself, of any name and with any text as its arguments.
+   *
+   * @throws {Error} If a call past the limit was made before.
+   */
+  call(name: string, written: string): Promise<string>;
   /** Begins a new step; after the first use, only this begins steps. */
   step(): void;
   /** Adds an event from outside the fixture to the trace. */
