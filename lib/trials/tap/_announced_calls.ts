@@ -86,8 +86,13 @@ export class AnnouncedCalls {
     const open = calls.map((call): OpenCall => {
       const plain = names.plain(call.name);
       const isMissing = !offered.includes(call.name) && tools.some(({ name }) => name === plain);
+      // One that is offered with the server's name is nearest to itself without.
+      const alike = offered.filter((name) => names.plain(name) === plain);
       return {
-        call: { ...call, name: plain, step, ...(isMissing ? { offered } : {}) },
+        call: {
+          ...{ ...call, name: plain, step },
+          ...(isMissing ? { offered: alike.length > 0 ? alike : offered } : {}),
+        },
         given: givenIn(call.arguments),
       };
     });

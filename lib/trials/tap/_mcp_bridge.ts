@@ -13,7 +13,7 @@ interface Message {
   readonly params?: { readonly name?: unknown; readonly _meta?: Readonly<Record<string, unknown>> };
 }
 
-/** Passes on the lines of `input`, and returns once all of them are answered. */
+/** Passes on the lines of `input`, and closes `output` once all of them are answered. */
 export async function relay(
   input: ReadableStream<Uint8Array<ArrayBuffer>>,
   output: WritableStream<Uint8Array<ArrayBuffer>>,
@@ -56,6 +56,7 @@ export async function relay(
     passing.add(one);
   }
   await Promise.all(passing);
+  await writer.close().catch(() => {});
 }
 
 /** The lines of a stream of bytes. */
