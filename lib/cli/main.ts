@@ -27,6 +27,8 @@ interface Command {
     given: (...options: readonly string[]) => boolean,
     arguments_: readonly string[],
   ) => readonly Need[];
+  /** Whether it runs an agent that is a program, if its suite has one, and gives up what that would need if not. */
+  readonly mayHaveAgent?: true;
 }
 
 const COMMANDS: Readonly<Record<string, Command>> = {
@@ -58,10 +60,9 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     needs: (given) => [
       ...given("replay") ? [] : ["net" as const],
       "read",
-      // Given up once the suite is read, unless it has an agent that is a program.
-      "run",
       ...given("out", "record", "auto") || hasJobSummary() ? ["write" as const] : [],
     ],
+    mayHaveAgent: true,
   },
   gate: {
     load: async () => {
@@ -230,7 +231,7 @@ export async function main(arguments_: readonly string[]): Promise<number> {
     return 0;
   }
   const hasOption = (...options: readonly string[]) => options.some((one) => isOption(rest, one));
-  keepOnly(command.needs(hasOption, rest));
+  keepOnly(command.needs(hasOption, rest), command.mayHaveAgent);
   try {
     return await run(rest);
   } catch (error) {

@@ -34,7 +34,7 @@ import type { Trial } from "../trials/trial.ts";
 import { commandWidth } from "../base/terminal_width.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
 import { type Arguments, userPath } from "./arguments.ts";
-import { keepRun } from "./permissions.ts";
+import { keepForAgent } from "./permissions.ts";
 import { Progress } from "./progress.ts";
 import { finish, Interrupt, PRINTER, runArguments, runFlags, suiteRequest } from "./running.ts";
 
@@ -313,7 +313,7 @@ function suiteRun(path: string, flags: FlagsOf<"run">): PlannedRun {
 /** The plan of a journal, to run one of its trials again. */
 function journalRun(path: string, { prices: _, ...flags }: FlagsOf<"run">): PlannedRun {
   // No program that a journal names is run.
-  keepRun({});
+  keepForAgent({});
   return {
     subject: path,
     plan: planOfJournal(path),

@@ -23,7 +23,7 @@ import { strategyName } from "../trials/strategies/entry.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import type { Trial } from "../trials/trial.ts";
 import { Arguments, type OptionNames, userPath } from "./arguments.ts";
-import { keepRun } from "./permissions.ts";
+import { keepForAgent } from "./permissions.ts";
 import type { Progress } from "./progress.ts";
 
 /** The commands that ask models. */
@@ -77,7 +77,7 @@ export function suiteRequest(
 ): RunRequest {
   const { models, strategies: _, prices: __, ...others } = flags;
   const suite = readSuite(path, models);
-  keepRun(suite);
+  keepForAgent(suite);
   const settings = settingsOf(suite, others, () => userPath("recordings"));
   return { ...fileRequest(path), suite: changedSuite(suite, flags, settings, path), settings };
 }

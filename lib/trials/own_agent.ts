@@ -52,6 +52,13 @@ export interface AgentOptions {
   readonly baseURL: string;
   /** The address of the functions, for agents in other processes. */
   readonly toolsURL: string;
+  /**
+   * Starts an MCP server with the functions and `submit_answer`, for agents that are clients of MCP, and returns its
+   * address (Streamable HTTP). What the agent submits is then its answer, and the text that it returns is not.
+   *
+   * @throws {InfrastructureError} If it cannot start; an agent that rejects with that makes the trial `invalid`.
+   */
+  readonly mcpURL: () => Promise<string>;
   /** A text for clients that demand a key; it is not that of the model. */
   readonly apiKey: string;
   /** The name of the model under test at its server. */

@@ -237,6 +237,11 @@ Deno.test("keepOnly() leaves a command nothing that it does not need", async () 
   await using place = await folder();
   const journal = place.write("f.jsonl", JOURNAL);
   const suite = place.write("suite.jsonc", JSON.stringify(SUITE));
+  const withAgent = (more: object) =>
+    place.write(
+      `agent${Object.keys(more).join()}.jsonc`,
+      JSON.stringify({ ...SUITE, agent: { command: ["true"], ...more } }),
+    );
   const generate = ["generate", "--core", "2", "--depth", "1"];
   const table: [left: string, line: string[]][] = [
     ["read,env", generate],
@@ -245,6 +250,8 @@ Deno.test("keepOnly() leaves a command nothing that it does not need", async () 
     ["read,write,env", ["report", journal, `--json=${place.file("r.json")}`]],
     ["read,env", ["selfcheck", journal, "--gates", "100"]],
     ["net,read,env", ["run", suite]],
+    ["net,read,run,env", ["run", withAgent({})]],
+    ["net,read,write,run,env", ["run", withAgent({ mcp: true })]],
     ["net,read,write,env", ["run", suite, "--out", place.file("new.jsonl")]],
   ];
   const names = ["net", "read", "write", "run", "ffi", "sys", "import", "env"] as const;

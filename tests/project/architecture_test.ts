@@ -44,6 +44,8 @@ const USES_DENO = [
   "tasks/questions/_load_callnavi",
   "tasks/questions/load",
   "trials/tap/_loopback",
+  "trials/tap/_mcp_bridge",
+  "trials/tap/_mcp_config",
   "trials/tap/_process_group",
 ];
 
@@ -288,7 +290,7 @@ Deno.test("lib/ has no default exports", () => {
 /** What no entry for tests and numbers may load before it is needed: each costs a start of `deno test`. */
 const HEAVY = [
   /^(vega|vega-lite|@viz-js\/viz|ajv|ajv\/2020|ajv-formats|re2js|openai|diff|js-rouge|string-width)$/,
-  /^(@std\/yaml|node:.*)$/,
+  /^(@std\/yaml|node:.*|@modelcontextprotocol\/.*)$/,
   /^lib\/(simulated|toolkit|cli)\//,
   /^lib\/reports\/(page|figures|tables)\//,
   /\.(css|js)$/,

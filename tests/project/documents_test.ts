@@ -139,7 +139,7 @@ Deno.test("README: the two commands are tasks, and the first prints what is show
 
 Deno.test("the suites of all pages run", async () => {
   const suites = PAGES.flatMap((page) => blocksOf(page, "jsonc"));
-  assertEquals(suites.length, 8);
+  assertEquals(suites.length, 9);
   // Paths in a suite are relative to its file.
   const paths = suites.map((_, index) => `${place.clone}/page_${index + 1}.jsonc`);
   paths.forEach((path, index) => Deno.writeTextFileSync(path, suites[index]!));

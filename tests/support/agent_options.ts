@@ -9,6 +9,7 @@ export function agentOptions(changes: Partial<AgentOptions> = {}): AgentOptions 
   return {
     ...{ model: "a-model", baseURL: "http://127.0.0.1:9/none/v1", apiKey: "no-key" },
     ...{ toolsURL: "http://127.0.0.1:9/none/tools", signal: new AbortController().signal },
+    mcpURL: () => Promise.reject(new Error("nothing is served")),
     ...changes,
   } as AgentOptions;
 }

@@ -86,28 +86,7 @@ export abstract class Executor<Accepted extends object = object>
     this.tools = tools.map((tool) => ({
       ...tool,
       ...(references ? offerReferences(tool) : {}),
-      execute: async (input: JsonObject) => {
-        // An agent may abandon a call; nobody would await an error here.
-        if (this.#closed) return TRIAL_OVER;
-        // An agent that ignores the error of the first call past the limit would loop forever.
-        if (this.exhausted) {
-          throw new Error(
-            `Cannot call ${tool.name} as no more than ${this.callLimit} calls are allowed`,
-          );
-        }
-        if (this.#pending === 0 && !this.#stepsByHand) this.#step++;
-        this.#pending++;
-        try {
-          const [answered] = await this.#answerCalls([
-            { id: "", name: tool.name, arguments: toText(input) },
-          ], undefined);
-          // Lets other calls of the same reply begin within one turn of the event loop.
-          await new Promise((resolve) => setTimeout(resolve, 0));
-          return answered!.content;
-        } finally {
-          this.#pending--;
-        }
-      },
+      execute: (input: JsonObject) => this.call(tool.name, argumentsText(input)),
     }));
   }
 
@@ -177,6 +156,35 @@ export abstract class Executor<Accepted extends object = object>
       this.#step = Math.max(this.#step, step);
     } else if (!this.#stepsByHand) this.#step++;
     return await this.#answerCalls(calls, write, replace, step);
+  }
+
+  /**
+   * Answers a call that a custom agent makes by itself, of any name and with any text as its arguments; calls that
+   * begin before an earlier one has resolved share its step.
+   *
+   * @throws {Error} If a call past the limit was made before.
+   */
+  async call(name: string, written: string): Promise<string> {
+    // An agent may abandon a call; nobody would await an error here.
+    if (this.#closed) return TRIAL_OVER;
+    // An agent that ignores the error of the first call past the limit would loop forever.
+    if (this.exhausted) {
+      throw new Error(
+        `Cannot call ${printable(name, 100)} as no more than ${this.callLimit} calls are allowed`,
+      );
+    }
+    if (this.#pending === 0 && !this.#stepsByHand) this.#step++;
+    this.#pending++;
+    try {
+      const [answered] = await this.#answerCalls([
+        { id: "", name, arguments: written },
+      ], undefined);
+      // Lets other calls of the same reply begin within one turn of the event loop.
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      return answered!.content;
+    } finally {
+      this.#pending--;
+    }
   }
 
   /** Adds an event from outside the environment to the trace. */
@@ -450,8 +458,8 @@ const TRIAL_OVER = JSON.stringify({ error: "The trial is over" });
 /** What is recorded as the result of a call that an agent did not carry out. */
 const NOT_RUN = JSON.stringify({ error: "The agent did not carry out this call" });
 
-/** The arguments as text; values that JSON cannot represent become text that is not JSON. */
-function toText(input: unknown): string {
+/** Returns arguments as text; values that JSON cannot represent become text that is not JSON. */
+export function argumentsText(input: unknown): string {
   try {
     return JSON.stringify(input) ?? String(input);
   } catch {

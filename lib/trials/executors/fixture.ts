@@ -86,6 +86,12 @@ export interface Fixture extends Environment, Disposable {
   readonly ended: boolean;
   /** Why what its tools need broke, such as a server that died; omitted if nothing did. */
   readonly broken?: InfrastructureError | undefined;
+  /**
+   * Answers a call that a custom agent makes by itself, of any name and with any text as its arguments.
+   *
+   * @throws {Error} If a call past the limit was made before.
+   */
+  call(name: string, written: string): Promise<string>;
   /** Begins a new step; after the first use, only this begins steps. */
   step(): void;
   /** Adds an event from outside the fixture to the trace. */

@@ -11,9 +11,11 @@ import type { Message } from "../../tools/message.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { Loop } from "../agent/loop.ts";
 import { isLimited, type Limited } from "../agent/session.ts";
+import { argumentsText } from "../executors/executor.ts";
 import type { Fixture } from "../executors/fixture.ts";
 import type { Agent, AgentOptions, AgentTask } from "../own_agent.ts";
-import type { Tap, Turn } from "./_tap.ts";
+import { TrialMcpServer } from "./_mcp_server.ts";
+import { overText, type Tap, type Turn } from "./_tap.ts";
 import { isProgram } from "./command.ts";
 import { toolsHandler } from "./_tools_over_http.ts";
 
@@ -30,14 +32,25 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
       { messages, tools: environment.tools };
     const tools = shown.tools.map((tool): Tool => ({
       ...tool as Tool,
-      execute: (input: JsonObject) => tap.execute(tool as Tool, input),
+      execute: (input: JsonObject) => tap.execute(tool.name, argumentsText(input)),
     }));
     const task = taskOf(shown.messages, tools, fixture);
     let last: Message | undefined;
     const hear = (message: Message) => heard(last = message);
-    tap.begin({ heard: hear, tools: toolsHandler(task), before: textsBefore(task) });
+    let submitted: string | undefined;
+    await using mcp = new TrialMcpServer({
+      tools: shown.tools,
+      execute: (name, written) => tap.execute(name, written),
+      submit: (answer) => {
+        if (tap.over !== undefined) throw new Error(overText(tap.over));
+        // What is said after it cannot take it back.
+        if (submitted !== undefined) throw new Error("An answer was submitted before, and counts");
+        submitted = answer;
+      },
+    });
+    tap.begin({ heard: hear, serve: serving(task, mcp), before: textsBefore(task) });
     // Agents are the user's own code: one that is not type-checked may return anything.
-    const working = Promise.resolve().then((): unknown => agent(task, optionsOf(tap, model)))
+    const working = Promise.resolve().then((): unknown => agent(task, optionsOf(tap, model, mcp)))
       .then((said) => ({ said }));
     // No program outlives its trial, and none takes long to end; what a function goes on with cannot be ended.
     const finished = async () => {
@@ -68,7 +81,7 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
     if (tap.over !== undefined) return tap.over;
     // What an agent says of a server that did not answer is no answer of the model.
     if (tap.fault !== undefined) throw tap.fault;
-    const { said } = ended;
+    const said = submitted ?? ended.said;
     if (typeof said !== "string") {
       throw new NoText(`the agent must return a text: it returned ${kindOf(said)}`);
     }
@@ -81,6 +94,16 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
 function isSaidBy(last: Message | undefined, said: string): boolean {
   return last?.role === "assistant" && last.calls.length === 0 &&
     last.content.trim() === said.trim();
+}
+
+/** Answers requests for the functions of a task, by HTTP alone and by MCP. */
+function serving(task: AgentTask, mcp: TrialMcpServer): Turn["serve"] {
+  const tools = toolsHandler(task);
+  return async (request, path) => {
+    if (path === "/mcp") return await mcp.answer(request);
+    const [, below] = /^\/tools(|\/.*)$/s.exec(path) ?? [];
+    return below === undefined ? undefined : await tools(request, below);
+  };
 }
 
 /** What an agent gets of a task; the fixture, which knows the answer, cannot be reached from it. */
@@ -117,9 +140,10 @@ function textsBefore({ system = "", history }: AgentTask): Turn["before"] {
   return Object.fromEntries(texts.filter(([, text]) => text !== ""));
 }
 
-function optionsOf(tap: Tap, model: string): AgentOptions {
+function optionsOf(tap: Tap, model: string, mcp: TrialMcpServer): AgentOptions {
   return {
     ...{ fetch: tap.fetch, model, signal: tap.signal },
+    mcpURL: () => mcp.start(tap.address.url),
     get baseURL() {
       return `${tap.address.url}/v1`;
     },

@@ -16,6 +16,7 @@ import type { AgentRequest } from "../../models/openai/agent_request.ts";
 import type { WatchedReply } from "../../models/openai/watched_reply.ts";
 import type { AgentDeed, PreparedCall, ToolCall, ToolResult } from "../../tools/tool.ts";
 import type { Fixture } from "../executors/fixture.ts";
+import type { OfferedNames } from "./_offered_names.ts";
 
 /** A call of a reply that the agent has not carried out yet. */
 interface OpenCall {
@@ -50,6 +51,8 @@ export interface AnnouncedCallsOptions {
   readonly environment: Fixture;
   /** Whether calls may refer to results of others of their reply. */
   readonly references: boolean;
+  /** The names under which replies call its functions. */
+  readonly names: OfferedNames;
 }
 
 /**
@@ -75,18 +78,22 @@ export class AnnouncedCalls {
 
   /** Takes a reply, whose calls the agent may carry out from now on. */
   announce(reply: Announced, calls: readonly ToolCall[]): void {
-    const { tools, events } = this.#options.environment;
+    const { environment: { tools, events }, names } = this.#options;
     // What the agent called before its first reply came in steps of its own.
     if (this.#step === 0) this.#step = callsOf(events).at(-1)?.step ?? 0;
     const step = ++this.#step;
     const offered = reply.request.tools.map(({ name }) => name);
     const open = calls.map((call): OpenCall => {
-      const input = parseJson(call.arguments);
-      const isMissing = !offered.includes(call.name) &&
-        tools.some(({ name }) => name === call.name);
+      const plain = names.plain(call.name);
+      const isMissing = !offered.includes(call.name) && tools.some(({ name }) => name === plain);
+      // One that is offered with the server's name is nearest to itself without.
+      const alike = offered.filter((name) => names.plain(name) === plain);
       return {
-        call: { ...call, step, ...(isMissing ? { offered } : {}) },
-        given: isJsonObject(input) ? textOf(input) : undefined,
+        call: {
+          ...{ ...call, name: plain, step },
+          ...(isMissing ? { offered: alike.length > 0 ? alike : offered } : {}),
+        },
+        given: givenIn(call.arguments),
       };
     });
     const made = open.map(({ call }) => call);
@@ -99,42 +106,39 @@ export class AnnouncedCalls {
   }
 
   /** Carries out a call of the agent: that of a reply, or one of its own. */
-  async execute(name: string, input: JsonObject): Promise<string> {
-    const given = textOf(input);
+  async execute(name: string, written: string): Promise<string> {
+    const given = givenIn(written);
     const { tools } = this.#options.environment;
     const open = this.#replies.flatMap((reply) =>
       Array.from(reply.open, (one) => ({ reply, one }))
     );
     const all = open.filter(({ one }) => one.call.name === name);
-    const exact = all.find(({ one }) => one.given === given) ??
-      all.find(({ one }) => isFilled(one.call, input, this.#options.environment));
+    const isGiven = ({ one }: typeof open[number]) => given !== undefined && one.given === given;
+    const exact = all.find(isGiven) ??
+      all.find(({ one }) => isFilled(one.call, written, this.#options.environment));
     if (exact !== undefined) return await this.#carryOut(exact.reply, exact.one);
     // A framework may correct a name, too.
     const alike = all[0] ??
-      open.find(({ one }) =>
-        one.given === given && !tools.some((tool) => tool.name === one.call.name)
-      );
+      open.find((own) => isGiven(own) && !tools.some((tool) => tool.name === own.one.call.name));
     if (alike !== undefined) await this.#record(alike.reply, alike.one, "repaired");
     else if (!this.#isAnnounced(name, given)) this.hasUnannounced = true;
-    const own = { id: "", name, arguments: JSON.stringify(input), by: "agent" } as const;
+    const own = { id: "", name, arguments: written, by: "agent" } as const;
     // The model takes it for the result of its own call; of others it need not know.
     return await this.#run({ ...own, step: alike?.reply.step ?? this.#step }, alike?.one.call.id);
   }
 
   /** Whether a reply made a call, which a framework may carry out again where it failed. */
-  #isAnnounced(name: string, given: string): boolean {
-    return this.#replies.some(({ calls }) =>
-      calls.some((call) => {
-        const input = call.name === name ? parseJson(call.arguments) : undefined;
-        return isJsonObject(input) && textOf(input) === given;
-      })
-    );
+  #isAnnounced(name: string, given: string | undefined): boolean {
+    return given !== undefined &&
+      this.#replies.some(({ calls }) =>
+        calls.some((call) => call.name === name && givenIn(call.arguments) === given)
+      );
   }
 
   /** Closes the replies that a request goes on from; returns the request whose reply it asks for again. */
   async follow(request: AgentRequest): Promise<number | undefined> {
     const { history, previous } = request;
-    const shown = shownIn(request);
+    const shown = shownIn(request, this.#options.names);
     let replaces: number | undefined;
     this.hasUnannounced ||= this.#broken.some((broken) => this.#goesOnFrom(broken, request));
     for (const reply of this.#replies) {
@@ -158,11 +162,14 @@ export class AnnouncedCalls {
   /** Whether a request goes on from a reply that broke off, with calls that no whole reply made. */
   #goesOnFrom(broken: AgentRequest, { history, messages }: AgentRequest): boolean {
     if (!history.startsWith(`${broken.history}\n`)) return false;
+    const { names } = this.#options;
     const made = this.#replies.flatMap(({ calls }) => calls);
     return messages.slice(broken.messages.length).some((message) =>
       message.role === "assistant" &&
       message.calls.some(({ id, name, arguments: written }) =>
-        !made.some((call) => call.id === id || call.name === name && call.arguments === written)
+        !made.some((call) =>
+          call.id === id || call.name === names.plain(name) && call.arguments === written
+        )
       )
     );
   }
@@ -238,8 +245,14 @@ export class AnnouncedCalls {
   }
 }
 
-/** Returns arguments in one way of writing, in which those that nest too deep keep the order of their keys. */
-function textOf(input: JsonObject): string {
+/** Returns arguments in one way of writing; `undefined` if they cannot be read. */
+function givenIn(written: string): string | undefined {
+  const input = parseJson(written);
+  return input === undefined ? undefined : textOf(input);
+}
+
+/** Returns a value in one way of writing, in which what nests too deep keeps the order of its keys. */
+function textOf(input: JsonValue): string {
   try {
     return canonicalJson(input);
   } catch (error) {
@@ -250,13 +263,13 @@ function textOf(input: JsonObject): string {
 
 /** Whether arguments are those of a call, with nulls and defaults of its schema that a framework filled in. */
 function isFilled(
-  { name, arguments: written }: PreparedCall,
-  input: JsonObject,
+  call: PreparedCall,
+  written: string,
   { tools }: Pick<Fixture, "tools">,
 ): boolean {
-  const own = parseJson(written);
-  if (!isJsonObject(own)) return false;
-  const { properties } = tools.find((tool) => tool.name === name)?.parameters ?? {};
+  const [own, input] = [parseJson(call.arguments), parseJson(written)];
+  if (!isJsonObject(own) || !isJsonObject(input)) return false;
+  const { properties } = tools.find(({ name }) => name === call.name)?.parameters ?? {};
   const defaultOf = (key: string) => {
     const schema = isJsonObject(properties) && Object.hasOwn(properties, key)
       ? properties[key]
@@ -280,10 +293,11 @@ const MAX_OWN_CALLS = 20;
 export function ownCallsOf(
   { tools }: AgentRequest,
   { reply, builtIns }: WatchedReply,
-  environment: Pick<Fixture, "tools">,
+  { environment, names }: Pick<AnnouncedCallsOptions, "environment" | "names">,
 ): { readonly calls: readonly ToolCall[]; readonly ownCalls: ReplyEvent["ownCalls"] } {
   const ofTask = new Set(environment.tools.map(({ name }) => name));
-  const isOwn = (name: string) => !ofTask.has(name) && tools.some((tool) => tool.name === name);
+  const isOwn = (name: string) =>
+    !ofTask.has(names.plain(name)) && tools.some((tool) => tool.name === name);
   const own = [...builtIns, ...reply.calls.filter(({ name }) => isOwn(name))];
   return {
     calls: reply.calls.filter(({ name }) => !isOwn(name)),
@@ -302,7 +316,10 @@ interface Shown {
 }
 
 /** Returns what a request shows of the calls of earlier replies; `undefined` of those that it does not show. */
-function shownIn({ messages }: AgentRequest): (call: PreparedCall) => Shown | undefined {
+function shownIn(
+  { messages }: AgentRequest,
+  names: OfferedNames,
+): (call: PreparedCall) => Shown | undefined {
   const ids = new Map<string, Shown>();
   const written = new Set<string>();
   for (const message of messages) {
@@ -311,7 +328,7 @@ function shownIn({ messages }: AgentRequest): (call: PreparedCall) => Shown | un
     if (message.role !== "assistant") continue;
     for (const { id, name, arguments: given } of message.calls) {
       if (!ids.has(id)) ids.set(id, {});
-      written.add(JSON.stringify([name, given]));
+      written.add(JSON.stringify([names.plain(name), given]));
     }
   }
   return (call) =>

@@ -19,6 +19,8 @@ export interface Program {
   readonly timeout: number;
   /** Ends it when it aborts. */
   readonly signal?: AbortSignal;
+  /** A file that is removed if this process ends before the program does. */
+  readonly file?: string;
 }
 
 /** How a program ended. */
@@ -42,8 +44,8 @@ export const MAX_ERRORS = 2 ** 16;
 /** Milliseconds between SIGTERM and SIGKILL, and that output may stay open after the end. */
 const GRACE = 2_000;
 
-/** The groups that run, by the id of their first process. */
-const running = new Set<number>();
+/** The groups that run, by the id of their first process, and the file that goes with each. */
+const running = new Map<number, string | undefined>();
 
 /**
  * Runs a program in a process group of its own, and returns once all of the group has ended: it gets SIGTERM when
@@ -54,15 +56,15 @@ const running = new Set<number>();
  * @throws If it cannot be started.
  */
 export async function runGroup(program: Program): Promise<Ended> {
-  const { command: [name, ...args], env, cwd, input, timeout, signal } = program;
+  const { command: [name, ...args], env, cwd, input, timeout, signal, file } = program;
   const child = new Deno.Command(name!, {
     ...{ args, env, clearEnv: true, detached: true },
     ...{ stdin: "piped", stdout: "piped", stderr: "piped" },
     ...defined({ cwd }),
   }).spawn();
   if (running.size === 0) globalThis.addEventListener("unload", killAll);
-  running.add(child.pid);
-  const watcher = watch(child.pid);
+  running.set(child.pid, file);
+  const watcher = watch(child.pid, file);
 
   const stopped = Promise.withResolvers<NonNullable<Ended["stopped"]>>();
   const stop = () => stopped.resolve("signal");
@@ -101,19 +103,22 @@ export async function runGroup(program: Program): Promise<Ended> {
   };
 }
 
-/** Kills the group in its argument once its input ends, which it does with the process that holds the other end. */
-const WATCH = 'read -r _; kill -s KILL -- "-$1"';
+/**
+ * Kills the group in its argument once its input ends, which it does with the process that holds the other end, and
+ * removes the file in the next one, if any.
+ */
+const WATCH = 'read -r _; kill -s KILL -- "-$1"; [ -z "$2" ] || PATH=/bin:/usr/bin rm -f -- "$2"';
 
 /**
  * Starts a process that kills a group when this process ends in a way that runs no code here: by SIGKILL, by SIGHUP,
  * or by Ctrl-C under `deno test`. It is in a group of its own, which no terminal signals. Returns `undefined` where
  * there is no shell for it: then only `unload` ends the group.
  */
-function watch(group: number): AsyncDisposable | undefined {
+function watch(group: number, file = ""): AsyncDisposable | undefined {
   let watcher: Deno.ChildProcess;
   try {
     watcher = new Deno.Command("/bin/sh", {
-      ...{ args: ["-c", WATCH, "sh", `${group}`], cwd: "/", env: {}, clearEnv: true },
+      ...{ args: ["-c", WATCH, "sh", `${group}`, file], cwd: "/", env: {}, clearEnv: true },
       ...{ detached: true, stdin: "piped", stdout: "null", stderr: "null" },
     }).spawn();
   } catch {
@@ -143,11 +148,13 @@ function kill(child: Deno.ChildProcess, signal: Deno.Signal): void {
 
 /** Ends all groups when this process exits. */
 function killAll(): void {
-  for (const pid of running) {
-    try {
-      Deno.kill(-pid, "SIGKILL");
-    } catch {
-      // It has ended.
+  for (const [pid, file] of running) {
+    for (const end of [() => Deno.kill(-pid, "SIGKILL"), () => file && Deno.removeSync(file)]) {
+      try {
+        end();
+      } catch {
+        // It has ended, or was removed.
+      }
     }
   }
 }

@@ -8,7 +8,7 @@
  */
 
 import { isErrorOf } from "../../base/errors.ts";
-import { defined, type JsonObject, printable } from "../../base/json.ts";
+import { defined, printable } from "../../base/json.ts";
 import { readBody } from "../../base/request_body.ts";
 import type { FailedAttempt, Omission } from "../../calls/trace.ts";
 import { ModelFault } from "../../models/http/endpoint.ts";
@@ -31,7 +31,7 @@ import {
   type WatchedReply,
 } from "../../models/openai/watched_reply.ts";
 import type { Message } from "../../tools/message.ts";
-import type { Tool, ToolResult } from "../../tools/tool.ts";
+import type { ToolResult } from "../../tools/tool.ts";
 import {
   isLimited,
   type Limited,
@@ -57,12 +57,14 @@ import {
   withChoice,
 } from "./_requests.ts";
 import { type Address, openAddress } from "./_loopback.ts";
+import { SUBMIT } from "./_mcp_server.ts";
+import { OfferedNames } from "./_offered_names.ts";
 
 /** Bytes of a request, at most. */
 const MAX_REQUEST = 64 * 2 ** 20;
 
 /** What a tap belongs to. */
-export interface TapOptions extends AnnouncedCallsOptions {
+export interface TapOptions extends Omit<AnnouncedCallsOptions, "names"> {
   /** Takes the replies. */
   readonly session: Session;
   /** The model under test. */
@@ -73,8 +75,8 @@ export interface TapOptions extends AnnouncedCallsOptions {
 export interface Turn {
   /** Receives the messages of the conversation. */
   readonly heard: (message: Message) => void;
-  /** Answers requests below `/tools`. */
-  readonly tools: (request: Request, path: string) => Promise<Response>;
+  /** Answers requests for functions; `undefined` to a request for anything else. */
+  readonly serve: (request: Request, path: string) => Promise<Response | undefined>;
   /** Texts that stand before the user's message, by what they are of. */
   readonly before: Readonly<Partial<Record<Omission, string>>>;
 }
@@ -97,6 +99,7 @@ export class Tap implements AsyncDisposable {
   readonly #limit = Promise.withResolvers<Limited>();
   readonly #controller = new AbortController();
   readonly #underway = new Set<Underway>();
+  readonly #names: OfferedNames;
   readonly #calls: AnnouncedCalls;
   readonly #failed: FailedAttempt[] = [];
   /** Requests come from a server of all trials, and belong to this one. */
@@ -119,7 +122,9 @@ export class Tap implements AsyncDisposable {
   constructor(options: TapOptions) {
     this.#options = options;
     this.limited = this.#limit.promise;
-    this.#calls = new AnnouncedCalls(options, (result) => this.#give(result));
+    const tools = options.environment.tools.map(({ name }) => name);
+    const names = this.#names = new OfferedNames([...tools, SUBMIT]);
+    this.#calls = new AnnouncedCalls({ ...options, names }, (result) => this.#give(result));
   }
 
   /** The limit that was reached, if one was. */
@@ -183,28 +188,28 @@ export class Tap implements AsyncDisposable {
     const api = method === "POST" ? apiOfPath(url.pathname) : undefined;
     if (api === undefined) return await fetch(input, init);
     const request = new Request(input, init);
-    const asked = readAgentRequest(api, await request.clone().text());
+    const asked = this.#read(api, await request.clone().text());
     if (asked === undefined) return await fetch(request);
     const server = serverAt(url, asked.model);
-    const { toolChoice: choice } = this.#options.environment;
+    const choice = this.#names.choiceIn(asked.tools, this.#options.environment.toolChoice);
     const send = sendingTo(url, request, { asked, choice, server });
     const answering = this.#exchange(asked, server, request.signal, send);
     return await awaited(answering, request.signal);
   };
 
   /** Carries out a call of the agent, which it may have from a reply. */
-  async execute(tool: Tool, input: JsonObject): Promise<string> {
+  async execute(name: string, written: string): Promise<string> {
     await this.#readBegun();
     const { environment } = this.#options;
     // The agent may have the calls of the very reply that reached a limit.
     if (this.#over !== undefined && !environment.exhausted) throw new Error(overText(this.#over));
     // At the end calls are only refused.
-    if (environment.ended || environment.exhausted) return await tool.execute(input);
+    if (environment.ended || environment.exhausted) return await environment.call(name, written);
     if (!this.hasSeen) {
       this.#calls.hasUnannounced = true;
-      return await tool.execute(input);
+      return await environment.call(name, written);
     }
-    return await this.#calls.execute(tool.name, input);
+    return await this.#calls.execute(name, written);
   }
 
   /** Waits for the replies under way, and records what the agent left of their calls. */
@@ -226,13 +231,11 @@ export class Tap implements AsyncDisposable {
 
   /** Answers a request below the trial's address. */
   async #answer(request: Request, path: string): Promise<Response> {
-    if (path === "/tools" || path.startsWith("/tools/")) {
-      const answering = this.#turn?.tools(request, path.slice("/tools".length));
-      return await answering ?? refuse(404, "There are no tools");
-    }
-    const server = await this.#server();
+    const served = await this.#turn?.serve(request, path);
+    if (served !== undefined) return served;
     const below = path.startsWith("/v1/") ? path.slice("/v1".length) : undefined;
     if (below === undefined) return refuse(404, `There is no ${printable(path, 100)}`);
+    const server = await this.#server();
     if (request.method === "GET" && below === "/models") {
       const { model: id } = server;
       return Response.json({ object: "list", data: [{ id, object: "model", created: 0 }] });
@@ -243,13 +246,21 @@ export class Tap implements AsyncDisposable {
     const text = await readBody(request, MAX_REQUEST);
     if (text === undefined) return refuse(413, `The body must not exceed ${MAX_REQUEST} bytes`);
     const api = apiOfPath(below);
-    const asked = api && readAgentRequest(api, text);
+    const asked = api && this.#read(api, text);
     if (asked === undefined) {
       return this.#refusal ?? await passOn(server, { path: below, text, signal: this.signal });
     }
-    const body = withChoice(asked, this.#options.environment.toolChoice);
+    const { toolChoice } = this.#options.environment;
+    const body = withChoice(asked, this.#names.choiceIn(asked.tools, toolChoice));
     const send: Send = (watched) => server.forward({ path: below, body, ...watched });
     return await this.#exchange(asked, server, request.signal, send);
+  }
+
+  /** Reads a request, and the names under which it offers functions; `undefined` if it is none for a reply. */
+  #read(api: AgentRequest["api"], text: string): AgentRequest | undefined {
+    const asked = readAgentRequest(api, text);
+    if (asked !== undefined) this.#names.learn(asked.tools);
+    return asked;
   }
 
   /** The server of the model under test; one that is made in code gets one. */
@@ -323,7 +334,7 @@ export class Tap implements AsyncDisposable {
       }
       this.#hasSeen = true;
       const all = [...this.#failed.splice(0), ...failed];
-      const { calls, ownCalls } = ownCallsOf(request, read, environment);
+      const { calls, ownCalls } = ownCallsOf(request, read, { environment, names: this.#names });
       return {
         reply: { ...read.reply, calls, duration, ...(all.length === 0 ? {} : { failed: all }) },
         ...defined({ replaces, ownCalls, omits, model: isOther ? request.model : undefined }),
@@ -333,7 +344,9 @@ export class Tap implements AsyncDisposable {
     // A guardrail, or a title, may well be cut off: that is for the agent to handle.
     const beside = isOther ||
       environment.tools.length > 0 &&
-        !environment.tools.some(({ name }) => tools.some((tool) => tool.name === name));
+        !environment.tools.some(({ name }) =>
+          tools.some((tool) => this.#names.plain(tool.name) === name)
+        );
     one.ended = session.ask({ messages, tools, beside, watch }).then(
       (reply) => {
         if (isLimited(reply)) this.end(reply);
@@ -374,9 +387,10 @@ export class Tap implements AsyncDisposable {
 
   /** Takes a reply, whose calls the agent may carry out from now on. */
   #announce(request: AgentRequest, id: string, number: number, reply: ModelReply): void {
-    const { text, calls, carried } = reply;
+    const { text, carried } = reply;
     this.#fault = undefined;
-    this.#calls.announce({ request, id, number }, calls);
+    this.#calls.announce({ request, id, number }, reply.calls);
+    const calls = reply.calls.map((call) => ({ ...call, name: this.#names.plain(call.name) }));
     this.#turn?.heard({ role: "assistant", content: text, calls, ...defined({ carried }) });
   }
 
@@ -406,6 +420,6 @@ export class Tap implements AsyncDisposable {
 }
 
 /** Says that a limit was reached. */
-function overText({ message }: Limited): string {
+export function overText({ message }: Limited): string {
   return `The trial is over: ${message}`;
 }

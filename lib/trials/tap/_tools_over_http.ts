@@ -11,7 +11,7 @@ import { toOpenAITool } from "../../tools/tool.ts";
 import type { AgentTask } from "../own_agent.ts";
 
 /** Bytes of the arguments of a call, at most. */
-const MAX_BODY = 16 * 2 ** 20;
+export const MAX_BODY = 16 * 2 ** 20;
 
 /**
  * Returns what answers the requests below the address of a task's functions; `path` is what follows that address.
@@ -55,9 +55,14 @@ export function toolsHandler(
       const result = await tool.execute(input);
       return new Response(result, { headers: { "content-type": "text/plain; charset=utf-8" } });
     } catch (error) {
-      return refuse(request, 409, printable(redact(reasonOf(error)), 1_000));
+      return refuse(request, 409, refusalText(error));
     }
   };
+}
+
+/** Says why no more calls are allowed. */
+export function refusalText(error: unknown): string {
+  return printable(redact(reasonOf(error)), 1_000);
 }
 
 /** Returns the name in a path; `undefined` if it is not encoded as it must be. */
@@ -75,7 +80,11 @@ async function refuse(
   error: string,
   headers: Record<string, string> = {},
 ): Promise<Response> {
-  // A body that nobody reads would keep its connection.
-  if (request.body !== null && !request.bodyUsed) await request.body.cancel();
+  await dropBody(request);
   return Response.json({ error }, { status, headers });
+}
+
+/** Gives up the body of a request, unless it was read: one that nobody reads would keep its connection. */
+export async function dropBody({ body, bodyUsed }: Request): Promise<void> {
+  if (body !== null && !bodyUsed) await body.cancel();
 }

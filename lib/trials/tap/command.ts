@@ -16,6 +16,12 @@ import { toOpenAITool } from "../../tools/tool.ts";
 import type { Agent, AgentOptions, AgentTask } from "../own_agent.ts";
 import { isNowhere } from "./_loopback.ts";
 import {
+  MCP_TRANSPORTS,
+  type McpConfig,
+  type McpTransport,
+  writeMcpConfig,
+} from "./_mcp_config.ts";
+import {
   type Ended,
   MAX_OUTPUT,
   mayRun,
@@ -37,7 +43,16 @@ export interface CommandAgent {
   readonly cwd?: string;
   /** Seconds that it may take for one message of the user; default 600. */
   readonly seconds?: number;
+  /**
+   * Whether it is a client of MCP: it gets a configuration of an MCP server with the functions and `submit_answer`,
+   * by Streamable HTTP (`true`, `"http"`) or as a server that it starts (`"stdio"`). The path of that file stands in
+   * `TOOLGATE_MCP_CONFIG`, and in place of `{mcp}` in the arguments of `command`.
+   */
+  readonly mcp?: true | "http" | "stdio";
 }
+
+/** What stands for the path of the MCP configuration in arguments. */
+const MCP = "{mcp}";
 
 /** Characters that no argument or variable of a process can have. */
 const noNul = (text: string) => !text.includes("\0");
@@ -58,6 +73,10 @@ export const COMMAND_AGENT = z.strictObject({
     ).exactOptional(),
   cwd: z.string().min(1).refine(noNul, NUL).exactOptional(),
   seconds: z.number().positive().max(86_400).exactOptional(),
+  mcp: z.union([z.literal(true), z.enum(MCP_TRANSPORTS)]).exactOptional(),
+}).refine(({ command, mcp }) => mcp !== undefined || !command.some((one) => one.includes(MCP)), {
+  path: ["command"],
+  error: `must not have ${MCP} without "mcp": true: it stands for the MCP configuration`,
 }) as unknown as z.ZodType<CommandAgent>;
 
 /** Seconds for one message. */
@@ -81,11 +100,11 @@ const MAX_QUOTE = 300;
 
 /**
  * Returns an agent that runs a program for each message of the user: prompt and addresses by environment and
- * standard input, the answer by standard output (see docs/agents.md). The program and all that it started end with
- * it. Values of `env` whose names say that they are secrets are registered as such.
+ * standard input, the answer by standard output or `submit_answer` (see docs/agents.md). The program and all that it
+ * started end with it. Values of `env` whose names say that they are secrets are registered as such.
  *
  * The agent rejects with
- * - {@linkcode InfrastructureError} if the program cannot be started: the trial is then `invalid`.
+ * - {@linkcode InfrastructureError} if the program or its MCP server cannot be started: the trial is then `invalid`.
  * - {@linkcode TimeLimitError} if it took longer than `seconds`.
  * - the signal's reason if that aborted.
  * - an `Error`, its own failure, if its exit code is not 0, or it writes more than 1 MiB.
@@ -94,7 +113,11 @@ const MAX_QUOTE = 300;
  * @throws {InputError} If the options cannot be used.
  */
 export function commandAgent(options: CommandAgent, name = "the agent"): Agent {
-  const { command, env = {}, cwd, seconds = SECONDS } = parseWith(COMMAND_AGENT, options, name);
+  const { command, env = {}, cwd, seconds = SECONDS, mcp } = parseWith(
+    COMMAND_AGENT,
+    options,
+    name,
+  );
   registerGivenSecrets(env);
   const agent: Agent = async (task, given) => {
     const { signal } = given;
@@ -102,14 +125,18 @@ export function commandAgent(options: CommandAgent, name = "the agent"): Agent {
     // Asked before: the runtime would else ask the user.
     if (!mayRun()) throw unpermitted(command);
     if (isNowhere(given.baseURL)) throw unheard(command);
+    const served = mcp === undefined ? undefined : await mcpOf(given, mcp === true ? "http" : mcp);
+    using config = served?.config;
+    signal?.throwIfAborted();
+    const file = config?.path;
     let ended: Ended;
     try {
       ended = await runGroup({
-        command,
-        env: { ...readVariables(INHERITED), ...env, ...variablesOf(task, given) },
-        input: inputOf(task, given),
+        command: withPath(command, file),
+        env: { ...readVariables(INHERITED), ...env, ...variablesOf(task, given, served) },
+        input: inputOf(task, given, served),
         timeout: 1000 * seconds,
-        ...defined({ cwd, signal }),
+        ...defined({ cwd, signal, file }),
       });
     } catch (error) {
       throw unstarted(command, cwd, error);
@@ -151,10 +178,28 @@ export function withoutSecrets({ env, ...others }: CommandAgent): CommandAgent {
   return { ...others, env: Object.fromEntries(Object.keys(env).map((name) => [name, MARK])) };
 }
 
+/** The MCP server of a program. */
+interface Served {
+  readonly url: string;
+  readonly config: McpConfig;
+}
+
+/** Starts the MCP server, and writes its configuration. */
+async function mcpOf(given: AgentOptions, transport: McpTransport): Promise<Served> {
+  const url = await given.mcpURL();
+  return { url, config: await writeMcpConfig(url, transport) };
+}
+
+/** Puts the path of the MCP configuration in its place among the arguments. */
+function withPath([name, ...others]: readonly string[], path = MCP): readonly string[] {
+  return [name!, ...others.map((one) => one.replaceAll(MCP, () => path))];
+}
+
 /** The variables by which a program finds the model and the tools. */
 function variablesOf(
   { prompt }: AgentTask,
   { baseURL, apiKey, model, toolsURL }: AgentOptions,
+  served: Served | undefined,
 ): Record<string, string> {
   // What cannot be in the environment is in standard input.
   const fits = noNul(prompt) && new TextEncoder().encode(prompt).length <= MAX_VARIABLE;
@@ -162,6 +207,9 @@ function variablesOf(
     ...{ OPENAI_BASE_URL: baseURL, OPENAI_API_KEY: apiKey },
     ...{ TOOLGATE_MODEL: model, TOOLGATE_TOOLS_URL: toolsURL },
     ...(fits ? { TOOLGATE_PROMPT: prompt } : {}),
+    ...(served === undefined
+      ? {}
+      : { TOOLGATE_MCP_URL: served.url, TOOLGATE_MCP_CONFIG: served.config.path }),
   };
 }
 
@@ -169,6 +217,7 @@ function variablesOf(
 function inputOf(
   { prompt, system, history, tools, toolChoice: choice }: AgentTask,
   { model, baseURL, apiKey, toolsURL }: AgentOptions,
+  served: Served | undefined,
 ): string {
   const toolChoice = typeof choice === "object"
     ? { type: "function", function: { name: choice.function } }
@@ -177,6 +226,7 @@ function inputOf(
     ...{ v: 1, prompt, system, history: history.map(toOpenAIMessage) },
     ...{ tools: tools.map((tool) => toOpenAITool(tool).function), toolChoice },
     ...{ model, baseURL, apiKey, toolsURL },
+    ...(served === undefined ? {} : { mcpURL: served.url, mcpConfig: served.config.path }),
   }) + "\n";
 }
 

@@ -301,6 +301,12 @@ for (
     [{ command: ["a"], env: { "A=B": "1" } }, "at env: must have names with neither = nor NUL"],
     [{ command: ["a"], seconds: 0 }, "at seconds: "],
     [{ command: ["a"], shell: true }, 'Unrecognized key: "shell"'],
+    [{ command: ["a"], mcp: "sse" }, "at mcp: "],
+    [{ command: ["a"], mcp: false }, "at mcp: "],
+    [
+      { command: ["a", "--config={mcp}"] },
+      'at command: must not have {mcp} without "mcp": true: it stands for the MCP configuration',
+    ],
   ] as const
 ) {
   Deno.test(`commandAgent() refuses ${JSON.stringify(options)}`, () => {

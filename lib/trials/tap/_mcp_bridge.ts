@@ -1,0 +1,115 @@
+/**
+ * A program that is an MCP server over standard input and output, for hosts that start their servers: it passes each
+ * message on to the server of a trial, at the address in `TOOLGATE_MCP_URL`, and writes what that answers.
+ *
+ * Hosts wait for it, so that it imports nothing.
+ * @module
+ */
+
+/** A message, of which the bridge reads only what HTTP needs besides. */
+interface Message {
+  readonly id?: unknown;
+  readonly method?: unknown;
+  readonly params?: { readonly name?: unknown; readonly _meta?: Readonly<Record<string, unknown>> };
+}
+
+/** Passes on the lines of `input`, and closes `output` once all of them are answered. */
+export async function relay(
+  input: ReadableStream<Uint8Array<ArrayBuffer>>,
+  output: WritableStream<Uint8Array<ArrayBuffer>>,
+  url: string,
+): Promise<void> {
+  const writer = output.getWriter();
+  const encoder = new TextEncoder();
+  const write = async (text: string) => {
+    // A message is one line, however the server wrote it.
+    const line = parsed(text);
+    if (line !== undefined) await writer.write(encoder.encode(`${JSON.stringify(line)}\n`));
+  };
+  const pass = async (line: string) => {
+    const message = Object(parsed(line)) as Message;
+    try {
+      const response = await fetch(url, {
+        method: "POST",
+        headers: headersOf(message),
+        body: line,
+      });
+      if (response.headers.get("content-type")?.startsWith("text/event-stream")) {
+        // Each message is an event, of one line.
+        for await (const part of linesOf(response.body!)) {
+          if (part.startsWith(DATA)) await write(part.slice(DATA.length));
+        }
+        return;
+      }
+      const text = await response.text();
+      const { status, ok } = response;
+      await write(text !== "" || ok ? text : failure(message, `the server answered ${status}`));
+    } catch {
+      await write(failure(message, "the trial is over"));
+    }
+  };
+  const passing = new Set<Promise<void>>();
+  for await (const line of linesOf(input)) {
+    if (line.trim() === "") continue;
+    // A host may make several calls at once, and stop reading.
+    const one = pass(line).catch(() => {}).finally(() => passing.delete(one));
+    passing.add(one);
+  }
+  await Promise.all(passing);
+  await writer.close().catch(() => {});
+}
+
+/** The lines of a stream of bytes. */
+async function* linesOf(input: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string> {
+  let parts: string[] = [];
+  for await (const text of input.pipeThrough(new TextDecoderStream())) {
+    const [first, ...others] = text.split("\n");
+    parts.push(first!);
+    for (const other of others) {
+      yield parts.join("");
+      parts = [other];
+    }
+  }
+  yield parts.join("");
+}
+
+const DATA = "data:";
+
+/** The headers of a message, which from version 2026-07-28 on say again what is in it. */
+function headersOf({ method, params }: Message): Record<string, string> {
+  const version = Object(Object(params)._meta)["io.modelcontextprotocol/protocolVersion"];
+  return {
+    "content-type": "application/json",
+    "accept": "application/json, text/event-stream",
+    ...(typeof version === "string" ? { "mcp-protocol-version": version } : {}),
+    ...(typeof version === "string" && typeof method === "string" ? { "mcp-method": method } : {}),
+    ...(typeof version === "string" && typeof Object(params).name === "string"
+      ? { "mcp-name": inHeader(Object(params).name) }
+      : {}),
+  };
+}
+
+/** A name in a header: what that cannot hold is written in Base64, as the protocol has it. */
+function inHeader(name: string): string {
+  const isPlain = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(name) &&
+    !name.startsWith("=?base64?");
+  return isPlain ? name : `=?base64?${new TextEncoder().encode(name).toBase64()}?=`;
+}
+
+/** The answer to a request that got none; nothing to what asks for none. */
+function failure({ id }: Message, message: string): string {
+  if (id === undefined) return "";
+  return JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32000, message } });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+if (import.meta.main) {
+  await relay(Deno.stdin.readable, Deno.stdout.writable, Deno.env.get("TOOLGATE_MCP_URL")!);
+}
