@@ -8,13 +8,14 @@ import { defined, isJsonObject, isObject, type JsonObject, printable } from "../
 import { nearestOrAll } from "../base/nearest_name.ts";
 import {
   argumentReader,
-  jsonSchemaOf,
   type ParametersSchema,
+  resultSchemaOf,
   type StandardSchema,
   type ZodSchema,
 } from "./own_schema.ts";
 import { foreignSchema } from "./schema/_foreign.ts";
 import { subschemas } from "./schema/subschemas.ts";
+import { returnCheck } from "./schema/returns.ts";
 import { argumentCheck } from "./schema/validate.ts";
 import { providerNames } from "./provider_names.ts";
 import {
@@ -164,10 +165,12 @@ export function tool<Parameters extends ParametersSchema>(
   const schema = {
     ...{ name, description, parameters },
     ...defined({ strict, examples }),
-    ...(output === undefined ? {} : { returns: jsonSchemaOf(subject, output) }),
+    ...(output === undefined ? {} : { returns: resultSchemaOf(subject, output) }),
   };
   const rights = defined({ unsafePatterns, annotations });
   const refuse = argumentCheck({ ...schema, ...rights });
+  // What cannot be checked is told here, and not of a call.
+  returnCheck({ ...schema, ...rights });
   const make = (): StoppableTool => {
     const run = runner(options);
     const unchecked: StoppableTool["execute"] = async (input, callOptions) => {

@@ -9,6 +9,7 @@ import { isJsonObject, type JsonObject, type JsonValue, printable } from "../bas
 import { foreignSchema, hasJsonSchema } from "./schema/_foreign.ts";
 import { targetOf, typesOf } from "./schema/position.ts";
 import { trustOwnSchema } from "./schema/_patterns.ts";
+import { declareResult } from "./schema/returns.ts";
 import { redact } from "../base/redact.ts";
 import type { Refusal } from "./tool.ts";
 
@@ -254,6 +255,45 @@ function isStandard(schema: unknown): schema is StandardSchema {
 /** Whether it is a schema of zod 4, of any copy of it. */
 function isZod(schema: unknown): schema is z.ZodType {
   return typeof schema === "object" && schema !== null && "_zod" in schema;
+}
+
+/**
+ * Returns the JSON Schema of a declared result, as a model is shown it. What a library takes of other values, such as
+ * objects with further keys, and what it gives by a transform, is a result as well.
+ */
+export function resultSchemaOf(subject: string, schema: ParametersSchema): JsonObject {
+  const returns = jsonSchemaOf(subject, schema);
+  const parse = parserOf(schema);
+  if (parse === undefined) return returns;
+  const given = isZod(schema) ? outputOf(schema) : returns;
+  trustOwnSchema(given);
+  declareResult(returns, {
+    schema: given,
+    takes: (value) => {
+      try {
+        const result = parse(value);
+        // What only time will tell is not held against a tool.
+        return result instanceof Promise || result.issues === undefined;
+      } catch {
+        return false;
+      }
+    },
+  });
+  return returns;
+}
+
+/** Returns the JSON Schema of what a zod schema gives. */
+function outputOf(schema: z.ZodType): JsonObject {
+  return z.toJSONSchema(schema, {
+    io: "output",
+    unrepresentable: "any",
+    override: ({ zodSchema, jsonSchema }) => {
+      const { def } = zodSchema._zod;
+      if (def.type === "object" && (def as z.core.$ZodObjectDef).catchall === undefined) {
+        delete jsonSchema.additionalProperties;
+      }
+    },
+  }) as unknown as JsonObject;
 }
 
 /**

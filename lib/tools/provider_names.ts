@@ -16,6 +16,7 @@ export function providerNames(names: readonly string[]): readonly string[] {
   // What is accepted keeps its name, wherever it stands.
   const taken = new Set(names.filter(isAccepted));
   const used = new Set<string>();
+  const numbers = new Map<string, number>();
   return names.map((name) => {
     if (isAccepted(name) && !used.has(name)) {
       used.add(name);
@@ -23,10 +24,12 @@ export function providerNames(names: readonly string[]): readonly string[] {
     }
     const plain = name.replaceAll(/[^a-zA-Z0-9_-]/gu, "_").slice(0, MAX_LENGTH) || "_";
     let free = plain;
-    for (let number = 2; taken.has(free); number++) {
+    let number = numbers.get(plain) ?? 2;
+    for (; taken.has(free); number++) {
       const end = `_${number}`;
       free = plain.slice(0, MAX_LENGTH - end.length) + end;
     }
+    numbers.set(plain, number);
     taken.add(free);
     used.add(free);
     return free;

@@ -223,8 +223,9 @@ export async function playTrial(
       turns,
       ...defined({ present, unreadable, fromList, examples }),
     });
-    if (ending.kind !== "answer") return stop(ending.kind, ending.message);
+    // Whatever came of it, nobody can say what the model would have done with tools that work.
     if (fixture.broken !== undefined) throw fixture.broken;
+    if (ending.kind !== "answer") return stop(ending.kind, ending.message);
     const { text, rendered, unrepaired } = ending;
     const { usage, elapsed: durationMs } = session;
     return await fixture.answer(text, rendered, {
@@ -244,7 +245,7 @@ export async function playTrial(
       const why = printable(thrownText(error).replace(/^it /, "the agent "), 500);
       return stopAgent(why, placeOf(error));
     }
-    if (fixture.exhausted) return overLimit();
+    if (fixture.exhausted && fixture.broken === undefined) return overLimit();
     const message = isErrorOf(error, InfrastructureError) || isErrorOf(error, InputError)
       ? error.message
       : `the model threw: ${reasonOf(error)}`;

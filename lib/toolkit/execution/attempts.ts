@@ -24,7 +24,7 @@ import {
   type Tool,
 } from "../../tools/tool.ts";
 import { MAX_ALTERNATIVES, REMEDIES, type ToolErrorCategory } from "../../tools/error_category.ts";
-import { returnFault } from "../../tools/schema/validate.ts";
+import { returnCheck } from "../../tools/schema/returns.ts";
 import { errorInResult, ToolError, toToolError } from "../../tools/tool_error.ts";
 import {
   type AttemptAction,
@@ -203,7 +203,7 @@ export class CallAttempts {
         return typeof result === "string" ? result : JSON.stringify(result) ?? "null";
       });
       const failed = errorInResult(content, this.#clock.now());
-      const fault = failed === undefined ? returnFault(tool, content) : undefined;
+      const fault = failed === undefined ? returnCheck(tool)?.(content) : undefined;
       const error = fault === undefined ? failed : new ToolError("malformed_return", fault);
       return error === undefined
         ? { record: recordOf(ran), content }

@@ -15,7 +15,6 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-  parseJson,
   pointerKeys,
   printable,
 } from "../../base/json.ts";
@@ -92,40 +91,29 @@ function argumentRefusal(
   };
 }
 
+/** Returns what is wrong with a value, at most a few faults in words; `undefined` if it conforms. */
+export type ValueCheck = (value: JsonValue) => string | undefined;
+
 /**
- * Returns why what a tool returned is not what its `returns` declares; `undefined` if it is, or nothing is declared. A
- * text that is JSON may be meant as that value or as the text.
+ * Returns a check of values against a JSON Schema, which is compiled once and must not change afterwards.
  *
- * @throws {InputError} If the schema is not valid.
+ * @throws {Error} If the schema is not valid.
  */
-export function returnFault(
-  { name, returns }: Pick<ToolSchema, "name" | "returns">,
-  content: string,
-): string | undefined {
-  if (returns === undefined) return undefined;
-  let validate: ValidateFunction;
-  try {
-    validate = CONFORMANCE.compile(returns);
-  } catch (error) {
-    throw cannot(
-      `check what tool ${printable(name)} returned`,
-      "its declared result must be a JSON Schema",
-      reasonOf(error),
-    );
-  }
-  const value = parseJson(content);
-  try {
-    if (validate(content) || value !== undefined && validate(value)) return undefined;
-  } catch {
-    return "The tool returned a value that nests too deep";
-  }
-  const errors = (validate.errors ?? []).slice(0, MAX_RETURN_ERRORS);
-  const texts = errors.map((error) => errorText(error, "the value"));
-  return `The tool returned what its schema does not allow: ${texts.join("; ")}`;
+export function valueCheck(schema: JsonObject): ValueCheck {
+  const validate = CONFORMANCE.compile(schema);
+  return (value) => {
+    try {
+      if (validate(value)) return undefined;
+    } catch {
+      return "it nests too deep";
+    }
+    const errors = (validate.errors ?? []).slice(0, MAX_VALUE_ERRORS);
+    return errors.map((error) => errorText(error, "the value")).join("; ");
+  };
 }
 
-/** At most this many faults of one result are named. */
-const MAX_RETURN_ERRORS = 5;
+/** At most this many faults of one value are named. */
+const MAX_VALUE_ERRORS = 5;
 
 /** The trust of the schema that is being compiled: Ajv tells a pattern's compiler nothing about it. */
 let trust: PatternTrust = "linear";

@@ -149,6 +149,8 @@ export class QuestionExecutor extends Toolbox implements Fixture {
       callLimit: usualCallLimit(Math.max(1, question.truth.API.length), perturbation),
       ...others,
       clock: null,
+      // What is returned is the set's: placeholders, or results that nobody promised to be as declared.
+      checksReturns: false,
       ...(perturbed === undefined ? {} : toolboxOptions(perturbed)),
     });
     this.#question = question;
@@ -174,11 +176,6 @@ export class QuestionExecutor extends Toolbox implements Fixture {
       // By the first rules, models were asked for their list once more.
       if (rules > 1) this.fromList = (list) => this.#fromList(list);
     }
-  }
-
-  /** What is returned is the set's: placeholders, or results that nobody promised to be as declared. */
-  protected override returnFault(): undefined {
-    return undefined;
   }
 
   /** Whether the perturbation found something to change. */

@@ -19,7 +19,8 @@ import type { ExecutorOptions } from "./executor_options.ts";
 import { type CallOutcome, type CallPlace, notFound } from "./made_call.ts";
 import { Executor } from "./executor.ts";
 import { redact } from "../../base/redact.ts";
-import { type ArgumentCheck, argumentCheck, returnFault } from "../../tools/schema/validate.ts";
+import { type ArgumentCheck, argumentCheck } from "../../tools/schema/validate.ts";
+import { type ReturnCheck, returnCheck } from "../../tools/schema/returns.ts";
 import { ToolError } from "../../tools/tool_error.ts";
 import { offerReferences } from "../../tools/references/schema.ts";
 import { mistakeText } from "../../base/user_code.ts";
@@ -42,6 +43,8 @@ export interface ToolboxOptions extends Partial<ExecutorOptions> {
   readonly callLimit?: number;
   /** The tools as offered to a model; calls are still checked against the original ones. */
   readonly offered?: readonly ToolSchema[];
+  /** Whether a result that is not what its tool declares is an error of the tool; default `true`. */
+  readonly checksReturns?: boolean;
   /** The clock by which tools are timed; default: that of the system. `null` for tools that take no time. */
   readonly clock?: Clock | null;
 }
@@ -73,6 +76,7 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
 
   readonly #tools: ReadonlyMap<string, Tool>;
   readonly #checks: ReadonlyMap<string, ArgumentCheck>;
+  readonly #returns: ReadonlyMap<string, ReturnCheck>;
   readonly #clock: Clock | null;
   /** Checks for arguments that contain references, made when first needed. */
   readonly #shapes = new Map<string, ArgumentCheck>();
@@ -99,6 +103,12 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
       );
     }
     this.#checks = new Map(tools.map((tool) => [tool.name, argumentCheck(tool)]));
+    this.#returns = new Map(
+      options.checksReturns === false ? [] : tools.flatMap((tool) => {
+        const check = returnCheck(tool);
+        return check === undefined ? [] : [[tool.name, check] as const];
+      }),
+    );
   }
 
   /** Checks that arguments conform to their tool's schema, and to its `check`. */
@@ -171,14 +181,9 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
     if (error !== undefined) {
       return { content, event: { ...event, error: printable(redact(error), 1000) } };
     }
-    const fault = this.returnFault(tool, content);
+    const fault = this.#returns.get(tool.name)?.(content);
     if (fault === undefined) return { content, value: valueOfResult(content), event };
     return failed(new ToolError("malformed_return", fault), event);
-  }
-
-  /** Returns why a result is not what its tool declares; `undefined` if it is. */
-  protected returnFault(tool: Tool, content: string): string | undefined {
-    return returnFault(tool, content);
   }
 
   /** The JSON value of a result, else the text itself. */

@@ -16,6 +16,7 @@ import { Toolbox, type ToolboxOptions } from "../../../lib/trials/executors/tool
 import { type CallEvent, callsOf } from "../../../lib/calls/trace.ts";
 import { EVENT } from "../../../lib/calls/event_schema.ts";
 import type { Fault } from "../../../lib/tools/fault.ts";
+import { z } from "zod";
 import fc from "../../support/fast_check.ts";
 import { call } from "../../support/handmade.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
@@ -716,9 +717,36 @@ Deno.test("a result that is not what its tool declares is a mistake of the tool,
     assertEquals((await one(named(type), {})).mistake, undefined, "a text may be meant as JSON");
   }
   assertEquals((await one(named("boolean"), {})).mistake, "malformed return");
-  await assertRejects(
-    () => one({ ...weather(1), returns: { type: "nothing" } }, {}),
+  const wrong = { type: "nothing" };
+  const message = "as its declared result must be a JSON Schema";
+  assertThrows(() => new Toolbox([{ ...weather(1), returns: wrong }]), InputError, message);
+  assertThrows(
+    () => define({ name: "t", description: "", parameters: {}, output: wrong, returns: 1 }),
     InputError,
-    "Cannot check what tool weather returned as its declared result must be a JSON Schema",
   );
+});
+
+Deno.test("a result is what a library takes or gives, beside what a model is shown of it", async () => {
+  const output = z.object({
+    a: z.number(),
+    day: z.iso.duration().optional(),
+    length: z.string().transform((text) => text.length).optional(),
+    on: z.stringbool().optional(),
+  });
+  const made = (returns: unknown) =>
+    define({ name: "row", description: "", parameters: z.object({}), output, returns });
+  const mistakeOf = async (returns: unknown) => (await one(made(returns), {})).mistake;
+  const right = [{ a: 1, more: 2 }, { a: 1, day: "P1D" }, { a: 1, length: 5 }, {
+    a: 1,
+    length: "x",
+  }, {
+    a: 1,
+    on: true,
+  }];
+  for (const value of right) {
+    assertEquals(await mistakeOf(value), undefined, JSON.stringify(value));
+  }
+  for (const value of [{}, { a: "1" }, { a: 1, day: "tomorrow" }, [], "a"]) {
+    assertEquals(await mistakeOf(value), "malformed return", JSON.stringify(value));
+  }
 });
