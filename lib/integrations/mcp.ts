@@ -4,12 +4,13 @@
  */
 
 import { z } from "zod";
-import { cannot } from "../base/errors.ts";
+import { cannot, InputError, isErrorOf } from "../base/errors.ts";
 import { parseWith } from "../base/input.ts";
-import { defined, isObject, printable } from "../base/json.ts";
+import { defined, isObject, type JsonObject, printable } from "../base/json.ts";
 import { nearestOrAll } from "../base/nearest_name.ts";
 import { tool } from "../tools/define_tool.ts";
 import { providerNames } from "../tools/provider_names.ts";
+import { returnCheck } from "../tools/schema/returns.ts";
 import type { StoppableTool } from "../tools/tool.ts";
 import { Connection, connectTo, type McpClient, start } from "./mcp/_connection.ts";
 import type { Listed } from "./mcp/_content.ts";
@@ -46,7 +47,10 @@ export type McpServer = readonly string[] | string | URL | McpCommand | McpAddre
 export interface McpToolsOptions {
   /** The names of the tools to take, as the server has them; default: all. */
   readonly tools?: readonly string[];
-  /** Seconds that the server may take to start, and to answer a request; default 60. */
+  /**
+   * Seconds that the server may take to start, and to answer a request; default 50. Where a function makes the tools
+   * for each trial, they have 60 to start whatever this says.
+   */
   readonly seconds?: number;
   /** As in `tool()`: whether patterns are run that no linear engine can express. */
   readonly unsafePatterns?: boolean;
@@ -90,7 +94,7 @@ export interface McpTools extends Array<StoppableTool>, AsyncDisposable {
  */
 export async function mcpTools(
   server: McpServer,
-  { tools: wanted, seconds = 60, unsafePatterns }: McpToolsOptions = {},
+  { tools: wanted, seconds = 50, unsafePatterns }: McpToolsOptions = {},
 ): Promise<McpTools> {
   if (!(seconds > 0 && seconds <= 86_400)) {
     throw cannot("take tools", "seconds must be a number up to 86400", `it is ${seconds}`);
@@ -110,7 +114,7 @@ export async function mcpTools(
     const names = providerNames(known);
     const tools = listed.flatMap((one, place) =>
       wanted?.includes(one.name) ?? true
-        ? [ownTool(connection, one, names[place]!, { unsafePatterns })]
+        ? [ownTool(connection, one, names[place]!, defined({ unsafePatterns }))]
         : []
     );
     const dispose = () => connection[Symbol.asyncDispose]();
@@ -122,20 +126,40 @@ export async function mcpTools(
   }
 }
 
-/** Returns a tool of a server under a name that providers accept. */
+/**
+ * Returns a tool of a server under a name that providers accept.
+ *
+ * @throws {InputError} If one of its schemas cannot be used.
+ */
 function ownTool(
   connection: Connection,
   listed: Listed,
   name: string,
-  options: { readonly unsafePatterns: boolean | undefined },
+  options: { readonly unsafePatterns?: boolean },
 ): StoppableTool {
-  const { title, description, inputSchema, annotations } = listed;
-  // What it declares of its result is checked, but no host shows it to a model.
-  return tool({
-    ...{ name, title, description, inputSchema },
-    ...defined({ annotations, ...options }),
-    execute: (input, { signal }) => connection.call(listed, input, signal),
-  });
+  const { title, description, inputSchema, outputSchema, annotations } = listed;
+  try {
+    // What it declares of its result is checked, but no host shows it to a model.
+    const check = returnCheck({ name, ...defined({ returns: outputSchema }), ...options });
+    const own = tool({
+      ...{ name, title, description, inputSchema },
+      ...defined({ annotations }),
+      ...options,
+      execute: (input: JsonObject, { signal }: { readonly signal?: AbortSignal }) =>
+        connection.call(listed, input, { signal, check }),
+    });
+    // Lists are filtered and joined, so that each tool ends the server that it needs.
+    const value = () => connection[Symbol.asyncDispose]();
+    return Object.defineProperty(own, Symbol.asyncDispose, { value, enumerable: false });
+  } catch (error) {
+    if (!isErrorOf(error, InputError)) throw error;
+    const message = error.message.replace(/^Cannot (make|offer) tool \S+ /, "");
+    throw cannot(
+      `take tool ${printable(listed.name, 80)} of ${connection.name}`,
+      `its schemas must be ones that can be checked, or the option tools must leave it out`,
+      message,
+    );
+  }
 }
 
 const TEXTS = z.record(z.string(), z.string()).default({});

@@ -43,6 +43,8 @@ export interface OwnToolOptions<Parameters extends ParametersSchema> {
    * Valibot by its `toStandardJsonSchema()`), or a JSON Schema.
    */
   readonly parameters: Parameters;
+  /** Only of tools in MCP's form: see {@linkcode McpToolOptions}. */
+  readonly inputSchema?: never;
   /**
    * Runs the tool. A returned string goes back to the model unchanged, other values as JSON, `undefined` as
    * `null`, and a thrown error as an error. The signal, if there is one, aborts when the result is no
@@ -82,8 +84,11 @@ export interface OwnToolOptions<Parameters extends ParametersSchema> {
 }
 
 /** A tool in MCP's form, as servers list it (revision 2025-06-18, "Tools"), and what it does; further fields are ignored. */
-export interface McpToolOptions
-  extends Omit<OwnToolOptions<JsonObject>, "name" | "description" | "parameters" | "output"> {
+export interface McpToolOptions extends
+  Omit<
+    OwnToolOptions<JsonObject>,
+    "name" | "description" | "parameters" | "output" | "inputSchema"
+  > {
   /** The name; `_` stands for characters that providers refuse, as in `db_query` for `db.query`. */
   readonly name: string;
   /** A name for people, which stands for the description if there is none. */
@@ -139,24 +144,15 @@ const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
  * assertEquals([await status.execute({}), await status.execute({})], ["pending", "done"]);
  * ```
  */
-export function tool(options: McpToolOptions): StoppableTool;
-/**
- * Defines a tool.
- *
- * @throws {InputError} If an option cannot be used.
- */
-export function tool<Parameters extends ParametersSchema>(
-  options: OwnToolOptions<Parameters>,
-): StoppableTool;
 export function tool<Parameters extends ParametersSchema>(
   given: OwnToolOptions<Parameters> | McpToolOptions,
 ): StoppableTool {
   if (!isObject(given)) {
     throw cannot("make a tool", "it must have options", `they are ${given}`);
   }
-  const options = "inputSchema" in given
-    ? ownForm(given) as unknown as OwnToolOptions<Parameters>
-    : given;
+  const options = given.inputSchema === undefined
+    ? given as OwnToolOptions<Parameters>
+    : ownForm(given) as unknown as OwnToolOptions<Parameters>;
   const { name, description, strict, examples, output, unsafePatterns, annotations } = options;
   const subject = typeof name === "string" ? `tool ${printable(name, 80)}` : "a tool";
   assertOptions(subject, options);
@@ -225,7 +221,9 @@ function runner<Parameters extends ParametersSchema>(
 }
 
 /** The options of {@linkcode tool}. */
-const OPTION_NAMES: Readonly<Record<keyof OwnToolOptions<JsonObject>, true>> = {
+const OPTION_NAMES: Readonly<
+  Record<Exclude<keyof OwnToolOptions<JsonObject>, "inputSchema">, true>
+> = {
   name: true,
   description: true,
   parameters: true,

@@ -96,6 +96,11 @@ mcpTest(
       assertEquals(event.mistake, isMistake ? "malformed return" : undefined, name);
       assertEquals(event.failure, undefined, "the model did nothing wrong");
     }
+    await using other = await mcpTools(ODD, { tools: ["pid"] });
+    const pid = Number((await one(other, "pid")).result);
+    const joined = [...other.filter(({ name }) => name === "pid")] as (Tool & AsyncDisposable)[];
+    await joined[0]![Symbol.asyncDispose]();
+    await until(() => !isAlive(pid));
     const trial = await trialOn(() => mcpTools(ODD), ["garbage"]);
     assertMatch(
       describeTrial({ ...trial, outcome: "wrong_answer", solved: false }),

@@ -4,15 +4,24 @@
  */
 
 import type { Client, Transport } from "@modelcontextprotocol/client";
+import { inTime } from "../../base/deadline.ts";
 import { cannot, type InputError, reasonOf } from "../../base/errors.ts";
 import { parseWith } from "../../base/input.ts";
-import { defined, isObject, type JsonObject, printable } from "../../base/json.ts";
+import {
+  cutText,
+  defined,
+  isJsonObject,
+  isObject,
+  type JsonObject,
+  parseJson,
+  printable,
+} from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { registerGivenSecrets, registerSecrets, requestSecrets } from "../../base/secrets.ts";
 import { shellQuote } from "../../base/shell_quote.ts";
 import { InfrastructureError } from "../../models/model.ts";
 import { ToolError } from "../../tools/tool_error.ts";
-import { returnFault } from "../../tools/schema/validate.ts";
+import type { ReturnCheck } from "../../tools/schema/returns.ts";
 import { type Listed, PAGE, RESULT, resultText } from "./_content.ts";
 
 /** A program that is a server. */
@@ -38,13 +47,22 @@ export interface McpClient {
 /** What servers are told of who asks. */
 const OURSELVES = { name: "toolgate", version: "1.0.0" };
 
-/** Pages of tools that are read, at most. */
+/** Pages and tools that are read, at most, and characters of the schemas of one. */
 const MAX_PAGES = 64;
+const MAX_TOOLS = 1_000;
+const MAX_SCHEMA = 2 ** 18;
+/** Bytes of one message of a program, at most. */
+const MAX_MESSAGE = 64 * 2 ** 20;
+/** Statuses that say of a request that it is wrong: nothing else is asked of a tool but its arguments. */
+const REFUSED: readonly unknown[] = [400, 413, 422];
 /** Characters of a server's name, and of what it said, in messages. */
 const MAX_NAME = 120;
 const MAX_QUOTE = 300;
 /** Characters of a program's standard error that are kept, its last ones. */
 const MAX_KEPT = 2 ** 16;
+
+/** Milliseconds that a server may take to end a session. */
+const END_SESSION = 2_000;
 
 /** Codes of a client's errors: all others say that the server could not be asked. */
 const NO_RESULT: readonly unknown[] = ["INVALID_RESULT", "UNSUPPORTED_RESULT_TYPE"];
@@ -56,6 +74,8 @@ interface ConnectionOptions {
   readonly seconds: number;
   /** The end of what the server wrote to standard error. */
   readonly errors?: () => string;
+  /** The last message of the server that could not be read. */
+  readonly dropped?: () => unknown;
   /** Ends the connection, and a server that was started for it. */
   readonly close?: () => Promise<void>;
 }
@@ -66,6 +86,7 @@ export class Connection implements AsyncDisposable {
   readonly name: string;
   readonly #peer: McpClient;
   readonly #options: ConnectionOptions;
+  #closing: Promise<void> | undefined;
 
   /** Uses a connected client. */
   constructor(name: string, peer: McpClient, options: ConnectionOptions) {
@@ -95,9 +116,18 @@ export class Connection implements AsyncDisposable {
       const { tools, nextCursor } = parseWith(PAGE, given, `the tools of ${this.name}`);
       listed.push(...tools);
       cursor = nextCursor;
-      if (cursor === undefined) return listed;
+      if (listed.length > MAX_TOOLS) break;
+      if (cursor === undefined) return listed.map((tool) => this.#sized(tool));
     }
-    throw this.unusable(new Error(`it lists more than ${MAX_PAGES} pages of tools`));
+    throw this.unusable(new Error(`it lists more than ${MAX_TOOLS} tools, or ${MAX_PAGES} pages`));
+  }
+
+  /** Refuses schemas that take minutes to compile. */
+  #sized(tool: Listed): Listed {
+    const { length } = JSON.stringify([tool.inputSchema, tool.outputSchema]);
+    if (length <= MAX_SCHEMA) return tool;
+    const what = `the schemas of ${printable(tool.name, 80)}`;
+    throw this.unusable(new Error(`${what} have more than ${MAX_SCHEMA} characters`));
   }
 
   /**
@@ -108,9 +138,17 @@ export class Connection implements AsyncDisposable {
    * @throws {Error} If it answered with an error.
    * @throws The reason of `signal`, if that aborted.
    */
-  async call(tool: Listed, input: JsonObject, signal: AbortSignal | undefined): Promise<string> {
+  async call(
+    tool: Listed,
+    input: JsonObject,
+    { signal, check }: {
+      readonly signal?: AbortSignal | undefined;
+      /** Checks the structured content, as JSON. */
+      readonly check?: ReturnCheck | undefined;
+    },
+  ): Promise<string> {
     // The client would say of a result that its schema does not allow that the arguments are wrong.
-    const { outputSchema: returns, ...toolDefinition } = tool;
+    const { outputSchema: _, ...toolDefinition } = tool;
     const { seconds } = this.#options;
     const given = await this.#peer.callTool(
       { name: tool.name, arguments: { ...input } },
@@ -118,21 +156,21 @@ export class Connection implements AsyncDisposable {
     ).catch((error) => {
       signal?.throwIfAborted();
       const code = codeOf(error);
-      // The codes of answers are numbers (JSON-RPC).
-      if (typeof code === "number") throw new Error(reasonOf(error));
+      const answered = answerIn(error);
+      if (answered !== undefined) throw new Error(answered);
       if (NO_RESULT.includes(code)) throw noResult(reasonOf(error));
       throw new InfrastructureError(`${this.name} failed: ${this.#why(error)}`, { cause: error });
     });
     const { data, error } = RESULT.safeParse(given);
     if (data === undefined) throw noResult(error.issues[0]!.message);
     const text = resultText(data);
-    if (data.isError) throw new Error(text);
+    if (data.isError) throw new Error(text || "The tool failed, and did not say why");
     const { structuredContent: structured } = data;
-    const fault = returns === undefined
+    const fault = check === undefined
       ? undefined
       : structured === undefined
       ? "The tool returned no structured content, which its schema declares"
-      : returnFault({ name: tool.name, returns }, JSON.stringify(structured));
+      : check(JSON.stringify(structured));
     if (fault !== undefined) throw new ToolError("malformed_return", fault);
     return text;
   }
@@ -142,18 +180,22 @@ export class Connection implements AsyncDisposable {
     return cannot("take tools", `${this.name} must start and answer`, this.#why(error));
   }
 
-  /** Ends the connection, and a server that was started for it. */
+  /** Ends the connection, and a server that was started for it; once, however often it is asked to. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#options.close?.();
+    await (this.#closing ??= this.#options.close?.() ?? Promise.resolve());
   }
 
   #why(error: unknown): string {
-    const { seconds, errors = () => "" } = this.#options;
+    const { seconds, errors = () => "", dropped = () => undefined } = this.#options;
     const code = codeOf(error);
+    const last = dropped();
+    const but = last === undefined
+      ? ""
+      : `, but for what could not be read: ${printable(redact(reasonOf(last)), MAX_QUOTE)}`;
     const reason = code === "REQUEST_TIMEOUT"
-      ? `it did not answer within ${seconds} s`
-      : ENDED.includes(code)
-      ? "it ended"
+      ? `it did not answer within ${seconds} s${but}`
+      : ENDED.includes(code) || reasonOf(error) === "Not connected"
+      ? `it ended${but}`
       : code === "ENOENT"
       ? "there is no such program, or no folder for it to run in"
       : printable(redact(reasonOf(error)), MAX_QUOTE);
@@ -166,6 +208,19 @@ export class Connection implements AsyncDisposable {
 
 function codeOf(error: unknown): unknown {
   return isObject(error) ? Reflect.get(error, "code") : undefined;
+}
+
+/** Returns what a server answered in place of a result; `undefined` if there was no answer. */
+function answerIn(error: unknown): string | undefined {
+  // The codes of answers are numbers (JSON-RPC).
+  if (typeof codeOf(error) === "number") return reasonOf(error);
+  const { status, text }: { status?: unknown; text?: unknown } = Object(Object(error).data);
+  const body = typeof text === "string" ? parseJson(text) : undefined;
+  const { error: answered } = isJsonObject(body) ? body : {};
+  if (isJsonObject(answered) && typeof answered["message"] === "string") return answered["message"];
+  return REFUSED.includes(status)
+    ? `HTTP status ${status}: ${cutText(String(text), 1_000)}`
+    : undefined;
 }
 
 function noResult(reason: string): ToolError {
@@ -183,13 +238,41 @@ export async function connectTo(
   seconds: number,
 ): Promise<Connection> {
   registerSecrets(requestSecrets(new Headers(headers), url));
-  const name = `the MCP server ${printable(redact(`${url.origin}${url.pathname}`), MAX_NAME)}`;
-  const { Client, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
-  const client = new Client(OURSELVES, { versionNegotiation: { mode: "auto" } });
-  const connection = new Connection(name, client, { seconds, close: () => client.close() });
+  // Some servers have keys in their paths.
+  const end = url.pathname.split("/").filter(Boolean).at(-1) ?? "";
+  const where = `${url.origin}/${url.pathname.split("/").length > 2 ? ".../" : ""}${end}`;
+  const name = `the MCP server ${printable(redact(where), MAX_NAME)}`;
+  const { Client, StreamableHTTPClientTransport } = await loaded(
+    name,
+    () => import("@modelcontextprotocol/client"),
+  );
   const transport = new StreamableHTTPClientTransport(url, { requestInit: { headers } });
+  const client = new Client(OURSELVES, { versionNegotiation: { mode: "auto" } });
+  let dropped: unknown;
+  client.onerror = (error) => dropped = error;
+  const close = async () => {
+    const ending = transport.terminateSession().catch(() => {});
+    await inTime(() => ending, { timeout: END_SESSION, outOfTime: () => undefined }).catch(
+      () => {},
+    );
+    await client.close();
+  };
+  const connection = new Connection(name, client, { seconds, dropped: () => dropped, close });
   await begin(client, transport, connection, seconds);
   return connection;
+}
+
+/** Loads the client; what Deno must permit for it is told of the server that is asked for. */
+async function loaded<Package>(name: string, load: () => Promise<Package>): Promise<Package> {
+  try {
+    return await load();
+  } catch (error) {
+    throw cannot(
+      "take tools",
+      `the client of ${name} must be loaded, which needs --allow-env, and --allow-run for a program`,
+      reasonOf(error).split("\n")[0],
+    );
+  }
 }
 
 /**
@@ -204,19 +287,28 @@ export async function start(
   registerGivenSecrets(env);
   const words = [command, ...args].map(shellQuote).join(" ");
   const name = `the MCP server ${printable(redact(words), MAX_NAME)}`;
-  const { Client } = await import("@modelcontextprotocol/client");
-  const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
+  const { Client, StdioClientTransport } = await loaded(name, async () => ({
+    ...await import("@modelcontextprotocol/client"),
+    ...await import("@modelcontextprotocol/client/stdio"),
+  }));
   const connected = async (mode: "legacy" | "auto") => {
     // What it writes to standard error is quoted.
     const options = { command, args, env: { NO_COLOR: "1", ...env }, ...defined({ cwd }) };
-    const transport = new StdioClientTransport({ ...options, stderr: "pipe" });
+    const transport = new StdioClientTransport({
+      ...{ ...options, stderr: "pipe", maxBufferSize: MAX_MESSAGE },
+    });
     let errors = "";
+    const decoder = new TextDecoder();
     transport.stderr?.on("data", (bytes: Uint8Array) => {
-      errors = (errors + new TextDecoder().decode(bytes)).slice(-MAX_KEPT);
+      errors = (errors + decoder.decode(bytes, { stream: true })).slice(-MAX_KEPT);
     });
     const client = new Client(OURSELVES, { versionNegotiation: { mode } });
-    const close = () => client.close();
-    const connection = new Connection(name, client, { seconds, errors: () => errors, close });
+    let dropped: unknown;
+    client.onerror = (error) => dropped = error;
+    const connection = new Connection(name, client, {
+      ...{ seconds, errors: () => errors, dropped: () => dropped },
+      close: () => client.close(),
+    });
     await begin(client, transport, connection, seconds);
     return connection;
   };
