@@ -5,7 +5,7 @@
 
 import { countText } from "../../base/numbers.ts";
 import { defined } from "../../base/json.ts";
-import type { OwnCall } from "../../calls/trace.ts";
+import { MAX_KEPT_LENGTH, type OwnCall } from "../../calls/trace.ts";
 import type { FinishReason } from "../../models/model.ts";
 import type { Usage } from "../../tools/message.ts";
 import type {
@@ -67,6 +67,22 @@ export interface Conversation {
   readonly unfit?: string;
   /** Sentences on what is not as it was. */
   readonly notes?: readonly string[];
+}
+
+/** Says why a trial of toolgate cannot be judged anew: what it was run with, and the number of texts that were cut. */
+export function whyUnfit(ids: readonly (string | undefined)[], cut: number): string[] {
+  const changed = ids.filter((id) => id !== undefined && id !== "baseline" && id !== "none");
+  return [
+    ...changed.map((id) => `it was run with ${id}`),
+    ...(cut === 0 ? [] : [`${countText(cut, "text")} cut, as 10,000 characters are kept`]),
+  ];
+}
+
+/** The number of texts in an item that toolgate has cut: half a character more is cut than what is too long. */
+export function cutIn(item: Item): number {
+  const calls = item.kind === "reply" ? item.calls : [];
+  return [item.text, ...calls.flatMap(({ name, arguments: written }) => [name, written])]
+    .filter(({ length }) => length >= MAX_KEPT_LENGTH - 1).length;
 }
 
 /** A recorded run, and what was left out of it. */

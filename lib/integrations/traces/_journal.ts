@@ -6,12 +6,11 @@
 import { assertNotNewer, parseWith } from "../../base/input.ts";
 import { defined } from "../../base/json.ts";
 import { countText } from "../../base/numbers.ts";
-import { MAX_KEPT_LENGTH } from "../../calls/trace.ts";
 import { JUDGING_RULES } from "../../trials/executors/answer.ts";
 import { isCase } from "../../trials/executors/task_kind.ts";
 import { type Trial, TRIAL_LINE } from "../../trials/trial.ts";
 import type { Message } from "../../tools/message.ts";
-import type { Conversation, Item } from "./_conversation.ts";
+import { type Conversation, cutIn, type Item, whyUnfit } from "./_conversation.ts";
 import type { Part } from "./_part.ts";
 
 /** A trial's conversation, and the trial. */
@@ -34,11 +33,12 @@ export function readTrial(part: Part): TrialConversation {
     ...(system?.value === undefined ? [] : [{ kind: "system" as const, text: system.value, at }]),
     ...(prompt?.value === undefined ? [] : [{ kind: "user" as const, text: prompt.value, at }]),
   ];
-  let [cut, lost] = [0, 0];
+  // What was asked first is in the transcript, which has it whole.
+  const whole = items.length;
+  let lost = 0;
   for (const event of events) {
     if (event.kind === "turn") items.push({ kind: "user", text: event.text, at });
     if (event.kind === "reply" && event.stage === undefined) {
-      if (event.text.length >= MAX_KEPT_LENGTH) cut++;
       lost += event.calls;
       const { inputTokens, outputTokens, estimated, durationMs, ownCalls } = event;
       items.push({
@@ -50,9 +50,6 @@ export function readTrial(part: Part): TrialConversation {
     }
     if (event.kind !== "call" || event.by !== undefined) continue;
     const written = event.arguments;
-    if ([event.function, written, event.result].some(({ length }) => length >= MAX_KEPT_LENGTH)) {
-      cut++;
-    }
     const id = `call_${event.call}`;
     // Calls stand behind the reply that made them, with their results.
     const place = items.findLastIndex(({ kind }) => kind === "reply");
@@ -73,11 +70,10 @@ export function readTrial(part: Part): TrialConversation {
       }),
     });
   }
-  const changed = [strategy, perturbation].filter((id) => id !== "baseline" && id !== "none");
+  const cut = items.slice(whole).reduce((sum, item) => sum + cutIn(item), 0);
   const unfit = [
-    ...changed.map((id) => `it was run with ${id}`),
+    ...whyUnfit([strategy, perturbation], cut),
     ...(prompt?.value === undefined ? ["its question is in no transcript"] : []),
-    ...(cut === 0 ? [] : [`${countText(cut, "text")} cut, as journals keep 10,000 characters`]),
     ...(lost === 0 ? [] : [`${countText(lost, "call")} not kept, such as those past a limit`]),
   ];
   return {

@@ -9,7 +9,14 @@ import { countText } from "../../base/numbers.ts";
 import { defined } from "../../base/json.ts";
 import type { FinishReason } from "../../models/model.ts";
 import { readUsage } from "../../models/openai/reading.ts";
-import type { Conversation, Item, Reply, Result } from "./_conversation.ts";
+import {
+  type Conversation,
+  cutIn,
+  type Item,
+  type Reply,
+  type Result,
+  whyUnfit,
+} from "./_conversation.ts";
 import { type Span, spansIn, structured } from "./_otel_spans.ts";
 import { type Part, textOf } from "./_part.ts";
 
@@ -80,9 +87,15 @@ function conversationOf(spans: readonly Span[], part: Part): Conversation {
   const isSimulated = spans.some(({ attribute }) =>
     attribute("toolgate.simulated")?.value === true
   );
-  const changed = ["toolgate.strategy", "toolgate.perturbation"].map(text)
-    .find((id) => id !== undefined && id !== "baseline" && id !== "none");
   if (first === undefined) return part.fail("must have spans that ask a model");
+  // Only of toolgate's own spans is it known at what length texts are cut.
+  const unfit = whyUnfit(
+    ["toolgate.strategy", "toolgate.perturbation"].map(text),
+    text("toolgate.trial") === undefined ? 0 : items.reduce((sum, item) => sum + cutIn(item), 0),
+  );
+  const left = below === 0
+    ? []
+    : [`${countText(below, "request")} of agents within the agent left out`];
   return {
     items,
     ...defined({
@@ -92,11 +105,9 @@ function conversationOf(spans: readonly Span[], part: Part): Conversation {
       case: text("toolgate.case"),
       suite: text("toolgate.suite"),
       simulated: isSimulated || undefined,
-      unfit: changed === undefined ? undefined : `it was run with ${changed}`,
+      unfit: unfit[0],
     }),
-    ...(below === 0
-      ? {}
-      : { notes: [`${countText(below, "request")} of agents within the agent left out`] }),
+    notes: [...unfit, ...left],
   };
 }
 
