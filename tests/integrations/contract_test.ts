@@ -20,6 +20,7 @@ import { type StoppableTool, type Tool, toOpenAITool } from "../../lib/tools/too
 import { logCalls } from "../../lib/trials/executors/call_log.ts";
 import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
+import { agentOptions } from "../support/agent_options.ts";
 import { aiSdkAgent } from "../support/agents/ai_sdk.ts";
 import type { Agent } from "../../lib/trials/own_agent.ts";
 import type { AgentForm } from "../support/agents/agent.ts";
@@ -162,11 +163,10 @@ async function shown(
   { name = "weather", text = '{"city":"Rome"}' } = {},
 ): Promise<{ result: string; bodies: readonly Body[] }> {
   const { fetch, bodies } = callingServer(name, text);
-  const { signal } = new AbortController();
   const options = { fetch, baseURL: "http://127.0.0.1:9/v1", apiKey: "none", model: "gpt-5" };
   const said = await agent(
     { ...{ prompt: "What is the weather?", tools, history: [] }, ...UNLIMITED },
-    { ...options, toolsURL: "", signal },
+    agentOptions(options),
   );
   assertEquals(said, "done");
   const result = bodies[1]!.messages.find(({ role }) => role === "tool")!.content;

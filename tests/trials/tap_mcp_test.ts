@@ -16,7 +16,7 @@ import { runTrial } from "../../lib/trials/run_trial.ts";
 import { type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
 import { mcpHost, type McpResult, mcpServer } from "../support/agents/mcp_host.ts";
 import { coreInOrder, rightArguments } from "../support/generated.ts";
-import { type SaidCall, type Saying, sayingServer } from "../support/saying_server.ts";
+import { type Saying, sayingServer } from "../support/saying_server.ts";
 
 const SPEC = { core: 4, depth: 2, connected: 1, disconnected: 0, seed: 7 };
 const TASK = generateTask(SPEC);

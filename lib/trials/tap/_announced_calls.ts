@@ -7,7 +7,6 @@ import {
   canonicalJson,
   defined,
   isJsonObject,
-  type JsonObject,
   type JsonValue,
   parseJson,
 } from "../../base/json.ts";

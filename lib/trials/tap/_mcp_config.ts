@@ -3,7 +3,7 @@
  * @module
  */
 
-import { isErrorOf, reasonOf } from "../../base/errors.ts";
+import { reasonOf } from "../../base/errors.ts";
 import { defined, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { InfrastructureError } from "../../models/model.ts";
