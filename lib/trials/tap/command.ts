@@ -46,7 +46,7 @@ export interface CommandAgent {
   /**
    * Whether it is a client of MCP: it gets a configuration of an MCP server with the functions and `submit_answer`,
    * by Streamable HTTP (`true`, `"http"`) or as a server that it starts (`"stdio"`). The path of that file stands in
-   * `TOOLGATE_MCP_CONFIG`, and in place of `{mcp}` in the arguments of `command`.
+   * `TOOLGATE_MCP_CONFIG`, and in place of the word mcp in braces in arguments.
    */
   readonly mcp?: true | "http" | "stdio";
 }
