@@ -16,7 +16,7 @@ import { cannot, cannotFile, InputError, reasonOf } from "./errors.ts";
  *
  * @throws {InputError} If it cannot be read; the message names the file.
  */
-export function readBytes(path: string): Uint8Array {
+export function readBytes(path: string | URL): Uint8Array {
   try {
     return Deno.readFileSync(path);
   } catch (error) {
@@ -29,7 +29,7 @@ export function readBytes(path: string): Uint8Array {
  *
  * @throws {InputError} If it cannot be read, or is UTF-16; the message names the file.
  */
-export function readText(path: string): string {
+export function readText(path: string | URL): string {
   const bytes = readBytes(path);
   if (isUtf16(bytes)) throw cannot(`use ${path}`, "its text must be UTF-8", "it is UTF-16");
   return new TextDecoder().decode(bytes);
