@@ -14,7 +14,7 @@ import { chooseOperations } from "./openapi/_choice.ts";
 import { readDocument } from "./openapi/_document.ts";
 import { callService, type Service } from "./openapi/_fetch.ts";
 import { Mocks } from "./openapi/_mock.ts";
-import { type Operation, OperationReader } from "./openapi/_operation.ts";
+import { isJsonType, type Operation, OperationReader } from "./openapi/_operation.ts";
 import { subDocument } from "./openapi/_sub_document.ts";
 
 /** Options of {@linkcode openApiTools}. */
@@ -143,6 +143,7 @@ function mock(
   unsafePatterns: boolean | undefined,
 ): (input: JsonObject) => unknown {
   const action = `make up a result of ${printable(operation.place)}`;
+  const isJson = operation.resultType !== undefined && isJsonType(operation.resultType);
   let mocks: Mocks | undefined;
   return (input) => {
     const schema = operation.returns();
@@ -150,7 +151,8 @@ function mock(
     try {
       mocks ??= new Mocks(schema, unsafePatterns);
       const found = mocks.value(seed, operation.place, canonicalJson(input));
-      if (found !== undefined) return found.value;
+      // As a service would send it: a text as such, JSON as the text of its value.
+      if (found !== undefined) return isJson ? JSON.stringify(found.value) : found.value;
     } catch (error) {
       throw new InfrastructureError(
         cannot(action, "it must fit its schema", reasonOf(error)).message,

@@ -23,6 +23,7 @@ export interface Merged {
 
 /** Returns what two schemas say of one value. */
 export function merged(one: JsonObject, other: JsonObject): Merged {
+  if (Object.keys(one).length === 0) return { schema: other, isExact: true };
   const schema = new Map(Object.entries(one));
   let isExact = true;
   for (const [keyword, value] of Object.entries(other)) {

@@ -6,8 +6,8 @@
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { fork, type Stream } from "../../base/random.ts";
 import { targetOf, typeOf } from "../../tools/schema/position.ts";
-import { type ArgumentCheck, argumentCheck } from "../../tools/schema/validate.ts";
 import { merged } from "./_merged.ts";
+import { checkOf, OF_PLAIN_VALUES, plainCheck } from "./_mock_check.ts";
 import { formattedText, MAX_TEXT, patternText, word, words } from "./_mock_text.ts";
 import { randomIntegerBetween, sample } from "@std/random";
 
@@ -18,7 +18,7 @@ const FULL_DEPTH = 4;
 const FULL_VALUES = 150;
 /** Levels and values, at most: a schema that needs more is not finite, or its value would be of no use. */
 const MAX_DEPTH = 60;
-const MAX_VALUES = 20_000;
+const MAX_VALUES = 5_000;
 /** Items of a list beyond the least, at most. */
 const MAX_MORE = 3;
 
@@ -29,11 +29,8 @@ const LEFT_TO_CHECK = [
   ...["additionalItems", "const"],
 ];
 
-/** What a schema says of a value without parts; it is checked by itself, as compiling a whole schema takes long. */
-const OF_PLAIN_VALUES = [
-  ...["type", "enum", "format", "pattern", "minLength", "maxLength", "multipleOf"],
-  ...["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"],
-];
+/** Those that are checked without compiling anything. */
+const EASY = ["type", "enum", "minLength", "maxLength"];
 
 /** Thrown where no value fits what was chosen before. */
 class Unfit extends Error {}
@@ -72,37 +69,6 @@ export class Mocks {
       }
     }
   }
-}
-
-/** Returns whether a value fits a schema, which is compiled when that is first asked. */
-function checkOf(schema: JsonObject, unsafePatterns: boolean): (value: JsonValue) => boolean {
-  const { $defs, ...value } = schema;
-  const parameters: JsonObject = {
-    ...{ type: "object", properties: { value } },
-    ...($defs === undefined ? {} : { $defs }),
-  };
-  let check: ArgumentCheck | undefined;
-  return (value) => {
-    check ??= argumentCheck({ name: "result", description: "", parameters, unsafePatterns });
-    return check({ value }) === undefined;
-  };
-}
-
-/** Returns whether a value without parts fits what a schema says of it. */
-function plainCheck(unsafePatterns: boolean): (schema: JsonObject, value: JsonValue) => boolean {
-  const checks = new Map<string, (value: JsonValue) => boolean>();
-  return (schema, value) => {
-    const rules = Object.fromEntries(
-      OF_PLAIN_VALUES.flatMap((keyword) => {
-        const rule = schema[keyword];
-        return rule === undefined ? [] : [[keyword, rule]];
-      }),
-    );
-    const key = JSON.stringify(rules);
-    const check = checks.get(key) ?? checkOf(rules, unsafePatterns);
-    checks.set(key, check);
-    return check(value);
-  };
 }
 
 class Maker {
@@ -201,22 +167,28 @@ class Maker {
 
   #listed(schema: JsonObject, types: readonly JsonValue[] | undefined): JsonValue {
     const values = (schema["enum"] as JsonValue[]).filter((value) =>
-      types === undefined || types.includes(typeOf(value)) ||
-      types.includes("integer") && Number.isInteger(value)
+      (types === undefined || types.includes(typeOf(value)) ||
+        types.includes("integer") && Number.isInteger(value)) &&
+      (typeof value === "object" && value !== null || this.#isPlainFit(schema, value))
     );
     const value = sample(values, this.#stream);
     if (value === undefined) throw new Unfit();
     if (typeof value === "object" && value !== null) this.isSure = false;
-    return this.#checked(schema, value);
+    return value;
   }
 
-  /** Returns a value without parts that was left to a check, and fits. */
-  #checked(schema: JsonObject, value: JsonValue): JsonValue {
-    const isPlain = Object.keys(schema).every((keyword) =>
-      !OF_PLAIN_VALUES.includes(keyword) || ["type", "enum"].includes(keyword)
+  /** Whether a value without parts fits what a schema says of it beside its type and the values it lists. */
+  #isPlainFit(schema: JsonObject, value: JsonValue): boolean {
+    // Most lists of texts have a limit too, and compiling a check of each takes long.
+    if (typeof value === "string") {
+      const { length } = [...value];
+      if (length < sizeOf(schema, "minLength", 0)) return false;
+      if (length > sizeOf(schema, "maxLength", Infinity)) return false;
+    }
+    const isFree = Object.keys(schema).every((keyword) =>
+      !OF_PLAIN_VALUES.includes(keyword) || EASY.includes(keyword)
     );
-    if (isPlain || this.#fitsPlain(schema, value)) return value;
-    throw new Unfit();
+    return isFree || this.#fitsPlain(schema, value);
   }
 
   /** Chooses a type: seldom null, and deep within a value one without parts. */
@@ -253,7 +225,7 @@ class Maker {
     throw new Unfit();
   }
 
-  #text(schema: JsonObject): JsonValue {
+  #text(schema: JsonObject): string {
     const { format, pattern, contentEncoding } = schema;
     const least = sizeOf(schema, "minLength", 0);
     const most = sizeOf(schema, "maxLength", Infinity);
@@ -269,12 +241,13 @@ class Maker {
       // A format with a pattern is often one that this pattern has been written for.
       const text = (tries % 4 === 3 ? formattedText(kind, this.#stream) : undefined) ??
         patternText(pattern, this.#stream, least);
+      if (text === undefined && tries >= 2) throw new Unfit();
       if (text !== undefined && this.#fitsPlain(schema, text)) return text;
     }
     throw new Unfit();
   }
 
-  #number(schema: JsonObject, isWhole: boolean): JsonValue {
+  #number(schema: JsonObject, isWhole: boolean): number {
     const bound = (keyword: string) =>
       typeof schema[keyword] === "number" ? schema[keyword] : undefined;
     const [above, below] = [bound("exclusiveMinimum"), bound("exclusiveMaximum")];
@@ -295,7 +268,8 @@ class Maker {
       ];
       if (first > last) throw new Unfit();
       const value = Number((this.#between(first, last) * step).toPrecision(15));
-      return this.#checked(isWhole ? { ...schema, type: "integer" } : schema, value);
+      if (this.#fitsPlain(isWhole ? { ...schema, type: "integer" } : schema, value)) return value;
+      throw new Unfit();
     }
     if (isWhole) {
       const first = above !== undefined && above >= low ? Math.floor(above) + 1 : Math.ceil(from);

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
 import type { ArgumentPlace } from "./_operation.ts";
 
 /** A name and its value, neither of which is encoded. */

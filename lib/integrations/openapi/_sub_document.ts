@@ -6,6 +6,7 @@
 
 import { cannot, type InputError } from "../../base/errors.ts";
 import {
+  decodeUri,
   fieldOf,
   isJsonObject,
   type JsonObject,
@@ -21,8 +22,10 @@ import { assertEnding } from "./_endless.ts";
 
 /** Schemas nest at most so deep: recursive code must take them. */
 const MAX_DEPTH = 200;
-/** Values of the sub-document, at most. That of a service with thousands of operations has fewer. */
-const MAX_VALUES = 4_000_000;
+/** Schemas of the sub-document, at most: those of a thousand operations of a large service are fewer. */
+const MAX_SCHEMAS = 500_000;
+/** Values within a default, and other data of a schema, at most. */
+const MAX_VALUES = 100_000;
 /** Aliases in a row, at most. */
 const MAX_ALIASES = 20;
 
@@ -87,7 +90,7 @@ class Copier {
     readonly name: string;
     readonly base: JsonObject;
   }[] = [];
-  #values = 0;
+  #schemas = 0;
 
   constructor({ source, root }: OpenApiDocument) {
     this.#source = source;
@@ -237,7 +240,7 @@ class Copier {
   }
 
   #schema(schema: JsonValue, place: Place): JsonValue {
-    this.#count(1);
+    this.#count();
     if (!isJsonObject(schema)) return schema;
     const { at, depth } = place;
     if (depth > MAX_DEPTH) {
@@ -270,7 +273,7 @@ class Copier {
     const target = this.#target(reference, at, base);
     const known = this.#names.get(target);
     if (known !== undefined) return `#/components/schemas/${known}`;
-    const last = String(reference).split("/").at(-1)!;
+    const last = decodeUri(String(reference).split("/").at(-1)!);
     const plain = last.replaceAll(/[^a-zA-Z0-9._-]+/g, "_").replace(/^_+/, "") || "schema";
     let name = plain;
     for (let number = 2; this.#taken.has(name); number++) name = `${plain}_${number}`;
@@ -289,12 +292,11 @@ class Copier {
     );
   }
 
-  #count(values: number): void {
-    this.#values += values;
-    if (this.#values <= MAX_VALUES) return;
+  #count(): void {
+    if (++this.#schemas <= MAX_SCHEMAS) return;
     throw this.#fault(
-      `its operations must need at most ${MAX_VALUES} schemas`,
-      "they need more; give the document as it was before its references were replaced",
+      `its operations must need at most ${MAX_SCHEMAS} schemas`,
+      "they need more; choose fewer, or give the document as it was before its references were replaced",
     );
   }
 
