@@ -17,7 +17,7 @@ import { cannot, cannotFile, InputError, reasonOf } from "./errors.ts";
  * @param most Its bytes, at most; default: any number.
  * @throws {InputError} If it cannot be read, or is larger; the message names the file.
  */
-export function readBytes(path: string, most = Infinity): Uint8Array {
+export function readBytes(path: string | URL, most = Infinity): Uint8Array {
   let size: number;
   try {
     size = most === Infinity ? 0 : Deno.statSync(path).size;
@@ -34,7 +34,7 @@ export function readBytes(path: string, most = Infinity): Uint8Array {
  * @param most Its bytes, at most; default: any number.
  * @throws {InputError} If it cannot be read, is larger, or is UTF-16; the message names the file.
  */
-export function readText(path: string, most = Infinity): string {
+export function readText(path: string | URL, most = Infinity): string {
   const bytes = readBytes(path, most);
   if (isUtf16(bytes)) throw cannot(`use ${path}`, "its text must be UTF-8", "it is UTF-16");
   return new TextDecoder().decode(bytes);

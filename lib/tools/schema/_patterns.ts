@@ -7,7 +7,7 @@
 // Loaded when a schema has the first pattern.
 import defer * as re2 from "re2js";
 import type { JsonObject } from "../../base/json.ts";
-import { type Part, type Ranges, readPattern } from "./_pattern_syntax.ts";
+import { type Part, type Ranges, readPattern } from "./pattern_syntax.ts";
 
 /** A pattern, ready to run. */
 export interface Pattern {

@@ -1,0 +1,219 @@
+/**
+ * Operations of an OpenAPI document as tools: with results made up from their schemas, or of a real service.
+ * @module
+ */
+
+import { cannot, reasonOf } from "../base/errors.ts";
+import { canonicalJson, isObject, type JsonObject, printable } from "../base/json.ts";
+import { nearestOrAll } from "../base/nearest_name.ts";
+import { registerSecrets, requestSecrets } from "../base/secrets.ts";
+import { InfrastructureError } from "../models/model.ts";
+import { tool } from "../tools/define_tool.ts";
+import { FRESH, type StoppableTool } from "../tools/tool.ts";
+import { chooseOperations } from "./openapi/_choice.ts";
+import { readDocument } from "./openapi/_document.ts";
+import { callService, type Service } from "./openapi/_fetch.ts";
+import { Mocks } from "./openapi/_mock.ts";
+import { isJsonType, type Operation, OperationReader } from "./openapi/_operation.ts";
+import { subDocument } from "./openapi/_sub_document.ts";
+
+/** Options of {@linkcode openApiTools}. */
+export interface OpenApiToolsOptions {
+  /**
+   * The operations that become tools: each by its `operationId`, or by method and path, as `GET /pets/{id}`; or those
+   * that have one of some tags. Default: all, if there are at most 128.
+   */
+  readonly operations?: readonly string[] | { readonly tags: readonly string[] };
+  /** The seed of results that are made up, with which each call with the same arguments has the same. Default: 1. */
+  readonly seed?: number;
+  /**
+   * The address of a service, which answers calls in place of results that are made up; its query is sent with each
+   * call. The `servers` of the document are never called.
+   */
+  readonly baseURL?: string | URL;
+  /**
+   * Headers of each request to the service, such as `authorization`. Models are not asked for parameters of these
+   * names. Their values count as secrets: they are taken out of everything that is shown or written.
+   */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Seconds within which the service must answer a call. Default: 60. */
+  readonly seconds?: number;
+  /**
+   * Whether patterns that no linear engine can express are run nevertheless. A text can then block the process for
+   * minutes. Default: operations whose arguments have one are refused.
+   */
+  readonly unsafePatterns?: boolean;
+}
+
+/** The options of {@linkcode openApiTools}. */
+const OPTION_NAMES: Readonly<Record<keyof OpenApiToolsOptions, true>> = {
+  operations: true,
+  seed: true,
+  baseURL: true,
+  headers: true,
+  seconds: true,
+  unsafePatterns: true,
+};
+
+/**
+ * Returns operations of a document of OpenAPI 3.0 or 3.1 as tools: for `toolTest()`, perturbations and faults, in the
+ * order of `operations`. Only what these operations need of the document is read.
+ *
+ * A tool is named as its `operationId`, else by method and path, in characters that providers accept. Its arguments
+ * are the parameters and, where they are plain properties, those of the body; other bodies are one argument `body`.
+ * Of two with one name the second ends with its place, as in `id_query`.
+ *
+ * Without `baseURL` a call returns a value that fits the schema of the operation's success, drawn from `seed` and the
+ * arguments. With it, the service is called: a response that is no success is an error of the tool, and a service that
+ * cannot be reached throws an `InfrastructureError`.
+ *
+ * @param document The document: a parsed object, its text in JSON or YAML, or the URL of either (`file:`, `https:`).
+ * @throws {InputError} If it cannot be read, is not valid where it is read, refers to other files, an operation is
+ * unknown, or a model cannot write its request.
+ *
+ * @example Usage
+ * ```ts
+ * import { openApiTools } from "@toolgate/toolgate/integrations/openapi";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const document = {
+ *   openapi: "3.1.0",
+ *   info: { title: "Pets", version: "1" },
+ *   paths: {
+ *     "/pets/{id}": {
+ *       get: {
+ *         operationId: "pets.get",
+ *         summary: "Returns a pet",
+ *         parameters: [{ name: "id", in: "path", required: true, schema: { type: "integer" } }],
+ *         responses: {
+ *           200: {
+ *             description: "A pet",
+ *             content: {
+ *               "application/json": { schema: { enum: ["cat", "dog"] } },
+ *             },
+ *           },
+ *         },
+ *       },
+ *     },
+ *   },
+ * };
+ * const [pet] = await openApiTools(document, { operations: ["pets.get"] });
+ * assertEquals([pet!.name, pet!.description], ["pets_get", "Returns a pet"]);
+ * assertEquals(await pet!.execute({ id: 7 }), await pet!.execute({ id: 7 }));
+ * ```
+ */
+export async function openApiTools(
+  document: object | string | URL,
+  options: OpenApiToolsOptions = {},
+): Promise<StoppableTool[]> {
+  const { seed = 1, unsafePatterns } = checkedOptions(options);
+  const service = serviceOf(options);
+  const source = await readDocument(document);
+  const chosen = chooseOperations(source, options.operations);
+  const part = subDocument(source, chosen);
+  // Loaded here, as it takes a while: the rest of this module is of use to those who import its types alone.
+  const { parsedDocument } = await import("./openapi/_parser.ts");
+  const fixed = service?.headers.keys() ?? [];
+  const reader = new OperationReader(parsedDocument(part, source.source), source.source, fixed);
+  return chosen.map((one) => {
+    const operation = reader.read(one);
+    const { name, description, parameters } = operation;
+    const shared = {
+      ...{ name, description, parameters },
+      ...(unsafePatterns === undefined ? {} : { unsafePatterns }),
+    };
+    // `operation.returns()` is the schema of the result. As `output` it would be shown to the model, and those of
+    // large services are longer than everything else that it reads.
+    if (service !== undefined) {
+      return tool<JsonObject>({
+        ...shared,
+        execute: (input, { signal }) => callService(operation, input, service, signal),
+      });
+    }
+    const made = tool<JsonObject>({ ...shared, execute: mock(operation, seed, unsafePatterns) });
+    // It has no state, so that runs beside each other may share it. A copy with another execute may have one.
+    return Object.defineProperty(made, FRESH, { value: () => made, enumerable: false });
+  });
+}
+
+/** Returns what makes up results: it throws an `InfrastructureError` if none fits, as no model is to blame. */
+function mock(
+  operation: Operation,
+  seed: number,
+  unsafePatterns: boolean | undefined,
+): (input: JsonObject) => unknown {
+  const action = `make up a result of ${printable(operation.place)}`;
+  const isJson = operation.resultType !== undefined && isJsonType(operation.resultType);
+  let mocks: Mocks | undefined;
+  return (input) => {
+    const schema = operation.returns();
+    if (schema === undefined) return undefined;
+    try {
+      mocks ??= new Mocks(schema, unsafePatterns);
+      const found = mocks.value(seed, operation.place, canonicalJson(input));
+      // As a service would send it: a text as such, JSON as the text of its value.
+      if (found !== undefined) return isJson ? JSON.stringify(found.value) : found.value;
+    } catch (error) {
+      throw new InfrastructureError(
+        cannot(action, "it must fit its schema", reasonOf(error)).message,
+      );
+    }
+    const state = "no value was found that does";
+    throw new InfrastructureError(cannot(action, "it must fit its schema", state).message);
+  };
+}
+
+/** Checks at run time what types do not check for plain JavaScript. */
+function checkedOptions(options: OpenApiToolsOptions): OpenApiToolsOptions {
+  const action = "make tools of an OpenAPI document";
+  if (!isObject(options)) throw cannot(action, "it must have options", `they are ${options}`);
+  const unknown = Object.keys(options).find((option) => !Object.hasOwn(OPTION_NAMES, option));
+  if (unknown !== undefined) {
+    throw cannot(
+      action,
+      `there is no option ${printable(unknown, 100)}${
+        nearestOrAll(unknown, Object.keys(OPTION_NAMES))
+      }`,
+    );
+  }
+  const { seed = 1, seconds = 60 } = options;
+  if (!Number.isSafeInteger(seed)) throw cannot(action, "seed must be an integer", `it is ${seed}`);
+  if (!(seconds > 0 && seconds < Infinity)) {
+    throw cannot(action, "seconds must be a number above 0", `it is ${seconds}`);
+  }
+  return options;
+}
+
+/** Returns the service that answers calls; `undefined` where results are made up. */
+function serviceOf(
+  { baseURL, headers = {}, seconds = 60 }: OpenApiToolsOptions,
+): Service | undefined {
+  const action = "make tools of an OpenAPI document";
+  let fixed: Headers;
+  try {
+    fixed = new Headers(headers);
+  } catch (error) {
+    throw cannot(action, "headers must be names with texts", reasonOf(error).split("\n")[0]);
+  }
+  if (baseURL === undefined) {
+    if ([...fixed.keys()].length === 0) return undefined;
+    throw cannot(action, "headers need a baseURL to be sent to", "there is none");
+  }
+  const base = URL.canParse(String(baseURL)) ? new URL(baseURL) : undefined;
+  if (base === undefined || !/^https?:$/.test(base.protocol)) {
+    throw cannot(
+      action,
+      "baseURL must be an address that begins with http:// or https://",
+      "it is none",
+    );
+  }
+  registerSecrets(requestSecrets(fixed, base));
+  if (base.username !== "" || base.password !== "") {
+    throw cannot(
+      action,
+      "baseURL must have no user or password",
+      "it has one; give it as the header authorization",
+    );
+  }
+  return { base, headers: fixed, seconds };
+}

@@ -1,0 +1,159 @@
+/**
+ * Documents of OpenAPI: where one comes from, which version it has, and which operations it lists.
+ * @module
+ */
+
+// Loaded when the first document in YAML is read.
+import defer * as yaml from "@std/yaml";
+import { cannot, reasonOf } from "../../base/errors.ts";
+import { readText } from "../../base/input.ts";
+import {
+  fieldOf,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+  printable,
+} from "../../base/json.ts";
+import { redact } from "../../base/redact.ts";
+import { readBody } from "../../base/request_body.ts";
+import { targetOf } from "../../tools/schema/position.ts";
+
+/** A document, read, and what it is called in messages. */
+export interface OpenApiDocument {
+  readonly source: string;
+  readonly root: JsonObject;
+}
+
+/** An operation of a document, before anything of it but its names was read. */
+export interface ListedOperation {
+  readonly path: string;
+  /** The HTTP method, in lower case. */
+  readonly method: string;
+  /** The `operationId`; omitted where it has none. */
+  readonly id?: string;
+  readonly tags: readonly string[];
+  /** The item of `paths` it stands in, and itself. */
+  readonly item: JsonObject;
+  readonly operation: JsonObject;
+}
+
+/** The methods of OpenAPI 3.0 and 3.1. */
+const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace"] as const;
+
+/** Bytes of a document, at most: far more than those of the largest public services. */
+const MAX_BYTES = 64 * 2 ** 20;
+/** Seconds within which a server must send one. */
+const MAX_SECONDS = 60;
+
+/**
+ * Reads a document: a parsed object, its text in JSON or YAML, or the address of either.
+ *
+ * @throws {InputError} If it cannot be read, or is no document of OpenAPI 3.0 or 3.1.
+ */
+export async function readDocument(document: unknown): Promise<OpenApiDocument> {
+  const source = document instanceof URL ? shownAddress(document) : "the OpenAPI document";
+  const given = document instanceof URL ? await textAt(document, source) : document;
+  const root = typeof given === "string" ? parsedText(given, source) : given;
+  if (!isJsonObject(root)) {
+    throw cannot(
+      `use ${source}`,
+      "it must be an object, a text of JSON or YAML, or a URL",
+      `it is ${Array.isArray(root) ? "a list" : root === null ? "null" : describe(root)}`,
+    );
+  }
+  const { openapi, swagger } = root;
+  if (typeof openapi !== "string" || !/^3\.[01]\.\d/.test(openapi)) {
+    const version = openapi ?? swagger;
+    throw cannot(
+      `use ${source}`,
+      "it must be a document of OpenAPI 3.0 or 3.1",
+      version === undefined
+        ? "it has no field openapi"
+        : `its version is ${printable(String(JSON.stringify(version)), 40)}`,
+    );
+  }
+  if (!isJsonObject(fieldOf(root, "paths"))) {
+    throw cannot(`use ${source}`, "its paths must be an object", "there is none");
+  }
+  return { source, root };
+}
+
+function describe(value: unknown): string {
+  return typeof value === "string"
+    ? `the text ${JSON.stringify(printable(value, 40))}`
+    : typeof value;
+}
+
+/** An address without its user, password and parameters, which may be keys. */
+function shownAddress({ protocol, host, pathname }: URL): string {
+  return printable(`${protocol}//${host}${pathname}`, 300);
+}
+
+async function textAt(url: URL, source: string): Promise<string> {
+  if (url.protocol === "file:") return readText(url);
+  if (!/^https?:$/.test(url.protocol)) {
+    throw cannot(`read ${source}`, "its address must begin with file:, http: or https:");
+  }
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(1000 * MAX_SECONDS) });
+    const text = await readBody(response, MAX_BYTES);
+    if (!response.ok) throw new Error(`the server answered with status ${response.status}`);
+    if (text === undefined) throw new Error(`it has more than ${MAX_BYTES} bytes`);
+    return text;
+  } catch (error) {
+    throw cannot(`read ${source}`, "it must be there", printable(redact(reasonOf(error)), 300));
+  }
+}
+
+function parsedText(text: string, source: string): unknown {
+  const json = parseJson(text);
+  if (json !== undefined) return json;
+  // What begins as JSON is a broken one: a reader of YAML would say something that helps less.
+  if (!/^\s*[{[]/.test(text)) {
+    try {
+      const value = yaml.parse(text, { schema: "core" });
+      // A text of one word is YAML too.
+      return typeof value === "string" ? text : value;
+    } catch (error) {
+      throw cannot(`use ${source}`, "it must be JSON or YAML", reasonOf(error).split("\n")[0]);
+    }
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw cannot(`use ${source}`, "it must be JSON", printable(redact(reasonOf(error)), 200));
+  }
+}
+
+/** Lists the operations of a document, of which it reads names and tags alone. */
+export function listOperations({ source, root }: OpenApiDocument): ListedOperation[] {
+  return Object.entries(root["paths"] as JsonObject).flatMap(([path, given]) => {
+    // Extensions are no paths.
+    if (!path.startsWith("/")) return [];
+    const item = pathItem(root, given);
+    if (item === undefined) {
+      throw cannot(
+        `use ${source}`,
+        "each of its paths must be an object",
+        `${printable(path)} is none, or refers to none`,
+      );
+    }
+    return METHODS.flatMap((method): ListedOperation[] => {
+      const operation = fieldOf(item, method);
+      if (!isJsonObject(operation)) return [];
+      const id = fieldOf(operation, "operationId");
+      const tags = fieldOf(operation, "tags");
+      return [{
+        ...{ path, method, item, operation },
+        ...(typeof id === "string" && id !== "" ? { id } : {}),
+        tags: Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [],
+      }];
+    });
+  });
+}
+
+function pathItem(root: JsonObject, given: JsonValue): JsonObject | undefined {
+  if (!isJsonObject(given)) return undefined;
+  return typeof given["$ref"] === "string" ? targetOf(root, given["$ref"]) : given;
+}

@@ -1,0 +1,372 @@
+/**
+ * Results that are made up: values that fit a JSON Schema, drawn from a seed.
+ * @module
+ */
+
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { fork, type Stream } from "../../base/random.ts";
+import { targetOf, typeOf } from "../../tools/schema/position.ts";
+import { merged } from "./_merged.ts";
+import { checkOf, OF_PLAIN_VALUES, plainCheck } from "./_mock_check.ts";
+import { formattedText, MAX_TEXT, patternText, word, words } from "./_mock_text.ts";
+import { randomIntegerBetween, sample } from "@std/random";
+
+/** Attempts to find a value that fits; from the middle on, with nothing that may be left out. */
+const ATTEMPTS = 20;
+/** Levels and values up to which optional parts are drawn. */
+const FULL_DEPTH = 4;
+const FULL_VALUES = 150;
+/** Levels and values, at most: a schema that needs more is not finite, or its value would be of no use. */
+const MAX_DEPTH = 60;
+const MAX_VALUES = 5_000;
+/** Items of a list beyond the least, at most. */
+const MAX_MORE = 3;
+
+/** What {@linkcode Maker} does not follow to the letter: then the whole value is checked. */
+const LEFT_TO_CHECK = [
+  ...["not", "if", "oneOf", "contains", "patternProperties", "propertyNames", "dependentRequired"],
+  ...["dependentSchemas", "dependencies", "unevaluatedProperties", "unevaluatedItems"],
+  ...["additionalItems", "const"],
+];
+
+/** Those that are checked without compiling anything. */
+const EASY = ["type", "enum", "minLength", "maxLength"];
+
+/** Thrown where no value fits what was chosen before. */
+class Unfit extends Error {}
+
+/** Makes up values that fit one schema. */
+export class Mocks {
+  readonly #schema: JsonObject;
+  readonly #fits: (value: JsonValue) => boolean;
+  readonly #fitsPlain: (schema: JsonObject, value: JsonValue) => boolean;
+
+  /** `unsafePatterns` is the option of tools. */
+  constructor(schema: JsonObject, unsafePatterns = false) {
+    this.#schema = schema;
+    this.#fits = checkOf(schema, unsafePatterns);
+    this.#fitsPlain = plainCheck(unsafePatterns);
+  }
+
+  /**
+   * Returns a value that fits: the same for the same words of `purpose`, and most likely another for others.
+   * `undefined` if none was found.
+   *
+   * @throws {InputError} If the schema is not valid, where it has to be asked whether a value fits.
+   */
+  value(
+    seed: number,
+    ...purpose: readonly string[]
+  ): { readonly value: JsonValue } | undefined {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const stream = fork(seed, "openapi", ...purpose, attempt);
+      const maker = new Maker(this.#schema, stream, this.#fitsPlain, attempt < ATTEMPTS / 2);
+      try {
+        const value = maker.make(this.#schema);
+        if (maker.isSure || this.#fits(value)) return { value };
+      } catch (error) {
+        if (!(error instanceof Unfit)) throw error;
+      }
+    }
+  }
+}
+
+class Maker {
+  /** Whether every keyword that was met was followed to the letter. */
+  isSure = true;
+  readonly #root: JsonObject;
+  readonly #stream: Stream;
+  readonly #fitsPlain: (schema: JsonObject, value: JsonValue) => boolean;
+  readonly #isFull: boolean;
+  #values = 0;
+
+  constructor(
+    root: JsonObject,
+    stream: Stream,
+    fitsPlain: (schema: JsonObject, value: JsonValue) => boolean,
+    isFull: boolean,
+  ) {
+    this.#root = root;
+    this.#stream = stream;
+    this.#fitsPlain = fitsPlain;
+    this.#isFull = isFull;
+  }
+
+  make(schema: JsonValue, depth = 0): JsonValue {
+    if (++this.#values > MAX_VALUES || depth > MAX_DEPTH) throw new Unfit();
+    if (schema === false) throw new Unfit();
+    if (!isJsonObject(schema)) return words(this.#stream, 0, MAX_TEXT);
+    const whole = this.#whole(schema, depth);
+    if (LEFT_TO_CHECK.some((keyword) => Object.hasOwn(whole, keyword))) this.isSure = false;
+    if (Object.hasOwn(whole, "const")) return whole["const"]!;
+    const types = typesOf(whole);
+    if (Array.isArray(whole["enum"])) return this.#listed(whole, types);
+    return this.#typed(whole, this.#type(types, depth), depth);
+  }
+
+  /** Whether optional parts are drawn at a depth. */
+  #isRich(depth: number): boolean {
+    return this.#isFull && depth < FULL_DEPTH && this.#values < FULL_VALUES;
+  }
+
+  #chance(share: number): boolean {
+    return this.#stream.prng() < share;
+  }
+
+  #between(least: number, most: number): number {
+    return randomIntegerBetween(least, most, this.#stream);
+  }
+
+  /** Returns all that applies to one value, with one branch of each choice. */
+  #whole(schema: JsonObject, depth: number): JsonObject {
+    let whole: JsonObject = {};
+    const waiting: JsonValue[] = [schema];
+    for (const next of waiting) {
+      if (next === false || waiting.length > MAX_VALUES) throw new Unfit();
+      if (!isJsonObject(next)) continue;
+      const { $ref, allOf, anyOf, oneOf, $defs: _, ...own } = next;
+      const parts = merged(whole, own as JsonObject);
+      whole = parts.schema;
+      if (!parts.isExact) this.isSure = false;
+      if (typeof $ref === "string") {
+        const target = targetOf(this.#root, $ref);
+        // It is true or false.
+        if (target === undefined) this.isSure = false;
+        else waiting.push(target);
+      }
+      if (Array.isArray(allOf)) waiting.push(...allOf);
+      if (Array.isArray(oneOf)) this.isSure = false;
+      for (const branches of [anyOf, oneOf]) {
+        if (Array.isArray(branches) && branches.length > 0) {
+          waiting.push(this.#branch(branches, depth));
+        }
+      }
+    }
+    // A branch that was chosen by itself may not go with the types beside it.
+    if (Array.isArray(whole["type"]) && whole["type"].length === 0) throw new Unfit();
+    return whole;
+  }
+
+  /** Chooses a branch: any, and deep within a value a small one. */
+  #branch(branches: readonly JsonValue[], depth: number): JsonValue {
+    const small = this.#isRich(depth) ? [] : branches.filter((branch) => this.#isSmall(branch));
+    return sample(small.length > 0 ? small : branches, this.#stream)!;
+  }
+
+  /** Whether a schema is that of a value without parts. */
+  #isSmall(schema: JsonValue): boolean {
+    let found = schema;
+    for (let hops = 0; isJsonObject(found) && typeof found["$ref"] === "string"; hops++) {
+      if (hops > MAX_DEPTH) return false;
+      found = targetOf(this.#root, found["$ref"]) ?? true;
+    }
+    if (!isJsonObject(found)) return found === true;
+    return typesOf(found)?.some((type) => type !== "object" && type !== "array") ??
+      (Object.hasOwn(found, "enum") || Object.hasOwn(found, "const"));
+  }
+
+  #listed(schema: JsonObject, types: readonly JsonValue[] | undefined): JsonValue {
+    const values = (schema["enum"] as JsonValue[]).filter((value) =>
+      (types === undefined || types.includes(typeOf(value)) ||
+        types.includes("integer") && Number.isInteger(value)) &&
+      (typeof value === "object" && value !== null || this.#isPlainFit(schema, value))
+    );
+    const value = sample(values, this.#stream);
+    if (value === undefined) throw new Unfit();
+    if (typeof value === "object" && value !== null) this.isSure = false;
+    return value;
+  }
+
+  /** Whether a value without parts fits what a schema says of it beside its type and the values it lists. */
+  #isPlainFit(schema: JsonObject, value: JsonValue): boolean {
+    // Most lists of texts have a limit too, and compiling a check of each takes long.
+    if (typeof value === "string") {
+      const { length } = [...value];
+      if (length < sizeOf(schema, "minLength", 0)) return false;
+      if (length > sizeOf(schema, "maxLength", Infinity)) return false;
+    }
+    const isFree = Object.keys(schema).every((keyword) =>
+      !OF_PLAIN_VALUES.includes(keyword) || EASY.includes(keyword)
+    );
+    return isFree || this.#fitsPlain(schema, value);
+  }
+
+  /** Chooses a type: seldom null, and deep within a value one without parts. */
+  #type(types: readonly JsonValue[] | undefined, depth: number): JsonValue {
+    if (types === undefined) return "string";
+    if (
+      types.length > 1 && types.includes("null") && (!this.#isRich(depth) || this.#chance(0.15))
+    ) {
+      return "null";
+    }
+    const others = types.filter((type) => type !== "null");
+    const small = this.#isRich(depth)
+      ? []
+      : others.filter((type) => type !== "object" && type !== "array");
+    return sample(small.length > 0 ? small : others.length > 0 ? others : types, this.#stream)!;
+  }
+
+  #typed(schema: JsonObject, type: JsonValue, depth: number): JsonValue {
+    switch (type) {
+      case "null":
+        return null;
+      case "boolean":
+        return this.#chance(0.5);
+      case "integer":
+      case "number":
+        return this.#number(schema, type === "integer");
+      case "array":
+        return this.#list(schema, depth);
+      case "object":
+        return this.#object(schema, depth);
+      case "string":
+        return this.#text(schema);
+    }
+    throw new Unfit();
+  }
+
+  #text(schema: JsonObject): string {
+    const { format, pattern, contentEncoding } = schema;
+    const least = sizeOf(schema, "minLength", 0);
+    const most = sizeOf(schema, "maxLength", Infinity);
+    if (least > MAX_TEXT || most < least) throw new Unfit();
+    const kind = contentEncoding === "base64" ? "byte" : format;
+    if (typeof pattern !== "string") {
+      const text = formattedText(kind, this.#stream);
+      if (text === undefined) return words(this.#stream, least, most);
+      if (text.length >= least && text.length <= most) return text;
+      throw new Unfit();
+    }
+    for (let tries = 0; tries < ATTEMPTS; tries++) {
+      // A format with a pattern is often one that this pattern has been written for.
+      const text = (tries % 4 === 3 ? formattedText(kind, this.#stream) : undefined) ??
+        patternText(pattern, this.#stream, least);
+      if (text === undefined && tries >= 2) throw new Unfit();
+      if (text !== undefined && this.#fitsPlain(schema, text)) return text;
+    }
+    throw new Unfit();
+  }
+
+  #number(schema: JsonObject, isWhole: boolean): number {
+    const bound = (keyword: string) =>
+      typeof schema[keyword] === "number" ? schema[keyword] : undefined;
+    const [above, below] = [bound("exclusiveMinimum"), bound("exclusiveMaximum")];
+    const step = bound("multipleOf");
+    const low = Math.max(bound("minimum") ?? -Infinity, above ?? -Infinity);
+    const high = Math.min(bound("maximum") ?? Infinity, below ?? Infinity);
+    // Numbers of things and of money are small and positive.
+    const isTime = /time/.test(String(schema["format"]));
+    const usual = isTime ? 1_700_000_000 : 1;
+    const span = isTime ? 100_000_000 : 1_000;
+    const from = low > -Infinity ? low : high < Infinity ? Math.min(usual, high - span) : usual;
+    const to = high < Infinity ? high : from + span;
+    if (step !== undefined && step > 0) {
+      // Fractions are not exact: the check decides.
+      const [first, last] = [
+        Math.ceil(from / step),
+        Math.floor(Math.min(to, from + span * step) / step),
+      ];
+      if (first > last) throw new Unfit();
+      const value = Number((this.#between(first, last) * step).toPrecision(15));
+      if (this.#fitsPlain(isWhole ? { ...schema, type: "integer" } : schema, value)) return value;
+      throw new Unfit();
+    }
+    if (isWhole) {
+      const first = above !== undefined && above >= low ? Math.floor(above) + 1 : Math.ceil(from);
+      const last = below !== undefined && below <= high ? Math.ceil(below) - 1 : Math.floor(to);
+      if (first > last || !Number.isSafeInteger(first)) throw new Unfit();
+      return this.#between(first, Math.min(last, first + span));
+    }
+    if (from > to) throw new Unfit();
+    const drawn = from + this.#stream.prng() * (Math.min(to, from + span) - from);
+    const rounded = Math.round(drawn * 100) / 100;
+    const fits = (value: number) =>
+      value >= low && value <= high && value !== above && value !== below;
+    if (fits(rounded)) return rounded;
+    if (fits(drawn)) return drawn;
+    throw new Unfit();
+  }
+
+  #list(schema: JsonObject, depth: number): JsonValue[] {
+    const { items = true, prefixItems, contains, uniqueItems } = schema;
+    const first = Array.isArray(prefixItems) ? prefixItems : [];
+    const needed = contains === undefined ? 0 : 1;
+    const least = Math.max(sizeOf(schema, "minItems", 0), needed);
+    const most = items === false
+      ? Math.min(first.length, sizeOf(schema, "maxItems", Infinity))
+      : sizeOf(schema, "maxItems", Infinity);
+    if (most < least || least > MAX_VALUES) throw new Unfit();
+    const more = this.#isRich(depth) ? Math.max(least, this.#between(1, MAX_MORE)) : least;
+    const count = Math.min(most, Math.max(more, this.#isRich(depth) ? first.length : 0));
+    const list: JsonValue[] = [];
+    const seen = new Set<string>();
+    for (let tries = 0; list.length < count && tries < count + ATTEMPTS; tries++) {
+      const place = list.length;
+      const own = place < first.length
+        ? first[place]!
+        : place < first.length + needed && contains !== undefined
+        ? contains
+        : items;
+      const value = this.make(own, depth + 1);
+      const text = uniqueItems === true ? canonicalJson(value) : String(place);
+      if (!seen.has(text)) list.push(value);
+      seen.add(text);
+    }
+    if (list.length < least) throw new Unfit();
+    return list;
+  }
+
+  #object(schema: JsonObject, depth: number): JsonObject {
+    const { properties, required, additionalProperties = true, patternProperties } = schema;
+    const known = isJsonObject(properties) ? properties : {};
+    const needed = new Set(Array.isArray(required) ? required.map(String) : []);
+    const least = sizeOf(schema, "minProperties", 0);
+    const most = sizeOf(schema, "maxProperties", Infinity);
+    const entries = new Map<string, JsonValue>();
+    for (const name of needed) {
+      const own = Object.hasOwn(known, name) ? known[name]! : additionalProperties;
+      entries.set(name, this.make(own, depth + 1));
+    }
+    const optional = Object.keys(known).filter((name) => !needed.has(name));
+    for (const name of optional) {
+      const isWanted = entries.size < least || this.#isRich(depth) && this.#chance(0.7);
+      if (!isWanted || entries.size >= most || known[name] === false) continue;
+      entries.set(name, this.make(known[name]!, depth + 1));
+    }
+    const isMap = optional.length === 0 && needed.size === 0 && isJsonObject(additionalProperties);
+    const wanted = isMap && this.#isRich(depth) ? this.#between(1, 2) : 0;
+    for (let tries = 0; tries < Math.max(wanted, least) + ATTEMPTS; tries++) {
+      if (entries.size >= Math.min(most, Math.max(wanted, least))) break;
+      const [pattern, own] = Object.entries(Object(patternProperties) as JsonObject)[0] ??
+        [undefined, additionalProperties];
+      const name = pattern === undefined ? word(this.#stream) : patternText(pattern, this.#stream);
+      if (name === undefined) throw new Unfit();
+      if (!entries.has(name)) entries.set(name, this.make(own, depth + 1));
+    }
+    if (entries.size < least || entries.size > most) throw new Unfit();
+    // In the order of the schema, however they were drawn.
+    const order = [...Object.keys(known), ...entries.keys()].filter((name) => entries.has(name));
+    return Object.fromEntries([...new Set(order)].map((name) => [name, entries.get(name)!]));
+  }
+}
+
+/** Returns the types that a schema takes, named or told by its keywords; `undefined` for any. */
+function typesOf(schema: JsonObject): readonly JsonValue[] | undefined {
+  const { type } = schema;
+  if (type !== undefined) return Array.isArray(type) ? type : [type];
+  const has = (...keywords: readonly string[]) =>
+    keywords.some((keyword) => Object.hasOwn(schema, keyword));
+  if (has("properties", "required", "additionalProperties", "patternProperties", "minProperties")) {
+    return ["object"];
+  }
+  if (has("items", "prefixItems", "minItems", "contains")) return ["array"];
+  if (has("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")) {
+    return ["number"];
+  }
+  return undefined;
+}
+
+function sizeOf(schema: JsonObject, keyword: string, otherwise: number): number {
+  const size = schema[keyword];
+  return typeof size === "number" ? size : otherwise;
+}

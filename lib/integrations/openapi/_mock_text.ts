@@ -1,0 +1,172 @@
+/**
+ * Texts for results that are made up: of a pattern, of a format, or of words.
+ * @module
+ */
+
+import type { Stream } from "../../base/random.ts";
+import { type Part, readPattern } from "../../tools/schema/pattern_syntax.ts";
+import { randomIntegerBetween, sample } from "@std/random";
+
+/** Characters of a text, at most. */
+export const MAX_TEXT = 10_000;
+
+/** Repetitions beyond the least that a pattern asks for, at most. */
+const MAX_MORE = 4;
+
+const SYLLABLES = [
+  "ba",
+  "do",
+  "fe",
+  "gi",
+  "ka",
+  "lo",
+  "mi",
+  "ne",
+  "pa",
+  "ro",
+  "su",
+  "ti",
+  "ve",
+  "zo",
+];
+
+/** Returns a word that means nothing. */
+export function word(stream: Stream): string {
+  const count = randomIntegerBetween(2, 3, stream);
+  return Array.from({ length: count }, () => sample(SYLLABLES, stream)!).join("");
+}
+
+/** Returns a text of at least `least` and at most `most` characters. */
+export function words(stream: Stream, least: number, most: number): string {
+  let text = word(stream);
+  const more = randomIntegerBetween(0, 1, stream);
+  for (let count = 0; count < more || text.length < least; count++) text += ` ${word(stream)}`;
+  // No text ends with a space: many servers would cut it.
+  return text.slice(0, Math.max(least, Math.min(most, text.length))).replace(/ $/, "a").slice(
+    0,
+    most,
+  );
+}
+
+/** Returns a text in a format; `undefined` where any text is in it, or it is not known. */
+export function formattedText(format: unknown, stream: Stream): string | undefined {
+  const number = (least: number, most: number) => randomIntegerBetween(least, most, stream);
+  const digits = (count: number, value: number) => String(value).padStart(count, "0");
+  const hex = (count: number) =>
+    Array.from({ length: count }, () => number(0, 15).toString(16)).join("");
+  const date = () =>
+    `${number(2020, 2029)}-${digits(2, number(1, 12))}-${digits(2, number(1, 28))}`;
+  const time = () =>
+    [number(0, 23), number(0, 59), number(0, 59)].map((part) => digits(2, part)).join(":") + "Z";
+  switch (format) {
+    case "date":
+      return date();
+    case "time":
+      return time();
+    case "date-time":
+      return `${date()}T${time()}`;
+    case "duration":
+      return `P${number(1, 30)}D`;
+    case "email":
+    case "idn-email":
+      return `${word(stream)}@${word(stream)}.example`;
+    case "hostname":
+    case "idn-hostname":
+      return `${word(stream)}.example`;
+    case "ipv4":
+      // Of the addresses for documentation (RFC 5737).
+      return `192.0.2.${number(1, 254)}`;
+    case "ipv6":
+      return `2001:db8::${hex(4)}`;
+    case "uri":
+    case "url":
+    case "iri":
+    case "uri-reference":
+    case "iri-reference":
+    case "uri-template":
+      return `https://${word(stream)}.example/${word(stream)}`;
+    case "uuid":
+      return `${hex(8)}-${hex(4)}-4${hex(3)}-${sample([..."89ab"], stream)}${hex(3)}-${hex(12)}`;
+    case "json-pointer":
+      return `/${word(stream)}`;
+    case "relative-json-pointer":
+      return `${number(0, 3)}`;
+    case "regex":
+      return `^${word(stream)}$`;
+    case "byte":
+      return btoa(word(stream));
+  }
+}
+
+/**
+ * Returns a text that a pattern most likely matches: edges and what is looked ahead for are left to the check of the
+ * text. `undefined` if it has something that no text can be made of, or its texts are too long.
+ *
+ * @param least How long the text should be, at least: what may repeat does so more often.
+ */
+export function patternText(pattern: string, stream: Stream, least = 0): string | undefined {
+  try {
+    const maker = new PatternText(stream, least);
+    maker.add(readPattern(pattern).part);
+    return maker.text;
+  } catch {
+    return undefined;
+  }
+}
+
+class PatternText {
+  text = "";
+  readonly #stream: Stream;
+  readonly #least: number;
+
+  constructor(stream: Stream, least: number) {
+    this.#stream = stream;
+    this.#least = least;
+  }
+
+  add(part: Part): void {
+    const stream = this.#stream;
+    switch (part.kind) {
+      case "set": {
+        // Most sets hold letters or digits, and those are what a reader expects.
+        const usual = part.ranges.flatMap(([from, to]): [number, number][] =>
+          USUAL.flatMap(([first, last]): [number, number][] =>
+            from <= last && to >= first ? [[Math.max(from, first), Math.min(to, last)]] : []
+          )
+        );
+        const range = sample(usual.length > 0 ? usual : part.ranges, stream);
+        if (range === undefined) throw new RangeError("no character is in the set");
+        this.text += String.fromCodePoint(randomIntegerBetween(...range, stream));
+        break;
+      }
+      case "edge":
+        break;
+      case "sequence":
+        for (const one of part.parts) this.add(one);
+        break;
+      case "either":
+        this.add(sample(part.branches, stream)!);
+        break;
+      case "times": {
+        const { least, most } = part;
+        const more = Math.max(MAX_MORE, this.#least - this.text.length);
+        const times = randomIntegerBetween(least, Math.min(most, least + more), stream);
+        for (let done = 0; done < times; done++) {
+          this.add(part.part);
+          if (this.text.length > MAX_TEXT || done > MAX_TEXT) {
+            throw new RangeError("it is too long");
+          }
+        }
+        break;
+      }
+      case "ahead":
+        break;
+      case "other":
+        throw new SyntaxError(part.what);
+    }
+    if (this.text.length > MAX_TEXT) throw new RangeError("it is too long");
+  }
+}
+
+/** Lower-case letters, digits and capitals. */
+const USUAL: readonly (readonly [number, number])[] = [[0x61, 0x7a], [0x30, 0x39], [0x41, 0x5a]];

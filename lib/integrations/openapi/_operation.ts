@@ -1,0 +1,350 @@
+/**
+ * Operations as tools see them: one object of arguments, each with its place in the request, and the schema of the
+ * result.
+ * @module
+ */
+
+import { cannot, type InputError } from "../../base/errors.ts";
+import {
+  cutText,
+  fieldOf,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  printable,
+} from "../../base/json.ts";
+import { providerNames } from "../../tools/provider_names.ts";
+import { type ChosenOperation, placeOf } from "./_choice.ts";
+import { Schemas } from "./_schemas.ts";
+
+/** Where an argument stands in the request. `body` is the whole body, `field` a property of it. */
+export interface ArgumentPlace {
+  readonly in: "path" | "query" | "header" | "cookie" | "body" | "field";
+  /** Its name in the document. */
+  readonly name: string;
+  readonly style: string;
+  readonly explode: boolean;
+  readonly allowReserved: boolean;
+  /** The media type that a parameter or a part of a form is written in; omitted where a style says how. */
+  readonly type?: string;
+}
+
+/** An operation, read. */
+export interface Operation extends Pick<ChosenOperation, "name" | "method" | "path"> {
+  /** How messages name it. */
+  readonly place: string;
+  readonly description: string;
+  /** The JSON Schema of the arguments. */
+  readonly parameters: JsonObject;
+  /** The place of each argument, by its name. */
+  readonly places: ReadonlyMap<string, ArgumentPlace>;
+  /** The media type of the body, and whether there must be one; omitted where there is none. */
+  readonly body?: { readonly type: string; readonly required: boolean };
+  /** The media type of the result; omitted where it has no content. */
+  readonly resultType?: string;
+  /** Returns the JSON Schema of the result, made when first asked for; `undefined` where it has no content. */
+  readonly returns: () => JsonObject | undefined;
+}
+
+/** Characters of a description, at most: OpenAI refuses longer ones. */
+const MAX_DESCRIPTION = 1024;
+
+/** What a body may be written in. */
+const JSON_TYPE = /^(application\/json|[^/;]+\/[^;]*\+json|(\*|application)\/\*)/i;
+export const FORM_TYPE = /^application\/x-www-form-urlencoded/i;
+export const MULTIPART_TYPE = /^multipart\/form-data/i;
+const TEXT_TYPE = /^text\//i;
+
+/** Whether a media type is JSON, or may be. */
+export function isJsonType(type: string): boolean {
+  return JSON_TYPE.test(type);
+}
+
+/** Parameters that OpenAPI ignores, and headers that are the connection's. */
+const IGNORED_HEADERS = new Set([
+  ...["accept", "content-type", "authorization"],
+  ...["host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer"],
+]);
+
+/** Keywords of a body whose properties can stand beside the parameters without losing anything. */
+const PLAIN_KEYWORDS = new Set([
+  ...["type", "properties", "required", "title", "description", "additionalProperties"],
+  ...["default", "examples", "deprecated", "readOnly", "writeOnly"],
+]);
+
+/** An argument, before it has a name of its own. */
+interface Argument {
+  readonly place: ArgumentPlace;
+  readonly schema: JsonValue;
+  readonly required: boolean;
+}
+
+/** Reads operations of a parsed document. */
+export class OperationReader {
+  readonly #document: JsonObject;
+  readonly #source: string;
+  readonly #fixed: ReadonlySet<string>;
+  readonly #requests: Schemas;
+  readonly #results: Schemas;
+
+  /** `fixed` are the names of headers, in lower case, that every request has, so that no model is asked for them. */
+  constructor(document: JsonObject, source: string, fixed: Iterable<string>) {
+    this.#document = document;
+    this.#source = source;
+    this.#fixed = new Set([...IGNORED_HEADERS, ...fixed]);
+    this.#requests = new Schemas(document, "request");
+    this.#results = new Schemas(document, "result");
+  }
+
+  /** @throws {InputError} If a model cannot write its request. */
+  read(chosen: ChosenOperation): Operation {
+    const { name, method, path } = chosen;
+    const place = placeOf(chosen);
+    const item = fieldOf(fieldOf(this.#document, "paths"), path);
+    const operation = fieldOf(item, method) as JsonObject;
+    const given = (fieldOf(operation, "parameters") ?? []) as JsonObject[];
+    const parameters = given.flatMap((one) => this.#parameter(one));
+    this.#assertPath(place, path, parameters);
+    const body = this.#body(place, fieldOf(operation, "requestBody") as JsonObject | undefined);
+    const all = [...parameters, ...body?.arguments ?? []];
+    const names = argumentNames(all);
+    const result = soleEntry(fieldOf(this.#result(operation), "content"));
+    const [type, media] = result ?? [];
+    let returns: JsonObject | undefined;
+    return {
+      ...{ name, method, path, place },
+      description: descriptionOf(operation, place),
+      parameters: this.#schemaOf(all, names),
+      places: new Map(all.map((argument, index) => [names[index]!, argument.place])),
+      ...(body === undefined ? {} : { body: body.body }),
+      ...(type === undefined ? {} : { resultType: type }),
+      returns: () => {
+        if (type === undefined || returns !== undefined) return returns;
+        const schema = this.#results.convert(
+          fieldOf(media, "schema") ?? (isJsonType(type) ? {} : TEXT),
+        );
+        return returns = asRoot(schema, this.#results.definitions([schema]));
+      },
+    };
+  }
+
+  #result(operation: JsonObject): JsonValue | undefined {
+    const responses = fieldOf(operation, "responses");
+    return isJsonObject(responses) ? Object.values(responses)[0] : undefined;
+  }
+
+  #parameter(parameter: JsonObject): Argument[] {
+    const { name, in: where, description, deprecated } = parameter as {
+      [key: string]: JsonValue;
+      name: string;
+      in: "path" | "query" | "header" | "cookie";
+    };
+    if (where === "header" && this.#fixed.has(name.toLowerCase())) return [];
+    const [type, media] = soleEntry(fieldOf(parameter, "content")) ?? [];
+    const schema = fieldOf(parameter, "schema") ?? fieldOf(media, "schema") ?? {};
+    const style = String(
+      fieldOf(parameter, "style") ?? (where === "query" || where === "cookie" ? "form" : "simple"),
+    );
+    return [{
+      place: {
+        ...{ in: where, name, style },
+        explode: (fieldOf(parameter, "explode") ?? style === "form") === true,
+        allowReserved: fieldOf(parameter, "allowReserved") === true,
+        ...(type === undefined ? {} : { type }),
+      },
+      schema: described(this.#requests.convert(schema), { description, deprecated }),
+      required: where === "path" || parameter["required"] === true,
+    }];
+  }
+
+  /** Returns the arguments that make up the body. */
+  #body(
+    place: string,
+    given: JsonObject | undefined,
+  ): { readonly body: NonNullable<Operation["body"]>; readonly arguments: Argument[] } | undefined {
+    const entry = soleEntry(fieldOf(given, "content"));
+    if (given === undefined || entry === undefined) return undefined;
+    const [type, media] = entry;
+    const isForm = FORM_TYPE.test(type) || MULTIPART_TYPE.test(type);
+    if (!isJsonType(type) && !isForm && !TEXT_TYPE.test(type)) {
+      throw this.#fault(
+        place,
+        "its body must be JSON, a form or a text",
+        `it is ${printable(type, 80)}`,
+      );
+    }
+    const required = given["required"] === true;
+    const whole = this.#requests.convert(
+      fieldOf(media, "schema") ?? (TEXT_TYPE.test(type) ? TEXT : {}),
+    );
+    const schema = this.#requests.target(whole);
+    const fields = isForm || isJsonType(type) ? plainFields(schema, required) : undefined;
+    if (MULTIPART_TYPE.test(type)) this.#assertTexts(place, schema);
+    const body = { type: wholeType(type), required };
+    const plain = { style: "form", explode: true, allowReserved: false };
+    if (fields === undefined) {
+      const { description } = given;
+      const one: Argument = {
+        place: { in: "body", name: "body", ...plain },
+        schema: described(whole, { description, deprecated: undefined }),
+        required,
+      };
+      return { body, arguments: [one] };
+    }
+    const needed = new Set(asList(fieldOf(schema, "required")));
+    const encoding = fieldOf(media, "encoding");
+    return {
+      body,
+      arguments: Object.entries(fields).map(([name, property]): Argument => ({
+        place: { in: "field", name, ...plain, ...fieldEncoding(fieldOf(encoding, name)) },
+        schema: property,
+        required: required && needed.has(name),
+      })),
+    };
+  }
+
+  #assertPath(place: string, path: string, parameters: readonly Argument[]): void {
+    const known = new Set(
+      parameters.flatMap(({ place }) => place.in === "path" ? [place.name] : []),
+    );
+    const names = [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name]) => name!);
+    const unknown = names.find((name) => !known.has(name));
+    if (unknown !== undefined) {
+      throw this.#fault(
+        place,
+        "each name in its path must be that of a parameter",
+        `${printable(unknown, 80)} is none`,
+      );
+    }
+  }
+
+  #assertTexts(place: string, schema: JsonValue): void {
+    const properties = fieldOf(schema, "properties");
+    const binary = Object.entries(isJsonObject(properties) ? properties : {})
+      .find(([, property]) => isBinary(this.#requests.target(property)));
+    if (binary === undefined) return;
+    throw this.#fault(
+      place,
+      "a model writes texts only",
+      `${printable(binary[0], 80)} of its multipart body is a file`,
+    );
+  }
+
+  /** Returns the JSON Schema of an object of arguments. */
+  #schemaOf(all: readonly Argument[], names: readonly string[]): JsonObject {
+    const required = names.filter((_, index) => all[index]!.required);
+    const definitions = this.#requests.definitions(all.map(({ schema }) => schema));
+    return {
+      type: "object",
+      properties: Object.fromEntries(all.map(({ schema }, index) => [names[index]!, schema])),
+      ...(required.length === 0 ? {} : { required }),
+      // A request has no place for others.
+      additionalProperties: false,
+      ...(Object.keys(definitions).length === 0 ? {} : { $defs: definitions }),
+    };
+  }
+
+  #fault(place: string, rule: string, state: string): InputError {
+    return cannot(`make a tool of ${printable(place)} of ${this.#source}`, rule, state);
+  }
+}
+
+/** The schema of a text. */
+const TEXT: JsonObject = { type: "string" };
+
+/** Returns a schema with definitions; one that is `true` or `false` becomes an object. */
+function asRoot(schema: JsonValue, definitions: JsonObject): JsonObject {
+  const root: JsonObject = isJsonObject(schema) ? schema : schema === false ? { not: {} } : {};
+  return Object.keys(definitions).length === 0 ? root : { ...root, $defs: definitions };
+}
+
+/**
+ * Returns a name for each argument: its own where a provider takes it and it is the first with it, else one with the
+ * place behind it, as in `id_query`.
+ */
+function argumentNames(all: readonly Argument[]): readonly string[] {
+  const used = new Set<string>();
+  const wanted = all.map(({ place }) => {
+    const isField = place.in === "field";
+    const name = used.has(place.name) ? `${place.name}_${isField ? "body" : place.in}` : place.name;
+    used.add(name);
+    // Checks of schemas leave out a property of this name.
+    return name === "__proto__" ? "proto" : name;
+  });
+  return providerNames(wanted);
+}
+
+/**
+ * Returns the properties of a body that can stand beside the parameters; `undefined` where it takes others as well,
+ * or says more of them than a schema of all arguments could.
+ */
+function plainFields(schema: JsonValue, required: boolean): JsonObject | undefined {
+  if (!isJsonObject(schema)) return undefined;
+  const { type = "object", properties, additionalProperties = false } = schema;
+  const needs = asList(fieldOf(schema, "required"));
+  const isPlain = type === "object" && isJsonObject(properties) && additionalProperties === false &&
+    Object.keys(schema).every((keyword) => PLAIN_KEYWORDS.has(keyword)) &&
+    (required || needs.length === 0) &&
+    needs.every((name) => Object.hasOwn(properties, String(name)));
+  return isPlain ? properties : undefined;
+}
+
+function fieldEncoding(encoding: JsonValue | undefined): Partial<ArgumentPlace> {
+  const style = fieldOf(encoding, "style");
+  const explode = fieldOf(encoding, "explode");
+  const type = fieldOf(encoding, "contentType");
+  const isStyled = style !== undefined || explode !== undefined;
+  return {
+    ...(typeof style === "string" ? { style } : {}),
+    ...(isStyled ? { explode: (explode ?? (style ?? "form") === "form") === true } : {}),
+    allowReserved: fieldOf(encoding, "allowReserved") === true,
+    // A style says how a value is written, and then the type counts for nothing.
+    ...(typeof type === "string" && !isStyled ? { type } : {}),
+  };
+}
+
+function isBinary(schema: JsonValue): boolean {
+  const part = isJsonObject(schema) && isJsonObject(schema["items"]) ? schema["items"] : schema;
+  return fieldOf(part, "format") === "binary" ||
+    fieldOf(part, "contentMediaType") === "application/octet-stream";
+}
+
+/** A media type that can be sent: one with a star stands for JSON. */
+function wholeType(type: string): string {
+  return type.includes("*") ? "application/json" : type;
+}
+
+function asList(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function soleEntry(content: JsonValue | undefined): [type: string, media: JsonValue] | undefined {
+  return isJsonObject(content) ? Object.entries(content)[0] : undefined;
+}
+
+/** Returns a schema with what its parameter says of it. */
+function described(
+  schema: JsonValue,
+  { description, deprecated }: {
+    readonly description: JsonValue | undefined;
+    readonly deprecated: JsonValue | undefined;
+  },
+): JsonValue {
+  const fields = {
+    ...(typeof description === "string" && description !== "" ? { description } : {}),
+    ...(deprecated === true ? { deprecated } : {}),
+  };
+  if (Object.keys(fields).length === 0) return schema;
+  return isJsonObject(schema) ? { ...schema, ...fields } : schema === true ? fields : schema;
+}
+
+/** Returns what an operation does, in its own words, else its method and path. */
+function descriptionOf(operation: JsonObject, place: string): string {
+  const texts = ["summary", "description"].flatMap((field) => {
+    const text = operation[field];
+    return typeof text === "string" && text.trim() !== "" ? [text.trim()] : [];
+  });
+  const [summary, ...others] = texts.length === 0 ? [place] : texts;
+  const whole = [summary, ...others.filter((text) => text !== summary)].join("\n\n");
+  return whole.length <= MAX_DESCRIPTION ? whole : `${cutText(whole, MAX_DESCRIPTION - 1)}…`;
+}

@@ -1,0 +1,166 @@
+/**
+ * Requests: the arguments of a call, each written in its place as OpenAPI says, so that none can leave it.
+ * @module
+ */
+
+import { type JsonObject, type JsonValue, printable } from "../../base/json.ts";
+import { ToolError } from "../../tools/tool_error.ts";
+import {
+  type ArgumentPlace,
+  FORM_TYPE,
+  isJsonType,
+  MULTIPART_TYPE,
+  type Operation,
+} from "./_operation.ts";
+import { headerText, pathText, queryParts } from "./_styles.ts";
+
+/** What a call sends. */
+export interface CallRequest {
+  readonly url: URL;
+  readonly method: string;
+  readonly headers: Headers;
+  readonly body?: string | FormData;
+}
+
+/** An argument and its place. */
+interface Placed {
+  readonly place: ArgumentPlace;
+  readonly value: JsonValue;
+}
+
+/**
+ * Returns the request of a call.
+ *
+ * @throws {ToolError} If an argument cannot be written in its place, or would lead elsewhere.
+ */
+export function requestOf(
+  operation: Operation,
+  input: JsonObject,
+  base: URL,
+  fixed: Headers,
+): CallRequest {
+  const placed = Object.entries(input).flatMap(([name, value]): Placed[] => {
+    const place = operation.places.get(name);
+    return place === undefined || value === undefined ? [] : [{ place, value }];
+  });
+  const headers = headersOf(operation, placed, fixed);
+  const body = bodyOf(operation, placed, headers);
+  return {
+    url: addressOf(operation, placed, base),
+    method: operation.method.toUpperCase(),
+    headers,
+    ...(body === undefined ? {} : { body }),
+  };
+}
+
+/** Returns the address of a call, which is always below the base. */
+function addressOf({ path, name }: Operation, placed: readonly Placed[], base: URL): URL {
+  const values = new Map(
+    placed.filter(({ place }) => place.in === "path").map((one) => [one.place.name, one]),
+  );
+  const filled = path.replaceAll(/\{([^{}]*)\}/g, (_, key: string) => {
+    const one = values.get(key);
+    const text = one === undefined ? "" : pathText(one.place, one.value);
+    // Without a value the address is that of another operation.
+    if (text === "") {
+      throw refused(`${printable(key, 80)} must not be empty, as it is a part of the path`);
+    }
+    return text;
+  });
+  // A browser takes these for steps up, and %2e for a dot.
+  if (filled.split("/").some((part) => /^(?:\.|%2e){1,2}$/i.test(part))) {
+    throw refused("an argument must not make a part of the path . or ..");
+  }
+  const folder = base.pathname.replace(/\/+$/, "");
+  const url = new URL(base);
+  url.pathname = `${folder}${filled}`;
+  if (url.origin !== base.origin || !url.pathname.startsWith(`${folder}/`)) {
+    throw refused(`the path of ${name} must not leave the base URL`);
+  }
+  const query = placed.filter(({ place }) => place.in === "query")
+    .flatMap(({ place, value }) => queryParts(place, value));
+  const all = [base.search.slice(1), ...query].filter((part) => part !== "");
+  url.search = all.join("&");
+  url.hash = "";
+  return url;
+}
+
+function headersOf(operation: Operation, placed: readonly Placed[], fixed: Headers): Headers {
+  const headers = new Headers();
+  const type = operation.resultType;
+  headers.set("accept", type === undefined ? "*/*" : `${type}, */*;q=0.1`);
+  for (const { place, value } of placed) {
+    if (place.in !== "header" || value === null) continue;
+    try {
+      headers.set(place.name, headerText(place, value));
+    } catch {
+      throw refused(`${printable(place.name, 80)} must be a text that a header can hold`);
+    }
+  }
+  const cookies = placed.filter(({ place }) => place.in === "cookie")
+    .flatMap(({ place, value }) => queryParts(place, value));
+  if (cookies.length > 0) headers.set("cookie", cookies.join("; "));
+  // Those of the user, such as keys, come last: no model replaces one.
+  for (const [name, value] of fixed) {
+    const own = name === "cookie" ? headers.get(name) : null;
+    headers.set(name, own === null ? value : `${value}; ${own}`);
+  }
+  return headers;
+}
+
+/** Returns the body, and says in the headers what it is. */
+function bodyOf(
+  { body }: Operation,
+  placed: readonly Placed[],
+  headers: Headers,
+): string | FormData | undefined {
+  if (body === undefined) return undefined;
+  const whole = placed.find(({ place }) => place.in === "body");
+  const fields = placed.filter(({ place }) => place.in === "field");
+  if (whole === undefined && fields.length === 0 && !body.required) return undefined;
+  const { type } = body;
+  if (MULTIPART_TYPE.test(type)) return multipart(whole, fields);
+  headers.set("content-type", type);
+  if (FORM_TYPE.test(type)) {
+    return formFields(whole, fields).flatMap(({ place, value }) =>
+      queryParts(place, formValue(place, value))
+    )
+      .join("&");
+  }
+  if (!isJsonType(type)) return String(whole?.value ?? "");
+  if (whole !== undefined) return JSON.stringify(whole.value);
+  return JSON.stringify(
+    Object.fromEntries(fields.map(({ place, value }) => [place.name, value])),
+  );
+}
+
+/** The fields of a form; those of one that is a single argument have no style of their own. */
+function formFields(whole: Placed | undefined, fields: readonly Placed[]): readonly Placed[] {
+  if (whole === undefined) return fields;
+  return Object.entries(Object(whole.value) as JsonObject)
+    .map(([name, value]) => ({ place: { ...whole.place, name }, value }));
+}
+
+/** An object in a form is JSON unless a style says more (OpenAPI 3.1, "Encoding Object"). */
+function formValue({ style, type }: ArgumentPlace, value: JsonValue): JsonValue {
+  if (style === "deepObject" || type !== undefined) return value;
+  if (Array.isArray(value) || typeof value !== "object" || value === null) return value;
+  return JSON.stringify(value);
+}
+
+function multipart(whole: Placed | undefined, fields: readonly Placed[]): FormData {
+  const form = new FormData();
+  for (const { place, value } of formFields(whole, fields)) {
+    for (const item of Array.isArray(value) ? value : [value]) {
+      if (item === null) continue;
+      if (typeof item === "object") {
+        form.append(place.name, new Blob([JSON.stringify(item)], { type: "application/json" }));
+      } else form.append(place.name, String(item));
+    }
+  }
+  return form;
+}
+
+function refused(reason: string): ToolError {
+  return new ToolError("validation", `Invalid arguments: ${reason}`);
+}

@@ -1,0 +1,313 @@
+/**
+ * The part of a document that its chosen operations need: a document of its own, in which all references lead to
+ * `components.schemas`. Nothing else is read, so that the work grows with the operations.
+ * @module
+ */
+
+import { cannot, type InputError } from "../../base/errors.ts";
+import {
+  decodeUri,
+  fieldOf,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  printable,
+} from "../../base/json.ts";
+import { isWithin } from "../../base/json_depth.ts";
+import { targetOf } from "../../tools/schema/position.ts";
+import { HOLDERS } from "../../tools/schema/subschemas.ts";
+import { type ChosenOperation, placeOf } from "./_choice.ts";
+import type { OpenApiDocument } from "./_document.ts";
+import { assertEnding } from "./_endless.ts";
+
+/** Schemas nest at most so deep: recursive code must take them. */
+const MAX_DEPTH = 200;
+/** Schemas of the sub-document, at most: those of a thousand operations of a large service are fewer. */
+const MAX_SCHEMAS = 500_000;
+/** Values within a default, and other data of a schema, at most. */
+const MAX_VALUES = 100_000;
+/** Aliases in a row, at most. */
+const MAX_ALIASES = 20;
+
+/** Keywords that say nothing about arguments or results, or hold definitions, which move. */
+const LEFT_OUT = new Set([
+  ...["xml", "externalDocs", "discriminator", "contentSchema"],
+  ...["$id", "$schema", "$anchor", "$dynamicAnchor", "$comment", "$vocabulary"],
+  ...["$defs", "definitions"],
+]);
+
+/** The media types of a body or a result that are taken before others, the best first. */
+const PREFERRED = [
+  /^application\/json\b/i,
+  /^[^/;]+\/[^;]*\+json\b/i,
+  /^(\*|application)\/\*/,
+  /^application\/x-www-form-urlencoded\b/i,
+  /^multipart\/form-data\b/i,
+  /^text\//i,
+];
+
+/** Returns the document of the chosen operations alone. */
+export function subDocument(
+  document: OpenApiDocument,
+  operations: readonly ChosenOperation[],
+): JsonObject {
+  const copier = new Copier(document);
+  const paths = new Map<string, [string, JsonValue][]>();
+  for (const operation of operations) {
+    const { path, method } = operation;
+    const entry: [string, JsonValue] = [method, copier.operation(operation)];
+    paths.set(path, [...paths.get(path) ?? [], entry]);
+  }
+  const schemas = copier.schemas();
+  assertEnding(schemas, document.source);
+  return {
+    openapi: document.root["openapi"]!,
+    info: { title: "", version: "" },
+    paths: Object.fromEntries(
+      [...paths].map(([path, methods]) => [path, Object.fromEntries(methods)]),
+    ),
+    components: { schemas },
+  };
+}
+
+/** Where a schema is, for messages, and what its references start from. */
+interface Place {
+  readonly at: string;
+  readonly base: JsonObject;
+  readonly depth: number;
+}
+
+/** Copies the parts of a document. */
+class Copier {
+  readonly #source: string;
+  readonly #root: JsonObject;
+  /** The names of schemas that references lead to, in the order in which they were met. */
+  readonly #names = new Map<JsonObject, string>();
+  readonly #taken = new Set<string>();
+  /** The schemas that are still to be copied. */
+  readonly #waiting: {
+    readonly schema: JsonObject;
+    readonly name: string;
+    readonly base: JsonObject;
+  }[] = [];
+  #schemas = 0;
+
+  constructor({ source, root }: OpenApiDocument) {
+    this.#source = source;
+    this.#root = root;
+  }
+
+  operation(chosen: ChosenOperation): JsonObject {
+    const { item, operation } = chosen;
+    const at = placeOf(chosen);
+    const parameters = this.#parameters(item, operation, at);
+    const body = this.#resolved(fieldOf(operation, "requestBody"), `${at}, its body`);
+    const response = this.#response(operation, at);
+    return {
+      ...pick(operation, ["summary", "description", "deprecated"]),
+      ...(parameters.length === 0 ? {} : { parameters }),
+      ...(body === undefined ? {} : {
+        requestBody: isJsonObject(body)
+          ? {
+            ...pick(body, ["description", "required"]),
+            ...this.#content(body, `${at}, its body`),
+          }
+          : body,
+      }),
+      ...(response === undefined ? {} : { responses: Object.fromEntries([response]) }),
+    };
+  }
+
+  /** Returns all schemas that were referred to, by name. */
+  schemas(): JsonObject {
+    const copies: [string, JsonValue][] = [];
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      const { schema, name, base } = next;
+      copies.push([name, this.#schema(schema, { at: `schema ${name}`, base, depth: 0 })]);
+    }
+    return Object.fromEntries(copies);
+  }
+
+  /** Returns the parameters of an operation; its own take the place of those of its path. */
+  #parameters(item: JsonObject, operation: JsonObject, at: string): JsonValue[] {
+    const all = new Map<string, JsonValue>();
+    for (const holder of [item, operation]) {
+      const list = fieldOf(holder, "parameters") ?? [];
+      if (!Array.isArray(list)) {
+        throw this.#fault(`the parameters of ${printable(at)} must be a list`);
+      }
+      for (const [index, given] of list.entries()) {
+        const place = `${at}, parameter ${index + 1}`;
+        const parameter = this.#resolved(given, place);
+        const key = isJsonObject(parameter)
+          ? JSON.stringify([parameter["in"], parameter["name"]])
+          : `${all.size}`;
+        all.set(key, isJsonObject(parameter) ? this.#parameter(parameter, place) : parameter!);
+      }
+    }
+    return [...all.values()];
+  }
+
+  #parameter(parameter: JsonObject, at: string): JsonObject {
+    const { name } = parameter;
+    const place = typeof name === "string" ? `${at} (${printable(name, 80)})` : at;
+    return {
+      ...pick(parameter, ["name", "in", "description", "required", "deprecated"]),
+      ...pick(parameter, ["style", "explode", "allowReserved"]),
+      ...this.#schemaField(parameter, place),
+      ...this.#content(parameter, place),
+    };
+  }
+
+  /** Returns the result of success: of the lowest status, else the one for all others. */
+  #response(operation: JsonObject, at: string): [status: string, JsonValue] | undefined {
+    const responses = fieldOf(operation, "responses");
+    if (!isJsonObject(responses)) return undefined;
+    const statuses = Object.keys(responses);
+    const isOther = (status: string) => /^[1345][\dX]{2}$/i.test(status);
+    const status = statuses.filter((one) => /^2\d\d$/.test(one)).sort()[0] ??
+      statuses.find((one) => /^2XX$/i.test(one)) ??
+      (statuses.every((one) => one === "default" || isOther(one)) ? "default" : undefined);
+    if (status === undefined || !Object.hasOwn(responses, status)) return undefined;
+    const response = this.#resolved(responses[status], `${at}, its result`);
+    return [
+      status.toUpperCase() === "2XX" ? "2XX" : status,
+      // Nothing reads the description, which some leave out.
+      isJsonObject(response)
+        ? { description: "", ...this.#content(response, `${at}, its result`) }
+        : response!,
+    ];
+  }
+
+  /** Returns the one media type of several that is read or written. */
+  #content(holder: JsonObject, at: string): JsonObject {
+    const content = fieldOf(holder, "content");
+    if (!isJsonObject(content)) return content === undefined ? {} : { content };
+    const types = Object.keys(content);
+    const [type] = [
+      ...PREFERRED.flatMap((pattern) => types.filter((one) => pattern.test(one)).slice(0, 1)),
+      ...types,
+    ];
+    if (type === undefined) return { content: {} };
+    const media = this.#resolved(content[type], at);
+    const copy = isJsonObject(media)
+      ? { ...this.#schemaField(media, at), ...this.#encoding(media) }
+      : media!;
+    return { content: Object.fromEntries([[type, copy]]) };
+  }
+
+  #encoding(media: JsonObject): JsonObject {
+    const encoding = fieldOf(media, "encoding");
+    if (!isJsonObject(encoding)) return {};
+    const copies = Object.entries(encoding).map(([name, one]): [string, JsonValue] => [
+      name,
+      isJsonObject(one) ? pick(one, ["contentType", "style", "explode", "allowReserved"]) : one,
+    ]);
+    return { encoding: Object.fromEntries(copies) };
+  }
+
+  #schemaField(holder: JsonObject, at: string): JsonObject {
+    const schema = fieldOf(holder, "schema");
+    if (schema === undefined) return {};
+    return { schema: this.#schema(schema, { at, base: this.#root, depth: 0 }) };
+  }
+
+  /** Follows references of what is no schema; such parts are copied where they are used. */
+  #resolved(given: JsonValue | undefined, at: string): JsonValue | undefined {
+    let value = given;
+    for (let hops = 0; isJsonObject(value) && Object.hasOwn(value, "$ref"); hops++) {
+      if (hops >= MAX_ALIASES) {
+        throw this.#fault(`a reference must lead to an end: that of ${printable(at)} does not`);
+      }
+      value = this.#target(value["$ref"], at, this.#root);
+    }
+    return value;
+  }
+
+  #target(reference: JsonValue | undefined, at: string, base: JsonObject): JsonObject {
+    const shown = `${printable(at)} refers to ${printable(String(JSON.stringify(reference)))}`;
+    if (typeof reference !== "string" || !/^#(?:$|\/)/.test(reference)) {
+      throw this.#fault(
+        "it must be one document, with references of the form #/components/...",
+        `${shown}; bundle its files first`,
+      );
+    }
+    const target = targetOf(base, reference);
+    if (target === undefined || target === this.#root) {
+      throw this.#fault("its references must lead to a part of it", shown);
+    }
+    return target;
+  }
+
+  #schema(schema: JsonValue, place: Place): JsonValue {
+    this.#count();
+    if (!isJsonObject(schema)) return schema;
+    const { at, depth } = place;
+    if (depth > MAX_DEPTH) {
+      throw this.#fault(
+        `schemas must nest at most ${MAX_DEPTH} deep, and refer to themselves by $ref`,
+        `${printable(at)} nests deeper`,
+      );
+    }
+    // References within a schema with an id start from it.
+    const base = typeof schema["$id"] === "string" ? schema : place.base;
+    const inner = { at, base, depth: depth + 1 };
+    const copies = Object.entries(schema).flatMap(([keyword, value]): [string, JsonValue][] => {
+      if (LEFT_OUT.has(keyword) || keyword.startsWith("x-") || value === undefined) return [];
+      if (keyword === "$ref") return [[keyword, this.#reference(value, at, base)]];
+      if (keyword === "$dynamicRef" || keyword === "$recursiveRef") {
+        throw this.#fault(`its schemas must refer by $ref: ${printable(at)} has ${keyword}`);
+      }
+      const shape = HOLDERS.get(keyword)?.shape;
+      if (shape === undefined) return [[keyword, this.#data(value, at)]];
+      const one = (schema: JsonValue) => this.#schema(schema, inner);
+      if (Array.isArray(value)) return [[keyword, value.map(one)]];
+      if (shape !== "named" || !isJsonObject(value)) return [[keyword, one(value)]];
+      const named = Object.entries(value).map(([name, schema]) => [name, one(schema)] as const);
+      return [[keyword, Object.fromEntries(named)]];
+    });
+    return Object.fromEntries(copies);
+  }
+
+  #reference(reference: JsonValue, at: string, base: JsonObject): string {
+    const target = this.#target(reference, at, base);
+    const known = this.#names.get(target);
+    if (known !== undefined) return `#/components/schemas/${known}`;
+    const last = decodeUri(String(reference).split("/").at(-1)!);
+    const plain = last.replaceAll(/[^a-zA-Z0-9._-]+/g, "_").replace(/^_+/, "") || "schema";
+    let name = plain;
+    for (let number = 2; this.#taken.has(name); number++) name = `${plain}_${number}`;
+    this.#taken.add(name);
+    this.#names.set(target, name);
+    this.#waiting.push({ schema: target, name, base });
+    return `#/components/schemas/${name}`;
+  }
+
+  /** A value that is no schema, such as a default. */
+  #data(value: JsonValue, at: string): JsonValue {
+    if (typeof value !== "object" || value === null) return value;
+    if (isWithin(value, { levels: MAX_DEPTH, values: MAX_VALUES })) return value;
+    throw this.#fault(
+      `its values must nest at most ${MAX_DEPTH} deep: one of ${printable(at)} does not`,
+    );
+  }
+
+  #count(): void {
+    if (++this.#schemas <= MAX_SCHEMAS) return;
+    throw this.#fault(
+      `its operations must need at most ${MAX_SCHEMAS} schemas`,
+      "they need more; choose fewer, or give the document as it was before its references were replaced",
+    );
+  }
+
+  #fault(rule: string, state?: string): InputError {
+    return cannot(`use ${this.#source}`, rule, state);
+  }
+}
+
+/** Returns the fields of an object that it has. */
+function pick(holder: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(
+    names.flatMap((name) => Object.hasOwn(holder, name) ? [[name, holder[name]!]] : []),
+  );
+}

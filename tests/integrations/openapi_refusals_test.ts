@@ -1,0 +1,164 @@
+// What openApiTools() refuses: each with one clear error.
+
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { InputError } from "../../lib/base/errors.ts";
+import type { JsonObject } from "../../lib/base/json.ts";
+import { openApiTools, type OpenApiToolsOptions } from "../../lib/integrations/openapi.ts";
+import { folder } from "../support/child.ts";
+import { bodyOf, documentOf, OK, PETS, single } from "../support/openapi.ts";
+
+async function assertRefused(
+  document: unknown,
+  text: string,
+  options?: OpenApiToolsOptions,
+): Promise<void> {
+  const { message } = await assertRejects(
+    () => openApiTools(document as object, options),
+    InputError,
+  );
+  assertStringIncludes(message, text);
+  assertEquals(message.split("\n").length, 1, message);
+}
+
+Deno.test("openApiTools() refuses what is no document of OpenAPI 3.0 or 3.1", async () => {
+  const { openapi: _, ...unnamed } = PETS;
+  for (
+    const [document, text] of [
+      [null, "it is null"],
+      [[], "it is a list"],
+      ["a.yaml", 'it is the text "a.yaml"'],
+      ["{", "it must be JSON"],
+      ["a: [", "it must be JSON or YAML"],
+      [5, "it is number"],
+      [unnamed, "it has no field openapi"],
+      [{ ...unnamed, swagger: "2.0" }, 'its version is "2.0"'],
+      [{ ...PETS, openapi: "4.0.0" }, 'its version is "4.0.0"'],
+      [{ ...PETS, openapi: "3.2.0" }, 'its version is "3.2.0"'],
+      [{ ...PETS, openapi: 3 }, "its version is 3"],
+      [{ ...PETS, paths: undefined }, "its paths must be an object"],
+      [documentOf({ "/a": null as unknown as JsonObject }), "/a is none"],
+    ] as const
+  ) await assertRefused(document, text);
+});
+
+Deno.test("openApiTools() says where a document is not valid, or cannot be used", async () => {
+  const query = (fields: JsonObject) =>
+    single({ parameters: [{ name: "q", in: "query", ...fields }] });
+  const binary = { type: "object", properties: { f: { type: "string", format: "binary" } } };
+  for (
+    const [document, text] of [
+      [
+        single({ parameters: [{ in: "query", schema: {} }] }),
+        "at paths > /it > get > parameters > 0",
+      ],
+      [query({ in: "nowhere", schema: {} }), "at paths > /it > get > parameters > 0"],
+      [query({}), "at paths > /it > get > parameters > 0"],
+      [single({ parameters: {} }), "the parameters of GET /it must be a list"],
+      [
+        query({ schema: { $ref: "other.yaml#/A" } }),
+        'refers to "other.yaml#/A"; bundle its files first',
+      ],
+      [query({ schema: { $ref: "https://x.example/A" } }), "bundle its files first"],
+      [
+        query({ schema: { $ref: "#/components/schemas/None" } }),
+        "GET /it, parameter 1 (q) refers to",
+      ],
+      [query({ schema: { $ref: 5 } }), "bundle its files first"],
+      [query({ schema: { $ref: "#" } }), "must lead to a part of it"],
+      [query({ schema: { $dynamicRef: "#a" } }), "has $dynamicRef"],
+      [query({ schema: { type: "strin" } }), "Cannot offer tool it"],
+      [query({ schema: { type: "string", pattern: "(a)\\1" } }), "unsafePatterns"],
+      [documentOf({ "/{id}": { get: { responses: OK } } }), "id is none"],
+      [
+        single(bodyOf(binary, {}, "multipart/form-data"), {}, "post"),
+        "f of its multipart body is a file",
+      ],
+      [
+        single(bodyOf({}, {}, "application/octet-stream"), {}, "post"),
+        "it is application/octet-stream",
+      ],
+    ] as const
+  ) await assertRefused(document, text);
+});
+
+Deno.test("openApiTools() refuses schemas without an end, and documents that hold themselves", async () => {
+  const within = (schemas: JsonObject) =>
+    single({
+      parameters: [{ name: "q", in: "query", schema: { $ref: "#/components/schemas/A" } }],
+    }, { components: { schemas } });
+  const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+  await assertRefused(within({ A: ref("B"), B: ref("A") }), "refers to itself");
+  await assertRefused(within({ A: { allOf: [{ anyOf: [ref("A")] }] } }), "refers to itself");
+  await assertRefused(
+    single({ parameters: [{ $ref: "#/components/parameters/P" }] }, {
+      components: { parameters: { P: { $ref: "#/components/parameters/P" } } },
+    }),
+    "must lead to an end",
+  );
+  const itself: JsonObject = { type: "object", properties: {} };
+  (itself["properties"] as JsonObject)["self"] = itself;
+  await assertRefused(
+    single({ parameters: [{ name: "q", in: "query", schema: itself }] }),
+    "refer to themselves by $ref",
+  );
+  let doubled: JsonObject = { type: "string" };
+  for (let level = 0; level < 60; level++) {
+    doubled = { type: "object", properties: { a: doubled, b: doubled } };
+  }
+  await assertRefused(
+    single({ parameters: [{ name: "q", in: "query", schema: doubled }] }),
+    "as it was before its references were replaced",
+  );
+});
+
+Deno.test("openApiTools() refuses operations that are unknown, named by two or too many", async () => {
+  await assertRefused(PETS, 'it has no "pets.lst"; did you mean pets.list?', {
+    operations: ["pets.lst"],
+  });
+  await assertRefused(PETS, 'it has no "GET /pet"', { operations: ["GET /pet"] });
+  await assertRefused(PETS, "it is empty", { operations: [] });
+  await assertRefused(PETS, 'none has "pet"; did you mean pets?', {
+    operations: { tags: ["pet"] },
+  });
+  await assertRefused(PETS, "must be a list of texts, or { tags: [...] }", {
+    operations: "pets.list" as unknown as string[],
+  });
+  const many = Object.fromEntries(
+    Array.from({ length: 129 }, (_, index) => [
+      `/p${index}`,
+      { get: { operationId: index < 2 ? "twin" : `op${index}`, responses: OK } },
+    ]),
+  );
+  await assertRefused(documentOf(many), "at most 128 tools: it has 129 operations; choose some");
+  await assertRefused(documentOf(many), "GET /p0, GET /p1; choose by method and path", {
+    operations: ["twin"],
+  });
+  const all = Object.keys(many).map((path) => `GET ${path}`);
+  assertEquals((await openApiTools(documentOf(many), { operations: all })).length, 129);
+});
+
+Deno.test("openApiTools() refuses options that are wrong", async () => {
+  for (
+    const [options, text] of [
+      [{ operation: ["a"] }, "there is no option operation; did you mean operations?"],
+      [{ seed: 0.5 }, "seed must be an integer: it is 0.5"],
+      [{ seconds: 0 }, "seconds must be a number above 0"],
+      [{ headers: { "a b": "c" }, baseURL: "http://x" }, "headers must be names with texts"],
+      [{ headers: { a: "c" } }, "headers need a baseURL"],
+      [{ baseURL: "ftp://x" }, "begins with http:// or https://"],
+      [{ baseURL: "x" }, "begins with http:// or https://"],
+      [{ baseURL: "http://me:pass-word@x" }, "it has one; give it as the header authorization"],
+    ] as const
+  ) await assertRefused(PETS, text, options as OpenApiToolsOptions);
+});
+
+Deno.test("openApiTools() refuses addresses that lead to nothing, and documents and references that do", async () => {
+  await using place = await folder();
+  await assertRefused(new URL(`file://${place.file("none")}`), "there is no such file or folder");
+  await assertRefused(new URL("data:text/plain,x"), "must begin with file:, http: or https:");
+  await assertRefused(documentOf({}), "it must have an operation");
+  await assertRefused(
+    single({ parameters: [{ $ref: "#/constructor/prototype" }] }),
+    "must lead to a part of it",
+  );
+});
