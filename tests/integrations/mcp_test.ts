@@ -12,6 +12,7 @@ import { scripted } from "../../lib/models/scripted.ts";
 import type { Tool } from "../../lib/tools/tool.ts";
 import { caseOpener } from "../../lib/trials/executors/case_opener.ts";
 import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
+import type { Limits } from "../../lib/trials/agent/session.ts";
 import type { Agent } from "../../lib/trials/own_agent.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
@@ -45,13 +46,15 @@ async function trialOn(
   tools: () => Promise<readonly Tool[]>,
   calls: readonly string[],
   agent?: Agent,
+  limits: Limits = {},
 ): Promise<Trial> {
   const model = scripted("script", [
     ...calls.map((name) => ({ calls: [{ name, arguments: {} }] })),
     { text: "done" },
   ]);
   const toolCase = { name: "case", tools, prompt: "Do it.", assert: () => {} };
-  const options = { open: caseOpener(() => toolCase), ...(agent === undefined ? {} : { agent }) };
+  const own = agent === undefined ? {} : { agent };
+  const options = { open: caseOpener(() => toolCase), limits, ...own };
   return await runTrial({ case: "case", seed: 1 }, model, options);
 }
 
@@ -127,6 +130,14 @@ mcpTest(
     });
     assertEquals(quiet.outcome, "invalid");
     assertMatch(quiet.reason!, /failed: it ended/);
+    // What an agent does with tools that are dead, up to a limit, is no failure of its model either.
+    const stubborn = await trialOn(() => mcpTools(ODD), [], async ({ tools }) => {
+      for (const name of ["die", "db_query", "db_query"]) {
+        await tools.find((tool) => tool.name === name)!.execute({}).catch(() => {});
+      }
+      return "all is well";
+    }, { calls: 2 });
+    assertEquals([stubborn.outcome, stubborn.calls], ["invalid", 2]);
   },
 );
 
@@ -175,19 +186,34 @@ mcpTest("mcpTools() says in one error what is wrong with a server", async () => 
 
 mcpTest("mcpTools() takes an address with headers, and a client that stays connected", async () => {
   const keys = new Set<string | null>();
+  const methods: string[] = [];
   await using server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen: () => {} },
     async (request) => {
       keys.add(request.headers.get("x-key"));
+      methods.push(request.method);
       if (request.method !== "POST") return new Response(null, { status: 405 });
-      const said = answer(await request.json());
-      return said === undefined ? new Response(null, { status: 202 }) : Response.json(said);
+      const asked = await request.json();
+      const said = answer(asked);
+      if (said === undefined) return new Response(null, { status: 202 });
+      // Some servers write an error of the protocol with a status.
+      const status = "error" in said && asked.method === "tools/call" ? 400 : 200;
+      return Response.json(said, { status, headers: { "mcp-session-id": "1" } });
     },
   );
   const { port } = server.addr;
   const headers = { "x-key": "a-secret-of-the-user" };
-  await using tools = await mcpTools({ url: `http://127.0.0.1:${port}/mcp`, headers });
+  const url = `http://127.0.0.1:${port}/s/key-in-the-path-1/mcp`;
+  const tools = await mcpTools({ url, headers });
   assertEquals((await one(tools, "db_query_2")).result, "db.query");
+  assertMatch((await one(tools, "refuse")).error!, /^there is nothing to refuse$/);
+  await tools[Symbol.asyncDispose]();
+  assertEquals(methods.at(-1), "DELETE");
+  await assertRejects(
+    () => mcpTools({ url, headers }, { tools: ["x"] }),
+    InputError,
+    `the MCP server http://127.0.0.1:${port}/.../mcp must have them`,
+  );
   assertEquals([...keys], ["a-secret-of-the-user"]);
 
   const client = new Client({ name: "test", version: "1" });
