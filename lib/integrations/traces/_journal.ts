@@ -76,9 +76,12 @@ export function readTrial(part: Part): TrialConversation {
     ...(prompt?.value === undefined ? ["its question is in no transcript"] : []),
     ...(lost === 0 ? [] : [`${countText(lost, "call")} not kept, such as those past a limit`]),
   ];
+  // A trial in which no model replied is as invalid as it was.
+  const isBroken = trial.outcome === "invalid" && !items.some(({ kind }) => kind === "reply");
   return {
     trial,
     items,
+    ...(isBroken ? { broken: trial.reason ?? "no model replied" } : {}),
     model: model.requested,
     ...(model.simulated ? { simulated: true } : {}),
     ...(isCase(task) ? { case: task.case, suite } : {}),
