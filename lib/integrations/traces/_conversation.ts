@@ -148,6 +148,7 @@ export function assemble({ items, notes = [], broken }: Conversation, whole: Par
   if (broken === undefined && turns.every(({ replies }) => replies.length === 0)) {
     whole.fail("must have a reply of a model", "it has none");
   }
+  if (turns.length === 0) newTurn(turns);
   const made = turns.map(({ prompt, replies }): RecordedTurn => ({
     prompt,
     replies: replies.map(({ results, ...reply }) => ({

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { assertShallow } from "../../base/input.ts";
 import { isJsonObject, parseJson } from "../../base/json.ts";
 import type { Part } from "./_part.ts";
 
@@ -241,5 +242,6 @@ function plainValue(part: Part): unknown {
 export function structured(part: Part): Part {
   if (typeof part.value !== "string") return part;
   const value = parseJson(part.value);
+  assertShallow(value, part.source);
   return value === undefined ? part.fail("must be JSON") : part.as(value);
 }
