@@ -113,6 +113,24 @@ const SPANS: Readonly<Record<string, Wanted>> = {
     answer: "21 degrees",
     notes: ["1 request without a span read from a later one"],
   },
+  "a request without a span behind a history of the last messages": {
+    trace: otlp(
+      chat(0, [ask], [weather]),
+      chat(40, [wipe, told("2", "gone")], [reply]),
+    ),
+    calls: [["weather", null], ["wipe", "gone"]],
+    answer: "21 degrees",
+    notes: ["1 request without a span read from a later one", nobody],
+  },
+  "a history of the last messages": {
+    trace: otlp(
+      chat(0, history, [wipe]),
+      chat(20, [wipe, told("2", "gone")], [weather]),
+      chat(40, [weather, told("1", "21")], [reply]),
+    ),
+    calls: [["weather", "21"], ["wipe", "gone"], ["weather", "21"]],
+    answer: "21 degrees",
+  },
   "a history with each call of a reply apart": {
     trace: otlp(
       chat(0, [ask], [says("assistant", called("1", "weather"), called("2", "wipe"))]),

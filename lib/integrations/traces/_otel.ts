@@ -164,7 +164,7 @@ function itemsOf(
     const input = messagesIn(span, "gen_ai.input.messages");
     const news = place === 0
       ? [...instructionsIn(span), ...input]
-      : withoutLast(input.slice(behind(input, said)), items);
+      : withoutLast(input.slice(behind(input, said, items)), items);
     if (place > 0) hidden += news.filter(({ kind }) => kind === "reply").length;
     const results = news.filter((item) => item.kind === "result");
     // What the spans of tools say is needed only where no request shows it.
@@ -211,11 +211,39 @@ function repliesIn(items: readonly Item[]): number[] {
   );
 }
 
-/** Where the messages begin that follow a number of replies, or the last one where there are fewer, as of a history cut. */
-function behind(input: readonly Item[], said: number): number {
+/**
+ * Where the messages begin that follow a number of replies. A history that was cut has fewer: there it is behind the last
+ * reply that was heard or, as of a summary, behind the last one, if that is none that nobody heard.
+ */
+function behind(input: readonly Item[], said: number, items: readonly Item[]): number {
   const places = repliesIn(input);
-  return places[Math.min(said, places.length) - 1] ?? 0;
+  if (places.length > said) return places[said - 1] ?? 0;
+  const heard = callsOf(items, repliesIn(items).at(-1) ?? 0);
+  const calls = places.map((place) => callsOf(input, place));
+  const text = textOfCalls(heard);
+  const own = calls.findLastIndex((each) => textOfCalls(each) === text);
+  if (own >= 0) return places[own]!;
+  const ids = new Set(heard.map(({ id }) => id));
+  const last = calls.at(-1) ?? [];
+  const isHidden = last.length > 0 && last.every(({ id }) => (id ?? "") !== "" && !ids.has(id));
+  return (isHidden ? startOf(input, places.at(-1)!) : places.at(-1)) ?? 0;
 }
+
+/** Where the reply begins that ends at a place. */
+function startOf(items: readonly Item[], place: number): number {
+  let start = place;
+  while (items[start - 1]?.kind === "reply") start--;
+  return start;
+}
+
+/** The calls of the reply that ends at a place. */
+function callsOf(items: readonly Item[], place: number): Reply["calls"] {
+  return items.slice(startOf(items, place), place)
+    .flatMap((item) => item.kind === "reply" ? item.calls : []);
+}
+
+const textOfCalls = (calls: Reply["calls"]) =>
+  JSON.stringify(calls.map(({ name, arguments: written }) => [name, written]));
 
 /** Without replies that repeat calls of the last one, as histories do that have each call and its result apart. */
 function withoutLast(news: readonly Item[], items: readonly Item[]): Item[] {
