@@ -59,7 +59,7 @@ export interface RecordedRun {
   readonly turns: readonly RecordedTurn[];
   /** Set if it is judged however it ended, also without an answer. */
   readonly partial?: true;
-  /** Why no model replied, such as a network that failed; omitted if one did. */
+  /** Why the model could not answer, such as a network that failed: the run is invalid. Omitted if it could. */
   readonly broken?: string;
 }
 

@@ -491,18 +491,18 @@ async function judged(lines: string) {
   return outcomes;
 }
 
-Deno.test("A trace in which no model replied is invalid, and those beside it are judged", async () => {
+Deno.test("A trace that broke off is invalid, and those beside it are judged", async () => {
   const { trial } = await liveTrial();
-  const broken = {
-    ...trial,
-    ...{ id: "broken", outcome: "invalid", solved: false, reason: "no network" },
-    events: [],
-  };
-  const [first, second] = await judged(
-    [broken, trial].map((line) => JSON.stringify(line)).join("\n"),
-  );
-  assert(first?.startsWith("invalid: no network"), first);
-  assertEquals(second, "solved");
+  for (const events of [[], trial.events.filter(({ kind }: Json) => kind !== "answer")]) {
+    const broken = {
+      ...trial,
+      ...{ id: "broken", outcome: "invalid", solved: false, reason: "no network", events },
+    };
+    const lines = [broken, trial].map((line) => JSON.stringify(line)).join("\n");
+    const [first, second] = await judged(lines);
+    assert(first?.startsWith("invalid: no network"), first);
+    assertEquals(second, "solved");
+  }
   const spans = otlp(
     span("f", 0, { "gen_ai.operation.name": "chat" }, { ...failed, traceId: "other" }),
     chat(0, [ask], [reply]),

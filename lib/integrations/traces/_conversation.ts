@@ -73,7 +73,7 @@ export interface Conversation {
   readonly at?: Part;
   /** Why it cannot be judged anew; omitted if it can. */
   readonly unfit?: string;
-  /** Why no model replied; omitted if one did. */
+  /** Why the model could not answer; omitted if nothing kept it from that. */
   readonly broken?: string;
   /** Sentences on what is not as it was. */
   readonly notes?: readonly string[];
