@@ -182,7 +182,9 @@ async function recordedTrace(
     throw new InputError(`Cannot use ${part.source}: ${trial.reason ?? trial.outcome}`);
   }
   const { calls, replies, usage, durationMs, messages, turns, texts, events } = judged;
-  const isAnswered = run.turns.at(-1)!.replies.at(-1)?.calls.length === 0;
+  // What was cut off is no answer.
+  const last = run.turns.at(-1)!.replies.at(-1);
+  const isAnswered = last?.calls.length === 0 && last.finish === undefined;
   return {
     ...about,
     ...{ calls, replies, usage, durationMs, messages, turns, texts, events, notes },
@@ -219,17 +221,29 @@ function toolsOf(
   }
   if (own === undefined) return undefined;
   // A provider's own tools have no schema, and journals leave out one that is too large.
-  const documents = own.items().map(({ value }) => value).filter((value) =>
+  const documents = own.items().map(documentOf).filter((value) =>
     !isJsonObject(value) || value["type"] === undefined || value["type"] === "function"
   ).map((value) => form === "journal" ? { parameters: {}, ...value as object } : value);
   return parseToolDocuments(documents, `${own.source}, ${own.path || "tools"}`);
+}
+
+/** The document of a tool; of a custom one, which takes a text of a form of its own, no argument is checked. */
+function documentOf(part: Part): unknown {
+  if (part.textAt("type") !== "custom") return part.value;
+  const { name, description = "" } = (part.get("custom") ?? part).value as Record<string, unknown>;
+  return { name, description, parameters: {} };
 }
 
 /** The tools that a run calls, of which nothing else is known. */
 function namedTools({ turns }: RecordedRun): ToolSchema[] {
   const names = turns.flatMap(({ replies }) => replies.flatMap(({ calls }) => calls))
     .map(({ name }) => name);
-  return [...new Set(names)].map((name) => ({ name, description: "", parameters: {} }));
+  // A call without a name is of no tool.
+  return [...new Set(names)].filter((name) => name.trim() !== "").map((name) => ({
+    name,
+    description: "",
+    parameters: {},
+  }));
 }
 
 /** What a trial's line says, which was judged when it was recorded. */

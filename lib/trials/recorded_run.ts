@@ -6,7 +6,7 @@
 
 import { defined } from "../base/json.ts";
 import type { OwnCall } from "../calls/trace.ts";
-import type { FinishReason, ModelReply } from "../models/model.ts";
+import { type FinishReason, InfrastructureError, type ModelReply } from "../models/model.ts";
 import { readCalls } from "../models/openai/reading.ts";
 import type { Message, Usage } from "../tools/message.ts";
 import type { Environment, PreparedCall, RecordedResult } from "../tools/tool.ts";
@@ -59,6 +59,8 @@ export interface RecordedRun {
   readonly turns: readonly RecordedTurn[];
   /** Set if it is judged however it ended, also without an answer. */
   readonly partial?: true;
+  /** Why the model could not answer, such as a network that failed: the run is invalid. Omitted if it could. */
+  readonly broken?: string;
 }
 
 /** The error of a recorded run that ends without an answer. */
@@ -68,10 +70,11 @@ export class NoAnswer extends Error {
 }
 
 /** Returns the loop that gives the replies of a recorded run, and the results of their calls. */
-export function recordedLoop({ turns, partial }: RecordedRun): Loop {
+export function recordedLoop({ turns, partial, broken }: RecordedRun): Loop {
   const used = new Set<string>();
   let [turn, count] = [0, 0];
   return async ({ session, environment, messages: opening, heard = () => {} }) => {
+    if (broken !== undefined) throw new InfrastructureError(broken);
     const messages = [...opening];
     const add = (message: Message) => {
       messages.push(message);

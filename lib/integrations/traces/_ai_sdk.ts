@@ -6,6 +6,7 @@
 import { defined } from "../../base/json.ts";
 import { readUsage } from "../../models/openai/reading.ts";
 import type { FinishReason } from "../../models/model.ts";
+import { lostIn } from "./_content.ts";
 import type { Conversation, Item, Reply, Result } from "./_conversation.ts";
 import { type Part, textOf } from "./_part.ts";
 
@@ -64,11 +65,13 @@ function stepItems(step: Part): Item[] {
     }),
   };
   if (reply.calls.length === 0) return [reply];
-  // The message is what the model got; a part of the step may hold an error, of which JSON keeps nothing.
-  const told = response?.get("messages")?.items().findLast((message) =>
-    message.textAt("role") === "tool"
-  );
-  const results = told?.need("content").items().flatMap(resultsIn) ?? parts.flatMap(resultsIn);
+  // The message is what the model got; a part of the step may hold an error, of which JSON keeps nothing. Some versions
+  // repeat the messages of earlier steps.
+  const messages = response?.get("messages")?.items() ?? [];
+  const last = messages.findLastIndex((message) => message.textAt("role") === "assistant");
+  const told = messages.slice(last + 1).filter((message) => message.textAt("role") === "tool")
+    .flatMap((message) => message.need("content").items().flatMap(resultsIn));
+  const results = told.length > 0 ? told : parts.flatMap(resultsIn);
   const times = performance?.get("toolExecutionMs");
   return [
     reply,
@@ -101,9 +104,11 @@ const SILENT: readonly string[] = [
 
 const RESULTS: readonly string[] = ["tool-result", "tool-error"];
 
+/** Whether the provider ran the tool of a part itself. */
+const isOfProvider = (part: Part) => part.get("providerExecuted")?.value === true;
+
 /** The reply in the parts of a step or of a message. */
 function replyOf(parts: readonly Part[], at: Part): Reply {
-  const ofProvider = (part: Part) => part.get("providerExecuted")?.value === true;
   const calls = parts.filter((part) => part.textAt("type") === "tool-call");
   for (const part of parts) {
     const type = part.need("type").text();
@@ -112,7 +117,7 @@ function replyOf(parts: readonly Part[], at: Part): Reply {
     }
     part.need("type").fail("must be the type of a part of the AI SDK");
   }
-  const ownCalls = calls.filter(ofProvider).map((part) => ({
+  const ownCalls = calls.filter(isOfProvider).map((part) => ({
     function: part.need("toolName").text(),
     arguments: inputOf(part),
   }));
@@ -121,7 +126,7 @@ function replyOf(parts: readonly Part[], at: Part): Reply {
     text: parts.map((part) => part.textAt("type") === "text" ? part.need("text").text() : "").join(
       "",
     ),
-    calls: calls.filter((part) => !ofProvider(part)).map((part) => ({
+    calls: calls.filter((part) => !isOfProvider(part)).map((part) => ({
       ...defined({ id: part.textAt("toolCallId") }),
       name: part.need("toolName").text(),
       arguments: inputOf(part),
@@ -140,16 +145,16 @@ function inputOf(part: Part): string {
 /** The result in a part; of one that is none nothing. */
 function resultsIn(part: Part): Result[] {
   const type = part.textAt("type") ?? "";
-  if (!RESULTS.includes(type) || part.get("providerExecuted")?.value === true) return [];
+  if (!RESULTS.includes(type) || isOfProvider(part)) return [];
   const id = part.textAt("toolCallId");
-  const { text, isError } = type === "tool-error"
+  const output = type === "tool-error"
     ? { text: textOf(part.get("error")?.value ?? ""), isError: true as const }
     : outputOf(part);
-  return [{ kind: "result", text, at: part, ...defined({ id, isError }) }];
+  return [{ kind: "result", ...output, at: part, ...defined({ id }) }];
 }
 
 /** The text of an output: in messages its type says what it is, in steps it is what the tool returned. */
-function outputOf(part: Part): { readonly text: string; readonly isError?: true } {
+function outputOf(part: Part): Pick<Result, "text" | "isError" | "lost"> {
   const output = part.first("output", "result");
   const type = output?.textAt("type");
   const value = output?.first("value", "reason");
@@ -162,7 +167,7 @@ function outputOf(part: Part): { readonly text: string; readonly isError?: true 
     case "execution-denied":
       return { text: textOf(value?.value ?? type), isError: true };
     case "content":
-      return { text: textIn(value) };
+      return { text: textIn(value), ...lostIn(value) };
     default:
       return { text: textOf(output?.value ?? null) };
   }
@@ -186,7 +191,9 @@ export function readModelMessages(part: Part): Conversation {
 function modelMessage(at: Part): Item[] {
   const role = at.need("role").text();
   const content = at.need("content");
-  if (role === "system" || role === "user") return [{ kind: role, text: textIn(content), at }];
+  if (role === "system" || role === "user") {
+    return [{ kind: role, text: textIn(content), at, ...lostIn(content) }];
+  }
   if (role === "tool") return content.items().flatMap(resultsIn);
   if (role !== "assistant") {
     return at.need("role").fail("must be one of system, user, assistant and tool");
@@ -208,7 +215,8 @@ function uiMessage(at: Part): Item[] {
   const role = at.need("role").text();
   const parts = at.need("parts").items();
   if (role === "system" || role === "user") {
-    return [{ kind: role, text: parts.map((one) => one.textAt("text") ?? "").join(""), at }];
+    const text = parts.map((one) => one.textAt("text") ?? "").join("");
+    return [{ kind: role, text, at, ...lostIn(at.get("parts")) }];
   }
   if (role !== "assistant") {
     return at.need("role").fail("must be one of system, user and assistant");
@@ -219,10 +227,20 @@ function uiMessage(at: Part): Item[] {
     else steps.at(-1)!.push(one);
   }
   return steps.filter((step) => step.length > 0).flatMap((step): Item[] => {
-    const calls = step.filter(isToolPart);
+    const calls = step.filter((one) => isToolPart(one) && !isOfProvider(one));
+    const own = step.filter((one) => isToolPart(one) && isOfProvider(one)).map(uiCall);
     const reply = replyOf(step.filter((one) => !isToolPart(one)), at);
     return [
-      { ...reply, calls: calls.map(uiCall) },
+      {
+        ...reply,
+        calls: calls.map(uiCall),
+        ...(own.length === 0 ? {} : {
+          ownCalls: own.map(({ name, arguments: written }) => ({
+            function: name,
+            arguments: written,
+          })),
+        }),
+      },
       ...calls.flatMap(uiResult),
     ];
   });

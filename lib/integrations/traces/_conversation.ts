@@ -21,6 +21,8 @@ import type { Part } from "./_part.ts";
 interface Said {
   readonly kind: "system" | "user";
   readonly text: string;
+  /** The parts left out, which are no text; default none. */
+  readonly lost?: number;
   readonly at: Part;
 }
 
@@ -44,6 +46,10 @@ export interface Result extends RecordedResult {
   readonly kind: "result";
   /** The id of its call, which is trusted only where it can mean one call. */
   readonly id?: string;
+  /** The place of its call among those of the reply, counted from 0, where that is known. */
+  readonly call?: number;
+  /** The parts left out, which are no text; default none. */
+  readonly lost?: number;
   readonly at: Part;
 }
 
@@ -63,8 +69,12 @@ export interface Conversation {
   /** The test that it is of, and its suite; omitted where the trace does not say. */
   readonly case?: string;
   readonly suite?: string;
+  /** Where it begins, in what holds several. */
+  readonly at?: Part;
   /** Why it cannot be judged anew; omitted if it can. */
   readonly unfit?: string;
+  /** Why the model could not answer; omitted if nothing kept it from that. */
+  readonly broken?: string;
   /** Sentences on what is not as it was. */
   readonly notes?: readonly string[];
 }
@@ -106,10 +116,11 @@ interface OpenTurn {
  *
  * @throws {InputError} If there is a result without a call, or nothing was said.
  */
-export function assemble({ items, notes = [] }: Conversation, whole: Part): Assembled {
+export function assemble({ items, notes = [], broken }: Conversation, whole: Part): Assembled {
   const system: string[] = [];
   const turns: OpenTurn[] = [];
   const left = { system: 0, greetings: 0 };
+  const called = new Set<string>();
   const isCalled = items.slice(0, items.findIndex(({ kind }) => kind === "user"))
     .some((item) => item.kind === "reply" && item.calls.length > 0);
   const hasUser = items.some(({ kind }) => kind === "user");
@@ -128,14 +139,16 @@ export function assemble({ items, notes = [] }: Conversation, whole: Part): Asse
       case "reply":
         if (turn === undefined && hasUser && !isCalled) left.greetings++;
         else addReply(turn ?? newTurn(turns), item);
+        for (const { id } of item.calls) if (id !== undefined) called.add(id);
         break;
       case "result":
-        addResult(turn?.replies.at(-1), item);
+        addResult(turn?.replies.at(-1), item, called);
     }
   }
-  if (turns.every(({ replies }) => replies.length === 0)) {
+  if (broken === undefined && turns.every(({ replies }) => replies.length === 0)) {
     whole.fail("must have a reply of a model", "it has none");
   }
+  if (turns.length === 0) newTurn(turns);
   const made = turns.map(({ prompt, replies }): RecordedTurn => ({
     prompt,
     replies: replies.map(({ results, ...reply }) => ({
@@ -145,12 +158,18 @@ export function assemble({ items, notes = [] }: Conversation, whole: Part): Asse
   }));
   const calls = made.flatMap(({ replies }) => replies.flatMap((reply) => reply.calls));
   const unanswered = calls.filter(({ result }) => result === undefined).length;
-  const parts = items.reduce(
-    (sum, item) => sum + (item.kind === "user" ? partsLost(item.at) : 0),
-    0,
-  );
+  const partsOf = (kind: Item["kind"]) =>
+    items.reduce(
+      (sum, item) => sum + (item.kind === kind && item.kind !== "reply" ? item.lost ?? 0 : 0),
+      0,
+    );
+  const [parts, images] = [partsOf("user"), partsOf("result")];
   return {
-    run: { ...(system.length === 0 ? {} : { system: system.join("\n\n") }), turns: made },
+    run: {
+      ...(system.length === 0 ? {} : { system: system.join("\n\n") }),
+      turns: made,
+      ...defined({ broken }),
+    },
     notes: [
       ...notes,
       ...(left.system === 0
@@ -162,21 +181,14 @@ export function assemble({ items, notes = [] }: Conversation, whole: Part): Asse
       ...(parts === 0
         ? []
         : [`${countText(parts, "part")} of messages of the user left out, which are no text`]),
+      ...(images === 0
+        ? []
+        : [`${countText(images, "part")} of results left out, which are no text`]),
       ...(unanswered === 0
         ? []
         : [`${countText(unanswered, "call")} without a result, taken as not carried out`]),
     ],
   };
-}
-
-/** The number of parts of a message that are no text, such as images. */
-function partsLost(at: Part): number {
-  const list = at.first("content", "parts");
-  if (!Array.isArray(list?.value)) return 0;
-  return list.items().filter((part) => {
-    const { value = "text" } = part.get("type") ?? {};
-    return typeof part.value !== "string" && value !== "text" && value !== "input_text";
-  }).length;
 }
 
 /** A turn that begins without a message of the user, as agents do that are started by a program. */
@@ -203,19 +215,25 @@ function addReply({ replies }: OpenTurn, { kind: _, at: __, continues, ...reply 
   };
 }
 
-function addResult(reply: OpenReply | undefined, result: Result): void {
-  const open = (reply?.calls.length ?? 0) - (reply?.results.length ?? 0);
-  if (open > 0) {
+function addResult(
+  reply: OpenReply | undefined,
+  result: Result,
+  called: ReadonlySet<string>,
+): void {
+  const { calls = [], results = [] } = reply ?? {};
+  const isOfOther = result.call === undefined && result.id !== undefined &&
+    called.has(result.id) && !calls.some(({ id }) => id === result.id);
+  if (calls.length > results.length && !isOfOther) {
     reply!.results.push(result);
     return;
   }
   result.at.fail(
     "a result must follow the reply whose call it answers",
-    reply === undefined || reply.calls.length === 0
+    calls.length === 0
       ? "the reply before it makes no calls"
-      : `the reply before it makes ${
-        countText(reply.calls.length, "call")
-      }, which have their results`,
+      : isOfOther
+      ? "its id is that of a call of an earlier reply"
+      : `the reply before it makes ${countText(calls.length, "call")}, which have their results`,
   );
 }
 
@@ -231,6 +249,8 @@ function paired(
     id !== undefined && id !== "" && list.filter((one) => one.id === id).length === 1;
   const places = new Map<Result, number>();
   for (const result of results) {
+    if (result.call !== undefined) places.set(result, result.call);
+    if (places.has(result)) continue;
     if (!isOnly(results, result.id) || !isOnly(calls, result.id)) continue;
     places.set(result, calls.findIndex(({ id }) => id === result.id));
   }

@@ -76,9 +76,12 @@ export function readTrial(part: Part): TrialConversation {
     ...(prompt?.value === undefined ? ["its question is in no transcript"] : []),
     ...(lost === 0 ? [] : [`${countText(lost, "call")} not kept, such as those past a limit`]),
   ];
+  // A trial that broke off is as invalid as it was; of one with an answer the judge may have failed.
+  const isBroken = trial.outcome === "invalid" && !events.some(({ kind }) => kind === "answer");
   return {
     trial,
     items,
+    ...(isBroken ? { broken: trial.reason ?? "it has no answer" } : {}),
     model: model.requested,
     ...(model.simulated ? { simulated: true } : {}),
     ...(isCase(task) ? { case: task.case, suite } : {}),

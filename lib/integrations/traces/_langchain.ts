@@ -4,9 +4,10 @@
  */
 
 import { defined, isJsonObject } from "../../base/json.ts";
-import { contentText } from "../../models/openai/content.ts";
+import type { OwnCall } from "../../calls/trace.ts";
 import { readUsage } from "../../models/openai/reading.ts";
 import type { FinishReason } from "../../models/model.ts";
+import { lostIn, textIn } from "./_content.ts";
 import type { Conversation, Item, Reply } from "./_conversation.ts";
 import { type Part, textOf } from "./_part.ts";
 
@@ -74,11 +75,17 @@ function message(at: Part): Item {
   const { type, fields } = typeOf(at) ?? at.fail("must be a message of LangChain");
   const kind = Object.hasOwn(TYPES, type) ? TYPES[type]! : undefined;
   const content = fields.get("content");
-  const text = content === undefined ? "" : textIn(content);
-  if (kind === "system" || kind === "user") return { kind, text, at: fields };
+  const calls = kind === "reply" ? callsIn(fields) : [];
+  const ownCalls = kind === "reply" ? ownCallsIn(content) : [];
+  const text = textIn(content, [
+    ...(calls.length > 0 ? CALL_PARTS : []),
+    ...(kind === "reply" ? [...OWN_CALL_PARTS, ...OWN_RESULT_PARTS] : []),
+  ]);
+  if (kind === "system" || kind === "user") return { kind, text, at: fields, ...lostIn(content) };
   if (kind === "result") {
     const isError = fields.textAt("status") === "error" ? true as const : undefined;
-    return { kind, text, at, ...defined({ id: fields.textAt("tool_call_id"), isError }) };
+    const id = fields.textAt("tool_call_id");
+    return { kind, text, at, ...defined({ id, isError }), ...lostIn(content) };
   }
   if (kind === undefined) {
     return at.fail(
@@ -89,7 +96,8 @@ function message(at: Part): Item {
   const [usage, metadata] = [fields.get("usage_metadata"), fields.get("response_metadata")];
   return {
     ...{ kind, text, at },
-    calls: callsIn(fields),
+    calls,
+    ...(ownCalls.length === 0 ? {} : { ownCalls }),
     ...defined({
       usage: readUsage(usage?.get("input_tokens")?.value, usage?.get("output_tokens")?.value),
       served: metadata?.textAt("model_name") ?? metadata?.textAt("model"),
@@ -98,12 +106,26 @@ function message(at: Part): Item {
   };
 }
 
-/** Parts that are neither said nor called in another field. */
-function textIn(content: Part): string {
-  const { value } = content;
-  if (typeof value === "string") return value;
-  if (!Array.isArray(value)) return content.fail("must be a text or a list of parts");
-  return contentText(value);
+/** Parts of calls that the field `tool_calls` has as well. */
+const CALL_PARTS: readonly string[] = [
+  ...["tool_use", "tool_call", "tool_call_chunk", "invalid_tool_call", "function_call"],
+  "input_json_delta",
+];
+
+/** Parts of calls that the provider runs itself, and of their results. */
+const OWN_CALL_PARTS: readonly string[] = ["server_tool_call", "server_tool_use"];
+const OWN_RESULT_PARTS: readonly string[] = [
+  ...["server_tool_call_result", "server_tool_result", "web_search_tool_result"],
+  "code_execution_tool_result",
+];
+
+function ownCallsIn(content: Part | undefined): OwnCall[] {
+  if (!Array.isArray(content?.value)) return [];
+  return content.items().filter((part) => OWN_CALL_PARTS.includes(part.textAt("type") ?? ""))
+    .map((part) => ({
+      function: part.need("name").text(),
+      arguments: textOf(part.first("args", "input")?.value ?? {}),
+    }));
 }
 
 /**
@@ -117,13 +139,13 @@ function callsIn(fields: Part): Reply["calls"] {
   if (raw.length > 0 && raw.length === read.length + invalid.length) {
     return raw.map((call) => ({
       ...defined({ id: call.textAt("id") }),
-      name: call.need("function").textAt("name") ?? "",
+      name: call.need("function").need("name").text(),
       arguments: textOf(call.need("function").get("arguments")?.value ?? "{}"),
     }));
   }
   return [...read, ...invalid].map((call) => ({
     ...defined({ id: call.textAt("id") }),
-    name: call.textAt("name") ?? "",
+    name: call.need("name").text(),
     arguments: textOf(call.get("args")?.value ?? {}),
   }));
 }

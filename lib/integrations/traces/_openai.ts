@@ -4,9 +4,9 @@
  */
 
 import { defined, isJsonObject, type JsonObject } from "../../base/json.ts";
-import { contentText } from "../../models/openai/content.ts";
 import { readUsage } from "../../models/openai/reading.ts";
 import type { FinishReason } from "../../models/model.ts";
+import { lostIn, textIn } from "./_content.ts";
 import type { Conversation, Item, Reply } from "./_conversation.ts";
 import { type Part, textOf } from "./_part.ts";
 
@@ -21,17 +21,20 @@ const FINISH: ReadonlyMap<unknown, FinishReason> = new Map<unknown, FinishReason
 export function readChat(part: Part): Conversation {
   const { request, response } = exchange(part);
   const list = Array.isArray(request.value) ? request : request.need("messages");
-  const said = response?.need("choices").items().slice(0, 1).map((choice): Item => {
-    const usage = response.get("usage")?.value as JsonObject | undefined;
+  const choices = response?.need("choices");
+  const all = choices?.items() ?? [];
+  if (all.length > 1) choices!.fail("must be one choice", `there are ${all.length}`);
+  const said = all.map((choice): Item => {
+    const usage = response!.get("usage")?.value as JsonObject | undefined;
     return {
       ...chatItem(choice.need("message")) as Reply,
       ...defined({
         usage: readUsage(usage?.["prompt_tokens"], usage?.["completion_tokens"]),
-        served: response.textAt("model"),
+        served: response!.textAt("model"),
         finish: FINISH.get(choice.textAt("finish_reason")),
       }),
     };
-  }) ?? [];
+  });
   return {
     items: [...list.items().map(chatItem), ...said],
     ...defined({
@@ -43,25 +46,26 @@ export function readChat(part: Part): Conversation {
 
 /** A request and its response, logged together; what is no such pair is the request. */
 function exchange(part: Part): { readonly request: Part; readonly response?: Part } {
-  const [request, response] = [part.get("request"), part.get("response")];
-  if (request !== undefined && response !== undefined) return { request, response };
+  const request = part.get("request");
+  if (request !== undefined) return { request, response: part.need("response") };
   return { request: part, ...(part.has("choices") ? { response: part } : {}) };
 }
 
 function chatItem(at: Part): Item {
   const role = at.need("role").text();
-  const text = textIn(at.get("content")) || at.textAt("refusal") || "";
+  const content = at.get("content");
+  const text = textIn(content) || at.textAt("refusal") || "";
   switch (role) {
     case "system":
     case "developer":
       return { kind: "system", text, at };
     case "user":
-      return { kind: "user", text, at };
+      return { kind: "user", text, at, ...lostIn(content) };
     case "tool":
     case "function": {
       const id = at.textAt("tool_call_id");
       const isError = isErrorIn(at);
-      return { kind: "result", text, at, ...defined({ id, isError }) };
+      return { kind: "result", text, at, ...defined({ id, isError }), ...lostIn(content) };
     }
     case "assistant": {
       const calls = at.get("tool_calls")?.items().map(chatCall) ?? [];
@@ -82,14 +86,25 @@ function chatItem(at: Part): Item {
 function chatCall(at: Part): Reply["calls"][number] {
   const id = at.textAt("id");
   const custom = at.get("custom");
-  return { ...defined({ id }), ...calledIn(custom ?? at.need("function")) };
+  return {
+    ...defined({ id }),
+    ...(custom === undefined ? calledIn(at.need("function")) : customIn(custom)),
+  };
+}
+
+/** A call of a custom tool, which takes a text: as the argument `input`, as calls have objects. */
+function customIn(at: Part): ReturnType<typeof calledIn> {
+  return {
+    name: at.need("name").text(),
+    arguments: JSON.stringify({ input: at.get("input")?.text() ?? "" }),
+  };
 }
 
 /** The name and the arguments of a call, where the text that the model wrote is kept; else the JSON of the arguments. */
 function calledIn(at: Part): { readonly name: string; readonly arguments: string } {
-  const written = at.first("arguments", "input")?.value;
+  const written = at.get("arguments")?.value;
   return {
-    name: at.textAt("name") ?? "",
+    name: at.need("name").text(),
     arguments: written === undefined ? "{}" : textOf(written),
   };
 }
@@ -107,27 +122,12 @@ function modelIn(at: Part): Pick<Reply, "served" | "usage"> {
   return defined({ served: at.textAt("model"), usage: read });
 }
 
-/** The text of a content: a text, or a list of parts. */
-function textIn(content: Part | undefined): string {
-  if (content === undefined) return "";
-  const { value } = content;
-  if (typeof value !== "string" && !Array.isArray(value)) {
-    content.fail("must be a text or a list of parts");
-  }
-  return Array.isArray(value) ? contentText(value.map(plainPart)) : value as string;
-}
-
-/** A part of what is sent is of type `input_text`, one of a reply of type `output_text` or `text`. */
-function plainPart(part: unknown): unknown {
-  return isJsonObject(part) && part["type"] === "input_text" ? { ...part, type: "text" } : part;
-}
-
 /**
  * Reads responses: a list of items, the body of a request with them as its `input`, that and its `response`, or a
  * response with its `input`.
  */
 export function readResponses(part: Part): Conversation {
-  const [asked, response] = [part.get("request") ?? part, part.get("response")];
+  const { request: asked, response } = exchange(part);
   const answer = response ?? (part.has("output") ? part : undefined);
   const input = Array.isArray(asked.value) ? asked : asked.need("input");
   const instructions = asked.get("instructions");
@@ -136,7 +136,12 @@ export function readResponses(part: Part): Conversation {
     : input.items().flatMap(responseItem);
   const output = answer?.need("output").items().flatMap(responseItem) ?? [];
   const usage = answer?.get("usage")?.value as JsonObject | undefined;
-  const finish = FINISH.get(answer?.get("incomplete_details")?.textAt("reason"));
+  const earlier = asked.first(...EARLIER) ?? answer?.first(...EARLIER);
+  if (earlier !== undefined && !said.some(({ kind }) => kind === "reply")) {
+    earlier.fail("must stand beside an input with the items of the earlier responses");
+  }
+  const reason = FINISH.get(answer?.get("incomplete_details")?.textAt("reason"));
+  const finish = reason ?? (UNFINISHED.includes(answer?.textAt("status")) ? "length" : undefined);
   const last = output.findLastIndex(({ kind }) => kind === "reply");
   const told = defined({
     usage: readUsage(usage?.["input_tokens"], usage?.["output_tokens"]),
@@ -158,6 +163,20 @@ export function readResponses(part: Part): Conversation {
   };
 }
 
+/** Fields that stand for items which are kept by the provider. */
+const EARLIER: readonly string[] = ["previous_response_id", "conversation"];
+
+/** What a response says that is not whole: its text is no answer. */
+const UNFINISHED: readonly unknown[] = [
+  ...["failed", "incomplete", "cancelled", "in_progress", "queued"],
+];
+
+/** Items that are neither said nor called. */
+const SILENT_ITEMS: readonly string[] = [
+  ...["reasoning", "item_reference", "compaction"],
+  ...["mcp_list_tools", "mcp_approval_request", "mcp_approval_response"],
+];
+
 /** The items that call tools of the provider's own, which are no tools of the user's. */
 const OWN_CALL = /_call$/;
 
@@ -165,17 +184,22 @@ const OWN_CALL = /_call$/;
 function responseItem(at: Part): Item[] {
   const type = at.textAt("type") ?? "message";
   const reply = { kind: "reply", text: "", calls: [], continues: true, at } as const;
-  if (type === "function_call") {
+  if (type === "function_call" || type === "custom_tool_call") {
     const id = at.textAt("call_id");
-    return [{ ...reply, calls: [{ ...defined({ id }), ...calledIn(at) }] }];
+    const called = type === "function_call" ? calledIn(at) : customIn(at);
+    return [{ ...reply, calls: [{ ...defined({ id }), ...called }] }];
   }
-  if (type === "function_call_output") {
-    const output = at.need("output").value;
-    const text = Array.isArray(output) ? textIn(at.need("output")) : textOf(output);
+  if (type === "function_call_output" || type === "custom_tool_call_output") {
+    const output = at.need("output");
+    const text = Array.isArray(output.value) ? textIn(output) : textOf(output.value);
     const id = at.textAt("call_id");
-    return [{ kind: "result", text, at, ...defined({ id, isError: isErrorIn(at) }) }];
+    return [{
+      ...{ kind: "result", text, at },
+      ...defined({ id, isError: isErrorIn(at) }),
+      ...lostIn(output),
+    }];
   }
-  if (type === "reasoning" || type === "item_reference" || type === "compaction") return [];
+  if (SILENT_ITEMS.includes(type)) return [];
   if (OWN_CALL.test(type)) {
     return [{ ...reply, ownCalls: [{ function: type, arguments: textOf(at.value) }] }];
   }
@@ -184,9 +208,10 @@ function responseItem(at: Part): Item[] {
     return at.need("type").fail("must be the type of an item of a response");
   }
   const role = at.need("role").text();
-  const text = textIn(at.get("content"));
+  const content = at.get("content");
+  const text = textIn(content);
   if (role === "assistant") return [{ ...reply, text }];
-  if (role === "user") return [{ kind: "user", text, at }];
+  if (role === "user") return [{ kind: "user", text, at, ...lostIn(content) }];
   if (role === "system" || role === "developer") return [{ kind: "system", text, at }];
   return at.need("role").fail("must be one of system, developer, user and assistant");
 }

@@ -17,7 +17,18 @@ import {
   type Result,
   whyUnfit,
 } from "./_conversation.ts";
-import { type Span, spansIn, structured } from "./_otel_spans.ts";
+import {
+  above,
+  keyed,
+  millisecondsOf,
+  nestedOnce,
+  operationOf,
+  type Span,
+  spansIn,
+  structured,
+  textOfAttribute,
+} from "./_otel_spans.ts";
+import { runsOf } from "./_otel_runs.ts";
 import { type Part, textOf } from "./_part.ts";
 
 /** Operations that ask a model. */
@@ -29,25 +40,26 @@ const FINISH: ReadonlyMap<unknown, FinishReason> = new Map<unknown, FinishReason
   ["content_filter", "filter"],
 ]);
 
-/** Reads the conversations in spans: those of one `gen_ai.conversation.id`, else of one trace. */
-export function readSpans(part: Part): Conversation[] {
-  const spans = spansIn(part);
-  const ids = new Map(spans.flatMap(({ trace, attribute }) => {
-    const id = attribute("gen_ai.conversation.id")?.value;
-    return typeof id === "string" ? [[trace, id] as const] : [];
-  }));
-  const groups = Map.groupBy(spans, ({ trace }) => `${ids.get(trace) ?? trace}`);
-  const found = [...groups.values()].map((group) => group.toSorted(byTime)).flatMap((group) =>
-    group.some(isOfAgent) ? [conversationOf(group, part)] : []
+/**
+ * Reads the conversations in spans, which may stand in several exports: those of one `gen_ai.conversation.id`, else of one
+ * trace. Each names the first of its spans.
+ */
+export function readSpans(parts: readonly Part[]): Conversation[] {
+  const spans = parts.flatMap(spansIn);
+  const keyOf = keyed(spans);
+  const traces = new Set(spans.filter(isAsking).map(({ trace }) => trace));
+  const groups = [...Map.groupBy(spans, keyOf).values()].filter((group) =>
+    group.some(isAsking) || group.some((span) => isOfAgent(span) && !traces.has(span.trace))
   );
-  if (found.length > 0) return found;
-  return part.fail(
+  if (groups.length > 0) {
+    return groups.map((group) => ({ ...conversationOf(group), at: group[0]!.at }));
+  }
+  return parts[0]!.fail(
     "must have spans with gen_ai.operation.name chat or invoke_agent",
     `there is none among ${countText(spans.length, "span")}`,
   );
 }
 
-const operationOf = ({ attribute }: Span) => attribute("gen_ai.operation.name")?.value;
 /** Requests of a strategy beside the conversation are a stage of it. */
 const isAsking = (span: Span) =>
   ASKING.includes(`${operationOf(span)}`) && span.attribute("toolgate.stage") === undefined;
@@ -58,73 +70,105 @@ function byTime({ start: one }: Span, { start: other }: Span): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-function conversationOf(spans: readonly Span[], part: Part): Conversation {
-  const byId = new Map(spans.map((span) => [span.id, span]));
-  /** The agents that a span is within. */
-  const agentsOf = (span: Span): number => {
-    let [count, above] = [0, byId.get(span.parent)];
-    for (let level = 0; above !== undefined && level < spans.length; level++) {
-      if (operationOf(above) === "invoke_agent") count++;
-      above = byId.get(above.parent);
-    }
-    return count;
-  };
+/** The spans of a group, each once: what is exported twice, or sent again, is one. */
+function withoutDoubled(group: readonly Span[]): Span[] {
+  const byId = new Map<string, Span>();
+  for (const span of group) {
+    byId.getOrInsertComputed(
+      span.id === "" ? `${byId.size} ` : `${span.trace}/${span.id}`,
+      () => span,
+    );
+  }
+  return [...byId.values()];
+}
+
+/** Whether a span tells what its model replied. */
+function hasReply(span: Span): boolean {
+  return messagesIn(span, "gen_ai.output.messages").some(({ kind }) => kind === "reply");
+}
+
+function conversationOf(group: readonly Span[]): Conversation {
+  const spans = withoutDoubled(group).toSorted(byTime);
+  const aboveOf = above(spans);
+  const isOuter = (span: Span) =>
+    aboveOf(span).filter((one) => operationOf(one) === "invoke_agent").length <= 1;
   const agents = spans.filter((span) => operationOf(span) === "invoke_agent");
   const all = spans.filter(isAsking);
-  const asked = all.filter((span) => agentsOf(span) <= 1);
-  const run = spans.filter((span) => operationOf(span) === "execute_tool" && agentsOf(span) <= 1);
-  const sources = asked.length > 0 ? asked : agents.slice(0, 1);
+  const outer = all.filter(isOuter);
+  const told = new Set(outer.filter(hasReply));
+  const failed = outer.filter((span) => span.hasFailed && !told.has(span));
+  const tried = outer.filter((span) => !failed.includes(span));
+  const asked = nestedOnce(tried, told, aboveOf);
+  const run = spans.filter((span) => operationOf(span) === "execute_tool" && isOuter(span));
+  const isBroken = asked.length === 0 && failed.length > 0;
+  const sources = asked.length > 0 ? asked : isBroken ? failed.slice(-1) : agents.slice(0, 1);
   const [first] = sources;
-  const items = asked.length > 0 ? itemsOf(asked, run) : itemsOf(sources, run);
-  const text = (name: string) => {
-    const value = spans.map(({ attribute }) => attribute(name)?.value)
-      .find((one) => typeof one === "string");
-    return value as string | undefined;
-  };
-  const tools = [...sources, ...agents].map(({ attribute }) => attribute("gen_ai.tool.definitions"))
+  if (first === undefined) return group[0]!.at.fail("must have spans that ask a model");
+  const { items, notes } = isBroken
+    ? {
+      items: [...instructionsIn(first), ...messagesIn(first, "gen_ai.input.messages")],
+      notes: [],
+    }
+    : itemsOf(sources, run);
+  const text = (name: string, among = spans) =>
+    among.map((span) => textOfAttribute(span, name)).find((one) => one !== undefined);
+  const asking = [...sources, ...agents];
+  const tools = [...sources, ...outer, ...agents]
+    .map(({ attribute }) => attribute("gen_ai.tool.definitions"))
     .find((one) => one !== undefined);
-  const below = all.length - asked.length;
   const isSimulated = spans.some(({ attribute }) =>
     attribute("toolgate.simulated")?.value === true
   );
-  if (first === undefined) return part.fail("must have spans that ask a model");
   // Only of toolgate's own spans is it known at what length texts are cut.
   const unfit = whyUnfit(
-    ["toolgate.strategy", "toolgate.perturbation"].map(text),
+    ["toolgate.strategy", "toolgate.perturbation"].map((name) => text(name)),
     text("toolgate.trial") === undefined ? 0 : items.reduce((sum, item) => sum + cutIn(item), 0),
   );
-  const left = below === 0
-    ? []
-    : [`${countText(below, "request")} of agents within the agent left out`];
+  const left = (count: number, noun: string, why: string) =>
+    count === 0 ? [] : [`${countText(count, noun)} ${why} left out`];
   return {
     items,
     ...defined({
       tools: tools && structured(tools),
-      model: text("toolgate.model") ?? text("gen_ai.request.model") ??
-        text("gen_ai.response.model"),
+      model: text("toolgate.model") ?? text("gen_ai.request.model", asking) ??
+        text("gen_ai.response.model", asking),
       case: text("toolgate.case"),
       suite: text("toolgate.suite"),
       simulated: isSimulated || undefined,
       unfit: unfit[0],
+      broken: isBroken ? "no request got a reply" : undefined,
     }),
-    notes: [...unfit, ...left],
+    notes: [
+      ...unfit,
+      ...left(all.length - outer.length, "request", "of agents within the agent"),
+      ...left(group.length - spans.length, "span", "that stand twice"),
+      ...left(tried.length - asked.length, "request", "that others are within, or hold,"),
+      ...left(isBroken ? 0 : failed.length, "request", "that failed"),
+      ...notes,
+    ],
   };
 }
 
 /**
- * What was said, request by request: of each the messages behind the last reply before it, as each request has the whole
- * conversation, and its reply.
+ * What was said, request by request: of each the messages behind the replies that its conversation had so far, as each
+ * request has the whole of it, and its reply. A request whose span is missing is read from the one behind it.
  */
-function itemsOf(asked: readonly Span[], run: readonly Span[]): Item[] {
+function itemsOf(
+  asked: readonly Span[],
+  run: readonly Span[],
+): { readonly items: Item[]; readonly notes: string[] } {
   const items: Item[] = [];
-  const left = [...run];
+  const runs = runsOf(run);
+  let [said, hidden] = [0, 0];
   for (const [place, span] of asked.entries()) {
     const input = messagesIn(span, "gen_ai.input.messages");
-    const last = place === 0 ? -1 : input.findLastIndex(({ kind }) => kind === "reply");
-    const news = place === 0 ? [...instructionsIn(span), ...input] : input.slice(last + 1);
+    const news = place === 0
+      ? [...instructionsIn(span), ...input]
+      : withoutLast(input.slice(behind(input, said, items)), items);
+    if (place > 0) hidden += news.filter(({ kind }) => kind === "reply").length;
     const results = news.filter((item) => item.kind === "result");
     // What the spans of tools say is needed only where no request shows it.
-    const before = place === 0 ? [] : takeRuns(items, left, span.start);
+    const before = place === 0 ? [] : runs.take(items, span.start);
     items.push(
       ...(results.length > 0 ? news.map((item) => timed(item, before)) : [...before, ...news]),
     );
@@ -135,24 +179,82 @@ function itemsOf(asked: readonly Span[], run: readonly Span[]): Item[] {
         `a span ${operationOf(span)} has none`,
       );
     }
+    said = repliesIn([...input, ...output]).length;
     const usage = ["input", "output"].map((way) =>
       span.attribute(`gen_ai.usage.${way}_tokens`)?.value
     );
     const own = output.findLastIndex(({ kind }) => kind === "reply");
     const told = defined({
       usage: readUsage(usage[0], usage[1]),
-      served: span.attribute("gen_ai.response.model")?.value as string | undefined,
+      served: textOfAttribute(span, "gen_ai.response.model"),
       durationMs: millisecondsOf(span),
     });
     items.push(...output.map((item, at) => at === own ? { ...item, ...told } as Item : item));
   }
-  items.push(...takeRuns(items, left, undefined));
-  return items;
+  items.push(...runs.take(items, undefined));
+  const lost = runs.lost(items);
+  return {
+    items,
+    notes: [
+      ...(hidden === 0
+        ? []
+        : [`${countText(hidden, "request")} without a span read from a later one`]),
+      ...(lost === 0 ? [] : [`${countText(lost, "run")} of tools that no reply calls left out`]),
+    ],
+  };
 }
 
-function millisecondsOf({ start, end }: Span): number | undefined {
-  if (start === undefined || end === undefined || end < start) return undefined;
-  return Number((end - start) / 1_000_000n);
+/** The places behind the replies in messages: replies with nothing between them are parts of one. */
+function repliesIn(items: readonly Item[]): number[] {
+  return items.flatMap(({ kind }, place) =>
+    kind === "reply" && items[place + 1]?.kind !== "reply" ? [place + 1] : []
+  );
+}
+
+/**
+ * Where the messages begin that follow a number of replies. A history that was cut has fewer: there it is behind the last
+ * reply that was heard or, as of a summary, behind the last one, if that is none that nobody heard.
+ */
+function behind(input: readonly Item[], said: number, items: readonly Item[]): number {
+  const places = repliesIn(input);
+  if (places.length > said) return places[said - 1] ?? 0;
+  const heard = callsOf(items, repliesIn(items).at(-1) ?? 0);
+  const calls = places.map((place) => callsOf(input, place));
+  const text = textOfCalls(heard);
+  const own = calls.findLastIndex((each) => textOfCalls(each) === text);
+  if (own >= 0) return places[own]!;
+  const ids = new Set(heard.map(({ id }) => id));
+  const last = calls.at(-1) ?? [];
+  const isHidden = last.length > 0 && last.every(({ id }) => (id ?? "") !== "" && !ids.has(id));
+  return (isHidden ? startOf(input, places.at(-1)!) : places.at(-1)) ?? 0;
+}
+
+/** Where the reply begins that ends at a place. */
+function startOf(items: readonly Item[], place: number): number {
+  let start = place;
+  while (items[start - 1]?.kind === "reply") start--;
+  return start;
+}
+
+/** The calls of the reply that ends at a place. */
+function callsOf(items: readonly Item[], place: number): Reply["calls"] {
+  return items.slice(startOf(items, place), place)
+    .flatMap((item) => item.kind === "reply" ? item.calls : []);
+}
+
+const textOfCalls = (calls: Reply["calls"]) =>
+  JSON.stringify(calls.map(({ name, arguments: written }) => [name, written]));
+
+/** Without replies that repeat calls of the last one, as histories do that have each call and its result apart. */
+function withoutLast(news: readonly Item[], items: readonly Item[]): Item[] {
+  const last = items.findLast((item) => item.kind === "reply");
+  const key = ({ id = "", name, arguments: written }: Reply["calls"][number]) =>
+    JSON.stringify([id, name, written]);
+  const known = new Set(last?.calls.filter(({ id }) => (id ?? "") !== "").map(key));
+  return news.filter((item) =>
+    item.kind !== "reply" || item.calls.length === 0 ||
+    !item.calls.every((call) => known.has(key(call)))
+  );
 }
 
 /** A result with the time that the span of its tool took. */
@@ -162,36 +264,6 @@ function timed(item: Item, runs: readonly Result[]): Item {
   if (own.length !== 1) return item;
   const { durationMs, isError } = own[0]!;
   return { ...item, ...defined({ durationMs, isError }) };
-}
-
-/** Takes the results of the tools that ran for the last reply, before the next request began. */
-function takeRuns(items: readonly Item[], left: Span[], before: bigint | undefined): Result[] {
-  const last = items.findLast((item) => item.kind === "reply");
-  const calls = last?.kind === "reply" ? last.calls : [];
-  const end = left.findIndex(({ start }) =>
-    before !== undefined && start !== undefined && start >= before
-  );
-  const own = left.splice(0, Math.min(end < 0 ? left.length : end, calls.length));
-  return own.flatMap((span): Result[] => {
-    const result = span.attribute("gen_ai.tool.call.result");
-    const error = span.isError || span.attribute("error.type") !== undefined;
-    if (result === undefined && !error) return [];
-    const id = span.attribute("gen_ai.tool.call.id")?.value;
-    const text = textOf(
-      result?.value ?? span.at.get("status")?.first("message", "description")?.value ??
-        span.attribute("error.type")?.value ?? "",
-    );
-    return [{
-      kind: "result",
-      text,
-      at: span.at,
-      ...defined({
-        id: typeof id === "string" ? id : undefined,
-        isError: error ? true as const : undefined,
-        durationMs: millisecondsOf(span),
-      }),
-    }];
-  });
 }
 
 function instructionsIn(span: Span): Item[] {
@@ -239,12 +311,13 @@ function messageItems(at: Part): Item[] {
     at: part,
     ...defined({ id: part.textAt("id") }),
   }));
+  const lost = parts.filter((part) => SILENT.includes(part.textAt("type") ?? "")).length;
   if (role === "system" || role === "developer") return [{ kind: "system", text, at }];
   if (role === "tool") return results;
   if (role === "user") {
     return [
       ...results,
-      ...(results.length > 0 && text === "" ? [] : [{ kind: "user" as const, text, at }]),
+      ...(results.length > 0 && text === "" ? [] : [{ kind: "user" as const, text, at, lost }]),
     ];
   }
   if (role !== "assistant") {

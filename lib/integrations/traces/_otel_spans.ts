@@ -3,6 +3,7 @@
  * @module
  */
 
+import { assertShallow } from "../../base/input.ts";
 import { isJsonObject, parseJson } from "../../base/json.ts";
 import type { Part } from "./_part.ts";
 
@@ -14,8 +15,8 @@ export interface Span {
   /** Nanoseconds; `undefined` where unknown. */
   readonly start: bigint | undefined;
   readonly end: bigint | undefined;
-  /** Whether its status says that it failed. */
-  readonly isError: boolean;
+  /** Whether its status or `error.type` says that it failed. */
+  readonly hasFailed: boolean;
   readonly at: Part;
   /** The value of an attribute, from text of JSON where it is one; `undefined` without it. */
   readonly attribute: (name: string) => Part | undefined;
@@ -23,12 +24,14 @@ export interface Span {
 
 /** Whether a value looks like spans. */
 export function isSpans(part: Part): boolean {
-  if (part.has("resourceSpans") || part.has("resource_spans")) return true;
+  if (resourcesOf(part) !== undefined) return true;
   const list = Array.isArray(part.value) ? part : part.get("spans");
   if (!Array.isArray(list?.value)) return isSpan(part);
   const [first] = list.items();
-  return first !== undefined && isSpan(first);
+  return first !== undefined && (isSpan(first) || resourcesOf(first) !== undefined);
 }
+
+const resourcesOf = (part: Part) => part.first("resourceSpans", "resource_spans");
 
 function isSpan(part: Part): boolean {
   return part.has("name", "attributes") &&
@@ -37,7 +40,7 @@ function isSpan(part: Part): boolean {
 
 /** Returns all spans in a value. */
 export function spansIn(part: Part): Span[] {
-  const resources = part.first("resourceSpans", "resource_spans");
+  const resources = resourcesOf(part);
   if (resources !== undefined) {
     return resources.items().flatMap((resource) =>
       resource.first("scopeSpans", "scope_spans", "instrumentationLibrarySpans")?.items()
@@ -45,7 +48,88 @@ export function spansIn(part: Part): Span[] {
     );
   }
   const list = Array.isArray(part.value) ? part : part.get("spans");
-  return list === undefined ? [readSpan(part)] : list.items().map(readSpan);
+  if (list === undefined) return [readSpan(part)];
+  return list.items().flatMap((one) =>
+    resourcesOf(one) === undefined ? [readSpan(one)] : spansIn(one)
+  );
+}
+
+/** More spans within spans than any trace has: parents may be a circle. */
+const MAX_LEVELS = 500;
+
+/** Returns what finds the spans that a span is within, the nearest first. */
+export function above(spans: readonly Span[]): (span: Span) => Span[] {
+  const keyOf = (trace: string, id: string) => JSON.stringify([trace, id]);
+  const byId = new Map(spans.map((span) => [keyOf(span.trace, span.id), span]));
+  return ({ trace, parent }) => {
+    const found: Span[] = [];
+    let next = parent === "" ? undefined : byId.get(keyOf(trace, parent));
+    while (next !== undefined && found.length < MAX_LEVELS && !found.includes(next)) {
+      found.push(next);
+      next = next.parent === "" ? undefined : byId.get(keyOf(trace, next.parent));
+    }
+    return found;
+  };
+}
+
+/** The conversation that a span is of: by its own id, else that of a span that it is within, else the trace. */
+export function keyed(spans: readonly Span[]): (span: Span) => string {
+  const idOf = (span: Span) => textOfAttribute(span, "gen_ai.conversation.id");
+  const aboveOf = above(spans);
+  const ids = new Map<string, Set<string>>();
+  for (const span of spans) {
+    const id = idOf(span);
+    if (id !== undefined) ids.getOrInsertComputed(span.trace, () => new Set()).add(id);
+  }
+  return (span) => {
+    const [only, other] = ids.get(span.trace) ?? [];
+    const own = only === undefined || other === undefined
+      ? only
+      : [span, ...aboveOf(span)].map(idOf).find((id) => id !== undefined);
+    // Spans without a trace are those of one line.
+    return own === undefined ? `trace ${span.trace || span.at.source}` : `conversation ${own}`;
+  };
+}
+
+/**
+ * Requests without those that stand for others: where a framework and a provider both tell of a request, one is within the
+ * other. The inner one is nearest to the model; an outer one may stand for several.
+ */
+export function nestedOnce(
+  asked: readonly Span[],
+  told: ReadonlySet<Span>,
+  aboveOf: (span: Span) => Span[],
+): Span[] {
+  const all = new Set(asked);
+  const left = new Set<Span>();
+  for (const span of asked) {
+    for (const outer of aboveOf(span).filter((one) => all.has(one))) {
+      left.add(told.has(span) ? outer : span);
+    }
+  }
+  return asked.filter((span) => !left.has(span));
+}
+
+/** What a span does. */
+export function operationOf(span: Span): string | undefined {
+  return textOfAttribute(span, "gen_ai.operation.name");
+}
+
+/**
+ * The text of an attribute; `undefined` without it.
+ *
+ * @throws {InputError} If it is of another type.
+ */
+export function textOfAttribute({ attribute }: Span, name: string): string | undefined {
+  const found = attribute(name);
+  if (found === undefined || typeof found.value === "string") return found?.value as undefined;
+  return found.fail(`the attribute ${name} must be a text`);
+}
+
+/** The time that a span took. */
+export function millisecondsOf({ start, end }: Span): number | undefined {
+  if (start === undefined || end === undefined || end < start) return undefined;
+  return Number((end - start) / 1_000_000n);
 }
 
 function readSpan(at: Part): Span {
@@ -64,19 +148,20 @@ function readSpan(at: Part): Span {
   const start = timeOf(
     at.first("startTimeUnixNano", "start_time_unix_nano", "startTime", "start_time", "timestamp"),
   );
+  const attribute = (name: string) => {
+    for (const list of lists) {
+      const found = attributeIn(list, name);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
   return {
-    ...{ id, parent, at, start },
+    ...{ id, parent, at, start, attribute },
     trace: idAt(at, "traceId", "trace_id") || idAt(context, "traceId", "trace_id"),
     end: timeOf(at.first("endTimeUnixNano", "end_time_unix_nano", "endTime", "end_time")) ??
       (start === undefined ? undefined : endOf(start, at.get("duration"))),
-    isError: code === 2 || code === "ERROR" || code === "STATUS_CODE_ERROR",
-    attribute: (name) => {
-      for (const list of lists) {
-        const found = attributeIn(list, name);
-        if (found !== undefined) return found;
-      }
-      return undefined;
-    },
+    hasFailed: code === 2 || code === "ERROR" || code === "STATUS_CODE_ERROR" ||
+      attribute("error.type") !== undefined,
   };
 }
 
@@ -157,5 +242,6 @@ function plainValue(part: Part): unknown {
 export function structured(part: Part): Part {
   if (typeof part.value !== "string") return part;
   const value = parseJson(part.value);
+  assertShallow(value, part.source);
   return value === undefined ? part.fail("must be JSON") : part.as(value);
 }

@@ -63,7 +63,7 @@ function hasParts(part: Part, types: readonly string[]): boolean {
 /** The forms, by their names, in the order in which they are tried. */
 const FORMS: Readonly<Record<TraceForm, FormRow>> = {
   journal: { fits: (part) => part.textAt("kind") === "trial", read: readTrial },
-  otel: { fits: isSpans, read: readSpans },
+  otel: { fits: isSpans, read: (part) => readSpans([part]) },
   ai_sdk_steps: {
     fits: (part) =>
       part.has("steps") || firstOf(part, "steps")?.has("content", "finishReason") === true,
@@ -111,15 +111,20 @@ export const TRACE_FORMS = Object.keys(FORMS) as readonly TraceForm[];
  * Returns the traces in a value: one, or those of several conversations in spans. Beside a trace may stand its `case`,
  * `suite`, `model` and `tools`; or it stands in `trace`, with these around it.
  *
+ * @param more Further values of spans, as exporters write several: spans of a trace may stand in any of them.
  * @throws {InputError} If it is of no known form, or not whole.
  */
-export function findTraces(part: Part, wanted?: TraceForm): FoundTrace[] {
-  assertShallow(part.value, part.source);
+export function findTraces(
+  part: Part,
+  wanted?: TraceForm,
+  more: readonly Part[] = [],
+): FoundTrace[] {
+  for (const { value, source } of [part, ...more]) assertShallow(value, source);
   const inner = part.get("trace");
   const own = inner !== undefined && typeof inner.value === "object" ? inner : part;
   const form = wanted ?? formOf(own);
   if (form === undefined) return own.fail(FORM_RULE, shapeOf(own));
-  const read: Conversation | readonly Conversation[] = FORMS[form].read(own);
+  const read = more.length > 0 ? readSpans([own, ...more]) : FORMS[form].read(own);
   const all = isList(read) ? read : [read];
   const beside = {
     case: (part.get("case") ?? part.get("test"))?.text(),
@@ -128,7 +133,12 @@ export function findTraces(part: Part, wanted?: TraceForm): FoundTrace[] {
     simulated: part.get("simulated")?.value === true || undefined,
     tools: own === part ? undefined : part.get("tools"),
   };
-  return all.map((conversation) => ({ ...conversation, ...defined(beside), form, part }));
+  return all.map((conversation) => ({
+    ...conversation,
+    ...defined(beside),
+    form,
+    part: more.length > 0 ? conversation.at ?? part : part,
+  }));
 }
 
 const FORM_RULE = `must be a trace of a known form (${
@@ -190,7 +200,9 @@ export function tracesIn(text: string, source: string, form?: TraceForm): FoundT
   const parts = whole === undefined
     ? linesOf(text, source)
     : partsOf(new Part(whole, source), form);
-  const found = withSharedParts(lastOfTrials(parts)).flatMap((part) => findTraces(part, form));
+  // Lines that were superseded may be those that share a value.
+  const found = withJoinedSpans(lastOfTrials(withSharedParts(parts)), form)
+    .flatMap(([part, ...more]) => findTraces(part, form, more));
   if (found.length === 0) throw cannot(`use ${source}`, "it must have traces", "it has none");
   return found;
 }
@@ -208,8 +220,28 @@ function linesOf(text: string, file: string): Part[] {
 /** A value is one trace, or a list of them. */
 function partsOf(part: Part, form: TraceForm | undefined): Part[] {
   assertShallow(part.value, part.source);
-  const isOne = !Array.isArray(part.value) || (form ?? formOf(part)) !== undefined;
+  if (!Array.isArray(part.value)) return [part];
+  const own = form ?? formOf(part);
+  const isOne = own !== undefined && (own !== "otel" || !part.items().some(isTold));
   return isOne ? [part] : part.items();
+}
+
+/** Whether fields beside a trace, or around it, say of what it is. */
+function isTold(part: Part): boolean {
+  return part.first("case", "test", "suite", "simulated", "trace") !== undefined;
+}
+
+/** The values that are read together: spans that nothing stands beside are one export, whatever the lines they are in. */
+function withJoinedSpans(
+  parts: readonly Part[],
+  form: TraceForm | undefined,
+): (readonly [Part, ...Part[]])[] {
+  const isExport = (part: Part) => (form ?? formOf(part)) === "otel" && !isTold(part);
+  const [first, ...more] = parts.filter(isExport);
+  const joined = new Set(more);
+  return parts.filter((part) => !joined.has(part)).map((part) =>
+    part === first ? [part, ...more] : [part]
+  );
 }
 
 /** Leaves out the plan of a journal, and trials that were run again: of several lines of a trial the last counts. */
