@@ -209,7 +209,7 @@ Deno.test("tests keep their places under --parallel, --shuffle and --filter, fro
 
 Deno.test("--coverage measures the user's own file as without tests that stand in it", async () => {
   await run(["--coverage=coverage", "tests/my_benchmark.ts"], project);
-  const { stdout, all } = await deno(["coverage", "--lcov", "coverage", "--include=tests"], {
+  const { stdout, all } = await deno(["coverage", "--lcov", "coverage", "--include=tests/"], {
     cwd: project,
   });
   const files = stdout.split("end_of_record\n").slice(0, -1).map((record) => ({
