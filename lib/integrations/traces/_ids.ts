@@ -7,7 +7,15 @@ import { cannot } from "../../base/errors.ts";
 import { canonicalJson, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import type { Part } from "./_part.ts";
-import type { FileTrace } from "./read.ts";
+
+/** A trace, as far as its id goes. */
+interface KnownTrace {
+  readonly source: string;
+  readonly model: string;
+  readonly case?: string;
+  readonly suite?: string;
+  readonly id?: string;
+}
 
 /** Names of the id of a conversation, beside it or around it. */
 const NAMES = ["id", "trace_id", "traceId", "conversation_id", "conversationId"] as const;
@@ -36,8 +44,8 @@ function scalarAt(part: Part, name: string): string | undefined {
  *
  * @throws {InputError} If there are; names both.
  */
-export function assertOnce(traces: readonly FileTrace[]): void {
-  const seen = new Map<string, FileTrace[]>();
+export function assertOnce(traces: readonly KnownTrace[]): void {
+  const seen = new Map<string, KnownTrace[]>();
   for (const trace of traces) {
     if (trace.id === undefined) continue;
     const known = seen.getOrInsertComputed(canonicalJson([trace.id, trace.model]), () => []);
@@ -53,7 +61,7 @@ export function assertOnce(traces: readonly FileTrace[]): void {
 }
 
 /** Whether two traces may be of the same test: only names of different tests tell them apart. */
-function mayBeOfOneTest(one: FileTrace, other: FileTrace): boolean {
+function mayBeOfOneTest(one: KnownTrace, other: KnownTrace): boolean {
   if (one.case === undefined || other.case === undefined) return true;
   return one.case === other.case &&
     (one.suite === undefined || other.suite === undefined || one.suite === other.suite);
