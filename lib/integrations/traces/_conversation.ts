@@ -54,6 +54,8 @@ export type Item = Said | Reply | Result;
 export interface Conversation {
   /** What was said, in order. */
   readonly items: readonly Item[];
+  /** What tells it from others of its test and model, such as the id of its trace; omitted where it does not say. */
+  readonly id?: string;
   /** The documents of the tools that the trace has; omitted if it has none. */
   readonly tools?: Part;
   /** The name of the model; omitted where the trace does not say. */
@@ -63,8 +65,6 @@ export interface Conversation {
   /** The test that it is of, and its suite; omitted where the trace does not say. */
   readonly case?: string;
   readonly suite?: string;
-  /** What tells it from others of its test and model, such as the id of its trace; omitted where it does not say. */
-  readonly id?: string;
   /** Why it cannot be judged anew; omitted if it can. */
   readonly unfit?: string;
   /** Sentences on what is not as it was. */
