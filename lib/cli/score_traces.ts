@@ -4,7 +4,7 @@
  */
 
 import { callerFolder } from "../base/command_line.ts";
-import { cannot, InputError } from "../base/errors.ts";
+import { cannot, InputError, reasonOf } from "../base/errors.ts";
 import { countText } from "../base/numbers.ts";
 import { printable } from "../base/json.ts";
 import { readTraceFile } from "../integrations/traces/read.ts";
@@ -34,14 +34,16 @@ export async function scoreTraces(arguments_: readonly string[]): Promise<number
   const traces = readTraceFile(userPath(file)).length;
   assertFile(tests);
   const out = options.text("out");
-  const own = out === undefined ? Deno.makeTempDirSync({ prefix: "toolgate_" }) : undefined;
+  using ending = new Ending();
+  let own: string | undefined;
   try {
+    own = out === undefined ? Deno.makeTempDirSync({ prefix: "toolgate_" }) : undefined;
     const journal = out ?? `${own}/`;
     const before = new Set(journalsOf(journal));
     if (!journal.endsWith("/") && before.size > 0) {
       throw cannot(`write ${journal}`, "it must be a new file", "it is there already");
     }
-    const hasPassed = await runTests(tests, [
+    const hasPassed = await runTests(tests, ending, [
       `--traces=${file}`,
       `--out=${journal}`,
       ...options.list("report").map((path) => `--report=${path}`),
@@ -49,8 +51,19 @@ export async function scoreTraces(arguments_: readonly string[]): Promise<number
         options.text(name) === undefined ? [] : [`--${name}=${options.text(name)}`]
       ),
     ]);
+    if (ending.isAsked) {
+      console.error(`${printable(file, 200)}: interrupted`);
+      return 3;
+    }
     const written = journalsOf(journal).filter((path) => !before.has(path));
     return await exitCodeOf(written, { file, traces, hasPassed });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotCapable)) throw error;
+    throw cannot(
+      `score ${file}`,
+      "traces are judged by deno test, which this command runs, with a folder for its results",
+      printable(reasonOf(error), 300),
+    );
   } finally {
     if (own !== undefined) Deno.removeSync(own, { recursive: true });
   }
@@ -82,7 +95,11 @@ function journalsOf(path: string): string[] {
 }
 
 /** Runs the tests where the user stands; returns whether all passed. */
-async function runTests(tests: string, flags: readonly string[]): Promise<boolean> {
+async function runTests(
+  tests: string,
+  ending: Ending,
+  flags: readonly string[],
+): Promise<boolean> {
   const cwd = callerFolder();
   const child = new Deno.Command(Deno.execPath(), {
     // Types were checked where the tests are written: that would take longer than all else.
@@ -90,7 +107,49 @@ async function runTests(tests: string, flags: readonly string[]): Promise<boolea
     ...(cwd === undefined ? {} : { cwd }),
     stdin: "null",
   }).spawn();
+  ending.end(child);
   return (await child.status).success;
+}
+
+/** Ends the tests with the command: a signal may reach it alone. A second signal ends them at once. */
+class Ending implements Disposable {
+  /** Windows has no SIGTERM. */
+  readonly #names: readonly Deno.Signal[] = Deno.build.os === "windows"
+    ? ["SIGINT"]
+    : ["SIGINT", "SIGTERM"];
+  #child: Deno.ChildProcess | undefined;
+  #asked = 0;
+  readonly #ask = (): void => {
+    this.#asked++;
+    this.#kill();
+  };
+
+  constructor() {
+    for (const name of this.#names) Deno.addSignalListener(name, this.#ask);
+  }
+
+  /** Whether a signal has come. */
+  get isAsked(): boolean {
+    return this.#asked > 0;
+  }
+
+  /** Ends a process once a signal comes, or has come. */
+  end(child: Deno.ChildProcess): void {
+    this.#child = child;
+    if (this.isAsked) this.#kill();
+  }
+
+  #kill(): void {
+    try {
+      this.#child?.kill(this.#asked === 1 ? "SIGTERM" : "SIGKILL");
+    } catch {
+      // It has ended by itself.
+    }
+  }
+
+  [Symbol.dispose](): void {
+    for (const name of this.#names) Deno.removeSignalListener(name, this.#ask);
+  }
 }
 
 /** What came out, by the journals: tests fail for several reasons, and only journals tell which. */
@@ -102,12 +161,15 @@ async function exitCodeOf(
     readonly hasPassed: boolean;
   },
 ): Promise<number> {
-  let judged = 0;
+  /** How often each trace was judged: of tests of two suites it is judged by both. */
+  const draws = new Map<string, number>();
   const codes: number[] = [];
   for (const path of journals) {
     const results = readResults([path], await readAndDerive([path]));
     const { trials, gate } = results;
-    judged += trials.filter(({ draw }) => draw !== undefined).length;
+    for (const { draw } of trials) {
+      if (draw !== undefined) draws.set(draw, (draws.get(draw) ?? 0) + 1);
+    }
     if (gate !== undefined) {
       codes.push(
         (await decideResults(results, gate, { baseline: baselineOfGate(gate, userPath) })).exitCode,
@@ -115,10 +177,14 @@ async function exitCodeOf(
     } else if (trials.some(({ outcome }) => outcome === "invalid")) codes.push(3);
     else codes.push(trials.every(({ outcome }) => outcome === "solved") ? 0 : 1);
   }
-  if (judged < traces) {
-    console.error(
-      `${printable(file, 200)}: ${countText(traces - judged, "trace")} of ${traces} not judged`,
-    );
+  const doubled = [...draws.values()].filter((times) => times > 1).length;
+  const lost = traces - draws.size;
+  if (lost + doubled > 0) {
+    const told = [
+      ...(lost === 0 ? [] : [`${countText(lost, "trace")} of ${traces} not judged`]),
+      ...(doubled === 0 ? [] : [`${countText(doubled, "trace")} of ${traces} judged twice`]),
+    ];
+    console.error(`${printable(file, 200)}: ${told.join(", ")}`);
     return 2;
   }
   const worst = [1, 3].find((code) => codes.includes(code)) ?? 0;

@@ -24,6 +24,13 @@ export function assertSamePart(
   if (plan === undefined) {
     throw cannot(`resume ${path}`, "its first line must be a plan", "it is none");
   }
+  if (plan.traces) {
+    throw cannot(
+      `resume ${path}`,
+      "what models say now cannot be added to what was recorded",
+      "it is of --traces; begin another journal",
+    );
+  }
   assertSamePlan(`resume ${path}`, plan, expected);
   const [one, other] = [plan, expected].map(({ shard, wave }) => partText(shard, wave));
   if (one !== other) {

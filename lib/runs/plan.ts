@@ -94,6 +94,8 @@ export interface Plan {
   readonly open?: TaskOpener;
   /** See {@linkcode TaskSource.isAlone}. */
   readonly isAlone?: TaskSource["isAlone"];
+  /** Set if recorded conversations stand for what models say, so that no trial can be added to these. */
+  readonly traces?: true;
   /** The baseline file that is written once the gate passes, as there was none when the run began. */
   readonly records?: string;
 }

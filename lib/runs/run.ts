@@ -77,6 +77,8 @@ export interface RunOptions extends ModelSource {
   readonly variantAgents?: ReadonlyMap<string, Agent>;
   /** Returns what was said in a trial before, in place of asking its model; default: nothing was. */
   readonly recorded?: (planned: PlannedTrial) => RecordedTrial | undefined;
+  /** Whether a trial of the plan is left out, as nothing was said in it; default: none is. */
+  readonly leaves?: (planned: PlannedTrial) => boolean;
   /** Of which trials of cases transcripts are kept; default `all`. A trial that is run alone always has one. */
   readonly transcripts?: Transcripts;
   /**
@@ -94,6 +96,8 @@ export interface RecordedTrial {
   readonly run: RecordedRun;
   /** See {@linkcode Trial.draw}. */
   readonly draw: string;
+  /** See {@linkcode Trial.ends}. */
+  readonly ends?: string;
 }
 
 /**
@@ -155,7 +159,8 @@ export class Run implements Disposable, AsyncDisposable {
     this.#models = new RunModels(plan, options, this.#reachability);
     this.#signal = AbortSignal.any([options.signal ?? [], this.#abandoning.signal].flat());
     this.#line = planLine(plan, shard, wave);
-    const own = options.only ?? shardOf(plan, this.#line.shard, wave);
+    const own = (options.only ?? shardOf(plan, this.#line.shard, wave))
+      .filter((planned) => !options.leaves?.(planned));
     // A run that may end early needs whole blocks; else one test after the other is what its reader expects.
     this.trials = plan.rule === undefined && plan.budget === undefined ? byCase(own) : own;
     let finished: readonly TrialSummary[] = [];
@@ -393,7 +398,7 @@ export class Run implements Disposable, AsyncDisposable {
     if (fault?.atFirst && result.permanent !== undefined) return result;
     this.#stopping.record(result);
     // Readers of the journal must distinguish a stopped run from an interrupted one.
-    const ends = this.#stopping.spent;
+    const ends = this.#stopping.spent ?? recorded?.ends;
     const trial: Trial = {
       ...result,
       ...(recording?.replayed || this.#options.recorded !== undefined

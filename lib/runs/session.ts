@@ -195,6 +195,7 @@ export function planRun(request: RunRequest): PlannedRun {
     ...(isKept ? defined({ baseURL }) : {}),
     ...ownCode,
     ...defined({ sources, file, records }),
+    ...(settings.traces === undefined ? {} : { traces: true as const }),
   };
   if (records !== undefined) tellFirstBaseline(records, request);
   // Paths of commands are the user's already.

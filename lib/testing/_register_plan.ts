@@ -58,6 +58,8 @@ export interface RegisteredPlan extends Registration, FileOwner, CaseRegistratio
   readonly choicesOf?: (task: TaskSpec) => readonly ModelChoice[];
   /** What was said before, by the flag `--traces`; omitted without it. */
   readonly recorded?: RunOptions["recorded"];
+  /** The trials of which the file of that flag has no trace, and needs none; omitted without it. */
+  readonly leaves?: RunOptions["leaves"];
 }
 
 /**
@@ -171,7 +173,8 @@ function registerPlan(
       const note = progress.count(trial, resumed);
       if (note !== undefined) console.error(`${name}: ${note}`);
     },
-    ...defined({ only, agent, variantAgents, recorded: registration.recorded }),
+    ...defined({ only, agent, variantAgents }),
+    ...defined({ recorded: registration.recorded, leaves: registration.leaves }),
   });
   // What could not be begun is never over.
   const auto = recordings?.mode === "auto" ? autoRuns(recordings) : undefined;

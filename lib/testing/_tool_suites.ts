@@ -195,7 +195,7 @@ export class SuiteTests {
         shared: this.#isShared(),
         callers: tests.flatMap(({ site }) => site.callers),
         source: this.#source(run, base, settingsOf(benchmark, flags)),
-        ...defined({ recorded: traced?.recorded }),
+        ...defined({ recorded: traced?.recorded, leaves: traced?.leaves }),
         ...defined({ variantAgents: readVariants(this.subject, this.#options).agents }),
         choicesOf: (task) => choicesOf(testOf(task) ?? base),
         titleOf: (planned) => this.#trialTitle(planned, testOf(planned.task) ?? base),

@@ -5,8 +5,9 @@
 
 import { AssertionError } from "@std/assert/assertion-error";
 import { cannot } from "../base/errors.ts";
-import { canonicalJson, listText, printable } from "../base/json.ts";
+import { canonicalJson, defined, listText, printable } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
+import { redact } from "../base/redact.ts";
 import { countText } from "../base/numbers.ts";
 import type { FileTrace } from "../integrations/traces/read.ts";
 import defer * as reading from "../integrations/traces/read.ts";
@@ -59,18 +60,26 @@ const files = new Map<string, TraceFile>();
  * @throws {InputError} If the file cannot be read, or a test cannot be judged by what was said before.
  */
 export function tracedTests<Test extends TracedTest>(
-  { traces: path = "", record, replay, auto }: Flags,
+  { traces: path = "", record, replay, auto, resume }: Flags,
   tests: readonly Test[],
   { suite, site, options }: TracedSuite,
 ): {
   readonly tests: readonly Test[];
   readonly recorded: (planned: PlannedTrial) => RecordedTrial | undefined;
+  readonly leaves: (planned: PlannedTrial) => boolean;
 } {
   if ((record ?? replay ?? auto) !== undefined) {
     throw cannot(
       "use --traces with recordings",
       "both stand for what models say",
       "give one of them",
+    );
+  }
+  if (resume) {
+    throw cannot(
+      "use --traces with --resume",
+      "traces are judged at once, and trials of a journal would stand for them",
+      "leave out --resume, and name a new file",
     );
   }
   for (const { subject, options } of tests) assertUnchanged(path, subject, options);
@@ -100,29 +109,36 @@ export function tracedTests<Test extends TracedTest>(
     const fitting = tests.filter((test) => isOf(trace, test, suite));
     if (fitting.length === 0) continue;
     const owners = file.owners.getOrInsertComputed(trace, () => []);
-    owners.push(...fitting.map(({ subject }) => subject));
+    owners.push(...fitting.map(({ subject }) => `${subject} of ${printable(suite, 100)}`));
     const [only, other] = fitting;
     if (other !== undefined) continue;
     assertTurns(trace, only!);
     own.get(only!.name)!.getOrInsertComputed(trace.model || UNNAMED, () => []).push(trace);
   }
+  for (const { name, subject } of tests) tellNotes(subject, [...own.get(name)!.values()].flat());
   const all = [...own.values()];
   const names = [...new Set(all.flatMap((byModel) => [...byModel.keys()]))];
   const most = (byModels: readonly ReadonlyMap<string, readonly FileTrace[]>[]) =>
     Math.max(1, ...byModels.flatMap((one) => [...one.values()].map(({ length }) => length)));
   const draws = new Map<string, number>();
   const drawOf = (trace: FileTrace) => {
-    const text = canonicalJson([trace.model, trace.run]);
+    const text = canonicalJson([trace.id ?? null, trace.model, trace.run]);
     const times = (draws.get(text) ?? 0) + 1;
     draws.set(text, times);
     return sha256(canonicalJson([text, times]));
   };
+  // Plans have as many trials of each model; without a gate those that no trace is of are not needed.
+  const isUneven = gate === undefined &&
+    all.some((byModel) => new Set([...byModel.values()].map(({ length }) => length)).size > 1);
+  const ends = isUneven ? "it has fewer traces of some models than of others" : undefined;
   const recorded = new Map(
     file.traces.map((trace): [FileTrace, RecordedTrial] => [
       trace,
-      { run: trace.run, draw: drawOf(trace) },
+      { run: trace.run, draw: drawOf(trace), ...defined({ ends }) },
     ]),
   );
+  const traceOf = ({ task, model, repetition }: PlannedTrial) =>
+    isCase(task) ? own.get(task.case)?.get(model)?.[repetition - 1] : undefined;
   return {
     tests: tests.map((test): Test => {
       const byModel = own.get(test.name)!;
@@ -140,10 +156,13 @@ export function tracedTests<Test extends TracedTest>(
         },
       };
     }),
-    recorded: ({ task, model, repetition }) => {
-      const trace = isCase(task) ? own.get(task.case)?.get(model)?.[repetition - 1] : undefined;
+    recorded: (planned) => {
+      const trace = traceOf(planned);
       return trace && recorded.get(trace);
     },
+    leaves: (planned) =>
+      isUneven && isCase(planned.task) && own.get(planned.task.case)!.size > 0 &&
+      traceOf(planned) === undefined,
   };
 }
 
@@ -195,10 +214,27 @@ function modelOf(
   { model }: AnyOptions,
 ): Model {
   const isProgram = (one: unknown) => isModel(one) && one.name === name && one.simulated;
-  const simulated = traces.some((trace) => trace.simulated && trace.model === name) ||
+  const simulated = traces.some((trace) => trace.simulated && (trace.model || UNNAMED) === name) ||
     listOf(model).some(isProgram);
   const reason = `${path} has no trace of it, or fewer than of other tests or models`;
   return { name, simulated, reply: () => Promise.reject(new InfrastructureError(reason)) };
+}
+
+/** Says what is not as it was in the traces of a test, each sentence once. */
+function tellNotes(subject: string, traces: readonly FileTrace[]): void {
+  const told = Map.groupBy(
+    traces.flatMap(({ source, notes }) => notes.map((note) => ({ source, note }))),
+    ({ note }) => note,
+  );
+  for (const [note, all] of told) {
+    const sources = new Set(all.map(({ source }) => printable(source, 200)));
+    console.error(`${subject}: ${printable(redact(note), 500)} (${listText([...sources], 3)})`);
+  }
+}
+
+/** A text of a trace, in which anything may stand. */
+function quoted(text: string): string {
+  return JSON.stringify(printable(redact(text), 80));
 }
 
 /** At most this many traces or cases are named. */
@@ -211,9 +247,7 @@ function assertOwned({ path, traces, owners, cases }: TraceFile): void {
   if (strange.length + shared.length === 0) return;
   const told = strange.map(({ source, case: name, run }) =>
     `${source}: ${
-      name === undefined
-        ? `question ${JSON.stringify(printable(run.turns[0]?.prompt ?? "", 80))}`
-        : `case ${JSON.stringify(printable(name, 80))}`
+      name === undefined ? `question ${quoted(run.turns[0]?.prompt ?? "")}` : `case ${quoted(name)}`
     } is of no test`
   );
   const doubled = shared.map(([{ source }, own]) => `${source}: is of ${listText(own, 3)}`);

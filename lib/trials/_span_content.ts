@@ -34,8 +34,7 @@ export function outputText(
     & { readonly ownCalls?: readonly OwnCall[]; readonly reason?: string | undefined },
   keys: Set<string>,
 ): string {
-  const own = ownCalls.map((call) => ({ id: "", name: call.function, arguments: call.arguments }));
-  const parts = [...textParts(written), ...[...calls, ...own].map(callPart)];
+  const parts = [...textParts(written), ...calls.map(callPart), ...ownCalls.map(ownCallPart)];
   return messagesText([{
     ...{ role: "assistant", parts },
     ...(reason === undefined ? {} : { finish_reason: reason }),
@@ -76,14 +75,29 @@ function textParts(text: string): JsonObject[] {
 }
 
 function callPart({ id, name, arguments: written }: ToolCall): JsonObject {
-  // A longer text would be cut, and is then not JSON.
-  const given = written.length > MAX_KEPT_LENGTH ? undefined : parseJson(written);
   return {
     type: "tool_call",
     ...(id === "" ? {} : { id }),
     name: bounded(name),
-    arguments: isJsonObject(given) ? given : bounded(written),
+    arguments: argumentsOf(written),
   };
+}
+
+/** A call that an agent carried out by itself: for the conventions its details are an object with a type. */
+function ownCallPart({ function: name, arguments: written }: OwnCall): JsonObject {
+  return {
+    type: "server_tool_call",
+    name: bounded(name),
+    arguments: argumentsOf(written),
+    server_tool_call: { type: "function" },
+  };
+}
+
+/** Arguments as an object where that says all that was written, such as not where a name is there twice. */
+function argumentsOf(written: string): JsonValue {
+  // A longer text would be cut, and is then not JSON.
+  const given = written.length > MAX_KEPT_LENGTH ? undefined : parseJson(written);
+  return isJsonObject(given) && JSON.stringify(given) === written ? given : bounded(written);
 }
 
 /** Returns JSON without secrets, whose texts are cut as in a trace: half a key would not be recognised. */

@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Report } from "../../lib/reports/report.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { ROOT } from "../support/child.ts";
+import { deno, ROOT, start } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { Folder } from "../support/folders.ts";
 
@@ -55,8 +55,8 @@ function line({ city = "Rome", prompt = "Rome?", tool = "weather", more = {} }: 
   };
 }
 
-/** Runs the tests of a text on traces. */
-async function score(place: Folder, tests: string, traces: readonly unknown[]) {
+/** Writes traces and tests, and gives the words of the command. */
+function written(place: Folder, tests: string, traces: readonly unknown[]) {
   const file = place.write(
     "traces.jsonl",
     traces.map((one) => `${JSON.stringify(one)}\n`).join(""),
@@ -65,8 +65,20 @@ async function score(place: Folder, tests: string, traces: readonly unknown[]) {
     "tests.ts",
     `// deno-lint-ignore-file\n// @ts-nocheck no types here\n${tests}`,
   );
+  return { words: ["score", "traces", file, "--with", code] };
+}
+
+/** Runs the tests of a text on traces, in a process whose output has that of the tests. */
+function run(place: Folder, tests: string, traces: readonly unknown[]) {
+  const { words } = written(place, tests, traces);
+  return deno(["run", "-A", "--no-check", "--no-prompt", `${ROOT}/lib/cli/main.ts`, ...words]);
+}
+
+/** Runs the tests of a text on traces. */
+async function score(place: Folder, tests: string, traces: readonly unknown[]) {
+  const { words } = written(place, tests, traces);
   const out = `${place.path}/out/`;
-  const ended = await toolgate(["score", "traces", file, "--with", code, "--out", out]);
+  const ended = await toolgate([...words, "--out", out]);
   let names: string[] = [];
   try {
     names = [...Deno.readDirSync(out)].map(({ name }) => `${out}${name}`);
@@ -233,6 +245,152 @@ Deno.test("score traces: a journal's trials, judged anew, are what they were", a
     events: events.map((event) => ({ ...event, durationMs: 0, parsed: undefined })),
   });
   assertEquals(anew.map(shape), live.map(shape));
+});
+
+Deno.test("score traces: a journal is neither judged in place of traces nor continued with a live model", async () => {
+  using place = new Folder();
+  const { code, all, journals: [journal] } = await score(place, ONE_TEST, [line()]);
+  assertEquals(code, 0, all);
+  const kept = Deno.readTextFileSync(journal!);
+  const run = (...flags: string[]) =>
+    deno([
+      ...["test", "-A", "--no-check", "--no-prompt", `--config=${ROOT}/deno.json`],
+      ...[`${place.path}/tests.ts`, "--", `--out=${journal}`, "--resume", ...flags],
+    ]);
+  const file = place.write("traces.jsonl", JSON.stringify(line({ tool: "wipe" })));
+  const anew = await run(`--traces=${file}`);
+  assertEquals(anew.code, 1, anew.all);
+  assertStringIncludes(anew.all, "Cannot use --traces with --resume");
+  const live = await run();
+  assertEquals(live.code, 1, live.all);
+  assertStringIncludes(live.all, "it is of --traces; begin another journal");
+  assertEquals(Deno.readTextFileSync(journal!), kept);
+});
+
+Deno.test("score traces: a trace that is there twice is refused, and its id is in its draw", async () => {
+  for (
+    const [one, other, isTwice] of [
+      [{ more: { id: "a" } }, { more: { id: "a" } }, true],
+      [{ more: { id: 7 } }, { city: "Paris", more: { id: 7, case: "weather" } }, true],
+      [{ more: { id: "a" } }, { more: { id: "b" } }, false],
+      [{ more: { id: "a" } }, { more: { id: "a", model: "other" } }, false],
+    ] as const
+  ) {
+    using place = new Folder();
+    const ended = await score(place, ONE_TEST, [line(one), line(other)]);
+    assertEquals(ended.code, isTwice ? 2 : 0, ended.all);
+    if (isTwice) assertStringIncludes(ended.stderr, "line 2 as each trace is a trial of its own");
+    else assertEquals(new Set(ended.trials.map(({ draw }) => draw)).size, 2);
+  }
+  // Of servers with few ids of responses, the time tells them apart.
+  const logged = ([id, created]: [string, number]) => {
+    const { messages, model } = line();
+    const request = { model, messages: messages.slice(0, 3) };
+    const message = messages[3];
+    return { request, response: { id, created, choices: [{ message, finish_reason: "stop" }] } };
+  };
+  using same = new Folder();
+  assertEquals((await score(same, ONE_TEST, [["r", 1], ["r", 1]].map(logged as never))).code, 2);
+  using later = new Folder();
+  const both = await score(later, ONE_TEST, [["r", 1], ["r", 2]].map(logged as never));
+  assertEquals(both.code, 0, both.all);
+});
+
+Deno.test("score traces: a program without a name is one all the same, and simulated is true or false", async () => {
+  using place = new Folder();
+  const { messages } = line();
+  const program = await score(place, ONE_TEST, [{ messages, simulated: true }]);
+  assertEquals(program.trials.map(({ model }) => [model.requested, model.simulated]), [
+    ["unnamed", true],
+  ]);
+  using other = new Folder();
+  const text = await score(other, ONE_TEST, [line({ more: { simulated: "true" } })]);
+  assertEquals([text.code, text.trials], [2, []]);
+  assertStringIncludes(text.stderr, "at simulated: must be true or false");
+});
+
+Deno.test("score traces: what is left out of traces is said beside their test, once", async () => {
+  using place = new Folder();
+  const open = { ...line(), messages: line().messages.filter(({ role }) => role !== "tool") };
+  const { all } = await run(place, ONE_TEST, [open, open]);
+  const told = all.split("\n").filter((one) => one.includes("without a result"));
+  assertEquals(told.length, 1, all);
+  assertStringIncludes(told[0]!, "tool test weather: 1 call without a result");
+  assertStringIncludes(told[0]!, "line 1, ");
+});
+
+Deno.test("score traces: a trace of tests of two suites ends with 2, and both are named", async () => {
+  using place = new Folder();
+  const suite = (name: string) =>
+    `toolSuite("${name}", { model: "gpt-5", tools })("weather", { prompt: "Rome?", assert });\n`;
+  const ended = await run(place, TOOLS + suite("first") + suite("second"), [line(), line()]);
+  assertEquals(ended.code, 2, ended.all);
+  assertStringIncludes(ended.stderr, "2 traces of 2 judged twice");
+  assertStringIncludes(ended.all, "is of tool test weather of first, tool test weather of second");
+});
+
+Deno.test("score traces: without a gate models need no equal numbers of traces", async () => {
+  using place = new Folder();
+  const traces = ["a", "a", "b"].map((model) => line({ more: { model } }));
+  const { code, all, trials, journals } = await score(place, ONE_TEST, traces);
+  assertEquals(
+    [code, trials.map(({ model }) => model.requested).sort()],
+    [0, ["a", "a", "b"]],
+    all,
+  );
+  const report = await toolgate(["report", ...journals]);
+  assertEquals(report.code, 0, report.all);
+});
+
+Deno.test("score traces: no secret of a trace is printed", async () => {
+  using place = new Folder();
+  const key = "sk-live-4f9a8b7c6d5e4f3a2b1c";
+  const ended = await run(place, ONE_TEST, [
+    line({ prompt: `Is ${key} mine?` }),
+    line({ more: { case: key } }),
+  ]);
+  assertEquals(ended.code, 2, ended.all);
+  assertStringIncludes(ended.all, 'question "Is [redacted] mine?" is of no test');
+  assert(!ended.all.includes(key), ended.all);
+});
+
+Deno.test("score traces: a missing permission is one line and ends with 2", async () => {
+  using place = new Folder();
+  const { words } = written(place, ONE_TEST, [line()]);
+  for (const lacking of ["write", "run"]) {
+    const given = ["read", "env", "write", "run"].filter((name) => name !== lacking);
+    const ended = await deno([
+      ...["run", "--no-check", "--no-prompt", ...given.map((name) => `--allow-${name}`)],
+      ...[`${ROOT}/lib/cli/main.ts`, ...words],
+    ]);
+    assertEquals([ended.code, ended.stderr.trim().split("\n").length], [2, 1], ended.all);
+    assertStringIncludes(ended.stderr, `--allow-${lacking}`);
+  }
+});
+
+Deno.test("score traces: a signal ends the tests too, and leaves no folder", async () => {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    using place = new Folder();
+    using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const temporary = `${place.path}/temporary`;
+    Deno.mkdirSync(temporary);
+    const hanging = `${TOOLS}
+Deno.test("hangs", async () => {
+  const connection = await Deno.connect({ hostname: "127.0.0.1", port: ${listener.addr.port} });
+  await connection.read(new Uint8Array(1));
+});`;
+    const { words } = written(place, hanging, [line()]);
+    const { process, finished } = start(Deno.execPath(), [
+      ...["run", "-A", "--no-check", "--no-prompt", `${ROOT}/lib/cli/main.ts`, ...words],
+    ], { env: { TMPDIR: temporary } });
+    using connection = await listener.accept();
+    process.kill(signal);
+    const { code, all } = await finished;
+    assertEquals(code, 3, all);
+    assertEquals([...Deno.readDirSync(temporary)].map(({ name }) => name), []);
+    // It ends with the process of the tests.
+    assertEquals(await connection.read(new Uint8Array(1)).catch(() => null), null);
+  }
 });
 
 Deno.test("score traces: bad input ends with 2 before anything is run", async () => {

@@ -36,7 +36,7 @@ const TABLES = new Map(
 
 /** Fields of which no file here has an example. */
 const RARE = Object.entries({
-  "plan-line": "sources sources.* file records",
+  "plan-line": "sources sources.* file records traces",
   "resolved-suite": "agent parts parts.*.case parts.*.tools parts.*.system " +
     "variants variants.*.models variants.*.strategies variants.*.agent variants.*.parts " +
     "tests",

@@ -7,7 +7,9 @@ import fc from "../support/fast_check.ts";
 import { MAX_KEPT_LENGTH } from "../../lib/calls/trace.ts";
 import { InfrastructureError, type Model, TimeLimitError } from "../../lib/models/model.ts";
 import { openai } from "../../lib/models/openai/openai.ts";
+import { readTrace } from "../../lib/integrations/traces.ts";
 import { scripted } from "../../lib/models/scripted.ts";
+import { outputText } from "../../lib/trials/_span_content.ts";
 import { Session } from "../../lib/trials/agent/session.ts";
 import { deriveAgain } from "../../lib/trials/derive.ts";
 import { openTask } from "../../lib/trials/executors/tasks.ts";
@@ -297,7 +299,7 @@ Deno.test("names and texts of spans are without secrets and bounded, whatever a 
       {
         text: `${long.slice(0, -10)}${key}${said}`,
         calls: [
-          { name: `a\n${key}${said}`, arguments: `{"__proto__": {"x": "${key}"}}` },
+          { name: `a\n${key}${said}`, arguments: `{"__proto__":{"x":"${key}"}}` },
           { name: "deep", arguments: `${"[".repeat(9_000)}` },
           { name: "deeper", arguments: `{"a":${"[".repeat(4_000)}${"]".repeat(4_000)}}` },
           { name: "long", arguments: `{"a":"${said}"}` },
@@ -326,6 +328,32 @@ Deno.test("names and texts of spans are without secrets and bounded, whatever a 
   assertEquals(parts[2].arguments, "[".repeat(9_000));
   assertEquals(parts[4].arguments.length, MAX_KEPT_LENGTH);
   assertEquals(root!.attributes["gen_ai.usage.input_tokens"], 0);
+});
+
+Deno.test("calls are read back as they were written, and an agent's own as its own", async () => {
+  const written = ['{"a":1}', '{ "a": 1 }', '{"a":1,"a":2}', '{"2":1,"1":1.0}', "{"];
+  const output = outputText({
+    text: "",
+    calls: written.map((one, place) => ({ id: `${place}`, name: "tool", arguments: one })),
+    ownCalls: written.map((one) => ({ function: "search", arguments: one })),
+  }, new Set());
+  const input = JSON.stringify([{ role: "user", parts: [{ type: "text", content: "x" }] }]);
+  const run = await readTrace([{
+    ...{ name: "chat m", traceId: "1", spanId: "1", startTimeUnixNano: "1" },
+    attributes: {
+      "gen_ai.operation.name": "chat",
+      "gen_ai.input.messages": input,
+      "gen_ai.output.messages": output,
+    },
+  }]);
+  assertEquals(run.events.filter(({ kind }) => kind === "call").length, written.length);
+  const [reply] = run.events.filter((event) => event.kind === "reply");
+  assertEquals(reply!.ownCalls, written.map((one) => ({ function: "search", arguments: one })));
+  const calls = run.messages.flatMap((one) => one.role === "assistant" ? one.calls : []);
+  assertEquals(
+    calls.map((call) => [call.name, call.arguments]),
+    written.map((one) => ["tool", one]),
+  );
 });
 
 Deno.test("of a very long conversation each span has the end, and spans before have the rest", async () => {

@@ -60,6 +60,8 @@ export type Item = Said | Reply | Result;
 export interface Conversation {
   /** What was said, in order. */
   readonly items: readonly Item[];
+  /** What tells it from others of its test and model, such as the id of its trace; omitted where it does not say. */
+  readonly id?: string;
   /** The documents of the tools that the trace has; omitted if it has none. */
   readonly tools?: Part;
   /** The name of the model; omitted where the trace does not say. */

@@ -11,6 +11,7 @@ import type { RecordedRun } from "../../trials/recorded_run.ts";
 import { SHARED_PARTS } from "../../trials/transcript.ts";
 import { readModelMessages, readSteps, readUIMessages } from "./_ai_sdk.ts";
 import { assemble, type Conversation } from "./_conversation.ts";
+import { assertOnce, idOf } from "./_ids.ts";
 import { readTrial } from "./_journal.ts";
 import { isLangChain, readLangChain } from "./_langchain.ts";
 import { readChat, readResponses } from "./_openai.ts";
@@ -130,8 +131,10 @@ export function findTraces(
     case: (part.get("case") ?? part.get("test"))?.text(),
     suite: form === "journal" ? undefined : part.get("suite")?.text(),
     model: own === part ? undefined : part.textAt("model"),
-    simulated: part.get("simulated")?.value === true || undefined,
+    simulated: simulatedBeside(part),
     tools: own === part ? undefined : part.get("tools"),
+    // Of several conversations it would be the id of none.
+    id: all.length === 1 ? idOf(part, own) : undefined,
   };
   return all.map((conversation) => ({
     ...conversation,
@@ -139,6 +142,13 @@ export function findTraces(
     form,
     part: more.length > 0 ? conversation.at ?? part : part,
   }));
+}
+
+/** Whether a field beside a trace says that its model is a program; anything but true or false is an error. */
+function simulatedBeside(part: Part): true | undefined {
+  const field = part.get("simulated");
+  if (field !== undefined && typeof field.value !== "boolean") field.fail("must be true or false");
+  return field?.value === true ? true : undefined;
 }
 
 const FORM_RULE = `must be a trace of a known form (${
@@ -175,6 +185,8 @@ export interface FileTrace {
   readonly simulated: boolean;
   readonly case?: string;
   readonly suite?: string;
+  /** What tells it from others of its test and model; omitted where it does not say. */
+  readonly id?: string;
   readonly notes: readonly string[];
 }
 
@@ -184,10 +196,13 @@ const MAX_BYTES = 2 ** 28;
 /**
  * Reads the traces of a file: JSON, JSON lines, or a journal.
  *
- * @throws {InputError} If the file cannot be read, or one of them is no whole trace; names file, line and path.
+ * @throws {InputError} If the file cannot be read, one of them is no whole trace, or one is there twice; names file,
+ * line and path.
  */
 export function readTraceFile(path: string): FileTrace[] {
-  return tracesIn(readText(path, MAX_BYTES), path).map(fileTrace);
+  const traces = tracesIn(readText(path, MAX_BYTES), path).map(fileTrace);
+  assertOnce(traces);
+  return traces;
 }
 
 /**
@@ -291,6 +306,6 @@ export function fileTrace(found: FoundTrace): FileTrace {
     ...{ source: part.source, form, run, notes },
     model: name,
     simulated: simulated === true || name.startsWith("sim:"),
-    ...defined({ case: found.case, suite: found.suite }),
+    ...defined({ case: found.case, suite: found.suite, id: found.id }),
   };
 }

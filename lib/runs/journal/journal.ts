@@ -74,6 +74,8 @@ export interface PlanLine {
   readonly file?: string;
   /** See {@linkcode Plan.records}. */
   readonly records?: string;
+  /** See {@linkcode Plan.traces}. */
+  readonly traces?: true;
   /** All that determines the trials. */
   readonly resolved: ResolvedSuite;
   /** See {@linkcode declaredHash}; omitted in journals from before there was one. */
@@ -149,6 +151,7 @@ const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
   sources: z.record(z.string(), z.string()).exactOptional(),
   file: z.string().exactOptional(),
   records: z.string().exactOptional(),
+  traces: z.literal(true).exactOptional(),
   declared: z.string().exactOptional(),
   resolved: z.looseObject({
     generator: z.int(),
@@ -217,6 +220,7 @@ export function planLine(
       sources: plan.sources,
       file: plan.file,
       records: plan.records,
+      traces: plan.traces,
     }),
     resolved: plan.resolved,
   };
