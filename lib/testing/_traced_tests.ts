@@ -193,6 +193,8 @@ function isOf(trace: FileTrace, { toolCase }: TracedTest, suite: string): boolea
 
 /** Refuses a conversation that the user of a test would not have had: a part of it cannot be judged as the whole. */
 function assertTurns({ source, run }: FileTrace, { subject, toolCase }: TracedTest): void {
+  // One that broke off is invalid however far it came.
+  if (run.broken !== undefined) return;
   const [had, wanted] = [run.turns.length, 1 + (toolCase.turns?.length ?? 0)];
   if (had === wanted) return;
   throw cannot(

@@ -296,6 +296,27 @@ Deno.test("score traces: a trace that is there twice is refused, and its id is i
   assertEquals(both.code, 0, both.all);
 });
 
+Deno.test("score traces: a trial of several turns that broke off in the first is invalid, and others are judged", async () => {
+  using place = new Folder();
+  const attributes = {
+    ...{ "gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-5" },
+    "gen_ai.input.messages": [{ role: "user", parts: [{ type: "text", content: "Rome?" }] }],
+    "error.type": "timeout",
+  };
+  const { messages } = line();
+  const whole = [...messages, { role: "user", content: "Thanks" }, messages[3]];
+  const ended = await score(
+    place,
+    ONE_TEST.replace("expected:", 'turns: ["Thanks"], expected:'),
+    [{ ...line(), messages: whole }, { name: "chat", spanId: "s", traceId: "t", attributes }],
+  );
+  assertEquals(
+    [ended.code, ended.trials.map(({ outcome }) => outcome)],
+    [3, ["solved", "invalid"]],
+    ended.all,
+  );
+});
+
 Deno.test("score traces: a program without a name is one all the same, and simulated is true or false", async () => {
   using place = new Folder();
   const { messages } = line();

@@ -182,6 +182,20 @@ const SPANS: Readonly<Record<string, Wanted>> = {
     ...plain,
   },
   "a list of exports": { trace: one().map((each) => otlp(each)), ...plain },
+  "an agent within the agent": {
+    trace: otlp(
+      span("agent", -9, { "gen_ai.operation.name": "invoke_agent" }),
+      ...one().map((each) => ({ ...each, parentSpanId: "agent" })),
+      span("inner", 6, { "gen_ai.operation.name": "invoke_agent" }, { parentSpanId: "agent" }),
+      chat(7, [ask], [wipe], { parentSpanId: "inner" }),
+      { ...ran(8, "wipe", "gone"), parentSpanId: "inner" },
+    ),
+    ...plain,
+    notes: [
+      "1 request of agents within the agent left out",
+      "1 run of tools of agents within the agent (wipe) left out",
+    ],
+  },
   "spans, one a line": { trace: one().map((each) => JSON.stringify(each)).join("\n"), ...plain },
   "spans that stand twice": {
     trace: otlp(...one(), ...one()),
@@ -438,6 +452,14 @@ const WRONG: Readonly<Record<string, readonly [Json, string]>> = {
     otlp(chat(0, [ask], [reply], {}, ids({ intValue: "5" }))),
     "the attribute gen_ai.conversation.id must be a text",
   ],
+  "a text that says whether a model is simulated": [
+    otlp(chat(0, [ask], [reply], {}, { "toolgate.simulated": "true" })),
+    'must be true or false: it is "true"',
+  ],
+  "several choices of a request": [
+    otlp(chat(0, [ask], ["stop", "stop"].map((reason) => ({ ...reply, finish_reason: reason })))),
+    "gen_ai.output.messages must be one choice: there are 2",
+  ],
   "content of spans that nests too deep": [
     otlp(span("d", 0, {
       "gen_ai.operation.name": "chat",
@@ -510,6 +532,17 @@ Deno.test("A trace that broke off is invalid, and those beside it are judged", a
   const outcomes = await judged(JSON.stringify(spans));
   assertEquals(outcomes[1], "solved");
   assert(outcomes[0]?.startsWith("invalid: no request got a reply"), outcomes[0]);
+});
+
+Deno.test("Spans have the id of their conversation, else of their trace", () => {
+  const idsOf = (...spans: Json[]) =>
+    tracesIn(JSON.stringify(otlp(...spans)), "f").map(({ id }) => id);
+  assertEquals(idsOf(...one()), ["t"]);
+  assertEquals(idsOf(...one().map((each) => ({ ...each, traceId: "" }))), [undefined]);
+  assertEquals(
+    idsOf(chat(0, [ask], [reply], {}, ids("a")), chat(20, [ask], [reply], { traceId: "u" })),
+    ["a", "u"],
+  );
 });
 
 Deno.test("Trials share the values of lines that were superseded", async () => {

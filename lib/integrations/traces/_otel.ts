@@ -6,7 +6,7 @@
  */
 
 import { countText } from "../../base/numbers.ts";
-import { defined } from "../../base/json.ts";
+import { defined, listText, printable } from "../../base/json.ts";
 import type { FinishReason } from "../../models/model.ts";
 import { readUsage } from "../../models/openai/reading.ts";
 import {
@@ -82,6 +82,14 @@ function withoutDoubled(group: readonly Span[]): Span[] {
   return [...byId.values()];
 }
 
+/** Names in parentheses, each once. */
+function named(names: readonly string[]): string {
+  const known = [...new Set(names)].filter((name) => name !== "").map((name) =>
+    printable(name, 80)
+  );
+  return known.length === 0 ? "" : ` (${listText(known, 5)})`;
+}
+
 /** Whether a span tells what its model replied. */
 function hasReply(span: Span): boolean {
   return messagesIn(span, "gen_ai.output.messages").some(({ kind }) => kind === "reply");
@@ -99,7 +107,10 @@ function conversationOf(group: readonly Span[]): Conversation {
   const failed = outer.filter((span) => span.hasFailed && !told.has(span));
   const tried = outer.filter((span) => !failed.includes(span));
   const asked = nestedOnce(tried, told, aboveOf);
-  const run = spans.filter((span) => operationOf(span) === "execute_tool" && isOuter(span));
+  const ran = spans.filter((span) => operationOf(span) === "execute_tool");
+  const run = ran.filter(isOuter);
+  const innerTools = ran.filter((span) => !isOuter(span))
+    .map((span) => textOfAttribute(span, "gen_ai.tool.name") ?? "");
   const isBroken = asked.length === 0 && failed.length > 0;
   const sources = asked.length > 0 ? asked : isBroken ? failed.slice(-1) : agents.slice(0, 1);
   const [first] = sources;
@@ -116,9 +127,8 @@ function conversationOf(group: readonly Span[]): Conversation {
   const tools = [...sources, ...outer, ...agents]
     .map(({ attribute }) => attribute("gen_ai.tool.definitions"))
     .find((one) => one !== undefined);
-  const isSimulated = spans.some(({ attribute }) =>
-    attribute("toolgate.simulated")?.value === true
-  );
+  // Each is asked: one that is neither true nor false is an error.
+  const simulated = spans.map(({ attribute }) => attribute("toolgate.simulated")?.isTrue());
   // Only of toolgate's own spans is it known at what length texts are cut.
   const unfit = whyUnfit(
     ["toolgate.strategy", "toolgate.perturbation"].map((name) => text(name)),
@@ -129,18 +139,20 @@ function conversationOf(group: readonly Span[]): Conversation {
   return {
     items,
     ...defined({
+      id: text("gen_ai.conversation.id") ?? spans.map(({ trace }) => trace).find((id) => id !== ""),
       tools: tools && structured(tools),
       model: text("toolgate.model") ?? text("gen_ai.request.model", asking) ??
         text("gen_ai.response.model", asking),
       case: text("toolgate.case"),
       suite: text("toolgate.suite"),
-      simulated: isSimulated || undefined,
+      simulated: simulated.includes(true) || undefined,
       unfit: unfit[0],
       broken: isBroken ? "no request got a reply" : undefined,
     }),
     notes: [
       ...unfit,
       ...left(all.length - outer.length, "request", "of agents within the agent"),
+      ...left(innerTools.length, "run", `of tools of agents within the agent${named(innerTools)}`),
       ...left(group.length - spans.length, "span", "that stand twice"),
       ...left(tried.length - asked.length, "request", "that others are within, or hold,"),
       ...left(isBroken ? 0 : failed.length, "request", "that failed"),
@@ -173,6 +185,14 @@ function itemsOf(
       ...(results.length > 0 ? news.map((item) => timed(item, before)) : [...before, ...news]),
     );
     const output = messagesIn(span, "gen_ai.output.messages");
+    // Each message of the output is a choice by the conventions; where replies come in parts, one has the reason.
+    const choices = output.filter(({ kind, at }) => kind === "reply" && at.has("finish_reason"));
+    if (choices.length > 1) {
+      span.at.fail(
+        "gen_ai.output.messages must be one choice",
+        `there are ${choices.length}`,
+      );
+    }
     if (!output.some(({ kind }) => kind === "reply")) {
       span.at.fail(
         "must have gen_ai.output.messages: instrumentations keep what was said only when told to",

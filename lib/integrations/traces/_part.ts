@@ -50,6 +50,11 @@ export class Part {
     return typeof this.value === "string" ? this.value : this.fail("must be a text");
   }
 
+  /** Whether it is true; anything but true and false is an error. */
+  isTrue(): boolean {
+    return typeof this.value === "boolean" ? this.value : this.fail("must be true or false");
+  }
+
   /** The items of a list; anything else is an error. */
   items(): Part[] {
     const { value } = this;

@@ -131,7 +131,7 @@ export function findTraces(
     case: (part.get("case") ?? part.get("test"))?.text(),
     suite: form === "journal" ? undefined : part.get("suite")?.text(),
     model: own === part ? undefined : part.textAt("model"),
-    simulated: simulatedBeside(part),
+    simulated: part.get("simulated")?.isTrue() || undefined,
     tools: own === part ? undefined : part.get("tools"),
     // Of several conversations it would be the id of none.
     id: all.length === 1 ? idOf(part, own) : undefined,
@@ -142,13 +142,6 @@ export function findTraces(
     form,
     part: more.length > 0 ? conversation.at ?? part : part,
   }));
-}
-
-/** Whether a field beside a trace says that its model is a program; anything but true or false is an error. */
-function simulatedBeside(part: Part): true | undefined {
-  const field = part.get("simulated");
-  if (field !== undefined && typeof field.value !== "boolean") field.fail("must be true or false");
-  return field?.value === true ? true : undefined;
 }
 
 const FORM_RULE = `must be a trace of a known form (${
