@@ -47,7 +47,7 @@ const SOURCES: Readonly<Record<Source, string>> = {
 
 /** The forms of files. */
 const FORMS = {
-  document: '{"name", "description", "parameters"}, or a list of them',
+  document: '{"name", "description", "parameters"}, a form of OpenAI or MCP, or a list of them',
   query: '{"query", "parameters": [{"name", "value"}]}, or with "calls": [{"arguments"}]',
 } as const;
 
@@ -283,11 +283,6 @@ function readJson(path: string, name: string): unknown {
 /** @throws {InputError} If the value is in a similar form that is not supported. */
 function refuseOtherForms(value: unknown, name: string): void {
   const has = (item: unknown, key: string) => isJsonObject(item) && Object.hasOwn(item, key);
-  if (has(value, "tools") && !has(value, "name")) {
-    throw new InputError(
-      `Cannot use ${name}:\n  at tools: a list in an object is not read: the file must be the list`,
-    );
-  }
   const tools: readonly unknown[] = Array.isArray(value) ? value : [value];
   const index = tools.findIndex((tool) => has(tool, "input_schema") && !has(tool, "parameters"));
   if (index === -1) return;

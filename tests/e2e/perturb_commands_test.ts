@@ -120,6 +120,20 @@ Deno.test("toolgate perturb --json prints one line with what the functions give"
   }
 });
 
+Deno.test("toolgate perturb reads what an MCP server's tools/list answers", async () => {
+  using place = new Folder();
+  const [{ parameters, examples: _, ...tool }] = TOOLS as [(typeof TOOLS)[0]];
+  const path = place.write(
+    "tools.json",
+    JSON.stringify({ tools: [{ ...tool, inputSchema: parameters }] }),
+  );
+  const { code, out, err } = await run("perturb", path, "--method", "WT", "--json");
+  assertEquals([code, err], [0, ""]);
+  const { before, changes } = JSON.parse(out);
+  assertEquals(before, [{ ...tool, parameters }]);
+  assert(changes.length > 0);
+});
+
 Deno.test("toolgate perturb draws from seed 1 unless it is told another", async () => {
   using place = new Folder();
   const { query } = files(place);
@@ -336,7 +350,7 @@ Deno.test("toolgate perturb tells bad input, with the file, the path and the rul
     ],
     [
       ["--method", "RD", query],
-      /^Cannot use \S*query\.json by RD, which changes a tool document \(\{"name", "description", "parameters"\}, or a list of them\):\n {2}at the top: Unrecognized keys: .*\n {2}at name: /,
+      /^Cannot use \S*query\.json by RD, which changes a tool document \(\{"name", "description", "parameters"\}, a form of OpenAI or MCP, or a list of them\):\n {2}at the top: Unrecognized keys: .*\n {2}at name: /,
     ],
     [
       ["--method", "WT+SD", returned],
@@ -359,8 +373,12 @@ Deno.test("toolgate perturb tells bad input, with the file, the path and the rul
       /b\.json by RD, .*:\n {2}at input_schema: the form of Anthropic is not read/,
     ],
     [
-      ["--method", "RD", place.write("c.json", JSON.stringify({ tools: TOOLS }))],
-      /c\.json by RD, .*:\n {2}at tools: a list in an object is not read: the file must be the list/,
+      [
+        "--method",
+        "RD",
+        place.write("c.json", JSON.stringify({ tools: [{ name: "a", inputSchema: 5 }] })),
+      ],
+      /c\.json by RD, .*:\n {2}at \[0\]\.inputSchema: must be an object/,
     ],
   ];
   for (const [arguments_, message] of cases) {
