@@ -54,6 +54,7 @@ export {
   type RecoveryMetrics,
   type RecoveryTally,
 } from "./metrics/recovery.ts";
-export { describeFailure, describeTrial, type StoryOptions } from "./story.ts";
+export { describeTrial, type StoryOptions } from "./story.ts";
+export { describeFailure } from "./failure_text.ts";
 export type { Story } from "./story_lines.ts";
 export { renderTables, type TablesOptions } from "./terminal.ts";

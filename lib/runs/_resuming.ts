@@ -5,7 +5,8 @@
 
 import { cannot } from "../base/errors.ts";
 import { canonicalJson, listText, printable } from "../base/json.ts";
-import { DECLARED_RULE, type JournalFile, type PlanLine, splitGate } from "./journal/journal.ts";
+import type { JournalFile } from "./journal/journal.ts";
+import { DECLARED_RULE, type PlanLine, splitGate } from "./journal/plan_line.ts";
 import { changedSources, differences, serverText } from "./journal/_plan_differences.ts";
 import { partText } from "./shard_text.ts";
 

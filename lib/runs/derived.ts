@@ -11,11 +11,10 @@ import { countText, sum } from "../base/numbers.ts";
 import {
   type DerivedTrials,
   type JournalFile,
-  type PlanLine,
   readPlanLine,
   readTrialLines,
-  trialsOfLine,
 } from "./journal/journal.ts";
+import { type PlanLine, trialsOfLine } from "./journal/plan_line.ts";
 import { isAsPlanned } from "./journal/_problems.ts";
 import { JUDGING_RULES } from "../trials/executors/answer.ts";
 import { createExecutor } from "../trials/executors/generated.ts";

@@ -9,14 +9,8 @@ import { type JournalPlace, JournalWriter, tornNotice } from "./journal/jsonl.ts
 import type { Baseline } from "./baseline.ts";
 import { assertOtherRun } from "./trial_keys.ts";
 import { LookAhead } from "./prefetch.ts";
-import {
-  type JournalFile,
-  type PlanLine,
-  planLine,
-  readJournalFile,
-  readPlanLine,
-  wholeTrial,
-} from "./journal/journal.ts";
+import { type JournalFile, readJournalFile, readPlanLine, wholeTrial } from "./journal/journal.ts";
+import { type PlanLine, planLine } from "./journal/plan_line.ts";
 import { withinRecording } from "../models/recordings/scope.ts";
 import { foreignTrial } from "./journal/_problems.ts";
 import { KeptValues } from "./journal/_kept_values.ts";

@@ -5,7 +5,7 @@
  */
 
 import { JournalWriter } from "../../lib/runs/journal/jsonl.ts";
-import { planLine } from "../../lib/runs/journal/journal.ts";
+import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import { realTrials } from "../support/many_trials.ts";
 import { LAUNCH, median, type Row, take, type Taken } from "./processes.ts";

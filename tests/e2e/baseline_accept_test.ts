@@ -10,7 +10,7 @@ import { InputError } from "../../lib/base/errors.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { shardOf } from "../../lib/runs/_assign_shards.ts";
-import { planLine } from "../../lib/runs/journal/journal.ts";
+import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
 import { OUTCOMES, type Trial } from "../../lib/trials/trial.ts";
 import fc from "../support/fast_check.ts";

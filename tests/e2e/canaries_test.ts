@@ -6,7 +6,7 @@ import { Buffer } from "node:buffer";
 import { runArguments, runFlags } from "../../lib/cli/running.ts";
 import { parseWith } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
-import { planLine } from "../../lib/runs/journal/journal.ts";
+import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
 import { InfrastructureError } from "../../lib/models/model.ts";
 import { planSuite } from "../../lib/runs/plan.ts";

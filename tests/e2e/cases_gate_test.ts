@@ -6,7 +6,7 @@ import { deno, folder, ROOT, unwrapped } from "../support/child.ts";
 import { casePlan, caseTrials, FORBIDDEN, WRONG } from "../support/case_suites.ts";
 import { toolgates } from "../support/command_line.ts";
 import { linesOf } from "../support/journals.ts";
-import { planLine } from "../../lib/runs/journal/journal.ts";
+import { planLine } from "../../lib/runs/journal/plan_line.ts";
 
 /**
  * Tests with gates of their own: `every` out of reach, reached and missed, and a ceiling on times that is exceeded; and a

@@ -1,7 +1,7 @@
 // Suites and benchmarks whose agent is a program: what runs it, what journals keep of it, and who may not run it.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import type { PlanLine } from "../../lib/runs/journal/journal.ts";
+import type { PlanLine } from "../../lib/runs/journal/plan_line.ts";
 import type { CommandAgent } from "../../lib/trials/tap/command.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import {

@@ -12,7 +12,7 @@ import {
 } from "@std/assert";
 import { canonicalJson } from "../../lib/base/json.ts";
 import { sha256 } from "../../lib/base/hash.ts";
-import { type PlanLine, planLine } from "../../lib/runs/journal/journal.ts";
+import { type PlanLine, planLine } from "../../lib/runs/journal/plan_line.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { linesOf } from "../support/journals.ts";
 import { finish } from "../support/records.ts";

@@ -1,7 +1,7 @@
 // Folders of journals on the command line: those of the test files of one suite, and of several suites.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { planLine } from "../../lib/runs/journal/journal.ts";
+import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import { openTask } from "../../lib/trials/executors/tasks.ts";

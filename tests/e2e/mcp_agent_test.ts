@@ -5,7 +5,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { JsonObject } from "../../lib/base/json.ts";
 import { callsOf } from "../../lib/calls/trace.ts";
 import { scripted } from "../../lib/models/scripted.ts";
-import type { PlanLine } from "../../lib/runs/journal/journal.ts";
+import type { PlanLine } from "../../lib/runs/journal/plan_line.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import type { Tool } from "../../lib/tools/tool.ts";
 import { caseOpener } from "../../lib/trials/executors/case_opener.ts";

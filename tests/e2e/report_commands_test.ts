@@ -7,7 +7,7 @@ import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import { comparisonHash, planHash } from "../../lib/runs/resolved_suite.ts";
 import { shardOf } from "../../lib/runs/_assign_shards.ts";
 import type { Shard } from "../../lib/runs/shard_text.ts";
-import { type PlanLine, planLine } from "../../lib/runs/journal/journal.ts";
+import { type PlanLine, planLine } from "../../lib/runs/journal/plan_line.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { deno, type Finished, type Folder, folder, readLines, ROOT } from "../support/child.ts";

@@ -4,7 +4,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { planSuite } from "../../lib/runs/plan.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
-import { planLine } from "../../lib/runs/journal/journal.ts";
+import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import {
   countingServer,

@@ -11,7 +11,7 @@ import { comparePairs } from "../../lib/gate/compared_pairs.ts";
 import { compareStrategies } from "../../lib/gate/comparison.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { reportVerdicts } from "../../lib/gate/gate_report.ts";
-import { planLine } from "../../lib/runs/journal/journal.ts";
+import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { blocksOf, textOf } from "../support/documents.ts";
 
 const PAGE = "docs/contracts.md";

@@ -10,7 +10,7 @@ import { canonicalJson } from "../../lib/base/json.ts";
 import { sha256 } from "../../lib/base/hash.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { comparisonHash } from "../../lib/runs/resolved_suite.ts";
-import { planLine } from "../../lib/runs/journal/journal.ts";
+import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import { Folder } from "../support/folders.ts";

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { APIS } from "../../lib/models/formats/registry.ts";
-import { declaredHash, type PlanLine } from "../../lib/runs/journal/journal.ts";
+import { declaredHash, type PlanLine } from "../../lib/runs/journal/plan_line.ts";
 import { readAndDerive } from "../../lib/runs/derived.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { deno, type Folder, folder, readLines, ROOT } from "../support/child.ts";

@@ -2,7 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { planOfJournal, testFileOf, trialToRerun } from "../../lib/runs/rerun.ts";
-import { planLine } from "../../lib/runs/journal/journal.ts";
+import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { trialId } from "../../lib/trials/trial_id.ts";
 import { Folder } from "../support/folders.ts";
 import { linesOf, writeJournal } from "../support/journals.ts";

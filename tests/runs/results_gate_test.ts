@@ -5,12 +5,8 @@ import { InputError } from "../../lib/base/errors.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import { shardOf } from "../../lib/runs/_assign_shards.ts";
 import { completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";
-import {
-  type PlanLine,
-  planLine,
-  readJournalFile,
-  splitGate,
-} from "../../lib/runs/journal/journal.ts";
+import { readJournalFile } from "../../lib/runs/journal/journal.ts";
+import { type PlanLine, planLine, splitGate } from "../../lib/runs/journal/plan_line.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
 import { sequentialRule } from "../../lib/gate/sequential.ts";
 import type { Suite } from "../../lib/runs/suite.ts";

@@ -6,7 +6,7 @@ import { InfrastructureError } from "../../lib/models/model.ts";
 import { scripted } from "../../lib/models/scripted.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import { shardOf } from "../../lib/runs/_assign_shards.ts";
-import { planLine } from "../../lib/runs/journal/journal.ts";
+import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
 import { Run, type RunOptions } from "../../lib/runs/run.ts";
 import type { Suite } from "../../lib/runs/suite.ts";

@@ -15,7 +15,7 @@ import {
   type ModelRequest,
 } from "../../lib/models/model.ts";
 import { scripted } from "../../lib/models/scripted.ts";
-import { planLine } from "../../lib/runs/journal/journal.ts";
+import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
 import { Run, type RunOptions, seedToResume } from "../../lib/runs/run.ts";
 import { readBaseline } from "../../lib/runs/baseline.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
 import { sha256 } from "../../lib/base/hash.ts";
-import { planLine } from "../../lib/runs/journal/journal.ts";
+import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import type { ResolvedSuite } from "../../lib/runs/resolved_suite.ts";
 import { assignShards, expectedCost, shardOf } from "../../lib/runs/_assign_shards.ts";

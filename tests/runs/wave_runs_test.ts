@@ -8,7 +8,7 @@ import type { GatePolicy } from "../../lib/gate/policy.ts";
 import type { Budget } from "../../lib/models/prices.ts";
 import { readBaseline } from "../../lib/runs/baseline.ts";
 import { decideResults } from "../../lib/runs/decide_results.ts";
-import { planLine } from "../../lib/runs/journal/journal.ts";
+import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import { Run } from "../../lib/runs/run.ts";

@@ -4,7 +4,7 @@
 
 import { acceptResults, baselineText } from "../../lib/runs/accept.ts";
 import type { Plan } from "../../lib/runs/plan.ts";
-import { planLine } from "../../lib/runs/journal/journal.ts";
+import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import type { Folder } from "./folders.ts";

@@ -6,7 +6,7 @@ import type { BaselineTrials } from "../../lib/gate/decide_trials.ts";
 import type { Wave } from "../../lib/gate/waves.ts";
 import { shardOf } from "../../lib/runs/_assign_shards.ts";
 import { Stopping } from "../../lib/runs/early_stopping.ts";
-import { planLine } from "../../lib/runs/journal/journal.ts";
+import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import type { Plan } from "../../lib/runs/plan.ts";
 import type { Shard } from "../../lib/runs/shard_text.ts";
 import { summarize } from "../../lib/trials/summary.ts";

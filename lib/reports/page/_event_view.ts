@@ -8,14 +8,8 @@ import type { FailureType } from "../../calls/failure_types.ts";
 import { isLost } from "../../tools/fault.ts";
 import { demandText } from "../../tools/injection.ts";
 import { isJsonObject, parseJson, printable, printableLines } from "../../base/json.ts";
-import {
-  agentNotes,
-  callNotes,
-  describeArgument,
-  describeCause,
-  plainArguments,
-  sourceCall,
-} from "../story.ts";
+import { agentNotes, callNotes, plainArguments } from "../story.ts";
+import { describeArgument, describeCause, sourceCall } from "../failure_text.ts";
 import type { Task } from "../../tasks/generated/task.ts";
 import {
   type CallEvent,

@@ -4,7 +4,7 @@
  */
 
 import { canonicalJson, printable } from "../../base/json.ts";
-import type { PlanLine } from "./journal.ts";
+import type { PlanLine } from "./plan_line.ts";
 
 /** The parts of plans that are compared. */
 interface ComparablePlan {

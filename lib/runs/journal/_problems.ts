@@ -11,7 +11,8 @@ import type { PlannedTrial } from "../../trials/trial_id.ts";
 import { MAX_TRIALS } from "../plan.ts";
 import { unitsPerBlock } from "../resolved_suite.ts";
 import { partText } from "../shard_text.ts";
-import { DECLARED_RULE, type JournalFile, type PlanLine, splitGate } from "./journal.ts";
+import type { JournalFile } from "./journal.ts";
+import { DECLARED_RULE, type PlanLine, splitGate } from "./plan_line.ts";
 import {
   changedSources,
   differences,

@@ -5,7 +5,8 @@
  */
 
 import defer * as paths from "node:path/posix";
-import { declaredHash, type JournalFile, type PlanLine } from "./journal.ts";
+import type { JournalFile } from "./journal.ts";
+import { declaredHash, type PlanLine } from "./plan_line.ts";
 import { canonicalJson, defined, printable } from "../../base/json.ts";
 import { isCase } from "../../trials/executors/task_kind.ts";
 import { comparisonHash, planHash, type ResolvedSuite } from "../resolved_suite.ts";

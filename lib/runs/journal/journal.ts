@@ -1,265 +1,17 @@
 /**
- * Journal files: a plan line followed by trials, with their schemas.
+ * Journal files: a plan line followed by trials.
  * @module
  */
 
-import { z } from "zod";
-import { assertNotNewer, assertShallow, parseWith, WITH_INPUT } from "../../base/input.ts";
+import { assertNotNewer, assertShallow, parseWith } from "../../base/input.ts";
 import { cannot, InputError } from "../../base/errors.ts";
-import {
-  canonicalJson,
-  defined,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  printable,
-} from "../../base/json.ts";
-import { sha256 } from "../../base/hash.ts";
+import { isJsonObject, type JsonValue } from "../../base/json.ts";
 import { type JournalEnd, journalLines, type JournalPlace, readLineAgain } from "./jsonl.ts";
-import { MAX_TRIALS, type Plan } from "../plan.ts";
-import {
-  comparisonHash,
-  countTrials,
-  listTrials,
-  planHash,
-  type ResolvedSuite,
-} from "../resolved_suite.ts";
-import { type CompletePolicy, completePolicy, GATE_POLICY } from "../../gate/policy.ts";
-import { redactRecordValue } from "../../base/redact.ts";
-import { BUDGET, type Budget, PRICES, type Prices } from "../../models/prices.ts";
-import { SEQUENTIAL_RULE, type SequentialRule } from "../../gate/sequential.ts";
-import type { Wave } from "../../gate/waves.ts";
-import { MAX_SHARDS, type Shard } from "../shard_text.ts";
+import { DECLARED_RULE, isAltered, parsePlanLine, type PlanLine } from "./plan_line.ts";
 import { JUDGING_RULES } from "../../trials/executors/answer.ts";
 import { type Trial, TRIAL_LINE } from "../../trials/trial.ts";
 import { inPlaceOf, replacing, summarize, type TrialSummary } from "../../trials/summary.ts";
 import { KeptValues } from "./_kept_values.ts";
-import type { PlannedTrial } from "../../trials/trial_id.ts";
-
-/** The first line of a journal: its plan. */
-export interface PlanLine {
-  readonly v: 1;
-  readonly kind: "plan";
-  /** The suite's name. */
-  readonly suite: string;
-  /** See {@linkcode planHash}. */
-  readonly planHash: string;
-  /** See {@linkcode comparisonHash}. */
-  readonly comparisonHash: string;
-  /** The version of the generator. */
-  readonly generator: number;
-  /** The number of trials in the whole plan, including all shards. */
-  readonly trials: number;
-  /** The seed of all tasks. */
-  readonly seed: number;
-  /** The part of the plan in this journal; `{index: 1, of: 1}` for all of it. */
-  readonly shard: Shard;
-  /** The wave in this journal, of which it has the shard; omitted where the run has none. */
-  readonly wave?: Wave;
-  /** The gate with its defaults, and the rule of a sequential one; or `null`. */
-  readonly gate: PlannedGate | null;
-  /** The budget of the run. */
-  readonly budget?: Budget;
-  /** The prices of models. */
-  readonly prices?: Prices;
-  /** The server of models that name none, needed to run a trial again. */
-  readonly baseURL?: string;
-  /** The paths of its call sets, by name. */
-  readonly places?: Readonly<Record<string, string>>;
-  /** Set if only the benchmark's own file can run a trial again. */
-  readonly ownCode?: true;
-  /** The hashes of the files of its test: see {@linkcode Plan.sources}. */
-  readonly sources?: Readonly<Record<string, string>>;
-  /** See {@linkcode Plan.file}. */
-  readonly file?: string;
-  /** See {@linkcode Plan.records}. */
-  readonly records?: string;
-  /** See {@linkcode Plan.traces}. */
-  readonly traces?: true;
-  /** All that determines the trials. */
-  readonly resolved: ResolvedSuite;
-  /** See {@linkcode declaredHash}; omitted in journals from before there was one. */
-  readonly declared?: string;
-}
-
-/** A gate in a plan line. */
-export type PlannedGate = CompletePolicy & Partial<SequentialRule>;
-
-const RULE_FIELDS = ["lambda", "alpha", "beta", "blockSize", "fixedSize", "largestSize"];
-
-/** Policy and rule share one object: each is parsed by its own schema. */
-const PLANNED_GATE = z.looseObject({}).transform((gate, context): PlannedGate => {
-  const [rule, policy] = [true, false].map((ofRule) =>
-    Object.fromEntries(
-      Object.entries(gate).filter(([name]) => RULE_FIELDS.includes(name) === ofRule),
-    )
-  );
-  const parsedPolicy = GATE_POLICY.safeParse(policy, WITH_INPUT);
-  const parsedRule = SEQUENTIAL_RULE.optional().safeParse(
-    Object.keys(rule!).length === 0 ? undefined : rule,
-    WITH_INPUT,
-  );
-  for (const { error } of [parsedPolicy, parsedRule]) {
-    context.issues.push(...(error?.issues ?? []) as never[]);
-  }
-  if (!parsedPolicy.success) return z.NEVER;
-  return { ...completePolicy(parsedPolicy.data), ...parsedRule.data };
-});
-
-/** Separates the policy and the rule of a planned gate. */
-export function splitGate(
-  gate: PlannedGate | null,
-): { gate?: CompletePolicy; rule?: SequentialRule } {
-  if (gate === null) return {};
-  const { lambda, alpha, beta, blockSize, fixedSize, largestSize, ...policy } = gate;
-  if (lambda === undefined) return { gate: policy as CompletePolicy };
-  const rule = { lambda, alpha, beta, blockSize, fixedSize, largestSize } as SequentialRule;
-  return { gate: policy as CompletePolicy, rule };
-}
-
-/** What is crossed with the cells of a plan. */
-const CHOICES = {
-  models: z.array(z.looseObject({ model: z.string() })),
-  strategies: z.array(z.union([z.string(), z.looseObject({ strategy: z.string() })])),
-  perturbations: z.array(z.string()),
-};
-
-/** The schema of the hashes of what is offered with a case. */
-const CASE_PARTS = z.looseObject({ system: z.string().exactOptional(), tools: z.string() });
-
-/** The schema of a part of a plan. */
-const PART = z.object({ index: z.int().min(1), of: z.int().min(1).max(MAX_SHARDS) })
-  .refine(({ index, of }) => index <= of, { message: "must not be above of", path: ["index"] });
-
-const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
-  v: z.literal(1),
-  kind: z.literal("plan"),
-  suite: z.string(),
-  planHash: z.string(),
-  comparisonHash: z.string(),
-  generator: z.int(),
-  trials: z.int().min(0),
-  seed: z.int().min(0),
-  shard: PART,
-  wave: PART.exactOptional(),
-  gate: PLANNED_GATE.nullable(),
-  budget: BUDGET.exactOptional(),
-  prices: PRICES.exactOptional(),
-  baseURL: z.string().exactOptional(),
-  places: z.record(z.string(), z.string()).exactOptional(),
-  ownCode: z.literal(true).exactOptional(),
-  sources: z.record(z.string(), z.string()).exactOptional(),
-  file: z.string().exactOptional(),
-  records: z.string().exactOptional(),
-  traces: z.literal(true).exactOptional(),
-  declared: z.string().exactOptional(),
-  resolved: z.looseObject({
-    generator: z.int(),
-    seed: z.int().min(0),
-    graphs: z.int().min(1),
-    cells: z.array(z.looseObject({})),
-    pair: z.literal("distractors").exactOptional(),
-    ...CHOICES,
-    agent: z.looseObject({ command: z.array(z.string()) }).exactOptional(),
-    repetitions: z.int().min(1),
-    limits: z.looseObject({}),
-    references: z.literal(true).exactOptional(),
-    sets: z.record(z.string(), z.string()).exactOptional(),
-    judge: z.looseObject({ model: z.string() }).exactOptional(),
-    cases: z.record(z.string(), z.string()).exactOptional(),
-    tests: z.record(
-      z.string(),
-      z.looseObject({
-        ...CHOICES,
-        seed: z.int().min(0),
-        graphs: z.int().min(1),
-        limits: z.looseObject({}),
-        references: z.boolean(),
-      }).partial(),
-    ).exactOptional(),
-    parts: z.record(z.string(), CASE_PARTS.extend({ case: z.string() })).exactOptional(),
-    variants: z.record(
-      z.string(),
-      z.looseObject({
-        models: z.array(z.string()).exactOptional(),
-        strategies: z.array(z.string()).exactOptional(),
-        parts: z.record(z.string(), CASE_PARTS).exactOptional(),
-      }),
-    ).exactOptional(),
-  }),
-}) as unknown as z.ZodType<PlanLine>;
-
-/**
- * Returns the first line of the journal of `plan`.
- *
- * @throws {InputError} If it contains a secret: redacted, it would be another plan.
- */
-export function planLine(
-  plan: Plan,
-  shard: Shard = { index: 1, of: 1 },
-  wave?: Wave,
-): PlanLine {
-  const line: PlanLine = {
-    v: 1,
-    kind: "plan",
-    suite: plan.suite,
-    planHash: planHash(plan),
-    comparisonHash: comparisonHash(plan),
-    generator: plan.resolved.generator,
-    trials: plan.trials.length,
-    seed: plan.resolved.seed,
-    shard,
-    ...defined({ wave }),
-    gate: plan.gate === undefined ? null : { ...plan.gate, ...plan.rule },
-    ...defined({
-      budget: plan.budget,
-      prices: plan.prices,
-      baseURL: plan.baseURL,
-      places: plan.places,
-      ownCode: plan.ownCode,
-      sources: plan.sources,
-      file: plan.file,
-      records: plan.records,
-      traces: plan.traces,
-    }),
-    resolved: plan.resolved,
-  };
-  const clean = redactRecordValue(line);
-  if (clean === line) return { ...line, declared: declaredHash(line) };
-  const fields = (one: PlanLine) => ({ ...one, ...one.resolved, resolved: undefined });
-  const [before, after]: [object, object] = [fields(line), fields(clean)];
-  const places = Object.entries(before).flatMap(([name, value]) => {
-    const kept: unknown = Object.getOwnPropertyDescriptor(after, name)?.value;
-    return kept === value ? [] : [name + changedPlace(value, kept)];
-  });
-  throw cannot(
-    `run ${plan.suite}`,
-    "its plan must hold no key, which journals would store",
-    `there is one in ${places.join(", ")}`,
-  );
-}
-
-/** Where the first difference to a copy is within a value, such as `.command[2]`; empty if it is the value itself. */
-function changedPlace(value: unknown, copy: unknown): string {
-  if (typeof value !== "object" || typeof copy !== "object") return "";
-  for (const [name, inner] of Object.entries(value ?? {})) {
-    const kept = Object.getOwnPropertyDescriptor(copy, name)?.value;
-    if (kept === inner) continue;
-    // A name that is gone is what held the key.
-    if (kept === undefined) return "";
-    const place = Array.isArray(value) ? `[${name}]` : `.${printable(name, 100)}`;
-    return place + changedPlace(inner, kept);
-  }
-  return "";
-}
-
-/**
- * A hash of all other fields of a plan line but `wave`, those that decide nothing about the trials too. It shows
- * damage and careless edits, not forgery. Trials tell their wave; a release that knows no waves refuses the line.
- */
-export function declaredHash(line: object): string {
-  return sha256(canonicalJson({ ...line, declared: undefined, wave: undefined }));
-}
 
 /** A journal with its lines checked. */
 export interface JournalFile {
@@ -336,7 +88,7 @@ export function* readTrialLines(path: string): Generator<TrialLine, JournalFile,
     const source = `${path}, line ${place.line}`;
     if (lineKind(value) === "plan") {
       if (!first) throw new InputError(`Cannot use ${source}: only the first line can be a plan`);
-      plan = parsePlan(value, source);
+      plan = parsePlanLine(value, source);
       altered = isAltered(value);
     } else if (lineKind(value) !== "trial") {
       throw new InputError(
@@ -368,7 +120,7 @@ export function* readTrialLines(path: string): Generator<TrialLine, JournalFile,
 export function readPlanLine(path: string): PlanLine | undefined {
   for (const { value, line } of journalLines(path)) {
     if (lineKind(value) !== "plan") return undefined;
-    const plan = parsePlan(value, `${path}, line ${line}`);
+    const plan = parsePlanLine(value, `${path}, line ${line}`);
     if (!isAltered(value)) return plan;
     throw cannot(`use ${path}, line ${line}`, DECLARED_RULE, "it was changed");
   }
@@ -380,29 +132,6 @@ export function suiteOf(path: string): string | undefined {
     const { suite } = isJsonObject(value) ? value : {};
     return typeof suite === "string" ? suite : undefined;
   }
-}
-
-/** The rule that a plan line breaks which was changed. */
-export const DECLARED_RULE = "a plan line must agree with its own hash, declared";
-
-/** Whether a plan line was changed after it was written. Its parsed form may have more defaults than it. */
-function isAltered(value: JsonValue): boolean {
-  const line = value as JsonObject;
-  return line["declared"] !== undefined && line["declared"] !== declaredHash(line);
-}
-
-/** The plan of a plan line; `undefined` if it does not match its own hash. */
-export function planOfLine(line: PlanLine): Plan | undefined {
-  const trials = trialsOfLine(line);
-  if (trials === undefined) return undefined;
-  const { suite, resolved, gate, budget, prices, baseURL, places } = line;
-  return {
-    suite,
-    resolved,
-    trials,
-    ...splitGate(gate),
-    ...defined({ budget, prices, baseURL, places }),
-  };
 }
 
 /**
@@ -429,13 +158,6 @@ export function wholeTrial(path: string, place: JournalPlace): Trial {
   return parseTrial(readLineAgain(path, place), `${path}, line ${place.line}`);
 }
 
-/** Parses a plan line. Its depth is limited, as hashing visits all of it. */
-function parsePlan(value: JsonValue, source: string): PlanLine {
-  assertShallow(value, source);
-  assertNotNewer(value, 1, source);
-  return parseWith(PLAN_LINE, value, source);
-}
-
 /** Parses a trial line. Only its events are traversed; fields of other tools are not. */
 function parseTrial(value: JsonValue, source: string): Trial {
   assertShallow(value, source);
@@ -446,16 +168,4 @@ function parseTrial(value: JsonValue, source: string): Trial {
 
 function lineKind(value: JsonValue): unknown {
   return isJsonObject(value) ? value["kind"] : undefined;
-}
-
-/** The trials of a plan line; `undefined` if it does not match its own hash. */
-export function trialsOfLine(line: PlanLine): readonly PlannedTrial[] | undefined {
-  if (planHash(line) !== line.planHash) return undefined;
-  const count = countTrials(line.resolved);
-  if (count !== line.trials || count > MAX_TRIALS) return undefined;
-  try {
-    return listTrials(line.resolved);
-  } catch {
-    return undefined;
-  }
 }

@@ -4,14 +4,8 @@
  */
 
 import { tornNotice } from "./jsonl.ts";
-import {
-  type DerivedTrials,
-  type JournalFile,
-  type PlanLine,
-  readJournalFile,
-  splitGate,
-  trialsOfLine,
-} from "./journal.ts";
+import { type DerivedTrials, type JournalFile, readJournalFile } from "./journal.ts";
+import { type PlanLine, splitGate, trialsOfLine } from "./plan_line.ts";
 import { defined, listText } from "../../base/json.ts";
 import type { CompletePolicy } from "../../gate/policy.ts";
 import type { Prices } from "../../models/prices.ts";

@@ -11,7 +11,8 @@ import { decideTrials } from "../../gate/decide_trials.ts";
 import { hasFailedFirst, isUnwatched, unwatchedText } from "../../gate/variant.ts";
 import { isRemoving } from "../../perturbations/ids.ts";
 import { type CompletePolicy, isUpgrade, type RatePolicy, readPolicy } from "../../gate/policy.ts";
-import { describeFailure, describeInvalid, trialLines } from "../../reports/story.ts";
+import { describeInvalid, trialLines } from "../../reports/story.ts";
+import { describeFailure } from "../../reports/failure_text.ts";
 import {
   CALLS_MADE,
   messageLines,

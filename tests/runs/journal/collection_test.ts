@@ -6,7 +6,7 @@ import { shardOf } from "../../../lib/runs/_assign_shards.ts";
 import type { Shard } from "../../../lib/runs/shard_text.ts";
 import { makeReport } from "../../../lib/reports/report.ts";
 import { openTask } from "../../../lib/trials/executors/tasks.ts";
-import { planLine } from "../../../lib/runs/journal/journal.ts";
+import { planLine } from "../../../lib/runs/journal/plan_line.ts";
 import type { Suite } from "../../../lib/runs/suite.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import { Folder } from "../../support/folders.ts";

@@ -10,12 +10,11 @@ import { parseWith } from "../../../lib/base/input.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import {
   journalTrials,
-  type PlanLine,
-  planLine,
   readJournalFile,
   readPlanLine,
   wholeTrial,
 } from "../../../lib/runs/journal/journal.ts";
+import { type PlanLine, planLine } from "../../../lib/runs/journal/plan_line.ts";
 import { differences } from "../../../lib/runs/journal/_plan_differences.ts";
 import { readResults } from "../../../lib/runs/journal/results.ts";
 import { completePolicy } from "../../../lib/gate/policy.ts";

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { acceptResults } from "../../../lib/runs/accept.ts";
 import { decideResults } from "../../../lib/runs/decide_results.ts";
 import { readCollection } from "../../../lib/runs/journal/collection.ts";
-import { type PlanLine, planLine } from "../../../lib/runs/journal/journal.ts";
+import { type PlanLine, planLine } from "../../../lib/runs/journal/plan_line.ts";
 import { readResults } from "../../../lib/runs/journal/results.ts";
 import { shardOf } from "../../../lib/runs/_assign_shards.ts";
 import { type Plan, planSuite } from "../../../lib/runs/plan.ts";

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { InputError } from "../../../lib/base/errors.ts";
-import { planLine } from "../../../lib/runs/journal/journal.ts";
+import { planLine } from "../../../lib/runs/journal/plan_line.ts";
 import type { Model } from "../../../lib/models/model.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import { type Plan, planSuite } from "../../../lib/runs/plan.ts";
