@@ -68,17 +68,20 @@ function written(place: Folder, tests: string, traces: readonly unknown[]) {
   return { words: ["score", "traces", file, "--with", code] };
 }
 
-/** Runs the tests of a text on traces, in a process whose output has that of the tests. */
-function run(place: Folder, tests: string, traces: readonly unknown[]) {
-  const { words } = written(place, tests, traces);
+/** Runs the command in a process, whose output has that of the tests it starts: in this one it would be this one's. */
+function command(...words: string[]) {
   return deno(["run", "-A", "--no-check", "--no-prompt", `${ROOT}/lib/cli/main.ts`, ...words]);
 }
 
 /** Runs the tests of a text on traces. */
+function run(place: Folder, tests: string, traces: readonly unknown[]) {
+  return command(...written(place, tests, traces).words);
+}
+
+/** Runs the tests of a text on traces, and reads their trials. */
 async function score(place: Folder, tests: string, traces: readonly unknown[]) {
-  const { words } = written(place, tests, traces);
   const out = `${place.path}/out/`;
-  const ended = await toolgate([...words, "--out", out]);
+  const ended = await command(...written(place, tests, traces).words, "--out", out);
   let names: string[] = [];
   try {
     names = [...Deno.readDirSync(out)].map(({ name }) => `${out}${name}`);
@@ -234,7 +237,7 @@ Deno.test("score traces: a journal's trials, judged anew, are what they were", a
     `// @ts-nocheck no types here\n${script.replaceAll('returns: "21"', "execute: ran")}`,
   );
   const out = `${again.path}/again.jsonl`;
-  const ended = await toolgate(["score", "traces", journal, "--with", tests, "--out", out]);
+  const ended = await command("score", "traces", journal, "--with", tests, "--out", out);
   assertEquals(ended.code, 0, ended.all);
   const anew = Deno.readTextFileSync(out).trim().split("\n").map((one) => JSON.parse(one))
     .filter(({ kind }) => kind === "trial") as Trial[];

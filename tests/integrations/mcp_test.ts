@@ -119,7 +119,7 @@ mcpTest(
     assertEquals([dead.outcome, dead.calls], ["invalid", 2]);
     assertMatch(
       dead.reason!,
-      /^the MCP server .*mcp_server\.ts failed: it ended; standard error: Error: out of memory$/,
+      /^the MCP server \S*deno .* failed: it ended; standard error: Error: out of memory$/,
     );
     const hung = await trialOn(() => mcpTools(ODD, { seconds: 2 }), ["hang"]);
     assertEquals(hung.outcome, "invalid");

@@ -129,9 +129,10 @@ for (
       await unfold(page);
       assertEquals(
         await page.locator(":is(#matrix, #perturbations, #tool-use) :is(.view, .plot)").evaluateAll(
+          // Both are rounded, so that what fits may be one wider.
           (all) =>
-            all.filter((own) => own.scrollWidth > own.clientWidth).map(({ textContent }) =>
-              textContent
+            all.filter((own) => own.scrollWidth > own.clientWidth + 1).map((own) =>
+              `${own.scrollWidth} in ${own.clientWidth}: ${own.textContent}`
             ),
         ),
         [],
