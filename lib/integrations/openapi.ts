@@ -15,6 +15,7 @@ import { readDocument } from "./openapi/_document.ts";
 import { callService, type Service } from "./openapi/_fetch.ts";
 import { Mocks } from "./openapi/_mock.ts";
 import { isJsonType, type Operation, OperationReader } from "./openapi/_operation.ts";
+import { assertSendable } from "./openapi/_request.ts";
 import { subDocument } from "./openapi/_sub_document.ts";
 
 /** Options of {@linkcode openApiTools}. */
@@ -28,7 +29,7 @@ export interface OpenApiToolsOptions {
   readonly seed?: number;
   /**
    * The address of a service, which answers calls in place of results that are made up; its query is sent with each
-   * call. The `servers` of the document are never called.
+   * call, and models are not asked for parameters of its names. The `servers` of the document are never called.
    */
   readonly baseURL?: string | URL;
   /**
@@ -113,8 +114,10 @@ export async function openApiTools(
   const part = subDocument(source, chosen);
   // Loaded here, as it takes a while: the rest of this module is of use to those who import its types alone.
   const { parsedDocument } = await import("./openapi/_parser.ts");
-  const fixed = service?.headers.keys() ?? [];
-  const reader = new OperationReader(parsedDocument(part, source.source), source.source, fixed);
+  const reader = new OperationReader(parsedDocument(part, source.source), source.source, {
+    headers: new Set(service?.headers.keys()),
+    query: new Set(service?.base.searchParams.keys()),
+  });
   return chosen.map((one) => {
     const operation = reader.read(one);
     const { name, description, parameters } = operation;
@@ -125,6 +128,7 @@ export async function openApiTools(
     // `operation.returns()` is the schema of the result. As `output` it would be shown to the model, and those of
     // large services are longer than everything else that it reads.
     if (service !== undefined) {
+      assertSendable(operation, service, source.source);
       return tool<JsonObject>({
         ...shared,
         execute: (input, { signal }) => callService(operation, input, service, signal),

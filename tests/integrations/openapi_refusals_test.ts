@@ -152,6 +152,20 @@ Deno.test("openApiTools() refuses options that are wrong", async () => {
   ) await assertRefused(PETS, text, options as OpenApiToolsOptions);
 });
 
+Deno.test("openApiTools() refuses what HTTP cannot carry, and blames no model for it", async () => {
+  const baseURL = "http://localhost";
+  const header = { parameters: [{ name: "a b", in: "header", schema: {} }] };
+  for (
+    const [document, text] of [
+      [single(bodyOf({})), "GET /it of the OpenAPI document as HTTP must be able to carry"],
+      [single({}, {}, "trace"), "Method is forbidden"],
+      [single(header), "a b must be a text that a header can hold"],
+      [single(bodyOf({}, {}, "application/json;\r\na: b"), {}, "post"), "Invalid header value"],
+      [documentOf({ "/a/../b": { get: { responses: OK } } }), "a part of the path . or .."],
+    ] as const
+  ) await assertRefused(document, text, { baseURL });
+});
+
 Deno.test("openApiTools() refuses addresses that lead to nothing, and documents and references that do", async () => {
   await using place = await folder();
   await assertRefused(new URL(`file://${place.file("none")}`), "there is no such file or folder");

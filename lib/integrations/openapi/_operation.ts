@@ -50,7 +50,8 @@ export interface Operation extends Pick<ChosenOperation, "name" | "method" | "pa
 const MAX_DESCRIPTION = 1024;
 
 /** What a body may be written in. */
-const JSON_TYPE = /^(application\/json|[^/;]+\/[^;]*\+json|(\*|application)\/\*)/i;
+const JSON_TYPE =
+  /^((application|text)\/json *(;|$)|[^/;]+\/[^;]*\+json *(;|$)|(\*|application)\/\*)/i;
 export const FORM_TYPE = /^application\/x-www-form-urlencoded/i;
 export const MULTIPART_TYPE = /^multipart\/form-data/i;
 const TEXT_TYPE = /^text\//i;
@@ -79,19 +80,24 @@ interface Argument {
   readonly required: boolean;
 }
 
+/** Names of headers, in lower case, and of the query that every request has, so that no model is asked for them. */
+export interface FixedNames {
+  readonly headers: ReadonlySet<string>;
+  readonly query: ReadonlySet<string>;
+}
+
 /** Reads operations of a parsed document. */
 export class OperationReader {
   readonly #document: JsonObject;
   readonly #source: string;
-  readonly #fixed: ReadonlySet<string>;
+  readonly #fixed: FixedNames;
   readonly #requests: Schemas;
   readonly #results: Schemas;
 
-  /** `fixed` are the names of headers, in lower case, that every request has, so that no model is asked for them. */
-  constructor(document: JsonObject, source: string, fixed: Iterable<string>) {
+  constructor(document: JsonObject, source: string, fixed: FixedNames) {
     this.#document = document;
     this.#source = source;
-    this.#fixed = new Set([...IGNORED_HEADERS, ...fixed]);
+    this.#fixed = fixed;
     this.#requests = new Schemas(document, "request");
     this.#results = new Schemas(document, "result");
   }
@@ -139,7 +145,10 @@ export class OperationReader {
       name: string;
       in: "path" | "query" | "header" | "cookie";
     };
-    if (where === "header" && this.#fixed.has(name.toLowerCase())) return [];
+    const { headers, query } = this.#fixed;
+    const header = name.toLowerCase();
+    if (where === "header" && (IGNORED_HEADERS.has(header) || headers.has(header))) return [];
+    if (where === "query" && query.has(name)) return [];
     const [type, media] = soleEntry(fieldOf(parameter, "content")) ?? [];
     const schema = fieldOf(parameter, "schema") ?? fieldOf(media, "schema") ?? {};
     const style = String(

@@ -4,7 +4,7 @@
  */
 
 import type { JsonObject, JsonValue } from "../../base/json.ts";
-import type { ArgumentPlace } from "./_operation.ts";
+import { type ArgumentPlace, isJsonType } from "./_operation.ts";
 
 /** A name and its value, neither of which is encoded. */
 export type Pair = readonly [name: string, value: string];
@@ -17,8 +17,13 @@ const SEPARATORS: Readonly<Record<string, string>> = {
 };
 
 /** Returns the text of a value that is neither a list nor an object. */
-function plainText(value: JsonValue): string {
+export function plainText(value: JsonValue): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** Returns the text of a value in a media type. */
+function writtenIn(type: string | undefined, value: JsonValue): string {
+  return type !== undefined && isJsonType(type) ? JSON.stringify(value) : plainText(value);
 }
 
 /** Encodes a text for any part of a URL. */
@@ -43,7 +48,7 @@ export function queryParts(place: ArgumentPlace, value: JsonValue): string[] {
   const joined = ([key, text]: Pair) => `${encodeText(key)}=${encode(text)}`;
   if (value === null) return [];
   if (type !== undefined || typeof value !== "object") {
-    return [joined([name, type === undefined ? plainText(value) : JSON.stringify(value)])];
+    return [joined([name, writtenIn(type, value)])];
   }
   if (style === "deepObject") return deepPairs(name, value).map(joined);
   if (explode) {
@@ -75,7 +80,7 @@ export function pathText(place: ArgumentPlace, value: JsonValue): string {
   const { name, style, explode } = place;
   const encode = (parts: readonly string[]) => parts.map(encodeText);
   const prefix = style === "label" ? "." : style === "matrix" ? ";" : "";
-  if (place.type !== undefined) return encodeText(JSON.stringify(value));
+  if (place.type !== undefined) return encodeText(writtenIn(place.type, value));
   const isMatrix = style === "matrix";
   if (typeof value !== "object" || value === null) {
     const text = encodeText(plainText(value));
@@ -94,7 +99,7 @@ export function pathText(place: ArgumentPlace, value: JsonValue): string {
 
 /** Returns the value of a header. */
 export function headerText({ explode, type }: ArgumentPlace, value: JsonValue): string {
-  if (type !== undefined) return JSON.stringify(value);
+  if (type !== undefined) return writtenIn(type, value);
   if (typeof value !== "object" || value === null) return plainText(value);
   if (Array.isArray(value)) return value.map(plainText).join(",");
   const pairs = memberPairs(value);

@@ -38,7 +38,7 @@ const LEFT_OUT = new Set([
 
 /** The media types of a body or a result that are taken before others, the best first. */
 const PREFERRED = [
-  /^application\/json\b/i,
+  /^application\/json *(;|$)/i,
   /^[^/;]+\/[^;]*\+json\b/i,
   /^(\*|application)\/\*/,
   /^application\/x-www-form-urlencoded\b/i,
