@@ -5,9 +5,10 @@
 
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { fork, type Stream } from "../../base/random.ts";
+import { errorOfResult } from "../../tools/references/symbol_table.ts";
 import { targetOf, typeOf } from "../../tools/schema/position.ts";
 import { merged } from "./_merged.ts";
-import { checkOf, OF_PLAIN_VALUES, plainCheck } from "./_mock_check.ts";
+import { Checks, OF_PLAIN_VALUES, Unfit } from "./_mock_check.ts";
 import { formattedText, MAX_TEXT, patternText, word, words } from "./_mock_text.ts";
 import { randomIntegerBetween, sample } from "@std/random";
 
@@ -32,42 +33,45 @@ const LEFT_TO_CHECK = [
 /** Those that are checked without compiling anything. */
 const EASY = ["type", "enum", "minLength", "maxLength"];
 
-/** Thrown where no value fits what was chosen before. */
-class Unfit extends Error {}
-
 /** Makes up values that fit one schema. */
 export class Mocks {
   readonly #schema: JsonObject;
-  readonly #fits: (value: JsonValue) => boolean;
-  readonly #fitsPlain: (schema: JsonObject, value: JsonValue) => boolean;
+  readonly #checks: Checks;
 
   /** `unsafePatterns` is the option of tools. */
   constructor(schema: JsonObject, unsafePatterns = false) {
     this.#schema = schema;
-    this.#fits = checkOf(schema, unsafePatterns);
-    this.#fitsPlain = plainCheck(unsafePatterns);
+    this.#checks = new Checks(schema, unsafePatterns);
   }
 
   /**
    * Returns a value that fits: the same for the same words of `purpose`, and most likely another for others.
    * `undefined` if none was found.
    *
-   * @throws {InputError} If the schema is not valid, where it has to be asked whether a value fits.
+   * @throws {Error} If none was found, and the schema cannot be checked.
    */
   value(
     seed: number,
     ...purpose: readonly string[]
   ): { readonly value: JsonValue } | undefined {
+    let found: { readonly value: JsonValue } | undefined;
+    let fault: unknown;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const stream = fork(seed, "openapi", ...purpose, attempt);
-      const maker = new Maker(this.#schema, stream, this.#fitsPlain, attempt < ATTEMPTS / 2);
+      const maker = new Maker(this.#schema, stream, this.#checks, attempt);
       try {
         const value = maker.make(this.#schema);
-        if (maker.isSure || this.#fits(value)) return { value };
+        if (!maker.isSure && !this.#checks.fits(this.#schema, value)) continue;
+        found ??= { value };
+        // A success is not to be taken for a failure, if another value will do.
+        if (errorOfResult(JSON.stringify(value)) === undefined) return { value };
       } catch (error) {
         if (!(error instanceof Unfit)) throw error;
+        fault ??= error.cause;
       }
     }
+    if (found === undefined && fault !== undefined) throw fault;
+    return found;
   }
 }
 
@@ -76,27 +80,31 @@ class Maker {
   isSure = true;
   readonly #root: JsonObject;
   readonly #stream: Stream;
-  readonly #fitsPlain: (schema: JsonObject, value: JsonValue) => boolean;
-  readonly #isFull: boolean;
+  readonly #checks: Checks;
+  readonly #attempt: number;
   #values = 0;
 
-  constructor(
-    root: JsonObject,
-    stream: Stream,
-    fitsPlain: (schema: JsonObject, value: JsonValue) => boolean,
-    isFull: boolean,
-  ) {
+  constructor(root: JsonObject, stream: Stream, checks: Checks, attempt: number) {
     this.#root = root;
     this.#stream = stream;
-    this.#fitsPlain = fitsPlain;
-    this.#isFull = isFull;
+    this.#checks = checks;
+    this.#attempt = attempt;
   }
 
   make(schema: JsonValue, depth = 0): JsonValue {
-    if (++this.#values > MAX_VALUES || depth > MAX_DEPTH) throw new Unfit();
-    if (schema === false) throw new Unfit();
-    if (!isJsonObject(schema)) return words(this.#stream, 0, MAX_TEXT);
-    const whole = this.#whole(schema, depth);
+    for (let tries = 1;; tries++) {
+      if (++this.#values > MAX_VALUES || depth > MAX_DEPTH) throw new Unfit();
+      if (schema === false) throw new Unfit();
+      if (!isJsonObject(schema)) return words(this.#stream, 0, MAX_TEXT);
+      const whole = this.#whole(schema, depth);
+      const value = this.#fitting(whole, depth);
+      // A value of one branch may fit another. Asking takes long, and most values of most branches do not.
+      const isChosen = Object.hasOwn(whole, "oneOf") && this.#attempt > 0 && tries < ATTEMPTS;
+      if (!isChosen || this.#checks.fits(schema, value)) return value;
+    }
+  }
+
+  #fitting(whole: JsonObject, depth: number): JsonValue {
     if (LEFT_TO_CHECK.some((keyword) => Object.hasOwn(whole, keyword))) this.isSure = false;
     if (Object.hasOwn(whole, "const")) return whole["const"]!;
     const types = typesOf(whole);
@@ -106,7 +114,7 @@ class Maker {
 
   /** Whether optional parts are drawn at a depth. */
   #isRich(depth: number): boolean {
-    return this.#isFull && depth < FULL_DEPTH && this.#values < FULL_VALUES;
+    return this.#attempt < ATTEMPTS / 2 && depth < FULL_DEPTH && this.#values < FULL_VALUES;
   }
 
   #chance(share: number): boolean {
@@ -135,7 +143,7 @@ class Maker {
         else waiting.push(target);
       }
       if (Array.isArray(allOf)) waiting.push(...allOf);
-      if (Array.isArray(oneOf)) this.isSure = false;
+      if (Array.isArray(oneOf)) whole = { ...whole, oneOf };
       for (const branches of [anyOf, oneOf]) {
         if (Array.isArray(branches) && branches.length > 0) {
           waiting.push(this.#branch(branches, depth));
@@ -188,7 +196,7 @@ class Maker {
     const isFree = Object.keys(schema).every((keyword) =>
       !OF_PLAIN_VALUES.includes(keyword) || EASY.includes(keyword)
     );
-    return isFree || this.#fitsPlain(schema, value);
+    return isFree || this.#checks.fitsPlain(schema, value);
   }
 
   /** Chooses a type: seldom null, and deep within a value one without parts. */
@@ -242,7 +250,7 @@ class Maker {
       const text = (tries % 4 === 3 ? formattedText(kind, this.#stream) : undefined) ??
         patternText(pattern, this.#stream, least);
       if (text === undefined && tries >= 2) throw new Unfit();
-      if (text !== undefined && this.#fitsPlain(schema, text)) return text;
+      if (text !== undefined && this.#checks.fitsPlain(schema, text)) return text;
     }
     throw new Unfit();
   }
@@ -258,7 +266,12 @@ class Maker {
     const isTime = /time/.test(String(schema["format"]));
     const usual = isTime ? 1_700_000_000 : 1;
     const span = isTime ? 100_000_000 : 1_000;
-    const from = low > -Infinity ? low : high < Infinity ? Math.min(usual, high - span) : usual;
+    // A bound that no number is exact at, as of 64 bits, leaves the usual ones.
+    const from = low >= Number.MIN_SAFE_INTEGER
+      ? low
+      : high < Infinity
+      ? Math.min(usual, high - span)
+      : usual;
     const to = high < Infinity ? high : from + span;
     if (step !== undefined && step > 0) {
       // Fractions are not exact: the check decides.
@@ -268,7 +281,9 @@ class Maker {
       ];
       if (first > last) throw new Unfit();
       const value = Number((this.#between(first, last) * step).toPrecision(15));
-      if (this.#fitsPlain(isWhole ? { ...schema, type: "integer" } : schema, value)) return value;
+      if (this.#checks.fitsPlain(isWhole ? { ...schema, type: "integer" } : schema, value)) {
+        return value;
+      }
       throw new Unfit();
     }
     if (isWhole) {
@@ -289,7 +304,8 @@ class Maker {
 
   #list(schema: JsonObject, depth: number): JsonValue[] {
     const { items = true, prefixItems, contains, uniqueItems } = schema;
-    const first = Array.isArray(prefixItems) ? prefixItems : [];
+    // In older drafts a list of items says what prefixItems says.
+    const first = [prefixItems, items].find(Array.isArray) ?? [];
     const needed = contains === undefined ? 0 : 1;
     const least = Math.max(sizeOf(schema, "minItems", 0), needed);
     const most = items === false
@@ -306,6 +322,8 @@ class Maker {
         ? first[place]!
         : place < first.length + needed && contains !== undefined
         ? contains
+        : Array.isArray(items)
+        ? true
         : items;
       const value = this.make(own, depth + 1);
       const text = uniqueItems === true ? canonicalJson(value) : String(place);
@@ -318,6 +336,7 @@ class Maker {
 
   #object(schema: JsonObject, depth: number): JsonObject {
     const { properties, required, additionalProperties = true, patternProperties } = schema;
+    const { propertyNames } = schema;
     const known = isJsonObject(properties) ? properties : {};
     const needed = new Set(Array.isArray(required) ? required.map(String) : []);
     const least = sizeOf(schema, "minProperties", 0);
@@ -331,7 +350,12 @@ class Maker {
     for (const name of optional) {
       const isWanted = entries.size < least || this.#isRich(depth) && this.#chance(0.7);
       if (!isWanted || entries.size >= most || known[name] === false) continue;
-      entries.set(name, this.make(known[name]!, depth + 1));
+      try {
+        entries.set(name, this.make(known[name]!, depth + 1));
+      } catch (error) {
+        // It is left out where nothing is found for it.
+        if (!(error instanceof Unfit)) throw error;
+      }
     }
     const isMap = optional.length === 0 && needed.size === 0 && isJsonObject(additionalProperties);
     const wanted = isMap && this.#isRich(depth) ? this.#between(1, 2) : 0;
@@ -339,7 +363,11 @@ class Maker {
       if (entries.size >= Math.min(most, Math.max(wanted, least))) break;
       const [pattern, own] = Object.entries(Object(patternProperties) as JsonObject)[0] ??
         [undefined, additionalProperties];
-      const name = pattern === undefined ? word(this.#stream) : patternText(pattern, this.#stream);
+      const name = pattern !== undefined
+        ? patternText(pattern, this.#stream)
+        : isJsonObject(propertyNames)
+        ? String(this.make({ type: "string", ...propertyNames }, depth + 1))
+        : word(this.#stream);
       if (name === undefined) throw new Unfit();
       if (!entries.has(name)) entries.set(name, this.make(own, depth + 1));
     }

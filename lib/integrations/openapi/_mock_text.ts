@@ -10,6 +10,9 @@ import { randomIntegerBetween, sample } from "@std/random";
 /** Characters of a text, at most. */
 export const MAX_TEXT = 10_000;
 
+/** Parts of a pattern that a text is made of, at most. */
+const MAX_PARTS = 2 * MAX_TEXT;
+
 /** Repetitions beyond the least that a pattern asks for, at most. */
 const MAX_MORE = 4;
 
@@ -116,6 +119,7 @@ export function patternText(pattern: string, stream: Stream, least = 0): string 
 
 class PatternText {
   text = "";
+  #parts = 0;
   readonly #stream: Stream;
   readonly #least: number;
 
@@ -125,6 +129,7 @@ class PatternText {
   }
 
   add(part: Part): void {
+    if (++this.#parts > MAX_PARTS) throw new RangeError("it is too long");
     const stream = this.#stream;
     switch (part.kind) {
       case "set": {
@@ -151,12 +156,7 @@ class PatternText {
         const { least, most } = part;
         const more = Math.max(MAX_MORE, this.#least - this.text.length);
         const times = randomIntegerBetween(least, Math.min(most, least + more), stream);
-        for (let done = 0; done < times; done++) {
-          this.add(part.part);
-          if (this.text.length > MAX_TEXT || done > MAX_TEXT) {
-            throw new RangeError("it is too long");
-          }
-        }
+        for (let done = 0; done < times; done++) this.add(part.part);
         break;
       }
       case "ahead":
@@ -164,7 +164,6 @@ class PatternText {
       case "other":
         throw new SyntaxError(part.what);
     }
-    if (this.text.length > MAX_TEXT) throw new RangeError("it is too long");
   }
 }
 

@@ -252,7 +252,10 @@ class Copier {
     // References within a schema with an id start from it.
     const base = typeof schema["$id"] === "string" ? schema : place.base;
     const inner = { at, base, depth: depth + 1 };
-    const copies = Object.entries(schema).flatMap(([keyword, value]): [string, JsonValue][] => {
+    const copies = Object.entries(schema).flatMap(([given, value]): [string, JsonValue][] => {
+      // Which branch counts is said by the discriminator, however many a value fits.
+      const isSaid = given === "oneOf" && isJsonObject(schema["discriminator"]);
+      const keyword = isSaid && schema["anyOf"] === undefined ? "anyOf" : given;
       if (LEFT_OUT.has(keyword) || keyword.startsWith("x-") || value === undefined) return [];
       if (keyword === "$ref") return [[keyword, this.#reference(value, at, base)]];
       if (keyword === "$dynamicRef" || keyword === "$recursiveRef") {

@@ -97,9 +97,11 @@ export type ValueCheck = (value: JsonValue) => string | undefined;
 /**
  * Returns a check of values against a JSON Schema, which is compiled once and must not change afterwards.
  *
+ * @param unsafePatterns Whether patterns that no linear engine can express are run.
  * @throws {Error} If the schema is not valid.
  */
-export function valueCheck(schema: JsonObject): ValueCheck {
+export function valueCheck(schema: JsonObject, unsafePatterns = false): ValueCheck {
+  if (unsafePatterns) allowUnsafePatterns(schema);
   const validate = CONFORMANCE.compile(schema);
   return (value) => {
     try {
