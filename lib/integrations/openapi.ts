@@ -125,8 +125,8 @@ export async function openApiTools(
       ...{ name, description, parameters },
       ...(unsafePatterns === undefined ? {} : { unsafePatterns }),
     };
-    // `operation.returns()` is the schema of the result. As `output` it would be shown to the model, and those of
-    // large services are longer than everything else that it reads.
+    // The schema of the result is no `output`: it would be shown to the model, and those of large services are
+    // longer than everything else that it reads.
     if (service !== undefined) {
       assertSendable(operation, service, source.source);
       return tool<JsonObject>({
@@ -142,27 +142,25 @@ export async function openApiTools(
 
 /** Returns what makes up results: it throws an `InfrastructureError` if none fits, as no model is to blame. */
 function mock(
-  operation: Operation,
+  { place, result }: Operation,
   seed: number,
   unsafePatterns: boolean | undefined,
 ): (input: JsonObject) => unknown {
-  const action = `make up a result of ${printable(operation.place)}`;
-  const isJson = operation.resultType !== undefined && isJsonType(operation.resultType);
+  if (result === undefined) return () => undefined;
+  const action = `make up a result of ${printable(place)}`;
   let mocks: Mocks | undefined;
   return (input) => {
-    const schema = operation.returns();
-    if (schema === undefined) return undefined;
+    let state = "no value was found that does";
     try {
-      mocks ??= new Mocks(schema, unsafePatterns);
-      const found = mocks.value(seed, operation.place, canonicalJson(input));
+      mocks ??= new Mocks(result.schema(), unsafePatterns);
+      const found = mocks.value(seed, place, canonicalJson(input));
       // As a service would send it: a text as such, JSON as the text of its value.
-      if (found !== undefined) return isJson ? JSON.stringify(found.value) : found.value;
+      if (found !== undefined) {
+        return isJsonType(result.type) ? JSON.stringify(found.value) : found.value;
+      }
     } catch (error) {
-      throw new InfrastructureError(
-        cannot(action, "it must fit its schema", reasonOf(error)).message,
-      );
+      state = reasonOf(error);
     }
-    const state = "no value was found that does";
     throw new InfrastructureError(cannot(action, "it must fit its schema", state).message);
   };
 }

@@ -183,6 +183,7 @@ Deno.test("openApiTools() finds results of schemas that few drawn values fit, an
       // What both branches take is of the one that is named.
       { discriminator: { propertyName: "kind" }, oneOf },
       { type: "integer", minimum: -(2 ** 63), maximum: 2 ** 63 },
+      { type: "integer", exclusiveMinimum: -(2 ** 63) },
       { type: "array", minItems: 2, items: [{ type: "integer" }] },
       { type: "object", minProperties: 1, propertyNames: { enum: ["x", "y"] } },
     ]

@@ -5,7 +5,7 @@
 
 import { cannot } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
-import { HOLDERS } from "../../tools/schema/subschemas.ts";
+import { HOLDERS, schemasBehind } from "../../tools/schema/subschemas.ts";
 
 const PREFIX = "#/components/schemas/";
 
@@ -52,11 +52,8 @@ function sameValue(schema: JsonValue | undefined): Set<string> {
     const { $ref } = next;
     if (typeof $ref === "string") names.add($ref.slice(PREFIX.length));
     for (const [keyword, value] of Object.entries(next)) {
-      const { role } = HOLDERS.get(keyword) ?? {};
-      const isSame = role === "branch" || keyword === "if" || keyword === "not";
-      if (!isSame || !isJsonObject(value) && !Array.isArray(value)) continue;
-      const isNamed = HOLDERS.get(keyword)?.shape === "named";
-      waiting.push(...(Array.isArray(value) ? value : isNamed ? Object.values(value) : [value]));
+      const isSame = HOLDERS.get(keyword)?.role === "branch" || ["if", "not"].includes(keyword);
+      if (isSame) waiting.push(...schemasBehind(keyword, value).map(([, one]) => one));
     }
   }
   return names;

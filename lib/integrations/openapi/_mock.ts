@@ -287,7 +287,7 @@ class Maker {
       throw new Unfit();
     }
     if (isWhole) {
-      const first = above !== undefined && above >= low ? Math.floor(above) + 1 : Math.ceil(from);
+      const first = above !== undefined && above >= from ? Math.floor(above) + 1 : Math.ceil(from);
       const last = below !== undefined && below <= high ? Math.ceil(below) - 1 : Math.floor(to);
       if (first > last || !Number.isSafeInteger(first)) throw new Unfit();
       return this.#between(first, Math.min(last, first + span));

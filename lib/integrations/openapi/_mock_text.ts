@@ -16,22 +16,7 @@ const MAX_PARTS = 2 * MAX_TEXT;
 /** Repetitions beyond the least that a pattern asks for, at most. */
 const MAX_MORE = 4;
 
-const SYLLABLES = [
-  "ba",
-  "do",
-  "fe",
-  "gi",
-  "ka",
-  "lo",
-  "mi",
-  "ne",
-  "pa",
-  "ro",
-  "su",
-  "ti",
-  "ve",
-  "zo",
-];
+const SYLLABLES = "ba do fe gi ka lo mi ne pa ro su ti ve zo".split(" ");
 
 /** Returns a word that means nothing. */
 export function word(stream: Stream): string {
@@ -61,44 +46,27 @@ export function formattedText(format: unknown, stream: Stream): string | undefin
     `${number(2020, 2029)}-${digits(2, number(1, 12))}-${digits(2, number(1, 28))}`;
   const time = () =>
     [number(0, 23), number(0, 59), number(0, 59)].map((part) => digits(2, part)).join(":") + "Z";
-  switch (format) {
-    case "date":
-      return date();
-    case "time":
-      return time();
-    case "date-time":
-      return `${date()}T${time()}`;
-    case "duration":
-      return `P${number(1, 30)}D`;
-    case "email":
-    case "idn-email":
-      return `${word(stream)}@${word(stream)}.example`;
-    case "hostname":
-    case "idn-hostname":
-      return `${word(stream)}.example`;
-    case "ipv4":
-      // Of the addresses for documentation (RFC 5737).
-      return `192.0.2.${number(1, 254)}`;
-    case "ipv6":
-      return `2001:db8::${hex(4)}`;
-    case "uri":
-    case "url":
-    case "iri":
-    case "uri-reference":
-    case "iri-reference":
-    case "uri-template":
-      return `https://${word(stream)}.example/${word(stream)}`;
-    case "uuid":
-      return `${hex(8)}-${hex(4)}-4${hex(3)}-${sample([..."89ab"], stream)}${hex(3)}-${hex(12)}`;
-    case "json-pointer":
-      return `/${word(stream)}`;
-    case "relative-json-pointer":
-      return `${number(0, 3)}`;
-    case "regex":
-      return `^${word(stream)}$`;
-    case "byte":
-      return btoa(word(stream));
-  }
+  const made: Readonly<Record<string, () => string>> = {
+    date,
+    time,
+    "date-time": () => `${date()}T${time()}`,
+    duration: () => `P${number(1, 30)}D`,
+    email: () => `${word(stream)}@${word(stream)}.example`,
+    hostname: () => `${word(stream)}.example`,
+    // Of the addresses for documentation (RFC 5737).
+    ipv4: () => `192.0.2.${number(1, 254)}`,
+    ipv6: () => `2001:db8::${hex(4)}`,
+    uri: () => `https://${word(stream)}.example/${word(stream)}`,
+    uuid: () => `${hex(8)}-${hex(4)}-4${hex(3)}-${sample([..."89ab"], stream)}${hex(3)}-${hex(12)}`,
+    "json-pointer": () => `/${word(stream)}`,
+    "relative-json-pointer": () => `${number(0, 3)}`,
+    regex: () => `^${word(stream)}$`,
+    byte: () => btoa(word(stream)),
+  };
+  const plain = String(format)
+    .replace(/^idn-/, "")
+    .replace(/^(?:[ui]ri(?:-reference)?|uri-template|url)$/, "uri");
+  return Object.hasOwn(made, plain) ? made[plain]!() : undefined;
 }
 
 /**

@@ -40,10 +40,8 @@ export interface Operation extends Pick<ChosenOperation, "name" | "method" | "pa
   readonly places: ReadonlyMap<string, ArgumentPlace>;
   /** The media type of the body, and whether there must be one; omitted where there is none. */
   readonly body?: { readonly type: string; readonly required: boolean };
-  /** The media type of the result; omitted where it has no content. */
-  readonly resultType?: string;
-  /** Returns the JSON Schema of the result, made when first asked for; `undefined` where it has no content. */
-  readonly returns: () => JsonObject | undefined;
+  /** The media type of the result, and what makes its JSON Schema; omitted where it has no content. */
+  readonly result?: { readonly type: string; readonly schema: () => JsonObject };
 }
 
 /** Characters of a description, at most: OpenAI refuses longer ones. */
@@ -114,29 +112,27 @@ export class OperationReader {
     const body = this.#body(place, fieldOf(operation, "requestBody") as JsonObject | undefined);
     const all = [...parameters, ...body?.arguments ?? []];
     const names = argumentNames(all);
-    const result = soleEntry(fieldOf(this.#result(operation), "content"));
-    const [type, media] = result ?? [];
-    let returns: JsonObject | undefined;
+    const result = this.#result(operation);
     return {
       ...{ name, method, path, place },
       description: descriptionOf(operation, place),
       parameters: this.#schemaOf(all, names),
       places: new Map(all.map((argument, index) => [names[index]!, argument.place])),
       ...(body === undefined ? {} : { body: body.body }),
-      ...(type === undefined ? {} : { resultType: type }),
-      returns: () => {
-        if (type === undefined || returns !== undefined) return returns;
-        const schema = this.#results.convert(
-          fieldOf(media, "schema") ?? (isJsonType(type) ? {} : TEXT),
-        );
-        return returns = asRoot(schema, this.#results.definitions([schema]));
-      },
+      ...(result === undefined ? {} : { result }),
     };
   }
 
-  #result(operation: JsonObject): JsonValue | undefined {
-    const responses = fieldOf(operation, "responses");
-    return isJsonObject(responses) ? Object.values(responses)[0] : undefined;
+  #result(operation: JsonObject): Operation["result"] {
+    const [, response] = soleEntry(fieldOf(operation, "responses")) ?? [];
+    const [type, media] = soleEntry(fieldOf(response, "content")) ?? [];
+    if (type === undefined) return undefined;
+    const given = fieldOf(media, "schema") ?? (isJsonType(type) ? {} : TEXT);
+    const schema = () => {
+      const converted = this.#results.convert(given);
+      return asRoot(converted, this.#results.definitions([converted]));
+    };
+    return { type, schema };
   }
 
   #parameter(parameter: JsonObject): Argument[] {

@@ -111,7 +111,7 @@ function addressOf({ path, name }: Operation, placed: readonly Placed[], base: U
 
 function headersOf(operation: Operation, placed: readonly Placed[], fixed: Headers): Headers {
   const headers = new Headers();
-  const type = operation.resultType;
+  const type = operation.result?.type;
   headers.set("accept", type === undefined ? "*/*" : `${type}, */*;q=0.1`);
   for (const { place, value } of placed) {
     if (place.in !== "header" || value === null) continue;

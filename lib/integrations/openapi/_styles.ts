@@ -76,32 +76,27 @@ function deepPairs(name: string, value: JsonValue): Pair[] {
 }
 
 /** Returns what takes the place of `{name}` in a path. */
-export function pathText(place: ArgumentPlace, value: JsonValue): string {
-  const { name, style, explode } = place;
-  const encode = (parts: readonly string[]) => parts.map(encodeText);
-  const prefix = style === "label" ? "." : style === "matrix" ? ";" : "";
-  if (place.type !== undefined) return encodeText(writtenIn(place.type, value));
+export function pathText(place: ArgumentPlace, value: JsonValue, encode = encodeText): string {
+  const { name, style, explode, type } = place;
+  if (type !== undefined) return encode(writtenIn(type, value));
   const isMatrix = style === "matrix";
-  if (typeof value !== "object" || value === null) {
-    const text = encodeText(plainText(value));
-    return isMatrix ? `;${encodeText(name)}=${text}` : prefix + text;
+  const [prefix, separator] = isMatrix
+    ? [`;${encode(name)}=`, ";"]
+    : style === "label"
+    ? [".", "."]
+    : ["", ","];
+  if (typeof value !== "object" || value === null) return prefix + encode(plainText(value));
+  if (Array.isArray(value)) {
+    const parts = value.map((item) => encode(plainText(item)));
+    if (explode && isMatrix) return parts.map((part) => prefix + part).join("");
+    return prefix + parts.join(explode ? separator : ",");
   }
-  const pairs = Array.isArray(value) ? [] : memberPairs(value);
-  if (explode && !Array.isArray(value)) {
-    const separator = isMatrix ? ";" : style === "label" ? "." : ",";
-    return prefix + pairs.map((pair) => encode(pair).join("=")).join(separator);
-  }
-  const parts = encode(Array.isArray(value) ? value.map(plainText) : pairs.flat());
-  if (isMatrix && explode) return parts.map((part) => `;${encodeText(name)}=${part}`).join("");
-  if (isMatrix) return `;${encodeText(name)}=${parts.join(",")}`;
-  return prefix + parts.join(style === "label" && explode ? "." : ",");
+  const pairs = memberPairs(value).map((pair) => pair.map(encode));
+  if (!explode) return prefix + pairs.flat().join(",");
+  return (isMatrix ? ";" : prefix) + pairs.map((pair) => pair.join("=")).join(separator);
 }
 
 /** Returns the value of a header. */
-export function headerText({ explode, type }: ArgumentPlace, value: JsonValue): string {
-  if (type !== undefined) return writtenIn(type, value);
-  if (typeof value !== "object" || value === null) return plainText(value);
-  if (Array.isArray(value)) return value.map(plainText).join(",");
-  const pairs = memberPairs(value);
-  return (explode ? pairs.map((pair) => pair.join("=")) : pairs.flat()).join(",");
+export function headerText(place: ArgumentPlace, value: JsonValue): string {
+  return pathText({ ...place, style: "simple" }, value, String);
 }

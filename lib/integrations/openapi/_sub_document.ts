@@ -15,7 +15,7 @@ import {
 } from "../../base/json.ts";
 import { isWithin } from "../../base/json_depth.ts";
 import { targetOf } from "../../tools/schema/position.ts";
-import { HOLDERS } from "../../tools/schema/subschemas.ts";
+import { HOLDERS, mapSchemas } from "../../tools/schema/subschemas.ts";
 import { type ChosenOperation, placeOf } from "./_choice.ts";
 import type { OpenApiDocument } from "./_document.ts";
 import { assertEnding } from "./_endless.ts";
@@ -52,20 +52,16 @@ export function subDocument(
   operations: readonly ChosenOperation[],
 ): JsonObject {
   const copier = new Copier(document);
-  const paths = new Map<string, [string, JsonValue][]>();
-  for (const operation of operations) {
-    const { path, method } = operation;
-    const entry: [string, JsonValue] = [method, copier.operation(operation)];
-    paths.set(path, [...paths.get(path) ?? [], entry]);
-  }
+  const paths = [...Map.groupBy(operations, ({ path }) => path)].map(([path, ones]) => [
+    path,
+    Object.fromEntries(ones.map((one) => [one.method, copier.operation(one)])),
+  ]);
   const schemas = copier.schemas();
   assertEnding(schemas, document.source);
   return {
     openapi: document.root["openapi"]!,
     info: { title: "", version: "" },
-    paths: Object.fromEntries(
-      [...paths].map(([path, methods]) => [path, Object.fromEntries(methods)]),
-    ),
+    paths: Object.fromEntries(paths),
     components: { schemas },
   };
 }
@@ -121,8 +117,8 @@ class Copier {
   /** Returns all schemas that were referred to, by name. */
   schemas(): JsonObject {
     const copies: [string, JsonValue][] = [];
-    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
-      const { schema, name, base } = next;
+    // Iterating goes on through those that copying adds.
+    for (const { schema, name, base } of this.#waiting) {
       copies.push([name, this.#schema(schema, { at: `schema ${name}`, base, depth: 0 })]);
     }
     return Object.fromEntries(copies);
@@ -261,13 +257,8 @@ class Copier {
       if (keyword === "$dynamicRef" || keyword === "$recursiveRef") {
         throw this.#fault(`its schemas must refer by $ref: ${printable(at)} has ${keyword}`);
       }
-      const shape = HOLDERS.get(keyword)?.shape;
-      if (shape === undefined) return [[keyword, this.#data(value, at)]];
-      const one = (schema: JsonValue) => this.#schema(schema, inner);
-      if (Array.isArray(value)) return [[keyword, value.map(one)]];
-      if (shape !== "named" || !isJsonObject(value)) return [[keyword, one(value)]];
-      const named = Object.entries(value).map(([name, schema]) => [name, one(schema)] as const);
-      return [[keyword, Object.fromEntries(named)]];
+      if (!HOLDERS.has(keyword)) this.#assertShallow(value, at);
+      return [[keyword, mapSchemas(keyword, value, (one) => this.#schema(one, inner))]];
     });
     return Object.fromEntries(copies);
   }
@@ -287,9 +278,8 @@ class Copier {
   }
 
   /** A value that is no schema, such as a default. */
-  #data(value: JsonValue, at: string): JsonValue {
-    if (typeof value !== "object" || value === null) return value;
-    if (isWithin(value, { levels: MAX_DEPTH, values: MAX_VALUES })) return value;
+  #assertShallow(value: JsonValue, at: string): void {
+    if (isWithin(value, { levels: MAX_DEPTH, values: MAX_VALUES })) return;
     throw this.#fault(
       `its values must nest at most ${MAX_DEPTH} deep: one of ${printable(at)} does not`,
     );
