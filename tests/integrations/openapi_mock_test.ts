@@ -177,6 +177,11 @@ Deno.test("openApiTools() makes up results that fit their schema, the same ones 
 Deno.test("openApiTools() finds results of schemas that few drawn values fit, and of odd ones", async () => {
   const branch = (properties: JsonObject) => ({ type: "object", required: ["kind"], properties });
   const oneOf = [branch({ kind: {}, a: {} }), branch({ kind: {}, b: { type: "integer" } })];
+  const twice = Array.from({ length: 13 }, (_, level): [string, JsonObject] => [
+    `Twice${level}`,
+    level === 0 ? branch({}) : { allOf: [ref(`Twice${level - 1}`), ref(`Twice${level - 1}`)] },
+  ]);
+  const components = Object.fromEntries(twice);
   for (
     const schema of [
       { type: "array", minItems: 8, items: { oneOf: [{ type: "string" }, { enum: ["cat"] }] } },
@@ -184,13 +189,15 @@ Deno.test("openApiTools() finds results of schemas that few drawn values fit, an
       { discriminator: { propertyName: "kind" }, oneOf },
       { type: "integer", minimum: -(2 ** 63), maximum: 2 ** 63 },
       { type: "integer", exclusiveMinimum: -(2 ** 63) },
+      ref("Twice12"),
       { type: "array", minItems: 2, items: [{ type: "integer" }] },
       { type: "object", minProperties: 1, propertyNames: { enum: ["x", "y"] } },
     ]
   ) {
     const { discriminator: _, ...rest } = schema as JsonObject;
     const checked = "discriminator" in schema ? { anyOf: oneOf } : rest;
-    const { errors } = schemaErrors(checked, await resultOf(schema));
+    const result = await resultOf(schema, { components });
+    const { errors } = schemaErrors({ ...checked, components: { schemas: components } }, result);
     assertEquals(errors, [], JSON.stringify(schema));
   }
 });

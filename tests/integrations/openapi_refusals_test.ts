@@ -41,6 +41,14 @@ Deno.test("openApiTools() refuses what is no document of OpenAPI 3.0 or 3.1", as
   ) await assertRefused(document, text);
 });
 
+/** A text whose reference is an object that holds itself. */
+const HOLDS_ITSELF = [
+  'openapi: "3.0.0"',
+  'info: { title: T, version: "1" }',
+  "paths:",
+  "  /it: { get: { parameters: [{ $ref: &a { b: *a } }] } }",
+].join("\n");
+
 Deno.test("openApiTools() says where a document is not valid, or cannot be used", async () => {
   const query = (fields: JsonObject) =>
     single({ parameters: [{ name: "q", in: "query", ...fields }] });
@@ -64,6 +72,7 @@ Deno.test("openApiTools() says where a document is not valid, or cannot be used"
         "GET /it, parameter 1 (q) refers to",
       ],
       [query({ schema: { $ref: 5 } }), "bundle its files first"],
+      [HOLDS_ITSELF, "refers to an object; bundle its files first"],
       [query({ schema: { $ref: "#" } }), "must lead to a part of it"],
       [query({ schema: { $dynamicRef: "#a" } }), "has $dynamicRef"],
       [query({ schema: { type: "strin" } }), "Cannot offer tool it"],
@@ -88,6 +97,11 @@ Deno.test("openApiTools() refuses schemas without an end, and documents that hol
     }, { components: { schemas } });
   const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
   await assertRefused(within({ A: ref("B"), B: ref("A") }), "refers to itself");
+  const { components } = within({ A: ref("B"), B: ref("A") });
+  await assertRefused(
+    single(bodyOf(ref("A")), { components: components! }, "post"),
+    "refers to itself",
+  );
   await assertRefused(within({ A: { allOf: [{ anyOf: [ref("A")] }] } }), "refers to itself");
   await assertRefused(
     single({ parameters: [{ $ref: "#/components/parameters/P" }] }, {

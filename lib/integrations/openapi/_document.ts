@@ -69,13 +69,18 @@ export async function readDocument(document: unknown): Promise<OpenApiDocument> 
       "it must be a document of OpenAPI 3.0 or 3.1",
       version === undefined
         ? "it has no field openapi"
-        : `its version is ${printable(String(JSON.stringify(version)), 40)}`,
+        : `its version is ${printable(shownValue(version), 40)}`,
     );
   }
   if (!isJsonObject(fieldOf(root, "paths"))) {
     throw cannot(`use ${source}`, "its paths must be an object", "there is none");
   }
   return { source, root };
+}
+
+/** Returns the JSON text of a value without parts: others may hold themselves, as lists in YAML can. */
+export function shownValue(value: unknown): string {
+  return typeof value === "object" && value !== null ? "an object" : String(JSON.stringify(value));
 }
 
 function describe(value: unknown): string {

@@ -6,6 +6,7 @@
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { fork, type Stream } from "../../base/random.ts";
 import { errorOfResult } from "../../tools/references/symbol_table.ts";
+import { assertEnding } from "../../tools/schema/ending.ts";
 import { targetOf, typeOf } from "../../tools/schema/position.ts";
 import { merged } from "./_merged.ts";
 import { Checks, OF_PLAIN_VALUES, Unfit } from "./_mock_check.ts";
@@ -38,8 +39,13 @@ export class Mocks {
   readonly #schema: JsonObject;
   readonly #checks: Checks;
 
-  /** `unsafePatterns` is the option of tools. */
+  /**
+   * `unsafePatterns` is the option of tools.
+   *
+   * @throws {RangeError} If the schema has no end.
+   */
   constructor(schema: JsonObject, unsafePatterns = false) {
+    assertEnding(schema);
     this.#schema = schema;
     this.#checks = new Checks(schema, unsafePatterns);
   }
@@ -128,9 +134,10 @@ class Maker {
   /** Returns all that applies to one value, with one branch of each choice. */
   #whole(schema: JsonObject, depth: number): JsonObject {
     let whole: JsonObject = {};
-    const waiting: JsonValue[] = [schema];
+    // One that is reached in several ways applies once.
+    const waiting = new Set<JsonValue>([schema]);
     for (const next of waiting) {
-      if (next === false || waiting.length > MAX_VALUES) throw new Unfit();
+      if (next === false || waiting.size > MAX_VALUES) throw new Unfit();
       if (!isJsonObject(next)) continue;
       const { $ref, allOf, anyOf, oneOf, $defs: _, ...own } = next;
       const parts = merged(whole, own as JsonObject);
@@ -140,13 +147,13 @@ class Maker {
         const target = targetOf(this.#root, $ref);
         // It is true or false.
         if (target === undefined) this.isSure = false;
-        else waiting.push(target);
+        else waiting.add(target);
       }
-      if (Array.isArray(allOf)) waiting.push(...allOf);
+      if (Array.isArray(allOf)) { for (const one of allOf) waiting.add(one); }
       if (Array.isArray(oneOf)) whole = { ...whole, oneOf };
       for (const branches of [anyOf, oneOf]) {
         if (Array.isArray(branches) && branches.length > 0) {
-          waiting.push(this.#branch(branches, depth));
+          waiting.add(this.#branch(branches, depth));
         }
       }
     }

@@ -34,9 +34,11 @@ export class Schemas {
 
   /** Returns what a converted schema stands for: itself, or what its reference leads to. */
   target(schema: JsonValue): JsonValue {
-    // A parsed document has no endless references.
     let found = schema;
-    while (isJsonObject(found) && typeof found["$ref"] === "string") {
+    // Endless ones are told by the check of arguments.
+    const seen = new Set<JsonValue>();
+    while (isJsonObject(found) && typeof found["$ref"] === "string" && !seen.has(found)) {
+      seen.add(found);
       found = this.#named(found["$ref"].slice(DEFINITIONS.length));
     }
     return found;

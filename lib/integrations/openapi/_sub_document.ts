@@ -17,8 +17,7 @@ import { isWithin } from "../../base/json_depth.ts";
 import { targetOf } from "../../tools/schema/position.ts";
 import { HOLDERS, mapSchemas } from "../../tools/schema/subschemas.ts";
 import { type ChosenOperation, placeOf } from "./_choice.ts";
-import type { OpenApiDocument } from "./_document.ts";
-import { assertEnding } from "./_endless.ts";
+import { type OpenApiDocument, shownValue } from "./_document.ts";
 
 /** Schemas nest at most so deep: recursive code must take them. */
 const MAX_DEPTH = 200;
@@ -57,7 +56,6 @@ export function subDocument(
     Object.fromEntries(ones.map((one) => [one.method, copier.operation(one)])),
   ]);
   const schemas = copier.schemas();
-  assertEnding(schemas, document.source);
   return {
     openapi: document.root["openapi"]!,
     info: { title: "", version: "" },
@@ -221,7 +219,7 @@ class Copier {
   }
 
   #target(reference: JsonValue | undefined, at: string, base: JsonObject): JsonObject {
-    const shown = `${printable(at)} refers to ${printable(String(JSON.stringify(reference)))}`;
+    const shown = `${printable(at)} refers to ${printable(shownValue(reference))}`;
     if (typeof reference !== "string" || !/^#(?:$|\/)/.test(reference)) {
       throw this.#fault(
         "it must be one document, with references of the form #/components/...",
@@ -281,7 +279,8 @@ class Copier {
   #assertShallow(value: JsonValue, at: string): void {
     if (isWithin(value, { levels: MAX_DEPTH, values: MAX_VALUES })) return;
     throw this.#fault(
-      `its values must nest at most ${MAX_DEPTH} deep: one of ${printable(at)} does not`,
+      `its values must nest at most ${MAX_DEPTH} deep, and have at most ${MAX_VALUES} parts`,
+      `one of ${printable(at)} does not`,
     );
   }
 
