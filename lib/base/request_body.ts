@@ -10,7 +10,10 @@ export async function readBody(
 ): Promise<string | undefined> {
   // The answer to HEAD has the length of a body that does not come.
   const { body, headers } = message;
-  if (body !== null && Number(headers.get("content-length")) > limit) return undefined;
+  if (body !== null && Number(headers.get("content-length")) > limit) {
+    await body.cancel();
+    return undefined;
+  }
   const decoder = new TextDecoder();
   let length = 0;
   let text = "";

@@ -165,23 +165,25 @@ function mock(
   };
 }
 
+/** What errors of options name. */
+const ACTION = "make tools of an OpenAPI document";
+
 /** Checks at run time what types do not check for plain JavaScript. */
 function checkedOptions(options: OpenApiToolsOptions): OpenApiToolsOptions {
-  const action = "make tools of an OpenAPI document";
-  if (!isObject(options)) throw cannot(action, "it must have options", `they are ${options}`);
+  if (!isObject(options)) throw cannot(ACTION, "it must have options", `they are ${options}`);
   const unknown = Object.keys(options).find((option) => !Object.hasOwn(OPTION_NAMES, option));
   if (unknown !== undefined) {
     throw cannot(
-      action,
+      ACTION,
       `there is no option ${printable(unknown, 100)}${
         nearestOrAll(unknown, Object.keys(OPTION_NAMES))
       }`,
     );
   }
   const { seed = 1, seconds = 60 } = options;
-  if (!Number.isSafeInteger(seed)) throw cannot(action, "seed must be an integer", `it is ${seed}`);
+  if (!Number.isSafeInteger(seed)) throw cannot(ACTION, "seed must be an integer", `it is ${seed}`);
   if (!(seconds > 0 && seconds < Infinity)) {
-    throw cannot(action, "seconds must be a number above 0", `it is ${seconds}`);
+    throw cannot(ACTION, "seconds must be a number above 0", `it is ${seconds}`);
   }
   return options;
 }
@@ -190,21 +192,20 @@ function checkedOptions(options: OpenApiToolsOptions): OpenApiToolsOptions {
 function serviceOf(
   { baseURL, headers = {}, seconds = 60 }: OpenApiToolsOptions,
 ): Service | undefined {
-  const action = "make tools of an OpenAPI document";
   let fixed: Headers;
   try {
     fixed = new Headers(headers);
   } catch (error) {
-    throw cannot(action, "headers must be names with texts", reasonOf(error).split("\n")[0]);
+    throw cannot(ACTION, "headers must be names with texts", reasonOf(error).split("\n")[0]);
   }
   if (baseURL === undefined) {
     if ([...fixed.keys()].length === 0) return undefined;
-    throw cannot(action, "headers need a baseURL to be sent to", "there is none");
+    throw cannot(ACTION, "headers need a baseURL to be sent to", "there is none");
   }
   const base = URL.canParse(String(baseURL)) ? new URL(baseURL) : undefined;
   if (base === undefined || !/^https?:$/.test(base.protocol)) {
     throw cannot(
-      action,
+      ACTION,
       "baseURL must be an address that begins with http:// or https://",
       "it is none",
     );
@@ -212,7 +213,7 @@ function serviceOf(
   registerSecrets(requestSecrets(fixed, base));
   if (base.username !== "" || base.password !== "") {
     throw cannot(
-      action,
+      ACTION,
       "baseURL must have no user or password",
       "it has one; give it as the header authorization",
     );

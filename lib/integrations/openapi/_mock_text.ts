@@ -30,10 +30,7 @@ export function words(stream: Stream, least: number, most: number): string {
   const more = randomIntegerBetween(0, 1, stream);
   for (let count = 0; count < more || text.length < least; count++) text += ` ${word(stream)}`;
   // No text ends with a space: many servers would cut it.
-  return text.slice(0, Math.max(least, Math.min(most, text.length))).replace(/ $/, "a").slice(
-    0,
-    most,
-  );
+  return text.slice(0, most).replace(/ $/, "a");
 }
 
 /** Returns a text in a format; `undefined` where any text is in it, or it is not known. */

@@ -130,7 +130,9 @@ export class OperationReader {
     const given = fieldOf(media, "schema") ?? (isJsonType(type) ? {} : TEXT);
     const schema = () => {
       const converted = this.#results.convert(given);
-      return asRoot(converted, this.#results.definitions([converted]));
+      // One that is true or false becomes an object.
+      const root = isJsonObject(converted) ? converted : converted === false ? { not: {} } : {};
+      return { ...root, ...this.#results.definitions([converted]) };
     };
     return { type, schema };
   }
@@ -157,7 +159,7 @@ export class OperationReader {
         allowReserved: fieldOf(parameter, "allowReserved") === true,
         ...(type === undefined ? {} : { type }),
       },
-      schema: described(this.#requests.convert(schema), { description, deprecated }),
+      schema: described(this.#requests.convert(schema), description, deprecated),
       required: where === "path" || parameter["required"] === true,
     }];
   }
@@ -188,19 +190,17 @@ export class OperationReader {
     const body = { type: wholeType(type), required };
     const plain = { style: "form", explode: true, allowReserved: false };
     if (fields === undefined) {
-      const { description } = given;
-      const one: Argument = {
-        place: { in: "body", name: "body", ...plain },
-        schema: described(whole, { description, deprecated: undefined }),
-        required,
+      const one = described(whole, given["description"]);
+      return {
+        body,
+        arguments: [{ place: { in: "body", name: "body", ...plain }, schema: one, required }],
       };
-      return { body, arguments: [one] };
     }
     const needed = new Set(asList(fieldOf(schema, "required")));
     const encoding = fieldOf(media, "encoding");
     return {
       body,
-      arguments: Object.entries(fields).map(([name, property]): Argument => ({
+      arguments: Object.entries(fields).map(([name, property]) => ({
         place: { in: "field", name, ...plain, ...fieldEncoding(fieldOf(encoding, name)) },
         schema: property,
         required: required && needed.has(name),
@@ -209,18 +209,16 @@ export class OperationReader {
   }
 
   #assertPath(place: string, path: string, parameters: readonly Argument[]): void {
-    const known = new Set(
-      parameters.flatMap(({ place }) => place.in === "path" ? [place.name] : []),
+    const [, unknown] =
+      path.matchAll(/\{([^{}]*)\}/g).find(([, name]) =>
+        !parameters.some(({ place }) => place.in === "path" && place.name === name)
+      ) ?? [];
+    if (unknown === undefined) return;
+    throw this.#fault(
+      place,
+      "each name in its path must be that of a parameter",
+      `${printable(unknown, 80)} is none`,
     );
-    const names = [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name]) => name!);
-    const unknown = names.find((name) => !known.has(name));
-    if (unknown !== undefined) {
-      throw this.#fault(
-        place,
-        "each name in its path must be that of a parameter",
-        `${printable(unknown, 80)} is none`,
-      );
-    }
   }
 
   #assertTexts(place: string, schema: JsonValue): void {
@@ -238,14 +236,13 @@ export class OperationReader {
   /** Returns the JSON Schema of an object of arguments. */
   #schemaOf(all: readonly Argument[], names: readonly string[]): JsonObject {
     const required = names.filter((_, index) => all[index]!.required);
-    const definitions = this.#requests.definitions(all.map(({ schema }) => schema));
     return {
       type: "object",
       properties: Object.fromEntries(all.map(({ schema }, index) => [names[index]!, schema])),
       ...(required.length === 0 ? {} : { required }),
       // A request has no place for others.
       additionalProperties: false,
-      ...(Object.keys(definitions).length === 0 ? {} : { $defs: definitions }),
+      ...this.#requests.definitions(all.map(({ schema }) => schema)),
     };
   }
 
@@ -256,12 +253,6 @@ export class OperationReader {
 
 /** The schema of a text. */
 const TEXT: JsonObject = { type: "string" };
-
-/** Returns a schema with definitions; one that is `true` or `false` becomes an object. */
-function asRoot(schema: JsonValue, definitions: JsonObject): JsonObject {
-  const root: JsonObject = isJsonObject(schema) ? schema : schema === false ? { not: {} } : {};
-  return Object.keys(definitions).length === 0 ? root : { ...root, $defs: definitions };
-}
 
 /**
  * Returns a name for each argument: its own where a provider takes it and it is the first with it, else one with the
@@ -330,10 +321,8 @@ function soleEntry(content: JsonValue | undefined): [type: string, media: JsonVa
 /** Returns a schema with what its parameter says of it. */
 function described(
   schema: JsonValue,
-  { description, deprecated }: {
-    readonly description: JsonValue | undefined;
-    readonly deprecated: JsonValue | undefined;
-  },
+  description: JsonValue | undefined,
+  deprecated?: JsonValue,
 ): JsonValue {
   const fields = {
     ...(typeof description === "string" && description !== "" ? { description } : {}),

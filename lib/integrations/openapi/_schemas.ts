@@ -24,12 +24,13 @@ export class Schemas {
     this.#left = direction === "request" ? "readOnly" : "writeOnly";
   }
 
-  /** Returns the schemas that converted ones refer to, and those that these refer to, by name. */
+  /** Returns `$defs`, if there are any: what converted schemas refer to, and what that refers to, by name. */
   definitions(schemas: readonly JsonValue[]): JsonObject {
     const names = new Set(schemas.flatMap(namesIn));
     // Iterating goes on through the names that are added.
     for (const name of names) for (const next of namesIn(this.#named(name))) names.add(next);
-    return Object.fromEntries([...names].map((name) => [name, this.#named(name)]));
+    if (names.size === 0) return {};
+    return { $defs: Object.fromEntries([...names].map((name) => [name, this.#named(name)])) };
   }
 
   /** Returns what a converted schema stands for: itself, or what its reference leads to. */

@@ -7,7 +7,7 @@ import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { type ArgumentPlace, isJsonType } from "./_operation.ts";
 
 /** A name and its value, neither of which is encoded. */
-export type Pair = readonly [name: string, value: string];
+type Pair = readonly [name: string, value: string];
 
 /** What stands between the parts of a list that is one value; all of them are encoded but this. */
 const SEPARATORS: Readonly<Record<string, string>> = {

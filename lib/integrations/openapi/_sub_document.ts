@@ -77,7 +77,8 @@ class Copier {
   readonly #root: JsonObject;
   /** The names of schemas that references lead to, in the order in which they were met. */
   readonly #names = new Map<JsonObject, string>();
-  readonly #taken = new Set<string>();
+  /** The last number of each name that more than one was called by. */
+  readonly #taken = new Map<string, number>();
   /** The schemas that are still to be copied. */
   readonly #waiting: {
     readonly schema: JsonObject;
@@ -165,7 +166,7 @@ class Copier {
     if (status === undefined || !Object.hasOwn(responses, status)) return undefined;
     const response = this.#resolved(responses[status], `${at}, its result`);
     return [
-      status.toUpperCase() === "2XX" ? "2XX" : status,
+      status.replaceAll("x", "X"),
       // Nothing reads the description, which some leave out.
       isJsonObject(response)
         ? { description: "", ...this.#content(response, `${at}, its result`) }
@@ -234,7 +235,12 @@ class Copier {
   }
 
   #schema(schema: JsonValue, place: Place): JsonValue {
-    this.#count();
+    if (++this.#schemas > MAX_SCHEMAS) {
+      throw this.#fault(
+        `its operations must need at most ${MAX_SCHEMAS} schemas`,
+        "they need more; choose fewer, or give the document as it was before its references were replaced",
+      );
+    }
     if (!isJsonObject(schema)) return schema;
     const { at, depth } = place;
     if (depth > MAX_DEPTH) {
@@ -268,8 +274,9 @@ class Copier {
     const last = decodeUri(String(reference).split("/").at(-1)!);
     const plain = last.replaceAll(/[^a-zA-Z0-9._-]+/g, "_").replace(/^_+/, "") || "schema";
     let name = plain;
-    for (let number = 2; this.#taken.has(name); number++) name = `${plain}_${number}`;
-    this.#taken.add(name);
+    let number = this.#taken.get(plain) ?? 1;
+    while (this.#taken.has(name)) name = `${plain}_${++number}`;
+    this.#taken.set(name, 1).set(plain, number);
     this.#names.set(target, name);
     this.#waiting.push({ schema: target, name, base });
     return `#/components/schemas/${name}`;
@@ -281,14 +288,6 @@ class Copier {
     throw this.#fault(
       `its values must nest at most ${MAX_DEPTH} deep, and have at most ${MAX_VALUES} parts`,
       `one of ${printable(at)} does not`,
-    );
-  }
-
-  #count(): void {
-    if (++this.#schemas <= MAX_SCHEMAS) return;
-    throw this.#fault(
-      `its operations must need at most ${MAX_SCHEMAS} schemas`,
-      "they need more; choose fewer, or give the document as it was before its references were replaced",
     );
   }
 
