@@ -191,6 +191,7 @@ Deno.test("openApiTools() finds results of schemas that few drawn values fit, an
       { type: "integer", exclusiveMinimum: -(2 ** 63) },
       ref("Twice12"),
       { type: "array", minItems: 2, items: [{ type: "integer" }] },
+      { type: "array", contains: { type: "integer" }, minContains: 3 },
       { type: "object", minProperties: 1, propertyNames: { enum: ["x", "y"] } },
     ]
   ) {
@@ -287,7 +288,7 @@ Deno.test("openApiTools() makes up results of no content, of texts and of the lo
   assertEquals(await result({ 400: of("bad") }), "null");
   assertEquals(await result({ 201: of("made"), 202: of("later"), 400: of("bad") }), '"made"');
   assertEquals(await result({ "2xx": of("any"), default: of("bad") }), '"any"');
-  assertEquals(await result({ default: of("any"), 404: of("bad") }), '"any"');
+  assertEquals(await result({ default: of("any"), 404: of("bad"), "x-note": {} }), '"any"');
   assertEquals(await result({ 200: of("a,b", "text/csv") }), "a,b");
   assertEquals(await result({ 200: of(1, "application/vnd.api+json; v=1") }), "1");
   assert((await result({ 200: { description: "", content: { "text/plain": {} } } })).length > 0);

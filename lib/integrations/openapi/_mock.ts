@@ -313,7 +313,7 @@ class Maker {
     const { items = true, prefixItems, contains, uniqueItems } = schema;
     // In older drafts a list of items says what prefixItems says.
     const first = [prefixItems, items].find(Array.isArray) ?? [];
-    const needed = contains === undefined ? 0 : 1;
+    const needed = contains === undefined ? 0 : sizeOf(schema, "minContains", 1);
     const least = Math.max(sizeOf(schema, "minItems", 0), needed);
     const most = items === false
       ? Math.min(first.length, sizeOf(schema, "maxItems", Infinity))

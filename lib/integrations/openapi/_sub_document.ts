@@ -159,10 +159,10 @@ class Copier {
     const responses = fieldOf(operation, "responses");
     if (!isJsonObject(responses)) return undefined;
     const statuses = Object.keys(responses);
-    const isOther = (status: string) => /^[1345][\dX]{2}$/i.test(status);
+    const isNoSuccess = (status: string) => /^(?:[1345][\dX]{2}|default|x-.*)$/i.test(status);
     const status = statuses.filter((one) => /^2\d\d$/.test(one)).sort()[0] ??
       statuses.find((one) => /^2XX$/i.test(one)) ??
-      (statuses.every((one) => one === "default" || isOther(one)) ? "default" : undefined);
+      (statuses.every(isNoSuccess) ? "default" : undefined);
     if (status === undefined || !Object.hasOwn(responses, status)) return undefined;
     const response = this.#resolved(responses[status], `${at}, its result`);
     return [
