@@ -104,7 +104,7 @@ class Maker {
       if (!isJsonObject(schema)) return words(this.#stream, 0, MAX_TEXT);
       const whole = this.#whole(schema, depth);
       const value = this.#fitting(whole, depth);
-      // A value of one branch may fit another. Asking takes long, and most values of most branches do not.
+      // A value of one branch may fit another. Asking takes long, and the first attempt does without.
       const isChosen = Object.hasOwn(whole, "oneOf") && this.#attempt > 0 && tries < ATTEMPTS;
       if (!isChosen || this.#checks.fits(schema, value)) return value;
     }
