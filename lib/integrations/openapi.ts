@@ -15,6 +15,7 @@ import { readDocument } from "./openapi/_document.ts";
 import { callService, type Service } from "./openapi/_fetch.ts";
 import { Mocks } from "./openapi/_mock.ts";
 import { isJsonType, type Operation, OperationReader } from "./openapi/_operation.ts";
+import { assertSendable } from "./openapi/_request.ts";
 import { subDocument } from "./openapi/_sub_document.ts";
 
 /** Options of {@linkcode openApiTools}. */
@@ -28,7 +29,7 @@ export interface OpenApiToolsOptions {
   readonly seed?: number;
   /**
    * The address of a service, which answers calls in place of results that are made up; its query is sent with each
-   * call. The `servers` of the document are never called.
+   * call, and models are not asked for parameters of its names. The `servers` of the document are never called.
    */
   readonly baseURL?: string | URL;
   /**
@@ -113,8 +114,10 @@ export async function openApiTools(
   const part = subDocument(source, chosen);
   // Loaded here, as it takes a while: the rest of this module is of use to those who import its types alone.
   const { parsedDocument } = await import("./openapi/_parser.ts");
-  const fixed = service?.headers.keys() ?? [];
-  const reader = new OperationReader(parsedDocument(part, source.source), source.source, fixed);
+  const reader = new OperationReader(parsedDocument(part, source.source), source.source, {
+    headers: new Set(service?.headers.keys()),
+    query: new Set(service?.base.searchParams.keys()),
+  });
   return chosen.map((one) => {
     const operation = reader.read(one);
     const { name, description, parameters } = operation;
@@ -122,9 +125,10 @@ export async function openApiTools(
       ...{ name, description, parameters },
       ...(unsafePatterns === undefined ? {} : { unsafePatterns }),
     };
-    // `operation.returns()` is the schema of the result. As `output` it would be shown to the model, and those of
-    // large services are longer than everything else that it reads.
+    // The schema of the result is no `output`: it would be shown to the model, and those of large services are
+    // longer than everything else that it reads.
     if (service !== undefined) {
+      assertSendable(operation, service, source.source);
       return tool<JsonObject>({
         ...shared,
         execute: (input, { signal }) => callService(operation, input, service, signal),
@@ -138,48 +142,48 @@ export async function openApiTools(
 
 /** Returns what makes up results: it throws an `InfrastructureError` if none fits, as no model is to blame. */
 function mock(
-  operation: Operation,
+  { place, result }: Operation,
   seed: number,
   unsafePatterns: boolean | undefined,
 ): (input: JsonObject) => unknown {
-  const action = `make up a result of ${printable(operation.place)}`;
-  const isJson = operation.resultType !== undefined && isJsonType(operation.resultType);
+  if (result === undefined) return () => undefined;
+  const action = `make up a result of ${printable(place)}`;
   let mocks: Mocks | undefined;
   return (input) => {
-    const schema = operation.returns();
-    if (schema === undefined) return undefined;
+    let state = "no value was found that does";
     try {
-      mocks ??= new Mocks(schema, unsafePatterns);
-      const found = mocks.value(seed, operation.place, canonicalJson(input));
+      mocks ??= new Mocks(result.schema(), unsafePatterns);
+      const found = mocks.value(seed, place, canonicalJson(input));
       // As a service would send it: a text as such, JSON as the text of its value.
-      if (found !== undefined) return isJson ? JSON.stringify(found.value) : found.value;
+      if (found !== undefined) {
+        return isJsonType(result.type) ? JSON.stringify(found.value) : found.value;
+      }
     } catch (error) {
-      throw new InfrastructureError(
-        cannot(action, "it must fit its schema", reasonOf(error)).message,
-      );
+      state = reasonOf(error);
     }
-    const state = "no value was found that does";
     throw new InfrastructureError(cannot(action, "it must fit its schema", state).message);
   };
 }
 
+/** What errors of options name. */
+const ACTION = "make tools of an OpenAPI document";
+
 /** Checks at run time what types do not check for plain JavaScript. */
 function checkedOptions(options: OpenApiToolsOptions): OpenApiToolsOptions {
-  const action = "make tools of an OpenAPI document";
-  if (!isObject(options)) throw cannot(action, "it must have options", `they are ${options}`);
+  if (!isObject(options)) throw cannot(ACTION, "it must have options", `they are ${options}`);
   const unknown = Object.keys(options).find((option) => !Object.hasOwn(OPTION_NAMES, option));
   if (unknown !== undefined) {
     throw cannot(
-      action,
+      ACTION,
       `there is no option ${printable(unknown, 100)}${
         nearestOrAll(unknown, Object.keys(OPTION_NAMES))
       }`,
     );
   }
   const { seed = 1, seconds = 60 } = options;
-  if (!Number.isSafeInteger(seed)) throw cannot(action, "seed must be an integer", `it is ${seed}`);
+  if (!Number.isSafeInteger(seed)) throw cannot(ACTION, "seed must be an integer", `it is ${seed}`);
   if (!(seconds > 0 && seconds < Infinity)) {
-    throw cannot(action, "seconds must be a number above 0", `it is ${seconds}`);
+    throw cannot(ACTION, "seconds must be a number above 0", `it is ${seconds}`);
   }
   return options;
 }
@@ -188,21 +192,20 @@ function checkedOptions(options: OpenApiToolsOptions): OpenApiToolsOptions {
 function serviceOf(
   { baseURL, headers = {}, seconds = 60 }: OpenApiToolsOptions,
 ): Service | undefined {
-  const action = "make tools of an OpenAPI document";
   let fixed: Headers;
   try {
     fixed = new Headers(headers);
   } catch (error) {
-    throw cannot(action, "headers must be names with texts", reasonOf(error).split("\n")[0]);
+    throw cannot(ACTION, "headers must be names with texts", reasonOf(error).split("\n")[0]);
   }
   if (baseURL === undefined) {
     if ([...fixed.keys()].length === 0) return undefined;
-    throw cannot(action, "headers need a baseURL to be sent to", "there is none");
+    throw cannot(ACTION, "headers need a baseURL to be sent to", "there is none");
   }
   const base = URL.canParse(String(baseURL)) ? new URL(baseURL) : undefined;
   if (base === undefined || !/^https?:$/.test(base.protocol)) {
     throw cannot(
-      action,
+      ACTION,
       "baseURL must be an address that begins with http:// or https://",
       "it is none",
     );
@@ -210,7 +213,7 @@ function serviceOf(
   registerSecrets(requestSecrets(fixed, base));
   if (base.username !== "" || base.password !== "") {
     throw cannot(
-      action,
+      ACTION,
       "baseURL must have no user or password",
       "it has one; give it as the header authorization",
     );

@@ -174,6 +174,65 @@ Deno.test("openApiTools() makes up results that fit their schema, the same ones 
   );
 });
 
+Deno.test("openApiTools() finds results of schemas that few drawn values fit, and of odd ones", async () => {
+  const branch = (properties: JsonObject) => ({ type: "object", required: ["kind"], properties });
+  const oneOf = [branch({ kind: {}, a: {} }), branch({ kind: {}, b: { type: "integer" } })];
+  const twice = Array.from({ length: 13 }, (_, level): [string, JsonObject] => [
+    `Twice${level}`,
+    level === 0 ? branch({}) : { allOf: [ref(`Twice${level - 1}`), ref(`Twice${level - 1}`)] },
+  ]);
+  const components = Object.fromEntries(twice);
+  for (
+    const schema of [
+      { type: "array", minItems: 8, items: { oneOf: [{ type: "string" }, { enum: ["cat"] }] } },
+      // What both branches take is of the one that is named.
+      { discriminator: { propertyName: "kind" }, oneOf },
+      { type: "integer", minimum: -(2 ** 63), maximum: 2 ** 63 },
+      { type: "integer", exclusiveMinimum: -(2 ** 63) },
+      ref("Twice12"),
+      { type: "array", minItems: 2, items: [{ type: "integer" }] },
+      { type: "array", contains: { type: "integer" }, minContains: 3 },
+      { type: "object", minProperties: 1, propertyNames: { enum: ["x", "y"] } },
+    ]
+  ) {
+    const { discriminator: _, ...rest } = schema as JsonObject;
+    const checked = "discriminator" in schema ? { anyOf: oneOf } : rest;
+    const result = await resultOf(schema, { components });
+    const { errors } = schemaErrors({ ...checked, components: { schemas: components } }, result);
+    assertEquals(errors, [], JSON.stringify(schema));
+  }
+});
+
+Deno.test("openApiTools() leaves out of results what may be left out and cannot be checked", async () => {
+  const text = { type: "string" };
+  const schema = {
+    type: "object",
+    required: ["a"],
+    properties: { a: text, b: { type: "string", pattern: "^(a|(?=b)\\w)+$" } },
+  };
+  for (const seed of [1, 2, 3]) {
+    assertEquals(Object.keys(await resultOf(schema, { seed }) as JsonObject), ["a"]);
+  }
+  await assertRejects(
+    () => resultOf({ ...schema, required: ["b"] }),
+    InfrastructureError,
+    "cannot be checked in linear time",
+  );
+});
+
+Deno.test("openApiTools() makes up no result that is an error alone, unless it must be one", async () => {
+  const schema = { type: "object", properties: { error: { type: "string" }, data: {} } };
+  for (let seed = 0; seed < 20; seed++) {
+    assertNotEquals(Object.keys(await resultOf(schema, { seed }) as JsonObject), ["error"]);
+  }
+  const { error } = await resultOf({
+    ...schema,
+    maxProperties: 1,
+    required: ["error"],
+  }) as JsonObject;
+  assertEquals(typeof error, "string");
+});
+
 Deno.test("openApiTools() makes up other results for other seeds and other arguments", async () => {
   const schema = {
     type: "object",
@@ -229,7 +288,7 @@ Deno.test("openApiTools() makes up results of no content, of texts and of the lo
   assertEquals(await result({ 400: of("bad") }), "null");
   assertEquals(await result({ 201: of("made"), 202: of("later"), 400: of("bad") }), '"made"');
   assertEquals(await result({ "2xx": of("any"), default: of("bad") }), '"any"');
-  assertEquals(await result({ default: of("any"), 404: of("bad") }), '"any"');
+  assertEquals(await result({ default: of("any"), 404: of("bad"), "x-note": {} }), '"any"');
   assertEquals(await result({ 200: of("a,b", "text/csv") }), "a,b");
   assertEquals(await result({ 200: of(1, "application/vnd.api+json; v=1") }), "1");
   assert((await result({ 200: { description: "", content: { "text/plain": {} } } })).length > 0);
@@ -248,6 +307,7 @@ Deno.test("openApiTools() ends a trial whose result cannot be made up, soon", as
       { type: "string", pattern: "^(a{1000}){1000}$" },
       { type: "string", pattern: "^(?=b)a$" },
       { type: "string", pattern: "^(a)\\1$" },
+      { type: "string", pattern: "^((((){900}){900}){900}){900}$" },
       { allOf: [{ type: "string" }, { type: "integer" }] },
       {
         type: "array",

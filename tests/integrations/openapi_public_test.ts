@@ -4,11 +4,17 @@
 import { assert, assertEquals, assertLess, assertStringIncludes } from "@std/assert";
 import { fieldOf, type JsonObject } from "../../lib/base/json.ts";
 import { openApiTools } from "../../lib/integrations/openapi.ts";
+import { chooseOperations } from "../../lib/integrations/openapi/_choice.ts";
+import { readDocument } from "../../lib/integrations/openapi/_document.ts";
+import { Mocks } from "../../lib/integrations/openapi/_mock.ts";
+import { OperationReader } from "../../lib/integrations/openapi/_operation.ts";
+import { parsedDocument } from "../../lib/integrations/openapi/_parser.ts";
+import { subDocument } from "../../lib/integrations/openapi/_sub_document.ts";
 import { scripted } from "../../lib/models/scripted.ts";
 import { assertAnswer } from "../../lib/testing/assertions/runs.ts";
 import { assertCalled } from "../../lib/testing/assertions/calls.ts";
 import { toolTest } from "../../lib/testing/tool_test.ts";
-import { argumentCheck } from "../../lib/tools/schema/validate.ts";
+import { argumentCheck, valueCheck } from "../../lib/tools/schema/validate.ts";
 
 /** Reads a document of the package; its type is not asked for, as checking it would take minutes. */
 async function documentOf(name: string): Promise<JsonObject> {
@@ -86,6 +92,23 @@ Deno.test("openApiTools() takes from a document what one operation needs, howeve
   assert(count(text, '"$ref"') === 0 && text.length < 100_000);
   const customer = JSON.parse(await one!.execute({ customer: "cus_1", metadata: { a: "b" } }));
   assertEquals(customer.object, "customer");
+});
+
+Deno.test("openApiTools() makes up results of public documents that fit their schemas", async () => {
+  for (const [document, every] of [[KUBERNETES, 50], [STRIPE, 20]] as const) {
+    const source = await readDocument(document);
+    const operations = placesIn(document).filter((_, index) => index % every === 0);
+    const chosen = chooseOperations(source, operations);
+    const part = parsedDocument(subDocument(source, chosen), "it");
+    const reader = new OperationReader(part, "it", { headers: new Set(), query: new Set() });
+    for (const one of chosen) {
+      const schema = reader.read(one).result?.schema() ?? {};
+      const [check, mocks] = [valueCheck(schema), new Mocks(schema)];
+      for (const seed of [1, 2, 3]) {
+        assertEquals(check(mocks.value(seed, one.name)!.value), undefined, `${one.name} ${seed}`);
+      }
+    }
+  }
 });
 
 const namespace = "shop";

@@ -41,6 +41,14 @@ Deno.test("openApiTools() refuses what is no document of OpenAPI 3.0 or 3.1", as
   ) await assertRefused(document, text);
 });
 
+/** A text whose reference is an object that holds itself. */
+const HOLDS_ITSELF = [
+  'openapi: "3.0.0"',
+  'info: { title: T, version: "1" }',
+  "paths:",
+  "  /it: { get: { parameters: [{ $ref: &a { b: *a } }] } }",
+].join("\n");
+
 Deno.test("openApiTools() says where a document is not valid, or cannot be used", async () => {
   const query = (fields: JsonObject) =>
     single({ parameters: [{ name: "q", in: "query", ...fields }] });
@@ -64,6 +72,7 @@ Deno.test("openApiTools() says where a document is not valid, or cannot be used"
         "GET /it, parameter 1 (q) refers to",
       ],
       [query({ schema: { $ref: 5 } }), "bundle its files first"],
+      [HOLDS_ITSELF, "refers to an object; bundle its files first"],
       [query({ schema: { $ref: "#" } }), "must lead to a part of it"],
       [query({ schema: { $dynamicRef: "#a" } }), "has $dynamicRef"],
       [query({ schema: { type: "strin" } }), "Cannot offer tool it"],
@@ -88,6 +97,11 @@ Deno.test("openApiTools() refuses schemas without an end, and documents that hol
     }, { components: { schemas } });
   const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
   await assertRefused(within({ A: ref("B"), B: ref("A") }), "refers to itself");
+  const { components } = within({ A: ref("B"), B: ref("A") });
+  await assertRefused(
+    single(bodyOf(ref("A")), { components: components! }, "post"),
+    "refers to itself",
+  );
   await assertRefused(within({ A: { allOf: [{ anyOf: [ref("A")] }] } }), "refers to itself");
   await assertRefused(
     single({ parameters: [{ $ref: "#/components/parameters/P" }] }, {
@@ -150,6 +164,20 @@ Deno.test("openApiTools() refuses options that are wrong", async () => {
       [{ baseURL: "http://me:pass-word@x" }, "it has one; give it as the header authorization"],
     ] as const
   ) await assertRefused(PETS, text, options as OpenApiToolsOptions);
+});
+
+Deno.test("openApiTools() refuses what HTTP cannot carry, and blames no model for it", async () => {
+  const baseURL = "http://localhost";
+  const header = { parameters: [{ name: "a b", in: "header", schema: {} }] };
+  for (
+    const [document, text] of [
+      [single(bodyOf({})), "GET /it of the OpenAPI document as HTTP must be able to carry"],
+      [single({}, {}, "trace"), "Method is forbidden"],
+      [single(header), "a b must be a text that a header can hold"],
+      [single(bodyOf({}, {}, "application/json;\r\na: b"), {}, "post"), "Invalid header value"],
+      [documentOf({ "/a/../b": { get: { responses: OK } } }), "a part of the path . or .."],
+    ] as const
+  ) await assertRefused(document, text, { baseURL });
 });
 
 Deno.test("openApiTools() refuses addresses that lead to nothing, and documents and references that do", async () => {

@@ -8,6 +8,7 @@ import { openApiTools, type OpenApiToolsOptions } from "../../lib/integrations/o
 import { InfrastructureError } from "../../lib/models/model.ts";
 import { toToolError } from "../../lib/tools/tool_error.ts";
 import type { StoppableTool } from "../../lib/tools/tool.ts";
+import { bodyOf } from "../support/openapi.ts";
 import fc from "../support/fast_check.ts";
 
 interface Got {
@@ -132,6 +133,7 @@ Deno.test("openApiTools() writes headers, cookies and parameters of a media type
       // OpenAPI says that these are ignored.
       { name: "Authorization", in: "header", required: true, schema: {} },
       { name: "X-Key", in: "header", required: true, schema: {} },
+      { name: "key", in: "query", required: true, schema: {} },
     ],
   }, {
     baseURL: `${server.url}?key=in-the-query`,
@@ -197,8 +199,16 @@ Deno.test("openApiTools() writes bodies as JSON, forms and texts, and maps names
   assertEquals(await run(form, { schema: fields, encoding }, { deep: { a: { b: 1 }, c: null } }), [
     ...[form, "deep%5Ba%5D%5Bb%5D=1"],
   ]);
+  const typed = { id: { contentType: "text/plain" }, deep: { contentType: "application/json" } };
+  assertEquals(
+    await run(form, { schema: fields, encoding: typed }, { id_body: "a", deep: { b: "c" } }),
+    [form, "id=a&deep=%7B%22b%22%3A%22c%22%7D"],
+  );
   assertEquals(await run("text/plain", { schema: { type: "string" } }, { body: "as it is" }), [
     ...["text/plain", "as it is"],
+  ]);
+  assertEquals(await run("text/plain", { schema: fields }, { body: { list: [1] } }), [
+    ...["text/plain", '{"list":[1]}'],
   ]);
   const [type, body] = await run("multipart/form-data", { schema: fields }, {
     id_body: 1,
@@ -344,6 +354,45 @@ Deno.test("openApiTools() reads no response that is too long", async () => {
     const tool = await toolOf(place, {}, { baseURL: server.url });
     await assertRejects(() => tool.execute({}), Error, "must not exceed 1048576 bytes");
   }
+});
+
+Deno.test("openApiTools() takes the length that an answer to HEAD announces for no body", async () => {
+  await using server = recordingServer(() =>
+    new Response(null, { headers: { "content-length": `${2 ** 20 + 1}` } })
+  );
+  const tool = await toolOf("HEAD /", {}, { baseURL: server.url });
+  assertEquals(await tool.execute({}), "null");
+});
+
+Deno.test("openApiTools() sends no call twice that changes something, as where a kept connection closes", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const seen: string[] = [];
+  const serve = async (connection: Deno.Conn) => {
+    const buffer = new Uint8Array(2 ** 16);
+    for (let requests = 0;; requests++) {
+      const bytes = await connection.read(buffer);
+      if (bytes === null) break;
+      seen.push(new TextDecoder().decode(buffer.subarray(0, bytes)).split(" ")[0]!);
+      if (requests > 0) break;
+      const answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+      await connection.write(new TextEncoder().encode(answer));
+    }
+    connection.close();
+  };
+  const served: Promise<void>[] = [];
+  const accepting = (async () => {
+    for await (const connection of listener) served.push(serve(connection));
+  })();
+  const { port } = listener.addr as Deno.NetAddr;
+  const baseURL = `http://127.0.0.1:${port}`;
+  for (const [place, operation] of [["POST /", bodyOf({})], ["DELETE /", {}]] as const) {
+    const tool = await toolOf(place, operation, { baseURL });
+    const input: JsonObject = place === "POST /" ? { body: 1 } : {};
+    assertEquals([await tool.execute(input), await tool.execute(input)], ["ok", "ok"]);
+  }
+  assertEquals(seen, ["POST", "POST", "DELETE", "DELETE"]);
+  listener.close();
+  await Promise.all([accepting, ...served]);
 });
 
 Deno.test("openApiTools() never calls the servers that a document names", async () => {

@@ -30,6 +30,8 @@ Deno.test("openApiTools() takes the operations that are named, in their order, o
     "pets_list",
   ]);
   assertEquals(await names({ tags: ["write"] }), ["pets_create"]);
+  const same = documentOf({ "/a": { get: { operationId: "GET /a", responses: OK } } });
+  assertEquals((await openApiTools(same, { operations: ["GET /a"] })).length, 1);
 });
 
 Deno.test("openApiTools() gives the parameters of a path to its operations, whose own replace them", async () => {
@@ -133,6 +135,13 @@ Deno.test("openApiTools() puts a body of plain properties beside the parameters,
       {},
     ]
   ) assertEquals(await names(schema as JsonObject, { required: true }), [["body"], ["body"]]);
+});
+
+Deno.test("openApiTools() takes a body's JSON before patches of it", async () => {
+  const types = ["application/json-patch+json", "application/json; charset=utf-8"];
+  const content = Object.fromEntries(types.map((type) => [type, { schema: { title: type } }]));
+  const { properties } = await parametersOf(single({ requestBody: { content } }, {}, "post"));
+  assertEquals(properties, { body: { title: types[1]! } });
 });
 
 Deno.test("openApiTools() leaves what is read-only out of requests, and keeps the rest", async () => {

@@ -32,6 +32,7 @@ const LAZY = ["models/connect imports simulated/server"];
 
 /** Files outside `base/`, `testing/` and `cli/` that name `Deno`; all others run in any runtime. */
 const USES_DENO = [
+  "integrations/openapi/_fetch",
   "models/connect",
   "models/http/_bounded_fetch",
   "models/http/endpoint",

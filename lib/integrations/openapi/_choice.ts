@@ -64,24 +64,25 @@ function namedOperations(
   wanted: readonly unknown[],
 ): ListedOperation[] {
   if (wanted.length === 0) throw cannot(action, "operations must name one or more", "it is empty");
-  const byName = new Map<string, ListedOperation[]>();
-  for (const operation of all) {
-    const keys = [placeOf(operation), ...(operation.id === undefined ? [] : [operation.id])];
-    for (const key of keys) byName.set(key, [...byName.get(key) ?? [], operation]);
-  }
+  const byPlace = Map.groupBy(all, placeOf);
+  const byId = Map.groupBy(all, ({ id = "" }) => id);
   const found = wanted.map((name) => {
     if (typeof name !== "string") {
       throw cannot(action, "operations must be texts", `one is ${typeof name}`);
     }
     const place = name.replace(/^[a-z]+(?= \/)/i, (method) => method.toUpperCase());
-    const operations = byName.get(name) ?? byName.get(place) ?? [];
+    const operations = byPlace.get(place) ?? byId.get(name) ?? [];
     const [operation, other] = operations;
     if (operation === undefined) {
       throw cannot(
         action,
         "each of operations must be an operationId, or a method and a path as in GET /pets",
         `it has no ${printable(JSON.stringify(name), 100)}` +
-          nearestOrAll(name, [...byName.keys()].map((key) => printable(key, 100))),
+          nearestOrAll(
+            name,
+            all.flatMap((one) => [placeOf(one), one.id ?? []].flat())
+              .map((key) => printable(key, 100)),
+          ),
       );
     }
     if (other !== undefined) {

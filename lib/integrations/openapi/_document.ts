@@ -12,7 +12,6 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-  parseJson,
   printable,
 } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
@@ -70,13 +69,18 @@ export async function readDocument(document: unknown): Promise<OpenApiDocument> 
       "it must be a document of OpenAPI 3.0 or 3.1",
       version === undefined
         ? "it has no field openapi"
-        : `its version is ${printable(String(JSON.stringify(version)), 40)}`,
+        : `its version is ${printable(shownValue(version), 40)}`,
     );
   }
   if (!isJsonObject(fieldOf(root, "paths"))) {
     throw cannot(`use ${source}`, "its paths must be an object", "there is none");
   }
   return { source, root };
+}
+
+/** Returns the JSON text of a value without parts: others may hold themselves, as lists in YAML can. */
+export function shownValue(value: unknown): string {
+  return typeof value === "object" && value !== null ? "an object" : String(JSON.stringify(value));
 }
 
 function describe(value: unknown): string {
@@ -107,22 +111,18 @@ async function textAt(url: URL, source: string): Promise<string> {
 }
 
 function parsedText(text: string, source: string): unknown {
-  const json = parseJson(text);
-  if (json !== undefined) return json;
-  // What begins as JSON is a broken one: a reader of YAML would say something that helps less.
-  if (!/^\s*[{[]/.test(text)) {
-    try {
-      const value = yaml.parse(text, { schema: "core" });
-      // A text of one word is YAML too.
-      return typeof value === "string" ? text : value;
-    } catch (error) {
-      throw cannot(`use ${source}`, "it must be JSON or YAML", reasonOf(error).split("\n")[0]);
-    }
-  }
+  // Of a broken one, a reader of YAML would say something that helps less.
+  const isJson = /^\s*[{[]/.test(text);
   try {
-    return JSON.parse(text);
+    const value = isJson ? JSON.parse(text) : yaml.parse(text, { schema: "core" });
+    // A text of one word is YAML too.
+    return typeof value === "string" ? text : value;
   } catch (error) {
-    throw cannot(`use ${source}`, "it must be JSON", printable(redact(reasonOf(error)), 200));
+    throw cannot(
+      `use ${source}`,
+      isJson ? "it must be JSON" : "it must be JSON or YAML",
+      printable(redact(reasonOf(error).split("\n")[0]!)),
+    );
   }
 }
 

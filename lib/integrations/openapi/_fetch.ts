@@ -26,6 +26,12 @@ export interface Service {
 const MAX_BYTES = 2 ** 20;
 /** Characters of a failed response that its error quotes. */
 const MAX_QUOTED = 500;
+/**
+ * The connections of calls that change something, none of which is kept: the runtime would send such a call again,
+ * unseen, where a kept one closes. It is created with this module, as a test that is checked for leaks would be
+ * blamed for creating it later.
+ */
+const NOT_KEPT = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
 /** Redirects that are followed, at most. */
 const MAX_REDIRECTS = 5;
 
@@ -62,21 +68,10 @@ export async function callService(
 
 async function respond(request: CallRequest, signal: AbortSignal): Promise<string | undefined> {
   const response = await send(request, signal);
-  const { status } = response;
-  const text = await readText(response);
-  if (!response.ok) throw new ResponseError(status, response.headers, text ?? "");
+  const text = await reached(request.url, () => readBody(response, MAX_BYTES));
+  if (!response.ok) throw new ResponseError(response.status, response.headers, text ?? "");
   if (text !== undefined) return text === "" ? undefined : text;
   throw new Error(`The response must not exceed ${MAX_BYTES} bytes, and it is longer`);
-}
-
-async function readText(response: Response): Promise<string | undefined> {
-  try {
-    const text = await readBody(response, MAX_BYTES);
-    if (text === undefined) await response.body?.cancel();
-    return text;
-  } catch (error) {
-    throw unreachable(response.url, error);
-  }
 }
 
 /** Sends a request; redirects of a server to itself are followed where nothing is sent again but a question. */
@@ -84,23 +79,23 @@ async function send(request: CallRequest, signal: AbortSignal): Promise<Response
   let { url, method, body } = request;
   const headers = new Headers(request.headers);
   for (let redirects = 0;; redirects++) {
-    const response = await sendOnce(url, { method, headers, signal, ...defined({ body }) });
+    const isQuestion = method === "GET" || method === "HEAD";
+    const connection = isQuestion ? {} : { client: NOT_KEPT };
+    const init = { method, headers, signal, redirect: "manual", ...defined({ body }) } as const;
+    const response = await reached(url, () => fetch(url, { ...init, ...connection }));
     const location = response.headers.get("location");
     if (location === null || ![301, 302, 303, 307, 308].includes(response.status)) return response;
-    const isQuestion = method === "GET" || method === "HEAD";
     if (!isQuestion && response.status !== 303) return response;
     await response.body?.cancel();
     const next = URL.canParse(location, url) ? new URL(location, url) : undefined;
     // The headers may hold keys, and arguments may be secret too.
-    if (next?.origin !== url.origin) {
-      throw new Error(
-        `HTTP ${response.status}: the server redirects to another one, which is not followed`,
-      );
-    }
-    if (redirects >= MAX_REDIRECTS) {
-      throw new Error(
-        `HTTP ${response.status}: the server redirects more than ${MAX_REDIRECTS} times`,
-      );
+    const fault = next?.origin !== url.origin
+      ? "to another one, which is not followed"
+      : redirects >= MAX_REDIRECTS
+      ? `more than ${MAX_REDIRECTS} times`
+      : undefined;
+    if (fault !== undefined || next === undefined) {
+      throw new Error(`HTTP ${response.status}: the server redirects ${fault}`);
     }
     if (!isQuestion) {
       [method, body] = ["GET", undefined];
@@ -110,20 +105,18 @@ async function send(request: CallRequest, signal: AbortSignal): Promise<Response
   }
 }
 
-async function sendOnce(url: URL, init: RequestInit): Promise<Response> {
+/**
+ * Returns what comes of work with a server.
+ *
+ * @throws {InfrastructureError} If the server cannot be reached, which no model is to blame for.
+ */
+async function reached<T>({ host }: URL, work: () => Promise<T>): Promise<T> {
   try {
-    return await fetch(url, { ...init, redirect: "manual" });
+    return await work();
   } catch (error) {
-    init.signal?.throwIfAborted();
-    throw unreachable(url.href, error);
+    throw new InfrastructureError(
+      `No response from ${printable(host, 200)}: ${printable(redact(reasonOf(error)), 300)}`,
+      { retryable: true, cause: error },
+    );
   }
-}
-
-/** The error of a service that cannot be reached: nothing that a model did. */
-function unreachable(address: string, error: unknown): InfrastructureError {
-  const host = URL.canParse(address) ? new URL(address).host : "the service";
-  return new InfrastructureError(
-    `No response from ${printable(host, 200)}: ${printable(redact(reasonOf(error)), 300)}`,
-    { retryable: true, cause: error },
-  );
 }

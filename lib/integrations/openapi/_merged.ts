@@ -5,13 +5,9 @@
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 
-/** Keywords of numbers whose larger or smaller value decides. */
-const LARGER = new Set([
-  ...["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"],
-]);
-const SMALLER = new Set([
-  ...["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"],
-]);
+/** Keywords of numbers whose larger or smaller value decides, such as `minLength` and `exclusiveMaximum`. */
+const LARGER = /^(?:exclusiveM|m)in/;
+const SMALLER = /^(?:exclusiveM|m)ax/;
 /** Keywords of which only the last counts, as they say nothing about a value. */
 const SILENT = new Set(["title", "description", "default", "examples", "example", "deprecated"]);
 
@@ -29,8 +25,8 @@ export function merged(one: JsonObject, other: JsonObject): Merged {
   for (const [keyword, value] of Object.entries(other)) {
     const known = schema.get(keyword);
     if (known === undefined || SILENT.has(keyword)) schema.set(keyword, value);
-    else if (LARGER.has(keyword)) schema.set(keyword, Math.max(Number(known), Number(value)));
-    else if (SMALLER.has(keyword)) schema.set(keyword, Math.min(Number(known), Number(value)));
+    else if (LARGER.test(keyword)) schema.set(keyword, Math.max(Number(known), Number(value)));
+    else if (SMALLER.test(keyword)) schema.set(keyword, Math.min(Number(known), Number(value)));
     else if (keyword === "type") schema.set(keyword, commonTypes(known, value));
     else if (keyword === "required") schema.set(keyword, union(known, value));
     else if (keyword === "enum") schema.set(keyword, common(known, value));

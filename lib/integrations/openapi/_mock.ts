@@ -5,9 +5,11 @@
 
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { fork, type Stream } from "../../base/random.ts";
+import { errorOfResult } from "../../tools/references/symbol_table.ts";
+import { assertEnding } from "../../tools/schema/ending.ts";
 import { targetOf, typeOf } from "../../tools/schema/position.ts";
 import { merged } from "./_merged.ts";
-import { checkOf, OF_PLAIN_VALUES, plainCheck } from "./_mock_check.ts";
+import { Checks, OF_PLAIN_VALUES, Unfit } from "./_mock_check.ts";
 import { formattedText, MAX_TEXT, patternText, word, words } from "./_mock_text.ts";
 import { randomIntegerBetween, sample } from "@std/random";
 
@@ -32,42 +34,50 @@ const LEFT_TO_CHECK = [
 /** Those that are checked without compiling anything. */
 const EASY = ["type", "enum", "minLength", "maxLength"];
 
-/** Thrown where no value fits what was chosen before. */
-class Unfit extends Error {}
-
 /** Makes up values that fit one schema. */
 export class Mocks {
   readonly #schema: JsonObject;
-  readonly #fits: (value: JsonValue) => boolean;
-  readonly #fitsPlain: (schema: JsonObject, value: JsonValue) => boolean;
+  readonly #checks: Checks;
 
-  /** `unsafePatterns` is the option of tools. */
+  /**
+   * `unsafePatterns` is the option of tools.
+   *
+   * @throws {RangeError} If the schema has no end.
+   */
   constructor(schema: JsonObject, unsafePatterns = false) {
+    assertEnding(schema);
     this.#schema = schema;
-    this.#fits = checkOf(schema, unsafePatterns);
-    this.#fitsPlain = plainCheck(unsafePatterns);
+    this.#checks = new Checks(schema, unsafePatterns);
   }
 
   /**
    * Returns a value that fits: the same for the same words of `purpose`, and most likely another for others.
    * `undefined` if none was found.
    *
-   * @throws {InputError} If the schema is not valid, where it has to be asked whether a value fits.
+   * @throws {Error} If none was found, and the schema cannot be checked.
    */
   value(
     seed: number,
     ...purpose: readonly string[]
   ): { readonly value: JsonValue } | undefined {
+    let found: { readonly value: JsonValue } | undefined;
+    let fault: unknown;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const stream = fork(seed, "openapi", ...purpose, attempt);
-      const maker = new Maker(this.#schema, stream, this.#fitsPlain, attempt < ATTEMPTS / 2);
+      const maker = new Maker(this.#schema, stream, this.#checks, attempt);
       try {
         const value = maker.make(this.#schema);
-        if (maker.isSure || this.#fits(value)) return { value };
+        if (!maker.isSure && !this.#checks.fits(this.#schema, value)) continue;
+        found ??= { value };
+        // A success is not to be taken for a failure, if another value will do.
+        if (errorOfResult(JSON.stringify(value)) === undefined) return { value };
       } catch (error) {
         if (!(error instanceof Unfit)) throw error;
+        fault ??= error.cause;
       }
     }
+    if (found === undefined && fault !== undefined) throw fault;
+    return found;
   }
 }
 
@@ -76,27 +86,31 @@ class Maker {
   isSure = true;
   readonly #root: JsonObject;
   readonly #stream: Stream;
-  readonly #fitsPlain: (schema: JsonObject, value: JsonValue) => boolean;
-  readonly #isFull: boolean;
+  readonly #checks: Checks;
+  readonly #attempt: number;
   #values = 0;
 
-  constructor(
-    root: JsonObject,
-    stream: Stream,
-    fitsPlain: (schema: JsonObject, value: JsonValue) => boolean,
-    isFull: boolean,
-  ) {
+  constructor(root: JsonObject, stream: Stream, checks: Checks, attempt: number) {
     this.#root = root;
     this.#stream = stream;
-    this.#fitsPlain = fitsPlain;
-    this.#isFull = isFull;
+    this.#checks = checks;
+    this.#attempt = attempt;
   }
 
   make(schema: JsonValue, depth = 0): JsonValue {
-    if (++this.#values > MAX_VALUES || depth > MAX_DEPTH) throw new Unfit();
-    if (schema === false) throw new Unfit();
-    if (!isJsonObject(schema)) return words(this.#stream, 0, MAX_TEXT);
-    const whole = this.#whole(schema, depth);
+    for (let tries = 1;; tries++) {
+      if (++this.#values > MAX_VALUES || depth > MAX_DEPTH) throw new Unfit();
+      if (schema === false) throw new Unfit();
+      if (!isJsonObject(schema)) return words(this.#stream, 0, MAX_TEXT);
+      const whole = this.#whole(schema, depth);
+      const value = this.#fitting(whole, depth);
+      // A value of one branch may fit another. Asking takes long, and the first attempt does without.
+      const isChosen = Object.hasOwn(whole, "oneOf") && this.#attempt > 0 && tries < ATTEMPTS;
+      if (!isChosen || this.#checks.fits(schema, value)) return value;
+    }
+  }
+
+  #fitting(whole: JsonObject, depth: number): JsonValue {
     if (LEFT_TO_CHECK.some((keyword) => Object.hasOwn(whole, keyword))) this.isSure = false;
     if (Object.hasOwn(whole, "const")) return whole["const"]!;
     const types = typesOf(whole);
@@ -106,7 +120,7 @@ class Maker {
 
   /** Whether optional parts are drawn at a depth. */
   #isRich(depth: number): boolean {
-    return this.#isFull && depth < FULL_DEPTH && this.#values < FULL_VALUES;
+    return this.#attempt < ATTEMPTS / 2 && depth < FULL_DEPTH && this.#values < FULL_VALUES;
   }
 
   #chance(share: number): boolean {
@@ -120,9 +134,10 @@ class Maker {
   /** Returns all that applies to one value, with one branch of each choice. */
   #whole(schema: JsonObject, depth: number): JsonObject {
     let whole: JsonObject = {};
-    const waiting: JsonValue[] = [schema];
+    // One that is reached in several ways applies once.
+    const waiting = new Set<JsonValue>([schema]);
     for (const next of waiting) {
-      if (next === false || waiting.length > MAX_VALUES) throw new Unfit();
+      if (next === false || waiting.size > MAX_VALUES) throw new Unfit();
       if (!isJsonObject(next)) continue;
       const { $ref, allOf, anyOf, oneOf, $defs: _, ...own } = next;
       const parts = merged(whole, own as JsonObject);
@@ -132,13 +147,13 @@ class Maker {
         const target = targetOf(this.#root, $ref);
         // It is true or false.
         if (target === undefined) this.isSure = false;
-        else waiting.push(target);
+        else waiting.add(target);
       }
-      if (Array.isArray(allOf)) waiting.push(...allOf);
-      if (Array.isArray(oneOf)) this.isSure = false;
+      if (Array.isArray(allOf)) { for (const one of allOf) waiting.add(one); }
+      if (Array.isArray(oneOf)) whole = { ...whole, oneOf };
       for (const branches of [anyOf, oneOf]) {
         if (Array.isArray(branches) && branches.length > 0) {
-          waiting.push(this.#branch(branches, depth));
+          waiting.add(this.#branch(branches, depth));
         }
       }
     }
@@ -188,7 +203,7 @@ class Maker {
     const isFree = Object.keys(schema).every((keyword) =>
       !OF_PLAIN_VALUES.includes(keyword) || EASY.includes(keyword)
     );
-    return isFree || this.#fitsPlain(schema, value);
+    return isFree || this.#checks.fitsPlain(schema, value);
   }
 
   /** Chooses a type: seldom null, and deep within a value one without parts. */
@@ -242,7 +257,7 @@ class Maker {
       const text = (tries % 4 === 3 ? formattedText(kind, this.#stream) : undefined) ??
         patternText(pattern, this.#stream, least);
       if (text === undefined && tries >= 2) throw new Unfit();
-      if (text !== undefined && this.#fitsPlain(schema, text)) return text;
+      if (text !== undefined && this.#checks.fitsPlain(schema, text)) return text;
     }
     throw new Unfit();
   }
@@ -258,7 +273,12 @@ class Maker {
     const isTime = /time/.test(String(schema["format"]));
     const usual = isTime ? 1_700_000_000 : 1;
     const span = isTime ? 100_000_000 : 1_000;
-    const from = low > -Infinity ? low : high < Infinity ? Math.min(usual, high - span) : usual;
+    // A bound that no number is exact at, as of 64 bits, leaves the usual ones.
+    const from = low >= Number.MIN_SAFE_INTEGER
+      ? low
+      : high < Infinity
+      ? Math.min(usual, high - span)
+      : usual;
     const to = high < Infinity ? high : from + span;
     if (step !== undefined && step > 0) {
       // Fractions are not exact: the check decides.
@@ -268,11 +288,13 @@ class Maker {
       ];
       if (first > last) throw new Unfit();
       const value = Number((this.#between(first, last) * step).toPrecision(15));
-      if (this.#fitsPlain(isWhole ? { ...schema, type: "integer" } : schema, value)) return value;
+      if (this.#checks.fitsPlain(isWhole ? { ...schema, type: "integer" } : schema, value)) {
+        return value;
+      }
       throw new Unfit();
     }
     if (isWhole) {
-      const first = above !== undefined && above >= low ? Math.floor(above) + 1 : Math.ceil(from);
+      const first = above !== undefined && above >= from ? Math.floor(above) + 1 : Math.ceil(from);
       const last = below !== undefined && below <= high ? Math.ceil(below) - 1 : Math.floor(to);
       if (first > last || !Number.isSafeInteger(first)) throw new Unfit();
       return this.#between(first, Math.min(last, first + span));
@@ -289,8 +311,9 @@ class Maker {
 
   #list(schema: JsonObject, depth: number): JsonValue[] {
     const { items = true, prefixItems, contains, uniqueItems } = schema;
-    const first = Array.isArray(prefixItems) ? prefixItems : [];
-    const needed = contains === undefined ? 0 : 1;
+    // In older drafts a list of items says what prefixItems says.
+    const first = [prefixItems, items].find(Array.isArray) ?? [];
+    const needed = contains === undefined ? 0 : sizeOf(schema, "minContains", 1);
     const least = Math.max(sizeOf(schema, "minItems", 0), needed);
     const most = items === false
       ? Math.min(first.length, sizeOf(schema, "maxItems", Infinity))
@@ -306,6 +329,8 @@ class Maker {
         ? first[place]!
         : place < first.length + needed && contains !== undefined
         ? contains
+        : Array.isArray(items)
+        ? true
         : items;
       const value = this.make(own, depth + 1);
       const text = uniqueItems === true ? canonicalJson(value) : String(place);
@@ -318,6 +343,7 @@ class Maker {
 
   #object(schema: JsonObject, depth: number): JsonObject {
     const { properties, required, additionalProperties = true, patternProperties } = schema;
+    const { propertyNames } = schema;
     const known = isJsonObject(properties) ? properties : {};
     const needed = new Set(Array.isArray(required) ? required.map(String) : []);
     const least = sizeOf(schema, "minProperties", 0);
@@ -331,7 +357,12 @@ class Maker {
     for (const name of optional) {
       const isWanted = entries.size < least || this.#isRich(depth) && this.#chance(0.7);
       if (!isWanted || entries.size >= most || known[name] === false) continue;
-      entries.set(name, this.make(known[name]!, depth + 1));
+      try {
+        entries.set(name, this.make(known[name]!, depth + 1));
+      } catch (error) {
+        // It is left out where nothing is found for it.
+        if (!(error instanceof Unfit)) throw error;
+      }
     }
     const isMap = optional.length === 0 && needed.size === 0 && isJsonObject(additionalProperties);
     const wanted = isMap && this.#isRich(depth) ? this.#between(1, 2) : 0;
@@ -339,7 +370,11 @@ class Maker {
       if (entries.size >= Math.min(most, Math.max(wanted, least))) break;
       const [pattern, own] = Object.entries(Object(patternProperties) as JsonObject)[0] ??
         [undefined, additionalProperties];
-      const name = pattern === undefined ? word(this.#stream) : patternText(pattern, this.#stream);
+      const name = pattern !== undefined
+        ? patternText(pattern, this.#stream)
+        : isJsonObject(propertyNames)
+        ? String(this.make({ type: "string", ...propertyNames }, depth + 1))
+        : word(this.#stream);
       if (name === undefined) throw new Unfit();
       if (!entries.has(name)) entries.set(name, this.make(own, depth + 1));
     }

@@ -10,25 +10,13 @@ import { randomIntegerBetween, sample } from "@std/random";
 /** Characters of a text, at most. */
 export const MAX_TEXT = 10_000;
 
+/** Parts of a pattern that a text is made of, at most. */
+const MAX_PARTS = 2 * MAX_TEXT;
+
 /** Repetitions beyond the least that a pattern asks for, at most. */
 const MAX_MORE = 4;
 
-const SYLLABLES = [
-  "ba",
-  "do",
-  "fe",
-  "gi",
-  "ka",
-  "lo",
-  "mi",
-  "ne",
-  "pa",
-  "ro",
-  "su",
-  "ti",
-  "ve",
-  "zo",
-];
+const SYLLABLES = "ba do fe gi ka lo mi ne pa ro su ti ve zo".split(" ");
 
 /** Returns a word that means nothing. */
 export function word(stream: Stream): string {
@@ -42,10 +30,7 @@ export function words(stream: Stream, least: number, most: number): string {
   const more = randomIntegerBetween(0, 1, stream);
   for (let count = 0; count < more || text.length < least; count++) text += ` ${word(stream)}`;
   // No text ends with a space: many servers would cut it.
-  return text.slice(0, Math.max(least, Math.min(most, text.length))).replace(/ $/, "a").slice(
-    0,
-    most,
-  );
+  return text.slice(0, most).replace(/ $/, "a");
 }
 
 /** Returns a text in a format; `undefined` where any text is in it, or it is not known. */
@@ -58,44 +43,27 @@ export function formattedText(format: unknown, stream: Stream): string | undefin
     `${number(2020, 2029)}-${digits(2, number(1, 12))}-${digits(2, number(1, 28))}`;
   const time = () =>
     [number(0, 23), number(0, 59), number(0, 59)].map((part) => digits(2, part)).join(":") + "Z";
-  switch (format) {
-    case "date":
-      return date();
-    case "time":
-      return time();
-    case "date-time":
-      return `${date()}T${time()}`;
-    case "duration":
-      return `P${number(1, 30)}D`;
-    case "email":
-    case "idn-email":
-      return `${word(stream)}@${word(stream)}.example`;
-    case "hostname":
-    case "idn-hostname":
-      return `${word(stream)}.example`;
-    case "ipv4":
-      // Of the addresses for documentation (RFC 5737).
-      return `192.0.2.${number(1, 254)}`;
-    case "ipv6":
-      return `2001:db8::${hex(4)}`;
-    case "uri":
-    case "url":
-    case "iri":
-    case "uri-reference":
-    case "iri-reference":
-    case "uri-template":
-      return `https://${word(stream)}.example/${word(stream)}`;
-    case "uuid":
-      return `${hex(8)}-${hex(4)}-4${hex(3)}-${sample([..."89ab"], stream)}${hex(3)}-${hex(12)}`;
-    case "json-pointer":
-      return `/${word(stream)}`;
-    case "relative-json-pointer":
-      return `${number(0, 3)}`;
-    case "regex":
-      return `^${word(stream)}$`;
-    case "byte":
-      return btoa(word(stream));
-  }
+  const made: Readonly<Record<string, () => string>> = {
+    date,
+    time,
+    "date-time": () => `${date()}T${time()}`,
+    duration: () => `P${number(1, 30)}D`,
+    email: () => `${word(stream)}@${word(stream)}.example`,
+    hostname: () => `${word(stream)}.example`,
+    // Of the addresses for documentation (RFC 5737).
+    ipv4: () => `192.0.2.${number(1, 254)}`,
+    ipv6: () => `2001:db8::${hex(4)}`,
+    uri: () => `https://${word(stream)}.example/${word(stream)}`,
+    uuid: () => `${hex(8)}-${hex(4)}-4${hex(3)}-${sample([..."89ab"], stream)}${hex(3)}-${hex(12)}`,
+    "json-pointer": () => `/${word(stream)}`,
+    "relative-json-pointer": () => `${number(0, 3)}`,
+    regex: () => `^${word(stream)}$`,
+    byte: () => btoa(word(stream)),
+  };
+  const plain = String(format)
+    .replace(/^idn-/, "")
+    .replace(/^(?:[ui]ri(?:-reference)?|uri-template|url)$/, "uri");
+  return Object.hasOwn(made, plain) ? made[plain]!() : undefined;
 }
 
 /**
@@ -116,6 +84,7 @@ export function patternText(pattern: string, stream: Stream, least = 0): string 
 
 class PatternText {
   text = "";
+  #parts = 0;
   readonly #stream: Stream;
   readonly #least: number;
 
@@ -125,6 +94,7 @@ class PatternText {
   }
 
   add(part: Part): void {
+    if (++this.#parts > MAX_PARTS) throw new RangeError("it is too long");
     const stream = this.#stream;
     switch (part.kind) {
       case "set": {
@@ -151,12 +121,7 @@ class PatternText {
         const { least, most } = part;
         const more = Math.max(MAX_MORE, this.#least - this.text.length);
         const times = randomIntegerBetween(least, Math.min(most, least + more), stream);
-        for (let done = 0; done < times; done++) {
-          this.add(part.part);
-          if (this.text.length > MAX_TEXT || done > MAX_TEXT) {
-            throw new RangeError("it is too long");
-          }
-        }
+        for (let done = 0; done < times; done++) this.add(part.part);
         break;
       }
       case "ahead":
@@ -164,7 +129,6 @@ class PatternText {
       case "other":
         throw new SyntaxError(part.what);
     }
-    if (this.text.length > MAX_TEXT) throw new RangeError("it is too long");
   }
 }
 

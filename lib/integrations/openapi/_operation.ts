@@ -40,17 +40,16 @@ export interface Operation extends Pick<ChosenOperation, "name" | "method" | "pa
   readonly places: ReadonlyMap<string, ArgumentPlace>;
   /** The media type of the body, and whether there must be one; omitted where there is none. */
   readonly body?: { readonly type: string; readonly required: boolean };
-  /** The media type of the result; omitted where it has no content. */
-  readonly resultType?: string;
-  /** Returns the JSON Schema of the result, made when first asked for; `undefined` where it has no content. */
-  readonly returns: () => JsonObject | undefined;
+  /** The media type of the result, and what makes its JSON Schema; omitted where it has no content. */
+  readonly result?: { readonly type: string; readonly schema: () => JsonObject };
 }
 
 /** Characters of a description, at most: OpenAI refuses longer ones. */
 const MAX_DESCRIPTION = 1024;
 
 /** What a body may be written in. */
-const JSON_TYPE = /^(application\/json|[^/;]+\/[^;]*\+json|(\*|application)\/\*)/i;
+const JSON_TYPE =
+  /^((application|text)\/json *(;|$)|[^/;]+\/[^;]*\+json *(;|$)|(\*|application)\/\*)/i;
 export const FORM_TYPE = /^application\/x-www-form-urlencoded/i;
 export const MULTIPART_TYPE = /^multipart\/form-data/i;
 const TEXT_TYPE = /^text\//i;
@@ -79,19 +78,24 @@ interface Argument {
   readonly required: boolean;
 }
 
+/** Names of headers, in lower case, and of the query that every request has, so that no model is asked for them. */
+export interface FixedNames {
+  readonly headers: ReadonlySet<string>;
+  readonly query: ReadonlySet<string>;
+}
+
 /** Reads operations of a parsed document. */
 export class OperationReader {
   readonly #document: JsonObject;
   readonly #source: string;
-  readonly #fixed: ReadonlySet<string>;
+  readonly #fixed: FixedNames;
   readonly #requests: Schemas;
   readonly #results: Schemas;
 
-  /** `fixed` are the names of headers, in lower case, that every request has, so that no model is asked for them. */
-  constructor(document: JsonObject, source: string, fixed: Iterable<string>) {
+  constructor(document: JsonObject, source: string, fixed: FixedNames) {
     this.#document = document;
     this.#source = source;
-    this.#fixed = new Set([...IGNORED_HEADERS, ...fixed]);
+    this.#fixed = fixed;
     this.#requests = new Schemas(document, "request");
     this.#results = new Schemas(document, "result");
   }
@@ -108,29 +112,29 @@ export class OperationReader {
     const body = this.#body(place, fieldOf(operation, "requestBody") as JsonObject | undefined);
     const all = [...parameters, ...body?.arguments ?? []];
     const names = argumentNames(all);
-    const result = soleEntry(fieldOf(this.#result(operation), "content"));
-    const [type, media] = result ?? [];
-    let returns: JsonObject | undefined;
+    const result = this.#result(operation);
     return {
       ...{ name, method, path, place },
       description: descriptionOf(operation, place),
       parameters: this.#schemaOf(all, names),
       places: new Map(all.map((argument, index) => [names[index]!, argument.place])),
       ...(body === undefined ? {} : { body: body.body }),
-      ...(type === undefined ? {} : { resultType: type }),
-      returns: () => {
-        if (type === undefined || returns !== undefined) return returns;
-        const schema = this.#results.convert(
-          fieldOf(media, "schema") ?? (isJsonType(type) ? {} : TEXT),
-        );
-        return returns = asRoot(schema, this.#results.definitions([schema]));
-      },
+      ...(result === undefined ? {} : { result }),
     };
   }
 
-  #result(operation: JsonObject): JsonValue | undefined {
-    const responses = fieldOf(operation, "responses");
-    return isJsonObject(responses) ? Object.values(responses)[0] : undefined;
+  #result(operation: JsonObject): Operation["result"] {
+    const [, response] = soleEntry(fieldOf(operation, "responses")) ?? [];
+    const [type, media] = soleEntry(fieldOf(response, "content")) ?? [];
+    if (type === undefined) return undefined;
+    const given = fieldOf(media, "schema") ?? (isJsonType(type) ? {} : TEXT);
+    const schema = () => {
+      const converted = this.#results.convert(given);
+      // One that is true or false becomes an object.
+      const root = isJsonObject(converted) ? converted : converted === false ? { not: {} } : {};
+      return { ...root, ...this.#results.definitions([converted]) };
+    };
+    return { type, schema };
   }
 
   #parameter(parameter: JsonObject): Argument[] {
@@ -139,7 +143,10 @@ export class OperationReader {
       name: string;
       in: "path" | "query" | "header" | "cookie";
     };
-    if (where === "header" && this.#fixed.has(name.toLowerCase())) return [];
+    const { headers, query } = this.#fixed;
+    const header = name.toLowerCase();
+    if (where === "header" && (IGNORED_HEADERS.has(header) || headers.has(header))) return [];
+    if (where === "query" && query.has(name)) return [];
     const [type, media] = soleEntry(fieldOf(parameter, "content")) ?? [];
     const schema = fieldOf(parameter, "schema") ?? fieldOf(media, "schema") ?? {};
     const style = String(
@@ -152,7 +159,7 @@ export class OperationReader {
         allowReserved: fieldOf(parameter, "allowReserved") === true,
         ...(type === undefined ? {} : { type }),
       },
-      schema: described(this.#requests.convert(schema), { description, deprecated }),
+      schema: described(this.#requests.convert(schema), description, deprecated),
       required: where === "path" || parameter["required"] === true,
     }];
   }
@@ -183,19 +190,17 @@ export class OperationReader {
     const body = { type: wholeType(type), required };
     const plain = { style: "form", explode: true, allowReserved: false };
     if (fields === undefined) {
-      const { description } = given;
-      const one: Argument = {
-        place: { in: "body", name: "body", ...plain },
-        schema: described(whole, { description, deprecated: undefined }),
-        required,
+      const one = described(whole, given["description"]);
+      return {
+        body,
+        arguments: [{ place: { in: "body", name: "body", ...plain }, schema: one, required }],
       };
-      return { body, arguments: [one] };
     }
     const needed = new Set(asList(fieldOf(schema, "required")));
     const encoding = fieldOf(media, "encoding");
     return {
       body,
-      arguments: Object.entries(fields).map(([name, property]): Argument => ({
+      arguments: Object.entries(fields).map(([name, property]) => ({
         place: { in: "field", name, ...plain, ...fieldEncoding(fieldOf(encoding, name)) },
         schema: property,
         required: required && needed.has(name),
@@ -204,18 +209,16 @@ export class OperationReader {
   }
 
   #assertPath(place: string, path: string, parameters: readonly Argument[]): void {
-    const known = new Set(
-      parameters.flatMap(({ place }) => place.in === "path" ? [place.name] : []),
+    const [, unknown] =
+      path.matchAll(/\{([^{}]*)\}/g).find(([, name]) =>
+        !parameters.some(({ place }) => place.in === "path" && place.name === name)
+      ) ?? [];
+    if (unknown === undefined) return;
+    throw this.#fault(
+      place,
+      "each name in its path must be that of a parameter",
+      `${printable(unknown, 80)} is none`,
     );
-    const names = [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name]) => name!);
-    const unknown = names.find((name) => !known.has(name));
-    if (unknown !== undefined) {
-      throw this.#fault(
-        place,
-        "each name in its path must be that of a parameter",
-        `${printable(unknown, 80)} is none`,
-      );
-    }
   }
 
   #assertTexts(place: string, schema: JsonValue): void {
@@ -233,14 +236,13 @@ export class OperationReader {
   /** Returns the JSON Schema of an object of arguments. */
   #schemaOf(all: readonly Argument[], names: readonly string[]): JsonObject {
     const required = names.filter((_, index) => all[index]!.required);
-    const definitions = this.#requests.definitions(all.map(({ schema }) => schema));
     return {
       type: "object",
       properties: Object.fromEntries(all.map(({ schema }, index) => [names[index]!, schema])),
       ...(required.length === 0 ? {} : { required }),
       // A request has no place for others.
       additionalProperties: false,
-      ...(Object.keys(definitions).length === 0 ? {} : { $defs: definitions }),
+      ...this.#requests.definitions(all.map(({ schema }) => schema)),
     };
   }
 
@@ -251,12 +253,6 @@ export class OperationReader {
 
 /** The schema of a text. */
 const TEXT: JsonObject = { type: "string" };
-
-/** Returns a schema with definitions; one that is `true` or `false` becomes an object. */
-function asRoot(schema: JsonValue, definitions: JsonObject): JsonObject {
-  const root: JsonObject = isJsonObject(schema) ? schema : schema === false ? { not: {} } : {};
-  return Object.keys(definitions).length === 0 ? root : { ...root, $defs: definitions };
-}
 
 /**
  * Returns a name for each argument: its own where a provider takes it and it is the first with it, else one with the
@@ -325,10 +321,8 @@ function soleEntry(content: JsonValue | undefined): [type: string, media: JsonVa
 /** Returns a schema with what its parameter says of it. */
 function described(
   schema: JsonValue,
-  { description, deprecated }: {
-    readonly description: JsonValue | undefined;
-    readonly deprecated: JsonValue | undefined;
-  },
+  description: JsonValue | undefined,
+  deprecated?: JsonValue,
 ): JsonValue {
   const fields = {
     ...(typeof description === "string" && description !== "" ? { description } : {}),

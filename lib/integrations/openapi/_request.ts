@@ -3,6 +3,7 @@
  * @module
  */
 
+import { cannot, reasonOf } from "../../base/errors.ts";
 import { type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { ToolError } from "../../tools/tool_error.ts";
 import {
@@ -12,7 +13,7 @@ import {
   MULTIPART_TYPE,
   type Operation,
 } from "./_operation.ts";
-import { headerText, pathText, queryParts } from "./_styles.ts";
+import { headerText, pathText, plainText, queryParts } from "./_styles.ts";
 
 /** What a call sends. */
 export interface CallRequest {
@@ -53,6 +54,29 @@ export function requestOf(
   };
 }
 
+/**
+ * Checks that calls of an operation can be sent.
+ *
+ * @throws {InputError} If none can, whatever its arguments are; names `source`.
+ */
+export function assertSendable(
+  operation: Operation,
+  { base, headers }: { readonly base: URL; readonly headers: Headers },
+  source: string,
+): void {
+  const input = Object.fromEntries([...operation.places.keys()].map((name) => [name, "x"]));
+  try {
+    const { url, ...init } = requestOf(operation, input, base, headers);
+    new Request(url, init);
+  } catch (error) {
+    throw cannot(
+      `make a tool of ${printable(operation.place)} of ${source}`,
+      "HTTP must be able to carry its request",
+      printable(reasonOf(error)),
+    );
+  }
+}
+
 /** Returns the address of a call, which is always below the base. */
 function addressOf({ path, name }: Operation, placed: readonly Placed[], base: URL): URL {
   const values = new Map(
@@ -87,7 +111,7 @@ function addressOf({ path, name }: Operation, placed: readonly Placed[], base: U
 
 function headersOf(operation: Operation, placed: readonly Placed[], fixed: Headers): Headers {
   const headers = new Headers();
-  const type = operation.resultType;
+  const type = operation.result?.type;
   headers.set("accept", type === undefined ? "*/*" : `${type}, */*;q=0.1`);
   for (const { place, value } of placed) {
     if (place.in !== "header" || value === null) continue;
@@ -127,7 +151,7 @@ function bodyOf(
     )
       .join("&");
   }
-  if (!isJsonType(type)) return String(whole?.value ?? "");
+  if (!isJsonType(type)) return plainText(whole?.value ?? "");
   if (whole !== undefined) return JSON.stringify(whole.value);
   return JSON.stringify(
     Object.fromEntries(fields.map(({ place, value }) => [place.name, value])),

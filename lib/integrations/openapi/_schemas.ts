@@ -4,24 +4,19 @@
  */
 
 import { fieldOf, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
-import { HOLDERS } from "../../tools/schema/subschemas.ts";
+import { mapSchemas, subschemas } from "../../tools/schema/subschemas.ts";
 
 /** What a schema describes: a request leaves out what is read-only, a result what is write-only. */
 export type Direction = "request" | "result";
 
 const PREFIX = "#/components/schemas/";
-
-interface Converted {
-  readonly schema: JsonValue;
-  /** The names of the definitions it refers to. */
-  readonly names: ReadonlySet<string>;
-}
+const DEFINITIONS = "#/$defs/";
 
 /** The schemas of a parsed document in one direction; each is converted once. */
 export class Schemas {
   readonly #components: JsonObject;
   readonly #left: "readOnly" | "writeOnly";
-  readonly #converted = new Map<string, Converted>();
+  readonly #converted = new Map<string, JsonValue>();
 
   constructor(document: JsonObject, direction: Direction) {
     const schemas = fieldOf(fieldOf(document, "components"), "schemas");
@@ -29,59 +24,46 @@ export class Schemas {
     this.#left = direction === "request" ? "readOnly" : "writeOnly";
   }
 
-  /** Returns a schema whose references lead to `#/$defs/`. */
-  convert(schema: JsonValue): JsonValue {
-    return this.#convert(schema, new Set());
-  }
-
-  /** Returns the schemas that converted ones refer to, and those that these refer to, by name. */
+  /** Returns `$defs`, if there are any: what converted schemas refer to, and what that refers to, by name. */
   definitions(schemas: readonly JsonValue[]): JsonObject {
-    const names = new Set<string>();
-    for (const schema of schemas) collect(schema, names);
+    const names = new Set(schemas.flatMap(namesIn));
     // Iterating goes on through the names that are added.
-    for (const name of names) for (const next of this.#named(name).names) names.add(next);
-    return Object.fromEntries([...names].map((name) => [name, this.#named(name).schema]));
+    for (const name of names) for (const next of namesIn(this.#named(name))) names.add(next);
+    if (names.size === 0) return {};
+    return { $defs: Object.fromEntries([...names].map((name) => [name, this.#named(name)])) };
   }
 
   /** Returns what a converted schema stands for: itself, or what its reference leads to. */
   target(schema: JsonValue): JsonValue {
-    // A parsed document has no endless references.
     let found = schema;
-    while (isJsonObject(found) && typeof found["$ref"] === "string") {
-      found = this.#named(found["$ref"].slice("#/$defs/".length)).schema;
+    // Endless ones are told by the check of arguments.
+    const seen = new Set<JsonValue>();
+    while (isJsonObject(found) && typeof found["$ref"] === "string" && !seen.has(found)) {
+      seen.add(found);
+      found = this.#named(found["$ref"].slice(DEFINITIONS.length));
     }
     return found;
   }
 
-  #named(name: string): Converted {
-    const known = this.#converted.get(name);
-    if (known !== undefined) return known;
-    const names = new Set<string>();
-    const converted = { schema: this.#convert(this.#components[name] ?? true, names), names };
+  #named(name: string): JsonValue {
+    const converted = this.#converted.get(name) ?? this.convert(this.#components[name] ?? true);
     this.#converted.set(name, converted);
     return converted;
   }
 
-  #convert(schema: JsonValue, names: Set<string>): JsonValue {
+  /** Returns a schema whose references lead to `#/$defs/`. */
+  convert(schema: JsonValue): JsonValue {
     if (!isJsonObject(schema)) return schema;
     const left = this.#leftOut(schema);
     const copies = Object.entries(schema).map(([keyword, value]): [string, JsonValue] => {
-      if (keyword === "$ref") {
-        const name = String(value).slice(PREFIX.length);
-        names.add(name);
-        return [keyword, `#/$defs/${name}`];
-      }
-      if (keyword === "required" && left.size > 0 && Array.isArray(value)) {
+      if (keyword === "$ref") return [keyword, DEFINITIONS + String(value).slice(PREFIX.length)];
+      if (keyword === "required" && Array.isArray(value)) {
         return [keyword, value.filter((name) => !left.has(String(name)))];
       }
-      const shape = HOLDERS.get(keyword)?.shape;
-      if (shape === undefined) return [keyword, value];
-      if (Array.isArray(value)) return [keyword, value.map((one) => this.#convert(one, names))];
-      if (shape !== "named" || !isJsonObject(value)) return [keyword, this.#convert(value, names)];
-      const named = Object.entries(value)
-        .filter(([name]) => keyword !== "properties" || !left.has(name))
-        .map(([name, one]) => [name, this.#convert(one, names)] as const);
-      return [keyword, Object.fromEntries(named)];
+      const kept = keyword === "properties" && isJsonObject(value)
+        ? Object.fromEntries(Object.entries(value).filter(([name]) => !left.has(name)))
+        : value;
+      return [keyword, mapSchemas(keyword, kept, (inner) => this.convert(inner))];
     });
     return Object.fromEntries(copies);
   }
@@ -103,18 +85,11 @@ export class Schemas {
   }
 }
 
-/** Adds the names that a converted schema refers to. */
-function collect(schema: JsonValue, names: Set<string>): void {
-  if (!isJsonObject(schema)) return;
-  for (const [keyword, value] of Object.entries(schema)) {
-    if (keyword === "$ref") names.add(String(value).slice("#/$defs/".length));
-    const shape = HOLDERS.get(keyword)?.shape;
-    if (shape === undefined) continue;
-    const inner = Array.isArray(value)
-      ? value
-      : shape === "named" && isJsonObject(value)
-      ? Object.values(value)
-      : [value];
-    for (const one of inner) collect(one, names);
-  }
+/** The names of the definitions that a converted schema refers to. */
+function namesIn(schema: JsonValue): string[] {
+  return isJsonObject(schema)
+    ? subschemas(schema).flatMap(({ schema: { $ref } }) =>
+      typeof $ref === "string" ? [$ref.slice(DEFINITIONS.length)] : []
+    ).toArray()
+    : [];
 }

@@ -4,10 +4,10 @@
  */
 
 import type { JsonObject, JsonValue } from "../../base/json.ts";
-import type { ArgumentPlace } from "./_operation.ts";
+import { type ArgumentPlace, isJsonType } from "./_operation.ts";
 
 /** A name and its value, neither of which is encoded. */
-export type Pair = readonly [name: string, value: string];
+type Pair = readonly [name: string, value: string];
 
 /** What stands between the parts of a list that is one value; all of them are encoded but this. */
 const SEPARATORS: Readonly<Record<string, string>> = {
@@ -17,8 +17,13 @@ const SEPARATORS: Readonly<Record<string, string>> = {
 };
 
 /** Returns the text of a value that is neither a list nor an object. */
-function plainText(value: JsonValue): string {
+export function plainText(value: JsonValue): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** Returns the text of a value in a media type. */
+function writtenIn(type: string | undefined, value: JsonValue): string {
+  return type !== undefined && isJsonType(type) ? JSON.stringify(value) : plainText(value);
 }
 
 /** Encodes a text for any part of a URL. */
@@ -43,7 +48,7 @@ export function queryParts(place: ArgumentPlace, value: JsonValue): string[] {
   const joined = ([key, text]: Pair) => `${encodeText(key)}=${encode(text)}`;
   if (value === null) return [];
   if (type !== undefined || typeof value !== "object") {
-    return [joined([name, type === undefined ? plainText(value) : JSON.stringify(value)])];
+    return [joined([name, writtenIn(type, value)])];
   }
   if (style === "deepObject") return deepPairs(name, value).map(joined);
   if (explode) {
@@ -71,32 +76,27 @@ function deepPairs(name: string, value: JsonValue): Pair[] {
 }
 
 /** Returns what takes the place of `{name}` in a path. */
-export function pathText(place: ArgumentPlace, value: JsonValue): string {
-  const { name, style, explode } = place;
-  const encode = (parts: readonly string[]) => parts.map(encodeText);
-  const prefix = style === "label" ? "." : style === "matrix" ? ";" : "";
-  if (place.type !== undefined) return encodeText(JSON.stringify(value));
+export function pathText(place: ArgumentPlace, value: JsonValue, encode = encodeText): string {
+  const { name, style, explode, type } = place;
+  if (type !== undefined) return encode(writtenIn(type, value));
   const isMatrix = style === "matrix";
-  if (typeof value !== "object" || value === null) {
-    const text = encodeText(plainText(value));
-    return isMatrix ? `;${encodeText(name)}=${text}` : prefix + text;
+  const [prefix, separator] = isMatrix
+    ? [`;${encode(name)}=`, ";"]
+    : style === "label"
+    ? [".", "."]
+    : ["", ","];
+  if (typeof value !== "object" || value === null) return prefix + encode(plainText(value));
+  if (Array.isArray(value)) {
+    const parts = value.map((item) => encode(plainText(item)));
+    if (explode && isMatrix) return parts.map((part) => prefix + part).join("");
+    return prefix + parts.join(explode ? separator : ",");
   }
-  const pairs = Array.isArray(value) ? [] : memberPairs(value);
-  if (explode && !Array.isArray(value)) {
-    const separator = isMatrix ? ";" : style === "label" ? "." : ",";
-    return prefix + pairs.map((pair) => encode(pair).join("=")).join(separator);
-  }
-  const parts = encode(Array.isArray(value) ? value.map(plainText) : pairs.flat());
-  if (isMatrix && explode) return parts.map((part) => `;${encodeText(name)}=${part}`).join("");
-  if (isMatrix) return `;${encodeText(name)}=${parts.join(",")}`;
-  return prefix + parts.join(style === "label" && explode ? "." : ",");
+  const pairs = memberPairs(value).map((pair) => pair.map(encode));
+  if (!explode) return prefix + pairs.flat().join(",");
+  return (isMatrix ? ";" : prefix) + pairs.map((pair) => pair.join("=")).join(separator);
 }
 
 /** Returns the value of a header. */
-export function headerText({ explode, type }: ArgumentPlace, value: JsonValue): string {
-  if (type !== undefined) return JSON.stringify(value);
-  if (typeof value !== "object" || value === null) return plainText(value);
-  if (Array.isArray(value)) return value.map(plainText).join(",");
-  const pairs = memberPairs(value);
-  return (explode ? pairs.map((pair) => pair.join("=")) : pairs.flat()).join(",");
+export function headerText(place: ArgumentPlace, value: JsonValue): string {
+  return pathText({ ...place, style: "simple" }, value, String);
 }

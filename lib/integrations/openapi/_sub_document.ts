@@ -15,10 +15,9 @@ import {
 } from "../../base/json.ts";
 import { isWithin } from "../../base/json_depth.ts";
 import { targetOf } from "../../tools/schema/position.ts";
-import { HOLDERS } from "../../tools/schema/subschemas.ts";
+import { HOLDERS, mapSchemas } from "../../tools/schema/subschemas.ts";
 import { type ChosenOperation, placeOf } from "./_choice.ts";
-import type { OpenApiDocument } from "./_document.ts";
-import { assertEnding } from "./_endless.ts";
+import { type OpenApiDocument, shownValue } from "./_document.ts";
 
 /** Schemas nest at most so deep: recursive code must take them. */
 const MAX_DEPTH = 200;
@@ -38,7 +37,7 @@ const LEFT_OUT = new Set([
 
 /** The media types of a body or a result that are taken before others, the best first. */
 const PREFERRED = [
-  /^application\/json\b/i,
+  /^application\/json *(;|$)/i,
   /^[^/;]+\/[^;]*\+json\b/i,
   /^(\*|application)\/\*/,
   /^application\/x-www-form-urlencoded\b/i,
@@ -52,20 +51,15 @@ export function subDocument(
   operations: readonly ChosenOperation[],
 ): JsonObject {
   const copier = new Copier(document);
-  const paths = new Map<string, [string, JsonValue][]>();
-  for (const operation of operations) {
-    const { path, method } = operation;
-    const entry: [string, JsonValue] = [method, copier.operation(operation)];
-    paths.set(path, [...paths.get(path) ?? [], entry]);
-  }
+  const paths = [...Map.groupBy(operations, ({ path }) => path)].map(([path, ones]) => [
+    path,
+    Object.fromEntries(ones.map((one) => [one.method, copier.operation(one)])),
+  ]);
   const schemas = copier.schemas();
-  assertEnding(schemas, document.source);
   return {
     openapi: document.root["openapi"]!,
     info: { title: "", version: "" },
-    paths: Object.fromEntries(
-      [...paths].map(([path, methods]) => [path, Object.fromEntries(methods)]),
-    ),
+    paths: Object.fromEntries(paths),
     components: { schemas },
   };
 }
@@ -83,7 +77,8 @@ class Copier {
   readonly #root: JsonObject;
   /** The names of schemas that references lead to, in the order in which they were met. */
   readonly #names = new Map<JsonObject, string>();
-  readonly #taken = new Set<string>();
+  /** The last number of each name that more than one was called by. */
+  readonly #taken = new Map<string, number>();
   /** The schemas that are still to be copied. */
   readonly #waiting: {
     readonly schema: JsonObject;
@@ -121,8 +116,8 @@ class Copier {
   /** Returns all schemas that were referred to, by name. */
   schemas(): JsonObject {
     const copies: [string, JsonValue][] = [];
-    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
-      const { schema, name, base } = next;
+    // Iterating goes on through those that copying adds.
+    for (const { schema, name, base } of this.#waiting) {
       copies.push([name, this.#schema(schema, { at: `schema ${name}`, base, depth: 0 })]);
     }
     return Object.fromEntries(copies);
@@ -164,14 +159,14 @@ class Copier {
     const responses = fieldOf(operation, "responses");
     if (!isJsonObject(responses)) return undefined;
     const statuses = Object.keys(responses);
-    const isOther = (status: string) => /^[1345][\dX]{2}$/i.test(status);
+    const isNoSuccess = (status: string) => /^(?:[1345][\dX]{2}|default|x-.*)$/i.test(status);
     const status = statuses.filter((one) => /^2\d\d$/.test(one)).sort()[0] ??
       statuses.find((one) => /^2XX$/i.test(one)) ??
-      (statuses.every((one) => one === "default" || isOther(one)) ? "default" : undefined);
+      (statuses.every(isNoSuccess) ? "default" : undefined);
     if (status === undefined || !Object.hasOwn(responses, status)) return undefined;
     const response = this.#resolved(responses[status], `${at}, its result`);
     return [
-      status.toUpperCase() === "2XX" ? "2XX" : status,
+      status.replaceAll("x", "X"),
       // Nothing reads the description, which some leave out.
       isJsonObject(response)
         ? { description: "", ...this.#content(response, `${at}, its result`) }
@@ -225,7 +220,7 @@ class Copier {
   }
 
   #target(reference: JsonValue | undefined, at: string, base: JsonObject): JsonObject {
-    const shown = `${printable(at)} refers to ${printable(String(JSON.stringify(reference)))}`;
+    const shown = `${printable(at)} refers to ${printable(shownValue(reference))}`;
     if (typeof reference !== "string" || !/^#(?:$|\/)/.test(reference)) {
       throw this.#fault(
         "it must be one document, with references of the form #/components/...",
@@ -240,7 +235,12 @@ class Copier {
   }
 
   #schema(schema: JsonValue, place: Place): JsonValue {
-    this.#count();
+    if (++this.#schemas > MAX_SCHEMAS) {
+      throw this.#fault(
+        `its operations must need at most ${MAX_SCHEMAS} schemas`,
+        "they need more; choose fewer, or give the document as it was before its references were replaced",
+      );
+    }
     if (!isJsonObject(schema)) return schema;
     const { at, depth } = place;
     if (depth > MAX_DEPTH) {
@@ -252,19 +252,17 @@ class Copier {
     // References within a schema with an id start from it.
     const base = typeof schema["$id"] === "string" ? schema : place.base;
     const inner = { at, base, depth: depth + 1 };
-    const copies = Object.entries(schema).flatMap(([keyword, value]): [string, JsonValue][] => {
+    const copies = Object.entries(schema).flatMap(([given, value]): [string, JsonValue][] => {
+      // Which branch counts is said by the discriminator, however many a value fits.
+      const isSaid = given === "oneOf" && isJsonObject(schema["discriminator"]);
+      const keyword = isSaid && schema["anyOf"] === undefined ? "anyOf" : given;
       if (LEFT_OUT.has(keyword) || keyword.startsWith("x-") || value === undefined) return [];
       if (keyword === "$ref") return [[keyword, this.#reference(value, at, base)]];
       if (keyword === "$dynamicRef" || keyword === "$recursiveRef") {
         throw this.#fault(`its schemas must refer by $ref: ${printable(at)} has ${keyword}`);
       }
-      const shape = HOLDERS.get(keyword)?.shape;
-      if (shape === undefined) return [[keyword, this.#data(value, at)]];
-      const one = (schema: JsonValue) => this.#schema(schema, inner);
-      if (Array.isArray(value)) return [[keyword, value.map(one)]];
-      if (shape !== "named" || !isJsonObject(value)) return [[keyword, one(value)]];
-      const named = Object.entries(value).map(([name, schema]) => [name, one(schema)] as const);
-      return [[keyword, Object.fromEntries(named)]];
+      if (!HOLDERS.has(keyword)) this.#assertShallow(value, at);
+      return [[keyword, mapSchemas(keyword, value, (one) => this.#schema(one, inner))]];
     });
     return Object.fromEntries(copies);
   }
@@ -276,27 +274,20 @@ class Copier {
     const last = decodeUri(String(reference).split("/").at(-1)!);
     const plain = last.replaceAll(/[^a-zA-Z0-9._-]+/g, "_").replace(/^_+/, "") || "schema";
     let name = plain;
-    for (let number = 2; this.#taken.has(name); number++) name = `${plain}_${number}`;
-    this.#taken.add(name);
+    let number = this.#taken.get(plain) ?? 1;
+    while (this.#taken.has(name)) name = `${plain}_${++number}`;
+    this.#taken.set(name, 1).set(plain, number);
     this.#names.set(target, name);
     this.#waiting.push({ schema: target, name, base });
     return `#/components/schemas/${name}`;
   }
 
   /** A value that is no schema, such as a default. */
-  #data(value: JsonValue, at: string): JsonValue {
-    if (typeof value !== "object" || value === null) return value;
-    if (isWithin(value, { levels: MAX_DEPTH, values: MAX_VALUES })) return value;
+  #assertShallow(value: JsonValue, at: string): void {
+    if (isWithin(value, { levels: MAX_DEPTH, values: MAX_VALUES })) return;
     throw this.#fault(
-      `its values must nest at most ${MAX_DEPTH} deep: one of ${printable(at)} does not`,
-    );
-  }
-
-  #count(): void {
-    if (++this.#schemas <= MAX_SCHEMAS) return;
-    throw this.#fault(
-      `its operations must need at most ${MAX_SCHEMAS} schemas`,
-      "they need more; choose fewer, or give the document as it was before its references were replaced",
+      `its values must nest at most ${MAX_DEPTH} deep, and have at most ${MAX_VALUES} parts`,
+      `one of ${printable(at)} does not`,
     );
   }
 

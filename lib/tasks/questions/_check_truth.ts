@@ -6,7 +6,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { holdsPlaceholder, PLACEHOLDER } from "./question_set.ts";
 import { type ArgumentCheck, argumentCheck } from "../../tools/schema/validate.ts";
-import { HOLDERS } from "../../tools/schema/subschemas.ts";
+import { HOLDERS, mapSchemas } from "../../tools/schema/subschemas.ts";
 import type { SchemaFault, ToolSchema } from "../../tools/tool.ts";
 
 /**
@@ -71,13 +71,8 @@ function allowPlaceholders(schema: JsonObject): JsonObject {
 }
 
 function allowInKeyword(keyword: string, value: JsonValue): JsonValue {
-  const { shape, role } = HOLDERS.get(keyword) ?? {};
-  if (shape === undefined || role === "condition") return value;
-  if (Array.isArray(value)) return value.map(allowInSubschema);
-  if (shape !== "named" || !isJsonObject(value)) return allowInSubschema(value);
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, allowInSubschema(inner)]),
-  );
+  const isCondition = HOLDERS.get(keyword)?.role === "condition";
+  return isCondition ? value : mapSchemas(keyword, value, allowInSubschema);
 }
 
 function allowInSubschema(schema: JsonValue): JsonValue {

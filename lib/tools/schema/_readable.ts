@@ -5,7 +5,7 @@
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
-import { HOLDERS } from "./subschemas.ts";
+import { mapSchemas } from "./subschemas.ts";
 
 /** What a schema has that decides how it is compiled. */
 export interface Readable {
@@ -58,7 +58,7 @@ export function readableSchema(schema: JsonObject, formats: boolean): Readable {
   // Operations of OpenAPI keep the place that their references point to.
   const schemas = isJsonObject(components) ? components["schemas"] : undefined;
   const moved: JsonObject = isJsonObject(schemas)
-    ? { components: { schemas: reader.rewriteNamed(schemas) } }
+    ? { components: { schemas: mapSchemas("$defs", schemas, (inner) => reader.schema(inner)) } }
     : {};
   const { hasTuples, hasFormats } = reader;
   return { rules: { ...rules, ...moved }, hasTuples, hasFormats };
@@ -81,7 +81,7 @@ class Reader {
       if (NEVER_EMPTY.has(keyword) && Array.isArray(value) && value.length === 0) continue;
       rules[keyword] = SETS.has(keyword) && Array.isArray(value)
         ? once(value)
-        : this.#inside(keyword, value);
+        : mapSchemas(keyword, value, (inner) => this.schema(inner));
     }
     this.#readItems(rules);
     this.#readFormat(rules);
@@ -91,20 +91,7 @@ class Reader {
     return readNullable(rules);
   }
 
-  rewriteNamed(schemas: JsonObject): JsonObject {
-    return Object.fromEntries(
-      Object.entries(schemas).map(([name, inner]) => [name, this.#schema(inner)]),
-    );
-  }
-
-  #inside(keyword: string, value: JsonValue): JsonValue {
-    const shape = HOLDERS.get(keyword)?.shape;
-    if (shape === undefined) return value;
-    if (shape === "named") return isJsonObject(value) ? this.rewriteNamed(value) : value;
-    return Array.isArray(value) ? value.map((inner) => this.#schema(inner)) : this.#schema(value);
-  }
-
-  #schema(value: JsonValue): JsonValue {
+  schema(value: JsonValue): JsonValue {
     return isJsonObject(value) ? this.rewrite(value) : value;
   }
 

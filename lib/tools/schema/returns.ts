@@ -6,7 +6,6 @@
 import { cannot, reasonOf } from "../../base/errors.ts";
 import { type JsonObject, type JsonValue, parseJson, printable } from "../../base/json.ts";
 import type { Tool } from "../tool.ts";
-import { allowUnsafePatterns } from "./_patterns.ts";
 import { valueCheck } from "./validate.ts";
 
 /** Results that a library takes or gives, beside those that the JSON Schema shown to models allows. */
@@ -41,8 +40,7 @@ export function returnCheck(
   const { schema = returns, takes = () => false }: Partial<DeclaredResult> =
     DECLARED.get(returns) ?? {};
   try {
-    if (unsafePatterns === true) allowUnsafePatterns(schema);
-    const check = valueCheck(schema);
+    const check = valueCheck(schema, unsafePatterns);
     return (content) => {
       const value = parseJson(content);
       const values = value === undefined ? [content] : [content, value];

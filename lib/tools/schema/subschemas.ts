@@ -34,6 +34,19 @@ export const HOLDERS: ReadonlyMap<string, { readonly shape: Shape; readonly role
   ),
 );
 
+/** Returns the value of a keyword, in which `change` has replaced the schemas that it holds, if it holds any. */
+export function mapSchemas(
+  keyword: string,
+  value: JsonValue,
+  change: (schema: JsonValue) => JsonValue,
+): JsonValue {
+  const shape = HOLDERS.get(keyword)?.shape;
+  if (shape === undefined) return value;
+  if (Array.isArray(value)) return value.map(change);
+  if (shape !== "named" || !isJsonObject(value)) return change(value);
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, change(inner)]));
+}
+
 /** The largest supported nesting depth of schemas. */
 export const MAX_DEPTH = 1_000;
 
@@ -86,7 +99,10 @@ function directSubschemas(around: Subschema): Subschema[] {
 }
 
 /** Returns the schemas under a keyword, each with its name or index. */
-function schemasBehind(keyword: string, value: JsonValue): [name: string, schema: JsonValue][] {
+export function schemasBehind(
+  keyword: string,
+  value: JsonValue,
+): [name: string, schema: JsonValue][] {
   const { shape } = HOLDERS.get(keyword)!;
   if (shape === "named") return isJsonObject(value) ? Object.entries(value) : [];
   if (!Array.isArray(value)) return shape === "list" ? [] : [["", value]];

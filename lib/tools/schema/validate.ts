@@ -19,6 +19,7 @@ import {
   printable,
 } from "../../base/json.ts";
 import { foreignSchema } from "./_foreign.ts";
+import { assertEnding } from "./ending.ts";
 import { readableSchema } from "./_readable.ts";
 import {
   allowUnsafePatterns,
@@ -97,9 +98,11 @@ export type ValueCheck = (value: JsonValue) => string | undefined;
 /**
  * Returns a check of values against a JSON Schema, which is compiled once and must not change afterwards.
  *
+ * @param unsafePatterns Whether patterns that no linear engine can express are run.
  * @throws {Error} If the schema is not valid.
  */
-export function valueCheck(schema: JsonObject): ValueCheck {
+export function valueCheck(schema: JsonObject, unsafePatterns = false): ValueCheck {
+  if (unsafePatterns) allowUnsafePatterns(schema);
   const validate = CONFORMANCE.compile(schema);
   return (value) => {
     try {
@@ -168,6 +171,7 @@ class Compiler {
   #compile(schema: JsonObject): ValidateFunction {
     trust = trustOf(schema);
     const { rules, hasTuples, hasFormats } = readableSchema(schema, trust !== "own");
+    assertEnding(rules);
     const isOld = String(schema["$schema"]).includes("/draft-0") || hasTuples;
     const dialect = this.#dialect(isOld ? draft7.Ajv : draft2020.Ajv2020);
     if (hasFormats) this.#addFormats(dialect);
@@ -221,7 +225,7 @@ export interface SchemaErrors {
  * Returns all errors of a value against a schema. The schema is compiled once, and must not change afterwards.
  *
  * @throws {InputError} If the schema is not valid.
- * @throws {RangeError} If it refers to itself endlessly.
+ * @throws {RangeError} If it refers to itself endlessly, or applies too many schemas to one value.
  */
 export function schemaErrors(schema: JsonObject, value: JsonValue): SchemaErrors {
   const validate = compileDetailed(schema);
@@ -236,6 +240,7 @@ function compileDetailed(schema: JsonObject): ValidateFunction {
   try {
     return DETAILS.compile(schema);
   } catch (error) {
+    if (error instanceof RangeError) throw error;
     throw cannot("check a value", "its schema must be a JSON Schema", reasonOf(error));
   }
 }

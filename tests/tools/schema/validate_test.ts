@@ -81,3 +81,25 @@ Deno.test("what is no pattern at all is refused", () => {
   const { errors } = schemaErrors({ properties: { x: { format: "regex" } } }, { x: "[" });
   assertEquals(errors.map(({ keyword }) => keyword), ["format"]);
 });
+
+Deno.test("argumentCheck() refuses schemas that no check of a value comes to an end with, which no model is to blame for", () => {
+  const ref = (level: number) => ({ $ref: `#/$defs/S${level}` });
+  const of = ($defs: JsonObject) => ({
+    ...{ name: "it", description: "" },
+    parameters: { type: "object", properties: { a: ref(0) }, $defs },
+  });
+  assertThrows(
+    () => argumentCheck(of({ S0: { allOf: [{ not: ref(0) }] } })),
+    InputError,
+    "/properties/a has a schema that refers to itself, and not for a part of it",
+  );
+  const twice = Array.from({ length: 40 }, (_, level) => [
+    `S${level}`,
+    level === 39 ? { type: "string" } : { allOf: [ref(level + 1), ref(level + 1)] },
+  ]);
+  assertThrows(
+    () => argumentCheck(of(Object.fromEntries(twice))),
+    InputError,
+    "/properties/a applies more than 100000 schemas to one value",
+  );
+});
