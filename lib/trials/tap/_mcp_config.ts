@@ -8,7 +8,7 @@ import { defined, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { InfrastructureError } from "../../models/model.ts";
 import { SERVER_NAME } from "./_offered_names.ts";
-import { readVariables } from "./_process_group.ts";
+import { readVariables } from "../../base/process_group.ts";
 
 /** How a program reaches the server: by Streamable HTTP, or as a server that it starts itself. */
 export const MCP_TRANSPORTS = ["http", "stdio"] as const;
