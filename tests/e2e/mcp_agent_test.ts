@@ -216,7 +216,7 @@ Deno.test("a program without mcp gets nothing of it", async () => {
 });
 
 for (const signal of ["SIGINT", "SIGKILL"] as const) {
-  Deno.test(`${signal} leaves no configuration behind`, async () => {
+  Deno.test(`${signal} leaves no configuration behind, wherever temporary files are`, async () => {
     await using place = await folder();
     const agent = { ...shellAgent(place.path, "sleep 1000", true), seconds: 1000 };
     const suite = place.write(
@@ -228,13 +228,14 @@ for (const signal of ["SIGINT", "SIGKILL"] as const) {
     );
     const child = start(Deno.execPath(), [
       ...["run", "-A", "--no-check", `${ROOT}/lib/cli/main.ts`, "run", suite],
-    ]);
+    ], { env: { TMPDIR: "." } });
     const read = (name: string) => Deno.readTextFileSync(place.file(name)).trim();
     await until(() => isThere(place.file("pid")) && read("pid") !== "");
     const [pid, path] = [Number(read("pid")), read("path")];
     assert(isThere(path));
     child.process.kill(signal);
     await child.finished;
+    assert(path.startsWith("/"), path);
     await until(() => !isAlive(pid) && !isThere(path));
   });
 }

@@ -30,7 +30,9 @@ export interface McpConfig extends Disposable {
  * @throws {InfrastructureError} If it cannot be written.
  */
 export async function writeMcpConfig(url: string, transport: McpTransport): Promise<McpConfig> {
-  const folder = Object.values(readVariables(["TMPDIR", "TMP", "TEMP"]))[0] ?? "/tmp";
+  // A path from the folder of this process would lead a program elsewhere.
+  const folder = Object.values(readVariables(["TMPDIR", "TMP", "TEMP"]))
+    .find((one) => /^([/\\]|\w:)/.test(one)) ?? "/tmp";
   const path = `${folder.replace(/[/\\]+$/, "")}/toolgate-mcp-${crypto.randomUUID()}.json`;
   // Asked before: the runtime would else ask the user.
   if (Deno.permissions.querySync({ name: "write", path }).state !== "granted") {
