@@ -349,13 +349,16 @@ Deno.test("a server that cannot start makes trials invalid, with the reason", as
   assertEquals(place.names(), ["run.ts"]);
 });
 
-Deno.test("hostile requests during a trial get one error each, and change nothing", async () => {
+Deno.test("requests beside the address of a trial, or too long for it, change nothing", async () => {
   const statuses: number[] = [];
   const trial = await runTrial(SPEC, MUTE, {
     agent: async (_, { mcpURL }) => {
       const url = await mcpURL();
-      const post = async (to: string, body: BodyInit, type = "application/json") => {
-        const headers = { "content-type": type, accept: "application/json, text/event-stream" };
+      const post = async (to: string, body: string) => {
+        const headers = {
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+        };
         const response = await fetch(to, { method: "POST", headers, body });
         statuses.push(response.status);
         await response.body?.cancel();
@@ -365,13 +368,10 @@ Deno.test("hostile requests during a trial get one error each, and change nothin
       const other = token.startsWith("0") ? `1${token.slice(1)}` : `0${token.slice(1)}`;
       await post(url.replace(token, other), JSON.stringify(call));
       await post(`${url}/more`, JSON.stringify(call));
-      await post(url, "{");
-      await post(url, JSON.stringify(Array(101).fill(call)));
       await post(url, "x".repeat(17 * 2 ** 20)).catch(() => statuses.push(413));
-      await post(url, JSON.stringify(call), "text/plain");
       return ANSWER;
     },
   });
-  assertEquals(statuses, [404, 404, 400, 400, 413, 415]);
+  assertEquals(statuses, [404, 404, 413]);
   assertEquals([trial.outcome, trial.calls, trial.failures], ["solved", 0, []], trial.reason);
 });
