@@ -16,6 +16,7 @@ import {
   parseJson,
   printable,
 } from "../../base/json.ts";
+import type { Command } from "../../base/process_group.ts";
 import { redact } from "../../base/redact.ts";
 import { registerGivenSecrets, registerSecrets, requestSecrets } from "../../base/secrets.ts";
 import { shellQuote } from "../../base/shell_quote.ts";
@@ -23,7 +24,7 @@ import { InfrastructureError } from "../../models/model.ts";
 import { ToolError } from "../../tools/tool_error.ts";
 import type { ReturnCheck } from "../../tools/schema/returns.ts";
 import { type Listed, PAGE, RESULT, resultText } from "./_content.ts";
-import { type Program, ProgramTransport } from "./_program_transport.ts";
+import { ProgramTransport } from "./_program_transport.ts";
 
 /** A `Client` of version 2 of `npm:@modelcontextprotocol/client` that is connected to a server, and stays so. */
 export interface McpClient {
@@ -273,7 +274,7 @@ async function loaded<Package>(name: string, load: () => Promise<Package>): Prom
  * @throws {InputError} If it cannot be started, or is no MCP server.
  */
 export async function start(
-  program: Program,
+  program: Command,
   seconds: number,
 ): Promise<Connection> {
   registerGivenSecrets(program.env);

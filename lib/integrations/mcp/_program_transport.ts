@@ -6,14 +6,15 @@
 
 import { Buffer } from "node:buffer";
 import type { JSONRPCMessage, ReadBuffer, Transport } from "@modelcontextprotocol/client";
-import { GRACE, type Group, readVariables, startGroup, within } from "../../base/process_group.ts";
-
-/** A program that is a server. */
-export interface Program {
-  readonly command: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd?: string;
-}
+import {
+  type Command,
+  GRACE,
+  type Group,
+  MAX_ERRORS,
+  readVariables,
+  startGroup,
+  within,
+} from "../../base/process_group.ts";
 
 /** Variables of this process that a program gets, as hosts of MCP have it. */
 const INHERITED = [
@@ -22,9 +23,6 @@ const INHERITED = [
   ...["PROCESSOR_ARCHITECTURE", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432"],
   ...["SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "USERPROFILE", "WINDIR"],
 ];
-
-/** Characters of standard error that are kept, its last ones. */
-const MAX_KEPT = 2 ** 16;
 
 /** The connection to a program. */
 export class ProgramTransport implements Transport {
@@ -37,7 +35,7 @@ export class ProgramTransport implements Transport {
   /** The end of what the program wrote to standard error. */
   errors = "";
 
-  readonly #program: Program;
+  readonly #program: Command;
   readonly #buffer: ReadBuffer;
   #group: Group | undefined;
   /** Resolves once its output has been read to the end. */
@@ -46,7 +44,7 @@ export class ProgramTransport implements Transport {
   #writer: WritableStreamDefaultWriter<Uint8Array> | undefined;
 
   /** Starts nothing yet; `buffer` reads messages from pieces. */
-  constructor(program: Program, buffer: ReadBuffer) {
+  constructor(program: Command, buffer: ReadBuffer) {
     this.#program = program;
     this.#buffer = buffer;
   }
@@ -63,7 +61,7 @@ export class ProgramTransport implements Transport {
     const decoder = new TextDecoder();
     const answering = each(output, (bytes) => this.#read(bytes));
     const reading = each(errors, (bytes) => {
-      this.errors = (this.errors + decoder.decode(bytes, { stream: true })).slice(-MAX_KEPT);
+      this.errors = (this.errors + decoder.decode(bytes, { stream: true })).slice(-MAX_ERRORS);
     });
     this.#closed = (async () => {
       // A program that left the group may hold both open.
