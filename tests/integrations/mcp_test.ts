@@ -16,7 +16,7 @@ import type { Limits } from "../../lib/trials/agent/session.ts";
 import type { Agent } from "../../lib/trials/own_agent.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { isAlive, until } from "../support/child.ts";
+import { deno, folder, isAlive, ROOT, until } from "../support/child.ts";
 import { call } from "../support/handmade.ts";
 import { answer } from "../support/mcp_server.ts";
 
@@ -177,6 +177,18 @@ Deno.test("mcpTools() says in one error what is wrong with a server", async () =
     InputError,
     "it did not answer within 1 s",
   );
+});
+
+Deno.test("mcpTools() names the permission by which a program gets PATH", async () => {
+  await using place = await folder();
+  const script = place.write(
+    "script.ts",
+    `import { mcpTools } from "${ROOT}/lib/integrations/mcp.ts";
+     await mcpTools(["npx"]).catch(({ message }) => console.log(message));`,
+  );
+  const flags = ["--no-prompt", "--no-check", `--config=${ROOT}/deno.json`, "--allow-run"];
+  const { stdout, all } = await deno(["run", ...flags, script]);
+  assertMatch(stdout, /the MCP server npx must get PATH, which needs --allow-env/, all);
 });
 
 Deno.test("what a wrapper such as npx started ends with the server, however it takes that", async () => {

@@ -16,7 +16,7 @@ import {
   parseJson,
   printable,
 } from "../../base/json.ts";
-import type { Command } from "../../base/process_group.ts";
+import { type Command, readVariables } from "../../base/process_group.ts";
 import { redact } from "../../base/redact.ts";
 import { registerGivenSecrets, registerSecrets, requestSecrets } from "../../base/secrets.ts";
 import { shellQuote } from "../../base/shell_quote.ts";
@@ -235,10 +235,7 @@ export async function connectTo(
   const end = url.pathname.split("/").filter(Boolean).at(-1) ?? "";
   const where = `${url.origin}/${url.pathname.split("/").length > 2 ? ".../" : ""}${end}`;
   const name = `the MCP server ${printable(redact(where), MAX_NAME)}`;
-  const { Client, StreamableHTTPClientTransport } = await loaded(
-    name,
-    () => import("@modelcontextprotocol/client"),
-  );
+  const { Client, StreamableHTTPClientTransport } = await loadClient(name);
   const transport = new StreamableHTTPClientTransport(url, { requestInit: { headers } });
   const client = new Client(OURSELVES, { versionNegotiation: { mode: "auto" } });
   let dropped: unknown;
@@ -255,16 +252,13 @@ export async function connectTo(
   return connection;
 }
 
-/** Loads the client; what Deno must permit for it is told of the server that is asked for. */
-async function loaded<Package>(name: string, load: () => Promise<Package>): Promise<Package> {
+/** Loads the client, which only servers need. */
+async function loadClient(name: string) {
   try {
-    return await load();
+    return await import("@modelcontextprotocol/client");
   } catch (error) {
-    throw cannot(
-      "take tools",
-      `the client of ${name} must be loaded, which needs --allow-env, and --allow-run for a program`,
-      reasonOf(error).split("\n")[0],
-    );
+    const [reason] = reasonOf(error).split("\n");
+    throw cannot("take tools", `the client of ${name} must be loaded`, reason);
   }
 }
 
@@ -280,7 +274,10 @@ export async function start(
   registerGivenSecrets(program.env);
   const words = program.command.map(shellQuote).join(" ");
   const name = `the MCP server ${printable(redact(words), MAX_NAME)}`;
-  const { Client, ReadBuffer } = await loaded(name, () => import("@modelcontextprotocol/client"));
+  if ((program.env["PATH"] ?? readVariables(["PATH"])["PATH"]) === undefined) {
+    throw cannot("take tools", `${name} must get PATH, which needs --allow-env`, "it is not known");
+  }
+  const { Client, ReadBuffer } = await loadClient(name);
   const connected = async (mode: "legacy" | "auto") => {
     const buffer = new ReadBuffer({ maxBufferSize: MAX_MESSAGE });
     // What it writes to standard error is quoted.
