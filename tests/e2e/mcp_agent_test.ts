@@ -216,7 +216,7 @@ Deno.test("a program without mcp gets nothing of it", async () => {
 });
 
 for (const signal of ["SIGINT", "SIGKILL"] as const) {
-  Deno.test(`${signal} leaves no configuration behind`, async () => {
+  Deno.test(`${signal} leaves no configuration behind, wherever temporary files are`, async () => {
     await using place = await folder();
     const agent = { ...shellAgent(place.path, "sleep 1000", true), seconds: 1000 };
     const suite = place.write(
@@ -228,13 +228,14 @@ for (const signal of ["SIGINT", "SIGKILL"] as const) {
     );
     const child = start(Deno.execPath(), [
       ...["run", "-A", "--no-check", `${ROOT}/lib/cli/main.ts`, "run", suite],
-    ]);
+    ], { env: { TMPDIR: "." } });
     const read = (name: string) => Deno.readTextFileSync(place.file(name)).trim();
     await until(() => isThere(place.file("pid")) && read("pid") !== "");
     const [pid, path] = [Number(read("pid")), read("path")];
     assert(isThere(path));
     child.process.kill(signal);
     await child.finished;
+    assert(path.startsWith("/"), path);
     await until(() => !isAlive(pid) && !isThere(path));
   });
 }
@@ -348,13 +349,16 @@ Deno.test("a server that cannot start makes trials invalid, with the reason", as
   assertEquals(place.names(), ["run.ts"]);
 });
 
-Deno.test("hostile requests during a trial get one error each, and change nothing", async () => {
+Deno.test("requests beside the address of a trial, or too long for it, change nothing", async () => {
   const statuses: number[] = [];
   const trial = await runTrial(SPEC, MUTE, {
     agent: async (_, { mcpURL }) => {
       const url = await mcpURL();
-      const post = async (to: string, body: BodyInit, type = "application/json") => {
-        const headers = { "content-type": type, accept: "application/json, text/event-stream" };
+      const post = async (to: string, body: string) => {
+        const headers = {
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+        };
         const response = await fetch(to, { method: "POST", headers, body });
         statuses.push(response.status);
         await response.body?.cancel();
@@ -364,13 +368,10 @@ Deno.test("hostile requests during a trial get one error each, and change nothin
       const other = token.startsWith("0") ? `1${token.slice(1)}` : `0${token.slice(1)}`;
       await post(url.replace(token, other), JSON.stringify(call));
       await post(`${url}/more`, JSON.stringify(call));
-      await post(url, "{");
-      await post(url, JSON.stringify(Array(101).fill(call)));
       await post(url, "x".repeat(17 * 2 ** 20)).catch(() => statuses.push(413));
-      await post(url, JSON.stringify(call), "text/plain");
       return ANSWER;
     },
   });
-  assertEquals(statuses, [404, 404, 400, 400, 413, 415]);
+  assertEquals(statuses, [404, 404, 413]);
   assertEquals([trial.outcome, trial.calls, trial.failures], ["solved", 0, []], trial.reason);
 });

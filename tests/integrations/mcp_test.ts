@@ -1,6 +1,6 @@
 // Tools of MCP servers as ours: of one that misbehaves as it is told.
 
-import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { InputError } from "../../lib/base/errors.ts";
@@ -16,7 +16,7 @@ import type { Limits } from "../../lib/trials/agent/session.ts";
 import type { Agent } from "../../lib/trials/own_agent.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { isAlive, until } from "../support/child.ts";
+import { deno, folder, isAlive, ROOT, until } from "../support/child.ts";
 import { call } from "../support/handmade.ts";
 import { answer } from "../support/mcp_server.ts";
 
@@ -24,11 +24,6 @@ const ODD = [
   ...[Deno.execPath(), "run", "--no-lock", "--no-check"],
   new URL("../support/mcp_server.ts", import.meta.url).pathname,
 ];
-
-/** A test in which a client closes: it leaves a timer, by which it would have ended a server that stays. */
-function mcpTest(name: string, fn: () => Promise<void>): void {
-  Deno.test({ name, fn, sanitizeOps: false, sanitizeResources: false });
-}
 
 /** The event of one call of a tool. */
 async function one(
@@ -58,7 +53,7 @@ async function trialOn(
   return await runTrial({ case: "case", seed: 1 }, model, options);
 }
 
-mcpTest(
+Deno.test(
   "mcpTools() takes all pages of tools, under names that providers accept, and calls them by their own",
   async () => {
     await using tools = await mcpTools(ODD);
@@ -80,7 +75,7 @@ mcpTest(
   },
 );
 
-mcpTest(
+Deno.test(
   "what an MCP server answers is told apart: errors of tools, and results that are none",
   async () => {
     await using tools = await mcpTools(ODD);
@@ -112,7 +107,7 @@ mcpTest(
   },
 );
 
-mcpTest(
+Deno.test(
   "an MCP server that dies or hangs makes the trial invalid, whatever an agent makes of it",
   async () => {
     const dead = await trialOn(() => mcpTools(ODD), ["db_query", "die"]);
@@ -141,7 +136,7 @@ mcpTest(
   },
 );
 
-mcpTest(
+Deno.test(
   "with tools made for each trial each has a server of its own, which ends with it",
   async () => {
     const trials = await Promise.all(
@@ -154,7 +149,7 @@ mcpTest(
   },
 );
 
-mcpTest("mcpTools() says in one error what is wrong with a server", async () => {
+Deno.test("mcpTools() says in one error what is wrong with a server", async () => {
   const errors = [
     [["no-such-program"], /must start and answer: there is no such program/],
     [
@@ -184,48 +179,78 @@ mcpTest("mcpTools() says in one error what is wrong with a server", async () => 
   );
 });
 
-mcpTest("mcpTools() takes an address with headers, and a client that stays connected", async () => {
-  const keys = new Set<string | null>();
-  const methods: string[] = [];
-  await using server = Deno.serve(
-    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
-    async (request) => {
-      keys.add(request.headers.get("x-key"));
-      methods.push(request.method);
-      if (request.method !== "POST") return new Response(null, { status: 405 });
-      const asked = await request.json();
-      const said = answer(asked);
-      if (said === undefined) return new Response(null, { status: 202 });
-      // Some servers write an error of the protocol with a status.
-      const status = "error" in said && asked.method === "tools/call" ? 400 : 200;
-      return Response.json(said, { status, headers: { "mcp-session-id": "1" } });
-    },
+Deno.test("mcpTools() names the permission by which a program gets PATH", async () => {
+  await using place = await folder();
+  const script = place.write(
+    "script.ts",
+    `import { mcpTools } from "${ROOT}/lib/integrations/mcp.ts";
+     await mcpTools(["npx"]).catch(({ message }) => console.log(message));`,
   );
-  const { port } = server.addr;
-  const headers = { "x-key": "a-secret-of-the-user" };
-  const url = `http://127.0.0.1:${port}/s/key-in-the-path-1/mcp`;
-  const tools = await mcpTools({ url, headers });
-  assertEquals((await one(tools, "db_query_2")).result, "db.query");
-  assertMatch((await one(tools, "refuse")).error!, /^there is nothing to refuse$/);
-  await tools[Symbol.asyncDispose]();
-  assertEquals(methods.at(-1), "DELETE");
-  await assertRejects(
-    () => mcpTools({ url, headers }, { tools: ["x"] }),
-    InputError,
-    `the MCP server http://127.0.0.1:${port}/.../mcp must have them`,
-  );
-  assertEquals([...keys], ["a-secret-of-the-user"]);
-
-  const client = new Client({ name: "test", version: "1" });
-  await client.connect(new StdioClientTransport({ command: ODD[0]!, args: ODD.slice(1) }));
-  const own = await mcpTools(client);
-  await own[Symbol.asyncDispose]();
-  assertMatch((await one(own, "degrees", { as: "text" })).error!, /degrees must be number/);
-  await client.close();
-  const old = { listTools() {}, callTool() {}, setRequestHandler() {} };
-  await assertRejects(
-    () => mcpTools(old as never),
-    InputError,
-    "from version 2 on: this one is older",
-  );
+  const flags = ["--no-prompt", "--no-check", `--config=${ROOT}/deno.json`, "--allow-run"];
+  const { stdout, all } = await deno(["run", ...flags, script]);
+  assertMatch(stdout, /the MCP server npx must get PATH, which needs --allow-env/, all);
 });
+
+Deno.test("what a wrapper such as npx started ends with the server, however it takes that", async () => {
+  const file = await Deno.makeTempFile();
+  const left = `sh -c 'trap "" TERM HUP; echo $$ > ${file}; exec sleep 1000' >&2 &`;
+  const tools = await mcpTools(["sh", "-c", `${left} "$0" "$@"`, ...ODD]);
+  const wrapped = Number(await Deno.readTextFile(file));
+  assert(isAlive(wrapped));
+  await tools[Symbol.asyncDispose]();
+  await until(() => !isAlive(wrapped));
+  await Deno.remove(file);
+});
+
+// The client of the package leaves a timer.
+const LEAVES = { sanitizeOps: false, sanitizeResources: false };
+
+Deno.test(
+  "mcpTools() takes an address with headers, and a client that stays connected",
+  LEAVES,
+  async () => {
+    const keys = new Set<string | null>();
+    const methods: string[] = [];
+    await using server = Deno.serve(
+      { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+      async (request) => {
+        keys.add(request.headers.get("x-key"));
+        methods.push(request.method);
+        if (request.method !== "POST") return new Response(null, { status: 405 });
+        const asked = await request.json();
+        const said = answer(asked);
+        if (said === undefined) return new Response(null, { status: 202 });
+        // Some servers write an error of the protocol with a status.
+        const status = "error" in said && asked.method === "tools/call" ? 400 : 200;
+        return Response.json(said, { status, headers: { "mcp-session-id": "1" } });
+      },
+    );
+    const { port } = server.addr;
+    const headers = { "x-key": "a-secret-of-the-user" };
+    const url = `http://127.0.0.1:${port}/s/key-in-the-path-1/mcp`;
+    const tools = await mcpTools({ url, headers });
+    assertEquals((await one(tools, "db_query_2")).result, "db.query");
+    assertMatch((await one(tools, "refuse")).error!, /^there is nothing to refuse$/);
+    await tools[Symbol.asyncDispose]();
+    assertEquals(methods.at(-1), "DELETE");
+    await assertRejects(
+      () => mcpTools({ url, headers }, { tools: ["x"] }),
+      InputError,
+      `the MCP server http://127.0.0.1:${port}/.../mcp must have them`,
+    );
+    assertEquals([...keys], ["a-secret-of-the-user"]);
+
+    const client = new Client({ name: "test", version: "1" });
+    await client.connect(new StdioClientTransport({ command: ODD[0]!, args: ODD.slice(1) }));
+    const own = await mcpTools(client);
+    await own[Symbol.asyncDispose]();
+    assertMatch((await one(own, "degrees", { as: "text" })).error!, /degrees must be number/);
+    await client.close();
+    const old = { listTools() {}, callTool() {}, setRequestHandler() {} };
+    await assertRejects(
+      () => mcpTools(old as never),
+      InputError,
+      "from version 2 on: this one is older",
+    );
+  },
+);

@@ -47,7 +47,6 @@ const USES_DENO = [
   "trials/tap/_loopback",
   "trials/tap/_mcp_bridge",
   "trials/tap/_mcp_config",
-  "trials/tap/_process_group",
 ];
 
 interface Source {
@@ -250,11 +249,9 @@ Deno.test("what is public has examples, each function and class, and nothing els
 /** The packages that files of integrations/ import. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "integrations/mcp": ["zod"],
-  "integrations/mcp/_connection": [
-    "@modelcontextprotocol/client",
-    "@modelcontextprotocol/client/stdio",
-  ],
+  "integrations/mcp/_connection": ["@modelcontextprotocol/client"],
   "integrations/mcp/_content": ["zod"],
+  "integrations/mcp/_program_transport": ["@modelcontextprotocol/client", "node:buffer"],
   "integrations/openapi/_document": ["@std/yaml"],
   "integrations/openapi/_mock": ["@std/random"],
   "integrations/openapi/_mock_text": ["@std/random"],

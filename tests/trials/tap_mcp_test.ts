@@ -211,23 +211,41 @@ Deno.test("the choice of tools that a task demands goes by the names that a host
   }
 });
 
-Deno.test("calls past the limit are refused in the words of the functions over HTTP, and end the trial", async () => {
-  const told: unknown[] = [];
-  const agent: Agent = async (_, { mcpURL, toolsURL }) => {
+Deno.test("a call past the limit ends the trial of an unseen client too, whatever it makes of that", async () => {
+  const over = Promise.withResolvers<void>();
+  const agent: Agent = async (_, { mcpURL }) => {
     const server = mcpServer(await mcpURL());
-    for (let made = 0; made < 4; made++) told.push((await server.call("one", {})).text);
-    const { isError } = await server.call("one", {});
-    const over = await fetch(`${toolsURL}/one`, { method: "POST", body: "{}" });
-    told.push(isError, await over.text());
-    return "Done.";
+    try {
+      while (true) await server.call("one", {});
+    } finally {
+      over.resolve();
+    }
   };
-  const trial = await runTrial(OWN, MUTE, {
-    ...{ agent, open: ownTools([named("one")]), limits: { calls: 2 } },
+  const open = ownTools([named("one")]);
+  const trial = await runTrial(OWN, MUTE, { agent, open, limits: { calls: 2, seconds: 3 } });
+  assertEquals([trial.outcome, trial.calls], ["call_limit", 2]);
+  await over.promise;
+});
+
+Deno.test("a call that a host did not wait for counts", async () => {
+  const begun = Promise.withResolvers<void>();
+  const slow = named("slow", async () => {
+    begun.resolve();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return "done";
   });
-  assertEquals(trial.outcome, "call_limit");
-  const refusal = '{"error":"Cannot call one as no more than 2 calls are allowed"}';
-  const past = '{"error":"No more than 2 calls are allowed"}';
-  assertEquals(told, ["one", "one", past, refusal, true, refusal]);
+  let calling: Promise<unknown>;
+  const agent: Agent = async (_, { mcpURL }) => {
+    const server = mcpServer(await mcpURL());
+    calling = server.call("slow");
+    await begun.promise;
+    await server.call("submit_answer", { answer: "I did nothing." });
+    return "";
+  };
+  const trial = await runTrial(OWN, MUTE, { agent, open: ownTools([slow]) });
+  assertEquals(callsOf(trial.events).map(({ result }) => result), ["done"]);
+  // Its result may come too late for the host.
+  await Promise.allSettled([calling!]);
 });
 
 Deno.test("a task with a submit_answer of its own makes the trial of such an agent invalid", async () => {

@@ -16,6 +16,7 @@ import {
   parseJson,
   printable,
 } from "../../base/json.ts";
+import { type Command, readVariables } from "../../base/process_group.ts";
 import { redact } from "../../base/redact.ts";
 import { registerGivenSecrets, registerSecrets, requestSecrets } from "../../base/secrets.ts";
 import { shellQuote } from "../../base/shell_quote.ts";
@@ -23,13 +24,7 @@ import { InfrastructureError } from "../../models/model.ts";
 import { ToolError } from "../../tools/tool_error.ts";
 import type { ReturnCheck } from "../../tools/schema/returns.ts";
 import { type Listed, PAGE, RESULT, resultText } from "./_content.ts";
-
-/** A program that is a server. */
-export interface Program {
-  readonly command: readonly [program: string, ...args: string[]];
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd?: string;
-}
+import { ProgramTransport } from "./_program_transport.ts";
 
 /** A `Client` of version 2 of `npm:@modelcontextprotocol/client` that is connected to a server, and stays so. */
 export interface McpClient {
@@ -58,8 +53,6 @@ const REFUSED: readonly unknown[] = [400, 413, 422];
 /** Characters of a server's name, and of what it said, in messages. */
 const MAX_NAME = 120;
 const MAX_QUOTE = 300;
-/** Characters of a program's standard error that are kept, its last ones. */
-const MAX_KEPT = 2 ** 16;
 
 /** Milliseconds that a server may take to end a session. */
 const END_SESSION = 2_000;
@@ -242,10 +235,7 @@ export async function connectTo(
   const end = url.pathname.split("/").filter(Boolean).at(-1) ?? "";
   const where = `${url.origin}/${url.pathname.split("/").length > 2 ? ".../" : ""}${end}`;
   const name = `the MCP server ${printable(redact(where), MAX_NAME)}`;
-  const { Client, StreamableHTTPClientTransport } = await loaded(
-    name,
-    () => import("@modelcontextprotocol/client"),
-  );
+  const { Client, StreamableHTTPClientTransport } = await loadClient(name);
   const transport = new StreamableHTTPClientTransport(url, { requestInit: { headers } });
   const client = new Client(OURSELVES, { versionNegotiation: { mode: "auto" } });
   let dropped: unknown;
@@ -262,16 +252,13 @@ export async function connectTo(
   return connection;
 }
 
-/** Loads the client; what Deno must permit for it is told of the server that is asked for. */
-async function loaded<Package>(name: string, load: () => Promise<Package>): Promise<Package> {
+/** Loads the client, which only servers need. */
+async function loadClient(name: string) {
   try {
-    return await load();
+    return await import("@modelcontextprotocol/client");
   } catch (error) {
-    throw cannot(
-      "take tools",
-      `the client of ${name} must be loaded, which needs --allow-env, and --allow-run for a program`,
-      reasonOf(error).split("\n")[0],
-    );
+    const [reason] = reasonOf(error).split("\n");
+    throw cannot("take tools", `the client of ${name} must be loaded`, reason);
   }
 }
 
@@ -281,33 +268,28 @@ async function loaded<Package>(name: string, load: () => Promise<Package>): Prom
  * @throws {InputError} If it cannot be started, or is no MCP server.
  */
 export async function start(
-  { command: [command, ...args], env, cwd }: Program,
+  program: Command,
   seconds: number,
 ): Promise<Connection> {
-  registerGivenSecrets(env);
-  const words = [command, ...args].map(shellQuote).join(" ");
+  registerGivenSecrets(program.env);
+  const words = program.command.map(shellQuote).join(" ");
   const name = `the MCP server ${printable(redact(words), MAX_NAME)}`;
-  const { Client, StdioClientTransport } = await loaded(name, async () => ({
-    ...await import("@modelcontextprotocol/client"),
-    ...await import("@modelcontextprotocol/client/stdio"),
-  }));
+  if ((program.env["PATH"] ?? readVariables(["PATH"])["PATH"]) === undefined) {
+    throw cannot("take tools", `${name} must get PATH, which needs --allow-env`, "it is not known");
+  }
+  const { Client, ReadBuffer } = await loadClient(name);
   const connected = async (mode: "legacy" | "auto") => {
+    const buffer = new ReadBuffer({ maxBufferSize: MAX_MESSAGE });
     // What it writes to standard error is quoted.
-    const options = { command, args, env: { NO_COLOR: "1", ...env }, ...defined({ cwd }) };
-    const transport = new StdioClientTransport({
-      ...{ ...options, stderr: "pipe", maxBufferSize: MAX_MESSAGE },
-    });
-    let errors = "";
-    const decoder = new TextDecoder();
-    transport.stderr?.on("data", (bytes: Uint8Array) => {
-      errors = (errors + decoder.decode(bytes, { stream: true })).slice(-MAX_KEPT);
-    });
+    const env = { NO_COLOR: "1", ...program.env };
+    const transport = new ProgramTransport({ ...program, env }, buffer);
     const client = new Client(OURSELVES, { versionNegotiation: { mode } });
     let dropped: unknown;
     client.onerror = (error) => dropped = error;
     const connection = new Connection(name, client, {
-      ...{ seconds, errors: () => errors, dropped: () => dropped },
-      close: () => client.close(),
+      ...{ seconds, errors: () => transport.errors, dropped: () => dropped },
+      // A client closes no transport whose program has ended.
+      close: () => client.close().then(() => transport.close()),
     });
     await begin(client, transport, connection, seconds);
     return connection;
@@ -315,7 +297,7 @@ export async function start(
   try {
     return await connected("legacy");
   } catch (error) {
-    // To ask for the version takes a second process, so that it is done only for a server that refuses the usual one.
+    // A server of before may end when it is asked for its versions: only one that refuses the usual one is.
     if (typeof codeOf((error as Error).cause) !== "number") throw error;
     return await connected("auto");
   }

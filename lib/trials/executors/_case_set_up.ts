@@ -13,6 +13,8 @@ import type { SetUpOptions } from "./tasks.ts";
 
 /** At most this many seconds for the set-up of a trial, and for the disposal of each value. */
 const MAX_SET_UP = 60;
+/** At least this many seconds for the disposal: `limits.seconds` is for the model, and servers take a few to end. */
+const MIN_CLEAN_UP = 10;
 /** An interrupted trial waits at most this many seconds for a value that is being made, to dispose of it, too. */
 const MAX_GRACE = 5;
 /** At most this many faults of one clean-up are named. */
@@ -52,7 +54,8 @@ export async function setUpCase<State>(
   { seconds, signal }: SetUpOptions,
 ): Promise<CaseSetUp<State>> {
   const limit = limitOf(seconds);
-  const made = new Made(limit);
+  const cleanUp = limitOf(seconds, MIN_CLEAN_UP);
+  const made = new Made(cleanUp);
   const release = () => made.release();
   const end = performance.now() + limit.milliseconds;
   const left = () => Math.max(1, end - performance.now());
@@ -70,7 +73,7 @@ export async function setUpCase<State>(
     } catch (error) {
       // What nobody waits for any more must go as well, should it ever be made.
       const late = making.then((value) => {
-        const own = new Made(limit);
+        const own = new Made(cleanUp);
         own.add(what, value);
         return own.release();
       });
@@ -119,9 +122,9 @@ interface Limit {
   readonly milliseconds: number;
 }
 
-function limitOf(seconds: number | undefined): Limit {
-  const isOwn = seconds !== undefined && seconds < MAX_SET_UP;
-  const most = isOwn ? seconds : MAX_SET_UP;
+function limitOf(seconds = MAX_SET_UP, least = 0): Limit {
+  const most = Math.min(Math.max(seconds, least), MAX_SET_UP);
+  const isOwn = most === seconds && seconds < MAX_SET_UP;
   const text = `${countText(most, "second")}${isOwn ? " (limits.seconds)" : ""}`;
   return { text, milliseconds: 1000 * most };
 }

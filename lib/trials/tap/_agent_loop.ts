@@ -51,7 +51,7 @@ export function agentLoop(agent: Agent, fixture: Fixture, tap: Tap, model: strin
     tap.begin({ heard: hear, serve: serving(task, mcp), before: textsBefore(task) });
     // Agents are the user's own code: one that is not type-checked may return anything.
     const working = Promise.resolve().then((): unknown => agent(task, optionsOf(tap, model, mcp)))
-      .then((said) => ({ said }));
+      .then(async (said) => (await tap.waitForCalls(), { said }));
     // No program outlives its trial, and none takes long to end; what a function goes on with cannot be ended.
     const finished = async () => {
       if (isProgram(agent)) await working.catch(() => {});

@@ -43,7 +43,11 @@ export async function relay(
       }
       const text = await response.text();
       const { status, ok } = response;
-      await write(text !== "" || ok ? text : failure(message, `the server answered ${status}`));
+      if (ok) return await write(text);
+      const answer = Object(parsed(text)) as Message & { readonly error?: unknown };
+      // The server refuses unread what is too long, and does not know its id.
+      const refusal = JSON.stringify({ ...answer, id: message.id ?? null });
+      await write(answer.error ? refusal : failure(message, `the server answered ${status}`));
     } catch {
       await write(failure(message, "the trial is over"));
     }

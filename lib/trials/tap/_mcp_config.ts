@@ -8,7 +8,7 @@ import { defined, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { InfrastructureError } from "../../models/model.ts";
 import { SERVER_NAME } from "./_offered_names.ts";
-import { readVariables } from "./_process_group.ts";
+import { readVariables } from "../../base/process_group.ts";
 
 /** How a program reaches the server: by Streamable HTTP, or as a server that it starts itself. */
 export const MCP_TRANSPORTS = ["http", "stdio"] as const;
@@ -30,7 +30,9 @@ export interface McpConfig extends Disposable {
  * @throws {InfrastructureError} If it cannot be written.
  */
 export async function writeMcpConfig(url: string, transport: McpTransport): Promise<McpConfig> {
-  const folder = Object.values(readVariables(["TMPDIR", "TMP", "TEMP"]))[0] ?? "/tmp";
+  // A path from the folder of this process would lead a program elsewhere.
+  const folder = Object.values(readVariables(["TMPDIR", "TMP", "TEMP"]))
+    .find((one) => /^([/\\]|\w:)/.test(one)) ?? "/tmp";
   const path = `${folder.replace(/[/\\]+$/, "")}/toolgate-mcp-${crypto.randomUUID()}.json`;
   // Asked before: the runtime would else ask the user.
   if (Deno.permissions.querySync({ name: "write", path }).state !== "granted") {

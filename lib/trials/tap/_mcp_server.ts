@@ -19,7 +19,7 @@ import { errorOfResult } from "../../tools/references/symbol_table.ts";
 import { describeTool, type ToolSchema } from "../../tools/tool.ts";
 import { isNowhere } from "./_loopback.ts";
 import { SERVER_NAME } from "./_offered_names.ts";
-import { MAX_OUTPUT } from "./_process_group.ts";
+import { MAX_OUTPUT } from "../../base/process_group.ts";
 import { dropBody, MAX_BODY, refusalText } from "./_tools_over_http.ts";
 
 /** The name of the function that takes the answer. */

@@ -24,14 +24,19 @@ export class OfferedNames {
 
   /** Takes the functions that a request offers, whose names later requests and replies may have. */
   learn(tools: readonly Pick<ToolSchema, "name">[]): void {
+    const found = new Map<string, number>();
     for (const { name } of tools) {
       if (this.#own.has(name)) continue;
-      // The end of one function's name may be another's.
-      const [prefix] = [...this.#own].filter((own) => own !== "" && name.endsWith(own))
-        .map((own) => name.slice(0, -own.length)).filter((before) => PREFIX.test(before))
-        .toSorted((one, other) => one.length - other.length);
-      if (prefix !== undefined) this.#prefixes.add(prefix);
+      for (const own of this.#own) {
+        const before = name.endsWith(own) ? name.slice(0, name.length - own.length) : "";
+        if (own !== "" && PREFIX.test(before)) found.set(before, (found.get(before) ?? 0) + 1);
+      }
     }
+    // The end of one function's name may be another's: the host has put the same before all of them.
+    const [prefix] = [...found].toSorted(([one, times], [other, more]) =>
+      more - times || one.length - other.length
+    );
+    if (prefix !== undefined) this.#prefixes.add(prefix[0]);
   }
 
   /** Returns a name without what stands before those of the server, also one that a model has invented. */

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { inTime } from "../../base/deadline.ts";
 import { isErrorOf } from "../../base/errors.ts";
 import { defined, printable } from "../../base/json.ts";
 import { readBody } from "../../base/request_body.ts";
@@ -63,6 +64,9 @@ import { OfferedNames } from "./_offered_names.ts";
 /** Bytes of a request, at most. */
 const MAX_REQUEST = 64 * 2 ** 20;
 
+/** Milliseconds that calls may take once the agent has answered, at most. */
+const LAST_CALLS = 5_000;
+
 /** What a tap belongs to. */
 export interface TapOptions extends Omit<AnnouncedCallsOptions, "names"> {
   /** Takes the replies. */
@@ -99,6 +103,8 @@ export class Tap implements AsyncDisposable {
   readonly #limit = Promise.withResolvers<Limited>();
   readonly #controller = new AbortController();
   readonly #underway = new Set<Underway>();
+  /** The calls of the agent that have not ended. */
+  readonly #making = new Set<Promise<string>>();
   readonly #names: OfferedNames;
   readonly #calls: AnnouncedCalls;
   readonly #failed: FailedAttempt[] = [];
@@ -199,17 +205,32 @@ export class Tap implements AsyncDisposable {
 
   /** Carries out a call of the agent, which it may have from a reply. */
   async execute(name: string, written: string): Promise<string> {
+    const making = this.#execute(name, written);
+    this.#making.add(making);
+    try {
+      return await making;
+    } finally {
+      this.#making.delete(making);
+    }
+  }
+
+  /** Waits a moment for calls that the agent did not wait for: they count as well. */
+  async waitForCalls(): Promise<void> {
+    const deadline = { timeout: LAST_CALLS, outOfTime: () => undefined, signal: this.signal };
+    await inTime(() => Promise.allSettled(this.#making), deadline).catch(() => {});
+  }
+
+  async #execute(name: string, written: string): Promise<string> {
     await this.#readBegun();
     const { environment } = this.#options;
     // The agent may have the calls of the very reply that reached a limit.
     if (this.#over !== undefined && !environment.exhausted) throw new Error(overText(this.#over));
     // At the end calls are only refused.
     if (environment.ended || environment.exhausted) return await environment.call(name, written);
-    if (!this.hasSeen) {
-      this.#calls.hasUnannounced = true;
-      return await environment.call(name, written);
-    }
-    return await this.#calls.execute(name, written);
+    if (this.hasSeen) return await this.#calls.execute(name, written);
+    this.#calls.hasUnannounced = true;
+    const content = await environment.call(name, written);
+    return this.#give({ callId: "", name, content });
   }
 
   /** Waits for the replies under way, and records what the agent left of their calls. */

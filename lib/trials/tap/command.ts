@@ -28,7 +28,7 @@ import {
   readVariables,
   runGroup,
   startFault,
-} from "./_process_group.ts";
+} from "../../base/process_group.ts";
 
 /** An agent that is a program. */
 export interface CommandAgent {

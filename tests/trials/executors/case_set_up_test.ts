@@ -54,7 +54,16 @@ function disposable<Value extends object>(value: Value, name: string, end: End, 
 
 const isBroken = (end: End) => ["throws", "rejects", "hangs"].includes(end);
 
+/** Lets the ten seconds that a clean-up has at least be 20 milliseconds. */
+function quickCleanUp(): Disposable {
+  const { setTimeout } = globalThis;
+  const quick = (wake: () => void, wait = 0) => setTimeout(wake, wait === 10_000 ? 20 : wait);
+  globalThis.setTimeout = quick as typeof setTimeout;
+  return { [Symbol.dispose]: () => void (globalThis.setTimeout = setTimeout) };
+}
+
 Deno.test("what is made for a trial of a case goes once, the last first, however the trial and its clean-up end", async () => {
+  using _ = quickCleanUp();
   // What hangs takes its time, so that it is rare.
   const rarely = <One>(all: readonly One[], one: One) =>
     fc.oneof(
@@ -139,6 +148,20 @@ Deno.test("what is made for a trial of a case goes once, the last first, however
       },
     ),
     { numRuns: 120 },
+  );
+});
+
+Deno.test("a clean-up has ten seconds, however few limits.seconds are", async () => {
+  const cleanUpOf = async (goes: () => Promise<void>) => {
+    const tools = () => Object.assign([BOOK], { [Symbol.asyncDispose]: goes });
+    return (await tryCase({ tools }, { limits: { seconds: 0.1 } })).cleanUp;
+  };
+  const slow = () => new Promise<void>((resolve) => setTimeout(resolve, 150));
+  assertEquals(await cleanUpOf(slow), undefined);
+  using _ = quickCleanUp();
+  assertEquals(
+    await cleanUpOf(() => new Promise(() => {})),
+    "clean-up failed: disposing of tools did not end within 10 seconds",
   );
 });
 

@@ -105,6 +105,12 @@ Deno.test("relay() answers requests itself where the trial is over, and each by 
     [1, "the trial is over"],
     ["x", "the trial is over"],
   ]);
+  const unread = { jsonrpc: "2.0", id: null, error: { code: -32000, message: "too long" } };
+  await using refusing = serve(() => Response.json(unread, { status: 413 }));
+  assertEquals(errorsOf(await relayed('{"id":1,"method":"ping"}\n{\n', refusing.url)), [
+    [null, "too long"],
+    [1, "too long"],
+  ]);
 });
 
 Deno.test("relay() passes on calls that are made at once without waiting for each other", async () => {

@@ -18,13 +18,13 @@ const PREFIXES = [
 
 Deno.test("OfferedNames reads names without the server's, whatever stands before, and invented ones too", () => {
   for (const prefix of PREFIXES) {
-    const names = new OfferedNames(["weather", "get_weather", "submit_answer"]);
+    const own = ["weather", "get_weather", "_weather", "submit_answer"];
+    const names = new OfferedNames(own);
     assertEquals(names.plain(`${prefix}weather`), `${prefix}weather`);
-    names.learn(named("bash", `${prefix}get_weather`, `${prefix}weather`));
-    for (const name of ["weather", "get_weather", "wether", "submit_answer", ""]) {
-      assertEquals(names.plain(prefix + name), name);
-    }
-    for (const name of ["weather", "bash", "toolgat_weather", "mcp__github__weather"]) {
+    const others = ["bash", "toolgat_weather", "mcp__github__weather", "my_toolgate_2_weather"];
+    names.learn(named(...others, ...own.map((name) => prefix + name)));
+    for (const name of [...own, "wether", ""]) assertEquals(names.plain(prefix + name), name);
+    for (const name of ["weather", ...others]) {
       assertEquals(names.plain(name), name);
     }
   }

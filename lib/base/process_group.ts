@@ -3,24 +3,38 @@
  * @module
  */
 
-import { defined } from "../../base/json.ts";
+import { defined } from "./json.ts";
 
-/** A program to run. */
-export interface Program {
+/** A program to start. */
+export interface Command {
   /** Its name or path, and its arguments as they are. */
   readonly command: readonly string[];
   /** All of its environment. */
   readonly env: Readonly<Record<string, string>>;
   /** The folder that it runs in; default: that of this process. */
   readonly cwd?: string;
+  /** A file that is removed if this process ends before the program does. */
+  readonly file?: string;
+}
+
+/** A program to run. */
+export interface Program extends Command {
   /** What it reads from standard input. */
   readonly input: string;
   /** Milliseconds that it may take. */
   readonly timeout: number;
   /** Ends it when it aborts. */
   readonly signal?: AbortSignal;
-  /** A file that is removed if this process ends before the program does. */
-  readonly file?: string;
+}
+
+/** A program that was started, and all that it starts: once the program has ended, what is left of it is killed. */
+export interface Group {
+  /** The program. */
+  readonly child: Deno.ChildProcess;
+  /** Resolves once all has ended; programs that left the group are not waited for. */
+  readonly ended: Promise<Deno.CommandStatus>;
+  /** Ends all of it by SIGTERM, and by SIGKILL {@linkcode GRACE} later. */
+  readonly end: () => Promise<Deno.CommandStatus>;
 }
 
 /** How a program ended. */
@@ -42,21 +56,18 @@ export const MAX_OUTPUT = 2 ** 20;
 /** Bytes of standard error that are kept, at most. */
 export const MAX_ERRORS = 2 ** 16;
 /** Milliseconds between SIGTERM and SIGKILL, and that output may stay open after the end. */
-const GRACE = 2_000;
+export const GRACE = 2_000;
 
 /** The groups that run, by the id of their first process, and the file that goes with each. */
 const running = new Map<number, string | undefined>();
 
 /**
- * Runs a program in a process group of its own, and returns once all of the group has ended: it gets SIGTERM when
- * it must end, and SIGKILL {@linkcode GRACE} later. What is left of the group after its first process has ended is
- * killed at once, and all of it when this process ends. Programs that left the group are not waited for.
+ * Starts a program in a process group of its own, all of which is killed when this process ends.
  *
  * @throws {Deno.errors.NotFound} If there is no such program or folder.
  * @throws If it cannot be started.
  */
-export async function runGroup(program: Program): Promise<Ended> {
-  const { command: [name, ...args], env, cwd, input, timeout, signal, file } = program;
+export function startGroup({ command: [name, ...args], env, cwd, file }: Command): Group {
   const child = new Deno.Command(name!, {
     ...{ args, env, clearEnv: true, detached: true },
     ...{ stdin: "piped", stdout: "piped", stderr: "piped" },
@@ -65,6 +76,37 @@ export async function runGroup(program: Program): Promise<Ended> {
   if (running.size === 0) globalThis.addEventListener("unload", killAll);
   running.set(child.pid, file);
   const watcher = watch(child.pid, file);
+  let hasEnded = false;
+  const ended = child.status.then(async (status) => {
+    hasEnded = true;
+    // At once, as the group's number may be another's later.
+    kill(child, "SIGKILL");
+    await watcher?.[Symbol.asyncDispose]();
+    running.delete(child.pid);
+    if (running.size === 0) globalThis.removeEventListener("unload", killAll);
+    return status;
+  });
+  return {
+    child,
+    ended,
+    async end() {
+      for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+        if (!hasEnded) kill(child, signal);
+        await within(GRACE, ended);
+      }
+      return await ended;
+    },
+  };
+}
+
+/**
+ * Runs a program in a process group of its own, and returns once all of the group has ended.
+ *
+ * @throws What {@linkcode startGroup} does.
+ */
+export async function runGroup(program: Program): Promise<Ended> {
+  const { input, timeout, signal } = program;
+  const { child, ended, end } = startGroup(program);
 
   const stopped = Promise.withResolvers<NonNullable<Ended["stopped"]>>();
   const stop = () => stopped.resolve("signal");
@@ -77,21 +119,10 @@ export async function runGroup(program: Program): Promise<Ended> {
   const output = readStart(outputReader, () => stopped.resolve("output"));
   const errors = readEnd(errorReader);
   const written = write(child.stdin, input);
-  try {
-    const reason = await Promise.race([child.status, stopped.promise]);
-    if (typeof reason === "string") {
-      kill(child, "SIGTERM");
-      await within(GRACE, child.status);
-    }
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", stop);
-    kill(child, "SIGKILL");
-  }
-  const { code, signal: by } = await child.status;
-  await watcher?.[Symbol.asyncDispose]();
-  running.delete(child.pid);
-  if (running.size === 0) globalThis.removeEventListener("unload", killAll);
+  await Promise.race([ended, stopped.promise]);
+  clearTimeout(timer);
+  signal?.removeEventListener("abort", stop);
+  const { code, signal: by } = await end();
   // A program that left the group may hold its output open.
   await within(GRACE, Promise.all([output, errors, written]));
   await Promise.all([outputReader.cancel(), errorReader.cancel()]);
@@ -112,9 +143,11 @@ const WATCH = 'read -r _; kill -s KILL -- "-$1"; [ -z "$2" ] || PATH=/bin:/usr/b
 /**
  * Starts a process that kills a group when this process ends in a way that runs no code here: by SIGKILL, by SIGHUP,
  * or by Ctrl-C under `deno test`. It is in a group of its own, which no terminal signals. Returns `undefined` where
- * there is no shell for it: then only `unload` ends the group.
+ * there is no shell for it, or it must not be run: then only `unload` ends the group.
  */
 function watch(group: number, file = ""): AsyncDisposable | undefined {
+  // Asked before: the runtime would else ask the user.
+  if (!mayRun()) return undefined;
   let watcher: Deno.ChildProcess;
   try {
     watcher = new Deno.Command("/bin/sh", {
@@ -136,8 +169,9 @@ function watch(group: number, file = ""): AsyncDisposable | undefined {
 
 /** Sends a signal to all processes of a group, and to its first one, which may have left it. */
 function kill(child: Deno.ChildProcess, signal: Deno.Signal): void {
-  // Windows has no groups that can be signalled.
-  for (const send of [() => Deno.kill(-child.pid, signal), () => child.kill(signal)]) {
+  // Windows has no groups that can be signalled, and a permission for some programs alone signals none.
+  const sendToAll = () => mayRun() && Deno.kill(-child.pid, signal);
+  for (const send of [sendToAll, () => child.kill(signal)]) {
     try {
       send();
     } catch {
@@ -149,7 +183,12 @@ function kill(child: Deno.ChildProcess, signal: Deno.Signal): void {
 /** Ends all groups when this process exits. */
 function killAll(): void {
   for (const [pid, file] of running) {
-    for (const end of [() => Deno.kill(-pid, "SIGKILL"), () => file && Deno.removeSync(file)]) {
+    for (
+      const end of [
+        () => mayRun() && Deno.kill(-pid, "SIGKILL"),
+        () => file && Deno.removeSync(file),
+      ]
+    ) {
       try {
         end();
       } catch {
@@ -160,7 +199,7 @@ function killAll(): void {
 }
 
 /** Waits for work, at most so many milliseconds. */
-async function within(milliseconds: number, work: Promise<unknown>): Promise<void> {
+export async function within(milliseconds: number, work: Promise<unknown>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, milliseconds);
   await Promise.race([work, promise]);
