@@ -46,7 +46,13 @@ export function hideOwnFrames(error: Error): void {
     frame.includes("file:") && !frame.includes(LIBRARY) && !/\/(npm|node_modules)\//.test(frame)
   );
   const kept = first < 0 ? [] : frames.slice(first);
-  error.stack = [`${error.name}: ${error.message}`, ...kept].join("\n");
+  // Deno takes lines that begin with "at" for frames, and would show those of the message twice.
+  error.stack = [`${error.name}: ${inOneLine(error.message)}`, ...kept].join("\n");
+}
+
+/** Returns a message in one line. */
+export function inOneLine(message: string): string {
+  return message.trim().replaceAll(/:\s*\n\s*/g, ": ").replaceAll(/\s*\n\s*/g, "; ");
 }
 
 /** Returns the error `Cannot ACTION as RULE: STATE`; without a state, the rule says it all. */
@@ -107,6 +113,21 @@ export function reasonOf(error: unknown): string {
   } catch {
     return "a value that has no text";
   }
+}
+
+/** Returns an error and its causes, the outermost first. */
+export function causesOf(error: unknown): Error[] {
+  const causes: Error[] = [];
+  for (let cause = error; isErrorOf(cause, Error) && causes.length < 8; cause = cause.cause) {
+    causes.push(cause);
+  }
+  return causes;
+}
+
+/** Returns why a server could not be reached: the innermost cause, without the address, in which a key may be. */
+export function networkReason(error: unknown): string {
+  return reasonOf(causesOf(error).at(-1) ?? error)
+    .replace(/^error sending request for url \(.*?\): /, "");
 }
 
 /** Returns why a file operation failed, in plain words. */

@@ -3,7 +3,8 @@
  * @module
  */
 
-import { defined } from "./json.ts";
+import { defined, printable } from "./json.ts";
+import { redact } from "./redact.ts";
 
 /** A program to start. */
 export interface Command {
@@ -55,6 +56,8 @@ export interface Ended {
 export const MAX_OUTPUT = 2 ** 20;
 /** Bytes of standard error that are kept, at most. */
 export const MAX_ERRORS = 2 ** 16;
+/** Characters of a part of standard error that is quoted, at most. */
+const MAX_QUOTE = 300;
 /** Milliseconds between SIGTERM and SIGKILL, and that output may stay open after the end. */
 export const GRACE = 2_000;
 
@@ -196,6 +199,27 @@ function killAll(): void {
       }
     }
   }
+}
+
+/**
+ * The end of what a program wrote to standard error, as words behind others; the line that most likely says why first.
+ * Empty if it wrote nothing.
+ */
+export function errorsText(errors: string): string {
+  // A secret that was cut is no longer recognised: all that was kept is redacted first.
+  const lines = redact(errors.trim()).split(/\r?\n/).map((line) => line.trim()).filter(Boolean);
+  // Runtimes write stacks and their version below what went wrong.
+  const named = lines.findLastIndex((line) => /^\w*error\b/i.test(line));
+  const place = named < 0 ? lines.length - 1 : named;
+  const why = lines[place];
+  if (why === undefined) return "";
+  const before = lines.slice(0, place).join(" | ");
+  const end = before.length > MAX_QUOTE
+    ? `…${before.slice(-MAX_QUOTE).replace(/^[\uDC00-\uDFFF]/, "")}`
+    : before;
+  return `; standard error: ${printable(why, MAX_QUOTE)}${
+    end === "" ? "" : `, after: ${printable(end, 2 * MAX_QUOTE)}`
+  }`;
 }
 
 /** Waits for work, at most so many milliseconds. */

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { reasonOf } from "./errors.ts";
+import { inOneLine, InputError, isErrorOf, reasonOf } from "./errors.ts";
 import { printable } from "./json.ts";
 import { redact } from "./redact.ts";
 
@@ -169,7 +169,10 @@ function kindOf(error: unknown): string {
 /** Describes an error that the user's code threw, and its place: `it threw TypeError at ...: ...`. */
 export function thrownText(error: unknown): string {
   return `it threw ${printable(kindOf(error), 60)}${atPlace(error)}: ${
-    printable(redact(reasonOf(error)), 500)
+    printable(
+      redact(isErrorOf(error, InputError) ? inOneLine(reasonOf(error)) : reasonOf(error)),
+      500,
+    )
   }`;
 }
 

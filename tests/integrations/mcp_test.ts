@@ -114,7 +114,7 @@ Deno.test(
     assertEquals([dead.outcome, dead.calls], ["invalid", 2]);
     assertMatch(
       dead.reason!,
-      /^the MCP server \S*deno .* failed: it ended; standard error: Error: out of memory$/,
+      /^the MCP server \S*deno .* failed: it ended \(exit code 1\); standard error: Error: out of memory$/,
     );
     const hung = await trialOn(() => mcpTools(ODD, { seconds: 2 }), ["hang"]);
     assertEquals(hung.outcome, "invalid");
@@ -154,12 +154,23 @@ Deno.test("mcpTools() says in one error what is wrong with a server", async () =
     [["no-such-program"], /must start and answer: there is no such program/],
     [
       [Deno.execPath(), "eval", "throw new Error('no key')"],
-      /it ended; standard error: error: .*no key/,
+      /it ended \(exit code 1\); standard error: error: .*no key/,
+    ],
+    [
+      [Deno.execPath(), "eval", "console.error('Set KEY\\nusage: x'); Deno.exit(3)"],
+      /it ended \(exit code 3\); standard error: usage: x, after: Set KEY$/,
+    ],
+    [
+      { command: "npx -y server" },
+      /the MCP server .*npx -y server.* is not there, and arguments go into args/,
     ],
     ["npx server", /at url: must be an address that begins with http; a program is a list/],
     [{ comand: "x" }, /Unrecognized key: "comand"; did you mean command\?/],
     [{ command: [] }, /at command: /],
-    ["http://127.0.0.1:1/mcp", /the MCP server http:\/\/127\.0\.0\.1:1\/mcp must start and answer/],
+    [
+      "http://127.0.0.1:1/mcp",
+      /the MCP server http:\/\/127\.0\.0\.1:1\/mcp must start and answer: .*[Cc]onnection refused/,
+    ],
   ] as const;
   for (const [server, message] of errors) {
     await assertRejects(async () => await mcpTools(server as never), InputError).then((error) =>

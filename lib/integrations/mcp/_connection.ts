@@ -5,7 +5,7 @@
 
 import type { Client, Transport } from "@modelcontextprotocol/client";
 import { inTime } from "../../base/deadline.ts";
-import { cannot, type InputError, reasonOf } from "../../base/errors.ts";
+import { cannot, causesOf, type InputError, networkReason, reasonOf } from "../../base/errors.ts";
 import { parseWith } from "../../base/input.ts";
 import {
   cutText,
@@ -16,7 +16,7 @@ import {
   parseJson,
   printable,
 } from "../../base/json.ts";
-import { type Command, readVariables } from "../../base/process_group.ts";
+import { type Command, errorsText, readVariables } from "../../base/process_group.ts";
 import { redact } from "../../base/redact.ts";
 import { registerGivenSecrets, registerSecrets, requestSecrets } from "../../base/secrets.ts";
 import { shellQuote } from "../../base/shell_quote.ts";
@@ -65,8 +65,8 @@ const ENDED: readonly unknown[] = ["CONNECTION_CLOSED", "NOT_CONNECTED"];
 interface ConnectionOptions {
   /** Seconds that each request may take. */
   readonly seconds: number;
-  /** The end of what the server wrote to standard error. */
-  readonly errors?: () => string;
+  /** The program that the server is; omitted for one on the web. */
+  readonly program?: Pick<ProgramTransport, "errors" | "end">;
   /** The last message of the server that could not be read. */
   readonly dropped?: () => unknown;
   /** Ends the connection, and a server that was started for it. */
@@ -179,7 +179,7 @@ export class Connection implements AsyncDisposable {
   }
 
   #why(error: unknown): string {
-    const { seconds, errors = () => "", dropped = () => undefined } = this.#options;
+    const { seconds, program, dropped = () => undefined } = this.#options;
     const code = codeOf(error);
     const last = dropped();
     const but = last === undefined
@@ -188,15 +188,19 @@ export class Connection implements AsyncDisposable {
     const reason = code === "REQUEST_TIMEOUT"
       ? `it did not answer within ${seconds} s${but}`
       : ENDED.includes(code) || reasonOf(error) === "Not connected"
-      ? `it ended${but}`
+      ? `it ended${program?.end ? ` (${program.end})` : ""}${but}`
       : code === "ENOENT"
       ? "there is no such program, or no folder for it to run in"
-      : printable(redact(reasonOf(error)), MAX_QUOTE);
-    const lines = redact(errors()).trim().split("\n");
-    // Runtimes write stacks and their version below what went wrong.
-    const line = lines.findLast((one) => /^\s*\w*error\b/i.test(one)) ?? lines.at(-1)!;
-    return line === "" ? reason : `${reason}; standard error: ${printable(line, MAX_QUOTE)}`;
+      : printable(redact(whyAsked(error)), MAX_QUOTE);
+    return reason + errorsText(program?.errors ?? "");
   }
+}
+
+/** Returns why a request failed: what the network said, else the status of the answer, else the client's own words. */
+function whyAsked(error: unknown): string {
+  const { status }: { status?: unknown } = Object(Object(error).data);
+  if (typeof status === "number") return `HTTP status ${status}: ${reasonOf(error)}`;
+  return causesOf(error).length > 1 ? networkReason(error) : reasonOf(error);
 }
 
 function codeOf(error: unknown): unknown {
@@ -287,7 +291,7 @@ export async function start(
     let dropped: unknown;
     client.onerror = (error) => dropped = error;
     const connection = new Connection(name, client, {
-      ...{ seconds, errors: () => transport.errors, dropped: () => dropped },
+      ...{ seconds, program: transport, dropped: () => dropped },
       // A client closes no transport whose program has ended.
       close: () => client.close().then(() => transport.close()),
     });
@@ -297,6 +301,10 @@ export async function start(
   try {
     return await connected("legacy");
   } catch (error) {
+    const [word = ""] = program.command;
+    if (codeOf((error as Error).cause) === "ENOENT" && /\s/.test(word.trim())) {
+      throw cannot("take tools", `${name} is not there, and arguments go into args`);
+    }
     // A server of before may end when it is asked for its versions: only one that refuses the usual one is.
     if (typeof codeOf((error as Error).cause) !== "number") throw error;
     return await connected("auto");

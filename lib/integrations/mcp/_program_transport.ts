@@ -34,6 +34,8 @@ export class ProgramTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   /** The end of what the program wrote to standard error. */
   errors = "";
+  /** How the program ended, such as `exit code 1`; empty while it runs. */
+  end = "";
 
   readonly #program: Command;
   readonly #buffer: ReadBuffer;
@@ -63,11 +65,12 @@ export class ProgramTransport implements Transport {
     const reading = each(errors, (bytes) => {
       this.errors = (this.errors + decoder.decode(bytes, { stream: true })).slice(-MAX_ERRORS);
     });
+    group.ended.then(({ code, signal }) => this.end = signal ?? `exit code ${code}`);
     this.#closed = (async () => {
       // A program that left the group may hold both open.
       await Promise.race([answering, group.ended.then(() => within(GRACE, answering))]);
-      // What it wrote last says why.
-      await within(GRACE, reading);
+      // What it wrote last, and how it ended, say why.
+      await within(GRACE, Promise.all([reading, group.ended]));
       await Promise.all([output.cancel(), errors.cancel()]);
       this.onclose?.();
     })();

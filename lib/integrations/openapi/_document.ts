@@ -5,7 +5,7 @@
 
 // Loaded when the first document in YAML is read.
 import defer * as yaml from "@std/yaml";
-import { cannot, reasonOf } from "../../base/errors.ts";
+import { cannot, networkReason, reasonOf } from "../../base/errors.ts";
 import { readText } from "../../base/input.ts";
 import {
   fieldOf,
@@ -106,7 +106,11 @@ async function textAt(url: URL, source: string): Promise<string> {
     if (text === undefined) throw new Error(`it has more than ${MAX_BYTES} bytes`);
     return text;
   } catch (error) {
-    throw cannot(`read ${source}`, "it must be there", printable(redact(reasonOf(error)), 300));
+    throw cannot(
+      `read ${source}`,
+      "it must be there",
+      printable(redact(networkReason(error)), 300),
+    );
   }
 }
 
@@ -121,7 +125,7 @@ function parsedText(text: string, source: string): unknown {
     throw cannot(
       `use ${source}`,
       isJson ? "it must be JSON" : "it must be JSON or YAML",
-      printable(redact(reasonOf(error).split("\n")[0]!)),
+      printable(redact(reasonOf(error).split("\n")[0]!.replace(/:$/, ""))),
     );
   }
 }

@@ -4,7 +4,7 @@
  */
 
 import { inTime } from "../../base/deadline.ts";
-import { reasonOf } from "../../base/errors.ts";
+import { networkReason } from "../../base/errors.ts";
 import { defined, type JsonObject, printable } from "../../base/json.ts";
 import { redact } from "../../base/redact.ts";
 import { readBody } from "../../base/request_body.ts";
@@ -115,7 +115,7 @@ async function reached<T>({ host }: URL, work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     throw new InfrastructureError(
-      `No response from ${printable(host, 200)}: ${printable(redact(reasonOf(error)), 300)}`,
+      `No response from ${printable(host, 200)}: ${printable(redact(networkReason(error)), 300)}`,
       { retryable: true, cause: error },
     );
   }

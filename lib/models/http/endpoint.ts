@@ -5,7 +5,7 @@
  */
 
 import { retryAfterOf } from "../../base/attempts.ts";
-import { cannot, reasonOf } from "../../base/errors.ts";
+import { cannot, causesOf, reasonOf } from "../../base/errors.ts";
 import { defined, isJsonObject, parseJson, printable } from "../../base/json.ts";
 import { InfrastructureError, type Permanent } from "../model.ts";
 import { type Client, clientOf, contentOf, posted } from "./_client.ts";
@@ -347,15 +347,6 @@ function unheardReason(
     return { why: `${host} does not speak TLS: is it http:// there?`, permanent: "address" };
   }
   return undefined;
-}
-
-/** Returns an error and its causes, the outermost first. */
-function causesOf(error: unknown): Error[] {
-  const causes: Error[] = [];
-  for (let cause = error; cause instanceof Error && causes.length < 8; cause = cause.cause) {
-    causes.push(cause);
-  }
-  return causes;
 }
 
 function isRetryable(status: number, headers: Headers | undefined): boolean {

@@ -23,6 +23,7 @@ import {
 } from "./_mcp_config.ts";
 import {
   type Ended,
+  errorsText,
   MAX_OUTPUT,
   mayRun,
   readVariables,
@@ -96,7 +97,6 @@ const INHERITED = [
 const MAX_VARIABLE = 100 * 2 ** 10;
 
 /** Characters of standard error that an error quotes: its end, where programs say what was wrong. */
-const MAX_QUOTE = 300;
 
 /**
  * Returns an agent that runs a program for each message of the user: prompt and addresses by environment and
@@ -143,17 +143,21 @@ export function commandAgent(options: CommandAgent, name = "the agent"): Agent {
     }
     if (ended.stopped === "signal") signal?.throwIfAborted();
     if (ended.stopped === "time") {
-      throw new TimeLimitError(`${shown(command)} took longer than ${seconds} s${quoted(ended)}`);
+      throw new TimeLimitError(
+        `${shown(command)} took longer than ${seconds} s${errorsText(ended.errors)}`,
+      );
     }
     if (ended.stopped === "output") {
       throw new Error(
-        `${shown(command)} wrote more than ${MAX_OUTPUT} bytes to standard output${quoted(ended)}`,
+        `${shown(command)} wrote more than ${MAX_OUTPUT} bytes to standard output${
+          errorsText(ended.errors)
+        }`,
       );
     }
     const { code, by, output } = ended;
     if (by !== undefined || code !== 0) {
       const end = by === undefined ? `ended with exit code ${code}` : `was ended by ${by}`;
-      throw new Error(`${shown(command)} ${end}${quoted(ended)}`);
+      throw new Error(`${shown(command)} ${end}${errorsText(ended.errors)}`);
     }
     return output.replace(/\r?\n$/, "");
   };
@@ -233,21 +237,6 @@ function inputOf(
 /** Names a command in errors. */
 function shown(command: readonly string[]): string {
   return printable(redact(command.map(shellQuote).join(" ")), 100);
-}
-
-/** The end of what it wrote to standard error, as words behind others; its last line, which mostly says why, first. */
-function quoted({ errors }: Ended): string {
-  // A secret that was cut is no longer recognised: all that was kept is redacted first.
-  const lines = redact(errors.trim()).split(/\r?\n/).map((line) => line.trim()).filter(Boolean);
-  const last = lines.pop();
-  if (last === undefined) return "";
-  const before = lines.join(" | ");
-  const end = before.length > MAX_QUOTE
-    ? `…${before.slice(-MAX_QUOTE).replace(/^[\uDC00-\uDFFF]/, "")}`
-    : before;
-  return `; standard error: ${printable(last, MAX_QUOTE)}${
-    end === "" ? "" : `, after: ${printable(end, 2 * MAX_QUOTE)}`
-  }`;
 }
 
 /** The error of a program that Deno must not run. */
