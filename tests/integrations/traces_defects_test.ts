@@ -20,12 +20,15 @@ interface Wanted {
   readonly answer: string | null;
   readonly notes?: readonly string[];
   readonly failures?: readonly string[];
+  /** Errors of calls. */
+  readonly errors?: readonly string[];
   readonly tools?: readonly object[];
   readonly model?: string;
+  readonly system?: string;
 }
 
 async function assertRead(
-  { trace, calls, answer, notes = [], failures = [], tools, model }: Wanted,
+  { trace, calls, answer, notes = [], failures = [], errors, tools, model, system }: Wanted,
 ): Promise<void> {
   const text = typeof trace === "string" ? trace : JSON.stringify(trace);
   const [run, other] = await readTraces(text, tools === undefined ? {} : { tools });
@@ -35,8 +38,13 @@ async function assertRead(
     calls as Json,
   );
   assertEquals([run!.answer, run!.notes], [answer, notes]);
+  assertEquals(run!.turns.at(-1)!.answer, answer ?? "");
   assertEquals(run!.failures.map(({ type }) => type as string), failures);
+  if (errors !== undefined) {
+    assertEquals(run!.calls.flatMap(({ error = [] }) => error), errors as string[]);
+  }
   if (model !== undefined) assertEquals(run!.model, model);
+  if (system !== undefined) assertEquals(run!.system, system);
 }
 
 // Spans.
@@ -229,6 +237,31 @@ const SPANS: Readonly<Record<string, Wanted>> = {
     ),
     ...plain,
   },
+  "a tool that failed, whose span has no id": {
+    trace: otlp(
+      chat(0, [ask], [weather]),
+      ran(10, "weather", "21", { "error.type": "timeout" }),
+      chat(20, history, [reply]),
+    ),
+    ...plain,
+    errors: ["21"],
+  },
+  "a request that failed in mid-reply": {
+    trace: otlp(chat(0, [ask], [reply], failed)),
+    ...{ calls: [], answer: null },
+  },
+  ...Object.fromEntries(
+    ["error", "MAX_TOKENS"].map((reason) => [`a reply of spans that ended with ${reason}`, {
+      trace: otlp(chat(0, [ask], [{ ...reply, finish_reason: reason }])),
+      ...{ calls: [], answer: null },
+    }]),
+  ),
+  "a reply that was cut off as an attribute says": {
+    trace: otlp(chat(0, [ask], [reply], {}, {
+      "gen_ai.response.finish_reasons": { arrayValue: { values: [{ stringValue: "length" }] } },
+    })),
+    ...{ calls: [], answer: null },
+  },
   "a request that failed": {
     trace: otlp(span("f", -9, { "gen_ai.operation.name": "chat" }, failed), ...one()),
     ...plain,
@@ -345,6 +378,73 @@ const MESSAGES: Readonly<Record<string, Wanted>> = {
     answer: "21",
     failures: ["function_not_found"],
   },
+  "functions in a namespace": {
+    trace: {
+      input: [
+        asked,
+        { type: "function_call", call_id: "1", namespace: "n", name: "weather", arguments: "{}" },
+        { type: "function_call_output", call_id: "1", output: "21" },
+        output,
+      ],
+      tools: [{ type: "namespace", name: "n", tools: [{ type: "function", name: "weather" }] }],
+    },
+    calls: [["weather", "21"]],
+    answer: "21",
+  },
+  "an item that is incomplete": {
+    trace: { input: [asked, { ...output, status: "incomplete" }] },
+    ...{ calls: [], answer: null },
+  },
+  "a text of a page that broke off": {
+    trace: [
+      { role: "user", parts: [{ type: "text", text: "Rome?" }] },
+      { role: "assistant", parts: [{ type: "text", text: "21", state: "streaming" }] },
+    ],
+    ...{ calls: [], answer: null },
+  },
+  "a step that failed": {
+    trace: {
+      prompt: "Rome?",
+      steps: [{ content: [{ type: "text", text: "21" }], finishReason: "error" }],
+    },
+    ...{ calls: [], answer: null },
+  },
+  ...Object.fromEntries(
+    [
+      { tool_calls: [made("1", "wipe")] },
+      { function_call: { name: "wipe", arguments: "{}" } },
+    ].map((kept) => [`old messages of LangChain with ${Object.keys(kept)} beside`, {
+      trace: [
+        { type: "human", data: { content: "Rome?" } },
+        { type: "ai", data: { content: "21", additional_kwargs: kept } },
+      ],
+      calls: [["wipe", null]] as const,
+      ...{ answer: null, notes: [nobody] },
+    }]),
+  ),
+  ...Object.fromEntries(
+    [{ stop_reason: "max_tokens" }, { finishReason: "MAX_TOKENS" }, { status: "incomplete" }].map((
+      told,
+    ) => [`a message of LangChain that was cut off, with ${Object.keys(told)}`, {
+      trace: [
+        { type: "human", data: { content: "Rome?" } },
+        { type: "ai", data: { content: "21", response_metadata: told } },
+      ],
+      ...{ calls: [], answer: null },
+    }]),
+  ),
+  ...Object.fromEntries(
+    [asked, { role: "user", parts: [{ type: "text", text: "Rome?" }] }].map((question) => [
+      `instructions beside messages with ${Object.keys(question)}`,
+      {
+        trace: {
+          system: "Be brief.",
+          messages: [question, { ...done, parts: [{ type: "text", text: "21" }] }],
+        },
+        ...{ calls: [], answer: "21", system: "Be brief." },
+      },
+    ]),
+  ),
   "an image in a result of chat completions": {
     trace: [asked, calling(made("1")), result("1", [{ type: "text", text: "21" }, image]), done],
     calls: [["weather", "21"]],
@@ -407,6 +507,20 @@ const WRONG: Readonly<Record<string, readonly [Json, string]>> = {
   "results of Anthropic": [
     [asked, { role: "user", content: [{ type: "tool_result", tool_use_id: "1" }] }, done],
     part("[1].content[0]", "tool_result"),
+  ],
+  ...Object.fromEntries(
+    ["toolCalls", "toolInvocations"].map((name) => [`messages with ${name}`, [
+      [asked, { ...done, [name]: [made("1", "wipe")] }],
+      `at [1].${name}: calls cannot stand here`,
+    ]]),
+  ),
+  "calls of chat completions among items of responses": [
+    { input: [asked], output: [calling(made("1", "wipe"))] },
+    "at output[0].tool_calls: calls cannot stand here",
+  ],
+  "a result of a tool that is a text": [
+    otlp(chat(0, [ask], [weather]), chat(20, [ask, weather, says("tool", text("21"))], [reply])),
+    "must have a part tool_call_response",
   ],
   "a part without a type that is no text": [
     [asked, { role: "assistant", content: [{ functionCall: { name: "wipe" } }] }, done],
@@ -532,6 +646,10 @@ Deno.test("A trace that broke off is invalid, and those beside it are judged", a
   const outcomes = await judged(JSON.stringify(spans));
   assertEquals(outcomes[1], "solved");
   assert(outcomes[0]?.startsWith("invalid: no request got a reply"), outcomes[0]);
+  const [cut] = await judged(
+    JSON.stringify({ input: "Rome?", status: "failed", output: [output] }),
+  );
+  assertEquals(cut, "agent_error: the trace ends without an answer of the model");
 });
 
 Deno.test("Spans have the id of their conversation, else of their trace", () => {

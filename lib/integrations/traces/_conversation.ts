@@ -56,6 +56,21 @@ export interface Result extends RecordedResult {
 /** One of what was said, in order. */
 export type Item = Said | Reply | Result;
 
+/** Why replies were cut off or failed, as APIs and frameworks say it. */
+const FINISH: ReadonlyMap<string, FinishReason> = new Map(
+  Object.entries({
+    length: ["length", "max_tokens", "max_output_tokens", "incomplete", "model_length"],
+    filter: ["content_filter", "safety", "refusal"],
+    other: ["error", "failed", "cancelled", "in_progress", "queued", "abort"],
+  }).flatMap(([finish, reasons]) => reasons.map((reason) => [reason, finish as FinishReason])),
+);
+
+/** Returns why a reply is no whole one, by its reason or state; `undefined` if that does not say so. */
+export function finishOf(reason: unknown): FinishReason | undefined {
+  if (typeof reason !== "string") return undefined;
+  return FINISH.get(reason.toLowerCase().replaceAll("-", "_"));
+}
+
 /** A conversation as its reader found it. */
 export interface Conversation {
   /** What was said, in order. */

@@ -7,11 +7,11 @@
 
 import { countText } from "../../base/numbers.ts";
 import { defined, listText, printable } from "../../base/json.ts";
-import type { FinishReason } from "../../models/model.ts";
 import { readUsage } from "../../models/openai/reading.ts";
 import {
   type Conversation,
   cutIn,
+  finishOf,
   type Item,
   type Reply,
   type Result,
@@ -33,12 +33,6 @@ import { type Part, textOf } from "./_part.ts";
 
 /** Operations that ask a model. */
 const ASKING: readonly string[] = ["chat", "generate_content", "text_completion"];
-
-const FINISH: ReadonlyMap<unknown, FinishReason> = new Map<unknown, FinishReason>([
-  ["length", "length"],
-  ["max_tokens", "length"],
-  ["content_filter", "filter"],
-]);
 
 /**
  * Reads the conversations in spans, which may stand in several exports: those of one `gen_ai.conversation.id`, else of one
@@ -182,7 +176,9 @@ function itemsOf(
     // What the spans of tools say is needed only where no request shows it.
     const before = place === 0 ? [] : runs.take(items, span.start);
     items.push(
-      ...(results.length > 0 ? news.map((item) => timed(item, before)) : [...before, ...news]),
+      ...(results.length > 0
+        ? news.map((item) => item.kind === "result" ? timed(item, results, before) : item)
+        : [...before, ...news]),
     );
     const output = messagesIn(span, "gen_ai.output.messages");
     // Each message of the output is a choice by the conventions; where replies come in parts, one has the reason.
@@ -203,13 +199,17 @@ function itemsOf(
     const usage = ["input", "output"].map((way) =>
       span.attribute(`gen_ai.usage.${way}_tokens`)?.value
     );
-    const own = output.findLastIndex(({ kind }) => kind === "reply");
+    const own = output.findLast((item) => item.kind === "reply");
+    const reasons = span.attribute("gen_ai.response.finish_reasons")?.value;
     const told = defined({
+      // What a request said until it failed is no answer.
+      finish: own?.finish ?? finishOf([reasons].flat()[0]) ??
+        (span.hasFailed ? "other" as const : undefined),
       usage: readUsage(usage[0], usage[1]),
       served: textOfAttribute(span, "gen_ai.response.model"),
       durationMs: millisecondsOf(span),
     });
-    items.push(...output.map((item, at) => at === own ? { ...item, ...told } as Item : item));
+    items.push(...output.map((item) => item === own ? { ...own, ...told } : item));
   }
   items.push(...runs.take(items, undefined));
   const lost = runs.lost(items);
@@ -277,13 +277,14 @@ function withoutLast(news: readonly Item[], items: readonly Item[]): Item[] {
   );
 }
 
-/** A result with the time that the span of its tool took. */
-function timed(item: Item, runs: readonly Result[]): Item {
-  if (item.kind !== "result") return item;
-  const own = runs.filter(({ id }) => id !== undefined && id === item.id);
-  if (own.length !== 1) return item;
-  const { durationMs, isError } = own[0]!;
-  return { ...item, ...defined({ durationMs, isError }) };
+/** A result with what the span of its tool says: by the id of the call or, where that tells nothing, by place. */
+function timed(item: Result, results: readonly Item[], runs: readonly Result[]): Result {
+  const { id = "" } = item;
+  const isOnly = id !== "" &&
+    results.filter((one) => one.kind === "result" && one.id === id).length === 1;
+  const place = results.indexOf(item);
+  const own = runs.find((run) => isOnly ? run.id === id : run.call === place);
+  return { ...item, ...defined({ durationMs: own?.durationMs, isError: own?.isError }) };
 }
 
 function instructionsIn(span: Span): Item[] {
@@ -333,7 +334,10 @@ function messageItems(at: Part): Item[] {
   }));
   const lost = parts.filter((part) => SILENT.includes(part.textAt("type") ?? "")).length;
   if (role === "system" || role === "developer") return [{ kind: "system", text, at }];
-  if (role === "tool") return results;
+  if (role === "tool") {
+    if (results.length === 0 && text !== "") at.fail("must have a part tool_call_response");
+    return results;
+  }
   if (role === "user") {
     return [
       ...results,
@@ -355,7 +359,7 @@ function messageItems(at: Part): Item[] {
       arguments: textOf(part.get("arguments")?.value ?? {}),
     })),
     ...(own.length === 0 ? {} : { ownCalls: own }),
-    ...defined({ finish: FINISH.get(at.textAt("finish_reason")) }),
+    ...defined({ finish: finishOf(at.textAt("finish_reason")) }),
   };
   return [reply, ...results];
 }

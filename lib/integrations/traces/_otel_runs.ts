@@ -30,7 +30,7 @@ export function runsOf(spans: readonly Span[]): Runs {
       // A run without a time may be of a reply that is still to come.
       left = left.filter((span) => isLater(span) || span.start === undefined && !places.has(span));
       unmatched.push(...window.filter((span) => span.start !== undefined && !places.has(span)));
-      return [...places].flatMap(([span, call]) => resultOf(span, call))
+      return [...places].flatMap(([span, call]) => resultOf(span, call, last?.calls[call]?.id))
         .sort((one, other) => one.call! - other.call!);
     },
     lost: (items) => {
@@ -80,7 +80,7 @@ function nameOf(span: Span): string | undefined {
     /^execute_tool (\S+)$/.exec(span.at.textAt("name") ?? "")?.[1];
 }
 
-function resultOf(span: Span, call: number): Result[] {
+function resultOf(span: Span, call: number, id: string | undefined): Result[] {
   const result = span.attribute("gen_ai.tool.call.result");
   if (result === undefined && !span.hasFailed) return [];
   const text = textOf(
@@ -90,7 +90,7 @@ function resultOf(span: Span, call: number): Result[] {
   return [{
     ...{ kind: "result", text, at: span.at, call },
     ...defined({
-      id: textOfAttribute(span, "gen_ai.tool.call.id"),
+      id,
       isError: span.hasFailed ? true as const : undefined,
       durationMs: millisecondsOf(span),
     }),
