@@ -391,6 +391,22 @@ const MESSAGES: Readonly<Record<string, Wanted>> = {
     calls: [["weather", "21"]],
     answer: "21",
   },
+  "a response beside messages": {
+    trace: {
+      messages: [asked, done, asked],
+      response: { choices: [{ message: calling(made("1", "wipe")) }] },
+    },
+    calls: [["wipe", null]],
+    ...{ answer: null, notes: [nobody] },
+  },
+  ...Object.fromEntries(
+    [{ error: { message: "busy" }, choices: [{ message: done }] }, {
+      choices: [{ message: done, error: { message: "busy" } }],
+    }].map((response) => [`an error of ${Object.keys(response)}`, {
+      trace: { request: { messages: [asked] }, response },
+      ...{ calls: [], answer: null },
+    }]),
+  ),
   "an item that is incomplete": {
     trace: { input: [asked, { ...output, status: "incomplete" }] },
     ...{ calls: [], answer: null },
@@ -514,6 +530,10 @@ const WRONG: Readonly<Record<string, readonly [Json, string]>> = {
       `at [1].${name}: calls cannot stand here`,
     ]]),
   ),
+  "items of a response beside messages": [
+    { messages: [asked, done], output: [output] },
+    "at output: it cannot stand beside messages",
+  ],
   "calls of chat completions among items of responses": [
     { input: [asked], output: [calling(made("1", "wipe"))] },
     "at output[0].tool_calls: calls cannot stand here",

@@ -262,14 +262,14 @@ function paired(
   calls: OpenReply["calls"],
   results: readonly Result[],
 ): RecordedReplyCall[] {
-  const isOnly = (list: readonly { readonly id?: string }[], id: string | undefined) =>
-    id !== undefined && id !== "" && list.filter((one) => one.id === id).length === 1;
+  const callsOf = Map.groupBy(calls.keys(), (place) => calls[place]!.id);
+  const resultsOf = Map.groupBy(results, ({ id }) => id);
   const places = new Map<Result, number>();
   for (const result of results) {
-    if (result.call !== undefined) places.set(result, result.call);
-    if (places.has(result)) continue;
-    if (!isOnly(results, result.id) || !isOnly(calls, result.id)) continue;
-    places.set(result, calls.findIndex(({ id }) => id === result.id));
+    const { id, call } = result;
+    const isOnly = id && callsOf.get(id)?.length === 1 && resultsOf.get(id)?.length === 1;
+    const place = call ?? (isOnly ? callsOf.get(id)![0] : undefined);
+    if (place !== undefined) places.set(result, place);
   }
   const taken = new Set(places.values());
   const free = calls.keys().filter((place) => !taken.has(place));

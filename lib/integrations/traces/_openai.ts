@@ -15,6 +15,8 @@ export function readChat(part: Part): Conversation {
   const list = Array.isArray(request.value) ? request : request.need("messages");
   const choices = response?.need("choices");
   const all = choices?.items() ?? [];
+  const output = request.get("output");
+  if (typeof output?.value === "object") output.fail("it cannot stand beside messages");
   if (all.length > 1) choices!.fail("must be one choice", `there are ${all.length}`);
   const said = all.map((choice): Item => {
     const usage = response!.get("usage")?.value as JsonObject | undefined;
@@ -23,7 +25,8 @@ export function readChat(part: Part): Conversation {
       ...defined({
         usage: readUsage(usage?.["prompt_tokens"], usage?.["completion_tokens"]),
         served: response!.textAt("model"),
-        finish: finishOf(choice.textAt("finish_reason")),
+        finish: finishOf(choice.textAt("finish_reason")) ?? failureIn(response!) ??
+          failureIn(choice),
       }),
     };
   });
@@ -44,11 +47,17 @@ export function readChat(part: Part): Conversation {
   };
 }
 
-/** A request and its response, logged together; what is no such pair is the request. */
+/** A request and its response, logged together; without a request they stand beside it, or there is none. */
 function exchange(part: Part): { readonly request: Part; readonly response?: Part } {
   const request = part.get("request");
   if (request !== undefined) return { request, response: part.need("response") };
-  return { request: part, ...(part.has("choices") ? { response: part } : {}) };
+  const response = part.get("response") ?? (part.has("choices") ? part : undefined);
+  return { request: part, ...defined({ response }) };
+}
+
+/** An error beside what was said, as servers send one that failed in mid-reply. */
+function failureIn(at: Part | undefined): "other" | undefined {
+  return at?.has("error") ? "other" : undefined;
 }
 
 function chatItem(at: Part): Item {
@@ -142,7 +151,7 @@ export function readResponses(part: Part): Conversation {
     earlier.fail("must stand beside an input with the items of the earlier responses");
   }
   const finish = finishOf(answer?.get("incomplete_details")?.textAt("reason")) ??
-    finishOf(answer?.textAt("status"));
+    finishOf(answer?.textAt("status")) ?? failureIn(answer);
   const last = output.findLastIndex(({ kind }) => kind === "reply");
   const told = defined({
     usage: readUsage(usage?.["input_tokens"], usage?.["output_tokens"]),
