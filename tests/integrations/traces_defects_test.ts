@@ -200,7 +200,7 @@ const SPANS: Readonly<Record<string, Wanted>> = {
     ),
     ...plain,
     notes: [
-      "1 request of agents within the agent left out",
+      "1 request of agents or tools within the agent left out",
       "1 run of tools of agents within the agent (wipe) left out",
     ],
   },
@@ -236,6 +236,28 @@ const SPANS: Readonly<Record<string, Wanted>> = {
       chat(20, history, [reply]),
     ),
     ...plain,
+  },
+  "a request of a tool": {
+    trace: otlp(
+      chat(0, [ask], [weather]),
+      ran(10, "weather", "21"),
+      chat(11, [says("user", text("Sum up."))], [says("assistant", text("Sun"))], {
+        parentSpanId: "run 10",
+      }),
+      chat(20, history, [reply]),
+    ),
+    ...plain,
+    notes: ["1 request of agents or tools within the agent left out"],
+  },
+  "a tool that was tried again": {
+    trace: otlp(
+      chat(0, [ask], [weather]),
+      ran(10, "weather", "", { "gen_ai.tool.call.id": "1", "error.type": "timeout" }),
+      ran(15, "weather", "21", { "gen_ai.tool.call.id": "1" }),
+      chat(20, history, [reply]),
+    ),
+    ...plain,
+    errors: [],
   },
   "a tool that failed, whose span has no id": {
     trace: otlp(
@@ -537,6 +559,14 @@ const WRONG: Readonly<Record<string, readonly [Json, string]>> = {
   "calls of chat completions among items of responses": [
     { input: [asked], output: [calling(made("1", "wipe"))] },
     "at output[0].tool_calls: calls cannot stand here",
+  ],
+  "requests of two conversations of one trace": [
+    otlp(
+      chat(0, [ask], [weather]),
+      chat(10, [says("user", text("Oslo?"))], [says("assistant", text("5"))]),
+      chat(20, history, [reply]),
+    ),
+    "conversations of one trace need ids of their own: it has the reply of an earlier one",
   ],
   "a result of a tool that is a text": [
     otlp(chat(0, [ask], [weather]), chat(20, [ask, weather, says("tool", text("21"))], [reply])),

@@ -96,7 +96,11 @@ function conversationOf(group: readonly Span[]): Conversation {
     aboveOf(span).filter((one) => operationOf(one) === "invoke_agent").length <= 1;
   const agents = spans.filter((span) => operationOf(span) === "invoke_agent");
   const all = spans.filter(isAsking);
-  const outer = all.filter(isOuter);
+  const isOfTool = (span: Span) => aboveOf(span).some((one) => operationOf(one) === "execute_tool");
+  // A tool may ask a model, or be what runs the agent.
+  const outer = all.filter(
+    all.every(isOfTool) ? isOuter : (span) => isOuter(span) && !isOfTool(span),
+  );
   const told = new Set(outer.filter(hasReply));
   const failed = outer.filter((span) => span.hasFailed && !told.has(span));
   const tried = outer.filter((span) => !failed.includes(span));
@@ -145,7 +149,7 @@ function conversationOf(group: readonly Span[]): Conversation {
     }),
     notes: [
       ...unfit,
-      ...left(all.length - outer.length, "request", "of agents within the agent"),
+      ...left(all.length - outer.length, "request", "of agents or tools within the agent"),
       ...left(innerTools.length, "run", `of tools of agents within the agent${named(innerTools)}`),
       ...left(group.length - spans.length, "span", "that stand twice"),
       ...left(tried.length - asked.length, "request", "that others are within, or hold,"),
@@ -171,7 +175,16 @@ function itemsOf(
     const news = place === 0
       ? [...instructionsIn(span), ...input]
       : withoutLast(input.slice(behind(input, said, items)), items);
-    if (place > 0) hidden += news.filter(({ kind }) => kind === "reply").length;
+    if (place > 0) {
+      const replies = news.filter((item) => item.kind === "reply");
+      if (replies.some((one) => isPending(one, items))) {
+        span.at.fail(
+          "must go on with the request before it: conversations of one trace need ids of their own",
+          "it has the reply of an earlier one",
+        );
+      }
+      hidden += replies.length;
+    }
     const results = news.filter((item) => item.kind === "result");
     // What the spans of tools say is needed only where no request shows it.
     const before = place === 0 ? [] : runs.take(items, span.start);
@@ -264,6 +277,8 @@ function callsOf(items: readonly Item[], place: number): Reply["calls"] {
 
 const textOfCalls = (calls: Reply["calls"]) =>
   JSON.stringify(calls.map(({ name, arguments: written }) => [name, written]));
+const callsText = (calls: Reply["calls"]) =>
+  JSON.stringify(calls.map(({ id, name, arguments: written }) => [id, name, written]));
 
 /** Without replies that repeat calls of the last one, as histories do that have each call and its result apart. */
 function withoutLast(news: readonly Item[], items: readonly Item[]): Item[] {
@@ -275,6 +290,14 @@ function withoutLast(news: readonly Item[], items: readonly Item[]): Item[] {
     item.kind !== "reply" || item.calls.length === 0 ||
     !item.calls.every((call) => known.has(key(call)))
   );
+}
+
+/** Whether a reply is there, and nothing answers its calls. */
+function isPending({ calls }: Reply, items: readonly Item[]): boolean {
+  const place = items.findLastIndex((item) =>
+    item.kind === "reply" && item.calls.length > 0 && callsText(item.calls) === callsText(calls)
+  );
+  return place >= 0 && items[place + 1]?.kind !== "result";
 }
 
 /** A result with what the span of its tool says: by the id of the call or, where that tells nothing, by place. */

@@ -26,7 +26,8 @@ export function runsOf(spans: readonly Span[]): Runs {
       const isLater = ({ start }: Span) =>
         before !== undefined && start !== undefined && start >= before;
       const window = left.filter((span) => !isLater(span));
-      const places = placesOf(window, last?.calls ?? []);
+      const done = window.filter((span) => !isTriedAgain(span, window));
+      const places = placesOf(done, last?.calls ?? []);
       // A run without a time may be of a reply that is still to come.
       left = left.filter((span) => isLater(span) || span.start === undefined && !places.has(span));
       unmatched.push(...window.filter((span) => span.start !== undefined && !places.has(span)));
@@ -72,6 +73,16 @@ function placesOf(spans: readonly Span[], calls: readonly Called[]): Map<Span, n
     }
   }
   return places;
+}
+
+/** Whether a span failed whose call another one carried out again. */
+function isTriedAgain({ hasFailed, end, attribute }: Span, spans: readonly Span[]): boolean {
+  const id = attribute("gen_ai.tool.call.id")?.value;
+  return hasFailed && end !== undefined && id !== undefined &&
+    spans.some((other) =>
+      other.start !== undefined && other.start >= end &&
+      other.attribute("gen_ai.tool.call.id")?.value === id
+    );
 }
 
 /** The name of the tool; the name of the span has it as well. */
