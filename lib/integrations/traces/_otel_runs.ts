@@ -26,12 +26,13 @@ export function runsOf(spans: readonly Span[]): Runs {
       const isLater = ({ start }: Span) =>
         before !== undefined && start !== undefined && start >= before;
       const window = left.filter((span) => !isLater(span));
-      const done = window.filter((span) => !isTriedAgain(span, window));
-      const places = placesOf(done, last?.calls ?? []);
+      const calls = last?.calls ?? [];
+      const done = window.filter((span) => !isTriedAgain(span, window, calls));
+      const places = placesOf(done, calls);
       // A run without a time may be of a reply that is still to come.
       left = left.filter((span) => isLater(span) || span.start === undefined && !places.has(span));
       unmatched.push(...window.filter((span) => span.start !== undefined && !places.has(span)));
-      return [...places].flatMap(([span, call]) => resultOf(span, call, last?.calls[call]?.id))
+      return [...places].flatMap(([span, call]) => resultOf(span, call, calls[call]!.id))
         .sort((one, other) => one.call! - other.call!);
     },
     lost: (items) => {
@@ -75,10 +76,15 @@ function placesOf(spans: readonly Span[], calls: readonly Called[]): Map<Span, n
   return places;
 }
 
-/** Whether a span failed whose call another one carried out again. */
-function isTriedAgain({ hasFailed, end, attribute }: Span, spans: readonly Span[]): boolean {
+/** Whether a span failed whose call, the only one of its id, another one carried out again. */
+function isTriedAgain(
+  { hasFailed, end, attribute }: Span,
+  spans: readonly Span[],
+  calls: readonly Called[],
+): boolean {
   const id = attribute("gen_ai.tool.call.id")?.value;
   return hasFailed && end !== undefined && id !== undefined &&
+    calls.filter((call) => call.id === id).length === 1 &&
     spans.some((other) =>
       other.start !== undefined && other.start >= end &&
       other.attribute("gen_ai.tool.call.id")?.value === id
