@@ -381,6 +381,19 @@ const MESSAGES: Readonly<Record<string, Wanted>> = {
     answer: "21",
     tools: TOOLS,
   },
+  "results of the provider beside calls": {
+    trace: [asked, {
+      role: "assistant",
+      content: [
+        sdkCall("1", "wipe"),
+        { ...sdkCall("2", "search"), providerExecuted: true },
+        { ...sdkCall("2", "search"), type: "tool-result", output: { type: "text", value: "21" } },
+      ],
+    }],
+    calls: [["wipe", null]],
+    answer: null,
+    notes: [nobody],
+  },
   "what MCP lists and asks": {
     trace: {
       input: "Rome?",

@@ -208,7 +208,10 @@ function modelMessage(at: Part): Item[] {
     return [{ kind: "reply", text: content.value, calls: [], at }];
   }
   const parts = content.items();
-  return [replyOf(parts, at), ...parts.flatMap(resultsIn)];
+  // Results of the provider's calls are not marked here.
+  const own = new Set(parts.filter(isOfProvider).map((part) => part.textAt("toolCallId")));
+  const results = parts.filter((part) => !own.has(part.textAt("toolCallId"))).flatMap(resultsIn);
+  return [replyOf(parts, at), ...results];
 }
 
 /** Reads a list of `UIMessage`, or an object with one as its `messages`: each step of one begins a reply. */
