@@ -96,12 +96,17 @@ export interface Conversation {
   readonly notes?: readonly string[];
 }
 
+/** A sentence on things of which there are some; none without any. */
+export function counted(count: number, noun: string, what: string): string[] {
+  return count === 0 ? [] : [`${countText(count, noun)} ${what}`];
+}
+
 /** Says why a trial of toolgate cannot be judged anew: what it was run with, and the number of texts that were cut. */
 export function whyUnfit(ids: readonly (string | undefined)[], cut: number): string[] {
   const changed = ids.filter((id) => id !== undefined && id !== "baseline" && id !== "none");
   return [
     ...changed.map((id) => `it was run with ${id}`),
-    ...(cut === 0 ? [] : [`${countText(cut, "text")} cut, as 10,000 characters are kept`]),
+    ...counted(cut, "text", "cut, as 10,000 characters are kept"),
   ];
 }
 
@@ -175,12 +180,11 @@ export function assemble({ items, notes = [], broken }: Conversation, whole: Par
   }));
   const calls = made.flatMap(({ replies }) => replies.flatMap((reply) => reply.calls));
   const unanswered = calls.filter(({ result }) => result === undefined).length;
-  const partsOf = (kind: Item["kind"]) =>
+  const lostOf = (kind: Item["kind"]) =>
     items.reduce(
       (sum, item) => sum + (item.kind === kind && item.kind !== "reply" ? item.lost ?? 0 : 0),
       0,
     );
-  const [parts, images] = [partsOf("user"), partsOf("result")];
   return {
     run: {
       ...(system.length === 0 ? {} : { system: system.join("\n\n") }),
@@ -189,21 +193,11 @@ export function assemble({ items, notes = [], broken }: Conversation, whole: Par
     },
     notes: [
       ...notes,
-      ...(left.system === 0
-        ? []
-        : [`${countText(left.system, "instruction")} in mid-conversation left out`]),
-      ...(left.greetings === 0
-        ? []
-        : [`${countText(left.greetings, "text")} before the first message of the user left out`]),
-      ...(parts === 0
-        ? []
-        : [`${countText(parts, "part")} of messages of the user left out, which are no text`]),
-      ...(images === 0
-        ? []
-        : [`${countText(images, "part")} of results left out, which are no text`]),
-      ...(unanswered === 0
-        ? []
-        : [`${countText(unanswered, "call")} without a result, taken as not carried out`]),
+      ...counted(left.system, "instruction", "in mid-conversation left out"),
+      ...counted(left.greetings, "text", "before the first message of the user left out"),
+      ...counted(lostOf("user"), "part", "of messages of the user left out, which are no text"),
+      ...counted(lostOf("result"), "part", "of results left out, which are no text"),
+      ...counted(unanswered, "call", "without a result, taken as not carried out"),
     ],
   };
 }

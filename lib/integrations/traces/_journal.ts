@@ -5,12 +5,11 @@
 
 import { assertNotNewer, parseWith } from "../../base/input.ts";
 import { defined } from "../../base/json.ts";
-import { countText } from "../../base/numbers.ts";
 import { JUDGING_RULES } from "../../trials/executors/answer.ts";
 import { isCase } from "../../trials/executors/task_kind.ts";
 import { type Trial, TRIAL_LINE } from "../../trials/trial.ts";
 import type { Message } from "../../tools/message.ts";
-import { type Conversation, cutIn, type Item, whyUnfit } from "./_conversation.ts";
+import { type Conversation, counted, cutIn, type Item, whyUnfit } from "./_conversation.ts";
 import type { Part } from "./_part.ts";
 
 /** A trial's conversation, and the trial. */
@@ -74,7 +73,7 @@ export function readTrial(part: Part): TrialConversation {
   const unfit = [
     ...whyUnfit([strategy, perturbation], cut),
     ...(prompt?.value === undefined ? ["its question is in no transcript"] : []),
-    ...(lost === 0 ? [] : [`${countText(lost, "call")} not kept, such as those past a limit`]),
+    ...counted(lost, "call", "not kept, such as those past a limit"),
   ];
   // A trial that broke off is as invalid as it was; of one with an answer the judge may have failed.
   const isBroken = trial.outcome === "invalid" && !events.some(({ kind }) => kind === "answer");

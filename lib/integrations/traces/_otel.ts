@@ -10,6 +10,7 @@ import { defined, listText, printable } from "../../base/json.ts";
 import { readUsage } from "../../models/openai/reading.ts";
 import {
   type Conversation,
+  counted,
   cutIn,
   finishOf,
   type Item,
@@ -133,7 +134,7 @@ function conversationOf(group: readonly Span[]): Conversation {
     text("toolgate.trial") === undefined ? 0 : items.reduce((sum, item) => sum + cutIn(item), 0),
   );
   const left = (count: number, noun: string, why: string) =>
-    count === 0 ? [] : [`${countText(count, noun)} ${why} left out`];
+    counted(count, noun, `${why} left out`);
   return {
     items,
     ...defined({
@@ -229,10 +230,8 @@ function itemsOf(
   return {
     items,
     notes: [
-      ...(hidden === 0
-        ? []
-        : [`${countText(hidden, "request")} without a span read from a later one`]),
-      ...(lost === 0 ? [] : [`${countText(lost, "run")} of tools that no reply calls left out`]),
+      ...counted(hidden, "request", "without a span read from a later one"),
+      ...counted(lost, "run", "of tools that no reply calls left out"),
     ],
   };
 }
