@@ -164,6 +164,8 @@ async function recordedTrace(
   if (form === "journal") return { ...about, ...takenTrial(found, known ?? []) };
   const { run, notes } = assemble(found, part);
   const tools = known ?? namedTools(run);
+  const { broken, ...said } = run;
+  const hasReply = run.turns.some(({ replies }) => replies.length > 0);
   let judged: ToolTestRun | undefined;
   const toolCase: ToolCase = {
     ...{ name: "trace", prompt: "trace", tools: tools.map(asTool) },
@@ -174,7 +176,7 @@ async function recordedTrace(
     { name: model, simulated: isSimulated, reply: unasked },
     {
       open: caseOpener(() => toolCase),
-      recorded: { ...run, partial: true },
+      recorded: { ...said, partial: true, ...(hasReply ? {} : defined({ broken })) },
       limits: { calls: MAX_CALLS },
     },
   );

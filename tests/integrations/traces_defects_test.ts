@@ -268,6 +268,12 @@ const SPANS: Readonly<Record<string, Wanted>> = {
     ...plain,
     errors: ["21"],
   },
+  "a last request that failed": {
+    trace: otlp(chat(0, [ask], [weather]), chat(20, history, [], failed)),
+    calls: [["weather", null]],
+    answer: null,
+    notes: ["1 request that failed left out", nobody],
+  },
   "a request that failed in mid-reply": {
     trace: otlp(chat(0, [ask], [reply], failed)),
     ...{ calls: [], answer: null },
@@ -709,10 +715,13 @@ Deno.test("A trace that broke off is invalid, and those beside it are judged", a
   const outcomes = await judged(JSON.stringify(spans));
   assertEquals(outcomes[1], "solved");
   assert(outcomes[0]?.startsWith("invalid: no request got a reply"), outcomes[0]);
+  const lost = otlp(chat(0, [ask], [weather]), chat(20, history, [], failed));
+  const [unsent] = await judged(JSON.stringify(lost));
+  assert(unsent?.startsWith("invalid: its last request failed"), unsent);
   const [cut] = await judged(
     JSON.stringify({ input: "Rome?", status: "failed", output: [output] }),
   );
-  assertEquals(cut, "agent_error: the trace ends without an answer of the model");
+  assert(cut?.startsWith("invalid: its last reply failed"), cut);
 });
 
 Deno.test("Spans have the id of their conversation, else of their trace", () => {

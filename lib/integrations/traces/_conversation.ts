@@ -178,7 +178,10 @@ export function assemble({ items, notes = [], broken }: Conversation, whole: Par
       calls: paired(reply.calls, results),
     })),
   }));
-  const calls = made.flatMap(({ replies }) => replies.flatMap((reply) => reply.calls));
+  const replies = made.flatMap((turn) => turn.replies);
+  const calls = replies.flatMap((reply) => reply.calls);
+  // No model is to blame for what its provider did not send.
+  const failure = replies.at(-1)?.finish === "other" ? "its last reply failed" : undefined;
   const unanswered = calls.filter(({ result }) => result === undefined).length;
   const lostOf = (kind: Item["kind"]) =>
     items.reduce(
@@ -189,7 +192,7 @@ export function assemble({ items, notes = [], broken }: Conversation, whole: Par
     run: {
       ...(system.length === 0 ? {} : { system: system.join("\n\n") }),
       turns: made,
-      ...defined({ broken }),
+      ...defined({ broken: broken ?? failure }),
     },
     notes: [
       ...notes,

@@ -120,6 +120,8 @@ function conversationOf(group: readonly Span[]): Conversation {
       notes: [],
     }
     : itemsOf(sources, run);
+  const lastReply = items.findLast((item) => item.kind === "reply");
+  const isCut = failed.includes(outer.at(-1)!) && lastReply?.calls.length !== 0;
   const text = (name: string, among = spans) =>
     among.map((span) => textOfAttribute(span, name)).find((one) => one !== undefined);
   const asking = [...sources, ...agents];
@@ -146,7 +148,7 @@ function conversationOf(group: readonly Span[]): Conversation {
       suite: text("toolgate.suite"),
       simulated: simulated.includes(true) || undefined,
       unfit: unfit[0],
-      broken: isBroken ? "no request got a reply" : undefined,
+      broken: isBroken ? "no request got a reply" : isCut ? "its last request failed" : undefined,
     }),
     notes: [
       ...unfit,
