@@ -270,9 +270,9 @@ const SPANS: Readonly<Record<string, Wanted>> = {
   },
   "a last request that failed": {
     trace: otlp(chat(0, [ask], [weather]), chat(20, history, [], failed)),
-    calls: [["weather", null]],
+    calls: [["weather", "21"]],
     answer: null,
-    notes: ["1 request that failed left out", nobody],
+    notes: ["1 request that failed left out"],
   },
   "a request that failed in mid-reply": {
     trace: otlp(chat(0, [ask], [reply], failed)),

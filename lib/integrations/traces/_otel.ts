@@ -90,6 +90,13 @@ function hasReply(span: Span): boolean {
   return messagesIn(span, "gen_ai.output.messages").some(({ kind }) => kind === "reply");
 }
 
+/** Whether a request goes on with what was said before. */
+function goesOn(span: Span): boolean {
+  return messagesIn(span, "gen_ai.input.messages").some(({ kind }) =>
+    kind === "reply" || kind === "result"
+  );
+}
+
 function conversationOf(group: readonly Span[]): Conversation {
   const spans = withoutDoubled(group).toSorted(byTime);
   const aboveOf = above(spans);
@@ -111,7 +118,12 @@ function conversationOf(group: readonly Span[]): Conversation {
   const innerTools = ran.filter((span) => !isOuter(span))
     .map((span) => textOfAttribute(span, "gen_ai.tool.name") ?? "");
   const isBroken = asked.length === 0 && failed.length > 0;
-  const sources = asked.length > 0 ? asked : isBroken ? failed.slice(-1) : agents.slice(0, 1);
+  const cut = failed.filter((span) => span === outer.at(-1) && goesOn(span));
+  const sources = asked.length > 0
+    ? [...asked, ...cut]
+    : isBroken
+    ? failed.slice(-1)
+    : agents.slice(0, 1);
   const [first] = sources;
   if (first === undefined) return group[0]!.at.fail("must have spans that ask a model");
   const { items, notes } = isBroken
@@ -121,7 +133,7 @@ function conversationOf(group: readonly Span[]): Conversation {
     }
     : itemsOf(sources, run);
   const lastReply = items.findLast((item) => item.kind === "reply");
-  const isCut = failed.includes(outer.at(-1)!) && lastReply?.calls.length !== 0;
+  const isCut = cut.length > 0 || failed.includes(outer.at(-1)!) && lastReply?.calls.length !== 0;
   const text = (name: string, among = spans) =>
     among.map((span) => textOfAttribute(span, name)).find((one) => one !== undefined);
   const asking = [...sources, ...agents];
@@ -205,7 +217,7 @@ function itemsOf(
         `there are ${choices.length}`,
       );
     }
-    if (!output.some(({ kind }) => kind === "reply")) {
+    if (!span.hasFailed && !output.some(({ kind }) => kind === "reply")) {
       span.at.fail(
         "must have gen_ai.output.messages: instrumentations keep what was said only when told to",
         `a span ${operationOf(span)} has none`,
