@@ -724,6 +724,17 @@ Deno.test("A trace that broke off is invalid, and those beside it are judged", a
   assert(cut?.startsWith("invalid: its last reply failed"), cut);
 });
 
+Deno.test("a trial of a journal whose last text was no answer has none when it is judged anew", async () => {
+  const { trial } = await liveTrial({ finish: "length" });
+  assertEquals(trial.outcome, "token_limit");
+  const lines = [trial, { ...trial, id: "late", outcome: "time_limit" }];
+  const outcomes = await judged(lines.map((line) => JSON.stringify(line)).join("\n"));
+  assertEquals(outcomes.map((outcome) => outcome?.replace(/:.*/, "")), [
+    "token_limit",
+    "agent_error",
+  ]);
+});
+
 Deno.test("Spans have the id of their conversation, else of their trace", () => {
   const idsOf = (...spans: Json[]) =>
     tracesIn(JSON.stringify(otlp(...spans)), "f").map(({ id }) => id);
@@ -748,13 +759,14 @@ Deno.test("Trials share the values of lines that were superseded", async () => {
 });
 
 /** A trial as journals have it. */
-async function liveTrial(): Promise<{ readonly trial: Json }> {
+async function liveTrial(told: object = {}): Promise<{ readonly trial: Json }> {
   const trial = await runTrial({ case: "weather", seed: 0 }, {
     ...{ name: "gpt-5", simulated: false },
     reply: () =>
       Promise.resolve({
         ...{ text: "21", calls: [], repairs: [], finish: "stop", served: "", duration: 0 },
         usage: { inputTokens: 1, outputTokens: 1 },
+        ...told,
       } as Json),
   }, {
     open: caseOpener(() => ({ name: "weather", prompt: "Rome?", tools: [], assert: () => {} })),
