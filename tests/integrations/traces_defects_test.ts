@@ -448,6 +448,10 @@ const MESSAGES: Readonly<Record<string, Wanted>> = {
       ...{ calls: [], answer: null },
     }]),
   ),
+  "a message that was cut off": {
+    trace: [asked, { ...done, stop_reason: "max_tokens" }],
+    ...{ calls: [], answer: null },
+  },
   "an item that is incomplete": {
     trace: { input: [asked, { ...output, status: "incomplete" }] },
     ...{ calls: [], answer: null },

@@ -82,6 +82,7 @@ function chatItem(at: Part): Item {
       const legacy = calls.length === 0 ? at.get("function_call") : undefined;
       return {
         ...{ kind: "reply", text, at },
+        ...defined({ finish: finishOf(at.first("finish_reason", "stop_reason")?.value) }),
         calls: legacy === undefined ? calls : [{ ...calledIn(legacy) }],
         ...modelIn(at),
       };
