@@ -33,7 +33,7 @@ export async function scoreTraces(arguments_: readonly string[]): Promise<number
   // What is wrong with the file is said before anything else.
   const traces = readTraceFile(userPath(file)).length;
   assertFile(tests);
-  const out = options.text("out");
+  const [out, story] = [options.text("out"), options.text("story")];
   using ending = new Ending();
   let own: string | undefined;
   try {
@@ -47,9 +47,7 @@ export async function scoreTraces(arguments_: readonly string[]): Promise<number
       `--traces=${file}`,
       `--out=${journal}`,
       ...options.list("report").map((path) => `--report=${path}`),
-      ...["story"].flatMap((name) =>
-        options.text(name) === undefined ? [] : [`--${name}=${options.text(name)}`]
-      ),
+      ...(story === undefined ? [] : [`--story=${story}`]),
     ]);
     if (ending.isAsked) {
       console.error(`${printable(file, 200)}: interrupted`);

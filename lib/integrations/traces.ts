@@ -164,6 +164,8 @@ async function recordedTrace(
   if (form === "journal") return { ...about, ...takenTrial(found, known ?? []) };
   const { run, notes } = assemble(found, part);
   const tools = known ?? namedTools(run);
+  const { broken, ...said } = run;
+  const hasReply = run.turns.some(({ replies }) => replies.length > 0);
   let judged: ToolTestRun | undefined;
   const toolCase: ToolCase = {
     ...{ name: "trace", prompt: "trace", tools: tools.map(asTool) },
@@ -174,21 +176,24 @@ async function recordedTrace(
     { name: model, simulated: isSimulated, reply: unasked },
     {
       open: caseOpener(() => toolCase),
-      recorded: { ...run, partial: true },
+      recorded: { ...said, partial: true, ...(hasReply ? {} : defined({ broken })) },
       limits: { calls: MAX_CALLS },
     },
   );
   if (judged === undefined) {
     throw new InputError(`Cannot use ${part.source}: ${trial.reason ?? trial.outcome}`);
   }
-  const { calls, replies, usage, durationMs, messages, turns, texts, events } = judged;
+  const { calls, replies, usage, durationMs, messages, texts, events } = judged;
   // What was cut off is no answer.
-  const last = run.turns.at(-1)!.replies.at(-1);
-  const isAnswered = last?.calls.length === 0 && last.finish === undefined;
+  const answered = run.turns.map((turn) => {
+    const last = turn.replies.at(-1);
+    return last?.calls.length === 0 && last.finish === undefined;
+  });
+  const turns = judged.turns.map((turn, place) => answered[place] ? turn : { ...turn, answer: "" });
   return {
     ...about,
     ...{ calls, replies, usage, durationMs, messages, turns, texts, events, notes },
-    ...{ tools: judged.tools, answer: isAnswered ? judged.answer : null },
+    ...{ tools: judged.tools, answer: answered.at(-1) ? judged.answer : null },
     failures: failuresOf(events),
     ...defined({ system: run.system }),
   };
@@ -221,10 +226,15 @@ function toolsOf(
   }
   if (own === undefined) return undefined;
   // A provider's own tools have no schema, and journals leave out one that is too large.
-  const documents = own.items().map(documentOf).filter((value) =>
+  const documents = own.items().flatMap(withinNamespace).map(documentOf).filter((value) =>
     !isJsonObject(value) || value["type"] === undefined || value["type"] === "function"
   ).map((value) => form === "journal" ? { parameters: {}, ...value as object } : value);
   return parseToolDocuments(documents, `${own.source}, ${own.path || "tools"}`);
+}
+
+/** The documents of functions in a namespace; any other document as it is. */
+function withinNamespace(part: Part): Part[] {
+  return part.textAt("type") === "namespace" ? part.need("tools").items() : [part];
 }
 
 /** The document of a tool; of a custom one, which takes a text of a form of its own, no argument is checked. */

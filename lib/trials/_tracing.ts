@@ -95,6 +95,8 @@ export class TrialSpans {
   /** What a model was asked with first, where content is sent. */
   opening: Attributes | undefined;
 
+  /** What ends the spans of work that still runs. */
+  readonly #open: Set<() => void> = new Set();
   readonly #api: Required<Api>;
   readonly #tracer: Tracer;
 
@@ -129,8 +131,11 @@ export class TrialSpans {
     enter?: (run: () => void) => void,
   ): T {
     let span: Span | undefined;
+    const leave = () => end({ error: new DOMException("the trial ended before", "AbortError") });
     const end = (ended: WorkResult<T>) => {
-      if (span === undefined) return;
+      if (span === undefined || !this.#open.delete(leave)) return;
+      // What a trial leaves behind may never end, and spans that do not are never sent.
+      if (enter !== undefined) this.#open.forEach((one) => one());
       quietly(() => this.#describe(span!, describe(ended)));
       quietly(() => span!.end());
     };
@@ -141,6 +146,7 @@ export class TrialSpans {
         const options = { kind: KINDS[kind], root: enter !== undefined, attributes };
         this.#tracer.startActiveSpan(name, options, (started) => {
           span = started;
+          this.#open.add(leave);
           if (enter === undefined) run();
           else quietly(() => enter(run));
         });
@@ -198,9 +204,11 @@ export function inThisContext<Given extends unknown[], T>(
 
 function registeredApi(): Required<Api> | undefined {
   const key = Symbol.for("opentelemetry.js.api.1");
-  const api = (globalThis as { readonly [key: symbol]: Api | undefined })[key];
-  // It may be there for measurements alone.
-  return api?.trace && api.context ? api as Required<Api> : undefined;
+  return quietly(() => {
+    const api = (globalThis as { readonly [key: symbol]: Api | undefined })[key];
+    // It may be there for measurements alone.
+    return api?.trace && api.context ? api as Required<Api> : undefined;
+  });
 }
 
 /** Runs work by way of the API, or without it where that fails: once. */

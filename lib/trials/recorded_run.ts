@@ -37,7 +37,7 @@ export interface RecordedReply {
   readonly served?: string;
   /** Milliseconds that it took; default 0, as nobody knows. */
   readonly durationMs?: number;
-  /** Why it stopped; default `calls` or `stop`. */
+  /** Why it was cut off, so that it is no answer; omitted if it was not. */
   readonly finish?: FinishReason;
   /** Calls of tools that its provider ran; omitted without any. */
   readonly ownCalls?: readonly OwnCall[];
@@ -102,7 +102,7 @@ export function recordedLoop({ turns, partial, broken }: RecordedRun): Loop {
       if (isLimited(said)) return said;
       add({ role: "assistant", content: text, calls: read.calls });
       if (read.calls.length === 0) {
-        answer = text;
+        answer = finish === undefined || partial ? text : undefined;
         continue;
       }
       answer = undefined;

@@ -20,12 +20,15 @@ interface Wanted {
   readonly answer: string | null;
   readonly notes?: readonly string[];
   readonly failures?: readonly string[];
+  /** Errors of calls. */
+  readonly errors?: readonly string[];
   readonly tools?: readonly object[];
   readonly model?: string;
+  readonly system?: string;
 }
 
 async function assertRead(
-  { trace, calls, answer, notes = [], failures = [], tools, model }: Wanted,
+  { trace, calls, answer, notes = [], failures = [], errors, tools, model, system }: Wanted,
 ): Promise<void> {
   const text = typeof trace === "string" ? trace : JSON.stringify(trace);
   const [run, other] = await readTraces(text, tools === undefined ? {} : { tools });
@@ -35,8 +38,13 @@ async function assertRead(
     calls as Json,
   );
   assertEquals([run!.answer, run!.notes], [answer, notes]);
+  assertEquals(run!.turns.at(-1)!.answer, answer ?? "");
   assertEquals(run!.failures.map(({ type }) => type as string), failures);
+  if (errors !== undefined) {
+    assertEquals(run!.calls.flatMap(({ error = [] }) => error), errors as string[]);
+  }
   if (model !== undefined) assertEquals(run!.model, model);
+  if (system !== undefined) assertEquals(run!.system, system);
 }
 
 // Spans.
@@ -192,7 +200,7 @@ const SPANS: Readonly<Record<string, Wanted>> = {
     ),
     ...plain,
     notes: [
-      "1 request of agents within the agent left out",
+      "1 request of agents or tools within the agent left out",
       "1 run of tools of agents within the agent (wipe) left out",
     ],
   },
@@ -228,6 +236,59 @@ const SPANS: Readonly<Record<string, Wanted>> = {
       chat(20, history, [reply]),
     ),
     ...plain,
+  },
+  "a request of a tool": {
+    trace: otlp(
+      chat(0, [ask], [weather]),
+      ran(10, "weather", "21"),
+      chat(11, [says("user", text("Sum up."))], [says("assistant", text("Sun"))], {
+        parentSpanId: "run 10",
+      }),
+      chat(20, history, [reply]),
+    ),
+    ...plain,
+    notes: ["1 request of agents or tools within the agent left out"],
+  },
+  "a tool that was tried again": {
+    trace: otlp(
+      chat(0, [ask], [weather]),
+      ran(10, "weather", "", { "gen_ai.tool.call.id": "1", "error.type": "timeout" }),
+      ran(15, "weather", "21", { "gen_ai.tool.call.id": "1" }),
+      chat(20, history, [reply]),
+    ),
+    ...plain,
+    errors: [],
+  },
+  "a tool that failed, whose span has no id": {
+    trace: otlp(
+      chat(0, [ask], [weather]),
+      ran(10, "weather", "21", { "error.type": "timeout" }),
+      chat(20, history, [reply]),
+    ),
+    ...plain,
+    errors: ["21"],
+  },
+  "a last request that failed": {
+    trace: otlp(chat(0, [ask], [weather]), chat(20, history, [], failed)),
+    calls: [["weather", "21"]],
+    answer: null,
+    notes: ["1 request that failed left out"],
+  },
+  "a request that failed in mid-reply": {
+    trace: otlp(chat(0, [ask], [reply], failed)),
+    ...{ calls: [], answer: null },
+  },
+  ...Object.fromEntries(
+    ["error", "MAX_TOKENS"].map((reason) => [`a reply of spans that ended with ${reason}`, {
+      trace: otlp(chat(0, [ask], [{ ...reply, finish_reason: reason }])),
+      ...{ calls: [], answer: null },
+    }]),
+  ),
+  "a reply that was cut off as an attribute says": {
+    trace: otlp(chat(0, [ask], [reply], {}, {
+      "gen_ai.response.finish_reasons": { arrayValue: { values: [{ stringValue: "length" }] } },
+    })),
+    ...{ calls: [], answer: null },
   },
   "a request that failed": {
     trace: otlp(span("f", -9, { "gen_ai.operation.name": "chat" }, failed), ...one()),
@@ -326,6 +387,19 @@ const MESSAGES: Readonly<Record<string, Wanted>> = {
     answer: "21",
     tools: TOOLS,
   },
+  "results of the provider beside calls": {
+    trace: [asked, {
+      role: "assistant",
+      content: [
+        sdkCall("1", "wipe"),
+        { ...sdkCall("2", "search"), providerExecuted: true },
+        { ...sdkCall("2", "search"), type: "tool-result", output: { type: "text", value: "21" } },
+      ],
+    }],
+    calls: [["wipe", null]],
+    answer: null,
+    notes: [nobody],
+  },
   "what MCP lists and asks": {
     trace: {
       input: "Rome?",
@@ -345,6 +419,93 @@ const MESSAGES: Readonly<Record<string, Wanted>> = {
     answer: "21",
     failures: ["function_not_found"],
   },
+  "functions in a namespace": {
+    trace: {
+      input: [
+        asked,
+        { type: "function_call", call_id: "1", namespace: "n", name: "weather", arguments: "{}" },
+        { type: "function_call_output", call_id: "1", output: "21" },
+        output,
+      ],
+      tools: [{ type: "namespace", name: "n", tools: [{ type: "function", name: "weather" }] }],
+    },
+    calls: [["weather", "21"]],
+    answer: "21",
+  },
+  "a response beside messages": {
+    trace: {
+      messages: [asked, done, asked],
+      response: { choices: [{ message: calling(made("1", "wipe")) }] },
+    },
+    calls: [["wipe", null]],
+    ...{ answer: null, notes: [nobody] },
+  },
+  ...Object.fromEntries(
+    [{ error: { message: "busy" }, choices: [{ message: done }] }, {
+      choices: [{ message: done, error: { message: "busy" } }],
+    }].map((response) => [`an error of ${Object.keys(response)}`, {
+      trace: { request: { messages: [asked] }, response },
+      ...{ calls: [], answer: null },
+    }]),
+  ),
+  "a message that was cut off": {
+    trace: [asked, { ...done, stop_reason: "max_tokens" }],
+    ...{ calls: [], answer: null },
+  },
+  "an item that is incomplete": {
+    trace: { input: [asked, { ...output, status: "incomplete" }] },
+    ...{ calls: [], answer: null },
+  },
+  "a text of a page that broke off": {
+    trace: [
+      { role: "user", parts: [{ type: "text", text: "Rome?" }] },
+      { role: "assistant", parts: [{ type: "text", text: "21", state: "streaming" }] },
+    ],
+    ...{ calls: [], answer: null },
+  },
+  "a step that failed": {
+    trace: {
+      prompt: "Rome?",
+      steps: [{ content: [{ type: "text", text: "21" }], finishReason: "error" }],
+    },
+    ...{ calls: [], answer: null },
+  },
+  ...Object.fromEntries(
+    [
+      { tool_calls: [made("1", "wipe")] },
+      { function_call: { name: "wipe", arguments: "{}" } },
+    ].map((kept) => [`old messages of LangChain with ${Object.keys(kept)} beside`, {
+      trace: [
+        { type: "human", data: { content: "Rome?" } },
+        { type: "ai", data: { content: "21", additional_kwargs: kept } },
+      ],
+      calls: [["wipe", null]] as const,
+      ...{ answer: null, notes: [nobody] },
+    }]),
+  ),
+  ...Object.fromEntries(
+    [{ stop_reason: "max_tokens" }, { finishReason: "MAX_TOKENS" }, { status: "incomplete" }].map((
+      told,
+    ) => [`a message of LangChain that was cut off, with ${Object.keys(told)}`, {
+      trace: [
+        { type: "human", data: { content: "Rome?" } },
+        { type: "ai", data: { content: "21", response_metadata: told } },
+      ],
+      ...{ calls: [], answer: null },
+    }]),
+  ),
+  ...Object.fromEntries(
+    [asked, { role: "user", parts: [{ type: "text", text: "Rome?" }] }].map((question) => [
+      `instructions beside messages with ${Object.keys(question)}`,
+      {
+        trace: {
+          system: "Be brief.",
+          messages: [question, { ...done, parts: [{ type: "text", text: "21" }] }],
+        },
+        ...{ calls: [], answer: "21", system: "Be brief." },
+      },
+    ]),
+  ),
   "an image in a result of chat completions": {
     trace: [asked, calling(made("1")), result("1", [{ type: "text", text: "21" }, image]), done],
     calls: [["weather", "21"]],
@@ -407,6 +568,32 @@ const WRONG: Readonly<Record<string, readonly [Json, string]>> = {
   "results of Anthropic": [
     [asked, { role: "user", content: [{ type: "tool_result", tool_use_id: "1" }] }, done],
     part("[1].content[0]", "tool_result"),
+  ],
+  ...Object.fromEntries(
+    ["toolCalls", "toolInvocations"].map((name) => [`messages with ${name}`, [
+      [asked, { ...done, [name]: [made("1", "wipe")] }],
+      `at [1].${name}: calls cannot stand here`,
+    ]]),
+  ),
+  "items of a response beside messages": [
+    { messages: [asked, done], output: [output] },
+    "at output: it cannot stand beside messages",
+  ],
+  "calls of chat completions among items of responses": [
+    { input: [asked], output: [calling(made("1", "wipe"))] },
+    "at output[0].tool_calls: calls cannot stand here",
+  ],
+  "requests of two conversations of one trace": [
+    otlp(
+      chat(0, [ask], [weather]),
+      chat(10, [says("user", text("Oslo?"))], [says("assistant", text("5"))]),
+      chat(20, history, [reply]),
+    ),
+    "conversations of one trace need ids of their own: it has the reply of an earlier one",
+  ],
+  "a result of a tool that is a text": [
+    otlp(chat(0, [ask], [weather]), chat(20, [ask, weather, says("tool", text("21"))], [reply])),
+    "must have a part tool_call_response",
   ],
   "a part without a type that is no text": [
     [asked, { role: "assistant", content: [{ functionCall: { name: "wipe" } }] }, done],
@@ -532,6 +719,24 @@ Deno.test("A trace that broke off is invalid, and those beside it are judged", a
   const outcomes = await judged(JSON.stringify(spans));
   assertEquals(outcomes[1], "solved");
   assert(outcomes[0]?.startsWith("invalid: no request got a reply"), outcomes[0]);
+  const lost = otlp(chat(0, [ask], [weather]), chat(20, history, [], failed));
+  const [unsent] = await judged(JSON.stringify(lost));
+  assert(unsent?.startsWith("invalid: its last request failed"), unsent);
+  const [cut] = await judged(
+    JSON.stringify({ input: "Rome?", status: "failed", output: [output] }),
+  );
+  assert(cut?.startsWith("invalid: its last reply failed"), cut);
+});
+
+Deno.test("a trial of a journal whose last text was no answer has none when it is judged anew", async () => {
+  const { trial } = await liveTrial({ finish: "length" });
+  assertEquals(trial.outcome, "token_limit");
+  const lines = [trial, { ...trial, id: "late", outcome: "time_limit" }];
+  const outcomes = await judged(lines.map((line) => JSON.stringify(line)).join("\n"));
+  assertEquals(outcomes.map((outcome) => outcome?.replace(/:.*/, "")), [
+    "token_limit",
+    "agent_error",
+  ]);
 });
 
 Deno.test("Spans have the id of their conversation, else of their trace", () => {
@@ -558,13 +763,14 @@ Deno.test("Trials share the values of lines that were superseded", async () => {
 });
 
 /** A trial as journals have it. */
-async function liveTrial(): Promise<{ readonly trial: Json }> {
+async function liveTrial(told: object = {}): Promise<{ readonly trial: Json }> {
   const trial = await runTrial({ case: "weather", seed: 0 }, {
     ...{ name: "gpt-5", simulated: false },
     reply: () =>
       Promise.resolve({
         ...{ text: "21", calls: [], repairs: [], finish: "stop", served: "", duration: 0 },
         usage: { inputTokens: 1, outputTokens: 1 },
+        ...told,
       } as Json),
   }, {
     open: caseOpener(() => ({ name: "weather", prompt: "Rome?", tools: [], assert: () => {} })),

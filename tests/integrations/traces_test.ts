@@ -677,6 +677,14 @@ Deno.test("readTrace() tells what is wrong with a trace, where, and nothing else
   }
 });
 
+Deno.test("readTrace() refuses a form that there is not", async () => {
+  await assertRejects(
+    () => readTrace([user, answer], { form: "foo" as "chat" }),
+    InputError,
+    "must be a trace of a known form",
+  );
+});
+
 Deno.test("readTraces() names the line of what it cannot read", async () => {
   const line = JSON.stringify({ messages: [user, answer] });
   assertEquals((await readTraces(`${line}\n\n${line}`)).length, 2);

@@ -9,9 +9,11 @@ import { InfrastructureError, type Model, TimeLimitError } from "../../lib/model
 import { openai } from "../../lib/models/openai/openai.ts";
 import { readTrace } from "../../lib/integrations/traces.ts";
 import { scripted } from "../../lib/models/scripted.ts";
+import { tool } from "../../lib/tools/define_tool.ts";
 import { outputText } from "../../lib/trials/_span_content.ts";
 import { Session } from "../../lib/trials/agent/session.ts";
 import { deriveAgain } from "../../lib/trials/derive.ts";
+import { caseOpener } from "../../lib/trials/executors/case_opener.ts";
 import { openTask } from "../../lib/trials/executors/tasks.ts";
 import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
@@ -187,6 +189,16 @@ Deno.test("runTrial() gives the same trial whatever the API of spans does wrong"
   ));
 });
 
+Deno.test("runTrial() gives the same trial where nothing of the API can be read", async () => {
+  const plain = timeless(await runTrial(TASK, clumsy()));
+  using _api = new FakeApi();
+  const get = () => {
+    throw new TypeError("broken");
+  };
+  Object.assign(globalThis, { [API]: new Proxy({}, { get }) });
+  assertEquals(timeless(await runTrial(TASK, clumsy())), plain);
+});
+
 Deno.test("runTrial() rejects as it does without spans", async () => {
   using api = new FakeApi();
   const signal = AbortSignal.abort(new Error("enough"));
@@ -238,6 +250,31 @@ Deno.test("no spans are made of what is derived again, nor outside of trials", a
   using toolbox = new Toolbox([]);
   await toolbox.execute([{ id: "1", name: "none", arguments: "{}" }]);
   assertEquals(api.spans, []);
+});
+
+Deno.test("a call that its trial leaves behind has a span that ends with it", async () => {
+  using api = new FakeApi();
+  const hanging = tool({
+    ...{ name: "hang", description: "Hangs", parameters: { type: "object", properties: {} } },
+    execute: () => new Promise<string>(() => {}),
+  });
+  const open = caseOpener(() => ({
+    ...{ name: "hangs", prompt: "Hang.", tools: [hanging], assert: () => {} },
+  }));
+  const model = scripted("hangs", [{ calls: [{ name: "hang", arguments: "{}" }] }]);
+  const { outcome } = await runTrial({ case: "hangs", seed: 1 }, model, {
+    open,
+    limits: { seconds: 0.05 },
+  });
+  assertEquals(outcome, "time_limit");
+  assertEquals(
+    api.spans.map(({ name, ends, attributes }) => [name, ends, attributes["error.type"]]),
+    [
+      ["invoke_agent", 1, undefined],
+      ["chat hangs", 1, undefined],
+      ["execute_tool hang", 1, "AbortError"],
+    ],
+  );
 });
 
 Deno.test("trials at the same time keep their spans apart, also within the span of a program", async () => {

@@ -5,15 +5,15 @@
 
 import { defined } from "../../base/json.ts";
 import { readUsage } from "../../models/openai/reading.ts";
-import type { FinishReason } from "../../models/model.ts";
 import { lostIn } from "./_content.ts";
-import type { Conversation, Item, Reply, Result } from "./_conversation.ts";
+import {
+  type Conversation,
+  finishOf,
+  type Item,
+  type Reply,
+  type Result,
+} from "./_conversation.ts";
 import { type Part, textOf } from "./_part.ts";
-
-const FINISH: ReadonlyMap<unknown, FinishReason> = new Map<unknown, FinishReason>([
-  ["length", "length"],
-  ["content-filter", "filter"],
-]);
 
 /**
  * Reads steps, or an object with them. What was asked is in no step: it stands beside them as `prompt` or `messages`, and
@@ -22,12 +22,9 @@ const FINISH: ReadonlyMap<unknown, FinishReason> = new Map<unknown, FinishReason
 export function readSteps(part: Part): Conversation {
   const steps = Array.isArray(part.value) ? part : part.need("steps");
   const prompt = part.get("prompt");
-  const system = part.first("instructions", "system");
   const asked = part.get("messages") ?? (Array.isArray(prompt?.value) ? prompt : undefined);
   const said: Item[] = [
-    ...(system === undefined
-      ? []
-      : [{ kind: "system" as const, text: textIn(system), at: system }]),
+    ...instructionsIn(part),
     ...(asked === undefined ? [] : asked.items().flatMap(modelMessage)),
     ...(prompt === undefined || asked === prompt
       ? []
@@ -42,6 +39,12 @@ export function readSteps(part: Part): Conversation {
         list[0]?.get("response")?.textAt("modelId"),
     }),
   };
+}
+
+/** The instructions beside steps or messages, which are none of these. */
+function instructionsIn(part: Part): Item[] {
+  const at = part.first("instructions", "system");
+  return at === undefined ? [] : [{ kind: "system", text: textIn(at), at }];
 }
 
 /** Documents of tools, if those beside the steps are any: tools of the SDK are objects by name. */
@@ -61,7 +64,7 @@ function stepItems(step: Part): Item[] {
       usage: readUsage(usage?.get("inputTokens")?.value, usage?.get("outputTokens")?.value),
       served: response?.textAt("modelId"),
       durationMs: numberAt(performance, "responseTimeMs"),
-      finish: FINISH.get(step.textAt("finishReason")),
+      finish: finishOf(step.textAt("finishReason")),
     }),
   };
   if (reply.calls.length === 0) return [reply];
@@ -185,7 +188,10 @@ function textIn(part: Part | undefined): string {
 export function readModelMessages(part: Part): Conversation {
   const list = Array.isArray(part.value) ? part : part.need("messages");
   const model = part.textAt("model");
-  return { items: list.items().flatMap(modelMessage), ...defined({ tools: toolsIn(part), model }) };
+  return {
+    items: [...instructionsIn(part), ...list.items().flatMap(modelMessage)],
+    ...defined({ tools: toolsIn(part), model }),
+  };
 }
 
 function modelMessage(at: Part): Item[] {
@@ -202,13 +208,19 @@ function modelMessage(at: Part): Item[] {
     return [{ kind: "reply", text: content.value, calls: [], at }];
   }
   const parts = content.items();
-  return [replyOf(parts, at), ...parts.flatMap(resultsIn)];
+  // Results of the provider's calls are not marked here.
+  const own = new Set(parts.filter(isOfProvider).map((part) => part.textAt("toolCallId")));
+  const results = parts.filter((part) => !own.has(part.textAt("toolCallId"))).flatMap(resultsIn);
+  return [replyOf(parts, at), ...results];
 }
 
 /** Reads a list of `UIMessage`, or an object with one as its `messages`: each step of one begins a reply. */
 export function readUIMessages(part: Part): Conversation {
   const list = Array.isArray(part.value) ? part : part.need("messages");
-  return { items: list.items().flatMap(uiMessage), ...defined({ tools: toolsIn(part) }) };
+  return {
+    items: [...instructionsIn(part), ...list.items().flatMap(uiMessage)],
+    ...defined({ tools: toolsIn(part) }),
+  };
 }
 
 function uiMessage(at: Part): Item[] {
@@ -230,9 +242,14 @@ function uiMessage(at: Part): Item[] {
     const calls = step.filter((one) => isToolPart(one) && !isOfProvider(one));
     const own = step.filter((one) => isToolPart(one) && isOfProvider(one)).map(uiCall);
     const reply = replyOf(step.filter((one) => !isToolPart(one)), at);
+    // A text that broke off stays so.
+    const isCut = step.some((one) =>
+      one.textAt("type") === "text" && one.textAt("state") === "streaming"
+    );
     return [
       {
         ...reply,
+        ...(isCut ? { finish: "other" as const } : {}),
         calls: calls.map(uiCall),
         ...(own.length === 0 ? {} : {
           ownCalls: own.map(({ name, arguments: written }) => ({

@@ -41,6 +41,23 @@ function plainPart(part: unknown): unknown {
   return isJsonObject(part) && part["type"] === "input_text" ? { ...part, type: "text" } : part;
 }
 
+/** Names of fields in which messages of some API or framework have calls. */
+const CALLS = /^(tool|function)_?(call|invocation|use)s?$/i;
+
+/**
+ * Checks that a message has no calls in fields that are not read, which would hide them.
+ *
+ * @throws {InputError} If it has.
+ */
+export function assertNoOtherCalls(message: Part, read: readonly string[] = []): void {
+  for (const name of Object.keys(message.value as object)) {
+    if (!CALLS.test(name) || read.includes(name)) continue;
+    const field = message.get(name);
+    if (field === undefined || Array.isArray(field.value) && field.value.length === 0) continue;
+    field.fail("calls cannot stand here in a trace of this form");
+  }
+}
+
 /** Returns the number of parts in a content that are no text, such as images, as a field of an item. */
 export function lostIn(content: Part | undefined): { readonly lost?: number } {
   if (!Array.isArray(content?.value)) return {};

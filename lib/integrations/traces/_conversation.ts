@@ -56,6 +56,21 @@ export interface Result extends RecordedResult {
 /** One of what was said, in order. */
 export type Item = Said | Reply | Result;
 
+/** Why replies were cut off or failed, as APIs and frameworks say it. */
+const FINISH: ReadonlyMap<string, FinishReason> = new Map(
+  Object.entries({
+    length: ["length", "max_tokens", "max_output_tokens", "incomplete", "model_length"],
+    filter: ["content_filter", "safety", "refusal"],
+    other: ["error", "failed", "cancelled", "in_progress", "queued", "abort"],
+  }).flatMap(([finish, reasons]) => reasons.map((reason) => [reason, finish as FinishReason])),
+);
+
+/** Returns why a reply is no whole one, by its reason or state; `undefined` if that does not say so. */
+export function finishOf(reason: unknown): FinishReason | undefined {
+  if (typeof reason !== "string") return undefined;
+  return FINISH.get(reason.toLowerCase().replaceAll("-", "_"));
+}
+
 /** A conversation as its reader found it. */
 export interface Conversation {
   /** What was said, in order. */
@@ -81,12 +96,17 @@ export interface Conversation {
   readonly notes?: readonly string[];
 }
 
+/** A sentence on things of which there are some; none without any. */
+export function counted(count: number, noun: string, what: string): string[] {
+  return count === 0 ? [] : [`${countText(count, noun)} ${what}`];
+}
+
 /** Says why a trial of toolgate cannot be judged anew: what it was run with, and the number of texts that were cut. */
 export function whyUnfit(ids: readonly (string | undefined)[], cut: number): string[] {
   const changed = ids.filter((id) => id !== undefined && id !== "baseline" && id !== "none");
   return [
     ...changed.map((id) => `it was run with ${id}`),
-    ...(cut === 0 ? [] : [`${countText(cut, "text")} cut, as 10,000 characters are kept`]),
+    ...counted(cut, "text", "cut, as 10,000 characters are kept"),
   ];
 }
 
@@ -158,37 +178,29 @@ export function assemble({ items, notes = [], broken }: Conversation, whole: Par
       calls: paired(reply.calls, results),
     })),
   }));
-  const calls = made.flatMap(({ replies }) => replies.flatMap((reply) => reply.calls));
+  const replies = made.flatMap((turn) => turn.replies);
+  const calls = replies.flatMap((reply) => reply.calls);
+  // No model is to blame for what its provider did not send.
+  const failure = replies.at(-1)?.finish === "other" ? "its last reply failed" : undefined;
   const unanswered = calls.filter(({ result }) => result === undefined).length;
-  const partsOf = (kind: Item["kind"]) =>
+  const lostOf = (kind: Item["kind"]) =>
     items.reduce(
       (sum, item) => sum + (item.kind === kind && item.kind !== "reply" ? item.lost ?? 0 : 0),
       0,
     );
-  const [parts, images] = [partsOf("user"), partsOf("result")];
   return {
     run: {
       ...(system.length === 0 ? {} : { system: system.join("\n\n") }),
       turns: made,
-      ...defined({ broken }),
+      ...defined({ broken: broken ?? failure }),
     },
     notes: [
       ...notes,
-      ...(left.system === 0
-        ? []
-        : [`${countText(left.system, "instruction")} in mid-conversation left out`]),
-      ...(left.greetings === 0
-        ? []
-        : [`${countText(left.greetings, "text")} before the first message of the user left out`]),
-      ...(parts === 0
-        ? []
-        : [`${countText(parts, "part")} of messages of the user left out, which are no text`]),
-      ...(images === 0
-        ? []
-        : [`${countText(images, "part")} of results left out, which are no text`]),
-      ...(unanswered === 0
-        ? []
-        : [`${countText(unanswered, "call")} without a result, taken as not carried out`]),
+      ...counted(left.system, "instruction", "in mid-conversation left out"),
+      ...counted(left.greetings, "text", "before the first message of the user left out"),
+      ...counted(lostOf("user"), "part", "of messages of the user left out, which are no text"),
+      ...counted(lostOf("result"), "part", "of results left out, which are no text"),
+      ...counted(unanswered, "call", "without a result, taken as not carried out"),
     ],
   };
 }
@@ -247,14 +259,14 @@ function paired(
   calls: OpenReply["calls"],
   results: readonly Result[],
 ): RecordedReplyCall[] {
-  const isOnly = (list: readonly { readonly id?: string }[], id: string | undefined) =>
-    id !== undefined && id !== "" && list.filter((one) => one.id === id).length === 1;
+  const callsOf = Map.groupBy(calls.keys(), (place) => calls[place]!.id);
+  const resultsOf = Map.groupBy(results, ({ id }) => id);
   const places = new Map<Result, number>();
   for (const result of results) {
-    if (result.call !== undefined) places.set(result, result.call);
-    if (places.has(result)) continue;
-    if (!isOnly(results, result.id) || !isOnly(calls, result.id)) continue;
-    places.set(result, calls.findIndex(({ id }) => id === result.id));
+    const { id, call } = result;
+    const isOnly = id && callsOf.get(id)?.length === 1 && resultsOf.get(id)?.length === 1;
+    const place = call ?? (isOnly ? callsOf.get(id)![0] : undefined);
+    if (place !== undefined) places.set(result, place);
   }
   const taken = new Set(places.values());
   const free = calls.keys().filter((place) => !taken.has(place));

@@ -5,18 +5,24 @@
 
 import { assertNotNewer, parseWith } from "../../base/input.ts";
 import { defined } from "../../base/json.ts";
-import { countText } from "../../base/numbers.ts";
 import { JUDGING_RULES } from "../../trials/executors/answer.ts";
 import { isCase } from "../../trials/executors/task_kind.ts";
 import { type Trial, TRIAL_LINE } from "../../trials/trial.ts";
+import type { FinishReason } from "../../models/model.ts";
 import type { Message } from "../../tools/message.ts";
-import { type Conversation, cutIn, type Item, whyUnfit } from "./_conversation.ts";
+import { type Conversation, counted, cutIn, type Item, whyUnfit } from "./_conversation.ts";
 import type { Part } from "./_part.ts";
 
 /** A trial's conversation, and the trial. */
 export interface TrialConversation extends Conversation {
   readonly trial: Trial;
 }
+
+/** Why a reply was no answer, by how its trial ended. */
+const FINISH: Readonly<Record<string, FinishReason>> = {
+  token_limit: "length",
+  filtered: "filter",
+};
 
 /** Reads a trial, as a line of a journal or as it is. */
 export function readTrial(part: Part): TrialConversation {
@@ -74,10 +80,17 @@ export function readTrial(part: Part): TrialConversation {
   const unfit = [
     ...whyUnfit([strategy, perturbation], cut),
     ...(prompt?.value === undefined ? ["its question is in no transcript"] : []),
-    ...(lost === 0 ? [] : [`${countText(lost, "call")} not kept, such as those past a limit`]),
+    ...counted(lost, "call", "not kept, such as those past a limit"),
   ];
+  const { outcome } = trial;
+  const isAnswered = events.some(({ kind }) => kind === "answer");
   // A trial that broke off is as invalid as it was; of one with an answer the judge may have failed.
-  const isBroken = trial.outcome === "invalid" && !events.some(({ kind }) => kind === "answer");
+  const isBroken = outcome === "invalid" && !isAnswered;
+  const last = items.at(-1);
+  if (last?.kind === "reply" && !isAnswered) {
+    // A limit may have ended it behind a text.
+    items[items.length - 1] = { ...last, finish: FINISH[outcome] ?? "stop" };
+  }
   return {
     trial,
     items,

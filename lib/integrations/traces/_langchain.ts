@@ -6,9 +6,9 @@
 import { defined, isJsonObject } from "../../base/json.ts";
 import type { OwnCall } from "../../calls/trace.ts";
 import { readUsage } from "../../models/openai/reading.ts";
-import type { FinishReason } from "../../models/model.ts";
 import { lostIn, textIn } from "./_content.ts";
-import type { Conversation, Item, Reply } from "./_conversation.ts";
+import { type Conversation, finishOf, type Item, type Reply } from "./_conversation.ts";
+import { calledIn } from "./_openai.ts";
 import { type Part, textOf } from "./_part.ts";
 
 /** The classes of messages by the names of their types. */
@@ -23,10 +23,10 @@ const TYPES: Readonly<Record<string, "system" | "user" | "reply" | "result">> = 
   function: "result",
 };
 
-const FINISH: ReadonlyMap<unknown, FinishReason> = new Map<unknown, FinishReason>([
-  ["length", "length"],
-  ["content_filter", "filter"],
-]);
+/** Names of the reason why a model stopped, as providers have it. */
+const REASONS = [
+  ...["finish_reason", "finishReason", "stop_reason", "stopReason", "done_reason", "status"],
+] as const;
 
 /** Whether a value is a message of LangChain in one of its forms. */
 export function isLangChain(part: Part): boolean {
@@ -101,7 +101,7 @@ function message(at: Part): Item {
     ...defined({
       usage: readUsage(usage?.get("input_tokens")?.value, usage?.get("output_tokens")?.value),
       served: metadata?.textAt("model_name") ?? metadata?.textAt("model"),
-      finish: FINISH.get(metadata?.textAt("finish_reason")),
+      finish: finishOf(metadata?.first(...REASONS)?.value),
     }),
   };
 }
@@ -129,20 +129,23 @@ function ownCallsIn(content: Part | undefined): OwnCall[] {
 }
 
 /**
- * The calls of a message. A message of a chat completion has them as they were written, in order; else those that could
- * be read stand apart from those that could not, and the order between them is not kept.
+ * The calls of a message. A message of a chat completion has them as they were written, in order, and an old one there
+ * alone; else those that could be read stand apart from those that could not, and the order between them is not kept.
  */
 function callsIn(fields: Part): Reply["calls"] {
   const read = fields.get("tool_calls")?.items() ?? [];
   const invalid = fields.get("invalid_tool_calls")?.items() ?? [];
-  const raw = fields.get("additional_kwargs")?.get("tool_calls")?.items() ?? [];
-  if (raw.length > 0 && raw.length === read.length + invalid.length) {
+  const kept = fields.get("additional_kwargs");
+  const raw = kept?.get("tool_calls")?.items() ?? [];
+  const count = read.length + invalid.length;
+  if (raw.length > 0 && (count === 0 || count === raw.length)) {
     return raw.map((call) => ({
       ...defined({ id: call.textAt("id") }),
-      name: call.need("function").need("name").text(),
-      arguments: textOf(call.need("function").get("arguments")?.value ?? "{}"),
+      ...calledIn(call.need("function")),
     }));
   }
+  const legacy = kept?.get("function_call");
+  if (count === 0 && legacy !== undefined) return [calledIn(legacy)];
   return [...read, ...invalid].map((call) => ({
     ...defined({ id: call.textAt("id") }),
     name: call.need("name").text(),

@@ -5,17 +5,9 @@
 
 import { defined, isJsonObject, type JsonObject } from "../../base/json.ts";
 import { readUsage } from "../../models/openai/reading.ts";
-import type { FinishReason } from "../../models/model.ts";
-import { lostIn, textIn } from "./_content.ts";
-import type { Conversation, Item, Reply } from "./_conversation.ts";
+import { assertNoOtherCalls, lostIn, textIn } from "./_content.ts";
+import { type Conversation, finishOf, type Item, type Reply } from "./_conversation.ts";
 import { type Part, textOf } from "./_part.ts";
-
-/** Fields of a chat completion that may stand beside a reply, or around it. */
-const FINISH: ReadonlyMap<unknown, FinishReason> = new Map<unknown, FinishReason>([
-  ["length", "length"],
-  ["max_output_tokens", "length"],
-  ["content_filter", "filter"],
-]);
 
 /** Reads chat completions: a list of messages, the body of a request with them, or that and its response. */
 export function readChat(part: Part): Conversation {
@@ -23,6 +15,8 @@ export function readChat(part: Part): Conversation {
   const list = Array.isArray(request.value) ? request : request.need("messages");
   const choices = response?.need("choices");
   const all = choices?.items() ?? [];
+  const output = request.get("output");
+  if (typeof output?.value === "object") output.fail("it cannot stand beside messages");
   if (all.length > 1) choices!.fail("must be one choice", `there are ${all.length}`);
   const said = all.map((choice): Item => {
     const usage = response!.get("usage")?.value as JsonObject | undefined;
@@ -31,12 +25,21 @@ export function readChat(part: Part): Conversation {
       ...defined({
         usage: readUsage(usage?.["prompt_tokens"], usage?.["completion_tokens"]),
         served: response!.textAt("model"),
-        finish: FINISH.get(choice.textAt("finish_reason")),
+        finish: finishOf(choice.textAt("finish_reason")) ?? failureIn(response!) ??
+          failureIn(choice),
       }),
     };
   });
+  // As bodies of other APIs and of clients have them.
+  const system = request.first("system", "instructions");
   return {
-    items: [...list.items().map(chatItem), ...said],
+    items: [
+      ...(system === undefined
+        ? []
+        : [{ kind: "system" as const, text: textIn(system), at: system }]),
+      ...list.items().map(chatItem),
+      ...said,
+    ],
     ...defined({
       tools: request.first("tools", "functions"),
       model: request.textAt("model") ?? response?.textAt("model"),
@@ -44,15 +47,22 @@ export function readChat(part: Part): Conversation {
   };
 }
 
-/** A request and its response, logged together; what is no such pair is the request. */
+/** A request and its response, logged together; without a request they stand beside it, or there is none. */
 function exchange(part: Part): { readonly request: Part; readonly response?: Part } {
   const request = part.get("request");
   if (request !== undefined) return { request, response: part.need("response") };
-  return { request: part, ...(part.has("choices") ? { response: part } : {}) };
+  const response = part.get("response") ?? (part.has("choices") ? part : undefined);
+  return { request: part, ...defined({ response }) };
+}
+
+/** An error beside what was said, as servers send one that failed in mid-reply. */
+function failureIn(at: Part | undefined): "other" | undefined {
+  return at?.has("error") ? "other" : undefined;
 }
 
 function chatItem(at: Part): Item {
   const role = at.need("role").text();
+  assertNoOtherCalls(at, ["tool_calls", "function_call"]);
   const content = at.get("content");
   const text = textIn(content) || at.textAt("refusal") || "";
   switch (role) {
@@ -72,6 +82,7 @@ function chatItem(at: Part): Item {
       const legacy = calls.length === 0 ? at.get("function_call") : undefined;
       return {
         ...{ kind: "reply", text, at },
+        ...defined({ finish: finishOf(at.first("finish_reason", "stop_reason")?.value) }),
         calls: legacy === undefined ? calls : [{ ...calledIn(legacy) }],
         ...modelIn(at),
       };
@@ -101,7 +112,7 @@ function customIn(at: Part): ReturnType<typeof calledIn> {
 }
 
 /** The name and the arguments of a call, where the text that the model wrote is kept; else the JSON of the arguments. */
-function calledIn(at: Part): { readonly name: string; readonly arguments: string } {
+export function calledIn(at: Part): { readonly name: string; readonly arguments: string } {
   const written = at.get("arguments")?.value;
   return {
     name: at.need("name").text(),
@@ -140,8 +151,8 @@ export function readResponses(part: Part): Conversation {
   if (earlier !== undefined && !said.some(({ kind }) => kind === "reply")) {
     earlier.fail("must stand beside an input with the items of the earlier responses");
   }
-  const reason = FINISH.get(answer?.get("incomplete_details")?.textAt("reason"));
-  const finish = reason ?? (UNFINISHED.includes(answer?.textAt("status")) ? "length" : undefined);
+  const finish = finishOf(answer?.get("incomplete_details")?.textAt("reason")) ??
+    finishOf(answer?.textAt("status")) ?? failureIn(answer);
   const last = output.findLastIndex(({ kind }) => kind === "reply");
   const told = defined({
     usage: readUsage(usage?.["input_tokens"], usage?.["output_tokens"]),
@@ -166,11 +177,6 @@ export function readResponses(part: Part): Conversation {
 /** Fields that stand for items which are kept by the provider. */
 const EARLIER: readonly string[] = ["previous_response_id", "conversation"];
 
-/** What a response says that is not whole: its text is no answer. */
-const UNFINISHED: readonly unknown[] = [
-  ...["failed", "incomplete", "cancelled", "in_progress", "queued"],
-];
-
 /** Items that are neither said nor called. */
 const SILENT_ITEMS: readonly string[] = [
   ...["reasoning", "item_reference", "compaction"],
@@ -184,10 +190,11 @@ const OWN_CALL = /_call$/;
 function responseItem(at: Part): Item[] {
   const type = at.textAt("type") ?? "message";
   const reply = { kind: "reply", text: "", calls: [], continues: true, at } as const;
+  const finish = defined({ finish: finishOf(at.textAt("status")) });
   if (type === "function_call" || type === "custom_tool_call") {
     const id = at.textAt("call_id");
     const called = type === "function_call" ? calledIn(at) : customIn(at);
-    return [{ ...reply, calls: [{ ...defined({ id }), ...called }] }];
+    return [{ ...reply, calls: [{ ...defined({ id }), ...called }], ...finish }];
   }
   if (type === "function_call_output" || type === "custom_tool_call_output") {
     const output = at.need("output");
@@ -208,9 +215,10 @@ function responseItem(at: Part): Item[] {
     return at.need("type").fail("must be the type of an item of a response");
   }
   const role = at.need("role").text();
+  assertNoOtherCalls(at);
   const content = at.get("content");
   const text = textIn(content);
-  if (role === "assistant") return [{ ...reply, text }];
+  if (role === "assistant") return [{ ...reply, text, ...finish }];
   if (role === "user") return [{ kind: "user", text, at, ...lostIn(content) }];
   if (role === "system" || role === "developer") return [{ kind: "system", text, at }];
   return at.need("role").fail("must be one of system, developer, user and assistant");

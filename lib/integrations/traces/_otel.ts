@@ -7,11 +7,12 @@
 
 import { countText } from "../../base/numbers.ts";
 import { defined, listText, printable } from "../../base/json.ts";
-import type { FinishReason } from "../../models/model.ts";
 import { readUsage } from "../../models/openai/reading.ts";
 import {
   type Conversation,
+  counted,
   cutIn,
+  finishOf,
   type Item,
   type Reply,
   type Result,
@@ -33,12 +34,6 @@ import { type Part, textOf } from "./_part.ts";
 
 /** Operations that ask a model. */
 const ASKING: readonly string[] = ["chat", "generate_content", "text_completion"];
-
-const FINISH: ReadonlyMap<unknown, FinishReason> = new Map<unknown, FinishReason>([
-  ["length", "length"],
-  ["max_tokens", "length"],
-  ["content_filter", "filter"],
-]);
 
 /**
  * Reads the conversations in spans, which may stand in several exports: those of one `gen_ai.conversation.id`, else of one
@@ -95,6 +90,13 @@ function hasReply(span: Span): boolean {
   return messagesIn(span, "gen_ai.output.messages").some(({ kind }) => kind === "reply");
 }
 
+/** Whether a request goes on with what was said before. */
+function goesOn(span: Span): boolean {
+  return messagesIn(span, "gen_ai.input.messages").some(({ kind }) =>
+    kind === "reply" || kind === "result"
+  );
+}
+
 function conversationOf(group: readonly Span[]): Conversation {
   const spans = withoutDoubled(group).toSorted(byTime);
   const aboveOf = above(spans);
@@ -102,7 +104,11 @@ function conversationOf(group: readonly Span[]): Conversation {
     aboveOf(span).filter((one) => operationOf(one) === "invoke_agent").length <= 1;
   const agents = spans.filter((span) => operationOf(span) === "invoke_agent");
   const all = spans.filter(isAsking);
-  const outer = all.filter(isOuter);
+  const isOfTool = (span: Span) => aboveOf(span).some((one) => operationOf(one) === "execute_tool");
+  // A tool may ask a model, or be what runs the agent.
+  const outer = all.filter(
+    all.every(isOfTool) ? isOuter : (span) => isOuter(span) && !isOfTool(span),
+  );
   const told = new Set(outer.filter(hasReply));
   const failed = outer.filter((span) => span.hasFailed && !told.has(span));
   const tried = outer.filter((span) => !failed.includes(span));
@@ -112,7 +118,12 @@ function conversationOf(group: readonly Span[]): Conversation {
   const innerTools = ran.filter((span) => !isOuter(span))
     .map((span) => textOfAttribute(span, "gen_ai.tool.name") ?? "");
   const isBroken = asked.length === 0 && failed.length > 0;
-  const sources = asked.length > 0 ? asked : isBroken ? failed.slice(-1) : agents.slice(0, 1);
+  const cut = failed.filter((span) => span === outer.at(-1) && goesOn(span));
+  const sources = asked.length > 0
+    ? [...asked, ...cut]
+    : isBroken
+    ? failed.slice(-1)
+    : agents.slice(0, 1);
   const [first] = sources;
   if (first === undefined) return group[0]!.at.fail("must have spans that ask a model");
   const { items, notes } = isBroken
@@ -121,6 +132,8 @@ function conversationOf(group: readonly Span[]): Conversation {
       notes: [],
     }
     : itemsOf(sources, run);
+  const lastReply = items.findLast((item) => item.kind === "reply");
+  const isCut = cut.length > 0 || failed.includes(outer.at(-1)!) && lastReply?.calls.length !== 0;
   const text = (name: string, among = spans) =>
     among.map((span) => textOfAttribute(span, name)).find((one) => one !== undefined);
   const asking = [...sources, ...agents];
@@ -135,7 +148,7 @@ function conversationOf(group: readonly Span[]): Conversation {
     text("toolgate.trial") === undefined ? 0 : items.reduce((sum, item) => sum + cutIn(item), 0),
   );
   const left = (count: number, noun: string, why: string) =>
-    count === 0 ? [] : [`${countText(count, noun)} ${why} left out`];
+    counted(count, noun, `${why} left out`);
   return {
     items,
     ...defined({
@@ -147,11 +160,11 @@ function conversationOf(group: readonly Span[]): Conversation {
       suite: text("toolgate.suite"),
       simulated: simulated.includes(true) || undefined,
       unfit: unfit[0],
-      broken: isBroken ? "no request got a reply" : undefined,
+      broken: isBroken ? "no request got a reply" : isCut ? "its last request failed" : undefined,
     }),
     notes: [
       ...unfit,
-      ...left(all.length - outer.length, "request", "of agents within the agent"),
+      ...left(all.length - outer.length, "request", "of agents or tools within the agent"),
       ...left(innerTools.length, "run", `of tools of agents within the agent${named(innerTools)}`),
       ...left(group.length - spans.length, "span", "that stand twice"),
       ...left(tried.length - asked.length, "request", "that others are within, or hold,"),
@@ -177,12 +190,23 @@ function itemsOf(
     const news = place === 0
       ? [...instructionsIn(span), ...input]
       : withoutLast(input.slice(behind(input, said, items)), items);
-    if (place > 0) hidden += news.filter(({ kind }) => kind === "reply").length;
+    if (place > 0) {
+      const replies = news.filter((item) => item.kind === "reply");
+      if (replies.some((one) => isPending(one, items))) {
+        span.at.fail(
+          "must go on with the request before it: conversations of one trace need ids of their own",
+          "it has the reply of an earlier one",
+        );
+      }
+      hidden += replies.length;
+    }
     const results = news.filter((item) => item.kind === "result");
     // What the spans of tools say is needed only where no request shows it.
     const before = place === 0 ? [] : runs.take(items, span.start);
     items.push(
-      ...(results.length > 0 ? news.map((item) => timed(item, before)) : [...before, ...news]),
+      ...(results.length > 0
+        ? news.map((item) => item.kind === "result" ? timed(item, results, before) : item)
+        : [...before, ...news]),
     );
     const output = messagesIn(span, "gen_ai.output.messages");
     // Each message of the output is a choice by the conventions; where replies come in parts, one has the reason.
@@ -193,7 +217,7 @@ function itemsOf(
         `there are ${choices.length}`,
       );
     }
-    if (!output.some(({ kind }) => kind === "reply")) {
+    if (!span.hasFailed && !output.some(({ kind }) => kind === "reply")) {
       span.at.fail(
         "must have gen_ai.output.messages: instrumentations keep what was said only when told to",
         `a span ${operationOf(span)} has none`,
@@ -203,23 +227,25 @@ function itemsOf(
     const usage = ["input", "output"].map((way) =>
       span.attribute(`gen_ai.usage.${way}_tokens`)?.value
     );
-    const own = output.findLastIndex(({ kind }) => kind === "reply");
+    const own = output.findLast((item) => item.kind === "reply");
+    const reasons = span.attribute("gen_ai.response.finish_reasons")?.value;
     const told = defined({
+      // What a request said until it failed is no answer.
+      finish: own?.finish ?? finishOf([reasons].flat()[0]) ??
+        (span.hasFailed ? "other" as const : undefined),
       usage: readUsage(usage[0], usage[1]),
       served: textOfAttribute(span, "gen_ai.response.model"),
       durationMs: millisecondsOf(span),
     });
-    items.push(...output.map((item, at) => at === own ? { ...item, ...told } as Item : item));
+    items.push(...output.map((item) => item === own ? { ...own, ...told } : item));
   }
   items.push(...runs.take(items, undefined));
   const lost = runs.lost(items);
   return {
     items,
     notes: [
-      ...(hidden === 0
-        ? []
-        : [`${countText(hidden, "request")} without a span read from a later one`]),
-      ...(lost === 0 ? [] : [`${countText(lost, "run")} of tools that no reply calls left out`]),
+      ...counted(hidden, "request", "without a span read from a later one"),
+      ...counted(lost, "run", "of tools that no reply calls left out"),
     ],
   };
 }
@@ -264,6 +290,8 @@ function callsOf(items: readonly Item[], place: number): Reply["calls"] {
 
 const textOfCalls = (calls: Reply["calls"]) =>
   JSON.stringify(calls.map(({ name, arguments: written }) => [name, written]));
+const callsText = (calls: Reply["calls"]) =>
+  JSON.stringify(calls.map(({ id, name, arguments: written }) => [id, name, written]));
 
 /** Without replies that repeat calls of the last one, as histories do that have each call and its result apart. */
 function withoutLast(news: readonly Item[], items: readonly Item[]): Item[] {
@@ -277,13 +305,22 @@ function withoutLast(news: readonly Item[], items: readonly Item[]): Item[] {
   );
 }
 
-/** A result with the time that the span of its tool took. */
-function timed(item: Item, runs: readonly Result[]): Item {
-  if (item.kind !== "result") return item;
-  const own = runs.filter(({ id }) => id !== undefined && id === item.id);
-  if (own.length !== 1) return item;
-  const { durationMs, isError } = own[0]!;
-  return { ...item, ...defined({ durationMs, isError }) };
+/** Whether a reply is there, and nothing answers its calls. */
+function isPending({ calls }: Reply, items: readonly Item[]): boolean {
+  const place = items.findLastIndex((item) =>
+    item.kind === "reply" && item.calls.length > 0 && callsText(item.calls) === callsText(calls)
+  );
+  return place >= 0 && items[place + 1]?.kind !== "result";
+}
+
+/** A result with what the span of its tool says: by the id of the call or, where that tells nothing, by place. */
+function timed(item: Result, results: readonly Item[], runs: readonly Result[]): Result {
+  const { id = "" } = item;
+  const isOnly = id !== "" &&
+    results.filter((one) => one.kind === "result" && one.id === id).length === 1;
+  const place = results.indexOf(item);
+  const own = runs.find((run) => isOnly ? run.id === id : run.call === place);
+  return { ...item, ...defined({ durationMs: own?.durationMs, isError: own?.isError }) };
 }
 
 function instructionsIn(span: Span): Item[] {
@@ -333,7 +370,10 @@ function messageItems(at: Part): Item[] {
   }));
   const lost = parts.filter((part) => SILENT.includes(part.textAt("type") ?? "")).length;
   if (role === "system" || role === "developer") return [{ kind: "system", text, at }];
-  if (role === "tool") return results;
+  if (role === "tool") {
+    if (results.length === 0 && text !== "") at.fail("must have a part tool_call_response");
+    return results;
+  }
   if (role === "user") {
     return [
       ...results,
@@ -355,7 +395,7 @@ function messageItems(at: Part): Item[] {
       arguments: textOf(part.get("arguments")?.value ?? {}),
     })),
     ...(own.length === 0 ? {} : { ownCalls: own }),
-    ...defined({ finish: FINISH.get(at.textAt("finish_reason")) }),
+    ...defined({ finish: finishOf(at.textAt("finish_reason")) }),
   };
   return [reply, ...results];
 }

@@ -26,11 +26,13 @@ export function runsOf(spans: readonly Span[]): Runs {
       const isLater = ({ start }: Span) =>
         before !== undefined && start !== undefined && start >= before;
       const window = left.filter((span) => !isLater(span));
-      const places = placesOf(window, last?.calls ?? []);
+      const calls = last?.calls ?? [];
+      const done = window.filter((span) => !isTriedAgain(span, window, calls));
+      const places = placesOf(done, calls);
       // A run without a time may be of a reply that is still to come.
       left = left.filter((span) => isLater(span) || span.start === undefined && !places.has(span));
       unmatched.push(...window.filter((span) => span.start !== undefined && !places.has(span)));
-      return [...places].flatMap(([span, call]) => resultOf(span, call))
+      return [...places].flatMap(([span, call]) => resultOf(span, call, calls[call]!.id))
         .sort((one, other) => one.call! - other.call!);
     },
     lost: (items) => {
@@ -74,13 +76,28 @@ function placesOf(spans: readonly Span[], calls: readonly Called[]): Map<Span, n
   return places;
 }
 
+/** Whether a span failed whose call, the only one of its id, another one carried out again. */
+function isTriedAgain(
+  { hasFailed, end, attribute }: Span,
+  spans: readonly Span[],
+  calls: readonly Called[],
+): boolean {
+  const id = attribute("gen_ai.tool.call.id")?.value;
+  return hasFailed && end !== undefined && id !== undefined &&
+    calls.filter((call) => call.id === id).length === 1 &&
+    spans.some((other) =>
+      other.start !== undefined && other.start >= end &&
+      other.attribute("gen_ai.tool.call.id")?.value === id
+    );
+}
+
 /** The name of the tool; the name of the span has it as well. */
 function nameOf(span: Span): string | undefined {
   return textOfAttribute(span, "gen_ai.tool.name") ??
     /^execute_tool (\S+)$/.exec(span.at.textAt("name") ?? "")?.[1];
 }
 
-function resultOf(span: Span, call: number): Result[] {
+function resultOf(span: Span, call: number, id: string | undefined): Result[] {
   const result = span.attribute("gen_ai.tool.call.result");
   if (result === undefined && !span.hasFailed) return [];
   const text = textOf(
@@ -90,7 +107,7 @@ function resultOf(span: Span, call: number): Result[] {
   return [{
     ...{ kind: "result", text, at: span.at, call },
     ...defined({
-      id: textOfAttribute(span, "gen_ai.tool.call.id"),
+      id,
       isError: span.hasFailed ? true as const : undefined,
       durationMs: millisecondsOf(span),
     }),

@@ -161,7 +161,7 @@ function readSpan(at: Part): Span {
     end: timeOf(at.first("endTimeUnixNano", "end_time_unix_nano", "endTime", "end_time")) ??
       (start === undefined ? undefined : endOf(start, at.get("duration"))),
     hasFailed: code === 2 || code === "ERROR" || code === "STATUS_CODE_ERROR" ||
-      attribute("error.type") !== undefined,
+      attributeIn(own, "error.type") !== undefined,
   };
 }
 

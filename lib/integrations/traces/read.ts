@@ -123,7 +123,7 @@ export function findTraces(
   for (const { value, source } of [part, ...more]) assertShallow(value, source);
   const inner = part.get("trace");
   const own = inner !== undefined && typeof inner.value === "object" ? inner : part;
-  const form = wanted ?? formOf(own);
+  const form = wanted === undefined ? formOf(own) : TRACE_FORMS.find((one) => one === wanted);
   if (form === undefined) return own.fail(FORM_RULE, shapeOf(own));
   const read = more.length > 0 ? readSpans([own, ...more]) : FORMS[form].read(own);
   const all = isList(read) ? read : [read];
