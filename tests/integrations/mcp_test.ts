@@ -150,6 +150,9 @@ Deno.test(
 );
 
 Deno.test("mcpTools() says in one error what is wrong with a server", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr as Deno.NetAddr;
+  listener.close();
   const errors = [
     [["no-such-program"], /must start and answer: there is no such program/],
     [
@@ -168,8 +171,8 @@ Deno.test("mcpTools() says in one error what is wrong with a server", async () =
     [{ comand: "x" }, /Unrecognized key: "comand"; did you mean command\?/],
     [{ command: [] }, /at command: /],
     [
-      "http://127.0.0.1:1/mcp",
-      /the MCP server http:\/\/127\.0\.0\.1:1\/mcp must start and answer: .*[Cc]onnection refused/,
+      `http://127.0.0.1:${port}/mcp`,
+      /the MCP server http:\S+\/mcp must start and answer: .*[Cc]onnection refused/,
     ],
   ] as const;
   for (const [server, message] of errors) {
