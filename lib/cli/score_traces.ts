@@ -54,12 +54,16 @@ export async function scoreTraces(arguments_: readonly string[]): Promise<number
       return 3;
     }
     const written = journalsOf(journal).filter((path) => !before.has(path));
+    if (written.length === 0 && hasPassed) {
+      throw cannot(`score ${file}`, "--with names a file of tool tests", `${tests} has none`);
+    }
     return await exitCodeOf(written, { file, traces, hasPassed });
   } catch (error) {
     if (!(error instanceof Deno.errors.NotCapable)) throw error;
     throw cannot(
       `score ${file}`,
-      "traces are judged by deno test, which this command runs, with a folder for its results",
+      "traces are judged by deno test, which this command runs, with a folder for its results: a task of " +
+        "deno.json that runs it needs --allow-run",
       printable(reasonOf(error), 300),
     );
   } finally {

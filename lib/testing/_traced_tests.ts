@@ -48,7 +48,7 @@ interface TraceFile {
   readonly traces: readonly FileTrace[];
   readonly owners: Map<FileTrace, string[]>;
   /** What was compared with the traces, for the message that some are of none. */
-  readonly cases: string[];
+  readonly tests: TracedTest[];
 }
 
 /** Files that were read: the suites of a test file share theirs. */
@@ -94,7 +94,7 @@ export function tracedTests<Test extends TracedTest>(
   const isFirst = !files.has(path);
   const file = files.getOrInsertComputed(path, () => {
     const traces = reading.readTraceFile(path);
-    return { path, traces, owners: new Map(), cases: [] };
+    return { path, traces, owners: new Map(), tests: [] };
   });
   if (isFirst) {
     site.add({
@@ -104,7 +104,7 @@ export function tracedTests<Test extends TracedTest>(
     });
   }
   const own = new Map(tests.map(({ name }) => [name, new Map<string, FileTrace[]>()]));
-  for (const { name } of tests) file.cases.push(name);
+  file.tests.push(...tests);
   for (const trace of file.traces) {
     const fitting = tests.filter((test) => isOf(trace, test, suite));
     if (fitting.length === 0) continue;
@@ -239,19 +239,29 @@ function quoted(text: string): string {
   return JSON.stringify(printable(redact(text), 80));
 }
 
+/** Says why a trace is of no test. */
+function whyOfNone(
+  { case: name, run: { turns: [first] } }: FileTrace,
+  tests: readonly TracedTest[],
+): string {
+  if (name !== undefined) return `case ${quoted(name)} is of no test`;
+  if (!first?.prompt) return "it has neither a question nor a case";
+  const alike = tests.find(({ toolCase }) => toolCase.prompt === first.prompt);
+  const question = `question ${quoted(first.prompt)}`;
+  return alike === undefined
+    ? `${question} is of no test`
+    : `${question} is that of ${alike.subject}, whose system text is another`;
+}
+
 /** At most this many traces or cases are named. */
 const MAX_NAMED = 5;
 
 /** Fails unless each trace is of one test. */
-function assertOwned({ path, traces, owners, cases }: TraceFile): void {
+function assertOwned({ path, traces, owners, tests }: TraceFile): void {
   const strange = traces.filter((trace) => !owners.has(trace));
   const shared = [...owners].filter(([, own]) => own.length > 1);
   if (strange.length + shared.length === 0) return;
-  const told = strange.map(({ source, case: name, run }) =>
-    `${source}: ${
-      name === undefined ? `question ${quoted(run.turns[0]?.prompt ?? "")}` : `case ${quoted(name)}`
-    } is of no test`
-  );
+  const told = strange.map((trace) => `${trace.source}: ${whyOfNone(trace, tests)}`);
   const doubled = shared.map(([{ source }, own]) => `${source}: is of ${listText(own, 3)}`);
   throw new AssertionError([
     `Cannot score ${
@@ -262,6 +272,6 @@ function assertOwned({ path, traces, owners, cases }: TraceFile): void {
     ...(told.length + doubled.length > MAX_NAMED
       ? [`  and ${told.length + doubled.length - MAX_NAMED} more`]
       : []),
-    `  tests: ${listText(cases.map((name) => printable(name, 80)), 10)}`,
+    `  tests: ${listText(tests.map(({ name }) => printable(name, 80)), 10)}`,
   ].join("\n"));
 }

@@ -320,6 +320,47 @@ Deno.test("score traces: a trial of several turns that broke off in the first is
   );
 });
 
+Deno.test("score traces: a trace of no test is told from one of a test with another system text", async () => {
+  using place = new Folder();
+  const { messages } = line();
+  const system = { role: "system", content: "Be brief." };
+  const steps = [{ content: [{ type: "text", text: "21" }], finishReason: "stop" }];
+  const traces = [{ messages: [system, ...messages] }, { steps }, line({ prompt: "Oslo?" })];
+  const { code, all } = await run(place, ONE_TEST, traces);
+  assertEquals(code, 2, all);
+  for (
+    const part of [
+      'line 1: question "Rome?" is that of tool test weather, whose system text is another',
+      "line 2: it has neither a question nor a case",
+      'line 3: question "Oslo?" is of no test',
+    ]
+  ) assertStringIncludes(all, part);
+});
+
+Deno.test("score traces: a wrong call that had a result is told by what is wrong with it", async () => {
+  using place = new Folder();
+  const { code, all } = await run(place, ONE_TEST, [line({ tool: "look_up" })]);
+  assertEquals(code, 1, all);
+  assertStringIncludes(all, 'look_up(city="Rome") -> refused: There is no function look_up');
+});
+
+Deno.test("score traces: the model beside steps is theirs, and --with needs tool tests", async () => {
+  using place = new Folder();
+  const steps = [{
+    content: [{ type: "text", text: "21" }],
+    finishReason: "stop",
+    response: { modelId: "gpt-5-2025" },
+  }];
+  const answered = TOOLS +
+    'toolTest("weather", { model: "m", tools, prompt: "Rome?", assert() {} });\n';
+  const { trials } = await score(place, answered, [{ model: "gpt-5", prompt: "Rome?", steps }]);
+  assertEquals(trials.map(({ model }) => model.requested), ["gpt-5"]);
+  using none = new Folder();
+  const { code, stderr } = await score(none, 'Deno.test("plain", () => {});\n', [line()]);
+  assertEquals(code, 2);
+  assertStringIncludes(stderr, "--with names a file of tool tests");
+});
+
 Deno.test("score traces: a program without a name is one all the same, and simulated is true or false", async () => {
   using place = new Folder();
   const { messages } = line();

@@ -13,7 +13,7 @@ import type { Parse, TraceEvent } from "../../lib/calls/trace.ts";
 import { parseWith } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { describeOutcome, describeTrial } from "../../lib/reports/story.ts";
-import { describeFailure } from "../../lib/reports/failure_text.ts";
+import { describeFailure } from "../../lib/calls/failure_text.ts";
 import { TRIAL_LINE } from "../../lib/trials/trial.ts";
 import {
   callEvent,

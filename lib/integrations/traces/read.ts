@@ -130,7 +130,7 @@ export function findTraces(
   const beside = {
     case: (part.get("case") ?? part.get("test"))?.text(),
     suite: form === "journal" ? undefined : part.get("suite")?.text(),
-    model: own === part ? undefined : part.textAt("model"),
+    model: part.textAt("model"),
     simulated: part.get("simulated")?.isTrue() || undefined,
     tools: own === part ? undefined : part.get("tools"),
     // Of several conversations it would be the id of none.

@@ -9,7 +9,7 @@ import { isLost } from "../../tools/fault.ts";
 import { demandText } from "../../tools/injection.ts";
 import { isJsonObject, parseJson, printable, printableLines } from "../../base/json.ts";
 import { agentNotes, callNotes, plainArguments } from "../story.ts";
-import { describeArgument, describeCause, sourceCall } from "../failure_text.ts";
+import { describeArgument, describeCause, sourceCall } from "../../calls/failure_text.ts";
 import type { Task } from "../../tasks/generated/task.ts";
 import {
   type CallEvent,

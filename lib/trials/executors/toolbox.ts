@@ -151,8 +151,8 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
     const tool = this.#tools.get(call.name)!;
     const wrong = this.judge(call);
     const checked = this.take(call);
-    if (wrong !== undefined) return wrong;
     const { recorded } = call;
+    if (wrong !== undefined) return recorded === undefined ? wrong : withReason(wrong, recorded);
     // Whatever is wrong with a text that a model got, it got it.
     if (recorded !== undefined) {
       return { ...this.#returned(tool, recorded), content: recorded.text };
@@ -199,6 +199,13 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
   ): [name: string, value: JsonValue][] {
     return namedReturns(name, call, valueOfResult(text));
   }
+}
+
+/** The outcome of a wrong call that was carried out in a run that was recorded: its result does not say what is wrong. */
+function withReason(wrong: CallOutcome, { text, isError }: RecordedResult): CallOutcome {
+  const error = errorOfResult(wrong.content);
+  if (error === undefined || isError || errorOfResult(text) !== undefined) return wrong;
+  return { ...wrong, event: { ...wrong.event, error } };
 }
 
 /** The outcome of a call whose tool failed, maybe by a mistake of its own. */

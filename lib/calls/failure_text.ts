@@ -4,7 +4,7 @@
  */
 
 import { printable } from "../base/json.ts";
-import type { Failure, WrongArgument } from "../calls/failure.ts";
+import type { Failure, WrongArgument } from "./failure.ts";
 
 /**
  * Describes one failure.
