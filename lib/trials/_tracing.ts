@@ -98,18 +98,20 @@ export class TrialSpans {
   /** What ends the spans of work that still runs. */
   readonly #open: Set<() => void> = new Set();
   readonly #api: Required<Api>;
+  readonly #isDeno: boolean;
   readonly #tracer: Tracer;
 
   /** Begins a trial; its own span is the first. */
   constructor(api: Required<Api>, trial: string) {
     this.trial = trial;
     this.#api = api;
+    this.#isDeno = api.version === DENO;
     this.#tracer = api.trace.getTracer("toolgate");
   }
 
   /** Returns a whole number as one: Deno sends all numbers but bigints with a fraction, others know no bigints. */
   whole(value: number): number | bigint {
-    return this.#api.version === DENO && Number.isSafeInteger(value) ? BigInt(value) : value;
+    return this.#isDeno && Number.isSafeInteger(value) ? BigInt(value) : value;
   }
 
   /** Runs all of the trial within a span that begins a trace: all that it leads to finds these spans. */
@@ -131,20 +133,24 @@ export class TrialSpans {
     enter?: (run: () => void) => void,
   ): T {
     let span: Span | undefined;
+    let first: Attributes = {};
     const leave = () => end({ error: new DOMException("the trial ended before", "AbortError") });
     const end = (ended: WorkResult<T>) => {
       if (span === undefined || !this.#open.delete(leave)) return;
       // What a trial leaves behind may never end, and spans that do not are never sent.
       if (enter !== undefined) this.#open.forEach((one) => one());
-      quietly(() => this.#describe(span!, describe(ended)));
+      quietly(() => this.#describe(span!, first, describe(ended)));
       quietly(() => span!.end());
     };
     let result: T;
     try {
       result = once((run) => {
         const { name, attributes } = start();
-        const options = { kind: KINDS[kind], root: enter !== undefined, attributes };
-        this.#tracer.startActiveSpan(name, options, (started) => {
+        // Deno sends both values of an attribute that is set twice.
+        first = this.#isDeno ? attributes : {};
+        const options = { kind: KINDS[kind], root: enter !== undefined };
+        const now = this.#isDeno ? {} : attributes;
+        this.#tracer.startActiveSpan(name, { ...options, attributes: now }, (started) => {
           span = started;
           this.#open.add(leave);
           if (enter === undefined) run();
@@ -162,9 +168,9 @@ export class TrialSpans {
     return result;
   }
 
-  #describe(span: Span, { name, attributes, content, error }: SpanEnd): void {
+  #describe(span: Span, first: Attributes, { name, attributes, content, error }: SpanEnd): void {
     if (name !== undefined) span.updateName(name);
-    span.setAttributes(attributes);
+    span.setAttributes({ ...first, ...attributes });
     if (error !== undefined) {
       const { type, message } = error;
       span.setAttributes({ "error.type": type });

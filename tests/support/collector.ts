@@ -2,6 +2,8 @@
  * A collector of OpenTelemetry on the loopback interface, which keeps what it is sent.
  */
 
+import { assertEquals } from "@std/assert";
+
 /** A span, as far as tests look at it. */
 export interface Span {
   readonly id: string;
@@ -92,6 +94,9 @@ export function envFor(endpoint: string): Record<string, string> {
 function readSpan(
   { traceId, spanId, parentSpanId, name, kind, status, attributes }: SentSpan,
 ): Span {
+  const keys = attributes.map(({ key }) => key);
+  // OTLP demands it, and backends take any one of several values.
+  assertEquals(keys, [...new Set(keys)], `attributes of ${name} are there twice`);
   return {
     ...{ id: spanId, trace: traceId, parent: parentSpanId, name, kind },
     isError: status.code === 2,
