@@ -4,7 +4,7 @@
  */
 
 import { cannot, reasonOf } from "../base/errors.ts";
-import { canonicalJson, isObject, type JsonObject, printable } from "../base/json.ts";
+import { isObject, type JsonObject, printable } from "../base/json.ts";
 import { nearestOrAll } from "../base/nearest_name.ts";
 import { registerSecrets, requestSecrets } from "../base/secrets.ts";
 import { InfrastructureError } from "../models/model.ts";
@@ -65,7 +65,7 @@ const OPTION_NAMES: Readonly<Record<keyof OpenApiToolsOptions, true>> = {
  * Of two with one name the second ends with its place, as in `id_query`.
  *
  * Without `baseURL` a call returns a value that fits the schema of the operation's success, drawn from `seed` and the
- * arguments. With it, the service is called: a response that is no success is an error of the tool, and a service that
+ * arguments; its properties with the names of arguments have their values where these fit. With it, the service is called: a response that is no success is an error of the tool, and a service that
  * cannot be reached throws an `InfrastructureError`.
  *
  * @param document The document: a parsed object, its text in JSON or YAML, or the URL of either (`file:`, `https:`).
@@ -142,7 +142,7 @@ export async function openApiTools(
 
 /** Returns what makes up results: it throws an `InfrastructureError` if none fits, as no model is to blame. */
 function mock(
-  { place, result }: Operation,
+  { place, places, result }: Operation,
   seed: number,
   unsafePatterns: boolean | undefined,
 ): (input: JsonObject) => unknown {
@@ -153,7 +153,8 @@ function mock(
     let state = "no value was found that does";
     try {
       mocks ??= new Mocks(result.schema(), unsafePatterns);
-      const found = mocks.value(seed, place, canonicalJson(input));
+      const given = Object.entries(input).map(([name, value]) => [places.get(name)!.name, value]);
+      const found = mocks.value(seed, Object.fromEntries(given), place);
       // As a service would send it: a text as such, JSON as the text of its value.
       if (found !== undefined) {
         return isJsonType(result.type) ? JSON.stringify(found.value) : found.value;

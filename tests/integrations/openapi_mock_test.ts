@@ -233,6 +233,18 @@ Deno.test("openApiTools() makes up no result that is an error alone, unless it m
   assertEquals(typeof error, "string");
 });
 
+Deno.test("openApiTools() makes up results that have the values of arguments of the same names, where these fit", async () => {
+  const text = { type: "string", maxLength: 3 };
+  const inner = { type: "object", properties: { q: {} }, required: ["q"] };
+  const properties = { q: text, inner };
+  const tool = await toolOf({ type: "object", properties, required: ["inner"] });
+  const q = async (given: string) => JSON.parse(await tool.execute({ q: given }));
+  assertEquals((await q("A7")).q, "A7");
+  // One within another is of something else, as an order has a customer.
+  assertNotEquals((await q("A7")).inner.q, "A7");
+  assertNotEquals((await q("longer")).q, "longer");
+});
+
 Deno.test("openApiTools() makes up other results for other seeds and other arguments", async () => {
   const schema = {
     type: "object",

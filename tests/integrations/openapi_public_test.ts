@@ -105,7 +105,11 @@ Deno.test("openApiTools() makes up results of public documents that fit their sc
       const schema = reader.read(one).result?.schema() ?? {};
       const [check, mocks] = [valueCheck(schema), new Mocks(schema)];
       for (const seed of [1, 2, 3]) {
-        assertEquals(check(mocks.value(seed, one.name)!.value), undefined, `${one.name} ${seed}`);
+        assertEquals(
+          check(mocks.value(seed, {}, one.name)!.value),
+          undefined,
+          `${one.name} ${seed}`,
+        );
       }
     }
   }

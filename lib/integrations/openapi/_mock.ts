@@ -51,20 +51,22 @@ export class Mocks {
   }
 
   /**
-   * Returns a value that fits: the same for the same words of `purpose`, and most likely another for others.
-   * `undefined` if none was found.
+   * Returns a value that fits: the same for the same arguments and words of `purpose`, and most likely another for
+   * others. Its properties of the names of arguments have their values where these fit, as those of a real service
+   * would: who asks for order 7 gets order 7. `undefined` if none was found.
    *
    * @throws {Error} If none was found, and the schema cannot be checked.
    */
   value(
     seed: number,
+    input: JsonObject,
     ...purpose: readonly string[]
   ): { readonly value: JsonValue } | undefined {
     let found: { readonly value: JsonValue } | undefined;
     let fault: unknown;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const stream = fork(seed, "openapi", ...purpose, attempt);
-      const maker = new Maker(this.#schema, stream, this.#checks, attempt);
+      const stream = fork(seed, "openapi", ...purpose, canonicalJson(input), attempt);
+      const maker = new Maker(this.#schema, { stream, input, checks: this.#checks, attempt });
       try {
         const value = maker.make(this.#schema);
         if (!maker.isSure && !this.#checks.fits(this.#schema, value)) continue;
@@ -81,18 +83,28 @@ export class Mocks {
   }
 }
 
+/** What a value is made with. */
+interface Making {
+  readonly stream: Stream;
+  readonly input: JsonObject;
+  readonly checks: Checks;
+  readonly attempt: number;
+}
+
 class Maker {
   /** Whether every keyword that was met was followed to the letter. */
   isSure = true;
   readonly #root: JsonObject;
   readonly #stream: Stream;
+  readonly #input: JsonObject;
   readonly #checks: Checks;
   readonly #attempt: number;
   #values = 0;
 
-  constructor(root: JsonObject, stream: Stream, checks: Checks, attempt: number) {
+  constructor(root: JsonObject, { stream, input, checks, attempt }: Making) {
     this.#root = root;
     this.#stream = stream;
+    this.#input = input;
     this.#checks = checks;
     this.#attempt = attempt;
   }
@@ -341,6 +353,14 @@ class Maker {
     return list;
   }
 
+  /** The value of the argument of a name, if it fits a property of the result itself. */
+  #given(name: string, schema: JsonValue, depth: number): JsonValue | undefined {
+    const value = depth === 0 && Object.hasOwn(this.#input, name) ? this.#input[name] : undefined;
+    const isPlain = typeof value === "string" || typeof value === "number";
+    if (!isPlain || !isJsonObject(schema) || this.#attempt > 0) return undefined;
+    return this.#checks.fits(schema, value) ? value : undefined;
+  }
+
   #object(schema: JsonObject, depth: number): JsonObject {
     const { properties, required, additionalProperties = true, patternProperties } = schema;
     const { propertyNames } = schema;
@@ -351,14 +371,16 @@ class Maker {
     const entries = new Map<string, JsonValue>();
     for (const name of needed) {
       const own = Object.hasOwn(known, name) ? known[name]! : additionalProperties;
-      entries.set(name, this.make(own, depth + 1));
+      entries.set(name, this.#given(name, own, depth) ?? this.make(own, depth + 1));
     }
     const optional = Object.keys(known).filter((name) => !needed.has(name));
     for (const name of optional) {
-      const isWanted = entries.size < least || this.#isRich(depth) && this.#chance(0.7);
+      const given = this.#given(name, known[name]!, depth);
+      const isWanted = given !== undefined || entries.size < least ||
+        this.#isRich(depth) && this.#chance(0.7);
       if (!isWanted || entries.size >= most || known[name] === false) continue;
       try {
-        entries.set(name, this.make(known[name]!, depth + 1));
+        entries.set(name, given ?? this.make(known[name]!, depth + 1));
       } catch (error) {
         // It is left out where nothing is found for it.
         if (!(error instanceof Unfit)) throw error;
