@@ -202,7 +202,7 @@ Deno.test("mcpTools() names the permission by which a program gets PATH", async 
   );
   const flags = ["--no-prompt", "--no-check", `--config=${ROOT}/deno.json`, "--allow-run"];
   const { stdout, all } = await deno(["run", ...flags, script]);
-  assertMatch(stdout, /the MCP server npx must get PATH, which needs --allow-env/, all);
+  assertMatch(stdout, /the MCP server npx must get PATH, which needs --allow-env=PATH,HOME/, all);
 });
 
 Deno.test("what a wrapper such as npx started ends with the server, however it takes that", async () => {

@@ -279,7 +279,11 @@ export async function start(
   const words = program.command.map(shellQuote).join(" ");
   const name = `the MCP server ${printable(redact(words), MAX_NAME)}`;
   if ((program.env["PATH"] ?? readVariables(["PATH"])["PATH"]) === undefined) {
-    throw cannot("take tools", `${name} must get PATH, which needs --allow-env`, "it is not known");
+    throw cannot(
+      "take tools",
+      `${name} must get PATH, which needs --allow-env=PATH,HOME`,
+      "it is not known",
+    );
   }
   const { Client, ReadBuffer } = await loadClient(name);
   const connected = async (mode: "legacy" | "auto") => {
