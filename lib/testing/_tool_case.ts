@@ -62,8 +62,8 @@ function caseFault<State>(toolCase: ToolCase<State>): string | undefined {
     [state === undefined || typeof state === "function", "state must be a function", state],
     [
       Array.isArray(tools) || typeof tools === "function",
-      "tools must be a list of tools, or a function that makes it (those of another library are converted: " +
-      "docs/agents.md)",
+      "tools must be a list of tools, or a function that makes it, as in tools: () => mcpTools(...) (those of " +
+      "another library are converted: docs/agents.md)",
       tools,
     ],
     [

@@ -209,6 +209,8 @@ Deno.test("what a wrapper such as npx started ends with the server, however it t
   const file = await Deno.makeTempFile();
   const left = `sh -c 'trap "" TERM HUP; echo $$ > ${file}; exec sleep 1000' >&2 &`;
   const tools = await mcpTools(["sh", "-c", `${left} "$0" "$@"`, ...ODD]);
+  // The server may be up before its shell has written that.
+  await until(() => Deno.readTextFileSync(file) !== "");
   const wrapped = Number(await Deno.readTextFile(file));
   assert(isAlive(wrapped));
   await tools[Symbol.asyncDispose]();

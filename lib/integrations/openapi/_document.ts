@@ -57,7 +57,7 @@ export async function readDocument(document: unknown): Promise<OpenApiDocument> 
   if (!isJsonObject(root)) {
     throw cannot(
       `use ${source}`,
-      "it must be an object, a text of JSON or YAML, or a URL",
+      'it must be an object, a text of JSON or YAML, or a URL such as new URL("./api.yaml", import.meta.url)',
       `it is ${Array.isArray(root) ? "a list" : root === null ? "null" : describe(root)}`,
     );
   }
