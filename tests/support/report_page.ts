@@ -42,10 +42,11 @@ export async function openReport(
   }
 }
 
-/** Opens all that can be opened in a page. */
+/** Opens all that can be opened in a page, and waits until it is laid out: tables are fitted in the frame after. */
 export function unfold(page: Page): Promise<void> {
-  return page.evaluate(() => {
+  return page.evaluate(async () => {
     for (const details of document.querySelectorAll("details")) details.open = true;
+    for (let frames = 0; frames < 2; frames++) await new Promise(requestAnimationFrame);
   });
 }
 
