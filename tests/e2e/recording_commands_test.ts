@@ -115,7 +115,7 @@ Deno.test("toolgate run --replay gives the same journal without key, network or 
   assert(!(await toolgate(["gate", out])).stdout.includes("replayed"));
 
   // One trial of it, from the journal as well, and in a process that was never given a network.
-  const { id } = readLines(out)[1];
+  const { id } = readLines(out).find(({ strategy }) => strategy === "baseline")!;
   const given = ["--no-check", "--no-prompt", "--allow-read", "--allow-env"];
   const only = (from: string) => ["run", from, "--only", id, "--replay", kept];
   for (
