@@ -241,9 +241,12 @@ export function isAlive(pid: number): boolean {
   return success && stat.slice(stat.lastIndexOf(")") + 2)[0] !== "Z";
 }
 
-/** Waits until something holds, for as long as a test may take. */
+/** Waits until something holds; throws if that takes a minute, as a test without an end says nothing. */
 export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20));
+  for (const end = Date.now() + 60_000; !holds();) {
+    if (Date.now() > end) throw new Error(`It does not come to hold: ${holds}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }
 
 /** How each test ended, in their order. */
