@@ -217,10 +217,16 @@ export function errorsText(errors: string): string {
   const end = before.length > MAX_QUOTE
     ? `…${before.slice(-MAX_QUOTE).replace(/^[\uDC00-\uDFFF]/, "")}`
     : before;
+  const last = lines.at(-1)!;
+  // An error may be one that the program got over.
+  const isMore = place < lines.length - 1 && !BELOW_ERRORS.test(last);
   return `; standard error: ${printable(why, MAX_QUOTE)}${
     end === "" ? "" : `, after: ${printable(end, 2 * MAX_QUOTE)}`
-  }`;
+  }${isMore ? `, then: ${printable(last, MAX_QUOTE)}` : ""}`;
 }
+
+/** What runtimes write below an error: frames, what follows them, and their version. */
+const BELOW_ERRORS = /^(at |[\]})^]|[\w.]+ v\d|(info|hint|code): )/i;
 
 /** Waits for work, at most so many milliseconds. */
 export async function within(milliseconds: number, work: Promise<unknown>): Promise<void> {

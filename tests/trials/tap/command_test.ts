@@ -144,6 +144,14 @@ Deno.test("commandAgent() rejects with how a program ended and the end of standa
       "yes noise | head -c 200000 >&2; printf 'Traceback:\\033[31m\\nkey sk-abcdefghijklmnop123456 bad\\n' >&2; exit 3",
       /ended with exit code 3; standard error: key \[redacted\] bad, after: ….*Traceback:\\u001b\[31m/,
     ],
+    "an error that it got over": [
+      "printf 'Error: no cache\ndisk full\n' >&2; exit 1",
+      /standard error: Error: no cache, then: disk full$/,
+    ],
+    "an error above its stack": [
+      "printf 'Error: no key\n    at f (a.js:1)\n\nNode.js v22.1.0\n' >&2; exit 1",
+      /standard error: Error: no key$/,
+    ],
     "a secret of its env": [
       'echo "cannot use $SEARCH_TOKEN" >&2; exit 1',
       /standard error: cannot use \[redacted\]$/,
