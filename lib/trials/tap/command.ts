@@ -74,7 +74,12 @@ export const COMMAND_AGENT = z.strictObject({
     ).exactOptional(),
   cwd: z.string().min(1).refine(noNul, NUL).exactOptional(),
   seconds: z.number().positive().max(86_400).exactOptional(),
-  mcp: z.union([z.literal(true), z.enum(MCP_TRANSPORTS)]).exactOptional(),
+  mcp: z.union([z.literal(true), z.enum(MCP_TRANSPORTS)], {
+    error: ({ input }) =>
+      `must be true, ${MCP_TRANSPORTS.join(" or ")}: it is ${
+        printable(String(JSON.stringify(input)), 60)
+      }`,
+  }).exactOptional(),
 }).refine(({ command, mcp }) => mcp !== undefined || !command.some((one) => one.includes(MCP)), {
   path: ["command"],
   error: `must not have ${MCP} without "mcp": true: it stands for the MCP configuration`,

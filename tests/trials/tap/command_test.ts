@@ -309,7 +309,7 @@ for (
     [{ command: ["a"], env: { "A=B": "1" } }, "at env: must have names with neither = nor NUL"],
     [{ command: ["a"], seconds: 0 }, "at seconds: "],
     [{ command: ["a"], shell: true }, 'Unrecognized key: "shell"'],
-    [{ command: ["a"], mcp: "sse" }, "at mcp: "],
+    [{ command: ["a"], mcp: "sse" }, 'at mcp: must be true, http or stdio: it is "sse"'],
     [{ command: ["a"], mcp: false }, "at mcp: "],
     [
       { command: ["a", "--config={mcp}"] },
