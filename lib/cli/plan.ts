@@ -26,6 +26,7 @@ import { countGraphs } from "../gate/variant.ts";
 import { type CaseNeeds, caseNeeds } from "../runs/case_forecast.ts";
 import { countText, dollars, percent, points } from "../base/numbers.ts";
 import { Arguments, userPath } from "./arguments.ts";
+import { CANARY_HELP, CANARY_OPTIONS, canaryPlan } from "./_canary_plan.ts";
 import { journalsAt } from "./journals.ts";
 import { fileRequest, readSuite } from "./running.ts";
 import { planWithSets } from "../runs/session.ts";
@@ -43,6 +44,8 @@ given several times. Without a file it shows the graphs that gates need:
   --block N          graphs between two looks of a sequential gate: its cells (default 1)
   --cases N          shows the trials of each of this number of cases of own tests as well
   --every E          the success rate that each of these cases must reach
+
+${CANARY_HELP}
 
 Cost, for one model and one trial a graph:
 
@@ -69,9 +72,9 @@ const DESIGN = [
 /** Prints the plan to stdout. */
 export function plan(arguments_: readonly string[]): number {
   const options = new Arguments("plan", arguments_, {
-    values: [...DESIGN, "prices", "results"],
+    values: [...DESIGN, ...CANARY_OPTIONS, "prices", "results"],
     lists: ["model"],
-    switches: ["json"],
+    switches: ["json", "canary"],
   });
   const [file, ...rest] = options.operands;
   if (rest.length > 0) {
@@ -88,7 +91,17 @@ interface PlanOutput {
 }
 
 function planOutput(file: string | undefined, options: Arguments): PlanOutput {
+  const isCanary = options.has("canary");
+  const others = isCanary
+    ? [...DESIGN.filter((name) => name !== "rate"), "prices", "results", "model"]
+    : CANARY_OPTIONS;
+  const other = others.find((name) => options.text(name) !== undefined);
+  if (other !== undefined) {
+    throw options.error(`--${other} goes ${isCanary ? "without" : "with"} --canary`);
+  }
+  if (isCanary && file !== undefined) throw options.error("--canary goes without a suite file");
   try {
+    if (isCanary) return canaryPlan(options);
     return file === undefined ? outputOfNumbers(options) : outputOfSuite(file, options);
   } catch (error) {
     // A gate that cannot be planned, such as one that needs millions of trials, is bad input.

@@ -110,7 +110,11 @@ function placeOf({ id, case: name, trial }: ForbiddenCall): string {
 }
 
 /** The lines of the first items, and how many more there are. */
-function listed<T>(items: readonly T[], lineOf: (item: T) => string, noun: string): string[] {
+export function listed<T>(
+  items: readonly T[],
+  lineOf: (item: T) => string,
+  noun: string,
+): string[] {
   const more = items.length - MAX_LISTED;
   return [
     ...items.slice(0, MAX_LISTED).map(lineOf),

@@ -265,17 +265,8 @@ function conclude<T>(
     const reason = `none of ${used.length} ${unit.many} has a valid trial of both`;
     return { kind: "invalid", reason };
   }
-  if (!isCovered(evidence, policy)) {
-    const required = `the coverage of ${Number((100 * policy.coverage).toPrecision(12))}% requires`;
-    const later = laterGoesText(evidence);
-    const reason = later === undefined
-      ? `${valid} of ${needed} planned trials are valid, fewer than ${required}`
-      : `${
-        firstGoes(evidence)
-      } of ${needed} planned trials were valid at the first go, fewer than ` +
-        `${required}: ${later}`;
-    return { kind: "invalid", reason, evidence };
-  }
+  const lack = lackOfCoverage(evidence, policy);
+  if (lack !== undefined) return { kind: "invalid", reason: lack, evidence };
   if (bets?.decision !== undefined) return { kind: bets.decision, evidence };
   const stop = stopped === undefined ? {} : { stopped };
   const kind = bets === undefined ? boundsVerdict(bounds, policy) : undefined;
@@ -294,15 +285,33 @@ function conclude<T>(
   return { kind: "undecided", evidence, moreTrials: more, ...stop };
 }
 
+/** Trials of which some were valid at the first go. */
+type Goes = LaterGoes & Pick<Evidence, "valid" | "unknown">;
+
 /** The valid trials that were so at the first go. */
-function firstGoes({ valid, replaced = 0, resampled = 0 }: Evidence): number {
+function firstGoes({ valid, replaced = 0, resampled = 0 }: Goes): number {
   return valid - replaced - resampled;
 }
 
 /** Whether enough trials were valid at the first go. */
-export function isCovered(evidence: Evidence, { coverage }: CompletePolicy): boolean {
+export function isCovered(goes: Goes, { coverage }: Pick<CompletePolicy, "coverage">): boolean {
   // Tolerates rounding errors of the product.
-  return firstGoes(evidence) >= coverage * (evidence.valid + evidence.unknown) - 1e-9;
+  return firstGoes(goes) >= coverage * (goes.valid + goes.unknown) - 1e-9;
+}
+
+/** Says that too few trials were valid at the first go; `undefined` if enough were. */
+export function lackOfCoverage(
+  goes: Goes,
+  policy: Pick<CompletePolicy, "coverage">,
+): string | undefined {
+  if (isCovered(goes, policy)) return undefined;
+  const required = `the coverage of ${Number((100 * policy.coverage).toPrecision(12))}% requires`;
+  const planned = goes.valid + goes.unknown;
+  const later = laterGoesText(goes);
+  return later === undefined
+    ? `${goes.valid} of ${planned} planned trials are valid, fewer than ${required}`
+    : `${firstGoes(goes)} of ${planned} planned trials were valid at the first go, fewer than ` +
+      `${required}: ${later}`;
 }
 
 /** Says how many valid trials were not so at the first go; `undefined` if all were. */

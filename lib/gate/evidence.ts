@@ -188,7 +188,7 @@ export function sumUnits(units: readonly Unit[]): Unit {
 }
 
 /** Sums up the valid trials that were not valid at the first go. */
-function laterGoes(units: readonly LaterGoes[]): LaterGoes {
+export function laterGoes(units: readonly LaterGoes[]): LaterGoes {
   const replaced = sum(units, (unit) => unit.replaced ?? 0);
   const resampled = sum(units, (unit) => unit.resampled ?? 0);
   return {

@@ -16,6 +16,14 @@ export {
   type PairOptions,
   type PairTest,
 } from "./compared_pairs.ts";
+export {
+  type CanaryPolicy,
+  type CanaryVerdict,
+  type Night,
+  type WatchedNight,
+  watchForDrift,
+} from "./canary.ts";
+export { canaryLines } from "./canary_text.ts";
 export type { CaseCheck } from "./cases.ts";
 export type { ChangedCase, ChangedCases } from "./changed_cases.ts";
 export {

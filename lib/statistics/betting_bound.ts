@@ -60,7 +60,7 @@ export function bettingLowerBound(
 }
 
 /** Returns the logarithm of a sum whose terms are given by theirs. */
-function logSum(logs: readonly number[]): number {
+export function logSum(logs: readonly number[]): number {
   const largest = Math.max(...logs);
   return largest + Math.log(logs.reduce((total, log) => total + Math.exp(log - largest), 0));
 }

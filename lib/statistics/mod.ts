@@ -6,6 +6,7 @@
 export { cohenKappa, type Kappa } from "./agreement.ts";
 export type { JointMean, MeanEstimate } from "./clustered_mean.ts";
 export { type Correlation, pearson } from "./correlation.ts";
+export { driftDelay, type DriftStake, driftStakes, DriftSum, driftThreshold } from "./drift.ts";
 export { pairedDetectableEffect, pairedSampleSize } from "./paired_sample_size.ts";
 export { clusteredInterval, clusteredStandardError, passAtK, passHatK } from "./pass_at_k.ts";
 export {

@@ -1,0 +1,313 @@
+/**
+ * A drift canary: whether the success rate of a served model dropped, by a small sample of the same distribution of
+ * tasks each night.
+ *
+ * "No drift" means that the rate is at least the lower bound of the reference's, less a tolerance. Bets against it are
+ * started each night and summed up ({@linkcode DriftSum}).
+ * @module
+ */
+
+import { z } from "zod";
+import { lackOfCoverage } from "./decide.ts";
+import { laterGoes, rateBounds, sumUnits, type Unit, unitSample } from "./evidence.ts";
+import { completePolicy } from "./policy.ts";
+import { cannot, InputError } from "../base/errors.ts";
+import { parseWith } from "../base/input.ts";
+import { defined, printable } from "../base/json.ts";
+import { percent, points } from "../base/numbers.ts";
+import { bisectWhole } from "../statistics/distributions.ts";
+import { type DriftStake, driftStakes, DriftSum, driftThreshold } from "../statistics/drift.ts";
+import { clopperPearson } from "../statistics/proportions.ts";
+
+/** One night's sample of tasks, in whole blocks: as many graphs of each cell. */
+export interface Night {
+  /** Its UTC date, such as `2026-11-12`; several samples of one date are one night. */
+  readonly date: string;
+  /** Its graphs, each with all trials on it. */
+  readonly units: readonly Unit[];
+}
+
+/** When an alarm is raised. */
+export interface CanaryPolicy {
+  /** How far below the lower bound of the reference's rate is still no drift, from 0, below `drop`; default 0.01. */
+  readonly tolerance?: number;
+  /** The drop of the rate that should be found soonest, above 0, below 1; default 0.05. */
+  readonly drop?: number;
+  /** The confidence of the lower bound of the reference's rate, above 0.5, below 1; default 0.95. */
+  readonly confidence?: number;
+  /** The share of a night's trials that must be valid at the first go, for it to be used; default 0.95. */
+  readonly coverage?: number;
+  /** The number of models that are watched together; default 1. */
+  readonly models?: number;
+}
+
+/** A policy with its defaults. */
+export type CompleteCanaryPolicy = Required<CanaryPolicy>;
+
+/** A night as it was watched. */
+export interface WatchedNight {
+  /** Its UTC date. */
+  readonly date: string;
+  /** Valid trials that were solved. */
+  readonly solved: number;
+  /** Trials whose outcome is not `invalid`. */
+  readonly valid: number;
+  /** Planned trials: valid, invalid and missing. */
+  readonly trials: number;
+  /** The share of valid trials that were solved; `null` without any. */
+  readonly rate: number | null;
+  /** The sum of bets after it. */
+  readonly sum: number;
+  /** Why it was not used: no bet was started or changed; omitted if it was. */
+  readonly unused?: string;
+}
+
+/** What nights show of a model, against its reference. */
+export interface CanaryVerdict {
+  /**
+   * `alarm` once the sum has reached the threshold, whatever came later; `invalid` if the last night cannot be used, or
+   * there is none; else `quiet`.
+   */
+  readonly kind: "alarm" | "quiet" | "invalid";
+  /** Why it is invalid; omitted otherwise. */
+  readonly reason?: string;
+  /** The trials that nights are compared with. */
+  readonly reference: {
+    /** Valid trials that were solved. */
+    readonly solved: number;
+    /** Trials whose outcome is not `invalid`. */
+    readonly valid: number;
+    /** The share of valid trials that were solved. */
+    readonly rate: number;
+    /** The lower bound of the true rate, one-sided. */
+    readonly lower: number;
+    /** About how many trials it takes to bet on the planned drop itself; omitted where these are enough. */
+    readonly needed?: number;
+  };
+  /** The lowest rate that is no drift. */
+  readonly nullRate: number;
+  /** The sum that raises an alarm. */
+  readonly threshold: number;
+  /** The sum of bets after the last night. */
+  readonly sum: number;
+  /** The night on which the sum first reached the threshold; omitted without an alarm. */
+  readonly alarmed?: string;
+  /** The night since which the rate is most likely lower, as it was estimated on `alarmed`; omitted without an alarm. */
+  readonly since?: string;
+  /** All nights, in order. */
+  readonly nights: readonly WatchedNight[];
+}
+
+/** The probability of a false alarm within a year, at most. */
+export const YEARLY_ERROR = 0.05;
+/** Nights of a year. */
+export const YEAR = 365;
+
+const DEFAULTS: CompleteCanaryPolicy = {
+  tolerance: 0.01,
+  drop: 0.05,
+  confidence: 0.95,
+  coverage: 0.95,
+  models: 1,
+};
+
+const POLICY: z.ZodType<CanaryPolicy> = z.strictObject({
+  tolerance: z.number().min(0).lt(1).exactOptional(),
+  drop: z.number().gt(0).lt(1).exactOptional(),
+  confidence: z.number().gt(0.5).lt(1).exactOptional(),
+  coverage: z.number().gt(0).max(1).exactOptional(),
+  models: z.int().min(1).max(1_000_000).exactOptional(),
+}).refine(
+  // Else a rate that is lower by the drop is no drift, however many trials the reference has.
+  ({ tolerance = DEFAULTS.tolerance, drop = DEFAULTS.drop }) => tolerance < drop,
+  { path: ["tolerance"], message: "tolerance (default 0.01) must be below drop (default 0.05)" },
+);
+
+/**
+ * Checks a policy and fills in its defaults.
+ *
+ * @throws {InputError} If it is not usable.
+ */
+export function completeCanary(policy: CanaryPolicy): CompleteCanaryPolicy {
+  return { ...DEFAULTS, ...parseWith(POLICY, policy, "the policy of a drift canary") };
+}
+
+/** What is bet against, and how. */
+export interface CanaryBets {
+  readonly nullRate: number;
+  readonly threshold: number;
+  /** None if no drop can be told from the reference. */
+  readonly stakes: readonly DriftStake[];
+  /** About how many trials of a reference it takes to bet on the planned drop; omitted where these are enough. */
+  readonly needed?: number;
+}
+
+/** Returns the bets for a reference with this rate, of which `lower` is the lower bound. */
+export function canaryBets(
+  { rate, lower }: { readonly rate: number; readonly lower: number },
+  { tolerance, drop, confidence, models }: CompleteCanaryPolicy,
+): CanaryBets {
+  const nullRate = lower - tolerance;
+  const threshold = driftThreshold(YEAR, YEARLY_ERROR, models);
+  const stakes = nullRate > 0 ? driftStakes(nullRate, rate, drop) : [];
+  if (rate <= drop || rate - drop < nullRate) return { nullRate, threshold, stakes };
+  const needed = bisectWhole(1, MAX_REFERENCE, (trials) => {
+    const bound = clopperPearson(Math.floor(rate * trials), trials, confidence).lower;
+    return rate - drop < bound - tolerance;
+  });
+  return { nullRate, threshold, stakes, needed: Number(needed.toPrecision(2)) };
+}
+
+/** The largest reference that is suggested. */
+const MAX_REFERENCE = 10_000_000;
+
+/** Says why no drop can be told from a reference of this rate, and what would help. */
+export function tooSmall(
+  rate: number,
+  { needed }: CanaryBets,
+  { drop, tolerance }: CompleteCanaryPolicy,
+): string {
+  const action = `tell a drop of ${points(drop)} from a reference of ${percent(rate)}`;
+  return needed === undefined
+    ? `Cannot ${action}: take a smaller drop`
+    : `Cannot ${action} with so few trials: it takes at least about ${
+      needed.toLocaleString("en-US")
+    } with ` +
+      `a tolerance of ${points(tolerance)}`;
+}
+
+/**
+ * Watches a served model for drift: whether its success rate dropped below the lower bound of the reference's, less the
+ * tolerance. Without a drift of any of the `models` watched together there is an alarm in at most 5% of years, provided
+ * that the true rate of the reference is not below that bound, and that whether a night can be used does not depend on
+ * how well the model does.
+ *
+ * An invalid or missing trial counts as solved. A night of which too few trials were valid at the first go is not used:
+ * it neither raises an alarm nor lowers the sum. An alarm stays until nights before a new reference are left out.
+ *
+ * @param reference The units of the reference: graphs of the same distribution, and as many of each cell.
+ * @param nights The nights since the reference, by date.
+ * @throws {InputError} If the policy, a unit or a date is not usable, or the reference too small to tell any drop.
+ *
+ * @example Usage
+ * ```ts
+ * import { type Unit, watchForDrift } from "@toolgate/toolgate/gate";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const sample = (solved: number, trials: number): Unit[] =>
+ *   Array.from({ length: trials }, (_, n) => ({ solved: n < solved ? 1 : 0, valid: 1, trials: 1 }));
+ * const nights = Array.from({ length: 28 }, (_, n) => ({
+ *   date: `2026-02-${`${n + 1}`.padStart(2, "0")}`,
+ *   units: sample(n < 14 ? 45 : 38, 50),
+ * }));
+ * const { kind, since, alarmed } = watchForDrift(sample(900, 1000), nights);
+ * assertEquals([kind, since, alarmed], ["alarm", "2026-02-15", "2026-02-19"]);
+ * ```
+ */
+export function watchForDrift(
+  reference: readonly Unit[],
+  nights: readonly Night[],
+  policy: CanaryPolicy = {},
+): CanaryVerdict {
+  const complete = completeCanary(policy);
+  const observed = observeReference(reference, complete);
+  const bets = canaryBets(observed, complete);
+  const { nullRate, threshold, stakes, needed } = bets;
+  if (stakes.length === 0) throw new InputError(tooSmall(observed.rate, bets, complete));
+  assertDates(nights);
+  const drift = new DriftSum(nullRate, stakes);
+  /** The dates of nights that were used. */
+  const used: string[] = [];
+  let alarm: Pick<CanaryVerdict, "alarmed" | "since"> | undefined;
+  const watched = nights.map(({ date, units }): WatchedNight => {
+    assertUnits(`the night of ${date}`, units);
+    const { solved, valid, trials } = sumUnits(units);
+    const unused = reasonNotToUse(units, complete);
+    if (unused === undefined) {
+      used.push(date);
+      drift.add(units.map((unit) => [unitSample(unit).best, 1]));
+      // Later nights may be good again, and would tell less of when it began.
+      if (drift.sum >= threshold) alarm ??= { alarmed: date, since: used[drift.start]! };
+    }
+    return {
+      ...{ date, solved, valid, trials, rate: valid === 0 ? null : solved / valid },
+      ...{ sum: drift.sum, ...defined({ unused }) },
+    };
+  });
+  const last = watched.at(-1);
+  const reason = last === undefined
+    ? "there is no night yet"
+    : last.unused && `the last night, ${last.date}, cannot be used: ${last.unused}`;
+  return {
+    kind: alarm !== undefined ? "alarm" : reason === undefined ? "quiet" : "invalid",
+    ...(alarm === undefined ? defined({ reason }) : {}),
+    reference: { ...observed, ...defined({ needed }) },
+    nullRate,
+    threshold,
+    sum: drift.sum,
+    ...alarm,
+    nights: watched,
+  };
+}
+
+function observeReference(units: readonly Unit[], { confidence }: CompleteCanaryPolicy) {
+  assertUnits("the reference", units);
+  const { solved, valid } = sumUnits(units);
+  if (valid === 0) throw cannot("watch for drift", "the reference must have valid trials");
+  // Without a margin nothing is staked on where the rate is expected: it is bounded, whatever it is.
+  const policy = completePolicy({ successRate: 1, margin: 0, confidence });
+  const { lower } = rateBounds(units, policy, false);
+  return { solved, valid, rate: solved / valid, lower };
+}
+
+/** Why a night cannot be used; `undefined` if it can. */
+function reasonNotToUse(
+  units: readonly Unit[],
+  policy: CompleteCanaryPolicy,
+): string | undefined {
+  const { valid, trials } = sumUnits(units);
+  if (trials === 0) return "there are no trials";
+  if (valid === 0) return `none of ${trials} planned trials is valid`;
+  return lackOfCoverage({ valid, unknown: trials - valid, ...laterGoes(units) }, policy);
+}
+
+function assertUnits(whose: string, units: readonly Unit[]): void {
+  const isCount = (value: number) => Number.isSafeInteger(value) && value >= 0;
+  const odd = units.find(({ solved, valid, trials, replaced = 0, resampled = 0 }) =>
+    ![solved, valid, trials, replaced, resampled].every(isCount) ||
+    solved > valid || valid > trials || replaced + resampled > valid || trials === 0
+  );
+  if (odd === undefined) return;
+  throw cannot(
+    "watch for drift",
+    `units of ${whose} must have whole numbers with 0 <= solved <= valid <= trials and trials >= 1`,
+    `one has ${odd.solved} of ${odd.valid} of ${odd.trials}`,
+  );
+}
+
+function assertDates(nights: readonly Night[]): void {
+  let before = "";
+  for (const { date } of nights) {
+    if (!isDate(date)) {
+      throw cannot(
+        "watch for drift",
+        "nights need UTC dates such as 2026-11-12",
+        `one has ${printable(JSON.stringify(date), 60)}`,
+      );
+    }
+    if (date <= before) {
+      throw cannot(
+        "watch for drift",
+        "nights must come by date, one for each",
+        `${date} comes after ${before}`,
+      );
+    }
+    before = date;
+  }
+}
+
+function isDate(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const time = Date.parse(`${text}T00:00:00Z`);
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
+}

@@ -1,0 +1,255 @@
+/**
+ * Detection of a drop of a success rate that is watched night after night, for as long as one likes.
+ *
+ * On each night a bet is started against "the rate is at least `nullRate`", and is kept up on all later nights. While
+ * that is so, the expected sum of all bets grows by at most 1 a night, so that it reaches A within N nights with
+ * probability at most N / A.
+ *
+ * @see Shiryaev, "On Optimum Methods in Quickest Detection Problems", 1963; Roberts, "A Comparison of Some Control
+ * Chart Procedures", 1966.
+ * @see Shin, Ramdas and Rinaldo, "E-detectors: A Nonparametric Framework for Sequential Change Detection", 2022; New
+ * England Journal of Statistics in Data Science, 2024.
+ * @module
+ */
+
+import { logSum } from "./betting_bound.ts";
+
+/** A part of each night's bet. */
+export interface DriftStake {
+  /** Its share of the bet, above 0; those of all parts add up to 1. */
+  readonly weight: number;
+  /** How much it bets on each value: it grows by `1 + lambda (nullRate - value)`. */
+  readonly lambda: number;
+}
+
+/** The drops that bets are made for, as multiples of the planned one. */
+const DROPS = [0.5, 1, 2, 4];
+/** The planned one has half of the weight. */
+const PLANNED = 1;
+
+/** Sums are kept below it, as JSON has no infinite numbers: so far above any threshold it makes no difference. */
+const MAX_SUM = 1e300;
+
+/**
+ * Returns the stakes for drops of half, once, twice and four times `drop` below `rate`. Each is the one that grows
+ * fastest if the rate is that low; drops to 0 or below, or to `nullRate` or above, are left out. `drop` itself has half
+ * of the weight, the others share the rest. Without any usable one there are none: `nullRate` is then too low.
+ *
+ * @param nullRate The lowest rate that is no drift, between 0 and 1.
+ * @param rate The rate that is dropped from, 0..1.
+ * @param drop The planned drop, above 0.
+ * @throws {RangeError} If one of them is out of its range.
+ *
+ * @example Usage
+ * ```ts
+ * import { driftStakes } from "@toolgate/toolgate/statistics";
+ * import { assertEquals } from "@std/assert";
+ *
+ * // From 90% to 87.5% is no drift where 87% are good enough.
+ * assertEquals(driftStakes(0.87, 0.9, 0.05).map(({ weight }) => weight), [0.5, 0.25, 0.25]);
+ * assertEquals(driftStakes(0.6, 0.9, 0.05), []);
+ * ```
+ */
+export function driftStakes(nullRate: number, rate: number, drop: number): DriftStake[] {
+  assertNullRate(nullRate);
+  if (!(rate >= 0 && rate <= 1 && drop > 0)) {
+    throw new RangeError(
+      "Cannot watch a rate as it must be from 0 to 1 and its drop above 0: " +
+        `they are ${rate} and ${drop}`,
+    );
+  }
+  const usable = DROPS.map((times) => ({ times, alternative: rate - times * drop }))
+    .filter(({ alternative }) => alternative > 0 && alternative < nullRate);
+  const others = usable.filter(({ times }) => times !== PLANNED).length;
+  const weights = usable.map(({ times }) => times === PLANNED ? 0.5 : 0.5 / others);
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return usable.map(({ alternative }, place) => ({
+    weight: weights[place]! / total,
+    lambda: (nullRate - alternative) / (nullRate * (1 - nullRate)),
+  }));
+}
+
+/**
+ * The sum of the bets that were started on each night so far, by the recursion of Shiryaev and Roberts: a night
+ * multiplies the sum of earlier bets, and one more of 1, by what each of them gains on it.
+ *
+ * Values need a mean of at least the null rate over each night, whatever is known of earlier nights: they may have
+ * rates of their own, as long as those have such a mean.
+ *
+ * @example Usage
+ * ```ts
+ * import { driftStakes, DriftSum, driftThreshold } from "@toolgate/toolgate/statistics";
+ * import { assert, assertEquals } from "@std/assert";
+ *
+ * const watched = new DriftSum(0.87, driftStakes(0.87, 0.9, 0.05));
+ * // 10 nights with 45 of 50 solved, then nights with 38 of 50.
+ * for (let night = 0; night < 10; night++) watched.add([[1, 45], [0, 5]]);
+ * assert(watched.sum < 2);
+ * while (watched.sum < driftThreshold()) watched.add([[1, 38], [0, 12]]);
+ * assertEquals([watched.nights, watched.start], [15, 10]);
+ * ```
+ */
+export class DriftSum {
+  readonly #nullRate: number;
+  readonly #stakes: readonly DriftStake[];
+  /** The sum of bets by stake. */
+  readonly #sums: number[];
+  /** The logarithms of what each stake gains: those of the first night, of the second, and so on. */
+  readonly #gains: number[] = [];
+
+  /**
+   * Starts without bets.
+   *
+   * @throws {RangeError} If the null rate is not between 0 and 1, there are no stakes, their weights do not add up to 1,
+   * or one could lose everything or bets on a rise.
+   */
+  constructor(nullRate: number, stakes: readonly DriftStake[]) {
+    assertNullRate(nullRate);
+    const total = stakes.reduce((sum, { weight }) => sum + weight, 0);
+    if (!(Math.abs(total - 1) < 1e-9 && stakes.every(({ weight }) => weight > 0))) {
+      throw new RangeError(
+        `Cannot watch a rate as weights must be above 0 and add up to 1: they add up to ${total}`,
+      );
+    }
+    const largest = 1 / (1 - nullRate);
+    const odd = stakes.find(({ lambda }) => !(lambda > 0 && lambda < largest));
+    if (odd !== undefined) {
+      throw new RangeError(
+        `Cannot watch a rate as stakes must be above 0 and below ${largest}: one is ${odd.lambda}`,
+      );
+    }
+    this.#nullRate = nullRate;
+    this.#stakes = stakes;
+    this.#sums = stakes.map(() => 0);
+  }
+
+  /** The sum, each part by its weight; 0 before the first night. */
+  get sum(): number {
+    return this.#stakes.reduce((sum, { weight }, place) => sum + weight * this.#sums[place]!, 0);
+  }
+
+  /** The number of nights so far. */
+  get nights(): number {
+    return this.#gains.length / this.#stakes.length;
+  }
+
+  /**
+   * The night, from 0, whose own bet is the largest now: since when the rate is most likely lower. 0 before the first
+   * night.
+   */
+  get start(): number {
+    const { length } = this.#stakes;
+    const capitals = this.#stakes.map(({ weight }) => Math.log(weight));
+    let [start, largest] = [0, -Infinity];
+    for (let night = this.nights - 1; night >= 0; night--) {
+      for (let place = 0; place < length; place++) {
+        capitals[place]! += this.#gains[night * length + place]!;
+      }
+      const capital = logSum(capitals);
+      if (capital > largest) [start, largest] = [night, capital];
+    }
+    return start;
+  }
+
+  /**
+   * Adds a night and returns the sum.
+   *
+   * @param values Its values, each from 0 to 1, with how often it occurs.
+   * @throws {RangeError} If a value or a count is out of its range.
+   */
+  add(values: readonly (readonly [value: number, count: number])[]): number {
+    for (const [value, count] of values) {
+      if (value >= 0 && value <= 1 && count >= 0 && count < Infinity) continue;
+      throw new RangeError(
+        "Cannot watch a rate as values must be from 0 to 1 and counts from 0: " +
+          `one is ${value}, ${count} times`,
+      );
+    }
+    for (let place = 0; place < this.#stakes.length; place++) {
+      const { lambda } = this.#stakes[place]!;
+      let gain = 0;
+      for (const [value, count] of values) {
+        gain += count * Math.log1p(lambda * (this.#nullRate - value));
+      }
+      this.#gains.push(gain);
+      this.#sums[place] = Math.min(MAX_SUM, (this.#sums[place]! + 1) * Math.exp(gain));
+    }
+    return this.sum;
+  }
+}
+
+/**
+ * Returns the sum that raises an alarm: with it, a rate that never drops does so within `nights` with probability at
+ * most `error`, over all of the `models` that are watched together.
+ *
+ * @param nights Default: 365, a year.
+ * @param error Default: 0.05.
+ * @param models Default: 1.
+ * @throws {RangeError} If nights or models are no whole numbers from 1 on, or the error is not between 0 and 1.
+ *
+ * @example Usage
+ * ```ts
+ * import { driftThreshold } from "@toolgate/toolgate/statistics";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(driftThreshold(), 7_300);
+ * assertEquals(driftThreshold(365, 0.05, 3), 21_900);
+ * ```
+ */
+export function driftThreshold(nights = 365, error = 0.05, models = 1): number {
+  for (const count of [nights, models]) {
+    if (Number.isSafeInteger(count) && count >= 1) continue;
+    throw new RangeError(
+      "Cannot set a threshold as nights and models must be whole numbers from 1 on: " +
+        `there are ${nights} and ${models}`,
+    );
+  }
+  if (!(error > 0 && error < 1)) {
+    throw new RangeError(
+      `Cannot set a threshold as its error must be between 0 and 1: it is ${error}`,
+    );
+  }
+  // Without the rounding error of the quotient.
+  return Number((models * nights / error).toPrecision(12));
+}
+
+/**
+ * Returns how many trials a single bet that knows the lower rate takes in the mean to reach a threshold: the logarithm
+ * of the threshold over the divergence of the two rates, in nats a trial. It tells what a drop costs to find. A sum of
+ * bets takes fewer where many nights pass until then, as each of them starts one more, and more where a night is large,
+ * as it ends with a whole one.
+ *
+ * @param nullRate The lowest rate that is no drift, below 1.
+ * @param rate The rate after the drop, above 0 and below `nullRate`.
+ * @param threshold The sum that raises an alarm, above 1.
+ * @throws {RangeError} If one of them is out of its range.
+ * @see Wald, "Sequential Analysis", 1947, for a single bet; Lorden, "Procedures for Reacting to a Change in
+ * Distribution", 1971, for its being the best that any rule does, in the limit of large thresholds.
+ *
+ * @example Usage
+ * ```ts
+ * import { driftDelay, driftThreshold } from "@toolgate/toolgate/statistics";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(Math.round(driftDelay(0.9, 0.85, driftThreshold())), 727);
+ * ```
+ */
+export function driftDelay(nullRate: number, rate: number, threshold: number): number {
+  assertNullRate(nullRate);
+  if (!(rate > 0 && rate < nullRate && threshold > 1)) {
+    throw new RangeError(
+      `Cannot tell a delay as the rate must be above 0 and below ${nullRate}, and the threshold above 1: ` +
+        `they are ${rate} and ${threshold}`,
+    );
+  }
+  const divergence = rate * Math.log(rate / nullRate) +
+    (1 - rate) * Math.log((1 - rate) / (1 - nullRate));
+  return Math.log(threshold) / divergence;
+}
+
+function assertNullRate(nullRate: number): void {
+  if (nullRate > 0 && nullRate < 1) return;
+  throw new RangeError(
+    `Cannot watch a rate as its null rate must be between 0 and 1: it is ${nullRate}`,
+  );
+}
