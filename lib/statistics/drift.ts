@@ -61,10 +61,9 @@ export function driftStakes(nullRate: number, rate: number, drop: number): Drift
   const usable = DROPS.map((times) => ({ times, alternative: rate - times * drop }))
     .filter(({ alternative }) => alternative > 0 && alternative < nullRate);
   const others = usable.filter(({ times }) => times !== PLANNED).length;
-  const weights = usable.map(({ times }) => times === PLANNED ? 0.5 : 0.5 / others);
-  const total = weights.reduce((sum, weight) => sum + weight, 0);
-  return usable.map(({ alternative }, place) => ({
-    weight: weights[place]! / total,
+  const isShared = others > 0 && others < usable.length;
+  return usable.map(({ times, alternative }) => ({
+    weight: isShared ? 0.5 / (times === PLANNED ? 1 : others) : 1 / usable.length,
     lambda: (nullRate - alternative) / (nullRate * (1 - nullRate)),
   }));
 }

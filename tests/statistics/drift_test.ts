@@ -1,0 +1,288 @@
+// Sums of bets against a drop of a rate: simulations of 10,000 years for each claim, each beside a wrong rule that breaks
+// it, so that the test is seen to tell them apart.
+
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertGreater,
+  assertLess,
+  assertLessOrEqual,
+  assertThrows,
+} from "@std/assert";
+import type { Prng } from "@std/random";
+import { fork } from "../../lib/base/random.ts";
+import { binomialDraws, binomialProbability } from "../../lib/statistics/distributions.ts";
+import { driftDelay, driftStakes, DriftSum, driftThreshold } from "../../lib/statistics/drift.ts";
+
+const YEARS = 10_000;
+const NIGHTS = 365;
+const ERROR = 0.05;
+/** Three standard errors of a share of 5% in 10,000 years: what chance alone may add. */
+const NOISE = 3 * Math.sqrt(ERROR * (1 - ERROR) / YEARS);
+
+const [RATE, NULL_RATE] = [0.9, 0.88];
+const STAKES = driftStakes(NULL_RATE, RATE, 0.05);
+
+/** Solved and failed trials of a night; `undefined` for a night without a sample. */
+type Draw = (prng: Prng) => readonly [solved: number, failed: number] | undefined;
+
+/** Draws nights of so many trials of one rate. */
+function sample(trials: number, rate: number): Draw {
+  const draw = binomialDraws(trials, rate);
+  return (prng) => {
+    const solved = draw(prng);
+    return [solved, trials - solved];
+  };
+}
+
+/** The largest sum within one year. */
+function largestSum(prng: Prng, draw: Draw): number {
+  const watched = new DriftSum(NULL_RATE, STAKES);
+  let largest = 0;
+  for (let night = 0; night < NIGHTS; night++) {
+    const drawn = draw(prng);
+    if (drawn === undefined) continue;
+    const [solved, failed] = drawn;
+    largest = Math.max(largest, watched.add([[1, solved], [0, failed]]));
+  }
+  return largest;
+}
+
+/** The largest sums of simulated years. */
+function years(purpose: string, draw: Draw): number[] {
+  const { prng } = fork(1, "drift", purpose);
+  return Array.from({ length: YEARS }, () => largestSum(prng, draw));
+}
+
+function shareAbove(sums: readonly number[], threshold: number): number {
+  return sums.filter((sum) => sum >= threshold).length / sums.length;
+}
+
+Deno.test("DriftSum raises a false alarm in at most 5% of years at the lowest rate that is no drift, as a threshold of 365 does not", () => {
+  for (const trials of [5, 50]) {
+    const sums = years(`${trials} a night`, sample(trials, NULL_RATE));
+    const error = shareAbove(sums, driftThreshold());
+    assertLessOrEqual(error, ERROR + NOISE, `${trials}`);
+    // It is not for want of betting.
+    assertGreater(error, 0.005, `${trials}`);
+    assertGreater(shareAbove(sums, NIGHTS), 2 * ERROR, `${trials}`);
+  }
+});
+
+Deno.test("DriftSum raises a false alarm in at most 5% of years over cells of unequal difficulty, as it does not where the hard cell has more trials than the easy one", () => {
+  const [easy, hard] = [0.98, 2 * NULL_RATE - 0.98].map((rate) => binomialDraws(25, rate)) as [
+    (random: Prng) => number,
+    (random: Prng) => number,
+  ];
+  const sums = years("unequal cells", (prng) => {
+    const solved = easy(prng) + hard(prng);
+    return [solved, 50 - solved];
+  });
+  assertLessOrEqual(shareAbove(sums, driftThreshold()), ERROR + NOISE);
+  // The wrong way: not in whole blocks, so that the hard cell has more trials than the easy one.
+  const [few, more] = [binomialDraws(20, 0.98), binomialDraws(30, 2 * NULL_RATE - 0.98)];
+  const odd = years("unequal cells, half blocks", (prng) => {
+    const solved = few(prng) + more(prng);
+    return [solved, 50 - solved];
+  });
+  assertGreater(shareAbove(odd, driftThreshold()), 2 * ERROR);
+});
+
+Deno.test("DriftSum raises a false alarm in at most 5% of years with gaps and samples of varying sizes", () => {
+  const draws = [10, 30, 100, 150].map((trials) => sample(trials, NULL_RATE));
+  const sums = years("gaps", (prng) => {
+    const place = prng();
+    // A quarter of the nights has no sample.
+    return place < 0.25 ? undefined : draws[Math.floor(4 * prng())]!(prng);
+  });
+  assertLessOrEqual(shareAbove(sums, driftThreshold()), ERROR + NOISE);
+});
+
+Deno.test("DriftSum raises a false alarm for any of 3 models in at most 5% of years, as the threshold for one does not", () => {
+  // Nights of few trials come closest to the bound.
+  const sums = years("models", sample(10, NULL_RATE));
+  const families = Array.from(
+    { length: Math.floor(YEARS / 3) },
+    (_, place) => Math.max(...sums.slice(3 * place, 3 * place + 3)),
+  );
+  assertLessOrEqual(
+    shareAbove(families, driftThreshold(NIGHTS, ERROR, 3)),
+    ERROR + Math.sqrt(3) * NOISE,
+  );
+  assertGreater(
+    shareAbove(families, driftThreshold()),
+    2 * shareAbove(families, driftThreshold(NIGHTS, ERROR, 3)),
+  );
+});
+
+Deno.test("A single bet, begun anew whenever it has lost, reaches its threshold in most years without a drift: DriftSum counts all starts", () => {
+  // The wrong rule: the best start is chosen afterwards, against the threshold of one that was fixed before.
+  const { prng } = fork(1, "drift", "best start");
+  const draw = binomialDraws(50, NULL_RATE);
+  const lambda = STAKES[1]!.lambda;
+  let [alarms, sums] = [0, 0];
+  for (let year = 0; year < 2_000; year++) {
+    let [capital, largest, largestSum] = [1, 0, 0];
+    const watched = new DriftSum(NULL_RATE, [{ weight: 1, lambda }]);
+    for (let night = 0; night < NIGHTS; night++) {
+      const solved = draw(prng);
+      capital = Math.max(1, capital) * (1 - lambda * (1 - NULL_RATE)) ** solved *
+        (1 + lambda * NULL_RATE) ** (50 - solved);
+      largest = Math.max(largest, capital);
+      largestSum = Math.max(largestSum, watched.add([[1, solved], [0, 50 - solved]]));
+    }
+    if (largest >= 1 / ERROR) alarms++;
+    if (largestSum >= driftThreshold()) sums++;
+  }
+  assertGreater(alarms / 2_000, 0.5);
+  assertLessOrEqual(sums / 2_000, ERROR + Math.sqrt(5) * NOISE);
+});
+
+Deno.test("DriftSum finds a drop from 90% to 85% within about what a single bet on it takes", () => {
+  const { prng } = fork(1, "drift", "delay");
+  const stakes = driftStakes(0.9, 0.9, 0.05);
+  const threshold = driftThreshold();
+  const delay = driftDelay(0.9, 0.85, threshold);
+  assertEquals(Math.round(delay), 727);
+  for (const [trials, least, most] of [[1, 0.4, 0.5], [50, 0.9, 1.1], [200, 1.1, 1.4]] as const) {
+    const draw = binomialDraws(trials, 0.85);
+    let total = 0;
+    for (let drop = 0; drop < 1_000; drop++) {
+      const watched = new DriftSum(0.9, stakes);
+      while (watched.sum < threshold) {
+        const solved = draw(prng);
+        watched.add([[1, solved], [0, trials - solved]]);
+        total += trials;
+      }
+    }
+    // Many short nights start more bets; a long one is paid for as a whole.
+    assertGreater(total / 1_000, least * delay, `${trials}`);
+    assertLess(total / 1_000, most * delay, `${trials}`);
+  }
+});
+
+/** All products, from each start night to now, without a recursion: as the definition has it. */
+function byDefinition(nights: readonly (readonly number[])[]) {
+  const products = nights.map((_, start) =>
+    STAKES.reduce((sum, { weight, lambda }) => {
+      let product = weight;
+      for (const value of nights.slice(start).flat()) product *= 1 + lambda * (NULL_RATE - value);
+      return sum + product;
+    }, 0)
+  );
+  return {
+    sum: products.reduce((sum, product) => sum + product, 0),
+    start: products.indexOf(Math.max(...products)),
+  };
+}
+
+Deno.test("DriftSum is the sum of the products since each night, and starts where that product is largest", () => {
+  const { prng } = fork(1, "drift", "definition");
+  for (let run = 0; run < 50; run++) {
+    const watched = new DriftSum(NULL_RATE, STAKES);
+    const nights: number[][] = [];
+    const drop = Math.floor(30 * prng());
+    for (let night = 0; night < 30; night++) {
+      // Means of several trials as well as single ones; some nights have none.
+      const values = Array.from({ length: Math.floor(8 * prng()) }, () => {
+        const trials = 1 + Math.floor(3 * prng());
+        let solved = 0;
+        for (let trial = 0; trial < trials; trial++) {
+          if (prng() < (night < drop ? 0.9 : 0.6)) solved++;
+        }
+        return solved / trials;
+      });
+      nights.push(values);
+      const sum = watched.add(values.map((value) => [value, 1]));
+      const naive = byDefinition(nights);
+      assertAlmostEquals(sum / naive.sum, 1, 1e-9);
+      assertEquals(watched.sum, sum);
+    }
+    const { start } = byDefinition(nights);
+    // A night without values is as good a start as the next one.
+    const later = nights.findIndex((values, night) => night >= start && values.length > 0);
+    if (later >= 0) assertEquals(watched.start, later);
+    assertEquals(watched.nights, 30);
+  }
+});
+
+Deno.test("DriftSum takes a value as often as it occurs", () => {
+  const [one, other] = [new DriftSum(NULL_RATE, STAKES), new DriftSum(NULL_RATE, STAKES)];
+  one.add([[1, 2], [0, 1], [0.5, 2]]);
+  other.add([[1, 1], [0.5, 1], [0, 1], [1, 1], [0.5, 1]]);
+  assertAlmostEquals(one.sum, other.sum, 1e-12);
+});
+
+Deno.test("DriftSum stays finite however long a drop lasts, and still knows when it began", () => {
+  const watched = new DriftSum(NULL_RATE, STAKES);
+  for (let night = 0; night < 5; night++) watched.add([[1, 100]]);
+  for (let night = 0; night < 1_000; night++) watched.add([[0, 1_000]]);
+  assert(Number.isFinite(watched.sum));
+  assertEquals(watched.start, 5);
+  for (let night = 0; night < 10; night++) watched.add([[1, 100_000]]);
+  assert(watched.sum >= 0 && watched.sum < 1);
+});
+
+Deno.test("driftStakes() leaves out drops that are none, and gives half of the weight to the planned one", () => {
+  // 87.5% and 85% are below 88%, and so are 80% and 70%.
+  const all = driftStakes(0.88, 0.9, 0.05);
+  assertEquals(all.map(({ weight }) => weight), [0.5 / 3, 0.5, 0.5 / 3, 0.5 / 3]);
+  // The planned drop is none.
+  assertEquals(driftStakes(0.84, 0.9, 0.05).map(({ weight }) => weight), [0.5, 0.5]);
+  // Nothing is left to share: rates of 0 and below are no alternatives.
+  assertEquals(driftStakes(0.09, 0.1, 0.06).map(({ weight }) => weight), [0.5, 0.5]);
+  assertEquals(driftStakes(0.055, 0.1, 0.06).map(({ weight }) => weight), [1]);
+  assertEquals(driftStakes(0.5, 0.9, 0.05), []);
+  // The stake grows fastest at the rate it is for: there it is Kelly's.
+  for (const [place, rate] of [0.875, 0.85, 0.8, 0.7].entries()) {
+    const growth = (lambda: number) =>
+      rate * Math.log1p(lambda * (0.88 - 1)) + (1 - rate) * Math.log1p(lambda * 0.88);
+    const { lambda } = all[place]!;
+    assertGreater(growth(lambda), growth(0.99 * lambda));
+    assertGreater(growth(lambda), growth(1.01 * lambda));
+  }
+});
+
+Deno.test("driftThreshold() is a year's nights over the error, for each model", () => {
+  assertEquals(driftThreshold(), 7_300);
+  assertEquals(driftThreshold(365, 0.05, 3), 21_900);
+  assertEquals(driftThreshold(100, 0.1), 1_000);
+});
+
+Deno.test("driftStakes(), DriftSum, driftThreshold() and driftDelay() refuse what is out of range", () => {
+  const watched = new DriftSum(NULL_RATE, STAKES);
+  for (
+    const wrong of [
+      () => driftStakes(1, 0.9, 0.05),
+      () => driftStakes(0.88, 1.1, 0.05),
+      () => driftStakes(0.88, 0.9, 0),
+      () => new DriftSum(0, STAKES),
+      () => new DriftSum(0.88, []),
+      () => new DriftSum(0.88, [{ weight: 0.5, lambda: 1 }]),
+      () => new DriftSum(0.88, [{ weight: 1, lambda: 1 / 0.12 }]),
+      () => new DriftSum(0.88, [{ weight: 1, lambda: 0 }]),
+      () => watched.add([[1.1, 1]]),
+      () => watched.add([[NaN, 1]]),
+      () => watched.add([[1, -1]]),
+      () => driftThreshold(0),
+      () => driftThreshold(365, 1),
+      () => driftThreshold(365, 0.05, 1.5),
+      () => driftDelay(0.9, 0.9, 7_300),
+      () => driftDelay(0.9, 0.85, 1),
+    ]
+  ) assertThrows(wrong, RangeError, "Cannot ");
+  assertEquals(watched.nights, 0);
+});
+
+Deno.test("binomialDraws() draws counts as often as they are probable", () => {
+  const draw = binomialDraws(6, 0.7);
+  // One draw from the middle of each of 100,000 equal parts.
+  const counts = new Array<number>(7).fill(0);
+  for (let place = 0; place < 100_000; place++) counts[draw(() => (place + 0.5) / 100_000)]!++;
+  for (const [count, share] of counts.entries()) {
+    assertAlmostEquals(share / 100_000, binomialProbability(count, 6, 0.7), 2e-5);
+  }
+  assertEquals([draw(() => 0), draw(() => 1 - 2 ** -32)], [0, 6]);
+  assertEquals(binomialDraws(4, 1)(() => 0), 4);
+});
