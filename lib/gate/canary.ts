@@ -9,7 +9,14 @@
 
 import { z } from "zod";
 import { lackOfCoverage } from "./decide.ts";
-import { laterGoes, rateBounds, sumUnits, type Unit, unitSample } from "./evidence.ts";
+import {
+  type LaterGoes,
+  laterGoes,
+  rateBounds,
+  sumUnits,
+  type Unit,
+  unitSample,
+} from "./evidence.ts";
 import { completePolicy } from "./policy.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { parseWith } from "../base/input.ts";
@@ -221,8 +228,9 @@ export function watchForDrift(
   let alarm: Pick<CanaryVerdict, "alarmed" | "since"> | undefined;
   const watched = nights.map(({ date, units }): WatchedNight => {
     assertUnits(`the night of ${date}`, units);
-    const { solved, valid, trials } = sumUnits(units);
-    const unused = reasonNotToUse(units, complete);
+    const total = sumUnits(units);
+    const { solved, valid, trials } = total;
+    const unused = reasonNotToUse(total, laterGoes(units), complete);
     if (unused === undefined) {
       used.push(date);
       drift.add(units.map((unit) => [unitSample(unit).best, 1]));
@@ -262,13 +270,13 @@ function observeReference(units: readonly Unit[], { confidence }: CompleteCanary
 
 /** Why a night cannot be used; `undefined` if it can. */
 function reasonNotToUse(
-  units: readonly Unit[],
+  { valid, trials }: Unit,
+  later: LaterGoes,
   policy: CompleteCanaryPolicy,
 ): string | undefined {
-  const { valid, trials } = sumUnits(units);
   if (trials === 0) return "there are no trials";
   if (valid === 0) return `none of ${trials} planned trials is valid`;
-  return lackOfCoverage({ valid, unknown: trials - valid, ...laterGoes(units) }, policy);
+  return lackOfCoverage({ valid, unknown: trials - valid, ...later }, policy);
 }
 
 function assertUnits(whose: string, units: readonly Unit[]): void {

@@ -1,0 +1,351 @@
+// The drift canary: what nights show of a served model, against its reference.
+
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertGreater,
+  assertLess,
+  assertLessOrEqual,
+  assertMatch,
+  assertThrows,
+} from "@std/assert";
+import type { Prng } from "@std/random";
+import { InputError } from "../../lib/base/errors.ts";
+import { fork } from "../../lib/base/random.ts";
+import { type CanaryPolicy, type Night, watchForDrift } from "../../lib/gate/canary.ts";
+import { canaryLines } from "../../lib/gate/canary_text.ts";
+import type { Unit } from "../../lib/gate/evidence.ts";
+import { binomialDraws } from "../../lib/statistics/distributions.ts";
+import { clopperPearson } from "../../lib/statistics/proportions.ts";
+
+/** Trials of a graph each: solved, failed, and invalid ones. */
+function units(solved: number, failed = 0, invalid = 0): Unit[] {
+  return [
+    ...new Array<Unit>(solved).fill({ solved: 1, valid: 1, trials: 1 }),
+    ...new Array<Unit>(failed).fill({ solved: 0, valid: 1, trials: 1 }),
+    ...new Array<Unit>(invalid).fill({ solved: 0, valid: 0, trials: 1 }),
+  ];
+}
+
+/** Dates from 2026-01-01 on. */
+const DATES = Array.from(
+  { length: 400 },
+  (_, night) => new Date(Date.UTC(2026, 0, 1 + night)).toISOString().slice(0, 10),
+);
+
+/** Nights from 2026-01-01 on. */
+function nightsOf(...samples: readonly (readonly Unit[])[]): Night[] {
+  return samples.map((sample, night) => ({ date: DATES[night]!, units: sample }));
+}
+
+function repeat<T>(count: number, value: T): T[] {
+  return new Array<T>(count).fill(value);
+}
+
+const REFERENCE = units(900, 100);
+const GOOD = units(45, 5);
+const BAD = units(38, 12);
+
+Deno.test("watchForDrift() compares with the lower bound of the reference, less the tolerance", () => {
+  const { kind, reference, nullRate, threshold, sum, nights } = watchForDrift(
+    REFERENCE,
+    nightsOf(GOOD),
+  );
+  const { lower } = clopperPearson(900, 1000, 0.95);
+  assertEquals(kind, "quiet");
+  assertEquals(reference, { solved: 900, valid: 1000, rate: 0.9, lower });
+  assertEquals([nullRate, threshold], [lower - 0.01, 7_300]);
+  assertEquals(nights, [{ date: DATES[0]!, solved: 45, valid: 50, trials: 50, rate: 0.9, sum }]);
+  const other = watchForDrift(REFERENCE, [], { tolerance: 0.02, confidence: 0.99, models: 3 });
+  assertEquals(other.nullRate, clopperPearson(900, 1000, 0.99).lower - 0.02);
+  assertEquals(other.threshold, 21_900);
+});
+
+Deno.test("watchForDrift() sums up the products since each night, as the definition has them", () => {
+  const { prng } = fork(1, "canary", "definition");
+  const samples = Array.from({ length: 20 }, () =>
+    Array.from({ length: 12 }, (): Unit => {
+      const solved = Math.floor(4 * prng());
+      // At most one of 36 trials is invalid.
+      return { solved, valid: 3, trials: 3 };
+    }));
+  samples[3]![2] = { solved: 1, valid: 2, trials: 3 };
+  const { nights, nullRate, reference } = watchForDrift(REFERENCE, nightsOf(...samples));
+  const alternatives = [0.875, 0.85, 0.8, 0.7].map((rate) => rate + reference.rate - 0.9)
+    .filter((rate) => rate < nullRate);
+  const weights = [0.5, 0.25, 0.25];
+  assertEquals(alternatives.length, weights.length);
+  const lambdas = alternatives.map((rate) => (nullRate - rate) / (nullRate * (1 - nullRate)));
+  for (const [now, { sum }] of nights.entries()) {
+    let naive = 0;
+    for (const [place, lambda] of lambdas.entries()) {
+      for (let start = 0; start <= now; start++) {
+        let product = weights[place]!;
+        for (const unit of samples.slice(start, now + 1).flat()) {
+          const value = (unit.solved + unit.trials - unit.valid) / unit.trials;
+          product *= 1 + lambda * (nullRate - value);
+        }
+        naive += product;
+      }
+    }
+    assertAlmostEquals(sum / naive, 1, 1e-9);
+  }
+});
+
+Deno.test("watchForDrift() raises an alarm, and tells when it was raised and since when the rate is lower", () => {
+  const nights = nightsOf(...repeat(14, GOOD), ...repeat(10, BAD));
+  const { kind, alarmed, since, reason, sum, threshold, nights: watched } = watchForDrift(
+    REFERENCE,
+    nights,
+  );
+  assertEquals([kind, since, reason], ["alarm", DATES[14], undefined]);
+  const first = watched.findIndex((night) => night.sum >= threshold);
+  assertEquals(alarmed, DATES[first]);
+  assert(first > 14 && first < 24);
+  assertGreater(sum, watched[first]!.sum);
+  assertEquals(watchForDrift(REFERENCE, nights.slice(0, first)).kind, "quiet");
+  // Three models watched together take more.
+  const family = watchForDrift(REFERENCE, nights, { models: 3 });
+  assertGreater(family.alarmed!, alarmed!);
+});
+
+Deno.test("watchForDrift() keeps an alarm whatever comes later, and since when it was", () => {
+  const bad = [...repeat(14, GOOD), ...repeat(6, BAD)];
+  const { alarmed, since } = watchForDrift(REFERENCE, nightsOf(...bad));
+  for (
+    const later of [repeat(100, GOOD), [units(10, 0, 40)], [[]], [...repeat(100, GOOD), units(0)]]
+  ) {
+    const verdict = watchForDrift(REFERENCE, nightsOf(...bad, ...later));
+    assertEquals([verdict.kind, verdict.alarmed, verdict.since], ["alarm", alarmed, since]);
+    assertEquals("reason" in verdict, false);
+  }
+  const recovered = watchForDrift(REFERENCE, nightsOf(...bad, ...repeat(200, GOOD)));
+  assertLess(recovered.sum, recovered.threshold);
+});
+
+Deno.test("watchForDrift() does not use a night of which too few trials were valid at the first go: nothing changes by it", () => {
+  const replaced = GOOD.map((unit, place) => place < 3 ? { ...unit, replaced: 1 } : unit);
+  const resampled = GOOD.map((unit, place) => place < 3 ? { ...unit, resampled: 1 } : unit);
+  const spoiled = [
+    [
+      units(0, 30, 20),
+      "30 of 50 planned trials are valid, fewer than the coverage of 95% requires",
+    ],
+    [units(0, 0, 50), "none of 50 planned trials is valid"],
+    [[], "there are no trials"],
+    [
+      replaced,
+      "47 of 50 planned trials were valid at the first go, fewer than the coverage of 95% requires: " +
+      "3 trials run again in place of invalid ones",
+    ],
+    [
+      resampled,
+      "47 of 50 planned trials were valid at the first go, fewer than the coverage of 95% requires: " +
+      "3 trials with a reply asked for again after a failure of unclear cause",
+    ],
+  ] as const;
+  const plain = watchForDrift(REFERENCE, nightsOf(...repeat(3, BAD)));
+  for (const [night, unused] of spoiled) {
+    // Before, between and after nights that are used, so that a bet begun on one would show.
+    const verdict = watchForDrift(
+      REFERENCE,
+      nightsOf(night, ...repeat(2, BAD), night, BAD, night),
+    );
+    assertEquals(verdict.sum, plain.sum);
+    assertEquals(verdict.nights.map((one) => one.unused === unused), [
+      ...[true, false, false, true, false, true],
+    ]);
+    assertEquals(verdict.nights[0]!.sum, 0);
+    assertEquals(verdict.kind, "invalid");
+    assertEquals(verdict.reason, `the last night, ${DATES[5]}, cannot be used: ${unused}`);
+  }
+  assertEquals(watchForDrift(REFERENCE, []).reason, "there is no night yet");
+  assertEquals(watchForDrift(REFERENCE, nightsOf([])).nights[0]!.rate, null);
+  // Two of 50 are few enough, and another coverage asks for less.
+  const two = GOOD.map((unit, place) => place < 2 ? { ...unit, replaced: 1 } : unit);
+  assertEquals(watchForDrift(REFERENCE, nightsOf(two)).kind, "quiet");
+  assertEquals(watchForDrift(REFERENCE, nightsOf(replaced), { coverage: 0.9 }).kind, "quiet");
+});
+
+Deno.test("watchForDrift() starts no bets in gaps", () => {
+  const nights = nightsOf(...repeat(30, BAD)).filter((_, night) => night % 10 === 0);
+  const { sum } = watchForDrift(REFERENCE, nights);
+  assertEquals(sum, watchForDrift(REFERENCE, nightsOf(...repeat(3, BAD))).sum);
+});
+
+Deno.test("watchForDrift() counts an invalid trial of a night as solved, and one of the reference as failed", () => {
+  const [invalid, solved] = [units(40, 8, 2), units(42, 8)];
+  const one = watchForDrift(REFERENCE, nightsOf(invalid));
+  assertAlmostEquals(one.sum, watchForDrift(REFERENCE, nightsOf(solved)).sum, 1e-9);
+  assertEquals(one.nights[0], {
+    ...{ date: DATES[0]!, solved: 40, valid: 48, trials: 50, rate: 40 / 48, sum: one.sum },
+  });
+  const { nullRate } = watchForDrift(units(900, 80, 20), []);
+  assertEquals(nullRate, clopperPearson(900, 1000, 0.95).lower - 0.01);
+});
+
+const ERROR = 0.05;
+
+/** The share of years with an alarm, of nights of 4 graphs with 5 trials each, 3% of which are invalid. */
+function alarms(
+  purpose: string,
+  rate: number,
+  seen: (unit: Unit) => Unit,
+  years: number,
+): number {
+  const { prng } = fork(1, "canary", purpose);
+  const invalid = binomialDraws(5, 0.03);
+  const solved = Array.from({ length: 6 }, (_, valid) => binomialDraws(valid, rate));
+  const graph = (random: Prng): Unit => {
+    const valid = 5 - invalid(random);
+    return seen({ solved: solved[valid]!(random), valid, trials: 5 });
+  };
+  let count = 0;
+  for (let year = 0; year < years; year++) {
+    const nights = Array.from({ length: 365 }, (_, night): Night => ({
+      date: DATES[night]!,
+      units: Array.from({ length: 4 }, () => graph(prng)),
+    }));
+    if (watchForDrift(SMALL_REFERENCE, nights).kind === "alarm") count++;
+  }
+  return count / years;
+}
+
+const SMALL_REFERENCE = units(450, 50);
+
+Deno.test("watchForDrift() raises a false alarm in at most 5% of years with 3% invalid trials, as counting them as failed does not", () => {
+  const { nullRate } = watchForDrift(SMALL_REFERENCE, []);
+  const noise = 3 * Math.sqrt(ERROR * (1 - ERROR) / 5_000);
+  const error = alarms("invalid trials", nullRate, (unit) => unit, 5_000);
+  assertLessOrEqual(error, ERROR + noise);
+  const asFailed = (unit: Unit) => ({ ...unit, valid: unit.trials });
+  assertGreater(alarms("as failed", nullRate, asFailed, 500), 3 * ERROR);
+});
+
+Deno.test("watchForDrift() bets on the mean of a graph with several trials", () => {
+  const graphs = (count: number, solved: number): Unit[] =>
+    repeat(count, { solved, valid: 4, trials: 4 });
+  const mixed = [...graphs(80, 4), ...graphs(20, 2)];
+  const { reference, sum } = watchForDrift(mixed, nightsOf(graphs(5, 3)));
+  assertEquals([reference.solved, reference.valid, reference.rate], [360, 400, 0.9]);
+  // Trials of a graph are not independent: the exact bound of 400 trials would be too high.
+  assertLess(reference.lower, clopperPearson(360, 400, 0.95).lower);
+  assertGreater(reference.lower, 0.8);
+  assertGreater(sum, 0);
+});
+
+Deno.test("watchForDrift() tells how many trials of a reference the planned drop takes, and refuses one that tells no drop", () => {
+  const { reference: few } = watchForDrift(units(90, 10), []);
+  const size = few.needed!;
+  const sized = (trials: number) => units(Math.round(0.9 * trials), Math.round(0.1 * trials));
+  assertEquals(watchForDrift(sized(Math.ceil(1.1 * size)), []).reference.needed, undefined);
+  assert(watchForDrift(sized(Math.floor(0.9 * size)), []).reference.needed !== undefined);
+  const error = assertThrows(() => watchForDrift(units(9, 1), []), InputError);
+  assertEquals(
+    error.message,
+    "Cannot tell a drop of 5 points from a reference of 90.0% with so few trials: " +
+      `it takes at least about ${size} with a tolerance of 1 point`,
+  );
+  // A rate of 2% cannot drop by 5 points, nor by half of it.
+  assertThrows(
+    () => watchForDrift(units(20, 980), []),
+    InputError,
+    "Cannot tell a drop of 5 points from a reference of 2.0%: take a smaller drop",
+  );
+});
+
+Deno.test("watchForDrift() refuses policies, dates and units that are not usable", () => {
+  const policies: readonly CanaryPolicy[] = [
+    { tolerance: 0.05 },
+    { tolerance: 0.01, drop: 0.01 },
+    { tolerance: -0.01 },
+    { drop: 0 },
+    { confidence: 0.5 },
+    { coverage: 0 },
+    { models: 0 },
+    { models: 1.5 },
+    { model: 1 } as CanaryPolicy,
+  ];
+  for (const policy of policies) {
+    assertThrows(
+      () => watchForDrift(REFERENCE, [], policy),
+      InputError,
+      "Cannot use the policy of a drift canary",
+    );
+  }
+  const night = (date: string): Night => ({ date, units: GOOD });
+  for (
+    const [dates, rule] of [
+      [["2026-02-30"], "nights need UTC dates such as 2026-11-12"],
+      [["12.11.2026"], "nights need UTC dates such as 2026-11-12"],
+      [["2026-11-12\u001b[2J"], "nights need UTC dates such as 2026-11-12"],
+      [["2026-11-12", "2026-11-12"], "nights must come by date, one for each"],
+      [["2026-11-12", "2026-11-11"], "nights must come by date, one for each"],
+    ] as const
+  ) {
+    const error = assertThrows(() => watchForDrift(REFERENCE, dates.map(night)), InputError, rule);
+    assert(!error.message.includes("\u001b"));
+  }
+  for (
+    const unit of [
+      { solved: 2, valid: 1, trials: 2 },
+      { solved: 1, valid: 2, trials: 1 },
+      { solved: 0, valid: 0, trials: 0 },
+      { solved: NaN, valid: 1, trials: 1 },
+      { solved: 1, valid: 1, trials: 1, replaced: 2 },
+    ]
+  ) {
+    assertThrows(() => watchForDrift([unit], []), InputError, "units of the reference must");
+    assertThrows(
+      () => watchForDrift(REFERENCE, nightsOf([unit])),
+      InputError,
+      "units of the night of 2026-01-01 must",
+    );
+  }
+  for (const reference of [[], units(0, 0, 5)]) {
+    assertThrows(() => watchForDrift(reference, []), InputError, "the reference must have valid");
+  }
+});
+
+Deno.test("canaryLines() of an alarm says since when, and the numbers behind it", () => {
+  const samples = [...repeat(14, GOOD), ...repeat(5, BAD), units(10, 0, 40)];
+  const verdict = watchForDrift(REFERENCE, nightsOf(...samples));
+  const lines = canaryLines(verdict);
+  assertMatch(lines[1]!, /^the sum of bets is [\d,]+, and 7,300 is the threshold/);
+  assertEquals(lines.with(1, ""), [
+    "ALARM: since 2026-01-15 the true success rate is below 87.3%. That was proved on 2026-01-19; " +
+    "when it began is an estimate.",
+    "",
+    "reference: solved 900 of 1000 valid trials (90.0%), true rate at least 88.3% with 95.0% " +
+    "confidence; a rate down to 87.3%, with a tolerance of 1 point, is no drift",
+    "since 2026-01-15: solved 190 of 250 valid trials (76.0%), 5 nights used",
+    "all nights: solved 820 of 950 valid trials (86.3%), 19 nights used",
+    "not used: 2026-01-20, as 10 of 50 planned trials are valid, fewer than the coverage of 95% requires",
+  ]);
+});
+
+Deno.test("canaryLines() of other verdicts claim no drop, and tell of a family and of a small reference", () => {
+  const policy = { models: 3 };
+  const quiet = canaryLines(watchForDrift(units(90, 10), nightsOf(GOOD), policy), policy);
+  assertEquals(quiet, [
+    "QUIET: it is not proved that the true success rate dropped below 82.6%.",
+    "the sum of bets is 0.241, and 21,900 is the threshold: without a drift it is reached by any of 3 " +
+    "models in at most 5.0% of years",
+    "reference: solved 90 of 100 valid trials (90.0%), true rate at least 83.6% with 95.0% confidence; " +
+    "a rate down to 82.6%, with a tolerance of 1 point, is no drift",
+    "the reference is too small to bet on a drop of 5 points: that takes at least about 230 trials",
+    "all nights: solved 45 of 50 valid trials (90.0%), 1 night used",
+  ]);
+  const spoiled = nightsOf(...repeat(13, units(10, 0, 40)));
+  const invalid = canaryLines(watchForDrift(REFERENCE, spoiled));
+  assertEquals(
+    invalid[0],
+    "INVALID: the last night, 2026-01-13, cannot be used: 10 of 50 planned trials are valid, fewer " +
+      "than the coverage of 95% requires.",
+  );
+  assertEquals(invalid[3], "all nights: 0 nights used");
+  // The latest first, and not all of a bad month.
+  assertMatch(invalid[4]!, /^not used: 2026-01-13/);
+  assertEquals(invalid.slice(14), ["and 3 more nights"]);
+});
