@@ -50,10 +50,8 @@ export function canaryPlan(options: Arguments): { numbers: object; lines: readon
       `reference of ${whole(reference)} trials:`,
       row(
         "no drift is down to",
-        `${percent(nullRate)}: the reference proves at least ${
-          percent(numbers.reference.lower)
-        }, ` +
-          `and ${points(tolerance)} is tolerated`,
+        `${percent(nullRate)}: the reference proves at least ${percent(numbers.reference.lower)}` +
+          (tolerance === 0 ? "" : `, less a tolerance of ${points(tolerance)}`),
       ),
       row(
         "threshold of the sum of bets",
