@@ -60,7 +60,7 @@ export function canaryPlan(options: Arguments): { numbers: object; lines: readon
       ...delays.map(({ trials, median, most }) =>
         row(
           `${whole(trials)} trials a night`,
-          `half of the alarms within ${nights(median, trials)}, 90% within ${nights(most, trials)}`,
+          `half of the alarms ${nights(median, trials)}, 90% ${nights(most, trials)}`,
         )
       ),
       row(
@@ -90,8 +90,8 @@ function sizeOf(options: Arguments, name: string, otherwise: number, most: numbe
 
 function nights(count: number | null, trials: number): string {
   return count === null
-    ? "more than five years"
-    : `${count} nights (${whole(count * trials)} trials)`;
+    ? "after more than five years"
+    : `within ${count} nights (${whole(count * trials)} trials)`;
 }
 
 function whole(count: number): string {

@@ -174,13 +174,11 @@ export function tooSmall(
   { needed }: CanaryBets,
   { drop, tolerance }: CompleteCanaryPolicy,
 ): string {
-  const action = `tell a drop of ${points(drop)} from a reference of ${percent(rate)}`;
-  return needed === undefined
-    ? `Cannot ${action}: take a smaller drop`
-    : `Cannot ${action} with so few trials: it takes at least about ${
-      needed.toLocaleString("en-US")
-    } with ` +
-      `a tolerance of ${points(tolerance)}`;
+  const action = `Cannot tell a drop of ${points(drop)} from a reference of ${percent(rate)}`;
+  if (needed === undefined) return `${action}: take a smaller drop`;
+  const size = needed.toLocaleString("en-US");
+  return `${action} with so few trials: it takes at least about ${size} with a tolerance of ` +
+    points(tolerance);
 }
 
 /**
@@ -300,7 +298,7 @@ function assertDates(nights: readonly Night[]): void {
       throw cannot(
         "watch for drift",
         "nights need UTC dates such as 2026-11-12",
-        `one has ${printable(JSON.stringify(date), 60)}`,
+        `one has ${printable(date, 60)}`,
       );
     }
     if (date <= before) {

@@ -595,10 +595,11 @@ Deno.test("toolgate plan tells what a suite's gate can decide, and what it costs
 
 Deno.test("toolgate plan --canary tells in how many nights a drop is found", async () => {
   const canary = ["plan", "--canary"];
-  const [shown, numbers, family, ...refused] = await toolgates([
+  const [shown, numbers, family, slow, ...refused] = await toolgates([
     canary,
     [...canary, "--json"],
     [...canary, "--models", "3", "--trials", "30", "--drop", "0.1", "--tolerance", "0"],
+    [...canary, "--reference-trials", "260", "--trials", "5"],
     [...canary, "--reference-trials", "100"],
     [...canary, "--tolerance", "0.2"],
     [...canary, "--trials", "1000000"],
@@ -630,6 +631,10 @@ Deno.test("toolgate plan --canary tells in how many nights a drop is found", asy
   assertMatch(family!.stdout, /^ +30 trials a night .*\n +20 trials a night .*\n +50 trials /m);
   assertMatch(family!.stdout, /at most 5\.0% of any of 3 models$/m);
   assertMatch(family!.stdout, /the reference proves at least 88\.3%$/m);
+  assertMatch(
+    slow!.stdout,
+    / 5 trials a night +half of the alarms after more than five years, 90% /,
+  );
   assertEquals(refused.map(({ code }) => code), refused.map(() => 2));
   for (
     const [place, rule] of [
