@@ -220,7 +220,7 @@ Deno.test("watchForDrift() raises a false alarm in at most 5% of years with 3% i
   const error = alarms("invalid trials", nullRate, (unit) => unit, 5_000);
   assertLessOrEqual(error, ERROR + noise);
   const asFailed = (unit: Unit) => ({ ...unit, valid: unit.trials });
-  assertGreater(alarms("as failed", nullRate, asFailed, 500), 3 * ERROR);
+  assertGreater(alarms("as failed", nullRate, asFailed, 100), 3 * ERROR);
 });
 
 Deno.test("watchForDrift() bets on the mean of a graph with several trials", () => {
