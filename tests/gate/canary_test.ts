@@ -216,8 +216,8 @@ const SMALL_REFERENCE = units(450, 50);
 
 Deno.test("watchForDrift() raises a false alarm in at most 5% of years with 3% invalid trials, as counting them as failed does not", () => {
   const { nullRate } = watchForDrift(SMALL_REFERENCE, []);
-  const noise = 3 * Math.sqrt(ERROR * (1 - ERROR) / 5_000);
-  const error = alarms("invalid trials", nullRate, (unit) => unit, 5_000);
+  const noise = 3 * Math.sqrt(ERROR * (1 - ERROR) / 2_000);
+  const error = alarms("invalid trials", nullRate, (unit) => unit, 2_000);
   assertLessOrEqual(error, ERROR + noise);
   const asFailed = (unit: Unit) => ({ ...unit, valid: unit.trials });
   assertGreater(alarms("as failed", nullRate, asFailed, 100), 3 * ERROR);

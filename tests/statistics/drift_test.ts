@@ -99,6 +99,20 @@ Deno.test("DriftSum raises a false alarm in at most 5% of years with gaps and sa
   assertLessOrEqual(shareAbove(sums, driftThreshold()), ERROR + NOISE);
 });
 
+Deno.test("DriftSum raises a false alarm in at most 5% of years where 3% of trials are invalid and count as solved, as it does not where they count as failed", () => {
+  const invalid = binomialDraws(50, 0.03);
+  const solved = Array.from({ length: 51 }, (_, valid) => binomialDraws(valid, NULL_RATE));
+  const drawn = (counted: 0 | 1): Draw => (prng) => {
+    const lost = invalid(prng);
+    const all = solved[50 - lost]!(prng) + counted * lost;
+    return [all, 50 - all];
+  };
+  const sums = years("invalid trials", drawn(1));
+  assertLessOrEqual(shareAbove(sums, driftThreshold()), ERROR + NOISE);
+  const asFailed = years("invalid trials as failed", drawn(0));
+  assertGreater(shareAbove(asFailed, driftThreshold()), 2 * ERROR);
+});
+
 Deno.test("DriftSum raises a false alarm for any of 3 models in at most 5% of years, as the threshold for one does not", () => {
   // Nights of few trials come closest to the bound.
   const sums = years("models", sample(10, NULL_RATE));
