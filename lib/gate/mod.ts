@@ -33,6 +33,7 @@ export {
 export type {
   DifferenceEvidence,
   Evidence,
+  FreshEvidence,
   LaterGoes,
   Method,
   Pair,
