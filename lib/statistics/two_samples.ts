@@ -23,7 +23,7 @@ export interface Stratum {
  *
  * The bounds are approximate. Simulated with 95% confidence, 100 trials of each sample or more, and a true difference
  * at the bound, they err in at most 5.5% of cases with samples of the same size, and in at most 6% if one is four times
- * as large, also where the whole difference is in one stratum; with fewer trials in up to 8%.
+ * as large, also where the whole difference is in one stratum; with fewer trials in up to 8.3%.
  *
  * @throws {RangeError} If there is no stratum, if counts are not whole numbers with 0 <= successes <= trials and
  * trials >= 1, or if the confidence is not between 0 and 1.
