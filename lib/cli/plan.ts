@@ -25,6 +25,7 @@ import { GRAPHS, unitNames } from "../gate/unit_names.ts";
 import { countGraphs } from "../gate/variant.ts";
 import { type CaseNeeds, caseNeeds } from "../runs/case_forecast.ts";
 import { countText, dollars, percent, points } from "../base/numbers.ts";
+import { seriesPlan } from "./_series_plan.ts";
 import { Arguments, userPath } from "./arguments.ts";
 import { CANARY_HELP, CANARY_OPTIONS, canaryPlan } from "./_canary_plan.ts";
 import { journalsAt } from "./journals.ts";
@@ -44,6 +45,8 @@ given several times. Without a file it shows the graphs that gates need:
   --block N          graphs between two looks of a sequential gate: its cells (default 1)
   --cases N          shows the trials of each of this number of cases of own tests as well
   --every E          the success rate that each of these cases must reach
+  --series N         shows what N releases one after the other need instead, and simulates how often
+                     they are accepted; --graphs sets the graphs of each
 
 ${CANARY_HELP}
 
@@ -67,6 +70,7 @@ const DESIGN = [
   "block",
   "cases",
   "every",
+  "series",
 ];
 
 /** Prints the plan to stdout. */
@@ -177,6 +181,8 @@ function outputOfNumbers(options: Arguments): PlanOutput {
   const policy = readPolicy({ ...design, successRate: rate, sequential: true }, source);
   const paired = readPolicy({ ...design, baseline: "it", discordance, sequential: true }, source);
   const graphs = options.integer("graphs", 1);
+  const releases = options.integer("series", 1);
+  if (releases !== undefined) return outputOfSeries(releases, rate, graphs, options, design);
   const cases = options.integer("cases", 1);
   const every = options.number("every");
   if (every !== undefined) readPolicy({ ...design, successRate: rate, every }, source);
@@ -236,6 +242,24 @@ function outputOfNumbers(options: Arguments): PlanOutput {
       ...costs,
     ],
   };
+}
+
+function outputOfSeries(
+  releases: number,
+  rate: number,
+  graphs: number | undefined,
+  options: Arguments,
+  design: { readonly margin: number; readonly confidence: number; readonly power: number },
+): PlanOutput {
+  const other = ["block", "cases", "every"].find((name) => options.text(name) !== undefined);
+  if (other !== undefined) throw options.error(`--series goes without --${other}`);
+  const discordance = options.number("discordance");
+  const { numbers, sizes, lines } = seriesPlan({ ...design, releases, rate, graphs, discordance });
+  const costs = costsOf(options, [
+    ...(sizes.shared === null ? [] : [["a release on the same graphs", sizes.shared] as const]),
+    ["a release on graphs of its own", sizes.fresh],
+  ]);
+  return { numbers: { rate, ...design, ...numbers }, lines: [...lines, ...costs] };
 }
 
 /** The trials of each case that gates take. */

@@ -8,6 +8,7 @@ import type { DecisionGraph, FinishedTrials } from "./decisions.ts";
 import { missesCall, type ScoredTrial } from "./variant.ts";
 import { differenceBounds, rateBounds, type Unit } from "./evidence.ts";
 import type { CeilingCheck } from "./decide.ts";
+import { cellDraws, freshBounds } from "./_fresh_draws.ts";
 import { type FailureType, PARAMETER_FAILURE_TYPES } from "../calls/failure_types.ts";
 import { type CompletePolicy, SIGNS } from "./policy.ts";
 import { type Prices, trialCost } from "../models/prices.ts";
@@ -21,6 +22,8 @@ export interface CeilingOptions {
   readonly prices?: Prices;
   /** Whether results could end the run early, so that bounds must hold at any time. */
   readonly anytime: boolean;
+  /** The graphs of a baseline that ran on different ones. */
+  readonly fresh?: readonly DecisionGraph[];
 }
 
 /**
@@ -36,7 +39,7 @@ export function checkCeilings(
   graphs: readonly DecisionGraph[],
   scores: FinishedTrials,
   policy: CompletePolicy,
-  { prices = {}, anytime }: CeilingOptions,
+  { prices = {}, anytime, fresh }: CeilingOptions,
 ): CeilingCheck[] {
   const { failures = {}, failureShifts = {}, behaviours = {}, tokens, usd } = policy.atMost;
   const { usdPerSolved, p95Seconds } = policy.atMost;
@@ -122,11 +125,17 @@ export function checkCeilings(
     );
   }
   for (const [type, limit] of Object.entries(failureShifts) as [FailureType, number][]) {
-    const pairs = graphs.map(({ candidate, baseline }) => ({
-      candidate: scores.unit(candidate, failsWith(type)),
-      baseline: scores.unit(baseline, failsWith(type)),
-    }));
-    const { difference, lower } = differenceBounds(pairs, policy, anytime);
+    const unitFor = (names: readonly string[]) => scores.unit(names, failsWith(type));
+    const { difference, lower } = fresh === undefined
+      ? differenceBounds(
+        graphs.map(({ candidate, baseline }) => ({
+          candidate: unitFor(candidate),
+          baseline: unitFor(baseline),
+        })),
+        policy,
+        anytime,
+      )
+      : freshBounds(cellDraws(graphs, fresh, unitFor), policy, anytime);
     addCheck(`failureShifts.${type}`, limit, difference, lower, isShownBy(failsWith(type)));
   }
   const trials = graphs.flatMap(({ candidate }) => scores.of(candidate) as TrialSummary[])

@@ -15,7 +15,9 @@ import {
   rateOf,
   RATES,
   type Unit,
+  type UnitMeasure,
 } from "./evidence.ts";
+import { type CellDraws, FRESH_DRAWS } from "./_fresh_draws.ts";
 import {
   type CompletePolicy,
   completePolicy,
@@ -167,7 +169,7 @@ export function decide(
   policy: RatePolicy,
   options: DecideOptions = {},
 ): Verdict {
-  return conclude(units, RATES, readPolicy(policy, "the policy of decide()"), options);
+  return concludeInOrder(units, RATES, readPolicy(policy, "the policy of decide()"), options);
 }
 
 /**
@@ -203,7 +205,8 @@ export function decideUpgrade(
   policy: UpgradePolicy,
   options: DecideOptions = {},
 ): Verdict {
-  return conclude(pairs, DIFFERENCES, readPolicy(policy, "the policy of decideUpgrade()"), options);
+  const complete = readPolicy(policy, "the policy of decideUpgrade()");
+  return concludeInOrder(pairs, DIFFERENCES, complete, options);
 }
 
 /** As {@linkcode decide}, also over a run in waves that may go on. */
@@ -212,7 +215,7 @@ export function decideSoFar(
   policy: CompletePolicy,
   options: DecideOptions & WaveEnd,
 ): Verdict | ContinueVerdict {
-  return conclude(units, RATES, policy, options);
+  return concludeInOrder(units, RATES, policy, options);
 }
 
 /** As {@linkcode decideUpgrade}, also over a run in waves that may go on. */
@@ -221,30 +224,54 @@ export function decideUpgradeSoFar(
   policy: CompletePolicy,
   options: DecideOptions & WaveEnd,
 ): Verdict | ContinueVerdict {
-  return conclude(pairs, DIFFERENCES, policy, options);
+  return concludeInOrder(pairs, DIFFERENCES, policy, options);
+}
+
+/**
+ * As {@linkcode decideUpgrade}, with a baseline that ran on different graphs of the same cells: by
+ * {@linkcode FRESH_DRAWS}, for a gate of fixed size.
+ */
+export function decideFreshDraws(
+  cells: readonly CellDraws[],
+  policy: CompletePolicy,
+  options: Omit<DecideOptions, "rule">,
+): Verdict {
+  return conclude(cells, FRESH_DRAWS, policy, options) as Verdict;
+}
+
+/** Decides over units with one value each, which a sequential gate may bet on. */
+function concludeInOrder<T>(
+  units: readonly T[],
+  measure: UnitMeasure<T>,
+  policy: CompletePolicy,
+  options: DecideOptions,
+): Verdict;
+function concludeInOrder<T>(
+  units: readonly T[],
+  measure: UnitMeasure<T>,
+  policy: CompletePolicy,
+  options: DecideOptions & WaveEnd,
+): Verdict | ContinueVerdict;
+function concludeInOrder<T>(
+  units: readonly T[],
+  measure: UnitMeasure<T>,
+  policy: CompletePolicy,
+  options: DecideOptions & WaveEnd,
+): Verdict | ContinueVerdict {
+  const { rule } = options;
+  const bets = rule === undefined ? undefined : followBets(units, measure, policy, rule);
+  return conclude(units, measure, policy, options, bets);
 }
 
 function conclude<T>(
   units: readonly T[],
   measure: Measure<T>,
   policy: CompletePolicy,
-  options: DecideOptions,
-): Verdict;
-function conclude<T>(
-  units: readonly T[],
-  measure: Measure<T>,
-  policy: CompletePolicy,
-  options: DecideOptions & WaveEnd,
-): Verdict | ContinueVerdict;
-function conclude<T>(
-  units: readonly T[],
-  measure: Measure<T>,
-  policy: CompletePolicy,
   { rule, stopped, next, lacking, advise = true, unit = GRAPHS }: DecideOptions & WaveEnd,
+  bets?: ReturnType<typeof followBets>,
 ): Verdict | ContinueVerdict {
   const planned = sum(units, (unit) => measure.trials(unit).planned);
   if (planned === 0) return { kind: "invalid", reason: "there are no trials" };
-  const bets = rule === undefined ? undefined : followBets(units, measure, policy, rule);
   const used = bets === undefined ? units : units.slice(0, bets.units);
   const trials = used.map(measure.trials);
   const needed = sum(trials, (unit) => unit.planned);
@@ -262,7 +289,8 @@ function conclude<T>(
     return Number.isNaN(rateOf(evidence)) ? goesOn : { ...goesOn, evidence };
   }
   if (Number.isNaN(rateOf(evidence))) {
-    const reason = `none of ${used.length} ${unit.many} has a valid trial of both`;
+    const none = "fresh" in evidence ? "no cell" : `none of ${used.length} ${unit.many}`;
+    const reason = `${none} has a valid trial of both`;
     return { kind: "invalid", reason };
   }
   const lack = lackOfCoverage(evidence, policy);
@@ -340,7 +368,7 @@ function boundsVerdict(
 /** Follows the bets of a sequential gate until it decides. */
 function followBets<T>(
   units: readonly T[],
-  measure: Measure<T>,
+  measure: UnitMeasure<T>,
   policy: CompletePolicy,
   rule: SequentialRule,
 ) {

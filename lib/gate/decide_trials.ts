@@ -20,6 +20,7 @@ import {
 } from "./undecidable.ts";
 import { changedCases } from "./changed_cases.ts";
 import { sumUnits } from "./evidence.ts";
+import { cellDraws, unmatchedCells } from "./_fresh_draws.ts";
 import {
   type ComparedCases,
   differingSettings,
@@ -30,6 +31,7 @@ import {
 import {
   byCase,
   caseOf,
+  type ComparedFile,
   comparesWithin,
   type DecisionGraph,
   FinishedTrials,
@@ -49,6 +51,7 @@ import {
 } from "./variant.ts";
 import {
   type ContinueVerdict,
+  decideFreshDraws,
   type DecideOptions,
   decideSoFar,
   decideUpgradeSoFar,
@@ -60,6 +63,7 @@ import {
   withCeilings,
   withForbidden,
 } from "./decide.ts";
+import { cannot } from "../base/errors.ts";
 import { defined, printable } from "../base/json.ts";
 import { sum } from "../base/numbers.ts";
 import { type CompletePolicy, isUpgrade } from "./policy.ts";
@@ -117,6 +121,13 @@ export interface BaselineTrials {
   readonly trials: readonly ScoredTrial[];
   /** Which cases both have in common; omitted if they have the same ones, and for other tasks. */
   readonly cases?: ComparedCases;
+  /**
+   * Set if its trials are of other draws of the same distribution: different graphs of the same cells. Both are then
+   * compared cell by cell.
+   */
+  readonly fresh?: true;
+  /** Of fresh draws all trials of its plan, to tell which of them are missing. Default: those that are there. */
+  readonly planned?: NonNullable<ComparedFile["planned"]>;
 }
 
 /** Options of {@linkcode decideTrials}. */
@@ -139,7 +150,7 @@ export interface DecideTrialsOptions {
  * Decides over `trials` against the `planned` ones, variant by variant. A variant whose served model changed
  * during the run is invalid.
  *
- * @throws {InputError} If a price for a ceiling on cost is missing.
+ * @throws {InputError} If a price for a ceiling on cost is missing, or a sequential gate is to compare fresh draws.
  */
 export function decideTrials(
   trials: readonly TrialSummary[],
@@ -147,6 +158,13 @@ export function decideTrials(
   policy: CompletePolicy,
   options: DecideTrialsOptions = {},
 ): DecidedVariant[] {
+  if (options.baseline?.fresh && options.rule !== undefined) {
+    throw cannot(
+      `compare with ${options.baseline.file}`,
+      "a sequential gate compares on the same graphs",
+      "it is of different graphs: leave out sequential",
+    );
+  }
   const scores = new FinishedTrials(comparesWithin(policy, options.baseline), options.baseline);
   const summaries = trials.map(asSummary);
   for (const trial of summaries) scores.add(trial);
@@ -162,7 +180,10 @@ export function decideTrials(
   return plannedDecisions(planned, policy, options.baseline).map((decision): DecidedVariant => {
     const { subject, baseline } = decision;
     const own = scores.of(decision.graphs.flatMap(({ candidate }) => candidate));
-    const other = scores.of(decision.graphs.flatMap((graph) => graph.baseline));
+    const other = scores.of([
+      ...decision.graphs.flatMap((graph) => graph.baseline),
+      ...(decision.fresh ?? []).flatMap(({ candidate }) => candidate),
+    ]);
     const both = [...own, ...other];
     const isSimulated = ({ model }: ScoredTrial) => model.simulated;
     const simulated = both.length === 0
@@ -274,12 +295,14 @@ function decideVariant(
   const { graphs: all, open = [], ended }: CompleteGraphs = inOrder
     ? completeGraphs(decision, scores, unit)
     : { graphs: decision.graphs };
+  const other = decision.fresh && completeGraphs({ graphs: decision.fresh }, scores, unit);
   // Unchanged tasks show nothing about the perturbation. Whether a task changes depends on the task alone,
   // so leaving it out favours no model.
   const changedOf = (graphs: readonly DecisionGraph[]) =>
     graphs.map((graph) => changedPart(graph, scores))
       .filter(({ candidate }) => candidate.length > 0);
   const graphs = changedOf(all);
+  const fresh = other && changedOf(other.graphs);
   const [before, left] = [all, graphs].map(countTasks) as [number, number];
   if (left < before && (left === 0 || rule !== undefined)) {
     const { perturbation } = decision.subject;
@@ -289,17 +312,22 @@ function decideVariant(
   }
   // An interrupted run can be continued; a baseline from a file cannot. A reason that ended the run after
   // the last planned trial left nothing out.
-  const early = open.length === 0 ? undefined : stopped ?? (file === undefined ? undefined : ended);
+  // Of a baseline on other graphs nothing but the first ones may be there, and then no more will be.
+  const cut = other?.open && `the baseline ends after ${other.graphs.length} ${unit.many}`;
+  const early = open.length === 0 ? cut : stopped ?? (file === undefined ? undefined : ended);
   const end = waves === undefined || open.length === 0 || early !== undefined
     ? {}
     : waveEnd(waves, open, planned, scores);
   const why = early ?? end.stopped;
-  if (graphs.length === 0) {
+  if (graphs.length === 0 || fresh?.length === 0) {
     if (end.lacking !== undefined) return { kind: "invalid", reason: end.lacking };
     const reason = `not even one ${unit.one} of each cell was complete${why ? `: ${why}` : ""}`;
     return { kind: "invalid", reason };
   }
-  if (new Set(graphs.map(({ tasks }) => new Set(tasks).size)).size > 1) {
+  const unmatched = fresh && unmatchedCells(graphs, fresh);
+  if (unmatched !== undefined) return { kind: "invalid", reason: unmatched };
+  const sizes = [...graphs, ...fresh ?? []].map(({ tasks }) => new Set(tasks).size);
+  if (new Set(sizes).size > 1) {
     // Core graphs weigh the same, so that the mean over them would not be that over trials.
     const reason = `the ${unit.many} are in different numbers of cells`;
     return { kind: "invalid", reason };
@@ -310,7 +338,9 @@ function decideVariant(
   };
   const unitFor = (names: readonly string[]) =>
     scores.unit(names, undefined, policy.infrastructure);
-  const verdict = isUpgrade(policy)
+  const verdict = fresh !== undefined
+    ? decideFreshDraws(cellDraws(graphs, fresh, unitFor), policy, decideOptions)
+    : isUpgrade(policy)
     ? decideUpgradeSoFar(
       graphs.map(({ candidate, baseline }) => ({
         candidate: unitFor(candidate),
@@ -323,7 +353,8 @@ function decideVariant(
   if (verdict.kind === "continue") return verdict;
   const used = graphs.slice(0, verdict.evidence?.graphs);
   if (verdict.kind === "invalid") {
-    return withCommonestReasons(verdict, policy, scores.of(used.flatMap(trialNames)));
+    const names = [...used, ...fresh ?? []].flatMap(trialNames);
+    return withCommonestReasons(verdict, policy, scores.of(names));
   }
   const casesOf = (graphs: readonly DecisionGraph[]) =>
     [...byCase(graphs)].map(([name, own]) => ({
@@ -335,14 +366,14 @@ function decideVariant(
   // A floor for each case needs no baseline: it is also for those that are not compared, of the same rounds.
   const rounds = new Set(used.map(({ block }) => block));
   const alone = changedOf((decision.leftOut ?? []).filter(({ block }) => rounds.has(block)));
-  const unknown = unwatchedAgents(used, scores, policy) ??
+  const unknown = unwatchedAgents(used, scores, policy, fresh) ??
     missingViews(used, scores, policy) ?? missingPairs(used, scores) ??
     missingInjections(used, scores, policy) ?? missingCases(cases, used, policy);
   if (unknown !== undefined) return { kind: "invalid", reason: unknown };
   const anytime = rule !== undefined || why !== undefined;
   const checked = withCeilings(
     withCases(verdict, [...cases, ...casesOf(alone)], policy, anytime),
-    checkCeilings(used, scores, policy, { anytime, ...defined({ prices }) }),
+    checkCeilings(used, scores, policy, { anytime, ...defined({ prices, fresh }) }),
   );
   // Of a single case the verdict itself says whether it changed.
   if (!isUpgrade(policy) || cases.length < 2 || checked.kind === "invalid") return checked;
@@ -384,7 +415,7 @@ interface CompleteGraphs {
 }
 
 function completeGraphs(
-  { graphs }: GateDecision,
+  { graphs }: Pick<GateDecision, "graphs">,
   scores: FinishedTrials,
   { many }: UnitNames,
 ): CompleteGraphs {

@@ -22,6 +22,7 @@ import {
   graphKey,
   type ScoredTrial,
   type Variant,
+  variantKey,
   variantOf,
 } from "./variant.ts";
 
@@ -39,6 +40,8 @@ export interface DecisionGraph {
   readonly unperturbed: readonly string[];
   /** The case of your own tests that it is a trial of; omitted if it is of none. */
   readonly case?: string;
+  /** The cells of its tasks, as a key; only where both sides ran on different graphs. */
+  readonly cell?: string;
 }
 
 /** Returns all trials on a graph. */
@@ -55,13 +58,26 @@ export interface GateDecision {
   readonly graphs: readonly DecisionGraph[];
   /** Those of cases that are not compared with the baseline; omitted if there are none. */
   readonly leftOut?: readonly DecisionGraph[];
+  /**
+   * The baseline's graphs, if they are different ones of the same cells; what is the candidate's in others is the
+   * baseline's here.
+   */
+  readonly fresh?: readonly DecisionGraph[];
+}
+
+/** Results of another run, as far as decisions depend on them. */
+export interface ComparedFile {
+  readonly trials: readonly ScoredTrial[];
+  readonly cases?: ComparedCases;
+  readonly fresh?: true;
+  readonly planned?: readonly (TrialKey & { readonly block: number })[];
 }
 
 /** Returns the decisions that a gate has to make over a plan; the baseline itself is not decided on. */
 export function plannedDecisions(
   planned: readonly PlannedTrial[],
   policy: GatePolicy,
-  file?: { readonly trials: readonly ScoredTrial[]; readonly cases?: ComparedCases },
+  file?: ComparedFile,
 ): GateDecision[] {
   const variants = byVariant(planned, (trial) => trial);
   const there = file === undefined
@@ -83,13 +99,14 @@ export function plannedDecisions(
       block: graph[0]!.block,
       tasks: graph.map(({ task }) => graphKey(task)),
       candidate: graph.map(({ id }) => id),
-      baseline: baseline === undefined
+      baseline: baseline === undefined || file?.fresh
         ? []
         : graph.map((trial) => trialKey({ ...trial, ...baseline }, file !== undefined)),
       unperturbed: checked
         ? graph.map((trial) => trialKey({ ...trial, perturbation: "none" }, false))
         : [],
       ...defined({ case: caseOf(graph[0]!.task) }),
+      ...(file?.fresh ? { cell: cellOf(graph) } : {}),
     });
     const graphs = byGraph(items).map(toGraph);
     const leftOut = byGraph(all.filter(({ task }) => isLeftOut(task, cases))).map(toGraph);
@@ -97,8 +114,36 @@ export function plannedDecisions(
       ...{ subject, graphs },
       ...(leftOut.length === 0 ? {} : { leftOut }),
       ...defined({ baseline }),
+      ...(file?.fresh && baseline !== undefined ? { fresh: freshGraphs(file, baseline) } : {}),
     }];
   });
+}
+
+/** The graphs of a baseline that ran on different ones, in the order of its plan. */
+function freshGraphs(
+  { trials, planned = trials.map(asPlanned) }: ComparedFile,
+  baseline: Variant,
+): DecisionGraph[] {
+  const own = planned.filter((trial) => variantKey(trial) === variantKey(baseline));
+  return byGraph(own).map((graph) => ({
+    block: graph[0]!.block,
+    tasks: graph.map(({ task }) => graphKey(task)),
+    candidate: graph.map((trial) => trialKey(trial, true)),
+    baseline: [],
+    unperturbed: [],
+    cell: cellOf(graph),
+  }));
+}
+
+/** Without a plan, the trials that are there are all. */
+function asPlanned(trial: ScoredTrial): TrialKey & { readonly block: number } {
+  return { ...trial, model: trial.model.requested, block: 0 };
+}
+
+/** The key of the cells of a graph: its tasks without their seeds. */
+function cellOf(graph: readonly { readonly task: object }[]): string {
+  const cells = graph.map(({ task }) => canonicalJson({ ...task, seed: null }));
+  return [...new Set(cells)].sort().join();
 }
 
 /** The name of the case of own tests that a task is a trial of; `undefined` for other tasks. */

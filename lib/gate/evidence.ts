@@ -38,8 +38,13 @@ export interface Pair {
   readonly baseline: Unit;
 }
 
-/** The method of the bounds: exact; score; betting, valid at any stop; or valid at each look. */
-export type Method = "clopper-pearson" | "tango" | "betting" | "sequential";
+/** The method of the bounds: exact; scores; betting, valid at any stop; or valid at each look. */
+export type Method =
+  | "clopper-pearson"
+  | "tango"
+  | "miettinen-nurminen"
+  | "betting"
+  | "sequential";
 
 /** The numbers under a verdict on a success rate. The bounds are of the true rate. */
 export interface RateEvidence extends Bounds, LaterGoes {
@@ -92,14 +97,35 @@ export interface DifferenceEvidence extends Bounds, PairedDifference, LaterGoes 
   readonly method: Method;
 }
 
-/** The numbers under a verdict. */
-export type Evidence = RateEvidence | DifferenceEvidence;
+/**
+ * The numbers under a verdict on a difference between different graphs of the same cells. The bounds are of the true
+ * difference.
+ */
+export interface FreshEvidence
+  extends Bounds, LaterGoes, Pick<PairedDifference, "candidate" | "baseline" | "difference"> {
+  /** The kind of quantity. */
+  readonly of: "difference";
+  /** Tells it from a difference on the same graphs. Rates are means over cells, which weigh the same. */
+  readonly fresh: true;
+  /** Graphs of the candidate on which the verdict is based. */
+  readonly graphs: number;
+  /** Graphs of the baseline. */
+  readonly baselineGraphs: number;
+  /** The cells of both. */
+  readonly cells: number;
+  /** Trials of both whose outcome is not `invalid`. */
+  readonly valid: number;
+  /** Trials of both on these graphs that are invalid or missing. */
+  readonly unknown: number;
+  /** The method of the bounds. */
+  readonly method: Method;
+}
 
-/** The parts in which the two kinds of gates differ. */
+/** The numbers under a verdict. */
+export type Evidence = RateEvidence | DifferenceEvidence | FreshEvidence;
+
+/** The parts in which the kinds of gates differ. */
 export interface Measure<T> {
-  /** The smallest value of a unit; the largest is 1. */
-  readonly least: 0 | -1;
-  sample(unit: T): Sample;
   /** The trials of a unit: all planned ones, valid ones, and planned ones of one model. */
   trials(unit: T): { planned: number; valid: number; each: number };
   /** The results of each model on the graph. */
@@ -107,25 +133,36 @@ export interface Measure<T> {
   /** Whether each model has one trial on the graph. */
   single(unit: T): boolean;
   /** Bounds for graphs that ran once, as if the results occurred `copies` times. */
-  exact(samples: readonly Sample[], confidence: number, copies: number): Bounds;
+  exact(units: readonly T[], confidence: number, copies: number): Bounds;
   readonly exactly: Method;
+  /** Bounds for all others, by bets. */
+  bets(units: readonly T[], policy: CompletePolicy, copies: number): Bounds;
   describe(units: readonly T[], bounds: Bounds, method: Method): Evidence;
 }
 
+/** A measure whose units have one value each, so that a sequential gate can bet on them. */
+export interface UnitMeasure<T> extends Measure<T> {
+  /** The smallest value of a unit; the largest is 1. */
+  readonly least: 0 | -1;
+  sample(unit: T): Sample;
+}
+
 /** Success rates: graphs of one model. */
-export const RATES: Measure<Unit> = {
+export const RATES: UnitMeasure<Unit> = {
   least: 0,
   sample: unitSample,
   trials: ({ trials, valid }) => ({ planned: trials, valid, each: trials }),
   parts: (unit) => [unit],
   single: ({ trials }) => trials === 1,
-  exact(samples, confidence, copies) {
+  exact(units, confidence, copies) {
+    const samples = units.map(unitSample);
     const size = Math.round(copies * samples.length);
     const bound = (valueOf: (sample: Sample) => number) =>
       clopperPearson(Math.round(copies * sum(samples, valueOf)), size, confidence);
     return { lower: bound(({ worst }) => worst).lower, upper: bound(({ best }) => best).upper };
   },
   exactly: "clopper-pearson",
+  bets: (units, policy, copies) => bets(units, RATES, policy, copies),
   describe(units, bounds, method) {
     const solved = sum(units, (unit) => unit.solved);
     const valid = sum(units, (unit) => unit.valid);
@@ -139,7 +176,7 @@ export const RATES: Measure<Unit> = {
 };
 
 /** Differences of success rates: graphs of two models. */
-export const DIFFERENCES: Measure<Pair> = {
+export const DIFFERENCES: UnitMeasure<Pair> = {
   least: -1,
   sample: pairSample,
   trials: ({ candidate, baseline }) => ({
@@ -149,7 +186,8 @@ export const DIFFERENCES: Measure<Pair> = {
   }),
   parts: ({ candidate, baseline }) => [candidate, baseline],
   single: ({ candidate, baseline }) => candidate.trials === 1 && baseline.trials === 1,
-  exact(samples, confidence, copies) {
+  exact(pairs, confidence, copies) {
+    const samples = pairs.map(pairSample);
     const size = Math.round(copies * samples.length);
     const bound = (valueOf: (sample: Sample) => number) => {
       const count = (value: number) =>
@@ -161,6 +199,7 @@ export const DIFFERENCES: Measure<Pair> = {
     return { lower: bound(({ worst }) => worst).lower, upper: bound(({ best }) => best).upper };
   },
   exactly: "tango",
+  bets: (pairs, policy, copies) => bets(pairs, DIFFERENCES, policy, copies),
   describe(pairs, bounds, method) {
     const trials = pairs.map(DIFFERENCES.trials);
     const valid = sum(trials, (pair) => pair.valid);
@@ -244,12 +283,21 @@ export function bound<T>(
   stopped: boolean,
   copies = 1,
 ): { bounds: Bounds; method: Method } {
-  const samples = units.map(measure.sample);
-  const { confidence } = policy;
   if (!stopped && units.every(measure.single)) {
-    return { bounds: measure.exact(samples, confidence, copies), method: measure.exactly };
+    return { bounds: measure.exact(units, policy.confidence, copies), method: measure.exactly };
   }
-  const { least } = measure;
+  return { bounds: measure.bets(units, policy, copies), method: "betting" };
+}
+
+/** Bounds by bets on the value of each unit. */
+function bets<T>(
+  units: readonly T[],
+  { least, sample: sampleOf }: UnitMeasure<T>,
+  policy: CompletePolicy,
+  copies: number,
+): Bounds {
+  const samples = units.map(sampleOf);
+  const { confidence } = policy;
   const range = 1 - least;
   const stakes = stakesOf(policy);
   // Values are scaled to 0..1, and stakes to shares of the largest one, which could lose everything.
@@ -261,11 +309,8 @@ export function bound<T>(
   const worst = samples.map((sample) => (sample.worst - least) / range);
   const best = samples.map((sample) => (1 - sample.best) / range);
   return {
-    bounds: {
-      lower: least + range * lowest(worst, stakes.pass),
-      upper: 1 - range * lowest(best, -stakes.fail),
-    },
-    method: "betting",
+    lower: least + range * lowest(worst, stakes.pass),
+    upper: 1 - range * lowest(best, -stakes.fail),
   };
 }
 

@@ -41,6 +41,7 @@ export {
 export type {
   DifferenceEvidence,
   Evidence,
+  FreshEvidence,
   LaterGoes,
   Method,
   Pair,

@@ -196,11 +196,15 @@ function hideableCeilings({ atMost }: CompletePolicy): string[] {
   });
 }
 
-/** Why ceilings cannot be checked on an agent: its requests were not seen, and what was not seen must not pass. */
+/**
+ * Why ceilings cannot be checked on an agent: its requests were not seen, and what was not seen must not pass. `fresh`
+ * are the graphs of a baseline that ran on different ones.
+ */
 export function unwatchedAgents(
   graphs: readonly DecisionGraph[],
   scores: FinishedTrials,
   policy: CompletePolicy,
+  fresh: readonly DecisionGraph[] = [],
 ): string | undefined {
   const lacking = (names: readonly string[], whose: string, ceilings: readonly string[]) => {
     const trials = scores.of(names).filter(isCounted);
@@ -227,7 +231,11 @@ export function unwatchedAgents(
   const ceilings = hideableCeilings(policy);
   const shifts = ceilings.filter((ceiling) => ceiling.startsWith("failureShifts."));
   return lacking(graphs.flatMap(({ candidate }) => candidate), "", ceilings) ??
-    lacking(graphs.flatMap(({ baseline }) => baseline), " of the baseline", shifts);
+    lacking(
+      [...graphs.flatMap(({ baseline }) => baseline), ...fresh.flatMap((graph) => graph.candidate)],
+      " of the baseline",
+      shifts,
+    );
 }
 
 /** Returns why trials cannot be decided on in which an agent asked other models alone; `undefined` without any. */

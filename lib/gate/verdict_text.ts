@@ -31,7 +31,7 @@ import {
 } from "./policy.ts";
 import { GRAPHS, type UnitNames } from "./unit_names.ts";
 import { printable } from "../base/json.ts";
-import { percent, points, probability } from "../base/numbers.ts";
+import { countText, percent, points, probability } from "../base/numbers.ts";
 
 /** Names in the text of a verdict. */
 export interface VerdictNames {
@@ -73,7 +73,13 @@ export function verdictText(
     return `INVALID: ${verdict.reason}.`;
   }
   const words = isUpgrade(policy)
-    ? upgradeWords(policy.margin, baseline, unit)
+    ? upgradeWords(
+      policy.margin,
+      baseline,
+      verdict.evidence !== undefined && "fresh" in verdict.evidence
+        ? "on different graphs of the same kinds"
+        : `on the same ${unit.same}`,
+    )
     : rateWords(policy.successRate, policy.margin);
   if (verdict.kind === "continue") {
     const { index, of } = verdict.next;
@@ -113,7 +119,8 @@ export function verdictText(
       : ` Without that it would ${verdict.otherwise === "pass" ? "pass" : "be undecided"}.`;
     return `FAIL: ${exceeded.map(describeExceeded).join("; ")}.${otherwise}${stoppedText}`;
   }
-  const often = evidence.method === "tango" ? "in about" : "in at most";
+  const isScore = evidence.method === "tango" || evidence.method === "miettinen-nurminen";
+  const often = isScore ? "in about" : "in at most";
   if (verdict.kind === "pass") {
     const less = evidence.upper < fail
       ? ` It is also proved that ${words.fail}, but by less than the margin.`
@@ -162,13 +169,13 @@ function rateWords(successRate: number, margin: number) {
   };
 }
 
-function upgradeWords(margin: number, baseline: string, { same }: UnitNames) {
+function upgradeWords(margin: number, baseline: string, where: string) {
   const close = margin === 0
     ? `no lower than that of ${baseline}`
     : `at most ${points(margin)} below that of ${baseline}`;
   return {
-    pass: `on the same ${same}, the true success rate is ${close}`,
-    fail: `on the same ${same}, the true success rate is below that of ${baseline}`,
+    pass: `${where}, the true success rate is ${close}`,
+    fail: `${where}, the true success rate is below that of ${baseline}`,
     question: `the true success rate is ${close}`,
   };
 }
@@ -195,7 +202,11 @@ function describeMore(
   if (moreTrials === null) {
     return "If it went on like this, not even a million trials would decide.";
   }
-  const each = evidence.of === "rate" ? "" : " of each model";
+  const each = evidence.of === "rate"
+    ? ""
+    : "fresh" in evidence
+    ? " of the candidate"
+    : " of each model";
   // Adding trials until a gate passes would let any model pass eventually.
   const how = stopped !== undefined || sequential || option === null
     ? ""
@@ -344,11 +355,20 @@ function differenceNumbers(
   evidence: Extract<Evidence, { of: "difference" }>,
   unit: UnitNames,
 ): string[] {
-  const { candidate, baseline, difference, gained, lost, mcNemar } = evidence;
+  const { candidate, baseline, difference } = evidence;
+  const solved = `solved: candidate ${percent(candidate)}, baseline ${percent(baseline)}`;
+  if ("fresh" in evidence) {
+    const { graphs, baselineGraphs, cells } = evidence;
+    return [
+      `${solved}, on ${graphs} and ${baselineGraphs} different ${unit.whole} of ${
+        countText(cells, "cell")
+      }, which weigh the same`,
+      `difference: ${points(difference)}`,
+    ];
+  }
+  const { gained, lost, mcNemar } = evidence;
   return [
-    `solved: candidate ${percent(candidate)}, baseline ${percent(baseline)}, ${
-      graphsText(evidence, unit)
-    }`,
+    `${solved}, ${graphsText(evidence, unit)}`,
     `difference: ${points(difference)}; better on ${gained} ${unit.many}, worse on ${lost}`,
     ...(mcNemar === null ? [] : [
       `any difference at all (decides nothing): exact McNemar p = ${probability(mcNemar.exact)}, ` +
@@ -363,6 +383,7 @@ const FEW_GRAPHS = 50;
 const METHOD_NAMES: Readonly<Record<Evidence["method"], (unit: UnitNames) => string>> = {
   "clopper-pearson": () => "exact, Clopper-Pearson",
   tango: () => "Tango's score for pairs",
+  "miettinen-nurminen": () => "Miettinen and Nurminen's score, cell by cell",
   betting: ({ many }) => `by bets on ${many}`,
   sequential: () => "by the gate's bets, valid at every look",
 };

@@ -15,8 +15,10 @@ import {
 } from "../gate/compared_cases.ts";
 import { type GatePolicy, isUpgrade } from "../gate/policy.ts";
 import { unitNames } from "../gate/unit_names.ts";
-import type { ScoredTrial } from "../gate/variant.ts";
+import { byVariant, type ScoredTrial, unitKey, variantOf } from "../gate/variant.ts";
+import { isGenerated } from "../trials/executors/task_kind.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
+import { plannedTrials } from "./_baseline_file.ts";
 import type { Baseline } from "./baseline.ts";
 import { differences, ownName } from "./journal/_plan_differences.ts";
 import type { Plan } from "./plan.ts";
@@ -32,11 +34,13 @@ interface ComparableOptions {
   readonly accept?: string | undefined;
   /** See {@linkcode ComparedCases.all}. */
   readonly all?: boolean;
+  /** Whether results on other graphs of the same cells may be compared with as well. Default: false. */
+  readonly fresh?: boolean;
 }
 
 /**
  * Returns a baseline that results of `plan` may be compared with, and which cases both have in common. Generated
- * graphs and questions must be the same as a whole.
+ * graphs and questions must be the same as a whole; with `fresh` graphs may all be others, drawn from the same cells.
  *
  * @throws {InputError} If they may not be compared; the message names the fields that differ.
  */
@@ -61,6 +65,9 @@ export function comparableBaseline(
     );
     if (byCase !== undefined && fields.length === 0) {
       return withCases(baseline, plan.suite, byCase, options);
+    }
+    if (options.fresh && names.length > 0 && names.every((name) => OF_DRAWS.includes(name))) {
+      return withFreshDraws(baseline, planned);
     }
     throw cannot(
       `compare with ${file}`,
@@ -105,6 +112,33 @@ export function comparedPlans(
   };
   const [here, there] = [shared(one), shared(other)];
   return { ...{ here, there, cases }, fields: differences(here, there) };
+}
+
+/** The fields of plans that decide which graphs are drawn, and how often each is run. */
+const OF_DRAWS: readonly string[] = ["seed", "graphs", "repetitions"];
+
+/** Returns a baseline on other graphs of the same cells, with all trials that its plan has of its variants. */
+function withFreshDraws(baseline: Baseline, own: readonly PlannedTrial[]): Baseline {
+  const { file, trials, plan } = baseline;
+  const planned = byVariant(trials, variantOf).flatMap(({ subject }) =>
+    plannedTrials(plan!.resolved, subject)
+  );
+  const must = "both must be of the same graphs, or of none in common";
+  if (![...own, ...planned].every(({ task }) => isGenerated(task))) {
+    throw cannot(`compare with ${file}`, must, "there are other tasks than generated ones");
+  }
+  // Those that differ only in their irrelevant functions are not independent.
+  const [here, there] = [own, planned].map((all) => new Set(all.map(({ task }) => unitKey(task))));
+  const shared = here!.intersection(there!).size;
+  if (shared === 0) return { ...baseline, fresh: true, planned };
+  throw cannot(
+    `compare with ${file}`,
+    must,
+    `they share ${shared} of ${
+      here!.union(there!).size
+    }: run with another seed, or with the same ` +
+      "seed, graphs and repetitions",
+  );
 }
 
 /** Refuses a gate that names a variant which its baseline does not have. */

@@ -27,3 +27,4 @@ export {
   unpairedSampleSize,
 } from "./sample_size.ts";
 export { type SignFlip, signFlip, type SignFlipOptions, type Tally } from "./sign_flip.ts";
+export { stratifiedDifference, type Stratum } from "./two_samples.ts";

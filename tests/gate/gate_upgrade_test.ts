@@ -32,7 +32,7 @@ const [SOLVED, FAILED, UNKNOWN] = [[1, 1], [0, 1], [0, 0]].map(([solved, valid])
 
 function evidenceOf(pairs: readonly Pair[], policy = POLICY): DifferenceEvidence {
   const { evidence } = decideUpgrade(pairs, policy);
-  assert(evidence?.of === "difference");
+  assert(evidence?.of === "difference" && !("fresh" in evidence));
   return evidence;
 }
 
@@ -139,7 +139,10 @@ Deno.test("decideUpgrade() of mirrored pairs has the mirrored bounds, whatever t
         const one = decideUpgrade(pairs, policy, { advise: false });
         const other = decideUpgrade(mirrored(pairs), policy, { advise: false });
         const [seen, turned] = [one.evidence, other.evidence];
-        if (seen?.of !== "difference" || turned?.of !== "difference") {
+        if (
+          seen?.of !== "difference" || turned?.of !== "difference" || "fresh" in seen ||
+          "fresh" in turned
+        ) {
           assertEquals([one.kind, other.kind], ["invalid", "invalid"]);
           return;
         }

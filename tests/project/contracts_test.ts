@@ -64,7 +64,8 @@ const RARE = Object.entries({
   baseline: "subjects[].variant subjects[].draws subjects[].agent subjects[].later",
   verdict:
     "partlyReplayed asked excused excused[].status excused[].message excused[].trials beside unwatched variant leftOut " +
-    "leftOut.changed leftOut.added leftOut.removed leftOut.whole evidence.replaced evidence.resampled stopped",
+    "leftOut.changed leftOut.added leftOut.removed leftOut.whole evidence.replaced evidence.resampled evidence.fresh " +
+    "evidence.baselineGraphs evidence.cells stopped",
   comparison: "subject.variant against.variant test.sampled",
   report: "partlyReplayed",
 }).flatMap(([table, fields]) => fields.split(" ").map((field) => `${table}: ${field}`));

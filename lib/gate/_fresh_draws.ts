@@ -1,0 +1,150 @@
+/**
+ * Fresh draws: comparing two runs on different graphs of the same cells, cell by cell.
+ * @module
+ */
+
+import { sum } from "../base/numbers.ts";
+import { bettingLowerBound } from "../statistics/betting_bound.ts";
+import type { Bounds } from "../statistics/proportions.ts";
+import { stratifiedDifference, type Stratum } from "../statistics/two_samples.ts";
+import type { DecisionGraph } from "./decisions.ts";
+import {
+  bound,
+  laterGoes,
+  type Measure,
+  rateOf,
+  RATES,
+  sumUnits,
+  type Unit,
+  unitSample,
+} from "./evidence.ts";
+import type { CompletePolicy } from "./policy.ts";
+
+/** The graphs of one cell, or of cells that share core graphs, that either side ran on: different ones. */
+export interface CellDraws {
+  /** Those of the model under test. */
+  readonly candidate: readonly Unit[];
+  /** Those of the model it is compared with. */
+  readonly baseline: readonly Unit[];
+}
+
+/**
+ * Differences of success rates between different graphs of the same cells, the mean over cells: by
+ * {@linkcode stratifiedDifference} if every graph has one trial, else by betting bounds of either side, each at half
+ * the error. To pass, unknown trials of the candidate count as failed and those of the baseline as solved; to fail, the
+ * other way round. Copies are of the candidate alone, as no more trials of the baseline can be had.
+ */
+export const FRESH_DRAWS: Measure<CellDraws> = {
+  trials: ({ candidate, baseline }) => {
+    const [own, other] = [sumUnits(candidate), sumUnits(baseline)];
+    return { planned: own.trials + other.trials, valid: own.valid + other.valid, each: own.trials };
+  },
+  parts: ({ candidate, baseline }) => [...candidate, ...baseline],
+  single: (cell) => FRESH_DRAWS.parts(cell).every(RATES.single),
+  exact(cells, confidence, copies) {
+    const strata = (own: "worst" | "best", other: "worst" | "best") =>
+      cells.map(({ candidate, baseline }): Stratum => {
+        const trials = Math.round(copies * candidate.length);
+        const solved = Math.round(copies * solvedOf(candidate, own));
+        return { one: [solved, trials], other: [solvedOf(baseline, other), baseline.length] };
+      });
+    return {
+      lower: stratifiedDifference(strata("worst", "best"), confidence).lower,
+      upper: stratifiedDifference(strata("best", "worst"), confidence).upper,
+    };
+  },
+  exactly: "miettinen-nurminen",
+  bets(cells, { confidence }, copies) {
+    const half = (1 + confidence) / 2;
+    const own = sideBounds(cells.map(({ candidate }) => candidate), half, copies);
+    const other = sideBounds(cells.map(({ baseline }) => baseline), half, 1);
+    return { lower: own.lower - other.upper, upper: own.upper - other.lower };
+  },
+  describe(cells, bounds, method) {
+    const trials = cells.map(FRESH_DRAWS.trials);
+    const valid = sum(trials, (cell) => cell.valid);
+    const seen = cells.map(({ candidate, baseline }) => ({
+      candidate: sumUnits(candidate),
+      baseline: sumUnits(baseline),
+    })).filter(({ candidate, baseline }) => candidate.valid > 0 && baseline.valid > 0);
+    const rate = (side: "candidate" | "baseline") =>
+      sum(seen, (cell) => cell[side].solved / cell[side].valid) / seen.length;
+    const [candidate, baseline] = [rate("candidate"), rate("baseline")];
+    return {
+      ...{ of: "difference", fresh: true },
+      graphs: sum(cells, (cell) => cell.candidate.length),
+      baselineGraphs: sum(cells, (cell) => cell.baseline.length),
+      cells: cells.length,
+      ...{ candidate, baseline, difference: candidate - baseline, valid },
+      unknown: sum(trials, (cell) => cell.planned) - valid,
+      ...bounds,
+      method,
+      ...laterGoes(cells.flatMap(FRESH_DRAWS.parts)),
+    };
+  },
+};
+
+/** How many graphs that ran once are solved if all unknown trials failed, or if all were solved. */
+function solvedOf(units: readonly Unit[], end: "worst" | "best"): number {
+  return sum(units, (unit) => unitSample(unit)[end]);
+}
+
+/** Betting bounds of the mean over cells of the success rate of one side. */
+function sideBounds(
+  cells: readonly (readonly Unit[])[],
+  confidence: number,
+  copies: number,
+): Bounds {
+  const graphs = sum(cells, ({ length }) => length);
+  // Cells weigh the same also where some have fewer graphs: the values of these count for more.
+  const weights = cells.map(({ length }) => graphs / (cells.length * length));
+  const most = Math.max(...weights);
+  const lowest = (valueOf: (unit: Unit) => number) =>
+    most * bettingLowerBound(
+      cells.flatMap((units, place) => units.map((unit) => valueOf(unit) * weights[place]! / most)),
+      confidence,
+      { copies },
+    );
+  return {
+    lower: lowest((unit) => unitSample(unit).worst),
+    upper: 1 - lowest((unit) => 1 - unitSample(unit).best),
+  };
+}
+
+/** Groups the graphs of both sides by cell, in the candidate's order; `unitFor` counts the trials of a graph. */
+export function cellDraws(
+  graphs: readonly DecisionGraph[],
+  others: readonly DecisionGraph[],
+  unitFor: (names: readonly string[]) => Unit,
+): CellDraws[] {
+  const unitsIn = (own: readonly DecisionGraph[]) => own.map(({ candidate }) => unitFor(candidate));
+  const byCell = Map.groupBy(others, ({ cell }) => cell);
+  return [...Map.groupBy(graphs, ({ cell }) => cell)].map(([cell, own]) => ({
+    candidate: unitsIn(own),
+    baseline: unitsIn(byCell.get(cell) ?? []),
+  }));
+}
+
+/** Why graphs of two sides cannot be compared by cell: some cells have graphs of one side alone. */
+export function unmatchedCells(
+  graphs: readonly DecisionGraph[],
+  others: readonly DecisionGraph[],
+): string | undefined {
+  const cellsOf = (own: readonly DecisionGraph[]) => new Set(own.map(({ cell }) => cell));
+  const [own, other] = [cellsOf(graphs), cellsOf(others)];
+  const { size } = own.symmetricDifference(other);
+  return size === 0
+    ? undefined
+    : `${size} of ${own.union(other).size} cells have graphs of one of the two runs alone`;
+}
+
+/** Returns the observed difference between different graphs, the mean over cells, with the bounds of the gate. */
+export function freshBounds(
+  cells: readonly CellDraws[],
+  policy: CompletePolicy,
+  anytime: boolean,
+): Bounds & { readonly difference: number } {
+  const { bounds, method } = bound(cells, FRESH_DRAWS, policy, anytime);
+  const evidence = FRESH_DRAWS.describe(cells, bounds, method);
+  return { ...bounds, difference: rateOf(evidence) };
+}

@@ -1,0 +1,149 @@
+/**
+ * Two samples: score bounds of the difference of two success rates that were measured on different tasks, stratum by
+ * stratum.
+ * @module
+ */
+
+import { bisect, normalQuantile } from "./distributions.ts";
+import { assertConfidence, assertCounts, type Bounds } from "./proportions.ts";
+
+/** One stratum, such as a cell of a benchmark: what each of two samples has in it. */
+export interface Stratum {
+  /** The first sample, as successes and trials. */
+  readonly one: readonly [successes: number, trials: number];
+  /** The second sample, whose rate is subtracted. */
+  readonly other: readonly [successes: number, trials: number];
+}
+
+/**
+ * Returns Miettinen and Nurminen's stratified score bounds, each one-sided at `confidence`, of the difference of two
+ * success rates measured on different tasks, the first minus the second: the mean over the strata, which weigh the
+ * same whatever their sizes. `lower` reaches x exactly when {@linkcode stratifiedStatistic} for x reaches the normal
+ * quantile of the confidence.
+ *
+ * The bounds are approximate. Simulated with 95% confidence, 100 trials of each sample or more, and a true difference
+ * at the bound, they err in at most 5.5% of cases with samples of the same size, and in at most 6% if one is four times
+ * as large, also where the whole difference is in one stratum; with fewer trials in up to 8.3%.
+ *
+ * @throws {RangeError} If there is no stratum, if counts are not whole numbers with 0 <= successes <= trials and
+ * trials >= 1, or if the confidence is not between 0 and 1.
+ * @see Miettinen and Nurminen, "Comparative analysis of two rates", Statistics in Medicine 4:213-226, 1985.
+ *
+ * @example Usage
+ * ```ts
+ * import { stratifiedDifference } from "@toolgate/toolgate/statistics";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * // Two-sided with 95% confidence, as Newcombe (1998) tabulates it for 56 of 70 and 48 of 80.
+ * const { difference, lower, upper } = stratifiedDifference(
+ *   [{ one: [56, 70], other: [48, 80] }],
+ *   0.975,
+ * );
+ * assertAlmostEquals(difference, 0.2, 1e-12);
+ * assertAlmostEquals(lower, 0.0528, 5e-5);
+ * assertAlmostEquals(upper, 0.3382, 5e-5);
+ * ```
+ */
+export function stratifiedDifference(
+  strata: readonly Stratum[],
+  confidence: number,
+): Bounds & { readonly difference: number } {
+  assertStrata(strata);
+  assertConfidence("bound a difference", confidence);
+  const z = normalQuantile(confidence);
+  const lowerOf = (own: readonly Stratum[]) =>
+    2 * bisect((place) => statisticOf(own, 2 * place - 1) < z) - 1;
+  const mirrored = strata.map(({ one, other }) => ({ one: other, other: one }));
+  return {
+    difference: meanDifference(strata),
+    lower: lowerOf(strata),
+    upper: -lowerOf(mirrored),
+  };
+}
+
+/**
+ * Returns the stratified score statistic: by how many standard errors the mean over the strata of the observed
+ * differences exceeds `difference`, with the variance in each stratum estimated by maximum likelihood under that
+ * difference, times N / (N - 1) for its N trials. Of several strata it takes the variance of the observed rates where
+ * that is larger: the likelihood is that of one difference in all strata, which would understate the variance of samples
+ * of unequal sizes if a few strata have all of it.
+ *
+ * @param difference The first rate less the second, -1..1.
+ * @returns The statistic; infinite if a single trial contradicts a difference of -1 or 1.
+ * @throws {RangeError} As {@linkcode stratifiedDifference}, or if the difference is not in -1..1.
+ */
+export function stratifiedStatistic(strata: readonly Stratum[], difference: number): number {
+  assertStrata(strata);
+  if (!(difference >= -1 && difference <= 1)) {
+    throw new RangeError(
+      `Cannot compare two samples as difference must be from -1 to 1: it is ${difference}`,
+    );
+  }
+  return statisticOf(strata, difference);
+}
+
+function statisticOf(strata: readonly Stratum[], difference: number): number {
+  const excess = meanDifference(strata) - difference;
+  if (excess === 0) return 0;
+  let variance = sum(strata, (stratum) => varianceOf(stratum, difference));
+  if (strata.length > 1) variance = Math.max(variance, sum(strata, observedVariance));
+  return excess * strata.length / Math.sqrt(variance);
+}
+
+function meanDifference(strata: readonly Stratum[]): number {
+  return sum(strata, ({ one, other }) => one[0] / one[1] - other[0] / other[1]) / strata.length;
+}
+
+/** The variance of the observed difference of a stratum, if the true one is `difference`. */
+function varianceOf({ one, other }: Stratum, difference: number): number {
+  const trials = one[1] + other[1];
+  const rate = likeliestRate(one, other, difference);
+  const first = rate + difference;
+  const spread = first * (1 - first) / one[1] + rate * (1 - rate) / other[1];
+  return spread * trials / (trials - 1);
+}
+
+/** The unbiased estimate of that variance from the observed rates; that of both where a sample has a single trial. */
+function observedVariance({ one, other }: Stratum): number {
+  const both = [one[0] + other[0], one[1] + other[1]] as const;
+  return sum([one, other], (sample) => {
+    const [solved, trials] = sample[1] === 1 ? both : sample;
+    return solved * (trials - solved) / (trials * (trials - 1)) / sample[1];
+  });
+}
+
+function sum<T>(items: readonly T[], valueOf: (item: T) => number): number {
+  let total = 0;
+  for (const item of items) total += valueOf(item);
+  return total;
+}
+
+/** The maximum likelihood estimate of the second rate, if the first is higher by `difference`: the root of a cubic. */
+function likeliestRate(
+  [own, ownTrials]: Stratum["one"],
+  [others, otherTrials]: Stratum["other"],
+  difference: number,
+): number {
+  const trials = ownTrials + otherTrials;
+  const solved = own + others;
+  // The derivative of the likelihood, multiplied out, is x^3 + 3 a x^2 + 3 b x + c times the number of trials.
+  const a = ((ownTrials + 2 * otherTrials) * difference - trials - solved) / (3 * trials);
+  const b = ((otherTrials * difference - trials - 2 * others) * difference + solved) / (3 * trials);
+  const c = others * difference * (1 - difference) / trials;
+  const q = a * a * a - 3 * a * b / 2 + c / 2;
+  const scale = Math.sqrt(Math.max(0, a * a - b)) * (q < 0 ? -1 : 1);
+  const cosine = scale === 0 ? 0 : Math.min(1, Math.max(-1, q / (scale * scale * scale)));
+  const rate = 2 * scale * Math.cos((Math.PI + Math.acos(cosine)) / 3) - a;
+  // Rounding may lead out of the range in which both are rates.
+  return Math.min(1, 1 - difference, Math.max(0, -difference, rate));
+}
+
+function assertStrata(strata: readonly Stratum[]): void {
+  if (strata.length === 0) {
+    throw new RangeError("Cannot compare two samples as there must be a stratum: there is none");
+  }
+  for (const { one, other } of strata) {
+    assertCounts("compare two samples", ...one);
+    assertCounts("compare two samples", ...other);
+  }
+}
