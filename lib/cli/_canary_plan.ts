@@ -10,7 +10,7 @@ export const CANARY_HELP =
   `With --canary it shows in how many nights a sample of a served model each night finds a drop of its success
 rate (simulated), and how often it raises a false alarm:
 
-  --rate R               the rate in the reference, before the drop (here by default 0.9)
+  --rate R               the true rate before the drop (here by default 0.9)
   --drop D               the drop to be found (default 0.05)
   --trials N             trials a night (default 50)
   --reference-trials M   trials of the reference (default 1000)
@@ -39,7 +39,7 @@ export function canaryPlan(options: Arguments): { numbers: object; lines: readon
   const sizes = [trials, ...SIZES.filter((size) => size !== trials)];
   const numbers = canaryForecast({ rate, reference, trials: sizes, drop, tolerance, models });
   const { nullRate, threshold, dropped, singleBet, delays, falseAlarms } = numbers;
-  const { atReference, atNullRate, bound } = falseAlarms;
+  const { unchanged, atNullRate, bound } = falseAlarms;
   const row = (what: string, text: string) => `  ${what.padEnd(35)}  ${text}`;
   return {
     numbers: { drop, tolerance, models, ...numbers },
@@ -57,27 +57,29 @@ export function canaryPlan(options: Arguments): { numbers: object; lines: readon
         "threshold of the sum of bets",
         whole(threshold) + (models === 1 ? "" : `, for ${models} models`),
       ),
-      ...delays.map(({ trials, median, most }) =>
+      ...delays.toSorted((one, other) => one.trials - other.trials).map((
+        { trials, median, most },
+      ) =>
         row(
           `${whole(trials)} trials a night`,
-          `half of the alarms ${nights(median, trials)}, 90% ${nights(most, trials)}`,
+          `half of the drops found ${nights(median, trials)}, 90% ${nights(most, trials)}`,
         )
       ),
       row(
         "false alarms in a year",
-        `${percent(atReference)} at ${percent(rate)}, ${percent(atNullRate)} at ${
+        `${percent(unchanged)} at ${percent(rate)}, ${percent(atNullRate)} at ${
           percent(nullRate)
         }, with ${whole(trials)} trials a night; at most ${percent(bound)}` +
           (models === 1 ? "" : ` of any of ${models} models`),
       ),
       row(
-        "a single bet on the lower rate",
-        `about ${rounded(singleBet.trials)} trials in the mean` +
+        "if its night and size were known",
+        `a single bet would take about ${rounded(singleBet.trials)} trials in the mean` +
           (singleBet.ofKnownRate === null
             ? ""
             : `; about ${rounded(singleBet.ofKnownRate)} if ${percent(rate)} were known exactly`),
       ),
-      "Nights are simulated, and count from the drop on, with no bets from before it.",
+      "References and nights are simulated. Nights count from the drop on, with no bets from before it.",
     ],
   };
 }

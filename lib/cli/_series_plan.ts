@@ -45,7 +45,8 @@ export function seriesPlan(request: SeriesRequest) {
     throw cannot("plan a series", `it has at most ${MAX_RELEASES} releases`, `it has ${releases}`);
   }
   const { discordance = Math.min(0.2, mostDiscordance(rate)) } = request;
-  const aims = { confidence, power };
+  // One that is as good must pass twice, so that each comparison may err half as often.
+  const aims = { confidence, power: (1 + power) / 2 };
   const sizes = {
     // At high rates two releases may not differ on enough graphs to be worse by the margin.
     shared: request.discordance === undefined && discordance <= margin
@@ -65,7 +66,7 @@ export function seriesPlan(request: SeriesRequest) {
     return `  ${name.padEnd(WIDTH)} ${shared.padStart(9)} ${fresh.padStart(9)}`;
   };
   const sized = request.graphs === undefined
-    ? `, by which ${percent(power)} of equal ones pass one comparison`
+    ? `, by which ${percent(power)} of equal ones are accepted`
     : "";
   const bad = 1 - confidence ** releases;
   const lines = [
@@ -88,8 +89,8 @@ export function seriesPlan(request: SeriesRequest) {
     `  releases that are as good as the first`,
     row("  accepted, of all decisions", ({ equal }) => percent(equal.decisions)),
     row(`  all ${releases} accepted, of all series`, ({ equal }) => percent(equal.all)),
-    `  releases that are each worse than the one before by ${points(step)}, the last by ` +
-    `${points(Math.min(rate, releases * step))} than the first`,
+    `  releases that are each worse than the one before by ${points(step)}, so that the ` +
+    `last is ${points(Math.min(rate, releases * step))} below the first`,
     row("  the last accepted, against the one before alone", (one) => percent(one.slide.last.end)),
     row("  the last accepted, against the first as well", (one) => percent(one.slide.anchor.end)),
     row("  all accepted, against the one before alone", (one) => percent(one.slide.last.all)),

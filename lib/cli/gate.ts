@@ -9,7 +9,12 @@ import { commandLine, isOwnPath } from "../base/command_line.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { shellQuote } from "../base/shell_quote.ts";
 import { readJsonc } from "../base/input.ts";
-import { type CompletePolicy, isUpgrade, readPolicy } from "../gate/policy.ts";
+import {
+  type CompletePolicy,
+  type CompleteUpgradePolicy,
+  isUpgrade,
+  readPolicy,
+} from "../gate/policy.ts";
 import { PRICES, type Prices } from "../models/prices.ts";
 import { commandWidth } from "../base/terminal_width.ts";
 import { wrapText } from "../base/wrap.ts";
@@ -19,12 +24,13 @@ import { renderGate, renderVerdicts } from "../reports/terminal.ts";
 import { type GateReport, reportProblem } from "../gate/gate_report.ts";
 import { pricesFor } from "../runs/plan.ts";
 import { readAndDerive } from "../runs/derived.ts";
-import { decideResults, undecidableReason } from "../runs/decide_results.ts";
-import { suiteOf } from "../runs/journal/journal.ts";
+import { decideResults, type DecisionOptions, undecidableReason } from "../runs/decide_results.ts";
+import { decideByHistory } from "../runs/history/decide.ts";
+import { readHistory } from "../runs/history/history.ts";
 import { readResults, type Results } from "../runs/journal/results.ts";
 import { annotationLine, summarizeJob } from "../reports/job_summary.ts";
 import { Arguments, userPath } from "./arguments.ts";
-import { journalsGiven } from "./journals.ts";
+import { journalsBySuite, journalsGiven } from "./journals.ts";
 
 export const GATE_HELP =
   `Several journals are the shards of one run, or those of the test files of one suite; of a run in waves
@@ -35,6 +41,8 @@ be overridden: its run stopped by its rule.
   --success-rate R   the success rate required, above 0, at most 1
   --baseline F       in place of a success rate: no worse than these results on the same graphs;
                      a journal, or a file written by accept
+  --history DIR      in place of a success rate: no worse than the anchor of a history, nor than its last
+                     release, on the same graphs or on fresh ones; may be given several times
   --every E          the success rate that each case of own tests must reach, above 0, below 1
   --margin M         how far below it is still good enough (default 0.05)
   --confidence C     confidence of each bound (default 0.95)
@@ -57,11 +65,12 @@ none ends with 2 or 3.`;
 export async function gate(arguments_: readonly string[]): Promise<number> {
   const options = new Arguments("gate", arguments_, {
     values: ["success-rate", "baseline", "every", "margin", "confidence", "coverage", "prices"],
+    lists: ["history"],
     switches: ["json", "without-plan"],
   });
   const journals = journalsGiven(options);
   policyOptions(options);
-  const suites = bySuite(journals);
+  const suites = journalsBySuite(journals);
   if (suites.length === 1) return await decide(journals, options, options.operands);
   const codes: number[] = [];
   for (const { suite, journals } of suites) {
@@ -81,26 +90,6 @@ export async function gate(arguments_: readonly string[]): Promise<number> {
 
 /** The exit codes of several suites: a gate that failed is worse than one that could not decide. */
 const WORST_FIRST = [1, 2, 3, 0];
-
-/** Journals of one suite. */
-interface SuiteJournals {
-  /** The name of the suite or, of journals whose run died before they had one, of the journals. */
-  readonly suite: string;
-  readonly journals: readonly string[];
-}
-
-/** The journals of each suite, by name: empty ones by themselves, unless there is only one suite. */
-function bySuite(journals: readonly string[]): SuiteJournals[] {
-  const suites = Map.groupBy(journals, (journal) => suiteOf(userPath(journal)));
-  const empty = suites.get(undefined) ?? [];
-  suites.delete(undefined);
-  if (suites.size < 2) return [{ suite: "", journals }];
-  return [
-    ...[...suites].map(([suite, journals]) => ({ suite: printable(suite!, 300), journals }))
-      .sort((one, other) => one.suite < other.suite ? -1 : 1),
-    ...(empty.length === 0 ? [] : [{ suite: empty.join(", "), journals: empty }]),
-  ];
-}
 
 /** Decides over the journals of one suite, which the user has given as `given`. */
 async function decide(
@@ -124,12 +113,10 @@ async function decide(
   }
   assertPlan(options, results);
   const policy = policyOf(options, results);
-  const baseline = baselineOf(policy, options, given);
-  for (const notice of baseline?.notices ?? []) console.error(notice);
   const table = options.text("prices");
   const prices = table === undefined ? undefined : readJsonc(userPath(table), PRICES);
   const decision = withRemarks(
-    await decideResults(results, policy, { baseline, prices, journal: journals[0]!, given }),
+    await decideBy(policy, results, options, { prices, journal: journals[0]!, given }),
     remarks(results, policy, prices),
   );
   if (decision.verdicts.length === 0) {
@@ -139,6 +126,24 @@ async function decide(
   const exitCode = printDecision(decision, { asJson, text, file });
   record(results, policy, decision, given);
   return exitCode;
+}
+
+/** Decides against the baseline of the policy, or against the releases of a history. */
+async function decideBy(
+  policy: CompletePolicy,
+  results: Results,
+  options: Arguments,
+  others: Pick<DecisionOptions, "prices" | "journal"> & { readonly given: readonly string[] },
+): Promise<GateReport> {
+  const folders = options.list("history");
+  if (folders.length > 0) {
+    const history = readHistory(folders.map((shown) => ({ path: userPath(shown), shown })));
+    for (const line of history.leftOut) console.error(line);
+    return await decideByHistory(results, policy, history, others);
+  }
+  const baseline = baselineOf(policy, options, others.given);
+  for (const notice of baseline?.notices ?? []) console.error(notice);
+  return await decideResults(results, policy, { ...others, baseline });
 }
 
 /** Writes the baseline that a run names which began without one, if its own gate has passed. */
@@ -272,26 +277,29 @@ function policyOptions(options: Arguments) {
 const OPTIONS_SOURCE = "the gate with the options given";
 
 function policyOf(options: Arguments, { gate: declared, rule }: Results): CompletePolicy {
-  const baseline = options.text("baseline");
+  const [history] = options.list("history");
+  const baseline = options.text("baseline") ?? history;
+  if (history !== undefined && options.text("baseline") !== undefined) {
+    throw options.error("--baseline and --history are two gates: give one of them");
+  }
+  // Other settings of the plan's baseline, such as the model, hold for this file as well.
+  const choice = history === undefined && declared !== undefined && isUpgrade(declared)
+    ? declared.baseline
+    : {};
   const overrides = {
     ...policyOptions(options),
-    // Other settings of the plan's baseline, such as the model, hold for this file as well.
-    ...(baseline === undefined ? {} : {
-      baseline: {
-        ...(declared !== undefined && isUpgrade(declared) ? declared.baseline : {}),
-        file: baseline,
-      },
-    }),
+    ...(baseline === undefined ? {} : { baseline: { ...choice, file: baseline } }),
   };
   const successRate = options.number("success-rate");
   if (successRate !== undefined && baseline !== undefined) {
-    throw options.error("--success-rate and --baseline are two gates: give one of them");
+    const other = history === undefined ? "--baseline" : "--history";
+    throw options.error(`--success-rate and ${other} are two gates: give one of them`);
   }
   const every = options.number("every");
   if ([declared, successRate, baseline, every].every((one) => one === undefined)) {
     throw options.error(
-      "the plan declares no gate, so --success-rate or --baseline is needed, or --every for cases of " +
-        "own tests",
+      "the plan declares no gate, so --success-rate, --baseline or --history is needed, or --every for " +
+        "cases of own tests",
     );
   }
   if (rule !== undefined && Object.keys(overrides).some((name) => name !== "baseline")) {
@@ -306,7 +314,19 @@ function policyOf(options: Arguments, { gate: declared, rule }: Results): Comple
     );
   }
   const base = declared === undefined ? {} : withoutOtherKind(declared, successRate, baseline);
-  return readPolicy({ ...base, ...overrides }, OPTIONS_SOURCE);
+  return readPolicy(
+    rule === undefined ? withoutSize({ ...base, ...overrides }) : { ...base, ...overrides },
+    OPTIONS_SOURCE,
+  );
+}
+
+/**
+ * The expected discordance says how many graphs a run needs, and must be above the margin. Over results of a fixed
+ * size it decides nothing, so that it must not keep them from a wide margin either.
+ */
+function withoutSize(gate: Partial<CompleteUpgradePolicy>): object {
+  const { baseline, margin = 0, discordance = 0.2 } = gate;
+  return baseline === undefined || discordance > margin ? gate : { ...gate, discordance: 1 };
 }
 
 /** Returns the gate of the plan, without settings of the other kind of gate. */

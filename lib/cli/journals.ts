@@ -3,6 +3,8 @@
  * @module
  */
 
+import { printable } from "../base/json.ts";
+import { suiteOf } from "../runs/journal/journal.ts";
 import * as journals from "../runs/journal/jsonl.ts";
 import { type Arguments, userPath } from "./arguments.ts";
 
@@ -40,4 +42,24 @@ export function journalsAt(operand: string, options: Arguments): string[] {
 /** Whether an operand is a folder, or a link to one; `false` if that cannot be read: opening it gives the error. */
 export function isFolder(operand: string): boolean {
   return journals.isFolder(userPath(operand));
+}
+
+/** Journals of one suite. */
+export interface SuiteJournals {
+  /** The name of the suite or, of journals whose run died before they had one, of the journals. */
+  readonly suite: string;
+  readonly journals: readonly string[];
+}
+
+/** Returns the journals of each suite, by name: empty ones by themselves, unless there is only one suite. */
+export function journalsBySuite(journals: readonly string[]): SuiteJournals[] {
+  const suites = Map.groupBy(journals, (journal) => suiteOf(userPath(journal)));
+  const empty = suites.get(undefined) ?? [];
+  suites.delete(undefined);
+  if (suites.size < 2) return [{ suite: "", journals }];
+  return [
+    ...[...suites].map(([suite, journals]) => ({ suite: printable(suite!, 300), journals }))
+      .sort((one, other) => one.suite < other.suite ? -1 : 1),
+    ...(empty.length === 0 ? [] : [{ suite: empty.join(", "), journals: empty }]),
+  ];
 }

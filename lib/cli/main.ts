@@ -1,7 +1,7 @@
 /**
  * The command line: `deno run -A @toolgate/toolgate/cli COMMAND`.
  *
- * Exit codes: 0 pass, 1 gate failed, 2 bad input, 3 undecided or invalid, 4 continue with the next wave.
+ * Exit codes: 0 pass, 1 gate failed or alarm, 2 bad input, 3 undecided or invalid, 4 continue with the next wave.
  * @module
  */
 
@@ -90,9 +90,30 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       const { accept, ACCEPT_HELP } = await import("./accept.ts");
       return { run: accept, help: ACCEPT_HELP };
     },
-    summary: "makes results a baseline",
+    summary: "makes results a baseline, or a release",
     usage: "F.jsonl|FOLDER... [OPTIONS]",
     needs: () => ["read", "write"],
+  },
+  history: {
+    load: async () => {
+      const { history, HISTORY_HELP } = await import("./history.ts");
+      return { run: history, help: HISTORY_HELP };
+    },
+    summary: "keeps what runs came to, and shows it over time",
+    usage: "add F.jsonl|FOLDER... --to DIR | show DIR... [OPTIONS]",
+    needs: (
+      given,
+      [what],
+    ) => ["read", ...what === "add" || given("html") ? ["write" as const] : []],
+  },
+  canary: {
+    load: async () => {
+      const { canary, CANARY_HELP } = await import("./canary.ts");
+      return { run: canary, help: CANARY_HELP };
+    },
+    summary: "watches the nights of a history for drift",
+    usage: "DIR... [OPTIONS]",
+    needs: () => ["read"],
   },
   plan: {
     load: async () => {
@@ -178,7 +199,7 @@ Usage: ${commandLine("COMMAND [OPTIONS]")}
 
 ${commands.join("")}
 COMMAND --help, or help COMMAND, lists a command's options; --version tells the version.
-Exit codes: 0 pass, 1 gate failed, 2 bad input, 3 undecided or invalid, 4 continue with the next wave.`;
+Exit codes: 0 pass, 1 gate failed or alarm, 2 bad input, 3 undecided or invalid, 4 continue with the next wave.`;
 }
 
 /** The help of one command. */

@@ -4,14 +4,15 @@
  */
 
 import { sum } from "../base/numbers.ts";
-import { bettingLowerBound } from "../statistics/betting_bound.ts";
 import type { Bounds } from "../statistics/proportions.ts";
 import { stratifiedDifference, type Stratum } from "../statistics/two_samples.ts";
 import type { DecisionGraph } from "./decisions.ts";
 import {
   bound,
+  DIFFERENCES,
   laterGoes,
   type Measure,
+  type Pair,
   rateOf,
   RATES,
   sumUnits,
@@ -30,8 +31,8 @@ export interface CellDraws {
 
 /**
  * Differences of success rates between different graphs of the same cells, the mean over cells: by
- * {@linkcode stratifiedDifference} if every graph has one trial, else by betting bounds of either side, each at half
- * the error. To pass, unknown trials of the candidate count as failed and those of the baseline as solved; to fail, the
+ * {@linkcode stratifiedDifference} if every graph has one trial and neither side ended early, else by bets on pairs of
+ * graphs. To pass, unknown trials of the candidate count as failed and those of the baseline as solved; to fail, the
  * other way round. Copies are of the candidate alone, as no more trials of the baseline can be had.
  */
 export const FRESH_DRAWS: Measure<CellDraws> = {
@@ -54,11 +55,11 @@ export const FRESH_DRAWS: Measure<CellDraws> = {
     };
   },
   exactly: "miettinen-nurminen",
-  bets(cells, { confidence }, copies) {
-    const half = (1 + confidence) / 2;
-    const own = sideBounds(cells.map(({ candidate }) => candidate), half, copies);
-    const other = sideBounds(cells.map(({ baseline }) => baseline), half, 1);
-    return { lower: own.lower - other.upper, upper: own.upper - other.lower };
+  bets(cells, policy, copies) {
+    const { candidate, baseline } = blocksOf(cells);
+    const blocks = Math.min(candidate, baseline);
+    const all = Math.min(copies * candidate, baseline);
+    return DIFFERENCES.bets(pairsOf(cells, blocks), policy, all / blocks);
   },
   describe(cells, bounds, method) {
     const trials = cells.map(FRESH_DRAWS.trials);
@@ -89,26 +90,20 @@ function solvedOf(units: readonly Unit[], end: "worst" | "best"): number {
   return sum(units, (unit) => unitSample(unit)[end]);
 }
 
-/** Betting bounds of the mean over cells of the success rate of one side. */
-function sideBounds(
-  cells: readonly (readonly Unit[])[],
-  confidence: number,
-  copies: number,
-): Bounds {
-  const graphs = sum(cells, ({ length }) => length);
-  // Cells weigh the same also where some have fewer graphs: the values of these count for more.
-  const weights = cells.map(({ length }) => graphs / (cells.length * length));
-  const most = Math.max(...weights);
-  const lowest = (valueOf: (unit: Unit) => number) =>
-    most * bettingLowerBound(
-      cells.flatMap((units, place) => units.map((unit) => valueOf(unit) * weights[place]! / most)),
-      confidence,
-      { copies },
-    );
-  return {
-    lower: lowest((unit) => unitSample(unit).worst),
-    upper: 1 - lowest((unit) => 1 - unitSample(unit).best),
-  };
+/** The number of graphs of each cell on either side: of unequal cells those of the smallest. */
+function blocksOf(cells: readonly CellDraws[]): Record<keyof CellDraws, number> {
+  const least = (side: keyof CellDraws) => Math.min(...cells.map((cell) => cell[side].length));
+  return { candidate: least("candidate"), baseline: least("baseline") };
+}
+
+/**
+ * Pairs of graphs of one cell, in the order of both plans, as many of each cell. Each has the true difference of its
+ * cell as its mean, and all are independent: bets on them hold whenever either side ended, after whole blocks.
+ */
+function pairsOf(cells: readonly CellDraws[], blocks: number): Pair[] {
+  return cells.flatMap(({ candidate, baseline }) =>
+    candidate.slice(0, blocks).map((own, place) => ({ candidate: own, baseline: baseline[place]! }))
+  );
 }
 
 /** Groups the graphs of both sides by cell, in the candidate's order; `unitFor` counts the trials of a graph. */

@@ -46,6 +46,11 @@ export interface CanaryPolicy {
   readonly coverage?: number;
   /** The number of models that are watched together; default 1. */
   readonly models?: number;
+  /**
+   * Whether the run of the reference ended before its plan did, such as by a sequential gate: its bound must then hold
+   * whenever it ended; default false.
+   */
+  readonly stopped?: boolean;
 }
 
 /** A policy with its defaults. */
@@ -116,6 +121,7 @@ const DEFAULTS: CompleteCanaryPolicy = {
   confidence: 0.95,
   coverage: 0.95,
   models: 1,
+  stopped: false,
 };
 
 const POLICY: z.ZodType<CanaryPolicy> = z.strictObject({
@@ -124,6 +130,7 @@ const POLICY: z.ZodType<CanaryPolicy> = z.strictObject({
   confidence: z.number().gt(0.5).lt(1).exactOptional(),
   coverage: z.number().gt(0).max(1).exactOptional(),
   models: z.int().min(1).max(1_000_000).exactOptional(),
+  stopped: z.boolean().exactOptional(),
 }).refine(
   // Else a rate that is lower by the drop is no drift, however many trials the reference has.
   ({ tolerance = DEFAULTS.tolerance, drop = DEFAULTS.drop }) => tolerance < drop,
@@ -184,8 +191,8 @@ export function tooSmall(
 /**
  * Watches a served model for drift: whether its success rate dropped below the lower bound of the reference's, less the
  * tolerance. Without a drift of any of the `models` watched together there is an alarm in at most 5% of years, provided
- * that the true rate of the reference is not below that bound, and that whether a night can be used does not depend on
- * how well the model does.
+ * that the true rate of each reference is not below its bound, that the rate of no night is lower, and that neither
+ * whether a night can be used nor how many trials it has depends on how well the model does in it.
  *
  * An invalid or missing trial counts as solved. A night of which too few trials were valid at the first go is not used:
  * it neither raises an alarm nor lowers the sum. An alarm stays until nights before a new reference are left out.
@@ -256,13 +263,17 @@ export function watchForDrift(
   };
 }
 
-function observeReference(units: readonly Unit[], { confidence }: CompleteCanaryPolicy) {
+function observeReference(units: readonly Unit[], complete: CompleteCanaryPolicy) {
   assertUnits("the reference", units);
-  const { solved, valid } = sumUnits(units);
-  if (valid === 0) throw cannot("watch for drift", "the reference must have valid trials");
+  const total = sumUnits(units);
+  const { solved, valid } = total;
+  const { confidence, stopped } = complete;
+  // Trials that were tried again until they were right would make a reference that nothing keeps up with.
+  const fault = reasonNotToUse(total, laterGoes(units), complete);
+  if (fault !== undefined) throw cannot("watch for drift", "the reference must be usable", fault);
   // Without a margin nothing is staked on where the rate is expected: it is bounded, whatever it is.
   const policy = completePolicy({ successRate: 1, margin: 0, confidence });
-  const { lower } = rateBounds(units, policy, false);
+  const { lower } = rateBounds(units, policy, stopped);
   return { solved, valid, rate: solved / valid, lower };
 }
 

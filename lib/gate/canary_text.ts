@@ -43,7 +43,7 @@ export function canaryLines(verdict: CanaryVerdict, policy: CanaryPolicy = {}): 
     `${percent(lower)} with ${percent(confidence)} confidence; ` +
     `a rate down to ${percent(nullRate)}, with a tolerance of ${points(tolerance)}, is no drift`,
     ...(needed === undefined ? [] : [
-      `the reference is too small to bet on a drop of ${points(drop)}: ` +
+      `the reference is too small to find a drop of ${points(drop)}, only larger ones: ` +
       `that takes at least about ${needed.toLocaleString("en-US")} trials`,
     ]),
     ...(since === undefined
@@ -65,7 +65,7 @@ function headline({ kind, reason, nullRate, since, alarmed }: CanaryVerdict): st
     return `QUIET: it is not proved that the true success rate dropped below ${rate}.`;
   }
   return `ALARM: since ${since} the true success rate is below ${rate}. That was proved on ${alarmed}; ` +
-    `when it began is an estimate.`;
+    `when it began is an estimate. The alarm stays until another release is accepted.`;
 }
 
 function solvedText(nights: readonly WatchedNight[]): string {

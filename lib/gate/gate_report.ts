@@ -48,6 +48,8 @@ export type ReportedVerdict = Omit<DecidedVariant, "verdict" | "unit"> & TrialsV
   readonly text: string;
   /** Its numbers, one per line. */
   readonly numbers: readonly string[];
+  /** The release of a history that it compares with; omitted for others. */
+  readonly release?: { readonly name: string; readonly isAnchor: boolean };
 };
 
 /** What is reported beside verdicts. */

@@ -100,7 +100,10 @@ export type Go = "first" | "replaced" | "resampled";
 
 /** Returns how a valid trial came to be, given the failures that are declared to be infrastructure's. */
 export function goOf(
-  { replaced, replacedIdle, unclear = [] }: ScoredTrial,
+  { replaced, replacedIdle, unclear = [] }: Pick<
+    ScoredTrial,
+    "replaced" | "replacedIdle" | "unclear"
+  >,
   declared: readonly InfrastructureFailure[] = [],
 ): Go {
   if (replaced !== undefined && !replacedIdle) return "replaced";

@@ -200,7 +200,10 @@ function describeMore(
       : "Further trials might have decided it.";
   }
   if (moreTrials === null) {
-    return "If it went on like this, not even a million trials would decide.";
+    return "If it went on like this, not even a million trials " +
+      ("fresh" in evidence
+        ? `of the candidate would decide; a baseline of more than ${evidence.baselineGraphs} ${many} might.`
+        : "would decide.");
   }
   const each = evidence.of === "rate"
     ? ""
@@ -211,7 +214,9 @@ function describeMore(
   const how = stopped !== undefined || sequential || option === null
     ? ""
     : `: plan that many more ${many} and run again` +
-      (every === undefined ? ", or set sequential: true, which stops when it is sure" : "");
+      (every === undefined && !("fresh" in evidence)
+        ? ", or set sequential: true, which stops when it is sure"
+        : "");
   const where = repeatedText(evidence, moreTrials, many);
   return `If it went on like this, about ${moreTrials} further trials${each}${where} would decide${how}.`;
 }
@@ -389,19 +394,21 @@ const METHOD_NAMES: Readonly<Record<Evidence["method"], (unit: UnitNames) => str
 };
 
 function boundsText(
-  { of, lower, upper, method }: Evidence,
+  evidence: Evidence,
   policy: CompletePolicy,
   unit: UnitNames,
 ): string {
+  const { of, lower, upper, method } = evidence;
   const show = of === "rate" ? percent : points;
+  const how = "fresh" in evidence && method === "betting"
+    ? `by bets on pairs of ${unit.many}`
+    : METHOD_NAMES[method](unit);
   const [least, most] = [show(roundDown(lower, show)), show(-roundDown(-upper, show))];
   const { confidence } = policy;
   const confidenceText = method === "sequential" && policy.power !== confidence
     ? `with ${percent(confidence)} and ${percent(policy.power)} confidence`
     : `each with ${percent(confidence)} confidence`;
-  return `true ${of}: at least ${least}, at most ${most}, ${confidenceText} (${
-    METHOD_NAMES[method](unit)
-  })`;
+  return `true ${of}: at least ${least}, at most ${most}, ${confidenceText} (${how})`;
 }
 
 /** Rounds a lower bound down, so that it does not look better than it is. */

@@ -7,7 +7,6 @@
  * @module
  */
 
-import { createHash } from "node:crypto";
 import process from "node:process";
 import { signsOf } from "../gate/ceilings.ts";
 import { FAILURE_TYPES } from "../calls/failure_types.ts";
@@ -27,7 +26,8 @@ import { isCase } from "../trials/executors/task_kind.ts";
 import { missedCallsOf } from "../trials/missed_calls.ts";
 import { OUTCOMES, type Trial } from "../trials/trial.ts";
 import { unitNames } from "../gate/unit_names.ts";
-import { html, Markup } from "./page/_markup.ts";
+import { html } from "./page/_markup.ts";
+import { hashOf, oneScript, PAGE_END, pageStart } from "./page/_shell.ts";
 import addressScript from "./page/address.js" with { type: "text" };
 import besideScript from "./page/beside.js" with { type: "text" };
 import listScript from "./page/list.js" with { type: "text" };
@@ -51,7 +51,7 @@ import { whyUnsolved } from "../trials/why_unsolved.ts";
 // Page styles come last: their media queries override the others.
 const css = [resultsCss, trialCss, pageCss].join("\n");
 /** All scripts of the page in one, as a page opened from a disk cannot import modules. */
-const script = [
+const script = oneScript([
   partsScript,
   addressScript,
   trialScript,
@@ -61,7 +61,7 @@ const script = [
   takeScript,
   viewsScript,
   pageScript,
-].map((text) => text.replace(/^import [^;]*;\n|^export /gm, "")).join("\n");
+]);
 
 /** Options of {@linkcode writeHtml}. */
 export interface HtmlOptions {
@@ -90,7 +90,7 @@ export async function writeHtml(
   write(head.html);
   writeTrials(report, trials, { ...options, ...names }, write);
   write(dataBlock("graphviz", head.graphviz));
-  write("</body>\n</html>\n");
+  write(PAGE_END);
   output.finish();
 }
 
@@ -271,13 +271,6 @@ async function pageHead(
   { forms, shorten }: ShortNames,
 ): Promise<{ html: string; graphviz: string }> {
   const graphviz = await graphvizScript();
-  const policy = [
-    "default-src 'none'",
-    `script-src ${hashOf(script)} ${hashOf(graphviz)} 'wasm-unsafe-eval'`,
-    `style-src ${hashOf(css)}`,
-    "base-uri 'none'",
-    "form-action 'none'",
-  ].join("; ");
   const { subjects } = report;
   const sections = await sectionsOf(shorten(report));
   const suite = report.suite === "" ? "No trials" : report.suite;
@@ -288,38 +281,22 @@ async function pageHead(
   const links = ids.map((id) => [id, id === "headline" ? title : id.replace("-", " ")] as const)
     // Nor where another section has the same name.
     .filter(([id, text]) => text !== "" && (id === text || !ids.includes(text)));
-  const page = html`
-    <!DOCTYPE html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8">
-        <meta http-equiv="Content-Security-Policy" content="${policy}">
-        <meta name="viewport" content="width=device-width, initial-scale=1">
-        <meta name="generator" content="toolgate">
-        <title>${suite}: toolgate report</title>
-        <style>${new Markup(css)}</style>
-        <script>${new Markup(script)}</script>
-      </head>
-      <body>
-        <header>
-        <h1>${suite}</h1>
-        <p class="faint">${provenance(report)}${simulated ? ", with simulated models" : ""}</p>
-        <nav>${links.map(([id, text]) => html`<a href="#${id}">${text}</a>`)}</nav>
-        ${keyMarkup(report, forms)}
-        </header>
-        <main>
-        ${sections.map(({ markup }) => markup)}
-        </main>
-        <footer>
-          <main>Made by toolgate. Graphs are drawn by Graphviz (Eclipse Public License 1.0) through
-        Viz.js (MIT), which this file carries along.</main>
-        </footer>
-  `;
-  return { html: page.text, graphviz };
-}
-
-function hashOf(text: string): string {
-  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+  const start = pageStart({
+    title: `${suite}: toolgate report`,
+    css,
+    script,
+    scriptSources: [hashOf(graphviz), "'wasm-unsafe-eval'"],
+    header: html`
+      <h1>${suite}</h1>
+      <p class="faint">${provenance(report)}${simulated ? ", with simulated models" : ""}</p>
+      <nav>${links.map(([id, text]) => html`<a href="#${id}">${text}</a>`)}</nav>
+      ${keyMarkup(report, forms)}
+    `,
+    main: sections.map(({ markup }) => markup),
+    footer: html`Made by toolgate. Graphs are drawn by Graphviz (Eclipse Public License 1.0) through
+    Viz.js (MIT), which this file carries along.`,
+  });
+  return { html: start, graphviz };
 }
 
 /**

@@ -236,7 +236,8 @@ function noteless({ note: _, ...table }: Table): Table {
   return table;
 }
 
-function renderTable(
+/** Returns a table as text: its title, its note, and aligned columns. */
+export function renderTable(
   { title, source, paper, note, names, rows }: Table,
   width: number,
 ): string {

@@ -36,25 +36,28 @@ export interface BaselineFile {
   /** All that determines the trials, except models and strategies. */
   readonly resolved: Omit<ResolvedSuite, "models" | "strategies">;
   /** The accepted results, one entry per model, strategy and perturbation. */
-  readonly subjects: readonly {
-    readonly model: ScoredTrial["model"];
-    readonly strategy: string;
-    readonly perturbation: string;
-    /** The name of its settings; omitted where there are no others. */
-    readonly variant?: string;
-    /** Identifies the run, in version 1: a hash of its trials. */
-    readonly run?: string;
-    /** The {@linkcode trialKey} of each trial, with commas between; empty for one that was not run. */
-    readonly keys?: string;
-    /** The {@linkcode drawKey} of each, in the same way; omitted if none was recorded or replayed. */
-    readonly draws?: string;
-    /** Set if the requests of its agent were not seen in any of the trials; else omitted. */
-    readonly agent?: "unwatched";
-    /** In plan order, up to the last trial that was run. */
-    readonly trials: readonly TrialEnding[];
-    /** What of the trials was not valid at the first go, by their places; omitted if all were. */
-    readonly later?: Readonly<Record<string, LaterGo>>;
-  }[];
+  readonly subjects: readonly AcceptedSubject<NonNullable<TrialEnding>>[];
+}
+
+/** The results of one variant in a file. */
+export interface AcceptedSubject<Ending> {
+  readonly model: ScoredTrial["model"];
+  readonly strategy: string;
+  readonly perturbation: string;
+  /** The name of its settings; omitted where there are no others. */
+  readonly variant?: string;
+  /** Identifies the run, in version 1 of baselines: a hash of its trials. */
+  readonly run?: string;
+  /** The {@linkcode trialKey} of each trial, with commas between; empty for one that was not run. */
+  readonly keys?: string;
+  /** The {@linkcode drawKey} of each, in the same way; omitted if none was recorded or replayed. */
+  readonly draws?: string;
+  /** Set if the requests of its agent were not seen in any of the trials; else omitted. */
+  readonly agent?: "unwatched";
+  /** In plan order, up to the last trial that was run; `null` for one that was not. */
+  readonly trials: readonly (Ending | null)[];
+  /** What of the trials was not valid at the first go, by their places; omitted if all were. */
+  readonly later?: Readonly<Record<string, LaterGo>>;
 }
 
 /** Why a trial was not valid at the first go: see {@linkcode TrialSummary}. */
@@ -71,9 +74,8 @@ const LATER_GO = z.strictObject({
 
 const outcome = z.enum(OUTCOMES);
 
-export const BASELINE_FILE = z.strictObject({
-  v: z.union([z.literal(1), z.literal(2)]),
-  kind: z.literal("baseline"),
+/** The fields of files of results that come from their plan. */
+export const HEAD = {
   suite: z.string(),
   planHash: z.string(),
   comparisonHash: z.string(),
@@ -81,17 +83,28 @@ export const BASELINE_FILE = z.strictObject({
   generator: z.int(),
   seed: z.int().min(0),
   resolved: z.looseObject({ graphs: z.int().min(1), cells: z.array(z.looseObject({})) }),
+};
+
+/** The fields of the results of a variant, but for its trials. */
+export const SUBJECT = {
+  model: z.strictObject({ requested: z.string(), served: z.string(), simulated: z.boolean() }),
+  strategy: z.string(),
+  perturbation: z.string(),
+  variant: z.string().exactOptional(),
+  keys: z.string().exactOptional(),
+  draws: z.string().exactOptional(),
+  agent: z.literal("unwatched").exactOptional(),
+  later: z.record(z.string(), LATER_GO).exactOptional(),
+};
+
+export const BASELINE_FILE = z.strictObject({
+  v: z.union([z.literal(1), z.literal(2)]),
+  kind: z.literal("baseline"),
+  ...HEAD,
   subjects: z.array(z.strictObject({
-    model: z.strictObject({ requested: z.string(), served: z.string(), simulated: z.boolean() }),
-    strategy: z.string(),
-    perturbation: z.string(),
-    variant: z.string().exactOptional(),
+    ...SUBJECT,
     run: z.string().exactOptional(),
-    keys: z.string().exactOptional(),
-    draws: z.string().exactOptional(),
-    agent: z.literal("unwatched").exactOptional(),
     trials: z.array(z.union([outcome, z.tuple([outcome], z.enum(FAILURE_TYPES)), z.null()])),
-    later: z.record(z.string(), LATER_GO).exactOptional(),
   })).min(1, "must not be empty"),
 }).check(({ value, issues }) => {
   const name = value.v === 1 ? "run" : "keys";
@@ -117,7 +130,7 @@ export function plannedTrials(
   });
 }
 
-export function checksumOf(content: Omit<BaselineFile, "checksum">): string {
+export function checksumOf(content: object): string {
   return sha256(canonicalJson(content));
 }
 

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { FAILURE_TYPES } from "../calls/failure_types.ts";
+import { FAILURE_TYPES, type FailureType } from "../calls/failure_types.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { defined } from "../base/json.ts";
 import { writeNewOutput } from "../base/output_file.ts";
@@ -11,12 +11,14 @@ import { byVariant, isUnwatched, variantOf } from "../gate/variant.ts";
 import { decideTrials } from "../gate/decide_trials.ts";
 import { servedModelChange, unaskedModel } from "../gate/undecidable.ts";
 import {
+  type AcceptedSubject,
   type BaselineFile,
   checksumOf,
   type LaterGo,
   plannedTrials,
   type TrialEnding,
 } from "./_baseline_file.ts";
+import type { PlanLine } from "./journal/plan_line.ts";
 import type { Results } from "./journal/results.ts";
 import { drawKey, trialKey } from "./trial_keys.ts";
 import type { TrialSummary } from "../trials/summary.ts";
@@ -50,7 +52,7 @@ export function recordBaseline(
     if (!(error instanceof InputError)) throw error;
     return `the baseline ${file} is not written: ${error.message}`;
   }
-  return writeNewOutput(pathOf(file), baselineText(accepted), "the baseline")
+  return writeNewOutput(pathOf(file), resultsText(accepted), "the baseline")
     ? `these ${results.trials.length} trials are the baseline now: ${file}`
     : `the baseline ${file} is not written: there is one already`;
 }
@@ -61,44 +63,75 @@ export function recordBaseline(
  * @throws {InputError} If they cannot be a baseline; the message names them by `source`.
  */
 export function acceptResults(results: AcceptableResults, source: string): BaselineFile {
-  const { plan, trials, problem } = results;
-  const fault = problem ?? (plan === undefined ? "their first line must be a plan" : undefined) ??
-    rejectionReason(results);
-  if (plan === undefined || fault !== undefined) {
-    throw new InputError(`Cannot accept ${source}: ${fault}`);
+  const fault = results.problem ?? (results.plan && rejectionReason(results));
+  const plan = assertAcceptable(results, fault, source);
+  const subjects = subjectsOf(results, plan, source, endingOf);
+  return sealed({ v: 2, kind: "baseline", ...headOf(plan), subjects });
+}
+
+/** Returns a file with the checksum of its content. */
+export function sealed<Content extends object>(content: Content): Content & { checksum: string } {
+  return { ...content, checksum: checksumOf(content) };
+}
+
+/** What a file of results takes from their plan. */
+export function headOf({ suite, planHash, comparisonHash, generator, seed, resolved }: PlanLine) {
+  const { models: _, strategies: __, ...rest } = resolved;
+  return { ...{ suite, planHash, comparisonHash, generator, seed }, resolved: rest };
+}
+
+/**
+ * Returns the plan of results that a file can be made of.
+ *
+ * @throws {InputError} If there is a fault, they have no plan, or tests with models or the like of their own.
+ */
+export function assertAcceptable(
+  { plan }: Pick<AcceptableResults, "plan">,
+  fault: string | undefined,
+  source: string,
+  action = "accept",
+): PlanLine {
+  const why = fault ?? (plan === undefined ? "their first line must be a plan" : undefined);
+  if (plan === undefined || why !== undefined) {
+    throw new InputError(`Cannot ${action} ${source}: ${why}`);
   }
   const own = Object.values(plan.resolved.tests ?? {});
   if (own.some(({ models, strategies, perturbations }) => models ?? strategies ?? perturbations)) {
     throw cannot(
-      `accept ${source}`,
+      `${action} ${source}`,
       "all tests of a baseline must have the same models, strategies and perturbations",
       "some have their own: toolSuite() with a gate gives them the same",
     );
   }
+  return plan;
+}
+
+/**
+ * Returns the results of each variant for a file, with what `endingOf` keeps of each trial.
+ *
+ * @throws {InputError} If an agent asked another model, or the served model changed.
+ */
+export function subjectsOf<Ending>(
+  { trials }: Pick<AcceptableResults, "trials">,
+  plan: PlanLine,
+  source: string,
+  endingOf: (trial: TrialSummary) => Ending,
+  action = "accept",
+): AcceptedSubject<Ending>[] {
   const { models: _, strategies: __, ...resolved } = plan.resolved;
-  const { suite, planHash, comparisonHash, generator, seed } = plan;
-  const subjects = byVariant(trials, variantOf).map(({ subject, items }) => {
+  return byVariant(trials, variantOf).map(({ subject, items }) => {
     const { strategy, perturbation, variant } = subject;
     const fault = unaskedModel(items) ?? servedModelChange(items, "the served model");
-    if (fault !== undefined) throw new InputError(`Cannot accept ${source}: ${fault}`);
+    if (fault !== undefined) throw new InputError(`Cannot ${action} ${source}: ${fault}`);
     const finished = new Map(items.map((trial) => [trial.id, trial]));
     const planned = plannedTrials(resolved, subject);
-    const ended = planned.map(({ id }): TrialEnding => {
-      const trial = finished.get(id);
-      if (trial === undefined) return null;
-      const types = FAILURE_TYPES.filter((type) =>
-        trial.failures.some((failure) => failure.type === type)
-      );
-      return types.length === 0 ? trial.outcome : [trial.outcome, ...types];
-    });
-    const size = ended.findLastIndex((one) => one !== null) + 1;
+    const ended = planned.map(({ id }) => finished.get(id));
+    const size = ended.findLastIndex((one) => one !== undefined) + 1;
     const served = items.find(({ outcome }) => outcome !== "invalid")?.model ?? items[0]!.model;
     const { requested, simulated } = served;
+    const kept = ended.slice(0, size);
     const keysBy = (keyOf: (trial: TrialSummary) => string) =>
-      planned.slice(0, size).map(({ id }) => {
-        const trial = finished.get(id);
-        return trial === undefined ? "" : keyOf(trial);
-      }).join(",");
+      kept.map((trial) => trial === undefined ? "" : keyOf(trial)).join(",");
     return {
       model: { requested, served: served.served, simulated },
       strategy,
@@ -107,16 +140,21 @@ export function acceptResults(results: AcceptableResults, source: string): Basel
       keys: keysBy(trialKey),
       ...(items.some(({ draw }) => draw !== undefined) ? { draws: keysBy(drawKey) } : {}),
       ...(items.some(isUnwatched) ? { agent: "unwatched" as const } : {}),
-      trials: ended.slice(0, size),
-      ...laterGoes(planned.map(({ id }) => finished.get(id))),
+      trials: kept.map((trial) => trial === undefined ? null : endingOf(trial)),
+      ...laterGoes(ended),
     };
   });
-  const content = {
-    ...{ v: 2, kind: "baseline", suite, planHash, comparisonHash, generator, seed } as const,
-    resolved,
-    subjects,
-  };
-  return { ...content, checksum: checksumOf(content) };
+}
+
+/** The ending of a trial in a baseline file. */
+function endingOf(trial: TrialSummary): NonNullable<TrialEnding> {
+  const types = failureTypes(trial);
+  return types.length === 0 ? trial.outcome : [trial.outcome, ...types];
+}
+
+/** The types of a trial's failures, each once. */
+export function failureTypes({ failures }: Pick<TrialSummary, "failures">): FailureType[] {
+  return FAILURE_TYPES.filter((type) => failures.some((failure) => failure.type === type));
 }
 
 /** The trials that were not valid at the first go, by their places: a gate counts these for both sides. */
@@ -159,8 +197,10 @@ function rejectionReason(
 /** The default of gates. */
 const ACCEPTED_COVERAGE = 0.95;
 
-/** The text of a baseline file: one trial a line, so that a review shows which changed. */
-export function baselineText(file: BaselineFile): string {
+/** The text of a file of results: one trial a line, so that a review shows which changed. */
+export function resultsText(
+  file: { readonly subjects: readonly AcceptedSubject<unknown>[] },
+): string {
   const { subjects, ...head } = file;
   const entries = subjects.map(({ trials, ...subject }) => {
     const lines = trials.map((ended) => `      ${JSON.stringify(ended)}`).join(",\n");

@@ -49,12 +49,8 @@ export function readBaseline(path: string): Baseline {
     assertShallow(value, path);
     assertNotNewer(value, 2, path);
     const file = parseWith(BASELINE_FILE, value, path);
-    const keys = new Set(
-      file.subjects.flatMap(({ run = "", keys = run, draws = "" }) =>
-        `${keys},${draws}`.split(",").filter(Boolean)
-      ),
-    );
-    return { file: path, trials: baselineTrials(file, path), plan: file, notices: [], keys };
+    assertIntact(file, path);
+    return baselineOf(file, path);
   }
   const { trials, plan, problem, notices } = readResults([path]);
   if (problem !== undefined) {
@@ -66,12 +62,34 @@ export function readBaseline(path: string): Baseline {
   return { file: path, trials, plan, notices, keys: trialKeys(trials) };
 }
 
-function baselineTrials(file: BaselineFile, path: string): ScoredTrial[] {
+/** Returns the baseline of a checked file. */
+export function baselineOf(file: BaselineFile, path: string): Baseline {
+  const keys = new Set(
+    file.subjects.flatMap(({ run = "", keys = run, draws = "" }) =>
+      `${keys},${draws}`.split(",").filter(Boolean)
+    ),
+  );
+  return { file: path, trials: baselineTrials(file, path), plan: file, notices: [], keys };
+}
+
+/**
+ * Checks that nobody changed a file of results by accident, and that this version makes the same trials of its plan,
+ * and not too many.
+ *
+ * @throws {InputError} If that is not so.
+ */
+export function assertIntact(
+  file: Pick<BaselineFile, "checksum" | "resolved" | "comparisonHash" | "generator" | "seed"> & {
+    readonly subjects: readonly unknown[];
+  },
+  path: string,
+  action = "compare with",
+): void {
   const { resolved, comparisonHash: hash, generator, seed } = file;
   const { checksum, ...rest } = file;
   if (checksum !== checksumOf(rest)) {
     throw cannot(
-      `compare with ${path}`,
+      `${action} ${path}`,
       "its checksum must be that of its content",
       "it was changed",
     );
@@ -81,22 +99,26 @@ function baselineTrials(file: BaselineFile, path: string): ScoredTrial[] {
     resolved.seed !== seed
   ) {
     throw cannot(
-      `compare with ${path}`,
+      `${action} ${path}`,
       "its comparisonHash must be that of its plan",
       "it was made by another version",
     );
   }
-  const size = countTrials({
+  const size = file.subjects.length * countTrials({
     ...resolved,
     ...{ models: [{ model: "" }], strategies: [""], perturbations: [""], variants: { "": {} } },
   });
   if (size > MAX_TRIALS) {
     throw cannot(
-      `compare with ${path}`,
-      `a model has at most ${MAX_TRIALS} trials`,
+      `${action} ${path}`,
+      `a run has at most ${MAX_TRIALS} trials`,
       `it has ${size}`,
     );
   }
+}
+
+function baselineTrials(file: BaselineFile, path: string): ScoredTrial[] {
+  const { resolved } = file;
   return file.subjects.flatMap((one) => {
     const { model, strategy, perturbation, variant, agent, trials, later = {} } = one;
     const subject = { strategy, perturbation, ...defined({ variant }) };

@@ -3,7 +3,9 @@
  * @module
  */
 
+import type { Prng } from "@std/random";
 import {
+  type CanaryBets,
   canaryBets,
   type CanaryPolicy,
   completeCanary,
@@ -12,13 +14,13 @@ import {
   YEARLY_ERROR,
 } from "../gate/canary.ts";
 import { fork } from "../base/random.ts";
-import { binomialDraws } from "../statistics/distributions.ts";
-import { driftDelay, type DriftStake, DriftSum } from "../statistics/drift.ts";
+import { binomialDraw } from "../statistics/distributions.ts";
+import { driftDelay, DriftSum } from "../statistics/drift.ts";
 import { clopperPearson } from "../statistics/proportions.ts";
 
 /** A canary that is planned. */
-export interface CanaryDesign extends CanaryPolicy {
-  /** The success rate in the reference, and the true one before the drop: above 0, at most 1. */
+export interface CanaryDesign extends Omit<CanaryPolicy, "stopped"> {
+  /** The true success rate before the drop: above 0, at most 1. */
   readonly rate: number;
   /** Trials of the reference. */
   readonly reference: number;
@@ -30,7 +32,7 @@ export interface CanaryDesign extends CanaryPolicy {
 export interface CanaryDelay {
   /** Trials of one night. */
   readonly trials: number;
-  /** Nights until half of the alarms; `null` if that takes more than five years. */
+  /** Nights until half of the drops are found; `null` if that takes more than five years. */
   readonly median: number | null;
   /** Nights until 90% of the alarms. */
   readonly most: number | null;
@@ -38,7 +40,7 @@ export interface CanaryDelay {
 
 /** What to expect of a canary. */
 export interface CanaryForecast {
-  /** The rate in the reference, and its lower bound. */
+  /** The rate in a reference that shows the true one, and its lower bound. */
   readonly reference: { readonly trials: number; readonly rate: number; readonly lower: number };
   /** The lowest rate that is no drift. */
   readonly nullRate: number;
@@ -56,11 +58,11 @@ export interface CanaryForecast {
   /** In how many nights it is found, by the trials of a night, the planned number first. */
   readonly delays: readonly CanaryDelay[];
   /**
-   * The share of years with a false alarm of any of the models, if they are independent: at the rate of the reference,
-   * at the lowest that is no drift, and the bound.
+   * The share of years with a false alarm of any of the models, if they are independent: at a rate that never changed
+   * since a reference was drawn, at the lowest that is no drift where a reference shows the true rate, and the bound.
    */
   readonly falseAlarms: {
-    readonly atReference: number;
+    readonly unchanged: number;
     readonly atNullRate: number;
     readonly bound: number;
   };
@@ -73,8 +75,9 @@ const YEARS = 2_000;
 const MAX_NIGHTS = 5 * YEAR;
 
 /**
- * Returns what to expect of a canary, simulated from a seed. A drop is simulated to begin on the first night, when no
- * bets stand yet, which makes it the hardest to find.
+ * Returns what to expect of a canary, simulated from a seed. Each drop has a reference of its own, which is drawn as
+ * well: one that shows less than the true rate proves less, and finds a drop late. A drop begins on the first night,
+ * when no bets stand yet, which makes it the hardest to find.
  *
  * @throws {InputError} If the policy is not usable.
  * @throws {RangeError} If the reference is too small to bet on the planned drop.
@@ -84,17 +87,27 @@ export function canaryForecast(
   seed: number | string = 1,
 ): CanaryForecast {
   const complete = completeCanary(policy);
-  const { lower } = clopperPearson(Math.round(rate * reference), reference, complete.confidence);
+  const lowerOf = (solved: number) => clopperPearson(solved, reference, complete.confidence).lower;
+  const lower = lowerOf(Math.round(rate * reference));
   const bets = canaryBets({ rate, lower }, complete);
-  const { nullRate, threshold, stakes, needed } = bets;
+  const { nullRate, threshold, needed } = bets;
   const dropped = rate - complete.drop;
   if (needed !== undefined || dropped <= 0) {
     throw new RangeError(tooSmall(rate, bets, complete));
   }
-  const alarm = (purpose: string, each: number, truth: number, nights: number) =>
-    nightsToAlarm({ nullRate, threshold, stakes, trials: each, truth, nights }, seed, purpose);
-  const share = (truth: number) => {
-    const next = alarm(`year at ${truth}`, trials[0]!, truth, YEAR);
+  const alarm = (purpose: string, simulation: Simulation) =>
+    nightsToAlarm(simulation, fork(seed, "canary", purpose, simulation.trials).prng);
+  const known = new Map<number, CanaryBets>();
+  const drawBets = (prng: Prng) => {
+    const solved = binomialDraw(prng(), reference, rate);
+    return known.getOrInsertComputed(
+      solved,
+      () => canaryBets({ rate: solved / reference, lower: lowerOf(solved) }, complete),
+    );
+  };
+  const share = (truth: number, drawBets: Simulation["drawBets"]) => {
+    const simulation = { drawBets, trials: trials[0]!, truth, nights: YEAR };
+    const next = alarm(`year at ${truth}`, simulation);
     let count = 0;
     for (let year = 0; year < YEARS; year++) if (next() !== Infinity) count++;
     return 1 - (1 - count / YEARS) ** complete.models;
@@ -109,7 +122,7 @@ export function canaryForecast(
       ofKnownRate: rate < 1 ? driftDelay(rate, dropped, threshold) : null,
     },
     delays: trials.map((each): CanaryDelay => {
-      const next = alarm("drop", each, dropped, MAX_NIGHTS);
+      const next = alarm("drop", { drawBets, trials: each, truth: dropped, nights: MAX_NIGHTS });
       const nights = Array.from({ length: DROPS }, next).sort((one, other) => one - other);
       const quantile = (share: number) => {
         const found = nights[Math.ceil(share * DROPS) - 1]!;
@@ -118,17 +131,16 @@ export function canaryForecast(
       return { trials: each, median: quantile(0.5), most: quantile(0.9) };
     }),
     falseAlarms: {
-      atReference: share(rate),
-      atNullRate: share(nullRate),
+      unchanged: share(rate, drawBets),
+      atNullRate: share(nullRate, () => bets),
       bound: YEARLY_ERROR,
     },
   };
 }
 
 interface Simulation {
-  readonly nullRate: number;
-  readonly threshold: number;
-  readonly stakes: readonly DriftStake[];
+  /** Returns what is bet in one simulation. */
+  readonly drawBets: (prng: Prng) => CanaryBets;
   /** Trials of one night, each with the same true rate. */
   readonly trials: number;
   readonly truth: number;
@@ -138,16 +150,15 @@ interface Simulation {
 
 /** Returns a function that simulates nights until an alarm and counts them; `Infinity` if there is none. */
 function nightsToAlarm(
-  { nullRate, threshold, stakes, trials, truth, nights }: Simulation,
-  seed: number | string,
-  purpose: string,
+  { drawBets, trials, truth, nights }: Simulation,
+  prng: Prng,
 ): () => number {
-  const { prng } = fork(seed, "canary", purpose, trials);
-  const draw = binomialDraws(trials, truth);
   return () => {
+    const { nullRate, threshold, stakes } = drawBets(prng);
+    if (stakes.length === 0) return Infinity;
     const watched = new DriftSum(nullRate, stakes);
     for (let night = 1; night <= nights; night++) {
-      const solved = draw(prng);
+      const solved = binomialDraw(prng(), trials, truth);
       if (watched.add([[1, solved], [0, trials - solved]]) >= threshold) return night;
     }
     return Infinity;

@@ -23,6 +23,10 @@ import { type GateReport, reportProblem, reportVerdicts } from "../gate/gate_rep
 export interface DecisionOptions {
   /** The results of the policy's baseline file. */
   readonly baseline?: Baseline | undefined;
+  /** Whether the baseline may be of other draws of the same tasks; default `false`. */
+  readonly fresh?: boolean;
+  /** How to accept these results anew; default: as the file of the policy's baseline. */
+  readonly accept?: string | undefined;
   /** The prices of models; default: those of the plan. */
   readonly prices?: Prices | undefined;
   /** A journal of these results as the user named it, for commands that run a trial again; default the first one. */
@@ -53,15 +57,16 @@ export function undecidableReason({ paths, problem, trials }: Results): string |
 export async function decideResults(
   results: Results,
   policy: CompletePolicy,
-  { baseline: known, prices, journal = results.paths[0]!, given = results.paths }: DecisionOptions =
-    {},
+  options: DecisionOptions = {},
 ): Promise<GateReport> {
+  const { baseline: known, fresh = false, prices } = options;
+  const { journal = results.paths[0]!, given = results.paths } = options;
   const { suite, trials, planned, plan, rule, stopped, waves } = results;
   const fault = undecidableReason(results);
   if (fault !== undefined) return reportProblem(suite, fault);
   const baseline = known && comparableBaseline(known, plan, planned, {
-    ...{ sequential: rule !== undefined, gate: policy, all: true },
-    accept: howToAccept(policy, { journals: results.paths }),
+    ...{ sequential: rule !== undefined, gate: policy, all: true, fresh },
+    accept: options.accept ?? howToAccept(policy, { journals: results.paths }),
   });
   if (baseline !== undefined) assertOtherRun(baseline, trials);
   const notes = [

@@ -108,31 +108,6 @@ export function binomialLowerTail(successes: number, trials: number, rate: numbe
 }
 
 /**
- * Returns a function that draws how many of `trials` independent trials succeed, by a single number from `random`, which
- * returns them from 0 to less than 1.
- *
- * @throws {RangeError} As {@linkcode binomialProbability}.
- */
-export function binomialDraws(trials: number, rate: number): (random: () => number) => number {
-  assertBinomial(0, trials, rate);
-  const sums = new Float64Array(trials);
-  let sum = 0;
-  for (let count = 0; count < trials; count++) {
-    sums[count] = sum += binomialProbability(count, trials, rate);
-  }
-  return (random) => {
-    const place = random();
-    let [least, most] = [0, trials];
-    while (least < most) {
-      const middle = (least + most) >> 1;
-      if (place < sums[middle]!) most = middle;
-      else least = middle + 1;
-    }
-    return least;
-  };
-}
-
-/**
  * Returns the number of successes that a random `place`, even in [0, 1), stands for: places are cut into the
  * probabilities of counts, from the likeliest one outwards, so that few of them are computed.
  *

@@ -72,8 +72,9 @@ export function driftStakes(nullRate: number, rate: number, drop: number): Drift
  * The sum of the bets that were started on each night so far, by the recursion of Shiryaev and Roberts: a night
  * multiplies the sum of earlier bets, and one more of 1, by what each of them gains on it.
  *
- * Values need a mean of at least the null rate over each night, whatever is known of earlier nights: they may have
- * rates of their own, as long as those have such a mean.
+ * The values of a night must be independent of each other, with a mean of at least the null rate, whatever is known of
+ * earlier nights: they may have rates of their own, as long as those have such a mean. How many there are must not
+ * depend on the values of that night.
  *
  * @example Usage
  * ```ts

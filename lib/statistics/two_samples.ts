@@ -21,9 +21,11 @@ export interface Stratum {
  * same whatever their sizes. `lower` reaches x exactly when {@linkcode stratifiedStatistic} for x reaches the normal
  * quantile of the confidence.
  *
- * The bounds are approximate. Simulated with 95% confidence, 100 trials of each sample or more, and a true difference
- * at the bound, they err in at most 5.5% of cases with samples of the same size, and in at most 6% if one is four times
- * as large, also where the whole difference is in one stratum; with fewer trials in up to 8.3%.
+ * The bounds are approximate, the more so near rates of 0 and 1. Of one stratum with 95% confidence, 100 trials or more
+ * of each sample and rates from 50% to 90%, they exclude the true difference in at most 5.7% of cases with samples of the
+ * same size or if one is four times as large, at rates up to 99.5% in at most 8.5%, and with fewer trials in up to 9.3%:
+ * computed for differences of 0, 2, 5 and 10 points. Simulated with several strata they err no more often, also where
+ * the whole difference is in one of them.
  *
  * @throws {RangeError} If there is no stratum, if counts are not whole numbers with 0 <= successes <= trials and
  * trials >= 1, or if the confidence is not between 0 and 1.

@@ -3,6 +3,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { deno, type Finished, type Folder, folder, ROOT } from "../support/child.ts";
 import { toolgate, toolgates } from "../support/command_line.ts";
+import { addRelease } from "../../lib/runs/history/add.ts";
+import { readHistory } from "../../lib/runs/history/history.ts";
+import { recordFile, writeRecords } from "../support/history.ts";
 
 const PAGE = Deno.readTextFileSync(`${ROOT}/docs/ci.md`);
 
@@ -39,6 +42,11 @@ function prepare(place: Folder) {
     place.write(path, text);
   }
   place.write("journals/f.jsonl", JOURNAL);
+  writeRecords(place.file("history"), [{ date: "2026-06-01" }]);
+  const release = recordFile({ date: "2026-06-01", graphs: 200 });
+  const watched = { path: place.file("watched"), shown: "watched" };
+  writeRecords(watched.path, [release, { date: "2026-06-02" }]);
+  addRelease(watched, release, { name: "v1", anchor: false }, readHistory([watched]));
   Deno.copyFileSync(`${ROOT}/fixtures/documents/tool.json`, place.file("files/tool.json"));
   Deno.copyFileSync(`${ROOT}/fixtures/call_sets/outputs.jsonl`, place.file("files/outputs.jsonl"));
 }
@@ -68,6 +76,17 @@ function lineOf(what: string, place: Folder): string[] {
       ...["report", place.file("journals/f.jsonl"), "--csv", place.file("csv")],
     ],
     "accept F --out B": ["accept", place.file("journals/f.jsonl"), "--out", place.file("b/b.json")],
+    "accept F --to DIR": [
+      ...["accept", place.file("journals/f.jsonl"), "--name", "v1", "--to", place.file("releases")],
+    ],
+    "history add F --to DIR": [
+      ...["history", "add", place.file("journals/f.jsonl"), "--to", place.file("history")],
+    ],
+    "canary DIR": ["canary", place.file("watched")],
+    "history show DIR": ["history", "show", place.file("history")],
+    "history show DIR --html PAGE": [
+      ...["history", "show", place.file("history"), "--html", place.file("page/page.html")],
+    ],
     "export F --format hermes --out L": [
       ...["export", place.file("journals/f.jsonl"), "--format", "hermes"],
       ...["--out", place.file("l/l.jsonl")],
@@ -88,6 +107,11 @@ function lineOf(what: string, place: Folder): string[] {
   return line;
 }
 
+/** The folders of commands. */
+const DIRS: Readonly<Record<string, string>> = {
+  ...{ history: "history", canary: "watched", accept: "releases", report: "csv" },
+};
+
 /** The flags of a row, each by itself. */
 function flagsOf(row: Row, place: Folder): string[] {
   const folders: Record<string, string> = {
@@ -99,7 +123,7 @@ function flagsOf(row: Row, place: Folder): string[] {
     "B's folder": place.file("b"),
     "L's folder": place.file("l"),
     "FOLDER": place.file("mine"),
-    "DIR": place.file("csv"),
+    "DIR": place.file(DIRS[row.what.split(" ")[0]!] ?? ""),
     "D": place.file(row.what.endsWith("--replay D") ? "r" : "d"),
   };
   const paths = (access: string, cell: string) =>
@@ -170,7 +194,7 @@ const RECORDED = filesBelow(journals.file("r"))
 Deno.test("the table of permissions has its rows", () => {
   assertEquals(recording!.code, 0, recording!.all);
   assertEquals(made!.code, 0, made!.all);
-  assertEquals(ROWS.length, 20);
+  assertEquals(ROWS.length, 25);
 });
 
 Deno.test("each row of the table runs with what it says", async (context) => {
@@ -183,7 +207,11 @@ Deno.test("each row of the table runs with what it says", async (context) => {
       assertEquals(told.code, 0, told.all);
       // Nothing is written but what was asked for.
       const written = filesBelow(place.path).filter((file) => !before.includes(file));
-      const several: Record<string, number> = { "init FOLDER": 5, "report F --csv DIR": 4 };
+      const several: Record<string, number> = {
+        "init FOLDER": 5,
+        "report F --csv DIR": 4,
+        "accept F --to DIR": 2,
+      };
       const wanted = several[row.what] ?? (row.write === "" ? 0 : 1);
       assertEquals(written.length, wanted, written.join());
     });

@@ -2,7 +2,7 @@
 
 import { completePolicy } from "../../lib/gate/policy.ts";
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { acceptResults, baselineText } from "../../lib/runs/accept.ts";
+import { acceptResults, resultsText } from "../../lib/runs/accept.ts";
 import { readBaseline } from "../../lib/runs/baseline.ts";
 import type { ScoredTrial } from "../../lib/gate/variant.ts";
 import { FAILURE_TYPES, type FailureType } from "../../lib/calls/failure_types.ts";
@@ -238,7 +238,7 @@ Deno.test("acceptResults() takes a run that its sequential gate ended for a whol
   assertEquals(subjects.map((subject) => subject.trials.length), [20, 20]);
 });
 
-Deno.test("baselineText() has a line for each trial, and is the file itself", () => {
+Deno.test("resultsText() has a line for each trial, and is the file itself", () => {
   using folder = new Folder();
   const traits: TrialTraits[] = [
     {},
@@ -253,7 +253,7 @@ Deno.test("baselineText() has a line for each trial, and is the file itself", ()
   const ends = "the budget was reached";
   const trials = traits.map((some, place) => finish(own[place]!, { ...some, ends }));
   const file = acceptResults(readResults([writeJournal(folder, PLAN, trials)]), "a");
-  const text = baselineText(file);
+  const text = resultsText(file);
   assertEquals(JSON.parse(text), file);
   assertMatch(text, /^\{\n {2}"v": 2,\n {2}"kind": "baseline",\n {2}"suite": "s",\n/);
   const end = `      "trials": [

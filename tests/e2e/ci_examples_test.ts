@@ -15,7 +15,9 @@ function expressionsOf(shard = 0): Readonly<Record<string, string>> {
   return {
     "matrix.shard": String(shard),
     "strategy.job-total": String(GITHUB.jobs.shard.strategy.matrix.shard.length),
-    "github.event_name == 'schedule' && github.run_id || 1": "16234567890",
+    "github.run_id": "16234567890",
+    "github.run_attempt": "1",
+    "runner.os": "Linux",
     "github.workspace": "/nowhere",
     "secrets.OPENAI_API_KEY": KEY,
   };
@@ -100,7 +102,6 @@ Deno.test("fixtures/ci/github.yml asks for no more than it needs", () => {
     GITHUB.concurrency["cancel-in-progress"],
     "${{ github.event_name == 'pull_request' }}",
   );
-  assert(GITHUB.on.schedule.length > 0);
   for (const [name, job] of Object.entries<typeof GITHUB>(GITHUB.jobs)) {
     assert(job["timeout-minutes"] > 0, name);
     assertEquals(job.permissions, undefined, name);
@@ -144,7 +145,7 @@ Deno.test("fixtures/ci/github.yml has one gate over all shards, whatever became 
 });
 
 Deno.test("fixtures/ci/gitlab.yml has one gate over all shards, whatever became of them", () => {
-  const { shard, gate, workflow, variables, default: shared } = GITLAB;
+  const { shard, gate, variables, default: shared } = GITLAB;
   assertEquals(shard.artifacts.when, "always");
   assertEquals([gate.needs, gate.when, gate.artifacts.when], [["shard"], "always", "always"]);
   assertEquals(gate.allow_failure, undefined);
@@ -154,7 +155,6 @@ Deno.test("fixtures/ci/gitlab.yml has one gate over all shards, whatever became 
   const { RUNNER_SCRIPT_TIMEOUT: limit } = shard.variables;
   assertMatch(limit, /^\d+m$/);
   assert(parseInt(limit) < parseInt(shard.timeout), `${limit} is not below ${shard.timeout}`);
-  assertEquals(workflow.rules[0].variables, { SEED: "$CI_PIPELINE_ID" });
   assert(!("OPENAI_API_KEY" in variables));
 });
 
@@ -192,7 +192,7 @@ async function runGithub(context: Deno.TestContext, workspace: Workspace): Promi
   }
   const journals = [...artifacts.values()].flatMap((files) => [...files.values()]);
   const { ids, seeds } = readJournals(journals);
-  assertEquals(seeds, Array(3).fill(16234567890));
+  assertEquals(seeds, Array(3).fill(1));
   assertEquals([ids.length, new Set(ids).size], [252, 252]);
 
   await context.step("all of them are there", async () => {

@@ -493,7 +493,7 @@ Deno.test("toolgate gate tells a journal without a gate from one without trials"
   }
   const ungated = await toolgate(["gate", await journalOf(place, "ungated", { graphs: 2 })]);
   assertEquals(ungated.code, 2, ungated.all);
-  assertStringIncludes(ungated.stderr, "--success-rate or --baseline is needed");
+  assertStringIncludes(ungated.stderr, "--success-rate, --baseline or --history is needed");
 });
 
 Deno.test("toolgate gate --baseline keeps what the plan says of its baseline", async () => {
@@ -621,19 +621,19 @@ Deno.test("toolgate plan --canary tells in how many nights a drop is found", asy
   const [{ median, most }] = delays;
   assertStringIncludes(
     shown!.stdout,
-    `half of the alarms within ${median} nights (${
+    `half of the drops found within ${median} nights (${
       (50 * median).toLocaleString("en-US")
     } trials), ` +
       `90% within ${most} nights`,
   );
   assertMatch(shown!.stdout, /about 3,900 trials in the mean; about 730 if 90\.0% were known/);
   assertMatch(family!.stdout, / 21,900, for 3 models$/m);
-  assertMatch(family!.stdout, /^ +30 trials a night .*\n +20 trials a night .*\n +50 trials /m);
+  assertMatch(family!.stdout, /^ +20 trials a night .*\n +30 trials a night .*\n +50 trials /m);
   assertMatch(family!.stdout, /at most 5\.0% of any of 3 models$/m);
   assertMatch(family!.stdout, /the reference proves at least 88\.3%$/m);
   assertMatch(
     slow!.stdout,
-    / 5 trials a night +half of the alarms after more than five years, 90% /,
+    / 5 trials a night +half of the drops found after more than five years, 90% /,
   );
   assertEquals(refused.map(({ code }) => code), refused.map(() => 2));
   for (

@@ -119,7 +119,7 @@ Deno.test("toolgate gate decides over each suite of a folder, and ends with the 
     assertEquals(some.code, 1, some.all);
     assertMatch(
       some.stderr,
-      /^suite sales: .*the plan declares no gate, so --success-rate or --baseline is needed/m,
+      /^suite sales: .*the plan declares no gate, so --success-rate, --baseline or --history is needed/m,
     );
     assertMatch(some.stdout, /^suite \S*results\/dead\.jsonl\n\nINVALID: there are no trials in /m);
     for (const name of ["a_test", "b_test"]) {
@@ -157,6 +157,6 @@ Deno.test("commands say what is wrong with a folder of journals", async () => {
   place.write("a\n::error::b.jsonl", "");
   const odd = await toolgate(["report", "."], { cwd });
   assertEquals(odd.code, 2, odd.all);
-  assertMatch(odd.stderr, /names of journals must be plain text/);
+  assertMatch(odd.stderr, /names of files must be plain text/);
   assert(!/^::error/m.test(odd.stdout + odd.stderr), odd.all);
 });

@@ -3,7 +3,7 @@
 
 import { parse } from "csv-parse/sync";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { acceptResults, baselineText } from "../../lib/runs/accept.ts";
+import { acceptResults, resultsText } from "../../lib/runs/accept.ts";
 import { gate } from "../../lib/cli/gate.ts";
 import { CSV_FILES } from "../../lib/reports/csv.ts";
 import { report } from "../../lib/cli/report.ts";
@@ -476,7 +476,7 @@ fuzz(
     const journal = folder.write("a.jsonl", JOURNALS.get("failing")!);
     const other = folder.write("other.jsonl", JOURNALS.get("failing")!);
     const text = JSON.stringify(
-      JSON.parse(baselineText(acceptResults(readResults([other]), other))),
+      JSON.parse(resultsText(acceptResults(readResults([other]), other))),
     );
     const baseline = folder.write("b.json", spoil(text, change));
     const told = await judged(journal, ["--baseline", baseline]);
@@ -489,7 +489,7 @@ Deno.test("gate() survives baselines that nest without end, wherever they do", a
   using folder = new Folder();
   const journal = folder.write("a.jsonl", JOURNALS.get("failing")!);
   const other = folder.write("other.jsonl", JOURNALS.get("failing")!);
-  const value = parseJson(baselineText(acceptResults(readResults([other]), other)))!;
+  const value = parseJson(resultsText(acceptResults(readResults([other]), other)))!;
   for (let place = 0; place < 60; place++) {
     const change = { kind: "set", place, other: 0, value: "deep", name: "" } as const;
     const text = JSON.stringify(changed(value, [change]));

@@ -11,6 +11,7 @@ import {
 } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
 import { fork } from "../../lib/base/random.ts";
+import { decideUpgrade } from "../../lib/gate/decide.ts";
 import { type DecidedVariant, decideTrials } from "../../lib/gate/decide_trials.ts";
 import { describeVerdict, verdictNumbers } from "../../lib/gate/verdict_text.ts";
 import type { FreshEvidence } from "../../lib/gate/evidence.ts";
@@ -20,7 +21,6 @@ import { readBaseline } from "../../lib/runs/baseline.ts";
 import { comparableBaseline } from "../../lib/runs/compared_baseline.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
-import { bettingLowerBound } from "../../lib/statistics/betting_bound.ts";
 import { stratifiedDifference } from "../../lib/statistics/two_samples.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import type { PlannedTrial } from "../../lib/trials/trial_id.ts";
@@ -170,21 +170,28 @@ Deno.test("decideTrials() is invalid on different graphs if trials of either sid
   );
 });
 
-Deno.test("decideTrials() bets on each side at half the error where graphs are repeated", () => {
+Deno.test("decideTrials() bets on pairs of different graphs where they are repeated, as many of each side", () => {
   const repeated = decideFresh(first({ 3: 4 }, WRONG), first({ 5: 4 }, WRONG), {
     suite: { ...SUITE, repetitions: 2 },
+    old: { ...OLD, graphs: 60 },
   });
-  const evidence = evidenceOf(repeated);
-  const [own, other] = [
-    [0, 0, ...new Array<number>(78).fill(1)],
-    [0, 0, 0, 0, ...new Array<number>(76).fill(1)],
-  ] as const;
-  const lowest = (values: readonly number[]) => bettingLowerBound(values, 0.975);
-  const highest = (values: readonly number[]) => 1 - lowest(values.map((value) => 1 - value));
-  assertEquals(evidence.method, "betting");
-  assertAlmostEquals(evidence.lower, lowest(own) - highest(other), 1e-12);
-  assertAlmostEquals(evidence.upper, highest(own) - lowest(other), 1e-12);
-  assertEquals([evidence.graphs, evidence.baselineGraphs, evidence.valid], [80, 80, 240]);
+  const [solved, failed] = [2, 0].map((solved) => ({ solved, valid: 2, trials: 2 }));
+  const [right, wrong] = [1, 0].map((solved) => ({ solved, valid: 1, trials: 1 }));
+  const pairs = [
+    ...Array.from(
+      { length: 40 },
+      (_, n) => ({ candidate: n < 2 ? failed! : solved!, baseline: right! }),
+    ),
+    ...Array.from(
+      { length: 40 },
+      (_, n) => ({ candidate: solved!, baseline: n < 4 ? wrong! : right! }),
+    ),
+  ];
+  const paired = decideUpgrade(pairs, { baseline: "old", margin: 0.05 }).evidence!;
+  const { lower, upper, method, graphs, baselineGraphs, valid } = evidenceOf(repeated);
+  assertEquals([lower, upper], [paired.lower, paired.upper]);
+  assertEquals([method, graphs, baselineGraphs, valid], ["betting", 80, 120, 280]);
+  assertMatch(verdictNumbers(repeated.verdict, POLICY).join(), /\(by bets on pairs of graphs\)/);
 });
 
 Deno.test("decideTrials() bets on different graphs where one side was stopped early", () => {
@@ -238,7 +245,9 @@ Deno.test("decideTrials() advises further trials of the candidate, if the baseli
   assert(verdict.kind === "undecided" && verdict.moreTrials !== null);
   assertStringIncludes(
     describeVerdict(verdict, POLICY),
-    `about ${verdict.moreTrials} further trials of the candidate would decide`,
+    // A sequential gate cannot compare different graphs.
+    `about ${verdict.moreTrials} further trials of the candidate would decide: plan that many more graphs and ` +
+      "run again.",
   );
   // That many do.
   const graphs = Math.ceil((80 + verdict.moreTrials) / 2);
@@ -253,6 +262,11 @@ Deno.test("decideTrials() advises further trials of the candidate, if the baseli
   // No number of trials of the candidate makes up for a baseline that has too few.
   const never = decideFresh(few, few, { policy: { ...POLICY, margin: 0.01 } }).verdict;
   assertEquals(never.kind === "undecided" && never.moreTrials, null);
+  assertStringIncludes(
+    describeVerdict(never, { ...POLICY, margin: 0.01 }),
+    "If it went on like this, not even a million trials of the candidate would decide; " +
+      "a baseline of more than 80 graphs might.",
+  );
 });
 
 Deno.test("decideTrials() checks shifts of failures and forbidden calls on different graphs", () => {

@@ -62,10 +62,17 @@ const RARE = Object.entries({
     "reply.failed[].message reply.failed[].status messages[].carried redacted error error.kind " +
     "error.message error.ofRequest",
   baseline: "subjects[].variant subjects[].draws subjects[].agent subjects[].later",
+  record:
+    "stopped subjects[].variant subjects[].draws subjects[].agent subjects[].estimated subjects[].later " +
+    "subjects[].trials[].failures subjects[].trials[].changed subjects[].trials[].unsolvable",
+  canary:
+    "watched[].variant watched[].reference.needed watched[].alarmed watched[].since watched[].nights[].unused",
+  history:
+    "fault streams[].subject.variant streams[].canary streams[].canary.kind streams[].canary.text streams[].canary.numbers streams[].canary.nullRate streams[].canary.since streams[].canary.alarmed streams[].points[].servedBefore streams[].points[].stopped " +
+    "streams[].points[].estimated",
   verdict:
     "partlyReplayed asked excused excused[].status excused[].message excused[].trials beside unwatched variant leftOut " +
-    "leftOut.changed leftOut.added leftOut.removed leftOut.whole evidence.replaced evidence.resampled evidence.fresh " +
-    "evidence.baselineGraphs evidence.cells stopped",
+    "leftOut.changed leftOut.added leftOut.removed leftOut.whole evidence.replaced evidence.resampled stopped",
   comparison: "subject.variant against.variant test.sampled",
   report: "partlyReplayed",
 }).flatMap(([table, fields]) => fields.split(" ").map((field) => `${table}: ${field}`));
@@ -199,6 +206,15 @@ const COMMANDS: readonly (readonly [code: number, line: string, table?: string])
   [1, "gate again.jsonl --json", "verdicts"],
   [1, "gate wrong.jsonl --baseline baseline.json --margin 0.1 --json", "verdicts"],
   [2, "gate nothing.jsonl --json"],
+  [0, "run right.json --seed 2 --out fresh.jsonl"],
+  [0, "accept right.jsonl --to history --name v1 --prices prices.json"],
+  [0, "accept fresh.jsonl --to history --name v2 --commit 0123456789abcdef"],
+  [3, "canary history --drop 0.6 --json", "canary"],
+  [0, "run right.json --seed 3 --out later.jsonl"],
+  [0, "history add later.jsonl --to history"],
+  [1, "gate wrong.jsonl --history history --margin 0.1 --json", "verdicts"],
+  [0, "canary history --drop 0.6 --json", "canary"],
+  [0, "history show history --json", "history"],
   [3, "gate right.jsonl --success-rate 0.9 --margin 0.1 --json", "verdicts"],
   [0, "run waved.json --wave 1/99 --out waved.jsonl"],
   [4, "gate waved.jsonl --json", "verdicts"],
@@ -212,6 +228,7 @@ Deno.test("docs/contracts.md has every field of the files, and no other", async 
     await using place = await folder();
     place.write("wrong.json", suiteFor(WRONG, BROKEN));
     place.write("right.json", suiteFor("sim:planner"));
+    place.write("prices.json", JSON.stringify({ "sim:planner": PRICE }));
     place.write("several.json", SEVERAL);
     place.write("waved.json", WAVED);
     const { gate: _, pair: __, ...perturbed } = JSON.parse(suiteFor("sim:planner"));
@@ -228,6 +245,9 @@ Deno.test("docs/contracts.md has every field of the files, and no other", async 
     }
     for await (const text of filesIn(place.file("recordings"))) {
       compare(JSON.parse(text), "recording");
+    }
+    for await (const text of filesIn(place.file("history"))) {
+      compare(JSON.parse(text), JSON.parse(text).kind);
     }
     for (const table of ["baseline", "report"]) {
       compare(JSON.parse(Deno.readTextFileSync(place.file(`${table}.json`))), table);

@@ -126,7 +126,7 @@ Deno.test("readBaseline() refuses a plan that is too large to list", () => {
     const hash = comparisonHash({ resolved: { ...resolved, models: [], strategies: [] } });
     return { ...file, resolved, comparisonHash: hash };
   });
-  assertThrows(() => readBaseline(path), InputError, "a model has at most 1000000 trials: it has");
+  assertThrows(() => readBaseline(path), InputError, "a run has at most 1000000 trials: it has");
 });
 
 Deno.test("readBaseline() names the path and the rule of what is wrong in a baseline", () => {

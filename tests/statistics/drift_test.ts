@@ -12,7 +12,7 @@ import {
 } from "@std/assert";
 import type { Prng } from "@std/random";
 import { fork } from "../../lib/base/random.ts";
-import { binomialDraws, binomialProbability } from "../../lib/statistics/distributions.ts";
+import { binomialDraw } from "../../lib/statistics/distributions.ts";
 import { driftDelay, driftStakes, DriftSum, driftThreshold } from "../../lib/statistics/drift.ts";
 
 const YEARS = 10_000;
@@ -26,6 +26,10 @@ const STAKES = driftStakes(NULL_RATE, RATE, 0.05);
 
 /** Solved and failed trials of a night; `undefined` for a night without a sample. */
 type Draw = (prng: Prng) => readonly [solved: number, failed: number] | undefined;
+
+/** Draws how many of so many trials of one rate are solved. */
+const binomialDraws = (trials: number, rate: number) => (prng: Prng) =>
+  binomialDraw(prng(), trials, rate);
 
 /** Draws nights of so many trials of one rate. */
 function sample(trials: number, rate: number): Draw {
@@ -287,16 +291,4 @@ Deno.test("driftStakes(), DriftSum, driftThreshold() and driftDelay() refuse wha
     ]
   ) assertThrows(wrong, RangeError, "Cannot ");
   assertEquals(watched.nights, 0);
-});
-
-Deno.test("binomialDraws() draws counts as often as they are probable", () => {
-  const draw = binomialDraws(6, 0.7);
-  // One draw from the middle of each of 100,000 equal parts.
-  const counts = new Array<number>(7).fill(0);
-  for (let place = 0; place < 100_000; place++) counts[draw(() => (place + 0.5) / 100_000)]!++;
-  for (const [count, share] of counts.entries()) {
-    assertAlmostEquals(share / 100_000, binomialProbability(count, 6, 0.7), 2e-5);
-  }
-  assertEquals([draw(() => 0), draw(() => 1 - 2 ** -32)], [0, 6]);
-  assertEquals(binomialDraws(4, 1)(() => 0), 4);
 });

@@ -1,6 +1,10 @@
 import { assert, assertAlmostEquals, assertEquals, assertLess, assertThrows } from "@std/assert";
 import { fork } from "../../lib/base/random.ts";
-import { binomialProbability, normalQuantile } from "../../lib/statistics/distributions.ts";
+import {
+  binomialProbability,
+  bisectWhole,
+  normalQuantile,
+} from "../../lib/statistics/distributions.ts";
 import {
   stratifiedDifference,
   stratifiedStatistic,
@@ -191,5 +195,40 @@ Deno.test("stratifiedDifference() errs little more often with samples of unequal
         }
       }
     }
+  }
+});
+
+Deno.test("stratifiedDifference() of one stratum errs in both directions as often as docs/gates.md says", () => {
+  const z = normalQuantile(0.95);
+  const rates = [...Array.from({ length: 9 }, (_, place) => 0.5 + place / 20), 0.97, 0.98, 0.995];
+  const probabilities = (trials: number, rate: number) =>
+    Array.from({ length: trials + 1 }, (_, count) => binomialProbability(count, trials, rate));
+  /** The largest probability that a first sample whose rate is lower by `margin` is proved not to be. */
+  const worst = (trials: number, others: number, margin: number) => {
+    const least = Array.from({ length: others + 1 }, (_, other) => {
+      const passes = (own: number) =>
+        stratifiedStatistic([{ one: [own, trials], other: [other, others] }], -margin) >= z;
+      return bisectWhole(0, trials + 1, (own) => own > trials || passes(own));
+    });
+    return Math.max(...rates.map((rate) => {
+      const own = probabilities(trials, rate - margin);
+      const tails = own.map((_, count) => own.slice(count).reduce((sum, one) => sum + one, 0));
+      return probabilities(others, rate)
+        .reduce((sum, one, other) => sum + one * (tails[least[other]!] ?? 0), 0);
+    }));
+  };
+  for (
+    const [trials, others, passing, failing] of [
+      [100, 100, 0.055, 0.064],
+      [400, 100, 0.062, 0.052],
+      [100, 400, 0.052, 0.085],
+    ] as const
+  ) {
+    const [passes, fails] = [
+      Math.max(worst(trials, others, 0.05), worst(trials, others, 0.02)),
+      worst(others, trials, 0),
+    ];
+    assert(passing - 0.004 < passes && passes <= passing, `${trials} ${others}: ${passes}`);
+    assert(failing - 0.003 < fails && fails <= failing, `${trials} ${others}: ${fails}`);
   }
 });

@@ -2,7 +2,7 @@
  * Journals and baselines on disk, made by hand, for the tests of whatever reads them.
  */
 
-import { acceptResults, baselineText } from "../../lib/runs/accept.ts";
+import { acceptResults, resultsText } from "../../lib/runs/accept.ts";
 import type { Plan } from "../../lib/runs/plan.ts";
 import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
@@ -27,5 +27,5 @@ export function writeJournal(
 
 /** Accepts a journal, and gives the path of the baseline. */
 export function accept(folder: Folder, journal: string, name = "b.json"): string {
-  return folder.write(name, baselineText(acceptResults(readResults([journal]), journal)));
+  return folder.write(name, resultsText(acceptResults(readResults([journal]), journal)));
 }

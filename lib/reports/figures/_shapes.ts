@@ -181,7 +181,12 @@ function requirement(x: object): object[] {
 }
 
 /** Returns the layer of whiskers along a channel, of what has an interval. */
-function whiskers(channel: "x" | "y", axis: object, mark: object, others: object = {}): object {
+export function whiskers(
+  channel: "x" | "y",
+  axis: object,
+  mark: object,
+  others: object = {},
+): object {
   return {
     transform: [{ filter: { field: "lower", valid: true } }],
     mark: { type: "rule", ...mark },
@@ -193,7 +198,12 @@ function whiskers(channel: "x" | "y", axis: object, mark: object, others: object
 }
 
 /** Returns the layer of points along a channel. */
-function pointsAt(channel: "x" | "y", axis: object, mark: object, others: object): object {
+export function pointsAt(
+  channel: "x" | "y",
+  axis: object,
+  mark: object,
+  others: object,
+): object {
   return {
     mark: { type: "point", filled: true, opacity: 1, ...mark },
     encoding: { [channel]: { field: "value", ...axis }, ...others },

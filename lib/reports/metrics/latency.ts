@@ -62,6 +62,6 @@ export function measureLatency(trials: readonly TrialSummary[]): LatencyMetrics[
 }
 
 /** Returns the least of sorted values that a share of them does not exceed: the nearest rank. */
-function ranked(sorted: readonly number[], share: number): number {
+export function ranked(sorted: readonly number[], share: number): number {
   return sorted[Math.ceil(share * sorted.length) - 1]!;
 }

@@ -5,6 +5,7 @@
 
 import { type GateReport, verdictName } from "../../gate/gate_report.ts";
 import type { Report } from "../report.ts";
+import type { Subject } from "../metrics/subjects.ts";
 import { html, type Markup } from "./_markup.ts";
 import { failuresText } from "../tables/_failures.ts";
 import { headlineText, measuredText } from "../tables/_headline.ts";
@@ -93,7 +94,7 @@ export function pageNames({ subjects }: Report) {
 
 /** Returns what the short names stand for, with the marks of the variants that have them; nothing without any. */
 export function keyMarkup(
-  { subjects }: Report,
+  { subjects }: { readonly subjects: readonly Subject[] },
   forms: ReadonlyMap<string, string>,
 ): Markup[] {
   if (forms.size === 0) return [];
@@ -139,7 +140,12 @@ function verdictSections(gates: readonly GateReport[]): Section[] {
 }
 
 /** Returns a verdict: what it is on, its first sentence, and the rest and the numbers folded. */
-function cardMarkup(kind: string, about: Markup, text: string, numbers: readonly string[]): Markup {
+export function cardMarkup(
+  kind: string,
+  about: Markup,
+  text: string,
+  numbers: readonly string[],
+): Markup {
   // The badge has the kind already.
   const words = text.replace(/^[A-Z]+: /, "");
   const [first = "", ...rest] = words.split(/(?<=\.) (?=[A-Z])/);

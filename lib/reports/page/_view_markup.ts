@@ -4,7 +4,7 @@
  */
 
 import { draw, seriesMark } from "../figures/_plotting.ts";
-import type { Report } from "../report.ts";
+import type { Subject } from "../metrics/subjects.ts";
 import { captionText, columnNames, isLeft, linksOf, nameOf, sourceText } from "../tables/table.ts";
 import type { Figure, Table, View } from "../_view.ts";
 import { isFigure } from "../_views.ts";
@@ -14,7 +14,7 @@ import { html, Markup } from "./_markup.ts";
 export type Places = ReadonlyMap<string, number>;
 
 /** Returns the places of a report's variants. */
-export function placesOf({ subjects }: Pick<Report, "subjects">): Places {
+export function placesOf({ subjects }: { readonly subjects: readonly Subject[] }): Places {
   return new Map(subjects.map((one, place) => [nameOf(one), place] as const).toReversed());
 }
 
@@ -75,8 +75,8 @@ const MANY_ROWS = 15;
 /** Columns of names and texts with more characters than this have a least width. */
 const LONG_NAME = 20;
 
-/** A number, or the interval of one. */
-const NUMBER = /^(?:[-+~$]?[\d.,]+%?(?: (?:to|of) [-+]?[\d.,]+%?)?|below \S+)$/;
+/** A number, the interval of one, or a time. */
+const NUMBER = /^(?:[-+~$]?[\d.,]+%?(?: (?:to|of) [-+]?[\d.,]+%?| m?s)?|below \S+)$/;
 
 function tableMarkup(table: Table, places: Places): Markup {
   const { id, title, source, paper, note, names = 1, rows } = table;

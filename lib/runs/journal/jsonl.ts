@@ -271,28 +271,37 @@ export function isFolder(path: string): boolean {
 }
 
 /**
- * Returns the names of the files in a folder that end in `.jsonl`, in their order; what is hidden or in folders of its
+ * Returns the names of the files in a folder that end in `ending`, in their order; what is hidden or in folders of its
  * own is left out.
  *
  * @param shown The folder as the user named it; default: its path.
  * @throws {InputError} If it cannot be read, or a name is not plain text: nobody has typed it, and it is printed as it is.
  */
-export function journalsIn(folder: string, shown = folder): string[] {
-  const names = readNames(folder, shown);
+export function journalsIn(folder: string, shown = folder, ending = ".jsonl"): string[] {
+  const names = readNames(folder, shown, ending);
   const odd = names.find((name) => printable(name, Infinity) !== name);
   if (odd === undefined) return names;
   throw cannot(
     `use the folder ${shown}`,
-    "names of journals must be plain text",
+    "names of files must be plain text",
     `it has ${printable(odd)}`,
   );
 }
 
-function readNames(folder: string, shown: string): string[] {
+/** Whether a link leads to a file, or to nothing: reading tells that. Of a device or a pipe reading may never end. */
+function maybeFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return true;
+  }
+}
+
+function readNames(folder: string, shown: string, ending: string): string[] {
   try {
     return [...Deno.readDirSync(folder)]
-      .filter(({ name }) => name.endsWith(".jsonl") && !name.startsWith("."))
-      .filter((entry) => entry.isFile || entry.isSymlink && !isFolder(`${folder}/${entry.name}`))
+      .filter(({ name }) => name.endsWith(ending) && !name.startsWith("."))
+      .filter((entry) => entry.isFile || entry.isSymlink && maybeFile(`${folder}/${entry.name}`))
       .map(({ name }) => name).sort();
   } catch (error) {
     throw cannotFile(`read the folder ${shown}`, error);

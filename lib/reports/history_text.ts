@@ -1,0 +1,40 @@
+/**
+ * Reports of histories for terminals.
+ * @module
+ */
+
+import { printable } from "../base/json.ts";
+import { wrapText } from "../base/wrap.ts";
+import type { HistoryReport, HistoryStream } from "./history.ts";
+import { historyTable } from "./tables/_history.ts";
+import { nameOf } from "./tables/table.ts";
+import { renderTable } from "./terminal.ts";
+
+/** Longer lines are cut: those that name many files. */
+const MAX_LINE = 1_000;
+
+/** Returns what is said of the releases of a history that cannot be told. */
+export function faultText(fault: string): string {
+  return `Releases are not told: ${fault}`;
+}
+
+function canaryText(stream: HistoryStream): string[] {
+  const { canary } = stream;
+  return canary === undefined ? [] : [`${nameOf(stream)}: ${canary.text}`];
+}
+
+/** Returns a report of a history: what the canary says, its remarks, a table for each stream, and what was left out. */
+export function renderHistory(report: HistoryReport, width = Infinity): string {
+  const { suite, remarks, streams, fault, leftOut } = report;
+  const lines = (texts: readonly string[]) =>
+    texts.map((text) => printable(text, MAX_LINE)).join("\n");
+  const parts = [
+    printable(suite, 300),
+    lines([...streams.flatMap(canaryText), ...remarks]),
+    ...streams.flatMap((stream, place) =>
+      historyTable(stream, `stream-${place + 1}`).map((table) => renderTable(table, width))
+    ),
+    lines([...(fault === undefined ? [] : [faultText(fault)]), ...leftOut]),
+  ];
+  return wrapText(parts.filter((part) => part !== "").join("\n\n"), width);
+}

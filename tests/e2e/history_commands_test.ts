@@ -1,0 +1,271 @@
+// `history add`, `accept --to`, `gate --history` and `canary`, as users run them after `run`.
+
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { planLine } from "../../lib/runs/journal/plan_line.ts";
+import { comparisonHash, planHash } from "../../lib/runs/resolved_suite.ts";
+import { casePlan, caseTrials } from "../support/case_suites.ts";
+import { deno, folder, ROOT } from "../support/child.ts";
+import { type Ended, toolgate, toolgates } from "../support/command_line.ts";
+import { linesOf } from "../support/journals.ts";
+
+const place = await folder();
+Deno.test.afterAll(async () => await place[Symbol.asyncDispose]());
+
+const suite = (name: string, more: object = {}) =>
+  place.write(
+    `${name}.json`,
+    JSON.stringify({
+      ...{ name, seed: 1, graphs: 60, tasks: [{ core: [2, 3], depth: 1 }] },
+      models: ["sim:planner"],
+      ...more,
+    }),
+  );
+suite("nightly");
+
+const at = (line: string, env: Record<string, string> = {}) =>
+  toolgate(line.split(" "), { cwd: place.path, env });
+
+/** Runs the nightly suite with a seed. */
+async function night(seed: number, more = ""): Promise<string> {
+  const file = `night-${seed}.jsonl`;
+  const ended = await at(`run nightly.json --seed ${seed} --out ${file}${more}`);
+  assertEquals(ended.code, 0, ended.all);
+  return file;
+}
+
+/** The record that a command says it wrote. */
+function recordIn({ code, stderr, all }: Ended) {
+  assertEquals(code, 0, all);
+  const [, path] = /in (\S+\.record\.json)/.exec(stderr) ?? [];
+  assert(path !== undefined, all);
+  return { path, ...JSON.parse(Deno.readTextFileSync(place.file(path))) };
+}
+
+Deno.test("a night is recorded once, with all but its transcripts", async () => {
+  const file = await night(11);
+  const commit = "0123456789abcdef0123456789abcdef01234567";
+  place.write("prices.json", JSON.stringify({ "sim:planner": { input: 1, output: 2 } }));
+  const record = recordIn(
+    await at(`history add ${file} --to history --prices prices.json`, { GITHUB_SHA: commit }),
+  );
+  const lines = Deno.readTextFileSync(place.file(file)).trim().split("\n").map((one) =>
+    JSON.parse(one)
+  );
+  const trials = lines.slice(1).sort((one, other) => one.index - other.index);
+  const [{ trials: kept, usd, model }] = record.subjects;
+  assertEquals([record.commit, record.seed, model.served], [commit, 11, "sim:planner"]);
+  assertEquals(
+    kept,
+    trials.map(({ task, outcome, calls, usage, durationMs }) => ({
+      ...{ seed: task.seed, outcome, calls },
+      tokens: [usage.inputTokens, usage.outputTokens],
+      ms: durationMs,
+    })),
+  );
+  const [input, output] = [0, 1].map((place) =>
+    // deno-lint-ignore no-explicit-any
+    kept.reduce((all: number, { tokens }: any) => all + tokens[place], 0)
+  );
+  assertEquals(usd, (input + 2 * output) / 1e6);
+  assertEquals(record.startedAt, trials.map((one) => one.startedAt).sort()[0]);
+  assertEquals(JSON.stringify(record).includes('"content"'), false);
+  const again = await at(`history add ${file} --to history`);
+  assertEquals(again.code, 0, again.all);
+  assertStringIncludes(again.stderr, `Recorded before: 120 trials in ${record.path}`);
+});
+
+Deno.test("a night that lacks a shard, or was cut short, says so in its record", async () => {
+  await night(12, " --shard 1/2");
+  const ended = await at("history add night-12.jsonl --to short");
+  const { subjects: [{ trials }] } = recordIn(ended);
+  assertStringIncludes(ended.stderr, "60 of 120 planned ones are missing");
+  assertEquals(trials.filter((one: unknown) => one === null).length, 60 - (120 - trials.length));
+});
+
+// deno-lint-ignore no-explicit-any
+const methodOf = ({ kind, baseline, evidence }: any) => `${kind} ${baseline} ${evidence.method}`;
+
+Deno.test("a candidate passes against the anchor and the last release, on shared graphs or fresh ones", async () => {
+  const [first, second, third] = [await night(21), await night(22), await night(23)];
+  const wrong = "sim:noisy?quit=0.2";
+  await at(`run nightly.json --seed 21 --model ${wrong} --out same.jsonl`);
+  await at(`run nightly.json --seed 24 --model ${wrong} --out fresh.jsonl`);
+  const none = await at(`gate ${first} --history releases --margin 0.1`);
+  assertEquals(none.code, 2, none.all);
+  const [one, two] = await toolgates([
+    `accept ${first} --to releases --name v1`.split(" "),
+    `accept ${second} --to releases --name v2`.split(" "),
+  ], { cwd: place.path });
+  assertMatch(
+    one!.stderr,
+    /^Accepted 120 trials of 1 model as release v1 of releases, the anchor: /,
+  );
+  assertMatch(two!.stderr, /^Accepted 120 trials of 1 model as release v2 of releases: /);
+  const gate = async (file: string, code: number) => {
+    const ended = await at(`gate ${file} --history releases --margin 0.1 --json`);
+    assertEquals(ended.code, code, ended.all);
+    const { verdict, verdicts } = JSON.parse(ended.stdout);
+    return [verdict, ...verdicts.map(methodOf)];
+  };
+  const anchor = "sim:planner (the anchor v1)";
+  const last = "sim:planner (the release v2)";
+  assertEquals(await gate(third, 0), [
+    "pass",
+    `pass ${anchor} miettinen-nurminen`,
+    `pass ${last} miettinen-nurminen`,
+  ]);
+  assertEquals(await gate("same.jsonl", 1), [
+    "fail",
+    `fail ${anchor} tango`,
+    `fail ${last} miettinen-nurminen`,
+  ]);
+  assertEquals((await gate("fresh.jsonl", 1))[0], "fail");
+  const itself = await at(`gate ${second} --history releases --margin 0.1`);
+  assertEquals(itself.code, 2, itself.all);
+  assertStringIncludes(itself.stderr, "these are the trials of the baseline itself");
+  const moved = await at("accept --to releases --name v2 --anchor");
+  assertEquals(moved.stderr, "v2 is the anchor of releases now\n");
+  assertEquals(await gate(third, 0), [
+    "pass",
+    "pass sim:planner (the anchor v2) miettinen-nurminen",
+  ]);
+});
+
+Deno.test("a canary tells an alarm from a quiet night and from one without usable trials", async () => {
+  const accepted = await night(31);
+  await at(`accept ${accepted} --to watched --name v1`);
+  const add = async (file: string) => recordIn(await at(`history add ${file} --to watched`));
+  const none = await at("canary watched");
+  assertEquals(none.code, 3, none.all);
+  assertStringIncludes(none.stdout, "INVALID: there is no night yet");
+  await add(await night(32));
+  const quiet = await at("canary watched");
+  assertEquals(quiet.code, 0, quiet.all);
+  assertMatch(quiet.stdout, /^sim:planner \(simulated\), served as sim:planner: QUIET/);
+  // Of the model that was accepted there is nothing to see in this night.
+  await night(33, " --model sim:noisy?quit=0.5");
+  await at("history add night-33.jsonl --to other");
+  const other = await at("canary watched other");
+  assertEquals(other.code, 3, other.all);
+  assertStringIncludes(other.stderr, "it has no trials of sim:planner");
+});
+
+Deno.test("a candidate whose cases changed is told how to be accepted in the history", async () => {
+  const journal = (name: string, asked: string, startedAt: string) => {
+    const plan = casePlan({ successRate: 0.5 }, ["asks", "thanks"], 20);
+    const resolved = { ...plan.resolved, cases: { asks: asked, thanks: "1" } };
+    const own = { ...plan, resolved };
+    const hashes = { planHash: planHash(own), comparisonHash: comparisonHash(own) };
+    const trials = caseTrials(plan).map((trial) => ({ ...trial, startedAt }));
+    place.write(name, linesOf([planLine({ ...own, ...hashes }), ...trials]));
+  };
+  journal("cases-1.jsonl", "1", "2026-06-01T00:00:00.000Z");
+  journal("cases-2.jsonl", "2", "2026-06-02T00:00:00.000Z");
+  const accepted = await at("accept cases-1.jsonl --to cases --name v1");
+  assertEquals(accepted.code, 0, accepted.all);
+  const ended = await at("gate cases-2.jsonl --history cases --margin 0.1");
+  assertEquals(ended.code, 3, ended.all);
+  assertMatch(
+    ended.stdout,
+    /to accept anew: .* accept \S*cases-2\.jsonl --to cases --name NAME\./,
+  );
+});
+
+Deno.test("wrong inputs are named in one line", async () => {
+  const file = await night(41);
+  await at(`accept ${file} --to known --name v1`);
+  suite("support");
+  const other = "support.jsonl";
+  await at(`run support.json --seed 42 --out ${other}`);
+  const text = Deno.readTextFileSync(place.file(other));
+  place.write("later.jsonl", text.replaceAll(/"startedAt":"\d{4}/g, '"startedAt":"2990'));
+  place.write("later.json", "{}");
+  const lines: [line: string, message: string][] = [
+    [`history add ${file}`, "--to is needed: the folder of the history"],
+    [`history add --to history`, "it takes one journal or more: none is given"],
+    [
+      `history add ${file} --to history --commit main`,
+      "--commit must be the hash of a commit: it is main",
+    ],
+    [`history add ${file} --to later.json`, "later.json"],
+    [`accept ${file} --to x`, "--name is needed: the name of the release"],
+    [`accept ${file} --to x --name v1 --out b.json`, "--out goes without --to"],
+    [`accept ${file} --name v1`, "--name goes with --to, the history's folder"],
+    [`accept --to x --name v1`, "it takes one journal or more, or --anchor: none is given"],
+    [`accept --to x --name v1 --anchor`, "a release in the folder x: no run was accepted yet"],
+    [`accept --to known --name v2 --anchor`, "there is no v2; there are v1"],
+    [
+      `gate ${other} --history known`,
+      "there is no release of the suite support, only of nightly",
+    ],
+    [`history add later.jsonl --to history`, "its run must have ended"],
+    [
+      `gate ${file} --history nowhere`,
+      "Cannot read the folder nowhere: there is no such file or folder",
+    ],
+    [`gate ${file} --history x --baseline y`, "--baseline and --history are two gates"],
+    [`gate ${file} --history x --success-rate 0.5`, "--success-rate and --history are two gates"],
+    ["canary", "it takes the folder of a history, or several: none is given"],
+    ["canary nowhere", "Cannot read the folder nowhere"],
+    ["canary history --drop 2", "at drop"],
+  ];
+  for (const [line, message] of lines) {
+    const ended = await at(line);
+    assertEquals([ended.code, ended.stdout], [2, ""], ended.all);
+    assertStringIncludes(ended.stderr, message, ended.all);
+    assert(ended.stderr.trim().split("\n").length <= 2, ended.all);
+  }
+});
+
+Deno.test("a gate over results takes a margin above the discordance that sizes runs", async () => {
+  const [old, own] = [await night(51), await night(52)];
+  await at(`accept ${old} --to wide --name v1`);
+  await at(`run nightly.json --seed 51 --model sim:noisy?quit=0.02 --out shared.jsonl`);
+  for (const line of [`${own} --history wide`, `shared.jsonl --baseline ${old}`]) {
+    const ended = await at(`gate ${line} --margin 0.25`);
+    assertEquals(ended.code, 0, ended.all);
+    assertStringIncludes(ended.stdout, "at most 25 points below");
+  }
+});
+
+Deno.test("a gate on other graphs does not propose a sequential one, which cannot compare them", async () => {
+  const model = "sim:noisy?quit=0.1";
+  const old = await night(61, ` --model ${model}`);
+  await at(`accept ${old} --to few --name v1`);
+  await at(`run nightly.json --seed 62 --model ${model} --out few.jsonl`);
+  const ended = await at("gate few.jsonl --history few --margin 0.02");
+  assertStringIncludes(ended.stdout, "further trials of the candidate would decide: plan");
+  assert(!ended.stdout.includes("sequential"), ended.all);
+});
+
+Deno.test("own tests of another seed than the release's are refused by naming the seed", async () => {
+  place.write(
+    "own_test.ts",
+    `import { assertAnswer, scripted, toolTest } from "${ROOT}/mod.ts";
+toolTest("greets", {
+  model: scripted("clerk", () => ({ text: "Hello" })),
+  tools: [],
+  prompt: "Hello?",
+  trials: 20,
+  gate: { successRate: 0.7, margin: 0.2 },
+  assert: (run) => assertAnswer(run, /Hello/),
+});
+`,
+  );
+  const run = async (seed: number) => {
+    const line = ["test", "-A", "--no-check", `--config=${ROOT}/deno.json`, "own_test.ts", "--"];
+    const ended = await deno([...line, `--seed=${seed}`, `--out=own-${seed}.jsonl`], {
+      cwd: place.path,
+    });
+    assertEquals(ended.code, 0, ended.stdout);
+  };
+  await run(1);
+  await run(2);
+  await at("accept own-1.jsonl --to own --name v1");
+  const ended = await at("gate own-2.jsonl --history own");
+  assertEquals(ended.code, 2, ended.all);
+  assertStringIncludes(
+    ended.stderr,
+    "both must be of the same case: they differ in seed (1 there, 2 here)",
+  );
+});

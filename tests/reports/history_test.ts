@@ -1,0 +1,446 @@
+// Reports of histories: what they say of records, as data, on a terminal and on a page.
+
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertGreater,
+  assertLess,
+  assertMatch,
+  assertNotMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import type { Page } from "playwright-core";
+import { columnsOf } from "../../lib/base/wrap.ts";
+import { makeHistoryReport } from "../../lib/reports/history.ts";
+import { historyPage } from "../../lib/reports/history_page.ts";
+import { renderHistory } from "../../lib/reports/history_text.ts";
+import { sealed } from "../../lib/runs/accept.ts";
+import { addRelease } from "../../lib/runs/history/add.ts";
+import { type HistoryPart, partOf, readHistory } from "../../lib/runs/history/history.ts";
+import { type RecordFile, recordOf } from "../../lib/runs/history/record.ts";
+import { readResults } from "../../lib/runs/journal/results.ts";
+import { planSuite } from "../../lib/runs/plan.ts";
+import type { Suite } from "../../lib/runs/suite.ts";
+import { wilson } from "../../lib/statistics/proportions.ts";
+import { browserTest } from "../support/browser.ts";
+import { Folder } from "../support/folders.ts";
+import {
+  dateAfter,
+  type MadeRun,
+  type MadeSubject,
+  recordFile,
+  writeRecords,
+} from "../support/history.ts";
+import { writeJournal } from "../support/journals.ts";
+import { failureOf, finish, HOSTILE, STEERING, type TrialTraits } from "../support/records.ts";
+import { openReport, unfold } from "../support/report_page.ts";
+
+/** A release, by the place of its run. */
+type MadeRelease = readonly [run: number, name: string, anchor?: boolean];
+
+/** What a folder with these runs tells, in which some are accepted. */
+function partWith(
+  runs: readonly (MadeRun | RecordFile)[],
+  releases: readonly MadeRelease[] = [],
+): HistoryPart {
+  using folder = new Folder();
+  const records = runs.map((run) => "kind" in run ? run : recordFile(run));
+  writeRecords(folder.path, records);
+  const place = { path: folder.path, shown: "results/history" };
+  for (const [run, name, anchor = false] of releases) {
+    const record = records[run]!;
+    const now = new Date(Date.parse(record.endedAt) + 3_600_000);
+    addRelease(place, record, { name, anchor }, readHistory([place]), now);
+  }
+  return partOf(readHistory([place]));
+}
+
+/** Runs on days one after the other, each of one model. */
+function nightly(subjects: readonly MadeSubject[], first?: string): MadeRun[] {
+  return subjects.map((subject, day) => ({ date: dateAfter(day, first), subjects: [subject] }));
+}
+
+/** The record of a suite, of which trials end in these ways. */
+function recordOfSuite(
+  suite: Partial<Suite>,
+  trialAt: (place: number) => TrialTraits,
+): RecordFile {
+  using folder = new Folder();
+  const plan = planSuite({
+    ...{ name: "s", seed: 1, graphs: 10, tasks: [{ core: 3, depth: 2 }], models: ["m"] },
+    ...suite,
+  });
+  const trials = plan.trials.map((planned, place) => finish(planned, trialAt(place)));
+  const journal = writeJournal(folder, plan, trials);
+  return recordOf(readResults([journal]), journal, {
+    toolgate: "1.0.0",
+    prices: suite.prices,
+  });
+}
+
+/** The only point of a record. */
+const pointOf = (file: RecordFile) => makeHistoryReport(partWith([file])).streams[0]!.points[0]!;
+
+Deno.test("makeHistoryReport() counts the trials of each run, oldest first, with Wilson's interval", () => {
+  const runs = nightly([{ missing: 3, invalid: 2, rate: 0.5 }, { rate: 1 }]);
+  const { streams, ...rest } = makeHistoryReport(partWith(runs.toReversed()), {
+    remarks: ["Hear."],
+  });
+  assertEquals(rest, { v: 1, kind: "history", suite: "nightly", remarks: ["Hear."], leftOut: [] });
+  assertEquals(streams.map(({ subject, simulated }) => [subject, simulated]), [
+    [{ model: "sim:made-up", strategy: "baseline", perturbation: "none" }, true],
+  ]);
+  const [first, second] = streams[0]!.points;
+  const solved = recordFile(runs[0]!).subjects[0]!.trials.filter((one) =>
+    one?.outcome === "solved"
+  );
+  assertEquals(
+    [first, second].map((
+      one,
+    ) => [one!.startedAt.slice(0, 10), one!.planned, one!.ended, one!.valid]),
+    [["2026-06-01", 20, 17, 15], ["2026-06-02", 20, 20, 20]],
+  );
+  assertEquals(first!.solved, solved.length);
+  assertEquals(first!.success.rate, solved.length / 15);
+  const { lower, upper } = wilson(solved.length, 15);
+  assertAlmostEquals(first!.success.interval!.lower, lower, 1e-9);
+  assertAlmostEquals(first!.success.interval!.upper, upper, 1e-9);
+});
+
+Deno.test("makeHistoryReport() takes trials of one task for one unit", () => {
+  const file = recordOfSuite(
+    { repetitions: 4 },
+    (place) => ({ outcome: place < 20 ? "solved" : "wrong_answer" }),
+  );
+  const { valid, success: { rate, interval } } = pointOf(file);
+  assertEquals([valid, rate], [40, 0.5]);
+  // Ten graphs that were solved always or never tell no more than ten trials.
+  const { lower, upper } = wilson(5, 10);
+  assertLess(interval!.lower, lower + 0.01);
+  assertGreater(interval!.upper, upper - 0.01);
+});
+
+Deno.test("makeHistoryReport() leaves trials that were not changed out of rates", () => {
+  const file = recordOfSuite(
+    { perturbations: ["rename"] },
+    (place) => place < 4 ? { changed: false } : { outcome: "wrong_answer" },
+  );
+  const { ended, valid, solved, success } = pointOf(file);
+  assertEquals([ended, valid, solved, success.rate], [10, 6, 0, 0]);
+});
+
+/** The endings of the first trials of a record: one with two failures of a type, and one without a reply. */
+const ENDINGS: readonly TrialTraits[] = [
+  {
+    outcome: "wrong_answer",
+    failures: [failureOf("incorrect_value"), failureOf("incorrect_value")],
+  },
+  { outcome: "invalid", reason: "no reply" },
+];
+
+Deno.test("makeHistoryReport() tells failures, tokens, dollars and times of a trial", () => {
+  const file = recordOfSuite(
+    { graphs: 21, prices: { m: { input: 1, output: 10 } } },
+    (place) => ({
+      ...ENDINGS[place],
+      usage: { inputTokens: 1_000 + 100 * place, outputTokens: 50, estimated: true },
+      durationMs: place === 1 ? 1e6 : 1_000 * (place + 1),
+    }),
+  );
+  const point = pointOf(file);
+  assertEquals(point.failures.map(({ type, rate }) => [type, rate]), [["incorrect_value", 1 / 20]]);
+  assert(point.failures[0]!.interval !== null);
+  assertEquals(point.tokens, { input: 2_000, output: 50 });
+  assertEquals(point.estimated, true);
+  assertAlmostEquals(point.usd!, (2_000 + 500) / 1e6);
+  // Of the 20 valid trials, which took 1, 3, 4 ... 21 seconds.
+  assertEquals(point.duration, { median: 11_000, p95: 20_000 });
+  const text = renderHistory(makeHistoryReport(partWith([file])));
+  assertMatch(text, /incorrect value 5\.0% +~2,050 +\$0\.0025 +11\.0 s +20\.0 s$/m);
+});
+
+Deno.test("makeHistoryReport() tells nothing of a run without a valid trial, nor takes its model for another", () => {
+  const part = partWith(nightly([
+    { served: "a" },
+    { served: "sim:made-up", invalid: 20 },
+    { served: "a" },
+    { served: "b" },
+  ]));
+  const { streams: [stream] } = makeHistoryReport(part);
+  const { success, failures, duration, valid, ended } = stream!.points[1]!;
+  assertEquals({ success, failures: failures.map(({ rate }) => rate), duration, valid, ended }, {
+    success: { rate: null, interval: null },
+    failures: [null],
+    duration: null,
+    valid: 0,
+    ended: 20,
+  });
+  assertEquals(stream!.points.map(({ servedBefore }) => servedBefore ?? ""), ["", "", "", "a"]);
+  const lines = renderHistory(makeHistoryReport(part)).split("\n");
+  assertMatch(lines.find((line) => line.startsWith("2026-06-02"))!, /^\S+ +- +0 of 20 +- +- /);
+  assertMatch(lines.find((line) => line.startsWith("2026-06-03"))!, /^\S+ +the same +20 of 20 /);
+});
+
+Deno.test("makeHistoryReport() shows the newest records alone, and knows what was before them", () => {
+  const part = partWith(nightly([{ served: "a" }, { served: "b" }, { served: "b" }]));
+  const { streams: [stream] } = makeHistoryReport(part, { last: 2 });
+  assertEquals(stream!.points.map(({ servedBefore }) => servedBefore ?? ""), ["a", ""]);
+  assertEquals(makeHistoryReport(part, { last: 99 }).streams[0]!.points.length, 3);
+  // A model that none of them has is not told of.
+  const gone = partWith(nightly([{ model: "old" }, { model: "new" }]));
+  assertEquals(
+    makeHistoryReport(gone, { last: 1 }).streams.map(({ subject }) => subject.model),
+    ["new"],
+  );
+});
+
+Deno.test("makeHistoryReport() has a stream for each model, strategy and variant", () => {
+  const subjects = [{ model: "a" }, { model: "b" }, { model: "b", strategy: "restate" }];
+  const { streams } = makeHistoryReport(partWith([{ date: "2026-06-01", subjects }]));
+  const text = renderHistory(makeHistoryReport(partWith([{ date: "2026-06-01", subjects }])));
+  assertEquals(streams.length, 3);
+  assertMatch(text, /^nightly\n\na\nrun[^]*\n\nb\nrun[^]*\n\nb \+ restate\nrun/);
+});
+
+Deno.test("releases are told with which of them is the anchor, and which the last", async () => {
+  const part = partWith(nightly([{}, {}, {}, {}]), [[0, "1.0"], [1, "1.1"], [2, "1.2"]]);
+  const report = makeHistoryReport(part);
+  assertEquals(report.streams[0]!.points.map(({ release }) => release), [
+    { name: "1.0", isAnchor: true, isLast: false },
+    { name: "1.1", isAnchor: false, isLast: false },
+    { name: "1.2", isAnchor: false, isLast: true },
+    undefined,
+  ]);
+  for (const text of [renderHistory(report), await historyPage(report)]) {
+    for (const name of ["1.0 (anchor)", "1.1", "1.2 (last)"]) assertStringIncludes(text, name);
+  }
+  const only = makeHistoryReport(partWith(nightly([{}]), [[0, "1.0"]]));
+  assertStringIncludes(renderHistory(only), "1.0 (anchor, last)");
+});
+
+Deno.test("runs of one day are told apart by their times", () => {
+  const runs = [10, 12].map((hour) => ({
+    ...{ date: "2026-06-01", startedAt: `2026-06-01T${hour}:30:00.000Z` },
+  }));
+  const text = renderHistory(makeHistoryReport(partWith(runs)));
+  assertMatch(text, /^2026-06-01 10:30 [^]*^2026-06-01 12:30 /m);
+  assertNotMatch(renderHistory(makeHistoryReport(partWith(nightly([{}])))), /03:17/);
+});
+
+Deno.test("what was left out, why releases are not told, and remarks stand on both", async () => {
+  const part = {
+    ...partWith(nightly([{}])),
+    fault: "an acceptance is missing",
+    leftOut: ["Left out: Cannot use x.json", "Left out: 2 records of other tasks"],
+  };
+  const report = makeHistoryReport(part, { remarks: ["FAIL: the canary is lower"] });
+  const text = renderHistory(report);
+  assertMatch(text, /^nightly\n\nFAIL: the canary is lower\n\n/);
+  assertMatch(
+    text,
+    /\n\nReleases are not told: an acceptance is missing\nLeft out: Cannot use x\.json\nLeft out: 2 records of other tasks$/,
+  );
+  const page = await historyPage(report);
+  for (
+    const part of ["FAIL: the canary is lower", "an acceptance is missing", "Cannot use x.json"]
+  ) {
+    assertStringIncludes(page, part);
+  }
+  const plain = await historyPage(makeHistoryReport(partWith(nightly([{}]))));
+  assert(!plain.includes("Left out"));
+});
+
+Deno.test("renderHistory() keeps to the width of a terminal", () => {
+  const model = `vendor/${"long-".repeat(20)}model`;
+  const part = partWith(nightly([{ model }, { model, served: "x".repeat(200) }]), [[
+    0,
+    "r".repeat(90),
+  ]]);
+  for (const width of [40, 80, 120]) {
+    const lines = renderHistory(makeHistoryReport(part), width).split("\n");
+    assertEquals(lines.filter((line) => columnsOf(line) > width), [], `${width}`);
+  }
+});
+
+/** Names of everything that a record may hold, as an attacker would have them. */
+const EVIL = `${HOSTILE}<script>alert(1)</script><img src=x onerror=alert(1)>"'&]]>##[error]x`;
+
+/** A report in which all texts are hostile. */
+function hostileReport() {
+  const runs = nightly([{ model: EVIL, served: EVIL }, {
+    model: EVIL,
+    served: `${EVIL}2`,
+    variant: EVIL,
+  }])
+    .map(({ date, subjects }, day) => ({
+      ...{ date, suite: EVIL, stopped: EVIL, toolgate: `${EVIL}${day}` },
+      subjects: [...subjects!, { model: "constructor", served: `${EVIL}${day}`, strategy: EVIL }],
+    }));
+  const part = partWith(runs, [[0, EVIL]]);
+  return makeHistoryReport(
+    { ...part, fault: EVIL, leftOut: [`Left out: ${EVIL}`] },
+    { remarks: [EVIL] },
+  );
+}
+
+Deno.test("renderHistory() shows no hostile text as it is", () => {
+  const text = renderHistory(hostileReport());
+  assertNotMatch(text, STEERING);
+  assertNotMatch(text, /##\[/);
+});
+
+Deno.test("historyPage() escapes hostile texts", async () => {
+  const page = await historyPage(hostileReport());
+  const markup = page.replace(/<script>[^]*?<\/script>/, "");
+  assertNotMatch(markup, STEERING);
+  assertNotMatch(markup, /<script|<img/);
+  assertGreater(markup.split("&#60;script&#62;").length, 10);
+});
+
+browserTest("the page of hostile texts runs and loads nothing", async (browser) => {
+  using folder = new Folder();
+  const path = folder.write("page.html", await historyPage(hostileReport()));
+  await using opened = await openReport(browser, path);
+  const { page, faults } = opened;
+  assertEquals(await page.locator("img, iframe, body script").count(), 0);
+  assertEquals(faults, []);
+});
+
+/** A month in which the true rate drops from 0.9 to 0.8, with two releases and another served model. */
+function month(models: readonly string[], days = 30): HistoryPart {
+  const runs = Array.from({ length: days }, (_, day): MadeRun => ({
+    date: dateAfter(day, "2025-11-20"),
+    subjects: models.map((model) => ({
+      model,
+      served: `${model}-${day < 0.45 * days ? "a" : "b"}`,
+      rate: day < days * 2 / 3 ? 0.9 : 0.8,
+      failures: ["incorrect_value", "value_not_yet_known", "function_not_found"],
+      invalid: day === 10 ? 20 : 0,
+    })),
+  }));
+  return partWith(runs, [[3, "1.0"], [Math.floor(days / 2), "1.1"]]);
+}
+
+/** What stands above the figures of a page, and where: labels of rules that are shown. */
+function labelsOf(page: Page) {
+  return page.evaluate(() =>
+    [...document.querySelectorAll("figure")].map((figure) =>
+      [...figure.querySelectorAll("text")]
+        .filter((one) => /^1\.[01] |^served: /.test(one.textContent!) && one.checkVisibility())
+        .map((one) => {
+          const { left, right, top, bottom } = one.getBoundingClientRect();
+          const plot = one.ownerSVGElement!.querySelector(".background")!.getBoundingClientRect();
+          const isInside = left >= plot.left && right <= plot.right + 2 && bottom <= plot.top + 2;
+          return { text: one.textContent!, left, right, top, bottom, isInside };
+        })
+    )
+  );
+}
+
+for (const scheme of ["light", "dark"] as const) {
+  for (
+    const [width, models, days] of [[
+      1280,
+      ["a", "b", "c", "d", "vendor/a-model-of-a-long-name"],
+      30,
+    ], [
+      400,
+      ["a"],
+      120,
+    ]] as const
+  ) {
+    browserTest(
+      `a history of ${models.length} models and ${days} runs fits ${width} pixels, ${scheme}`,
+      async (browser) => {
+        using folder = new Folder();
+        const report = makeHistoryReport(month(models, days));
+        const path = folder.write("page.html", await historyPage(report));
+        await using opened = await openReport(browser, path, { scheme, width });
+        const { page, faults } = opened;
+        await unfold(page);
+        // Tables and figures hear of their sizes in the next frames.
+        await page.waitForTimeout(200);
+        assertEquals(await page.evaluate(() => document.documentElement.scrollWidth), width);
+        const kinds = ["success", "failures", "cost", "latency"];
+        assertEquals(
+          await page.locator("figure").evaluateAll((all) => all.map(({ id }) => id)),
+          [
+            ...(models.length > 1 ? ["figure-overview"] : []),
+            ...models.flatMap((_, place) => kinds.map((kind) => `figure-${kind}-${place + 1}`)),
+          ],
+        );
+        assertEquals(await page.locator(".cut").count(), 0);
+        // One drawing of each figure is shown, and no number of it is none.
+        assertEquals(
+          await page.locator(".plot svg").evaluateAll((all) =>
+            all.filter((one) => one.checkVisibility()).length
+          ),
+          await page.locator("figure").count(),
+        );
+        assertEquals(await page.locator("svg path[d*=NaN]").count(), 0);
+        const figures = (await labelsOf(page)).slice(models.length > 1 ? 1 : 0);
+        for (const labels of figures) {
+          // Releases stand whole; the end of the name of a served model does.
+          assertMatch(
+            labels.map(({ text }) => text).sort().join("\n"),
+            /^1\.0 \(anchor\)\n1\.1 \(last\)\nserved: .*-b$/,
+          );
+          assertEquals(labels.filter(({ isInside }) => !isInside), []);
+          const overlapping = labels.filter((one) =>
+            labels.some((other) =>
+              one !== other && one.left < other.right && other.left < one.right &&
+              one.top < other.bottom && other.top < one.bottom
+            )
+          );
+          assertEquals(overlapping, []);
+        }
+        assertEquals(faults, []);
+      },
+    );
+  }
+}
+
+Deno.test("historyPage() shows means of weeks where nights would hide each other", async () => {
+  const pages = await Promise.all(
+    [100, 101].map((days) => historyPage(makeHistoryReport(month(["a"], days)))),
+  );
+  assertEquals(pages.map((page) => page.includes("means of the runs of each week")), [false, true]);
+});
+
+Deno.test("historyPage() draws a run of a single day, and one that took no time", async () => {
+  const file = recordFile({ date: "2026-06-01" });
+  const { checksum: _, ...rest } = file;
+  const subjects = file.subjects.map((subject) => ({
+    ...subject,
+    usd: 0,
+    trials: subject.trials.map((trial) => trial && { ...trial, ms: 0 }),
+  }));
+  const page = await historyPage(makeHistoryReport(partWith([sealed({ ...rest, subjects })])));
+  assertStringIncludes(page, "figure-success-1");
+  assert(!page.includes("figure-latency-1"));
+  assertNotMatch(page, /\bNaN\b(?!=)/);
+});
+
+Deno.test("historyPage() draws runs that took no tokens, as those of a script in place of a model", async () => {
+  const { checksum: _, ...rest } = recordFile({ date: "2026-06-01" });
+  const subjects = rest.subjects.map((subject) => ({
+    ...subject,
+    trials: subject.trials.map((trial) => trial && { ...trial, tokens: [0, 0] as const }),
+  }));
+  const page = await historyPage(makeHistoryReport(partWith([sealed({ ...rest, subjects })])));
+  assertStringIncludes(page, "figure-cost-1");
+  assertNotMatch(page, /\bNaN\b(?!=)/);
+});
+
+Deno.test("historyPage() writes parts of a second as numbers", async () => {
+  const { checksum: _, ...rest } = recordFile({ date: "2026-06-01" });
+  const subjects = rest.subjects.map((subject) => ({
+    ...subject,
+    trials: subject.trials.map((trial) => trial && { ...trial, ms: 40 }),
+  }));
+  const page = await historyPage(makeHistoryReport(partWith([sealed({ ...rest, subjects })])));
+  // "40m" would read as minutes.
+  assertMatch(page, />0\.04</);
+  assertNotMatch(page, />40m</);
+});

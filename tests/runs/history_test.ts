@@ -1,0 +1,441 @@
+// Histories: what is kept of runs, what is left out and named, and which releases later runs are compared with.
+
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import { InputError } from "../../lib/base/errors.ts";
+import { resolvedHash } from "../../lib/runs/_baseline_file.ts";
+import { resultsText, sealed } from "../../lib/runs/accept.ts";
+import { addRecord, addRelease } from "../../lib/runs/history/add.ts";
+import { type History, lastRelease, partOf, readHistory } from "../../lib/runs/history/history.ts";
+import type { RecordFile } from "../../lib/runs/history/record.ts";
+import { journalsIn } from "../../lib/runs/journal/jsonl.ts";
+import { watchedName, watchHistory } from "../../lib/runs/history/watch.ts";
+import { clopperPearson } from "../../lib/statistics/proportions.ts";
+import { folder } from "../support/child.ts";
+import { dateAfter, type MadeRun, recordFile, writeRecords } from "../support/history.ts";
+
+const NOW = new Date("2026-07-15T12:00:00.000Z");
+
+/** A folder with records, and what is read of it. */
+async function written(runs: readonly (MadeRun | RecordFile)[]) {
+  const place = await folder();
+  const path = place.file("history");
+  const files = writeRecords(path, runs);
+  const read = () => readHistory([{ path, shown: "history" }], NOW);
+  return { place, path, files, read, [Symbol.asyncDispose]: () => place[Symbol.asyncDispose]() };
+}
+
+/** Accepts a record at a time. */
+function accept(
+  path: string,
+  record: RecordFile,
+  name: string,
+  { at = NOW, anchor = false }: { readonly at?: Date; readonly anchor?: boolean } = {},
+): string {
+  const here = { path, shown: "history" };
+  const { checksum } = addRelease(here, record, { name, anchor }, readHistory([here], NOW), at);
+  return `${path}/${at.toISOString().slice(0, 10)}-${checksum.slice(0, 12)}.accepted.json`;
+}
+
+/** Returns a record with other content and the checksum of that. */
+function changed(record: RecordFile, change: Partial<RecordFile>): RecordFile {
+  const { checksum: _, ...content } = { ...record, ...change };
+  return sealed(content) as RecordFile;
+}
+
+const NIGHTS = [0, 1, 2].map((day): MadeRun => ({ date: dateAfter(day) }));
+
+Deno.test("a history is the same, however often its records are written and read", async () => {
+  await using made = await written(NIGHTS);
+  const { records, leftOut, fault } = made.read();
+  assertEquals([leftOut, fault], [[], undefined]);
+  assertEquals(
+    records.map(({ path: _, distribution: __, ...file }) => file),
+    NIGHTS.map(recordFile),
+  );
+  const here = { path: made.path, shown: "history" };
+  assertEquals(addRecord(here, recordFile(NIGHTS[1]!), made.read()).isNew, false);
+  assertEquals([...Deno.readDirSync(made.path)].length, 3);
+});
+
+/** Files that cannot be used, and why. */
+const UNUSABLE: [name: string, text: (record: RecordFile) => string, why: RegExp][] = [
+  ["edited", (one) => resultsText(one).replace("wrong_answer", "solved"), /its checksum must be/],
+  [
+    "of another generator",
+    ({ subjects: [first], ...others }) =>
+      resultsText(changed(others as RecordFile, {
+        subjects: [{ ...first!, trials: first!.trials.map((one) => one && { ...one, seed: 7 }) }],
+      })),
+    /its trials must be those of its plan/,
+  ],
+  [
+    "of an altered plan",
+    (one) => resultsText(changed(one, { seed: 99 })),
+    /its comparisonHash must be that of its plan/,
+  ],
+  [
+    "ended before it began",
+    (one) => resultsText(changed(one, { endedAt: "2026-05-31T00:00:00.000Z" })),
+    /a run must end after it began.*its clock ran back/,
+  ],
+  [
+    "not ended yet",
+    (one) => resultsText(changed(one, { endedAt: "2031-01-01T00:00:00.000Z" })),
+    /its run must have ended.*one of two clocks is wrong/,
+  ],
+  ["newer", (one) => resultsText(changed(one, { v: 2 as 1 })), /a newer version of toolgate/],
+  ["no record", () => '{"kind":"baseline"}', /it must be a record or an acceptance/],
+  ["no JSON", () => '{"kind":"reco', /it must be a record or an acceptance/],
+  [
+    "a plan that makes no sense",
+    (one) => {
+      const resolved = { ...one.resolved, cells: [{ core: "<b>" }] };
+      return resultsText(changed(one, { resolved: resolved as never }));
+    },
+    /bad\.json/,
+  ],
+  [
+    "a plan of endless trials",
+    (one) => resultsText(changed(one, { resolved: { ...one.resolved, graphs: 1e15 } })),
+    /bad\.json/,
+  ],
+  [
+    "few trials of many variants, whose plans would take minutes",
+    (one) => {
+      const resolved = { ...one.resolved, graphs: 2_000 };
+      const comparisonHash = resolvedHash(resolved);
+      const subjects = new Array(300).fill({ ...one.subjects[0]!, keys: "", trials: [] });
+      return resultsText(changed(one, { resolved, comparisonHash, subjects }));
+    },
+    /a run has at most 1000000 trials: it has 1200000/,
+  ],
+];
+
+for (const [what, text, why] of UNUSABLE) {
+  Deno.test(`a record is named and left out: ${what}`, async () => {
+    await using made = await written(NIGHTS);
+    Deno.writeTextFileSync(`${made.path}/bad.json`, text(recordFile({ date: dateAfter(9) })));
+    const { records, leftOut } = made.read();
+    assertEquals(records.length, 3);
+    assertEquals(leftOut.length, 1);
+    assertMatch(leftOut[0]!, /^Left out: .*history\/bad\.json/);
+    assertMatch(leftOut[0]!, why);
+  });
+}
+
+Deno.test("a record that is there twice, or shares trials with another one, counts once", async () => {
+  await using made = await written(NIGHTS);
+  const [first] = NIGHTS.map(recordFile);
+  Deno.copyFileSync(made.files[0]!, `${made.path}/copy.json`);
+  // As when a journal is recorded, then continued, and recorded from another branch.
+  const shorter = changed(first!, {
+    subjects: first!.subjects.map((one) => ({ ...one, trials: one.trials.slice(0, 5) })),
+  });
+  writeRecords(made.path, [shorter]);
+  const { records, leftOut } = made.read();
+  assertEquals(records.length, 3);
+  assertEquals(leftOut.length, 2);
+  assertStringIncludes(leftOut.join("\n"), "it is the same record");
+  assertEquals(records[0]!.subjects[0]!.trials.length, 20);
+  const error = assertThrows(
+    () =>
+      addRecord(
+        { path: made.path, shown: "history" },
+        changed(first!, {
+          subjects: [{ ...first!.subjects[0]!, keys: `${first!.subjects[0]!.keys},1` }],
+        }),
+        made.read(),
+      ),
+    InputError,
+  );
+  assertStringIncludes(error.message, "its trials must be in no other record");
+});
+
+Deno.test("a record that could not be used is not written", async () => {
+  await using made = await written(NIGHTS);
+  const here = { path: made.path, shown: "history" };
+  const night = recordFile({ date: dateAfter(9) });
+  const [subject] = night.subjects;
+  const later = "2027-01-01T00:00:00.000Z";
+  const unusable: [RecordFile, string][] = [
+    [changed(night, { endedAt: later }), "its run must have ended"],
+    [changed(night, { subjects: [{ ...subject!, usd: -1 }] }), "at subjects[0].usd"],
+  ];
+  for (const [record, why] of unusable) {
+    const error = assertThrows(() => addRecord(here, record, made.read(), NOW), InputError);
+    assertStringIncludes(error.message, why);
+    assertEquals([...Deno.readDirSync(made.path)].length, 3);
+  }
+});
+
+Deno.test("half a record, as of a run that was killed, is named, and whole once it is added again", async () => {
+  await using made = await written(NIGHTS);
+  const text = Deno.readTextFileSync(made.files[1]!);
+  Deno.writeTextFileSync(made.files[1]!, text.slice(0, 900));
+  assertEquals([made.read().records.length, made.read().leftOut.length], [2, 1]);
+  const here = { path: made.path, shown: "history" };
+  assert(addRecord(here, recordFile(NIGHTS[1]!), made.read(), NOW).isNew);
+  assertEquals(Deno.readTextFileSync(made.files[1]!), text);
+  assertEquals([made.read().records.length, made.read().leftOut.length], [3, 0]);
+});
+
+Deno.test("a link to a device, of which reading never ends, is no file of a history", async () => {
+  await using made = await written(NIGHTS);
+  Deno.symlinkSync("/dev/zero", `${made.path}/zero.json`);
+  Deno.symlinkSync("nowhere", `${made.path}/lost.json`);
+  assertEquals(
+    journalsIn(made.path, "history", ".json"),
+    [...made.files.map((path) => path.split("/").at(-1)!), "lost.json"],
+  );
+});
+
+Deno.test("records of other suites and of other tasks are named, and never averaged in", async () => {
+  const cells = [{ core: 4, depth: 2, connected: 0, disconnected: 0 }];
+  await using made = await written([
+    ...NIGHTS,
+    { date: dateAfter(3), suite: "weekly" },
+    { date: dateAfter(4), cells },
+    { date: dateAfter(5), graphs: 30 },
+  ]);
+  accept(made.path, recordFile(NIGHTS[0]!), "v1");
+  const part = partOf(made.read());
+  assertEquals([part.suite, part.records.length], ["nightly", 4]);
+  assertEquals(part.leftOut.length, 2);
+  assertMatch(part.leftOut.join("\n"), /1 record of the suite weekly .*: history\/2026-06-04-/);
+  assertMatch(
+    part.leftOut.join("\n"),
+    /1 record of other tasks, which differ in cells: history\/2026-06-05-/,
+  );
+  assertEquals(partOf(made.read(), "weekly").records.length, 1);
+  const error = assertThrows(() => partOf(made.read(), "nightlyy"), InputError);
+  assertStringIncludes(error.message, "nightly");
+});
+
+Deno.test("the first release is the anchor until a person moves it", async () => {
+  await using made = await written(NIGHTS);
+  const [one, two, three] = NIGHTS.map(recordFile) as [RecordFile, RecordFile, RecordFile];
+  const at = (hour: number) => ({ at: new Date(NOW.getTime() + hour * 3_600_000 / 100) });
+  const names = ({ releases }: History) =>
+    releases.map(({ name, isAnchor }) => name + (isAnchor ? " (anchor)" : ""));
+  accept(made.path, one, "v1");
+  accept(made.path, two, "v2", at(1));
+  assertEquals(names(made.read()), ["v1 (anchor)", "v2"]);
+  accept(made.path, three, "v3", { ...at(2), anchor: true });
+  assertEquals(names(made.read()), ["v1", "v2", "v3 (anchor)"]);
+  accept(made.path, two, "v2", { ...at(3), anchor: true });
+  // The last release stays the last one.
+  assertEquals(names(made.read()), ["v1", "v2 (anchor)", "v3"]);
+  const wrong = (record: RecordFile, name: string, options: Parameters<typeof accept>[3]) =>
+    assertThrows(() => accept(made.path, record, name, options), InputError).message;
+  assertStringIncludes(
+    wrong(two, "v2", { ...at(4), anchor: true }),
+    "it was accepted, and is the anchor already",
+  );
+  assertStringIncludes(wrong(three, "v3", at(4)), "--anchor makes it the anchor");
+  assertStringIncludes(wrong(three, "v4", at(4)), "it is v3 already");
+  assertStringIncludes(
+    wrong(recordFile({ date: dateAfter(7) }), "v1", at(4)),
+    "there is one of this name",
+  );
+  assertStringIncludes(wrong(recordFile({ date: dateAfter(7) }), "v5", at(1)), "a clock is wrong");
+});
+
+Deno.test("where two first releases come together, the first of all stays the anchor", async () => {
+  const runs = NIGHTS.map(recordFile) as [RecordFile, RecordFile, RecordFile];
+  await using made = await written(NIGHTS);
+  await using other = await written(NIGHTS);
+  const at = (seconds: number) => ({ at: new Date(NOW.getTime() + 1_000 * seconds) });
+  accept(made.path, runs[0], "v1", at(0));
+  accept(other.path, runs[1], "worse", at(1));
+  const both = [made, other].map(({ path }) => ({ path, shown: path }));
+  const anchor = () => readHistory(both, NOW).releases.find(({ isAnchor }) => isAnchor)?.name;
+  assertEquals(anchor(), "v1");
+  // Where others were known, a person meant it.
+  accept(other.path, runs[2], "v3", { ...at(2), anchor: true });
+  assertEquals(anchor(), "v3");
+});
+
+Deno.test("where an acceptance is edited or lost, nothing is decided by releases", async () => {
+  await using made = await written(NIGHTS);
+  const [one, two] = NIGHTS.map(recordFile) as [RecordFile, RecordFile];
+  const first = accept(made.path, one, "v1");
+  const second = accept(made.path, two, "v2", { at: new Date(NOW.getTime() + 1_000) });
+  const faultAfter = (change: () => void): string => {
+    const texts = [first, second, ...made.files].map((path) => [path, Deno.readTextFileSync(path)]);
+    change();
+    const history = made.read();
+    for (const [path, text] of texts) Deno.writeTextFileSync(path!, text!);
+    assertEquals(history.releases, []);
+    assertThrows(() => lastRelease(partOf(history), "decide"), InputError, "Cannot decide");
+    return history.fault!;
+  };
+  const edit = (path: string, from: string, to: string) =>
+    Deno.writeTextFileSync(path, Deno.readTextFileSync(path).replace(from, to));
+  assertMatch(faultAfter(() => edit(first, '"anchor": true,', "")), /its checksum must be/);
+  assertMatch(
+    faultAfter(() => Deno.removeSync(first)),
+    /the acceptance before that of the release v2/,
+  );
+  assertMatch(faultAfter(() => Deno.removeSync(made.files[1]!)), /v2 has no usable record/);
+  assertMatch(
+    faultAfter(() => edit(made.files[0]!, "solved", "refused")),
+    /v1 has no usable record/,
+  );
+  assertMatch(
+    faultAfter(() => Deno.writeTextFileSync(second, "{")),
+    /must be a record or an acceptance/,
+  );
+  const { checksum: _, ...content } = JSON.parse(Deno.readTextFileSync(second));
+  const earlier = sealed({ ...content, acceptedAt: "2026-06-03T00:00:00.000Z" });
+  assertMatch(
+    faultAfter(() => Deno.writeTextFileSync(second, JSON.stringify(earlier))),
+    /v2 was accepted at 2026-06-03.*before v1, which it follows: a clock ran back/,
+  );
+  const { after: __, ...alone } = content;
+  assertMatch(
+    faultAfter(() => {
+      Deno.writeTextFileSync(second, JSON.stringify(sealed(alone)));
+      Deno.removeSync(first);
+    }),
+    /no release of nightly is the anchor/,
+  );
+  assertEquals(made.read().releases.length, 2);
+});
+
+/** Nights after a release of many trials. */
+async function watchedNights(nights: readonly MadeRun[], release: Partial<MadeRun> = {}) {
+  const accepted = { date: dateAfter(-10), graphs: 500, ...release };
+  const made = await written([accepted, ...nights]);
+  accept(made.path, recordFile(accepted), "v1");
+  return made;
+}
+
+Deno.test("only nights since the release, of its served model and of fresh tasks, are watched", async () => {
+  const moved = [{ served: "made-up-2" }];
+  await using made = await watchedNights([
+    { date: dateAfter(-11) },
+    { date: dateAfter(0), seed: 5 },
+    { date: dateAfter(0), startedAt: `${dateAfter(0)}T21:00:00.000Z` },
+    { date: dateAfter(1), seed: 5 },
+    { date: dateAfter(2), subjects: moved },
+    { date: dateAfter(3), subjects: [{ missing: 4 }], stopped: "its gate had decided" },
+    { date: dateAfter(4), subjects: [{ invalid: 20 }] },
+    { date: dateAfter(5), subjects: [{ model: "sim:other" }] },
+  ]);
+  const { watched: [only, ...others], leftOut, exitCode, verdict } = watchHistory(
+    partOf(made.read()),
+    {},
+  );
+  assertEquals(others, []);
+  assertEquals(
+    only!.nights.map(({ date, trials, unused }) => [date, trials, unused !== undefined]),
+    [
+      [dateAfter(0), 40, false],
+      [dateAfter(1), 0, true],
+      [dateAfter(2), 0, true],
+      // Its first two blocks are not whole, so that none is.
+      [dateAfter(3), 0, true],
+      [dateAfter(4), 20, true],
+      [dateAfter(5), 0, true],
+    ],
+  );
+  assertEquals([verdict, exitCode], ["invalid", 3]);
+  assertEquals(leftOut.length, 3);
+  assertMatch(leftOut[0]!, /2026-06-02-.*20 of its tasks were used before/);
+  assertMatch(leftOut[1]!, /2026-06-03-.*another model was served: made-up-2/);
+  assertMatch(leftOut[2]!, /2026-06-06-.*it has no trials of sim:made-up/);
+});
+
+Deno.test("a release that ended early proves less than one of as many trials, as it may have ended while it was lucky", async () => {
+  const whole = recordFile({ date: dateAfter(-10), graphs: 500 });
+  const ending = (trials: number) =>
+    changed(whole, {
+      stopped: "its gate had decided",
+      subjects: whole.subjects.map((one) => ({
+        ...one,
+        trials: one.trials.map((trial, place) => place < trials ? trial : null),
+      })),
+    });
+  for (const [trials, isEarly] of [[800, true], [1000, false]] as const) {
+    const release = ending(trials);
+    await using made = await written([release, { date: dateAfter(0) }]);
+    accept(made.path, release, "v1");
+    const { watched: [only] } = watchHistory(partOf(made.read()), {});
+    const { solved, valid, lower } = only!.reference;
+    assertEquals(valid, trials);
+    assertEquals(lower < clopperPearson(solved, valid, 0.95).lower, isEarly);
+  }
+});
+
+Deno.test("a last night of other tasks, or without the model, is no quiet one", async () => {
+  const cells = [{ core: 3, depth: 1, connected: 0, disconnected: 0 }];
+  for (
+    const [last, why] of [
+      [{ cells }, /it is of other tasks, which differ in cells/],
+      [{ subjects: [{ model: "sim:other" }] }, /it has no trials of sim:made-up/],
+      [{ subjects: [{ served: "made-up-2" }] }, /another model was served: made-up-2/],
+      [{ stopped: "its budget was spent" }, /its run ended early: its budget was spent/],
+    ] as const
+  ) {
+    // The day before, or earlier on the same day.
+    for (const startedAt of [`${dateAfter(0)}T01:00:00.000Z`, `${dateAfter(1)}T01:00:00.000Z`]) {
+      const nights = [{ date: "", startedAt }, { date: dateAfter(1), ...last }];
+      await using made = await watchedNights(nights);
+      const { watched: [only], exitCode } = watchHistory(partOf(made.read()), {});
+      assertEquals([only!.kind, exitCode], ["invalid", 3]);
+      assertMatch(only!.reason!, why);
+    }
+  }
+});
+
+Deno.test("variants whose tasks cannot be solved are not watched, and nothing to watch is not quiet", async () => {
+  const subjects = [{}, { strategy: "repair" }];
+  const runs = [-10, 0].map((day) => {
+    const record = recordFile({ date: dateAfter(day), graphs: 100, subjects });
+    const [first, second] = record.subjects;
+    const trials = second!.trials.map((trial) => ({ ...trial!, unsolvable: "unlinked" as const }));
+    return changed(record, { subjects: [first!, { ...second!, trials }] });
+  });
+  await using made = await written(runs);
+  accept(made.path, runs[0]!, "v1");
+  const { watched, exitCode } = watchHistory(partOf(made.read()), {});
+  assertEquals([watched.map(({ strategy }) => strategy), exitCode], [["baseline"], 0]);
+  const removed = runs.map((record) => {
+    const subjects = record.subjects.map((own) => ({ ...own, perturbation: "RP_F" }));
+    return changed(record, { subjects });
+  });
+  await using none = await written(removed);
+  accept(none.path, removed[0]!, "v1");
+  assertThrows(() => watchHistory(partOf(none.read()), {}), InputError, "must be solvable");
+});
+
+Deno.test("nights on the very tasks of the release are compared with it", async () => {
+  const nights = [0, 1].map((day) => ({ date: dateAfter(day), seed: 77, graphs: 500 }));
+  await using made = await watchedNights(nights, { seed: 77 });
+  const { watched: [only], leftOut } = watchHistory(partOf(made.read()), {});
+  assertEquals([only!.nights.length, leftOut], [2, []]);
+});
+
+Deno.test("a drop of thirty nights is found, with since when, over all models that are watched", async () => {
+  const subjects = (rate: number) => [{ rate }, { model: "sim:steady", served: "steady-1" }];
+  const nights = Array.from({ length: 30 }, (_, day): MadeRun => ({
+    date: dateAfter(day),
+    graphs: 25,
+    subjects: subjects(day < 18 ? 0.9 : 0.75),
+  }));
+  await using made = await watchedNights(nights, { subjects: subjects(0.9) });
+  const { watched, verdict, exitCode } = watchHistory(partOf(made.read()), {});
+  assertEquals([verdict, exitCode], ["alarm", 1]);
+  const [dropped, steady] = watched;
+  assertEquals([dropped!.kind, steady!.kind], ["alarm", "quiet"]);
+  assertEquals(dropped!.threshold, 2 * 7_300);
+  assert(dropped!.since! >= dateAfter(15) && dropped!.since! <= dateAfter(20), dropped!.since);
+  assert(dropped!.alarmed! > dateAfter(17), dropped!.alarmed);
+  assertEquals(watchedName(dropped!), "sim:made-up (simulated), served as sim:made-up");
+  assertMatch(dropped!.text, /^ALARM: since 2026-06-/);
+  // Another release begins anew.
+  const last = recordFile(nights.at(-1)!);
+  accept(made.path, last, "v2", { at: new Date(NOW.getTime() + 1_000) });
+  const anew = watchHistory(partOf(made.read()), { drop: 0.2 });
+  assertEquals(anew.watched.map(({ kind }) => kind), ["invalid", "invalid"]);
+});
