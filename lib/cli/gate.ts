@@ -310,7 +310,7 @@ function policyOf(options: Arguments, { gate: declared, rule }: Results): Comple
   if (rule !== undefined && baseline !== undefined && !isUpgrade(declared!)) {
     throw options.error(
       "the plan's gate is sequential and against a success rate: its run stopped too early for " +
-        "--baseline",
+        (history === undefined ? "--baseline" : "--history"),
     );
   }
   const base = declared === undefined ? {} : withoutOtherKind(declared, successRate, baseline);

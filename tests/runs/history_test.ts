@@ -372,6 +372,7 @@ Deno.test("a last night of other tasks, or without the model, is no quiet one", 
   for (
     const [last, why] of [
       [{ cells }, /it is of other tasks, which differ in cells/],
+      [{ judge: "lenient" }, /it is of other tasks, which differ in judge/],
       [{ subjects: [{ model: "sim:other" }] }, /it has no trials of sim:made-up/],
       [{ subjects: [{ served: "made-up-2" }] }, /another model was served: made-up-2/],
       [{ stopped: "its budget was spent" }, /its run ended early: its budget was spent/],

@@ -26,6 +26,8 @@ export interface MadeRun {
   readonly commit?: string;
   readonly stopped?: string;
   readonly toolgate?: string;
+  /** The model that judges its answers. */
+  readonly judge?: string;
   readonly subjects?: readonly MadeSubject[];
 }
 
@@ -57,6 +59,7 @@ export function recordFile(run: MadeRun): RecordFile {
   const resolved = {
     ...{ generator: GENERATOR_VERSION, seed, graphs, cells },
     ...{ perturbations: ["none"], repetitions: 1, limits: {} },
+    ...(run.judge === undefined ? {} : { judge: { model: run.judge } }),
   };
   const whole = { suite, resolved: { ...resolved, models: [], strategies: [] } };
   const subjects = (run.subjects ?? [{}]).map((subject) => {

@@ -11,9 +11,8 @@ import { countText } from "../../base/numbers.ts";
 import { nearestOrAll } from "../../base/nearest_name.ts";
 import { journalsIn } from "../journal/jsonl.ts";
 import { differencesOf } from "../journal/_plan_differences.ts";
-import { comparedFields } from "../resolved_suite.ts";
 import { type AcceptanceFile, parseAcceptance } from "./_acceptance.ts";
-import { distributionHash, parseRecord, type RecordFile } from "./record.ts";
+import { distributionHash, distributionOf, parseRecord, type RecordFile } from "./record.ts";
 
 /** A record that can be used. */
 export interface HistoryRecord extends RecordFile {
@@ -325,9 +324,7 @@ function whyOther(record: HistoryRecord, own: HistoryRecord): string {
   if (record.suite !== own.suite) {
     return `of the suite ${printable(record.suite, 100)} (--suite chooses one)`;
   }
-  const { seed: _, graphs: __, repetitions: ___, ...others } = comparedFields(record.resolved);
-  const { seed: _1, graphs: _2, repetitions: _3, ...fields } = comparedFields(own.resolved);
-  const names = differencesOf({ ...others }, { ...fields });
+  const names = differencesOf({ ...distributionOf(record) }, { ...distributionOf(own) });
   return `of other tasks, which differ in ${names.join(", ")}`;
 }
 

@@ -255,10 +255,15 @@ export function asBaselineFile(record: RecordFile): BaselineFile {
   return { ...rest, v: 2, kind: "baseline", subjects };
 }
 
-/** A hash of all that determines which tasks may be drawn: runs that share it are of one distribution. */
-export function distributionHash({ resolved }: Pick<RecordFile, "resolved">): string {
+/** Returns all that determines which tasks may be drawn, and by whom answers are judged. */
+export function distributionOf({ resolved }: Pick<RecordFile, "resolved">) {
   const { seed: _, graphs: __, repetitions: ___, ...others } = comparedFields(resolved);
-  return sha256(canonicalJson(others));
+  return { ...others, ...defined({ judge: resolved.judge }) };
+}
+
+/** A hash of that: runs that share it are of one distribution. */
+export function distributionHash(record: Pick<RecordFile, "resolved">): string {
+  return sha256(canonicalJson(distributionOf(record)));
 }
 
 /** The name of the file of a record: that of two runs differs, so that branches merge without a conflict. */
