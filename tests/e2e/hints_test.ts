@@ -178,7 +178,10 @@ const SLIPS: readonly (readonly [line: readonly string[] | string, told: string]
   [["--out=x", "run"], "a command must come before the option --out"],
   [["run", "--concurency", "3"], "there is no option --concurency; did you mean --concurrency?"],
   [["generate", "--croe", "3"], "there is no option --croe; did you mean --core?"],
-  [["accept", "--to", "x"], "there is no option --to; there are --out (see"],
+  [
+    ["accept", "--zzz", "x"],
+    "there is no option --zzz; there are --out, --name, --to, --commit, --prices, --anchor (see",
+  ],
   [["generate", "--core", "50000", "--depth", "3"], "core must be at most 5000: it is 50000"],
   [suite({ modells: [] }), 'at the top: Unrecognized key: "modells"; did you mean models?'],
   [suite({ gate: { succesRate: 1 } }), 'Unrecognized key: "succesRate"; did you mean successRate?'],
