@@ -277,11 +277,16 @@ function observeReference(units: readonly Unit[], complete: CompleteCanaryPolicy
   return { solved, valid, rate: solved / valid, lower };
 }
 
+/** Why a night of these units cannot be used, at a share that must be valid at the first go; `undefined` if it can. */
+export function whyUnused(units: readonly Unit[], coverage: number): string | undefined {
+  return reasonNotToUse(sumUnits(units), laterGoes(units), { coverage });
+}
+
 /** Why a night cannot be used; `undefined` if it can. */
 function reasonNotToUse(
   { valid, trials }: Unit,
   later: LaterGoes,
-  policy: CompleteCanaryPolicy,
+  policy: Pick<CompleteCanaryPolicy, "coverage">,
 ): string | undefined {
   if (trials === 0) return "there are no trials";
   if (valid === 0) return `none of ${trials} planned trials is valid`;

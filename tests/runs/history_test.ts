@@ -410,6 +410,18 @@ Deno.test("variants whose tasks cannot be solved are not watched, and nothing to
   assertThrows(() => watchHistory(partOf(none.read()), {}), InputError, "must be solvable");
 });
 
+Deno.test("a run that cannot be used takes back no alarm of its day, and makes no quiet one", async () => {
+  const at = (hour: number) => `${dateAfter(0)}T${hour}:00:00.000Z`;
+  const bad = { date: "", startedAt: at(20), subjects: [{ invalid: 20 }] };
+  for (const [rate, kind] of [[0.5, "alarm"], [0.95, "invalid"]] as const) {
+    const first = { date: "", startedAt: at(12), graphs: 100, subjects: [{ rate }] };
+    await using made = await watchedNights([first, bad]);
+    const { watched: [only], leftOut } = watchHistory(partOf(made.read()), {});
+    assertEquals([only!.kind, only!.nights.map(({ trials }) => trials)], [kind, [200]]);
+    assertMatch(leftOut[0]!, /^Not watched: .*: none of 20 planned trials is valid$/);
+  }
+});
+
 Deno.test("nights on the very tasks of the release are compared with it", async () => {
   const nights = [0, 1].map((day) => ({ date: dateAfter(day), seed: 77, graphs: 500 }));
   await using made = await watchedNights(nights, { seed: 77 });

@@ -5,7 +5,7 @@
 
 import { cannot } from "../../base/errors.ts";
 import { defined, printable } from "../../base/json.ts";
-import type { Night } from "../../gate/canary.ts";
+import { type Night, whyUnused } from "../../gate/canary.ts";
 import { type Unit, unitOf } from "../../gate/evidence.ts";
 import {
   byGraph,
@@ -48,12 +48,16 @@ export interface Watched {
  *
  * @throws {InputError} If there is nothing to watch.
  */
-export function watchedIn({ records }: HistoryPart, release: Release): Watched[] {
+export function watchedIn(
+  { records }: HistoryPart,
+  release: Release,
+  coverage: number,
+): Watched[] {
   // Before it was accepted nothing was watched; a clock that ran back may say so as well.
   const later = records.filter(({ startedAt }) => startedAt > release.record.endedAt);
   const { record } = release;
   const watched = record.subjects.filter(canBeSolved);
-  if (watched.length > 0) return watched.map((own) => watch(own, release, later));
+  if (watched.length > 0) return watched.map((own) => watch(own, release, later, coverage));
   throw cannot(
     `watch ${printable(release.name, 100)}`,
     "some of its tasks must be solvable",
@@ -67,20 +71,29 @@ function canBeSolved({ perturbation, trials }: RecordedSubject): boolean {
     trials.some((trial) => trial !== null && trial.changed !== false && !trial.unsolvable);
 }
 
+/** What a run has of a night. */
+interface Units {
+  readonly path: string;
+  readonly units: readonly Unit[];
+  /** Why it cannot be used by itself. */
+  readonly unused: string | undefined;
+}
+
 function watch(
   own: RecordedSubject,
   release: Release,
   records: readonly HistoryRecord[],
+  coverage: number,
 ): Watched {
   const { served, simulated } = own.model;
   const key = variantKey(asVariant(own));
   const leftOut: string[] = [];
   const used = drawnTasks(release.record, own);
   const first = new Set(used);
-  const days = new Map<string, Unit[]>();
+  const days = new Map<string, Units[]>();
   let lacking: string | undefined;
   for (const record of records) {
-    const units = days.getOrInsertComputed(record.startedAt.slice(0, 10), () => []);
+    const night = days.getOrInsertComputed(record.startedAt.slice(0, 10), () => []);
     const subject = record.subjects.find((one) => variantKey(asVariant(one)) === key);
     const tasks = subject === undefined ? new Set<string>() : drawnTasks(record, subject);
     const shared = [...tasks].filter((task) => used.has(task)).length;
@@ -103,15 +116,29 @@ function watch(
       continue;
     }
     for (const task of tasks) used.add(task);
-    units.push(...unitsOf(record, subject!));
+    const units = unitsOf(record, subject!);
+    const unused = whyUnused(units, coverage);
+    night.push({ path: record.path, units, unused });
+    // Else an earlier run of the day would hide it.
+    if (night.length > 1) lacking = unused;
   }
+  const nights = [...days].map(([date, runs]): Night => {
+    // A run that cannot be used must not spoil another one of the day, and take back its alarm.
+    const usable = runs.filter(({ unused }) => unused === undefined);
+    const counted = usable.length > 0 ? usable : runs;
+    for (const { path, unused } of runs) {
+      if (usable.length > 0 && unused !== undefined) {
+        leftOut.push(`Not watched: ${path}: ${unused}`);
+      }
+    }
+    return { date, units: counted.flatMap(({ units }) => units) };
+  });
   return {
     subject: asVariant(own),
     ...{ simulated, served, release },
     reference: unitsOf(release.record, own),
     stopped: openBlock(release.record, own) !== undefined,
-    nights: [...days].map(([date, units]) => ({ date, units })),
-    leftOut,
+    ...{ nights, leftOut },
     ...defined({ lacking }),
   };
 }

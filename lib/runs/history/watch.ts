@@ -4,7 +4,12 @@
  */
 
 import { printable } from "../../base/json.ts";
-import { type CanaryPolicy, type CanaryVerdict, watchForDrift } from "../../gate/canary.ts";
+import {
+  type CanaryPolicy,
+  type CanaryVerdict,
+  completeCanary,
+  watchForDrift,
+} from "../../gate/canary.ts";
 import { canaryLines } from "../../gate/canary_text.ts";
 import { type Variant, variantName } from "../../gate/variant.ts";
 import { type HistoryPart, lastRelease } from "./history.ts";
@@ -49,7 +54,7 @@ const EXIT_CODES = { quiet: 0, alarm: 1, invalid: 3 } as const;
  */
 export function watchHistory(part: HistoryPart, policy: CanaryPolicy): CanaryReport {
   const release = lastRelease(part, `watch the suite ${printable(part.suite, 100)}`);
-  const all = watchedIn(part, release);
+  const all = watchedIn(part, release, completeCanary(policy).coverage);
   const watched = all.map((one): WatchedModel => {
     const { subject, simulated, served, reference, stopped, nights, lacking = part.lacking } = one;
     const own = { ...policy, models: all.length, stopped };
