@@ -49,3 +49,11 @@ export function isDuration(milliseconds: number): boolean {
 export function countText(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
+
+/** Formats a whole number with thousands separators. */
+export function grouped(value: number): string {
+  // Locale data takes as long to load as a table takes to render.
+  return Number.isSafeInteger(value)
+    ? String(value).replace(/\B(?=(?:\d{3})+$)/g, ",")
+    : value.toLocaleString("en-US");
+}

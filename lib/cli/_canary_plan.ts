@@ -3,7 +3,7 @@
  */
 
 import { canaryForecast } from "../runs/canary_forecast.ts";
-import { percent, points } from "../base/numbers.ts";
+import { grouped, percent, points } from "../base/numbers.ts";
 import type { Arguments } from "./arguments.ts";
 
 export const CANARY_HELP =
@@ -47,7 +47,7 @@ export function canaryPlan(options: Arguments): { numbers: object; lines: readon
       `A drop from ${percent(rate)} to ${
         percent(dropped)
       }, found by a sample each night, after a ` +
-      `reference of ${whole(reference)} trials:`,
+      `reference of ${grouped(reference)} trials:`,
       row(
         "no drift is down to",
         `${percent(nullRate)}: the reference proves at least ${percent(numbers.reference.lower)}` +
@@ -55,13 +55,13 @@ export function canaryPlan(options: Arguments): { numbers: object; lines: readon
       ),
       row(
         "threshold of the sum of bets",
-        whole(threshold) + (models === 1 ? "" : `, for ${models} models`),
+        grouped(threshold) + (models === 1 ? "" : `, for ${models} models`),
       ),
       ...delays.toSorted((one, other) => one.trials - other.trials).map((
         { trials, median, most },
       ) =>
         row(
-          `${whole(trials)} trials a night`,
+          `${grouped(trials)} trials a night`,
           `half of the drops found ${nights(median, trials)}, 90% ${nights(most, trials)}`,
         )
       ),
@@ -69,7 +69,7 @@ export function canaryPlan(options: Arguments): { numbers: object; lines: readon
         "false alarms in a year",
         `${percent(unchanged)} at ${percent(rate)}, ${percent(atNullRate)} at ${
           percent(nullRate)
-        }, with ${whole(trials)} trials a night; at most ${percent(bound)}` +
+        }, with ${grouped(trials)} trials a night; at most ${percent(bound)}` +
           (models === 1 ? "" : ` of any of ${models} models`),
       ),
       row(
@@ -93,13 +93,9 @@ function sizeOf(options: Arguments, name: string, otherwise: number, most: numbe
 function nights(count: number | null, trials: number): string {
   return count === null
     ? "after more than five years"
-    : `within ${count} nights (${whole(count * trials)} trials)`;
-}
-
-function whole(count: number): string {
-  return count.toLocaleString("en-US");
+    : `within ${count} nights (${grouped(count * trials)} trials)`;
 }
 
 function rounded(count: number): string {
-  return whole(Number(count.toPrecision(2)));
+  return grouped(Number(count.toPrecision(2)));
 }

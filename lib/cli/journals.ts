@@ -36,7 +36,7 @@ export function journalsAt(operand: string, options: Arguments): string[] {
   if (names.length === 0) {
     throw options.error(`the folder ${operand} has no journals, whose names end in .jsonl`);
   }
-  return names.map((name) => `${operand.replace(/[/\\]+$/, "")}/${name}`);
+  return names.map((name) => journals.pathIn(operand, name));
 }
 
 /** Whether an operand is a folder, or a link to one; `false` if that cannot be read: opening it gives the error. */

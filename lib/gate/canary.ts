@@ -8,7 +8,7 @@
  */
 
 import { z } from "zod";
-import { lackOfCoverage } from "./decide.ts";
+import { lackOfCoverage } from "./_coverage.ts";
 import {
   type LaterGoes,
   laterGoes,
@@ -21,7 +21,7 @@ import { completePolicy } from "./policy.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { parseWith } from "../base/input.ts";
 import { defined, printable } from "../base/json.ts";
-import { percent, points } from "../base/numbers.ts";
+import { grouped, percent, points } from "../base/numbers.ts";
 import { bisectWhole } from "../statistics/distributions.ts";
 import { type DriftStake, driftStakes, DriftSum, driftThreshold } from "../statistics/drift.ts";
 import { clopperPearson } from "../statistics/proportions.ts";
@@ -183,7 +183,7 @@ export function tooSmall(
 ): string {
   const action = `Cannot tell a drop of ${points(drop)} from a reference of ${percent(rate)}`;
   if (needed === undefined) return `${action}: take a smaller drop`;
-  const size = needed.toLocaleString("en-US");
+  const size = grouped(needed);
   return `${action} with so few trials: it takes at least about ${size} with a tolerance of ` +
     points(tolerance);
 }

@@ -11,7 +11,7 @@ import {
   YEARLY_ERROR,
 } from "./canary.ts";
 import { listed } from "./_case_text.ts";
-import { countText, percent, points, sum } from "../base/numbers.ts";
+import { countText, grouped, percent, points, sum } from "../base/numbers.ts";
 
 /**
  * Returns a verdict as lines for a terminal: what it says, and the numbers behind it.
@@ -44,7 +44,7 @@ export function canaryLines(verdict: CanaryVerdict, policy: CanaryPolicy = {}): 
     `a rate down to ${percent(nullRate)}, with a tolerance of ${points(tolerance)}, is no drift`,
     ...(needed === undefined ? [] : [
       `the reference is too small to find a drop of ${points(drop)}, only larger ones: ` +
-      `that takes at least about ${needed.toLocaleString("en-US")} trials`,
+      `that takes at least about ${grouped(needed)} trials`,
     ]),
     ...(since === undefined
       ? []
@@ -80,5 +80,5 @@ function solvedText(nights: readonly WatchedNight[]): string {
 /** A sum of bets, which may be huge. */
 function amount(sum: number): string {
   if (sum >= 1e9) return sum.toExponential(1);
-  return (sum < 1_000 ? Number(sum.toPrecision(3)) : Math.round(sum)).toLocaleString("en-US");
+  return sum < 1_000 ? String(Number(sum.toPrecision(3))) : grouped(Math.round(sum));
 }

@@ -18,7 +18,8 @@ import {
   unwatchedText,
   type Variant,
 } from "./variant.ts";
-import { isCovered, type Verdict } from "./decide.ts";
+import { isCovered } from "./_coverage.ts";
+import type { Verdict } from "./decide.ts";
 import { printable } from "../base/json.ts";
 import { commonKinds } from "../base/text_kind.ts";
 import { isInjecting, isRemoving } from "../perturbations/ids.ts";

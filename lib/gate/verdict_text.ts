@@ -12,13 +12,12 @@ import {
   forbiddenText,
 } from "./_case_text.ts";
 import { casesKind } from "./cases.ts";
-import {
-  type CeilingCheck,
-  type ForbiddenVerdict,
-  laterGoesText,
-  type TrialsVerdict,
-  type Verdict,
-  type VerdictDetails,
+import type {
+  CeilingCheck,
+  ForbiddenVerdict,
+  TrialsVerdict,
+  Verdict,
+  VerdictDetails,
 } from "./decide.ts";
 import {
   type Ceilings,
@@ -30,6 +29,7 @@ import {
   isUpgrade,
 } from "./policy.ts";
 import { GRAPHS, type UnitNames } from "./unit_names.ts";
+import { laterGoesText } from "./_coverage.ts";
 import { printable } from "../base/json.ts";
 import { countText, percent, points, probability } from "../base/numbers.ts";
 

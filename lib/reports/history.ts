@@ -7,14 +7,7 @@ import { estimateMean, type MeanEstimate } from "../statistics/clustered_mean.ts
 import { defined } from "../base/json.ts";
 import { mean, sum } from "../base/numbers.ts";
 import { FAILURE_TYPES, type FailureType } from "../calls/failure_types.ts";
-import {
-  byGraph,
-  byVariant,
-  countsAsSuccess,
-  isCounted,
-  type Variant,
-  variantKey,
-} from "../gate/variant.ts";
+import { byGraph, byVariant, countsAsSuccess, isCounted, variantKey } from "../gate/variant.ts";
 import { baselineOf } from "../runs/baseline.ts";
 import { countTrials } from "../runs/resolved_suite.ts";
 import type { HistoryPart, HistoryRecord, Release } from "../runs/history/history.ts";
@@ -22,6 +15,7 @@ import {
   asBaselineFile,
   type RecordedSubject,
   type RecordedTrial,
+  variantIn,
 } from "../runs/history/record.ts";
 import type { WatchedModel } from "../runs/history/watch.ts";
 import { ranked } from "./metrics/latency.ts";
@@ -125,7 +119,7 @@ export function makeHistoryReport(
 ): HistoryReport {
   const shown = new Set(last === Infinity ? records : records.slice(-last));
   const all = records.flatMap((record) => record.subjects.map((subject) => ({ record, subject })));
-  const streams = byVariant(all, ({ subject }) => subjectOf(subject)).flatMap(
+  const streams = byVariant(all, ({ subject }) => variantIn(subject)).flatMap(
     ({ subject, items }): HistoryStream[] => {
       // What was served before is known from records that are not shown as well.
       const changes = servedBefore(items.map((one) => one.subject));
@@ -147,10 +141,6 @@ export function makeHistoryReport(
     },
   );
   return { v: 1, kind: "history", suite, remarks, streams, ...defined({ fault }), leftOut };
-}
-
-function subjectOf({ model, strategy, perturbation, variant }: RecordedSubject): Variant {
-  return { model: model.requested, strategy, perturbation, ...defined({ variant }) };
 }
 
 /** Returns for each record which other model was served before; without a valid trial nobody knows what was. */

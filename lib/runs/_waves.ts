@@ -13,7 +13,7 @@ import { shardOf } from "./_assign_shards.ts";
 import { Stopping } from "./early_stopping.ts";
 import { readPlanLine, suiteOf } from "./journal/journal.ts";
 import { planLine } from "./journal/plan_line.ts";
-import { isFolder, journalsIn } from "./journal/jsonl.ts";
+import { isFolder, journalsIn, pathIn } from "./journal/jsonl.ts";
 import { readResults, type Results } from "./journal/results.ts";
 import type { Plan } from "./plan.ts";
 import { assertSamePlan } from "./_resuming.ts";
@@ -111,9 +111,7 @@ function readEarlier(
   const action = `run ${subject}`;
   const expected = planLine(plan, shard, wave);
   const paths = after.flatMap((path) =>
-    isFolder(path)
-      ? journalsIn(path, pathForUser(path)).map((name) => `${path.replace(/[/\\]+$/, "")}/${name}`)
-      : [path]
+    isFolder(path) ? journalsIn(path, pathForUser(path)).map((name) => pathIn(path, name)) : [path]
   ).filter((path) => {
     // A folder may have the journals of other suites, and those that this wave writes.
     if (suiteOf(path) !== plan.suite) return false;

@@ -13,6 +13,7 @@ import { defined, isJsonObject, parseJson } from "../base/json.ts";
 import type { ScoredTrial } from "../gate/variant.ts";
 import type { BaselineTrials } from "../gate/decide_trials.ts";
 import {
+  type AcceptedSubject,
   BASELINE_FILE,
   type BaselineFile,
   checksumOf,
@@ -64,12 +65,21 @@ export function readBaseline(path: string): Baseline {
 
 /** Returns the baseline of a checked file. */
 export function baselineOf(file: BaselineFile, path: string): Baseline {
-  const keys = new Set(
-    file.subjects.flatMap(({ run = "", keys = run, draws = "" }) =>
+  const keys = keysOf(file);
+  return { file: path, trials: baselineTrials(file, path), plan: file, notices: [], keys };
+}
+
+/** The keys of the trials of a file, and of the replies that they replay. */
+export function keysOf(
+  { subjects }: {
+    readonly subjects: readonly Pick<AcceptedSubject<unknown>, "run" | "keys" | "draws">[];
+  },
+): Set<string> {
+  return new Set(
+    subjects.flatMap(({ run = "", keys = run, draws = "" }) =>
       `${keys},${draws}`.split(",").filter(Boolean)
     ),
   );
-  return { file: path, trials: baselineTrials(file, path), plan: file, notices: [], keys };
 }
 
 /**

@@ -34,7 +34,7 @@ export interface CanaryDelay {
   readonly trials: number;
   /** Nights until half of the drops are found; `null` if that takes more than five years. */
   readonly median: number | null;
-  /** Nights until 90% of the alarms. */
+  /** Nights until 90% of them are. */
   readonly most: number | null;
 }
 

@@ -4,12 +4,12 @@
  */
 
 import { defined } from "../../base/json.ts";
-import { mean, percent } from "../../base/numbers.ts";
+import { grouped, mean, percent } from "../../base/numbers.ts";
 import type { HistoryPoint, HistoryStream } from "../history.ts";
 import { type Figure, noteOf } from "../_view.ts";
 import { timeText } from "../tables/_headline.ts";
 import { releaseMarks, usdText } from "../tables/_history.ts";
-import { grouped, nameOf, nameText } from "../tables/table.ts";
+import { nameOf, nameText } from "../tables/table.ts";
 import { distinct, type Series } from "./_plotting.ts";
 import { timelineFigure, type TimeMark, type TimePoint } from "./_timelines.ts";
 

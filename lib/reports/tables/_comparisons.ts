@@ -7,12 +7,12 @@ import type { ChangedTask, ComparedPair } from "../../gate/compared_pairs.ts";
 import type { Comparison, PairedSuccess } from "../../gate/comparison.ts";
 import { caseOf } from "../../gate/decisions.ts";
 import { canonicalJson, listText, printable } from "../../base/json.ts";
-import { countText, percent, probability } from "../../base/numbers.ts";
+import { countText, grouped, percent, probability } from "../../base/numbers.ts";
 import { cellName } from "../metrics/metrics.ts";
 import { isRemoving } from "../../perturbations/ids.ts";
 import { isCase, isGenerated, isQuestion } from "../../trials/executors/task_kind.ts";
 import type { Report } from "../report.ts";
-import { boundsText, type Column, grouped, layOut, nameOf, NOTHING } from "./table.ts";
+import { boundsText, type Column, layOut, nameOf, NOTHING } from "./table.ts";
 import { noteOf, type Table } from "../_view.ts";
 import { type ReportWords, reportWords } from "../_words.ts";
 

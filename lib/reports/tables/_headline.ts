@@ -9,7 +9,7 @@ import { VERDICT_KINDS } from "../../gate/decide.ts";
 import { worstKind } from "../../gate/decide_trials.ts";
 import { type Variant, variantName } from "../../gate/variant.ts";
 import { canonicalJson, listText, printable } from "../../base/json.ts";
-import { countText, dollars, percent, probability } from "../../base/numbers.ts";
+import { countText, dollars, grouped, percent, probability } from "../../base/numbers.ts";
 import { isRemoving } from "../../perturbations/ids.ts";
 import type { Bounds } from "../../statistics/proportions.ts";
 import type { VariantMetrics } from "../metrics/metrics.ts";
@@ -20,7 +20,6 @@ import { againstName, signedPoints, unitsOf } from "./_comparisons.ts";
 import {
   boundsText,
   type Column,
-  grouped,
   layOut,
   linkNames,
   MODEL,

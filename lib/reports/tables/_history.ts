@@ -3,11 +3,11 @@
  * @module
  */
 
-import { dollars, percent } from "../../base/numbers.ts";
+import { dollars, grouped, percent } from "../../base/numbers.ts";
 import type { HistoryPoint, HistoryStream } from "../history.ts";
 import type { Table } from "../_view.ts";
 import { timeText } from "./_headline.ts";
-import { type Column, grouped, nameOf, nameText, NOTHING, rateColumns, tableOf } from "./table.ts";
+import { type Column, nameOf, nameText, NOTHING, rateColumns, tableOf } from "./table.ts";
 
 /** Failure types that a row names, at most. */
 const MAX_TYPES = 2;

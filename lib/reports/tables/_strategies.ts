@@ -4,8 +4,8 @@
  */
 
 import type { VariantMetrics } from "../metrics/metrics.ts";
-import { percent } from "../../base/numbers.ts";
-import { boundsText, type Column, grouped, layOut, nameOf, NOTHING } from "./table.ts";
+import { grouped, percent } from "../../base/numbers.ts";
+import { boundsText, type Column, layOut, nameOf, NOTHING } from "./table.ts";
 import type { Table } from "../_view.ts";
 
 /** Returns the work of strategies outside the agent loop; no table where there is none. */

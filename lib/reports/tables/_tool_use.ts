@@ -3,7 +3,7 @@
  * @module
  */
 
-import { percent } from "../../base/numbers.ts";
+import { grouped, percent } from "../../base/numbers.ts";
 import { RECOVERY_ENDS } from "../../calls/recovery.ts";
 import type { Bounds } from "../../statistics/proportions.ts";
 import type { FormatMetrics } from "../metrics/formats.ts";
@@ -13,7 +13,6 @@ import type { Table } from "../_view.ts";
 import {
   boundsText,
   type Column,
-  grouped,
   MODEL,
   MODEL_AND_STRATEGY,
   NOTHING,

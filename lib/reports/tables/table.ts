@@ -7,7 +7,7 @@ import type { Bounds } from "../../statistics/proportions.ts";
 import { variantLabel } from "../../gate/variant.ts";
 import type { Subject } from "../metrics/subjects.ts";
 import { cutText, defined, printable } from "../../base/json.ts";
-import { percent, sum } from "../../base/numbers.ts";
+import { grouped, percent, sum } from "../../base/numbers.ts";
 import { breakLines, columnsOf } from "../../base/wrap.ts";
 import type { Usage } from "../../tools/message.ts";
 import type { Table, View } from "../_view.ts";
@@ -171,14 +171,6 @@ export function shareText(share: number | null, missing = NOTHING): string {
 /** Formats the interval of a share. */
 export function boundsText(bounds: Bounds | null, show = percent): string {
   return bounds === null ? NOTHING : `${show(bounds.lower)} to ${show(bounds.upper)}`;
-}
-
-/** Formats a whole number with thousands separators. */
-export function grouped(value: number): string {
-  // Locale data takes as long to load as a table takes to render.
-  return Number.isSafeInteger(value)
-    ? String(value).replace(/\B(?=(?:\d{3})+$)/g, ",")
-    : value.toLocaleString("en-US");
 }
 
 /** Formats tokens, and marks estimated ones. */

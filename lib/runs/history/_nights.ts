@@ -20,7 +20,7 @@ import { isGenerated, isProbe } from "../../trials/executors/task_kind.ts";
 import type { PlannedTrial } from "../../trials/trial_id.ts";
 import { type LaterGo, plannedTrials } from "../_baseline_file.ts";
 import type { HistoryPart, HistoryRecord, Release } from "./history.ts";
-import { DECIDED, type RecordedSubject } from "./record.ts";
+import { DECIDED, type RecordedSubject, variantIn } from "./record.ts";
 
 /** One served model, and its nights since it was accepted. */
 export interface Watched {
@@ -86,7 +86,7 @@ function watch(
   coverage: number,
 ): Watched {
   const { served, simulated } = own.model;
-  const key = variantKey(asVariant(own));
+  const key = variantKey(variantIn(own));
   const leftOut: string[] = [];
   const used = drawnTasks(release.record, own);
   const first = new Set(used);
@@ -94,12 +94,12 @@ function watch(
   let lacking: string | undefined;
   for (const record of records) {
     const night = days.getOrInsertComputed(record.startedAt.slice(0, 10), () => []);
-    const subject = record.subjects.find((one) => variantKey(asVariant(one)) === key);
+    const subject = record.subjects.find((one) => variantKey(variantIn(one)) === key);
     const tasks = subject === undefined ? new Set<string>() : drawnTasks(record, subject);
     const shared = [...tasks].filter((task) => used.has(task)).length;
     const areFirst = tasks.size === first.size && [...tasks].every((task) => first.has(task));
     lacking = subject === undefined
-      ? `it has no trials of ${printable(variantName(asVariant(own)), 100)}`
+      ? `it has no trials of ${printable(variantName(variantIn(own)), 100)}`
       : subject.model.served !== served && hasValid(subject)
       ? `another model was served: ${printable(subject.model.served, 100)}`
       // Which blocks are whole then depends on what their trials cost, and that on how they ended.
@@ -134,7 +134,7 @@ function watch(
     return { date, units: counted.flatMap(({ units }) => units) };
   });
   return {
-    subject: asVariant(own),
+    subject: variantIn(own),
     ...{ simulated, served, release },
     reference: unitsOf(release.record, own),
     stopped: openBlock(release.record, own) !== undefined,
@@ -143,20 +143,13 @@ function watch(
   };
 }
 
-/** The variant of the results in a record. */
-export function asVariant(
-  { model, strategy, perturbation, variant }: RecordedSubject,
-): Variant {
-  return { model: model.requested, strategy, perturbation, ...defined({ variant }) };
-}
-
 function hasValid({ trials }: RecordedSubject): boolean {
   return trials.some((trial) => trial !== null && trial.outcome !== "invalid");
 }
 
 /** The tasks that were drawn by a seed: cases and questions are the same ones each night. */
 function drawnTasks({ resolved }: HistoryRecord, subject: RecordedSubject): Set<string> {
-  const drawn = plannedTrials(resolved, asVariant(subject)).map(({ task }) => task)
+  const drawn = plannedTrials(resolved, variantIn(subject)).map(({ task }) => task)
     .filter((task) => isGenerated(task) || isProbe(task));
   return new Set(drawn.map(graphKey));
 }
@@ -164,14 +157,14 @@ function drawnTasks({ resolved }: HistoryRecord, subject: RecordedSubject): Set<
 /** The first block that lacks a trial where a run ended by itself; `undefined` if none does. */
 function openBlock(record: HistoryRecord, subject: RecordedSubject): number | undefined {
   if (record.stopped === undefined) return undefined;
-  const planned = plannedTrials(record.resolved, asVariant(subject));
+  const planned = plannedTrials(record.resolved, variantIn(subject));
   return planned.find((_, place) => (subject.trials[place] ?? null) === null)?.block;
 }
 
 /** The results of a variant graph by graph; of a run that ended by itself those of whole blocks. */
 export function unitsOf(record: HistoryRecord, subject: RecordedSubject): Unit[] {
   const places = new Map<string, number>();
-  const planned = plannedTrials(record.resolved, asVariant(subject));
+  const planned = plannedTrials(record.resolved, variantIn(subject));
   for (const [place, { id }] of planned.entries()) places.set(id, place);
   const trialOf = ({ id }: PlannedTrial) => subject.trials[places.get(id)!] ?? null;
   const open = openBlock(record, subject) ?? Infinity;

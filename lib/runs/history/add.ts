@@ -8,19 +8,15 @@ import { readText } from "../../base/input.ts";
 import { defined, parseJson, printable } from "../../base/json.ts";
 import { writeNewOutput, writeOutput } from "../../base/output_file.ts";
 import { resultsText } from "../accept.ts";
+import { keysOf } from "../baseline.ts";
+import { pathIn } from "../journal/jsonl.ts";
 import {
   type AcceptanceFile,
   acceptanceName,
   acceptanceOf,
   type AcceptanceOptions,
 } from "./_acceptance.ts";
-import {
-  type History,
-  type HistoryFolder,
-  type HistoryRecord,
-  keysOf,
-  usableRecord,
-} from "./history.ts";
+import { type History, type HistoryFolder, type HistoryRecord, usableRecord } from "./history.ts";
 import { type RecordFile, recordName } from "./record.ts";
 
 /**
@@ -38,8 +34,8 @@ export function addRecord(
 ): { readonly path: string; readonly isNew: boolean } {
   const same = sameRun(record, { records });
   if (same !== undefined) return { path: same.path, isNew: false };
-  const keys = new Set(keysOf(record));
-  const other = records.find((one) => keysOf(one).some((key) => keys.has(key)));
+  const keys = keysOf(record);
+  const other = records.find((one) => !keysOf(one).isDisjointFrom(keys));
   if (other !== undefined) {
     throw cannot(
       `add a record to ${shown}`,
@@ -48,7 +44,7 @@ export function addRecord(
     );
   }
   const name = recordName(record);
-  const [path, file] = [`${shown.replace(/[/\\]+$/, "")}/${name}`, `${folder}/${name}`];
+  const [path, file] = [pathIn(shown, name), `${folder}/${name}`];
   const text = resultsText(record);
   // What nobody can use must not pass for a night that was recorded.
   usableRecord(parseJson(text), "a record of this run", now);
@@ -120,6 +116,6 @@ export function sameRun(
   record: RecordFile,
   { records }: Pick<History, "records">,
 ): HistoryRecord | undefined {
-  const keys = keysOf(record).join();
-  return records.find((one) => keysOf(one).join() === keys);
+  const keys = keysOf(record);
+  return records.find((one) => keysOf(one).symmetricDifference(keys).size === 0);
 }

@@ -9,7 +9,8 @@ import { defined, isJsonObject, listText, parseJson, printable } from "../../bas
 import { commandLine } from "../../base/command_line.ts";
 import { countText } from "../../base/numbers.ts";
 import { nearestOrAll } from "../../base/nearest_name.ts";
-import { journalsIn } from "../journal/jsonl.ts";
+import { journalsIn, pathIn } from "../journal/jsonl.ts";
+import { keysOf } from "../baseline.ts";
 import { differencesOf } from "../journal/_plan_differences.ts";
 import { type AcceptanceFile, parseAcceptance } from "./_acceptance.ts";
 import { distributionHash, distributionOf, parseRecord, type RecordFile } from "./record.ts";
@@ -71,7 +72,7 @@ export function readHistory(folders: readonly HistoryFolder[], now = new Date())
   let fault: string | undefined;
   for (const { path: folder, shown } of folders) {
     for (const name of journalsIn(folder, shown, ".json")) {
-      const path = `${shown.replace(/[/\\]+$/, "")}/${name}`;
+      const path = pathIn(shown, name);
       let isAcceptance = name.endsWith(".accepted.json");
       try {
         const value = parseJson(readText(`${folder}/${name}`, MAX_BYTES));
@@ -151,7 +152,7 @@ function withoutRepeats(
   );
   const seen = new Map<string, HistoryRecord>();
   const kept = order.flatMap(({ record }) => {
-    const keys = keysOf(record);
+    const keys = [...keysOf(record)];
     const repeated = keys.filter((key) => seen.has(key));
     if (repeated.length > 0) {
       const before = seen.get(repeated[0]!)!;
@@ -172,17 +173,6 @@ function withoutRepeats(
 /** The number of trials of a record that ended. */
 function ended({ subjects }: RecordFile): number {
   return subjects.reduce((all, { trials }) => all + trials.filter((one) => one !== null).length, 0);
-}
-
-/** The keys of the trials of a record, and of the replies that they replay. */
-export function keysOf({ subjects }: RecordFile): string[] {
-  return [
-    ...new Set(
-      subjects.flatMap(({ keys = "", draws = "" }) => `${keys},${draws}`.split(",")).filter(
-        Boolean,
-      ),
-    ),
-  ];
 }
 
 /** Why acceptances, in the order of their times, do not tell which run is the anchor and which the last release. */

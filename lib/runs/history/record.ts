@@ -11,7 +11,7 @@ import { sha256 } from "../../base/hash.ts";
 import { isDuration } from "../../base/numbers.ts";
 import { FAILURE_TYPES, type FailureType } from "../../calls/failure_types.ts";
 import { decideTrials } from "../../gate/decide_trials.ts";
-import { variantOf } from "../../gate/variant.ts";
+import { type Variant, variantKey, variantOf } from "../../gate/variant.ts";
 import { costOfAll, isUncounted, type Prices, spentUsage } from "../../models/prices.ts";
 import type { TaskSpec } from "../../trials/executors/task_kind.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
@@ -150,7 +150,8 @@ export function recordOf(
   const startedAt = times.reduce((first, [start]) => Math.min(first, start), Infinity);
   const endedAt = times.reduce((last, [, end]) => Math.max(last, end), 0);
   const subjects = subjectsOf(results, plan, source, recordedTrial, "record").map((subject) => {
-    const own = trials.filter((trial) => isOf(trial, subject));
+    const key = variantKey(variantIn(subject));
+    const own = trials.filter((trial) => variantKey(variantOf(trial)) === key);
     const usd = prices === undefined ? null : costOfAll(own, prices);
     return {
       ...subject,
@@ -182,10 +183,11 @@ function isDecided({ trials, planned, gate, rule, waves }: AcceptableResults): b
     .every(({ verdict }) => verdict.kind !== "invalid" && !("next" in verdict));
 }
 
-function isOf(trial: TrialSummary, subject: AcceptedSubject<unknown>): boolean {
-  const { model, strategy, perturbation, variant } = variantOf(trial);
-  return model === subject.model.requested && strategy === subject.strategy &&
-    perturbation === subject.perturbation && variant === subject.variant;
+/** Returns the variant of results in a file. */
+export function variantIn(
+  { model, strategy, perturbation, variant }: Omit<AcceptedSubject<unknown>, "trials">,
+): Variant {
+  return { model: model.requested, strategy, perturbation, ...defined({ variant }) };
 }
 
 function seedOf(task: TaskSpec): number | undefined {
@@ -223,8 +225,7 @@ export function parseRecord(value: unknown, path: string): RecordFile {
     );
   }
   for (const subject of record.subjects) {
-    const { model: { requested: model }, strategy, perturbation, variant } = subject;
-    const own = { model, strategy, perturbation, ...defined({ variant }) };
+    const own = variantIn(subject);
     const planned = plannedTrials(record.resolved, own);
     const isPlanned = subject.trials.every((trial, place) => {
       const { task } = planned[place] ?? {};
@@ -234,7 +235,7 @@ export function parseRecord(value: unknown, path: string): RecordFile {
     throw cannot(
       `use ${path}`,
       "its trials must be those of its plan",
-      `those of ${printable(model, 100)} are others`,
+      `those of ${printable(own.model, 100)} are others`,
     );
   }
   return record;

@@ -288,6 +288,11 @@ export function journalsIn(folder: string, shown = folder, ending = ".jsonl"): s
   );
 }
 
+/** Returns the path of a file in a folder. */
+export function pathIn(folder: string, name: string): string {
+  return `${folder.replace(/[/\\]+$/, "")}/${name}`;
+}
+
 /** Whether a link leads to a file, or to nothing: reading tells that. Of a device or a pipe reading may never end. */
 function maybeFile(path: string): boolean {
   try {
