@@ -238,8 +238,8 @@ function marksOf({ points, canary }: HistoryStream): TimeMark[] {
     ];
   });
   const { since, alarmed } = canary ?? {};
-  // The first run of the day, whose night it is.
-  const timeOf = (day: string) => points.find(({ startedAt }) => startedAt.startsWith(day));
+  // The first run of a day is its night.
+  const nightOf = (day: string) => points.find(({ startedAt }) => startedAt.startsWith(day));
   const days = [
     ...(since === undefined || since === alarmed ? [] : [{ day: since, text: "lower since" }]),
     ...(alarmed === undefined ? [] : [{ day: alarmed, text: "alarm" }]),
@@ -247,7 +247,7 @@ function marksOf({ points, canary }: HistoryStream): TimeMark[] {
   return [
     ...own,
     ...days.flatMap(({ day, text }): TimeMark[] => {
-      const point = timeOf(day);
+      const point = nightOf(day);
       return point === undefined
         ? []
         : [{ time: Date.parse(point.startedAt), text, kind: "drift" as const }];
