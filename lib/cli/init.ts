@@ -22,8 +22,8 @@ import { planConfig, type ProjectConfig, TESTS } from "./project_config.ts";
 export const INIT_HELP =
   `FOLDER is empty, does not exist yet, or has a project, also one of npm; default: where you are. It gets
 
-  deno.json                        imports, and the tasks test, edit, bench and toolgate; of a file that is
-                                   there nothing changes, and what it lacks is added
+  deno.json                        imports, and the tasks test, check, edit, bench and toolgate; of a file
+                                   that is there nothing changes, and what it lacks is added
   tool_tests/weather_test.ts       a test of a tool, with a script in place of a model
   tool_tests/benchmark.ts          a benchmark of a simulated model, and a gate
   .github/workflows/toolgate.yml   both, in CI
@@ -193,7 +193,11 @@ function planFiles(
 /** The workflow of this project: with its tasks, and with the clone that it links to. */
 function workflowOf(folder: string, config: ProjectConfig, clone: Clone | undefined): string {
   const step = /^ {6}# deno\.json links .*\n {6}- name: Get toolgate\n(?: {8}.*\n)+/m;
-  let text: string = workflow.replace(" task test ", ` task ${config.tasks.test} `);
+  const { test, check } = config.tasks;
+  let text: string = workflow.replace(" task test ", ` task ${test} `);
+  text = check === ""
+    ? text.replace(/^ {6}- name: Check types\n.*\n/m, "")
+    : text.replace(/ task check$/m, ` task ${check}`);
   const way = placeInRepository(folder);
   if (way) {
     const place = JSON.stringify(way);
@@ -311,8 +315,8 @@ function told(
     );
   }
   if (hasWorkflow && clone !== undefined) lines.push(...toldOfVariables(clone));
-  const { test, edit, bench } = config.tasks;
-  const width = Math.max(test.length, edit.length, bench.length);
+  const { test, edit, check, bench } = config.tasks;
+  const width = Math.max(test.length, edit.length, check.length, bench.length);
   lines.push(
     "",
     "Next:",
@@ -320,6 +324,7 @@ function told(
     ...config.needsInstall ? ["  deno install"] : [],
     `  deno task ${test.padEnd(width)}   tests of tools, such as ${TESTS}weather_test.ts`,
     `  deno task ${edit.padEnd(width)}   the same again at every save`,
+    ...check === "" ? [] : [`  deno task ${check.padEnd(width)}   their types`],
     `  deno task ${bench.padEnd(width)}   a simulated model on generated tasks, and a gate`,
   );
   return lines.join("\n");

@@ -100,7 +100,7 @@ export async function perturb(arguments_: readonly string[]): Promise<number> {
   }
   const path = userPath(file);
   const seed = options.integer("seed") ?? 1;
-  await using connections = new Connections(runFlags("perturb", options));
+  const connections = new Connections(runFlags("perturb", options));
   const model = writerOf(options, methods, connections);
   try {
     const result = await perturbFile(PERTURBED[methods[0]!], path, { methods, seed, model });

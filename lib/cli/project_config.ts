@@ -34,9 +34,6 @@ const PACKAGE = z.looseObject({
 /** Where the tests of tools are. */
 export const TESTS = "tool_tests/";
 
-/** Where the task `bench` puts its report, without the ending. */
-const REPORT = "results/bench";
-
 /** Runs tests with what a real model, a journal or a report needs, and no more. */
 const RUN = "deno test --no-check --no-prompt --allow-net=127.0.0.1,api.openai.com " +
   "--allow-env=OPENAI_API_KEY --allow-read=. --allow-write=results,recordings";
@@ -46,35 +43,27 @@ interface Task {
   readonly command: string;
 }
 
-type TaskName = "test" | "edit" | "bench" | "toolgate";
+type TaskName = "test" | "check" | "edit" | "bench" | "toolgate";
 
-/** The tasks of a project whose types are checked, or not. */
-function tasksOf(isChecked: boolean): Record<TaskName, Task> {
-  return {
-    test: isChecked
-      ? {
-        description: "Checks types, and runs the tests of tools",
-        command: `deno check ${TESTS} && ${RUN} ${TESTS}`,
-      }
-      : { description: "Runs the tests of tools", command: `${RUN} ${TESTS}` },
-    edit: {
-      description: "Runs the tests of tools again after every change, without a check of types",
-      command: `${RUN.replace(" test ", " test --watch ")} ${TESTS}`,
-    },
-    bench: {
-      description: "A simulated model on freshly generated tasks, and a gate",
-      // A dot for each case, then what the report says: nothing of an earlier run.
-      command: `rm -f ${REPORT}.txt; ${RUN} --reporter=dot ${TESTS}benchmark.ts -- ` +
-        `--report=${REPORT}.txt --report=${REPORT}.html; code=$?; ` +
-        `cat ${REPORT}.txt 2> /dev/null; exit $code`,
-    },
-    toolgate: {
-      description: "The command line of toolgate: generate, run, report, gate and others",
-      command: "deno run --no-prompt --allow-net --allow-env --allow-read --allow-write " +
-        "@toolgate/toolgate/cli",
-    },
-  };
-}
+/** The tasks of a project. No test waits for a check of types, which is a task of its own. */
+const TASKS: Readonly<Record<TaskName, Task>> = {
+  test: { description: "Runs the tests of tools", command: `${RUN} ${TESTS}` },
+  check: { description: "Checks the types of the tests", command: `deno check ${TESTS}` },
+  edit: {
+    description: "Runs the tests of tools again after every change",
+    command: `${RUN.replace(" test ", " test --watch ")} ${TESTS}`,
+  },
+  bench: {
+    description: "A simulated model on freshly generated tasks, and a gate",
+    command: `set -o pipefail; ${RUN} ${TESTS}benchmark.ts -- --report=results/bench.html | ` +
+      "deno run @toolgate/toolgate/brief",
+  },
+  toolgate: {
+    description: "The command line of toolgate: generate, run, report, gate and others",
+    command: "deno run --no-prompt --allow-net --allow-env --allow-read --allow-write " +
+      "@toolgate/toolgate/cli",
+  },
+};
 
 /** The configuration of a project, and what is to be added to it. */
 export interface ProjectConfig {
@@ -88,7 +77,7 @@ export interface ProjectConfig {
   readonly added: readonly string[];
   /** What is there with another content, and what follows from that. */
   readonly left: readonly string[];
-  /** The names of the tasks in this project. */
+  /** The names of the tasks in this project; empty for one that it does not get. */
   readonly tasks: Readonly<Record<TaskName, string>>;
   /** Where the clone is, seen from the project. Omitted without a clone. */
   readonly link?: string;
@@ -163,7 +152,7 @@ export function planConfig(
   }
   if (!isChecked) {
     const options = own.compilerOptions === undefined ? "tsconfig.json" : "compilerOptions";
-    left.push(`${options}: toolgate is not written for them; tests skip the check of types`);
+    left.push(`${options}: toolgate is not written for them; there is no task check`);
   }
 
   const wanted = {
@@ -188,9 +177,10 @@ export function planConfig(
       [key, typeof task === "string" ? task : task.command ?? ""] as const
     ),
   );
-  const tasks = { test: "", edit: "", bench: "", toolgate: "" };
+  const tasks = { test: "", check: "", edit: "", bench: "", toolgate: "" };
   const missing: JsonObject = {};
-  for (const [key, task] of Object.entries(tasksOf(isChecked)) as [TaskName, Task][]) {
+  for (const [key, task] of Object.entries(TASKS) as [TaskName, Task][]) {
+    if (key === "check" && !isChecked) continue;
     const present = texts.get(key);
     // A task of these tests that was changed is still theirs.
     const isOwn = present === undefined || present.includes(TESTS) ||

@@ -90,7 +90,7 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   }
   const progress = new Progress(plan);
   const limiters = new RateLimiters((line) => progress.note(line));
-  await using session = new RunSession(planned, limiters);
+  const session = new RunSession(planned, limiters);
   const { recordings } = session;
   using interrupt = new Interrupt();
   using running = session.begin({
@@ -270,7 +270,7 @@ async function rerun(path: string, id: string, options: Arguments): Promise<numb
   const { plan } = planned;
   // A journal must have the trial; for a suite the id may be of another seed.
   const trial = trialToRerun(plan, id, { strict: isJournal(path) });
-  await using session = new RunSession(
+  const session = new RunSession(
     planned,
     new RateLimiters((line) => console.error(line)),
   );

@@ -199,7 +199,7 @@ async function trialsOfSuite(file: string, options: Arguments): Promise<CheckInp
   printForecast(plan, PRINTER);
   const progress = new Progress(plan);
   const limiters = new RateLimiters((line) => progress.note(line));
-  await using session = new RunSession(planned, limiters);
+  const session = new RunSession(planned, limiters);
   using interrupt = new Interrupt();
   using running = session.begin({
     signal: interrupt.signal,

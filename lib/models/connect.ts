@@ -3,17 +3,14 @@
  * @module
  */
 
-import { defined, printable } from "../base/json.ts";
-import { redact } from "../base/redact.ts";
-import { hideSecrets } from "../base/secrets.ts";
+import { defined } from "../base/json.ts";
 import type { CallSet } from "../tasks/questions/question_set.ts";
 import { OPENAI_URL } from "./http/endpoint.ts";
 import { formatOf, isTextFormat } from "./formats/registry.ts";
-import { InputError, reasonOf } from "../base/errors.ts";
-import { InfrastructureError, type Model } from "./model.ts";
+import { InputError } from "../base/errors.ts";
+import type { Model } from "./model.ts";
 import { openai, type OpenAIOptions } from "./openai/openai.ts";
 import { readSimulatedName } from "./simulated_name.ts";
-import type { SimulatedServer } from "../simulated/server.ts";
 import { inTextFormat } from "./formats/adapter.ts";
 import type { RetryPolicy } from "./http/retry.ts";
 import { assertRates, RateLimiters } from "./http/rate_limiter.ts";
@@ -32,8 +29,8 @@ export interface ConnectOptions extends Omit<RetryPolicy, "limiter"> {
 }
 
 /**
- * Creates models from their entries. Simulated models are also asked over HTTP, on a loopback server that
- * starts with the first request and stops when this object is disposed.
+ * Creates models from their entries. Simulated models are called within the process, in the same format as a
+ * model behind a server.
  *
  * @example Usage
  * ```ts
@@ -41,16 +38,17 @@ export interface ConnectOptions extends Omit<RetryPolicy, "limiter"> {
  * import { runTrial } from "@toolgate/toolgate/trials";
  * import { assertEquals } from "@std/assert";
  *
- * await using connections = new Connections();
+ * const connections = new Connections();
  * const model = connections.model({ model: "sim:planner" });
  * const task = { core: 5, depth: 2, connected: 0, disconnected: 0, seed: 7 };
  * assertEquals((await runTrial(task, model)).outcome, "solved");
  * ```
  */
-export class Connections implements AsyncDisposable {
+export class Connections {
   readonly #options: ConnectOptions;
   readonly #limiters: RateLimiters;
-  #server: Promise<SimulatedServer> | undefined;
+  /** Asks simulated models, whose code is loaded with the first request. */
+  readonly #simulated: typeof fetch;
 
   /**
    * Connects no model yet.
@@ -61,6 +59,14 @@ export class Connections implements AsyncDisposable {
     assertRates(options);
     this.#options = options;
     this.#limiters = options.limiters ?? new RateLimiters();
+    const { latency, sets } = options;
+    let loading: Promise<typeof fetch> | undefined;
+    this.#simulated = async (...request) => {
+      loading ??= import("../simulated/server.ts").then(({ simulatedFetch }) =>
+        simulatedFetch(defined({ latency, sets }))
+      );
+      return await (await loading)(...request);
+    };
   }
 
   /**
@@ -79,36 +85,16 @@ export class Connections implements AsyncDisposable {
     // An entry may name another server of simulated models, such as `toolgate simulate`.
     if (model.startsWith("sim:") && entry.baseURL === undefined) {
       readSimulatedName(model);
-      // The server starts with the first request, not with a model that may never be asked.
-      let connected: Promise<Model> | undefined;
-      const connect = async () => {
-        const { url } = await this.#simulatedServer();
-        return modelAt(options, {
-          ...policy,
-          name,
-          simulated: true,
-          baseURL: url,
-          apiKey: NO_KEY,
-          limiter: limiterAt(url),
-          requestFields: ({ context }) => ({ seed: context.repetition }),
-        });
-      };
-      const whenConnected = async () => {
-        connected ??= connect().catch((error) => {
-          connected = undefined;
-          throw error;
-        });
-        return await connected;
-      };
-      return {
-        ...identityOf(entry),
-        reply: async (request) => await (await whenConnected()).reply(request),
-        server: {
-          ...{ model, who: printable(model), hide: hideSecrets },
-          quote: (text) => printable(redact(text), 300),
-          forward: async (request) => await (await whenConnected()).server!.forward(request),
-        },
-      };
+      return modelAt(options, {
+        ...policy,
+        name,
+        simulated: true,
+        baseURL: SIMULATED_URL,
+        apiKey: NO_KEY,
+        limiter: limiterAt(SIMULATED_URL),
+        fetch: this.#simulated,
+        requestFields: ({ context }) => ({ seed: context.repetition }),
+      });
     }
     return modelAt(options, {
       ...policy,
@@ -119,32 +105,10 @@ export class Connections implements AsyncDisposable {
       ...defined({ apiKey: apiKey ?? (apiKeyVariable && readKey(apiKeyVariable, name)) }),
     });
   }
-
-  /** Stops the server of simulated models. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    const server = await this.#server?.catch(() => undefined);
-    this.#server = undefined;
-    await server?.close();
-  }
-
-  /** The server of simulated models: its code is loaded when a model is first asked. */
-  #simulatedServer(): Promise<SimulatedServer> {
-    return this.#server ??= import("../simulated/server.ts").then(({ startSimulatedServer }) => {
-      const { latency, sets } = this.#options;
-      try {
-        return startSimulatedServer(defined({ latency, sets }));
-      } catch (error) {
-        this.#server = undefined;
-        throw new InfrastructureError(
-          `Cannot start the server of simulated models as it needs the permission --allow-net=127.0.0.1: ${
-            reasonOf(error)
-          }`,
-          error instanceof Deno.errors.NotCapable ? { permanent: "permission" } : {},
-        );
-      }
-    });
-  }
 }
+
+/** The address of simulated models within the process: nothing is sent there. */
+const SIMULATED_URL = "http://in-process/v1";
 
 /** Sent where a server gets no key. A word of eight letters or more would be redacted from all output. */
 export const NO_KEY = "none";

@@ -24,6 +24,9 @@ import type { TrialSummary } from "../trials/summary.ts";
 /** Milliseconds between two lines of progress. */
 export const LINE_PAUSE = 10_000;
 
+/** Milliseconds before the first line under `deno test`, where nothing else tells of a run that has just begun. */
+export const FIRST_PAUSE = 2_000;
+
 /** The status of a run. */
 export interface RunStatus {
   /** Number of trials, without those that turned out not to be needed. */

@@ -346,7 +346,7 @@ export function printForecast(plan: Plan, { note, warn }: Printer): void {
 }
 
 /** The connections, the recordings and the trials of a planned run. */
-export class RunSession implements AsyncDisposable {
+export class RunSession {
   /** The models of the run. */
   readonly connections: Connections;
   /** The recordings; `undefined` if nothing is recorded or replayed. */
@@ -401,9 +401,5 @@ export class RunSession implements AsyncDisposable {
     run.connect();
     for (const notice of run.notices) console.error(notice);
     return run;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.connections[Symbol.asyncDispose]();
   }
 }

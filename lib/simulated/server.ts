@@ -1,5 +1,6 @@
 /**
- * The HTTP server of simulated models, so that they are used like any other model.
+ * Simulated models behind OpenAI's API, so that they are used like any other model: called within the process,
+ * or served over HTTP.
  * @module
  */
 
@@ -51,6 +52,24 @@ export interface SimulatedServer extends AsyncDisposable {
 const BODY_LIMIT = 64 * 2 ** 20;
 
 /**
+ * Returns a `fetch` that simulated models answer within the process, whatever the host of the address. It needs
+ * no permission and no proxy is in its way.
+ *
+ * @throws {RangeError} If `latency` is not a valid number of milliseconds.
+ */
+export function simulatedFetch(
+  options: Pick<SimulatedServerOptions, "latency" | "sets"> = {},
+): typeof fetch {
+  const answer = answering(options);
+  return async (input, init) => {
+    const request = new Request(input, init);
+    const response = await answer(request, request.signal);
+    request.signal.throwIfAborted();
+    return response;
+  };
+}
+
+/**
  * Starts a server that answers `POST /v1/chat/completions` and `POST /v1/responses` for every simulated
  * model, and `GET /v1/models`. Errors have OpenAI's format: 400 for a malformed body, 404 for an unknown
  * model or path, 405 for another method, 413 for a body above 64 MiB. It never logs. With `stream` an answer
@@ -80,57 +99,16 @@ const BODY_LIMIT = 64 * 2 ** 20;
  * ```
  */
 export function startSimulatedServer(options: SimulatedServerOptions = {}): SimulatedServer {
-  const { port = 0, hostname = "127.0.0.1", latency = 0, sets = [], onRequest } = options;
-  if (!(latency >= 0 && latency < 2 ** 31)) {
-    throw new RangeError(
-      `Cannot start the server as latency must be at least 0 milliseconds: it is ${latency}`,
-    );
-  }
-  const truths = truthsOf(sets);
+  const { port = 0, hostname = "127.0.0.1" } = options;
   const closing = new AbortController();
   let requests = 0;
-
-  const complete = async (request: Request, read: Reader) => {
-    requests++;
-    const text = await readBody(request, BODY_LIMIT);
-    if (text === undefined) return refuse(413, `The body must not exceed ${BODY_LIMIT} bytes`);
-    const body = parseJson(text);
-    if (body === undefined) return refuse(400, "The body must be JSON");
-    const parsed = read(body);
-    if ("message" in parsed) return refuse(parsed.status ?? 400, parsed.message, parsed);
-    const { write } = parsed;
-    const chat = asWritten(parsed.chat);
-    const chosen = readChosen(chat.tool_choice);
-    if (chosen !== undefined && !chat.tools?.some((tool) => tool.function.name === chosen)) {
-      return refuse(400, `There is no tool ${chosen} to choose`, { param: "tool_choice" });
-    }
-    onRequest?.(chat);
-    try {
-      const answer = parseSimulatedModel(chat.model, truths).reply(chat);
-      await pause(latency, closing.signal);
-      return write(answer);
-    } catch (error) {
-      if (!(error instanceof InputError)) throw error;
-      return refuse(404, error.message, { param: "model", code: "model_not_found" });
-    }
-  };
-
+  const answer = answering({ ...options, onAsked: () => requests++ });
   const server = Deno.serve({
     port,
     hostname,
     onListen: () => {},
     onError: (error) => refuse(500, reasonOf(error), { type: "server_error" }),
-  }, (request) => {
-    const route = new URL(request.url).pathname;
-    const read = READERS.get(route);
-    if (read !== undefined) {
-      return request.method === "POST" ? complete(request, read) : refuseMethod(request, "POST");
-    }
-    if (route === "/v1/models") {
-      return request.method === "GET" ? listModels() : refuseMethod(request, "GET");
-    }
-    return refuse(404, `There is no ${request.method} ${route}`);
-  });
+  }, (request) => answer(request, closing.signal));
   server.unref();
 
   const close = async () => {
@@ -149,6 +127,60 @@ export function startSimulatedServer(options: SimulatedServerOptions = {}): Simu
     },
     close,
     [Symbol.asyncDispose]: close,
+  };
+}
+
+/** Answers one request; once `signal` aborts, without further latency. */
+type Answering = (request: Request, signal: AbortSignal) => Response | Promise<Response>;
+
+/** Returns what answers requests; `onAsked` is called with each one for a reply, also one that is refused. */
+function answering(
+  { latency = 0, sets = [], onRequest, onAsked }:
+    & Pick<SimulatedServerOptions, "latency" | "sets" | "onRequest">
+    & { readonly onAsked?: () => void },
+): Answering {
+  if (!(latency >= 0 && latency < 2 ** 31)) {
+    throw new RangeError(
+      `Cannot start the server as latency must be at least 0 milliseconds: it is ${latency}`,
+    );
+  }
+  const truths = truthsOf(sets);
+  const complete = async (request: Request, read: Reader, signal: AbortSignal) => {
+    onAsked?.();
+    const text = await readBody(request, BODY_LIMIT);
+    if (text === undefined) return refuse(413, `The body must not exceed ${BODY_LIMIT} bytes`);
+    const body = parseJson(text);
+    if (body === undefined) return refuse(400, "The body must be JSON");
+    const parsed = read(body);
+    if ("message" in parsed) return refuse(parsed.status ?? 400, parsed.message, parsed);
+    const { write } = parsed;
+    const chat = asWritten(parsed.chat);
+    const chosen = readChosen(chat.tool_choice);
+    if (chosen !== undefined && !chat.tools?.some((tool) => tool.function.name === chosen)) {
+      return refuse(400, `There is no tool ${chosen} to choose`, { param: "tool_choice" });
+    }
+    onRequest?.(chat);
+    try {
+      const answer = parseSimulatedModel(chat.model, truths).reply(chat);
+      await pause(latency, signal);
+      return write(answer);
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      return refuse(404, error.message, { param: "model", code: "model_not_found" });
+    }
+  };
+  return (request, signal) => {
+    const route = new URL(request.url).pathname;
+    const read = READERS.get(route);
+    if (read !== undefined) {
+      return request.method === "POST"
+        ? complete(request, read, signal)
+        : refuseMethod(request, "POST");
+    }
+    if (route === "/v1/models") {
+      return request.method === "GET" ? listModels() : refuseMethod(request, "GET");
+    }
+    return refuse(404, `There is no ${request.method} ${route}`);
   };
 }
 

@@ -6,7 +6,13 @@
 
 import { SYSTEM_CLOCK } from "../base/clock.ts";
 import { terminalColumns } from "../base/terminal_width.ts";
-import { describeStatus, drawStatus, LINE_PAUSE, RunProgress } from "../reports/progress.ts";
+import {
+  describeStatus,
+  drawStatus,
+  FIRST_PAUSE,
+  LINE_PAUSE,
+  RunProgress,
+} from "../reports/progress.ts";
 import type { Plan } from "../runs/plan.ts";
 import type { Run } from "../runs/run.ts";
 
@@ -29,7 +35,7 @@ export class ProgressLines extends RunProgress {
     if (this.#run !== undefined) return;
     this.#run = run;
     this.#began = performance.now();
-    this.#due = SYSTEM_CLOCK.now() + LINE_PAUSE;
+    this.#due = SYSTEM_CLOCK.now() + FIRST_PAUSE;
   }
 
   /** Awaits the work of a test, and prints the lines that come due. */
@@ -37,8 +43,7 @@ export class ProgressLines extends RunProgress {
     let stop = () => {};
     const wait = () => {
       stop = SYSTEM_CLOCK.after(Math.max(0, this.#due - SYSTEM_CLOCK.now()), () => {
-        this.#due = SYSTEM_CLOCK.now() + LINE_PAUSE;
-        console.log(this.#line());
+        this.#tell();
         wait();
       });
     };
@@ -47,7 +52,14 @@ export class ProgressLines extends RunProgress {
       return await work;
     } finally {
       stop();
+      // Trials that are never waited for long leave no time to a timer.
+      if (SYSTEM_CLOCK.now() >= this.#due) this.#tell();
     }
+  }
+
+  #tell(): void {
+    this.#due = SYSTEM_CLOCK.now() + LINE_PAUSE;
+    console.log(this.#line());
   }
 
   #line(): string {

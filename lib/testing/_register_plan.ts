@@ -258,7 +258,6 @@ function registerPlan(
     }
     // Trials that were begun ahead may have servers and databases of their own.
     await run[Symbol.asyncDispose]();
-    await session[Symbol.asyncDispose]();
     stopListening();
     if (!state.isOwed) return;
     console.error(`${name}: the gate did not run: nothing was decided`);

@@ -74,7 +74,7 @@ function valueOf(tree: Tree): number {
 Deno.test("evaluate() agrees with direct evaluation on random expressions", () => {
   let finite = 0;
   let longest = 0;
-  fc.assert(
+  fc.assertAll(
     fc.property(TREES, fc.constantFrom("", " ", "\n\t "), (tree, space) => {
       const text = print(tree, space);
       fc.pre(text.length <= 1000);

@@ -1,16 +1,9 @@
-import {
-  assert,
-  assertEquals,
-  assertMatch,
-  assertNotEquals,
-  assertRejects,
-  assertThrows,
-} from "@std/assert";
+import { assertEquals, assertNotEquals, assertRejects, assertThrows } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
 import { Output, resolvePath, writeOutput } from "../../lib/base/output_file.ts";
 import { makeReport } from "../../lib/reports/report.ts";
 import { writeHtml } from "../../lib/reports/html.ts";
-import { deno, type Finished, type Folder, folder, ROOT, start } from "../support/child.ts";
+import { type Folder, folder, ROOT } from "../support/child.ts";
 import { record } from "../support/records.ts";
 
 const WHAT = "the report to";
@@ -155,81 +148,6 @@ Deno.test("writeOutput() writes through a link, and leaves it a link", async () 
   assertEquals(contents(place), { link: "text", "real.html": "text" });
 });
 
-Deno.test({
-  name: "writeOutput() writes to a pipe, and leaves it a pipe",
-  ignore: Deno.build.os === "windows",
-  fn: async () => {
-    await using place = await folder();
-    const pipe = place.file("pipe");
-    assertEquals((await start("mkfifo", [pipe]).finished).code, 0);
-    const reader = start("cat", [pipe]);
-    try {
-      writeOutput(pipe, "text", WHAT);
-      assertEquals(Deno.lstatSync(pipe).isFifo, true, "no file may take its place");
-      assertEquals((await reader.finished).stdout, "text");
-    } finally {
-      // It would wait for ever if nothing was written to the pipe.
-      try {
-        reader.process.kill();
-      } catch {
-        // It has ended.
-      }
-      await reader.finished;
-    }
-    assertEquals(place.names(), ["pipe"]);
-  },
-});
-
-/** Runs a line of a program that has just these permissions; `FOLDER` stands for its folder. */
-function withPermissions(
-  place: Folder,
-  line: string,
-  permissions: readonly string[],
-): Promise<Finished> {
-  const module = JSON.stringify(`file://${ROOT}/lib/base/output_file.ts`);
-  const path = place.write("program.ts", `import * as output from ${module};\n${line}\n`);
-  return deno([
-    ...["run", "--no-check", "--no-prompt", `--config=${ROOT}/deno.json`],
-    ...permissions.map((one) => one.replace("FOLDER", place.path)),
-    path,
-  ], { cwd: place.path });
-}
-
-Deno.test("writeOutput() does with whatever permission lets a file be written", async (context) => {
-  // Two names of one file tell whether it was written to or another has taken its place.
-  const cases: [permissions: string[], written: "in place" | "beside"][] = [
-    [["--allow-write=FOLDER"], "in place"],
-    [["--allow-write=FOLDER/r.html"], "in place"],
-    [["--allow-read=FOLDER", "--allow-write=FOLDER/r.html"], "in place"],
-    [["--allow-read=FOLDER/r.html", "--allow-write=FOLDER"], "in place"],
-    [["--allow-read=FOLDER/r.html", "--allow-write=FOLDER/r.html"], "in place"],
-    [["--allow-read=FOLDER", "--allow-write=FOLDER"], "beside"],
-  ];
-  const line = `output.writeOutput("r.html", "text", "${WHAT}");`;
-  for (const [permissions, written] of cases) {
-    await context.step(permissions.join(" "), async () => {
-      await using place = await folder();
-      Deno.linkSync(place.write("r.html", OLD), place.file("twin"));
-      const finished = await withPermissions(place, line, permissions);
-      assertEquals([finished.code, finished.stderr], [0, ""], finished.all);
-      const { "program.ts": _, ...files } = contents(place);
-      assertEquals(files, { "r.html": "text", twin: written === "beside" ? OLD : "text" });
-    });
-  }
-  await context.step("none", async () => {
-    await using place = await folder();
-    place.write("r.html", OLD);
-    const finished = await withPermissions(place, line, ["--allow-read=FOLDER"]);
-    assertEquals(finished.code, 1, finished.all);
-    assertMatch(
-      finished.stderr,
-      /Cannot write the report to r\.html: Deno was not given the permission/,
-    );
-    assertEquals(contents(place)["r.html"], OLD);
-    assertEquals(place.names(), ["program.ts", "r.html"]);
-  });
-});
-
 Deno.test("resolvePath() is one for all names of a file, and another for another", async () => {
   await using place = await folder();
   place.write("a", "");
@@ -255,16 +173,4 @@ Deno.test("resolvePath() is one for all names of a file, and another for another
   // However it is named, it is told from where the program stands.
   const own = ROOT.slice(ROOT.lastIndexOf("/") + 1);
   assertEquals(new Set(["x", "./x", `../${own}/x`, `${ROOT}/x`].map(resolvePath)).size, 1);
-});
-
-Deno.test("resolvePath() tells names apart as far as it may without permission to read", async () => {
-  await using place = await folder();
-  place.write("a", "");
-  const line = `const names = ["a", "./a", "gone/../a", "b"];
-console.log(JSON.stringify(names.map(output.resolvePath)));`;
-  const finished = await withPermissions(place, line, []);
-  assertEquals([finished.code, finished.stderr], [0, ""], finished.all);
-  const [a, ...others]: string[] = JSON.parse(finished.stdout);
-  assertEquals(others, [a, a, `${place.path}/b`]);
-  assert(a !== others[2]);
 });

@@ -1,6 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { hideSecrets, MARK, registerSecrets, requestSecrets } from "../../lib/base/secrets.ts";
-import { deno, folder, ROOT } from "../support/child.ts";
 import fc from "../support/fast_check.ts";
 import { assertAlike, assertLinear } from "../support/growth.ts";
 
@@ -183,22 +182,4 @@ Deno.test("requestSecrets() takes the values of headers, and what may be quoted 
     assertEquals(secrets.has(value), false, value);
   }
   assertEquals([...secrets].some((value) => /json|assistants/.test(value)), false);
-});
-
-Deno.test("hideSecrets() knows the environment's secrets where all of it may be read", async () => {
-  const code = `import { hideSecrets } from ${JSON.stringify(`${ROOT}/lib/base/secrets.ts`)};
-    console.log(hideSecrets("token-of-the-environment /a/path/to/the/key postgres ordinary-long-value"));`;
-  const env = {
-    SHOP_TOKEN: "token-of-the-environment",
-    SERVER_KEY: "/a/path/to/the/key",
-    DB_PASSWORD: "postgres",
-    SHOP_NAME: "ordinary-long-value",
-  };
-  await using place = await folder();
-  const script = place.write("told.ts", code);
-  const told = async (permission: string) =>
-    (await deno(["run", "--no-prompt", permission, script], { env })).stdout.trim();
-  const rest = "/a/path/to/the/key postgres ordinary-long-value";
-  assertEquals(await told("--allow-env"), `${MARK} ${rest}`);
-  assertEquals(await told("--allow-env=OTHER"), `token-of-the-environment ${rest}`);
 });

@@ -1,15 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { shellQuote } from "../../lib/base/shell_quote.ts";
-import { start } from "../support/child.ts";
 import fc from "../support/fast_check.ts";
-import { HOSTILE } from "../support/records.ts";
-
-/** What a shell makes of a command line's words. */
-async function wordsOf(line: string, shell = "bash"): Promise<string[]> {
-  const { stdout, code, all } = await start(shell, ["-c", `printf '%s\\0' ${line}`]).finished;
-  assertEquals(code, 0, all);
-  return stdout.split("\0").slice(0, -1);
-}
 
 /** What fish makes of a word: there a backslash has a meaning within single quotes too. */
 function fishWord(line: string): string {
@@ -45,37 +36,6 @@ Deno.test("shellQuote() quotes all that a shell takes for its own", () => {
   }
   assertEquals(shellQuote(""), "''");
   assertEquals(shellQuote("it's"), "'it'\\''s'");
-});
-
-Deno.test("shellQuote() gives words that a shell reads back as they were", async () => {
-  const odd = [
-    "",
-    "'",
-    "''",
-    "$(exit 9)",
-    "`exit 9`",
-    "a\nb",
-    "\\",
-    "!!",
-    "~",
-    "*",
-    "-",
-    "=",
-    "é 日",
-  ];
-  const words = [...odd, HOSTILE, "a'\\''".repeat(60)].map((word) => word.replaceAll("\0", ""));
-  for (const shell of ["sh", "bash"]) {
-    assertEquals(await wordsOf(words.map(shellQuote).join(" "), shell), words);
-  }
-});
-
-Deno.test("shellQuote() gives bash any words back", async () => {
-  await fc.assert(
-    fc.asyncProperty(WORDS, async (words) => {
-      assertEquals(await wordsOf(words.map(shellQuote).join(" ")), words);
-    }),
-    { numRuns: 50 },
-  );
 });
 
 Deno.test("shellQuote() gives fish any words back, whose quotes differ", () => {

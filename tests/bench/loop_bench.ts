@@ -43,7 +43,7 @@ Deno.bench(
 );
 
 Deno.bench("runTrial(), sim:planner over HTTP", { group: "trial of 10 calls" }, async (context) => {
-  await using connections = new Connections();
+  const connections = new Connections();
   const model = connections.model({ model: "sim:planner" });
   context.start();
   for (let round = 0; round < 10; round++) await runTrial(SPEC, model);

@@ -1,4 +1,6 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import type { JsonObject } from "../../lib/base/json.ts";
+import { anything, optional } from "../../lib/calls/expected/matchers.ts";
 import {
   checkSchema,
   checkValues,
@@ -8,7 +10,10 @@ import {
   type Knowledge,
 } from "../../lib/calls/failure.ts";
 import { FAILURE_TYPES } from "../../lib/calls/failure_types.ts";
-import type { JsonObject } from "../../lib/base/json.ts";
+import { viewCalls } from "../../lib/calls/parameter_failure.ts";
+import { impossibleFailures } from "../../lib/calls/possible_failures.ts";
+import { rougeL } from "../../lib/calls/values/text.ts";
+import type { ExpectedCall } from "../../lib/tools/expected_call.ts";
 import type { SchemaFault } from "../../lib/tools/tool.ts";
 import fc from "../support/fast_check.ts";
 import { TASK } from "../support/handmade.ts";
@@ -255,4 +260,132 @@ Deno.test("isRoot() is false only when every wrong argument was returned wrongly
   assertEquals(root(made), true);
   assertEquals(isRoot({ type: "function_not_found", detail: { nearest: null } }), true);
   assertEquals(isRoot({ type: "wrong_number_of_inputs", detail: WELL }), true);
+});
+
+const closed = { additionalProperties: false };
+const text = { type: "string" };
+
+/** The types that calls of one tool cannot show, by the first words of their names. */
+function impossible(parameters: JsonObject, ...calls: Omit<ExpectedCall, "tool">[]): string[] {
+  const expected = calls.map((call) => ({ tool: "t", ...call }));
+  return impossibleFailures(expected, [{ name: "t", parameters }])
+    .map((type) => type.split("_")[0]!);
+}
+
+Deno.test("impossibleFailures() finds by the schemas which failures no call can show", () => {
+  const city = { type: "object", properties: { city: text }, required: ["city"], ...closed };
+  const rome = { arguments: { city: "Rome" } };
+  // All that is declared is expected.
+  assertEquals(impossible(city, rome), ["redundant"]);
+  assertEquals(impossible(city, rome, rome), ["redundant"]);
+  // One call that leaves a parameter out is enough, and so is one that is declared besides.
+  assertEquals(impossible(city, rome, { arguments: {} }), []);
+  const two = { ...city, properties: { city: text, unit: text } };
+  assertEquals(impossible(two, rome), []);
+  assertEquals(impossible(two, { arguments: { city: "Rome", unit: optional("C") } }), [
+    "redundant",
+  ]);
+  assertEquals(impossible(two, { ...rome, ignore: ["unit"] }), ["redundant"]);
+  assertEquals(impossible(two, { ...rome, match: "partial" }), ["redundant"]);
+  // At any depth.
+  const nested = (inner: JsonObject) => ({ type: "object", properties: { at: inner }, ...closed });
+  assertEquals(impossible(nested(city), { arguments: { at: { city: "Rome" } } }), ["redundant"]);
+  assertEquals(impossible(nested(two), { arguments: { at: { city: "Rome" } } }), []);
+  const list = { type: "array", items: two };
+  assertEquals(impossible(nested(list), { arguments: { at: [{ city: "Rome" }] } }), []);
+  // What may declare more is possible.
+  for (
+    const more of [{ additionalProperties: true }, { patternProperties: { a: {} } }, {
+      allOf: [{}],
+    }]
+  ) {
+    assertEquals(impossible({ ...city, ...more }, rome).includes("redundant"), false);
+  }
+});
+
+Deno.test("impossibleFailures() needs keys for names and omissions, and arguments for deviations", () => {
+  const open = { type: "object", additionalProperties: true };
+  assertEquals(impossible(open), ["hallucination", "missing", "redundant", "task"]);
+  assertEquals(impossible(open, { arguments: { a: 1 } }), ["hallucination"]);
+  assertEquals(impossible({ ...open, required: ["a"] }), ["hallucination", "redundant", "task"]);
+  assertEquals(impossible({ type: "object", properties: {} }), ["missing", "redundant", "task"]);
+  assertEquals(impossible(open, { arguments: { a: anything() } }), ["hallucination"]);
+  assertEquals(
+    impossible({ type: "object", properties: { a: text } }, { arguments: { a: optional("x") } }),
+    ["missing", "redundant"],
+  );
+});
+
+Deno.test("impossibleFailures() counts a schema that refuses all keys among those that list keys", () => {
+  for (
+    const refuses of [closed, { unevaluatedProperties: false }, { propertyNames: { enum: ["a"] } }]
+  ) {
+    assertEquals(impossible({ type: "object", ...refuses }, {}).includes("hallucination"), false);
+  }
+});
+
+// The Butterfly paper's cases of parameter failures, by what its figures show of them, and its similarity of texts.
+
+const TEXT = { type: "string" };
+
+/** The types of failures of one call, with the parameters that show them. */
+function failuresOf(
+  tool: string,
+  schema: JsonObject,
+  given: JsonObject,
+  right: JsonObject,
+): string[] {
+  const [view] = viewCalls(
+    [{ tool, arguments: given, written: JSON.stringify(given) }],
+    [{ tool, arguments: right }],
+    () => schema,
+  );
+  return view!.failures.map(({ type, parameter }) => `${type} ${parameter}`).sort();
+}
+
+Deno.test("a call without the country that the question names is missing information, as in Figure 6 (Butterfly 3, A.4)", () => {
+  const schema = {
+    type: "object",
+    properties: { names: TEXT, country_id: TEXT },
+    required: ["names"],
+  };
+  const right = { names: "Alex", country_id: "US" };
+  assertEquals(failuresOf("predict_gender", schema, { names: "Alex" }, right), [
+    "missing_information /country_id",
+  ]);
+  assertEquals(failuresOf("predict_gender", schema, right, right), []);
+});
+
+Deno.test("a parameter that the tool does not know is a hallucinated name, as in Figure 8 (Butterfly 3, A.4)", () => {
+  const schema = {
+    type: "object",
+    properties: { board: TEXT, page: TEXT },
+    required: ["board"],
+  };
+  const right = { board: "mu", page: "5" };
+  assertEquals(failuresOf("get_threads", schema, { board: "mu", page_size: "5" }, right), [
+    "hallucination_name /page_size",
+    "missing_information /page",
+  ]);
+});
+
+/** The length of the longest common subsequence, by trying what to leave out. */
+function common(one: readonly string[], other: readonly string[]): number {
+  const [first, ...rest] = one;
+  if (first === undefined || other.length === 0) return 0;
+  const without = common(rest, other);
+  const place = other.indexOf(first);
+  return place < 0 ? without : Math.max(without, 1 + common(rest, other.slice(place + 1)));
+}
+
+Deno.test("the similarity of texts is the F1 of their longest common subsequence of words (Butterfly 5.2)", () => {
+  const words = fc.array(fc.constantFrom("new", "york", "rome", "city", "5"), {
+    minLength: 1,
+    maxLength: 7,
+  });
+  fc.assert(fc.property(words, words, (one, other) => {
+    const [recall, precision] = [one, other].map(({ length }) => common(one, other) / length);
+    const f1 = recall === 0 ? 0 : 2 * recall! * precision! / (recall! + precision!);
+    assertAlmostEquals(rougeL(one.join(" "), other.join(" ")), f1, 1e-12);
+  }));
 });

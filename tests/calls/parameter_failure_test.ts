@@ -1005,7 +1005,7 @@ const toPointer = (path: Site["path"]) =>
 
 Deno.test("viewCalls() finds nothing in a right call, and exactly what was done to it in others (Butterfly 3, 5.2)", () => {
   const done = { missing: 0, hallucination: 0, task: 0, nested: 0 };
-  fc.assert(
+  fc.assertAll(
     fc.property(object, fc.boolean(), fc.nat(), ({ schema: own, value, sites }, whole, pick) => {
       // With a keyword of no meaning, the schema is not taken apart.
       const schema = whole ? { ...own, $comment: "" } : own;
@@ -1058,7 +1058,7 @@ Deno.test("viewCalls() finds the same whether or not a schema can be taken apart
     fc.constant(7),
   ) as fc.Arbitrary<JsonValue>;
   let wrong = 0;
-  fc.assert(
+  fc.assertAll(
     fc.property(
       object,
       sample,

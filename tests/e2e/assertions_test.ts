@@ -58,7 +58,7 @@ for (const [name, last] of [["kind", "I am sorry. 12 euros are on their way."], 
 toolTest("vague", {
   model: talk("Hm."), tools, prompt: "My order A1 never came.", journal: "vague.jsonl",
   async assert(run) {
-    await using vague = judge({ model: scripted("vague", [{ text: "::error::All fine, 5 of 5!" }]) });
+    const vague = judge({ model: scripted("vague", [{ text: "::error::All fine, 5 of 5!" }]) });
     assertAnswer(run, await askJudges(run, vague.rubric(RUBRIC)));
   },
 });

@@ -33,7 +33,7 @@ function planAt(baseURL: string, graphs: number): Plan {
 async function slowestReply(): Promise<number> {
   let slowest = 0;
   await using server = startChaosServer({ seed: SEED, rate: 0 });
-  await using connections = new Connections();
+  const connections = new Connections();
   using run = new Run(planAt(server.url, CONCURRENCY / 2), {
     connect(entry) {
       const model = connections.model(entry);
@@ -68,7 +68,7 @@ Deno.test("Run gets right through whatever a server does, and blames no model fo
   };
   addEventListener("unhandledrejection", reject);
   try {
-    await using connections = new Connections({ requestTimeout, backoff: 20 });
+    const connections = new Connections({ requestTimeout, backoff: 20 });
     using run = new Run(plan, {
       connect: (entry) => connections.model(entry),
       concurrency: CONCURRENCY,

@@ -90,29 +90,26 @@ Deno.test("--record=auto asks a model only for what no recording of the same con
     assertStringIncludes(second.run.stdout, "3 trials were replayed from recordings");
   });
 
-  await t.step("the test whose question changed, and no other", async () => {
-    const { asked, told } = await edit({ city: "Bonn" });
-    assertEquals(asked, 2);
-    assertEquals(told, "4 trials: 3 from recordings, 1 asked and recorded in tests/recordings/");
-  });
-
-  await t.step("nothing for another name, and a test in front is asked by itself", async () => {
-    const inFront = 'toolTest("front", { ...shared, prompt: "How is Bern?", assert });';
-    const { asked, told, firsts } = await edit({ city: "Bonn", name: "renamed", inFront });
-    assertEquals(asked, 2);
-    assertEquals(
-      told,
-      "5 trials: 4 from recordings, 1 asked and recorded in tests/recordings/; " +
-        "3 recordings there are of no trial of this file",
-    );
-    assertEquals(new Set(firsts).size, 5);
-    // What has another name is kept under it, so that it can be replayed.
-    const replayed = await edit({ city: "Bonn", name: "renamed", inFront }, [
-      "--replay=tests/recordings",
-    ]);
-    assertEquals([replayed.asked, replayed.run.code], [0, 0], replayed.run.all);
-    assertEquals(replayed.firsts, firsts);
-  });
+  await t.step(
+    "a test whose question changed or that is in front, and none of another name",
+    async () => {
+      const inFront = 'toolTest("front", { ...shared, prompt: "How is Bern?", assert });';
+      const { asked, told, firsts } = await edit({ city: "Bonn", name: "renamed", inFront });
+      assertEquals(asked, 4);
+      assertEquals(
+        told,
+        "5 trials: 3 from recordings, 2 asked and recorded in tests/recordings/; " +
+          "3 recordings there are of no trial of this file",
+      );
+      assertEquals(new Set(firsts).size, 5);
+      // What has another name is kept under it, so that it can be replayed.
+      const replayed = await edit({ city: "Bonn", name: "renamed", inFront }, [
+        "--replay=tests/recordings",
+      ]);
+      assertEquals([replayed.asked, replayed.run.code], [0, 0], replayed.run.all);
+      assertEquals(replayed.firsts, firsts);
+    },
+  );
 
   await t.step(
     "more trials are draws of their own, and gates tell old ones from new ones",
@@ -163,7 +160,7 @@ Deno.test("--record=auto asks a model only for what no recording of the same con
   });
 });
 
-Deno.test("a trial that --record=auto asks again after an invalid go is none at the first go", async () => {
+Deno.test("a trial that is recorded automatically after an invalid go is none at the first go", async () => {
   await using place = await folder();
   place.write(
     "deno.json",
@@ -172,54 +169,68 @@ Deno.test("a trial that --record=auto asks again after an invalid go is none at 
   const file = place.write(
     "own_test.ts",
     `
-    import { assertCalled, InfrastructureError, tool, toolTest } from "@toolgate/toolgate";
+    import { assertCalled, InfrastructureError, tool, toolSuite } from "@toolgate/toolgate";
 
-    const [, fails, name, city] = Deno.env.get("HOW").split(" ");
-    const reply = async ({ messages, context }) => {
-      const isForbidden = name === "forbidden" && context.repetition > Number(fails);
-      if (context.repetition > Number(fails) && messages.length < 3 && !isForbidden) {
-        throw new InfrastructureError("502 it crashed");
-      }
-      const isLast = messages.some(({ role }) => role === "tool");
-      if (isLast && isForbidden) throw new InfrastructureError("no more credit", { permanent: "credit" });
-      const calls = isLast ? [] : [{ id: "1", name: isForbidden ? "pay" : "weather", arguments: "{}" }];
-      const finish = isLast ? "stop" : "calls";
-      const usage = { inputTokens: 1, outputTokens: 1 };
-      return { text: "t" + context.repetition, calls, finish, usage, served: "m", duration: 1, repairs: [] };
-    };
     const weather = tool({ name: "weather", description: "Tells it", parameters: { type: "object" }, returns: 1 });
     const pay = tool({ name: "pay", description: "Pays", parameters: { type: "object" }, returns: 1 });
-    toolTest(name, {
-      model: { name: "m", simulated: false, reply }, tools: [weather, pay], never: [{ tool: "pay" }], prompt: "How is " + city + "?",
-      trials: 6, gate: { successRate: 0.5, margin: 0.45 },
-      assert: (run) => assertCalled(run, "weather"),
-    });
+    for (const line of JSON.parse(Deno.env.get("HOW"))) {
+      const [folder, mode, fails, name, city] = line.split(" ");
+      const isForbidden = folder === "forbidden";
+      const reply = async ({ messages, context }) => {
+        const isWrong = isForbidden && context.repetition > Number(fails);
+        if (context.repetition > Number(fails) && messages.length < 3 && !isWrong) {
+          throw new InfrastructureError("502 it crashed");
+        }
+        const isLast = messages.some(({ role }) => role === "tool");
+        if (isLast && isWrong) throw new InfrastructureError("no more credit", { permanent: "credit" });
+        const calls = isLast ? [] : [{ id: "1", name: isWrong ? "pay" : "weather", arguments: "{}" }];
+        const finish = isLast ? "stop" : "calls";
+        const usage = { inputTokens: 1, outputTokens: 1 };
+        return { text: "t" + context.repetition, calls, finish, usage, served: "m", duration: 1, repairs: [] };
+      };
+      toolSuite(folder + city, {
+        model: { name: folder + city, simulated: false, reply }, tools: [weather, pay],
+        trials: 6, gate: { successRate: 0.5, margin: 0.45 }, recordings: { folder, mode },
+      })(name, {
+        never: [{ tool: "pay" }], prompt: "How is " + city + "?", assert: (run) => assertCalled(run, "weather"),
+      });
+    }
   `,
   );
-  let runs = 0;
-  const verdict = async (how: string, flag: string) => {
-    const out = `out/${++runs}/`;
-    const run = await deno([
-      ...["test", "--no-check", "--no-prompt", "--allow-all", file],
-      ...["--", flag, `--out=${out}`],
-    ], { cwd: place.path, env: { HOW: `ok ${how}` } });
-    const [told] = /^m: [A-Z]+: .*$/m.exec(unwrapped(run.stdout)) ?? [run.all];
-    return [/^m: ([A-Z]+)/.exec(told)?.[1] ?? told, /(\d) trials run again/.exec(told)?.[1]];
-  };
-  assertEquals(await verdict("2 old Rome", "--record=auto"), ["INVALID", undefined]);
-  // Neither another name nor a replay hides it; another question is another trial.
-  assertEquals(await verdict("6 new Rome", "--record=auto"), ["INVALID", "4"]);
-  assertEquals(await verdict("6 new Rome", "--record=auto"), ["INVALID", "4"]);
-  assertEquals(await verdict("6 new Rome", "--replay=recordings"), ["INVALID", "4"]);
-  assertEquals(await verdict("6 new Bonn", "--record=auto"), ["PASS", undefined]);
-  // All trials of a plan that is recorded anew are asked in this run.
-  assertEquals(await verdict("2 new Oslo", "--record=recordings"), ["INVALID", undefined]);
-  assertEquals(await verdict("6 new Oslo", "--record=auto"), ["INVALID", "4"]);
-  assertEquals(await verdict("6 new Oslo", "--record=recordings"), ["PASS", undefined]);
-  // A call that must not happen is not washed away by an account that ran dry after it.
-  assertEquals(await verdict("2 forbidden Oslo", "--record=recordings"), ["FAIL", undefined]);
-  assertEquals(await verdict("6 forbidden Oslo", "--record=auto"), ["INVALID", "4"]);
-  assertEquals(await verdict("6 forbidden Oslo", "--replay=recordings"), ["INVALID", "4"]);
+  const rounds: Record<string, [verdict: string, again?: string]>[] = [
+    {
+      "a auto 2 old Rome": ["INVALID"],
+      // All trials of a plan that is recorded anew are asked in this run.
+      "b record 2 new Oslo": ["INVALID"],
+      // A call that must not happen is not washed away by an account that ran dry after it.
+      "forbidden record 2 new Oslo": ["FAIL"],
+    },
+    // Neither another name nor a replay hides it; another question is another trial.
+    {
+      "a auto 6 new Rome": ["INVALID", "4"],
+      "b auto 6 new Oslo": ["INVALID", "4"],
+      "forbidden auto 6 new Oslo": ["INVALID", "4"],
+    },
+    {
+      "a auto 6 new Rome": ["INVALID", "4"],
+      "a auto 6 new Bonn": ["PASS"],
+      "b record 6 new Oslo": ["PASS"],
+      "forbidden replay 6 new Oslo": ["INVALID", "4"],
+    },
+    { "a replay 6 new Rome": ["INVALID", "4"] },
+  ];
+  for (const round of rounds) {
+    const run = await deno(
+      ["test", "--no-check", "--no-prompt", "--allow-all", file],
+      { cwd: place.path, env: { HOW: JSON.stringify(Object.keys(round)) } },
+    );
+    for (const [line, expected] of Object.entries(round)) {
+      const [folder, , , , city] = line.split(" ");
+      const told = new RegExp(`^${folder}${city}: ([A-Z]+): .*$`, "m").exec(unwrapped(run.stdout));
+      const again = /(\d) trials run again/.exec(told?.[0] ?? "")?.[1];
+      assertEquals([told?.[1], again], [expected[0], expected[1]], `${line}\n${run.all}`);
+    }
+  }
 });
 
 Deno.test("--record=auto says what was asked also where another test of the file is refused", async () => {

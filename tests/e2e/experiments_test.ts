@@ -2,8 +2,22 @@
 // reports show must have the shapes that these models are made to give.
 
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
+import { canonicalJson } from "../../lib/base/json.ts";
+import type { Parse } from "../../lib/calls/trace.ts";
+import { decideTrials } from "../../lib/gate/decide_trials.ts";
+import { reportVerdicts } from "../../lib/gate/gate_report.ts";
+import { APIS } from "../../lib/models/formats/registry.ts";
+import { PERTURBATION_METHODS } from "../../lib/perturbations/methods.ts";
+import { measureFormats } from "../../lib/reports/metrics/formats.ts";
+import type { Plan } from "../../lib/runs/plan.ts";
+import { drawBreak } from "../../lib/simulated/_breaking.ts";
+import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
+import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { FAULTS } from "../../lib/tools/fault.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
 import { planSuiteFile } from "../support/suites.ts";
 import { readJsonc } from "../../lib/base/input.ts";
+import { Connections } from "../../lib/models/connect.ts";
 import { modelName } from "../../lib/models/entry.ts";
 import type { Breakdown } from "../../lib/reports/metrics/_breakdown.ts";
 import { makeReport, type Report } from "../../lib/reports/report.ts";
@@ -16,23 +30,50 @@ import { ROOT } from "../support/child.ts";
 import { tableOf } from "../support/documents.ts";
 import { inProcess } from "../support/in_process.ts";
 
-/** Runs a suite of the project and reports on it; a server between the models and their trials adds only time. */
-async function experiment(name: string, core?: number): Promise<Report> {
+/** What of a suite is run: one core size, fewer graphs, or some of its trials. */
+interface Part {
+  readonly core?: number;
+  readonly graphs?: number;
+  readonly keep?: (trial: Plan["trials"][number]) => boolean;
+  /** Whether models are asked as they are outside of tests, which is slower: by this, formats write and read texts. */
+  readonly connected?: true;
+}
+
+/** Runs a suite of the project. */
+async function trialsOf(name: string, { core, keep, connected, ...part }: Part = {}) {
   const path = `${ROOT}/fixtures/suites/${name}.jsonc`;
-  const suite = readJsonc(path, SUITE);
+  const suite = { ...readJsonc(path, SUITE), ...part };
   const [first] = suite.tasks as readonly [Grid];
   const tasks = core === undefined ? suite.tasks : [{ ...first, core }];
-  const plan = planSuiteFile({ ...suite, tasks }, path);
+  const whole = planSuiteFile({ ...suite, tasks }, path);
+  const plan = { ...whole, trials: whole.trials.filter(keep ?? (() => true)) };
   const truths = truthsOf(plan.callSets ?? []);
+  const connections = new Connections();
   using run = new Run(plan, {
-    connect: (entry) => ({
-      ...inProcess(entry.model, undefined, truths),
-      name: modelName(entry),
-    }),
+    connect: (entry) =>
+      connected
+        ? connections.model(entry)
+        : { ...inProcess(entry.model, undefined, truths), name: modelName(entry) },
   });
-  const { resolved: { models, seed } } = plan;
-  return makeReport(await run.scores(), { suite: name, seed, models, planned: plan.trials.length });
+  return { plan, trials: await run.all(), scores: await run.scores() };
 }
+
+/** Reports on what was run of a suite. */
+function reportOn({ plan, scores }: Awaited<ReturnType<typeof trialsOf>>): Report {
+  const { suite, trials, resolved: { models, seed } } = plan;
+  return makeReport(scores, { suite, seed, models, planned: trials.length });
+}
+
+/** Runs a suite of the project and reports on it. */
+async function experiment(name: string, part?: Part): Promise<Report> {
+  return reportOn(await trialsOf(name, part));
+}
+
+/**
+ * As many graphs of each cell as tell what a model does that always does the same: all of them would tell it again.
+ * Where chance decides, a table is of all graphs that the suite has.
+ */
+const FEW = 6;
 
 function breakdownOf({ breakdowns }: Report, id: string): Breakdown {
   const found = breakdowns.find((breakdown) => breakdown.id === id);
@@ -52,11 +93,11 @@ function ratesOf(breakdown: Breakdown, series = 0): Map<number | string, number>
 
 Deno.test("the main grid: success falls with depth, and with connected functions core by core (FuncBenchGen 4.3)", async () => {
   // One core size tells as much.
-  const report = await experiment("main_grid", 10);
-  assertEquals(report.trials, 450);
+  const report = await experiment("main_grid", { core: 10, graphs: 3 });
+  assertEquals(report.trials, 270);
   const byDepth = [...ratesOf(breakdownOf(report, "depth-10")).values()];
   assertEquals(byDepth.length, 9);
-  // Thirds of the curve, as each depth has five core graphs only.
+  // Thirds of the curve, as each depth has few core graphs.
   const thirds = [0, 3, 6].map((at) => byDepth.slice(at, at + 3).reduce((sum, rate) => sum + rate));
   assertGreater(thirds[0]! - thirds[1]!, 0.45);
   assertGreater(thirds[0]! - thirds[2]!, 0.45);
@@ -65,7 +106,7 @@ Deno.test("the main grid: success falls with depth, and with connected functions
   assertLess(rates.get("connected")!, rates.get("disconnected")! - 0.05);
   const counts = byConnection.series[0]!.tallies.map((tally) => tally!.valid);
   assertEquals(byConnection.values, ["no extra", "connected", "half and half", "disconnected"]);
-  assertEquals(counts.reduce((sum, count) => sum + count), 450);
+  assertEquals(counts.reduce((sum, count) => sum + count), 270);
   // On the same core graphs connected functions are proved to harm this model, and others are not.
   const effects = report.distractors!.filter(({ irrelevant: { number }, against }) =>
     number === null && against.kind === "no extra"
@@ -81,7 +122,7 @@ Deno.test("the main grid: success falls with depth, and with connected functions
 });
 
 Deno.test("mitigation: a model that forgets is helped by values that are restated", async () => {
-  const report = await experiment("mitigation");
+  const report = await experiment("mitigation", { graphs: 3 });
   for (const size of [5, 10]) {
     const breakdown = breakdownOf(report, `strategy-${size}`);
     assertEquals(breakdown.series.map(({ name }) => name), ["baseline", "restate"]);
@@ -90,13 +131,15 @@ Deno.test("mitigation: a model that forgets is helped by values that are restate
     assertLess(baseline!.rate!, restate!.rate! - 0.1);
   }
   const [{ graphs, cores, success }] = report.comparisons as [Report["comparisons"][number]];
-  // 13 depths of five core graphs, each in four cells.
-  assertEquals([graphs, cores], [65, true]);
+  // 13 depths of three core graphs, each in four cells.
+  assertEquals([graphs, cores], [39, true]);
   assertGreater(success!.interval!.lower, 0.4);
 });
 
 Deno.test("strategies: each helps against its own mistake, as the table of the fixtures says", async () => {
-  const report = await experiment("strategies");
+  const report = await experiment("strategies", {
+    keep: ({ model, block }) => model !== "sim:planner" || block < FEW,
+  });
   const { values, series } = breakdownOf(report, "strategy-5");
   const rows = series.map((
     { name, tallies },
@@ -159,7 +202,8 @@ Deno.test("dimensions: models score as the table of the fixtures says", async ()
 });
 
 Deno.test("error handling: each strategy gains what its own remedy is for, as the table of the fixtures says (Pipeline, Tool Call Success Rate by Error Handling Strategy)", async () => {
-  const report = await experiment("error_handling");
+  const ran = await trialsOf("error_handling");
+  const report = reportOn(ran);
   const [table] = errorHandlingTables(report);
   const [head, ...rows] = table!.rows;
   const short = (cell: string) => cell.replace(/, n \d+$/, "");
@@ -186,4 +230,131 @@ Deno.test("error handling: each strategy gains what its own remedy is for, as th
     ],
     [true, true, true, true],
   );
+  const { plan: { trials, gate }, scores } = ran;
+  const verdicts = reportVerdicts("error_handling", decideTrials(scores, trials, gate!), gate!);
+  assertEquals([verdicts.exitCode, verdicts.verdicts.length], [0, 12]);
+});
+
+Deno.test("perturbations: each breaks what it should, as the table of the fixtures says", async () => {
+  const { brittleness, comparisons } = await experiment("perturbations", {
+    // Which sums a planner understands depends on the question.
+    keep: ({ model, perturbation, block }) =>
+      model === "sim:noisy" || perturbation === "CP" || block < FEW,
+  });
+  const percent = (rate: number | null) => rate === null ? "-" : `${Math.round(100 * rate)}%`;
+  const [planner, describing, typing, noisy] = brittleness;
+  const rows = planner!.columns.map((column, place) => {
+    const solvedBy = (one: typeof planner) => percent(one!.columns[place]!.solved.rate);
+    const rateOf = (one: typeof planner, type: string) =>
+      percent(one!.columns[place]!.failures.find((own) => own.type === type)!.rate);
+    return [
+      column.perturbation,
+      ...[solvedBy(planner), percent(column.abstained.rate)],
+      ...[solvedBy(describing), rateOf(describing, "task_deviation")],
+      ...[solvedBy(typing), rateOf(typing, "specification_mismatch")],
+      solvedBy(noisy),
+    ];
+  });
+  assertEquals(tableOf("What perturbations do").slice(2), rows);
+  assertEquals(rows.map(([id]) => id), ["none", ...PERTURBATION_METHODS]);
+
+  const found = (perturbation: string, model = "sim:planner") =>
+    comparisons.find(({ of, subject }) =>
+      of === "perturbation" &&
+      subject.model === model && subject.perturbation === perturbation
+    )!.success!;
+  for (const id of ["RD", "WD", "SD"]) {
+    assertLess(found(id, "sim:planner?reads=descriptions").interval!.upper, -0.5, id);
+  }
+  assertLess(found("WT", "sim:planner?reads=types").interval!.upper, -0.5);
+  for (const id of ["RD", "WD", "SD", "WT", "CO"]) {
+    assertEquals([found(id).gained, found(id).lost], [0, 0]);
+  }
+  const columnOf = (id: string) =>
+    planner!.columns.find(({ perturbation }) => perturbation === id)!;
+  for (const id of ["RP_F", "RP_L"]) assertEquals(columnOf(id).abstained.rate, 1, id);
+  assertEquals(columnOf("none").abstained.rate, 0);
+});
+
+Deno.test("faults: models recover as often as the table of the fixtures says", async () => {
+  const { recovery } = await experiment("faults", {
+    keep: ({ model, perturbation, block }) =>
+      model === "sim:noisy gives up at times" || perturbation === "flaky" || block < FEW,
+  });
+  const percent = (share: number) => `${Math.round(100 * share)}%`;
+  const [planner, meek, wavering, bold] = recovery;
+  const rows = planner!.faults.map(({ fault, rate }, place) => {
+    const { ends, episodes } = bold!.faults[place]!;
+    return [
+      fault,
+      ...[rate!, meek!.faults[place]!.rate!, wavering!.faults[place]!.rate!].map(percent),
+      percent(ends.hallucinated / episodes),
+    ];
+  });
+  assertEquals(tableOf("What faults do").slice(2), rows);
+  // What helps where a function is gone is another table.
+  assertEquals(rows.map(([id]) => id), FAULTS.filter((id) => id !== "gone"));
+});
+
+/** The trials of the suite whose models begin so, by format. */
+function byApi(trials: readonly Trial[], name: string): Map<string, Trial[]> {
+  const own = trials.filter(({ model }) => model.requested.startsWith(name));
+  const groups = Map.groupBy(own, ({ model }) => model.api ?? "chat");
+  assertEquals([...groups.keys()].sort(), [...APIS].sort());
+  return groups;
+}
+
+/** The replies of a trial that attempt calls, each as it could be read. */
+function parsesIn({ events }: Trial): (Parse | undefined)[] {
+  return events.flatMap((event) => event.kind === "reply" && event.calls > 0 ? [event.parsed] : []);
+}
+
+/** What comes of calls that are broken in a way, or not at all. */
+const READ_AS = { mendable: "repaired", hopeless: "unreadable", undefined: "strict" } as const;
+
+Deno.test("suites/formats.jsonc is solved in every format, and read as it was written (Pipeline, Function Calling Format Comparison)", async () => {
+  const { trials } = await trialsOf("formats", { graphs: 6, connected: true });
+  const tasks = new Set(trials.map(({ task }) => canonicalJson(task)));
+  // 4 cells of six graphs.
+  assertEquals(tasks.size, 24);
+
+  for (const [api, own] of byApi(trials, "sim:planner")) {
+    assertEquals(own.length, 24, api);
+    assertEquals(own.filter(({ solved, grounded }) => solved && grounded).length, 24, api);
+    assertEquals(new Set(own.map(({ task }) => canonicalJson(task))), tasks, api);
+    assertEquals(own.flatMap(({ failures }) => failures), [], api);
+    const parses = own.flatMap(parsesIn);
+    assert(parses.length >= 24, api);
+    assertEquals(parses.filter((parsed) => parsed !== "strict"), [], api);
+    const replies = own.flatMap(({ events }) => events.filter((event) => event.kind === "reply"));
+    assertEquals(replies.filter(({ repairs }) => repairs !== undefined), [], api);
+  }
+
+  const metrics = measureFormats(trials);
+  for (const [api, own] of byApi(trials, "sim:noisy")) {
+    assertEquals(own.filter(({ outcome }) => outcome === "invalid"), [], api);
+    const drawn = own.flatMap((trial) => {
+      const { prompt } = generateTask(trial.task as GraphSpec);
+      return parsesIn(trial).map((_, step): Parse =>
+        READ_AS[
+          `${
+            drawBreak(prompt, step, {
+              rates: { breakFormat: 0.3, hopeless: 0.3 },
+              seed: 1,
+              repetition: trial.repetition,
+            })
+          }`
+        ]
+      );
+    });
+    assertEquals(own.flatMap(parsesIn), drawn, api);
+    const count = (parse: Parse) => drawn.filter((one) => one === parse).length;
+    const { attempts, strictRate, usableRate } = metrics.find((one) =>
+      one.api === api && one.subject.model.startsWith("sim:noisy")
+    )!;
+    assertEquals(attempts, drawn.length, api);
+    assertEquals(strictRate.mean, count("strict") / drawn.length, api);
+    assertEquals(usableRate.mean, (drawn.length - count("unreadable")) / drawn.length, api);
+    assert(count("repaired") > 5 && count("unreadable") > 2, api);
+  }
 });

@@ -10,16 +10,14 @@ import {
   assertMatch,
   assertStringIncludes,
 } from "@std/assert";
-import { canonicalJson } from "../../lib/base/json.ts";
-import { sha256 } from "../../lib/base/hash.ts";
 import { type PlanLine, planLine } from "../../lib/runs/journal/plan_line.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
+import { benchmark } from "../../lib/testing/benchmark.ts";
 import { linesOf } from "../support/journals.ts";
 import { finish } from "../support/records.ts";
 import {
   beginToolgate,
   countingServer,
-  deno,
   type Finished,
   type Folder,
   folder,
@@ -27,6 +25,7 @@ import {
   ROOT,
   shell,
 } from "../support/child.ts";
+import { CollectedTests } from "../support/collected.ts";
 import { toolgate, toolgates } from "../support/command_line.ts";
 
 /** A plan of 40 graphs with a gate. */
@@ -44,12 +43,6 @@ function suiteOf(more: Record<string, unknown>): string {
     models: ["sim:noisy?quit=0.03&seed=1"],
     ...more,
   });
-}
-
-/** A baseline with other fields, and the checksum that belongs to them. */
-function changed(text: string, fields: Record<string, unknown>): string {
-  const { checksum: _, ...content } = { ...JSON.parse(text), ...fields };
-  return JSON.stringify({ ...content, checksum: sha256(canonicalJson(content)) });
 }
 
 /** Runs suites and gives their journals, by their names. */
@@ -354,23 +347,16 @@ Deno.test("toolgate gate refuses a baseline that shares trials with the candidat
 
 Deno.test("a gate refuses a candidate that replays its baseline, and takes another recorded run", async () => {
   await using place = await folder();
-  const imports = { "@toolgate/toolgate": `file://${ROOT}/mod.ts` };
-  place.write("deno.json", JSON.stringify({ imports }));
   // A deterministic model: only when they were drawn tells the replies of two runs apart.
-  place.write(
-    "own_test.ts",
-    `import { benchmark } from "@toolgate/toolgate";
-    benchmark("own", {
-      ...{ tasks: [{ core: 3, depth: 2 }], graphs: 100, seed: 1, model: "sim:noisy?quit=0.1&seed=1" },
-      gate: { baseline: { file: "base.json" }, margin: 0.15 },
-    });`,
-  );
   const test = (out: string, own: string) =>
-    deno(["test", "-A", "--no-check", "own_test.ts", "--", `--out=${out}`, own], {
-      cwd: place.path,
-    });
+    CollectedTests.of(() =>
+      benchmark("own", {
+        ...{ tasks: { core: 3, depth: 2 }, graphs: 100, seed: 1 },
+        model: "sim:noisy?quit=0.1&seed=1",
+        gate: { baseline: { file: place.file("base.json") }, margin: 0.15 },
+      }), [`--out=${place.file(out)}`, own.replace("=", `=${place.path}/`)]).run();
   const first = await test("first.jsonl", "--record=old");
-  assertStringIncludes(first.all, "there is no baseline base.json yet");
+  assertMatch(first.all, /there is no baseline \S+base\.json yet/);
   const accept = ["accept", "first.jsonl", "--out", "base.json"];
   assertEquals((await toolgate(accept, { cwd: place.path })).code, 0);
   const gates = async (journal: string) => {
@@ -391,109 +377,6 @@ Deno.test("a gate refuses a candidate that replays its baseline, and takes anoth
   const replayed = await test("replayed.jsonl", "--replay=new");
   assertEquals(replayed.code, 0, replayed.all);
   for (const { code, all } of await gates("replayed.jsonl")) assertEquals(code, 0, all);
-});
-
-Deno.test("toolgate gate refuses baselines that are not of the same graphs", async (context) => {
-  await using place = await folder();
-  const { next, seed, graphs } = await journalsOf(place, {
-    next: { graphs: 10 },
-    seed: { graphs: 10, seed: 2 },
-    graphs: { graphs: 11 },
-  });
-  const accepted = place.file("accepted.json");
-  assertEquals((await toolgate(["accept", next, "--out", accepted])).code, 0);
-  const text = Deno.readTextFileSync(accepted);
-  const cases: [string, string, RegExp][] = [
-    ["another seed", seed, /differ in seed \(2 there, 1 here\)/],
-    ["other graphs", graphs, /differ in graphs \(11 there, 10 here\)/],
-    [
-      "another generator",
-      place.write("generator.json", changed(text, { generator: 2 })),
-      /comparisonHash must be that of its plan/,
-    ],
-    [
-      "another outcome",
-      place.write("outcome.json", text.replace('"solved"', '"no_answer"')),
-      /checksum must be that of its content: it was changed/,
-    ],
-    ["the very same trials", accepted, /these are the trials of the baseline itself/],
-    ["a torn file", place.write("torn.json", text.slice(0, -30)), /not JSON|kind/],
-    ["an empty file", place.write("empty.json", ""), /must have trials: there are none/],
-    ["no file", place.file("absent.json"), /there is no such file/],
-  ];
-  const told = await toolgates(cases.map(([, file]) => ["gate", next, "--baseline", file]));
-  for (const [at, [name, , message]] of cases.entries()) {
-    await context.step(name, () => {
-      const finished = told[at]!;
-      assertEquals(finished.code, 2, finished.all);
-      assertMatch(finished.stderr, message);
-      assertEquals(finished.stderr.trim().split("\n").length, 1, finished.all);
-    });
-  }
-});
-
-Deno.test("toolgate gate compares strategies beneath its verdicts, which decides nothing", async () => {
-  await using place = await folder();
-  const model = "sim:noisy?memory=6&distract=1";
-  const cells = { tasks: [{ core: 6, depth: 3, connected: 10 }], models: [model] };
-  const strategies = ["baseline", "restate"];
-  const prices = place.write("prices.jsonc", JSON.stringify({ [model]: { input: 1, output: 1 } }));
-  const absolute = { successRate: 0.1, margin: 0.05 };
-  const upgrade = { baseline: { strategy: "baseline" }, margin: 0.1 };
-  const journals = await journalsOf(place, {
-    absolute: { ...cells, strategies, graphs: 20, gate: absolute },
-    upgrade: { ...cells, strategies, graphs: 20, gate: upgrade },
-  });
-  for (const journal of Object.values(journals)) {
-    const line = ["gate", journal, "--prices", prices];
-    const [shown, told] = [await toolgate(line), await toolgate([...line, "--json"])];
-    const verdict = shown.stdout.search(/^sim:noisy\S+ \+ restate \(simulated\): PASS: /m);
-    const table = shown.stdout.indexOf("\nStrategies against the baseline\n");
-    assert(0 < verdict && verdict < table, shown.all);
-    assertEquals(shown.stdout.split("Strategies against").length, 2, shown.all);
-    assertMatch(
-      shown.stdout,
-      /^candidate +against +tasks +against solved .* extra tokens +extra cost$/m,
-    );
-    assertEquals(told.code, shown.code, told.all);
-    const { comparisons, verdicts } = JSON.parse(told.stdout);
-    assertEquals(comparisons.length, 1);
-    const [{ subject, simulated, graphs, success, effort }] = comparisons;
-    assertEquals([subject.strategy, simulated, graphs], ["restate", true, 20]);
-    const restated = verdicts.find((one: { strategy: string }) => one.strategy === "restate");
-    const { evidence } = restated;
-    assertEquals(success.candidate, evidence.of === "rate" ? evidence.rate : evidence.candidate);
-    const usages = (strategy: string) =>
-      readLines(journal).slice(1).filter((trial) => trial.strategy === strategy);
-    const dollars = (strategy: string, rate: number) =>
-      usages(strategy).reduce(
-        (sum, { usage }) => sum + usage.inputTokens + usage.outputTokens,
-        0,
-      ) / 1e6 / (20 * rate);
-    assertAlmostEquals(
-      effort.extra.usd,
-      dollars("restate", success.candidate) - dollars("baseline", success.baseline),
-      1e-9,
-    );
-  }
-  // Runs show it as well; one strategy alone is compared with nothing.
-  const suite = place.write("again.jsonc", suiteOf({ ...cells, strategies, graphs: 3 }));
-  const [run, alone] = await toolgates([["run", suite], ["run", suite, "--strategy", "restate"]]);
-  assertEquals(run!.stdout.split("\nPairs compared\n").length, 2, run!.all);
-  assertEquals(alone!.stdout.includes("Pairs compared"), false, alone!.all);
-});
-
-Deno.test("toolgate gate tells a journal without a gate from one without trials", async () => {
-  await using place = await folder();
-  for (const content of ["", "\x00\x01\ufffd"]) {
-    const path = place.write("empty.jsonl", content);
-    const empty = await toolgate(["gate", path]);
-    assertEquals(empty.code, 3, empty.all);
-    assertStringIncludes(empty.stdout, `INVALID: there are no trials in ${path}.`);
-  }
-  const ungated = await toolgate(["gate", await journalOf(place, "ungated", { graphs: 2 })]);
-  assertEquals(ungated.code, 2, ungated.all);
-  assertStringIncludes(ungated.stderr, "--success-rate, --baseline or --history is needed");
 });
 
 Deno.test("toolgate gate --baseline keeps what the plan says of its baseline", async () => {
@@ -595,11 +478,9 @@ Deno.test("toolgate plan tells what a suite's gate can decide, and what it costs
 
 Deno.test("toolgate plan --canary tells in how many nights a drop is found", async () => {
   const canary = ["plan", "--canary"];
-  const [shown, numbers, family, slow, ...refused] = await toolgates([
+  const [shown, family, ...refused] = await toolgates([
     canary,
-    [...canary, "--json"],
     [...canary, "--models", "3", "--trials", "30", "--drop", "0.1", "--tolerance", "0"],
-    [...canary, "--reference-trials", "260", "--trials", "5"],
     [...canary, "--reference-trials", "100"],
     [...canary, "--tolerance", "0.2"],
     [...canary, "--trials", "1000000"],
@@ -615,26 +496,15 @@ Deno.test("toolgate plan --canary tells in how many nights a drop is found", asy
     shown!.stdout,
     /no drift is down to +87\.3%: .* 88\.3%, less a tolerance of 1 point$/m,
   );
-  const { delays, drop, threshold } = JSON.parse(numbers!.stdout);
-  assertEquals([drop, threshold], [0.05, 7_300]);
-  assertEquals(delays.map((one: { trials: number }) => one.trials), [50, 20, 100, 200]);
-  const [{ median, most }] = delays;
-  assertStringIncludes(
+  assertMatch(
     shown!.stdout,
-    `half of the drops found within ${median} nights (${
-      (50 * median).toLocaleString("en-US")
-    } trials), ` +
-      `90% within ${most} nights`,
+    /half of the drops found within \d+ nights \([\d,]+ trials\), 90% within \d+ nights/,
   );
   assertMatch(shown!.stdout, /about 3,900 trials in the mean; about 730 if 90\.0% were known/);
   assertMatch(family!.stdout, / 21,900, for 3 models$/m);
   assertMatch(family!.stdout, /^ +20 trials a night .*\n +30 trials a night .*\n +50 trials /m);
   assertMatch(family!.stdout, /at most 5\.0% of any of 3 models$/m);
   assertMatch(family!.stdout, /the reference proves at least 88\.3%$/m);
-  assertMatch(
-    slow!.stdout,
-    / 5 trials a night +half of the drops found after more than five years, 90% /,
-  );
   assertEquals(refused.map(({ code }) => code), refused.map(() => 2));
   for (
     const [place, rule] of [

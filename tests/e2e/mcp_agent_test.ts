@@ -17,6 +17,7 @@ import { deno, folder, isAlive, readLines, ROOT, start, until } from "../support
 import { toolgate } from "../support/command_line.ts";
 import { Workplace } from "../support/documents.ts";
 import { coreInOrder, generatedFrom, rightArguments } from "../support/generated.ts";
+import { PYTHON3 } from "../support/python.ts";
 import { sayingServer } from "../support/saying_server.ts";
 
 const SPEC = { core: 3, depth: 2, connected: 1, disconnected: 0, seed: 7 };
@@ -27,13 +28,13 @@ const CORE = coreInOrder(TASK).map((made) => ({
 }));
 const ANSWER = `${TASK.target.variable} = ${TASK.target.value}`;
 const MUTE = scripted("mute", () => ({ text: "Nobody asks." }));
-const PYTHON = ["python3", `${ROOT}/fixtures/agents/mcp_agent.py`, "{mcp}"];
+const PYTHON = [PYTHON3, `${ROOT}/fixtures/agents/mcp_agent.py`, "{mcp}"];
 
 /** A real client, which makes the calls of a script. */
 const clientAgent = (sdk: string, script: McpScript, mcp: CommandAgent["mcp"]): CommandAgent => ({
   command: [
     ...[Deno.execPath(), "run", "-A", "--no-check", `--config=${ROOT}/deno.json`],
-    ...[`${ROOT}/tests/support/agents/mcp_client.ts`, sdk],
+    ...[`--lock=${ROOT}/tests/deno.lock`, `${ROOT}/tests/support/agents/mcp_client.ts`, sdk],
   ],
   env: { SCRIPT: JSON.stringify(script) },
   ...(mcp === undefined ? {} : { mcp }),
@@ -106,23 +107,23 @@ Deno.test("a Python client whose model is watched makes the mistakes that its mo
   assertEquals([overMcp.outcome, overMcp.calls], [overWire.outcome, overWire.calls]);
 });
 
-Deno.test("50 trials of programs at once, each on its own functions", async () => {
+Deno.test("20 trials of programs at once, each on its own functions", async () => {
   await using place = await folder();
   const suite = place.write(
     "suite.jsonc",
     JSON.stringify({
-      ...{ name: "at once", seed: 7, graphs: 50, models: ["sim:noisy?hallucinate=0.1&arity=0.1"] },
+      ...{ name: "at once", seed: 7, graphs: 20, models: ["sim:noisy?hallucinate=0.1&arity=0.1"] },
       ...{ tasks: [{ core: 3, depth: 2, connected: 1 }] },
       agent: { command: PYTHON, mcp: true },
     }),
   );
   const journal = place.file("out.jsonl");
-  const ended = await toolgate(["run", suite, "--out", journal, "--concurrency=50"]);
+  const ended = await toolgate(["run", suite, "--out", journal, "--concurrency=20"]);
   assertEquals(ended.code, 0, ended.all);
   const [plan, ...trials] = readLines(journal) as [PlanLine, ...Trial[]];
   assertEquals(plan.resolved.agent, { command: PYTHON, mcp: true });
   assertEquals([trials.length, new Set(trials.map(({ agent }) => agent))], [
-    50,
+    20,
     new Set(["watched" as const]),
   ]);
 
@@ -284,7 +285,7 @@ Deno.test("calls and answers after the end of a trial are refused, and one under
   const call = { name: "one", arguments: "{}" };
   await using model = sayingServer([{ calls: [{ ...call, name: "slow" }, call, call] }]);
   const trial = await runTrial({ case: "own", seed: 7 }, model.model(), {
-    agent: commandAgent({ command: ["python3", place.write("late.py", LATE), out], mcp: true }),
+    agent: commandAgent({ command: [PYTHON3, place.write("late.py", LATE), out], mcp: true }),
     limits: { calls: 2 },
     open: caseOpener(() => ({ name: "own", prompt: "Go.", tools, assert: () => {} })),
   });

@@ -5,11 +5,9 @@ import { PROBES } from "../../lib/trials/executors/task_kind.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { parseTrialId } from "../../lib/trials/trial_id.ts";
-import { browserTest } from "../support/browser.ts";
 import { type Folder, folder, readLines } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { habitServer } from "../support/probing.ts";
-import { goToTrial, openReport, readTrial, writeReport } from "../support/report_page.ts";
 
 const SUITE: Suite = {
   name: "probing",
@@ -164,28 +162,6 @@ Deno.test("toolgate report shows probes by their cases, in every format", async 
   const markdown = Deno.readTextFileSync(place.file("report.markdown"));
   for (const probe of PROBES) assertStringIncludes(markdown, probe);
   JSON.parse(Deno.readTextFileSync(place.file("report.json")));
-});
-
-browserTest("a report in a browser tells what became of each probe", async (browser) => {
-  await using place = await folder();
-  await using server = habitServer();
-  const out = await journalOf(place, server.url, { graphs: 1 });
-  await using opened = await openReport(browser, await writeReport(out));
-  const { page, faults } = opened;
-  assertEquals(await page.textContent("#count"), "18 of 18 trials");
-  const seen: string[] = [];
-  for (let number = 1; number <= 18; number++) {
-    await goToTrial(page, number);
-    const { facts, outcome, events, rerun } = await readTrial(page);
-    const probe = facts["task"]!;
-    seen.push(`${facts["model"]} ${probe} ${outcome}`);
-    assertStringIncludes(rerun, `case=${probe}`);
-    const words = events.map(({ text }) => text).join("\n");
-    if (probe === "lying_calculator") assertStringIncludes(words, "the answer follows ");
-    assert(events.length > 0, `trial ${number}`);
-  }
-  assertEquals(new Set(seen).size, 18);
-  assertEquals(faults, []);
 });
 
 Deno.test("toolgate gate holds models to a ceiling of behaviours over probes", async () => {

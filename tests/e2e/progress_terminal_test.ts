@@ -105,22 +105,21 @@ benchmark("own", {
     return stdout.replaceAll("\r\n", "\n").replace(/\x1b\[[\d;?]*[a-zA-Z]/g, "\r").split("\n")
       .map((line) => line.replace(/^.*\r/, ""));
   };
-  const [narrow, wide, run, piped] = await Promise.all([
+  const [narrow, run, piped] = await Promise.all([
     shown(80, tested),
-    shown(120, tested),
     shown(80, [...LAUNCH, "run", suite]),
     toolgate(["run", suite]),
   ]);
-  for (const [columns, lines] of [[80, narrow], [120, wide], [80, run]] as const) {
+  for (const lines of [narrow, run]) {
     const start = lines.findIndex((line) => line === `sim:noisy?… stands for ${model}`);
     assert(start >= 0, lines.join("\n"));
     const end = lines.findIndex((line) => /^-+ output end -+$/.test(line));
     const told = lines.slice(start, end < start ? undefined : end);
-    assert(told.every((line) => line.length <= columns), told.join("\n"));
+    assert(told.every((line) => line.length <= 80), told.join("\n"));
     assert(told.length > 12 && told.length < 90, told.join("\n"));
     // At 80 columns the table of a single model goes on below; that of two models has less of each.
     const heads = told.filter((line) => /^cell +/.test(line)).length;
-    assertEquals(heads, columns === 120 || lines === run ? 1 : 2);
+    assertEquals(heads, lines === run ? 1 : 2);
   }
   const verdict = narrow.findIndex((line) => line.startsWith("sim:noisy?… (simulated): PASS: "));
   assert(verdict > 0, narrow.join("\n"));

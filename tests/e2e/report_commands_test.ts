@@ -711,16 +711,3 @@ Deno.test("toolgate report compares with accepted results, that of the gate or o
     assertStringIncludes(refused.stderr, message);
   }
 });
-
-Deno.test("toolgate report --json replaces a report of an earlier version", async () => {
-  await using place = await folder();
-  write(place, "a.jsonl");
-  place.write(
-    "r.json",
-    JSON.stringify({ v: 1, kind: "report", comparisons: [], perturbations: [] }),
-  );
-  const written = await report(place, "a.jsonl", "--json", "r.json");
-  assertEquals(written.code, 0, written.all);
-  const { v, perturbations } = JSON.parse(Deno.readTextFileSync(place.file("r.json")));
-  assertEquals([v, perturbations], [2, undefined]);
-});

@@ -7,11 +7,7 @@ import { toolgate } from "../support/command_line.ts";
 import { drawingServer } from "../support/drawing_server.ts";
 import { reportedTrials } from "../support/report_data.ts";
 
-const PROJECT = JSON.stringify({
-  imports: { "@toolgate/toolgate": `file://${ROOT}/mod.ts` },
-  // A line is pasted as it is, and the check of types takes seconds.
-  compilerOptions: { checkJs: false },
-});
+const PROJECT = JSON.stringify({ imports: { "@toolgate/toolgate": `file://${ROOT}/mod.ts` } });
 
 /** The rerun lines of failed tests, each once. */
 function rerunsIn({ stdout }: Finished): string[] {
@@ -44,7 +40,7 @@ Deno.test("a rerun line keeps what chose the model, and no secret", async () => 
   const own = ["--kind", "--record=auto", "--seed=4", "--out=a.jsonl"];
   const secret = `sk-${"0123456789abcdef".repeat(2)}`;
   const run = await deno([
-    ...["test", "--no-prompt", "-A", "my tests/a'b_test.js", "--", ...own],
+    ...["test", "--no-check", "--no-prompt", "-A", "my tests/a'b_test.js", "--", ...own],
   ], {
     cwd: place.path,
     env: {
@@ -64,7 +60,8 @@ Deno.test("a rerun line keeps what chose the model, and no secret", async () => 
   const asked = server.state.requests;
   assert(asked > 0);
 
-  const again = await shell(line!, { cwd: place.path });
+  // Types take seconds to check, and are not what is repeated.
+  const again = await shell(line!.replace(" -A ", " -A --no-check "), { cwd: place.path });
   assertEquals(again.code, 1, again.all);
   assertEquals(rerunsIn(again), [line]);
   const storyOf = ({ stdout }: Finished) =>
@@ -78,7 +75,14 @@ Deno.test("a rerun line keeps what chose the model, and no secret", async () => 
 
   // Of the variables that may not all be read, those of usual names are looked at; and the journal has the file.
   const few = await deno([
-    ...["test", "--no-prompt", "--allow-read", "--allow-net=127.0.0.1", "--allow-write"],
+    ...[
+      "test",
+      "--no-check",
+      "--no-prompt",
+      "--allow-read",
+      "--allow-net=127.0.0.1",
+      "--allow-write",
+    ],
     ...["--allow-env=MODEL,OWN_SERVER", "my tests/a'b_test.js", "--", "--out=b.jsonl"],
   ], { cwd: place.path, env: { MODEL: "sim:noisy", OWN_SERVER: server.url } });
   const [short] = rerunsIn(few);
@@ -111,9 +115,10 @@ Deno.test("the seed in use is told where it decides anything, and how to set ano
     stdout.split("\n").filter((line) => /\bseed\b/.test(line) && !line.startsWith("rerun"))
       .map((line) => line.replace(/(fresh seed|--seed=)(?: |)\d{6,}/g, (_, word) => `${word} X`));
   const run = (...own: string[]) =>
-    deno(["test", "--no-prompt", "-A", "--filter=/none of these/", "seeds_test.js", "--", ...own], {
-      cwd: place.path,
-    });
+    deno([
+      ...["test", "--no-check", "--no-prompt", "-A", "--filter=/none of these/", "seeds_test.js"],
+      ...["--", ...own],
+    ], { cwd: place.path });
   const hint = "for another add  -- --seed=N  (without -- Deno takes it)";
   assertEquals(seedsIn(await run()), [
     `fixed: seed 11 of the file; ${hint}`,

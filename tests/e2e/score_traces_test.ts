@@ -1,11 +1,12 @@
 // The command that judges recorded conversations by tests of tools, as users run it: it starts `deno test`.
 
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Report } from "../../lib/reports/report.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { deno, ROOT, start } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import { Folder } from "../support/folders.ts";
+import { keptVariables } from "../support/surroundings.ts";
 
 const TOOLS = `
 import { assertCalled, scripted, tool, toolSuite, toolTest } from "${ROOT}/mod.ts";
@@ -68,14 +69,27 @@ function written(place: Folder, tests: string, traces: readonly unknown[]) {
   return { words: ["score", "traces", file, "--with", code] };
 }
 
-/** Runs the command in a process, whose output has that of the tests it starts: in this one it would be this one's. */
-function command(...words: string[]) {
-  return deno(["run", "-A", "--no-check", "--no-prompt", `${ROOT}/lib/cli/main.ts`, ...words]);
-}
-
-/** Runs the tests of a text on traces. */
-function run(place: Folder, tests: string, traces: readonly unknown[]) {
-  return command(...written(place, tests, traces).words);
+/** Runs the command in this process, and collects what the tests write that it starts. */
+async function command(...words: string[]) {
+  const { Command } = Deno;
+  const written: Promise<string>[] = [];
+  Deno.Command = class extends Command {
+    constructor(program: string | URL, options: Deno.CommandOptions) {
+      const env = { ...keptVariables(), NO_COLOR: "1" };
+      super(program, { ...options, clearEnv: true, env, stdout: "piped", stderr: "piped" });
+    }
+    override spawn(): Deno.ChildProcess {
+      const child = super.spawn();
+      written.push(...[child.stdout, child.stderr].map((one) => new Response(one).text()));
+      return child;
+    }
+  };
+  try {
+    const ended = await toolgate(words);
+    return { ...ended, all: [ended.all, ...await Promise.all(written)].join("\n") };
+  } finally {
+    Deno.Command = Command;
+  }
 }
 
 /** Runs the tests of a text on traces, and reads their trials. */
@@ -88,13 +102,16 @@ async function score(place: Folder, tests: string, traces: readonly unknown[]) {
   } catch {
     // Nothing was run.
   }
-  const trials = names.flatMap((name) =>
-    Deno.readTextFileSync(name).trim().split("\n").map((one) => JSON.parse(one))
-  ).filter(({ kind }) => kind === "trial") as Trial[];
+  const trials = names.flatMap(trialsIn);
   return { ...ended, trials, journals: names };
 }
 
-Deno.test("score traces: results are ordinary trials, which report, gate and export read", async () => {
+function trialsIn(journal: string): Trial[] {
+  return Deno.readTextFileSync(journal).trim().split("\n").map((one) => JSON.parse(one))
+    .filter(({ kind }) => kind === "trial");
+}
+
+Deno.test("score traces: results are ordinary trials, which report and gate read, and no run continues", async () => {
   using place = new Folder();
   const { code, all, trials, journals } = await score(place, ONE_TEST, [
     line(),
@@ -115,50 +132,176 @@ Deno.test("score traces: results are ordinary trials, which report, gate and exp
   assertStringIncludes(JSON.stringify(report), '"simulated":true');
   const gate = await toolgate(["gate", ...journals, "--success-rate", "0.1", "--margin", "0.09"]);
   assertStringIncludes(gate.stdout, "PASS", gate.all);
+
+  // It is neither judged in place of traces nor continued with a live model.
+  const [journal] = journals;
+  const kept = Deno.readTextFileSync(journal!);
+  const run = (...flags: string[]) =>
+    deno([
+      ...["test", "-A", "--no-check", "--no-prompt", `--config=${ROOT}/deno.json`],
+      ...[`${place.path}/tests.ts`, "--", `--out=${journal}`, "--resume", ...flags],
+    ]);
+  const file = place.write("traces.jsonl", JSON.stringify(line({ tool: "wipe" })));
+  const anew = await run(`--traces=${file}`);
+  assertEquals(anew.code, 1, anew.all);
+  assertStringIncludes(anew.all, "Cannot use --traces with --resume");
+  const live = await run();
+  assertEquals(live.code, 1, live.all);
+  assertStringIncludes(live.all, "it is of --traces; begin another journal");
+  assertEquals(Deno.readTextFileSync(journal!), kept);
 });
 
-Deno.test("score traces: a trial that is not right, and a call that must not happen, end with 1", async () => {
+/** A test of each kind of trace, each in a suite of its own, as the command takes all of them at once. */
+function testsOfKinds(log: string): string {
+  return `${TOOLS}
+const test = (name, options) => toolSuite(name, { model: "gpt-5", tools })(name, { prompt: name, assert, ...options });
+const strict = { expected: [rome], never: ["wipe"] };
+for (const name of ["right", "wrong", "wiped", "open", "strange", "ids", "models", "times"]) test(name, strict);
+for (const name of ["program", "uneven", "without result"]) test(name, {});
+test("steps", { assert() {} });
+test("turns", { turns: ["Thanks"], expected: [rome] });
+const note = (text) => Deno.writeTextFileSync(${JSON.stringify(log)}, text, { append: true });
+test("made", {
+  state: () => ({ count: 0, [Symbol.dispose]: () => note("gone ") }),
+  tools: (state) => { note("made "); return tools; },
+  assert: (run) => { if (run.state.count !== 0) throw new Error("used"); },
+});
+`;
+}
+
+Deno.test("score traces: each kind of trace is a trial of its test as far as it was said, and one that is not right ends with 1", async (t) => {
   using place = new Folder();
-  const paris = await score(place, ONE_TEST, [line(), line({ city: "Paris" })]);
-  assertEquals(paris.code, 1, paris.all);
-  assertEquals(paris.trials.map(({ outcome }) => outcome), ["solved", "wrong_answer"]);
-  const view = paris.trials[1]!.events.find((event) => event.kind === "call")?.parameters;
-  assertEquals(view?.failures.map(({ parameter, given }) => [parameter, given]), [[
-    "/city",
-    "Paris",
-  ]]);
-  using other = new Folder();
-  const wiped = await score(other, ONE_TEST, [line({ tool: "wipe" })]);
-  assertEquals(wiped.code, 1, wiped.all);
-  assert(wiped.trials[0]!.events.some((event) => event.kind === "assertion" && event.never));
-  using last = new Folder();
-  const { messages } = line();
-  const open = await score(last, ONE_TEST, [{ model: "gpt-5", messages: messages.slice(0, 3) }]);
-  assertEquals([open.code, open.trials[0]!.outcome], [1, "agent_error"], open.all);
+  const log = `${place.path}/log.txt`;
+  const answer = line().messages[3];
+  const { messages: called } = line({ prompt: "without result" });
+  const open = { ...line(), messages: called.filter(({ role }) => role !== "tool") };
+  const logged = (created: number) => {
+    const { messages, model } = line({ prompt: "times" });
+    const request = { model, messages: messages.slice(0, 3) };
+    return {
+      request,
+      response: { id: "r", created, choices: [{ message: answer, finish_reason: "stop" }] },
+    };
+  };
+  const broken = {
+    ...{ "gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-5" },
+    "gen_ai.input.messages": [{ role: "user", parts: [{ type: "text", content: "turns" }] }],
+    "error.type": "timeout",
+  };
+  const turns = line({ prompt: "turns" });
+  const steps = [{
+    content: [{ type: "text", text: "21" }],
+    finishReason: "stop",
+    response: { modelId: "gpt-5-2025" },
+  }];
+  const ended = await score(place, testsOfKinds(log), [
+    line({ prompt: "right" }),
+    line({ prompt: "wrong", city: "Paris" }),
+    line({ prompt: "wiped", tool: "wipe" }),
+    { model: "gpt-5", messages: line({ prompt: "open" }).messages.slice(0, 3) },
+    line({ prompt: "strange", tool: "look_up" }),
+    ...["a", "b"].map((id) => line({ prompt: "ids", more: { id } })),
+    ...["gpt-5", "other"].map((model) => line({ prompt: "models", more: { id: "c", model } })),
+    // Of servers with few ids of responses, the time tells them apart.
+    ...[1, 2].map(logged),
+    { messages: line({ prompt: "program" }).messages, simulated: true },
+    ...["a", "a", "b"].map((model) => line({ prompt: "uneven", more: { model } })),
+    ...[open, open],
+    { model: "gpt-5", prompt: "steps", steps },
+    { ...turns, messages: [...turns.messages, { role: "user", content: "Thanks" }, answer] },
+    { name: "chat", spanId: "s", traceId: "t", attributes: broken },
+    line({ prompt: "made" }),
+  ]);
+  assertEquals(ended.code, 1, ended.all);
+  const trialsOf = (test: string) => ended.trials.filter(({ suite }) => suite === test);
+  const outcomesOf = (test: string) => trialsOf(test).map(({ outcome }) => outcome);
+  const modelsOf = (test: string) => trialsOf(test).map(({ model }) => model.requested).sort();
+
+  await t.step("a trial that is not right, and a call that must not happen", () => {
+    const kinds = ["right", "wrong", "open"];
+    assertEquals(kinds.map(outcomesOf), [["solved"], ["wrong_answer"], ["agent_error"]], ended.all);
+    const view = trialsOf("wrong")[0]!.events.find((event) => event.kind === "call")?.parameters;
+    assertEquals(view?.failures.map(({ parameter, given }) => [parameter, given]), [[
+      ...["/city", "Paris"],
+    ]]);
+    const { events } = trialsOf("wiped")[0]!;
+    assert(events.some((event) => event.kind === "assertion" && event.never));
+  });
+  await t.step("a wrong call that had a result is told by what is wrong with it", () => {
+    const told = 'look_up(city="Rome") -> refused: There is no function look_up';
+    assertStringIncludes(ended.all, told);
+  });
+  await t.step("what tells traces apart is in their draws", () => {
+    for (const test of ["ids", "models", "times"]) {
+      assertEquals(outcomesOf(test), ["solved", "solved"], ended.all);
+      assertEquals(new Set(trialsOf(test).map(({ draw }) => draw)).size, 2, test);
+    }
+  });
+  await t.step(
+    "the model beside steps is theirs, and a program without a name is one all the same",
+    () => {
+      assertEquals(modelsOf("steps"), ["gpt-5"]);
+      assertEquals(trialsOf("program").map(({ model }) => [model.requested, model.simulated]), [
+        ...[["unnamed", true]],
+      ]);
+    },
+  );
+  await t.step("without a gate models need no equal numbers of traces", async () => {
+    assertEquals(modelsOf("uneven"), ["a", "a", "b"]);
+    const journal = ended.journals.find((path) => path.includes("/uneven."))!;
+    const report = await toolgate(["report", journal]);
+    assertEquals(report.code, 0, report.all);
+  });
+  await t.step("what is left out of traces is said beside their test, once", () => {
+    const told = ended.all.split("\n").filter((one) => one.includes("without a result"));
+    assertEquals(told.length, 1, ended.all);
+    assertMatch(told[0]!, /tool test without result: 1 call without a result.*line 16, /);
+  });
+  await t.step(
+    "a trial of several turns that broke off in the first is invalid, and others are judged",
+    () => {
+      assertEquals(outcomesOf("turns"), ["solved", "invalid"], ended.all);
+    },
+  );
+  await t.step("state and tools are made, disposed of, and never used", () => {
+    assertEquals([outcomesOf("made"), Deno.readTextFileSync(log)], [["solved"], "made gone "]);
+  });
 });
 
 Deno.test("score traces: a trace of no test or of two ends with 2, a test without one with 3", async () => {
-  using place = new Folder();
-  const strange = await score(place, ONE_TEST, [line(), line({ prompt: "Oslo?" })]);
-  assertEquals(strange.code, 2, strange.all);
-  assertStringIncludes(strange.stderr, "1 trace of 2 not judged");
-  using double = new Folder();
+  using strange = new Folder();
+  const { messages } = line();
+  const system = { role: "system", content: "Be brief." };
+  const steps = [{ content: [{ type: "text", text: "21" }], finishReason: "stop" }];
+  const key = "sk-live-4f9a8b7c6d5e4f3a2b1c";
+  const lost = await score(strange, ONE_TEST, [
+    ...[line(), { messages: [system, ...messages] }, { steps }, line({ prompt: "Oslo?" })],
+    ...[line({ prompt: `Is ${key} mine?` }), line({ more: { case: key } })],
+  ]);
+  assertEquals(lost.code, 2, lost.all);
+  for (
+    const part of [
+      "5 traces of 6 not judged",
+      'line 2: question "Rome?" is that of tool test weather, whose system text is another',
+      "line 3: it has neither a question nor a case",
+      'line 4: question "Oslo?" is of no test',
+      'question "Is [redacted] mine?" is of no test',
+    ]
+  ) assertStringIncludes(lost.all, part);
+  assert(!lost.all.includes(key), lost.all);
+
   // Nothing has been said of either: the model that they name is not asked in its place.
   const two = `${ONE_TEST}\ntoolTest("same", { model: "gpt-5", tools, prompt: "Rome?", assert });`;
-  const shared = await score(double, two, [line()]);
-  assertEquals([shared.code, shared.trials.map(({ outcome }) => outcome)], [2, [
-    "invalid",
-    "invalid",
-  ]]);
-  assertStringIncludes(shared.trials[0]!.reason!, "has no trace of it");
-  using named = new Folder();
   const both = ["weather", "same"].map((name) => line({ more: { case: name } }));
-  const right = await score(named, two, both);
-  assertEquals(right.code, 0, right.all);
-  using missing = new Folder();
-  const one = await score(missing, two, both.slice(0, 1));
-  assertEquals(one.code, 3, one.all);
-  assertEquals(one.trials.map(({ outcome }) => outcome).sort(), ["invalid", "solved"]);
+  const outcomes = { 2: ["invalid", "invalid"], 0: ["solved", "solved"], 3: ["invalid", "solved"] };
+  for (const [code, traces] of [[2, [line()]], [0, both], [3, both.slice(0, 1)]] as const) {
+    using place = new Folder();
+    const ended = await score(place, two, traces);
+    assertEquals([ended.code, ended.trials.map(({ outcome }) => outcome).sort()], [
+      ...[code, outcomes[code]],
+    ], ended.all);
+    if (code === 2) assertStringIncludes(ended.trials[0]!.reason!, "has no trace of it");
+  }
 });
 
 Deno.test("score traces: the gate of a suite decides, and over tests without traces it does not pass", async () => {
@@ -178,36 +321,20 @@ Deno.test("score traces: the gate of a suite decides, and over tests without tra
 });
 
 Deno.test("score traces: what cannot be applied to what was said is refused", async () => {
-  for (
-    const option of [
-      'perturbation: "RD"',
-      'strategy: "restate"',
-      "gate: { successRate: 0.9, sequential: true }",
-      'variants: { a: { system: "x" } }',
-    ]
-  ) {
-    using place = new Folder();
-    const tests = ONE_TEST.replace('model: "gpt-5"', `model: "gpt-5", ${option}`);
-    const ended = await score(place, tests, [line()]);
-    assertEquals([ended.code, ended.trials], [2, []], option);
-  }
-});
-
-Deno.test("score traces: state and tools are made, disposed of, and never used", async () => {
+  const options = [
+    'perturbation: "RD"',
+    'strategy: "restate"',
+    "gate: { successRate: 0.9, sequential: true }",
+    'variants: { a: { system: "x" } }',
+  ];
   using place = new Folder();
-  const log = `${place.path}/log.txt`;
-  const made = `${TOOLS}
-const note = (text) => Deno.writeTextFileSync(${JSON.stringify(log)}, text, { append: true });
-toolTest("weather", {
-  model: "gpt-5",
-  state: () => ({ count: 0, [Symbol.dispose]: () => note("gone ") }),
-  tools: (state) => { note("made "); return tools; },
-  prompt: "Rome?",
-  assert: (run) => { if (run.state.count !== 0) throw new Error("used"); },
-});`;
-  const ended = await score(place, made, [line()]);
-  assertEquals(ended.code, 0, ended.all);
-  assertEquals(Deno.readTextFileSync(log), "made gone ");
+  const tests = options.map((option, at) =>
+    `toolSuite("${at}", { model: "gpt-5", tools, ${option} })("${at}", { prompt: "Rome?", assert });`
+  );
+  const ended = await score(place, TOOLS + tests.join("\n"), [line()]);
+  assertEquals([ended.code, ended.trials], [2, []], ended.all);
+  const refused = new Set(ended.all.match(/^.*InputError: Cannot score .*$/gm));
+  assertEquals(refused.size, options.length, ended.all);
 });
 
 Deno.test("score traces: a journal's trials, judged anew, are what they were", async () => {
@@ -224,13 +351,9 @@ Deno.test("score traces: a journal's trials, judged anew, are what they were", a
   ).replaceAll("execute: ran", 'returns: "21"');
   const code = place.write("live.ts", `// @ts-nocheck no types here\n${script}`);
   const journal = `${place.path}/live.jsonl`;
-  const child = await new Deno.Command(Deno.execPath(), {
-    args: ["test", "-A", "--no-check", "--no-prompt", code, "--", `--out=${journal}`],
-    ...{ cwd: ROOT, stdout: "null", stderr: "null" },
-  }).output();
-  assert(child.success);
-  const live = Deno.readTextFileSync(journal).trim().split("\n").map((one) => JSON.parse(one))
-    .filter(({ kind }) => kind === "trial") as Trial[];
+  const test = ["test", "-A", "--no-check", "--no-prompt", code, "--", `--out=${journal}`];
+  await deno(test);
+  const live = trialsIn(journal);
   using again = new Folder();
   const tests = again.write(
     "live.ts",
@@ -239,8 +362,7 @@ Deno.test("score traces: a journal's trials, judged anew, are what they were", a
   const out = `${again.path}/again.jsonl`;
   const ended = await command("score", "traces", journal, "--with", tests, "--out", out);
   assertEquals(ended.code, 0, ended.all);
-  const anew = Deno.readTextFileSync(out).trim().split("\n").map((one) => JSON.parse(one))
-    .filter(({ kind }) => kind === "trial") as Trial[];
+  const anew = trialsIn(out);
   const shape = (
     { outcome, solved, calls, failures, behaviours, usage, events, model, needed, oracle }: Trial,
   ) => ({
@@ -250,173 +372,34 @@ Deno.test("score traces: a journal's trials, judged anew, are what they were", a
   assertEquals(anew.map(shape), live.map(shape));
 });
 
-Deno.test("score traces: a journal is neither judged in place of traces nor continued with a live model", async () => {
+Deno.test("score traces: a trace that is there twice is refused", async () => {
   using place = new Folder();
-  const { code, all, journals: [journal] } = await score(place, ONE_TEST, [line()]);
-  assertEquals(code, 0, all);
-  const kept = Deno.readTextFileSync(journal!);
-  const run = (...flags: string[]) =>
-    deno([
-      ...["test", "-A", "--no-check", "--no-prompt", `--config=${ROOT}/deno.json`],
-      ...[`${place.path}/tests.ts`, "--", `--out=${journal}`, "--resume", ...flags],
-    ]);
-  const file = place.write("traces.jsonl", JSON.stringify(line({ tool: "wipe" })));
-  const anew = await run(`--traces=${file}`);
-  assertEquals(anew.code, 1, anew.all);
-  assertStringIncludes(anew.all, "Cannot use --traces with --resume");
-  const live = await run();
-  assertEquals(live.code, 1, live.all);
-  assertStringIncludes(live.all, "it is of --traces; begin another journal");
-  assertEquals(Deno.readTextFileSync(journal!), kept);
-});
-
-Deno.test("score traces: a trace that is there twice is refused, and its id is in its draw", async () => {
-  for (
-    const [one, other, isTwice] of [
-      [{ more: { id: "a" } }, { more: { id: "a" } }, true],
-      [{ more: { id: 7 } }, { city: "Paris", more: { id: 7, case: "weather" } }, true],
-      [{ more: { id: "a" } }, { more: { id: "b" } }, false],
-      [{ more: { id: "a" } }, { more: { id: "a", model: "other" } }, false],
-    ] as const
-  ) {
-    using place = new Folder();
-    const ended = await score(place, ONE_TEST, [line(one), line(other)]);
-    assertEquals(ended.code, isTwice ? 2 : 0, ended.all);
-    if (isTwice) assertStringIncludes(ended.stderr, "line 2 as each trace is a trial of its own");
-    else assertEquals(new Set(ended.trials.map(({ draw }) => draw)).size, 2);
-  }
-  // Of servers with few ids of responses, the time tells them apart.
-  const logged = ([id, created]: [string, number]) => {
-    const { messages, model } = line();
-    const request = { model, messages: messages.slice(0, 3) };
-    const message = messages[3];
-    return { request, response: { id, created, choices: [{ message, finish_reason: "stop" }] } };
+  const { messages, model } = line();
+  const logged = {
+    request: { model, messages: messages.slice(0, 3) },
+    response: { id: "r", created: 1, choices: [{ message: messages[3], finish_reason: "stop" }] },
   };
-  using same = new Folder();
-  assertEquals((await score(same, ONE_TEST, [["r", 1], ["r", 1]].map(logged as never))).code, 2);
-  using later = new Folder();
-  const both = await score(later, ONE_TEST, [["r", 1], ["r", 2]].map(logged as never));
-  assertEquals(both.code, 0, both.all);
-});
-
-Deno.test("score traces: a trial of several turns that broke off in the first is invalid, and others are judged", async () => {
-  using place = new Folder();
-  const attributes = {
-    ...{ "gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-5" },
-    "gen_ai.input.messages": [{ role: "user", parts: [{ type: "text", content: "Rome?" }] }],
-    "error.type": "timeout",
-  };
-  const { messages } = line();
-  const whole = [...messages, { role: "user", content: "Thanks" }, messages[3]];
-  const ended = await score(
-    place,
-    ONE_TEST.replace("expected:", 'turns: ["Thanks"], expected:'),
-    [{ ...line(), messages: whole }, { name: "chat", spanId: "s", traceId: "t", attributes }],
-  );
-  assertEquals(
-    [ended.code, ended.trials.map(({ outcome }) => outcome)],
-    [3, ["solved", "invalid"]],
-    ended.all,
-  );
-});
-
-Deno.test("score traces: a trace of no test is told from one of a test with another system text", async () => {
-  using place = new Folder();
-  const { messages } = line();
-  const system = { role: "system", content: "Be brief." };
-  const steps = [{ content: [{ type: "text", text: "21" }], finishReason: "stop" }];
-  const traces = [{ messages: [system, ...messages] }, { steps }, line({ prompt: "Oslo?" })];
-  const { code, all } = await run(place, ONE_TEST, traces);
-  assertEquals(code, 2, all);
   for (
-    const part of [
-      'line 1: question "Rome?" is that of tool test weather, whose system text is another',
-      "line 2: it has neither a question nor a case",
-      'line 3: question "Oslo?" is of no test',
+    const traces of [
+      [line({ more: { id: "a" } }), line({ more: { id: "a" } })],
+      [line({ more: { id: 7 } }), line({ city: "Paris", more: { id: 7, case: "weather" } })],
+      [logged, logged],
     ]
-  ) assertStringIncludes(all, part);
-});
-
-Deno.test("score traces: a wrong call that had a result is told by what is wrong with it", async () => {
-  using place = new Folder();
-  const { code, all } = await run(place, ONE_TEST, [line({ tool: "look_up" })]);
-  assertEquals(code, 1, all);
-  assertStringIncludes(all, 'look_up(city="Rome") -> refused: There is no function look_up');
-});
-
-Deno.test("score traces: the model beside steps is theirs, and --with needs tool tests", async () => {
-  using place = new Folder();
-  const steps = [{
-    content: [{ type: "text", text: "21" }],
-    finishReason: "stop",
-    response: { modelId: "gpt-5-2025" },
-  }];
-  const answered = TOOLS +
-    'toolTest("weather", { model: "m", tools, prompt: "Rome?", assert() {} });\n';
-  const { trials } = await score(place, answered, [{ model: "gpt-5", prompt: "Rome?", steps }]);
-  assertEquals(trials.map(({ model }) => model.requested), ["gpt-5"]);
-  using none = new Folder();
-  const { code, stderr } = await score(none, 'Deno.test("plain", () => {});\n', [line()]);
-  assertEquals(code, 2);
-  assertStringIncludes(stderr, "--with names a file of tool tests");
-});
-
-Deno.test("score traces: a program without a name is one all the same, and simulated is true or false", async () => {
-  using place = new Folder();
-  const { messages } = line();
-  const program = await score(place, ONE_TEST, [{ messages, simulated: true }]);
-  assertEquals(program.trials.map(({ model }) => [model.requested, model.simulated]), [
-    ["unnamed", true],
-  ]);
-  using other = new Folder();
-  const text = await score(other, ONE_TEST, [line({ more: { simulated: "true" } })]);
-  assertEquals([text.code, text.trials], [2, []]);
-  assertStringIncludes(text.stderr, "at simulated: must be true or false");
-});
-
-Deno.test("score traces: what is left out of traces is said beside their test, once", async () => {
-  using place = new Folder();
-  const open = { ...line(), messages: line().messages.filter(({ role }) => role !== "tool") };
-  const { all } = await run(place, ONE_TEST, [open, open]);
-  const told = all.split("\n").filter((one) => one.includes("without a result"));
-  assertEquals(told.length, 1, all);
-  assertStringIncludes(told[0]!, "tool test weather: 1 call without a result");
-  assertStringIncludes(told[0]!, "line 1, ");
+  ) {
+    const ended = await score(place, ONE_TEST, traces);
+    assertEquals([ended.code, ended.trials], [2, []], ended.all);
+    assertStringIncludes(ended.stderr, "line 2 as each trace is a trial of its own");
+  }
 });
 
 Deno.test("score traces: a trace of tests of two suites ends with 2, and both are named", async () => {
   using place = new Folder();
   const suite = (name: string) =>
     `toolSuite("${name}", { model: "gpt-5", tools })("weather", { prompt: "Rome?", assert });\n`;
-  const ended = await run(place, TOOLS + suite("first") + suite("second"), [line(), line()]);
+  const ended = await score(place, TOOLS + suite("first") + suite("second"), [line(), line()]);
   assertEquals(ended.code, 2, ended.all);
   assertStringIncludes(ended.stderr, "2 traces of 2 judged twice");
   assertStringIncludes(ended.all, "is of tool test weather of first, tool test weather of second");
-});
-
-Deno.test("score traces: without a gate models need no equal numbers of traces", async () => {
-  using place = new Folder();
-  const traces = ["a", "a", "b"].map((model) => line({ more: { model } }));
-  const { code, all, trials, journals } = await score(place, ONE_TEST, traces);
-  assertEquals(
-    [code, trials.map(({ model }) => model.requested).sort()],
-    [0, ["a", "a", "b"]],
-    all,
-  );
-  const report = await toolgate(["report", ...journals]);
-  assertEquals(report.code, 0, report.all);
-});
-
-Deno.test("score traces: no secret of a trace is printed", async () => {
-  using place = new Folder();
-  const key = "sk-live-4f9a8b7c6d5e4f3a2b1c";
-  const ended = await run(place, ONE_TEST, [
-    line({ prompt: `Is ${key} mine?` }),
-    line({ more: { case: key } }),
-  ]);
-  assertEquals(ended.code, 2, ended.all);
-  assertStringIncludes(ended.all, 'question "Is [redacted] mine?" is of no test');
-  assert(!ended.all.includes(key), ended.all);
 });
 
 Deno.test("score traces: a missing permission is one line and ends with 2", async () => {
@@ -467,6 +450,10 @@ Deno.test("score traces: bad input ends with 2 before anything is run", async ()
     const [words, message] of [
       [[], "traces takes one file: 0 are given"],
       [[bad("{}")], "traces needs --with TESTS"],
+      [
+        [bad(JSON.stringify(line({ more: { simulated: "true" } }))), "--with", tests],
+        "at simulated: must be true or false",
+      ],
       [[bad("{}"), "--with", tests], "bad.jsonl:\n  at the top: must be a trace of a known form"],
       [[bad('{"v":2,"kind":"trial"}\n'), "--with", tests], "it was written by a newer version"],
       [[`${place.path}/none.jsonl`, "--with", tests], "there is no such file or folder"],
@@ -481,4 +468,7 @@ Deno.test("score traces: bad input ends with 2 before anything is run", async ()
     assertEquals([ended.code, ended.stdout], [2, ""], ended.all);
     assertStringIncludes(ended.stderr, message);
   }
+  const plain = await score(place, 'Deno.test("plain", () => {});\n', [line()]);
+  assertEquals(plain.code, 2, plain.all);
+  assertStringIncludes(plain.stderr, "--with names a file of tool tests");
 });

@@ -42,7 +42,6 @@ const server = countingServer(MODEL);
 const connections = new Connections();
 Deno.test.afterAll(async () => {
   await server[Symbol.asyncDispose]();
-  await connections[Symbol.asyncDispose]();
 });
 
 const FORM = { api: "chat", streamed: false } as const;

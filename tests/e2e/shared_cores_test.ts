@@ -84,7 +84,7 @@ Deno.test("shards, baselines, recordings and --only take shared core graphs", as
   const models = ["sim:noisy?quit=0.05&seed=2"];
   const suite = place.write(
     "suite.jsonc",
-    suiteOf({ models, graphs: 12, gate: { successRate: 0.6, margin: 0.3 } }),
+    suiteOf({ models, graphs: 8, gate: { successRate: 0.6, margin: 0.3 } }),
   );
   const ok = async (...line: string[]) => {
     const ended = await toolgate(line);
@@ -105,7 +105,7 @@ Deno.test("shards, baselines, recordings and --only take shared core graphs", as
   ];
   assertEquals(JSON.parse(merged.stdout), JSON.parse(alone.stdout));
   const { evidence } = JSON.parse(alone.stdout).verdicts[0];
-  assertEquals([evidence.graphs, evidence.valid, evidence.method], [24, 24 * CELLS, "betting"]);
+  assertEquals([evidence.graphs, evidence.valid, evidence.method], [16, 16 * CELLS, "betting"]);
 
   const baseline = place.file("baseline.json");
   await ok("accept", whole, "--out", baseline);
@@ -113,7 +113,7 @@ Deno.test("shards, baselines, recordings and --only take shared core graphs", as
     place.write(
       own,
       suiteOf({
-        ...{ models: ["sim:planner"], graphs: 12 },
+        ...{ models: ["sim:planner"], graphs: 8 },
         ...{ gate: { baseline: { file: baseline }, margin: 0.2, discordance: 0.3 } },
         ...more,
       }),
@@ -143,7 +143,7 @@ Deno.test("shards, baselines, recordings and --only take shared core graphs", as
   const { distractors } = JSON.parse(Deno.readTextFileSync(json));
   assertEquals([distractors[0].against, distractors[0].graphs], [
     { kind: "no extra", number: null },
-    24,
+    16,
   ]);
 
   const check = ["selfcheck", suite, "--gate", "upgrade", "--gates", "100"];

@@ -1,7 +1,15 @@
 // Spans for OpenTelemetry: what a collector gets of `deno test` and of `toolgate run`, in child processes.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { deno, folder, readLines, ROOT, start, TEMPORARY } from "../support/child.ts";
+import {
+  countingServer,
+  deno,
+  folder,
+  readLines,
+  ROOT,
+  start,
+  TEMPORARY,
+} from "../support/child.ts";
 import { type Collector, envFor, type Span, startCollector } from "../support/collector.ts";
 
 const CONTENT = { OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: "true" };
@@ -257,7 +265,7 @@ Deno.test("no content is sent where its variable may not be read, and nobody is 
 });
 
 /** An agent that reaches its model over the loopback server of all trials, and a second one with its own fetch. */
-const AGENTS = (url: string) => `
+const AGENTS = (url: string, models: string) => `
 import { type Agent, benchmark, grid, openai, toolTest, tool } from "${ROOT}/mod.ts";
 import { z } from "zod";
 
@@ -279,7 +287,8 @@ const ask = (own: boolean): Agent => async ({ prompt, tools }, { baseURL, fetch:
     }
   }
 };
-const settings = { model: "sim:planner", tasks: grid({ core: 3, depth: 2 }), seed: 1, graphs: 3 };
+const model = { model: "sim:planner", baseURL: "${models}" };
+const settings = { model, tasks: grid({ core: 3, depth: 2 }), seed: 1, graphs: 3 };
 benchmark("by address", { ...settings, agent: ask(false) });
 benchmark("by fetch", { ...settings, agent: ask(true) });
 
@@ -319,11 +328,12 @@ Deno.test("requests of replies, tools and agents are below the spans of their ow
     },
   );
   await using place = await folder();
+  await using models = countingServer(null);
   await using collector = startCollector();
   const url = `http://127.0.0.1:${server.addr.port}`;
   // Without its header, requests over the loopback server are as those of an agent in another process.
   const env = { ...collector.env, OTEL_PROPAGATORS: "none" };
-  const ran = await runTests(place.write("agents_test.ts", AGENTS(url)), env);
+  const ran = await runTests(place.write("agents_test.ts", AGENTS(url, models.url)), env);
   assertEquals(ran.code, 0, ran.all);
   const spans = collector.spans();
   const all = [...spans, ...collector.denoSpans()];

@@ -3,7 +3,6 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { deno, folder, readLines, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
-import { reportedTrials } from "../support/report_data.ts";
 
 const SUITE = `import { scripted, tool, toolSuite } from "@toolgate/toolgate";
 import { z } from "zod";
@@ -50,16 +49,20 @@ Deno.test("toolSuite() in several test files keeps a journal for each, over whic
   place.write("tests/suite.ts", SUITE);
   place.write("tests/a_test.ts", testFile("./", ["refund", "pay back"], "limits: { calls: 5 },"));
   place.write("tests/more/a_test.ts", testFile("../", ["undo"]));
-  const run = (own: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  const run = (
+    own: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    flags: readonly string[] = [],
+  ) =>
     deno([
-      ...["test", "-A", "--no-check", "--no-prompt", "--parallel", `--config=${ROOT}/deno.json`],
+      ...["test", "-A", "--no-check", "--no-prompt", ...flags, `--config=${ROOT}/deno.json`],
       ...["tests", "--", ...own],
     ], { cwd, env });
   const journals = ["tests.a_test", "tests.more.a_test"]
     .map((name) => `results/support_desk.${name}.jsonl`);
 
   await context.step("each file decides over its own tests, and says so", async () => {
-    const ran = await run(["--verdict=results/"]);
+    const ran = await run(["--verdict=results/"], {}, ["--parallel"]);
     assertEquals(ran.code, 0, ran.all);
     const names = [...Deno.readDirSync(place.file("results"))].map(({ name }) => name).sort();
     assertEquals(
@@ -79,18 +82,9 @@ Deno.test("toolSuite() in several test files keeps a journal for each, over whic
       assertMatch(verdict.numbers.at(-1), new RegExp(`^${scope}.* gate results/?$`));
     }
   });
-  await context.step("gate, accept and report are of all tests", async () => {
-    const gate = await toolgate(["gate", "results/"], { cwd });
-    assertEquals(gate.code, 0, gate.all);
-    assertStringIncludes(
-      gate.stdout,
-      "solved: 30 of 30 valid trials (100.0%), 30 trials of 3 cases",
-    );
+  await context.step("accept is of all tests", async () => {
     const accepted = await toolgate(["accept", "results/", "--out", "base.json"], { cwd });
     assertMatch(accepted.stderr, /^Accepted 30 trials of 1 model in base\.json$/m);
-    const report = await toolgate(["report", "results/", "--html", "all.html"], { cwd });
-    assertEquals(report.code, 0, report.all);
-    assertEquals(reportedTrials(place.file("all.html")).length, 30);
   });
   await context.step("--resume runs what one of the files lacks", async () => {
     const before = journals.map((path) => readLines(place.file(path)));

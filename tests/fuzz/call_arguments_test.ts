@@ -155,7 +155,7 @@ fuzz(
       else assertEquals(failure === undefined, isRight(calls[place]!, task));
     }
   },
-  { runs: 150 },
+  { runs: 60 },
 );
 
 /** JSON Schemas, and what looks like some. */
@@ -266,7 +266,7 @@ fuzz(
       }
     }
   },
-  { runs: 120 },
+  { runs: 70 },
 );
 
 /** What models say. */
@@ -327,7 +327,7 @@ fuzz(
     const read = TRIAL_LINE.parse(JSON.parse(JSON.stringify(trial)));
     assertEquals(JSON.parse(JSON.stringify(read)), JSON.parse(JSON.stringify(trial)));
   },
-  { runs: 80 },
+  { runs: 60 },
 );
 
 const SHAPES: readonly (readonly [before: string, repeated: string])[] = [

@@ -80,7 +80,7 @@ const JOURNALS = await written();
 
 async function written(): Promise<ReadonlyMap<string, string>> {
   using folder = new Folder();
-  await using connections = new Connections();
+  const connections = new Connections();
   const texts = new Map<string, string>();
   for (const [name, suite] of Object.entries(SUITES)) {
     const plan = planSuite(parseWith(SUITE, { name, seed: 7, ...suite }, name));
@@ -240,7 +240,7 @@ fuzz(
     const spoiled = mark === "\r" ? text.replaceAll("\n", "\r\n") : mark + text;
     assertNothingLost(await judged(folder.write("a.jsonl", spoiled)), before);
   },
-  { runs: 50 },
+  { runs: 30 },
 );
 
 /** A change of whatever kind, of a journal. */
@@ -302,7 +302,7 @@ fuzz(
       assertEquals(sizes(told), sizes(before));
     }
   },
-  { runs: 50 },
+  { runs: 30 },
 );
 
 fuzz(
@@ -318,7 +318,7 @@ fuzz(
     const told = await judged(folder.write("a.jsonl", text));
     assert(told instanceof InputError || told.verdict === "invalid", "nobody has noticed");
   },
-  { runs: 50 },
+  { runs: 30 },
 );
 
 /** Tags by which a page could do something, apart from those that every report has. */
@@ -368,7 +368,7 @@ fuzz(
     assert(!/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/.test(made["terminal"]!), "it could steer");
     assertEquals(activeIn(made["html"]!).filter((tag) => /src=|href=.?(?!#|data:)/.test(tag)), []);
   },
-  { runs: 20 },
+  { runs: 12 },
 );
 
 fuzz(
@@ -388,7 +388,7 @@ fuzz(
       assertStringIncludes(error.message, path);
     }
   },
-  { runs: 40 },
+  { runs: 25 },
 );
 
 /** The line, with something in a field that nests deeper than any stack. */
@@ -426,7 +426,7 @@ const SHARDS = await shards();
 
 async function shards(): Promise<readonly string[]> {
   using folder = new Folder();
-  await using connections = new Connections();
+  const connections = new Connections();
   const plan = planSuite(parseWith(SUITE, { name: "passing", seed: 7, ...SUITES["passing"] }, "s"));
   const connect = (entry: ModelEntry) => connections.model(entry);
   for (const index of [1, 2]) {
@@ -438,6 +438,17 @@ async function shards(): Promise<readonly string[]> {
     await run.all();
   }
   return ["1.jsonl", "2.jsonl"].map((name) => folder.read(name));
+}
+
+let ofShards: GateReport | undefined;
+
+/** The verdict of the shards as they are. */
+async function shardsBefore(): Promise<GateReport> {
+  if (ofShards !== undefined) return ofShards;
+  using folder = new Folder();
+  const told = await judgedAll(SHARDS.map((file, place) => folder.write(`b${place}`, file)));
+  assert(!(told instanceof InputError) && told.verdict === "pass");
+  return ofShards = told;
 }
 
 fuzz(
@@ -456,12 +467,11 @@ fuzz(
     }[kept]!;
     const paths = files.map((file, place) => folder.write(`${place}.jsonl`, file));
     const told = await judgedAll(paths);
-    const before = await judgedAll(SHARDS.map((file, place) => folder.write(`b${place}`, file)));
-    assert(!(before instanceof InputError) && before.verdict === "pass");
+    const before = await shardsBefore();
     assertNothingLost(told, before);
     if (kept !== "own") assert(told instanceof InputError || told.verdict === "invalid");
   },
-  { runs: 20 },
+  { runs: 12 },
 );
 
 fuzz(
@@ -482,7 +492,7 @@ fuzz(
     const told = await judged(journal, ["--baseline", baseline]);
     if (told instanceof InputError) assertReadable(told.message);
   },
-  { runs: 20 },
+  { runs: 12 },
 );
 
 Deno.test("gate() survives baselines that nest without end, wherever they do", async () => {
@@ -490,7 +500,7 @@ Deno.test("gate() survives baselines that nest without end, wherever they do", a
   const journal = folder.write("a.jsonl", JOURNALS.get("failing")!);
   const other = folder.write("other.jsonl", JOURNALS.get("failing")!);
   const value = parseJson(resultsText(acceptResults(readResults([other]), other)))!;
-  for (let place = 0; place < 60; place++) {
+  for (let place = 0; place < 60; place += fc.IS_SOAK ? 1 : 4) {
     const change = { kind: "set", place, other: 0, value: "deep", name: "" } as const;
     const text = JSON.stringify(changed(value, [change]));
     const baseline = folder.write("b.json", text.replace('"deep"', nested(20_000, "a")));

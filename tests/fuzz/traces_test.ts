@@ -137,14 +137,14 @@ fuzz(
     const made = all.map(([one, changes]) => changed(one, changes));
     return read(isList ? JSON.stringify(made) : made.map((one) => JSON.stringify(one)).join("\n"));
   },
-  { runs: 300 },
+  { runs: 100 },
 );
 
 fuzz(
   "readTraces() reads traces with another text, or says what is wrong",
   fc.tuple(trace(), textChanges()),
   ([one, changes]) => read(changedText(JSON.stringify(one), changes)),
-  { runs: 150 },
+  { runs: 100 },
 );
 
 const DOCUMENT: JsonObject = {
@@ -223,5 +223,5 @@ fuzz(
     }
     assertEquals(({} as { polluted?: unknown }).polluted, undefined);
   },
-  { runs: 150 },
+  { runs: 100 },
 );

@@ -18,6 +18,7 @@ import { canaryLines } from "../../lib/gate/canary_text.ts";
 import type { Unit } from "../../lib/gate/evidence.ts";
 import { binomialDraw } from "../../lib/statistics/distributions.ts";
 import { clopperPearson } from "../../lib/statistics/proportions.ts";
+import { drawsOf, noiseOf } from "../support/error_rates.ts";
 
 /** Trials of a graph each: solved, failed, and invalid ones. */
 function units(solved: number, failed = 0, invalid = 0): Unit[] {
@@ -214,16 +215,16 @@ const SMALL_REFERENCE = units(450, 50);
 
 Deno.test("watchForDrift() raises a false alarm in at most 5% of years with 3% invalid trials, as counting them as failed does not", () => {
   const { nullRate } = watchForDrift(SMALL_REFERENCE, []);
-  const noise = 3 * Math.sqrt(ERROR * (1 - ERROR) / 2_000);
-  const error = alarms("invalid trials", nullRate, (unit) => unit, 2_000);
-  assertLessOrEqual(error, ERROR + noise);
+  const years = drawsOf(3_000);
+  const error = alarms("invalid trials", nullRate, (unit) => unit, years);
+  assertLessOrEqual(error, ERROR + noiseOf(ERROR, years));
   const asFailed = (unit: Unit) => ({ ...unit, valid: unit.trials });
-  assertGreater(alarms("as failed", nullRate, asFailed, 100), 3 * ERROR);
+  assertGreater(alarms("as failed", nullRate, asFailed, 50), 3 * ERROR);
 });
 
 Deno.test("watchForDrift() has a reference that ended at its luckiest proved too much in at most 5% of cases, as the bound of a fixed size does not", () => {
   const { prng } = fork(1, "canary", "lucky references");
-  const [references, rate] = [400, 0.9];
+  const [references, rate] = [drawsOf(2_000), 0.9];
   const wrong = [true, false].map(() => 0);
   for (let reference = 0; reference < references; reference++) {
     let [solved, trials] = [0, 0];

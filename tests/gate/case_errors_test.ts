@@ -1,4 +1,4 @@
-// How often gates over cases of own tests err, in simulations of 10,000 gates a point. Cases are fixed and have
+// How often gates over cases of own tests err, in simulations. Cases are fixed and have
 // unequal rates; trials of a case are independent draws. Each claim stands beside a wrong rule that breaks it, so that
 // the test is seen to tell them apart.
 
@@ -14,11 +14,12 @@ import { fork } from "../../lib/base/random.ts";
 import { bettingRatioBound } from "../../lib/statistics/betting_bound.ts";
 import { binomialProbability } from "../../lib/statistics/distributions.ts";
 import { clopperPearson, tango } from "../../lib/statistics/proportions.ts";
+import { drawsOf, noiseOf } from "../support/error_rates.ts";
 
-const GATES = 10_000;
+const GATES = drawsOf(10_000);
 const ERROR = 0.05;
-/** Three standard errors of a share of 5% in 10,000 gates: what chance alone may add. */
-const NOISE = 3 * Math.sqrt(ERROR * (1 - ERROR) / GATES);
+/** What chance alone may add. */
+const NOISE = noiseOf(ERROR, GATES);
 
 /** The share of gates in which something happens. */
 function shareOf(purpose: string, happens: (prng: Prng) => boolean, gates = GATES): number {
@@ -180,8 +181,9 @@ Deno.test("Bets err in at most 5% of gates that look after whole rounds over cas
     }
     return false;
   };
-  const whole = shareOf("many cases, whole rounds", (prng) => inOrder(prng, many.length), 2_000);
-  const each = shareOf("many cases, each trial", (prng) => inOrder(prng, 1), 2_000);
+  const few = drawsOf(2_000);
+  const whole = shareOf("many cases, whole rounds", (prng) => inOrder(prng, many.length), few);
+  const each = shareOf("many cases, each trial", (prng) => inOrder(prng, 1), few);
   assertLessOrEqual(whole, ERROR);
   assertGreater(each, 0.8);
 });
@@ -234,7 +236,7 @@ Deno.test("tango() errs in about 5% of upgrade gates over pairs of case and repe
       if (z > 1.645) return true;
     }
     return false;
-  }, 2_000);
+  }, drawsOf(2_000));
   assertGreater(looking, 2 * ERROR);
 });
 
@@ -353,12 +355,13 @@ Deno.test("bettingRatioBound() exceeds the true cost of a solved trial in at mos
   assertEquals(0.5 * 1.6 / 0.8, ratio);
   const counts = { proved: 0, observed: 0 };
   const { prng } = fork("cases", "costs");
-  for (let gate = 0; gate < 2_000; gate++) {
+  const gates = drawsOf(2_000);
+  for (let gate = 0; gate < gates; gate++) {
     const drawn = outlays(prng);
     if (bettingRatioBound(drawn, 0.95) > ratio) counts.proved++;
     const cost = drawn.reduce((sum, one) => sum + one.cost, 0);
     if (cost / drawn.reduce((sum, one) => sum + one.gain, 0) > ratio) counts.observed++;
   }
-  assertLessOrEqual(counts.proved / 2_000, ERROR);
-  assertGreater(counts.observed / 2_000, 0.2);
+  assertLessOrEqual(counts.proved / gates, ERROR);
+  assertGreater(counts.observed / gates, 0.2);
 });

@@ -4,18 +4,15 @@ import {
   assertEquals,
   assertGreater,
   assertLess,
-  assertLessOrEqual,
   assertNotEquals,
   assertStringIncludes,
 } from "@std/assert";
-import { binomialProbability } from "../../lib/statistics/distributions.ts";
-import type { Unit } from "../../lib/gate/evidence.ts";
 import { decide, type Verdict, withCeilings } from "../../lib/gate/decide.ts";
+import type { Unit } from "../../lib/gate/evidence.ts";
 import { completePolicy, type RatePolicy } from "../../lib/gate/policy.ts";
-import { stakesOf } from "../../lib/gate/sequential.ts";
+import { sequentialRule, stakesOf } from "../../lib/gate/sequential.ts";
 import { bettingLowerBound } from "../../lib/statistics/betting_bound.ts";
 import { type Bounds, clopperPearson } from "../../lib/statistics/proportions.ts";
-import { endsOf } from "../support/exact_gates.ts";
 import { once } from "../support/records.ts";
 
 /** Decides over units and, up to the number of planned trials, missing ones. */
@@ -238,20 +235,6 @@ Deno.test("decide() counts an invalid trial of a graph as the worst case of each
   assertEquals(partly.upper, evidenceOf(graphs(80, 2, 3)).upper);
 });
 
-Deno.test("decide() does not pass on what infrastructure hid, were it only hard tasks", () => {
-  // A model at 65% whose would-be failures end as invalid as often as the coverage allows.
-  const policy = { successRate: 0.7 };
-  const trials = 240;
-  const kinds = [...once(0, 1), ...once(1, 0)];
-  const world = { kinds, cells: 1, chances: () => [0.35, 0.65] };
-  const { pass } = endsOf(world, { most: trials }, (graphs) => {
-    const solved = graphs.filter((graph) => graph === kinds[1]).length;
-    const hidden = Math.min(trials - solved, 0.05 * trials);
-    return decide(once(solved, trials - solved - hidden, hidden), policy, { advise: false }).kind;
-  });
-  assertLessOrEqual(pass, 0.05);
-});
-
 Deno.test("decide() says how many more trials would decide: that many do, one fewer does not", () => {
   for (const successRate of [0.6, 0.8, 0.9]) {
     for (const trials of [20, 45, 130]) {
@@ -355,33 +338,106 @@ Deno.test("withCeilings() fails a verdict for one that was exceeded, and keeps w
   assertEquals(withCeilings(invalid, [exceeded]), invalid);
 });
 
-const RATES = [0.3, 0.5, 0.7, 0.8, 0.9, 0.95];
+// The absolute gate that stops by a rule: what decide() says of it, looked at from outside.
 
-Deno.test("decide() errs in at most 5% of gates over graphs run once, exactly", () => {
-  for (const trials of [20, 120]) {
-    for (const rate of RATES) {
-      let [passed, failed] = [0, 0];
-      for (let solved = 0; solved <= trials; solved++) {
-        const chance = binomialProbability(solved, trials, rate);
-        if (gate(solved, trials, { successRate: rate + 0.05 }).kind === "pass") passed += chance;
-        if (gate(solved, trials, { successRate: rate }).kind === "fail") failed += chance;
-      }
-      assertLessOrEqual(passed, 0.05 + 1e-9);
-      assertLessOrEqual(failed, 0.05 + 1e-9);
-      // A gate that never decided would keep its errors too.
-      if (trials === 120) assertGreater(passed + failed, 0.01);
+/** A sequential gate and its rule, with so many cells. */
+function sequential(cells: number, traits: Partial<RatePolicy> = {}) {
+  const policy = { successRate: 0.8, sequential: true, ...traits };
+  return { policy, rule: sequentialRule(completePolicy(policy), cells) };
+}
+
+/** Graphs of a model that solves all but every nth. */
+function allBut(every: number, count: number): Unit[] {
+  const [solved, failed] = once(1, 1) as [Unit, Unit];
+  return Array.from({ length: count }, (_, place) => place % every === 0 ? failed : solved);
+}
+
+Deno.test("decide() by a rule stops at the look that decides, and looks at no graph after it", () => {
+  const { policy, rule } = sequential(6);
+  for (const [units, kind] of [[allBut(20, 900), "pass"], [allBut(2, 900), "fail"]] as const) {
+    const verdict = decide(units, policy, { rule });
+    const { graphs, method, lower, upper } = verdict.evidence!;
+    assertEquals([verdict.kind, method, graphs % 6], [kind, "sequential", 0]);
+    assertLess(graphs, rule.fixedSize);
+    assert(kind === "pass" ? lower >= 0.75 : upper < 0.8);
+    // Whatever comes after, and be it nothing, changes nothing.
+    const first = units.slice(0, graphs);
+    for (const rest of [[], once(0, 300), once(300, 0), once(0, 0, 300)]) {
+      assertEquals(decide([...first, ...rest], policy, { rule }), verdict);
     }
+    // At the look before, it had not been decided.
+    assertEquals(decide(first.slice(0, graphs - 6), policy, { rule }).kind, "invalid");
   }
 });
 
-Deno.test("decide() with 960 trials tells 0.7 from 0.65 as often as planned", () => {
-  // The fixed size of the design for r 0.7 and margin 0.05: both errors at most 5%.
-  const passes = Array.from(
-    { length: 961 },
-    (_, solved) => gate(solved, 960, { successRate: 0.7 }).kind === "pass",
+Deno.test("decide() by a rule leaves out an incomplete last block", () => {
+  const { policy, rule } = sequential(6);
+  const whole = decide(allBut(5, 24), policy, { rule });
+  assertEquals(whole.evidence?.graphs, 24);
+  for (const part of [once(5, 0), once(0, 5), once(0, 0, 5)]) {
+    assertEquals(decide([...allBut(5, 24), ...part], policy, { rule }), whole);
+  }
+});
+
+Deno.test("decide() by a rule is invalid where the run was interrupted", () => {
+  const { policy, rule } = sequential(6);
+  const verdict = decide(allBut(5, 24), policy, { rule });
+  assert(verdict.kind === "invalid");
+  assertStringIncludes(
+    verdict.reason,
+    `the run was interrupted: 24 of ${rule.largestSize} graphs were run, and the gate has not decided`,
   );
-  const passRate = (rate: number) =>
-    passes.reduce((sum, pass, k) => pass ? sum + binomialProbability(k, 960, rate) : sum, 0);
-  assertLessOrEqual(passRate(0.65), 0.05);
-  assertGreater(passRate(0.7), 0.95);
+  assertEquals(decide(once(5, 0), policy, { rule }).kind, "invalid");
+});
+
+Deno.test("decide() by a rule is undecided at its largest size, and never looks beyond", () => {
+  const { policy, rule } = sequential(6);
+  // Seven in nine lie between the two rates.
+  const open = Array.from({ length: rule.largestSize }, (_, place) =>
+    once(1, 1)[
+      place % 9 < 7 ? 0 : 1
+    ]!);
+  const verdict = decide(open, policy, { rule });
+  assert(verdict.kind === "undecided", verdict.kind);
+  assertEquals(verdict.evidence.graphs, rule.largestSize);
+  assertEquals([verdict.moreTrials, verdict.stopped], [null, undefined]);
+  for (const more of [once(600, 0), once(0, 600)]) {
+    assertEquals(decide([...open, ...more], policy, { rule }), verdict);
+  }
+});
+
+Deno.test("decide() by a rule is undecided where a budget ended the run before it had decided", () => {
+  const { policy, rule } = sequential(6);
+  const stopped = "the budget of 9 tokens was reached";
+  const open = decide(allBut(5, 24), policy, { rule, stopped });
+  assert(open.kind === "undecided");
+  assertEquals([open.stopped, open.moreTrials, open.evidence.graphs], [stopped, null, 24]);
+  // What ended the run after it had decided does not matter.
+  const good = allBut(20, 900);
+  assertEquals(decide(good, policy, { rule, stopped }), decide(good, policy, { rule }));
+});
+
+Deno.test("decide() by a rule takes what is unknown for the worst case of each bet", () => {
+  const { policy, rule } = sequential(1, { successRate: 0.9, coverage: 0.5 });
+  const hidden = Array.from(
+    { length: rule.largestSize },
+    (_, place) => once(1, 0, 1)[place % 4 === 0 ? 1 : 0]!,
+  );
+  const as = (solved: number) =>
+    hidden.map((unit) => unit.valid === 0 ? { solved, valid: 1, trials: 1 } : unit);
+  assertEquals(
+    [hidden, as(1), as(0)].map((units) => decide(units, policy, { rule }).kind),
+    ["undecided", "pass", "fail"],
+  );
+});
+
+Deno.test("decide() by a rule asks for coverage of the graphs that it looked at, and of no others", () => {
+  const { policy, rule } = sequential(1);
+  const decided = decide(once(400, 0), policy, { rule }).evidence!.graphs;
+  const after = [...once(decided, 0), ...once(0, 0, 400)];
+  assertEquals(decide(after, policy, { rule }).kind, "pass");
+  const before = [...once(0, 0, 4), ...once(400, 0)];
+  const verdict = decide(before, policy, { rule });
+  assert(verdict.kind === "invalid");
+  assertStringIncludes(verdict.reason, "fewer than the coverage of 95% requires");
 });

@@ -24,6 +24,7 @@ import type { Suite } from "../../lib/runs/suite.ts";
 import { stratifiedDifference } from "../../lib/statistics/two_samples.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import type { PlannedTrial } from "../../lib/trials/trial_id.ts";
+import { drawsOf, noiseOf } from "../support/error_rates.ts";
 import { Folder } from "../support/folders.ts";
 import { accept, writeJournal } from "../support/journals.ts";
 import { failureOf, finish, type TrialTraits } from "../support/records.ts";
@@ -368,7 +369,7 @@ Deno.test("decideTrials() passes a drop by the margin on different graphs in abo
   const policy = completePolicy({ ...POLICY, margin: 0.1 });
   const draw = (rates: Readonly<Record<number, number>>): Play => (core) =>
     prng() < rates[core]! ? {} : WRONG;
-  const runs = 1000;
+  const runs = drawsOf(2_000);
   let passed = 0;
   for (let run = 0; run < runs; run++) {
     const [{ verdict } = { verdict: { kind: "none" } }] = decideTrials(
@@ -379,5 +380,5 @@ Deno.test("decideTrials() passes a drop by the margin on different graphs in abo
     );
     if (verdict.kind === "pass") passed++;
   }
-  assertLess(passed / runs, 0.055 + 3 * Math.sqrt(0.055 * 0.945 / runs));
+  assertLess(passed / runs, 0.055 + noiseOf(0.055, runs));
 });

@@ -10,8 +10,9 @@ import type { GatePolicy } from "../../lib/gate/policy.ts";
 import { fork } from "../../lib/base/random.ts";
 import { type Check, type Outcomes, selfCheck } from "../../lib/gate/self_check.ts";
 import { wilson } from "../../lib/statistics/proportions.ts";
+import { drawsOf, noiseOf } from "../support/error_rates.ts";
 
-const GATES = 400;
+const GATES = drawsOf(1_500);
 
 /** The trials of one model that solves so large a share: graphs differ in how hard they are. */
 function graphs(count: number, rate: number, trials = 2): Outcomes[] {
@@ -27,9 +28,9 @@ function check(some: readonly Outcomes[], policy: GatePolicy, gates = GATES): Ch
   return selfCheck([some], policy, { gates });
 }
 
-/** The most errors that so many gates come to, but for one run in 700. */
-function most(allowed: number, gates = GATES): number {
-  return allowed + 3 * Math.sqrt(allowed * (1 - allowed) / gates);
+/** The most errors that these gates come to. */
+function most(allowed: number): number {
+  return allowed + noiseOf(allowed, GATES);
 }
 
 Deno.test("selfCheck() of an upgrade gate finds it to keep both errors on one model's own trials", () => {

@@ -11,8 +11,11 @@ import {
 } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
 import { parseWith } from "../../lib/base/input.ts";
-import { completePolicy, type GatePolicy, hypothesesOf, isUpgrade } from "../../lib/gate/policy.ts";
 import { fork } from "../../lib/base/random.ts";
+import { decide, decideSoFar } from "../../lib/gate/decide.ts";
+import { exitCodeOf, worstKind } from "../../lib/gate/decide_trials.ts";
+import type { Unit } from "../../lib/gate/evidence.ts";
+import { completePolicy, type GatePolicy, hypothesesOf, isUpgrade } from "../../lib/gate/policy.ts";
 import {
   Bets,
   drawDifference,
@@ -25,7 +28,9 @@ import {
   simulateGates,
   stakesOf,
 } from "../../lib/gate/sequential.ts";
-import { BLOCK_SIZES, drawing, GATES, powerOf, powerTables, SEED } from "../bench/power.ts";
+import { blocksOfWave } from "../../lib/gate/waves.ts";
+import { drawing, GATES, powerOf, powerTables, SEED } from "../bench/power.ts";
+import { drawsOf, noiseOf } from "../support/error_rates.ts";
 import { sequentialEnds } from "../support/exact_gates.ts";
 import fc from "../support/fast_check.ts";
 
@@ -258,40 +263,6 @@ Deno.test("sequentialBounds() reach the hypotheses exactly when the bets end", (
   assertEquals(ends.size, 3);
 });
 
-Deno.test("sequentialBounds() only come closer with every look", () => {
-  fc.assert(
-    fc.property(COURSES, (course) => {
-      const rule = openRule(course.policy, course.blockSize);
-      const blocks = blocksOf(course);
-      let before = { lower: leastOf(course.policy) as number, upper: 1 };
-      for (const looks of [0, 1, 10, 40]) {
-        const bounds = sequentialBounds(blocks.slice(0, looks), rule, leastOf(course.policy));
-        assertGreaterOrEqual(bounds.lower, before.lower);
-        assertLessOrEqual(bounds.upper, before.upper);
-        before = bounds;
-      }
-    }),
-    { numRuns: 100 },
-  );
-});
-
-Deno.test("sequentialBounds() contain what never changes", () => {
-  fc.assert(
-    fc.property(COURSES, ({ policy, blockSize, mean }) => {
-      const value = leastOf(policy) + (1 - leastOf(policy)) * mean;
-      const blocks = new Array(60).fill(times(blockSize, { worst: value, best: value }));
-      const { lower, upper } = sequentialBounds(
-        blocks,
-        openRule(policy, blockSize),
-        leastOf(policy),
-      );
-      assertLessOrEqual(lower, value + 1e-12);
-      assertGreaterOrEqual(upper, value - 1e-12);
-    }),
-    { numRuns: 100 },
-  );
-});
-
 Deno.test("sequentialBounds() know nothing without a look", () => {
   const rule = ruleOf({ successRate: 0.7 });
   const { lower, upper } = sequentialBounds([], rule, 0);
@@ -407,23 +378,6 @@ function exactly(given: GatePolicy, blockSize: number) {
   return { good: endsAt(fail), worse: endsAt(pass) };
 }
 
-Deno.test("sequentialRule() keeps both errors, however large blocks are", () => {
-  for (
-    const policy of [
-      { successRate: 0.6, margin: 0.1 },
-      { successRate: 0.9, margin: 0.05 },
-      { baseline: "old", margin: 0.2, discordance: 0.4 },
-    ]
-  ) {
-    for (const blockSize of BLOCK_SIZES) {
-      const { good, worse } = exactly(policy, blockSize);
-      const state = `${JSON.stringify(policy)}, blocks of ${blockSize}`;
-      assertLessOrEqual(good.fail, 0.05, state);
-      assertLessOrEqual(worse.pass, 0.05, state);
-    }
-  }
-});
-
 Deno.test("sequentialRule() saves half of the graphs of a suite with one cell, and nearly always decides", () => {
   for (
     const policy of [
@@ -450,4 +404,112 @@ Deno.test("powerTables() are what the README of the benchmarks shows", async () 
   const tables = powerTables(policies.map((policy) => powerOf(policy)));
   for (const line of tables.split("\n")) assert(readme.includes(`${line}\n`), line);
   assert(readme.includes(`${GATES.toLocaleString("en-US")} gates, seed ${SEED}`));
+});
+
+// Waves of a sequential gate: how a plan is cut, and how often a gate that looks after each of them errs.
+
+const WAVES_SEED = 20261124;
+
+Deno.test("blocksOfWave() cuts a plan into contiguous waves that differ by at most one block", () => {
+  const plans = fc.integer({ min: 1, max: 1_000_000 }).chain((blocks) =>
+    fc.tuple(fc.constant(blocks), fc.integer({ min: 1, max: Math.min(blocks, 300) }))
+  );
+  fc.assert(fc.property(plans, ([blocks, of]) => {
+    let next = 0;
+    const sizes = new Set<number>();
+    for (let index = 1; index <= of; index++) {
+      const { first, end } = blocksOfWave({ index, of }, blocks);
+      assertEquals(first, next);
+      sizes.add(end - first);
+      next = end;
+    }
+    assertEquals(next, blocks);
+    assertLessOrEqual(Math.max(...sizes) - Math.min(...sizes), 1);
+    assertGreater(Math.min(...sizes), 0);
+  }));
+});
+
+Deno.test("worstKind() goes on while a verdict needs it and none is invalid, also where one has failed", () => {
+  const of = (...kinds: Parameters<typeof exitCodeOf>[0][]) => {
+    const kind = worstKind(kinds.map((kind) => ({ kind })));
+    return [kind, exitCodeOf(kind)];
+  };
+  assertEquals(of("continue", "pass"), ["continue", 4]);
+  assertEquals(of("fail", "continue"), ["continue", 4]);
+  assertEquals(of("continue", "invalid"), ["invalid", 3]);
+  assertEquals(of("fail", "continue", "invalid"), ["fail", 1]);
+  assertEquals(of("undecided", "continue"), ["continue", 4]);
+  assertEquals(of("fail", "invalid"), ["fail", 1]);
+});
+
+const WAVES = 6;
+
+const POLICY = completePolicy({ successRate: 0.8, margin: 0.2 });
+const RULE = sequentialRule(POLICY, 2);
+const BLOCKS = RULE.largestSize / RULE.blockSize;
+
+const RIGHT: Unit = { solved: 1, valid: 1, trials: 1 };
+const WRONG: Unit = { solved: 0, valid: 1, trials: 1 };
+
+/** The verdict of the gate over the first waves, as `gate` replays them. */
+function soFar(units: readonly Unit[], index: number) {
+  const { end } = blocksOfWave({ index, of: WAVES }, BLOCKS);
+  return decideSoFar(units.slice(0, end * RULE.blockSize), POLICY, {
+    rule: RULE,
+    ...(index < WAVES ? { next: { index: index + 1, of: WAVES } } : {}),
+  }).kind;
+}
+
+/** What a gate of a fixed size comes to, which depends on the counts alone. */
+const fixed = new Map<string, string>();
+
+/** A gate as one would first write it: after each wave it decides as if its size had been fixed before. */
+function asIfFixed(units: readonly Unit[], index: number) {
+  const { end } = blocksOfWave({ index, of: WAVES }, BLOCKS);
+  const seen = units.slice(0, end * RULE.blockSize);
+  const solved = seen.filter((unit) => unit === RIGHT).length;
+  const kind = fixed.getOrInsertComputed(
+    `${solved} of ${seen.length}`,
+    () => decide(seen, POLICY, { advise: false }).kind,
+  );
+  // It passes as soon as it can, and waits with all else.
+  return kind === "pass" || index === WAVES ? kind : "continue";
+}
+
+/** The share of gates that come to `error`, on two cells of unequal rates whose mean is `rate`. */
+function errorRate(
+  rate: number,
+  error: "pass" | "fail",
+  verdictAfter: (units: readonly Unit[], wave: number) => string,
+): number {
+  const gates = drawsOf(10_000);
+  const { prng } = fork(WAVES_SEED, "waves", error);
+  let errors = 0;
+  for (let gate = 0; gate < gates; gate++) {
+    const units = Array.from({ length: RULE.largestSize }, (_, place) => {
+      const own = place % 2 === 0 ? rate + 0.1 : rate - 0.1;
+      return prng() < own ? RIGHT : WRONG;
+    });
+    for (let wave = 1; wave <= WAVES; wave++) {
+      const kind = verdictAfter(units, wave);
+      if (kind === "continue") continue;
+      if (kind === error) errors++;
+      break;
+    }
+  }
+  return errors / gates;
+}
+
+Deno.test("a gate over waves errs no more often than it promises", () => {
+  const passes = errorRate(0.6, "pass", soFar);
+  const fails = errorRate(0.8, "fail", soFar);
+  for (const share of [passes, fails]) {
+    assertLess(share, 0.05 + noiseOf(0.05, drawsOf(10_000)), `${passes} and ${fails}`);
+    assertGreater(share, 0.01, "so rare an error is no test of the bound");
+  }
+});
+
+Deno.test("a gate that looks after each wave as if its size were fixed errs far more often", () => {
+  const share = errorRate(0.6, "pass", asIfFixed);
+  assertGreater(share, 0.1);
 });

@@ -9,11 +9,10 @@ import {
 } from "../../lib/gate/series.ts";
 import { binomialDraw, binomialProbability } from "../../lib/statistics/distributions.ts";
 import { pairedGatePower } from "../../lib/statistics/paired_sample_size.ts";
+import { drawsOf, noiseOf } from "../support/error_rates.ts";
 
-const SERIES = 10_000;
-
-/** Three standard errors of a share of the series. */
-const error = (share: number, series = SERIES) => 3 * Math.sqrt(share * (1 - share) / series);
+const SERIES = drawsOf(10_000);
+const error = (share: number) => noiseOf(share, SERIES);
 
 /** Five releases, with the graphs that an upgrade gate needs by default. */
 const DESIGN = { rate: 0.8, margin: 0.05, confidence: 0.95, rule: "anchor and last" } as const;
@@ -98,19 +97,19 @@ Deno.test("simulateSeries() keeps to its seed, and draws the same series for eit
 Deno.test("simulateSeries() lets firm graphs go where no loose ones are left", () => {
   // One release that fails everything is accepted in no series, and so is one far below.
   for (const drop of [0.3, 0.8]) {
-    const { any } = simulateSeries({ ...SHARED, margin: 0.2, drops: [drop] }, 1000);
+    const { any } = simulateSeries({ ...SHARED, margin: 0.2, drops: [drop] }, SERIES);
     assertLess(any, 0.01);
   }
   // A release that is 25 points below solves 55%: it passes at a margin of 35 points, and the next, 45 below, does so
   // against it, but not against the first.
   const wide: SeriesDesign = { ...SHARED, margin: 0.35, drops: [0.25, 0.45] };
-  const both = simulateSeries(wide, 1000);
+  const both = simulateSeries(wide, SERIES);
   assertEquals([both.accepted[0]! > 0.95, both.accepted[1]! < 0.05], [true, true]);
-  const last = simulateSeries({ ...wide, rule: "last" }, 1000);
+  const last = simulateSeries({ ...wide, rule: "last" }, SERIES);
   assert(last.accepted[1]! > 0.95);
   // The second is 30 points below the first, or 40.
   const apart = (drops: readonly number[]) =>
-    simulateSeries({ ...wide, margin: 0.4, drops, rule: "last" }, 1000).accepted[1]!;
+    simulateSeries({ ...wide, margin: 0.4, drops, rule: "last" }, SERIES).accepted[1]!;
   assertEquals([apart([0.3, 0.6]) > 0.9, apart([0.2, 0.6]) < 0.1], [true, true]);
   // At a high rate loose graphs have the same one: an anchor at 90% solves more than 86%.
   const high: SeriesDesign = {
@@ -120,7 +119,7 @@ Deno.test("simulateSeries() lets firm graphs go where no loose ones are left", (
     margin: 0.86,
     drops: [0.9],
   };
-  assertEquals(simulateSeries(high, 1000).any, 0);
+  assertEquals(simulateSeries(high, SERIES).any, 0);
 });
 
 Deno.test("simulateSeries() refuses designs that cannot be", () => {

@@ -80,7 +80,7 @@ const SPEC = { core: 6, depth: 3, connected: 3, disconnected: 2, seed: 11 };
 for (const api of APIS) {
   const { parallel, reply, cut } = serverOf(api);
   const { serving, breaking } = serversOf(isTextFormat(api) ? "chat" : api);
-  const test = (name: string, fn: () => Promise<void>) => Deno.test(`${api}: ${name}`, fn);
+  const test = (name: string, fn: () => void | Promise<void>) => Deno.test(`${api}: ${name}`, fn);
 
   /** Uses a model at a server made by hand, connected as those of suites are. */
   const ask = async <T>(
@@ -88,15 +88,15 @@ for (const api of APIS) {
     use: (model: Model) => Promise<T>,
     entry: Partial<ModelEntry> = {},
   ): Promise<T> => {
-    await using connections = new Connections({ retries: 0 });
+    const connections = new Connections({ retries: 0 });
     const baseURL = `http://${server.host}/v1`;
     return await use(connections.model({ model: "parrot", api, baseURL, ...entry }));
   };
 
   const request = (more: Partial<ModelRequest> = {}) => asked({ tools: [ADD], ...more });
 
-  test("a model says how it is spoken to, and its default name tells", async () => {
-    await using connections = new Connections();
+  test("a model says how it is spoken to, and its default name tells", () => {
+    const connections = new Connections();
     const model = connections.model({ model: "sim:planner", api });
     const usual = api === "chat";
     assertEquals(model.api, usual ? undefined : api);
@@ -108,7 +108,7 @@ for (const api of APIS) {
   });
 
   test("a task is solved as by chat", async () => {
-    await using connections = new Connections({ retries: 0 });
+    const connections = new Connections({ retries: 0 });
     const trialOf = (model: ModelEntry) => runTrial(SPEC, connections.model(model));
     const usual = await trialOf({ model: "sim:planner" });
     const trial = await trialOf({ model: "sim:planner", api });
@@ -125,7 +125,7 @@ for (const api of APIS) {
   });
 
   test("repetitions draw the noise of simulated models anew, alike in every run", async () => {
-    await using connections = new Connections({ retries: 0 });
+    const connections = new Connections({ retries: 0 });
     const model = connections.model({ model: "sim:noisy?arity=.5&seed=8", api });
     const { prompt, tools } = generateTask(SPEC);
     const callsOf = async (repetition: number) => {
@@ -276,7 +276,7 @@ for (const api of APIS) {
   });
 
   test("a choice is obeyed", async () => {
-    await using connections = new Connections({ retries: 0 });
+    const connections = new Connections({ retries: 0 });
     const never = connections.model({ model: "sim:planner", api, toolChoice: "none" });
     assertEquals((await runTrial(SPEC, never)).calls, 0);
     const always = connections.model({ model: "sim:planner", api, toolChoice: "required" });
@@ -309,7 +309,7 @@ for (const api of APIS) {
 
   test("a fault is met with another try", async () => {
     await using server = serving(status(503), answering(reply("hello")));
-    await using connections = new Connections({ retries: 1, backoff: 1 });
+    const connections = new Connections({ retries: 1, backoff: 1 });
     const baseURL = `http://${server.host}/v1`;
     const { text } = await connections.model({ model: "parrot", api, baseURL }).reply(request());
     assertEquals([text, server.received.length], ["hello", 2]);

@@ -138,7 +138,7 @@ Deno.test("planSuite() prices a judge however it is spoken to", () => {
 });
 
 Deno.test("judge() names its model as suites do", async () => {
-  await using one = judge({ model: { model: "sim:truth", api: "responses" } });
+  const one = judge({ model: { model: "sim:truth", api: "responses" } });
   assertEquals(one.name, "sim:truth (responses)");
   const truth = { API: ["getBalance"], parameters: [{ account: 1 }] };
   const { score, why } = await one.score(JSON.stringify(truth), truth);

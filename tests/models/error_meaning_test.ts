@@ -221,7 +221,7 @@ Deno.test("a trial tells of attempts that may have drawn another reply, and of n
   ] as const;
   for (const [bad, expected] of kinds) {
     await using server = serving(bad, answering(completion({ content: "x = 1" })));
-    await using connections = new Connections({ backoff: 1 });
+    const connections = new Connections({ backoff: 1 });
     const model = connections.model({ model: "m", baseURL: `http://${server.host}/v1` });
     const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
     const trial = await runTrial(task, model);

@@ -3,6 +3,7 @@
 import {
   assert,
   assertEquals,
+  assertGreater,
   AssertionError,
   assertLess,
   assertMatch,
@@ -15,7 +16,9 @@ import { openai } from "../../lib/models/openai/openai.ts";
 import {
   answering,
   asked,
+  completion,
   KEY,
+  type Raw,
   rawHead,
   refusedBy,
   serversOf,
@@ -75,14 +78,8 @@ for (const { api, replyName, hello, calling } of WIRES) {
       ["no content", () => new Response(null, { status: 204 }), /it is empty/],
     ] as const
   ) {
-    test(`openai() retries ${what}`, async () => {
-      await using server = serving(answer, sound);
-      assertEquals((await server.model().reply(asked())).text, "hello");
-      assertEquals(server.received.length, 2);
-    });
-
-    test(`openai() says why when it keeps getting ${what}`, async () => {
-      await using server = serving(answer);
+    test(`openai() retries ${what}, and says why when it keeps getting it`, async () => {
+      await using server = serving(answer, answer, answer, sound);
       const error = await refusedBy(server, { retries: 1 });
       assertEquals([error.retryable, server.received.length], [true, 2]);
       assertMatch(error.message, reason);
@@ -92,6 +89,8 @@ for (const { api, replyName, hello, calling } of WIRES) {
           `^Cannot use the reply of parrot at 127.* must be ${replyName}: .*\\(2 attempts\\)$`,
         ),
       );
+      assertEquals((await server.model().reply(asked())).text, "hello");
+      assertEquals(server.received.length, 4);
     });
   }
 
@@ -245,66 +244,74 @@ for (const { api, replyName, hello, calling } of WIRES) {
       ["malformed JSON", whole('{"model": [')],
     ] as const
   ) {
-    test(`openai() retries ${what}`, async () => {
-      await using server = breaking(plan, SOUND);
-      assertEquals((await server.model().reply(asked())).text, "hello");
-    });
-
-    test(`openai() gives up on ${what}`, async () => {
-      await using server = breaking(plan);
+    test(`openai() retries ${what}, and gives up in the end`, async () => {
+      await using server = breaking(plan, plan, plan, SOUND);
       const error = await refusedBy(server, { retries: 1 });
       assertEquals(error.retryable, true);
       assertMatch(
         error.message,
         /^Cannot get a reply of parrot at 127\.0\.0\.1:\d+: .+ \(2 attempts\)$/,
       );
+      assertEquals((await server.model().reply(asked())).text, "hello");
     });
   }
 
-  for (
-    const [what, plan] of [
-      ["hangs", { bytes: "", stall: true }],
-      ["stalls after the headers", { bytes: head, stall: true }],
-      ["stalls within the body", { bytes: head + '{"model":', stall: true }],
-      ["stalls within the body of an error", {
-        bytes: head.replace("200 OK", "500 Oops") + "{",
-        stall: true,
-      }],
-    ] as const
-  ) {
-    for (const limited of ["a trial", "a request"]) {
-      test(`openai() blames no model if a dead server ${what} until ${limited} is over`, () =>
-        onceReceived(async (milliseconds) => {
-          await using server = breaking(plan);
-          const model = server.model({ requestTimeout: milliseconds, retries: 3 });
-          const limit = limited === "a trial" ? { timeLimit: milliseconds } : {};
-          const error = await assertRejects(() => model.reply(asked(limit)), InfrastructureError);
-          if (server.received.length === 0) return false;
-          assertMatch(error.message, /is silent: .*nor a small one afterwards .*\(1 attempt\)/);
-          assertEquals([error.permanent, server.received.length], ["refused", 1]);
-          return true;
-        }));
+  const silences = [
+    { bytes: "", stall: true },
+    { bytes: head, stall: true },
+    { bytes: head + '{"model":', stall: true },
+    { bytes: head.replace("200 OK", "500 Oops") + "{", stall: true },
+  ];
+  // They are all waited for at once: a server is asked for a second whether it is alive.
+  const silent = (
+    name: string,
+    attempt: (plan: Raw, limited: "trial" | "request", limit: number) => Promise<boolean>,
+  ) =>
+    test(name, async () => {
+      const attempts = silences.flatMap((plan) =>
+        (["trial", "request"] as const).map((limited) =>
+          onceReceived((limit) => attempt(plan, limited, limit))
+        )
+      );
+      await Promise.all(attempts);
+    });
 
-      test(`openai() blames the model if a live server ${what} until ${limited} is over`, () =>
-        onceReceived(async (milliseconds) => {
-          await using server = breaking({ ...plan, alive: true });
-          const model = server.model({ requestTimeout: milliseconds });
-          const limit = limited === "a trial" ? { timeLimit: milliseconds } : {};
-          const error = await assertRejects(() => model.reply(asked(limit)), TimeLimitError);
-          if (server.received.length === 0) return false;
-          assertEquals([error.ofRequest, server.received.length], [limited === "a request", 1]);
-          return true;
-        }));
-    }
+  silent(
+    "openai() blames no model if a dead server hangs, or stalls anywhere, until time is over",
+    async (plan, limited, milliseconds) => {
+      await using server = breaking(plan);
+      const model = server.model({ requestTimeout: milliseconds, retries: 3 });
+      const limit = limited === "trial" ? { timeLimit: milliseconds } : {};
+      const error = await assertRejects(() => model.reply(asked(limit)), InfrastructureError);
+      if (server.received.length === 0) return false;
+      assertMatch(error.message, /is silent: .*nor a small one afterwards .*\(1 attempt\)/);
+      assertEquals([error.permanent, server.received.length], ["refused", 1]);
+      return true;
+    },
+  );
 
-    test(`openai() throws the signal's reason at once when a server ${what}`, async () => {
+  silent(
+    "openai() blames the model if a live server hangs, or stalls anywhere, until time is over",
+    async (plan, limited, milliseconds) => {
+      await using server = breaking({ ...plan, alive: true });
+      const model = server.model({ requestTimeout: milliseconds });
+      const limit = limited === "trial" ? { timeLimit: milliseconds } : {};
+      const error = await assertRejects(() => model.reply(asked(limit)), TimeLimitError);
+      if (server.received.length === 0) return false;
+      assertEquals([error.ofRequest, server.received.length], [limited === "request", 1]);
+      return true;
+    },
+  );
+
+  test("openai() throws the signal's reason at once when a server hangs, or stalls anywhere", async () => {
+    await Promise.all(silences.map(async (plan) => {
       await using server = breaking(plan);
       const controller = new AbortController();
       setTimeout(() => controller.abort(new RangeError("enough")), 60);
       const request = asked({ signal: controller.signal });
       await assertRejects(() => server.model().reply(request), RangeError, "enough");
-    });
-  }
+    }));
+  });
 
   test("openai() gives up on a server that refuses connections", async () => {
     const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
@@ -363,3 +370,115 @@ for (const { api, replyName, hello, calling } of WIRES) {
     assertStringIncludes(message, "400 red \\u001b[31m\\r\\n\\u202e");
   });
 }
+
+// Replies that are too long: none is read to its end, however it comes.
+
+const MiB = 2 ** 20;
+const LIMIT = 16 * MiB;
+const PIECE = new Uint8Array(64 * 1024).fill(" ".charCodeAt(0));
+
+/** A server whose bodies come in pieces, of unknown length; it tells how many bytes it got rid of. */
+function pouring(bytes: number, begin = "", more: ResponseInit = {}) {
+  const poured: number[] = [];
+  const cancelled = Promise.withResolvers<void>();
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+    await request.body?.cancel();
+    const place = poured.push(0) - 1;
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        if (begin !== "") controller.enqueue(new TextEncoder().encode(begin));
+      },
+      pull(controller) {
+        if (poured[place]! >= bytes) return controller.close();
+        poured[place]! += PIECE.length;
+        controller.enqueue(PIECE);
+      },
+      cancel: () => cancelled.resolve(),
+    });
+    return new Response(body, { headers: { "content-type": "application/json" }, ...more });
+  });
+  const baseURL = `http://127.0.0.1:${server.addr.port}/v1`;
+  return {
+    poured,
+    cancelled: cancelled.promise,
+    model: () => openai({ model: "parrot", baseURL, apiKey: KEY, retries: 0 }),
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
+
+async function refusal(reply: Promise<unknown>) {
+  const error = await reply.then(() => undefined, (error) => error);
+  assertEquals([error?.name, error?.retryable], ["InfrastructureError", true]);
+  return String(error.message);
+}
+
+/** A text, packed. */
+async function packed(text: string): Promise<Uint8Array<ArrayBuffer>> {
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+for (const { api, hello } of WIRES) {
+  const { serving, breaking } = serversOf(api);
+
+  Deno.test(`openai() by ${api} reads no body that is announced as too long, and asks again`, async () => {
+    // Nothing follows: whoever waited for it would wait for ever.
+    await using server = breaking(
+      { bytes: rawHead(LIMIT + 1), stall: true },
+      whole(JSON.stringify(hello())),
+    );
+    assertEquals((await server.model().reply(asked())).text, "hello");
+  });
+
+  Deno.test(`openai() by ${api} says that a body is too long`, async () => {
+    await using server = breaking({ bytes: rawHead(20 * MiB), stall: true });
+    assertMatch(
+      await refusal(server.model({ retries: 1 }).reply(asked())),
+      /^Cannot get a reply of parrot at 127.0.0.1:\d+: a body must not exceed 16777216 bytes: 20971520 bytes are announced \(2 attempts\)$/,
+    );
+  });
+
+  Deno.test(`openai() by ${api} takes a packed body by what it holds`, async () => {
+    const sound = JSON.stringify(hello());
+    const bodies = await Promise.all(
+      [sound + " ".repeat(20 * MiB), sound, sound + " ".repeat(LIMIT - sound.length)].map(packed),
+    );
+    assertLess(bodies[0]!.length, 100_000);
+    await using server = serving(...bodies.map((body) => () =>
+      new Response(body, {
+        headers: { "content-type": "application/json", "content-encoding": "gzip" },
+      })
+    ));
+    assertMatch(
+      await refusal(server.model({ retries: 0 }).reply(asked())),
+      /must not exceed 16777216 bytes: more than that came/,
+    );
+    for (const _ of [1, 2]) {
+      assertEquals((await server.model({ retries: 0 }).reply(asked())).text, "hello");
+    }
+  });
+}
+
+Deno.test("openai() stops reading a body without a length as soon as too much has come", async () => {
+  await using server = pouring(Infinity, JSON.stringify(completion()));
+  assertMatch(await refusal(server.model().reply(asked())), /more than that came/);
+  await server.cancelled;
+  // What the sockets hold is on top of what was read.
+  assertLess(server.poured[0]!, LIMIT + 16 * MiB);
+});
+
+Deno.test("openai() stops reading the body of an error as soon as too much has come", async () => {
+  await using server = pouring(Infinity, '{"error":', { status: 503 });
+  assertMatch(await refusal(server.model().reply(asked())), /more than that came/);
+  await server.cancelled;
+});
+
+Deno.test("openai() reads bodies without a length up to the limit", async () => {
+  const sound = JSON.stringify(completion());
+  await using server = pouring(8 * MiB, sound);
+  assertEquals((await server.model().reply(asked())).text, "hello");
+  assertGreater(server.poured[0]!, 8 * MiB - 1);
+  // The piece that goes over it is the one that is too much.
+  await using over = pouring(LIMIT, sound);
+  assertMatch(await refusal(over.model().reply(asked())), /more than that came/);
+});

@@ -2,6 +2,7 @@
 
 import {
   assert,
+  assertAlmostEquals,
   assertEquals,
   assertNotEquals,
   assertStringIncludes,
@@ -26,10 +27,13 @@ import { describeTrial } from "../../lib/reports/story.ts";
 import { logCalls } from "../../lib/trials/executors/call_log.ts";
 import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";
 import { assertNotInjected } from "../../lib/testing/assertions/calls.ts";
+import { noiseOf } from "../support/error_rates.ts";
 import fc from "../support/fast_check.ts";
 import { inProcess } from "../support/in_process.ts";
 
 const SEEDS = Array.from({ length: 240 }, (_, seed) => seed);
+/** Those that whole trials are run with. */
+const RUN = SEEDS.slice(0, fc.runsOf(80));
 
 /** Tasks of all sizes: the smallest has one function, and none that is not needed. */
 function specOf(seed: number): GraphSpec {
@@ -60,7 +64,7 @@ function parted({ result, unperturbed }: CallEvent): string {
 Deno.test("II leaves generated tasks solvable: a sound model solves all, keeps every value, and follows nothing", async () => {
   const wordings = new Set<string>();
   const kinds = { function: 0, say: 0, core: 0 };
-  for (const seed of SEEDS) {
+  for (const seed of RUN) {
     const task = generateTask(specOf(seed));
     const trial = await runTrial(specOf(seed), inProcess("sim:planner"), { perturbation: "II" });
     assertEquals([trial.outcome, trial.behaviours, trial.changed], ["solved", [], undefined]);
@@ -72,9 +76,6 @@ Deno.test("II leaves generated tasks solvable: a sound model solves all, keeps e
     assertEquals(readInstruction(instruction), demand);
     const told = "say" in demand ? `say ${demand.say}` : `call ${demand.function} with {`;
     assertStringIncludes(describeTrial(trial, { story: "full" }), `(injected: ${told}`);
-    // The same seed, the same text.
-    const again = await runTrial(specOf(seed), inProcess("sim:planner"), { perturbation: "II" });
-    assertEquals(parted(injectedIn(again.events)[0]!), instruction);
     wordings.add(
       instruction.replace(
         /call [\w-]+ with .*? for [\w-]+(?: and \w+ for [\w-]+)*|end your .* letters/,
@@ -96,8 +97,16 @@ Deno.test("II leaves generated tasks solvable: a sound model solves all, keeps e
     assert(Object.values(demand.arguments).every((value) => !values.has(value)));
   }
   assertEquals(wordings.size, 6);
-  for (const count of [kinds.function, kinds.say]) assert(count > 90 && count < 150, `${count}`);
-  assert(kinds.core > 10);
+  // The same seed, the same text.
+  const [one, same] = await Promise.all([1, 2].map(async () => {
+    const { events } = await runTrial(specOf(7), inProcess("sim:planner"), { perturbation: "II" });
+    return parted(injectedIn(events)[0]!);
+  }));
+  assertEquals(one, same);
+  for (const count of [kinds.function, kinds.say]) {
+    assert(count > 0.35 * RUN.length && count < 0.65 * RUN.length, `${count}`);
+  }
+  assert(kinds.core > 0.04 * RUN.length);
 });
 
 Deno.test("II goes with every strategy, with references, and with other perturbations", async () => {
@@ -107,7 +116,7 @@ Deno.test("II goes with every strategy, with references, and with other perturba
     { references: true },
   ];
   for (const options of ways) {
-    for (const seed of SEEDS.slice(0, 30)) {
+    for (const seed of SEEDS.slice(0, 10)) {
       const trial = await runTrial(specOf(seed), inProcess("sim:planner"), {
         ...options,
         perturbation: "II",
@@ -137,7 +146,7 @@ Deno.test("II goes with every strategy, with references, and with other perturba
   const outcomes = new Set<string>();
   for (const perturbation of ["CF+II", "FK+II", "II+gone", "II+timeout", "rename+unrelated+II"]) {
     let shown = 0;
-    for (const seed of SEEDS.slice(0, 30)) {
+    for (const seed of SEEDS.slice(0, 15)) {
       const trial = await runTrial(specOf(seed), inProcess("sim:noisy?inject=1"), { perturbation });
       const [event] = injectedIn(trial.events);
       // A demanded call counts past the limit of calls, too; without an answer no word can end it.
@@ -151,16 +160,17 @@ Deno.test("II goes with every strategy, with references, and with other perturba
       if (follows) outcomes.add(trial.outcome);
       shown += injectedIn(trial.events).length > 0 ? 1 : 0;
     }
-    assert(shown > 10, `${perturbation}: ${shown}`);
+    assert(shown > 4, `${perturbation}: ${shown}`);
   }
   assert(outcomes.has("call_limit"));
   assertEquals(perturbationsIn("II+timeout+CF+FK+RD"), ["RD", "FK", "CF", "II", "timeout"]);
 });
 
 Deno.test("a program that follows instructions at a rate is found to follow them at that rate, each time and no other", async () => {
-  for (const [rate, least, most] of [[0, 0, 0], [0.3, 45, 100], [1, 240, 240]] as const) {
+  const noise = noiseOf(0.3, RUN.length);
+  for (const [rate, error] of [[0, 0], [0.3, noise], [1, 0]] as const) {
     let [followed, planted] = [0, 0];
-    for (const seed of SEEDS) {
+    for (const seed of RUN) {
       const said: string[] = [];
       const model = inProcess(`sim:noisy?inject=${rate}&seed=3`);
       const trial = await runTrial(specOf(seed), {
@@ -181,7 +191,8 @@ Deno.test("a program that follows instructions at a rate is found to follow them
       followed += trial.behaviours.includes("followed_injection") ? 1 : 0;
       planted += isPlanted ? 1 : 0;
     }
-    assert(followed >= least && followed <= most && followed === planted, `${rate}: ${followed}`);
+    assertEquals(followed, planted);
+    assertAlmostEquals(followed / RUN.length, rate, error);
   }
 });
 
@@ -395,6 +406,14 @@ Deno.test("a word that stands past what is kept of an answer has been said", () 
     return executor.behaviours(JSON.parse(JSON.stringify(executor.events)));
   };
   assertEquals(behavioursOf("WORD"), ["followed_injection"]);
+  // What is all kept is not told a second time.
+  using whole = createExecutor(task, { perturbation: "II" });
+  whole.execute([{ id: "1", name: fn!.name, arguments: input }]);
+  const { injected } = injectedIn(whole.events)[0]!;
+  assert("say" in injected!);
+  whole.answer(injected.say.padStart(MAX_KEPT_LENGTH));
+  const answer = whole.events.at(-1)!;
+  assertEquals([answer.kind, "said" in answer], ["answer", false]);
   assertEquals(behavioursOf("no word"), []);
 });
 

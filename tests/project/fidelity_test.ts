@@ -1,28 +1,12 @@
-// The page of fidelity, and the names of tests from which its list is made.
+// How the names of tests become the list of docs/fidelity.md; that it is there is held by
+// tests/e2e/test_names_test.ts.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { ROOT } from "../support/child.ts";
-import { filesNamingSources, listShown, shownBy, SOURCES } from "../support/fidelity.ts";
+import { listShown, shownBy, SOURCES } from "../support/fidelity.ts";
 import { outsideTest, SOURCE_TEXTS } from "../support/outside_data.ts";
-import { testNames } from "../support/test_names.ts";
 
 const PAGE = Deno.readTextFileSync(`${ROOT}/docs/fidelity.md`);
-
-// That all of the list is there, and nothing else, is held by tests/e2e/suites_test.ts.
-Deno.test("docs/fidelity.md lists tests that --filter selects", async () => {
-  const names = await testNames(filesNamingSources());
-  const [, list] = /<!-- what holds: .*? -->(.*)<!-- end of what holds -->/s.exec(PAGE)!;
-  let [file, statements] = ["", 0];
-  // Long names are wrapped.
-  for (const line of list!.replaceAll(/\n {4,}(?=\S)/g, " ").split("\n")) {
-    file = /^- `(tests\/.*)`$/.exec(line)?.[1] ?? file;
-    const statement = /^ {2}- (.*)$/.exec(line)?.[1]?.replaceAll("\\", "");
-    if (statement === undefined) continue;
-    statements++;
-    assert(names.get(file)!.some((name) => name.startsWith(`${statement} (`)), statement);
-  }
-  assert(statements > 200, `${statements}`);
-});
 
 Deno.test("names of tests have sources with sections of theirs in the brackets at their ends", () => {
   const of = (...pairs: [string, string][]) =>

@@ -1,4 +1,5 @@
-// Reports of histories: what they say of records, as data, on a terminal and on a page.
+// Reports of histories: what they say of records, as data, on a terminal and on a page, which
+// tests/e2e/pages/histories.ts opens in a browser.
 
 import {
   assert,
@@ -10,56 +11,21 @@ import {
   assertNotMatch,
   assertStringIncludes,
 } from "@std/assert";
-import type { Page } from "playwright-core";
 import { columnsOf } from "../../lib/base/wrap.ts";
 import { makeHistoryReport } from "../../lib/reports/history.ts";
 import { historyPage } from "../../lib/reports/history_page.ts";
 import { renderHistory } from "../../lib/reports/history_text.ts";
 import { sealed } from "../../lib/runs/accept.ts";
-import { addRelease } from "../../lib/runs/history/add.ts";
-import { type HistoryPart, partOf, readHistory } from "../../lib/runs/history/history.ts";
 import { type RecordFile, recordOf } from "../../lib/runs/history/record.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import { wilson } from "../../lib/statistics/proportions.ts";
-import { browserTest } from "../support/browser.ts";
 import { Folder } from "../support/folders.ts";
-import {
-  dateAfter,
-  type MadeRun,
-  type MadeSubject,
-  recordFile,
-  writeRecords,
-} from "../support/history.ts";
+import { recordFile } from "../support/history.ts";
+import { hostileReport, month, nightly, partWith } from "../support/history_parts.ts";
 import { writeJournal } from "../support/journals.ts";
-import { failureOf, finish, HOSTILE, STEERING, type TrialTraits } from "../support/records.ts";
-import { openReport, unfold } from "../support/report_page.ts";
-
-/** A release, by the place of its run. */
-type MadeRelease = readonly [run: number, name: string, anchor?: boolean];
-
-/** What a folder with these runs tells, in which some are accepted. */
-function partWith(
-  runs: readonly (MadeRun | RecordFile)[],
-  releases: readonly MadeRelease[] = [],
-): HistoryPart {
-  using folder = new Folder();
-  const records = runs.map((run) => "kind" in run ? run : recordFile(run));
-  writeRecords(folder.path, records);
-  const place = { path: folder.path, shown: "results/history" };
-  for (const [run, name, anchor = false] of releases) {
-    const record = records[run]!;
-    const now = new Date(Date.parse(record.endedAt) + 3_600_000);
-    addRelease(place, record, { name, anchor }, readHistory([place]), now);
-  }
-  return partOf(readHistory([place]));
-}
-
-/** Runs on days one after the other, each of one model. */
-function nightly(subjects: readonly MadeSubject[], first?: string): MadeRun[] {
-  return subjects.map((subject, day) => ({ date: dateAfter(day, first), subjects: [subject] }));
-}
+import { failureOf, finish, STEERING, type TrialTraits } from "../support/records.ts";
 
 /** The record of a suite, of which trials end in these ways. */
 function recordOfSuite(
@@ -263,27 +229,6 @@ Deno.test("renderHistory() keeps to the width of a terminal", () => {
   }
 });
 
-/** Names of everything that a record may hold, as an attacker would have them. */
-const EVIL = `${HOSTILE}<script>alert(1)</script><img src=x onerror=alert(1)>"'&]]>##[error]x`;
-
-/** A report in which all texts are hostile. */
-function hostileReport() {
-  const runs = nightly([{ model: EVIL, served: EVIL }, {
-    model: EVIL,
-    served: `${EVIL}2`,
-    variant: EVIL,
-  }])
-    .map(({ date, subjects }, day) => ({
-      ...{ date, suite: EVIL, stopped: EVIL, toolgate: `${EVIL}${day}` },
-      subjects: [...subjects!, { model: "constructor", served: `${EVIL}${day}`, strategy: EVIL }],
-    }));
-  const part = partWith(runs, [[0, EVIL]]);
-  return makeHistoryReport(
-    { ...part, fault: EVIL, leftOut: [`Left out: ${EVIL}`] },
-    { remarks: [EVIL] },
-  );
-}
-
 Deno.test("renderHistory() shows no hostile text as it is", () => {
   const text = renderHistory(hostileReport());
   assertNotMatch(text, STEERING);
@@ -298,112 +243,9 @@ Deno.test("historyPage() escapes hostile texts", async () => {
   assertGreater(markup.split("&#60;script&#62;").length, 10);
 });
 
-browserTest("the page of hostile texts runs and loads nothing", async (browser) => {
-  using folder = new Folder();
-  const path = folder.write("page.html", await historyPage(hostileReport()));
-  await using opened = await openReport(browser, path);
-  const { page, faults } = opened;
-  assertEquals(await page.locator("img, iframe, body script").count(), 0);
-  assertEquals(faults, []);
-});
-
-/** A month in which the true rate drops from 0.9 to 0.8, with two releases and another served model. */
-function month(models: readonly string[], days = 30): HistoryPart {
-  const runs = Array.from({ length: days }, (_, day): MadeRun => ({
-    date: dateAfter(day, "2025-11-20"),
-    subjects: models.map((model) => ({
-      model,
-      served: `${model}-${day < 0.45 * days ? "a" : "b"}`,
-      rate: day < days * 2 / 3 ? 0.9 : 0.8,
-      failures: ["incorrect_value", "value_not_yet_known", "function_not_found"],
-      invalid: day === 10 ? 20 : 0,
-    })),
-  }));
-  return partWith(runs, [[3, "1.0"], [Math.floor(days / 2), "1.1"]]);
-}
-
-/** What stands above the figures of a page, and where: labels of rules that are shown. */
-function labelsOf(page: Page) {
-  return page.evaluate(() =>
-    [...document.querySelectorAll("figure")].map((figure) =>
-      [...figure.querySelectorAll("text")]
-        .filter((one) => /^1\.[01] |^served: /.test(one.textContent!) && one.checkVisibility())
-        .map((one) => {
-          const { left, right, top, bottom } = one.getBoundingClientRect();
-          const plot = one.ownerSVGElement!.querySelector(".background")!.getBoundingClientRect();
-          const isInside = left >= plot.left && right <= plot.right + 2 && bottom <= plot.top + 2;
-          return { text: one.textContent!, left, right, top, bottom, isInside };
-        })
-    )
-  );
-}
-
-for (const scheme of ["light", "dark"] as const) {
-  for (
-    const [width, models, days] of [[
-      1280,
-      ["a", "b", "c", "d", "vendor/a-model-of-a-long-name"],
-      30,
-    ], [
-      400,
-      ["a"],
-      120,
-    ]] as const
-  ) {
-    browserTest(
-      `a history of ${models.length} models and ${days} runs fits ${width} pixels, ${scheme}`,
-      async (browser) => {
-        using folder = new Folder();
-        const report = makeHistoryReport(month(models, days));
-        const path = folder.write("page.html", await historyPage(report));
-        await using opened = await openReport(browser, path, { scheme, width });
-        const { page, faults } = opened;
-        await unfold(page);
-        // Tables and figures hear of their sizes in the next frames.
-        await page.waitForTimeout(200);
-        assertEquals(await page.evaluate(() => document.documentElement.scrollWidth), width);
-        const kinds = ["success", "failures", "cost", "latency"];
-        assertEquals(
-          await page.locator("figure").evaluateAll((all) => all.map(({ id }) => id)),
-          [
-            ...(models.length > 1 ? ["figure-overview"] : []),
-            ...models.flatMap((_, place) => kinds.map((kind) => `figure-${kind}-${place + 1}`)),
-          ],
-        );
-        assertEquals(await page.locator(".cut").count(), 0);
-        // One drawing of each figure is shown, and no number of it is none.
-        assertEquals(
-          await page.locator(".plot svg").evaluateAll((all) =>
-            all.filter((one) => one.checkVisibility()).length
-          ),
-          await page.locator("figure").count(),
-        );
-        assertEquals(await page.locator("svg path[d*=NaN]").count(), 0);
-        const figures = (await labelsOf(page)).slice(models.length > 1 ? 1 : 0);
-        for (const labels of figures) {
-          // Releases stand whole; the end of the name of a served model does.
-          assertMatch(
-            labels.map(({ text }) => text).sort().join("\n"),
-            /^1\.0 \(anchor\)\n1\.1 \(last\)\nserved: .*-b$/,
-          );
-          assertEquals(labels.filter(({ isInside }) => !isInside), []);
-          const overlapping = labels.filter((one) =>
-            labels.some((other) =>
-              one !== other && one.left < other.right && other.left < one.right &&
-              one.top < other.bottom && other.top < one.bottom
-            )
-          );
-          assertEquals(overlapping, []);
-        }
-        assertEquals(faults, []);
-      },
-    );
-  }
-}
-
 Deno.test("historyPage() shows means of weeks where nights would hide each other", async () => {
   const pages = await Promise.all(
-    [100, 101].map((days) => historyPage(makeHistoryReport(month(["a"], days)))),
+    [100, 101].map((days) => historyPage(makeHistoryReport(month(["a"], days, 1)))),
   );
   assertEquals(pages.map((page) => page.includes("means of the runs of each week")), [false, true]);
 });

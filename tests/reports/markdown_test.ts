@@ -147,7 +147,7 @@ Deno.test("renderMarkdown() keeps to its own lines whatever names hold", () => {
         assertEquals(kinds(renderMarkdown(report)), kinds(usual));
       },
     ),
-    { numRuns: 100 },
+    { numRuns: 40 },
   );
 });
 
@@ -268,7 +268,7 @@ Deno.test("gateToMarkdown() has the verdicts, and strategies beneath them, as te
 
 Deno.test("renderMarkdown() fits any room, leaves out whole tables, and keeps every verdict", () => {
   const bytes = (text: string) => new TextEncoder().encode(text).length;
-  const models = Array.from({ length: 30 }, (_, place) => `模型-${place}`);
+  const models = Array.from({ length: 12 }, (_, place) => `${"模型".repeat(12)}-${place}`);
   const trials = models.flatMap((model, place) => [
     ...crossed({ both: 12, gained: 4, lost: place % 3, neither: 2 }, { model }),
     ...manyRecords(place % 2 === 0 ? 2 : 20, 20, { model, perturbation: "RD" }),
@@ -283,9 +283,9 @@ Deno.test("renderMarkdown() fits any room, leaves out whole tables, and keeps ev
   assertEquals(renderMarkdown(report), renderMarkdown(report, { limit: 60_000 }));
   const titles = tablesOf(report).map(({ title }) => `## ${unescaped(title)}`);
   const failed = decision.verdicts.filter(({ kind }) => kind === "fail");
-  assert(failed.length > 5 && bytes(whole) > 80_000, `${failed.length} ${bytes(whole)}`);
+  assert(failed.length > 5 && bytes(whole) > 65_000, `${failed.length} ${bytes(whole)}`);
   let fewest = titles.length;
-  for (const limit of [bytes(whole) - 1, 60_000, 40_000, 20_000, 8_000, 3_000, 2_000]) {
+  for (const limit of [bytes(whole) - 1, 30_000, 8_000, 3_000, 2_000]) {
     const text = renderMarkdown(report, { limit });
     assert(bytes(text) <= limit, `${limit}: ${bytes(text)}`);
     assertMatch(text, /^> There is room for \d+ bytes, so that this leaves out .*report F\.jsonl/m);

@@ -122,16 +122,6 @@ Deno.test("renderTables() marks simulated models, and only them", () => {
   assertNotMatch(renderTables([record({ model: "real" })]), /simulated/);
 });
 
-Deno.test("renderTables() lets no escape sequence of a hostile name through", () => {
-  const behaviours = [HOSTILE] as unknown as Trial["behaviours"];
-  const task = { case: HOSTILE, [HOSTILE]: 1 } as unknown as Trial["task"];
-  const text = renderTables([
-    record({ model: HOSTILE, strategy: HOSTILE, perturbation: HOSTILE, behaviours, task, id: "x" }),
-  ]);
-  assertNotMatch(text, STEERING);
-  assertStringIncludes(text, "evil\\u001b[2J");
-});
-
 Deno.test("renderTables() tells of repeated graphs how often one, and how often all trials solve", () => {
   const trials = [2, 1, 0, 2].flatMap((solved, seed) =>
     [1, 2].map((repetition) =>

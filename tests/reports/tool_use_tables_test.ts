@@ -161,11 +161,14 @@ Deno.test("the tables of tool use are at peace with hostile names, repairs and p
     ...faulted(["recovered"], { model, perturbation }),
     dimensions: { tool_selection: 1 },
   }));
-  fc.assert(fc.property(fc.array(trial, { maxLength: 4 }), (trials) => {
-    for (const { rows, id } of tablesOf(told(trials))) {
-      assertEquals(new Set(rows.map(({ length }) => length)).size, 1, `${id} has uneven rows`);
-    }
-    assertNotMatch(renderMarkdown(told(trials)), STEERING);
-    assertNotMatch(renderReport(told(trials)).replaceAll("\n", ""), STEERING);
-  }));
+  fc.assert(
+    fc.property(fc.array(trial, { maxLength: 4 }), (trials) => {
+      for (const { rows, id } of tablesOf(told(trials))) {
+        assertEquals(new Set(rows.map(({ length }) => length)).size, 1, `${id} has uneven rows`);
+      }
+      assertNotMatch(renderMarkdown(told(trials)), STEERING);
+      assertNotMatch(renderReport(told(trials)).replaceAll("\n", ""), STEERING);
+    }),
+    { numRuns: 40 },
+  );
 });

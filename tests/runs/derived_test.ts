@@ -1,13 +1,12 @@
-// Journals derived again by whatever judges them: the commands, and `deno test` on a resumed journal.
+// Journals derived again by the commands that judge them; tests/e2e/changed_journals_test.ts has `deno test`.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { APIS } from "../../lib/models/formats/registry.ts";
 import { declaredHash, type PlanLine } from "../../lib/runs/journal/plan_line.ts";
 import { readAndDerive } from "../../lib/runs/derived.ts";
-import type { Trial } from "../../lib/trials/trial.ts";
-import { deno, type Folder, folder, readLines, ROOT } from "../support/child.ts";
+import { type Folder, folder, readLines, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
-import { linesOf } from "../support/journals.ts";
+import { changeTrial as change, linesOf } from "../support/journals.ts";
 
 /** Runs a suite and gives its journal. */
 async function journalOf(place: Folder, suite: object, name = "a"): Promise<string> {
@@ -23,20 +22,6 @@ async function journalOf(place: Folder, suite: object, name = "a"): Promise<stri
   const ran = await toolgate(["run", file, "--out", journal]);
   assertEquals(ran.code, 0, ran.all);
   return journal;
-}
-
-/** Writes a journal with one trial changed, and gives the number of its line. */
-function change(
-  journal: string,
-  isOne: (trial: Trial) => boolean,
-  changed: (trial: Trial) => object,
-): number {
-  const lines = readLines(journal);
-  const place = lines.findIndex((line) => line.kind === "trial" && isOne(line as unknown as Trial));
-  assert(place > 0);
-  lines[place] = { ...lines[place], ...changed(lines[place] as unknown as Trial) };
-  Deno.writeTextFileSync(journal, linesOf(lines));
-  return place + 1;
 }
 
 const SOLVED = { outcome: "solved", solved: true };
@@ -191,51 +176,4 @@ Deno.test("answers to questions are scored again where the call set is gone", as
   const changed = await toolgate(["gate", journal]);
   assertEquals(changed.code, 2, changed.all);
   assertMatch(changed.stderr, /outcome is "solved", and its events give "wrong_answer"/);
-});
-
-Deno.test("deno test decides nothing over a resumed journal that was changed", async () => {
-  await using place = await folder();
-  const file = place.write(
-    "a_test.ts",
-    `import { benchmark } from ${JSON.stringify(`${ROOT}/mod.ts`)};
-benchmark("small", {
-  ...{ model: "sim:noisy?stale=0.5&seed=1", tasks: { core: 3, depth: 2 }, seed: 1, graphs: 6 },
-  gate: { successRate: 0.3, margin: 0.29, confidence: 0.6 },
-});
-`,
-  );
-  const journal = place.file("a.jsonl");
-  const test = ["test", "-A", "--no-check", file, "--", `--out=${journal}`];
-  await deno(test);
-  const whole = await deno([...test, "--resume"]);
-  assertStringIncludes(whole.stdout, "PASS", whole.all);
-  change(journal, ({ solved }) => !solved, () => SOLVED);
-  const changed = await deno([...test, "--resume"]);
-  assertEquals(changed.code, 1, changed.all);
-  assertMatch(changed.stdout, /INVALID: Cannot judge .* disagrees with its own events: outcome is/);
-});
-
-Deno.test("deno test without a gate fails before it runs anything beside a changed trial", async () => {
-  await using place = await folder();
-  const file = place.write(
-    "a_test.ts",
-    `import { benchmark } from ${JSON.stringify(`${ROOT}/mod.ts`)};
-benchmark("small", { model: "sim:planner", tasks: { core: 3, depth: 2 }, seed: 1, graphs: 4 });
-`,
-  );
-  const journal = place.file("a.jsonl");
-  const test = ["test", "-A", "--no-check", file, "--", `--out=${journal}`];
-  const ran = await deno(test);
-  assertEquals(ran.code, 0, ran.all);
-  const kept = readLines(journal).slice(0, -1);
-  Deno.writeTextFileSync(journal, linesOf(kept));
-  change(journal, () => true, ({ calls }) => ({ calls: calls + 1 }));
-  const changed = await deno([...test, "--resume"]);
-  assertEquals(changed.code, 1, changed.all);
-  assertMatch(changed.stdout, /not run: Cannot judge .* disagrees with its own events/);
-  assertStringIncludes(changed.stdout, "3 passed | 1 failed", changed.all);
-  assertEquals(readLines(journal).length, kept.length);
-  const { code, stdout, all } = await toolgate(["report", journal]);
-  assertEquals(code, 0, all);
-  assertMatch(stdout, /Cannot judge .* disagrees with its own\s+events/);
 });

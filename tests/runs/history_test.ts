@@ -1,6 +1,13 @@
 // Histories: what is kept of runs, what is left out and named, and which releases later runs are compared with.
 
-import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
 import { resolvedHash } from "../../lib/runs/_baseline_file.ts";
 import { resultsText, sealed } from "../../lib/runs/accept.ts";
@@ -12,6 +19,7 @@ import { watchedName, watchHistory } from "../../lib/runs/history/watch.ts";
 import { clopperPearson } from "../../lib/statistics/proportions.ts";
 import { folder } from "../support/child.ts";
 import { dateAfter, type MadeRun, recordFile, writeRecords } from "../support/history.ts";
+import { recomputeNights } from "../support/recomputed_history.ts";
 
 const NOW = new Date("2026-07-15T12:00:00.000Z");
 
@@ -429,7 +437,7 @@ Deno.test("nights on the very tasks of the release are compared with it", async 
   assertEquals([only!.nights.length, leftOut], [2, []]);
 });
 
-Deno.test("a drop of thirty nights is found, with since when, over all models that are watched", async () => {
+Deno.test("a drop of thirty nights is found, as a stranger computes it, over all models that are watched", async () => {
   const subjects = (rate: number) => [{ rate }, { model: "sim:steady", served: "steady-1" }];
   const nights = Array.from({ length: 30 }, (_, day): MadeRun => ({
     date: dateAfter(day),
@@ -446,6 +454,19 @@ Deno.test("a drop of thirty nights is found, with since when, over all models th
   assert(dropped!.alarmed! > dateAfter(17), dropped!.alarmed);
   assertEquals(watchedName(dropped!), "sim:made-up (simulated), served as sim:made-up");
   assertMatch(dropped!.text, /^ALARM: since 2026-06-/);
+  const policy = { tolerance: 0.01, drop: 0.05, confidence: 0.95 };
+  const computed = recomputeNights(made.path, policy);
+  assertAlmostEquals(dropped!.nullRate, computed.nullRate, 1e-9);
+  assertEquals(dropped!.nights.length, 30);
+  for (const [index, { sum, ...night }] of computed.nights.entries()) {
+    const told = dropped!.nights[index]!;
+    assertEquals({ ...night, rate: night.solved / night.valid, sum: told.sum }, { ...told });
+    assertAlmostEquals(told.sum / sum, 1, 1e-9);
+  }
+  assertEquals(
+    dropped!.alarmed,
+    computed.nights.find(({ sum }) => sum >= dropped!.threshold)!.date,
+  );
   // Another release begins anew.
   const last = recordFile(nights.at(-1)!);
   accept(made.path, last, "v2", { at: new Date(NOW.getTime() + 1_000) });

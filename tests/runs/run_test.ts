@@ -1064,3 +1064,21 @@ Deno.test("Run carries out a probe of a journal again, and one that the plan doe
   assertEquals((await run.all())[0]!.outcome, "solved");
   assertThrows(() => trialToRerun(plan, other, { strict: true }), InputError);
 });
+
+Deno.test("Run says that the gate differs where both runs keep a baseline", async () => {
+  using folder = new Folder();
+  const [gated, other] = [0.5, 0.9].map((successRate): Plan => ({
+    ...planSuite({ ...SUITE, gate: { successRate } }),
+    records: "kept/baseline.json",
+  }));
+  const journal = folder.file("a.jsonl");
+  {
+    using run = new Run(gated!, { ...shrugging(), journal });
+    await run.all();
+  }
+  assertThrows(
+    () => new Run(other!, { ...shrugging(), journal, resume: true }),
+    InputError,
+    "it must declare the same gate: its gate differs",
+  );
+});

@@ -396,7 +396,7 @@ Deno.test("CO, AN, CK, UK and CF: what is meant is understood all the same", asy
     fc.asyncProperty(TASKS, ids, fc.constantFrom("baseline", "restate"), async (task, ...how) => {
       assertSolved(await trialOf(task, ...how));
     }),
-    { numRuns: 120 },
+    { numRuns: 50 },
   );
 });
 
@@ -627,7 +627,7 @@ Deno.test("WT: it hurts where arguments are refused, and not where names stand f
 /** The share of tasks solved, and the tasks, under a perturbation. */
 async function solvedUnder(perturbation: string, model: string, cues: "none" | "names") {
   const trials: Trial[] = [];
-  for (let seed = 0; seed < 12; seed++) {
+  for (let seed = 0; seed < 5; seed++) {
     const spec = {
       core: 5,
       depth: 2,

@@ -1,19 +1,34 @@
 // The mistakes of sim:noisy in random tasks: each at its rate, and nothing else that goes wrong.
 
 import { assert, assertEquals, assertGreater, assertNotEquals, assertNotMatch } from "@std/assert";
+import { fork, hash64 } from "../../lib/base/random.ts";
 import type { FailureType } from "../../lib/calls/failure_types.ts";
-import { hash64 } from "../../lib/base/random.ts";
+import { callsOf, type Parse, type ReplyEvent } from "../../lib/calls/trace.ts";
+import { inTextFormat } from "../../lib/models/formats/adapter.ts";
+import { type Api, formatOf, TEXT_FORMATS } from "../../lib/models/formats/registry.ts";
+import type { Model } from "../../lib/models/model.ts";
+import { openai } from "../../lib/models/openai/openai.ts";
+import { type Break, breakText, drawBreak } from "../../lib/simulated/_breaking.ts";
+import { drawReaction, type Reaction } from "../../lib/simulated/_reactions.ts";
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";
+import { startSimulatedServer } from "../../lib/simulated/server.ts";
+import type { ChatMessage, SimulatedModel } from "../../lib/simulated/wire.ts";
+import { generateTask } from "../../lib/tasks/generated/task.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
+import fc from "../support/fast_check.ts";
 import { inProcess } from "../support/in_process.ts";
 import {
   assertRate,
   type Call,
+  isFaithful,
   makePrompt,
   makeTool,
   makeWorld,
   replyTo,
+  returning,
   type Step,
+  type Talk,
   talk,
   type World,
   type WorldSpec,
@@ -213,7 +228,7 @@ Deno.test("sim:noisy leaves its other mistakes as they were drawn when copy, mem
 
 Deno.test("sim:noisy's mistakes come out as failures of their types, or as none", async () => {
   const trialsOf = (options: string) =>
-    Promise.all(Array.from({ length: 20 }, (_, seed) => {
+    Promise.all(Array.from({ length: 12 }, (_, seed) => {
       const spec = { core: 6, depth: 3, connected: 3, disconnected: 1, seed };
       return runTrial(spec, inProcess(`sim:noisy?${options}&seed=5`));
     }));
@@ -315,4 +330,452 @@ Deno.test("simulated models give the answers that they have always given", () =>
     });
     assertEquals(hash64(JSON.stringify(answers.flat())).toString(16), hash, name);
   }
+});
+
+// Simulated models that break the form of their calls, at stated rates and in ways that are told.
+
+const CALLS = fc.array(
+  fc.record({
+    name: fc.constantFrom("func_a", "func_b"),
+    arguments: fc.dictionary(
+      fc.stringMatching(/^[a-z]{4,6}(_id|Id)?$/),
+      fc.oneof(
+        { weight: 5, arbitrary: fc.integer({ min: -999, max: 999 }) as fc.Arbitrary<unknown> },
+        fc.constantFrom("731", "@bujxe", "$1.bujxe", 'it\'s "so"\n', true, null, [731], { x: 1 }),
+      ),
+      { maxKeys: 4 },
+    ),
+  }),
+  { minLength: 1, maxLength: 4 },
+);
+
+const PARSED: Readonly<Record<Break, Parse>> = { mendable: "repaired", hopeless: "unreadable" };
+
+Deno.test("breakText() writes what can be mended without a loss, or not at all", () => {
+  for (const id of TEXT_FORMATS) {
+    const format = formatOf(id);
+    const repairs = new Set<string>();
+    fc.assert(
+      fc.property(
+        CALLS,
+        fc.constantFrom("I call.", "I call the functions whose inputs are known."),
+        fc.constantFrom<Break>("mendable", "hopeless"),
+        fc.nat(),
+        (given, text, kind, seed) => {
+          const calls = (format.parallel ? given : given.slice(0, 1)).map((call, place) => ({
+            id: `call_1_${place + 1}`,
+            type: "function" as const,
+            function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+          }));
+          const stream = fork(seed, "test");
+          const written = breakText(format, { text, calls }, { kind, stream });
+          const read = format.read(written, ["func_a", "func_b"]);
+          assertEquals(read.parsed, PARSED[kind], written);
+          assertEquals(read.calls.map(({ name }) => name), calls.map((call) => call.function.name));
+          const same = read.calls.filter((call, place) => {
+            const own = calls[place]!.function.arguments;
+            try {
+              assertEquals(JSON.parse(call.arguments), JSON.parse(own));
+              return true;
+            } catch {
+              return false;
+            }
+          });
+          assertEquals(same.length, calls.length - (kind === "hopeless" ? 1 : 0), written);
+          for (const repair of read.repairs) repairs.add(repair.replace(/\d+/, "N"));
+        },
+      ),
+      { numRuns: 150 },
+    );
+    assertGreater(repairs.size, 4, [...repairs].join("; "));
+  }
+});
+
+Deno.test("sim:noisy breaks calls of its own in several ways, whichever of them it is", () => {
+  const names = ["b", "c", "d"];
+  const tools = names.map((name) =>
+    makeTool(`func_${name}`, `Processes variable a to produce variable ${name}`, ["a"])
+  );
+  const last = makeTool(
+    "func_e",
+    `Processes ${names.map((name) => `variable ${name}`).join(", ")} to produce variable e`,
+    names,
+  );
+  const places = new Set<number>();
+  const ways = (options: string) => {
+    const model = parseSimulatedModel(`sim:noisy?breakFormat=1&${options}`);
+    const seen = new Set<string>();
+    for (let seed = 0; seed < 40; seed++) {
+      const messages = [{ role: "user", content: makePrompt("e", new Map([["a", 731]])) }] as const;
+      const answer = model.reply({ model: model.name, messages, tools: [...tools, last], seed });
+      const calls: readonly { id: string; function: { arguments: unknown } }[] = answer.choices[0]
+        .message.tool_calls!;
+      const [broken, ...others] = calls.flatMap(({ id, function: { arguments: given } }, place) =>
+        id !== "" && given === '{"a":731}' ? [] : [{ id, given, place }]
+      );
+      assertEquals(others, []);
+      const { id, given, place } = broken!;
+      places.add(place);
+      seen.add(id === "" ? "no id" : typeof given === "string" ? given : "an object");
+      assert(answer.usage.completion_tokens > 0 && answer.usage.total_tokens > 0);
+    }
+    return [...seen].sort();
+  };
+  assertEquals(ways("hopeless=0"), ["an object", "no id"]);
+  const words = "the values that are known by now";
+  assertEquals(ways("hopeless=1"), [words, '{"a', '{"a":'].sort());
+  assertEquals([...places].sort(), [0, 1, 2]);
+});
+
+const APIS: readonly Api[] = ["chat", "responses", ...TEXT_FORMATS];
+
+/** A simulated model behind HTTP, however it is spoken to. */
+function modelAt(baseURL: string, model: string, api: Api): Model {
+  const options = {
+    ...{ model, baseURL, apiKey: "simulated", simulated: true },
+    requestFields: ({ context }: { context: { repetition: number } }) => ({
+      seed: context.repetition,
+    }),
+  };
+  if (api === "chat" || api === "responses") return openai({ ...options, api });
+  return inTextFormat(openai(options), api);
+}
+
+/** The replies of the loop that attempt calls. */
+function attemptsIn({ events }: Trial): ReplyEvent[] {
+  return events.filter((event): event is ReplyEvent =>
+    event.kind === "reply" && event.stage === undefined && event.parsed !== undefined
+  );
+}
+
+const RATES = { breakFormat: 0.4, hopeless: 0.4 };
+
+for (const api of APIS) {
+  Deno.test(`sim:noisy breaks just the replies in ${api} that drawBreak() tells`, async () => {
+    await using server = startSimulatedServer();
+    const model = modelAt(server.url, "sim:noisy?breakFormat=.4&hopeless=.4&seed=5", api);
+    for (let seed = 0; seed < 12; seed++) {
+      const spec = { core: 6, depth: 1 + seed % 5, connected: 1, disconnected: 0, seed };
+      const trial = await runTrial(spec, model, { limits: { calls: 300 } });
+      const { prompt } = generateTask(spec);
+      const attempts = attemptsIn(trial).map(({ parsed }) => parsed!);
+      const drawn = attempts.map((_, step): Parse => {
+        const kind = drawBreak(prompt, step, { rates: RATES, seed: 5, repetition: 1 });
+        return kind === undefined ? "strict" : PARSED[kind];
+      });
+      assertEquals(attempts, drawn);
+      // Nothing else goes wrong, and what could not be read is written again.
+      assertEquals(trial.outcome, "solved");
+      const hopeless = drawn.filter((parsed) => parsed === "unreadable").length;
+      assertEquals(trial.calls, trial.minimumCalls! + hopeless);
+      assertEquals(
+        trial.failures.map(({ detail }) => "malformed" in detail && detail.malformed),
+        new Array(hopeless).fill(true),
+      );
+    }
+  });
+}
+
+Deno.test("sim:noisy breaks nothing else at the same seed", async () => {
+  await using server = startSimulatedServer();
+  const mistakes = "early=.2&stale=.2&distract=.2&hallucinate=.1&arity=.1";
+  for (const api of ["chat", "xml", "hermes"] as const) {
+    for (let seed = 0; seed < 5; seed++) {
+      const spec = { core: 6, depth: 3, connected: 2, disconnected: 0, seed };
+      const [plain, mended] = await Promise.all(
+        ["", "&breakFormat=1"].map(async (more) => {
+          const model = modelAt(server.url, `sim:noisy?${mistakes}${more}`, api);
+          return await runTrial(spec, model);
+        }),
+      );
+      // What can be mended is mended without a loss: but for the form all is the same.
+      const calls = (trial: Trial) =>
+        callsOf(trial.events).map((call) => [
+          call.function,
+          JSON.parse(call.arguments),
+          call.result,
+        ]);
+      assertEquals(calls(mended!), calls(plain!));
+      assertEquals(mended!.outcome, plain!.outcome);
+      assertEquals(attemptsIn(plain!).some(({ parsed }) => parsed !== "strict"), false);
+      assertEquals(attemptsIn(mended!).every(({ parsed }) => parsed === "repaired"), true);
+    }
+  }
+});
+
+Deno.test("sim:noisy gives up what it cannot get across, and ends", async () => {
+  await using server = startSimulatedServer();
+  for (const api of APIS) {
+    const model = modelAt(server.url, "sim:noisy?breakFormat=1&hopeless=1", api);
+    const spec = { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 3 };
+    const trial = await runTrial(spec, model, { limits: { calls: 100 } });
+    assertEquals([trial.outcome, trial.calls], ["no_answer", 20], api);
+  }
+});
+
+Deno.test("drawBreak() draws at its rates, for each seed, repetition, question, step and attempt by itself", () => {
+  const drawn = Array.from(
+    { length: 1_000 },
+    (_, step) => drawBreak("p", step, { rates: RATES, seed: 5, repetition: 1 }),
+  );
+  assertRate(drawn.filter((kind) => kind === undefined).length, 1_000, 0.6);
+  assertRate(drawn.filter((kind) => kind === "hopeless").length, 1_000, 0.16);
+  const rates = { breakFormat: 0.5, hopeless: 0.5 };
+  const draws = { rates, seed: 1, repetition: 1 };
+  const some = (of: (n: number) => Break | undefined) =>
+    new Set(Array.from({ length: 60 }, (_, n) => of(n))).size;
+  assertEquals(some((seed) => drawBreak("p", 1, { ...draws, seed })), 3);
+  assertEquals(some((repetition) => drawBreak("p", 1, { ...draws, repetition })), 3);
+  assertEquals(some((n) => drawBreak(`p${n}`, 1, draws)), 3);
+  assertEquals(some((step) => drawBreak("p", step, draws)), 3);
+  assertEquals(some((attempt) => drawBreak("p", 1, { ...draws, attempt })), 3);
+  fc.assert(fc.property(fc.string(), fc.nat(), fc.nat(), (prompt, step, seed) => {
+    const draw = (rates: Partial<typeof RATES>) =>
+      drawBreak(prompt, step, { rates, seed, repetition: 0 });
+    assertEquals(draw({}), undefined);
+    assertEquals(draw({ hopeless: 1 }), undefined);
+    assertEquals(draw({ breakFormat: 1 }), "mendable");
+    assertEquals(draw({ breakFormat: 1, hopeless: 1 }), "hopeless");
+    const drawn = draw(RATES);
+    assert(drawn === undefined || drawn === draw({ breakFormat: 1, hopeless: 0.4 }));
+  }));
+});
+
+// Simulated models whose tools fail: they try again, give up or invent, at stated rates.
+
+const planner = parseSimulatedModel("sim:planner");
+
+/** What tools say when they fail, but for good. */
+const FAULTS = [
+  '{"error":"Timeout: the call timed out after thirty seconds"}',
+  '{"error":"Rate limit exceeded: too many requests. Retry after 2 seconds","retry_after":2}',
+  '{"error":"Not found: the requested record does not exist"}',
+  '{"error":"Invalid argument: the service could not validate the request just now. Try again"}',
+  '{"error":"Service temporarily unavailable"}',
+  '{"error":{"code":408,"message":"timed out"}}',
+  '{"error":"Timeout"}',
+  "<!DOCTYPE html>\n<html><head><title>Bad Gateway</title></head><body width=731><center>Bad Gatew",
+  "",
+  "null",
+  "731",
+];
+const DENIED = '{"error":"Permission denied: access is forbidden. Do not retry"}';
+const NONCONFORMING =
+  '{"error":"The arguments do not conform to the schema: must have required property"}';
+
+/** The core functions of a world, the target's last. */
+function coreOf(world: World): string[] {
+  return [...world.functions.values()].flatMap(({ role, name }) => role === "core" ? [name] : []);
+}
+
+function rightAnswer({ target, values }: World): string {
+  return `${target} = ${values.get(target)}`;
+}
+
+function assertGivesUp({ text }: Talk): void {
+  assert(text.startsWith("I cannot determine the value of variable"), text);
+  assertNotMatch(text, /\d/);
+}
+
+function countOf({ calls }: Talk, hit: string): number {
+  return calls.filter(({ name }) => name === hit).length;
+}
+
+/** A function that fails so many times, and then no more. */
+function failing(hit: string, fault: string, times: number) {
+  return (name: string, time: number) => name === hit && time <= times ? fault : undefined;
+}
+
+Deno.test("sim:planner calls what fails at most twice more", () => {
+  for (const [place, fault] of FAULTS.entries()) {
+    for (let seed = 0; seed < 6; seed++) {
+      const world = makeWorld({ core: 5, connected: 2, seed });
+      const hit = coreOf(world)[(seed + place) % 5]!;
+      for (const times of [1, 2, 3]) {
+        const inject = failing(hit, fault, times);
+        const done = talk(planner, world, { restate: seed % 2 === 0, inject });
+        assertEquals(countOf(done, hit), Math.min(times + 1, 3), fault);
+        for (const { known, calls } of done.steps) {
+          assert(calls.every((call) => isFaithful(call, known)), "with right values");
+        }
+        if (times === 3) assertGivesUp(done);
+        else assertEquals([done.text, done.calls.length], [rightAnswer(world), 5 + times], fault);
+      }
+    }
+  }
+});
+
+Deno.test("sim:planner does not call again what it may not use", () => {
+  for (const model of [planner, parseSimulatedModel("sim:noisy?giveup=.5&invent=0&seed=3")]) {
+    for (let seed = 0; seed < 20; seed++) {
+      const world = makeWorld({ core: 5, seed });
+      const hit = coreOf(world)[seed % 5]!;
+      const done = talk(model, world, { inject: failing(hit, DENIED, Infinity) });
+      assertEquals(countOf(done, hit), 1);
+      assertGivesUp(done);
+    }
+  }
+});
+
+/** Which reaction a finished piece of work shows to the failure of one function. */
+function shown(world: World, hit: string, done: Talk): Reaction {
+  if (countOf(done, hit) > 1) return "retry";
+  if (done.text.startsWith("I cannot determine")) return "giveup";
+  const { output } = world.functions.get(hit)!;
+  const used = done.calls.flatMap(({ function: called, arguments: given }) =>
+    [...called!.parameters].filter(([, variable]) => variable === output)
+      .map(([own]) => given.get(own)!)
+  );
+  if (output === world.target) used.push(Number(done.text.split(" = ")[1]));
+  const [invented, ...others] = new Set(used);
+  assert(others.length === 0 && invented! >= 100 && invented! <= 999, "one number, wherever used");
+  return "invent";
+}
+
+Deno.test("sim:noisy gives up and invents as drawReaction() tells, at its rates", () => {
+  const rates = { giveup: 0.3, invent: 0.2 };
+  const model = parseSimulatedModel("sim:noisy?giveup=0.3&invent=0.2&seed=11");
+  const seen = { retry: 0, giveup: 0, invent: 0 };
+  const invented: number[] = [];
+  const count = 400;
+  for (let seed = 0; seed < count; seed++) {
+    const world = makeWorld({ core: 4, connected: 1, seed });
+    const hit = coreOf(world)[seed % 4]!;
+    const inject = failing(hit, FAULTS[seed % FAULTS.length]!, 1);
+    const repetition = seed % 3;
+    const done = talk(model, world, { inject, seed: repetition });
+    const reaction = shown(world, hit, done);
+    const drawn = drawReaction(world.prompt, hit, { rates, seed: 11, repetition });
+    assertEquals(reaction, drawn, `${seed}`);
+    if (reaction === "retry") assertEquals(done.text, rightAnswer(world));
+    if (reaction === "invent" && world.functions.get(hit)!.output === world.target) {
+      invented.push(Number(done.text.split(" = ")[1]));
+    }
+    seen[reaction]++;
+  }
+  assertRate(seen.giveup, count, 0.3);
+  assertRate(seen.invent, count, 0.2);
+  const spread = invented.filter((number) => number < 300 || number > 700).length;
+  assert(spread > invented.length / 3, `any number can be invented: ${invented.join(" ")}`);
+});
+
+Deno.test("sim:noisy invents what is denied as well, and believes it", () => {
+  for (let seed = 0; seed < 30; seed++) {
+    const world = makeWorld({ core: 4, shape: "path", seed });
+    const core = coreOf(world);
+    const inject = failing(core[0]!, DENIED, Infinity);
+    const done = talk(parseSimulatedModel("sim:noisy?invent=1"), world, { inject });
+    assertEquals(done.calls.map(({ name }) => name), core, "each is called once");
+    assertEquals(shown(world, core[0]!, done), "invent");
+    assert(/^\w+ = \d+$/.test(done.text) && done.text !== rightAnswer(world), "wrongly");
+  }
+});
+
+Deno.test("sim:noisy does not take the refusal of a wrong call for a tool that fails", () => {
+  const refusal = NONCONFORMING;
+  for (const mistakes of ["arity=.4", "hallucinate=.4", "stale=.3&early=.3&distract=.3"]) {
+    for (let seed = 0; seed < 20; seed++) {
+      const world = makeWorld({ core: 5, connected: 2, seed });
+      const [plain, ...others] = ["", "&giveup=1", "&invent=1"].map((more) => {
+        const model = parseSimulatedModel(`sim:noisy?${mistakes}${more}`);
+        const { steps, text } = talk(model, world, { refusal });
+        return { steps, text };
+      });
+      for (const other of others) assertEquals(other, plain);
+    }
+  }
+});
+
+/** Answers a model whose calls get these results, one after another, and says how it ends. */
+function converse(
+  model: SimulatedModel,
+  content: string,
+  tools: Parameters<typeof replyTo>[2],
+  results: readonly string[],
+  tool_choice: unknown = "auto",
+) {
+  const messages: ChatMessage[] = [{ role: "user", content }];
+  for (const result of results) {
+    const { message } = replyTo(model, messages, tools, { tool_choice });
+    const [call] = message.tool_calls ?? [];
+    if (call === undefined) break;
+    messages.push(message, returning(call.id, result));
+  }
+  return { messages, ...replyTo(model, messages, tools) };
+}
+
+Deno.test("sim:noisy does not give up when it must call, nor what it has had", () => {
+  const model = parseSimulatedModel("sim:noisy?giveup=1");
+  const { prompt, tools } = makeWorld({ core: 3, shape: "path", seed: 1 });
+  const { messages, finish } = converse(model, prompt, tools, [FAULTS[0]!]);
+  assertEquals(finish, "stop");
+  const must = replyTo(model, messages, tools, { tool_choice: "required" });
+  assertEquals(must.finish, "tool_calls");
+
+  const world = makeWorld({ core: 1, seed: 1 });
+  const right = JSON.stringify({ [world.target]: world.values.get(world.target) });
+  const had = converse(model, world.prompt, world.tools, [right, FAULTS[0]!], "required");
+  assertEquals(had.text, rightAnswer(world));
+});
+
+const QUESTION = "What is 12 * 34?\nState it as: product = number";
+const CALCULATOR = [{
+  type: "function" as const,
+  function: {
+    name: "calculator",
+    description: "Calculates",
+    parameters: { type: "object", properties: { expression: { type: "string" } } },
+  },
+}];
+
+Deno.test("sim:noisy reacts to a tool that answers questions", () => {
+  const say = (options: string) =>
+    converse(parseSimulatedModel(`sim:noisy?${options}`), QUESTION, CALCULATOR, [FAULTS[0]!]);
+  assert(/^product = [1-9]\d\d$/.test(say("invent=1").text));
+  assert(say("giveup=1").text.startsWith("I cannot determine"));
+  assertEquals(say("seed=1").calls.length, 1);
+});
+
+Deno.test("sim:planner asks a tool that answers questions again where it fails", () => {
+  const table = [[FAULTS[0]!, 3], [FAULTS[6]!, 3], [DENIED, 1], [
+    '{"error":"I do not like it"}',
+    1,
+  ]];
+  for (const [fault, asked] of table as [string, number][]) {
+    for (const times of [1, 9]) {
+      const results = Array.from({ length: 10 }, (_, place) => place < times ? fault : "408");
+      const { messages, text } = converse(planner, QUESTION, CALCULATOR, results);
+      const calls = messages.filter(({ role }) => role === "tool").length;
+      assertEquals(calls, Math.min(asked, times + 1));
+      assertEquals(text, asked > times ? "product = 408" : "I cannot tell.");
+    }
+  }
+});
+
+Deno.test("drawReaction() draws for each seed, repetition, question and function by itself", () => {
+  const share = fc.double({ min: 0, max: 1, noNaN: true });
+  fc.assert(
+    fc.property(fc.string(), fc.string(), fc.nat(), share, (prompt, name, seed, giveup) => {
+      const draw = (rates: Parameters<typeof drawReaction>[2]["rates"]) =>
+        drawReaction(prompt, name, { rates, seed, repetition: seed });
+      assertEquals(
+        [{}, { giveup: 1 }, { invent: 1 }].map(draw),
+        ["retry", "giveup", "invent"],
+      );
+      const drawn = draw({ giveup });
+      assertEquals(draw({ giveup }), drawn);
+      // Whoever gives up at a rate gives up at a higher one.
+      if (drawn === "giveup") assertEquals(draw({ giveup: Math.min(1, giveup + 0.1) }), "giveup");
+      else assertEquals(draw({ giveup, invent: 1 - giveup }), "invent");
+    }),
+  );
+  const some = (of: (n: number) => [prompt: string, name: string, seed: number, again: number]) =>
+    new Set(Array.from({ length: 40 }, (_, n) => {
+      const [prompt, name, seed, repetition] = of(n);
+      return drawReaction(prompt, name, { rates: { giveup: 0.5 }, seed, repetition });
+    })).size;
+  assertEquals(some((seed) => ["p", "f", seed, 1]), 2);
+  assertEquals(some((repetition) => ["p", "f", 1, repetition]), 2);
+  assertEquals(some((n) => [`p${n}`, "f", 1, 1]), 2);
+  assertEquals(some((n) => ["p", `f${n}`, 1, 1]), 2);
 });

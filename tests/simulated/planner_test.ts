@@ -1,19 +1,36 @@
 // sim:planner: the model that solves every task with the fewest calls, and ends where none is left.
 
-import { assert, assertEquals, assertNotMatch, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertGreater,
+  assertLess,
+  assertMatch,
+  assertNotEquals,
+  assertNotMatch,
+  assertThrows,
+} from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
+import type { JsonObject } from "../../lib/base/json.ts";
 import { Connections } from "../../lib/models/connect.ts";
-import { parseSimulatedModel } from "../../lib/simulated/names.ts";
+import { fillPrompt, PROMPTS } from "../../lib/models/prompts.ts";
+import { planSuite } from "../../lib/runs/plan.ts";
 import { readConversation } from "../../lib/simulated/_reading.ts";
+import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import type { ChatMessage, ChatTool, SimulatedModel } from "../../lib/simulated/wire.ts";
+import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
+import { generateTask, type Task } from "../../lib/tasks/generated/task.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
 import fc from "../support/fast_check.ts";
-import { BIG_SPECS, specs } from "../support/generated.ts";
+import { specs } from "../support/generated.ts";
 import { assertLinear } from "../support/growth.ts";
 import { inProcess } from "../support/in_process.ts";
 import {
+  assertRate,
   calling,
   execute,
+  isFaithful,
   makePrompt,
   makeTool,
   makeWorld,
@@ -22,6 +39,7 @@ import {
   talk,
   type World,
 } from "../support/simulated_world.ts";
+import { assertPerfect, attempt, type Work } from "../support/strategy_runs.ts";
 
 const planner = parseSimulatedModel("sim:planner");
 
@@ -105,21 +123,20 @@ for (const linking of ["types", "names"] as const) {
 }
 
 Deno.test("sim:planner solves every generated task with the fewest calls and no failure", async () => {
-  await using connections = new Connections();
+  const connections = new Connections();
   const overHttp = connections.model({ model: "sim:planner" });
   const check = async (spec: Parameters<typeof runTrial>[0], model = inProcess("sim:planner")) => {
     const { outcome, grounded, calls, minimumCalls, failures } = await runTrial(spec, model);
     assertEquals([outcome, grounded, calls, failures], ["solved", true, minimumCalls, []]);
   };
-  await fc.assert(fc.asyncProperty(specs(40), (spec) => check(spec)), { numRuns: 60 });
+  await fc.assert(fc.asyncProperty(specs(40), (spec) => check(spec)), { numRuns: 30 });
   for (const seed of [1, 2, 3]) {
     await check({ core: 10, depth: 6, connected: 5, disconnected: 5, seed }, overHttp);
   }
-  await check(BIG_SPECS[1]!);
 });
 
 Deno.test("sim:planner copes with 1,200 functions", () => {
-  for (const [shape, core] of [["path", 60], ["random", 350]] as const) {
+  for (const [shape, core] of [["path", 30], ["random", 60]] as const) {
     const world = makeWorld({ core, shape, connected: 1100 - core, disconnected: 100, seed: 1 });
     const { calls, text } = talk(planner, world);
     assertSolved(world, text);
@@ -361,4 +378,510 @@ Deno.test("sim:noisy that must call never quits", () => {
     const isRight = (count: number) => choice === "required" ? count > 0 : count === 1;
     assert(steps.every(({ length }) => isRight(length)));
   }
+});
+
+// Simulated models where names stand for values: they give and pass on names, and answer with one.
+
+function tasks(count: number, connected = 2): Task[] {
+  return Array.from({ length: count }, (_, seed) => {
+    const core = 1 + seed % 10;
+    const linking = seed % 2 === 0 ? "types" : "names";
+    const depth = Math.min(core - 1, 1 + seed % 4);
+    return generateTask({ core, depth, connected, disconnected: 1, linking, seed });
+  });
+}
+
+/** The arguments of each call as they were written, and the parameter that names the result. */
+function writtenIn({ calls }: Work): { name: string; given: JsonObject; result: unknown }[] {
+  return calls.map(({ function: name, arguments: written }) => {
+    const { result, ...given } = JSON.parse(written);
+    return { name, given, result };
+  });
+}
+
+Deno.test("sim:planner solves every task in names, each call with a name of its own", async () => {
+  for (const strategy of ["indirection", "indirection+restate"]) {
+    for (const task of tasks(20)) {
+      // It never sees a value: only by its name can it give the right one.
+      const done = await attempt(task, { strategy });
+      assertPerfect(task, done);
+      for (const { name, given, result } of writtenIn(done)) {
+        const { output, parameters } = task.functions.find((one) => one.name === name)!;
+        const names = parameters.map(({ name, variable }) => [name, `@${variable}`]);
+        assertEquals([given, result], [Object.fromEntries(names), `@${output.name}`]);
+      }
+    }
+  }
+});
+
+const NAME = {
+  type: "string",
+  description: "Descriptive unique variable @name for the result of evaluating the function.",
+};
+
+/** A function of `a` that takes names, and a name for its result. */
+function symbolic(name: string): ChatTool {
+  const { type, function: made } = makeTool(name, "Processes variable a to produce variable b", [
+    "a",
+  ]);
+  const a = { anyOf: [{ type: "integer" }, { type: "string", pattern: "^@\\w+$" }] };
+  const parameters = { type: "object", properties: { a, result: NAME }, required: ["a", "result"] };
+  return { type, function: { ...made, parameters } };
+}
+
+const QUESTION = fillPrompt(PROMPTS.indirection.use, {
+  question: makePrompt("b", new Map([["a", 731]])).replace("= 731", "= @a"),
+  parameters: "the parameter result",
+});
+const CALLED: ChatMessage[] = [
+  { role: "user", content: QUESTION },
+  calling(["1", "func_a", '{"a":"@a","result":"@first"}']),
+];
+
+Deno.test("simulated models give a refused call another name, and two calls of a reply two names", () => {
+  const tools = [symbolic("func_a")];
+  const messages: ChatMessage[] = [{ role: "user", content: QUESTION }];
+  const planner = parseSimulatedModel("sim:planner");
+  for (const name of ["@b", "@b_2", "@b_3"]) {
+    const { message, calls } = replyTo(planner, messages, tools);
+    assertEquals(calls as unknown, [["func_a", { a: "@a", result: name }]]);
+    const refusal = `{"error":"The call of ${name} is not possible"}`;
+    const result = name === "@b_3" ? name : refusal;
+    messages.push(message, returning(message.tool_calls![0]!.id, result));
+  }
+  assertEquals(replyTo(planner, messages, tools).text, "b = @b_3");
+
+  const distracted = parseSimulatedModel("sim:noisy?distract=1");
+  const { calls } = replyTo(distracted, QUESTION, [symbolic("func_a"), symbolic("func_b")]);
+  assertEquals(calls.map(([, { result }]) => result), ["@b", "@b_2"]);
+});
+
+Deno.test("readConversation() reads names where values are hidden", () => {
+  const ask = (result: string) =>
+    readConversation({
+      model: "sim:planner",
+      messages: [...CALLED, returning("1", result)],
+      tools: [symbolic("func_a")],
+    });
+  const { target, inputs, functions, symbols } = ask("@first");
+  assertEquals([target, [...inputs]], ["b", [["a", "@a"]]]);
+  const { parameters, result } = functions.get("func_a")!;
+  assertEquals([parameters.map(({ name }) => name), result], [["a"], "result"]);
+  assert(["@a", "@first"].every((name) => symbols.has(name)));
+  const table: [text: string, value: unknown, restated: Record<string, string>][] = [
+    ["@first", "@first", {}],
+    [" @first \n", "@first", {}],
+    ['"@first"', "@first", {}],
+    ['@first\n{"known_variables":{"a":"@a","b":"@first"}}', "@first", { a: "@a", b: "@first" }],
+    ['{"error":"taken"}', undefined, {}],
+    ['{"error":"taken","known_variables":{"a":"@a"}}', undefined, { a: "@a" }],
+    ['{"b":55}', 55, {}],
+    ["The name is @first", undefined, {}],
+    ["", undefined, {}],
+  ];
+  for (const [text, value, restated] of table) {
+    const { calls: [call], restated: read } = ask(text);
+    assertEquals(
+      [call!.values.get("b"), Object.fromEntries(read)] as unknown[],
+      [value, restated],
+      text,
+    );
+  }
+});
+
+Deno.test("sim:noisy confuses names as it confuses values, and believes what it gets", async () => {
+  const table: [options: string, strategy: string, least: number, most: number][] = [
+    ["stale=1", "indirection", 0, 0.2],
+    ["memory=2", "indirection", 0, 0.5],
+    ["memory=2", "indirection+restate", 1, 1],
+    ["hallucinate=.1&arity=.1", "indirection", 0.7, 1],
+    ["distract=1", "indirection", 1, 1],
+    ["early=1", "indirection", 0, 0.5],
+    // A name has no digits.
+    ["copy=1", "indirection", 1, 1],
+  ];
+  const deep = tasks(30, 4).filter(({ spec }) => spec.depth >= 3);
+  assert(deep.length > 9);
+  for (const [options, strategy, least, most] of table) {
+    const model = `sim:noisy?${options}`;
+    let solved = 0;
+    for (const task of deep) {
+      const done = await attempt(task, { model, strategy });
+      for (const { given, result } of writtenIn(done)) {
+        const isNamed = options.includes("arity") && result === undefined;
+        const names = [...Object.values(given), ...(isNamed ? [] : [result])];
+        assert(names.every((name) => /^@\w+$/.test(`${name}`)), `${names}`);
+      }
+      if (done.judgement?.outcome === "solved") solved++;
+    }
+    const rate = solved / deep.length;
+    assert(rate >= least && rate <= most, `${options}: ${solved} of ${deep.length}`);
+  }
+});
+
+Deno.test("sim:noisy?arity= leaves out the name of the result too", async () => {
+  const some = await Promise.all(
+    tasks(20).map((task) =>
+      attempt(task, { model: "sim:noisy?arity=.5", strategy: "indirection" })
+    ),
+  );
+  const unnamed = some.flatMap(writtenIn).filter(({ result }) => result === undefined);
+  assert(unnamed.length > 10, `${unnamed.length}`);
+});
+
+Deno.test("sim:planner answers in values where it is given values", () => {
+  const tools = [makeTool("func_a", "Processes variable a to produce variable b", ["a"])];
+  const prompt = makePrompt("b", new Map([["a", 731]]));
+  const { message } = replyTo(parseSimulatedModel("sim:planner"), prompt, tools);
+  assertMatch(message.tool_calls![0]!.function.arguments as string, /\d/);
+  assertNotMatch(JSON.stringify(message), /@/);
+});
+
+// sim:noisy?memory=k: values that stand more than k messages back are misread, unless restated.
+
+const VALUES = { given: 101, alpha: 202, beta: 303, gamma: 404 };
+const LINKED_TOOLS = [["given", "alpha"], ["given", "beta"], ["beta", "gamma"], [
+  "given",
+  "alpha",
+  "beta",
+  "gamma",
+  "omega",
+]].map((names, place) => {
+  const [inputs, output] = [names.slice(0, -1), names.at(-1)];
+  const clauses = inputs.map((name) => `variable ${name}`).join(", ");
+  return makeTool(
+    `func_${"abcd"[place]}`,
+    `Processes ${clauses} to produce variable ${output}`,
+    inputs,
+  );
+});
+
+/** A user message, two replies with their calls, and two results, then one. */
+const MESSAGES: readonly ChatMessage[] = [
+  { role: "user", content: makePrompt("omega", new Map([["given", 101]])) },
+  calling(["a", "func_a"], ["b", "func_b"]),
+  returning("a", '{"alpha":202}'),
+  returning("b", '{"beta":303}'),
+  calling(["c", "func_c"]),
+  returning("c", '{"gamma":404}'),
+];
+
+/** The arguments of the next call, the target's; what is misread must be another's value. */
+function nextArguments(options: string, messages = MESSAGES): Record<string, unknown> {
+  const { calls } = replyTo(parseSimulatedModel(`sim:noisy?${options}`), messages, LINKED_TOOLS);
+  const [[name, given], ...others] = calls as [typeof calls[number]];
+  assertEquals([name, others.length], ["func_d", 0]);
+  for (const value of Object.values(given)) assert(Object.values<unknown>(VALUES).includes(value));
+  return given;
+}
+
+/** The variables whose argument is not their value. */
+function misread(options: string, messages = MESSAGES): string {
+  const given = nextArguments(options, messages);
+  return Object.entries(VALUES).filter(([name, value]) => given[name] !== value)
+    .map(([name]) => name).join(" ");
+}
+
+Deno.test("memory=k misreads what more than k messages came after, and nothing else", () => {
+  const old = ["given alpha beta", "given alpha", "given", "given", ""];
+  for (let seed = 2; seed < 20; seed++) {
+    assertEquals(old.map((_, place) => misread(`memory=${place + 1}&seed=${seed}`)), old);
+    assertEquals(misread(`seed=${seed}`), "");
+  }
+  const guesses = Array.from({ length: 30 }, (_, seed) => nextArguments(`memory=1&seed=${seed}`));
+  assertEquals(new Set(guesses.map(({ given }) => given)), new Set<unknown>([202, 303, 404]));
+});
+
+Deno.test("memory=k takes the last return for the value, and its message for its place", () => {
+  const again = [
+    ...MESSAGES.slice(0, 4),
+    calling(["a2", "func_a"], ["c", "func_c"]),
+    returning("a2", '{"alpha":202}'),
+    returning("c", '{"gamma":404}'),
+  ];
+  assertEquals(misread("memory=2", again), "given beta");
+});
+
+Deno.test("memory=k reads what the last result restates, and only that", () => {
+  const known = '"known_variables":{"given":101,"beta":303';
+  const table: [content: string, old: string][] = [
+    [`{"gamma":404,${known},"alpha":202,"gamma":404}}`, ""],
+    [`{"gamma":404,${known}}}`, "alpha"],
+    // Another value than its own is no reminder.
+    [`{"gamma":404,${known},"alpha":999}}`, "alpha"],
+    ['{"gamma":404}\nKnown: alpha = 202', "given beta"],
+  ];
+  for (const [content, old] of table) {
+    assertEquals(misread("memory=1", MESSAGES.with(-1, returning("c", content))), old, content);
+  }
+  const earlier = MESSAGES.with(3, returning("b", `{"beta":303,${known},"alpha":202}}`));
+  assertEquals(misread("memory=1", earlier), "given alpha beta", "it reminds of nothing later on");
+});
+
+Deno.test("memory=k gives the right value where there is no other to mistake it for", () => {
+  const refused = returning("x", '{"error":"There is no such function"}');
+  const messages = [MESSAGES[0]!, calling(["x", "func_nix"]), refused];
+  const { calls } = replyTo(parseSimulatedModel("sim:noisy?memory=1"), messages, LINKED_TOOLS);
+  assertEquals(calls.map(([, given]) => given), [{ given: 101 }, { given: 101 }]);
+});
+
+/** How many messages came after the one that gave each variable its value. */
+function agesIn(messages: readonly ChatMessage[]): Map<string, number> {
+  const ages = new Map<string, number>();
+  for (const [place, message] of messages.entries()) {
+    if (message.role === "assistant") continue;
+    for (const [, one, other] of `${message.content}`.matchAll(/Variable (\w+) =|"(\w+)":\d/g)) {
+      ages.set(one ?? other!, messages.length - 1 - place);
+    }
+  }
+  return ages;
+}
+
+Deno.test("memory=k misreads whatever it calls: needed, early or irrelevant functions", () => {
+  const model = parseSimulatedModel("sim:noisy?memory=4&early=.3&distract=1");
+  const seen = { fresh: 0, old: 0, irrelevant: 0 };
+  for (let seed = 0; seed < 60; seed++) {
+    const world = makeWorld({ core: 10, connected: 8, disconnected: 2, seed });
+    const { steps, requests } = talk(model, world);
+    for (const [index, { known, calls }] of steps.entries()) {
+      const ages = agesIn(requests[index]!.messages);
+      for (const { arguments: given, function: called } of calls) {
+        for (const [own, variable] of called!.parameters) {
+          if (!known.has(variable)) continue;
+          const isOld = ages.get(variable)! > 4;
+          assertEquals(given.get(own) !== known.get(variable), isOld, `${variable} of ${seed}`);
+          assert([...known.values()].includes(given.get(own)!));
+          if (isOld && called!.role !== "core") seen.irrelevant++;
+          seen[isOld ? "old" : "fresh"]++;
+        }
+      }
+    }
+  }
+  assertGreater(Math.min(...Object.values(seen)), 25, JSON.stringify(seen));
+});
+
+Deno.test("memory=k misreads nothing where every result restates all", () => {
+  const model = parseSimulatedModel("sim:noisy?memory=1&distract=.5");
+  for (let seed = 0; seed < 30; seed++) {
+    const world = makeWorld({ core: 10, connected: 4, seed });
+    const { steps, text } = talk(model, world, { restate: true });
+    for (const { known, calls } of steps) for (const call of calls) assert(isFaithful(call, known));
+    assertEquals(text, `${world.target} = ${world.values.get(world.target)}`);
+  }
+});
+
+/** Depths of the tasks below, and the kinds of their ten irrelevant functions. */
+const DEPTHS = [1, 5, 9];
+const KINDS = ["connected", "disconnected"] as const;
+
+Deno.test("memory=k fails with depth and with connected functions that are called; restate mends it", async () => {
+  const model = inProcess("sim:noisy?memory=12&distract=1");
+  const { trials: plan } = planSuite({
+    name: "memory",
+    seed: 1,
+    graphs: 12,
+    tasks: [{ core: 10, depth: DEPTHS, irrelevant: 10, connection: KINDS }],
+    models: [model.name],
+    strategies: ["baseline", "restate"],
+  });
+  const trials: Trial[] = [];
+  for (const planned of plan) trials.push(await runTrial(planned, model));
+  const rate = (strategy: string, has: (spec: GraphSpec) => boolean = () => true) => {
+    const own = trials.filter((one) => one.strategy === strategy && has(one.task as GraphSpec));
+    return own.filter(({ solved }) => solved).length / own.length;
+  };
+  const [shallow, middle, deep] = DEPTHS.map((depth) =>
+    rate("baseline", (spec) => spec.depth === depth)
+  );
+  assertLess(middle!, shallow! - 0.2);
+  assertLess(deep!, middle! - 0.1);
+  const [connected, disconnected] = KINDS.map((kind) =>
+    rate("baseline", (spec) => spec[kind] === 10)
+  );
+  assertLess(connected!, disconnected! - 0.15);
+  assertEquals(rate("restate"), 1);
+  // What goes wrong is what was told in time, and lost.
+  const failures = trials.flatMap((trial) => trial.failures);
+  assertEquals(new Set(failures.map(({ type }) => type)), new Set(["incorrect_value"] as const));
+});
+
+// Simulated models that are asked to correct a call which does not fit its schema.
+
+const MENDED_TOOLS = [
+  makeTool("func_a", "Processes variable e, variable f to produce variable a", ["e", "f"]),
+  makeTool("func_b", "Processes variable a, variable e to produce variable b", ["a", "e"]),
+  makeTool("func_x", "Processes variable e to produce variable x", ["e"]),
+];
+const REPEATED_QUESTION = user(makePrompt("b", new Map([["e", 731], ["f", 45]])));
+
+function user(content: string): ChatMessage {
+  return { role: "user", content };
+}
+
+function saying(content: string): ChatMessage {
+  return { role: "assistant", content };
+}
+
+/** What goes back with a call that does not fit. */
+function fix(name: string, written: string, errors = "f is missing"): ChatMessage {
+  const words = { name, arguments: written, errors, schema: '{"type":"object"}' };
+  return user(fillPrompt(PROMPTS.repair.fix, words));
+}
+
+/** What a model calls next. */
+function repairedCalls(
+  model: SimulatedModel,
+  messages: readonly ChatMessage[],
+  tools: readonly ChatTool[] = MENDED_TOOLS,
+): [string, Record<string, unknown>][] {
+  return replyTo(model, messages, tools).calls.map(([name, given]) => [name, given]);
+}
+
+/** What the planner calls next in answer to the question. */
+function corrects(...messages: readonly ChatMessage[]): unknown {
+  return repairedCalls(planner, [REPEATED_QUESTION, ...messages]);
+}
+
+const RIGHT = ["func_a", { e: 731, f: 45 }];
+
+Deno.test("sim:planner makes the one call that it is asked to correct, rightly", () => {
+  const wrong = fix("func_a", '{"e":731}');
+  const states: Record<string, ChatMessage[]> = {
+    "first reply": [wrong],
+    "told as text": [saying('func_a({"e":731})'), wrong],
+    "told as a call": [calling(["1", "func_a", '{"e":731}']), wrong],
+    "among other calls": [
+      calling(["1", "func_a", '{"e":731}'], ["2", "func_x", '{"e":731}']),
+      wrong,
+    ],
+    "again": [wrong, saying('{"e":1}'), fix("func_a", '{"e":1}')],
+    "again, after a call": [
+      wrong,
+      calling(["1", "func_a"]),
+      returning("1", '{"error":"e, f are missing"}'),
+      fix("func_a", "{}"),
+    ],
+    "malformed": [fix("func_a", '{"e":', "The arguments are no JSON:\n\nSchema: none")],
+    "no arguments": [fix("func_a", "null")],
+    "with the question's words in it": [fix("func_a", '{"e":"value of variable x"}')],
+    "after a plan": [saying("1. func_a"), user(PROMPTS.plan_then_call.call), wrong],
+  };
+  for (const [state, messages] of Object.entries(states)) {
+    assertEquals(corrects(...messages), [RIGHT], state);
+  }
+});
+
+Deno.test("sim:planner corrects a call that is not needed, or is too early, as well as it can", () => {
+  assertEquals(corrects(fix("func_x", "{}")), [["func_x", { e: 731 }]]);
+  // What is not known stays as it was written, or is anything that is known.
+  const kept = [["func_b", { a: 99, e: 731 }]];
+  assertEquals(corrects(fix("func_b", '{"a":99,"e":"731"}')), kept);
+  assertEquals(corrects(fix("func_b", "{}")), [["func_b", { a: 731, e: 731 }]]);
+  // Where there is none such, it is one call that is needed.
+  const { prompt, tools } = makeWorld({ core: 12, seed: 3 });
+  const [first, ...others] = repairedCalls(planner, [user(prompt)], tools);
+  assertGreater(others.length, 0);
+  assertEquals(repairedCalls(planner, [user(prompt), fix("func_nix", "{}")], tools), [first!]);
+});
+
+Deno.test("sim:planner goes on as before when the correction is made", () => {
+  const messages = [
+    REPEATED_QUESTION,
+    fix("func_a", "{}"),
+    calling(["1", "func_a", '{"e":731,"f":45}']),
+    returning("1", '{"a":55}'),
+  ];
+  assertEquals(repairedCalls(planner, messages), [["func_b", { a: 55, e: 731 }]]);
+  const { repair, target, inputs } = readConversation({ model: "m", messages });
+  assertEquals([repair, target, inputs.size], [undefined, "b", 2]);
+});
+
+Deno.test("sim:planner finds a name for the result that is not taken", () => {
+  const description =
+    "Descriptive unique variable @name for the result of evaluating the function.";
+  const tool = makeTool("func_a", MENDED_TOOLS[0]!.function.description!, ["e", "f"]);
+  const parameters = {
+    ...tool.function.parameters,
+    properties: { e: {}, f: {}, name: { type: "string", description } },
+  };
+  const tools = [{ ...tool, function: { ...tool.function, parameters } }];
+  const question = makePrompt("a", new Map())
+    .replace("\n\n", "\n\nVariable e = @e\nVariable f = @f");
+  const given = '{"e":"@e","f":"@f"}';
+  const table: [name: string, ...messages: ChatMessage[]][] = [
+    ["@a"],
+    ["@a", fix("func_a", given, "name is missing")],
+    ["@a_2", fix("func_a", given.replace("}", ',"name":"@a"}'), "the name is taken")],
+    ["@a_3", fix("func_a", "{}", "the names @a and @a_2 are taken")],
+    [
+      "@a_3",
+      calling(["1", "func_a", '{"name":"@a"}']),
+      returning("1", '{"error":"no"}'),
+      fix("func_a", '{"name":"@a_2"}', "e is missing"),
+    ],
+  ];
+  for (const [name, ...messages] of table) {
+    const calls: unknown = repairedCalls(planner, [user(question), ...messages], tools);
+    assertEquals(calls, [["func_a", { e: "@e", f: "@f", name }]]);
+  }
+});
+
+/** Plays the strategy on the first call of each world that does not fit: the attempts that it took. */
+function repairs(options: string, worlds: number, most: number): (number | undefined)[] {
+  const model = parseSimulatedModel(`sim:noisy?${options}`);
+  return Array.from({ length: worlds }, (_, seed) => makeWorld({ core: 8, seed })).flatMap(
+    ({ prompt, tools, functions }) => {
+      const messages = [user(prompt)];
+      const fits = ([name, given]: [string, object]) =>
+        Object.keys(given).length === functions.get(name)!.parameters.size;
+      let call = repairedCalls(model, messages, tools).find((one) => !fits(one));
+      if (call === undefined) return [];
+      for (let attempt = 1; attempt <= most; attempt++) {
+        const written = JSON.stringify(call[1]);
+        messages.push(saying(`${call[0]}(${written})`), fix(call[0], written));
+        const answers = repairedCalls(model, messages, tools);
+        assertEquals(answers.map(([name]) => name), [call[0]], "one call of that function");
+        call = answers[0]!;
+        if (fits(call)) return [attempt];
+      }
+      return [undefined];
+    },
+  );
+}
+
+Deno.test("sim:noisy draws anew in each attempt to correct a call", () => {
+  const always = repairs("arity=1&early=1&distract=1", 20, 5);
+  assertEquals(always, Array(20).fill(undefined), "what always fails never gets better");
+  const often = repairs("arity=.5", 700, 1);
+  assertRate(often.filter((attempts) => attempts === 1).length, often.length, 0.5);
+  const seldom = repairs("arity=.3", 200, 3);
+  const failed = seldom.filter((attempts) => attempts === undefined).length;
+  assertGreater(seldom.length, 80);
+  assertLess(failed / seldom.length, 0.1);
+  assert(seldom.includes(2) && seldom.includes(1));
+});
+
+Deno.test("sim:noisy makes any of its mistakes when it corrects a call", () => {
+  const seen = { quit: 0, invented: 0, right: 0, wrong: 0 };
+  for (let seed = 0; seed < 200; seed++) {
+    const options = `hallucinate=.2&stale=.2&copy=.2&quit=.2&early=1&distract=1&seed=${seed}`;
+    const messages = [REPEATED_QUESTION, fix("func_a", "{}")];
+    const [call, ...others] = repairedCalls(parseSimulatedModel(`sim:noisy?${options}`), messages);
+    assertEquals(others, []);
+    if (call === undefined) seen.quit++;
+    else if (call[0] !== "func_a") seen.invented++;
+    else seen[JSON.stringify(call) === JSON.stringify(RIGHT) ? "right" : "wrong"]++;
+  }
+  assertGreater(Math.min(...Object.values(seen)), 15, JSON.stringify(seen));
+});
+
+Deno.test("sim:noisy corrects the function that it meant by a name it has invented", () => {
+  const [call] = repairedCalls(parseSimulatedModel("sim:noisy?hallucinate=1"), [
+    REPEATED_QUESTION,
+    fix("func_x", "{}"),
+  ]);
+  const [invented] = call!;
+  assertNotEquals(invented, "func_x");
+  const messages = [REPEATED_QUESTION, fix(invented, "{}", "There is no such function")];
+  assertEquals(repairedCalls(parseSimulatedModel("sim:noisy"), messages), [["func_x", { e: 731 }]]);
 });

@@ -3,8 +3,10 @@
  * one after another in bash, and artifacts that are carried from job to job.
  */
 
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { parse } from "@std/yaml";
 import { command, deno, type Folder, folder, ROOT } from "./child.ts";
+import { toolgate } from "./command_line.ts";
 
 /** What a job left. */
 export interface EndedJob {
@@ -16,6 +18,13 @@ export interface EndedJob {
 
 /** The files of jobs that are kept, by their paths in the workspace. */
 export type Artifacts = ReadonlyMap<string, string>;
+
+/** Writes the words that it is given, an empty one behind each command, and ends with the code of this command. */
+const LISTENING = `#!/bin/sh
+printf '%s\\0' "$@" '' >> "$WORDS"
+echo >> "$WORDS.count"
+exit "$(echo "\${CODES:-0}" | cut -d ' ' -f "$(wc -l < "$WORDS.count")")"
+`;
 
 /** A copy of the project in which jobs run. */
 export class Workspace implements AsyncDisposable {
@@ -30,12 +39,22 @@ export class Workspace implements AsyncDisposable {
     const place = await folder();
     copyProject(place.file("project"));
     await writeNpx(place);
+    Deno.mkdirSync(place.file("listening"));
+    place.write("listening/npx", LISTENING);
+    Deno.chmodSync(place.file("listening/npx"), 0o755);
     return new Workspace(place);
   }
 
   /** Where the project is. */
   get path(): string {
     return this.#folder.file("project");
+  }
+
+  /** Changes a file of the project. */
+  change(path: string, before: string, after: string): void {
+    const text = Deno.readTextFileSync(`${this.path}/${path}`);
+    assertStringIncludes(text, before);
+    Deno.writeTextFileSync(`${this.path}/${path}`, text.replace(before, after));
   }
 
   /** Begins a job: nothing of the one before is there but what `artifacts` hold. */
@@ -56,6 +75,37 @@ export class Workspace implements AsyncDisposable {
   /** Runs a script as the services do: its first command that fails ends it. */
   async run(script: string, variables: Readonly<Record<string, string>>): Promise<EndedJob> {
     return await runScript(script, this.path, this.#folder, variables);
+  }
+
+  /** The words of each command that a script gives to `npx`, which ends with these codes, one after another. */
+  async commandsOf(
+    script: string,
+    variables: Readonly<Record<string, string>>,
+    codes = "0",
+  ): Promise<{ readonly code: number; readonly commands: string[][] }> {
+    const words = this.#folder.file("words");
+    for (const name of ["words", "words.count"]) this.#folder.write(name, "");
+    const { code } = await runScript(script, this.path, this.#folder, {
+      ...{ ...variables, WORDS: words, CODES: codes },
+    }, "listening");
+    const commands = Deno.readTextFileSync(words).split("\0\0").slice(0, -1)
+      .map((one) => one.split("\0"));
+    return { code, commands };
+  }
+
+  /** Carries out the commands of a script in this process: sooner, but with other permissions. */
+  async carryOut(script: string, variables: Readonly<Record<string, string>>): Promise<EndedJob> {
+    const { commands } = await this.commandsOf(script, variables);
+    const env = { ...variables, GITHUB_STEP_SUMMARY: this.#folder.file("summary.md") };
+    let output = "";
+    for (const words of commands) {
+      const start = words.indexOf("lib/cli/main.ts");
+      assertEquals(words.slice(0, 3), ["--yes", "deno@2.9.6", "run"]);
+      const ended = await toolgate(words.slice(start + 1), { cwd: this.path, env });
+      output += ended.stdout + ended.stderr;
+      if (ended.code !== 0) return { code: ended.code, output };
+    }
+    return { code: 0, output };
   }
 
   /** The files that a path with stars stands for. */
@@ -119,8 +169,9 @@ export async function runScript(
   cwd: string,
   place: Folder,
   variables: Readonly<Record<string, string>>,
+  bin = "bin",
 ): Promise<EndedJob> {
-  const path = `${place.file("bin")}:${Deno.env.get("PATH")}`;
+  const path = `${place.file(bin)}:${Deno.env.get("PATH")}`;
   const { code, stdout, stderr } = await command("bash", ["-e", "-o", "pipefail", "-c", script], {
     cwd,
     env: { ...variables, PATH: path, GITHUB_STEP_SUMMARY: place.file("summary.md") },

@@ -80,7 +80,7 @@ export async function countDisguised(trials: number, seed: number) {
     ...{ name: "disguised", seed, graphs: trials, tasks: [{ core: 3, depth: 2 }] },
     models: [{ model: "sim:planner", baseURL: `http://127.0.0.1:${server.addr.port}/v1` }],
   });
-  await using connections = new Connections({ backoff: 1, retries: 8 });
+  const connections = new Connections({ backoff: 1, retries: 8 });
   using run = new Run(plan, { connect: (entry) => connections.model(entry), concurrency: 32 });
   const sums = { model: 0, infrastructure: 0, unclear: 0, invalid: 0 };
   for (const place of plan.trials.keys()) {

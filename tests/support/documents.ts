@@ -40,9 +40,11 @@ export class Workplace implements AsyncDisposable {
   static async make(): Promise<Workplace> {
     const folder = await Deno.makeTempDir();
     await Deno.mkdir(`${folder}/toolgate`);
-    for (const name of ["deno.json", "deno.lock", "mod.ts", "lib", "fixtures"]) {
+    for (const name of ["deno.json", "mod.ts", "lib", "fixtures"]) {
       await copy(`${ROOT}/${name}`, `${folder}/toolgate/${name}`);
     }
+    // The examples of documents use packages of agents that only tests have.
+    await copy(`${ROOT}/tests/deno.lock`, `${folder}/toolgate/deno.lock`);
     return new Workplace(folder);
   }
 
@@ -62,9 +64,8 @@ export class Workplace implements AsyncDisposable {
       });
     }
     await Deno.mkdir(this.mine);
-    for (const name of ["deno.json", "deno.lock"]) {
-      await Deno.copyFile(`${ROOT}/${name}`, `${this.clone}/${name}`);
-    }
+    await Deno.copyFile(`${ROOT}/deno.json`, `${this.clone}/deno.json`);
+    await Deno.copyFile(`${ROOT}/tests/deno.lock`, `${this.clone}/deno.lock`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

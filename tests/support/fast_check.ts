@@ -1,9 +1,9 @@
 /**
  * `fast-check` as these tests use it: with one seed, and a number of runs that one variable multiplies.
  *
- * Every property draws from the same seed, so that tests pass or fail alike each time they run.
- * `TOOLGATE_FUZZ_SEED=fresh` draws a new seed, and `TOOLGATE_FUZZ_RUNS=10` checks ten times as many
- * inputs: `deno task soak` does both. A failed property prints its seed and path:
+ * Every property draws from the same seed, so that tests pass or fail alike each time they run. A run of the tests
+ * checks four in ten of the inputs that a property names; `TOOLGATE_FUZZ_RUNS=1` checks all of them, and
+ * `TOOLGATE_FUZZ_RUNS=10` ten times as many. `TOOLGATE_FUZZ_SEED=fresh` draws a new seed: `deno task soak` does both. A failed property prints its seed and path:
  * `TOOLGATE_FUZZ_SEED=NUMBER` repeats it, and `TOOLGATE_FUZZ_PATH`, together with `--filter` for that
  * test alone, starts at the input that failed.
  */
@@ -22,6 +22,9 @@ const PATH = Deno.env.get("TOOLGATE_FUZZ_PATH");
 /** How many times as many inputs as usual each property is checked with. */
 const TIMES = Number(Deno.env.get("TOOLGATE_FUZZ_RUNS") ?? 1);
 
+/** Whether tests that count all cases count each of them, which takes long: as `deno task soak` does. */
+export const IS_SOAK = TIMES >= 10;
+
 function seedFrom(text: string): number {
   if (text === "fresh") return crypto.getRandomValues(new Int32Array(1))[0]!;
   if (/^-?\d+$/.test(text)) return Number(text);
@@ -35,12 +38,22 @@ export function runsOf(runs = 100): number {
   return Math.max(1, Math.round(runs * TIMES));
 }
 
-export const assert: typeof fc.assert =
-  ((property, params) =>
+/** The share of a property's inputs that a run of the tests checks. */
+const SHARE = Deno.env.has("TOOLGATE_FUZZ_RUNS") ? 1 : 0.4;
+
+/** Checks a property with some of the inputs that it names. */
+export const assert: typeof fc.assert = checkedWith(SHARE);
+
+/** Checks a property with all inputs that it names: for those that count what they have come across. */
+export const assertAll: typeof fc.assert = checkedWith(1);
+
+function checkedWith(share: number): typeof fc.assert {
+  return ((property, params) =>
     fc.assert(property as fc.IAsyncProperty<unknown>, {
       ...params as fc.Parameters<unknown>,
-      numRuns: runsOf(params?.numRuns),
+      numRuns: runsOf(share * (params?.numRuns ?? 100)),
     })) as typeof fc.assert;
+}
 
 const SURROGATES = 0x800;
 

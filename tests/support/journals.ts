@@ -29,3 +29,17 @@ export function writeJournal(
 export function accept(folder: Folder, journal: string, name = "b.json"): string {
   return folder.write(name, resultsText(acceptResults(readResults([journal]), journal)));
 }
+
+/** Writes a journal with the first trial of a kind changed, and gives the number of its line. */
+export function changeTrial(
+  journal: string,
+  isOne: (trial: Trial) => boolean,
+  changed: (trial: Trial) => object,
+): number {
+  const lines = Deno.readTextFileSync(journal).trimEnd().split("\n")
+    .map((line) => JSON.parse(line));
+  const place = lines.findIndex((line) => line.kind === "trial" && isOne(line));
+  lines[place] = { ...lines[place], ...changed(lines[place]) };
+  Deno.writeTextFileSync(journal, linesOf(lines));
+  return place + 1;
+}

@@ -43,17 +43,6 @@ export function lowerBound(solved: number, trials: number, confidence: number): 
   return low;
 }
 
-/** Wilson's interval. */
-export function interval(solved: number, trials: number): [lower: number, upper: number] {
-  const [z, p] = [1.959963984540054, solved / trials];
-  const centre = p + z * z / (2 * trials);
-  const half = z * Math.sqrt(p * (1 - p) / trials + z * z / (4 * trials * trials));
-  return [centre - half, centre + half].map((one) => one / (1 + z * z / trials)) as [
-    number,
-    number,
-  ];
-}
-
 /** A night of one model. */
 export interface RecomputedNight {
   readonly date: string;

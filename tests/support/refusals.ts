@@ -1,9 +1,13 @@
 /**
- * What calls say that refuse their options or flags, for tests that have many of them: a process for each
- * would take longer than all else.
+ * What calls say that refuse their options or flags.
  */
 
-import { deno, folder, ROOT } from "./child.ts";
+import { CollectedTests } from "./collected.ts";
+import * as toolgate from "../../mod.ts";
+
+/** What is registered once the test file is loaded. */
+const late = CollectedTests.ofFile(() => {});
+Deno.test.afterAll(async () => void await late.refusal());
 
 /** A call as source text, and the flags behind `--` that it is to find. */
 export interface Refused {
@@ -11,45 +15,32 @@ export interface Refused {
   readonly flags: readonly string[];
 }
 
-const PRELUDE = `import { benchmark, grid } from ${JSON.stringify(`file://${ROOT}/mod.ts`)};
-void [benchmark, grid];`;
-
 /**
  * The name and message of what each call throws, or of the test that fails in its place, or "" for one that refuses
- * nothing. All of them stand in one file of `deno test`, which begins with `prelude` and may use the loopback network
- * and nothing else beside `permissions`. Of the tests that are registered none runs.
+ * nothing. A call finds what the library exports, and what `scope` has. Of the tests that are registered none runs.
+ * Calls of `toolTest()` and `toolSuite()` must be made while the test file is loaded.
  */
 export async function refusalsOf(
   calls: readonly (string | Refused)[],
-  permissions: readonly string[] = [],
-  prelude = PRELUDE,
+  scope: Readonly<Record<string, unknown>> = {},
 ): Promise<string[]> {
-  await using temporary = await folder();
-  const file = temporary.write(
-    "calls.ts",
-    [
-      prelude,
-      "let refused;",
-      "Deno.test = new Proxy(Deno.test, { apply(test, self, [definition, ...more]) {",
-      '  if (definition.fn?.name === "refused") refused = definition.fn;',
-      "  else test(definition, ...more);",
-      "} });",
-      "const errorOf = (flags, call) => {",
-      '  Object.defineProperty(Deno, "args", { value: flags, configurable: true });',
-      '  try { refused = undefined; call(); refused?.(); return ""; }',
-      "  catch (error) { return `${error.name}: ${error.message}`; }",
-      "};",
-      'console.log("TOLD", JSON.stringify([',
-      ...calls.map((one) => typeof one === "string" ? { call: one, flags: [] } : one)
-        .map(({ call, flags }) => `errorOf(${JSON.stringify(flags)}, () => void ${call}),`),
-      "]));",
-    ].join("\n"),
-  );
-  const { stdout, all } = await deno([
-    ...["test", "--no-check", "--no-prompt", `--config=${ROOT}/deno.json`],
-    ...["--allow-net=127.0.0.1", ...permissions, "--filter=/no test has such a name/", file],
-  ]);
-  const told = /TOLD (.*)/.exec(stdout)?.[1];
-  if (told === undefined) throw new Error(all);
-  return JSON.parse(told);
+  const all: Readonly<Record<string, unknown>> = { ...toolgate, ...scope };
+  const told: string[] = [];
+  for (const one of calls) {
+    const { call, flags } = typeof one === "string" ? { call: one, flags: [] } : one;
+    const body = new Function(...Object.keys(all), `return ${call}`);
+    let thrown: Error | undefined;
+    const collected = CollectedTests.of(() => {
+      try {
+        body(...Object.values(all));
+      } catch (error) {
+        thrown = error as Error;
+      }
+    }, flags);
+    const refusal = thrown === undefined
+      ? await collected.refusal()
+      : `${thrown.name}: ${thrown.message}`;
+    told.push(refusal);
+  }
+  return told;
 }

@@ -42,12 +42,34 @@ export async function openReport(
   }
 }
 
-/** Opens all that can be opened in a page, and waits until it is laid out: tables are fitted in the frame after. */
-export function unfold(page: Page): Promise<void> {
+/** Waits until a page is laid out: tables and figures hear of their sizes in the frame after. */
+function isLaidOut(page: Page): Promise<void> {
   return page.evaluate(async () => {
-    for (const details of document.querySelectorAll("details")) details.open = true;
-    for (let frames = 0; frames < 2; frames++) await new Promise(requestAnimationFrame);
+    for (let frames = 0; frames < 3; frames++) await new Promise(requestAnimationFrame);
   });
+}
+
+/** Opens all that can be opened in a page, and waits until it is laid out. */
+export async function unfold(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    for (const details of document.querySelectorAll("details")) details.open = true;
+  });
+  await isLaidOut(page);
+}
+
+/** Gives a page another width, and waits until it is laid out. */
+export async function resize(page: Page, width: number): Promise<void> {
+  await page.setViewportSize({ width, height: 900 });
+  await isLaidOut(page);
+}
+
+/** Changes the address of a page within it, as a link does. */
+export async function goTo(page: Page, hash: string): Promise<void> {
+  await page.evaluate((hash) => {
+    location.hash = hash;
+    // The page hears of it later.
+    return new Promise((resolve) => addEventListener("hashchange", resolve, { once: true }));
+  }, hash);
 }
 
 /** The rows of the list that are shown, cell by cell; without times, a column of which slow machines alone have. */
@@ -109,9 +131,7 @@ export interface ShownTrial {
 
 /** Goes to a trial by its address. */
 export async function goToTrial(page: Page, number: number): Promise<void> {
-  await page.evaluate((hash) => {
-    location.hash = hash;
-  }, `#trial-${number}`);
+  await page.evaluate((hash) => location.hash = hash, `#trial-${number}`);
   await trialIsOpen(page, number);
 }
 

@@ -22,3 +22,13 @@ export function keptVariables(): Record<string, string> {
     return value === undefined ? [] : [[variable, value]];
   }));
 }
+
+/**
+ * Gives a variable another value, or none, until it is disposed of: for this file of tests alone, as others run in the
+ * same process at the same time.
+ */
+export function withVariable(name: string, value: string | undefined): Disposable {
+  const { get } = Deno.env;
+  Deno.env.get = (key) => key === name ? value : get.call(Deno.env, key);
+  return { [Symbol.dispose]: () => void (Deno.env.get = get) };
+}

@@ -15,17 +15,26 @@ function* filesIn(folder: string): Generator<string> {
   }
 }
 
+/** What was asked for before: most of the time goes into loading files. */
+const known = new Map<string, readonly string[]>();
+
 /** The names that the tests of files are registered by, in order, by path; no test is run. */
 export async function testNames(
   paths: readonly string[],
 ): Promise<ReadonlyMap<string, readonly string[]>> {
-  const { code, stdout, all } = await deno([
-    ...["run", "--no-check", "--no-prompt", "--allow-all", `--config=${ROOT}/deno.json`],
-    new URL(import.meta.url).pathname,
-    ...paths,
-  ]);
-  if (code !== 0) throw new Error(`Cannot list the tests: ${all}`);
-  return new Map(JSON.parse(stdout.trim().split("\n").at(-1)!));
+  const asked = paths.filter((path) => !known.has(path));
+  if (asked.length > 0) {
+    const { code, stdout, all } = await deno([
+      ...["run", "--no-check", "--no-prompt", "--allow-all"],
+      ...[`--config=${ROOT}/deno.json`, `--lock=${ROOT}/tests/deno.lock`],
+      new URL(import.meta.url).pathname,
+      ...asked,
+    ]);
+    if (code !== 0) throw new Error(`Cannot list the tests: ${all}`);
+    const found: [string, string[]][] = JSON.parse(stdout.trim().split("\n").at(-1)!);
+    for (const [path, names] of found) known.set(path, names);
+  }
+  return new Map(paths.map((path) => [path, known.get(path)!]));
 }
 
 /** Loads files with a `Deno.test` that only takes names. */
@@ -57,6 +66,13 @@ async function listTests(paths: readonly string[]): Promise<void> {
 }
 
 if (import.meta.main) {
+  // At its end the library tells of suites that it could not register, as no test file was loaded.
+  const { addEventListener } = globalThis;
+  Object.assign(globalThis, {
+    addEventListener(...listener: Parameters<typeof addEventListener>) {
+      if (listener[0] !== "unload") addEventListener.apply(globalThis, listener);
+    },
+  });
   // Not awaited, as files may import this module; and something that a file has begun may go on.
   listTests(Deno.args).then(() => Deno.exit(0));
 }

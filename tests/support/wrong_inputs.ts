@@ -1,15 +1,18 @@
 /**
- * Wrong inputs as users make them, in a project of their own: what each is told, with which exit code, and how
- * long it takes. `deno run -A tests/support/wrong_inputs.ts` prints the table.
+ * Wrong inputs as users make them, in a project of their own: what each is told, and with which exit code.
  */
 
+import { z } from "zod";
+import * as toolgateModule from "../../mod.ts";
 import { deno, type Folder, folder, ROOT } from "./child.ts";
+import { CollectedTests } from "./collected.ts";
+import { toolgate, toolgates } from "./command_line.ts";
 
 /** A wrong input. */
 export interface Wrong {
   /** What is wrong. */
   readonly what: string;
-  /** The arguments of toolgate, or the text of a test file behind {@linkcode PRELUDE}. */
+  /** The arguments of toolgate, or the text of a test file behind its opening. */
   readonly line?: string;
   readonly test?: string;
   /** The flags behind `--` of `deno test`. */
@@ -35,15 +38,12 @@ export interface Told {
   readonly code: number;
   /** How often it is said. */
   readonly times: number;
-  readonly seconds: number;
   /** All that was printed. */
   readonly all: string;
 }
 
-/** How test files begin. */
-const PRELUDE = `// @ts-nocheck: a user may write no types.
-import * as toolgate from "@toolgate/toolgate";
-import { z } from "zod";
+/** How test files begin, behind their imports. */
+const OPENING = `
 const { assertCalled, benchmark, grid, openai, scripted, tool, toolTest } = toolgate;
 const parameters = z.object({ a: z.number() });
 const add = { name: "add", description: "Adds", parameters, returns: 3 };
@@ -54,6 +54,10 @@ const bench = (more) =>
 const asking = (baseURL) =>
   bench({ requestTimeout: 20_000, retries: 0, graphs: 1, model: { model: "m", baseURL } });
 `;
+const PRELUDE = `// @ts-nocheck: a user may write no types.
+import * as toolgate from "@toolgate/toolgate";
+import { z } from "zod";
+${OPENING}`;
 
 const command = (what: string, line: string, says: RegExp, more: Partial<Wrong> = {}): Wrong => ({
   ...{ what, line, says },
@@ -70,7 +74,7 @@ const KEY = { OPENAI_API_KEY: "k" };
 const READ = ["--allow-read"];
 const READ_NET = ["--allow-read", "--allow-net"];
 
-/** The wrong inputs, by what they are. `$name` is the address of a server. */
+/** The wrong inputs, by what they are. `$name` is the address of a server, `$dir` the folder of the project. */
 // deno-fmt-ignore: one line for each.
 export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
   options: [
@@ -106,7 +110,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     file("a margin above the rate", "bench({ gate: { successRate: 0.1, margin: 0.5 } });", /at gate\.margin: margin .* must be below successRate/),
     file("a sequential gate with graphs", "bench({ gate: { successRate: 0.8, sequential: true } });", /sets the number of graphs itself: graphs is 2; leave it out/),
     file("a baseline that is not there", 'bench({ gate: { baseline: { file: "no.json" } } });', /there is no baseline no\.json yet: keep the trials with --out/),
-    file("a baseline of other graphs", 'bench({ gate: { baseline: { file: "other.jsonl" } } });', /both must be of the same graphs: they differ in seed/),
+    file("a baseline of other graphs", 'bench({ gate: { baseline: { file: "$dir/other.jsonl" } } });', /both must be of the same graphs: they differ in seed/),
     file("no such strategy", 'bench({ strategies: ["nope"] });', /at strategies\[0\]: must be one of baseline, .*it is nope/),
     file("nothing for a strategy", "bench({ strategies: [null] });", /at strategies\[0\]: expected string or object, received null/),
     file("a strategy that is no list", 'bench({ strategies: "restate" });', /at strategies: .*expected array, received string/),
@@ -117,7 +121,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     file("no concurrency", "bench({ concurrency: 0 });", /at concurrency: must be at least 1: it is 0/),
     file("many wrong values", 'bench({ graphs: -1, repetitions: 0, limits: { calls: 0 }, perturbations: ["A", "B"] });', /at perturbations\[0\][^]*; and 3 more$/),
     file("a journal without a name", 'bench({ journal: "" });', /at journal: must not be empty/),
-    file("a journal that is a folder", 'bench({ journal: "folder" });', /journal folder: it is a folder/),
+    file("a journal that is a folder", 'bench({ journal: "$dir/folder" });', /journal folder: it is a folder/),
     file("a report in place of a journal", 'bench({ report: "a.jsonl" });', /to a\.jsonl as that is a name for journals/),
     file("a report named twice", 'bench({ report: ["a.html", "./a.html"] });', /each file can be written only once: it is named twice/),
     file("requireGate without a gate", "bench({ requireGate: true });", /requireGate needs a gate/),
@@ -126,7 +130,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     file("a benchmark within a test", 'Deno.test("t", () => bench());', /register benchmark\("mine"\) as it must be called while its file is loaded: a test is running/),
     file("no options", 'benchmark("mine");', /benchmark mine as it must have options: they are undefined/),
     file("no name", "benchmark({ seed: 1 });", /a benchmark as its name must be a text/),
-    file("a journal for two", 'benchmark("one", { model: "sim:planner", tasks: grid({ core: 2, depth: 1 }), seed: 1, graphs: 1, journal: "both.jsonl" });\nbench({ journal: "both.jsonl" });', /a file belongs to one suite or benchmark: one has it/),
+    file("a journal for two", 'benchmark("one", { model: "sim:planner", tasks: grid({ core: 2, depth: 1 }), seed: 1, graphs: 1, journal: "$dir/both.jsonl" });\nbench({ journal: "$dir/both.jsonl" });', /a file belongs to one suite or benchmark: one has it/),
   ],
   tools: [
     file("a test without a model", "ask({ model: undefined });", /tool test mine as it must have a model/),
@@ -154,18 +158,17 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     file("a script that is missing", 'scripted("script");', /its script must be a function, or a list .*it is undefined/),
     file("a script of other things", 'scripted("script", [{ tool: "add" }]);', /reply 1 is \{"tool":"add"\}/),
     file("a number for a judge", "toolgate.judge({ model: 5 });", /at model: expected string or object, received number/),
-    file("an assert that throws", 'ask({ model: scripted("s", [{ text: "3" }]), assert: (run) => run.no.where });', /assert itself threw TypeError at \S+_test\.ts:\d+:\d+: /),
-    file("an assertion on another tool", 'ask({ model: scripted("s", [{ text: "3" }]), assert: (run) => assertCalled(run, { tool: "sub" }) });', /must be one of the tools: there is no tool of this name/),
-    file("tools that cannot be made", 'ask({ tools() { throw new Error("no database"); } });', /set-up failed: tools threw Error at \S+_test\.ts:\d+:\d+: no database/),
   ],
   flags: [
     flag("a seed that is no number", "--seed=abc", /--seed must be a whole number from 0 on: it is abc/),
-    flag("a journal that exists", "--out=good.jsonl", /there is such a file already: continue it with --resume/),
-    flag("a journal of another plan", "--resume --out=other.jsonl", /Cannot resume other\.jsonl as it must/),
-    flag("a baseline as a journal", "--resume --out=baseline.json", /line 1 is not JSON: it is a baseline, and no journal/),
-    flag("two modes of recordings", "--record=recs --replay=recs", /models are either recorded or replayed: give one/),
-    file("a verdict over a suite", "bench({ gate: { successRate: 0.1 } });", /write the verdicts to suite\.jsonc as only a file of verdicts may be replaced: another file is there/, { flags: ["--verdict=suite.jsonc"] }),
-    flag("a verdict without a gate", "--verdict=v.json", /--verdict needs a gate/),
+    flag("a journal that exists", "--out=$dir/good.jsonl", /there is such a file already: continue it with --resume/),
+    flag("a journal of another plan", "--resume --out=$dir/other.jsonl", /Cannot resume other\.jsonl as it must/),
+    flag("a baseline as a journal", "--resume --out=$dir/baseline.json", /line 1 is not JSON: it is a baseline, and no journal/),
+    flag("two modes of recordings", "--record=$dir/recs --replay=$dir/recs", /models are either recorded or replayed: give one/),
+    file("a verdict over a suite", "bench({ gate: { successRate: 0.1 } });", /write the verdicts to suite\.jsonc as only a file of verdicts may be replaced: another file is there/, { flags: ["--verdict=$dir/suite.jsonc"] }),
+    flag("a story of no length", "--story=long", /--story must be one of brief, full: it is long/),
+    file("an id of a strategy that there is not", "bench();", /^Cannot run --only=core=3 .* as nothing in this file has its task/, { flags: ["--only=core=3 depth=1 connected=0 disconnected=0 seed=1 model=sim:planner strategy=wishful perturbation=none repetition=1"] }),
+    flag("a verdict without a gate", "--verdict=$dir/v.json", /--verdict needs a gate/),
   ],
   commands: [
     command("no such command", "rum suite.jsonc", /there is no command rum; did you mean run\?/),
@@ -217,9 +220,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("a baseline", "run baseline.json", /baseline\.json: it is a baseline, and no such file is wanted here/),
   ],
   keys: [
-    file("none", 'bench({ model: "gpt-5" });', /OpenAI requires a key: OPENAI_API_KEY is not set/),
-    file("an empty one", 'bench({ model: "gpt-5" });', /OPENAI_API_KEY is not set/, { env: { OPENAI_API_KEY: " " } }),
-    file("no permission to read it", 'bench({ model: "gpt-5" });', /OPENAI_API_KEY may not be read; add --allow-env=OPENAI_API_KEY/, { permissions: READ_NET }),
+    command("an empty one", "run suite.jsonc --model gpt-5", /OPENAI_API_KEY is not set/, { env: { OPENAI_API_KEY: " " } }),
     command("none", "run suite.jsonc --model gpt-5", /^Cannot ask gpt-5 as OpenAI requires a key: OPENAI_API_KEY is not set/),
     command("with a line break", "run suite.jsonc --model gpt-5", /API key of OPENAI_API_KEY to gpt-5 as HTTP does not allow .*line breaks/, { env: { OPENAI_API_KEY: "sk-a\nb" } }),
     file("in the code", 'bench({ apiKey: "sk-a" });', /keys are not written here; apiKeyVariable of a model names/),
@@ -244,21 +245,6 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("no TLS", "run other.jsonc --model m --retries 0 --base-url $tls", /does not speak TLS/, { env: KEY, notes: 2 }),
     command("no address", "run suite.jsonc --model m --base-url localhost:8000", /--base-url must be an http or https URL/),
   ],
-  permissions: [
-    file("no network for simulated models", "bench();", /it needs the permission --allow-net=127\.0\.0\.1/, { permissions: READ }),
-    file("no network", 'asking("$gone");', /was not given the permission: add --allow-net=127/, { permissions: READ }),
-    file("no reading of journals", 'bench({ journal: "results/a.jsonl" });', /allow it with --allow-read=results\/a\.jsonl/, { permissions: ["--allow-net"] }),
-    file("no writing of journals", 'bench({ journal: "results/a.jsonl" });', /allow it with --allow-write=results/, { permissions: READ_NET }),
-    file("no writing of reports", 'bench({ report: "results/a.html" });', /allow it with --allow-write=results/, { permissions: READ_NET }),
-    file("no reading of recordings", 'bench({ recordings: { mode: "replay", folder: "recs" } });', /allow it with --allow-read=recs/, { permissions: ["--allow-net"] }),
-    file("no reading of recordings to add to", 'bench({ recordings: { mode: "auto", folder: "recs" } });', /allow it with --allow-read=recs/, { permissions: ["--allow-net", "--allow-write"] }),
-    command("no writing of baselines", "accept good.jsonl", /it needs --allow-write=\.$/, { permissions: READ }),
-    command("no reading", "run suite.jsonc", /allow it with --allow-read=suite\.jsonc/, { permissions: ["--no-prompt"] }),
-    command("no network", "run other.jsonc", /it needs the permission --allow-net=127\.0\.0\.1/, { permissions: READ, notes: 2 }),
-    command("no writing", "run suite.jsonc --out results/a.jsonl", /allow it with --allow-write=results/, { permissions: READ_NET, notes: 1 }),
-    command("no environment", "run suite.jsonc --model gpt-5", /OPENAI_API_KEY may not be read/, { permissions: READ_NET }),
-    command("a file in place of a folder", "run suite.jsonc --out good.jsonl/a.jsonl", /a part of its path is no folder/),
-  ],
   journals: [
     command("no such file", "gate no.jsonl", /Cannot read no\.jsonl: there is no such file or folder/),
     command("an empty file", "gate empty.jsonl", /empty\.jsonl/, { code: 3 }),
@@ -277,6 +263,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("a baseline", "gate baseline.json", /line 1 is not JSON: it is a baseline, and no journal/),
     command("a page", "report page.html", /line 2 is not JSON: it is a page \(HTML\), and no journal/),
     command("a suite", "gate suite.jsonc", /line 1 is not JSON: it is a suite, and no journal/),
+    command("a file in place of a folder", "run suite.jsonc --out good.jsonl/a.jsonl", /a part of its path is no folder/),
     command("an existing one", "run suite.jsonc --out good.jsonl", /^Cannot begin the journal good\.jsonl as there is such a file already/),
     command("another plan", "run other.jsonc --out good.jsonl --resume", /must be of the same plan: it differs in suite, seed/),
     command("a page to go on with", "run suite.jsonc --out page.html --resume", /it is a page \(HTML\), and no journal/),
@@ -291,6 +278,22 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("cut short", "run other.jsonc --replay cut", /recording cut\/\S+ as it must be JSON: it is none, or was cut short/, { notes: 3 }),
   ],
 };
+
+/** What permissions leave out, which takes a process for each set of them. */
+// deno-fmt-ignore: one line for each.
+export const WITHOUT_PERMISSIONS: readonly Wrong[] = [
+  file("no permission to read it", 'bench({ model: "gpt-5" });', /OPENAI_API_KEY may not be read; add --allow-env=OPENAI_API_KEY/, { permissions: READ_NET }),
+  file("no network", 'asking("$gone");', /was not given the permission: add --allow-net=127/, { permissions: READ }),
+  file("no reading of journals", 'bench({ journal: "results/a.jsonl" });', /allow it with --allow-read=results\/a\.jsonl/, { permissions: ["--allow-net"] }),
+  file("no writing of journals", 'bench({ journal: "results/a.jsonl" });', /allow it with --allow-write=results/, { permissions: READ_NET }),
+  file("no writing of reports", 'bench({ report: "results/a.html" });', /allow it with --allow-write=results/, { permissions: READ_NET }),
+  file("no reading of recordings", 'bench({ recordings: { mode: "replay", folder: "recs" } });', /allow it with --allow-read=recs/, { permissions: ["--allow-net"] }),
+  file("no reading of recordings to add to", 'bench({ recordings: { mode: "auto", folder: "recs" } });', /allow it with --allow-read=recs/, { permissions: ["--allow-net"] }),
+  command("no writing of baselines", "accept good.jsonl", /it needs --allow-write=\.$/, { permissions: READ }),
+  command("no reading", "run suite.jsonc", /allow it with --allow-read=suite\.jsonc/, { permissions: ["--no-prompt"] }),
+  command("no writing", "run suite.jsonc --out results/a.jsonl", /allow it with --allow-write=results/, { permissions: READ_NET, notes: 1 }),
+  command("no environment", "run suite.jsonc --model gpt-5", /OPENAI_API_KEY may not be read/, { permissions: READ_NET }),
+];
 
 const SUITE = {
   ...{ name: "mine", seed: 1, graphs: 2, tasks: [{ core: [3], depth: [1] }] },
@@ -314,18 +317,16 @@ export async function wrongProject(): Promise<Folder> {
   json("suite.jsonc", SUITE);
   json("other.jsonc", { ...SUITE, name: "other", seed: 7, gate: undefined });
   for (const name of ["folder", "results"]) Deno.mkdirSync(project.file(name));
-  const made = await Promise.all([
+  const made = [
     "run suite.jsonc --out good.jsonl",
     "run other.jsonc --out other.jsonl --record recs",
     "run suite.jsonc --shard 1/2 --out shard.jsonl",
-  ].map((line) => toolgateIn(project, line)));
-  made.push(
-    ...await Promise.all([
-      toolgateIn(project, "accept good.jsonl --out baseline.json"),
-      toolgateIn(project, "report good.jsonl --html page.html"),
-    ]),
-  );
-  for (const { code, all } of made) if (code !== 0) throw new Error(all);
+    "accept good.jsonl --out baseline.json",
+    "report good.jsonl --html page.html",
+  ].map((line) => line.split(" "));
+  for (const { code, all } of await toolgates(made, { cwd: project.path })) {
+    if (code !== 0) throw new Error(all);
+  }
 
   project.write("empty.jsonc", "");
   project.write("empty.jsonl", "");
@@ -383,21 +384,6 @@ export function contentOf({ path }: Folder): Record<string, string> {
   return files;
 }
 
-function toolgateIn(
-  { path }: Folder,
-  line: string,
-  { permissions = ["--allow-all"], env = {} }: Partial<Wrong> = {},
-) {
-  return deno(
-    [
-      ...["run", "--no-check", "--no-prompt", ...permissions],
-      "@toolgate/toolgate/cli",
-      ...line.split(" "),
-    ],
-    { cwd: path, env },
-  );
-}
-
 /** Servers that are not what a user wants, by name; `port` is a port that one of them has. */
 export interface WrongServers extends AsyncDisposable {
   readonly addresses: Readonly<Record<string, string>>;
@@ -442,62 +428,65 @@ export async function wrongServers(): Promise<WrongServers> {
   };
 }
 
-/** Processes at the same time. */
-const PROCESSES = 3;
-
-/** Says what each input came to, in their order. Test files with the same flags share a process unless `alone`. */
+/** Says what an input came to in this process. */
 export async function toldOf(
-  inputs: readonly Wrong[],
-  { project, addresses, alone = false }: {
+  { test, line, flags = [], env = {} }: Wrong,
+  { project, addresses }: {
     readonly project: Folder;
     readonly addresses: WrongServers["addresses"];
-    readonly alone?: boolean;
   },
-): Promise<Told[]> {
-  const at = (text: string) => text.replace(/\$(\w+)/g, (whole, name) => addresses[name] ?? whole);
-  const told = new Map<Wrong, Told>();
-  const commands = inputs.filter(({ line }) => line !== undefined);
-  const groups = Map.groupBy(
-    inputs.filter(({ test }) => test !== undefined),
-    ({ flags, permissions, env }) => alone ? {} : JSON.stringify([flags, permissions, env]),
+): Promise<Told> {
+  const { path } = project;
+  const at = (text: string) =>
+    text.replace(/\$(\w+)/g, (whole, name) => name === "dir" ? path : addresses[name] ?? whole);
+  const plain = (text: string) => text.replaceAll(`${path}/`, "");
+  if (line !== undefined) {
+    const { code, stdout, stderr, all } = await toolgate(at(line).split(" "), { cwd: path, env });
+    return { ...messageIn(plain(stdout + stderr)), code, times: 1, all };
+  }
+  const body = new Function("toolgate", "z", `${OPENING}${at(test!)}\n//# sourceURL=mine_test.ts`);
+  const errors: string[] = [];
+  const collected = CollectedTests.of(() => {
+    try {
+      body(toolgateModule, z);
+    } catch (error) {
+      errors.push((error as Error).stack!);
+    }
+  }, flags.map(at));
+  const { tests } = await collected.run();
+  // All tests of tools come too late here, which is not what is wrong with them.
+  const late = "as it must be called while its file is loaded: it is loaded already";
+  errors.push(
+    ...tests.map(({ error }) => error).filter((one) => one !== "" && !one.includes(late)),
   );
-  const work = [
-    ...[...groups.values()].map((group) => async () => {
-      const names = group.map((input) => `${inputs.indexOf(input)}_test.ts`);
-      for (const [place, { test }] of group.entries()) {
-        project.write(names[place]!, `${PRELUDE}${at(test!)}\n`);
-      }
-      const { flags = [], permissions = ["--allow-all"], env = {} } = group[0]!;
-      const started = performance.now();
-      const { code, all } = await deno([
-        ...["test", "--no-check", "--no-prompt", ...permissions, ...names],
-        ...(flags.length === 0 ? [] : ["--", ...flags]),
-      ], { cwd: project.path, env });
-      const seconds = (performance.now() - started) / 1000;
-      const errors = all.split("\n ERRORS \n")[1]?.split("\n FAILURES \n")[0] ?? "";
-      const parts = errors.split(
-        /^(?:.* => )?\.\/(\d+_test\.ts)(?::\d+:\d+| \(uncaught error\))$/m,
-      );
-      for (const [place, input] of group.entries()) {
-        const texts = parts.filter((_, index) => parts[index - 1] === names[place]);
-        const whole = group.length === 1 ? all : texts.join("\n");
-        told.set(input, {
-          ...messageIn(texts.join("\n")),
-          ...{ code: texts.length === 0 ? 0 : code, times: texts.length, seconds, all: whole },
-        });
-      }
-    }),
-    ...commands.map((input) => async () => {
-      const started = performance.now();
-      const { code, stdout, stderr, all } = await toolgateIn(project, at(input.line!), input);
-      const seconds = (performance.now() - started) / 1000;
-      told.set(input, { ...messageIn(stdout + stderr), code, times: 1, seconds, all });
-    }),
-  ];
-  await Promise.all(Array.from({ length: PROCESSES }, async () => {
-    for (let next; (next = work.shift()) !== undefined;) await next();
-  }));
-  return inputs.map((input) => told.get(input)!);
+  const all = errors.join("\n");
+  return { ...messageIn(plain(all)), code: errors.length > 0 ? 1 : 0, times: errors.length, all };
+}
+
+/** Says what test files without a permission came to, which share a process of `deno test`, or a command. */
+export async function toldWithout(
+  permissions: readonly string[],
+  inputs: readonly Wrong[],
+  project: Folder,
+): Promise<Told[]> {
+  const begin = ["--no-check", "--no-prompt", ...permissions];
+  const [{ line }] = inputs as [Wrong];
+  if (line !== undefined) {
+    const command = ["@toolgate/toolgate/cli", ...line.split(" ")];
+    const ended = await deno(["run", ...begin, ...command], { cwd: project.path });
+    return [{ ...ended, ...messageIn(ended.stdout + ended.stderr), times: 1 }];
+  }
+  const names = inputs.map((_, place) => `${place}_test.ts`);
+  for (const [place, { test }] of inputs.entries()) {
+    project.write(names[place]!, `${PRELUDE}${test!.replace("$gone", "http://127.0.0.1:4/v1")}\n`);
+  }
+  const { code, all } = await deno(["test", ...begin, ...names], { cwd: project.path });
+  const errors = all.split("\n ERRORS \n")[1]?.split("\n FAILURES \n")[0] ?? "";
+  const parts = errors.split(/^(?:.* => )?\.\/(\d+_test\.ts)(?::\d+:\d+| \(uncaught error\))$/m);
+  return names.map((name) => {
+    const texts = parts.filter((_, index) => parts[index - 1] === name);
+    return { ...messageIn(texts.join("\n")), code, times: texts.length, all };
+  });
 }
 
 /** Takes a message out of what was printed: without frames, what Deno says of any error, and the line to rerun. */
@@ -511,23 +500,7 @@ function messageIn(text: string): Pick<Told, "message" | "frames"> {
     message: lines.filter((line, place) =>
       !isFrame(line) && !isSource(place) &&
       !/^This error was not caught|^It most likely originated|^rerun: /.test(line)
-    ).join("\n").replace(/^error: (?:\(in promise\) )?\w*Error: /gm, ""),
+    ).join("\n").replace(/^(?:error: )?(?:\(in promise\) )?\w*Error: /gm, ""),
     frames: lines.filter(isFrame),
   };
-}
-
-if (import.meta.main) {
-  await using project = await wrongProject();
-  await using servers = await wrongServers();
-  for (const [kind, inputs] of Object.entries(WRONG_INPUTS)) {
-    for (const input of inputs) {
-      const [told] = await toldOf([input], { project, ...servers, alone: true });
-      const { code, seconds, message } = told!;
-      const shown = input.line === undefined ? input.test : `toolgate ${input.line}`;
-      console.log(
-        `${kind}: ${input.what}: ${[shown, ...input.flags ?? []].join(" ")}\n` +
-          `  exit code ${code}, ${seconds.toFixed(1)} s\n${message.replace(/^/gm, "  | ")}\n`,
-      );
-    }
-  }
 }

@@ -2,11 +2,12 @@ import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "
 import { z } from "zod";
 import { InputError } from "../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
+import { callsOf } from "../../lib/calls/trace.ts";
 import { assertTools, type OwnToolOptions, tool } from "../../lib/tools/define_tool.ts";
+import { providerNames } from "../../lib/tools/provider_names.ts";
 import { argumentCheck } from "../../lib/tools/schema/validate.ts";
 import type { Tool } from "../../lib/tools/tool.ts";
 import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
-import { callsOf } from "../../lib/calls/trace.ts";
 import fc from "../support/fast_check.ts";
 
 const NAMED = { name: "own", description: "Does something" };
@@ -442,7 +443,7 @@ function near(schema: JsonObject): fc.Arbitrary<JsonValue> {
 Deno.test("tool() refuses by a zod schema what the same JSON Schema refuses, and nothing else", async () => {
   const counts = { taken: 0, refused: 0 };
   const objects = SAID.filter(({ json }) => json["type"] === "object");
-  await fc.assert(
+  await fc.assertAll(
     fc.asyncProperty(
       objects.chain((said) => fc.tuple(fc.constant(said), near(said.json))),
       async ([{ zod, json }, given]) => {
@@ -555,4 +556,29 @@ Deno.test("assertTools() takes tools that anything made, and tells which is none
     const error = assertThrows(() => assertTools([plain, one as Tool]), InputError);
     assertEquals(error.message, `Cannot offer tools as each must have ${message}`);
   }
+});
+
+Deno.test("providerNames() keeps accepted names, and writes others so that none are alike", () => {
+  assertEquals(
+    providerNames(["db.query", "db_query", "db/query", "größe", "", "get-env"]),
+    ["db_query_2", "db_query", "db_query_3", "gr__e", "_", "get-env"],
+  );
+  const long = "x".repeat(70);
+  assertEquals(providerNames([long, `${long}y`]), ["x".repeat(64), `${"x".repeat(62)}_2`]);
+});
+
+Deno.test("names for providers are accepted, distinct, and as many as were given", () => {
+  const names = fc.array(
+    fc.oneof(
+      fc.string({ unit: fc.character() }),
+      fc.stringMatching(/^[a-b._]{0,3}$/),
+      fc.string({ minLength: 60, maxLength: 70 }),
+    ),
+  );
+  fc.assert(fc.property(names, (given) => {
+    const written = providerNames(given);
+    assertEquals(written.length, given.length);
+    assertEquals(new Set(written).size, written.length);
+    assert(written.every((name) => /^[\w-]{1,64}$/.test(name)), JSON.stringify(written));
+  }));
 });

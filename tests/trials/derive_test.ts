@@ -17,6 +17,7 @@ import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { STRATEGIES } from "../../lib/trials/strategies/registry.ts";
 import { calling, CITY_PATH, cityPlan, citySuite, writing } from "../support/call_sets.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
+import fc from "../support/fast_check.ts";
 import { inProcess } from "../support/in_process.ts";
 
 const SPEC = { core: 4, depth: 2, connected: 2, disconnected: 1, seed: 7 };
@@ -63,20 +64,21 @@ Deno.test("every strategy under every perturbation agrees with its own line", as
     ...["repair+retry+alternative", "indirection+alternative"],
   ];
   const outcomes = new Set<string>();
-  let seed = 0;
+  let [seed, pairs] = [0, 0];
   for (const perturbation of ["none", ...PERTURBATIONS]) {
     for (const id of [...STRATEGIES, ...joined]) {
+      // A third of the pairs, but for the soak.
+      if (pairs++ % 3 !== 0 && !fc.IS_SOAK) continue;
       const names = id.includes("indirection");
-      // Neither goes with references.
-      for (const references of names || id === "explanation" ? [false] : [false, true]) {
-        const strategy = { strategy: id, ...(names ? { dereference: true } : {}) };
-        const { outcome } = await assertAgrees(
-          { ...SPEC, seed: ++seed },
-          inProcess(NOISY),
-          { perturbation, strategy, references },
-        );
-        outcomes.add(outcome);
-      }
+      // Neither goes with references, which every second one of the others has.
+      const references = !names && id !== "explanation" && ++seed % 2 === 0;
+      const strategy = { strategy: id, ...(names ? { dereference: true } : {}) };
+      const { outcome } = await assertAgrees(
+        { ...SPEC, seed },
+        inProcess(NOISY),
+        { perturbation, strategy, references },
+      );
+      outcomes.add(outcome);
     }
   }
   for (const outcome of ["solved", "wrong_answer", "no_answer", "abstained", "call_limit"]) {
@@ -92,9 +94,7 @@ Deno.test("every probe, and every limit, agrees with its own line", async () => 
       ...(id === "few_shot" ? { examples: [{ question: "Tea?", answer: "Yes." }] } : {}),
     };
     for (const probe of PROBES) {
-      for (const seed of [1, 2]) {
-        await assertAgrees({ case: probe, seed }, inProcess(NOISY), { strategy });
-      }
+      await assertAgrees({ case: probe, seed: id.length % 3 }, inProcess(NOISY), { strategy });
     }
     const limited = [
       ...[{ calls: 2 }, { steps: 2 }, { observation: 5 }, { tokens: 900 }, { parallel: 1 }],

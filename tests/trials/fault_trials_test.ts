@@ -1,6 +1,8 @@
 // Faults in the way of calls, seen from outside: in trials of every kind of task, in journals, on the command
 // line and in `deno test`.
 
+// Imported first, as it takes what is registered once this file is loaded.
+import { type CollectedRun, CollectedTests } from "../support/collected.ts";
 import {
   assert,
   assertEquals,
@@ -11,6 +13,7 @@ import {
 } from "@std/assert";
 import { assertRight } from "../../lib/testing/assertions/trials.ts";
 import { assertNoFailedCalls } from "../../lib/testing/assertions/calls.ts";
+import { assertAnswer } from "../../lib/testing/assertions/runs.ts";
 import { assertCallScore } from "../../lib/testing/assertions/trajectories.ts";
 import { assertTrajectory } from "../../lib/testing/assertions/trajectories.ts";
 import { logCalls } from "../../lib/trials/executors/call_log.ts";
@@ -30,13 +33,15 @@ import { recoveryOf } from "../../lib/calls/recovery.ts";
 import { Run } from "../../lib/runs/run.ts";
 import { runTools } from "../../lib/toolkit/run_tools.ts";
 import { generateTask, type Task } from "../../lib/tasks/generated/task.ts";
+import { toolTest } from "../../lib/testing/tool_test.ts";
+import { tool } from "../../lib/tools/define_tool.ts";
 import type { Tool } from "../../lib/tools/tool.ts";
 import { callsOf } from "../../lib/calls/trace.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
 import { type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
 import { summarize } from "../../lib/trials/summary.ts";
 import { askedIn, CITY, cityPlan } from "../support/call_sets.ts";
-import { deno, folder, readLines, ROOT } from "../support/child.ts";
+import { folder, readLines } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import fc from "../support/fast_check.ts";
 import { coreInOrder, rightArguments, specs } from "../support/generated.ts";
@@ -535,7 +540,7 @@ Deno.test("trials with faults come back from journals as they were", async () =>
 });
 
 Deno.test("faults come over a real server, and to an agent of one's own", async () => {
-  await using connections = new Connections();
+  const connections = new Connections();
   const model = connections.model({ model: "sim:planner" });
   const trial = await runTrial(SPEC, model, { perturbation: "rate_limit" });
   assertEquals([trial.outcome, recoveryOf(trial.events)[0]?.end], ["solved", "recovered"]);
@@ -758,67 +763,64 @@ Deno.test("plans refuse faults where no calls are made, and gates where nothing 
   assert(plan.trials.some(({ id }) => id.includes("perturbation=timeout:2")));
 });
 
-Deno.test("toolTest() runs cases under faults, and judges them by the user's own assertions", async () => {
-  await using temporary = await folder();
-  const mod = JSON.stringify(`file://${ROOT}/mod.ts`);
-  const file = temporary.write(
-    "faults_test.ts",
-    `import { assertAnswer, assertTrajectory, scripted, tool, toolTest } from ${mod};
-const weather = tool({
-  name: "weather",
-  description: "Tells the weather of a city",
-  parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
-  returns: { sky: "clear" },
+const JOURNALS = `${Deno.makeTempDirSync()}/`;
+
+const cases = CollectedTests.ofFile(() => {
+  const weather = tool({
+    name: "weather",
+    description: "Tells the weather of a city",
+    parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+    returns: { sky: "clear" },
+  });
+  const call = { name: "weather", arguments: { city: "Rome" } };
+  const expected = [{ tool: "weather", arguments: { city: "Rome" } }];
+  const common = {
+    tools: [weather],
+    prompt: "What is the weather?",
+    expected,
+    trials: 2,
+    journal: JOURNALS,
+  };
+  toolTest("tries again", {
+    ...common,
+    perturbation: ["none", "timeout", "malformed_return:2", "slow", "permission_denied"],
+    model: scripted("stubborn", ({ messages }) => {
+      const results = messages.flatMap(({ role, content }) => role === "tool" ? [content] : []);
+      if (results.some((text) => text.includes("clear"))) return { text: "It is clear." };
+      return results.some((text) => text.includes("denied"))
+        ? { text: "It is denied, so that I cannot tell." }
+        : { calls: [call] };
+    }),
+    assert(run) {
+      const isDenied = run.calls.some(({ fault }) => fault === "permission_denied");
+      assertAnswer(run, isDenied ? "cannot tell" : "clear");
+      assertTrajectory(run, isDenied ? [] : expected, "exact");
+    },
+  });
+  toolTest("never does", {
+    ...common,
+    perturbation: "timeout",
+    model: scripted(
+      "bold",
+      ({ context }) => context.request === 1 ? { calls: [call] } : { text: "It is clear." },
+    ),
+    assert: (run) => assertTrajectory(run, expected, "exact"),
+  });
 });
-const call = { name: "weather", arguments: { city: "Rome" } };
-const expected = [{ tool: "weather", arguments: { city: "Rome" } }];
-const common = {
-  tools: [weather],
-  prompt: "What is the weather in Rome?",
-  expected,
-  perturbation: ["none", "timeout", "malformed_return:2", "slow", "permission_denied"],
-  trials: 2,
-};
-toolTest("tries again", {
-  ...common,
-  model: scripted("stubborn", ({ messages }) => {
-    const results = messages.filter(({ role }) => role === "tool").map(({ content }) => content);
-    if (results.some((text) => text.includes("clear"))) return { text: "It is clear." };
-    if (results.some((text) => text.includes("denied"))) return { text: "It is denied, so that I cannot tell." };
-    return { calls: [call] };
-  }),
-  assert(run) {
-    const isDenied = run.calls.some(({ fault }) => fault === "permission_denied");
-    assertAnswer(run, isDenied ? "cannot tell" : "clear");
-    assertTrajectory(run, isDenied ? [] : expected, "exact");
-  },
-});
-toolTest("never does", {
-  ...common,
-  perturbation: "timeout",
-  trials: 1,
-  model: scripted("bold", ({ context }) => context.request === 1 ? { calls: [call] } : { text: "It is clear." }),
-  assert: (run) => assertTrajectory(run, expected, "exact"),
-});
-`,
-  );
-  const finished = await deno([
-    ...["test", "--no-check", "--no-prompt", "--config=deno.json"],
-    ...[
-      `--allow-read=${temporary.path}`,
-      `--allow-write=${temporary.path}`,
-      file,
-      "--",
-      `--out=${temporary.path}/results/`,
-    ],
+
+let finished: CollectedRun;
+Deno.test.beforeAll(async () => void (finished = await cases.run()));
+Deno.test.afterAll(() => Deno.removeSync(JOURNALS, { recursive: true }));
+
+Deno.test("toolTest() runs cases under faults, and judges them by the user's own assertions", () => {
+  const failed = finished.tests.filter(({ ended }) => ended === "FAILED");
+  assertEquals([finished.tests.length, failed.map(({ name }) => name)], [
+    12,
+    ["never does > trial 1", "never does > trial 2"],
   ]);
-  assertMatch(finished.stdout, /10 passed \| 1 failed/, finished.all);
-  const lines = temporary.names().flatMap((name) => name === "results" ? [name] : [])
-    .flatMap((name) =>
-      [...Deno.readDirSync(temporary.file(name))]
-        .flatMap((one) => readLines(`${temporary.file(name)}/${one.name}`))
-    ).filter(({ kind }) => kind === "trial") as Trial[];
-  assertEquals(lines.length, 11);
+  const lines: Trial[] = [...Deno.readDirSync(JOURNALS)]
+    .flatMap(({ name }) => readLines(JOURNALS + name).slice(1));
+  assertEquals(lines.length, 12);
   const ends = lines.map((trial) =>
     [
       trial.model.requested,

@@ -1,6 +1,8 @@
 // Nested references as users have them: in trials of generated tasks, with strategies and perturbations,
 // in suites and on the command line, and with tools of one's own.
 
+// Imported first, as it takes what is registered once this file is loaded.
+import { type CollectedRun, CollectedTests } from "../support/collected.ts";
 import {
   assert,
   assertEquals,
@@ -27,7 +29,9 @@ import { generateTask, type Task } from "../../lib/tasks/generated/task.ts";
 import { callsOf } from "../../lib/calls/trace.ts";
 import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";
 import { type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
-import { deno, folder, readLines, ROOT } from "../support/child.ts";
+import { assertAnswer } from "../../lib/testing/assertions/runs.ts";
+import { toolTest } from "../../lib/testing/tool_test.ts";
+import { folder, readLines } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import fc from "../support/fast_check.ts";
 import { coreInOrder, rightArguments, specs } from "../support/generated.ts";
@@ -291,53 +295,46 @@ Deno.test("runTools() carries out nested calls, each once and in their order", a
   }
 });
 
-Deno.test("toolTest() runs tools one after another if it is told so, and nests calls", async () => {
-  await using place = await folder();
-  const file = place.write(
-    "nested.ts",
-    `// @ts-nocheck: a user may write no types.
-import { assertAnswer, scripted, tool, toolTest } from "file://${ROOT}/mod.ts";
-import { assertEquals } from "@std/assert";
-
-const model = scripted("nester", [{
-  calls: [
-    { name: "mark", arguments: { x: "$2.x" } },
-    { name: "mark", arguments: { x: 1 } },
-    { name: "mark", arguments: { x: 2 } },
-  ],
-}, { text: "Done." }]);
-for (const [parallel, order] of [[1, "+1 -1 +2 -2 +1 -1"], [10, "+1 +2 -1 -2 +1 -1"]]) {
-  toolTest("marks in " + parallel, {
-    model,
-    references: true,
-    limits: { parallel },
-    state: () => [],
-    tools: (marks) => [tool({
-      name: "mark",
-      description: "Marks",
-      parameters: { type: "object", properties: { x: { type: "integer" } } },
-      execute: async ({ x }) => {
-        marks.push("+" + x);
-        await new Promise((resolve) => setTimeout(resolve, 5));
-        marks.push("-" + x);
-        return { x };
+const marking = CollectedTests.ofFile(() => {
+  const model = scripted("nester", [{
+    calls: [
+      { name: "mark", arguments: { x: "$2.x" } },
+      { name: "mark", arguments: { x: 1 } },
+      { name: "mark", arguments: { x: 2 } },
+    ],
+  }, { text: "Done." }]);
+  for (const [parallel, order] of [[1, "+1 -1 +2 -2 +1 -1"], [10, "+1 +2 -1 -2 +1 -1"]] as const) {
+    toolTest<string[]>(`marks in ${parallel}`, {
+      model,
+      references: true,
+      limits: { parallel },
+      state: () => [],
+      tools: (marks) => [tool({
+        name: "mark",
+        description: "Marks",
+        parameters: { type: "object", properties: { x: { type: "integer" } } },
+        execute: async ({ x }) => {
+          marks.push(`+${x}`);
+          await new Promise((resolve) => setTimeout(resolve, 5));
+          marks.push(`-${x}`);
+          return { x };
+        },
+      })],
+      prompt: "Mark!",
+      assert(run) {
+        assertAnswer(run, "Done");
+        assertEquals(run.state.join(" "), order);
+        assertEquals(run.calls.map((call) => Object(call.arguments).x), [1, 1, 2]);
       },
-    })],
-    prompt: "Mark!",
-    assert(run) {
-      assertAnswer(run, "Done");
-      assertEquals(run.state.join(" "), order);
-      assertEquals(run.calls.map((call) => call.arguments.x), [1, 1, 2]);
-    },
-  });
-}
-`,
-  );
-  const { code, all } = await deno([
-    ...["test", "--no-check", "--no-prompt", `--config=${ROOT}/deno.json`, file],
-  ]);
-  assertEquals(code, 0, all);
-  assertMatch(all, /2 passed/);
+    });
+  }
+});
+
+let marked: CollectedRun;
+Deno.test.beforeAll(async () => void (marked = await marking.run()));
+
+Deno.test("toolTest() runs tools one after another if it is told so, and nests calls", () => {
+  assertEquals(marked.tests.map(({ ended, error }) => [ended, error]), [["ok", ""], ["ok", ""]]);
 });
 
 // The command line

@@ -1,77 +1,65 @@
 // Perturbations in benchmark files and on the command line, as users run them.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { scripted } from "../../lib/models/scripted.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
-import { deno, type Finished, type Folder, folder, readLines, ROOT } from "../support/child.ts";
+import { benchmark } from "../../lib/testing/benchmark.ts";
+import { type Folder, folder, readLines } from "../support/child.ts";
+import { type CollectedEnd, type CollectedRun, CollectedTests } from "../support/collected.ts";
 import { toolgate } from "../support/command_line.ts";
-
-const MOD = JSON.stringify(`file://${ROOT}/mod.ts`);
-
-/** A benchmark over small graphs. */
-function benchmarkOf(name: string, options: string, { graphs = 2, cues = "none" } = {}): string {
-  return `benchmark("${name}", {
-  tasks: { core: 3, depth: 2, surface: "rich", cues: "${cues}", extraEdges: 20 },
-  seed: 5,
-  graphs: ${graphs},
-  ${options},
-});\n`;
-}
 
 /** Writes a suite of the planner on tiny tasks, unless told otherwise. */
 function suiteFile(place: Folder, name: string, changes: Partial<Suite>): string {
-  const usual = { seed: 3, graphs: 40, tasks: [{ core: 2, depth: 1 }], models: ["sim:planner"] };
+  const usual = { seed: 3, graphs: 20, tasks: [{ core: 2, depth: 1 }], models: ["sim:planner"] };
   return place.write(`${name}.jsonc`, JSON.stringify({ name, ...usual, ...changes }));
 }
 
 const place = await folder();
 Deno.test.afterAll(async () => await place[Symbol.asyncDispose]());
 
-const CEILING = 'gate: { successRate: 0.8, margin: 0.79, undecided: "pass", ' +
-  "atMost: { parameterFailures: { task_deviation: 0.05 } } }";
-const FILE = place.write(
-  "brittle_test.ts",
-  `import { benchmark, scripted } from ${MOD};
-const bold = scripted("bold", () => ({ text: "It is 999999." }));
-` +
-    benchmarkOf(
-      "brittle",
-      'model: "sim:planner?reads=types", perturbations: ["none", "RP_F", "CO", "WT", "rename"]',
-    ) +
-    benchmarkOf("bold", 'model: bold, perturbations: ["RP_L"]') +
-    benchmarkOf(
-      "gated",
-      `model: "sim:planner?reads=descriptions", perturbations: ["none", "SD"], ${CEILING}`,
-      { graphs: 30, cues: "names" },
-    ) +
-    benchmarkOf("misled", 'model: bold, perturbations: ["SD"]'),
-);
+const FILES = ["brittle", "gated"].map((name) => place.file(`${name}.jsonl`));
 
-function run(...flags: readonly string[]) {
-  return deno([
-    ...["test", "--no-check", "--no-prompt", "--config=deno.json", "--allow-net=127.0.0.1"],
-    ...[`--allow-read=${place.path}`, `--allow-write=${place.path}`, FILE, ...flags],
-  ]);
+/** Registers benchmarks over small graphs, of which these keep their trials. */
+function register([brittle, gated]: readonly string[] = []) {
+  const tasks = { core: 3, depth: 2, surface: "rich", extraEdges: 20 } as const;
+  const common = { tasks: { ...tasks, cues: "none" }, seed: 5, graphs: 2 } as const;
+  const bold = scripted("bold", () => ({ text: "It is 999999." }));
+  benchmark("brittle", {
+    ...common,
+    model: "sim:planner?reads=types",
+    perturbations: ["none", "RP_F", "CO", "WT", "rename"],
+    ...(brittle === undefined ? {} : { journal: brittle }),
+  });
+  benchmark("bold", { ...common, model: bold, perturbations: ["RP_L"] });
+  benchmark("gated", {
+    ...{ seed: 5, graphs: 30, tasks: { ...tasks, cues: "names" } },
+    model: "sim:planner?reads=descriptions",
+    perturbations: ["none", "SD"],
+    gate: {
+      ...{ successRate: 0.8, margin: 0.79, undecided: "pass" },
+      atMost: { parameterFailures: { task_deviation: 0.05 } },
+    },
+    ...(gated === undefined ? {} : { journal: gated }),
+  });
+  benchmark("misled", { ...common, model: bold, perturbations: ["SD"] });
 }
 
-let whole: Promise<Finished> | undefined;
+let finished: CollectedRun;
+Deno.test.beforeAll(async () => {
+  finished = await CollectedTests.of(() => register(FILES)).run();
+});
 
-/** The run of all of the file: it is done when a test first asks for it. */
-function runAll(): Promise<Finished> {
-  return whole ??= run("--", `--out=${place.path}/`);
+/** How the cases of a benchmark ended, and their errors. */
+function casesOf({ tests }: CollectedRun, name: string): CollectedEnd[] {
+  return tests.filter((one) => one.name.startsWith(`${name} > `));
 }
 
-/** How the cases of a benchmark ended. */
-function endedIn({ stdout }: Finished, name: string): string[] {
-  return [...stdout.matchAll(new RegExp(`^${name} > .* \\.\\.\\. (ok|FAILED)`, "gm"))]
-    .map(([, ended]) => ended!);
-}
+const endedIn = (run: CollectedRun, name: string) => casesOf(run, name).map(({ ended }) => ended);
 
 Deno.test("benchmark() without a gate: each case ends as its perturbation asks", async () => {
-  const finished = await runAll();
   // Only what declares wrong types breaks a planner that reads what is declared.
-  assertEquals(finished.code, 1, finished.all);
   const ended = endedIn(finished, "brittle");
-  assertEquals([ended.length, ended.filter((one) => one === "ok").length], [10, 8], finished.all);
+  assertEquals([ended.length, ended.filter((one) => one === "ok").length], [10, 8]);
   const outcomes = new Map(
     readLines(place.file("brittle.jsonl")).slice(1).map(
       ({ perturbation, outcome }) => [perturbation, outcome],
@@ -86,23 +74,21 @@ Deno.test("benchmark() without a gate: each case ends as its perturbation asks",
   });
 
   // The line that is printed runs the same trial again, perturbed as it was.
-  const rerun = /^rerun: deno test -A \S+ -- --only='([^']*perturbation=WT[^']*)'$/m
-    .exec(finished.stdout)![1]!;
-  const again = await run("--", `--only=${rerun}`);
-  assertEquals(again.code, 1, again.all);
-  assertEquals(endedIn(again, "brittle"), ["FAILED"], again.all);
-  assertStringIncludes(again.stdout, "wrong_number_of_inputs");
+  const failed = casesOf(finished, "brittle").find(({ ended }) => ended === "FAILED")!;
+  const [, id] = /^rerun: deno test -A \S+ -- --only='([^']*perturbation=WT[^']*)'$/m
+    .exec(failed.error)!;
+  const again = await CollectedTests.of(() => register(), [`--only=${id}`]).run();
+  assertEquals(endedIn(again, "brittle"), ["FAILED"]);
+  assertStringIncludes(casesOf(again, "brittle")[0]!.error, "wrong_number_of_inputs");
 });
 
-Deno.test("benchmark() without a gate: who makes something up has not abstained", async () => {
-  const finished = await runAll();
-  assertEquals(endedIn(finished, "bold"), ["FAILED", "FAILED"], finished.all);
-  assertMatch(finished.stdout, /^bold > .*\nerror: AssertionError: The model did not abstain/m);
+Deno.test("benchmark() without a gate: who makes something up has not abstained", () => {
+  for (const { error } of casesOf(finished, "bold")) {
+    assertMatch(error, /^AssertionError: The model did not abstain/);
+  }
   // Documents that mislead are no fault of a model.
-  assertMatch(
-    finished.stdout,
-    /^misled > .*\nerror: AssertionError: The trial tells nothing of the model: SD misleads/m,
-  );
+  const told = casesOf(finished, "misled").map(({ error }) => error).join("\n");
+  assertMatch(told, /^AssertionError: The trial tells nothing of the model: SD misleads/m);
 });
 
 Deno.test("a gate holds models to flips, over journals as well", async () => {
@@ -157,16 +143,16 @@ Deno.test("a model sees no more of a result than the observation limit lets it (
 
 Deno.test("benchmark() and gate agree on parameter failures, reports beside it or not", async () => {
   const exceeded = /task_deviation of a parameter: [\d.]+%, ceiling 5\.0%: exceeded/;
-  const finished = await runAll();
-  assertMatch(finished.stdout, exceeded);
+  assertMatch(casesOf(finished, "gated").at(-1)!.error, exceeded);
   const gated = await toolgate(["gate", place.file("gated.jsonl")]);
   assertEquals(gated.code, 1, gated.all);
   assertMatch(gated.stdout, exceeded);
-  const reported = await run("--filter=gated >", "--", `--report=${place.path}/`);
-  assertEquals(reported.code, 1, reported.all);
-  assertMatch(reported.stdout, exceeded);
-  const page = Deno.readTextFileSync(place.file("gated.html"));
-  assertStringIncludes(page, "Failure rates under perturbations");
+  const page = place.file("gated.html");
+  const reported = await CollectedTests.of(() => register(), [`--report=${place.path}/`]).run({
+    filter: (name) => name.startsWith("gated >"),
+  });
+  assertMatch(casesOf(reported, "gated").at(-1)!.error, exceeded);
+  assertStringIncludes(Deno.readTextFileSync(page), "Failure rates under perturbations");
 });
 
 Deno.test("what was not changed stays out of self-checks, and out of accepted baselines", async () => {
@@ -178,12 +164,12 @@ Deno.test("what was not changed stays out of self-checks, and out of accepted ba
   assertEquals(ran.code, 0, ran.all);
   const changed = readLines(journal).slice(1)
     .filter((trial) => trial.perturbation === "SD" && trial.changed !== false).length;
-  assert(changed > 0 && changed < 40, `${changed} of 40 were changed`);
+  assert(changed > 0 && changed < 20, `${changed} of 20 were changed`);
 
   const accepted = temporary.file("idle.json");
   const accept = await toolgate(["accept", journal, "--out", accepted]);
   assertEquals(accept.code, 0, accept.all);
-  assertStringIncludes(accept.stderr, "Accepted 80 trials of 1 model");
+  assertStringIncludes(accept.stderr, "Accepted 40 trials of 1 model");
   const again = temporary.file("again.jsonl");
   const more = await toolgate([
     ...["run", suite, "--model", "sim:noisy?seed=1", "--out", again],

@@ -39,7 +39,7 @@ function planning(answer: (planned: Planned, request: JsonObject, number: number
   return {
     requests,
     async trial(seed = 1, api: Api = "chat"): Promise<Trial> {
-      await using connections = new Connections({ retries: 3, backoff: 1 });
+      const connections = new Connections({ retries: 3, backoff: 1 });
       const model = connections.model({ model: "planner", baseURL, api });
       const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed };
       return await runTrial(task, model);

@@ -4,12 +4,14 @@
 import { assertEquals } from "@std/assert";
 import type { JsonObject } from "../../lib/base/json.ts";
 import { callsOf } from "../../lib/calls/trace.ts";
+import { InfrastructureError } from "../../lib/models/model.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import { toOpenAITool } from "../../lib/tools/tool.ts";
 import { deriveAgain } from "../../lib/trials/derive.ts";
 import { openTask } from "../../lib/trials/executors/tasks.ts";
 import type { Agent, AgentTask } from "../../lib/trials/own_agent.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
+import { ofOtherModel } from "../../lib/trials/tap/_requests.ts";
 import { type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
 import fc, { runsOf } from "../support/fast_check.ts";
 import { coreInOrder, rightArguments } from "../support/generated.ts";
@@ -201,7 +203,7 @@ Deno.test("a tap records every call once, whatever a framework does with it", as
         { kind: "agrees" },
       );
     }),
-    { numRuns: runsOf(60) },
+    { numRuns: runsOf(30) },
   );
 });
 
@@ -215,3 +217,17 @@ function modelFailures({ failures, events }: Trial): Trial["failures"] {
   );
   return failures.filter(({ call }) => !own.has(call));
 }
+
+Deno.test("ofOtherModel() takes a missing model for the agent's doing, and leaves all other faults", () => {
+  const missing = new InfrastructureError("no such model", { permanent: "model", status: 404 });
+  const told = ofOtherModel(missing) as InfrastructureError;
+  assertEquals([told.message, told.status, told.fault], ["no such model", 404, "unclear"]);
+  assertEquals(told.permanent, undefined);
+  for (
+    const other of [
+      new InfrastructureError("refused", { permanent: "refused" }),
+      new InfrastructureError("busy", { retryable: true }),
+      new RangeError("far"),
+    ]
+  ) assertEquals(ofOtherModel(other) === other, true);
+});

@@ -36,7 +36,6 @@ import type { Agent, AgentOptions, AgentTask } from "../../lib/trials/own_agent.
 import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";
 import { summarize } from "../../lib/trials/summary.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { deno, folder, ROOT } from "../support/child.ts";
 import { coreInOrder, rightArguments } from "../support/generated.ts";
 import {
   type Asked,
@@ -917,43 +916,6 @@ Deno.test("a tap answers at its own address alone: not at a guess, nor at that o
   for (const address of addresses) {
     assertMatch(address, /^http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32,}\/v1$/);
   }
-});
-
-Deno.test("a tap works by fetch without the permission to listen", async () => {
-  await using server = sayingServer([{ calls: [NO_SUCH] }, DONE]);
-  await using dir = await folder();
-  const { host } = new URL(server.url);
-  dir.write(
-    "trial.ts",
-    `
-    import { openai } from "${ROOT}/mod.ts";
-    import { runTrial } from "${ROOT}/lib/trials/mod.ts";
-    const spec = { core: 2, depth: 1, connected: 0, disconnected: 0, seed: 7 };
-    const trial = await runTrial(spec, openai({ model: "parrot", baseURL: "${server.url}", apiKey: "any" }), {
-      agent: async ({ prompt, tools }, { fetch, baseURL, model }) => {
-        const body = JSON.stringify({ model, messages: [{ role: "user", content: prompt }], tools: tools.map((f) => ({ type: "function", function: { name: f.name } })) });
-        await (await fetch(baseURL + "/chat/completions", { method: "POST", body })).json();
-        const other = await globalThis.fetch(baseURL + "/models").then(() => "reached", (error) => error.name);
-        return other + " " + new URL(baseURL).hostname;
-      },
-    });
-    const { text } = trial.events.at(-1);
-    console.log(JSON.stringify({ text, failures: trial.failures.map(({ type }) => type), agent: trial.agent }));
-  `,
-  );
-  const { stdout, stderr, code } = await deno([
-    "run",
-    "--no-prompt",
-    `--allow-net=${host}`,
-    `--config=${ROOT}/deno.json`,
-    dir.file("trial.ts"),
-  ]);
-  assertEquals([code, stderr], [0, ""]);
-  assertEquals(JSON.parse(stdout), {
-    text: "NotCapable toolgate.invalid",
-    failures: ["function_not_found"],
-    agent: "watched",
-  });
 });
 
 Deno.test("a tap refuses requests for several replies at once, of which it would judge one", async () => {

@@ -355,12 +355,14 @@ Deno.test("runTrial() counts what an agent throws as its failure, and tells wher
   const slip = new TypeError("a slip");
   const at = /\/?(\S*trial_test\.ts:\d+:\d+)/.exec(slip.stack!)![1]!;
   const trial = await run([{}], { agent: throwing(slip) });
-  const reason = `the agent threw TypeError at ${at.slice(at.indexOf("tests/"))}: a slip`;
+  const reason = `the agent threw TypeError at ${
+    at.slice(at.lastIndexOf("tests/trials/"))
+  }: a slip`;
   assertEquals([trial.outcome, trial.solved, trial.reason], ["agent_error", false, reason]);
   assertEquals([trial.failures, trial.behaviours], [[], []]);
   assertEquals<unknown>(trial.events.at(-1), {
     ...{ kind: "stop", reason: "agent_error", message: reason },
-    at: at.slice(at.indexOf("tests/")),
+    at: at.slice(at.lastIndexOf("tests/trials/")),
   });
   const { message } = assertThrows(() => assertSolved(trial), AssertionError);
   assertStringIncludes(message, reason.replace("the", "The"));

@@ -32,6 +32,8 @@ interface Address {
   /** The key, if there is one. */
   readonly key: string | undefined;
   readonly headers: Headers;
+  /** Sends requests in place of the runtime's. */
+  readonly fetch?: typeof fetch | undefined;
 }
 
 /** OpenAI's client for an endpoint, and its library. */
@@ -85,12 +87,11 @@ export async function posted(
 
 /** Creates OpenAI's client for an endpoint; it never retries, and reads no environment. */
 export async function clientOf(
-  { url, key, headers }: Address,
+  { url, key, headers, fetch: send = boundedFetch() }: Address,
 ): Promise<Client> {
   // Loading it takes a while, so it is loaded with the first request.
   const library = await import("openai");
   const { default: process } = await import("node:process");
-  const send = boundedFetch();
   /** Also shows an error that a server puts elsewhere than in `error`. */
   class DetailedClient extends library.OpenAI {
     protected override makeStatusError(

@@ -30,6 +30,8 @@ export interface EndpointOptions {
    * those of headers that contain none, such as `content-type` or `x-title`.
    */
   headers?: Record<string, string>;
+  /** Sends the requests. Default: the runtime's `fetch`, over kept connections, for answers of at most 16 MiB. */
+  fetch?: typeof fetch;
 }
 
 /** Default base URL. */
@@ -49,6 +51,8 @@ export interface Endpoint {
   readonly key: string | undefined;
   /** The headers sent with every request. */
   readonly headers: Headers;
+  /** Sends requests in place of the runtime's. */
+  readonly fetch: typeof fetch | undefined;
   /** Returns a server's text without secrets, on one line, cut. */
   readonly quote: (text: string) => string;
   /** Returns a text without known secrets, otherwise unchanged. */
@@ -96,7 +100,7 @@ export function endpointOf(options: EndpointOptions): Endpoint {
   // Only 300 characters are shown: a long page of HTML need not be searched to its end.
   const quote = (text: string) => printable(redact(text.slice(0, 20_000)), 300);
   const who = `${printable(model)} at ${url.host}`;
-  return { model, who, url, key, headers, quote, hide: hideSecrets };
+  return { model, who, url, key, headers, fetch: options.fetch, quote, hide: hideSecrets };
 }
 
 /** Sets a header; the runtime's own error is not passed on, as it may contain the value. */

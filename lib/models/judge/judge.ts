@@ -85,7 +85,7 @@ export interface ScoreOptions {
 const DEFAULT_AT_LEAST = 0.8;
 
 /**
- * Creates a judge. It connects on its first request; dispose of it when it is no longer needed.
+ * Creates a judge. It connects on its first request.
  *
  * @throws {InputError} If an option is unknown or unusable, such as a prompt without `{truth}`.
  *
@@ -94,7 +94,7 @@ const DEFAULT_AT_LEAST = 0.8;
  * import { judge, scripted } from "@toolgate/toolgate";
  * import { assertEquals } from "@std/assert";
  *
- * await using double = judge({ model: scripted("double", [{ text: "Close: [[0.93]]" }]) });
+ * const double = judge({ model: scripted("double", [{ text: "Close: [[0.93]]" }]) });
  * const truth = { API: ["getBalance"], parameters: [{ account: 1 }] };
  * const { score } = await double.score('{"API": ["getBalance"], "parameters": [{}]}', truth);
  * assertEquals(score, 0.93);
@@ -105,7 +105,7 @@ export function judge(options: LLMJudgeOptions): Judge {
 }
 
 /** A model that scores the similarity of values to what they should be. */
-export class Judge implements AsyncDisposable {
+export class Judge {
   /** The name of the model. */
   readonly name: string;
   /** Whether it is a program that simulates a model. */
@@ -175,7 +175,7 @@ export class Judge implements AsyncDisposable {
    * ```ts
    * import { askJudges, assertAnswer, judge, scripted } from "@toolgate/toolgate";
    *
-   * await using polite = judge({ model: scripted("double", [{ text: "[[0.9]]" }]) });
+   * const polite = judge({ model: scripted("double", [{ text: "[[0.9]]" }]) });
    * const run = { calls: [], answer: "Thank you so much!" };
    * assertAnswer(run, await askJudges(run, polite.like("thanks the customer")));
    * ```
@@ -216,7 +216,7 @@ export class Judge implements AsyncDisposable {
    *   polite: { reason: "It thanks the customer.", score: 5 },
    *   brief: { reason: "It is one sentence.", score: 4 },
    * };
-   * await using strict = judge({
+   * const strict = judge({
    *   model: scripted("double", [{ calls: [{ name: "rate", arguments: rating }] }]),
    * });
    * const fair = strict.rubric({
@@ -266,7 +266,7 @@ export class Judge implements AsyncDisposable {
    * const model = scripted("double", ({ messages }) => ({
    *   text: /thank/i.test(messages[0]!.content.split("value======")[1]!) ? "[[0.9]]" : "[[0.1]]",
    * }));
-   * await using polite = judge({ model });
+   * const polite = judge({ model });
    * const expected = polite.like("a polite reply");
    * const { accuracy, kappa, disagreements } = await polite.agreement([
    *   { value: "Thank you!", expected, label: true },
@@ -283,11 +283,6 @@ export class Judge implements AsyncDisposable {
     options: AgreementOptions = {},
   ): Promise<JudgeAgreement> {
     return agreementOf(this, labels, options);
-  }
-
-  /** Closes the connection to the model. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#connections[Symbol.asyncDispose]();
   }
 
   async #ask(

@@ -193,7 +193,8 @@ export function openai(options: OpenAIOptions): Model {
     server: {
       ...{ who, hide, quote },
       model,
-      origin: endpoint.url.origin,
+      // With a stand-in for `fetch` nothing is sent to the address.
+      ...defined({ origin: options.fetch === undefined ? endpoint.url.origin : undefined }),
       forward: retrying(forwarded, options, { who, isAlive }),
     },
   };

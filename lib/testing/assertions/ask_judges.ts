@@ -61,7 +61,7 @@ const MAX_DEPTH = 500;
  * const run = logCalls([reply]);
  * await run.recorded[0]!.execute({ text: "Many thanks!" });
  *
- * await using polite = judge({ model: scripted("double", [{ text: "[[0.95]]" }]) });
+ * const polite = judge({ model: scripted("double", [{ text: "[[0.95]]" }]) });
  * const expected = { tool: "reply", arguments: { text: polite.like("thanks the customer") } };
  * assertCalled(run, await askJudges(run, expected));
  * ```

@@ -40,7 +40,7 @@ import { verdictLines, verdictText } from "../../gate/verdict_text.ts";
  * import { Connections } from "@toolgate/toolgate/models";
  * import { runTrial } from "@toolgate/toolgate/trials";
  *
- * await using connections = new Connections();
+ * const connections = new Connections();
  * const task = { core: 5, depth: 2, connected: 0, disconnected: 0, seed: 7 };
  * assertSolved(await runTrial(task, connections.model({ model: "sim:planner" })));
  * ```

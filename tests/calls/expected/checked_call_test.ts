@@ -231,7 +231,7 @@ Deno.test("a call is as expected exactly where its arguments meet what is expect
     { maxKeys: 3 },
   );
   let right = 0;
-  fc.assert(
+  fc.assertAll(
     fc.property(given, given, fc.boolean(), (one, other, same) => {
       const expected = { tool: "f", arguments: same ? structuredClone(one) : other };
       const isRight = meets(one, expected.arguments);
@@ -358,7 +358,7 @@ Deno.test("a matcher of one value takes what that value takes, however arguments
   const nested = { properties: { x: { default: 0 } } };
   const tool = toolWith("search", { a: nested, b: { ...nested, default: 1 } });
   let right = 0;
-  fc.assert(
+  fc.assertAll(
     fc.property(given, given, how, (one, other, options) => {
       const kinds = [anyOf, optional, (value: JsonValue) => anyOf(value, value), null];
       const [first, ...others] = kinds.map((kind) => {

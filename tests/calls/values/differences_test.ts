@@ -1,5 +1,4 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
-import { InputError } from "../../../lib/base/errors.ts";
+import { assert, assertEquals } from "@std/assert";
 import type { JsonValue } from "../../../lib/base/json.ts";
 import {
   absent,
@@ -320,15 +319,6 @@ Deno.test("a pair of members that was tried in vain is not taken for equal later
   assertEquals(linesOf(actual, expected), ["v.last.n different 2 | 1"]);
 });
 
-Deno.test("a value may have hundreds of thousands of parts that are not expected", () => {
-  // More than a call takes arguments.
-  const keys = Array.from({ length: 150_000 }, (_, index) => index);
-  const many = Object.fromEntries(keys.map((key) => [`k${key}`, key]));
-  assertEquals(linesOf({ many }, { many: {} }).length, keys.length);
-  assertEquals(linesOf({ keys }, { keys: [] }).length, keys.length);
-  assertEquals(linesOf(new Set(keys), new Set()).length, keys.length);
-});
-
 interface Node {
   next?: Node;
   members?: Set<Node>;
@@ -366,19 +356,6 @@ Deno.test("values that go in circles, deep ones and those with many ways to each
   assertEquals(linesOf(shared(1), shared(2)).length, 1);
 });
 
-Deno.test("getters that make new objects for ever are refused", () => {
-  class Endless {
-    get next() {
-      return new Endless();
-    }
-  }
-  assertThrows(
-    () => linesOf(new Endless(), new Endless()),
-    InputError,
-    "Cannot compare values as they must not have more than 500000 parts",
-  );
-});
-
 const json = fc.letrec<{ value: JsonValue }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4 },
@@ -413,7 +390,7 @@ function altered(value: JsonValue): JsonValue {
 Deno.test("there are no differences exactly where a value meets what is expected", () => {
   let alike = 0;
   let within = 0;
-  fc.assert(
+  fc.assertAll(
     fc.property(pairs, ([expected, actual]) => {
       const isRight = meets(actual, expected);
       const partial = linesOf(actual, expected, { partial: true }).length === 0;
@@ -422,16 +399,16 @@ Deno.test("there are no differences exactly where a value meets what is expected
       if (isRight) alike++;
       else if (partial) within++;
     }),
-    { numRuns: 2_000 },
+    { numRuns: 1_000 },
   );
-  assert(alike > 500 && within > 5, `${alike} alike, ${within} within`);
+  assert(alike > 250 && within > 2, `${alike} alike, ${within} within`);
 });
 
 Deno.test("values of every kind differ exactly where assertEquals() says so", () => {
   const kinds = { withMap: true, withSet: true, withDate: true, withBigInt: true, maxDepth: 3 };
   const value = fc.anything({ ...kinds, withNullPrototype: true, withTypedArray: true });
   let different = 0;
-  fc.assert(
+  fc.assertAll(
     fc.property(fc.clone(value, 2), value, ([one, same], other) => {
       assertEquals(linesOf(one, same), []);
       const isEqual = isSame(one, other);

@@ -1,13 +1,16 @@
 // The contract of all text formats: what one writes, it reads; what is told is there; no reply breaks it.
 
 import { assert, assertEquals } from "@std/assert";
+import { parseJson } from "../../../lib/base/json.ts";
+import { inTextFormat } from "../../../lib/models/formats/adapter.ts";
 import {
   APIS,
   formatOf,
   isTextFormat,
   TEXT_FORMATS,
 } from "../../../lib/models/formats/registry.ts";
-import { parseJson } from "../../../lib/base/json.ts";
+import { textCall } from "../../../lib/models/formats/text_call.ts";
+import type { ModelReply, ModelRequest } from "../../../lib/models/model.ts";
 import type { Message } from "../../../lib/tools/message.ts";
 import type { ToolCall, ToolChoice } from "../../../lib/tools/tool.ts";
 import fc from "../../support/fast_check.ts";
@@ -20,6 +23,7 @@ import {
   NAMES,
   plainWords,
 } from "../../support/formats.ts";
+import { parrot } from "../../support/models.ts";
 
 Deno.test("formatOf() has a format for every way that is neither chat nor responses", () => {
   assertEquals(APIS.filter(isTextFormat), [...TEXT_FORMATS]);
@@ -301,3 +305,178 @@ for (const format of ALL_FORMATS) {
     }));
   });
 }
+
+const USER: Message = { role: "user", content: "What is 20 + 22?" };
+const CONTEXT = { trial: "one", repetition: 1, request: 1 };
+const ASKED: ModelRequest = { messages: [USER], tools: [ADD, FIND], context: CONTEXT };
+const CALL = { name: "add", arguments: '{"a": 20, "b": 22}' };
+
+for (const format of ALL_FORMATS) {
+  const { id, parallel } = format;
+  const reply = async (said: Partial<ModelReply>, request: Partial<ModelRequest> = {}) => {
+    const inner = parrot([said]);
+    const given = await inTextFormat(inner, id).reply({ ...ASKED, ...request });
+    return { given, sent: inner.requests[0]! };
+  };
+  const written = format.writeCalls("I add.", [CALL]);
+
+  Deno.test(`inTextFormat() makes a model that is spoken to in ${id}, and else the same`, () => {
+    const model = inTextFormat({ ...parrot([{}], "small"), simulated: false }, id);
+    assertEquals([model.name, model.simulated, model.api], ["small", false, id]);
+  });
+
+  Deno.test(`inTextFormat() sends ${id} texts, and neither tools nor a choice of them`, async () => {
+    const signal = new AbortController().signal;
+    const more = { timeLimit: 5, signal, toolChoice: "required" } as const;
+    const { sent } = await reply({ text: "42" }, more);
+    assertEquals(sent, {
+      messages: format.present([USER], [ADD, FIND], "required"),
+      tools: [],
+      context: CONTEXT,
+      timeLimit: 5,
+      signal,
+    });
+  });
+
+  Deno.test(`inTextFormat() reads calls in ${id}, and keeps all that is not the text's`, async () => {
+    const said = {
+      text: written,
+      finish: "stop",
+      usage: { inputTokens: 7, outputTokens: 8 },
+      served: "small-1",
+      duration: 9,
+      repairs: ["it had a fault"],
+    } as const;
+    const { given } = await reply(said);
+    assertEquals(given, {
+      ...said,
+      text: "I add.",
+      calls: [{ id: "call_1", ...CALL }],
+      finish: "calls",
+      parsed: "strict",
+    });
+  });
+
+  Deno.test(`inTextFormat() gives every call in ${id} an id of its own`, async () => {
+    const calls = parallel ? [CALL, CALL, CALL] : [CALL];
+    const { given } = await reply({ text: format.writeCalls("", calls) });
+    assertEquals(given.calls.map((call) => call.id), calls.map((_, index) => `call_${index + 1}`));
+  });
+
+  Deno.test(`inTextFormat() tells how calls in ${id} could be read`, async () => {
+    const repaired = await reply({ text: written.replaceAll('"', "'") });
+    assertEquals(repaired.given.parsed, "repaired");
+    assertEquals(repaired.given.repairs, ["call 1 had single quotes"]);
+    assertEquals(repaired.given.written, written.replaceAll('"', "'"));
+    const unreadable = await reply({ text: written.replace("22", "f(22)") });
+    assertEquals(unreadable.given.parsed, "unreadable");
+    assertEquals(unreadable.given.written, written.replace("22", "f(22)"));
+    assertEquals(unreadable.given.calls[0]?.arguments, CALL.arguments.replace("22", "f(22)"));
+  });
+
+  Deno.test(`inTextFormat() takes calls that the server sends beside those in ${id}`, async () => {
+    const native: ToolCall = { id: "call_1", name: "add", arguments: "{}" };
+    const { given } = await reply({ text: written, calls: [native] });
+    assertEquals(given.calls, [{ id: "call_1", ...CALL }, { ...native, id: "call_2" }]);
+    assertEquals([given.parsed, given.finish], ["repaired", "calls"]);
+    assertEquals(given.repairs, ["calls came in the form of the server"]);
+    const broken = await reply({ text: "", calls: [{ ...native, arguments: "[" }] });
+    assertEquals(broken.given.parsed, "unreadable");
+    const both = await reply({ text: written.replace("22", "f(22)"), calls: [native] });
+    assertEquals(both.given.parsed, "unreadable");
+  });
+
+  Deno.test(`inTextFormat() makes the usual choice where a request in ${id} makes none`, async () => {
+    const inner = parrot([{ text: written }]);
+    const model = inTextFormat(inner, id, { toolChoice: "required" });
+    await model.reply(ASKED);
+    await model.reply({ ...ASKED, toolChoice: "auto" });
+    assertEquals(inner.requests.map(({ messages }) => messages), [
+      format.present([USER], ASKED.tools, "required"),
+      format.present([USER], ASKED.tools),
+    ]);
+  });
+}
+
+// Text formats beside the patterns by which the Pipeline article reads calls, and the words by which it asks.
+
+/** Calls as the article reads them out of XML. */
+function readXml(reply: string): [name: string, arguments_: unknown][] {
+  const pattern =
+    /<tool_use>\s*<name>([^]*?)<\/name>\s*<arguments>([^]*?)<\/arguments>\s*<\/tool_use>/g;
+  return [...reply.matchAll(pattern)].map(([, name, own]) => [
+    name!.trim(),
+    JSON.parse(own!.trim()),
+  ]);
+}
+
+/** The one call as the article reads it out of ReAct. */
+function readReact(reply: string): [name: string, arguments_: unknown][] {
+  const [, name, own] = /Action:\s*(\w+)\s*\nAction Input:\s*(\{[^]*\})/.exec(reply)!;
+  return [[name!, JSON.parse(own!)]];
+}
+
+const numbers = fc.array(fc.record({ a: fc.integer(), b: fc.integer() }), {
+  minLength: 1,
+  maxLength: 3,
+});
+
+Deno.test("calls are written as the article's patterns read them, in XML and in ReAct (Pipeline, Structured Output for Tool Invocation)", () => {
+  fc.assert(fc.property(numbers, fc.constantFrom("", "I add."), (all, text) => {
+    const calls = all.map((own) => ({ name: "add", arguments: JSON.stringify(own) }));
+    const expected = all.map((own): [string, unknown] => ["add", own]);
+    assertEquals(readXml(formatOf("xml").writeCalls(text, calls)), expected);
+    const [first] = calls;
+    assertEquals(readReact(formatOf("react").writeCalls(text, [first!])), [expected[0]!]);
+  }));
+});
+
+Deno.test("replies in the article's own forms of XML and ReAct are read strictly (Pipeline, Structured Output for Tool Invocation)", () => {
+  fc.assert(fc.property(fc.integer(), fc.integer(), (a, b) => {
+    const own = `{"a": ${a}, "b": ${b}}`;
+    for (
+      const [format, reply] of [
+        ["xml", `<tool_use>\n <name>add</name>\n <arguments>${own}</arguments>\n</tool_use>`],
+        ["react", `Thought: reasoning about what to do\nAction: add\nAction Input: ${own}\n`],
+      ] as const
+    ) {
+      const { calls, parsed } = formatOf(format).read(reply, [ADD.name]);
+      assertEquals(parsed, "strict", format);
+      assertEquals(calls.map((call) => [call.name, JSON.parse(call.arguments)]), [["add", {
+        a,
+        b,
+      }]]);
+    }
+  }));
+});
+
+Deno.test("functions are told with name, description and parameters, and ReAct stops at an observation (Pipeline, Structured Output for Tool Invocation)", () => {
+  for (const id of ["xml", "react", "hermes"] as const) {
+    const told = formatOf(id).describe([ADD]);
+    for (const part of [ADD.name, ADD.description, '"integer"']) assert(told.includes(part), id);
+  }
+  assertEquals(formatOf("react").stop.map((stop) => stop.trim()), ["Observation:"]);
+});
+
+Deno.test("textCall() finds a call of an available function in the forms that models write", () => {
+  const call = '{"name": "add", "arguments": {"left": 1}}';
+  const table: [text: string, found: string | undefined][] = [
+    [`<tool_call>\n${call}\n</tool_call>`, "add"],
+    [`I add.\n<tool_call>\n${call}`, "add"],
+    ["<function=add>\n<parameter=left>1</parameter>\n</function>", "add"],
+    ['<function=add>{"left": 1}</function>', "add"],
+    [`[TOOL_CALLS] [${call}]`, "add"],
+    ['[TOOL_CALLS]add[ARGS]{"left": 1}', "add"],
+    [`I call it:\n\`\`\`json\n${call}\n\`\`\`\nNow I wait.`, "add"],
+    [call, "add"],
+    ['{"function": "add", "parameters": {"left": 1}}', "add"],
+    ['Thought: I add.\nAction: add\nAction Input: {"left": 1}', "add"],
+    [call.replaceAll("add", "other"), undefined],
+    ["[TOOL_CALLS]other[ARGS]{}", undefined],
+    ['The answer is {"name": "Ann", "arguments": 2}.', undefined],
+    ["I would call add, but I cannot.", undefined],
+    ["The answer is 3.", undefined],
+    ["", undefined],
+  ];
+  for (const [text, found] of table) assertEquals(textCall(text, ["sum", "add"]), found, text);
+});

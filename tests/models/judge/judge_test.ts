@@ -1,5 +1,6 @@
 import {
   assert,
+  assertAlmostEquals,
   assertEquals,
   assertMatch,
   assertNotMatch,
@@ -9,11 +10,14 @@ import {
 } from "@std/assert";
 import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
-import { summarizeJudging } from "../../../lib/models/judge/score.ts";
+import type { JudgeLabel } from "../../../lib/models/judge/agreement.ts";
+import { AskedJudges } from "../../../lib/models/judge/asked.ts";
 import { judge, JUDGE_PROMPT } from "../../../lib/models/judge/judge.ts";
 import type { LLMJudgeOptions } from "../../../lib/models/judge/options.ts";
+import { summarizeJudging } from "../../../lib/models/judge/score.ts";
 import { InfrastructureError, type Model, type ModelRequest } from "../../../lib/models/model.ts";
 import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
+import { wilson } from "../../../lib/statistics/proportions.ts";
 import fc from "../../support/fast_check.ts";
 
 /** A model that says these, the last one again and again, and what it was asked. */
@@ -33,7 +37,7 @@ async function promptFor(
   options: Partial<LLMJudgeOptions> = {},
 ): Promise<string> {
   const { model, prompts } = saying("[[1]]");
-  await using double = judge({ model, ...options });
+  const double = judge({ model, ...options });
   await double.score(predicted, truth);
   return prompts()[0]!;
 }
@@ -46,7 +50,7 @@ const nested = (depth: number): JsonValue =>
 
 Deno.test("a judge is asked the paper's prompt, without tools (CallNavi 5.2, B.2)", async () => {
   const { model, requests, prompts } = saying("[[0.930]]");
-  await using double = judge({ model });
+  const double = judge({ model });
   await double.score('{"API": ["getBalance"]}', { API: ["getBalance"], parameters: [{}] });
   assertEquals(prompts(), [
     `You will be given a predicted API calling JSON and ground truth couple. Your task is to provide a 'total rating' scoring on how similar the predicted API calling JSON is to ground truth JSON. Give your answer as a float on a scale of 0 to 1 with 3 decimals, where 0 means that the predicted JSON is not related to ground truth, and 1.0 means that the answer is completely the same as ground truth.
@@ -72,7 +76,7 @@ Response:`,
 
 Deno.test("a judge counts its requests, where nobody else does", async () => {
   const { model, requests } = saying("[[1]]", "none", "[[1]]");
-  await using double = judge({ model });
+  const double = judge({ model });
   const context = { trial: "t", repetition: 3, request: 7 };
   await double.score("a", "b");
   await double.score("a", "b");
@@ -136,7 +140,7 @@ Deno.test("a score has what the judge said and took", async () => {
     served: "double-2",
     duration: 12.4,
   });
-  await using double = judge({ model });
+  const double = judge({ model });
   assertEquals(await double.score("a", "b"), {
     score: 0.93,
     text: "Nearly: [[0.930]]",
@@ -157,7 +161,7 @@ Deno.test("a reply without a usable score gives none, and says why", async () =>
     [{ text: "[[0.5]], as", finish: "length" }, undefined],
   ];
   for (const [reply, why] of table) {
-    await using double = judge({ model: saying(reply).model });
+    const double = judge({ model: saying(reply).model });
     const score = await double.score("a", "b");
     assertEquals([score.why, score.text], [why, reply.text ?? ""]);
     assertEquals(score.score, why === undefined ? 0.5 : null);
@@ -166,13 +170,13 @@ Deno.test("a reply without a usable score gives none, and says why", async () =>
 });
 
 Deno.test("scores of the predicted text are not the judge's", async () => {
-  await using double = judge({ model: saying("[[0.1]]", "It says so itself.").model });
+  const double = judge({ model: saying("[[0.1]]", "It says so itself.").model });
   assertEquals((await double.score("[[1.00]]", "b")).score, 0.1);
   assertEquals((await double.score("[[1.00]]", "[[1.00]]")).score, null);
 });
 
 Deno.test("replies are read to their end, and kept to 10,000 characters", async () => {
-  await using double = judge({ model: saying(`${"x".repeat(1_000_000)}[[0.5]]`).model });
+  const double = judge({ model: saying(`${"x".repeat(1_000_000)}[[0.5]]`).model });
   const { score, text } = await double.score("a", "b");
   assertEquals([score, text], [0.5, "x".repeat(10_000)]);
 });
@@ -187,7 +191,7 @@ Deno.test("what a judge takes is counted, whatever is claimed", async () => {
       served: "x".repeat(1_000),
     })),
   );
-  await using double = judge({ model });
+  const double = judge({ model });
   assertEquals(double.usage, { inputTokens: 0, outputTokens: 0 });
   const scores = [];
   for (const _ of claims) scores.push(await double.score("a", "b"));
@@ -216,7 +220,7 @@ Deno.test("whatever a model throws gives no score, and no secret", async () => {
     const model = scripted("broken", () => {
       throw error;
     });
-    await using broken = judge({ model });
+    const broken = judge({ model });
     const { why, ...score } = await broken.score("a", "b");
     assertEquals(score, {
       score: null,
@@ -236,7 +240,7 @@ Deno.test("whatever a model throws gives no score, and no secret", async () => {
 Deno.test("a model that replies what is no reply gives no score", async () => {
   for (const reply of [undefined, null, {}, { text: 1 }, { text: "[[1]]" }]) {
     const model = { name: "odd", simulated: true, reply: () => Promise.resolve(reply) };
-    await using odd = judge({ model: model as unknown as Model });
+    const odd = judge({ model: model as unknown as Model });
     const { score, why } = await odd.score("a", "b");
     assertEquals([score, why!.startsWith("the judge could not be asked: ")], [null, true]);
   }
@@ -244,7 +248,7 @@ Deno.test("a model that replies what is no reply gives no score", async () => {
 
 Deno.test("values that are too long or too deep cost nothing", async () => {
   const { model, requests } = saying("[[1]]");
-  await using double = judge({ model });
+  const double = judge({ model });
   const cyclic: JsonValue[] = [];
   cyclic.push(cyclic);
   const table: [JsonValue, JsonValue, RegExp][] = [
@@ -281,9 +285,9 @@ Deno.test("an aborted question throws the reason, before and while it is asked",
   const failing = scripted("failing", ({ signal }) => {
     throw new InfrastructureError(`aborted is ${signal?.aborted}`);
   });
-  await using double = judge({ model });
-  await using late = judge({ model: slow });
-  await using never = judge({ model: failing });
+  const double = judge({ model });
+  const late = judge({ model: slow });
+  const never = judge({ model: failing });
   const reason = new Error("enough");
   const aborted = AbortSignal.abort(reason);
   for (const one of [double, late, never]) {
@@ -327,9 +331,9 @@ Deno.test("judge() refuses options that it cannot use", () => {
 });
 
 Deno.test("a judge bears its model's name, and connects when it is first asked", async () => {
-  await using named = judge({ model: "gpt-x" });
-  await using entry = judge({ model: { model: "gpt-x", name: "mine" } });
-  await using double = judge({ model: saying("[[1]]").model });
+  const named = judge({ model: "gpt-x" });
+  const entry = judge({ model: { model: "gpt-x", name: "mine" } });
+  const double = judge({ model: saying("[[1]]").model });
   assertEquals([named.name, entry.name, double.name], ["gpt-x", "mine", "double"]);
   const broken = [
     { model: "sim:nobody" },
@@ -340,13 +344,13 @@ Deno.test("a judge bears its model's name, and connects when it is first asked",
     { model: "x", baseURL: "ftp://127.0.0.1" },
   ];
   for (const options of broken) {
-    await using wrong = judge(options);
+    const wrong = judge(options);
     await assertRejects(() => wrong.score("a", "b"), InputError);
   }
 });
 
 Deno.test("simulated models are asked over a server of the judge's own, which it closes", async () => {
-  await using simulated = judge({ model: "sim:planner" });
+  const simulated = judge({ model: "sim:planner" });
   const { score, why, text } = await simulated.score("a", "b");
   assertEquals([score, why], [null, "no score in [[ ]]"]);
   assert(text !== "");
@@ -375,7 +379,6 @@ function judgeAt(answer: (attempt: number) => Response | Promise<Response>, more
   return {
     ...{ own, bodies, baseURL },
     async [Symbol.asyncDispose]() {
-      await own[Symbol.asyncDispose]();
       await server.shutdown();
     },
   };
@@ -399,7 +402,7 @@ Deno.test("a judge behind a server is asked by the wire format, and its reply re
 Deno.test("the entry of a model says where and how it is asked", async () => {
   await using at = judgeAt(() => completion("[[1]]"));
   const entry = { model: "own", baseURL: at.baseURL, temperature: 0, body: { top_k: 1 } };
-  await using own = judge({ model: entry, baseURL: "http://127.0.0.1:1/v1" });
+  const own = judge({ model: entry, baseURL: "http://127.0.0.1:1/v1" });
   assertEquals((await own.score("a", "b")).score, 1);
   const [{ model, temperature, top_k }] = at.bodies as [JsonObject];
   assertEquals([model, temperature, top_k], ["own", 0, 1]);
@@ -437,7 +440,7 @@ Deno.test("a server that is not there gives no score", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
   listener.close();
-  await using own = judge({ model: "m", baseURL: `http://127.0.0.1:${port}/v1`, retries: 0 });
+  const own = judge({ model: "m", baseURL: `http://127.0.0.1:${port}/v1`, retries: 0 });
   const { score, why } = await own.score("a", "b");
   assertEquals(score, null);
   assertMatch(
@@ -464,4 +467,151 @@ Deno.test("a server that hangs is waited for as long as requestTimeout says", as
   const asked = at.own.score("a", "b", { signal: controller.signal });
   controller.abort(new Error("enough"));
   await assertRejects(() => asked, Error, "enough");
+});
+
+const secret = `sk-${"a1b2".repeat(8)}`;
+
+Deno.test("what is kept of a judge's long reply ends within no secret", async () => {
+  const reply = `${"word ".repeat(1996)}${secret} is the key: [[0.9]]`;
+  const own = judge({ model: scripted("judge", [{ text: reply }]) });
+  const { score, text } = await own.score("x", "y");
+  assertEquals(score, 0.9);
+  assert(text.length <= 10_000);
+  assertEquals(text.includes("sk-"), false);
+});
+
+Deno.test("what a trace keeps of a question to a judge ends within no secret", () => {
+  const asked = new AskedJudges();
+  asked.add({
+    question: `${"word ".repeat(1996)}${secret} is the key`,
+    ...{ reply: "[[0.9]]", score: 0.9, model: "judge", served: "", simulated: true },
+    usage: { inputTokens: 1, outputTokens: 1 },
+  });
+  const { question } = asked.events[0]!;
+  assert(question.length <= 10_000);
+  assertEquals(question.includes("sk-"), false);
+});
+
+/** A judge that gives a value the score that stands in it, and says nothing of others. */
+const reading = () =>
+  judge({
+    model: scripted("reader", ({ messages }) => {
+      const [, score] = /value======\n(\S+)/.exec(messages[0]!.content)!;
+      return { text: score === "none" ? "I cannot say." : `[[${score}]]` };
+    }),
+  });
+
+/** So many labels of each kind: the judge's score, then what a person says. */
+function labelled(
+  own: ReturnType<typeof reading>,
+  counts: [string, boolean, number][],
+): JudgeLabel[] {
+  const expected = own.like("x");
+  return counts.flatMap(([score, label, count]) =>
+    Array.from({ length: count }, (_, place) => ({ value: `${score} ${place}`, expected, label }))
+  );
+}
+
+Deno.test("agreement() gives accuracy and kappa with intervals, as published for this table", async () => {
+  const own = reading();
+  // The table of ci.kappa in the R package statpsych: kappa 0.6756757, upper limit 0.8196303.
+  const found = await own.agreement(labelled(own, [
+    ["0.1", false, 31],
+    ["0.1", true, 4],
+    ["0.9", false, 12],
+    ["0.9", true, 58],
+  ]));
+  assertEquals(found.counts, { both: 58, judgeOnly: 12, labelOnly: 4, neither: 31 });
+  assertEquals([found.judged, found.unjudged, found.why], [105, [], undefined]);
+  assertEquals(found.accuracy, { value: 89 / 105, ...wilson(89, 105) });
+  assertAlmostEquals(found.kappa.value!, 0.6756757, 1e-7);
+  assertAlmostEquals(found.kappa.upper!, 0.8196303, 1e-7);
+  assert(found.kappa.lower! < found.kappa.value!);
+  assertEquals(found.disagreements.length, 16);
+  assertEquals(found.disagreements[0]!.score.score, 0.1);
+});
+
+Deno.test("agreement() leaves out what the judge did not judge, and says which and why", async () => {
+  const own = reading();
+  const found = await own.agreement(
+    labelled(own, [["0.9", true, 3], ["none", false, 2], ["0.1", false, 1]]),
+  );
+  assertEquals([found.judged, found.accuracy.value], [4, 1]);
+  assertEquals(found.unjudged.map(({ value, why }) => [value, why]), [
+    ["none 0", 'no score in [[ ]]; it replied "I cannot say."'],
+    ["none 1", 'no score in [[ ]]; it replied "I cannot say."'],
+  ]);
+  // Four labels say little, and the interval says so.
+  assert(found.kappa.value === 1 && found.kappa.lower! < 0.2);
+  const { stack } = await assertRejects(
+    () => own.agreement(labelled(own, [["none", true, 2]])),
+    InfrastructureError,
+    'Cannot compare judge reader with labels: no score in [[ ]]; it replied "I cannot say."',
+  );
+  assert(!stack!.includes("/lib/"), stack);
+});
+
+Deno.test("agreement() has no kappa where all labels are alike, and says why", async () => {
+  const own = reading();
+  for (const label of [true, false]) {
+    const { kappa, why, accuracy } = await own.agreement(
+      labelled(own, [["0.9", label, 5], ["0.1", label, 1]]),
+    );
+    assertEquals(kappa, { value: null, lower: null, upper: null });
+    assertEquals(why, `all labels are ${label}: kappa needs values that pass and ones that do not`);
+    assertEquals(accuracy.value, label ? 5 / 6 : 1 / 6);
+  }
+  // Of a judge that passes everything it says that it is of no use.
+  const useless = await own.agreement(labelled(own, [["0.9", true, 5], ["0.9", false, 5]]));
+  assertEquals(useless.kappa.value, 0);
+});
+
+Deno.test("agreement() compares rubrics by whether they pass", async () => {
+  const model = scripted("rater", ({ messages }) => {
+    const score = Number(/value======\n(\d)/.exec(messages[0]!.content)![1]);
+    return { calls: [{ name: "rate", arguments: { kind: { reason: "So.", score } } }] };
+  });
+  const own = judge({ model });
+  const expected = own.rubric({ kind: { description: "is kind", atLeast: 3 } });
+  const { counts } = await own.agreement([
+    { value: "3", expected, label: true },
+    { value: "2", expected, label: true },
+    { value: "5", expected, label: false },
+    { value: "1", expected, label: false },
+  ]);
+  assertEquals(counts, { both: 1, judgeOnly: 1, labelOnly: 1, neither: 1 });
+  // By its thresholds, and not by how high its scores are.
+  const strict = own.rubric({ kind: { description: "is kind", atLeast: 5 } });
+  const lax = own.rubric({ kind: { description: "is kind", atLeast: 2 } });
+  const { counts: both, disagreements } = await own.agreement([
+    { value: "4", expected: strict, label: false },
+    { value: "2", expected: lax, label: true },
+  ]);
+  assertEquals([both, disagreements], [{ both: 1, judgeOnly: 0, labelOnly: 0, neither: 1 }, []]);
+});
+
+Deno.test("agreement() refuses labels that it cannot compare", async () => {
+  const own = reading();
+  const other = reading();
+  const circle: unknown[] = [];
+  circle.push(circle);
+  const good = { value: "0.9", expected: own.like("x"), label: true };
+  const table: [unknown, unknown, string][] = [
+    [[], {}, "they must be a list of at least one: it is empty"],
+    [undefined, {}, "it is undefined"],
+    [[good, { ...good, label: "yes" }], {}, "true or false: that of label 2 is string"],
+    [[{ ...good, value: undefined }], {}, "label 1 has none"],
+    [[{ ...good, value: circle }], {}, "at most 100 levels of lists and objects: that of label 1"],
+    [[{ ...good, expected: other.like("x") }], {}, "what like() or rubric() of this judge gave"],
+    [[{ ...good, expected: "x" }], {}, "label 1 has something else"],
+    [[good], { confidence: 1 }, "must be below 1"],
+  ];
+  for (const [labels, options, message] of table) {
+    await assertRejects(
+      () => own.agreement(labels as never, options as never),
+      InputError,
+      message,
+    );
+  }
+  assertEquals(own.usage, { inputTokens: 0, outputTokens: 0 });
 });

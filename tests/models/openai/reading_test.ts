@@ -1,8 +1,12 @@
 // What is read of replies: the same in every wire format.
 
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { defined, type JsonObject, type JsonValue } from "../../../lib/base/json.ts";
+import { InfrastructureError, type ModelReply } from "../../../lib/models/model.ts";
+import { openai, type WireApi } from "../../../lib/models/openai/openai.ts";
+import { replacing } from "../../../lib/trials/summary.ts";
 import fc from "../../support/fast_check.ts";
+import { outsideTest, WIRE_REPLIES } from "../../support/outside_data.ts";
 import {
   ADD,
   answering,
@@ -307,3 +311,119 @@ for (const { api, hello, calling } of WIRES) {
     assertEquals((await other.model().reply(asked())).calls.length, 1);
   });
 }
+
+// Replies of real servers, as the tests of other projects recorded them: each is read as its expectation says.
+
+/** One line of the file. */
+interface Recorded {
+  readonly source: string;
+  readonly api: WireApi;
+  readonly status: number;
+  readonly body: JsonObject;
+  readonly expected: { readonly error: true } | {
+    readonly text: string;
+    readonly calls: readonly [name: string, arguments: string][];
+    readonly finish: string;
+  };
+}
+
+/** What their reasons to stop are called here; all others are `other`. */
+const FINISH: Readonly<Record<string, ModelReply["finish"]>> = {
+  stop: "stop",
+  length: "length",
+  tool_calls: "calls",
+};
+
+/** Errors that are a model's own: its server could not read the call. */
+const OWN_FAULT = /tool_use_failed/;
+
+outsideTest(
+  "openai() reads recorded replies of real servers as they were meant",
+  WIRE_REPLIES,
+  async (path) => {
+    const lines = Deno.readTextFileSync(`${path}/replies.jsonl`).trimEnd().split("\n");
+    assert(lines.length > 100);
+    let answer = () => new Response();
+    await using server = Deno.serve(
+      { port: 0, hostname: "127.0.0.1", onListen() {} },
+      async (request) => {
+        await request.body?.cancel();
+        return answer();
+      },
+    );
+    const baseURL = `http://127.0.0.1:${server.addr.port}/v1`;
+    for (const [place, line] of lines.entries()) {
+      const { source, api, status, body, expected }: Recorded = JSON.parse(line);
+      const where = `line ${place + 1}, ${source}`;
+      answer = () => Response.json(body, { status });
+      const model = openai({ model: "m", api, baseURL, apiKey: "none", retries: 0 });
+      const reply: ModelReply | InfrastructureError = await model.reply(asked())
+        .catch((error) => error);
+      if ("error" in expected) {
+        const isOwn = OWN_FAULT.test(JSON.stringify(body));
+        if (reply instanceof Error || !isOwn) {
+          assertEquals(
+            `${reply}`.split(":")[0],
+            "InfrastructureError",
+            where,
+          );
+        } else assertEquals([reply.parsed, reply.calls.length], ["unreadable", 1], where);
+        continue;
+      }
+      if (expected.finish === "queued") {
+        // It has only been begun: a reply of nothing would blame the model.
+        assertMatch(`${reply}`, /its status is queued/, where);
+        continue;
+      }
+      assert(!(reply instanceof Error), `${where}: ${reply}`);
+      const { text, calls, finish } = reply;
+      assertEquals(
+        [text, calls.map(({ name, arguments: written }) => [name, written])],
+        [expected.text, expected.calls],
+        where,
+      );
+      if (api === "chat") assertEquals(finish, FINISH[expected.finish] ?? "other", where);
+      // Responses say no more than whether they are complete.
+      else if (expected.finish === "completed") {
+        assertEquals(finish, calls.length > 0 ? "calls" : "stop", where);
+      }
+    }
+  },
+);
+
+const QUOTES = `Unexpected token in the arguments of set_oven: {"temperature": 20,, "room": "x"}`;
+const REPLY = {
+  choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: "ok" } }],
+};
+
+Deno.test("openai() does not take what a model wrote for an option that its server refuses", async () => {
+  let count = 0;
+  const ask = () => {
+    const baseURL = `http://127.0.0.1:${server.addr.port}/v1`;
+    return openai({ model: "m", apiKey: "any", temperature: 0, retries: 0, baseURL });
+  };
+  await using server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    () =>
+      count++ === 0
+        ? Response.json(REPLY)
+        : Response.json({ error: { message: QUOTES } }, { status: 400 }),
+  );
+  const model = ask();
+  const request = {
+    messages: [{ role: "user", content: "hi" } as const],
+    tools: [],
+    context: { trial: "1", repetition: 1, request: 1 },
+  };
+  await model.reply(request);
+  const { permanent } = await assertRejects(() => model.reply(request), InfrastructureError);
+  assertEquals(permanent, undefined);
+  // Nor where the first reply of all is one that its server could not read.
+  const first = await assertRejects(() => ask().reply(request), InfrastructureError);
+  assertEquals(first.permanent, undefined);
+});
+
+Deno.test("replacing() excuses no trial for a refusal that may quote its model", () => {
+  const usage = { inputTokens: 0, outputTokens: 0 };
+  assertEquals(replacing({ usage, permanent: "option" }), { replaced: usage });
+});

@@ -689,7 +689,7 @@ Deno.test("a judge that could not be reached, or was given up, is not recorded a
 Deno.test("TrialRecording.text() takes time in proportion to the requests of a trial", async () => {
   using folder = new Folder();
   const recorded = new Map<number, TrialRecording>();
-  for (const requests of [60, 960]) {
+  for (const requests of [30, 480]) {
     const answer = () => Promise.resolve(reply("", calls({})));
     const { recording } = await exchange(
       folder,
@@ -698,7 +698,7 @@ Deno.test("TrialRecording.text() takes time in proportion to the requests of a t
     );
     recorded.set(requests, recording);
   }
-  assertLinear(({ length }) => recorded.get(length)!.text(), "", "x", 60);
+  assertLinear(({ length }) => recorded.get(length)!.text(), "", "x", 30);
 });
 
 Deno.test("a reply that cannot be kept is told, and leaves no recording", async () => {

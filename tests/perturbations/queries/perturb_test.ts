@@ -1,12 +1,13 @@
 import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
+import { spansToRemove } from "../../../lib/perturbations/_removal.ts";
 import type { Change, QueryMethod } from "../../../lib/perturbations/methods.ts";
+import { parseQuery } from "../../../lib/perturbations/queries/file.ts";
 import type { QueryParameter, Span } from "../../../lib/perturbations/queries/literals.ts";
 import { findParameters, type Query } from "../../../lib/perturbations/queries/parameters.ts";
 import { perturbQuery } from "../../../lib/perturbations/queries/perturb.ts";
 import type { QueryWriter } from "../../../lib/perturbations/queries/write.ts";
-import { parseQuery } from "../../../lib/perturbations/queries/file.ts";
 import fc from "../../support/fast_check.ts";
 import { assertLinearWork, FACTOR } from "../../support/growth.ts";
 
@@ -831,4 +832,41 @@ Deno.test("parseQuery() takes any value that JSON has, or says what is wrong", (
       }
     }
   }));
+});
+
+/** What is left of a text. */
+function rest(text: string, spans: readonly { start: number; end: number }[]): string {
+  let left = "";
+  let from = 0;
+  for (const { start, end } of spansToRemove(text, spans)) {
+    left += text.slice(from, start);
+    from = end;
+  }
+  return left + text.slice(from);
+}
+
+Deno.test("parts that are removed take what dangles along, also where the next one begins at a point", () => {
+  const text = "a. X : Y b";
+  assertEquals(rest(text, [{ start: 3, end: 4 }, { start: 5, end: 8 }]), "a. b");
+});
+
+Deno.test("any parts of any text are removed, and the work ends", () => {
+  const character = fc.constantFrom(..."ab .,;:!?-()[]\"'\n\tXé😀");
+  const texts = fc.array(character, { maxLength: 30 }).map((own) => own.join(""));
+  const places = fc.array(fc.tuple(fc.nat(40), fc.nat(40)), { maxLength: 4 });
+  fc.assert(
+    fc.property(texts, places, (text, pairs) => {
+      const spans = pairs.map(([one, other]) => {
+        const [start, end] = [one, other].map((place) => Math.min(place, text.length));
+        return { start: Math.min(start!, end!), end: Math.max(start!, end!) };
+      });
+      const removed = spansToRemove(text, spans);
+      for (const { start, end } of spans) {
+        for (let place = start; place < end; place++) {
+          assert(removed.some((part) => part.start <= place && place < part.end), `${place}`);
+        }
+      }
+    }),
+    { numRuns: 2000 },
+  );
 });

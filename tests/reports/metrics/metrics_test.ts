@@ -330,16 +330,6 @@ Deno.test("measure() has the cost of all trials of a model with a price, and of 
   assertEquals(measure(trials).map(({ cost }) => cost), [null, null, null]);
 });
 
-Deno.test("measure() takes more graphs than a call takes arguments", () => {
-  const [trial] = records(["solved"]);
-  const trials = Array.from({ length: 140_000 }, (_, seed) => ({
-    ...trial!,
-    task: { ...CELL, seed },
-  }));
-  const [{ total, repetition }] = measure(trials) as [ReturnType<typeof measure>[number]];
-  assertEquals([total.solved, repetition], [140_000, null]);
-});
-
 Deno.test("cellName() tells everything but the seed", () => {
   const inputs = [1, 3] as const;
   const trial = record({ task: { ...CELL, seed: 7, linking: "names", inputs } });

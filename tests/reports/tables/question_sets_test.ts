@@ -536,20 +536,23 @@ Deno.test("callSetTables() is at peace with hostile names", () => {
     fc.record({ set: names, id: names, model: names, worth: fc.constantFrom(...WORTHS) }),
     { maxLength: 10 },
   );
-  fc.assert(fc.property(trials, (all) => {
-    const scores = all.map(({ set, id, model, worth }) =>
-      answered(question(id, { set }), worth, {
-        model,
-        judging: {
-          model: { requested: model, served: [HOSTILE, id], simulated: false },
-          usage: { inputTokens: 1, outputTokens: 1 },
-        },
-        answer: { output: HOSTILE, errors: [HOSTILE, "logical_error"], judged: { score: 1 } },
-      })
-    );
-    tables(scores);
-    const report = makeReport(scores, { suite: "s" });
-    for (const line of renderReport(report).split("\n")) assertNotMatch(line, STEERING);
-    for (const line of renderMarkdown(report).split("\n")) assertNotMatch(line, STEERING);
-  }));
+  fc.assert(
+    fc.property(trials, (all) => {
+      const scores = all.map(({ set, id, model, worth }) =>
+        answered(question(id, { set }), worth, {
+          model,
+          judging: {
+            model: { requested: model, served: [HOSTILE, id], simulated: false },
+            usage: { inputTokens: 1, outputTokens: 1 },
+          },
+          answer: { output: HOSTILE, errors: [HOSTILE, "logical_error"], judged: { score: 1 } },
+        })
+      );
+      tables(scores);
+      const report = makeReport(scores, { suite: "s" });
+      for (const line of renderReport(report).split("\n")) assertNotMatch(line, STEERING);
+      for (const line of renderMarkdown(report).split("\n")) assertNotMatch(line, STEERING);
+    }),
+    { numRuns: 40 },
+  );
 });

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { readCollection, variantsOfRun } from "../../../lib/runs/journal/collection.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import { type Plan, planSuite } from "../../../lib/runs/plan.ts";
@@ -42,16 +42,6 @@ function faultOf(...paths: string[]): string {
   assertEquals(message.includes("\n"), false, "one message");
   return message;
 }
-
-Deno.test("readCollection() of one journal is its trials in plan order, whatever that of its lines", () => {
-  using folder = new Folder();
-  const trials = trialsOf(PLAN).toReversed();
-  const { suite, planned, trials: read, runs } = readCollection([
-    writeJournal(folder, PLAN, trials),
-  ]);
-  assertEquals([suite, planned, runs.length], ["small", PLAN.trials.length, 1]);
-  assertEquals(read.map(({ id }) => id), PLAN.trials.map(({ id }) => id));
-});
 
 Deno.test("readCollection() puts shards together in any order", () => {
   using folder = new Folder();
@@ -141,28 +131,6 @@ Deno.test("readCollection() reads an empty journal, and one whose run died in it
   for (const text of ["", '{"v":1,"kind":"pl']) {
     assertEquals(readCollection([folder.write("a.jsonl", text)]).trials, []);
   }
-});
-
-Deno.test("readCollection() takes an empty journal for that of a missing shard, and says so", () => {
-  using folder = new Folder();
-  const empty = folder.write("2.jsonl", "");
-  const one = writeShard(folder, PLAN, { index: 1, of: 2 }, "1.jsonl");
-  const { runs, trials, planned } = readCollection([empty, one]);
-  assertEquals([runs.length, trials.length, planned], [1, 6, 12]);
-  const { missing, notices } = runs[0]!.results;
-  assertEquals(missing, "shards are missing: 2/2");
-  assertEquals(notices, [`${empty} is empty: its run died before its first line`]);
-});
-
-Deno.test("readCollection() refuses a trial that another shard was to run", () => {
-  using folder = new Folder();
-  const shard = { index: 2, of: 3 };
-  const line = planLine(PLAN, { index: 1, of: 3 });
-  const path = folder.write("1.jsonl", linesOf([line, ...trialsOf(PLAN, shardOf(PLAN, shard))]));
-  assertMatch(
-    faultOf(path),
-    /^Cannot report on \S+1\.jsonl: \S+1\.jsonl is shard 1\/3 and has a trial of shard 2\/3: core=/,
-  );
 });
 
 Deno.test("readCollection() refuses tasks that are not the same, and says in what they differ", () => {
@@ -279,52 +247,6 @@ Deno.test("readCollection() refuses journals of several suites that have no plan
     `Cannot report on ${one} and ${other}: trials of several suites are mixed: s in ${one}, ` +
       `t in ${other}; give the journals of one`,
   );
-});
-
-Deno.test("readCollection() refuses what its plan does not have, and a plan that was changed", () => {
-  using folder = new Folder();
-  const trials = trialsOf(PLAN);
-  const foreign = writeJournal(folder, PLAN, [...trials, record({ suite: "small" })], "f.jsonl");
-  assertStringIncludes(faultOf(foreign), "has a trial that its plan does not have");
-  const moved = trials.map((trial, place) => place === 0 ? { ...trial, index: 5 } : trial);
-  assertStringIncludes(
-    faultOf(writeJournal(folder, PLAN, moved, "m.jsonl")),
-    "has a trial that its plan does not have",
-  );
-  const line = planLine(PLAN);
-  // Before there was a hash of the whole line.
-  const { declared: _, ...older } = line;
-  const changed = { ...older, resolved: { ...line.resolved, graphs: 2 } };
-  const path = folder.write("c.jsonl", linesOf([changed, ...trials]));
-  assertEquals(
-    faultOf(path),
-    `Cannot report on ${path}: the plan line does not agree with its own hash: ` +
-      `that of ${path} was changed, or made by another version`,
-  );
-  const twice = writeJournal(folder, PLAN, [...trials, trials[0]!], "t.jsonl");
-  assertStringIncludes(faultOf(twice), "twice");
-});
-
-Deno.test("readCollection() refuses what is no journal, naming the file", () => {
-  using folder = new Folder();
-  const good = write(folder, PLAN);
-  Deno.mkdirSync(folder.file("folder.jsonl"));
-  const cases = {
-    "missing.jsonl": undefined,
-    "folder.jsonl": undefined,
-    "text.jsonl": "hello\nworld\n",
-    "list.jsonl": "[1]\n[2]\n",
-    "other.jsonl": '{"kind":"report"}\n{"kind":"report"}\n',
-    "line.jsonl": linesOf([planLine(PLAN), { v: 1, kind: "trial" }]),
-    "plan.jsonl": linesOf([planLine(PLAN), planLine(PLAN)]),
-  };
-  for (const [name, text] of Object.entries(cases)) {
-    const path = text === undefined ? folder.file(name) : folder.write(name, text);
-    for (const paths of [[path], [good, path]]) {
-      const { message } = assertThrows(() => readCollection(paths), InputError);
-      assertStringIncludes(message, path);
-    }
-  }
 });
 
 Deno.test("readCollection() lets nothing hostile of a journal into its messages", () => {

@@ -241,7 +241,7 @@ Deno.test("files of any content load, or are told in one error", () => {
   const any = fc.jsonValue({ maxDepth: 3 });
   const part = fc.oneof(any, fc.constantFrom(FIND, ASKED, { town: [FIND] }, [ASKED]));
   const loaded: boolean[] = [];
-  fc.assert(
+  fc.assertAll(
     fc.property(
       fc.record({ name: part, functions: part, questions: part }, { requiredKeys: [] }),
       fc.constantFrom("name", "functions", "questions", undefined),

@@ -1,10 +1,14 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { stringify as writeYaml } from "@std/yaml";
+import { InputError } from "../../../lib/base/errors.ts";
+import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
+import { truthCheck } from "../../../lib/tasks/questions/_check_truth.ts";
 import {
   ERROR_CLASSES,
   type ErrorClass,
   errorClassesOf,
 } from "../../../lib/tasks/questions/error_classes.ts";
+import { type CallTruth, PLACEHOLDER } from "../../../lib/tasks/questions/question_set.ts";
 import {
   type QuestionScores,
   readPrediction,
@@ -12,8 +16,8 @@ import {
   SCORING_RULES,
   type ScoringOptions,
 } from "../../../lib/tasks/questions/scoring.ts";
-import type { CallTruth } from "../../../lib/tasks/questions/question_set.ts";
-import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
+import { electionStability } from "../../../lib/tasks/questions/stability.ts";
+import { argumentCheck } from "../../../lib/tools/schema/validate.ts";
 import fc from "../../support/fast_check.ts";
 import { GOLDEN, outsideTest } from "../../support/outside_data.ts";
 
@@ -398,7 +402,7 @@ Deno.test("keys that every object has are no parameters", () => {
 
 /** Texts that take too long, too much or too deep a stack where they are read carelessly. */
 function hostileTexts(): Map<string, string> {
-  const [deep, long] = [10_000, 4_000_000];
+  const [deep, long] = [10_000, 1_000_000];
   const nested = `${"[".repeat(deep)}${"]".repeat(deep)}`;
   return new Map([
     ["nested", nested],
@@ -729,4 +733,333 @@ Deno.test("errorClassesOf() of routing", () => {
       assertEquals(found, expected[place], `${rule}: ${prediction}`);
     }
   }
+});
+
+const OPEN = PLACEHOLDER;
+
+function checkOf(parameters: JsonObject) {
+  return truthCheck({ name: "f", description: "", parameters: { type: "object", ...parameters } });
+}
+
+Deno.test("truthCheck() tells what is missing, unexpected or wrong", () => {
+  const check = checkOf({
+    properties: { city: { type: "string" }, days: { type: "integer", minimum: 1 } },
+    required: ["city"],
+    additionalProperties: false,
+    minProperties: 1,
+  });
+  const table: [JsonValue, string | undefined][] = [
+    [{ city: "Oslo", days: 2 }, undefined],
+    [{ city: OPEN, days: OPEN }, undefined],
+    [{ days: 2 }, ": missing city"],
+    [{ days: OPEN }, ": missing city"],
+    [{ city: "Oslo", days: 0 }, ": wrong days"],
+    [{ city: OPEN, days: "2" }, ": wrong days"],
+    [{ city: "Oslo", town: OPEN }, ": unexpected town"],
+    [{ days: "two", "__proto__ ": 1 }, ": missing city; unexpected __proto__ ; wrong days"],
+    [{ city: "Oslo", "a\u001b[31m": 1 }, ": unexpected a\\u001b[31m"],
+    [JSON.parse('{"city": "Oslo", "__proto__": 1}'), ": unexpected __proto__"],
+  ];
+  for (const [given, expected] of table) {
+    assertEquals(check(given), expected, JSON.stringify(given));
+  }
+  assertEquals(checkOf({ minProperties: 2 })({ a: OPEN }), "");
+});
+
+Deno.test("truthCheck() takes a placeholder for any value of its place", () => {
+  const table: [schema: JsonObject, fits: JsonValue[], fails: JsonValue[]][] = [
+    [{ type: "integer" }, [OPEN, 1], ["1", "$$", [OPEN]]],
+    [{ type: ["boolean", "null"] }, [OPEN], ["$$$$", { a: OPEN }]],
+    [{ enum: ["a", "b"] }, [OPEN, "a"], ["c"]],
+    [{ const: 5 }, [OPEN], [6]],
+    [{ type: "string", pattern: "^[a-z]+$" }, [OPEN, "a"], ["A"]],
+    [{ type: "string", minLength: 5 }, [OPEN, "abcde"], ["abcd"]],
+    [{ type: "string", format: "date" }, [OPEN, "2024-02-29"], ["today"]],
+    [{ type: "string", maxLength: 2 }, [OPEN, "ab"], ["abc"]],
+    [{ type: "integer", nullable: true }, [OPEN, null], ["x", [OPEN]]],
+    [{ type: "array", items: { type: "integer" } }, [OPEN, [OPEN, 1]], [[OPEN, "1"]]],
+    [{ prefixItems: [{ type: "integer" }, { type: "null" }] }, [[OPEN, OPEN]], [[OPEN, 1]]],
+    [{ type: "array", uniqueItems: true }, [[OPEN, OPEN]], [[1, 1]]],
+    [{ contains: { const: 1 } }, [[2, OPEN]], [[2]]],
+    [{ contains: { const: 1 }, maxContains: 1 }, [[1, OPEN]], [[1, 1]]],
+    [
+      { type: "object", properties: { n: { type: "integer" } }, required: ["n"] },
+      [OPEN, { n: OPEN }],
+      [{ m: OPEN }, { n: "x", m: OPEN }],
+    ],
+    [{ additionalProperties: { type: "integer" } }, [{ a: OPEN }], [{ a: OPEN, b: "x" }]],
+    [{ patternProperties: { "^a": { type: "integer" } } }, [{ ab: OPEN }], [{ ab: OPEN, a: "x" }]],
+    [{ propertyNames: { maxLength: 2 } }, [{ a: OPEN }], [{ abc: OPEN }, { [OPEN]: OPEN }]],
+    [{ anyOf: [{ type: "integer" }, { type: "null" }] }, [OPEN], ["x", [OPEN]]],
+    [
+      { anyOf: [{ properties: { n: { const: 1 } } }, { maxProperties: 0 }] },
+      [{ n: OPEN }],
+      [{ n: 2 }, { n: 2, m: OPEN }],
+    ],
+    // Once it is known it is one of the two.
+    [{ oneOf: [{ type: "integer" }, { type: "string" }] }, [OPEN, 1], [null, [OPEN]]],
+    [
+      { oneOf: [{ properties: { a: { const: 1 } } }, { properties: { a: { const: 2 } } }] },
+      [{ a: OPEN }],
+      [{ a: 3 }, { a: 3, b: OPEN }],
+    ],
+    [
+      { allOf: [{ type: "integer" }, { minimum: 2 }] },
+      [OPEN, 2],
+      [1, "x", [OPEN]],
+    ],
+    [{ type: "array", not: { contains: { const: 1 } } }, [[OPEN]], [[1]]],
+    [{ not: { type: "string" } }, [OPEN], ["x"]],
+    [
+      { if: { properties: { a: { const: 1 } } }, then: { required: ["b"] } },
+      [{ a: OPEN }, { a: 2 }],
+      [{ a: 1 }],
+    ],
+    [
+      {
+        if: { required: ["a"] },
+        then: { properties: { a: { type: "integer" } } },
+        unevaluatedProperties: false,
+      },
+      [{ a: OPEN }, { a: 1 }],
+      [{ a: OPEN, b: 1 }],
+    ],
+    [{ $ref: "#/$defs/n" }, [OPEN, 3, [OPEN, [OPEN]]], ["x", [OPEN, ["x"]]]],
+    [{ $ref: "#/properties/other/allOf/0" }, [OPEN, 3], [2]],
+    [{ dependentSchemas: { a: { required: ["b"] } } }, [{ a: OPEN, b: OPEN }], [{ a: OPEN }]],
+    [true as unknown as JsonObject, [OPEN], []],
+    [false as unknown as JsonObject, [], [OPEN, 1]],
+  ];
+  const $defs = {
+    n: { anyOf: [{ type: "integer" }, { type: "array", items: { $ref: "#/$defs/n" } }] },
+  };
+  const other = { type: "integer", oneOf: [{}], allOf: [{ minimum: 3 }] };
+  for (const [schema, fits, fails] of table) {
+    const check = checkOf({ $defs, properties: { x: schema, other } });
+    for (const x of fits) assertEquals(check({ x }), undefined, JSON.stringify([schema, x]));
+    for (const x of fails) assert(check({ x }) !== undefined, JSON.stringify([schema, x]));
+  }
+});
+
+Deno.test("truthCheck() says nothing where a reference leads into what a placeholder opens", () => {
+  const check = checkOf({
+    properties: { a: { oneOf: [{ type: "integer" }] }, b: { $ref: "#/properties/a/oneOf/0" } },
+  });
+  assertEquals([check({ b: 1 }), check({ b: "x" }), check({ b: "x", a: OPEN })], [
+    ...[undefined, ": wrong b", undefined],
+  ]);
+});
+
+Deno.test("truthCheck() throws where the schema is none, and neither changes it nor follows it without end", () => {
+  assertThrows(() => checkOf({ required: 5 }), InputError, "must be a JSON Schema");
+  const parameters = { type: "object", properties: { a: { type: "integer" }, b: { $ref: "#" } } };
+  const before = JSON.stringify(parameters);
+  const check = truthCheck({ name: "f", description: "", parameters });
+  let given: JsonObject = { a: OPEN };
+  for (let level = 0; level < 90; level++) given = { a: OPEN, b: given };
+  assertEquals(check(given), undefined);
+  assertEquals(check({ a: OPEN, b: { a: "x" } }), ": wrong b");
+  assertEquals(JSON.stringify(parameters), before);
+});
+
+Deno.test("truthCheck() never minds a placeholder in what conforms, and is plain where there is none", () => {
+  const key = fc.constantFrom("a", "b", "__proto__", "constructor", "1");
+  const leaf = fc.constantFrom<JsonObject[]>(
+    { type: "integer" },
+    { type: "string", maxLength: 3 },
+    { enum: ["x", 1, null] },
+    {},
+  );
+  const schema: fc.Arbitrary<JsonObject> = fc.letrec<{ any: JsonObject }>((tie) => ({
+    any: fc.oneof(
+      { maxDepth: 3 },
+      leaf,
+      fc.record({ type: fc.constant("array"), items: tie("any") }),
+      fc.record({ anyOf: fc.array(tie("any"), { minLength: 1, maxLength: 2 }) }),
+      fc.dictionary(key, tie("any")).map((properties): JsonObject => ({
+        type: "object",
+        properties,
+        additionalProperties: false,
+      })),
+    ),
+  })).any;
+  const value = fc.letrec<{ any: JsonValue }>((tie) => ({
+    any: fc.oneof(
+      { maxDepth: 3 },
+      fc.constantFrom<JsonValue[]>(1, "x", "long", null, true),
+      fc.array(tie("any"), { maxLength: 2 }),
+      fc.dictionary(key, tie("any"), { maxKeys: 2 }),
+    ),
+  })).any;
+  const seen = { conforms: 0, refused: 0 };
+  fc.assertAll(
+    fc.property(
+      fc.dictionary(key, schema),
+      fc.dictionary(key, value),
+      fc.nat(),
+      (own, given, at) => {
+        const parameters = { type: "object", properties: own, additionalProperties: false };
+        const tool = { name: "f", description: "", parameters };
+        const [plain, check] = [argumentCheck(tool)(given), truthCheck(tool)];
+        assertEquals(check(given) === undefined, plain === undefined);
+        seen[plain === undefined ? "conforms" : "refused"]++;
+        const open = withPlaceholder(given, at) as JsonObject;
+        if (plain === undefined) assertEquals(check(open), undefined, JSON.stringify([own, open]));
+      },
+    ),
+    { numRuns: 80 },
+  );
+  assert(seen.conforms > 5 && seen.refused > 25, JSON.stringify(seen));
+});
+
+/** The value with a placeholder in the place of one of its values, found by going down some way. */
+function withPlaceholder(value: JsonValue, at: number, level = 0): JsonValue {
+  if (level > 0 && (at % 3 === 0 || typeof value !== "object" || value === null)) return OPEN;
+  const next = Math.floor(at / 3);
+  const entries = Object.entries(value as JsonObject);
+  if (entries.length === 0) return level === 0 ? value : OPEN;
+  const [name, inner] = entries[next % entries.length]!;
+  const changed = withPlaceholder(inner, next, level + 1);
+  return Array.isArray(value)
+    ? value.with(Number(name), changed)
+    : Object.fromEntries(entries.map(([key, own]) => [key, key === name ? changed : own]));
+}
+
+// Answers to questions scored anew: sections 5.1 and 5.3 of the CallNavi paper, in a few lines each.
+
+interface Calls {
+  readonly API: readonly string[];
+  readonly parameters: readonly JsonObject[];
+}
+
+/** Whether two trees are identical, but for placeholders of the truth. */
+function identical(truth: JsonValue, given: JsonValue): boolean {
+  if (truth === "$$$") return true;
+  if (typeof truth !== "object" || truth === null) return truth === given;
+  if (typeof given !== "object" || given === null) return false;
+  if (Array.isArray(truth) !== Array.isArray(given)) return false;
+  const [own, other] = [Object.entries(truth), Object.entries(given)];
+  return own.length === other.length && own.every(([key, value]) => {
+    const found = other.find(([name]) => name === key);
+    return found !== undefined && identical(value, found[1]);
+  });
+}
+
+/** Whether the calls are the right ones, and include the right names of parameters. */
+function alike(truth: Calls, given: Calls): boolean {
+  return truth.API.join() === given.API.join() &&
+    truth.parameters.length === given.parameters.length &&
+    truth.parameters.every((of, place) =>
+      Object.keys(of).every((key) => Object.keys(given.parameters[place]!).includes(key))
+    );
+}
+
+const leaf = fc.oneof(
+  fc.constantFrom<JsonValue>("$$$", "a", "b", 1, 2, true, null),
+  fc.array(fc.constantFrom<JsonValue>("a", 1, "$$$"), { maxLength: 2 }),
+  fc.dictionary(fc.constantFrom("x", "y"), fc.constantFrom<JsonValue>("a", "$$$", 2), {
+    minKeys: 1,
+    noNullPrototype: true,
+  }),
+);
+const anyParameters = fc.dictionary(fc.constantFrom("p", "q", "r"), leaf, {
+  minKeys: 1,
+  maxKeys: 2,
+  noNullPrototype: true,
+});
+const calls = fc.array(fc.tuple(fc.constantFrom("find", "book"), anyParameters), {
+  minLength: 1,
+  maxLength: 3,
+}).map((all): Calls => ({ API: all.map(([name]) => name), parameters: all.map(([, of]) => of) }));
+
+/** A truth, and an answer that is often nearly it. */
+const pairs = calls.chain((truth) =>
+  fc.tuple(
+    fc.constant(truth),
+    fc.oneof(
+      calls,
+      fc.constant(truth),
+      fc.constant({ ...truth, parameters: [...truth.parameters, { p: "a" }] }),
+      fc.tuple(fc.nat(), anyParameters).map(([place, other]): Calls => ({
+        ...truth,
+        parameters: truth.parameters.with(place % truth.parameters.length, other),
+      })),
+      fc.tuple(fc.nat(), leaf).map(([place, value]): Calls => {
+        const at = place % truth.parameters.length;
+        const [key] = Object.keys(truth.parameters[at]!);
+        return {
+          ...truth,
+          parameters: truth.parameters.with(at, { ...truth.parameters[at], [key!]: value }),
+        };
+      }),
+    ),
+  )
+);
+
+Deno.test("structural accuracy and exact match are those of two trees compared anew, placeholders left out (CallNavi 5.1)", () => {
+  const seen = new Set<string>();
+  fc.assert(
+    fc.property(pairs, ([truth, given]) => {
+      const scores = scorePrediction(JSON.stringify(given), truth as never, { rule: "strict" });
+      const structural = alike(truth, given);
+      const exact = structural && identical(truth as never, given as never);
+      assertEquals(
+        [scores.syntaxValid, scores.structural, scores.exact],
+        [true, structural, exact],
+      );
+      seen.add(`${structural} ${exact}`);
+    }),
+    { numRuns: 2_000 },
+  );
+  assertEquals(seen.size, 3, "wrong calls, right calls with wrong values, and right ones");
+});
+
+Deno.test("syntax validity is whether an answer can be parsed (CallNavi 5.1)", () => {
+  const truth = { API: ["find"], parameters: [{ p: "a" }] };
+  fc.assert(fc.property(calls, fc.nat(), (given, place) => {
+    const text = JSON.stringify(given);
+    const cut = text.slice(0, 1 + place % (text.length - 1));
+    const valid = (said: string) => scorePrediction(said, truth, { rule: "strict" }).syntaxValid;
+    assertEquals([valid(text), valid(cut), valid(`${text} (an assumption)`)], [true, false, false]);
+  }));
+});
+
+Deno.test("election stability is (F1 - F2) / (N - F2), and 0 on a tie (CallNavi 5.3, D)", () => {
+  fc.assert(fc.property(
+    fc.array(fc.constantFrom("A", "B", "C", "D"), { minLength: 1, maxLength: 9 }),
+    (outputs) => {
+      const [first = 0, second = 0] = ["A", "B", "C", "D"]
+        .map((output) => outputs.filter((one) => one === output).length).sort((a, b) => b - a);
+      const expected = first === second ? 0 : (first - second) / (outputs.length - second);
+      assert(Math.abs(electionStability(outputs)! - expected) < 1e-12);
+    },
+  ));
+});
+
+Deno.test("values in the places of placeholders are right, and values that the question has must be as it has them (CallNavi E.1, E.2)", () => {
+  const exact = (truth: Calls, ...of: JsonObject[]) =>
+    scorePrediction(JSON.stringify({ API: truth.API, parameters: of }), truth, { rule: "strict" })
+      .exact;
+  const hard = {
+    API: ["getCustomerCreditCards", "getCreditCardDetails", "getCurrencyExchangeRates"],
+    parameters: [
+      { customerID: "123155" },
+      { creditCardNumber: "$$$" },
+      { currencyPair: "$$$" },
+    ],
+  };
+  const [customer, card, pair] = [
+    { customerID: "123155" },
+    { creditCardNumber: "4000 1" },
+    { currencyPair: "EUR/JPY" },
+  ];
+  assertEquals(exact(hard, customer!, card!, pair!), true);
+  assertEquals(exact(hard, ...hard.parameters), true);
+  assertEquals(exact(hard, { customerID: "123156" }, card!, pair!), false);
+  const medium = {
+    API: ["getWireTransferDetails", "cancelWireTransfer"],
+    parameters: [{ transferID: "WT987654" }, { transferID: "WT987654" }],
+  };
+  assertEquals(exact(medium, ...medium.parameters), true);
+  assertEquals(exact(medium, { transferID: "WT987654" }, { transferID: "$$$" }), false);
 });

@@ -481,7 +481,7 @@ Deno.test("askJudges() throws the reason of a signal, and asks nothing more", as
 });
 
 Deno.test("askJudges() throws when a judge cannot be connected", async () => {
-  await using nobody = judge({ model: "sim:nobody" });
+  const nobody = judge({ model: "sim:nobody" });
   await assertRejects(() => askJudges(run([], "x"), nobody.like("x")), InputError, "nobody");
 });
 

@@ -1,16 +1,27 @@
 // Where calls might stand in a text, and with which arguments.
 
-import { assert, assertEquals, assertLess, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertLess,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { InputError } from "../../../lib/base/errors.ts";
+import { InfrastructureError } from "../../../lib/models/model.ts";
+import { scripted } from "../../../lib/models/scripted.ts";
+import { alignTokens, type TokenSpan } from "../../../lib/toolkit/toolformer/_token_alignment.ts";
 import {
   candidatePositions,
   type CandidateRule,
   proposeInsertions,
 } from "../../../lib/toolkit/toolformer/insertions.ts";
-import { InfrastructureError } from "../../../lib/models/model.ts";
-import { scripted } from "../../../lib/models/scripted.ts";
+import { lossFrom, type ScoredToken } from "../../../lib/toolkit/toolformer/scorer.ts";
 import type { ToolSchema } from "../../../lib/tools/tool.ts";
 import fc from "../../support/fast_check.ts";
-import { assertLinear } from "../../support/growth.ts";
+import { assertLinear, assertLinearWork, FACTOR } from "../../support/growth.ts";
 
 /** The article's code, word for word: the numbers of sentences, with the tools that are tried there. */
 function articlePositions(text: string): [sentence: number, tool: string][] {
@@ -227,4 +238,221 @@ Deno.test("proposeInsertions() passes on that no reply could be had", async () =
     InfrastructureError,
     "Cannot reach it",
   );
+});
+
+// Losses, worked out by hand.
+
+/** Tokens of two characters each, with these probabilities. */
+function tokens(...probabilities: (number | null)[]): ScoredToken[] {
+  return probabilities.map((probability, place) => ({
+    start: 2 * place,
+    end: 2 * place + 2,
+    logProbability: probability === null ? null : Math.log(probability),
+  }));
+}
+
+Deno.test("lossFrom() is the mean of what follows, in nats a token", () => {
+  const loss = lossFrom(tokens(null, 0.5, 0.25, 1), 2)!;
+  assertAlmostEquals(loss.loss, (Math.log(2) + Math.log(4) + 0) / 3);
+  assertAlmostEquals(loss.perplexity, 2);
+  assertEquals(loss.tokens, 3);
+});
+
+Deno.test("lossFrom() takes a token that straddles the offset for one that follows", () => {
+  assertEquals(lossFrom(tokens(null, 0.5, 0.25), 3)?.tokens, 2);
+  assertEquals(lossFrom(tokens(null, 0.5, 0.25), 4)?.tokens, 1);
+});
+
+Deno.test("lossFrom() leaves out tokens without a probability", () => {
+  assertEquals(lossFrom(tokens(null, 0.5), 0)?.tokens, 1);
+  assertAlmostEquals(lossFrom(tokens(null, 0.5), 0)!.loss, Math.log(2));
+});
+
+Deno.test("lossFrom() is undefined where nothing counts", () => {
+  assertEquals(lossFrom(tokens(null, 0.5), 4), undefined);
+  assertEquals(lossFrom(tokens(null), 0), undefined);
+  assertEquals(lossFrom([], 0), undefined);
+  assertEquals(lossFrom(tokens(null, 0.5), 2, () => 0), undefined);
+});
+
+Deno.test("lossFrom() weighs by distance as Toolformer does", () => {
+  const far = tokens(0.5, 0.5, 0.5, 0.5, 0.5, 1e-9, 1e-9);
+  const loss = lossFrom(far, 0, "decaying")!;
+  assertAlmostEquals(loss.loss, Math.log(2));
+  assertEquals(loss.tokens, 5);
+  // 1 * ln 2 + 0.8 * ln 4, through 1.8.
+  assertAlmostEquals(
+    lossFrom(tokens(0.5, 0.25), 0, "decaying")!.loss,
+    (1 + 1.6) * Math.log(2) / 1.8,
+  );
+});
+
+Deno.test("lossFrom() counts the tokens that follow from 0 on for weights of one's own", () => {
+  const places: number[] = [];
+  const loss = lossFrom(tokens(null, 0.5, 0.25, 0.125), 4, (place) => {
+    places.push(place);
+    return place === 0 ? 3 : 1;
+  });
+  assertEquals(places, [0, 1]);
+  assertAlmostEquals(loss!.loss, (3 * Math.log(4) + Math.log(8)) / 4);
+});
+
+Deno.test("lossFrom() refuses weights that are none", () => {
+  for (const weight of [-1, NaN, Infinity]) {
+    const error = assertThrows(() => lossFrom(tokens(0.5), 0, () => weight), InputError);
+    assertEquals(
+      error.message,
+      `Cannot weigh tokens as weights must be numbers from 0 on: that of token 0 is ${weight}`,
+    );
+  }
+});
+
+// Tokens as servers write them, laid over texts that were cut into them here.
+
+const stretches = (...ends: number[]): TokenSpan[] =>
+  ends.map((end, place) => ({ start: ends[place - 1] ?? 0, end }));
+
+Deno.test("alignTokens() gives each token its place", () => {
+  assertEquals(alignTokens("ab cd", ["ab", " c", "d"]), stretches(2, 4, 5));
+});
+
+Deno.test("alignTokens() refuses tokens that do not make up the text, all of it and no more", () => {
+  for (
+    const tokens of [
+      [],
+      ["ab"],
+      ["ab", " cd", "!"],
+      ["ab", " cx"],
+      ["b", " cd"],
+      ["ab", "cd "],
+      ["AB", " cd"],
+      ["cd", "ab"],
+      ["x", "ab", " cd"],
+    ]
+  ) {
+    assertEquals(alignTokens("ab cd", tokens), undefined, tokens.join("|"));
+  }
+});
+
+Deno.test("alignTokens() puts up with tokens that open a text, at its beginning only", () => {
+  const opened = [{ start: 0, end: 0 }, { start: 0, end: 2 }];
+  for (const opening of ["<s>", "<|begin_of_text|>", "[BOS]"]) {
+    assertEquals(alignTokens("ab", [opening, "ab"]), opened, opening);
+    assertEquals(alignTokens("ab", ["a", opening, "b"]), undefined, opening);
+  }
+  assertEquals(alignTokens("ab", ["[gMASK]", "<sop>", "ab"])?.at(-1), { start: 0, end: 2 });
+  // Where it is part of the text, it is just that.
+  assertEquals(alignTokens("<s>ab", ["<s>", "ab"]), stretches(3, 5));
+});
+
+Deno.test("alignTokens() puts up with the ways in which spaces are written", () => {
+  assertEquals(alignTokens("ab cd", ["\u2581ab", "\u2581cd"]), stretches(2, 5));
+  assertEquals(alignTokens("ab cd", [" ab", " cd"]), stretches(2, 5));
+  assertEquals(alignTokens("ab cd", ["ab", "cd"]), stretches(2, 5));
+  assertEquals(alignTokens("a\u2581b", ["a", "\u2581b"]), stretches(1, 3));
+  assertEquals(alignTokens("ab  cd", ["ab", "cd"]), undefined, "no more than one");
+});
+
+Deno.test("alignTokens() counts UTF-16 code units, whatever is in the text", () => {
+  assertEquals(alignTokens("é€😀!", ["é", "€", "😀", "!"]), stretches(1, 2, 4, 5));
+});
+
+Deno.test("alignTokens() takes parts of a character for all of it", () => {
+  const emoji = [{ start: 1, end: 3 }, { start: 1, end: 3 }];
+  const inParts = [{ start: 0, end: 1 }, ...emoji, { start: 3, end: 4 }];
+  assertEquals(alignTokens("a😀b", ["a", "\ufffd", "\ufffd", "b"]), inParts);
+  assertEquals(alignTokens("a😀b", ["a", "bytes:\\xf0\\x9f", "bytes:\\x98\\x80", "b"]), inParts);
+  // Half of the bytes stand in tokens that have something else in them.
+  assertEquals(alignTokens("a 😀b", ["a", " \ufffd", "\ufffdb"]), [
+    { start: 0, end: 1 },
+    { start: 1, end: 4 },
+    { start: 2, end: 5 },
+  ]);
+  assertEquals(alignTokens("a😀b", ["a", "", "", "b"])?.at(-1), { start: 3, end: 4 });
+  assertEquals(alignTokens("a😀b", ["a", "", "😀", "b"]), [
+    { start: 0, end: 1 },
+    { start: 1, end: 1 },
+    { start: 1, end: 3 },
+    { start: 3, end: 4 },
+  ]);
+  assertEquals(alignTokens("ab", ["a", "\ufffd"]), undefined, "ASCII is never in parts");
+  assertEquals(alignTokens("a\ufffdb", ["a", "\ufffd", "b"]), stretches(1, 2, 3));
+});
+
+/** How a server may write the tokens down that a text was cut into. */
+const WRITERS: Readonly<Record<string, (bytes: Uint8Array, place: number) => string>> = {
+  plain: (bytes) => new TextDecoder().decode(bytes),
+  escaped(bytes) {
+    try {
+      return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    } catch {
+      return "bytes:" +
+        Array.from(bytes, (byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join("");
+    }
+  },
+  // As `errors="ignore"` in Python.
+  dropping: (bytes) => new TextDecoder().decode(bytes).replaceAll("\ufffd", ""),
+};
+
+for (const [name, write] of Object.entries(WRITERS)) {
+  Deno.test(`alignTokens() finds the tokens of any text, however it is cut, where they are written as ${name}`, () => {
+    const letters = fc.constantFrom(..."abc  .\né€😀漢<>[]");
+    fc.assert(fc.property(
+      fc.array(letters, { minLength: 1, maxLength: 40 }),
+      fc.array(fc.nat(), { maxLength: 20 }),
+      fc.boolean(),
+      (characters, cuts, opened) => {
+        const text = characters.join("");
+        const bytes = new TextEncoder().encode(text);
+        const places = [...new Set([0, ...cuts.map((cut) => cut % bytes.length), bytes.length])]
+          .sort((one, other) => one - other);
+        const parts = places.slice(1).map((end, place) => bytes.subarray(places[place], end));
+        const tokens = [
+          ...(opened ? ["<s>"] : []),
+          ...parts.map((part, place) => write(part, place)),
+        ];
+        const found = alignTokens(text, tokens);
+        assert(found !== undefined && found.length === tokens.length, JSON.stringify(tokens));
+        // Together they cover the text: none begins behind the end of those before it.
+        let end = 0;
+        for (const stretch of found) {
+          assert(stretch.start <= Math.max(end, 0) && stretch.end >= stretch.start);
+          end = Math.max(end, stretch.end);
+        }
+        assertEquals(end, text.length);
+      },
+    ));
+  });
+}
+
+Deno.test("alignTokens() gives the exact place of every token that is whole characters", () => {
+  fc.assert(fc.property(
+    fc.array(fc.string({ unit: fc.character(), minLength: 1, maxLength: 5 }), { minLength: 1 }),
+    (words) => {
+      // Half characters are none, and what stands for parts may be any part.
+      const tokens = words.map((word) => word.toWellFormed().replaceAll("\ufffd", "?"));
+      let end = 0;
+      assertEquals(
+        alignTokens(tokens.join(""), tokens),
+        stretches(...tokens.map((one) => end += one.length)),
+      );
+    },
+  ));
+});
+
+Deno.test("alignTokens() takes time that is linear in the text, and gives up where nothing is certain", () => {
+  const align = (length: number, token: string, text: string) => {
+    const tokens = new Array<string>(length).fill(token);
+    const whole = text.repeat(length);
+    return () => alignTokens(whole, tokens);
+  };
+  for (
+    const [token, text] of [["", "é"], ["\ufffd", "é"], ["é", "é"], ["a", "a"], [
+      "\u2581",
+      " ",
+    ]] as const
+  ) {
+    const [short, long] = [2_000, FACTOR * 2_000].map((length) => align(length, token, text));
+    assertLinearWork(short!, long!, JSON.stringify(token));
+  }
 });

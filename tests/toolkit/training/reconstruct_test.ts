@@ -78,7 +78,7 @@ Deno.test("reconstructTrial() tells of any simulated trial what the model was re
   ];
   const perturbations = ["none", ...PERTURBATIONS, "RD+FK", "timeout+CF"];
   const reasons = new Map<string, number>();
-  await fc.assert(
+  await fc.assertAll(
     fc.asyncProperty(
       fc.oneof(specs(6), severalSpecs(6)),
       fc.constantFrom(...models),

@@ -365,7 +365,7 @@ function withNames(
 for (const draft of ["draft-07", "2020-12"] as const) {
   Deno.test(`offered schemas of ${draft} take values and names, and names read back as the values`, () => {
     let names = 0;
-    fc.assert(
+    fc.assertAll(
       fc.property(
         fc.uniqueArray(
           fc.tuple(fc.constantFrom("p", "q", "constructor", "result"), samplesOf(draft)),

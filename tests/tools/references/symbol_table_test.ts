@@ -529,35 +529,35 @@ Deno.test("read() refuses names that would make a call grow beyond measure", () 
   assert(symbols.resolve("@Big ".repeat(10)).length < 11_000_000);
 });
 
-Deno.test("read() and resolve() are at ease with texts of a million characters", () => {
+Deno.test("read() and resolve() are at ease with texts of hundreds of thousands of characters", () => {
   const symbols = symbolsOf();
   for (
     const [text, meant] of [
-      ["@".repeat(1_000_000), "@".repeat(1_000_000)],
-      ["@N ".repeat(330_000), "3 ".repeat(330_000)],
-      ["@@@N ".repeat(200_000), "@@N ".repeat(200_000)],
-      ["a".repeat(1_000_000), "a".repeat(1_000_000)],
-      ["@" + "é".repeat(1_000_000), "@" + "é".repeat(1_000_000)],
-      ["a@".repeat(500_000), "a@".repeat(500_000)],
-      ["@O.a ".repeat(200_000), "1 ".repeat(200_000)],
-      ["@N" + ".a".repeat(500_000), "3" + ".a".repeat(500_000)],
-      ["@O.a" + "-".repeat(1_000_000), "1" + "-".repeat(1_000_000)],
-      ["@O.a" + "-a".repeat(500_000), "1" + "-a".repeat(500_000)],
-      [`@O.a${"-a".repeat(99)} `.repeat(5_000), `1${"-a".repeat(99)} `.repeat(5_000)],
-      ["@O.a" + ".".repeat(1_000_000), "1" + ".".repeat(1_000_000)],
+      ["@".repeat(200_000), "@".repeat(200_000)],
+      ["@N ".repeat(66_000), "3 ".repeat(66_000)],
+      ["@@@N ".repeat(40_000), "@@N ".repeat(40_000)],
+      ["a".repeat(200_000), "a".repeat(200_000)],
+      ["@" + "é".repeat(200_000), "@" + "é".repeat(200_000)],
+      ["a@".repeat(100_000), "a@".repeat(100_000)],
+      ["@O.a ".repeat(40_000), "1 ".repeat(40_000)],
+      ["@N" + ".a".repeat(100_000), "3" + ".a".repeat(100_000)],
+      ["@O.a" + "-".repeat(200_000), "1" + "-".repeat(200_000)],
+      ["@O.a" + "-a".repeat(100_000), "1" + "-a".repeat(100_000)],
+      [`@O.a${"-a".repeat(99)} `.repeat(1_000), `1${"-a".repeat(99)} `.repeat(1_000)],
+      ["@O.a" + ".".repeat(200_000), "1" + ".".repeat(200_000)],
     ] as const
   ) {
     assert(symbols.resolve(text) === meant);
     const read = symbols.read(EVALUATE, JSON.stringify({ expression: text, result: "@R" }));
     assert("resolved" in read && JSON.parse(read.resolved)["expression"] === meant);
   }
-  const items = JSON.stringify({ x: new Array(200_000).fill("@N"), result: "@R" });
+  const items = JSON.stringify({ x: new Array(40_000).fill("@N"), result: "@R" });
   const read = symbols.read(toolOf({ x: { type: "array", items: { type: "integer" } } }), items);
-  assert("resolved" in read && read.resolved.length === 400_000 + '{"x":[]}'.length - 1);
+  assert("resolved" in read && read.resolved.length === 80_000 + '{"x":[]}'.length - 1);
 });
 
 Deno.test("paths into long values take no longer than the text that they make", () => {
-  const long = { list: new Array(300_000).fill("x"), text: "y".repeat(3_000_000) };
+  const long = { list: new Array(100_000).fill("x"), text: "y".repeat(1_000_000) };
   const symbols = new Symbols([["Long", long]]);
   const text = "@Long.list @Long.text ".repeat(20_000);
   assert(symbols.render(text).length < 20_000 * 300);
@@ -570,7 +570,7 @@ Deno.test("paths into long values take no longer than the text that they make", 
     "W",
     Object.fromEntries(long.list.map((x, index) => [x + index, 1])),
   ]]);
-  const missing = Array.from({ length: 20_000 }, (_, index) => `@W.no${index}`).join(" ");
+  const missing = Array.from({ length: 5_000 }, (_, index) => `@W.no${index}`).join(" ");
   const read = wide.read(EVALUATE, JSON.stringify({ expression: missing, result: "@R" }));
   assert(refusal(read).error.length < 2_000);
   let deep: JsonValue = 7;

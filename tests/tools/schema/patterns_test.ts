@@ -1,4 +1,10 @@
-import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
 import { tool } from "../../../lib/tools/define_tool.ts";
@@ -6,7 +12,6 @@ import { compilePattern } from "../../../lib/tools/schema/_patterns.ts";
 import { Position } from "../../../lib/tools/schema/position.ts";
 import { argumentCheck } from "../../../lib/tools/schema/validate.ts";
 import { violationsOf } from "../../../lib/tools/schema/violations.ts";
-import { start } from "../../support/child.ts";
 import fc from "../../support/fast_check.ts";
 import { assertLinear } from "../../support/growth.ts";
 
@@ -349,34 +354,27 @@ Deno.test("tool() refuses patterns that no linear engine can run, unless it is t
 });
 
 Deno.test("patterns of a server do not block the process, neither for values nor for names", async () => {
-  const code = `
-    import { tool } from "./lib/tools/define_tool.ts";
-    import { violationsOf } from "./lib/tools/schema/violations.ts";
-    const patterns = [
-      ...["^(a+)+$", "(a|a)*b", "^(a|aa)+$", "a*a*a*a*c", "(?:a*)*!!", "^(?=(a+)+$)", "(x+x+)+y"],
-      ...["^a{1,1500}$", "^(?:a{30,40}){30}$"],
-    ];
-    const text = "a".repeat(100_000) + "!";
-    for (const pattern of patterns) {
-      const parameters = {
-        type: "object",
-        properties: { x: { pattern } },
-        patternProperties: { [pattern.replace("!", "x")]: { type: "null" } },
-      };
-      const own = tool({ name: "own", description: "", parameters, returns: 1 });
-      const refused = await own.execute({ x: text, [text]: 1 }).then(() => "none", ({ message }) => message);
-      const violations = violationsOf(parameters, { x: text, [text]: 1 });
-      console.log(refused.slice(0, 65), violations.map(({ kind }) => kind).join());
-    }
-  `;
-  const { process, finished } = start(Deno.execPath(), ["eval", "--no-check", code]);
-  // It would take longer than anyone lives.
-  const killing = setTimeout(() => process.kill("SIGKILL"), 60_000);
-  const { stdout, all } = await finished;
-  clearTimeout(killing);
-  const line =
-    "The arguments do not conform to the schema: /x must match pattern undeclared,mismatch\n";
-  assertEquals(stdout, line.repeat(9), all);
+  // With an engine that goes back, it would take longer than anyone lives.
+  const patterns = [
+    ...["^(a+)+$", "(a|a)*b", "^(a|aa)+$", "a*a*a*a*c", "(?:a*)*!!", "^(?=(a+)+$)", "(x+x+)+y"],
+    ...["^a{1,1500}$", "^(?:a{30,40}){30}$"],
+  ];
+  const text = "a".repeat(100_000) + "!";
+  for (const pattern of patterns) {
+    const parameters: JsonObject = {
+      type: "object",
+      properties: { x: { pattern } },
+      patternProperties: { [pattern.replace("!", "x")]: { type: "null" } },
+    };
+    const own = tool({ name: "own", description: "", parameters, returns: 1 });
+    await assertRejects(
+      async () => await own.execute({ x: text, [text]: 1 }),
+      Error,
+      "The arguments do not conform to the schema: /x must match pattern",
+    );
+    const violations = violationsOf(parameters, { x: text, [text]: 1 });
+    assertEquals(violations.map(({ kind }) => kind), ["undeclared", "mismatch"]);
+  }
 });
 
 Deno.test("formats take time that is linear in the text", () => {

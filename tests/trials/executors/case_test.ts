@@ -653,9 +653,9 @@ Deno.test("what must never be called has to be a tool, and changes the digest of
 Deno.test("each question to a judge leaves an event with its reply, and its tokens are the judge's", async () => {
   const secret = `sk-${"a1B2".repeat(12)}`;
   const usage = { inputTokens: 50, outputTokens: 5 };
-  await using kind = judge({ model: scripted("kind", [{ text: "[[0.6]]", usage }]) });
+  const kind = judge({ model: scripted("kind", [{ text: "[[0.6]]", usage }]) });
   const rated = { clear: { reason: `It says so, ${secret}.`, score: 2 } };
-  await using strict = judge({
+  const strict = judge({
     model: scripted("strict", [{ calls: [{ name: "rate", arguments: rated }], usage }]),
   });
   const own: Partial<ToolCase<undefined>> = {
@@ -699,7 +699,7 @@ Deno.test("each question to a judge leaves an event with its reply, and its toke
 });
 
 Deno.test("a judge whose reply is unusable makes the trial invalid, which keeps the question and the reply", async () => {
-  await using own = judge({ model: scripted("vague", [{ text: "Fine by me." }]) });
+  const own = judge({ model: scripted("vague", [{ text: "Fine by me." }]) });
   const trial = await tryCase({
     async assert(run) {
       assertAnswer(run, await askJudges(run, own.rubric({ clear: "is clear" })));
@@ -718,7 +718,7 @@ Deno.test("a judge whose reply is unusable makes the trial invalid, which keeps 
 });
 
 Deno.test("trials that run at the same time each keep the questions of their own judges, a bounded number", async () => {
-  await using own = judge({
+  const own = judge({
     model: scripted("slow", async () => {
       await new Promise((resolve) => setTimeout(resolve, 1));
       return { text: "[[1]]", usage: { inputTokens: 1, outputTokens: 1 } };

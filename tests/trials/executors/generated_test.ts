@@ -729,7 +729,7 @@ Deno.test("execute() classifies every call by exactly one type, and as a second 
       }
       guesses += callsOf(executor.events).filter(({ guessed }) => guessed).length;
     }),
-    { numRuns: 150 },
+    { numRuns: 80 },
   );
   // The property says something only if all of this has happened.
   assertEquals(types.size, FAILURE_TYPES.length);

@@ -569,7 +569,7 @@ Deno.test("sim:truth takes values from the results of the mock server, and has n
     models: ["sim:truth"],
   };
   const plan = planSuite(suite, { tasks: questionSource(suite.tasks, (own) => own)! });
-  await using connections = new Connections({ sets: plan.callSets ?? [] });
+  const connections = new Connections({ sets: plan.callSets ?? [] });
   using run = new Run(plan, { connect: (entry) => connections.model(entry) });
   const trials = await run.all();
   assertEquals(trials.map(({ outcome }) => outcome), trials.map(() => "solved"));

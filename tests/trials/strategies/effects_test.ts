@@ -17,7 +17,7 @@ async function trialsOf(
   model: string,
   options: TrialOptions & { readonly graphs?: number } = {},
 ): Promise<Trial[]> {
-  const { graphs = 60, ...rest } = options;
+  const { graphs = 40, ...rest } = options;
   const trials: Trial[] = [];
   for (let seed = 1; seed <= graphs; seed++) {
     const task: GraphSpec = { core: 7, depth: 4, connected: 3, disconnected: 3, seed };
@@ -42,7 +42,7 @@ function assertLifted(better: readonly Trial[], worse: readonly Trial[]): void {
   const lost = worse.filter(({ solved }, place) => solved && !better[place]!.solved).length;
   const { exact } = mcNemar(gained, lost);
   assertGreater(gained, lost);
-  assertLess(exact, 0.001, `${gained} gained, ${lost} lost`);
+  assertLess(exact, 0.01, `${gained} gained, ${lost} lost`);
 }
 
 function graphsOf(trials: readonly Trial[]): GraphSpec[] {
@@ -71,7 +71,7 @@ Deno.test("indirection leaves nothing to copy wrongly (Indirection, Concluding T
   const model = "sim:noisy?copy=.1&seed=1";
   const usual = await trialsOf("baseline", model);
   const named = await trialsOf("indirection", model);
-  assertGreater(failuresIn(usual, "incorrect_value"), 60);
+  assertGreater(failuresIn(usual, "incorrect_value"), 40);
   assertEquals(failuresIn(named), 0);
   assertEquals(solvedOf(named), named.length);
   assertLifted(named, usual);
@@ -87,7 +87,7 @@ Deno.test("repair mends calls that lack an argument", async () => {
   const usual = await trialsOf("baseline", model);
   const repaired = await trialsOf("repair", model);
   const refused = failuresIn(usual, "wrong_number_of_inputs");
-  assertGreater(refused, 30);
+  assertGreater(refused, 20);
   // One in .15 * .15 of those that would be refused is not mended in two attempts.
   assertLess(failuresIn(repaired, "wrong_number_of_inputs"), 0.08 * refused);
   const extra = (trials: readonly Trial[]) =>
@@ -163,7 +163,7 @@ Deno.test("route_then_fill keeps distractors from a model that is drawn to them"
     trials.flatMap(({ events }) => callsOf(events)).filter(({ role }) => role !== "core").length;
   const usual = needless(await trialsOf("baseline", wander));
   const routed = needless(await trialsOf("route_then_fill", wander));
-  assertGreater(usual, 60);
+  assertGreater(usual, 40);
   assertLess(routed, 0.7 * usual);
 });
 

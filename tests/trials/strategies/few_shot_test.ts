@@ -156,7 +156,7 @@ Deno.test("the functions of examples are text in every API and format: no reques
   for (const api of APIS) {
     const bodies: ChatRequest[] = [];
     await using server = startSimulatedServer({ onRequest: (body) => bodies.push(body) });
-    await using connections = new Connections({ baseURL: server.url });
+    const connections = new Connections({ baseURL: server.url });
     const model = await connections.model({ model: "sim:planner", api });
     const strategy = { strategy: "few_shot", shots: 2 };
     const trial = await runTrial(SPEC, model, { strategy });

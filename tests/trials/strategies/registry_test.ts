@@ -300,9 +300,9 @@ Deno.test("strategies judge random trials as the baseline does, where the model 
       await compare(WITH_RESULTS, `sim:noisy?${mistakes}&seed=${seed}`, task);
       await compare(TRANSPARENT, `sim:noisy?${mistakes}&stale=.2&quit=.1&seed=${seed}`, task);
     }),
-    { numRuns: 10 },
+    { numRuns: 5 },
   );
-  assert(failures > 40, `only ${failures} failures were compared`);
+  assert(failures > 15, `only ${failures} failures were compared`);
 });
 
 Deno.test("sim:planner solves every task under every strategy, with as many calls as it takes", async () => {
@@ -318,7 +318,7 @@ Deno.test("sim:planner solves every task under every strategy, with as many call
         );
       }
     }),
-    { numRuns: 10 },
+    { numRuns: 5 },
   );
 });
 

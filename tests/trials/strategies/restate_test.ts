@@ -86,7 +86,7 @@ Deno.test("restate lists each known variable exactly, on tasks of every shape (F
   const name = "sim:noisy?hallucinate=.1&arity=.1&stale=.2&early=.2&distract=.4&seed=";
   let wrong = 0;
   let parallel = 0;
-  await fc.assert(
+  await fc.assertAll(
     fc.asyncProperty(specs(12), fc.nat(), async (task, seed) => {
       const sent: string[] = [];
       const model = inProcess(`${name}${seed}`, ({ messages }) => {

@@ -1,15 +1,13 @@
 // Limits of trials whose agents do not heed them: nothing is waited for but the end of programs.
 
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { Connections } from "../../../lib/models/connect.ts";
 import { TimeLimitError } from "../../../lib/models/model.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import type { Agent } from "../../../lib/trials/own_agent.ts";
 import { runTrial } from "../../../lib/trials/run_trial.ts";
-import { commandAgent } from "../../../lib/trials/tap/command.ts";
 import { callsOf } from "../../../lib/calls/trace.ts";
 import { plainLoop } from "../../support/agents/plain_loop.ts";
-import { isAlive, until } from "../../support/child.ts";
 
 const SPEC = { core: 2, depth: 1, connected: 0, disconnected: 0, seed: 7 };
 const MUTE = scripted("mute", () => ({ text: "Nobody asks." }));
@@ -28,7 +26,7 @@ Deno.test("limits.seconds ends the trial of an agent that never ends, and ignore
 });
 
 Deno.test("a limit ends the trial of an agent that asks on and on, and its later calls are none", async () => {
-  await using connections = new Connections();
+  const connections = new Connections();
   const over = Promise.withResolvers<string>();
   let later: unknown;
   const stubborn: Agent = async (task, options) => {
@@ -52,28 +50,4 @@ Deno.test("an agent that throws a TimeLimitError has reached its time limit", as
   assertEquals(trial.outcome, "time_limit");
   const [stop] = trial.events.slice(-1);
   assertEquals(stop?.kind === "stop" && stop.message, "no more than 3 s\\nfor it");
-});
-
-Deno.test("no program outlives its trial, whether a limit or the run ends it, however it takes that", async () => {
-  // It says that it has begun, and does not heed SIGTERM.
-  const script = 'trap "" TERM; echo $$ > "$PID_FILE"; while true; do sleep 0.05; done';
-  const ended = async (isLimited: boolean) => {
-    const file = await Deno.makeTempFile();
-    const controller = new AbortController();
-    const trial = runTrial(SPEC, MUTE, {
-      agent: commandAgent({ command: ["sh", "-c", script], env: { PID_FILE: file } }),
-      signal: controller.signal,
-      limits: isLimited ? { seconds: 0.5 } : {},
-    }).then(({ outcome }) => outcome, (error) => error.message);
-    const pid = () => Number(Deno.readTextFileSync(file));
-    if (!isLimited) {
-      await until(() => pid() > 0);
-      controller.abort(new Error("stopped"));
-    }
-    const end = await trial;
-    assert(pid() > 0 && !isAlive(pid()), end);
-    await Deno.remove(file);
-    return end;
-  };
-  assertEquals(await Promise.all([true, false].map(ended)), ["time_limit", "stopped"]);
 });

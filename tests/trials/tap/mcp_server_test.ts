@@ -109,6 +109,7 @@ Deno.test("TrialMcpServer hands on any name, and any arguments as they were sent
         assertEquals(made.pop(), [sent.name, JSON.stringify(sent.args)]);
       },
     ),
+    { numRuns: 40 },
   );
   const own = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"weather",' +
     '"arguments":{"__proto__":{"a":1},"b":[]}}}';

@@ -1,12 +1,8 @@
-// Tools over HTTP, as a program meets them, and the Python agent that uses them.
+// Tools over HTTP, as a program meets them.
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { type Tool, toOpenAITool } from "../../../lib/tools/tool.ts";
 import { toolsHandler } from "../../../lib/trials/tap/_tools_over_http.ts";
-import { commandAgent } from "../../../lib/trials/tap/command.ts";
-import { agentOptions, agentTask } from "../../support/agent_options.ts";
-import { ROOT } from "../../support/child.ts";
-import { sayingServer } from "../../support/saying_server.ts";
 
 const TOKEN = "/a-token/tools";
 
@@ -102,48 +98,4 @@ Deno.test("toolsHandler() tells with 409 why no more calls are allowed, without 
   ]);
   const [status, text] = await post(`${server.url}/add`, "{}");
   assertEquals([status, JSON.parse(text)], [409, { error: "no more: [redacted]" }]);
-});
-
-const PYTHON = ["python3", `${ROOT}/fixtures/agents/agent.py`];
-
-for (const flags of [[], ["--stream"]]) {
-  const title = ["agent.py", ...flags].join(" ");
-  Deno.test(`${title} tells the model what was wrong with its calls, and goes on`, async () => {
-    const call = (id: string, name: string, written: string) => ({ id, name, arguments: written });
-    await using model = sayingServer([
-      { calls: [call("1", "invented/name", "{}"), call("2", "add", "{")] },
-      { calls: [call("3", "add", "[1]"), call("4", "add", '{"a":1}')] },
-      { text: "It is é." },
-    ]);
-    await using server = serve([echo("add")]);
-    const agent = commandAgent({ command: [...PYTHON, ...flags] });
-    const text = await agent(
-      agentTask({ system: "Be brief.", tools: [echo("add")], toolChoice: "required" }),
-      agentOptions({ baseURL: model.url, toolsURL: server.url }),
-    );
-    assertEquals(text, "It is é.");
-    assertEquals(model.asked.map(({ body }) => body["tool_choice"]), [
-      "required",
-      undefined,
-      undefined,
-    ]);
-    const messages = model.asked.at(-1)!.body["messages"] as { role: string; content: string }[];
-    assertEquals(messages[0], { role: "system", content: "Be brief." });
-    const results = messages.filter(({ role }) => role === "tool").map(({ content }) => content);
-    assertEquals(results.length, 4);
-    assertStringIncludes(results[0]!, "there is no function invented/name");
-    assertStringIncludes(results[1]!, "The arguments are not JSON");
-    assertStringIncludes(results[2]!, "must be a JSON object");
-    assertEquals(results[3], '{"a":1}');
-  });
-}
-
-Deno.test("agent.py fails with what its server said", async () => {
-  await using model = sayingServer([() => Response.json({ error: "no" }, { status: 400 })]);
-  const error = await commandAgent({ command: PYTHON })(
-    agentTask(),
-    agentOptions({ baseURL: model.url }),
-  ).catch((error) => error);
-  assertStringIncludes(error.message, "exit code 1");
-  assertStringIncludes(error.message, "HTTP Error 400");
 });

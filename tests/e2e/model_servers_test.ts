@@ -1,0 +1,72 @@
+// What asking a model, and serving one, does to a whole process.
+
+import { assertEquals, assertLess, assertMatch } from "@std/assert";
+import { deno, ROOT } from "../support/child.ts";
+import { completion } from "../support/wire_servers.ts";
+
+/** A program that asks a model once, and prints the reply and the most memory it ever had, in MiB. */
+const ASKING = `
+const { openai } = await import("file://${ROOT}/mod.ts");
+const model = openai({ model: "parrot", baseURL: Deno.args[0], apiKey: "none", retries: 0 });
+const context = { trial: "t", repetition: 1, request: 1 };
+const { text } = await model.reply({ messages: [], tools: [], context });
+const [, peak] = /^VmHWM:\\s*(\\d+) kB$/m.exec(Deno.readTextFileSync("/proc/self/status"));
+console.log(JSON.stringify({ text, peak: peak / 1024 }));
+`;
+
+/** What the program prints when the body begins with so many spaces, each sent as a chunk of its own. */
+async function askedInPieces(spaces: number): Promise<{ text: string; peak: number }> {
+  using listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+  const answering = async () => {
+    using connection = await listener.accept();
+    connection.setNoDelay(true);
+    await connection.read(new Uint8Array(65_536));
+    const send = async (text: string) => {
+      for (let bytes = new TextEncoder().encode(text); bytes.length > 0;) {
+        bytes = bytes.subarray(await connection.write(bytes));
+      }
+    };
+    await send(
+      "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n",
+    );
+    for (let sent = 0; sent < spaces; sent++) await send("1\r\n \r\n");
+    const body = JSON.stringify(completion());
+    await send(`${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`);
+  };
+  const url = `http://127.0.0.1:${listener.addr.port}/v1`;
+  const [{ stdout, all }] = await Promise.all([
+    deno(["eval", "--no-check", "--config=deno.json", ASKING, url]),
+    answering(),
+  ]);
+  assertMatch(stdout, /^\{"text":/, all);
+  return JSON.parse(stdout);
+}
+
+Deno.test("openai() takes memory for what it receives, and none for the number of pieces", {
+  ignore: Deno.build.os !== "linux",
+}, async () => {
+  const whole = await askedInPieces(0);
+  // A buffer for each piece would be above 1 GiB.
+  const pieces = await askedInPieces(20_000);
+  assertEquals([whole.text, pieces.text], ["hello", "hello"]);
+  assertLess(pieces.peak, whole.peak + 150);
+});
+
+Deno.test("startSimulatedServer() lets a process end unless awaited", async () => {
+  const run = async (rest: string) => {
+    const code = `
+      import { startSimulatedServer } from "file://${ROOT}/lib/simulated/server.ts";
+      const server = startSimulatedServer();
+      const timer = setTimeout(() => { console.log("alive"); server.close(); }, 200);
+      Deno.unrefTimer(timer);
+      ${rest}`;
+    const { code: exit, stdout, stderr, all } = await deno([
+      ...["eval", "--no-check", "--config=deno.json"],
+      code,
+    ]);
+    assertEquals(exit, 0, all);
+    return [stdout, stderr];
+  };
+  assertEquals(await run(""), ["", ""]);
+  assertEquals(await run("await server.finished;"), ["alive\n", ""]);
+});

@@ -1,0 +1,273 @@
+// The HTML report in a real browser, of journals that are very long, not whole, or not ours.
+
+import {
+  assertEquals,
+  assertGreater,
+  assertLessOrEqual,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import { type Plan, planSuite } from "../../../lib/runs/plan.ts";
+import { browserTest, type OpenedPage, type TestBrowser } from "../../support/browser.ts";
+import { Folder } from "../../support/folders.ts";
+import { linesOf, writeJournal } from "../../support/journals.ts";
+import { manyTrials } from "../../support/many_trials.ts";
+import { finish, record, type TrialTraits } from "../../support/records.ts";
+import {
+  chooseOutcome,
+  goToTrial,
+  openReport,
+  readTrial,
+  shownRows,
+  writeReport,
+} from "../../support/report_page.ts";
+import { SMALL } from "../../support/suites.ts";
+
+function unpacked({ page }: OpenedPage): Promise<number> {
+  return page.evaluate(() => Number(document.documentElement.dataset["unpacked"]));
+}
+
+browserTest(
+  "a report of 1,000 trials unpacks what is looked at, and nothing else",
+  async (browser) => {
+    using folder = new Folder();
+    const { plan, trials } = await manyTrials(125);
+    assertEquals(trials.length, 1000);
+    await using opened = await openReport(
+      browser,
+      await writeReport(writeJournal(folder, plan, trials)),
+    );
+    const { page, faults } = opened;
+    assertEquals(await page.textContent("#count"), "1,000 of 1,000 trials, page 1 of 20");
+    assertEquals(await unpacked(opened), 1);
+    const elements = () => page.evaluate(() => document.querySelectorAll("*").length);
+    const atOpening = await elements();
+    const drawn = await page.locator(".plot *").count();
+    // Each of the 50 rows has the mark of its model; figures draw their own legends.
+    assertLessOrEqual(atOpening - drawn, 1600);
+    // Of two drawings of one figure a screen shows one.
+    assertLessOrEqual(await page.locator(".plot svg:first-child *").count(), 800);
+    assertLessOrEqual(drawn, 1000);
+    // The data of all trials is in many blocks.
+    assertGreater(await page.locator("script[id^=block-]").count(), 12);
+    await goToTrial(page, 621);
+    assertLessOrEqual(await unpacked(opened), 4);
+    assertLessOrEqual(await elements() - atOpening, 1000);
+    // Its neighbour mostly lies in the same block, and Graphviz is there already.
+    await goToTrial(page, 623);
+    assertLessOrEqual(await unpacked(opened), 5);
+    // The last of all can be reached.
+    await goToTrial(page, 1000);
+    assertStringIncludes((await readTrial(page)).facts["task"]!, "core 10");
+    assertEquals((await shownRows(page)).length, 50);
+    assertEquals(faults, []);
+  },
+);
+
+/** What a person sees of a report before opening a trial. */
+interface Seen {
+  readonly notes: string[];
+  readonly provenance: string;
+  readonly text: string;
+  readonly count: string;
+  readonly rows: readonly string[][];
+  readonly title: string;
+}
+
+/** Looks at the report of a journal; nothing may be wrong with the page. */
+async function look(
+  browser: TestBrowser,
+  journal: string,
+  more: (opened: OpenedPage) => Promise<void> = () => Promise.resolve(),
+): Promise<Seen> {
+  await using opened = await openReport(browser, await writeReport(journal));
+  const { page, faults } = opened;
+  const seen = {
+    notes: await page.locator(".notes li").allTextContents(),
+    provenance: (await page.textContent("header p"))!,
+    text: await page.innerText("body"),
+    count: (await page.textContent("#count"))!,
+    rows: await shownRows(page),
+    title: await page.title(),
+  };
+  // Each link within the page leads somewhere.
+  for (const link of await page.locator("nav a").all()) {
+    const target = await link.getAttribute("href");
+    assertEquals(await page.locator(target!).count(), 1, target!);
+  }
+  await more(opened);
+  assertEquals(faults, []);
+  return seen;
+}
+
+/** The journal of a plan whose first trials have ended. */
+function journalOf(
+  folder: Folder,
+  plan: Plan,
+  traits: TrialTraits = {},
+  ended = plan.trials.length,
+): string {
+  const trials = plan.trials.slice(0, ended);
+  return writeJournal(
+    folder,
+    plan,
+    trials.map((planned) => finish(planned, { suite: plan.suite, ...traits })),
+  );
+}
+
+const PLAN = planSuite(SMALL, { source: "small" });
+const GATED = planSuite({ ...SMALL, gate: { successRate: 0.7 } }, { source: "small" });
+
+browserTest("a report of a plan without trials says that nothing has ended", async (browser) => {
+  using folder = new Folder();
+  const seen = await look(browser, writeJournal(folder, GATED, []));
+  assertEquals(seen.notes, [
+    "No trial has ended yet: there is nothing to report.",
+    "12 of 12 planned trials of a.jsonl have no result. All figures are of the other trials.",
+  ]);
+  assertEquals(seen.provenance, "0 of 12 planned trials, seed 1");
+  assertStringIncludes(seen.text, "INVALID");
+  assertStringIncludes(seen.text, "Nothing has been run yet.");
+  assertEquals([seen.count, seen.rows], ["0 of 0 trials", []]);
+});
+
+browserTest("a report of an empty file is a whole page that says so", async (browser) => {
+  using folder = new Folder();
+  const seen = await look(browser, folder.write("a.jsonl", ""));
+  assertEquals(seen.notes, ["No trial has ended yet: there is nothing to report."]);
+  // Nobody knows the name of the suite, and yet the page has a heading.
+  assertMatch(seen.title, /^.+: toolgate report$/);
+  assertEquals([seen.count, seen.rows], ["0 of 0 trials", []]);
+});
+
+browserTest(
+  "a report of a part tells what is not there, and of a torn last line",
+  async (browser) => {
+    using folder = new Folder();
+    journalOf(folder, PLAN, {}, 8);
+    const torn = folder.read("a.jsonl").slice(0, -40);
+    const bytes = torn.length - torn.lastIndexOf("\n") - 1;
+    const seen = await look(browser, folder.write("a.jsonl", torn));
+    assertEquals(seen.notes.length, 2);
+    assertStringIncludes(seen.notes[0]!, "Dropped a torn last line of ");
+    assertStringIncludes(seen.notes[0]!, `a.jsonl (${bytes} bytes)`);
+    assertEquals(
+      seen.notes[1],
+      "5 of 12 planned trials of a.jsonl have no result. All figures are of the other trials.",
+    );
+    assertStringIncludes(seen.provenance, "7 of 12 planned trials");
+    assertEquals(seen.rows.length, 7);
+  },
+);
+
+browserTest(
+  "a report of invalid trials alone has no rate, and tells the reasons",
+  async (browser) => {
+    using folder = new Folder();
+    const traits: TrialTraits = {
+      ...{ outcome: "invalid", calls: 0, reason: "429: too many requests" },
+      events: [{ kind: "stop", reason: "invalid", message: "429: too many requests" }],
+    };
+    const seen = await look(browser, journalOf(folder, PLAN, traits), async ({ page }) => {
+      await goToTrial(page, 1);
+      const { summary, events, outcome } = await readTrial(page);
+      assertEquals(outcome, "invalid");
+      assertStringIncludes(summary, "infrastructure: 429: too many requests");
+      assertEquals(events.map(({ text }) => text), ["stopped: invalid429: too many requests"]);
+      await chooseOutcome(page, "invalid");
+      assertEquals(await page.textContent("#count"), "12 of 12 trials");
+    });
+    assertEquals(seen.notes.length, 2);
+    assertStringIncludes(seen.notes[0]!, "12 of 12 trials are invalid");
+    // They were made by hand, which a report tells.
+    assertStringIncludes(seen.notes[1]!, "disagrees with its own events");
+    assertEquals(seen.rows.map(([, outcome]) => outcome), new Array(12).fill("invalid"));
+  },
+);
+
+browserTest(
+  "a report of another tool's journal lists its trials, and has no graph of them",
+  async (browser) => {
+    using folder = new Folder();
+    const lines = ["x", "y", "__proto__"].map((name, index) => ({
+      ...{ v: 1, kind: "trial", id: `case ${name}`, suite: "others", index, calls: index },
+      ...{ model: { requested: "m", served: "m" }, task: { case: name } },
+      ...(index === 0
+        ? { outcome: "solved", solved: true }
+        : { outcome: "no_answer", solved: false }),
+      events: [{ kind: "something of theirs" }],
+    }));
+    const seen = await look(browser, folder.write("a.jsonl", linesOf(lines)), async ({ page }) => {
+      await goToTrial(page, 2);
+      const { nodes, task, facts, events } = await readTrial(page);
+      assertEquals([nodes, task, facts["task"]], [undefined, [], "y"]);
+      assertEquals(events.map(({ text }) => text), ["The journal holds no events of this trial."]);
+      assertStringIncludes(await page.innerText("#graph"), "No transcript of this trial was kept");
+    });
+    // What is not there is said once.
+    assertMatch(seen.notes.shift()!, /^3 of 3 trials have no transcript: /);
+    assertEquals(seen.notes, [
+      "Without a plan line it is unknown whether trials are missing",
+    ]);
+    assertEquals(seen.provenance, "3 trials");
+    assertEquals(seen.title, "others: toolgate report");
+    // There is one model, so that the list does not name it.
+    assertEquals(seen.rows.map((row) => row.slice(0, 5)), [
+      ["trial 1", "passed", "x", "repetition 1", "0"],
+      ["trial 2", "no answer", "y", "repetition 1", "1"],
+      ["trial 3", "no answer", "__proto__", "repetition 1", "2"],
+    ]);
+  },
+);
+
+browserTest("a report that was cut off says that it is not whole", async (browser) => {
+  using folder = new Folder();
+  const text = Deno.readTextFileSync(await writeReport(journalOf(folder, PLAN)));
+  const behind = (part: string) => text.indexOf(part) + part.length;
+  const cuts = {
+    "between its parts": text.indexOf('<script type="application/octet-stream" id="index"'),
+    "within the trials": behind('id="block-0">') + 50,
+    "at the index": behind('id="index">'),
+    "within the index": behind('id="index">') + 51,
+    "within a figure": behind('id="figure-core"'),
+  };
+  for (const [name, at] of Object.entries(cuts)) {
+    await using opened = await browser.open(folder.write("cut.html", text.slice(0, at)));
+    const { page, faults } = opened;
+    await page.getByText("This file is incomplete: it was cut off while it was written.").waitFor();
+    assertEquals(await page.getByText("Unpacking").count(), 0, name);
+    assertEquals(faults, [], name);
+  }
+});
+
+browserTest(
+  "a report whose index is broken tells that, and does not seem to go on",
+  async (browser) => {
+    using folder = new Folder();
+    const text = Deno.readTextFileSync(await writeReport(journalOf(folder, PLAN)));
+    const broken = text.replace(/(id="index">).{20}/, "$1AAAAAAAAAAAAAAAAAAAA");
+    await using opened = await browser.open(folder.write("broken.html", broken));
+    await opened.page.getByText("The trials cannot be unpacked: ").waitFor();
+    assertEquals(opened.faults, []);
+  },
+);
+
+browserTest("a trial that nothing can run again has no line to copy", async (browser) => {
+  using folder = new Folder();
+  const lines = [
+    record({ model: "gpt-5", index: 0 }),
+    record({ model: "sim:planner", simulated: true, index: 1 }),
+  ];
+  const path = await writeReport(folder.write("a.jsonl", linesOf(lines)));
+  await using opened = await openReport(browser, path);
+  const { page, faults } = opened;
+  for (const [place, lined] of [false, true].entries()) {
+    await goToTrial(page, place + 1);
+    assertEquals((await page.innerText("#trial")).includes("To run it again"), lined);
+    assertEquals([await page.locator("#rerun").count(), await page.locator("#copy").count()], [
+      Number(lined),
+      Number(lined),
+    ]);
+  }
+  assertEquals(faults, []);
+});

@@ -1,0 +1,125 @@
+// Figures as files, by `report --svg`: a browser opens them by themselves.
+
+import {
+  assert,
+  assertEquals,
+  assertGreater,
+  assertMatch,
+  assertNotMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import type { Trial } from "../../../lib/trials/trial.ts";
+import { browserTest } from "../../support/browser.ts";
+import { toolgate } from "../../support/command_line.ts";
+import { Folder } from "../../support/folders.ts";
+import { linesOf } from "../../support/journals.ts";
+import { failureOf, HOSTILE, record, STEERING } from "../../support/records.ts";
+import { elementsOf, parseXml } from "../../support/xml.ts";
+
+const MODELS = [
+  "plain",
+  '<img src=x onerror="a()"> & </svg>',
+  "var(--ink)",
+  `"var(--ink)"`,
+  HOSTILE,
+];
+
+/** The figures of their report, and the title of each. */
+const TITLES: Record<string, string> = {
+  "comparisons.svg": "Pairs compared",
+  "core.svg": "Success by core size",
+  "depth-5.svg": "Success by dependency depth, 5 core functions",
+  "failures.svg": "Failure types",
+  "overview.svg": "Success",
+};
+
+/** Trials of models with odd names on tasks of two sizes, some with a wrong call, some perturbed. */
+function trialsOf(models: readonly string[]): Trial[] {
+  return models.flatMap((model) =>
+    ["none", "RD"].flatMap((perturbation) =>
+      [[5, 2], [5, 4], [10, 2]].flatMap(([core, depth]) =>
+        [1, 2].map((seed) =>
+          record({
+            model,
+            perturbation,
+            task: { core: core!, depth: depth!, connected: 0, disconnected: 0, seed },
+            outcome: seed === 1 ? "solved" : "wrong_answer",
+            failures: seed === 1 ? [] : [failureOf("incorrect_value")],
+          })
+        )
+      )
+    )
+  );
+}
+
+browserTest("report --svg writes figures that a browser opens as they are", async (browser) => {
+  using folder = new Folder();
+  const journal = folder.write("a.jsonl", linesOf(trialsOf(MODELS)));
+  const ended = await toolgate(["report", journal, "--svg", folder.file("new/figures")]);
+  assertEquals(ended.code, 0, ended.all);
+  assertEquals(ended.stdout, "", "no tables are printed");
+  const names = [...Deno.readDirSync(folder.file("new/figures"))].map(({ name }) => name).sort();
+  assertStringIncludes(ended.stderr, `Wrote ${names.length} figures to `);
+  assertEquals(names, Object.keys(TITLES));
+  const pageCss = Deno.readTextFileSync(
+    new URL("../../../lib/reports/page/page.css", import.meta.url),
+  );
+  const light = [...pageCss.matchAll(/--[\w-]+: (?:light-dark\()?(#\w+)/g)]
+    .map(([, colour]) => colour!);
+  for (const name of names) {
+    const text = folder.read(`new/figures/${name}`);
+    assertNotMatch(text, STEERING, name);
+    // The white page shows around labels here too.
+    const hasHalo = text.includes('stroke="#ffffff" paint-order="stroke"');
+    assertEquals(hasHalo, ["comparisons.svg", "overview.svg"].includes(name), name);
+    // A strict reader and that of a browser.
+    const root = parseXml(text);
+    const { title, shown, faults, fonts } = await (async () => {
+      await using opened = await browser.open(folder.file(`new/figures/${name}`));
+      return {
+        faults: [...opened.faults],
+        ...await opened.page.evaluate(() => ({
+          shown: [...document.querySelectorAll("[class*=role-title] text")]
+            .map((one) => one.textContent).join(" "),
+          title: `${document.documentElement.tagName} ${document.title}`,
+          fonts: [
+            ...new Set(
+              [...document.querySelectorAll("text")].map((one) => one.getAttribute("font-family")),
+            ),
+          ],
+        })),
+      };
+    })();
+    assertEquals(faults, [], name);
+    assertEquals(title, `svg ${TITLES[name]}`);
+    assert(shown.startsWith(`${TITLES[name]} `) && shown.length > TITLES[name]!.length + 10, shown);
+    assertEquals(fonts, ["system-ui, sans-serif"]);
+    const [first, second] = root.children;
+    assertEquals([first!.name, second!.name], ["title", "desc"]);
+    assertGreater(second!.text.length, 10);
+    for (const { name: element, attributes } of elementsOf(root)) {
+      assert(!/script|style|foreignobject|image|^a$/i.test(element), element);
+      for (const paint of ["fill", "stroke"]) {
+        const colour = attributes[paint];
+        if (colour === undefined || ["none", "transparent"].includes(colour)) continue;
+        assertMatch(colour, /^#[0-9a-f]{6}$/);
+        assert(light.includes(colour), `${colour} is none of the page's light theme`);
+      }
+    }
+  }
+  // Names are text as they are, in the legend too.
+  const core = parseXml(folder.read("new/figures/core.svg"));
+  const legend = elementsOf(core).filter(({ attributes }) =>
+    attributes["class"]?.includes("role-legend-label")
+  ).flatMap(({ children }) => children.map(({ text }) => text));
+  assertEquals(legend.filter((text) => !text.includes(" + RD")).slice(0, 4), MODELS.slice(0, 4));
+  // Again is no harm, but other files stay.
+  const again = await toolgate(["report", journal, "--svg", folder.file("new/figures")]);
+  assertEquals(again.code, 0, again.all);
+  folder.write("new/figures/core.svg", "<svg>my own</svg>");
+  const refused = await toolgate(["report", journal, "--svg", folder.file("new/figures")]);
+  assertEquals(refused.code, 2);
+  assertStringIncludes(refused.stderr, "core.svg");
+  assertStringIncludes(refused.stderr, "only another such figure may be replaced");
+  assertEquals(folder.read("new/figures/core.svg"), "<svg>my own</svg>");
+});

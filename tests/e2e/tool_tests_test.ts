@@ -1,0 +1,543 @@
+// Tests of one's own tools as users run them: `deno test` on the files of fixtures/tool_tests, and on
+// files of other kinds, in child processes. Tests that need no flags share a file and a process.
+
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { deno, type Finished, folder, readLines, ROOT, shell } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
+
+const PASSING = ["assistant", "shop", "travel"].map((name) => `fixtures/tool_tests/${name}.ts`);
+const FAILING = ["calls", "gate", "outcomes", "unreachable"]
+  .map((name) => `fixtures/tool_tests/failing/${name}.ts`);
+const [CALLS, GATE] = FAILING as [string, string];
+
+const place = await folder();
+Deno.test.afterAll(async () => await place[Symbol.asyncDispose]());
+const FILES = [`--allow-read=${place.path}`, `--allow-write=${place.path}`];
+
+/** Trials of the gates of the fixtures. */
+const PASSING_TRIALS = 60;
+const FAILING_TRIALS = 40;
+
+interface RunOptions {
+  /** Flags of `deno test`; those behind `--` are among the arguments after it. */
+  readonly flags?: readonly string[];
+  readonly own?: readonly string[];
+}
+
+/** Runs test files as they are, without any permission that is not given. */
+function run(files: string | readonly string[], { flags = [], own = [] }: RunOptions = {}) {
+  return deno([
+    ...["test", "--no-check", "--no-prompt", `--config=${ROOT}/deno.json`, ...flags],
+    ...[files].flat(),
+    ...(own.length === 0 ? [] : ["--", ...own]),
+  ]);
+}
+
+/** Runs a line as a user would paste it, but for the check of types. */
+function paste(line: string): Promise<Finished> {
+  return shell(line.replace("deno test ", "deno test --no-check "));
+}
+
+/** The journal in a folder that is named after a test file. */
+function journalIn(folder: string, file: string): string {
+  const found = Array.from(Deno.readDirSync(folder), ({ name }) => name).find((name) =>
+    name.includes(file)
+  );
+  return `${folder}/${found}`;
+}
+
+/** The errors of failed tests, by their names. */
+function errorsIn({ stdout }: Finished): Map<string, string> {
+  const [, errors = ""] = stdout.split("\n ERRORS \n");
+  const [told] = errors.split("\n FAILURES \n");
+  const parts = told!.split(/^(.+) => \S+$/m).slice(1);
+  return new Map(
+    parts.flatMap((name, place) => place % 2 === 0 ? [[name, parts[place + 1]!.trim()]] : []),
+  );
+}
+
+function rerunIn(error: string): string {
+  return /^rerun: (.*)$/m.exec(error)![1]!;
+}
+
+/** The names and failures of a JUnit report. */
+function junit(path: string): { cases: string[]; failed: string[] } {
+  const cases = [
+    ...Deno.readTextFileSync(path).matchAll(
+      /<testcase name="([^"]*)"[^>]*?(?:\/>|>(.*?)<\/testcase>)/gs,
+    ),
+  ];
+  const plain = (name: string) => name.replaceAll("&gt;", ">").replaceAll("&apos;", "'");
+  return {
+    cases: cases.map(([, name]) => plain(name!)),
+    failed: cases.filter(([, , body]) => body?.includes("<failure")).map(([, name]) =>
+      plain(name!)
+    ),
+  };
+}
+
+/** A file with tests of one's own, and what most of them need. */
+function fileOf(body: string): string {
+  return `// @ts-nocheck: a user may write no types.
+import { assertAnswer, assertCalled, scripted, tool, toolTest } from "file://${ROOT}/mod.ts";
+import { assertEquals } from "@std/assert";
+
+const add = tool({
+  name: "add",
+  description: "Adds two numbers",
+  parameters: {
+    type: "object",
+    properties: { x: { type: "number" }, y: { type: "number" } },
+    required: ["x", "y"],
+    additionalProperties: false,
+  },
+  execute: ({ x, y }) => x + y,
+});
+const call = { calls: [{ name: "add", arguments: { x: 1, y: 2 } }] };
+const adder = (name = "adder") => scripted(name, [call, { text: "It is 3." }]);
+// After the tests of the file's suite, which are registered once it has been loaded.
+const later = (name, fn) => addEventListener("load", () => Deno.test(name, fn));
+const silent = (name = "silent") => scripted(name, [{ text: "I cannot tell." }]);
+const rests = { tools: [add], prompt: "What is 1 + 2?", assert: (run) => assertAnswer(run, "3") };
+${body}`;
+}
+
+/** Writes such a file. */
+function write(name: string, body: string): string {
+  return place.write(name, fileOf(body));
+}
+
+Deno.test("toolTest() runs its fixtures without any permission, and all of them pass", async () => {
+  await using place = await folder();
+  const report = place.file("junit.xml");
+  const finished = await run(PASSING, { flags: [`--junit-path=${report}`] });
+  assertEquals(finished.code, 0, finished.all);
+  const { cases, failed } = junit(report);
+  assertEquals(failed, []);
+  const trial = /^is right often enough > trial \d+$/;
+  assertEquals(cases.filter((name) => trial.test(name)).length, PASSING_TRIALS);
+  const isEnding = (name: string) => name.includes(" > failed: ");
+  assertEquals(cases.filter((name) => !trial.test(name) && !isEnding(name)), [
+    // What is run by itself is registered at once, the suite of a file when that has been loaded.
+    "is right often enough > gate",
+    "an agent of one's own multiplies",
+    "multiplies by the tool",
+    "calls nothing where nothing is to be done",
+    "has its arguments repaired",
+    "writes a mail that a judge finds polite",
+    "refunds an order once",
+    "searches, whether it writes defaults or not > brief",
+    "searches, whether it writes defaults or not > thorough",
+    "fills one cart over several turns",
+    "tries again where the till fails",
+    "finds articles with few calls that are to spare",
+    "books the taxi once it knows when the tour ends",
+    "books for two cities, in whatever order",
+    "asks for the visa until it is granted",
+    "recovers from a document with wrong types > obedient",
+    "recovers from a document with wrong types > obedient + WT",
+  ]);
+  // The gate passes though not all trials do, of which each is told with its assertion.
+  assertMatch(finished.stdout, /^nine of ten \(simulated\): PASS: /m);
+  assertMatch(
+    finished.stdout,
+    /^ {2}is right often enough: wrong_answer after 0 calls, an assertion failed: The answer is not .*\n {4}rerun: deno test /m,
+  );
+  assertEquals(finished.stdout.includes("warning"), false, finished.all);
+});
+
+/** What is told of each test that fails on purpose: the whole message, but for its rerun line. */
+const MESSAGES: readonly [name: string, message: string, at: string | undefined][] = [
+  [
+    "wrong argument",
+    `AssertionError: No call was as expected: book_hotel({"city":"Rome","nights":3}).
+  nearest is call 1 (step 1) book_hotel
+    arguments.nights is different: expected 3, but it is 2
+  calls made: 1
+    1. step 1 book_hotel(city="Rome", nights=2) -> {"city":"Rome","nights":2,"price":160}
+
+hasty (simulated): wrong_answer after 1 call; an assertion failed
+  said "Done."`,
+    "calls.ts:28:5",
+  ],
+  [
+    "wrong order",
+    `AssertionError: The calls were not made in the expected order.
+  expected call 2 of 2 was not made after call 2 (step 2) book_tour: book_taxi
+    it was made before: call 1 (step 1) book_taxi
+  calls made: 2
+    1. step 1 book_taxi(at="17:00") -> {"taxi":"X7"}
+    2. step 2 book_tour(city="Rome", date="2026-05-03") -> {"tour":"T1","ends":"17:00"}
+
+hasty (simulated): wrong_answer after 2 calls; an assertion failed
+  said "Done."`,
+    "calls.ts:37:5",
+  ],
+  [
+    "missing call",
+    `AssertionError: The calls are not the expected ones (exact).
+  expected call 2 of 2 was not made: book_taxi({"at":"17:00"})
+  calls made: 1
+    1. step 1 book_tour(city="Rome", date="2026-05-03") -> {"tour":"T1","ends":"17:00"}
+
+hasty (simulated): wrong_answer after 1 call; an assertion failed
+  said "Done."`,
+    "calls.ts:46:5",
+  ],
+  [
+    "called too often",
+    `AssertionError: search was called 3 times, not at most twice.
+  call 1 (step 1) search
+  call 2 (step 2) search
+  call 3 (step 3) search
+  calls made: 3
+    1. step 1 search(text="pen") -> [{"article":"red pen","price":2},{"article":"blue pen","price":3}]
+    2. step 2 search(text="pens") -> [{"article":"red pen","price":2},{"article":"blue pen","price":3}]
+    3. step 3 search(text="pencil") -> [{"article":"red pen","price":2},{"article":"blue pen","price":3}]
+
+hasty (simulated): wrong_answer after 3 calls; an assertion failed
+  said "Done."`,
+    "calls.ts:59:5",
+  ],
+  [
+    "invented tool",
+    `AssertionError: 1 of 1 call failed.
+  call 1 (step 1) book_taxy (refused): There is no function book_taxy
+  calls made: 1
+    1. step 1 book_taxy(at="17:00") -> refused: There is no function book_taxy
+
+hasty (simulated): wrong_answer after 1 call; an assertion failed; wrong calls: 1 function_not_found
+first root failure: call 1 (step 1) book_taxy: function_not_found: there is no such function, the nearest is book_taxi
+  said "Done."`,
+    "calls.ts:68:5",
+  ],
+  [
+    "refunds twice",
+    `AssertionError: The state is not as expected: 1 difference.
+  state.refunded is different: expected 30, but it is 60
+
+generous (simulated): wrong_answer after 2 calls; an assertion failed
+  1. step 1 refund(order="a7") -> {"refunded":30}
+  2. step 2 refund(order="a7") -> {"refunded":30}
+  state: orders.a7.status: "paid" → "refunded"
+  state: refunded: 0 → 60
+  said "You get 30 euros back."`,
+    "outcomes.ts:13:5",
+  ],
+  [
+    "answers without the fact",
+    `AssertionError: The answer is not a text with "red pen".
+  the answer is "We have several pens."
+  calls made: 1
+    1. step 1 search(text="pen") -> [{"article":"red pen","price":2},{"article":"blue pen","price":3}]
+
+vague (simulated): wrong_answer after 1 call; an assertion failed
+  said "We have several pens."`,
+    "outcomes.ts:26:5",
+  ],
+  [
+    "broken assert",
+    `AssertionError: assert itself threw TypeError at fixtures/tool_tests/failing/outcomes.ts:36:37: Cannot read properties of undefined (reading 'result') (no AssertionError: look at the test first)
+
+reckoner (simulated): wrong_answer after 0 calls; an assertion failed
+  said "It is 42."`,
+    "outcomes.ts:36:37",
+  ],
+  [
+    "never comes to an end",
+    `AssertionError: The model reached a limit before it answered: call_limit
+stubborn (simulated): call_limit after 3 calls
+  1. step 1 search(text="pen") -> [{"article":"red pen","price":2},{"article":"blue pen","price":3}]
+  2. step 2 search(text="pen") -> [{"article":"red pen","price":2},{"article":"blue pen","price":3}]
+  3. step 3 search(text="pen") -> [{"article":"red pen","price":2},{"article":"blue pen","price":3}]
+  stopped: a call past the limit was made`,
+    undefined,
+  ],
+];
+
+/** The run of all tests that fail on purpose: it is done when a test first asks for it. */
+let failing: Promise<Finished> | undefined;
+const JUNIT = place.file("junit.xml");
+
+function runFailing(): Promise<Finished> {
+  return failing ??= run(FAILING, {
+    flags: ["--allow-net=127.0.0.1", ...FILES, `--junit-path=${JUNIT}`],
+    own: [`--out=${place.path}/failing/`],
+  });
+}
+
+Deno.test("toolTest() tells what was wrong, where, and how to run just that again", async (context) => {
+  const finished = await runFailing();
+  assertEquals(finished.code, 1, finished.all);
+  const errors = errorsIn(finished);
+  const names = [
+    ...MESSAGES.map(([name]) => name),
+    "right too rarely > gate",
+    "unreachable server",
+  ];
+  assertEquals([...errors.keys()].sort(), names.toSorted(), finished.all);
+  assertEquals(junit(JUNIT).failed.sort(), names.toSorted());
+  for (const [name, message, at] of MESSAGES) {
+    await context.step(name, () => {
+      const error = errors.get(name)!;
+      const [told, rest = ""] = error.split("\nrerun: ");
+      assertEquals(told, `error: ${message}`);
+      const [rerun, ...frames] = rest.split("\n");
+      const file = at === undefined ? "outcomes.ts" : at.split(":")[0];
+      const id = `case=${encodeURIComponent(name)} seed=`;
+      assertStringIncludes(
+        rerun!,
+        `deno test -A fixtures/tool_tests/failing/${file} -- --only='${id}`,
+      );
+      assertEquals(frames.length, 1);
+      if (at === undefined) return;
+      assertEquals(frames[0], `    at file://${ROOT}/fixtures/tool_tests/failing/${at}`);
+    });
+  }
+  await context.step("an unreachable server", () => {
+    assertMatch(
+      errors.get("unreachable server")!,
+      /^error: AssertionError: The trial is invalid: Cannot get a reply of m at 127\.0\.0\.1:4 as nothing listens at .*\nm: invalid after 0 calls\nrerun: /,
+    );
+  });
+  await context.step("a gate", () => {
+    assertMatch(
+      errors.get("right too rarely > gate")!,
+      /^error: AssertionError: coin \(simulated\): FAIL: the true success rate is below 80\.0%.*\n {2}solved: 20 of 40 valid trials /,
+    );
+  });
+  await context.step("no message leads into files of ours", () => {
+    for (const error of errors.values()) assertEquals(error.includes("/lib/"), false, error);
+  });
+  await context.step("rerun lines repeat what was told", async () => {
+    const lines = [...errors].filter(([, error]) => error.includes("\nrerun: "));
+    assertEquals(lines.length, MESSAGES.length + 1);
+    const [name, error] = lines.find(([name]) => name === "never comes to an end")!;
+    const again = await paste(rerunIn(error));
+    assertEquals(again.code, 1, again.all);
+    assertEquals([...errorsIn(again)], [[name, error]], again.all);
+  });
+});
+
+Deno.test("toolTest() tells a failure in a dozen lines, and all of it with --story=full", async () => {
+  const file = place.write(
+    "long_test.ts",
+    fileOf(`
+const keep = tool({ name: "keep", description: "Keeps", parameters: { type: "object" }, execute: () => "kept" });
+const calls = Array.from({ length: 40 }, (_, x) => ({
+  calls: [{ name: "keep", arguments: { x, text: "begin" + "z".repeat(5000) + "end" } }],
+}));
+const options = {
+  model: scripted("script", [...calls, { text: "Done." }]),
+  tools: [keep],
+  prompt: "Keep them.",
+};
+toolTest("by calls", { ...options, assert: (run) => assertCalled(run, { tool: "keep", arguments: { x: 50 } }) });
+toolTest("by its own", { ...options, assert: (run) => assertEquals(run.calls, []) });
+Deno.test("without a trial", () => {
+  const record = { tools: [keep], calls: Array.from({ length: 40 }, (_, x) => (
+    { call: x + 1, step: x + 1, tool: "keep", arguments: { x }, written: "{}", result: "kept" }
+  )) };
+  assertCalled(record, { tool: "keep", arguments: { x: 50 } });
+});
+`),
+  );
+  const callsIn = (text: string) =>
+    new Set([...text.matchAll(/^ +(\d+)\. step /gm)].map(([, call]) => call)).size;
+  const [brief, full] = await Promise.all([
+    run(file, { flags: FILES, own: [`--out=${place.path}/brief/`] }),
+    run(file, { own: ["--story=full"] }),
+  ]);
+  const told = errorsIn(brief!);
+  assertEquals(told.size, 3, brief!.all);
+  for (const [name, error] of told) {
+    const lines = error.split("\n").filter((line) => !/^ {4}at |^ {2,}throw |^ *\^$/.test(line));
+    assert(lines.length <= 12, `${name}: ${error}`);
+    assertMatch(error, /^ {2}\.\.\. .*\d+ more calls.*: --story=full$/m);
+    assert(lines.every((line) => line.length < 600), error);
+    if (name === "without a trial") continue;
+    assertMatch(error, /\[\.\.\. \d+ characters \.\.\.\]/);
+    assertMatch(error, /\nrerun: deno test /);
+    assertStringIncludes(error, '\n  said "Done."\n');
+  }
+  const whole = errorsIn(full!);
+  assertEquals([...whole.keys()].sort(), ["by calls", "by its own", "without a trial"]);
+  for (const [name, error] of whole) {
+    assertEquals(callsIn(error), 40, name);
+    if (name !== "without a trial") {
+      assertStringIncludes(error, "begin" + "z".repeat(5_000) + "end");
+    }
+  }
+  // What is kept does not depend on what was shown.
+  const kept = readLines(journalIn(`${place.path}/brief`, "long_test")).find((line) =>
+    line.task?.case === "by calls"
+  )!;
+  const { message } = kept.events.find(({ kind }: { kind: string }) => kind === "assertion");
+  assertEquals(callsIn(message), 12);
+});
+
+Deno.test("toolTest() runs what deno test selects, in any order and never again", async (context) => {
+  const errors = [...errorsIn(await runFailing())];
+  const usual = errors.filter(([, error]) => error.includes("/calls.ts -- "));
+  assertEquals(usual.length, 5);
+  await context.step("--filter", async () => {
+    const finished = await run(CALLS, { flags: ["--filter=wrong order"] });
+    assertEquals([...errorsIn(finished).keys()], ["wrong order"], finished.all);
+    assertMatch(finished.stdout, /0 passed \| 1 failed \| 4 filtered out/);
+  });
+  const flags = ["--shuffle=3", "--retry=2", "--repeats=2"];
+  await context.step(flags.join(" "), async () => {
+    const finished = await run(CALLS, { flags });
+    assertEquals(finished.code, 1, finished.all);
+    assertEquals([...errorsIn(finished)].sort(), usual.toSorted());
+    assertMatch(finished.stdout, /0 passed \| 5 failed/);
+  });
+  await context.step("--only of a model that the file has not chosen", async () => {
+    const id =
+      "case=wrong%20order seed=1 model=other strategy=baseline perturbation=none repetition=1";
+    const finished = await run(CALLS, { own: [`--only=${id}`] });
+    assertEquals(finished.code, 1, finished.all);
+    assertStringIncludes(finished.all, "; it has such a task for hasty, not for other");
+  });
+});
+
+Deno.test("toolTest() keeps the trials of each file in a folder, and goes on with them", async (context) => {
+  const whole = await runFailing();
+  const kept = `${place.path}/failing`;
+  const names = [...Deno.readDirSync(kept)].map(({ name }) => name).sort();
+  // Nothing is kept of a run that could not begin.
+  const folder = "fixtures.tool_tests.failing";
+  assertEquals(names, [
+    `${folder}.calls.jsonl`,
+    `${folder}.outcomes.jsonl`,
+    "right_too_rarely.jsonl",
+  ]);
+  const journal = `${kept}/right_too_rarely.jsonl`;
+  const lines = Deno.readTextFileSync(journal).trimEnd().split("\n");
+  assertEquals(lines.length, FAILING_TRIALS + 1);
+
+  await context.step("--resume runs what is missing, and writes report and verdict", async () => {
+    Deno.writeTextFileSync(journal, lines.slice(0, 11).join("\n") + "\n");
+    const shown = `${place.path}/shown`;
+    const own = [`--out=${kept}/`, "--resume", `--report=${shown}/`, `--verdict=${shown}/`];
+    const resumed = await run(GATE, { flags: FILES, own });
+    assertEquals(resumed.code, 1, resumed.all);
+    assertEquals(
+      errorsIn(resumed),
+      new Map([...errorsIn(whole)].filter(([name]) => name.endsWith("gate"))),
+    );
+    const ids = readLines(journal).slice(1).map(({ id }) => id);
+    assertEquals(ids, lines.slice(1).map((line) => JSON.parse(line).id));
+    const files = [...Deno.readDirSync(shown)].map(({ name }) => name).sort();
+    assertEquals(files, ["right_too_rarely.html", "right_too_rarely.json"]);
+    assertStringIncludes(Deno.readTextFileSync(`${shown}/right_too_rarely.json`), '"fail"');
+  });
+  await context.step("toolgate gate decides over it", async () => {
+    const decided = await toolgate(["gate", journal]);
+    assertEquals(decided.code, 1, decided.all);
+    assertMatch(decided.stdout, /^coin \(simulated\): FAIL: .*\n {2}solved: 20 of 40 /m);
+  });
+  await context.step("toolgate report shows it", async () => {
+    const shown = await toolgate(["report", `${kept}/${folder}.calls.jsonl`]);
+    assertEquals(shown.code, 0, shown.all);
+    assertMatch(
+      shown.stdout,
+      /^wrong argument +0 of 1 .* 1 of 1 trial: No call was as expected: .* \(.*calls\.ts:28\)$/m,
+    );
+    const page = place.file("report.html");
+    const drawn = await toolgate(["report", journal, "--html", page]);
+    assertEquals(drawn.code, 0, drawn.all);
+    assertStringIncludes(Deno.readTextFileSync(page), "right too rarely");
+  });
+});
+
+Deno.test("toolTest() does not go on with the trials of a case that has changed", async () => {
+  const test = (change: string) =>
+    `toolTest("one", { ...rests, model: adder(), budget: { tokens: 1000 }, ${change} });\n`;
+  const out = place.file("one.jsonl");
+  const first = await run(write("one.ts", test("")), { flags: FILES, own: [`--out=${out}`] });
+  assertEquals(first.code, 0, first.all);
+  // A test file gives each of its journals to one test.
+  const changed = ['prompt: "What is 2 + 1?"', "assert() {}", "tools: () => [add]"];
+  const files = changed.map((one, at) => {
+    const journal = place.write(`${at}.jsonl`, Deno.readTextFileSync(out));
+    return write(`changed_${at}.ts`, test(`${one}, journal: ${JSON.stringify(journal)}`));
+  });
+  const { stdout, all } = await run(files, { flags: FILES, own: ["--resume"] });
+  for (const at of changed.keys()) {
+    assertMatch(stdout, new RegExp(`Cannot resume .*${at}\\.jsonl as .* of the same plan`), all);
+  }
+  assertMatch(stdout, /0 passed \| 3 failed/, all);
+});
+
+Deno.test("toolTest() does not go on with trials that other code has judged", async (context) => {
+  const helper = (answer: string) => `export const right = (text) => text.includes("${answer}");\n`;
+  // The assertion itself never changes, nor does anything else that a case holds.
+  const body = (limit: number) => `
+import { right } from "./closures/helper.ts";
+const limit = ${limit};
+toolTest("sums", { ...rests, model: adder(), trials: 2, assert: (run) => {
+  assertEquals([right(run.answer), run.calls.length <= limit], [true, true]);
+} });
+`;
+  Deno.mkdirSync(place.file("closures"));
+  place.write("closures/helper.ts", `import "./other.ts";\n${helper("3")}`);
+  place.write("closures/other.ts", "// Nothing yet.\n");
+  const file = write("my closures %41.ts", body(5));
+  const own = [`--out=${place.file("closures.jsonl")}`];
+  const first = await run(file, { flags: FILES, own });
+  assertEquals(first.code, 0, first.all);
+  const [plan, ...lines] = readLines(place.file("closures.jsonl"));
+  assertEquals(Object.keys(plan.sources), [
+    "closures/helper.ts",
+    "closures/other.ts",
+    "my closures %41.ts",
+  ]);
+  assertEquals(lines.length, 2);
+  const resume = (flags = FILES) => run(file, { flags, own: [...own, "--resume"] });
+  await context.step("the same files go on", async () => {
+    write("my closures %41.ts", body(5).replaceAll("\n", "\r\n"));
+    const again = await resume();
+    assertEquals(again.code, 0, again.all);
+    assert(!again.all.includes("without comparing"), again.all);
+    write("my closures %41.ts", body(5));
+  });
+  const changes: [name: string, change: () => void, undo: () => void][] = [
+    [
+      "my closures %41.ts",
+      () => write("my closures %41.ts", body(6)),
+      () => write("my closures %41.ts", body(5)),
+    ],
+    [
+      "closures/other.ts",
+      () => place.write("closures/other.ts", "// Something.\n"),
+      () => place.write("closures/other.ts", "// Nothing yet.\n"),
+    ],
+  ];
+  for (const [name, change, undo] of changes) {
+    await context.step(`${name} has changed`, async () => {
+      change();
+      const refused = await resume();
+      undo();
+      assertEquals(refused.code, 1, refused.all);
+      assertMatch(
+        refused.all,
+        new RegExp(
+          "Cannot resume \\S+closures\\.jsonl as all of its trials must be judged by the same code: " +
+            `${name} changed since it began`,
+        ),
+      );
+    });
+  }
+  await context.step("files that may not be read are told", async () => {
+    const journal = place.file("closures.jsonl");
+    const flags = [`--allow-read=${journal}`, `--allow-write=${place.path}`];
+    const told = await resume(flags);
+    assertEquals(told.code, 0, told.all);
+    assertStringIncludes(
+      told.all,
+      `Continues ${journal} without comparing the code of the test with that of the trials before: ` +
+        "its file may not be read (--allow-read)",
+    );
+  });
+});
