@@ -73,7 +73,7 @@ function endedBy(endings: readonly Ending[]): Trial[] {
 Deno.test("readBaseline() reads back what acceptResults() keeps of results, whatever their endings", () => {
   using folder = new Folder();
   let accepted = 0;
-  fc.assert(
+  fc.assertAll(
     fc.property(ENDINGS, (endings) => {
       const trials = endedBy(endings);
       const journal = writeJournal(folder, PLAN, trials);
@@ -99,7 +99,7 @@ Deno.test("readBaseline() of an accepted file gives the verdicts that its journa
     atMost: { failureShifts: { incorrect_value: 0 } },
   });
   const kinds = new Set<string>();
-  fc.assert(
+  fc.assertAll(
     fc.property(ENDINGS, ENDINGS, (before, after) => {
       const old = endedBy(before);
       if (old.length === 0) return;
