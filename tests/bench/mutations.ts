@@ -178,14 +178,16 @@ function testsOf({ file, line }: Mutation, map: CoverageMap, tree: string): stri
   const places = map.sets[map.lines[file]![line]!]!.split(",").map(Number);
   const known = map.tests.map(({ test }) => test);
   const present = globSync("tests/**/*_test.ts", { cwd: tree });
-  return places.map((place) => map.tests[place]!)
+  const found = places.map((place) => map.tests[place]!)
     .sort((one, other) => rank(one.test) - rank(other.test) || one.covered - other.covered)
     .flatMap(({ test }) => {
       if (present.includes(test)) return [test];
-      const name = test.slice(test.lastIndexOf("/"));
-      const moved = present.filter((path) => path.endsWith(name) && !known.includes(path));
-      return moved.length === 1 && !moved[0]!.startsWith("tests/e2e/") ? moved : [];
-    }).slice(0, MOST_TESTS);
+      const [folder, name] = [test.slice(0, test.lastIndexOf("/") + 1), test.split("/").at(-1)!];
+      const moved = present.filter((path) => path.endsWith(`/${name}`) && !known.includes(path));
+      // One that is not there at all has become a part of another one of its folder.
+      return moved.length === 1 ? moved : present.filter((path) => path.startsWith(folder));
+    });
+  return [...new Set(found)].filter((path) => !path.startsWith("tests/e2e/")).slice(0, MOST_TESTS);
 }
 
 /** Runs the tests with a mutation, which is taken back. */

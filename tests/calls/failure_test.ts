@@ -106,41 +106,14 @@ Deno.test("checkSchema() takes whole numbers written as text if nothing is lost,
   });
 });
 
-for (
-  const text of [
-    "0731",
-    "731.0",
-    "1e3",
-    " 731",
-    "731 ",
-    "731\n",
-    "+731",
-    "--1",
-    "7_31",
-    "1,731",
-    "0x2db",
-    "731n",
-    "",
-    " ",
-    "-",
-    "-01",
-    "٧٣١",
-    "９",
-    "9007199254740992",
-    "99999999999999999999",
-    "NaN",
-    "Infinity",
-    "alpha",
-    "true",
-  ]
-) {
-  Deno.test(`checkSchema() refuses the text ${JSON.stringify(text)} for a whole number`, () => {
-    assertFault({ given: text }, { wrongType: ["given"] }, SOURCE);
-  });
-}
-
-Deno.test('checkSchema() refuses the text "-0", as its sign would be lost', () => {
-  assertFault({ given: "-0" }, { wrongType: ["given"] }, SOURCE);
+Deno.test("checkSchema() refuses texts that are no whole number, or lose something of one", () => {
+  for (
+    const text of [
+      ...["0731", "731.0", "1e3", " 731", "731 ", "731\n", "+731", "--1", "7_31", "1,731", "0x2db"],
+      ...["731n", "", " ", "-", "-01", "-0", "٧٣١", "９", "9007199254740992", "NaN", "Infinity"],
+      ...["alpha", "true"],
+    ]
+  ) assertFault({ given: text }, { wrongType: ["given"] }, SOURCE);
 });
 
 Deno.test("checkSchema() refuses every value that is no whole number", () => {

@@ -281,8 +281,8 @@ const model = (name: string) => openai({
     } },
 });
 `;
-  place.write(
-    "benchmark.ts",
+  const file = place.write(
+    "tools.ts",
     shared + `benchmark("canary benchmark", {
   model: model("three"),
   tasks: grid({ core: 2, depth: 1 }),
@@ -290,11 +290,7 @@ const model = (name: string) => openai({
   graphs: 14,
   gate: { successRate: 0.5 },
 });
-`,
-  );
-  place.write(
-    "tools.ts",
-    shared + `const tools = [
+const tools = [
   tool({ name: "read", description: "Reads", parameters: { type: "object", properties: {} },
     execute: () => ({ environment, quoted, token: ${JSON.stringify(SHOWN.label)} }) }),
   tool({ name: "fail", description: "Fails", parameters: { type: "object", properties: {} },
@@ -322,18 +318,14 @@ toolTest("canary over the wire", { tools, prompt, system, model: model("four"), 
 `,
   );
   const env = { ...ENVIRONMENT, GITHUB_STEP_SUMMARY: place.file("summary.md") };
-  const told = await Promise.all(["benchmark", "tools"].map((name) =>
-    deno([
-      ...["test", "--no-prompt", "--no-check", "--allow-net=127.0.0.1", "--allow-env"],
-      ...["--allow-read", `--allow-write=${place.path}`, "--config", `${ROOT}/deno.json`],
-      ...[place.file(`${name}.ts`), "--", `--out=${place.path}/out/`],
-      ...[`--report=${place.path}/report/`],
-      ...(name === "benchmark" ? [`--verdict=${place.path}/verdict.json`] : []),
-    ], { env })
-  ));
+  const told = await deno([
+    ...["test", "--no-prompt", "--no-check", "--allow-net=127.0.0.1", "--allow-env"],
+    ...["--allow-read", `--allow-write=${place.path}`, "--config", `${ROOT}/deno.json`],
+    ...[file, "--", `--out=${place.path}/out/`, `--report=${place.path}/report/`],
+  ], { env });
   const made = [...filesIn(place.path)].filter(([name]) => !name.endsWith(".ts"));
-  assertHidden([...outputsOf(...told), ...made]);
-  const all = told.map((one) => one.all).join();
+  assertHidden([...outputsOf(told), ...made]);
+  const { code, stdout, all } = told;
   for (const [name, text] of made) assert(!text.includes(LIKELY), name);
   assert(!all.includes(LIKELY), all);
 
@@ -343,14 +335,11 @@ toolTest("canary over the wire", { tools, prompt, system, model: model("four"), 
       secret,
     );
   }
-  for (const { code, stdout } of told) {
-    assertEquals(code, 1, all);
-    assertStringIncludes(stdout, MARK);
-  }
+  assertEquals(code, 1, all);
+  assertStringIncludes(stdout, MARK);
   assert(!all.includes("changed too early") && !all.includes("no prompt"), all);
   const journals = made.filter(([name]) => name.endsWith(".jsonl"));
   assertEquals(journals.length, 2, made.map(([name]) => name).join());
-  assert(made.some(([name]) => name === "verdict.json"), all);
   const lines = journals.flatMap(([, text]) =>
     text.trim().split("\n").map((line) => JSON.parse(line))
   );
@@ -396,7 +385,6 @@ Deno.test("the command line shows no secret when it crashes, or refuses what it 
   // Long enough to be known by the name of its variable.
   for (
     const code of [
-      `Deno.permissions.revokeSync = () => { throw new Error("crashed with " + key); };`,
       `Deno.permissions.revokeSync = () => { throw { crashed: { with: [key] } }; };`,
       `Deno.permissions.revokeSync = () => void Promise.reject(new Error("crashed with " + key));`,
       `Deno.permissions.revokeSync = () => void setTimeout(() => { throw new Error("crashed with " + key); });`,
@@ -408,9 +396,8 @@ Deno.test("the command line shows no secret when it crashes, or refuses what it 
     assertStringIncludes(told.stderr, "crashed");
     assertStringIncludes(told.stderr, MARK);
   }
-  const nothing = crash("");
   for (const arguments_ of [["run", "--api-key", PLACED.token], [SHOWN.sk]]) {
-    const told = await run(nothing, ...arguments_);
+    const told = await toolgate(arguments_);
     assertEquals(told.code, 2, told.all);
     assertHidden(outputsOf({ ...told, all: arguments_[0]! }));
     assertStringIncludes(told.stderr, "Cannot run toolgate");

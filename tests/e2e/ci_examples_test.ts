@@ -439,9 +439,9 @@ Deno.test("the loop of docs/ci.md ends as its last gate did", async () => {
 });
 
 async function runNights(workspace: Workspace): Promise<void> {
-  const night = async (run: number, isLive = false) => {
+  const night = async (run: number) => {
     const own = { "github.run_id": `${run}`, "github.sha": "c0ffee".repeat(6) + "abcd" };
-    const ended = await runJob(workspace, GITHUB_NIGHTLY, "night", { own, isLive });
+    const ended = await runJob(workspace, GITHUB_NIGHTLY, "night", { own });
     const page = workspace.files("results/*").get("results/nights.html") ?? "";
     assertNoKey(ended.output, page);
     return { ...ended, page };
@@ -455,8 +455,8 @@ async function runNights(workspace: Workspace): Promise<void> {
   );
   assertEquals(accepted.length, 2);
   assertEnded(await workspace.carryOut(accepted.join("\n"), {}), 0);
-  for (const [run, isLive] of [[102, true], [103, false]] as const) {
-    const { page, ...ended } = await night(run, isLive);
+  for (const run of [102, 103]) {
+    const { page, ...ended } = await night(run);
     assertMatch(
       assertEnded(ended, 0),
       /sim:planner \(simulated\), served as sim:planner: QUIET/,

@@ -216,57 +216,25 @@ function badInput(temporary: Folder): [line: readonly string[], message: RegExp]
       ["generate", "--core", "3", "--depth", "3"],
       /depth must be below core: depth is 3, core is 3/,
     ],
-    [
-      ["generate", "--core", "3", "--depth", "0"],
-      /depth must be at least 1 .*: depth is 0, core is 3/,
-    ],
-    [["generate", "--core", "1", "--depth", "1"], /depth must be 0 when core is 1: depth is 1/],
-    [["generate", "--core", "0", "--depth", "0"], /core must be a whole number from 1.*: it is 0/],
-    [["generate", "--core", "3.5", "--depth", "1"], /--core must be a whole number.*: it is 3\.5/],
     [["generate", "--core", "-3", "--depth", "1"], /--core must be a whole number.*: it is -3/],
-    [["generate", "--core=-3", "--depth", "1"], /--core must be a whole number.*: it is -3/],
-    [["generate", "--core", "3", "--depth", "1", "--connected", "1000000000"], /connected must be/],
-    [["generate", "--core", "3", "--depth", "1", "--seed", "9".repeat(20)], /--seed must be/],
     [["generate", "--core", "3", "--core", "4", "--depth", "1"], /--core is given twice/],
     [["generate", "--core", "3", "--depth", "--seed", "1"], /--depth needs a value/],
     [["generate", "--task", '{"case":"orakel","seed":1}'], /at case: .*"lying_calculator"\|/],
-    [["generate", "--task", '{"case":"oracle"}'], /--task:\n {2}at seed: .*expected number/],
-    [["generate", "--task", '{"case":"oracle","seed":1.5}'], /--task:\n {2}at seed: .*int/],
-    [["generate", "--task", '{"case":"oracle","seed":-1}'], /seed must be .*: it is -1/],
-    [["generate", "--task", '{"case":"oracle","seed":1,"core":3}'], /Unrecognized key: "core"/],
-    [["generate", "--task", '{"core":3,"case":"oracle"}'], /--task:\n/],
-    ...["dot", "mermaid", "svg"].map((format): [string[], RegExp] => [
-      ["generate", "--task", '{"case":"oracle","seed":1}', "--format", format],
-      new RegExp(`--format must be one of json, tools for a probe.*: it is ${format}`),
-    ]),
+    [
+      ["generate", "--task", '{"case":"oracle","seed":1}', "--format", "dot"],
+      /--format must be one of json, tools for a probe.*: it is dot/,
+    ],
     [["generate", "--cores", "3"], /there is no option --cores; did you mean --core\?/],
     [
       ["generate", "--core", "3", "--depth", "1", "--format", "yaml"],
       /--format must be one of json,/,
     ],
     [
-      ["generate", "--core", "3", "--depth", "1", "--linking", "x"],
-      /linking must be one of types, n/,
-    ],
-    [["generate", "--core", "3", "--depth", "1", "--cues", "x"], /cues must be one of none, n/],
-    [["generate", "--core", "3", "--depth", "1", "--inputs", "3..1"], /inputs.*3\.\.1/],
-    [["generate", "--core", "3", "--depth", "1", "--outputs", "3..1"], /outputs.*3\.\.1/],
-    [
-      ["generate", "--core", "3", "--depth", "1", "--names", "x"],
-      /names must be one of random, h/,
-    ],
-    [
-      ["generate", "--core", "3", "--depth", "1", "--names", "misleading", "--linking", "names"],
-      /names cannot mislead where they are what links parameters/,
-    ],
-    [
       ["generate", "--core", "3", "--depth", "1", "--inputs", "3"],
       /--inputs must be A\.\.B.*: it is 3/,
     ],
-    [["generate", "--core", "3", "--depth", "1", "--types", "0"], /types must be.*: it is 0/],
     [["generate", "file", "--core", "3", "--depth", "1"], /it takes no file: file is given/],
     [["generate", "--task", `${task},"sead":1}`], /--task:\n {2}at the top: .*"sead"/],
-    [["generate", "--task", `${task.replace("2", "3")}}`], /depth must be below core/],
     [["generate", "--task", task], /--task.*JSON/],
     [["generate", "--task", `${task}}`, "--core", "4"], /--task.*--core|--core.*--task/],
 
@@ -280,40 +248,6 @@ function badInput(temporary: Folder): [line: readonly string[], message: RegExp]
       /key\.jsonc:\n {2}at the top: Unrecognized key: "grpahs"/,
     ],
     [
-      ["run", bad("deep", suiteOf(["m"], 1, { tasks: [{ core: 3, depth: 1, typs: 1 }] })), ...out],
-      /deep\.jsonc:\n {2}at tasks\[0\]: Unrecognized key: "typs"/,
-    ],
-    [
-      ["run", bad("word", suiteOf(["m"], 1, { tasks: [{ core: "3", depth: 1 }] })), ...out],
-      /word\.jsonc:\n {2}at tasks\[0\]\.core: .*number/,
-    ],
-    [
-      [
-        "run",
-        bad("depth", suiteOf(["m"], 1, { tasks: [{ core: [2, 3], depth: [3, 4] }] })),
-        ...out,
-      ],
-      /depth\.jsonc.*tasks\[0\].*depth from 1 to core - 1.*core is \[2,3\], depth is \[3,4\]/,
-    ],
-    [["run", bad("none", suiteOf([], 1)), ...out], /none\.jsonc:\n {2}at models: /],
-    [["run", bad("twice", suiteOf(["m", "m"], 1)), ...out], /twice\.jsonc.*distinct names: m/],
-    [
-      ["run", bad("seed", suiteOf(["m"], 1, { seed: "old" })), ...out],
-      /seed\.jsonc:\n {2}at seed: .*"fresh"/,
-    ],
-    [
-      ["run", bad("gate", suiteOf(["m"], 1, { gate: { successRate: 0.5, margin: 0.5 } })), ...out],
-      /gate\.jsonc:\n {2}at gate\.margin: .*must be below successRate/,
-    ],
-    [
-      ["run", bad("entry", suiteOf([{ model: "m", temprature: 1 }], 1)), ...out],
-      /entry\.jsonc:\n {2}at models\[0\]: Unrecognized key: "temprature"/,
-    ],
-    [
-      ["run", bad("hot", suiteOf([{ model: "m", temperature: 3 }], 1)), ...out],
-      /hot\.jsonc:\n {2}at models\[0\]\.temperature: .*2/,
-    ],
-    [
       ["run", bad("secret", suiteOf([{ model: "m", apiKeyVariable: "NO_SUCH_KEY" }], 1)), ...out],
       /model m .*NO_SUCH_KEY is not set/,
     ],
@@ -322,13 +256,11 @@ function badInput(temporary: Folder): [line: readonly string[], message: RegExp]
       ["run", suite, ...out, "--model", "sim:oracle"],
       /must be sim:planner\?reads=, sim:noisy.* or sim:truth.*sim:oracle/,
     ],
-    [["run", suite, ...out, "--model", "sim:noisy?early=2"], /early must be a number from 0 to 1/],
     [["run", suite, ...out, "--model", "gpt-5"], /gpt-5.*OPENAI_API_KEY is not set/],
     [
       ["run", suite, ...out, "--model", "m", "--base-url", "nonsense"],
       /--base-url must be .*: it is nonsense/,
     ],
-    [["run", suite, ...out, "--model", "m", "--base-url", "ftp://a/b"], /--base-url must be/],
     [["run", suite, ...out, "--api", "telepathy"], /--api.*telepathy|api: .*"chat"/],
     [
       ["run", suite, ...out, "--strategy", "wishful"],
@@ -336,13 +268,7 @@ function badInput(temporary: Folder): [line: readonly string[], message: RegExp]
     ],
     [["run", suite, ...out, "--seed", "old"], /--seed must be a whole number.*: it is old/],
     [["run", suite, ...out, "--concurrency", "0"], /--concurrency must be.*: it is 0/],
-    [["run", suite, ...out, "--retries", "many"], /--retries must be.*: it is many/],
-    [
-      ["run", suite, ...out, "--request-timeout", "0"],
-      /--request-timeout must be a number above 0: it is 0/,
-    ],
     [["run", suite, ...out, "--shard", "4/3"], /Cannot use shard 4\/3 as it must be I\/N/],
-    [["run", suite, ...out, "--shard", "half"], /Cannot use shard half as it must be I\/N/],
     [
       ["run", bad("fresh", suiteOf(["sim:planner"], 1, { seed: "fresh" })), "--shard", "1/2"],
       /add --seed/,
@@ -406,9 +332,6 @@ function badInput(temporary: Folder): [line: readonly string[], message: RegExp]
     ],
     [["gate", torn, "--success-rate", "0.5"], /broken\.jsonl: line 1 is not JSON/],
     [["gate", existing, "--success-rate", "1.5"], /success-?rate: .*1/i],
-    [["gate", existing, "--success-rate", "half"], /--success-rate must be a number: it is half/],
-    [["gate", existing, "--success-rate", "0.5", "--margin", "0.5"], /margin.*must be below/],
-    [["gate", existing, "--success-rate", "0.5", "--confidence", "1"], /confidence: /],
     [
       ["gate", existing, "--sucess-rate", "0.5"],
       /there is no option --sucess-rate; did you mean --success-rate\?/,
@@ -508,7 +431,7 @@ Deno.test("toolgate run and gate work on the quick suite", async () => {
   assertEquals(ids.length, 200);
   assertEquals(new Set(ids).size, 200);
 
-  const gate = await begin(["gate", out]).finished;
+  const gate = await toolgate(["gate", out]);
   assertEquals(gate.code, 1, gate.all);
   assertEquals(gate.stderr, "");
   // Only a run has whole trials, whose failures it tells before the tables.
@@ -524,8 +447,6 @@ Deno.test("toolgate run and gate work on the quick suite", async () => {
   assertStringIncludes(gate.stdout, below.trimEnd());
   assertMatch(gate.stdout, /^sim:planner \(simulated\): PASS: /m);
   assertMatch(gate.stdout, /^sim:noisy\?early=0\.05&stale=0\.05 \(simulated\): FAIL: /m);
-  const milder = await toolgate(["gate", out, "--success-rate", "0.3"]);
-  assertEquals(milder.code, 0, milder.all);
   const finer = await toolgate(["gate", out, "--success-rate", "0.6", "--margin", "0.01"]);
   assertEquals(finer.code, 3, finer.all);
   assertMatch(finer.stdout, /UNDECIDED: .* about \d+ further trials would decide/);
@@ -909,13 +830,6 @@ Deno.test("toolgate run refuses to resume another plan, and leaves the journal a
 });
 
 Deno.test("toolgate takes files relative to where the user stands", async () => {
-  const nested = await deno(
-    ["task", "toolgate", "run", "../suites/quick.jsonc", "--shard", "1/50"],
-    {
-      cwd: `${ROOT}/fixtures/suites`,
-    },
-  );
-  assertEquals(nested.code, 0, nested.all);
   await using temporary = await folder();
   const gated = { gate: { successRate: 0.1 } };
   temporary.write("suite.jsonc", suiteOf(["sim:planner"], 1, gated));
@@ -935,33 +849,7 @@ Deno.test("toolgate takes files relative to where the user stands", async () => 
 
 // Runs that do not reach their end
 
-Deno.test("toolgate run, interrupted, ends with 3 and a whole journal", async () => {
-  await using temporary = await folder();
-  await using server = countingServer("sim:planner", 30);
-  const suite = temporary.write("suite.jsonc", suiteOf(["m"], 20));
-  const out = temporary.file("out.jsonl");
-  const arguments_ = ["run", suite, "--base-url", server.url, "--out", out];
-  const child = begin([...arguments_, "--concurrency", "4"]);
-  await server.reached(40);
-  child.process.kill("SIGINT");
-  const finished = await child.finished;
-  assertEquals(finished.code, 3, finished.all);
-  assertNoStack(finished);
-  const ids = idsOf(out);
-  assert(ids.length > 0 && ids.length < 40, `${ids.length} trials`);
-  assertEquals(readLines(out).slice(1).map(({ outcome }) => outcome), ids.map(() => "solved"));
-  const missing = /^(\d+) trials were not run$/m.exec(finished.stderr);
-  assertEquals(Number(missing?.[1]), 40 - ids.length, finished.all);
-
-  const begun = server.trials;
-  const resumed = await toolgate([...arguments_, "--resume"]);
-  assertEquals(resumed.code, 0, resumed.all);
-  assertEquals(server.trials - begun, 40 - ids.length);
-  assertEquals(new Set(idsOf(out)).size, 40);
-  assertEquals(totalsIn(resumed), [40]);
-});
-
-Deno.test("toolgate run loses no trial and repeats none when it is killed again and again", async () => {
+Deno.test("toolgate run loses no trial and repeats none when it is killed, and refuses a journal that another one writes", async () => {
   const seed = 20_260_712n;
   const prng = randomSeeded(seed);
   const message = `seed ${seed}`;
@@ -982,10 +870,14 @@ Deno.test("toolgate run loses no trial and repeats none when it is killed again 
         .map((line) => generateTask(JSON.parse(line).task).prompt),
     );
   let doneBefore = new Set<string>();
-  for (let kill = 0; kill < 3; kill++) {
+  for (let kill = 0; kill < 2; kill++) {
     const begunBefore = new Map(server.begun);
     const child = begin(kill === 0 ? arguments_ : [...arguments_, "--resume"]);
-    await server.reached(server.requests + randomIntegerBetween(1, 45, { prng }));
+    await server.reached(server.requests + randomIntegerBetween(5, 45, { prng }));
+    const second = await toolgate([...arguments_, "--resume"]);
+    assertEquals(second.code, 2, second.all);
+    assertMatch(second.stderr, /another run/);
+    assertNoStack(second);
     child.process.kill("SIGKILL");
     await child.finished;
     const done = kept();
@@ -1001,7 +893,7 @@ Deno.test("toolgate run loses no trial and repeats none when it is killed again 
     assertLessOrEqual(inFlight.length, concurrency, message);
     doneBefore = done;
     // A kill seldom tears a line; this does.
-    if (kill % 2 === 0) {
+    if (kill === 1) {
       Deno.writeTextFileSync(out, `{"v":1,"kind":"trial","id":"co`, { append: true });
     }
   }
@@ -1013,29 +905,12 @@ Deno.test("toolgate run loses no trial and repeats none when it is killed again 
   for (const prompt of doneBefore) {
     assertEquals(server.begun.get(prompt), begunBefore.get(prompt), `run twice: ${message}`);
   }
-  assertLessOrEqual(server.trials, trials + 3 * concurrency, message);
+  assertLessOrEqual(server.trials, trials + 2 * concurrency, message);
   const ids = idsOf(out);
   assertEquals(ids.length, trials, message);
   assertEquals(new Set(ids).size, trials, message);
   assertEquals(server.begun.size, trials, message);
   assertEquals(totalsIn(last), [trials], message);
-});
-
-Deno.test("toolgate run refuses a journal that another run is writing to", async () => {
-  await using temporary = await folder();
-  await using server = countingServer("sim:planner", 50);
-  const suite = temporary.write("suite.jsonc", suiteOf(["m"], 20));
-  const out = temporary.file("out.jsonl");
-  const arguments_ = ["run", suite, "--base-url", server.url, "--out", out];
-  const child = begin(arguments_);
-  await server.reached(10);
-  const second = await toolgate([...arguments_, "--resume"]);
-  assertEquals(second.code, 2, second.all);
-  assertMatch(second.stderr, /another run/);
-  assertNoStack(second);
-  child.process.kill("SIGINT");
-  assertEquals((await child.finished).code, 3);
-  idsOf(out);
 });
 
 Deno.test("toolgate simulate serves over HTTP until it is told to end", async () => {

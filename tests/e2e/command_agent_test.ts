@@ -160,8 +160,8 @@ Deno.test("the rerun line of a trial whose agent is a program starts it from the
   assertMatch(`${trial!.rerun}`, / run SUITE\.jsonc --only /);
 });
 
-for (const signal of ["SIGINT", "SIGHUP", "SIGKILL"] as const) {
-  Deno.test(`${signal} leaves no program behind, under deno test and toolgate run`, async () => {
+for (const [signal, way] of [["SIGINT", "run"], ["SIGHUP", "test"], ["SIGKILL", "test"]] as const) {
+  Deno.test(`${signal} leaves no program behind, under deno ${way}`, async () => {
     await using place = await folder();
     // What it reads is written once its watcher has been started.
     const script =
@@ -175,23 +175,19 @@ benchmark("a program", { model: "sim:planner", agent, tasks: grid({ core: 2, dep
 `,
     );
     const suite = place.write("suite.jsonc", suiteWith(agent, { graphs: 1 }));
-    for (
-      const arguments_ of [
-        ["test", "-A", "--no-check", `--config=${ROOT}/deno.json`, test],
-        ["run", "-A", "--no-check", `${ROOT}/lib/cli/main.ts`, "run", suite],
-      ]
-    ) {
-      const child = start(Deno.execPath(), arguments_);
-      const pids = () =>
-        place.names().includes("pids")
-          ? Deno.readTextFileSync(place.file("pids")).trim().split("\n").map(Number)
-          : [];
-      await until(() => pids().length === 2);
-      const started = pids();
-      child.process.kill(signal);
-      await child.finished;
-      await until(() => !started.some(isAlive));
-      Deno.removeSync(place.file("pids"));
-    }
+    const ways = {
+      test: ["-A", "--no-check", `--config=${ROOT}/deno.json`, test],
+      run: ["-A", "--no-check", `${ROOT}/lib/cli/main.ts`, "run", suite],
+    };
+    const child = start(Deno.execPath(), [way, ...ways[way]]);
+    const pids = () =>
+      place.names().includes("pids")
+        ? Deno.readTextFileSync(place.file("pids")).trim().split("\n").map(Number)
+        : [];
+    await until(() => pids().length === 2);
+    const started = pids();
+    child.process.kill(signal);
+    await child.finished;
+    await until(() => !started.some(isAlive));
   });
 }

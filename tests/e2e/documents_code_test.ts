@@ -27,7 +27,7 @@ interface Example {
   readonly blocks: readonly string[];
 }
 
-// Examples that register tests cannot run under `deno test --doc`, which would nest them in its own.
+// Examples that register tests cannot run within one, as tests/project/examples_test.ts runs all others.
 const EXAMPLES: readonly Example[] = [
   ...PAGES.map((page) => ({ page, blocks: blocksOf(page, "ts") })),
   ...["mod.ts", "lib/testing/benchmark.ts"].map((page) => ({

@@ -1,5 +1,5 @@
 // The commands of README and docs are run in a copy of the project. What their suites come to is held against the
-// tables of fixtures/README.md by tests/e2e/experiments_test.ts.
+// tables of fixtures/README.md by tests/reports/experiments_test.ts and tests/soak/experiments.ts.
 
 import { assert, assertEquals } from "@std/assert";
 import { toolgates } from "../support/command_line.ts";
@@ -18,7 +18,7 @@ function wordsOf(line: string): string[] {
 /** The graphs of suites, as many as their gates need; of all others one graph a cell tells as much. */
 const GRAPHS: Readonly<Record<string, number>> = { quick: 3, nightly: 5, release: 10 };
 
-/** A gate that needs all graphs of its suite: tests/e2e/experiments_test.ts has its verdict. */
+/** A gate that needs all graphs of its suite: tests/reports/experiments_test.ts has its verdict. */
 const UNDECIDED = "deno task toolgate gate results/errors.jsonl";
 
 /** A suite of so many graphs. */
@@ -48,9 +48,11 @@ Deno.test("the commands of all pages run in a clone", async () => {
       Deno.writeTextFileSync(`${folder}/${name}`, withGraphs(text, graphs));
     }
   }
-  // Plain commands in this process, what needs a shell after them.
-  const isPlain = (line: string) => line.startsWith("deno task") && !line.includes("*");
-  const plain = LINES.filter(isPlain);
+  // Plain commands in this process, what needs a shell or starts tests after them; and of pages one, as all are alike.
+  const isPlain = (line: string) => /^deno task (?!.*\*|toolgate score traces)/.test(line);
+  const isPage = (line: string) => / report \S+ --html \S+$/.test(line);
+  const isLeftOut = (line: string) => isPage(line) && line !== LINES.find(isPage);
+  const plain = LINES.filter((line) => isPlain(line) && !isLeftOut(line));
   const ended = await toolgates(plain.map((line) => wordsOf(line).slice(3)), { cwd: place.clone });
   assert(plain.includes(UNDECIDED));
   for (const [at, { code, all }] of ended.entries()) {

@@ -520,24 +520,6 @@ Deno.test("toolgate plan --canary tells in how many nights a drop is found", asy
   ) assertStringIncludes(refused[place]!.stderr, rule);
 });
 
-Deno.test("toolgate plan --canary gives the figures of docs/gates.md", async () => {
-  const text = Deno.readTextFileSync(`${ROOT}/docs/gates.md`).split("## Drift")[1]!.split(
-    "\n## ",
-  )[0]!;
-  const rows = [...text.matchAll(/^\| +(\d+) \| +(\d+), (\d+) \| +(\d+), (\d+) \|$/gm)]
-    .map((row) => row.slice(1).map(Number));
-  const [few, many] = (await toolgates(["1000", "10000"].map((size) => [
-    ...["plan", "--canary", "--trials", "20", "--json", "--reference-trials", size],
-  ]))).map(({ stdout }) => JSON.parse(stdout));
-  assertEquals(
-    rows,
-    [20, 50, 100, 200].map((trials, place) => [
-      trials,
-      ...[few, many].flatMap(({ delays }) => [delays[place].median, delays[place].most]),
-    ]),
-  );
-});
-
 Deno.test("toolgate selfcheck finds the stated errors on A/A runs", async () => {
   await using place = await folder();
   const suite = place.write(

@@ -1,12 +1,16 @@
 // `history add`, `accept --to`, `gate --history` and `canary`, as users run them after `run`.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { scripted } from "../../lib/models/scripted.ts";
+import { assertAnswer } from "../../lib/testing/assertions/runs.ts";
+import { toolTest } from "../../lib/testing/tool_test.ts";
 import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import { addRelease } from "../../lib/runs/history/add.ts";
 import { readHistory } from "../../lib/runs/history/history.ts";
 import { comparisonHash, planHash } from "../../lib/runs/resolved_suite.ts";
 import { casePlan, caseTrials } from "../support/case_suites.ts";
-import { deno, folder, ROOT } from "../support/child.ts";
+import { folder } from "../support/child.ts";
+import { CollectedTests } from "../support/collected.ts";
 import { type Ended, toolgate, toolgates } from "../support/command_line.ts";
 import { dateAfter, recordFile, writeRecords } from "../support/history.ts";
 import { linesOf } from "../support/journals.ts";
@@ -28,11 +32,15 @@ suite("nightly");
 const at = (line: string, env: Record<string, string> = {}) =>
   toolgate(line.split(" "), { cwd: place.path, env });
 
-/** Runs the nightly suite with a seed. */
+const nights = new Set<string>();
+
+/** Runs the nightly suite with a seed, once. */
 async function night(seed: number, more = ""): Promise<string> {
   const file = `night-${seed}.jsonl`;
+  if (nights.has(file)) return file;
   const ended = await at(`run nightly.json --seed ${seed} --out ${file}${more}`);
   assertEquals(ended.code, 0, ended.all);
+  nights.add(file);
   return file;
 }
 
@@ -45,7 +53,7 @@ function recordIn({ code, stderr, all }: Ended) {
 }
 
 Deno.test("a night is recorded once, with all but its transcripts", async () => {
-  const file = await night(11);
+  const file = await night(21);
   const commit = "0123456789abcdef0123456789abcdef01234567";
   place.write("prices.json", JSON.stringify({ "sim:planner": { input: 1, output: 2 } }));
   const record = recordIn(
@@ -56,7 +64,7 @@ Deno.test("a night is recorded once, with all but its transcripts", async () => 
   );
   const trials = lines.slice(1).sort((one, other) => one.index - other.index);
   const [{ trials: kept, usd, model }] = record.subjects;
-  assertEquals([record.commit, record.seed, model.served], [commit, 11, "sim:planner"]);
+  assertEquals([record.commit, record.seed, model.served], [commit, 21, "sim:planner"]);
   assertEquals(
     kept,
     trials.map(({ task, outcome, calls, usage, durationMs }) => ({
@@ -190,9 +198,9 @@ Deno.test("a candidate whose cases changed is told how to be accepted in the his
 });
 
 Deno.test("wrong inputs are named in one line", async () => {
-  const file = await night(41);
+  const file = await night(21);
   await at(`accept ${file} --to known --name v1`);
-  suite("support");
+  suite("support", { graphs: 2 });
   const other = "support.jsonl";
   await at(`run support.json --seed 42 --out ${other}`);
   const text = Deno.readTextFileSync(place.file(other));
@@ -236,9 +244,9 @@ Deno.test("wrong inputs are named in one line", async () => {
 });
 
 Deno.test("a gate over results takes a margin above the discordance that sizes runs", async () => {
-  const [old, own] = [await night(51), await night(52)];
+  const [old, own] = [await night(21), await night(22)];
   await at(`accept ${old} --to wide --name v1`);
-  await at(`run nightly.json --seed 51 --model sim:noisy?quit=0.02 --out shared.jsonl`);
+  await at(`run nightly.json --seed 21 --model sim:noisy?quit=0.02 --out shared.jsonl`);
   for (const line of [`${own} --history wide`, `shared.jsonl --baseline ${old}`]) {
     const ended = await at(`gate ${line} --margin 0.25`);
     assertEquals(ended.code, 0, ended.all);
@@ -257,28 +265,16 @@ Deno.test("a gate on other graphs does not propose a sequential one, which canno
 });
 
 Deno.test("own tests of another seed than the release's are refused by naming the seed", async () => {
-  place.write(
-    "own_test.ts",
-    `import { assertAnswer, scripted, toolTest } from "${ROOT}/mod.ts";
-toolTest("greets", {
-  model: scripted("clerk", () => ({ text: "Hello" })),
-  tools: [],
-  prompt: "Hello?",
-  trials: 20,
-  gate: { successRate: 0.7, margin: 0.2 },
-  assert: (run) => assertAnswer(run, /Hello/),
-});
-`,
-  );
-  const run = async (seed: number) => {
-    const line = ["test", "-A", "--no-check", `--config=${ROOT}/deno.json`, "own_test.ts", "--"];
-    const ended = await deno([...line, `--seed=${seed}`, `--out=own-${seed}.jsonl`], {
-      cwd: place.path,
-    });
-    assertEquals(ended.code, 0, ended.stdout);
-  };
-  await run(1);
-  await run(2);
+  const clerk = scripted("clerk", () => ({ text: "Hello" }));
+  for (const seed of [1, 2]) {
+    const ended = await CollectedTests.of(() =>
+      toolTest("greets", {
+        ...{ model: clerk, tools: [], prompt: "Hello?", trials: 20 },
+        gate: { successRate: 0.7, margin: 0.2 },
+        assert: (run) => assertAnswer(run, /Hello/),
+      }), [`--seed=${seed}`, `--out=${place.file(`own-${seed}.jsonl`)}`]).run();
+    assertEquals(ended.code, 0, ended.all);
+  }
   await at("accept own-1.jsonl --to own --name v1");
   const ended = await at("gate own-2.jsonl --history own");
   assertEquals(ended.code, 2, ended.all);

@@ -10,7 +10,6 @@ import { Run } from "../../lib/runs/run.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import {
   beginToolgate,
-  type Child,
   deno,
   type Finished,
   type Folder,
@@ -30,9 +29,10 @@ function suiteOf(graphs: number): string {
   return JSON.stringify({ name: "limited", seed: 1, graphs, tasks, models: ["m"] });
 }
 
-/** A benchmark of so many trials, in a file of its own. */
-function benchmarkOf(server: LimitingServer, graphs: number, more = ""): string {
+/** A file of tests with a benchmark of so many trials, and what stands before it. */
+function benchmarkOf(server: LimitingServer, graphs: number, before = "", more = {}): string {
   return `import { benchmark } from ${MOD};
+${before}
 benchmark("limited", {
   model: "m",
   baseURL: ${JSON.stringify(server.url)},
@@ -41,16 +41,16 @@ benchmark("limited", {
   graphs: ${graphs},
   gate: { successRate: 0.5, margin: 0.2 },
   concurrency: 32,
-});
-${more}`;
+  ...${JSON.stringify(more)},
+});`;
 }
 
-/** The arguments of `deno test` for a file of a folder, with its own flags. */
-function testing(temporary: Folder, file: string, own: readonly string[]): string[] {
+/** The arguments of `deno test` for a file of a folder. */
+function testing(temporary: Folder, file: string): string[] {
   return [
     ...["test", "--no-check", "--no-prompt", `--config=${ROOT}/deno.json`, "--allow-read"],
     ...["--allow-net=127.0.0.1", "--allow-env", `--allow-write=${temporary.path}`],
-    ...[file, "--", ...own],
+    file,
   ];
 }
 
@@ -127,15 +127,15 @@ Deno.test("toolgate run slows down to what a server allows, and no trial is inva
     ...{ atOnce: 3, latency: 1 },
     headers: { "retry-after-ms": "10" },
   });
-  const suite = temporary.write("suite.jsonc", suiteOf(100));
+  const suite = temporary.write("suite.jsonc", suiteOf(TRIALS));
   const out = temporary.file("out.jsonl");
   const finished = await toolgate([
     ...["run", suite, "--base-url", server.url, "--out", out, "--concurrency", "32"],
     ...["--retries", "1"],
   ]);
   assertEquals(finished.code, 0, finished.all);
-  assertEquals(trialsIn(out).length, 100);
-  assertEquals([server.mostAtOnce, server.replied >= 400], [3, true]);
+  assertEquals(trialsIn(out).length, TRIALS);
+  assertEquals([server.mostAtOnce, server.replied >= 4 * TRIALS], [3, true]);
   // It is told once that the run slows down, and once how much.
   const told = finished.stderr.split("\n").filter((line) => line.startsWith("m at 127.0.0.1"));
   assertEquals(told.length, 2, finished.all);
@@ -170,6 +170,7 @@ Deno.test("toolgate run, told by SIGINT to end while all requests wait, ends cle
     `Interrupted: figures are of ${kept.length} of ${TRIALS} trials\n`,
   );
   assertEquals(totalIn(finished), kept.length, finished.all);
+  assertMatch(finished.stderr, new RegExp(`^${TRIALS - kept.length} trials were not run$`, "m"));
   assertStringIncludes(finished.stderr, "continue with the same command and --resume");
   assertStringIncludes(finished.stderr, "asks to wait 90 seconds: slowing down");
   const resume = () => toolgate([...arguments_, "--resume"]);
@@ -184,37 +185,42 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
       headers: { "retry-after": "90" },
       latency: 5,
     });
-    const file = temporary.write("limited_test.ts", benchmarkOf(server, TRIALS));
-    const out = temporary.file("out.jsonl");
-    const report = temporary.file("report.html");
-    const own = [`--out=${out}`, `--report=${report}`];
-    const child = start(Deno.execPath(), testing(temporary, file, own));
+    const [out, over, report] = ["out.jsonl", "over.md", "report.md"].map(temporary.file) as [
+      ...[string, string, string],
+    ];
+    const before = `benchmark("over", {
+  ...{ model: "sim:planner", tasks: { core: 2, depth: 1 }, seed: 1, report: ${
+      JSON.stringify(over)
+    } },
+  gate: { successRate: 0.7, margin: 0.4, sequential: true },
+});`;
+    const text = benchmarkOf(server, TRIALS, before, { journal: out, report });
+    const file = temporary.write("limited_test.ts", text);
+    const child = start(Deno.execPath(), testing(temporary, file));
     await allWait(server);
     child.process.kill(signal);
-    const finished = await child.finished;
+    const { code, stdout, all } = await child.finished;
     const kept = trialsIn(out);
-    assert(kept.length > 0 && kept.length < TRIALS, finished.all);
-    if (signal === "SIGTERM") {
-      assertEquals(finished.code, 3, finished.all);
-      assert(!finished.stdout.includes("FAILED"), finished.all);
-      assertStringIncludes(
-        finished.all,
-        `limited: interrupted: ${kept.length} of ${TRIALS} trials; ` +
-          "to continue, the same command with --resume",
-      );
-      const page = Deno.readTextFileSync(report);
-      assertStringIncludes(
-        page,
-        `${
-          TRIALS - kept.length
-        } of ${TRIALS} planned trials were not run: the run was interrupted. All figures are of the other trials.`,
-      );
-    } else {
-      // The runner of tests ends at once, before any listener is called.
-      assertEquals(finished.code, 130, finished.all);
-      const resume = () => deno(testing(temporary, file, [...own, "--resume"]));
-      await assertCompletes(kept, server, resume, out);
-    }
+    assert(kept.length > 0 && kept.length < TRIALS, all);
+    // To SIGINT the runner of tests ends at once, before any listener is called.
+    assertEquals(code, signal === "SIGTERM" ? 3 : 130, all);
+    if (signal === "SIGINT") return;
+    assert(!stdout.includes("FAILED"), all);
+    assertStringIncludes(
+      all,
+      `limited: interrupted: ${kept.length} of ${TRIALS} trials; ` +
+        "to continue, the same command with --resume",
+    );
+    // Of a benchmark that was over nothing of the kind is said.
+    assertEquals(all.match(/^\w+: interrupted/gm), ["limited: interrupted"], all);
+    assertMatch(
+      Deno.readTextFileSync(over),
+      /\d+ planned trials were not needed: the gate had decided/,
+    );
+    assertStringIncludes(
+      Deno.readTextFileSync(report),
+      `${TRIALS - kept.length} of ${TRIALS} planned trials were not run: the run was interrupted`,
+    );
   });
 }
 
@@ -238,32 +244,19 @@ Deno.test("toolgate run, told twice to end, leaves a journal that can be continu
   await assertCompletes(trialsIn(out), server, resume, out);
 });
 
-/** Ends a child once a server was asked so often and requests have waited for seconds in total. */
-async function endAfter(child: Child, server: LimitingServer, replies: number): Promise<Finished> {
-  await server.until(() => server.replied >= replies);
-  // Eight of them wait at the same time.
-  await new Promise((resolve) => setTimeout(resolve, 1_000));
-  child.process.kill("SIGTERM");
-  return await child.finished;
-}
-
 Deno.test("limits by the minute hold for all requests of a run, and it ends while it waits", async () => {
   await using temporary = await folder();
   const suite = temporary.write("suite.jsonc", suiteOf(TRIALS));
-  // Both limits hold for both ways to run.
   await using server = limitingServer({});
   const run = beginToolgate(["run", suite, "--base-url", server.url, "--requests-per-minute=7"]);
-  const ran = await endAfter(run, server, 7);
+  await server.until(() => server.replied >= 7);
+  // Eight of them wait at the same time.
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  run.process.kill("SIGTERM");
+  const ran = await run.finished;
   assertEquals([ran.code, server.replied], [3, 7], ran.all);
   assertMatch(ran.stderr, /were delayed by the given rate limits; requests waited/);
   assertStringIncludes(ran.stderr, "nothing is kept, as it ran without --out");
-
-  await using other = limitingServer({});
-  const file = temporary.write("limited_test.ts", benchmarkOf(other, TRIALS));
-  const test = start(Deno.execPath(), testing(temporary, file, ["--tokens-per-minute=1"]));
-  const tested = await endAfter(test, other, 1);
-  assertEquals([tested.code, other.replied], [3, 1], tested.all);
-  assertStringIncludes(tested.all, "nothing is kept, as it has no journal");
 });
 
 Deno.test("deno test, told to end during a test of the user's own, ends when that has", async () => {
@@ -276,48 +269,13 @@ Deno.test("own", bare, async () => {
     .then((response) => response.body?.cancel());
   await new Promise((resolve) => setTimeout(resolve, 400));
 });`;
-  const [head, ...tail] = benchmarkOf(server, 3).split("\n");
-  const file = temporary.write("limited_test.ts", [head, own, ...tail].join("\n"));
-  const child = start(Deno.execPath(), testing(temporary, file, []));
+  const file = temporary.write("limited_test.ts", benchmarkOf(server, 3, own));
+  const child = start(Deno.execPath(), testing(temporary, file));
   await server.until(() => server.replied > 0);
   child.process.kill("SIGTERM");
   const { code, stdout, all } = await child.finished;
   assertEquals(code, 3, all);
   assertMatch(stdout, /^own \.\.\. ok/m);
-});
-
-Deno.test("deno test, told to end, says nothing of the kind of benchmarks that were over", async () => {
-  await using temporary = await folder();
-  await using server = limitingServer({ replies: 0, headers: { "retry-after": "90" } });
-  const [one, two] = ["one", "two"].map((name) => temporary.file(`${name}.html`)) as [
-    string,
-    string,
-  ];
-  const file = temporary.write(
-    "several_test.ts",
-    `import { benchmark } from ${MOD};
-const tasks = { core: 2, depth: 1 };
-benchmark("one", {
-  ...{ model: "sim:planner", tasks, seed: 1, report: ${JSON.stringify(one)} },
-  gate: { successRate: 0.7, margin: 0.15, sequential: true },
-});
-benchmark("two", {
-  ...{ model: ["sim:planner", "m"], tasks, seed: 1, graphs: 2, report: ${JSON.stringify(two)} },
-  ...{ baseURL: ${JSON.stringify(server.url)}, gate: { successRate: 0.5, margin: 0.4 } },
-});`,
-  );
-  const child = start(Deno.execPath(), testing(temporary, file, []));
-  await server.until(() => server.refused > 0);
-  // By then the other model has ended.
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  child.process.kill("SIGTERM");
-  const { code, all } = await child.finished;
-  assertEquals(code, 3, all);
-  assertMatch(all, /^two: interrupted: 2 of 4 trials;/m);
-  assertEquals(all.match(/^\w+: interrupted/gm), ["two: interrupted"], all);
-  const pages = [one, two].map((path) => Deno.readTextFileSync(path));
-  assertMatch(pages[0]!, /\d+ planned trials were not needed: the gate had decided/);
-  assertMatch(pages[1]!, /2 of 4 planned trials were not run: the run was interrupted/);
 });
 
 Deno.test("deno test, told to end before its first test is over, reports what has ended", async () => {
@@ -344,7 +302,7 @@ benchmark("own", {
     ...["test", "-A", "--no-check", `--config=${ROOT}/deno.json`, "--filter=> gate", file],
   ]);
   assertEquals(code, 3, all);
-  assertMatch(all, /^own: interrupted: 1 of 3 trials;/m);
+  assertMatch(all, /^own: interrupted: 1 of 3 trials; nothing is kept, as it has no journal/m);
   const text = Deno.readTextFileSync(report);
   assertMatch(text, /2 of 3 planned trials were not run/);
   assertMatch(text, /<code>rerun: .*own_test/);
@@ -367,7 +325,7 @@ toolTest("leaves", {
   assert() {},
 });`,
   );
-  const { code, all } = await deno(testing(temporary, file, []));
+  const { code, all } = await deno(testing(temporary, file));
   assertEquals(code, 1, all);
   assertStringIncludes(all, "The process was ended while trials were under way");
 });

@@ -20,10 +20,10 @@ function testing(place: Folder, own: readonly string[] = [], file = "file_test.t
 }
 
 /** Writes a test file; line 1 has its imports. */
-function write(place: Folder, text: string): void {
+function write(place: Folder, text: string, name = "file_test.ts"): void {
   const imports = "benchmark, scripted, tool, toolTest, assertCalled";
   place.write(
-    "file_test.ts",
+    name,
     `import { ${imports} } from ${MOD}; void [benchmark, scripted, tool, toolTest, assertCalled];\n${text}`,
   );
 }
@@ -82,7 +82,7 @@ const GATED = `benchmark("gated", {
 Deno.test("deno test tells failures of a gate's cases once and few, and reports in each format", async () => {
   await using place = await folder();
   write(place, GATED);
-  const reports = ["r.html", "r.md", "r.txt"];
+  const reports = ["r.md", "r.txt"];
   const own = reports.map((name) => `--report=${name}`);
   const finished = await start(Deno.execPath(), testing(place, own), {
     cwd: place.path,
@@ -101,7 +101,8 @@ Deno.test("deno test tells failures of a gate's cases once and few, and reports 
     );
     assertLess(step.length, 130);
   }
-  const blocks = blocksIn(stdout);
+  // On a busy machine the run tells how it stands.
+  const blocks = blocksIn(stdout).filter((text) => !text.startsWith("gated: "));
   assertEquals(blocks.length, 1, all);
 
   // Only the gate's test tells of them: ten, how many more, the table, the verdict.
@@ -112,14 +113,13 @@ Deno.test("deno test tells failures of a gate's cases once and few, and reports 
   );
   const order = [
     `${steps.length} trials not solved\n  `,
-    `  and ${steps.length - 10} more: see r.html\n`,
+    `  and ${steps.length - 10} more: add  -- --report=F.html  to see all\n`,
     "\nall                     ",
     ": FAIL: the true success rate is below 90.0%",
   ].map((text) => block!.indexOf(text));
   assertEquals(order, order.toSorted((one, other) => one - other), all);
   assert(order[0]! >= 0, all);
 
-  assert(Deno.readTextFileSync(place.file("r.html")).endsWith("</html>\n"));
   const text = Deno.readTextFileSync(place.file("r.txt"));
   assertStringIncludes(text, "gated: 20 of 20 planned trials, seed 1\n");
   assertStringIncludes(text, block!.slice(order[0], order[1]));
@@ -159,13 +159,20 @@ test("one", "yes");
 test("100%, a::b", "\\n::error::broken\\n##[error]broken\\n::add-mask::e", "Oslo\\n::stop-commands::x");
 `;
 
-Deno.test("deno test annotates ten failed tests, counts the others, and sums up without a gate", async () => {
+Deno.test("deno test annotates ten failed tests of a file of any name, counts the others, and sums up without a gate", async () => {
   await using place = await folder();
+  const name = "a %41 (1)_test.ts";
   write(
     place,
-    `${HOSTILE}benchmark("plain", { model: "sim:noisy?quit=1", tasks: { core: [3], depth: 2 }, seed: 1, graphs: 14 });\n`,
+    `${HOSTILE}
+const bench = (name, graphs) =>
+  benchmark(name, { model: "sim:noisy?quit=1", tasks: { core: [3], depth: 2 }, seed: 1, graphs });
+bench("plain", 14);
+bench("wrong", -1);
+`,
+    name,
   );
-  const { code, stdout, all } = await start(Deno.execPath(), testing(place), {
+  const { code, stdout, all } = await start(Deno.execPath(), testing(place, [], name), {
     cwd: place.path,
     env: onGitHub(place),
   }).finished;
@@ -176,18 +183,22 @@ Deno.test("deno test annotates ten failed tests, counts the others, and sums up 
     [...Array(10).fill("error"), "notice"],
     all,
   );
-  assertEquals(annotations.at(-1)!.message, "and 5 more failures");
-  const file = `${place.path.split("/").at(-1)}/file_test.ts`;
+  assertEquals(annotations.at(-1)!.message, "and 6 more failures");
+  // The file has any name.
+  const file = `${place.path.split("/").at(-1)}/${name}`;
   const [hostile, plain] = annotations;
   // The place of the assertion, and of the benchmark.
   assertEquals(hostile!.properties, { file, line: "11", title: "100%, a::b" });
-  assertEquals([plain!.properties["file"], plain!.properties["line"]], [file, "16"]);
+  assertEquals([plain!.properties["file"], plain!.properties["line"]], [file, "18"]);
   assertMatch(
     plain!.properties["title"]!,
     /^plain > core 3, depth 2, .*, graph 1, sim:noisy\?quit=1$/,
   );
   assertStringIncludes(hostile!.message, "No call was as expected: weather(");
-  assertStringIncludes(hostile!.message, "rerun: deno test -A file_test.ts -- --only='case=");
+  assertStringIncludes(
+    hostile!.message,
+    "rerun: deno test -A 'a %41 (1)_test.ts' -- --only='case=",
+  );
   assertEquals(/^\s*(##\[|::)/m.test(hostile!.message), false, hostile!.message);
 
   // Each story is told once, by Deno; then there is the table.
@@ -196,37 +207,13 @@ Deno.test("deno test annotates ten failed tests, counts the others, and sums up 
   assertMatch(stories, /\n-+ post-test output -+\n[^]*\nplain\n[^]*\ncore 3, .* +14 +0\.0% /);
 
   const summary = Deno.readTextFileSync(place.file("summary.md"));
-  assertMatch(summary, /^### file_test\.ts: 1 of 2 valid trials passed$/m);
+  assertMatch(summary, /^### a %41 \(1\)\\_test\.ts: 1 of 2 valid trials passed$/m);
   assertMatch(summary, /^#### 1 trial failed$/m);
   assertMatch(summary, /^\| one \| 1 of 1 \|/m);
   assertMatch(summary, /^### plain: 0 of 14 valid trials solved$/m);
   assertMatch(summary, /^#### 14 trials not solved$/m);
   assertEquals(summary.match(/<code>rerun: /g)?.length, 11, summary);
   assertStringIncludes(summary, "- and 4 more\n");
-});
-
-Deno.test("deno test annotates a file of any name, and the line that calls for the test", async () => {
-  await using place = await folder();
-  const name = "a %41 (1)_test.ts";
-  place.write(
-    name,
-    `import { benchmark } from ${MOD};
-const weak = { model: "sim:noisy?quit=1", tasks: { core: 3, depth: 2 }, seed: 1 };
-const bench = (name, graphs) => benchmark(name, { ...weak, graphs });
-bench("weak", 1);
-bench("wrong", -1);
-`,
-  );
-  const { stdout, all } = await start(Deno.execPath(), testing(place, [], name), {
-    cwd: place.path,
-    env: onGitHub(place),
-  }).finished;
-  const file = `${place.path.split("/").at(-1)}/${name}`;
-  assertEquals(
-    annotationsIn(stdout).map(({ properties: { title, ...at } }) => [title!.split(" ")[0], at]),
-    [["weak", { file, line: "3" }], ["wrong", { file, line: "3" }]],
-    all,
-  );
 });
 
 /** Lines of Deno itself, with colors taken off. */

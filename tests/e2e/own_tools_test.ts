@@ -40,13 +40,6 @@ Deno.test("a suite of own tools is run, accepted, gated and reported in a projec
       ...["test", "--no-check", "--no-prompt", "--allow-env=MODEL", "--allow-read=."],
       ...["--allow-write=.", "tool_tests/desk_test.ts", "--", ...own],
     ], { ...at, env: { MODEL: model } });
-  /** Changes the tests as they were at first. */
-  const original = Deno.readTextFileSync(place.file("tool_tests/desk_test.ts"));
-  const edit = (changes: readonly (readonly [before: string, after: string])[]) => {
-    for (const [before] of changes) assertStringIncludes(original, before);
-    const text = changes.reduce((text, [before, after]) => text.replace(before, after), original);
-    Deno.writeTextFileSync(place.file("tool_tests/desk_test.ts"), text);
-  };
   const command = (...line: string[]) => toolgate(line, at);
   /** What is said of one test in a table. */
   const solvedIn = ({ stdout }: Finished, test: string) =>
@@ -58,8 +51,7 @@ Deno.test("a suite of own tools is run, accepted, gated and reported in a projec
     assertStringIncludes(ran.stdout, `ok | ${TESTS * TRIALS + 1} passed | 0 failed`);
     assertMatch(ran.stdout, /^clerk-1 \(simulated\): PASS: the true success rate is at least 80/m);
     assertMatch(ran.stdout, /^ {2}solved: 200 of 200 valid trials/m);
-    // Packages that were not there yet are told of.
-    assertEquals(ran.stderr.replaceAll(/^Download .*\n/gm, ""), "", ran.all);
+    assertEquals(ran.stderr, "", ran.all);
     const [plan, ...trials] = readLines(place.file("old.jsonl"));
     assertEquals([plan.suite, plan.resolved.cells.length, trials.length], ["desk", 10, 200]);
     // Nothing of one trial is left in the database of another.
@@ -134,45 +126,6 @@ Deno.test("a suite of own tools is run, accepted, gated and reported in a projec
     assertStringIncludes(gated.stdout, `${SLIPPERY.length} of ${TESTS}; proved: 1, `);
     const alone = await command("gate", "new.jsonl");
     assertEquals(alone.code, 0, alone.all);
-  });
-
-  await context.step("a floor for every test needs no baseline", async () => {
-    const planned = await command("plan", "--cases", String(TESTS), "--every", "0.8");
-    assertEquals(planned.code, 0, planned.all);
-    assertMatch(planned.stdout, /^ +every case at 80\.0% +14 if all are solved; /m);
-    edit([["margin: 0.1 }", "margin: 0.1, every: 0.8 }"]]);
-    const ran = await run("clerk-2");
-    assertEquals(ran.code, 1, ran.all);
-    assertMatch(ran.stdout, /FAIL: the case "reserves a book that is lent out" has a true success/);
-    assertMatch(
-      ran.stdout,
-      /^ {2}each case at least 80\.0%: 8 of 10 proved, 1 proved to be below/m,
-    );
-    assertStringIncludes(ran.stdout, `${TESTS * TRIALS} passed | 1 failed`);
-  });
-
-  await context.step("a shorter prompt is compared with the old one in one run", async () => {
-    edit([
-      [
-        "system: RULES,",
-        `variants: {
-          old: { system: RULES },
-          short: { system: RULES.replace("Reserve books that are lent out.", "") },
-        },`,
-      ],
-      ["successRate: 0.9,", 'baseline: { variant: "old" },'],
-      ["trials: 20,", "trials: 10,"],
-    ]);
-    const ran = await run("clerk-1", "--out=prompts.jsonl");
-    assertEquals(ran.code, 1, ran.all);
-    assertEquals(readLines(place.file("prompts.jsonl")).length, 1 + 2 * TESTS * 10);
-    const text = unwrapped(ran.stdout);
-    assertMatch(text, /^\S.*short.*: FAIL: on the same cases, .* below that of .*old/m);
-    assertMatch(
-      text,
-      /^ {2}"reserves a book that is lent out": from 100\.0% to 0\.0%, .*, proved$/m,
-    );
-    assertMatch(text, /^ {2}differs from the baseline in: system$/m);
   });
 
   await context.step("both are shown side by side", async () => {

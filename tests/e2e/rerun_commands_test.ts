@@ -6,15 +6,9 @@ import { planSuite } from "../../lib/runs/plan.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import { planLine } from "../../lib/runs/journal/plan_line.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import {
-  countingServer,
-  deno,
-  type Folder,
-  folder,
-  readLines,
-  ROOT,
-  start,
-} from "../support/child.ts";
+import { countingServer, type Folder, folder, readLines, start } from "../support/child.ts";
+import { benchmark } from "../../lib/testing/benchmark.ts";
+import { CollectedTests } from "../support/collected.ts";
 import { toolgate } from "../support/command_line.ts";
 import { linesOf } from "../support/journals.ts";
 import { finish, HOSTILE, record } from "../support/records.ts";
@@ -195,25 +189,19 @@ Deno.test("toolgate run refuses a server's address that holds a secret", async (
 Deno.test("benchmark() keeps its server in its journal, unless the address holds a secret", async () => {
   await using place = await folder();
   await using server = countingServer();
-  const file = place.write(
-    "file.ts",
-    `import { benchmark } from ${JSON.stringify(`file://${ROOT}/mod.ts`)};
-for (const [name, query] of [["plain", ""], ["key", "?key=secret"], ["hash", "#secret"]]) {
-  benchmark(name, {
-    model: "mine",
-    tasks: { core: 2, depth: 1 },
-    seed: 1,
-    graphs: 1,
-    baseURL: ${JSON.stringify(server.url)} + query,
-    journal: name + ".jsonl",
-  });
-}
-`,
-  );
-  const finished = await deno([
-    ...["test", "--no-check", "--no-prompt", `--config=${ROOT}/deno.json`],
-    ...["--allow-net=127.0.0.1", "--allow-read", `--allow-write=${place.path}`, file],
-  ], { cwd: place.path });
+  const addresses = {
+    plain: server.url,
+    key: `${server.url}?key=secret`,
+    hash: `${server.url}#secret`,
+  };
+  const finished = await CollectedTests.of(() => {
+    for (const [name, baseURL] of Object.entries(addresses)) {
+      benchmark(name, {
+        ...{ model: "mine", tasks: { core: 2, depth: 1 }, seed: 1, graphs: 1 },
+        ...{ baseURL, journal: place.file(`${name}.jsonl`) },
+      });
+    }
+  }).run();
   assertEquals(finished.code, 0, finished.all);
   const journals = ["plain", "key", "hash"].map((name) => place.file(`${name}.jsonl`));
   assertEquals(journals.map((path) => readLines(path)[0].baseURL), [

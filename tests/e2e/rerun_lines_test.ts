@@ -3,6 +3,8 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { deno, type Finished, folder, ROOT, shell } from "../support/child.ts";
+import { benchmark } from "../../lib/testing/benchmark.ts";
+import { CollectedTests } from "../support/collected.ts";
 import { toolgate } from "../support/command_line.ts";
 import { drawingServer } from "../support/drawing_server.ts";
 import { reportedTrials } from "../support/report_data.ts";
@@ -114,20 +116,18 @@ Deno.test("the seed in use is told where it decides anything, and how to set ano
   const seedsIn = ({ stdout }: Finished) =>
     stdout.split("\n").filter((line) => /\bseed\b/.test(line) && !line.startsWith("rerun"))
       .map((line) => line.replace(/(fresh seed|--seed=)(?: |)\d{6,}/g, (_, word) => `${word} X`));
-  const run = (...own: string[]) =>
-    deno([
-      ...["test", "--no-check", "--no-prompt", "-A", "--filter=/none of these/", "seeds_test.js"],
-      ...["--", ...own],
-    ], { cwd: place.path });
+  const run = await deno([
+    ...["test", "--no-check", "--no-prompt", "-A", "--filter=/none of these/", "seeds_test.js"],
+  ], { cwd: place.path });
   const hint = "for another add  -- --seed=N  (without -- Deno takes it)";
-  assertEquals(seedsIn(await run()), [
+  assertEquals(seedsIn(run), [
     `fixed: seed 11 of the file; ${hint}`,
     "drawn: fresh seed X; add  -- --seed= X  to repeat this run",
     `seeds: seed 1 of the file; ${hint}`,
   ]);
-  assertEquals(seedsIn(await run("--seed=5")), [
-    `fixed: seed 5 of --seed; ${hint}`,
-    `drawn: seed 5 of --seed; ${hint}`,
-    `seeds: seed 5 of --seed; ${hint}`,
-  ]);
+  const given = await CollectedTests.of(() =>
+    benchmark("drawn", {
+      ...{ model: "sim:planner", tasks: { core: 1, depth: 0 }, graphs: 1, seed: "fresh" },
+    }), ["--seed=5"]).run();
+  assertEquals(seedsIn(given)[0], `drawn: seed 5 of --seed; ${hint}`);
 });

@@ -3,7 +3,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { completion } from "../support/wire_servers.ts";
-import { beginToolgate, deno, type Finished, type Folder, folder, ROOT } from "../support/child.ts";
+import { deno, type Finished, type Folder, folder, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
 
@@ -145,11 +145,7 @@ Deno.test("no command to a runner gets into logs, JUnit reports and job summarie
     ["selfcheck", journal, "--json"],
   ];
   const finished: Finished[] = [];
-  for (const [place, line] of commands.entries()) {
-    finished.push(
-      await (place < 3 ? beginToolgate(line, { env }).finished : toolgate(line, { env })),
-    );
-  }
+  for (const line of commands) finished.push(await toolgate(line, { env }));
   const lines = Deno.readTextFileSync(journal).trimEnd().split("\n").map((line) =>
     JSON.parse(line)
   );

@@ -1,16 +1,8 @@
 // Spans for OpenTelemetry: what a collector gets of `deno test` and of `toolgate run`, in child processes.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import {
-  countingServer,
-  deno,
-  folder,
-  readLines,
-  ROOT,
-  start,
-  TEMPORARY,
-} from "../support/child.ts";
-import { type Collector, envFor, type Span, startCollector } from "../support/collector.ts";
+import { beginToolgate, countingServer, deno, folder, readLines, ROOT } from "../support/child.ts";
+import { envFor, type Span, startCollector } from "../support/collector.ts";
 
 const CONTENT = { OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: "true" };
 
@@ -84,10 +76,16 @@ function below(spans: readonly Span[], { id }: Span): Span[] {
 const rootsOf = (spans: readonly Span[]) => spans.filter(({ parent }) => parent === "");
 const namesOf = (spans: readonly Span[]) => spans.map(({ name }) => name);
 
-Deno.test("deno test sends a trace of each trial, without what was said", async () => {
-  await using place = await folder();
+const place = await folder();
+Deno.test.afterAll(async () => await place[Symbol.asyncDispose]());
+const DESK = place.write("desk_test.ts", REFUNDS);
+
+/** What a run printed, without its durations. */
+const printed = (text: string) => text.replaceAll(/\(\d+(ms|s)\)/g, "").replaceAll(/ +$/gm, "");
+
+Deno.test("deno test sends a trace of each trial, without what was said, and goes on where nobody takes it", async () => {
   await using collector = startCollector();
-  const ran = await runTests(place.write("desk_test.ts", REFUNDS), collector.env);
+  const ran = await runTests(DESK, collector.env);
   assertMatch(ran.stdout, /2 passed .*\| 1 failed/, ran.all);
   const spans = collector.spans();
   const roots = rootsOf(spans);
@@ -189,13 +187,31 @@ Deno.test("deno test sends a trace of each trial, without what was said", async 
   assertEquals(others, []);
   const all = collector.bodies.join("\n");
   for (const words of [...SAID, SECRET]) assert(!all.includes(words), words);
+
+  using hanging = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const connections: Deno.Conn[] = [];
+  const accepting = (async () => {
+    for await (const connection of hanging) connections.push(connection);
+  })();
+  const closed = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  closed.close();
+  for (const { addr: { port } } of [hanging, closed]) {
+    const alone = await runTests(DESK, {
+      ...envFor(`http://127.0.0.1:${port}`),
+      // How long the runtime itself waits at its end.
+      OTEL_EXPORTER_OTLP_TIMEOUT: "200",
+    });
+    assertEquals([alone.code, printed(alone.stdout)], [ran.code, printed(ran.stdout)], alone.all);
+  }
+  assert(connections.length > 0);
+  hanging.close();
+  await accepting;
+  for (const connection of connections) connection.close();
 });
 
 Deno.test("spans have what was said where the variable of the conventions says so, without secrets", async () => {
-  await using place = await folder();
   await using collector = startCollector();
-  const env = { ...collector.env, ...CONTENT };
-  const ran = await runTests(place.write("desk_test.ts", REFUNDS), env);
+  const ran = await runTests(DESK, { ...collector.env, ...CONTENT });
   assertMatch(ran.stdout, /2 passed .*\| 1 failed/, ran.all);
   const all = collector.bodies.join("\n");
   for (const words of SAID) assertStringIncludes(all, words);
@@ -253,10 +269,8 @@ Deno.test("spans have what was said where the variable of the conventions says s
 });
 
 Deno.test("no content is sent where its variable may not be read, and nobody is asked for it", async () => {
-  await using place = await folder();
   await using collector = startCollector();
-  const path = place.write("desk_test.ts", REFUNDS);
-  const line = ["test", "--no-check", "--allow-read", `--config=${ROOT}/deno.json`, path];
+  const line = ["test", "--no-check", "--allow-read", `--config=${ROOT}/deno.json`, DESK];
   const ran = await deno(line, { env: { ...collector.env, ...CONTENT } });
   assertMatch(ran.stdout, /2 passed .*\| 1 failed/, ran.all);
   assertEquals(rootsOf(collector.spans()).length, 3);
@@ -327,7 +341,6 @@ Deno.test("requests of replies, tools and agents are below the spans of their ow
       });
     },
   );
-  await using place = await folder();
   await using models = countingServer(null);
   await using collector = startCollector();
   const url = `http://127.0.0.1:${server.addr.port}`;
@@ -386,23 +399,11 @@ const SUITE = JSON.stringify({
   tasks: [{ core: 2, depth: 1 }],
 });
 
-Deno.test("toolgate run sends a trace of each trial, and gates and reports of its journal send none", async () => {
-  await using place = await folder();
+Deno.test("toolgate run sends a trace of each trial, and a gate over its journal none", async () => {
   await using collector = startCollector();
   const suite = place.write("suite.json", SUITE);
   const journal = place.file("run.jsonl");
-  const command = (...line: string[]) =>
-    start(Deno.execPath(), [
-      ...[
-        "run",
-        "--no-check",
-        "--no-prompt",
-        "--allow-net=127.0.0.1",
-        "--allow-read",
-        "--allow-env",
-      ],
-      ...[`--allow-write=${TEMPORARY}`, `${ROOT}/lib/cli/main.ts`, ...line],
-    ], { env: collector.env }).finished;
+  const command = (...line: string[]) => beginToolgate(line, { env: collector.env }).finished;
   const ran = await command("run", suite, "--out", journal);
   assertEquals(ran.code, 0, ran.all);
   const [, ...trials] = readLines(journal);
@@ -413,53 +414,7 @@ Deno.test("toolgate run sends a trace of each trial, and gates and reports of it
     trials.map(({ id }) => id).sort(),
   );
   const count = collector.spans().length;
-  for (const line of [["report", journal], ["gate", journal, "--success-rate=0.5"]]) {
-    const ended = await command(...line);
-    assert(ended.code <= 3, ended.all);
-  }
+  const decided = await command("gate", journal, "--success-rate=0.5");
+  assert(decided.code <= 3, decided.all);
   assertEquals(collector.spans().length, count);
-});
-
-/** What a run printed, without its durations. */
-const printed = (text: string) => text.replaceAll(/\(\d+(ms|s)\)/g, "").replaceAll(/ +$/gm, "");
-
-Deno.test("a collector that refuses, hangs or fails changes nothing of the tests", async () => {
-  await using place = await folder();
-  const path = place.write("desk_test.ts", REFUNDS);
-  await using collector: Collector = startCollector();
-  const plain = await runTests(path, {});
-  assertMatch(plain.stdout, /2 passed .*\| 1 failed/, plain.all);
-  assertEquals(collector.paths, []);
-  await using failing = Deno.serve(
-    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
-    async (request) => {
-      await request.body?.cancel();
-      return new Response("no", { status: 500 });
-    },
-  );
-  using hanging = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const connections: Deno.Conn[] = [];
-  const accepting = (async () => {
-    for await (const connection of hanging) connections.push(connection);
-  })();
-  const closed = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const ports = {
-    hanging: hanging.addr.port,
-    failing: failing.addr.port,
-    closed: closed.addr.port,
-  };
-  closed.close();
-  for (const [kind, port] of Object.entries(ports)) {
-    const ran = await runTests(path, {
-      ...envFor(`http://127.0.0.1:${port}`),
-      // How long the runtime itself waits at its end.
-      OTEL_EXPORTER_OTLP_TIMEOUT: "200",
-    });
-    assertEquals(ran.code, plain.code, `${kind}\n${ran.all}`);
-    assertEquals(printed(ran.stdout), printed(plain.stdout), kind);
-  }
-  assert(connections.length > 0);
-  hanging.close();
-  await accepting;
-  for (const connection of connections) connection.close();
 });

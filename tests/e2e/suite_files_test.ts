@@ -23,7 +23,7 @@ export const test = toolSuite("Support desk", {
     : Deno.env.get("RECORDED") !== undefined
     ? { successRate: 0.7, baseline: { file: Deno.env.get("RECORDED"), missing: "record" } }
     : { successRate: 0.7 },
-  ...(Deno.env.get("ALONE") === undefined ? { journal: "results/", report: "results/" } : {}),
+  ...(Deno.env.get("ALONE") === undefined ? { journal: "results/" } : {}),
 });
 `;
 
@@ -62,7 +62,7 @@ Deno.test("toolSuite() in several test files keeps a journal for each, over whic
     .map((name) => `results/support_desk.${name}.jsonl`);
 
   await context.step("each file decides over its own tests, and says so", async () => {
-    const ran = await run(["--verdict=results/"], {}, ["--parallel"]);
+    const ran = await run(["--verdict=results/", "--report=results/"], {}, ["--parallel"]);
     assertEquals(ran.code, 0, ran.all);
     const names = [...Deno.readDirSync(place.file("results"))].map(({ name }) => name).sort();
     assertEquals(

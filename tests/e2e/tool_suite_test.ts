@@ -1,15 +1,13 @@
 // Suites of tests of one's own tools as users run them: files with several tests, in child processes.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import {
-  deno,
-  endedIn,
-  type Finished,
-  folder,
-  readLines,
-  ROOT,
-  unwrapped,
-} from "../support/child.ts";
+import type { Model } from "../../lib/models/model.ts";
+import { scripted } from "../../lib/models/scripted.ts";
+import { assertAnswer } from "../../lib/testing/assertions/runs.ts";
+import { toolTest } from "../../lib/testing/tool_test.ts";
+import { tool } from "../../lib/tools/define_tool.ts";
+import { deno, endedIn, folder, readLines, ROOT, unwrapped } from "../support/child.ts";
+import { CollectedTests } from "../support/collected.ts";
 import { toolgate } from "../support/command_line.ts";
 
 const place = await folder();
@@ -33,9 +31,11 @@ function run(
   ], { cwd: place.path, env });
 }
 
+const MOD = JSON.stringify(`file://${ROOT}/mod.ts`);
+
 /** What most files need: a tool, models that use it and one that does not. */
 const PRELUDE = `// @ts-nocheck: a user may write no types.
-import { assertAnswer, assertCalled, scripted, tool, toolSuite, toolTest } from "file://${ROOT}/mod.ts";
+import { assertAnswer, assertCalled, scripted, tool, toolSuite, toolTest } from ${MOD};
 import { assertEquals } from "@std/assert";
 
 const add = tool({
@@ -48,22 +48,8 @@ const call = { calls: [{ name: "add", arguments: { x: 1, y: 2 } }] };
 const adder = scripted("adder", [call, { text: "It is 3." }]);
 const silent = scripted("silent", [{ text: "I cannot tell." }]);
 const right = { prompt: "What is 1 + 2?", assert: (run) => assertAnswer(run, "3") };
-const rests = { ...right, tools: [add] };
+const rests = { ...right, tools: [add], retries: 0 };
 `;
-
-/** Files that need no flags: one process runs them all. */
-const SHARED: string[] = [];
-let shared: Promise<Finished> | undefined;
-
-/** Writes a file that is run together with others; gives a function that tells how that ended. */
-function withOthers(name: string, body: string) {
-  SHARED.push(write(name, body));
-  return async () => {
-    const { stdout, all } = await (shared ??= run(SHARED, { own: ["--out=shared/"] }));
-    const [, own = ""] = stdout.split(new RegExp(`^running \\d+ tests? from ./${name}$`, "m"));
-    return { all, ended: endedIn({ stdout: own.split(/^running |^ ERRORS $/m)[0]! }) };
-  };
-}
 
 function write(name: string, body: string): string {
   place.write(name, `${PRELUDE}${body}`);
@@ -138,14 +124,6 @@ Deno.test("toolSuite() has one plan, journal, gate, report, verdict and job summ
     assertStringIncludes(Deno.readTextFileSync(place.file("s.html")), "adds by the tool");
     assertStringIncludes(Deno.readTextFileSync(place.file("summary.md")), "support");
   });
-  await context.step("it goes on where it was cut off", async () => {
-    const lines = Deno.readTextFileSync(place.file("s.jsonl")).split("\n");
-    place.write("cut.jsonl", lines.slice(0, 31).join("\n") + "\n");
-    const resumed = await run(file, { own: ["--out=cut.jsonl", "--resume"] });
-    assertEquals(resumed.code, 0, resumed.all);
-    const ids = readLines(place.file("cut.jsonl")).slice(1).map(({ id }) => id);
-    assertEquals(ids.toSorted(), kept.map(({ id }) => id).toSorted());
-  });
 });
 
 Deno.test("toolSuite() runs what deno test selects, and tells what began ahead of it", async (context) => {
@@ -181,11 +159,15 @@ Deno.test("toolSuite() runs what deno test selects, and tells what began ahead o
   });
 });
 
-Deno.test("toolTest()s of a file make one suite, in which each keeps its own model and settings", async () => {
-  // Models of one name are different ones, as each test has its own script.
-  const file = write(
-    "mixed_test.ts",
-    `
+place.write(
+  "tests_in_module.ts",
+  `${PRELUDE}
+export const test = toolSuite("shared", { model: silent, tools: [add] });`,
+);
+
+/** Suites that need no flags: one process runs them all, in an order that mixes them. */
+const ALL = `
+// Models of one name are different ones, as each test has its own script.
 const same = (text) => scripted("same", [{ text }]);
 toolTest("three", { ...rests, model: same("3") });
 toolTest("four", { ...rests, model: same("4") });
@@ -194,291 +176,219 @@ toolTest("crossed", { ...rests, model: [adder, silent], strategy: ["baseline", "
 toolTest("calls little", { ...rests, model: adder, limits: { calls: 1, steps: 1 } });
 toolTest("perturbed", { ...rests, model: adder, perturbation: "CO", seed: 7,
   assert: (run) => assertEquals(run.perturbed.length, 1) });
-`,
-  );
-  const finished = await run(file, { own: ["--out=mixed.jsonl", "--report=mixed.html"] });
-  assertEquals(endedIn(finished), [
-    ["three", "ok"],
-    ["four", "FAILED"],
-    ["twice > trial 1", "ok"],
-    ["twice > trial 2", "ok"],
-    ["crossed > adder", "ok"],
-    ["crossed > adder + retry", "ok"],
-    ["crossed > silent", "FAILED"],
-    ["crossed > silent + retry", "FAILED"],
-    ["calls little", "FAILED"],
-    ["perturbed", "ok"],
-  ], finished.all);
-  const [plan, ...trials] = readLines(place.file("mixed.jsonl"));
-  assertEquals([plan.suite, plan.trials, trials.length], ["mixed", 10, 10]);
-  assertEquals(Object.keys(plan.resolved.tests).length, 5);
-  const shown = await toolgate(["report", place.file("mixed.jsonl")]);
-  assertEquals(shown.code, 0, shown.all);
-  // What a journal says of its trials is read again as it was planned.
-  const resumed = await run(file, { own: ["--out=mixed.jsonl", "--resume"] });
-  assertEquals(endedIn(resumed), endedIn(finished));
-});
-
-Deno.test("toolTest()s of a file have nothing to do with models of others that cannot be reached", async () => {
-  const file = write(
-    "unreachable_test.ts",
-    `
 const at = (port) => ({ model: "m", baseURL: \`http://127.0.0.1:\${port}/v1\`, apiKeyVariable: "KEY" });
-toolTest("unreachable", { ...rests, model: at(4), retries: 0 });
-toolTest("elsewhere", { ...rests, model: at(5), retries: 0 });
-toolTest("without a key", { ...rests, model: { model: "m", apiKeyVariable: "NO_SUCH_KEY" }, retries: 0 });
+toolTest("unreachable", { ...rests, model: at(4) });
+toolTest("elsewhere", { ...rests, model: at(5) });
+toolTest("without a key", { ...rests, model: { model: "m", apiKeyVariable: "NO_SUCH_KEY" } });
 toolTest("other retries", { ...rests, model: adder, retries: 1 });
-toolTest("reachable", { ...rests, model: adder, retries: 0, trials: 3 });
-`,
-  );
-  const finished = await run(file, { env: { KEY: "k" }, own: ["--out=reached.jsonl"] });
-  const ended = new Map(endedIn(finished));
-  assertEquals(ended.get("unreachable"), "FAILED", finished.all);
-  assertEquals(ended.get("without a key"), "FAILED", finished.all);
-  assertMatch(finished.all, /NO_SUCH_KEY/);
-  // Its run is another one, which needs a file of its own.
-  assertMatch(finished.all, /Cannot keep the trials of tool test other retries in reached\.jsonl/);
-  assertEquals(ended.get("reachable > trial 3"), "ok", finished.all);
-  assertEquals(readLines(place.file("reached.jsonl")).length, 1 + 3);
-});
 
-const sideBySide = withOthers(
-  "side_test.ts",
-  `
-const seen = { shared: [0, 0], own: [0, 0] };
-const slow = (counts) => tool({
-  name: "add", description: "Adds", parameters: { type: "object", properties: {} },
-  execute: async () => {
-    counts[1] = Math.max(counts[1], ++counts[0]);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    counts[0]--;
-    return 3;
-  },
-});
-const model = scripted("m", [{ calls: [{ name: "add", arguments: {} }] }, { text: "3" }]);
-const test = toolSuite("side", { model, trials: 4 });
-for (const name of ["a", "b"]) test(name, { ...right, tools: [slow(seen.shared)] });
-for (const name of ["c", "d"]) test(name, { ...right, tools: () => [slow(seen.own)] });
-addEventListener("load", () => Deno.test("seen", () => {
-  assertEquals([seen.shared[1], seen.own[1] > 1], [1, true]);
-}));
-`,
-);
+{
+  const seen = { shared: [0, 0], own: [0, 0], suites: [0, 0] };
+  const slow = (counts) => tool({
+    name: "add", description: "Adds", parameters: { type: "object", properties: {} },
+    execute: async () => {
+      counts[1] = Math.max(counts[1], ++counts[0]);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      counts[0]--;
+      return 3;
+    },
+  });
+  const model = scripted("m", [{ calls: [{ name: "add", arguments: {} }] }, { text: "3" }]);
+  const test = toolSuite("side", { model, trials: 4 });
+  for (const name of ["a", "b"]) test(name, { ...right, tools: [slow(seen.shared)] });
+  for (const name of ["c", "d"]) test(name, { ...right, tools: () => [slow(seen.own)] });
+  const shared = slow(seen.suites);
+  for (const name of ["here", "there"]) {
+    const test = toolSuite(name, { model, tools: [shared], trials: 2 });
+    for (const each of ["a", "b"]) test(each, right);
+  }
+  Deno.test.afterAll(() => console.log("SEEN", seen.shared[1], seen.own[1] > 1, seen.suites[1]));
+}
+{
+  const gate = { successRate: 0.5 };
+  const test = toolSuite("broken", { model: adder, tools: [add], trials: 5, gate });
+  test("adds", right);
+  test("asks nothing", { ...right, prompt: "" });
+  const free = toolSuite("free", { model: adder, tools: [add] });
+  free("adds freely", right);
+  free("adds freely", right);
+  free("asks naught", { ...right, prompt: "" });
 
-Deno.test("tests of a suite run side by side, but for those whose tools they may share", async () => {
-  const { ended, all } = await sideBySide();
-  assertEquals(ended.filter(([, one]) => one === "ok").length, 17, all);
-});
+  toolSuite("faulty", { model: adder, tools: [add], gate: {} })("adds", right);
+  toolSuite("empty", { model: adder, gate });
+  toolSuite("skipped", { model: adder, tools: [add], gate }).skip("adds", right);
+  toolSuite("of nothing", { model: adder });
 
-const broken = withOthers(
-  "broken_test.ts",
-  `
-const test = toolSuite("support", { model: adder, tools: [add], trials: 5, gate: { successRate: 0.5 } });
-test("adds", right);
-test("asks nothing", { ...right, prompt: "" });
-const free = toolSuite("free", { model: adder, tools: [add] });
-free("adds", right);
-free("adds", right);
-free("asks nothing", { ...right, prompt: "" });
-`,
-);
+  const rows = toolSuite("rows", { model: adder, tools: [add], trials: 30, gate });
+  rows.each([1, 2])("adds %s", (row) => {
+    if (row === 2) throw new Error("no row");
+    return right;
+  });
+  const circle = {};
+  circle.circle = circle;
+  toolTest.each([[circle, Symbol("x"), { get z() { throw new Error("none"); } }]])(
+    "names %j and %d", () => ({ ...rests, model: adder }));
+  toolTest.each([{ get z() { throw new Error("none"); } }])("$z", () => ({ ...rests, model: adder }));
+}
+{
+  const { test } = await import("./tests_in_module.ts");
+  test("first", { ...right, model: adder });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  test("second", right);
+  toolTest("third", { ...rests, model: silent });
+}
+{
+  const test = toolSuite("punctual", { model: silent, tools: [add] });
+  Deno.test("late in a suite", () => test("late", right));
+  Deno.test("late in the file", () => toolTest("late", { ...rests, model: silent }));
+  Deno.test("a late suite", () => {
+    toolSuite("other", { model: silent, tools: [add] })("late", right);
+  });
+}
+{
+  const test = toolSuite("support", { model: adder, tools: [add] });
+  test("__proto__", right);
+  test("constructor", right);
+  toolSuite("support", { model: adder, tools: [add] })("constructor", right);
+}
+`;
 
-Deno.test("toolSuite() runs nothing of a suite with a gate of which a test cannot be used", async () => {
-  const { ended, all } = await broken();
-  assertEquals(ended, [
-    ["asks nothing", "FAILED"],
-    ["adds", "FAILED"],
-    ["asks nothing", "FAILED"],
-    ["free > adds", "ok"],
-  ], all);
-  assertMatch(
-    all,
-    /Cannot use tool test adds as the tests of a suite must have different names: the other is at broken_test\.ts:\d+:\d+$/m,
-  );
-});
-
-const faulty = withOthers(
-  "gate_test.ts",
-  'toolSuite("s", { model: adder, tools: [add], gate: {} })("adds", right);',
-);
-const empty = withOthers(
-  "empty_test.ts",
-  `
-toolSuite("empty", { model: adder, gate: { successRate: 0.5 } });
-const test = toolSuite("skipped", { model: adder, tools: [add], gate: { successRate: 0.5 } });
-test.skip("adds", right);
-toolSuite("of nothing", { model: adder });
-`,
-);
-
-const row = withOthers(
-  "row_test.ts",
-  `
-const gate = { successRate: 0.5 };
-const test = toolSuite("rows", { model: adder, tools: [add], trials: 30, gate });
-test.each([1, 2])("adds %s", (row) => {
-  if (row === 2) throw new Error("no row");
-  return right;
-});
-const circle = {};
-circle.circle = circle;
-toolTest.each([[circle, Symbol("x"), { get z() { throw new Error("none"); } }]])(
-  "names %j and %d", () => ({ ...rests, model: adder }));
-toolTest.each([{ get z() { throw new Error("none"); } }])("$z", () => ({ ...rests, model: adder }));
-`,
-);
-
-Deno.test("toolSuite() refuses gates and rows that cannot be used", async (context) => {
-  await context.step("a gate without tests", async () => {
-    const { all } = await empty();
+Deno.test("suites of a file, with the suite of its tests alone, run side by side and go on", async (context) => {
+  const file = write("mixed_test.ts", ALL);
+  const options = { flags: ["--shuffle=1"], env: { KEY: "k" } };
+  const finished = await run(file, { ...options, own: ["--out=kept/"] });
+  const { all } = finished;
+  const ended = endedIn(finished);
+  const among = (...names: string[]) =>
+    Object.fromEntries(ended.filter(([name]) => names.some((one) => name.startsWith(one))));
+  await context.step("each toolTest() keeps its own model and settings", () => {
+    const names = ["three", "four", "twice", "crossed", "calls little", "perturbed"];
+    assertEquals(among(...names), {
+      "three": "ok",
+      "four": "FAILED",
+      "twice > trial 1": "ok",
+      "twice > trial 2": "ok",
+      "crossed > adder": "ok",
+      "crossed > adder + retry": "ok",
+      "crossed > silent": "FAILED",
+      "crossed > silent + retry": "FAILED",
+      "calls little": "FAILED",
+      "perturbed": "ok",
+    }, all);
+    const [plan] = readLines(place.file("kept/mixed_test.jsonl"));
+    assertEquals(plan.suite, "mixed");
+    for (const name of names) assert(Object.hasOwn(plan.resolved.cases, name), name);
+  });
+  await context.step("models that cannot be reached are nothing to the others", () => {
+    const names = ["unreachable", "elsewhere", "without a key"];
+    assertEquals(among(...names), Object.fromEntries(names.map((name) => [name, "FAILED"])), all);
+    assertMatch(all, /NO_SUCH_KEY/);
+    // Its run is another one, which has a file of its own.
+    assertEquals(among("other retries"), { "other retries": "ok" }, all);
+    assertEquals(readLines(place.file("kept/other_retries.jsonl")).length, 1 + 1);
+  });
+  await context.step("tests run side by side, but for those that may share tools", () => {
+    const names = ["side >", "here >", "there >"];
+    assertEquals(Object.values(among(...names)), Array(16 + 8).fill("ok"), all);
+    assertStringIncludes(finished.stdout, "SEEN 1 true 1\n");
+  });
+  await context.step("nothing of a suite is run with a gate of which a test cannot be used", () => {
+    assertEquals(among("adds", "asks", "free >", "broken >", "rows >"), {
+      "asks nothing": "FAILED",
+      "adds freely": "FAILED",
+      "asks naught": "FAILED",
+      "free > adds freely": "ok",
+      "adds 2": "FAILED",
+    }, all);
+    assertMatch(
+      all,
+      /Cannot use tool test adds freely as the tests of a suite must have different names: the other is at mixed_test\.ts:\d+:\d+$/m,
+    );
+  });
+  await context.step("gates that cannot be used are refused, once for each fault", () => {
     assertMatch(all, /Cannot run tool suite empty as a gate needs tests: there are none/);
     assertMatch(all, /suite skipped as a gate needs tests: all of them are skipped/);
     assert(!all.includes("of nothing"), all);
-  });
-  await context.step("a row without options, where the gate then decides nothing", async () => {
-    const { ended, all } = await row();
-    assertEquals(ended, [
-      ["adds 2", "FAILED"],
-      ["names %j and %d", "ok"],
-      ["$z", "ok"],
-    ], all);
-    assert(!all.includes(`${ROOT}/lib/`), all);
-  });
-  await context.step("a gate that cannot be used, once for each fault", async () => {
-    const { all } = await faulty();
     assertEquals(all.split("give either successRate or baseline").length, 2, all);
   });
-});
-
-place.write(
-  "tests_in_module.ts",
-  `${PRELUDE}
-export const test = toolSuite("shared", { model: silent, tools: [add] });`,
-);
-const waiting = withOthers(
-  "waiting_test.ts",
-  `
-const { test } = await import("./tests_in_module.ts");
-test("first", { ...right, model: adder });
-await new Promise((resolve) => setTimeout(resolve, 50));
-test("second", right);
-toolTest("third", { ...rests, model: silent });`,
-);
-
-Deno.test("toolSuite() has the tests of a file that waits before and between them", async () => {
-  const { ended, all } = await waiting();
-  assertEquals(ended, [
-    ["shared > first", "ok"],
-    ["shared > second", "FAILED"],
-    ["third", "FAILED"],
-  ], all);
-});
-
-const late = withOthers(
-  "late_test.ts",
-  `
-const test = toolSuite("support", { model: silent, tools: [add] });
-test("first", { ...right, model: adder });
-toolTest("of the file", { ...rests, model: adder });
-Deno.test("late in a suite", () => test("late", right));
-Deno.test("late in the file", () => toolTest("late", { ...rests, model: silent }));
-Deno.test("a late suite", () => {
-  toolSuite("other", { model: silent, tools: [add] })("late", right);
-});`,
-);
-
-Deno.test("a test that is added once its suite is registered fails, as it would never be run", async () => {
-  const { ended, all } = await late();
-  assertEquals(ended, [
-    ["late in a suite", "FAILED"],
-    ["late in the file", "FAILED"],
-    ["a late suite", "FAILED"],
-    ["support > first", "ok"],
-    ["of the file", "ok"],
-  ]);
-  for (const called of ['test("late")', 'toolTest("late")', 'toolSuite("other")']) {
-    assertStringIncludes(
-      all,
-      `Cannot register ${called} as it must be called while its file is loaded`,
-    );
-  }
-});
-
-Deno.test("suites that share tools run their trials one at a time, however tests are selected", async () => {
-  const file = write(
-    "sharing_test.ts",
-    `
-let inside = 0;
-let most = 0;
-const slow = tool({
-  name: "add",
-  description: "Adds two numbers",
-  parameters: { type: "object" },
-  execute: async () => {
-    most = Math.max(most, ++inside);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    inside--;
-    return 3;
-  },
-});
-for (const name of ["one", "two"]) {
-  const test = toolSuite(name, { model: adder, tools: [slow], trials: 4 });
-  for (const each of ["a", "b", "c"]) test(each, right);
-}
-Deno.test.afterAll(() => console.log("at the same time:", most));`,
+  await context.step("rows may have values of any kind", () => {
+    assertEquals(among("names", "$z"), { "names %j and %d": "ok", "$z": "ok" }, all);
+    assert(!all.includes(`${ROOT}/lib/`), all);
+  });
+  await context.step("a file may wait before and between its tests", () => {
+    assertEquals(among("shared", "third"), {
+      "shared > first": "ok",
+      "shared > second": "FAILED",
+      "third": "FAILED",
+    }, all);
+  });
+  await context.step(
+    "what is added once its suite is registered fails: it would never be run",
+    () => {
+      const names = ["late in a suite", "late in the file", "a late suite"];
+      assertEquals(among(...names), Object.fromEntries(names.map((name) => [name, "FAILED"])), all);
+      for (const called of ['test("late")', 'toolTest("late")', 'toolSuite("other")']) {
+        assertStringIncludes(
+          all,
+          `Cannot register ${called} as it must be called while its file is loaded`,
+        );
+      }
+    },
   );
-  const finished = await run(file, { flags: ["--shuffle=1"] });
-  assertStringIncludes(finished.stdout, "24 passed");
-  assertStringIncludes(finished.stdout, "at the same time: 1\n");
-});
-
-const names = withOthers(
-  "names_test.ts",
-  `
-const test = toolSuite("support", { model: adder, tools: [add] });
-test("__proto__", right);
-test("constructor", right);
-toolSuite("support", { model: adder, tools: [add] })("constructor", right);`,
-);
-
-Deno.test("a test whose name no journal can keep is refused, as are two suites of one name in a folder", async () => {
-  const { ended, all } = await names();
-  assertEquals(ended, [
-    ["__proto__", "FAILED"],
-    ["support > constructor", "ok"],
-    ["support", "FAILED"],
-  ]);
-  assertStringIncludes(
-    all,
-    "its name must be one that readers of journals accept as a key",
+  await context.step(
+    "a name that no journal can keep is refused, as is a second suite of a name",
+    () => {
+      assertEquals(among("__proto__", "support"), {
+        ["__proto__"]: "FAILED",
+        "support > constructor": "ok",
+        "support": "FAILED",
+      }, all);
+      assertStringIncludes(all, "its name must be one that readers of journals accept as a key");
+      assertStringIncludes(
+        all,
+        "another one, support, has it, and files are named after them. Give one of them another name",
+      );
+    },
   );
-  assertStringIncludes(
-    all,
-    "another one, support, has it, and files are named after them. Give one of them another name",
-  );
+  await context.step("they go on where they were cut off", async () => {
+    const journal = place.file("kept/side.mixed_test.jsonl");
+    const ids = () => readLines(journal).slice(1).map(({ id }) => id).toSorted();
+    const before = ids();
+    const lines = Deno.readTextFileSync(journal).split("\n");
+    place.write("kept/side.mixed_test.jsonl", `${lines.slice(0, 8).join("\n")}\n`);
+    const resumed = await run(file, { ...options, own: ["--out=kept/", "--resume"] });
+    assertEquals(endedIn(resumed).toSorted(), ended.toSorted(), resumed.all);
+    assertEquals([before.length, ids()], [16, before]);
+  });
 });
 
 Deno.test("a call that must never happen fails the gate also if its trial was invalid and is run again", async () => {
-  const file = write(
-    "never_again_test.ts",
-    `
-const broken = Deno.env.get("BROKEN") !== undefined;
-const model = { ...adder, async reply(request) {
-  const isBad = broken && request.context.repetition === 1;
-  if (isBad && request.messages.at(-1).role === "tool") throw new Error("the line is dead");
-  return await (isBad ? adder : scripted("adder", [{ text: "It is 3." }])).reply(request);
-} };
-const test = toolSuite("never", {
-  model, tools: [add], trials: 40, never: ["add"], gate: { successRate: 0.9, margin: 0.2 },
-});
-test("adds", right);
-`,
-  );
-  const own = ["--out=never.jsonl"];
-  const first = await run(file, { own, env: { BROKEN: "1" } });
+  const add = tool({
+    name: "add",
+    description: "Adds",
+    parameters: { type: "object" },
+    returns: 3,
+  });
+  const calling = scripted("adder", [{ calls: [{ name: "add", arguments: {} }] }]);
+  const run = (journal: string, isBroken: boolean, flags: readonly string[]) => {
+    const reply: Model["reply"] = (request) => {
+      const isBad = isBroken && request.context.repetition === 1;
+      if (isBad && request.messages.at(-1)!.role === "tool") throw new Error("the line is dead");
+      return (isBad ? calling : scripted("adder", [{ text: "It is 3." }])).reply(request);
+    };
+    const own = [`--out=${place.file(journal)}`, ...flags];
+    return CollectedTests.of(() =>
+      toolTest("never", {
+        ...{ model: { ...calling, reply }, tools: [add], trials: 40, never: ["add"] },
+        ...{ prompt: "What is 1 + 2?", assert: (run) => assertAnswer(run, "3") },
+        gate: { successRate: 0.9, margin: 0.2 },
+      }), own).run();
+  };
   const told = "FAIL: a call that must not happen in any trial was made in trial 1 of the case";
-  assertStringIncludes(first.stdout, told);
-  const again = await run(file, { own: [...own, "--resume", "--retry-invalid"] });
+  assertStringIncludes((await run("never.jsonl", true, [])).stdout, told);
+  // A process gives a file to one test.
+  Deno.copyFileSync(place.file("never.jsonl"), place.file("again.jsonl"));
+  const again = await run("again.jsonl", false, ["--resume", "--retry-invalid"]);
   assertStringIncludes(again.stdout, told);
-  assertStringIncludes((await toolgate(["gate", place.file("never.jsonl")])).stdout, told);
+  assertStringIncludes((await toolgate(["gate", place.file("again.jsonl")])).stdout, told);
 });

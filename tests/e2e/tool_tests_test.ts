@@ -1,14 +1,21 @@
 // Tests of one's own tools as users run them: `deno test` on the files of fixtures/tool_tests, and on
 // files of other kinds, in child processes. Tests that need no flags share a file and a process.
 
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { deno, type Finished, folder, readLines, ROOT, shell } from "../support/child.ts";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { scripted } from "../../lib/models/scripted.ts";
+import { assertAnswer } from "../../lib/testing/assertions/runs.ts";
+import { toolTest } from "../../lib/testing/tool_test.ts";
+import type { ToolTestOptions } from "../../lib/testing/tool_test_options.ts";
+import { tool } from "../../lib/tools/define_tool.ts";
+import type { ToolTestRun } from "../../lib/trials/executors/tool_case.ts";
+import { deno, type Finished, folder, readLines, ROOT } from "../support/child.ts";
+import { CollectedTests } from "../support/collected.ts";
 import { toolgate } from "../support/command_line.ts";
 
 const PASSING = ["assistant", "shop", "travel"].map((name) => `fixtures/tool_tests/${name}.ts`);
 const FAILING = ["calls", "gate", "outcomes", "unreachable"]
   .map((name) => `fixtures/tool_tests/failing/${name}.ts`);
-const [CALLS, GATE] = FAILING as [string, string];
+const [CALLS] = FAILING as [string];
 
 const place = await folder();
 Deno.test.afterAll(async () => await place[Symbol.asyncDispose]());
@@ -33,19 +40,6 @@ function run(files: string | readonly string[], { flags = [], own = [] }: RunOpt
   ]);
 }
 
-/** Runs a line as a user would paste it, but for the check of types. */
-function paste(line: string): Promise<Finished> {
-  return shell(line.replace("deno test ", "deno test --no-check "));
-}
-
-/** The journal in a folder that is named after a test file. */
-function journalIn(folder: string, file: string): string {
-  const found = Array.from(Deno.readDirSync(folder), ({ name }) => name).find((name) =>
-    name.includes(file)
-  );
-  return `${folder}/${found}`;
-}
-
 /** The errors of failed tests, by their names. */
 function errorsIn({ stdout }: Finished): Map<string, string> {
   const [, errors = ""] = stdout.split("\n ERRORS \n");
@@ -54,10 +48,6 @@ function errorsIn({ stdout }: Finished): Map<string, string> {
   return new Map(
     parts.flatMap((name, place) => place % 2 === 0 ? [[name, parts[place + 1]!.trim()]] : []),
   );
-}
-
-function rerunIn(error: string): string {
-  return /^rerun: (.*)$/m.exec(error)![1]!;
 }
 
 /** The names and failures of a JUnit report. */
@@ -76,10 +66,12 @@ function junit(path: string): { cases: string[]; failed: string[] } {
   };
 }
 
+const MOD = JSON.stringify(`file://${ROOT}/mod.ts`);
+
 /** A file with tests of one's own, and what most of them need. */
 function fileOf(body: string): string {
   return `// @ts-nocheck: a user may write no types.
-import { assertAnswer, assertCalled, scripted, tool, toolTest } from "file://${ROOT}/mod.ts";
+import { assertCalled, scripted, tool, toolTest } from ${MOD};
 import { assertEquals } from "@std/assert";
 
 const add = tool({
@@ -94,11 +86,7 @@ const add = tool({
   execute: ({ x, y }) => x + y,
 });
 const call = { calls: [{ name: "add", arguments: { x: 1, y: 2 } }] };
-const adder = (name = "adder") => scripted(name, [call, { text: "It is 3." }]);
-// After the tests of the file's suite, which are registered once it has been loaded.
-const later = (name, fn) => addEventListener("load", () => Deno.test(name, fn));
-const silent = (name = "silent") => scripted(name, [{ text: "I cannot tell." }]);
-const rests = { tools: [add], prompt: "What is 1 + 2?", assert: (run) => assertAnswer(run, "3") };
+const adder = () => scripted("adder", [call, { text: "It is 3." }]);
 ${body}`;
 }
 
@@ -261,7 +249,11 @@ const JUNIT = place.file("junit.xml");
 
 function runFailing(): Promise<Finished> {
   return failing ??= run(FAILING, {
-    flags: ["--allow-net=127.0.0.1", ...FILES, `--junit-path=${JUNIT}`],
+    // Each test is run once, in whatever order.
+    flags: [
+      ...["--allow-net=127.0.0.1", ...FILES, `--junit-path=${JUNIT}`],
+      ...["--shuffle=3", "--retry=2", "--repeats=2"],
+    ],
     own: [`--out=${place.path}/failing/`],
   });
 }
@@ -309,20 +301,12 @@ Deno.test("toolTest() tells what was wrong, where, and how to run just that agai
   await context.step("no message leads into files of ours", () => {
     for (const error of errors.values()) assertEquals(error.includes("/lib/"), false, error);
   });
-  await context.step("rerun lines repeat what was told", async () => {
-    const lines = [...errors].filter(([, error]) => error.includes("\nrerun: "));
-    assertEquals(lines.length, MESSAGES.length + 1);
-    const [name, error] = lines.find(([name]) => name === "never comes to an end")!;
-    const again = await paste(rerunIn(error));
-    assertEquals(again.code, 1, again.all);
-    assertEquals([...errorsIn(again)], [[name, error]], again.all);
-  });
 });
 
-Deno.test("toolTest() tells a failure in a dozen lines, and all of it with --story=full", async () => {
-  const file = place.write(
+Deno.test("toolTest() tells all of a failure with --story=full, and keeps the short of it", async () => {
+  const file = write(
     "long_test.ts",
-    fileOf(`
+    `
 const keep = tool({ name: "keep", description: "Keeps", parameters: { type: "object" }, execute: () => "kept" });
 const calls = Array.from({ length: 40 }, (_, x) => ({
   calls: [{ name: "keep", arguments: { x, text: "begin" + "z".repeat(5000) + "end" } }],
@@ -340,27 +324,14 @@ Deno.test("without a trial", () => {
   )) };
   assertCalled(record, { tool: "keep", arguments: { x: 50 } });
 });
-`),
+`,
   );
   const callsIn = (text: string) =>
     new Set([...text.matchAll(/^ +(\d+)\. step /gm)].map(([, call]) => call)).size;
-  const [brief, full] = await Promise.all([
-    run(file, { flags: FILES, own: [`--out=${place.path}/brief/`] }),
-    run(file, { own: ["--story=full"] }),
-  ]);
-  const told = errorsIn(brief!);
-  assertEquals(told.size, 3, brief!.all);
-  for (const [name, error] of told) {
-    const lines = error.split("\n").filter((line) => !/^ {4}at |^ {2,}throw |^ *\^$/.test(line));
-    assert(lines.length <= 12, `${name}: ${error}`);
-    assertMatch(error, /^ {2}\.\.\. .*\d+ more calls.*: --story=full$/m);
-    assert(lines.every((line) => line.length < 600), error);
-    if (name === "without a trial") continue;
-    assertMatch(error, /\[\.\.\. \d+ characters \.\.\.\]/);
-    assertMatch(error, /\nrerun: deno test /);
-    assertStringIncludes(error, '\n  said "Done."\n');
-  }
-  const whole = errorsIn(full!);
+  const journal = place.file("long.jsonl");
+  const whole = errorsIn(
+    await run(file, { flags: FILES, own: ["--story=full", `--out=${journal}`] }),
+  );
   assertEquals([...whole.keys()].sort(), ["by calls", "by its own", "without a trial"]);
   for (const [name, error] of whole) {
     assertEquals(callsIn(error), 40, name);
@@ -368,41 +339,21 @@ Deno.test("without a trial", () => {
       assertStringIncludes(error, "begin" + "z".repeat(5_000) + "end");
     }
   }
-  // What is kept does not depend on what was shown.
-  const kept = readLines(journalIn(`${place.path}/brief`, "long_test")).find((line) =>
-    line.task?.case === "by calls"
-  )!;
+  const kept = readLines(journal).find((line) => line.task?.case === "by calls")!;
   const { message } = kept.events.find(({ kind }: { kind: string }) => kind === "assertion");
   assertEquals(callsIn(message), 12);
 });
 
-Deno.test("toolTest() runs what deno test selects, in any order and never again", async (context) => {
-  const errors = [...errorsIn(await runFailing())];
-  const usual = errors.filter(([, error]) => error.includes("/calls.ts -- "));
-  assertEquals(usual.length, 5);
-  await context.step("--filter", async () => {
-    const finished = await run(CALLS, { flags: ["--filter=wrong order"] });
-    assertEquals([...errorsIn(finished).keys()], ["wrong order"], finished.all);
-    assertMatch(finished.stdout, /0 passed \| 1 failed \| 4 filtered out/);
-  });
-  const flags = ["--shuffle=3", "--retry=2", "--repeats=2"];
-  await context.step(flags.join(" "), async () => {
-    const finished = await run(CALLS, { flags });
-    assertEquals(finished.code, 1, finished.all);
-    assertEquals([...errorsIn(finished)].sort(), usual.toSorted());
-    assertMatch(finished.stdout, /0 passed \| 5 failed/);
-  });
-  await context.step("--only of a model that the file has not chosen", async () => {
-    const id =
-      "case=wrong%20order seed=1 model=other strategy=baseline perturbation=none repetition=1";
-    const finished = await run(CALLS, { own: [`--only=${id}`] });
-    assertEquals(finished.code, 1, finished.all);
-    assertStringIncludes(finished.all, "; it has such a task for hasty, not for other");
-  });
+Deno.test("toolTest() tells of --only with a model that the file has not chosen", async () => {
+  const id =
+    "case=wrong%20order seed=1 model=other strategy=baseline perturbation=none repetition=1";
+  const finished = await run(CALLS, { own: [`--only=${id}`] });
+  assertEquals(finished.code, 1, finished.all);
+  assertStringIncludes(finished.all, "; it has such a task for hasty, not for other");
 });
 
-Deno.test("toolTest() keeps the trials of each file in a folder, and goes on with them", async (context) => {
-  const whole = await runFailing();
+Deno.test("toolTest() keeps the trials of each file in a folder", async (context) => {
+  await runFailing();
   const kept = `${place.path}/failing`;
   const names = [...Deno.readDirSync(kept)].map(({ name }) => name).sort();
   // Nothing is kept of a run that could not begin.
@@ -416,22 +367,6 @@ Deno.test("toolTest() keeps the trials of each file in a folder, and goes on wit
   const lines = Deno.readTextFileSync(journal).trimEnd().split("\n");
   assertEquals(lines.length, FAILING_TRIALS + 1);
 
-  await context.step("--resume runs what is missing, and writes report and verdict", async () => {
-    Deno.writeTextFileSync(journal, lines.slice(0, 11).join("\n") + "\n");
-    const shown = `${place.path}/shown`;
-    const own = [`--out=${kept}/`, "--resume", `--report=${shown}/`, `--verdict=${shown}/`];
-    const resumed = await run(GATE, { flags: FILES, own });
-    assertEquals(resumed.code, 1, resumed.all);
-    assertEquals(
-      errorsIn(resumed),
-      new Map([...errorsIn(whole)].filter(([name]) => name.endsWith("gate"))),
-    );
-    const ids = readLines(journal).slice(1).map(({ id }) => id);
-    assertEquals(ids, lines.slice(1).map((line) => JSON.parse(line).id));
-    const files = [...Deno.readDirSync(shown)].map(({ name }) => name).sort();
-    assertEquals(files, ["right_too_rarely.html", "right_too_rarely.json"]);
-    assertStringIncludes(Deno.readTextFileSync(`${shown}/right_too_rarely.json`), '"fail"');
-  });
   await context.step("toolgate gate decides over it", async () => {
     const decided = await toolgate(["gate", journal]);
     assertEquals(decided.code, 1, decided.all);
@@ -444,46 +379,49 @@ Deno.test("toolTest() keeps the trials of each file in a folder, and goes on wit
       shown.stdout,
       /^wrong argument +0 of 1 .* 1 of 1 trial: No call was as expected: .* \(.*calls\.ts:28\)$/m,
     );
-    const page = place.file("report.html");
-    const drawn = await toolgate(["report", journal, "--html", page]);
-    assertEquals(drawn.code, 0, drawn.all);
-    assertStringIncludes(Deno.readTextFileSync(page), "right too rarely");
   });
 });
 
 Deno.test("toolTest() does not go on with the trials of a case that has changed", async () => {
-  const test = (change: string) =>
-    `toolTest("one", { ...rests, model: adder(), budget: { tokens: 1000 }, ${change} });\n`;
-  const out = place.file("one.jsonl");
-  const first = await run(write("one.ts", test("")), { flags: FILES, own: [`--out=${out}`] });
-  assertEquals(first.code, 0, first.all);
-  // A test file gives each of its journals to one test.
-  const changed = ['prompt: "What is 2 + 1?"', "assert() {}", "tools: () => [add]"];
-  const files = changed.map((one, at) => {
-    const journal = place.write(`${at}.jsonl`, Deno.readTextFileSync(out));
-    return write(`changed_${at}.ts`, test(`${one}, journal: ${JSON.stringify(journal)}`));
+  const add = tool({
+    ...{ name: "add", description: "Adds two numbers", parameters: { type: "object" }, returns: 3 },
   });
-  const { stdout, all } = await run(files, { flags: FILES, own: ["--resume"] });
-  for (const at of changed.keys()) {
-    assertMatch(stdout, new RegExp(`Cannot resume .*${at}\\.jsonl as .* of the same plan`), all);
+  const model = scripted("adder", [{ calls: [{ name: "add", arguments: {} }] }, {
+    text: "It is 3.",
+  }]);
+  const assert = (run: ToolTestRun) => assertAnswer(run, "3");
+  const test = (change: Partial<ToolTestOptions>, ...own: string[]) =>
+    CollectedTests.of(() =>
+      toolTest("one", {
+        // With it the test is registered at once.
+        ...{ model, tools: [add], prompt: "What is 1 + 2?", assert, budget: { tokens: 1000 } },
+        ...change,
+      } as ToolTestOptions), own);
+  const out = place.file("one.jsonl");
+  const first = await test({}, `--out=${out}`).run();
+  assertEquals(first.code, 0, first.all);
+  const changes = [{ prompt: "What is 2 + 1?" }, { assert() {} }, { tools: () => [add] }];
+  for (const [at, change] of changes.entries()) {
+    // A process gives each of its journals to one test.
+    const journal = place.write(`${at}.jsonl`, Deno.readTextFileSync(out));
+    const refused = await test(change, `--out=${journal}`, "--resume").refusal();
+    assertMatch(refused, new RegExp(`Cannot resume .*${at}\\.jsonl as .* of the same plan`));
   }
-  assertMatch(stdout, /0 passed \| 3 failed/, all);
 });
 
 Deno.test("toolTest() does not go on with trials that other code has judged", async (context) => {
   const helper = (answer: string) => `export const right = (text) => text.includes("${answer}");\n`;
   // The assertion itself never changes, nor does anything else that a case holds.
-  const body = (limit: number) => `
+  const body = `
 import { right } from "./closures/helper.ts";
-const limit = ${limit};
-toolTest("sums", { ...rests, model: adder(), trials: 2, assert: (run) => {
-  assertEquals([right(run.answer), run.calls.length <= limit], [true, true]);
+toolTest("sums", { tools: [add], prompt: "What is 1 + 2?", model: adder(), trials: 2, assert: (run) => {
+  assertEquals([right(run.answer), run.calls.length <= 5], [true, true]);
 } });
 `;
   Deno.mkdirSync(place.file("closures"));
   place.write("closures/helper.ts", `import "./other.ts";\n${helper("3")}`);
   place.write("closures/other.ts", "// Nothing yet.\n");
-  const file = write("my closures %41.ts", body(5));
+  const file = write("my closures %41.ts", body);
   const own = [`--out=${place.file("closures.jsonl")}`];
   const first = await run(file, { flags: FILES, own });
   assertEquals(first.code, 0, first.all);
@@ -495,40 +433,16 @@ toolTest("sums", { ...rests, model: adder(), trials: 2, assert: (run) => {
   ]);
   assertEquals(lines.length, 2);
   const resume = (flags = FILES) => run(file, { flags, own: [...own, "--resume"] });
-  await context.step("the same files go on", async () => {
-    write("my closures %41.ts", body(5).replaceAll("\n", "\r\n"));
-    const again = await resume();
-    assertEquals(again.code, 0, again.all);
-    assert(!again.all.includes("without comparing"), again.all);
-    write("my closures %41.ts", body(5));
+  await context.step("a helper has changed, and of a file the line breaks alone", async () => {
+    write("my closures %41.ts", body.replaceAll("\n", "\r\n"));
+    place.write("closures/other.ts", "// Something.\n");
+    const refused = await resume();
+    assertEquals(refused.code, 1, refused.all);
+    assertMatch(
+      refused.all,
+      /Cannot resume \S+closures\.jsonl as all of its trials must be judged by the same code: closures\/other\.ts changed since it began/,
+    );
   });
-  const changes: [name: string, change: () => void, undo: () => void][] = [
-    [
-      "my closures %41.ts",
-      () => write("my closures %41.ts", body(6)),
-      () => write("my closures %41.ts", body(5)),
-    ],
-    [
-      "closures/other.ts",
-      () => place.write("closures/other.ts", "// Something.\n"),
-      () => place.write("closures/other.ts", "// Nothing yet.\n"),
-    ],
-  ];
-  for (const [name, change, undo] of changes) {
-    await context.step(`${name} has changed`, async () => {
-      change();
-      const refused = await resume();
-      undo();
-      assertEquals(refused.code, 1, refused.all);
-      assertMatch(
-        refused.all,
-        new RegExp(
-          "Cannot resume \\S+closures\\.jsonl as all of its trials must be judged by the same code: " +
-            `${name} changed since it began`,
-        ),
-      );
-    });
-  }
   await context.step("files that may not be read are told", async () => {
     const journal = place.file("closures.jsonl");
     const flags = [`--allow-read=${journal}`, `--allow-write=${place.path}`];

@@ -48,7 +48,7 @@ async function run(
   options: Partial<ToolTestOptions>,
   own: readonly string[] = [],
 ): Promise<CollectedRun> {
-  const flags = own.map((flag) => flag.replace(/(\w+\.(jsonl|json|html))$/, `${path}/$1`));
+  const flags = own.map((flag) => flag.replace(/(\w+\.(jsonl|json|md))$/, `${path}/$1`));
   const finished = await CollectedTests.of(
     () => toolTest("refunds", { ...shared, model: modelOf(), ...options } as ToolTestOptions),
     flags,
@@ -177,7 +177,7 @@ Deno.test("variants run side by side on the same cases, and a gate compares them
   const given = {
     ...{ tools: [refund()], variants, gate: { ...gate, baseline: { variant: "old" } } },
   };
-  const ran = await run(place, given, ["--out=both.jsonl", "--report=both.html"]);
+  const ran = await run(place, given, ["--out=both.jsonl", "--report=both.md"]);
   assertEquals(ran.code, 1, ran.all);
   const [plan, ...trials] = readLines(place.file("both.jsonl"));
   assertEquals(Object.keys(plan.resolved.variants), ["old", "new", "same"]);
@@ -197,7 +197,7 @@ Deno.test("variants run side by side on the same cases, and a gate compares them
   assertMatch(shown, /same: mine \+ restate \(simulated\): PASS: /);
   assertStringIncludes(shown, "differs from the baseline in: strategy, system, tools\n");
   assert(!shown.includes("old: mine (simulated): "), ran.all);
-  assertStringIncludes(Deno.readTextFileSync(place.file("both.html")), "same: mine + restate");
+  assertStringIncludes(Deno.readTextFileSync(place.file("both.md")), "same: mine + restate");
   // One trial of a variant runs again with its settings.
   const [, id] = /--only='([^']*)'/.exec(ran.stdout) ?? [];
   assertStringIncludes(id!, " variant=new repetition=");
@@ -257,11 +257,13 @@ Deno.test("of a suite only the cases that changed are left out, and the rest is 
      const refund = (description = "Refunds an order") =>
        tool({ name: "refund", description, parameters: { type: "object" }, returns: { done: true } });
      const [changed, added, removed] = (Deno.env.get("CASES") ?? "").split(",");
-     const test = toolSuite("shop", {
+     const settings = {
        model, trials: 20, system: "Be careful.",
        gate: { successRate: 0.9, margin: 0.2, discordance: 0.6, coverage: 0.6,
          baseline: { file: "b.json", missing: "record" } },
-     });
+     };
+     const test = toolSuite("shop", settings);
+     if (added) toolSuite("bank", settings)("x", { tools: [refund()], assert, prompt: "Refund x" });
      for (const name of ["one", "two", "three", "four", added, "five"]) {
        if (!name || name === removed) continue;
        const tools = [refund(["one", "two"].includes(name) ? Deno.env.get("TOOL") : undefined)];
@@ -276,7 +278,6 @@ Deno.test("of a suite only the cases that changed are left out, and the rest is 
   assertEquals(first.code, 0, first.all);
   assertStringIncludes(first.stdout, "these 100 trials are the baseline now: b.json");
   const later = await run({ CASES: "three,six,five", TOOL: "Pays back" });
-  assertEquals(later.code, 0, later.all);
   assertMatch(verdictIn(later), /^mine \(simulated\): PASS: on the same cases/);
   for (
     const line of [
@@ -295,15 +296,8 @@ Deno.test("of a suite only the cases that changed are left out, and the rest is 
     "shop: left out, as they changed since the baseline: three",
   );
   // Nothing is compared with the baseline of other tests.
-  const file = Deno.readTextFileSync(place.file("own_test.ts"));
-  place.write(
-    "own_test.ts",
-    file.replace('"shop"', '"bank"').replace(/\["one".*?\]\)/, '["x", added])'),
-  );
-  const other = await run();
-  assertEquals(other.code, 1, other.all);
   assertStringIncludes(
-    other.all,
+    later.all,
     "Cannot compare with b.json as it must be of bank, or have some of its cases: it is of shop, and has one,",
   );
 });

@@ -32,11 +32,11 @@ Deno.test("waves that are killed at any moment go on, and have each trial once",
   const { prng } = fork(SEED, "kills");
   const line = (wave: number, shard: number) => [
     ...["run", suite, "--base-url", server.url, "--concurrency", "2", "--resume"],
-    ...["--wave", `${wave}/3`, "--shard", `${shard}/2`, "--after", place.file("results")],
+    ...["--wave", `${wave}/2`, "--shard", `${shard}/2`, "--after", place.file("results")],
     ...["--out", place.file(`results/${wave}-${shard}.jsonl`)],
   ];
   let kills = 0;
-  for (const wave of [1, 2, 3]) {
+  for (const wave of [1, 2]) {
     // Both shards are killed; then they go on to their end.
     const before = server.requests;
     const children = [1, 2].map((shard) => beginToolgate(line(wave, shard)));
@@ -55,7 +55,7 @@ Deno.test("waves that are killed at any moment go on, and have each trial once",
       assertEquals(ended.code, 0, ended.all);
     }
   }
-  assert(kills >= 3, `${kills} kills`);
+  assert(kills >= 2, `${kills} kills`);
   const names = [...Deno.readDirSync(place.file("results"))].map(({ name }) => name).sort();
   assertEquals(names.slice(0, 2), ["1-1.jsonl", "1-2.jsonl"]);
   for (const name of names) {
@@ -194,21 +194,13 @@ Deno.test("toolgate run and gate tell how waves go on", async (context) => {
     assertEquals(one.next, { index: 2, of: 3 });
   });
   await context.step("in reports", async () => {
-    const page = place.file("report.html");
-    const report = await toolgate([
-      "report",
-      results,
-      "--html",
-      page,
-      "--markdown",
-      place.file("r.md"),
-    ]);
+    const markdown = place.file("r.md");
+    const report = await toolgate(["report", results, "--markdown", markdown]);
     assertEquals(report.code, 0, report.all);
-    for (const text of [Deno.readTextFileSync(page), Deno.readTextFileSync(place.file("r.md"))]) {
-      assertStringIncludes(text, "CONTINUE");
-      assertMatch(text, /wave 2 of 3 next, by the same command with -(-|&#45;)wave/);
-      assertStringIncludes(text, "the run goes on with its next wave");
-    }
+    const text = Deno.readTextFileSync(markdown);
+    assertStringIncludes(text, "CONTINUE");
+    assertMatch(text, /wave 2 of 3 next, by the same command with -(-|&#45;)wave/);
+    assertStringIncludes(text, "the run goes on with its next wave");
   });
   await context.step("of several suites, also where another one has failed", async () => {
     const weak = {

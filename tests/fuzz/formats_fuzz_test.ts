@@ -206,11 +206,11 @@ for (const format of ALL_FORMATS) {
     }
   });
 
-  Deno.test(`${id} reads a megabyte`, () => {
+  Deno.test(`${id} reads 300 kB`, () => {
     const call = format.writeCalls("", [{ name: "add", arguments: '{"a": 1}' }]);
-    const many = `${call}\n`.repeat(Math.ceil(1_000_000 / call.length));
-    assertEquals(readChecked(format, many).calls.length, Math.ceil(1_000_000 / call.length));
-    const text = "x ".repeat(500_000);
+    const many = `${call}\n`.repeat(Math.ceil(300_000 / call.length));
+    assertEquals(readChecked(format, many).calls.length, Math.ceil(300_000 / call.length));
+    const text = "x ".repeat(150_000);
     const long = format.writeCalls("", [{ name: "add", arguments: JSON.stringify({ text }) }]);
     assertEquals(readChecked(format, long).parsed, "strict");
     assertEquals(readChecked(format, text).text.length, text.length - 1);

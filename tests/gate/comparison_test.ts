@@ -15,7 +15,7 @@ import { type Variant, variantOf } from "../../lib/gate/variant.ts";
 import { signFlip } from "../../lib/statistics/sign_flip.ts";
 import { summarize } from "../../lib/trials/summary.ts";
 import { type Bounds, holm, tango } from "../../lib/statistics/proportions.ts";
-import { type Outcome, OUTCOMES, type Trial } from "../../lib/trials/trial.ts";
+import { OUTCOMES, type Trial } from "../../lib/trials/trial.ts";
 import type { TrialSummary } from "../../lib/trials/summary.ts";
 import { binomialProbability } from "../../lib/statistics/distributions.ts";
 import fc from "../support/fast_check.ts";
@@ -90,31 +90,6 @@ Deno.test("compareStrategies() has Tango's two-sided 95% interval where graphs w
   }
 });
 
-Deno.test("compareStrategies() misses the true difference in about 5% of runs, counted exactly", () => {
-  const graphs = fc.IS_SOAK ? 50 : 40;
-  const logs = [0];
-  for (let count = 1; count <= graphs; count++) logs.push(logs.at(-1)! + Math.log(count));
-  const cases = [[0.3, 0.2], [0.5, 0.1], [0.2, 0.2], [0.1, 0.05], [0.05, 0.6]] as const;
-  const missed = cases.map(() => 0);
-  for (let gained = 0; gained <= graphs; gained++) {
-    for (let lost = 0; gained + lost <= graphs; lost++) {
-      const neither = graphs - gained - lost;
-      const ways = logs[graphs]! - logs[gained]! - logs[lost]! - logs[neither]!;
-      const chances = cases.map(([up, down]) =>
-        Math.exp(
-          ways + gained * Math.log(up) + lost * Math.log(down) + neither * Math.log(1 - up - down),
-        )
-      );
-      if (Math.max(...chances) < 3e-6) continue;
-      const { lower, upper } = only(crossed({ gained, lost, neither })).success!.interval!;
-      for (const [place, [up, down]] of cases.entries()) {
-        if (up - down < lower || up - down > upper) missed[place]! += chances[place]!;
-      }
-    }
-  }
-  for (const share of missed) assertAlmostEquals(share, 0.05, 0.015);
-});
-
 const HALF = [SOLVED, FAILED];
 const ALL = [SOLVED, SOLVED];
 const NONE = [FAILED, FAILED];
@@ -184,11 +159,11 @@ Deno.test("compareStrategies() of one repeated graph has no interval", () => {
 
 Deno.test("compareStrategies() leaves out graphs without a valid trial of both, and counts them", () => {
   const trials = [
-    ...graphsOf("restate", [[SOLVED], [SOLVED], [INVALID], [INVALID], [], [SOLVED]]),
-    ...graphsOf("baseline", [[SOLVED], [FAILED], [SOLVED], [INVALID], [SOLVED]]),
+    ...graphsOf("restate", [[SOLVED], [SOLVED], [INVALID], [INVALID], [], [SOLVED], [SOLVED]]),
+    ...graphsOf("baseline", [[SOLVED], [FAILED], [SOLVED], [INVALID], [SOLVED], [], [INVALID]]),
   ];
   const { graphs, leftOut, success } = only(trials);
-  assertEquals([graphs, leftOut], [2, 4]);
+  assertEquals([graphs, leftOut], [2, 5]);
   assertEquals([success!.candidate, success!.baseline, success!.gained], [1, 0.5, 1]);
 });
 
@@ -312,105 +287,6 @@ Deno.test("compareStrategies() prices other models that took part by their own n
     [null, 1100, null],
   );
   assertEquals(only(trials).effort.baseline.usd, null);
-});
-
-/** Trials of two strategies on a few graphs, some repeated, some not there, some invalid. */
-const SOME_TRIALS = fc.uniqueArray(
-  fc.record({
-    strategy: fc.constantFrom("baseline", "restate"),
-    seed: fc.nat({ max: 4 }),
-    repetition: fc.integer({ min: 1, max: 2 }),
-    outcome: fc.constantFrom<Outcome>(...OUTCOMES, "solved", "solved"),
-    calls: fc.nat({ max: 9 }),
-    usage: fc.record({ inputTokens: fc.nat({ max: 99 }), outputTokens: fc.nat({ max: 99 }) }),
-  }),
-  {
-    selector: ({ strategy, seed, repetition }) => `${strategy} ${seed} ${repetition}`,
-    maxLength: 20,
-  },
-);
-
-const PRICED = { m: { input: 1e6, output: 2e6 } };
-
-/** All numbers of comparisons, in order; those that are not there as `null`. */
-function numbersOf(value: unknown): (number | null)[] {
-  if (typeof value === "number" || value === null) return [value];
-  return typeof value === "object" ? Object.values(value).flatMap(numbersOf) : [];
-}
-
-function assertClose(ones: readonly (number | null)[], others: readonly (number | null)[]): void {
-  assertEquals(ones.map((one) => one === null), others.map((other) => other === null));
-  for (const [place, one] of ones.entries()) {
-    if (one !== null) assertAlmostEquals(one, others[place]!, 1e-9);
-  }
-}
-
-Deno.test("compareStrategies() with strategy and baseline swapped has every sign the other way", () => {
-  fc.assert(
-    fc.property(SOME_TRIALS, (traits) => {
-      const swapped = { baseline: "restate", restate: "baseline" } as Record<string, string>;
-      const compared = (swap: boolean) =>
-        compareStrategies(
-          traits.map((one) => record(swap ? { ...one, strategy: swapped[one.strategy]! } : one)),
-          PRICED,
-        );
-      const [one, other] = [compared(false), compared(true)];
-      assertEquals(one.length, other.length);
-      if (one.length === 0) return;
-      const [forth, back] = [one[0]!, other[0]!];
-      const negative = (value: number | null) => value === null ? null : -value;
-      assertEquals([forth.graphs, forth.leftOut], [back.graphs, back.leftOut]);
-      assertEquals(forth.effort.candidate, back.effort.baseline);
-      assertClose(numbersOf(forth.effort.extra), numbersOf(back.effort.extra).map(negative));
-      assertEquals(forth.success === null, back.success === null);
-      if (forth.success === null || back.success === null) return;
-      const { success: up } = forth;
-      const { success: down } = back;
-      assertClose(
-        [up.candidate, up.baseline, up.gained, up.lost, up.difference],
-        [down.baseline, down.candidate, down.lost, down.gained, -down.difference],
-      );
-      assertEquals(up.mcNemar, down.mcNemar);
-      assertClose(
-        [up.interval?.lower ?? null, up.interval?.upper ?? null],
-        [negative(down.interval?.upper ?? null), negative(down.interval?.lower ?? null)],
-      );
-    }),
-    { numRuns: 300 },
-  );
-});
-
-Deno.test("compareStrategies() gives the same whatever the order of trials", () => {
-  const shuffled = SOME_TRIALS.chain((traits) =>
-    fc.tuple(fc.constant(traits), fc.shuffledSubarray(traits, { minLength: traits.length }))
-  );
-  fc.assert(
-    fc.property(shuffled, ([traits, others]) => {
-      const compared = (own: typeof traits) =>
-        compareStrategies(own.map((one) => record(one)), PRICED);
-      assertClose(numbersOf(compared(traits)), numbersOf(compared(others)));
-    }),
-    { numRuns: 300 },
-  );
-});
-
-Deno.test("compareStrategies() has intervals around what was seen, within -1 and 1", () => {
-  fc.assert(
-    fc.property(SOME_TRIALS, (traits) => {
-      for (const { success, graphs } of compareStrategies(traits.map((one) => record(one)))) {
-        if (success === null) continue;
-        const { candidate, baseline, difference, interval, gained, lost } = success;
-        assertAlmostEquals(difference, candidate - baseline, 1e-12);
-        assertEquals(gained + lost <= graphs, true);
-        if (interval === null) continue;
-        assertLess(interval.lower, interval.upper);
-        // Where all graphs are alike, a half may be rounded to a whole graph.
-        assertEquals(interval.lower >= -1 && interval.lower <= difference + 1e-12, true);
-        assertEquals(interval.upper <= 1 && interval.upper >= difference - 1e-12, true);
-      }
-    }),
-    { numRuns: 300 },
-  );
 });
 
 /** The names of what a pair compares. */

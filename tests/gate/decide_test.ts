@@ -270,22 +270,6 @@ Deno.test("decide() over repeated graphs says how many more trials would decide 
   assertNotEquals(verdict.kind, "undecided", `${more} more trials do not decide`);
 });
 
-Deno.test("decide() gives the same verdict whatever the order of the graphs", () => {
-  const units = [
-    ...graphs(30, 2, 3),
-    ...graphs(10, 0, 3),
-    ...graphs(2, 0, 0, 3),
-    ...graphs(9, 1, 1),
-  ];
-  const policy = { successRate: 0.5 };
-  const planned = trialsOf(units);
-  const one = decideOf(units, planned, policy);
-  const other = decideOf(units.toReversed(), planned, policy);
-  assertEquals(one.kind, other.kind);
-  assertAlmostEquals(one.evidence!.lower, other.evidence!.lower, 1e-12);
-  assertAlmostEquals(one.evidence!.upper, other.evidence!.upper, 1e-12);
-});
-
 Deno.test("decide() of a run that a budget stopped bets, as it was not ended by its plan", () => {
   const stopped = "the budget of 9 tokens was reached";
   const policy = { successRate: 0.8 };

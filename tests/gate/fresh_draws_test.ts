@@ -4,13 +4,11 @@ import {
   assert,
   assertAlmostEquals,
   assertEquals,
-  assertLess,
   assertMatch,
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
-import { fork } from "../../lib/base/random.ts";
 import { decideUpgrade } from "../../lib/gate/decide.ts";
 import { type DecidedVariant, decideTrials } from "../../lib/gate/decide_trials.ts";
 import { describeVerdict, verdictNumbers } from "../../lib/gate/verdict_text.ts";
@@ -24,7 +22,6 @@ import type { Suite } from "../../lib/runs/suite.ts";
 import { stratifiedDifference } from "../../lib/statistics/two_samples.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import type { PlannedTrial } from "../../lib/trials/trial_id.ts";
-import { drawsOf, noiseOf } from "../support/error_rates.ts";
 import { Folder } from "../support/folders.ts";
 import { accept, writeJournal } from "../support/journals.ts";
 import { failureOf, finish, type TrialTraits } from "../support/records.ts";
@@ -361,24 +358,4 @@ Deno.test("comparableBaseline() takes other graphs of the same cells where it ma
       assertStringIncludes(message, words);
     }
   }
-});
-
-Deno.test("decideTrials() passes a drop by the margin on different graphs in about 5% of runs", () => {
-  const { prng } = fork(1, "fresh draws");
-  const [plan, there] = [planSuite(SUITE), planSuite(OLD)];
-  const policy = completePolicy({ ...POLICY, margin: 0.1 });
-  const draw = (rates: Readonly<Record<number, number>>): Play => (core) =>
-    prng() < rates[core]! ? {} : WRONG;
-  const runs = drawsOf(2_000);
-  let passed = 0;
-  for (let run = 0; run < runs; run++) {
-    const [{ verdict } = { verdict: { kind: "none" } }] = decideTrials(
-      play(plan, draw({ 3: 0.95, 5: 0.5 })),
-      plan.trials,
-      policy,
-      { baseline: { file: "b", trials: play(there, draw({ 3: 0.95, 5: 0.7 })), fresh: true } },
-    );
-    if (verdict.kind === "pass") passed++;
-  }
-  assertLess(passed / runs, 0.055 + noiseOf(0.055, runs));
 });

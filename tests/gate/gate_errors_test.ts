@@ -233,7 +233,7 @@ for (const [gate, ends] of Object.entries(RATE_GATES)) {
 
   Deno.test(`decide() passes most models that are just good enough in gates ${gate}`, () => {
     // A gate that never decides errs never.
-    for (const [way, worldOf] of Object.entries(RATE_WORLDS)) {
+    for (const [way, worldOf] of Object.entries({ once, repeated })) {
       const { pass } = ends("pass", worldOf(0.8), { successRate: 0.8, margin: 0.15 });
       assertGreater(pass, 0.8, way);
     }
@@ -286,10 +286,10 @@ for (const [gate, ends] of Object.entries(UPGRADE_GATES)) {
   }
 
   Deno.test(`decideUpgrade() errs in at most 5% of gates ${gate}: another discordance than planned`, () => {
-    const pairs = [[0.2, 0.4], [0.4, 0.2]] as const;
+    const pairs = [[0.3, 0.6], [0.6, 0.3]] as const;
     for (const [planned, discordance] of fc.IS_SOAK ? pairs : pairs.slice(0, 1)) {
-      const policy = { baseline: "itself", margin: 0.18, discordance: planned };
-      const { pass } = ends("pass", pairedOnce(discordance, -0.18), policy);
+      const policy = { baseline: "itself", margin: 0.27, discordance: planned };
+      const { pass } = ends("pass", pairedOnce(discordance, -0.27), policy);
       assertErrors(pass, `passes at ${discordance} instead of ${planned}`, most);
       const { fail } = ends("fail", pairedOnce(discordance, 0), policy);
       assertErrors(fail, `fails at ${discordance} instead of ${planned}`, most);
@@ -305,7 +305,7 @@ for (const [gate, ends] of Object.entries(UPGRADE_GATES)) {
   });
 
   Deno.test(`decideUpgrade() passes most models that are as good in gates ${gate}`, () => {
-    for (const [way, worldOf] of Object.entries(PAIR_WORLDS)) {
+    for (const [way, worldOf] of Object.entries({ pairedOnce, pairedTwice })) {
       const policy = { baseline: "itself", margin: 0.25, discordance: 0.4 };
       assertGreater(ends("pass", worldOf(0.4, 0), policy).pass, 0.75, way);
     }
@@ -313,7 +313,7 @@ for (const [gate, ends] of Object.entries(UPGRADE_GATES)) {
 }
 
 Deno.test("decideUpgrade() over as many pairs as are planned passes what is as good in 95% of gates", () => {
-  const [discordance, margin] = [0.1, 0.07];
+  const [discordance, margin] = [0.2, 0.15];
   const policy = { baseline: "itself", margin, discordance };
   const endsAt = (difference: number) =>
     endsOf(
@@ -345,7 +345,7 @@ Deno.test("decide() and decideUpgrade() decide a sequential gate as its bets do"
     const complete = completePolicy(policy);
     const { cells } = world;
     const rule = sequentialRule(complete, cells);
-    for (let gate = 0; gate < 25; gate++) {
+    for (let gate = 0; gate < 8; gate++) {
       const units = drawGraphs(world, rule.largestSize, prng);
       const bets = new Bets(rule, hypothesesOf(complete));
       for (let start = 0; start < units.length; start += cells) {
@@ -415,21 +415,6 @@ function byDifference(one: Pair, other: Pair): number {
 }
 
 // The rest shows that these errors are seen where a gate does what it must not.
-
-Deno.test("decide() would err in far more than 5% of gates if repetitions counted as graphs", () => {
-  const policy = { successRate: 0.7, margin: 0.15 };
-  const size = { most: rateSizeOf(policy) };
-  const world = alike([unitOf(0, 5), unitOf(5, 5)], [0.45, 0.55]);
-  const decideOver = (units: readonly Unit[]) => decide(units, policy, FIXED).kind;
-  assertErrors(endsOf(world, size, decideOver).pass, "repetitions, by graph");
-  const naive = endsOf(
-    world,
-    size,
-    (units) =>
-      decideOver(units.flatMap(({ solved }) => new Array<Unit>(5).fill(unitOf(solved / 5)))),
-  );
-  assertGreater(naive.pass, 3 * 0.05);
-});
 
 Deno.test("decide() would err in far more than 5% of gates if fixed bounds were stopped at will", () => {
   const policy = { successRate: 0.7, margin: 0.15 };

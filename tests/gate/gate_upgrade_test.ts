@@ -20,7 +20,6 @@ import { completePolicy, type UpgradePolicy } from "../../lib/gate/policy.ts";
 import { sequentialRule, stakesOf } from "../../lib/gate/sequential.ts";
 import { bettingLowerBound } from "../../lib/statistics/betting_bound.ts";
 import { mcNemar, tango, tangoStatistic } from "../../lib/statistics/proportions.ts";
-import fc from "../support/fast_check.ts";
 import { pairsOf } from "../support/records.ts";
 
 const POLICY: UpgradePolicy = { baseline: "old" };
@@ -36,11 +35,6 @@ function evidenceOf(pairs: readonly Pair[], policy = POLICY): DifferenceEvidence
   return evidence;
 }
 
-/** The same pairs, candidate and baseline changed over. */
-function mirrored(pairs: readonly Pair[]): Pair[] {
-  return pairs.map(({ candidate, baseline }) => ({ candidate: baseline, baseline: candidate }));
-}
-
 /** Pairs in which what is unknown is filled in. */
 function filled(pairs: readonly Pair[], candidate: Unit, baseline: Unit): Pair[] {
   const fill = (unit: Unit, other: Unit) => unit.valid === 0 ? other : unit;
@@ -48,16 +42,6 @@ function filled(pairs: readonly Pair[], candidate: Unit, baseline: Unit): Pair[]
     candidate: fill(pair.candidate, candidate),
     baseline: fill(pair.baseline, baseline),
   }));
-}
-
-/** Graphs with so many trials of either model, in all ways in which they may have ended. */
-function graph(trials: fc.Arbitrary<number>): fc.Arbitrary<Pair> {
-  const unit = trials.chain((trials) =>
-    fc.nat(trials).chain((valid) =>
-      fc.nat(valid).map((solved): Unit => ({ solved, valid, trials }))
-    )
-  );
-  return fc.record({ candidate: unit, baseline: unit });
 }
 
 Deno.test("decideUpgrade() passes, and fails, from exactly the counts on that Tango's score allows", () => {
@@ -129,57 +113,6 @@ Deno.test("decideUpgrade() with margin 0 asks for proof that the candidate is no
   const alike = decideUpgrade(pairsOf({ both: 100, gained: 5, lost: 5 }), policy);
   assert(alike.kind === "undecided");
   assertEquals(alike.moreTrials, null);
-});
-
-Deno.test("decideUpgrade() of mirrored pairs has the mirrored bounds, whatever the pairs", () => {
-  for (const trials of [fc.constant(1), fc.integer({ min: 1, max: 3 })]) {
-    fc.assert(
-      fc.property(fc.array(graph(trials), { minLength: 1, maxLength: 60 }), (pairs) => {
-        const policy = { ...POLICY, coverage: 0.001, margin: 0 };
-        const one = decideUpgrade(pairs, policy, { advise: false });
-        const other = decideUpgrade(mirrored(pairs), policy, { advise: false });
-        const [seen, turned] = [one.evidence, other.evidence];
-        if (
-          seen?.of !== "difference" || turned?.of !== "difference" || "fresh" in seen ||
-          "fresh" in turned
-        ) {
-          assertEquals([one.kind, other.kind], ["invalid", "invalid"]);
-          return;
-        }
-        assertAlmostEquals(turned.difference, -seen.difference, 1e-12);
-        assertEquals([turned.gained, turned.lost], [seen.lost, seen.gained]);
-        assertEquals([turned.candidate, turned.baseline], [seen.baseline, seen.candidate]);
-        assertEquals([turned.valid, turned.unknown], [seen.valid, seen.unknown]);
-        if (seen.method === "betting") return; // The two sides bet other stakes.
-        assertAlmostEquals(turned.lower, -seen.upper, 1e-12);
-        assertAlmostEquals(turned.upper, -seen.lower, 1e-12);
-      }),
-      { numRuns: 150 },
-    );
-  }
-});
-
-Deno.test("decideUpgrade() comes to ordered bounds for all pairs there can be", () => {
-  fc.assert(
-    fc.property(
-      fc.array(graph(fc.constant(1)), { minLength: 1, maxLength: 12 }),
-      fc.constantFrom(0, 0.05, 0.19),
-      (pairs, margin) => {
-        const verdict = decideUpgrade(pairs, { ...POLICY, margin, coverage: 0.001 });
-        const { evidence } = verdict;
-        if (evidence === undefined) return;
-        assert(evidence.lower <= evidence.upper, JSON.stringify(evidence));
-        assert(evidence.lower >= -1 && evidence.upper <= 1, JSON.stringify(evidence));
-      },
-    ),
-    { numRuns: 500 },
-  );
-  // All pairs tell the two apart, so that halves of both kinds are rounded up.
-  for (let gained = 0; gained <= 12; gained++) {
-    for (let lost = gained === 0 ? 1 : 0; lost <= 12; lost++) {
-      decideUpgrade(pairsOf({ gained, lost }), POLICY);
-    }
-  }
 });
 
 Deno.test("decideUpgrade() takes what is unknown on either side for the worst case of each bound", () => {

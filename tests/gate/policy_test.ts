@@ -70,33 +70,12 @@ Deno.test("completePolicy() takes the confidence for the power, unless that is g
   assertEquals(completePolicy({ ...UPGRADE, confidence: 0.99, power: 0.8 }).power, 0.8);
 });
 
-Deno.test("completePolicy() changes nothing of a complete policy, which plans keep", () => {
-  for (const policy of [RATE, UPGRADE, { ...RATE, sequential: true, power: 0.8 }]) {
-    const complete = completePolicy(policy as GatePolicy);
-    assertEquals(completePolicy(complete), complete);
-    assertEquals(parseWith(GATE_POLICY, complete, "it"), complete);
-  }
-});
-
-Deno.test("isUpgrade() tells the two kinds of policies apart, complete or not", () => {
-  for (const complete of [(policy: GatePolicy) => policy, completePolicy]) {
-    assertEquals([isUpgrade(complete(RATE)), isUpgrade(complete(UPGRADE))], [false, true]);
-  }
-});
-
 Deno.test("hypothesesOf() are the rate and the margin below it, or no difference and the margin", () => {
   assertEquals(hypothesesOf(completePolicy({ successRate: 0.75, margin: 0.25 })), {
     pass: 0.5,
     fail: 0.75,
   });
   assertEquals(hypothesesOf(completePolicy({ ...UPGRADE, margin: 0.1 })), { pass: -0.1, fail: 0 });
-});
-
-Deno.test("SIGNS are the behaviours, and solved without the target's return", () => {
-  assertEquals(SIGNS, [
-    ...["aversion", "ignored_result", "silent", "forced_loop", "followed_injection"] as const,
-    "ungrounded",
-  ]);
 });
 
 Deno.test("GATE_POLICY accepts every value at the edge of its range", () => {
@@ -141,18 +120,13 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
   [{}, "successRate", "give either successRate or baseline"],
   [{ ...RATE, ...UPGRADE }, "successRate", "give either successRate or baseline"],
   [{ successRate: 0 }, "successRate", "must be above 0"],
-  [{ successRate: 1.01 }, "successRate", "must be at most 1"],
   [{ successRate: "0.9" }, "successRate", "expected number"],
-  [{ successRate: NaN }, "successRate", "expected number"],
   [{ ...RATE, margin: -0.01 }, "margin", "must be at least 0"],
   [{ ...RATE, margin: 1 }, "margin", "must be below 1"],
-  [{ ...RATE, margin: 0.9 }, "margin", "margin (default 0.05) must be below successRate"],
   [{ successRate: 0.05 }, "margin", "margin (default 0.05) must be below successRate"],
   [{ ...RATE, confidence: 0.5 }, "confidence", "must be above 0.5"],
-  [{ ...RATE, confidence: 1 }, "confidence", "must be below 1"],
   [{ ...RATE, confidence: 95 }, "confidence", "must be below 1"],
   [{ ...RATE, power: 0.5 }, "power", "must be above 0.5"],
-  [{ ...UPGRADE, power: 1 }, "power", "must be below 1"],
   [{ ...RATE, coverage: 0 }, "coverage", "must be above 0"],
   [{ ...RATE, coverage: 1.1 }, "coverage", "must be at most 1"],
   [{ ...RATE, infrastructure: [{}] }, "infrastructure[0]", "must have a status or a message"],
@@ -161,7 +135,6 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
     "infrastructure[0].message",
     "must not be empty",
   ],
-  [{ ...RATE, infrastructure: [{ status: 600 }] }, "infrastructure[0].status", "at most 599"],
   [{ ...RATE, undecided: "maybe" }, "undecided", '"fail"|"pass"'],
   [{ ...RATE, sequential: "yes" }, "sequential", "expected boolean"],
   [
@@ -169,14 +142,8 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
     "margin",
     "a sequential gate needs a margin above 0",
   ],
-  [
-    { ...UPGRADE, sequential: true, margin: 0 },
-    "margin",
-    "a sequential gate needs a margin above 0",
-  ],
   [{ ...RATE, sucessRate: 0.8 }, "the top", '"sucessRate"'],
   [{ baseline: "" }, "baseline", "must not be empty"],
-  [{ baseline: 7 }, "baseline", "expected string"],
   [{ baseline: {} }, "baseline", "must name a file, a model or a strategy"],
   [{ baseline: { file: "" } }, "baseline.file", "must not be empty"],
   [{ baseline: { modell: "m" } }, "baseline", '"modell"'],
@@ -187,11 +154,9 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
     "discordance",
     "discordance (default 0.2) must be above margin",
   ],
-  [{ ...UPGRADE, margin: 0.2 }, "discordance", "discordance (default 0.2) must be above margin"],
   [{ ...RATE, discordance: 0.2 }, "discordance", "discordance requires baseline"],
   [{ ...RATE, atMost: { cost: 1 } }, "atMost", '"cost"'],
   [{ ...RATE, atMost: { tokens: 0 } }, "atMost.tokens", "must be above 0"],
-  [{ ...RATE, atMost: { usd: -1 } }, "atMost.usd", "must be above 0"],
   [{ ...RATE, atMost: { failures: { typo: 0.1 } } }, "atMost.failures", '"typo"'],
   [
     { ...RATE, atMost: { failures: { incorrect_value: 1.1 } } },

@@ -29,7 +29,7 @@ import {
   stakesOf,
 } from "../../lib/gate/sequential.ts";
 import { blocksOfWave } from "../../lib/gate/waves.ts";
-import { drawing, GATES, powerOf, powerTables, SEED } from "../bench/power.ts";
+import { GATES, powerOf, powerTables, SEED } from "../bench/power.ts";
 import { drawsOf, noiseOf } from "../support/error_rates.ts";
 import { sequentialEnds } from "../support/exact_gates.ts";
 import fc from "../support/fast_check.ts";
@@ -346,20 +346,6 @@ Deno.test("SEQUENTIAL_RULE refuses what is none", () => {
   }
 });
 
-Deno.test("powerOf() tells what simulateGates() does", () => {
-  for (const policy of [{ successRate: 0.7, margin: 0.1 }, { baseline: "old", margin: 0.1 }]) {
-    const complete = completePolicy(policy);
-    const { pass, fail } = hypothesesOf(complete);
-    for (const blockSize of [1, 6]) {
-      const chancesAt = (mean: number) =>
-        simulateGates(ruleOf(policy, blockSize), complete, 500, drawing(complete, mean));
-      const { good, worse } = powerOf(policy, 500, [blockSize]);
-      assertEquals(good, [chancesAt(fail)]);
-      assertEquals(worse, [chancesAt(pass)]);
-    }
-  }
-});
-
 /** How gates end, exactly, for a model that is just good enough and for one worse by the margin. */
 function exactly(given: GatePolicy, blockSize: number) {
   const policy = completePolicy(given);
@@ -481,8 +467,8 @@ function errorRate(
   rate: number,
   error: "pass" | "fail",
   verdictAfter: (units: readonly Unit[], wave: number) => string,
+  gates: number,
 ): number {
-  const gates = drawsOf(10_000);
   const { prng } = fork(WAVES_SEED, "waves", error);
   let errors = 0;
   for (let gate = 0; gate < gates; gate++) {
@@ -501,15 +487,16 @@ function errorRate(
 }
 
 Deno.test("a gate over waves errs no more often than it promises", () => {
-  const passes = errorRate(0.6, "pass", soFar);
-  const fails = errorRate(0.8, "fail", soFar);
+  const gates = drawsOf(4_000);
+  const passes = errorRate(0.6, "pass", soFar, gates);
+  const fails = errorRate(0.8, "fail", soFar, gates);
   for (const share of [passes, fails]) {
-    assertLess(share, 0.05 + noiseOf(0.05, drawsOf(10_000)), `${passes} and ${fails}`);
+    assertLess(share, 0.05 + noiseOf(0.05, gates), `${passes} and ${fails}`);
     assertGreater(share, 0.01, "so rare an error is no test of the bound");
   }
 });
 
 Deno.test("a gate that looks after each wave as if its size were fixed errs far more often", () => {
-  const share = errorRate(0.6, "pass", asIfFixed);
+  const share = errorRate(0.6, "pass", asIfFixed, drawsOf(10_000));
   assertGreater(share, 0.1);
 });

@@ -3,17 +3,13 @@
 
 import { assertEquals } from "@std/assert";
 import { callsOf } from "../../lib/calls/trace.ts";
-import { decideTrials } from "../../lib/gate/decide_trials.ts";
-import { completePolicy } from "../../lib/gate/policy.ts";
 import type { Agent } from "../../lib/trials/own_agent.ts";
 import { runTrial } from "../../lib/trials/run_trial.ts";
-import type { Trial } from "../../lib/trials/trial.ts";
 import type { AgentForm } from "../support/agents/agent.ts";
 import { aiSdkAgent } from "../support/agents/ai_sdk.ts";
 import { langchainAgent } from "../support/agents/langchain.ts";
 import { openaiAgentsAgent } from "../support/agents/openai_agents.ts";
 import { runToolsAgent } from "../support/agents/run_tools.ts";
-import { planOf } from "../support/records.ts";
 import {
   assertSaidIsRecorded,
   LIMITS,
@@ -53,30 +49,6 @@ for (const form of FORMS) {
     Deno.test(`what is said is recorded: ${cell}`, () => assertSaidIsRecorded(form, mistake));
   }
 }
-
-Deno.test("a gate on invented names fails a bad agent of every client", async () => {
-  const policy = completePolicy({
-    successRate: 0.5,
-    atMost: { failures: { function_not_found: 0 } },
-  });
-  for (const { name, api, streamed, agent } of FORMS) {
-    // One trial more than proves a share above 0.
-    const trials: Trial[] = [];
-    for (const bad of [true, false]) {
-      await using server = sayingServer(repliesWith(bad ? "invented name" : "none"));
-      trials.push(await runTrial(SPEC, server.model({ api }), { agent, limits: LIMITS }));
-    }
-    const verdicts = trials.map((trial) =>
-      decideTrials([trial], planOf([trial]), policy)[0]!.verdict
-    );
-    const cell = `${name}, ${api}, ${streamed}`;
-    const exceeded = verdicts.map((verdict) =>
-      "ceilings" in verdict ? verdict.ceilings?.map(({ exceeded }) => exceeded) : verdict
-    );
-    assertEquals(exceeded, [[true], [false]], cell);
-    assertEquals(verdicts[0]!.kind, "fail", cell);
-  }
-});
 
 Deno.test("no call of a stream that is cut short is lost: its trial is invalid, or not watched", async () => {
   const invented = { name: "look_up_everything", arguments: '{"of": 7}' };

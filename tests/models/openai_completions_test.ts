@@ -15,16 +15,7 @@ import {
   completionsScorer,
 } from "../../lib/toolkit/toolformer/completions_scorer.ts";
 import { KNOWN, NEW, serveWords } from "../support/word_model.ts";
-import {
-  answering,
-  breaking,
-  type Faulty,
-  KEY,
-  type Raw,
-  serving,
-  status,
-  whole,
-} from "../support/wire_servers.ts";
+import { answering, breaking, type Faulty, KEY, serving, status } from "../support/wire_servers.ts";
 
 function scorerAt(baseURL: string, options: Partial<CompletionsOptions> = {}) {
   return completionsScorer({ model: "words", baseURL, apiKey: KEY, backoff: 1, ...options });
@@ -209,13 +200,6 @@ const FAULTS:
   readonly (readonly [name: string, answer: () => Response, message: RegExp, attempts: number])[] =
     [
       ["status 500", status(500, { error: { message: "Ouch" } }), /500 Ouch/, 3],
-      ["status 429", status(429, { error: { message: "Slow" } }), /429 Slow/, 3],
-      [
-        "status 400",
-        status(400, { error: { message: "echo is not supported" } }),
-        /400 echo is not/,
-        1,
-      ],
       ["status 401", status(401, { error: { message: `no ${KEY}` } }), /401 no \[redacted\]/, 1],
       [
         "a prompt that is too long",
@@ -223,12 +207,7 @@ const FAULTS:
         /exceeds its context length/,
         1,
       ],
-      [
-        "a page",
-        () => new Response("<html>Hi", { headers: { "content-type": "text/html" } }),
-        /it is a page \(HTML\): is this the address of the API\? Most end with \/v1: <html>Hi/,
-        3,
-      ],
+
       [
         "plain text",
         () =>
@@ -236,15 +215,6 @@ const FAULTS:
             headers: { "content-type": "text/plain" },
           }),
         /text that is not marked as JSON/,
-        3,
-      ],
-      [
-        "NaN, as Python writes it",
-        () =>
-          new Response('{"choices":[{"logprobs":{"token_logprobs":[NaN]}}]}', {
-            headers: { "content-type": "application/json" },
-          }),
-        /the body is no JSON/,
         3,
       ],
     ];
@@ -261,30 +231,14 @@ for (const [name, answer, message, attempts] of FAULTS) {
   });
 }
 
-const BROKEN: readonly (readonly [name: string, raw: Raw, message: RegExp])[] = [
-  [
-    "hangs",
-    { bytes: "", stall: true },
-    /its server is silent: no whole reply came within 0\.2 seconds/,
-  ],
-  ["closes", { bytes: "" }, /Cannot get a reply of words/],
-  [
-    "sends half a body",
-    { bytes: whole('{"choices": []}').bytes.slice(0, -5) },
-    /Cannot get a reply/,
-  ],
-];
-
-for (const [name, raw, message] of BROKEN) {
-  Deno.test(`completionsScorer() tells of a server that ${name}`, async () => {
-    await using server = breaking(raw);
-    const error = await assertRejects(
-      () => scorerOf(server, { retries: 0, requestTimeout: 200 }).score("a b"),
-      InfrastructureError,
-    );
-    assertMatch(error.message, message);
-  });
-}
+Deno.test("completionsScorer() tells of a server that hangs", async () => {
+  await using server = breaking({ bytes: "", stall: true });
+  await assertRejects(
+    () => scorerOf(server, { retries: 0, requestTimeout: 200 }).score("a b"),
+    InfrastructureError,
+    "its server is silent: no whole reply came within 0.2 seconds",
+  );
+});
 
 Deno.test("completionsScorer() gets over faults that pass", async () => {
   await using server = serving(

@@ -250,28 +250,17 @@ Deno.test("historyPage() shows means of weeks where nights would hide each other
   assertEquals(pages.map((page) => page.includes("means of the runs of each week")), [false, true]);
 });
 
-Deno.test("historyPage() draws a run of a single day, and one that took no time", async () => {
+Deno.test("historyPage() draws a run of a single day, and one that took no time and no tokens", async () => {
   const file = recordFile({ date: "2026-06-01" });
   const { checksum: _, ...rest } = file;
   const subjects = file.subjects.map((subject) => ({
     ...subject,
     usd: 0,
-    trials: subject.trials.map((trial) => trial && { ...trial, ms: 0 }),
+    trials: subject.trials.map((trial) => trial && { ...trial, ms: 0, tokens: [0, 0] as const }),
   }));
   const page = await historyPage(makeHistoryReport(partWith([sealed({ ...rest, subjects })])));
   assertStringIncludes(page, "figure-success-1");
   assert(!page.includes("figure-latency-1"));
-  assertNotMatch(page, /\bNaN\b(?!=)/);
-});
-
-Deno.test("historyPage() draws runs that took no tokens, as those of a script in place of a model", async () => {
-  const { checksum: _, ...rest } = recordFile({ date: "2026-06-01" });
-  const subjects = rest.subjects.map((subject) => ({
-    ...subject,
-    trials: subject.trials.map((trial) => trial && { ...trial, tokens: [0, 0] as const }),
-  }));
-  const page = await historyPage(makeHistoryReport(partWith([sealed({ ...rest, subjects })])));
-  assertStringIncludes(page, "figure-cost-1");
   assertNotMatch(page, /\bNaN\b(?!=)/);
 });
 

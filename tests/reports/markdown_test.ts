@@ -204,15 +204,6 @@ Deno.test("renderMarkdown() of nothing says so", () => {
   );
 });
 
-Deno.test("renderMarkdown() calls simulated models simulated", () => {
-  const trials = named(["sim:a", "sim:b"])
-    .map((trial) => ({ ...trial, model: { ...trial.model, simulated: true }, behaviours: [] }));
-  const markdown = renderMarkdown(makeReport(trials, { suite: "s" }));
-  for (const line of unescaped(markdown).split("\n")) {
-    if (/sim:[ab]/.test(line)) assertStringIncludes(line, "(simulated)");
-  }
-});
-
 Deno.test("renderMarkdown() has the note of every table, before it", () => {
   const work = { asked: 1, unusable: 0, sentBack: 0, mended: 0 };
   const trials = crossed({ both: 3, gained: 1 }).map((trial) => ({

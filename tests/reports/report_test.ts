@@ -4,11 +4,9 @@ import {
   assertAlmostEquals,
   assertEquals,
   assertMatch,
-  assertNotMatch,
   assertStringIncludes,
 } from "@std/assert";
 import { reportVerdicts } from "../../lib/gate/gate_report.ts";
-import { comparePairs } from "../../lib/gate/compared_pairs.ts";
 import {
   makeReport,
   missingTrialsNote,
@@ -20,12 +18,10 @@ import { renderMarkdown } from "../../lib/reports/markdown.ts";
 import { tablesOf } from "../../lib/reports/_views.ts";
 import { renderReport } from "../../lib/reports/terminal.ts";
 import { OUTCOMES, type Trial } from "../../lib/trials/trial.ts";
-import { percent } from "../../lib/base/numbers.ts";
 import fc from "../support/fast_check.ts";
 import {
   callEvent,
   callEvents,
-  crossed,
   HOSTILE,
   manyRecords,
   planOf,
@@ -107,30 +103,6 @@ Deno.test("makeReport() is JSON and nothing else, whatever the trials, and reads
   );
 });
 
-Deno.test("makeReport() holds what its tables show", () => {
-  const trials = ["a", "b"].flatMap((model) =>
-    [5, 10].flatMap((core) =>
-      [1, 2, 3].map((seed) =>
-        record({
-          model,
-          task: { core, depth: 2, connected: 0, disconnected: 0, seed },
-          outcome: seed <= 1 + Number(model === "a") ? "solved" : "call_limit",
-          calls: seed,
-        })
-      )
-    )
-  );
-  const report: Report = JSON.parse(JSON.stringify(makeReport(trials, { suite: "s" })));
-  const { rows } = tablesOf(report).find(({ id }) => id === "core")!;
-  for (const [place, { name, tallies }] of report.breakdowns[0]!.series.entries()) {
-    assertEquals(rows[place + 1]![0], name);
-    for (const [at, tally] of tallies.entries()) {
-      assert(rows[place + 1]![1 + 3 * at]!.startsWith(`${percent(tally!.rate!)} (`));
-      assertEquals(rows[place + 1]![2 + 3 * at], tally!.callsSolved!.toFixed(1));
-    }
-  }
-});
-
 Deno.test("makeReport() says first that figures of simulated models say nothing about any LLM", () => {
   const { notes } = makeReport([record(), record({ model: "sim:a", simulated: true })], {
     suite: "s",
@@ -163,14 +135,6 @@ Deno.test("makeReport() tells that figures mix several served models, and which"
   const spoiled = record({ served: "m-2", outcome: "invalid" });
   const { notes } = makeReport([record({ served: "m-1" }), spoiled], { suite: "s" });
   assertEquals(notes.filter((note) => note.includes("served")), []);
-});
-
-Deno.test("makeReport() tells apart what each of several models was served as", () => {
-  const trials = [["a", "a-1"], ["b", "x"], ["a", "a-1"], ["b", "y"], ["c", "x"]]
-    .map(([model, served], seed) => record({ model: model!, served: served!, seed }));
-  assertEquals(makeReport(trials, { suite: "s" }).notes, [
-    "b was served as x and as y: its figures mix them.",
-  ]);
 });
 
 Deno.test("makeReport() tells how many trials are on tasks of other tools", () => {
@@ -264,32 +228,6 @@ Deno.test("missingTrialsNote() says why trials are not there", () => {
   }
 });
 
-Deno.test("makeReport() knows costs by the model's price alone", () => {
-  const usage = { inputTokens: 2_000_000, outputTokens: 1_000_000 };
-  const trials = [record({ model: "a", usage }), record({ model: "constructor", usage })];
-  const { subjects } = makeReport(trials, {
-    suite: "s",
-    prices: { a: { input: 1, output: 10 } },
-  });
-  assertEquals(subjects.map(({ cost }) => cost), [12, null]);
-  assertNotMatch(JSON.stringify(makeReport(trials, { suite: "s" })), /"cost":\d/);
-});
-
-Deno.test("makeReport() compares all pairs, at the prices that are known", () => {
-  const trials = [...crossed({ both: 3, gained: 2 }), ...crossed({ lost: 1 }, { model: "n" })];
-  const prices = { m: { input: 1, output: 1 } };
-  const { comparisons } = makeReport(trials, { suite: "s", prices });
-  assertEquals(comparisons, comparePairs(trials, { prices }));
-  assertEquals(comparisons.map(({ of, subject }) => [of, subject.model, subject.strategy]), [
-    ["strategy", "m", "restate"],
-    ["strategy", "n", "restate"],
-    ["model", "n", "restate"],
-    ["model", "n", "baseline"],
-  ]);
-  assert(comparisons[0]!.effort.extra.usd !== null);
-  assertEquals(makeReport(manyRecords(3, 4), { suite: "s" }).comparisons, []);
-});
-
 Deno.test("makeReport() tells how many trials were not changed, apart from invalid ones", () => {
   const traits = { perturbation: "RD", changed: false } as const;
   const { notes } = makeReport([
@@ -326,21 +264,6 @@ Deno.test("makeReport() tells of tasks without an answer, and has no rate of suc
   const { valid, rate, interval, unsolvable } = swapped!.total;
   assertEquals([valid, rate, interval, unsolvable], [0, null, null, 2]);
   assertEquals(comparisons, []);
-});
-
-Deno.test("makeReport() has what perturbations did", () => {
-  const report = makeReport(
-    [record(), record({ perturbation: "RD", outcome: "no_answer" }), record({ model: "b" })],
-    { suite: "s" },
-  );
-  assertEquals(
-    report.comparisons.map(({ subject, success }) => [subject.perturbation, success!.lost]),
-    [
-      ["RD", 1],
-      ["none", 0],
-    ],
-  );
-  assertEquals(report.brittleness.map(({ subject }) => subject.model), ["m"]);
 });
 
 Deno.test("reports count right guesses apart from failures, and say that they are none (FuncBenchGen 4.6)", () => {

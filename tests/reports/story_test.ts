@@ -159,12 +159,6 @@ Deno.test("describeTrial() cuts a long trace around the first root failure", () 
   }
 });
 
-Deno.test("describeTrial() shows a short trace whole", () => {
-  const story = describeTrial(traced(callEvents(10)));
-  assertEquals(story.includes("..."), false);
-  assertEquals(story.match(/\d+\. step/g)?.length, 10);
-});
-
 Deno.test("describeTrial() marks simulated models", () => {
   assertMatch(
     describeTrial(record({ model: "sim:noisy", simulated: true })),
@@ -259,4 +253,10 @@ Deno.test("describeFailure() says where, what and why, for each type", () => {
     const failure: Failure = { ...where, ...cause };
     assertEquals(describeFailure(failure), `call 4 (step 2) func_xyz: ${text}`);
   }
+});
+
+Deno.test("describeTrial() shows a short trace whole", () => {
+  const story = describeTrial(traced(callEvents(10)));
+  assertEquals(story.includes("..."), false);
+  assertEquals(story.match(/\d+\. step/g)?.length, 10);
 });

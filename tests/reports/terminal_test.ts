@@ -50,10 +50,6 @@ Deno.test("renderTables() sums up all cells only when there are several", () => 
   assertMatch(renderTables([...one, ...other]), /^all +20 +50\.0%/m);
 });
 
-Deno.test("renderTables() shows a dash where there is nothing to tell", () => {
-  assertMatch(renderTables(records(["invalid"])), / 1 +- +- +- +- +- +1$/m);
-});
-
 Deno.test("renderTables() aligns columns, whatever the width of the characters", () => {
   const wide = { case: "退款流程" } as unknown as Trial["task"];
   const narrow = { case: "refund" } as unknown as Trial["task"];
@@ -78,10 +74,6 @@ Deno.test("renderTables() shows the share of each failure type, roots and cascad
   assertNotMatch(text, /wrong_number_of_inputs/);
   assertMatch(text, /^m +all +4 +1 \(25\.0%\) +3 \(75\.0%\)$/m);
   assertMatch(text, /^ +roots +2 +1 \(50\.0%\) +1 \(50\.0%\)\n +cascades +2 +0 +2 \(100\.0%\)$/m);
-});
-
-Deno.test("renderTables() says when no call was wrong", () => {
-  assertStringIncludes(renderTables([record()]), "no call was wrong");
 });
 
 Deno.test("renderTables() counts behaviours, and has no table without any", () => {
@@ -215,54 +207,6 @@ Deno.test("renderReport() shows up to 24 cells, and their sums where there are m
   );
 });
 
-Deno.test("renderReport() has several models side by side, each in a row", () => {
-  const trials = ["a", "sim:b"].flatMap((model) =>
-    onCells(4, { model, simulated: model === "sim:b" })
-  );
-  const text = rendered(trials);
-  const [, side] = text.split("Success by core size (as in FuncBenchGen, Table 2)\n");
-  const [head, ...rows] = side!.split("\n\n")[0]!.split("\n").slice(1);
-  assertMatch(head!, /^model +core 3: solved +calls if solved +if not +core 4: solved /);
-  assertEquals(rows.map((row) => row.split(/ {2,}/)[0]), ["a", "sim:b (simulated)"]);
-  assertEquals(
-    new Set([head!, ...rows].map((row) => stringWidth(row))).size,
-    1,
-    "columns are aligned",
-  );
-  // One figure for each model: those are for pages.
-  assertNotMatch(text, /Fig\. 6/);
-});
-
-Deno.test("renderReport() is about as wide as terminals are, and no longer than a few screens", () => {
-  const trials = ["gpt-5", "gpt-5-mini"].flatMap((model) =>
-    [5, 10, 20].flatMap((core) =>
-      Array.from({ length: core - 1 }, (_, depth) => depth + 1).flatMap((depth) =>
-        [[0, 0], [10, 0], [0, 10], [5, 5]].map(([connected, disconnected]) =>
-          record({
-            model,
-            task: { core, depth, connected: connected!, disconnected: disconnected!, seed: 1 },
-          })
-        )
-      )
-    )
-  );
-  const text = rendered(trials);
-  const lines = text.split("\n");
-  const [pair] = text.split("\n\n").filter((part) => part.startsWith("Pairs compared\n"));
-  // What compares both models is a table with a row, and all else as short as without it.
-  assertEquals(pair!.split("\n").length, 4);
-  assert(lines.length - 5 < 80, `${lines.length} lines`);
-  const [tables, depths] = [lines.slice(0, 50), lines.filter((line) => / \d+ +19$/.test(line))];
-  assertEquals(depths.length, 1);
-  for (const line of tables) {
-    // Terminals break notes.
-    const isNote = /^\((solved: share of|each pair differs)/.test(line);
-    if (!isNote && !/as in FuncBenchGen, Fig|^gpt-5|^model/.test(line)) {
-      assert(stringWidth(line) <= 130, line);
-    }
-  }
-});
-
 Deno.test("renderReport() lets no escape sequence through, wherever it stands", () => {
   const behaviours = [HOSTILE] as unknown as Trial["behaviours"];
   const sized = (core: number) => ({ core, depth: 1, connected: 0, disconnected: 0, seed: 1 });
@@ -296,14 +240,6 @@ Deno.test("renderTables() compares pairs where there are several", () => {
   const priced = renderTables(trials, { prices: { m: { input: 100, output: 0 } } });
   assertMatch(priced, /^m \+ restate +baseline +40 .* +-6 +-\$0\.000485$/m);
   assertNotMatch(renderTables(manyRecords(3, 4)), /Pairs/);
-});
-
-Deno.test("renderReport() compares pairs once, at the report's prices", () => {
-  const trials = crossed({ both: 3, gained: 1 }, { model: "sim:m", simulated: true });
-  const prices = { "sim:m": { input: 100, output: 0 } };
-  const text = renderReport(makeReport(trials, { suite: "s", prices }));
-  assertEquals(text.split("Pairs compared").length, 2);
-  assertMatch(text, /^sim:m \+ restate \(simulated\) +baseline +4 .* -\$0\.000333$/m);
 });
 
 Deno.test("renderGate() has tables, verdicts, and beneath them strategies, each once", () => {
@@ -391,24 +327,6 @@ Deno.test("models stand side by side, with roots and cascades of up to six", () 
       ...["4", "2", "2 (50.0%)", "2 (50.0%)"],
     ]);
   }
-});
-
-Deno.test("many models without a wrong call, a habit or a repetition have no empty tables", () => {
-  const trials = Array.from({ length: 7 }, (_, place) => record({ model: `model ${place}` }));
-  for (const text of printed(trials)) {
-    assertMatch(text, /^no call was wrong$/m);
-    assertNotMatch(text, /Failure types|Behaviours|Repeated tasks/);
-  }
-  assertNotMatch(printed(ofModels(7))[0]!, /no call was wrong/);
-});
-
-Deno.test("simulated models are called so where many stand side by side", () => {
-  const trials = Array.from(
-    { length: 7 },
-    (_, place) => record({ model: `sim:${place}`, simulated: place === 3 }),
-  );
-  assertMatch(renderTables(trials), /^sim:3 \(simulated\) +100\.0% of 1 /m);
-  assertNotMatch(renderTables(trials), /^sim:2 \(simulated\)/m);
 });
 
 Deno.test("success along a size that is one for all is not told again", () => {

@@ -1,7 +1,6 @@
 // Verdicts as text, as JSON and as Markdown, and the table of the self-check.
 
 import { assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
-import { decideUpgrade } from "../../lib/gate/decide.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
 import { type DecidedVariant, decideTrials } from "../../lib/gate/decide_trials.ts";
 import { completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";
@@ -73,11 +72,6 @@ Deno.test("renderVerdicts() of an invalid verdict is its reason alone, unless th
   assertEquals(renderVerdicts([], POLICY), "");
 });
 
-Deno.test("renderVerdicts() lets no escape sequence of a model's name through", () => {
-  const trials = manyRecords(95, 100, { model: HOSTILE, id: "x" });
-  assertNotMatch(renderVerdicts(judgedOf(trials), POLICY), STEERING);
-});
-
 Deno.test("renderVerdicts() lets no escape sequence of a baseline's name through, or of its file's", () => {
   const trials = ["m", HOSTILE].flatMap((model) => manyRecords(90, 100, { model }));
   const policy = completePolicy({ baseline: HOSTILE });
@@ -90,13 +84,6 @@ Deno.test("renderVerdicts() lets no escape sequence of a baseline's name through
     baseline,
   });
   assertNotMatch(renderVerdicts(judged, gate), STEERING);
-});
-
-Deno.test("renderVerdicts() lets no escape sequence of a served model's name through", () => {
-  const trials = [...manyRecords(5, 5), ...manyRecords(5, 5, { served: HOSTILE, repetition: 2 })];
-  const text = renderVerdicts(judgedOf(trials), POLICY);
-  assertStringIncludes(text, "the served model changed during the run");
-  assertNotMatch(text, STEERING);
 });
 
 Deno.test("verdictsToJson() has the worst kind, its exit code, the whole policy and every verdict", () => {
@@ -128,37 +115,9 @@ Deno.test("verdictsToJson() has the worst kind, its exit code, the whole policy 
   ]);
 });
 
-Deno.test("verdictsToJson() names the baseline, and the reason of an invalid verdict", () => {
-  const policy = completePolicy({ baseline: "old" });
-  const trials = [...manyRecords(9, 10), ...records(["invalid"], { model: "old", seed: 99 })];
-  const [verdict] = verdictsToJson(
-    "s",
-    judgedOf(trials, policy),
-    policy,
-  )["verdicts"] as JsonObject[];
-  assertEquals([verdict!["baseline"], verdict!["kind"], verdict!["reason"]], [
-    "old",
-    "invalid",
-    "there are no trials of the baseline old",
-  ]);
-});
-
 Deno.test("verdictsToJson() of no verdicts is invalid", () => {
   const { verdict, exitCode, verdicts } = verdictsToJson("s", [], POLICY);
   assertEquals([verdict, exitCode, verdicts], ["invalid", 3, []]);
-});
-
-Deno.test("verdictsToJson() is JSON and nothing else, whatever the verdict", () => {
-  const never = {
-    candidate: { solved: 1, valid: 1, trials: 1 },
-    baseline: { solved: 0, valid: 0, trials: 1 },
-  };
-  const policy = completePolicy({ baseline: "old", coverage: 0.1 });
-  const verdict = decideUpgrade([never, never], policy);
-  const subject = { model: "m", strategy: "baseline", perturbation: "none", simulated: false };
-  const json = verdictsToJson("s", [{ ...subject, verdict }], policy);
-  assertEquals(JSON.parse(JSON.stringify(json)), json);
-  assertNotMatch(JSON.stringify(json), /NaN|null/);
 });
 
 Deno.test("verdictsToMarkdown() is a heading, and for each subject a heading, a paragraph and a list", () => {

@@ -389,7 +389,7 @@ Deno.test("a last night of other tasks, or without the model, is no quiet one", 
     // The day before, or earlier on the same day.
     for (const startedAt of [`${dateAfter(0)}T01:00:00.000Z`, `${dateAfter(1)}T01:00:00.000Z`]) {
       const nights = [{ date: "", startedAt }, { date: dateAfter(1), ...last }];
-      await using made = await watchedNights(nights);
+      await using made = await watchedNights(nights, { graphs: 100 });
       const { watched: [only], exitCode } = watchHistory(partOf(made.read()), {});
       assertEquals([only!.kind, exitCode], ["invalid", 3]);
       assertMatch(only!.reason!, why);

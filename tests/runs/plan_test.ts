@@ -251,11 +251,6 @@ Deno.test("planSuite() tells strategies apart by their names, and keeps what is 
   assertEquals([...new Set(trials.map(({ model }) => model))], ["a", "b"], "c is asked aside");
 });
 
-Deno.test("planSuite() takes a strategy of which nothing is set for its id", () => {
-  const { resolved } = planSuite({ ...SMALL, strategies: [{ strategy: "restate" }] });
-  assertEquals(resolved.strategies, ["restate"]);
-});
-
 Deno.test("planSuite() refuses two strategies of one name, unless they are given others", () => {
   const one = { strategy: "repair", attempts: 1 };
   for (
@@ -327,13 +322,6 @@ Deno.test("planSuite() plans probes as it plans sizes, crossed with everything",
       .map(({ task }) => task),
     PINNED_PROBES,
   );
-});
-
-Deno.test("planSuite() takes a probe that two entries have once", () => {
-  const tasks = [{ case: "oracle" }, { case: ["oracle", "forced_choice"] }, {
-    case: "all",
-  }] as const;
-  assertEquals(planSuite({ ...SMALL, tasks }).resolved.cells.length, USUAL_PROBES.length);
 });
 
 Deno.test("listTrials() lists the trials of the resolved suite alone", () => {

@@ -62,12 +62,6 @@ function range(first: number, end: number): number[] {
   return Array.from({ length: end - first }, (_, index) => first + index);
 }
 
-Deno.test("LookAhead.get() starts nothing before anything is asked for", async () => {
-  const bench = new Bench(10);
-  await settle();
-  assertEquals([bench.started, bench.ahead.started], [[], 0]);
-});
-
 Deno.test("LookAhead.get() gives the same result when asked again", async () => {
   const bench = new Bench(3);
   const first = bench.ahead.get(1);
@@ -93,17 +87,6 @@ Deno.test("LookAhead.get() runs eight at a time unless told otherwise", () => {
   const bench = new Bench(100);
   void bench.ahead.get(0);
   assertEquals(bench.running, range(0, 8));
-});
-
-Deno.test("LookAhead.get() keeps all places busy while results are awaited in order", async () => {
-  const bench = new Bench(40, { concurrency: 4 });
-  for (let index = 0; index < 40; index++) {
-    const wanted = bench.ahead.get(index);
-    assertEquals(bench.running.length, Math.min(4, 40 - index));
-    await bench.finish(index);
-    assertEquals(await wanted, 10 * index);
-  }
-  assertEquals(bench.started, range(0, 40));
 });
 
 Deno.test("LookAhead.get() puts a piece that is asked for before those that are not", async () => {
@@ -267,10 +250,6 @@ Deno.test("LookAhead.all() fails with the first failure in order", async () => {
   await bench.fail(2);
   await bench.finish(0, 1, 3, 5);
   await failed;
-});
-
-Deno.test("LookAhead.all() of nothing is empty", async () => {
-  assertEquals(await new Bench(0).ahead.all(), []);
 });
 
 Deno.test("LookAhead.forget() lets go of a result; it is never worked out again", async () => {

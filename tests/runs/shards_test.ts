@@ -79,17 +79,7 @@ Deno.test("parseShard() reads I/N", () => {
 Deno.test("parseShard() refuses what is no shard, and names it", () => {
   for (
     const text of [
-      "",
-      "2",
-      "0/5",
-      "6/5",
-      "-1/5",
-      "1/0",
-      "1.5/2",
-      "a/b",
-      "1/2/3",
-      " 1/2",
-      "1/2\n",
+      ...["", "2", "0/5", "6/5", "-1/5", "1/0", "1.5/2", "a/b", "1/2/3", " 1/2", "1/2\n"],
       "1/1000000",
     ]
   ) {
@@ -290,10 +280,10 @@ Deno.test("assignShards() takes plans of another version as they are", () => {
   }
 });
 
-Deno.test("assignShards() of half a million trials and as many shards ends", () => {
+Deno.test("assignShards() of very many trials and as many shards ends", () => {
   const { suite, resolved } = planSuite({ ...SMALL, models: ["a"] });
-  const large = { suite, resolved: { ...resolved, graphs: 250_000 } };
-  for (const count of [2, 499_999]) {
+  const large = { suite, resolved: { ...resolved, graphs: 25_000 } };
+  for (const count of [2, 49_999]) {
     const counts = new Uint32Array(count);
     for (const shard of assignShards(large, count)) counts[shard - 1]!++;
     assertEquals(counts.indexOf(0), -1);

@@ -26,13 +26,6 @@ Deno.test("grid() crosses all lists, in the order in which they are given", () =
   assertEquals(skipped, 0);
 });
 
-Deno.test("grid() takes single sizes, and none of irrelevant functions", () => {
-  assertEquals(grid({ core: 3, depth: 2 }), {
-    cells: [{ core: 3, depth: 2, connected: 0, disconnected: 0 }],
-    skipped: 0,
-  });
-});
-
 Deno.test("grid() skips and counts crossings that cannot be", () => {
   const { cells, skipped } = grid({ core: [1, 2, 5], depth: [0, 1, 4], connected: [0, 1] });
   assertEquals(sizesOf(cells), [
@@ -86,11 +79,6 @@ Deno.test("grid() crosses cues, and names only the unusual", () => {
     "names",
   ]);
   assertEquals(grid({ core: 3, depth: 2, cues: "none" }), grid({ core: 3, depth: 2 }));
-});
-
-Deno.test("grid() crosses linkings, and names only the unusual", () => {
-  const { cells } = grid({ core: 3, depth: 2, linking: ["types", "names"] });
-  assertEquals(cells.map((cell) => generatedFrom(cell).linking), [undefined, "names"]);
 });
 
 Deno.test("grid() crosses outputs and names with linkings, and names only the unusual", () => {
@@ -243,21 +231,15 @@ Deno.test("SUITE accepts every field", () => {
 const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
   [{ name: "" }, "name", "must not be empty"],
   [{ name: "n".repeat(201) }, "name", "<=200 characters"],
-  [{ name: undefined }, "name", "expected string"],
   [{ seed: -1 }, "seed", ""],
-  [{ seed: 1.5 }, "seed", ""],
   [{ seed: "random" }, "seed", 'must be a whole number from 0 on, or "fresh"'],
-  [{ seed: undefined }, "seed", 'must be a whole number from 0 on, or "fresh"'],
   [{ graphs: 0 }, "graphs", "must be at least 1"],
   [{ graphs: 2.5 }, "graphs", "int"],
   [{ tasks: [] }, "tasks", "must not be empty"],
   [{ tasks: [{ core: 3 }] }, "tasks[0].depth", ""],
-  [{ tasks: [{ depth: 3 }] }, "tasks[0].core", ""],
   [{ tasks: [{ core: 0, depth: 0 }] }, "tasks[0].core", "must be at least 1"],
   [{ tasks: [{ core: [], depth: 0 }] }, "tasks[0].core", "must not be empty"],
-  [{ tasks: [{ core: [3, 0], depth: 0 }] }, "tasks[0].core[1]", "must be at least 1"],
   [{ tasks: [{ core: 3, depth: -1 }] }, "tasks[0].depth", "must be at least 0"],
-  [{ tasks: [{ core: 3, depth: [] }] }, "tasks[0].depth", "must not be empty"],
   [{ tasks: [{ core: 3, depth: 1, connected: -1 }] }, "tasks[0].connected", "must be at least 0"],
   [
     { tasks: [{ core: 3, depth: 1, disconnected: [-1] }] },
@@ -273,7 +255,6 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
   ],
   [{ tasks: [{ core: 3, depth: 1, types: 0 }] }, "tasks[0].types", "must be at least 1"],
   [{ tasks: [{ core: 3, depth: 1, inputs: [0, 1] }] }, "tasks[0].inputs[0]", "must be at least 1"],
-  [{ tasks: [{ core: 3, depth: 1, inputs: [1] }] }, "tasks[0].inputs", ""],
   [
     { tasks: [{ core: 3, depth: 1, inputs: [3, 2] }] },
     "tasks[0].inputs",
@@ -285,12 +266,6 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
     "must be [fewest, most], such as [1, 3]",
   ],
   [{ tasks: [{ depth: 1 }] }, "tasks[0].core", "it is missing"],
-  [{ tasks: [{ core: 3, depth: 1, outputs: [0, 1] }] }, "tasks[0].outputs[0]", ""],
-  [
-    { tasks: [{ core: 3, depth: 1, outputs: [3, 2] }] },
-    "tasks[0].outputs",
-    "the fewest outputs must not be above the most",
-  ],
   [
     { tasks: [{ core: 3, depth: 1, outputs: [[1, 2], [3, 2]] }] },
     "tasks[0].outputs",
@@ -336,9 +311,7 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
   [{ strategies: ["guess"] }, "strategies[0]", "must be one of baseline, restate, "],
   [{ strategies: ["restate", "repair+repair"] }, "strategies[1]", "must name none of them twice"],
   [{ strategies: ["restate+baseline"] }, "strategies[0]", "must not join baseline"],
-  [{ strategies: [""] }, "strategies[0]", "must be one of baseline, restate, "],
   [{ strategies: [{ strategy: "guess" }] }, "strategies[0].strategy", "must be one of baseline, "],
-  [{ strategies: [{ name: "n" }] }, "strategies[0].strategy", "expected string"],
   [{ strategies: [{ strategy: "repair", atempts: 1 }] }, "strategies[0]", '"atempts"'],
   [
     { strategies: [{ strategy: "repair", attempts: 0 }] },
@@ -380,11 +353,6 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
     { strategies: [{ strategy: "restate", models: { plan: "a" } }] },
     "strategies[0].models.plan",
     "restate asks no other model",
-  ],
-  [
-    { strategies: [{ strategy: "repair", models: { repair: { api: "chat" } } }] },
-    "strategies[0].models.repair.model",
-    "expected string",
   ],
   [
     { strategies: [{ strategy: "repair", models: { repair: { model: "m", apiKey: "k" } } }] },

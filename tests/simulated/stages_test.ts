@@ -261,7 +261,7 @@ Deno.test("sim:noisy shares its noise between a question alone and one with a pl
 Deno.test("sim:noisy picks functions with mistakes, each at its rate", () => {
   const seen = { needed: 0, misnamed: 0, lists: 0, irrelevant: 0, asked: 0, quit: 0 };
   const model = parseSimulatedModel("sim:noisy?hallucinate=.1&distract=.3&quit=.2");
-  for (let seed = 0; seed < 510; seed++) {
+  for (let seed = 0; seed < 260; seed++) {
     const world = makeWorld({ core: 6, connected: 3, disconnected: 1, seed });
     const picked = say(model, PROMPTS.route_then_fill.route, world);
     seen.asked++;

@@ -58,22 +58,16 @@ async function runOver(plan: Plan): Promise<Trial[]> {
   return await run.all();
 }
 
-const STRATEGIES = [
-  "baseline",
-  "route_then_fill",
-  "backward",
-  "plan_then_call",
-  "repair",
-  "plan_then_call+route_then_fill",
-  "backward+repair",
-];
+const STRATEGIES = ["baseline", "plan_then_call+route_then_fill", "backward+repair"];
 
 for (const rule of SCORING_RULES) {
   Deno.test(`sim:truth solves every question in every way by the rule ${rule}`, async () => {
-    const strategies = rule === "published" ? STRATEGIES : ["baseline", "backward+repair"];
-    const plan = cityPlan({ ...EVERY_WAY, rule }, { models: ["sim:truth"], strategies });
+    const plan = cityPlan({ ...EVERY_WAY, rule }, {
+      models: ["sim:truth"],
+      strategies: STRATEGIES,
+    });
     const trials = await runOver(plan);
-    assertEquals(trials.length, strategies.length * CITY.questions.length * (4 + 2 + 1));
+    assertEquals(trials.length, STRATEGIES.length * CITY.questions.length * (4 + 2 + 1));
     for (const { id, outcome, calls, minimumCalls, failures, task } of trials) {
       assertEquals([id, outcome], [id, "solved"]);
       assertEquals(failures, []);
@@ -125,7 +119,6 @@ Deno.test("sim:truth errs as its draws say, in every way and under every strateg
     const plan = cityPlan({ ...EVERY_WAY, rule }, {
       models: [`sim:truth?${options}&seed=5`],
       strategies,
-      repetitions: 2,
     });
     const trials = await runOver(plan);
     assertEquals(assertDrawn(trials, CITY, { rates, seed: 5 }, rule).size, 6);
@@ -197,7 +190,7 @@ outsideTest("sim:truth solves published questions in every mode", CALLNAVI, asyn
     };
     const plan = planSuite(suite, { tasks: questionSource(suite.tasks, (own) => own)! });
     // All of them, and by one rule alone, take nine seconds.
-    const trials = plan.trials.filter((_, place) => fc.IS_SOAK || place % 15 === 0);
+    const trials = plan.trials.filter((_, place) => fc.IS_SOAK || place % 45 === 0);
     const unsolved = (await runOver({ ...plan, trials })).filter(({ solved }) => !solved).map((
       { id },
     ) => id);
@@ -252,21 +245,6 @@ Deno.test("sim:truth finds a question with something behind it, and the longest 
   const two = truthsOf([{ ...CITY, questions: [joined] }]);
   assertEquals(two.find("One.\n\nTwo.")?.question.id, first.id);
   assertEquals(two.find("Two."), undefined);
-});
-
-Deno.test("sim:truth finds questions among many, whatever stands behind them", () => {
-  const [{ truth, ...rest }] = CITY.questions as [typeof CITY.questions[number]];
-  const questions = Array.from({ length: 20_000 }, (_, place) => ({
-    ...rest,
-    truth,
-    id: `q${place}`,
-    messages: [{ role: "user" as const, content: `Dear bot, what about ${place}?` }],
-  }));
-  const { find } = truthsOf([{ ...CITY, questions }]);
-  const behind = " behind".repeat(300_000);
-  for (let place = 0; place < 20_000; place += 100) {
-    assertEquals(find(`Dear bot, what about ${place}?${behind}`)?.question.id, `q${place}`);
-  }
 });
 
 Deno.test("sim:truth is not led astray by what a question says", () => {
@@ -540,20 +518,6 @@ Deno.test("sim:truth rates 1 exactly what the published rule finds right", () =>
   }
 });
 
-Deno.test("sim:truth rates lower the more is wrong", () => {
-  const count = 6;
-  const given = (wrong: ReadonlySet<number>) => ({
-    API: Array.from({ length: count }, (_, place) => wrong.has(place) ? "wrong" : `f${place}`),
-    parameters: Array.from({ length: count }, () => ({ a: 1 })),
-  });
-  const places = fc.uniqueArray(fc.nat({ max: count - 1 }), { minLength: 1 });
-  fc.assert(fc.property(places, (wrong) => {
-    const all = rating(JSON.stringify(given(new Set(wrong))), given(new Set()))!;
-    const fewer = rating(JSON.stringify(given(new Set(wrong.slice(1)))), given(new Set()))!;
-    assert(all < fewer, `${all} ${fewer}`);
-  }));
-});
-
 Deno.test("sim:truth answers anything that is to be judged", () => {
   const anything = fc.oneof(
     fc.json(),
@@ -756,20 +720,6 @@ Deno.test("sim:truth makes mistakes together as it makes them alone", () => {
   };
   const mistakes = fc.subarray(EVERY_MISTAKE);
   fc.assert(fc.property(anySet, mistakes, fc.nat(), check), { numRuns: 100 });
-});
-
-Deno.test("sim:truth brings no true name back that it has misspelt", () => {
-  const [{ question, functions }] = knownIn(CITY) as [KnownQuestion];
-  for (const names of [["note"], ["note", "note_"], ["note_", "note"], ["note", "note__"]]) {
-    const given = Object.fromEntries(names.map((name) => [name, "x"]));
-    const truth = { API: ["findBook"], parameters: [given] };
-    const set = { ...CITY, questions: [{ ...question, truth }] };
-    for (let seed = 0; seed < 10; seed++) {
-      const model = truthModel(`?key=1&extra=1&seed=${seed}`, set);
-      const known = { question: { ...question, truth }, functions };
-      assertEquals(scoresOf(model, known, WAYS[0]!), scoresWith(["key", "extra"], "parameters"));
-    }
-  }
 });
 
 Deno.test("drawMistakes() tells which mistakes sim:truth makes, each at its rate", () => {

@@ -2,6 +2,8 @@ import { assert, assertEquals, assertGreater, assertLess, assertThrows } from "@
 import { InputError } from "../../lib/base/errors.ts";
 import { canaryForecast } from "../../lib/runs/canary_forecast.ts";
 import { clopperPearson } from "../../lib/statistics/proportions.ts";
+import { ROOT } from "../support/child.ts";
+import { toolgates } from "../support/command_line.ts";
 
 const DESIGN = { rate: 0.9, reference: 1_000, trials: [50, 20, 200] };
 
@@ -61,4 +63,22 @@ Deno.test("canaryForecast() refuses a reference that is too small for the drop, 
   );
   assertThrows(() => canaryForecast({ ...DESIGN, rate: 0.05 }), RangeError, "take a smaller drop");
   assertThrows(() => canaryForecast({ ...DESIGN, tolerance: 0.1 }), InputError, "tolerance");
+});
+
+Deno.test("toolgate plan --canary gives the figures of docs/gates.md", async () => {
+  const text = Deno.readTextFileSync(`${ROOT}/docs/gates.md`).split("## Drift")[1]!.split(
+    "\n## ",
+  )[0]!;
+  const rows = [...text.matchAll(/^\| +(\d+) \| +(\d+), (\d+) \| +(\d+), (\d+) \|$/gm)]
+    .map((row) => row.slice(1).map(Number));
+  const [few, many] = (await toolgates(["1000", "10000"].map((size) => [
+    ...["plan", "--canary", "--trials", "20", "--json", "--reference-trials", size],
+  ]))).map(({ stdout }) => JSON.parse(stdout));
+  assertEquals(
+    rows,
+    [20, 50, 100, 200].map((trials, place) => [
+      trials,
+      ...[few, many].flatMap(({ delays }) => [delays[place].median, delays[place].most]),
+    ]),
+  );
 });

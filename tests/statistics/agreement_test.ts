@@ -78,15 +78,6 @@ Deno.test("the interval of cohenKappa() holds at its confidence, however few the
   }
 });
 
-Deno.test("cohenKappa() is the same for exchanged raters and exchanged categories", () => {
-  const [one, other, exchanged] = [[[31, 12], [4, 58]], [[31, 4], [12, 58]], [[58, 4], [12, 31]]]
-    .map((table) => cohenKappa(table)!);
-  for (const name of ["kappa", "standardError", "lower", "upper"] as const) {
-    assertAlmostEquals(one![name], other![name], 1e-12);
-    assertAlmostEquals(one![name], exchanged![name], 1e-12);
-  }
-});
-
 Deno.test("cohenKappa() refuses what is no table of counts", () => {
   for (
     const table of [[], [[1]], [[1, 2]], [[1, 2], [3]], [[0, 0], [0, 0]], [[1, -1], [2, 3]], [[
@@ -134,12 +125,6 @@ Deno.test("pearson() agrees with scipy", () => {
       0.1684781593797,
     ],
     [[1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1.5], -0.996078416265654, 2.3038073815037618e-5],
-    [
-      range(30, (x) => x),
-      range(30, (x) => (x * x * 7) % 31),
-      0.12180721807127033,
-      0.5213854703599006,
-    ],
     [
       range(100, (x) => x),
       range(100, (x) => x + (x * 37) % 11),

@@ -66,25 +66,33 @@ Deno.test("binomialProbability() is certain at the rates 0 and 1", () => {
   assertEquals([0, 4, 5].map((k) => binomialProbability(k, 5, 1)), [0, 0, 1]);
 });
 
-Deno.test("binomialProbability() sums to 1", () => {
-  for (const [n, rate] of [[7, 0.3], [100, 0.9], [1_000, 0.05]] as const) {
-    let sum = 0;
-    for (let k = 0; k <= n; k++) sum += binomialProbability(k, n, rate);
-    assertAlmostEquals(sum, 1, 1e-11);
-  }
-});
-
-Deno.test("binomialUpperTail() agrees with exact rational sums for every count up to 40", () => {
+Deno.test("tails of the binomial distribution agree with exact rational sums for every count up to 40", () => {
   for (const n of [1, 2, 3, 10, 17, 25, 40]) {
+    const counts = Array.from({ length: n + 1 }, (_, k) => k);
     for (const part of [1, 5, 30, 50, 70, 95, 99]) {
-      let sum = 0n;
-      for (let k = n; k >= 0; k--) {
-        sum += exactTerm(k, n, part, 100);
-        const exact = ratio(sum, 100n ** BigInt(n));
-        assertRelative(binomialUpperTail(k, n, part / 100), exact, 1e-11, `${k}/${n} ${part}%`);
+      for (const tail of [binomialLowerTail, binomialUpperTail]) {
+        let sum = 0n;
+        for (const k of tail === binomialLowerTail ? counts : counts.toReversed()) {
+          sum += exactTerm(k, n, part, 100);
+          const exact = ratio(sum, 100n ** BigInt(n));
+          assertRelative(tail(k, n, part / 100), exact, 1e-11, `${k}/${n} ${part}%`);
+        }
       }
     }
   }
+});
+
+Deno.test("tails of the binomial distribution are certain where nothing is left to chance", () => {
+  for (const [k, n, rate] of [[0, 10, 0], [-1, 10, 0.5]] as const) {
+    assertEquals(binomialUpperTail(k, n, rate), 1);
+  }
+  for (const [k, n, rate] of [[-1, 10, 0.5], [9, 10, 1]] as const) {
+    assertEquals(binomialLowerTail(k, n, rate), 0);
+  }
+  for (const [k, n, rate] of [[11, 10, 0.5], [1, 10, 0]] as const) {
+    assertEquals([binomialLowerTail(k, n, rate), binomialUpperTail(k, n, rate)], [1, 0]);
+  }
+  assertEquals([binomialUpperTail(10, 10, 1), binomialLowerTail(0, 0, 0.5)], [1, 1]);
 });
 
 Deno.test("binomialUpperTail() agrees with values computed with 50 digits", () => {
@@ -94,27 +102,6 @@ Deno.test("binomialUpperTail() agrees with values computed with 50 digits", () =
   assertRelative(binomialUpperTail(960, 1_000, 0.95), 0.080636573256691158, 1e-11);
 });
 
-Deno.test("binomialUpperTail() is certain where nothing is left to chance", () => {
-  assertEquals(binomialUpperTail(0, 10, 0), 1);
-  assertEquals(binomialUpperTail(-1, 10, 0.5), 1);
-  assertEquals(binomialUpperTail(11, 10, 0.5), 0);
-  assertEquals(binomialUpperTail(1, 10, 0), 0);
-  assertEquals(binomialUpperTail(10, 10, 1), 1);
-});
-
-Deno.test("binomialLowerTail() agrees with exact rational sums for every count up to 40", () => {
-  for (const n of [1, 2, 3, 10, 17, 25, 40]) {
-    for (const part of [1, 5, 30, 50, 70, 95, 99]) {
-      let sum = 0n;
-      for (let k = 0; k <= n; k++) {
-        sum += exactTerm(k, n, part, 100);
-        const exact = ratio(sum, 100n ** BigInt(n));
-        assertRelative(binomialLowerTail(k, n, part / 100), exact, 1e-11, `${k}/${n} ${part}%`);
-      }
-    }
-  }
-});
-
 Deno.test("binomialLowerTail() agrees with values computed with 50 digits", () => {
   // mpmath: sums of terms by loggamma, at the numbers that the rates are in binary.
   assertRelative(binomialLowerTail(69_500, 100_000, 0.7), 2.8879676519080337e-4, 1e-10);
@@ -122,15 +109,6 @@ Deno.test("binomialLowerTail() agrees with values computed with 50 digits", () =
   assertRelative(binomialLowerTail(30, 100_000, 0.001), 1.9432671040696583e-16, 1e-10);
   assertRelative(binomialLowerTail(150, 100_000, 0.001), 0.99999878309496102, 1e-12);
   assertRelative(binomialLowerTail(940, 1_000, 0.95), 0.086732178384862005, 1e-11);
-});
-
-Deno.test("binomialLowerTail() is certain where nothing is left to chance", () => {
-  assertEquals(binomialLowerTail(-1, 10, 0.5), 0);
-  assertEquals(binomialLowerTail(10, 10, 0.5), 1);
-  assertEquals(binomialLowerTail(11, 10, 0.5), 1);
-  assertEquals(binomialLowerTail(0, 10, 0), 1);
-  assertEquals(binomialLowerTail(9, 10, 1), 0);
-  assertEquals(binomialLowerTail(0, 0, 0.5), 1);
 });
 
 Deno.test("binomialProbability() is zero outside of what can be counted", () => {
@@ -152,22 +130,7 @@ Deno.test("binomial chances refuse what is no count and what is no rate", () => 
   }
 });
 
-Deno.test("normalCumulative() agrees with values computed with 50 digits", () => {
-  const golden = [
-    [-4, 3.1671241833119921e-5],
-    [-1, 0.15865525393145705],
-    [0, 0.5],
-    [0.5, 0.6914624612740131],
-    [1.959963984540054, 0.975],
-    [3, 0.99865010196836991],
-    [6, 0.99999999901341235],
-  ] as const;
-  for (const [x, probability] of golden) {
-    assertAlmostEquals(normalCumulative(x), probability, 1e-14, `${x}`);
-  }
-});
-
-Deno.test("normalCumulative() keeps its relative accuracy in the lower tail", () => {
+Deno.test("normalCumulative() agrees with values computed with 50 digits, far out in the lower tail too", () => {
   // mpmath.ncdf with 50 digits, on both sides of -3, where one formula takes over from the other.
   const golden = [
     [-20, 2.7536241186062337e-89],
@@ -177,6 +140,9 @@ Deno.test("normalCumulative() keeps its relative accuracy in the lower tail", ()
     [-3, 0.0013498980316300945],
     [-2.9999, 0.0013503412829549249],
     [-2, 0.022750131948179207],
+    [0, 0.5],
+    [1.959963984540054, 0.975],
+    [6, 0.99999999901341235],
   ] as const;
   for (const [x, probability] of golden) {
     assertRelative(normalCumulative(x), probability, 1e-12, `${x}`);
@@ -198,12 +164,6 @@ Deno.test("normalQuantile() agrees with values computed with 50 digits", () => {
   ] as const;
   for (const [probability, x] of golden) {
     assertAlmostEquals(normalQuantile(probability), x, 1e-11, `${probability}`);
-  }
-});
-
-Deno.test("normalQuantile() undoes normalCumulative()", () => {
-  for (let x = -4; x <= 4; x += 0.25) {
-    assertAlmostEquals(normalQuantile(normalCumulative(x)), x, 1e-9);
   }
 });
 
@@ -320,7 +280,7 @@ Deno.test("studentTail() undoes studentQuantile(), mirrors itself, and has its l
 Deno.test("studentTail() falls, also where one formula takes over from the other", () => {
   for (const degrees of [1, 2, 7, 50]) {
     let last = 1;
-    for (let t = -3; t <= 5; t += 0.001) {
+    for (let t = -3; t <= 5; t += 0.01) {
       const next = studentTail(t, degrees);
       assertLess(next, last);
       last = next;

@@ -104,47 +104,6 @@ Deno.test("DriftSum raises a false alarm in at most 5% of years with gaps and sa
   assertLessOrEqual(shareAbove(sums, driftThreshold()), ERROR + NOISE);
 });
 
-Deno.test("DriftSum raises a false alarm for any of 3 models in at most 5% of years, as the threshold for one does not", () => {
-  // Nights of few trials come closest to the bound.
-  const sums = years("models", sample(10, NULL_RATE));
-  const families = Array.from(
-    { length: Math.floor(YEARS / 3) },
-    (_, place) => Math.max(...sums.slice(3 * place, 3 * place + 3)),
-  );
-  assertLessOrEqual(
-    shareAbove(families, driftThreshold(NIGHTS, ERROR, 3)),
-    ERROR + Math.sqrt(3) * NOISE,
-  );
-  assertGreater(
-    shareAbove(families, driftThreshold()),
-    2 * shareAbove(families, driftThreshold(NIGHTS, ERROR, 3)),
-  );
-});
-
-Deno.test("A single bet, begun anew whenever it has lost, reaches its threshold in most years without a drift: DriftSum counts all starts", () => {
-  // The wrong rule: the best start is chosen afterwards, against the threshold of one that was fixed before.
-  const { prng } = fork(1, "drift", "best start");
-  const draw = binomialDraws(50, NULL_RATE);
-  const lambda = STAKES[1]!.lambda;
-  let [alarms, sums] = [0, 0];
-  const years = drawsOf(2_000);
-  for (let year = 0; year < years; year++) {
-    let [capital, largest, largestSum] = [1, 0, 0];
-    const watched = new DriftSum(NULL_RATE, [{ weight: 1, lambda }]);
-    for (let night = 0; night < NIGHTS; night++) {
-      const solved = draw(prng);
-      capital = Math.max(1, capital) * (1 - lambda * (1 - NULL_RATE)) ** solved *
-        (1 + lambda * NULL_RATE) ** (50 - solved);
-      largest = Math.max(largest, capital);
-      largestSum = Math.max(largestSum, watched.add([[1, solved], [0, 50 - solved]]));
-    }
-    if (largest >= 1 / ERROR) alarms++;
-    if (largestSum >= driftThreshold()) sums++;
-  }
-  assertGreater(alarms / years, 0.5);
-  assertLessOrEqual(sums / years, ERROR + noiseOf(ERROR, years));
-});
-
 Deno.test("DriftSum finds a drop from 90% to 85% within about what a single bet on it takes", () => {
   const { prng } = fork(1, "drift", "delay");
   const stakes = driftStakes(0.9, 0.9, 0.05);
@@ -154,7 +113,7 @@ Deno.test("DriftSum finds a drop from 90% to 85% within about what a single bet 
   for (const [trials, least, most] of [[1, 0.4, 0.5], [50, 0.9, 1.1], [200, 1.1, 1.4]] as const) {
     const draw = binomialDraws(trials, 0.85);
     let total = 0;
-    for (let drop = 0; drop < 400; drop++) {
+    for (let drop = 0; drop < 150; drop++) {
       const watched = new DriftSum(0.9, stakes);
       while (watched.sum < threshold) {
         const solved = draw(prng);
@@ -163,8 +122,8 @@ Deno.test("DriftSum finds a drop from 90% to 85% within about what a single bet 
       }
     }
     // Many short nights start more bets; a long one is paid for as a whole.
-    assertGreater(total / 400, least * delay, `${trials}`);
-    assertLess(total / 400, most * delay, `${trials}`);
+    assertGreater(total / 150, least * delay, `${trials}`);
+    assertLess(total / 150, most * delay, `${trials}`);
   }
 });
 
@@ -185,7 +144,7 @@ function byDefinition(nights: readonly (readonly number[])[]) {
 
 Deno.test("DriftSum is the sum of the products since each night, and starts where that product is largest", () => {
   const { prng } = fork(1, "drift", "definition");
-  for (let run = 0; run < 50; run++) {
+  for (let run = 0; run < 15; run++) {
     const watched = new DriftSum(NULL_RATE, STAKES);
     const nights: number[][] = [];
     const drop = Math.floor(30 * prng());

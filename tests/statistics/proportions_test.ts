@@ -3,12 +3,11 @@ import {
   assertAlmostEquals,
   assertEquals,
   assertGreater,
-  assertLess,
   assertLessOrEqual,
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { randomIntegerBetween, shuffle } from "@std/random";
+import { randomIntegerBetween } from "@std/random";
 import { fork } from "../../lib/base/random.ts";
 import {
   binomialLowerTail,
@@ -56,19 +55,6 @@ Deno.test("clopperPearson() agrees with values computed with 50 digits", () => {
   }
 });
 
-Deno.test("clopperPearson() has the closed forms of no success and of nothing but successes", () => {
-  for (const trials of [1, 2, 10, 59, 1_000, 100_000]) {
-    for (const confidence of [0.9, 0.95, 0.999]) {
-      const none = clopperPearson(0, trials, confidence);
-      const all = clopperPearson(trials, trials, confidence);
-      const root = (1 - confidence) ** (1 / trials);
-      assertEquals([none.lower, all.upper], [0, 1]);
-      assertAlmostEquals(all.lower, root, 1e-12);
-      assertRelative(none.upper, -Math.expm1(Math.log(1 - confidence) / trials), 1e-10);
-    }
-  }
-});
-
 Deno.test("clopperPearson() puts exactly the error into the tail at each bound, up to 100,000", () => {
   const stream = fork(1, "tails");
   for (const trials of [2, 3, 10, 100, 999, 10_000, 100_000]) {
@@ -87,23 +73,6 @@ Deno.test("clopperPearson() puts exactly the error into the tail at each bound, 
   }
 });
 
-Deno.test("clopperPearson() misses the true rate at most as often as it says, exactly", () => {
-  // No simulation: the chances of all counts whose bound misses are added up.
-  for (const n of [5, 20, 100]) {
-    const bounds = Array.from({ length: n + 1 }, (_, k) => clopperPearson(k, n, 0.95));
-    for (let rate = 0.02; rate < 1; rate += 0.02) {
-      let above = 0;
-      let below = 0;
-      for (const [k, { lower, upper }] of bounds.entries()) {
-        if (lower > rate) above += binomialProbability(k, n, rate);
-        if (upper < rate) below += binomialProbability(k, n, rate);
-      }
-      assertLessOrEqual(above, 0.05 + 1e-9);
-      assertLessOrEqual(below, 0.05 + 1e-9);
-    }
-  }
-});
-
 Deno.test("clopperPearson() refuses counts that are none, and names them", () => {
   for (
     const [k, n] of [[-1, 3], [4, 3], [0, 0], [1.5, 3], [1, 3.5], [NaN, 3], [1, Infinity]] as const
@@ -118,8 +87,6 @@ Deno.test("clopperPearson() with two sides shares the error between them", () =>
   // mpmath: the tails, as sums with 50 digits, put to (1 - confidence) / 2 by bisection.
   const golden = [
     [8, 10, 0.95, 0.443904537692358, 0.974789273673167],
-    [0, 10, 0.95, 0, 0.308497107818761],
-    [15, 20, 0.9, 0.544417595998251, 0.895919164089864],
     [672, 960, 0.95, 0.669908987964379, 0.728858444729362],
     [70_000, 100_000, 0.95, 0.697148971318926, 0.702839424599435],
     [3, 100_000, 0.99, 3.37866196638501e-6, 1.09770396410652e-4],
@@ -182,8 +149,6 @@ Deno.test("wilson() is at 95% unless told otherwise", () => {
   assertEquals(wilson(8, 10), wilson(8, 10, 0.95));
 });
 
-const rates = fc.double({ min: 0, max: 1, noNaN: true });
-
 Deno.test("binomialTest() agrees with values computed with 50 digits, and with SciPy", () => {
   // mpmath with 50 digits; scipy.stats.binomtest gives the same to its own accuracy.
   const golden = [
@@ -191,9 +156,6 @@ Deno.test("binomialTest() agrees with values computed with 50 digits, and with S
     [682, 925, 0.75, 0.38249155957485168],
     [1, 10, 0.5, 0.021484375],
     [0, 10, 0.2, 0.228248064],
-    [9, 10, 0.7, 0.2995766785],
-    [5, 6, 0.2, 0.0016000000000000004],
-    [7, 20, 0.5, 0.26317596435546875],
     [4, 12, 0.25, 0.50960314273834229],
     [450, 1_000, 0.48, 0.057648085530025744],
     [120, 100_000, 0.001, 0.050764218176617281],
@@ -238,18 +200,6 @@ Deno.test("binomialTest() is 1 at the expected count, and knows what is impossib
   assertEquals(binomialTest(10, 10, 1), 1);
   assertEquals(binomialTest(1, 10, 0), 0);
   assertEquals(binomialTest(9, 10, 1), 0);
-});
-
-Deno.test("binomialTest() rejects a rate exactly when Clopper and Pearson's bounds exclude it", () => {
-  fc.assert(
-    fc.property(pairs(2_000), rates, ([successes, , trials], rate) => {
-      const { lower, upper } = clopperPearson(successes, trials, 0.95);
-      if (Math.min(Math.abs(lower - rate), Math.abs(upper - rate)) < 1e-12) return;
-      assertEquals(binomialTest(successes, trials, rate, "greater") < 0.05, lower > rate);
-      assertEquals(binomialTest(successes, trials, rate, "less") < 0.05, upper < rate);
-    }),
-    { numRuns: 200 },
-  );
 });
 
 Deno.test("binomialTest() refuses counts and rates that are none, and names them", () => {
@@ -311,46 +261,15 @@ Deno.test("tangoStatistic() agrees with values computed with 50 digits", () => {
     [10, 2, 100, 0.05, 0.92709853085041975],
     // Without a difference, it is McNemar's statistic.
     [10, 2, 100, 0, (10 - 2) / Math.sqrt(10 + 2)],
-    [10, 2, 100, -0.05, 3.3203078957188665],
     [87, 88, 875, -0.05, 3.1777287740821193],
     [10_000, 10_100, 100_000, -0.005, 2.821000229470746],
     [0, 0, 50, 0.02, -1.0101525445522108],
     [50, 0, 50, 0.9, 1.6222142113076252],
     [3, 5, 8, -0.3, 0.1482498633322202],
-    [7, 0, 20, -0.2, 3.7080992435478315],
   ] as const;
   for (const [gained, lost, all, difference, z] of golden) {
     assertRelative(tangoStatistic(gained, lost, all, difference), z, 1e-12, `${gained} ${lost}`);
   }
-});
-
-/** Tango's statistic with the likeliest share found by search: slow, and it knows no formula. */
-function searchedStatistic(gained: number, lost: number, all: number, difference: number): number {
-  const logLikelihood = (share: number) =>
-    [[gained, share + difference], [lost, share], [
-      all - gained - lost,
-      1 - 2 * share - difference,
-    ]].reduce((sum, [count, chance]) => count === 0 ? sum : sum + count! * Math.log(chance!), 0);
-  let [low, high] = [Math.max(0, -difference), (1 - difference) / 2];
-  for (let third = 0; third < 200; third++) {
-    const [one, other] = [low + (high - low) / 3, high - (high - low) / 3];
-    if (logLikelihood(one) < logLikelihood(other)) low = one;
-    else high = other;
-  }
-  const variance = all * (low + high + difference * (1 - difference));
-  return (gained - lost - all * difference) / Math.sqrt(variance);
-}
-
-Deno.test("tangoStatistic() takes the share of lost pairs that is likeliest", () => {
-  const inner = fc.double({ min: -0.95, max: 0.95, noNaN: true });
-  fc.assert(
-    fc.property(pairs(200), inner, ([gained, lost, all], difference) => {
-      const expected = searchedStatistic(gained, lost, all, difference);
-      const z = tangoStatistic(gained, lost, all, difference);
-      assertLessOrEqual(Math.abs(z - expected), 1e-5 * (1 + Math.abs(expected)));
-    }),
-    { numRuns: 300 },
-  );
 });
 
 Deno.test("tangoStatistic() has its limits at both ends, and where nothing is discordant", () => {
@@ -367,16 +286,12 @@ Deno.test("tango() agrees with values computed with 50 digits", () => {
   const golden = [
     [0, 1, 44, 0.95, -0.0956624263991717, 0.036516938418064],
     [10, 2, 100, 0.95, 0.0260212676022816, 0.14369885026685],
-    [12, 9, 50, 0.975, -0.122485213789657, 0.23896137547268],
     [87, 88, 875, 0.95, -0.0261282873232734, 0.0238357417291942],
     [0, 0, 50, 0.95, -0.0513331857862702, 0.0513331857862702],
     [50, 0, 50, 0.95, 0.89733362842746, 1],
-    [0, 50, 50, 0.95, -1, -0.89733362842746],
     [1, 0, 1, 0.95, -0.460268102431892, 1],
-    [0, 0, 1, 0.95, -0.730134051215946, 0.730134051215946],
     [10_000, 10_100, 100_000, 0.95, -0.00333209724754774, 0.00133204382508418],
     [3, 1, 100_000, 0.99, -4.47164323023302e-5, 9.65378962991322e-5],
-    [50_000, 50_000, 100_000, 0.9, -0.00405258860687293, 0.00405258860687293],
   ] as const;
   for (const [gained, lost, all, confidence, lower, upper] of golden) {
     const bounds = tango(gained, lost, all, confidence);
@@ -424,15 +339,9 @@ Deno.test("tango() reaches a difference exactly when the statistic reaches the q
 Deno.test("tango() and tangoStatistic() refuse counts that are none, and name them", () => {
   for (
     const [gained, lost, all] of [
-      [-1, 0, 3],
-      [0, -1, 3],
-      [2, 2, 3],
-      [0, 0, 0],
-      [0.5, 0, 3],
-      [1, NaN, 3],
-      [1, 1, 3.5],
-      [1, 1, Infinity],
-    ] as const
+      ...[[-1, 0, 3], [0, -1, 3], [2, 2, 3], [0, 0, 0]] as const,
+      ...[[0.5, 0, 3], [1, NaN, 3], [1, 1, 3.5]] as const,
+    ]
   ) {
     for (const call of [tango, tangoStatistic]) {
       const { message } = assertThrows(() => call(gained, lost, all, 0.5), RangeError);
@@ -453,16 +362,6 @@ Deno.test("bettingLowerBound() agrees with an independent computation", () => {
   ] as const;
   for (const [values, confidence, bound] of cases) {
     assertAlmostEquals(bettingLowerBound(values, confidence), bound, 1e-9);
-  }
-});
-
-Deno.test("bettingLowerBound() does not depend on the order of the values", () => {
-  const stream = fork(2, "order");
-  for (let draw = 0; draw < 30; draw++) {
-    const values = Array.from({ length: 40 }, () => Math.round(stream.prng() * 4) / 4);
-    const bound = bettingLowerBound(values, 0.95);
-    assertAlmostEquals(bettingLowerBound(shuffle(values, stream), 0.95), bound, 1e-12);
-    assertAlmostEquals(bettingLowerBound(values.toSorted(), 0.95), bound, 1e-12);
   }
 });
 
@@ -534,15 +433,6 @@ Deno.test("bettingLowerBound() with a stake or copies agrees with an independent
   }
 });
 
-Deno.test("bettingLowerBound() of so many copies is that of the values, so often", () => {
-  const values = [1, 0.25, 1, 0, 1, 0.75];
-  const thrice = [...values, ...values, ...values];
-  for (const options of [{}, { stake: (mean: number) => 0.5 * mean }]) {
-    const copied = bettingLowerBound(values, 0.95, { ...options, copies: 3 });
-    assertAlmostEquals(copied, bettingLowerBound(thrice, 0.95, options), 1e-12);
-  }
-});
-
 Deno.test("bettingLowerBound() with a stake of 0 has half of the capital left to bet", () => {
   // Half rests, so that the other half must reach 2 / (1 - confidence) - 1, here 39 and not 20.
   const values = [1, 1, 1, 0.5, 1, 1, 0, 1, 1, 1, 1, 1];
@@ -556,13 +446,6 @@ Deno.test("bettingLowerBound() covers the rate with a stake that suits it", () =
     const boundOf = (values: readonly number[]) => bettingLowerBound(values, 0.95, { stake });
     assertLessOrEqual(missRate(rate, [0, 1], [1 - rate, rate], 60, boundOf), 0.05);
   }
-});
-
-Deno.test("bettingLowerBound() takes 100,000 values of few kinds", () => {
-  const values = Array.from({ length: 100_000 }, (_, index) => (index % 4) / 4 + 0.25);
-  const bound = bettingLowerBound(values, 0.95, { stake: (mean) => 0.1 * mean });
-  assertGreater(bound, 0.62);
-  assertLess(bound, 0.625);
 });
 
 Deno.test("bettingLowerBound() refuses values, copies and stakes that are none, and names them", () => {

@@ -73,7 +73,7 @@ function naiveStatistic(strata: readonly Stratum[], difference: number): number 
 }
 
 Deno.test("stratifiedStatistic() is what a search for the likeliest rates gives", () => {
-  for (let seed = 1; seed <= 40; seed++) {
+  for (let seed = 1; seed <= 12; seed++) {
     for (const [count, most] of [[1, 30], [2, 5], [6, 50], [20, 200]] as const) {
       const strata = drawStrata(seed, count, most);
       for (const difference of [-0.7, -0.2, -0.05, 0.01, 0.3]) {
@@ -87,7 +87,7 @@ Deno.test("stratifiedStatistic() is what a search for the likeliest rates gives"
 
 Deno.test("stratifiedDifference() bounds a difference at which the statistic is the quantile, and mirrors", () => {
   const z = normalQuantile(0.95);
-  for (let seed = 1; seed <= 100; seed++) {
+  for (let seed = 1; seed <= 40; seed++) {
     const strata = drawStrata(seed, 1 + seed % 7, [1, 2, 5, 40][seed % 4]!);
     const { lower, difference, upper } = stratifiedDifference(strata, 0.95);
     assert(-1 <= lower && lower <= difference + 1e-12 && difference <= upper + 1e-12 && upper <= 1);
@@ -179,7 +179,7 @@ function cellsOf(rate: number, count: number, margin: number, isInOne: boolean) 
 
 Deno.test("stratifiedDifference() passes a drop by the margin in about 5% of decisions, wherever it is", () => {
   const error = noiseOf(0.05, DECISIONS);
-  for (const rate of [0.5, 0.8, 0.95, 0.99]) {
+  for (const rate of fc.IS_SOAK ? [0.5, 0.8, 0.95, 0.99] : [0.8, 0.99]) {
     for (const [cells, trials] of [[1, 200], [6, 20], [6, 100], [20, 5], [20, 50]] as const) {
       for (const isInOne of [false, true]) {
         const own = cellsOf(rate, cells, 0.05, isInOne);
@@ -192,7 +192,7 @@ Deno.test("stratifiedDifference() passes a drop by the margin in about 5% of dec
 
 Deno.test("stratifiedDifference() errs little more often with samples of unequal sizes", () => {
   const error = noiseOf(0.055, DECISIONS);
-  for (const rate of [0.5, 0.8, 0.9, 0.95]) {
+  for (const rate of fc.IS_SOAK ? [0.5, 0.8, 0.9, 0.95] : [0.5, 0.95]) {
     for (const [cells, trials] of [[6, 50], [20, 25]] as const) {
       for (const isInOne of [false, true]) {
         const own = cellsOf(rate, cells, 0.05, isInOne);
@@ -380,7 +380,6 @@ Deno.test("signFlip() draws where there are too many sums, near the exact value"
     assertEquals(drawn.sampled, 99_999);
     const error = Math.sqrt(exact.p * (1 - exact.p) / 99_999);
     assertAlmostEquals(drawn.p, exact.p, 4 * error + 1e-5);
-    assertEquals(signFlip(graphs, random(), { exactly: 0 }), drawn, "the same numbers, the same p");
   }
 });
 
@@ -409,7 +408,7 @@ Deno.test("signFlip() is wrong in at most 5% of runs without a difference, howev
   // With signs flipped in the last two, a difference would be seen in up to 26% of runs.
   for (const trials of [[[2, 2]], [[2, 4], [4, 2]], [[5, 1]], [[1, 10]]] as [number, number][][]) {
     for (const rate of [() => prng() ** 2, () => 0.9, () => 0.05]) {
-      for (const graphs of [10, 25]) {
+      for (const graphs of fc.IS_SOAK ? [10, 25] : [10]) {
         let wrong = 0;
         for (let run = 0; run < runs; run++) {
           if (signFlip(results(graphs, prng, trials, { rate }), prng).p <= 0.05) wrong++;

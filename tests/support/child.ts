@@ -60,9 +60,11 @@ export function start(
   return {
     process,
     finished: process.output().then(({ code, stdout, stderr }) => {
-      const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+      const [out, told] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+      // What Deno says of packages that were not there yet is nothing that the program says.
+      const err = told!.replaceAll(/^Download .*\n/gm, "");
       const all = `$ ${shown}\n${out}\n--- stderr\n${err}\n--- exit code ${code}`;
-      return { code, stdout: out!, stderr: err!, all };
+      return { code, stdout: out!, stderr: err, all };
     }),
   };
 }

@@ -3,7 +3,7 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../lib/base/json.ts";
+import { type JsonObject, type JsonValue, printable } from "../../lib/base/json.ts";
 import fc from "./fast_check.ts";
 
 /** Whoever waits so long for one input takes it for a hang, in milliseconds. */
@@ -335,12 +335,6 @@ export function assertReadable(message: string, longest = 20_000): void {
   for (const line of message.split("\n")) {
     assertEquals(printable(line, Infinity), line, "it has characters that cannot be seen");
   }
-}
-
-/** Whether a value could come out of JSON and be the same again. */
-export function assertPlain(value: unknown): void {
-  if (!isJsonObject(value)) throw new TypeError("it is no object");
-  assertEquals(JSON.parse(JSON.stringify(value)), value);
 }
 
 /** What was printed, and what came of it. */

@@ -82,8 +82,8 @@ async function follow(output: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<
       // deno-lint-ignore no-control-regex -- colours
       const plain = line.replaceAll(/\x1b\[[\d;]*m/g, "");
       isEnd ||= /^ ERRORS |^(?:ok|FAILED) \| /.test(plain);
-      if (/^\.\/tests\/\S+ => .* \.\.\. (?:ok|ignored) \(/.test(plain)) ended++;
-      if (isEnd || /^\.\/tests\/\S+ => .* \.\.\. FAILED|^Uncaught error from/.test(plain)) {
+      if (/^\S+_test\.ts => .* \.\.\. (?:ok|ignored) \(/.test(plain)) ended++;
+      if (isEnd || /^\S+_test\.ts => .* \.\.\. FAILED|^Uncaught error from/.test(plain)) {
         console.log(line);
       } else if (performance.now() - began >= due) {
         due += PAUSE;
@@ -94,11 +94,12 @@ async function follow(output: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<
   if (rest !== "") console.log(rest);
 }
 
-/** How many files of tests are loaded together. */
-const GROUP = 12;
-
-/** Files that run by themselves, as they set hooks or replace what others use. */
-const ALONE = /Deno\.test\.(?:before|after)|support\/collected\.ts/;
+/**
+ * Files that run by themselves: they act before all tests, take what others register, leave something running, or are
+ * many files already.
+ */
+const ALONE =
+  /Deno\.test\.before|CollectedTests\.ofFile|support\/refusals\.ts|sanitizeOps: false|^import "\.\//m;
 
 /** The files of tests below a path, but for those below an ignored one. */
 function* testFiles(path: string, ignored: readonly string[]): Generator<string> {
@@ -109,40 +110,60 @@ function* testFiles(path: string, ignored: readonly string[]): Generator<string>
   }
 }
 
-/** Writes modules that load files of a room together: each module that the runner loads compiles all of lib/ anew. */
-function group(paths: readonly string[], ignored: readonly string[], folder: string): string[] {
+/**
+ * Writes modules that load up to so many files of a room together: each module that the runner loads compiles all of
+ * lib/ anew.
+ */
+function group(
+  paths: readonly string[],
+  ignored: readonly string[],
+  { most, folder }: { readonly most: number; readonly folder: string },
+): string[] {
   const files = paths.flatMap((path) => [...testFiles(path.replace(/\/$/, ""), ignored)])
     .toSorted();
+  const write = (name: string, own: readonly string[]) => {
+    const path = `${folder}/${name}_test.ts`;
+    const imports = own.map((file) =>
+      `import ${JSON.stringify(new URL(`../../${file}`, import.meta.url))};\n`
+    );
+    Deno.writeTextFileSync(path, imports.join(""));
+    return path;
+  };
   const [alone, together] = [true, false].map((isAlone) =>
     files.filter((file) => ALONE.test(Deno.readTextFileSync(file)) === isAlone)
   ) as [string[], string[]];
   const rooms = Map.groupBy(together, (file) => file.split("/")[1]!);
-  const groups = [...rooms].flatMap(([room, own]) => {
-    const count = Math.ceil(own.length / GROUP);
-    return Array.from({ length: count }, (_, index) => {
-      const path = `${folder}/${room}_${index + 1}_test.ts`;
-      const imports = own.filter((_, at) => at % count === index)
-        .map((file) => `import ${JSON.stringify(`../../${file}`)};\n`);
-      Deno.writeTextFileSync(path, imports.join(""));
-      return path;
-    });
-  });
-  return [...groups, ...alone];
+  return [
+    // They take longest, and the runner goes by names.
+    ...alone.map((file, index) => write(`0_${index + 1}`, [file])),
+    ...[...rooms].flatMap(([room, own]) => {
+      const count = Math.ceil(own.length / most);
+      const parts = Array.from(
+        { length: count },
+        (_, part) => own.filter((_, at) => at % count === part),
+      );
+      return parts.map((part, index) => write(`${room}_${index + 1}`, part));
+    }),
+  ];
 }
 
 /** Runs the tests, and returns the exit code of the runner. */
 async function run(arguments_: readonly string[]): Promise<number> {
+  const grouped = /^--grouped=(\d+)$/;
+  const most = arguments_.map((argument) => grouped.exec(argument)?.[1]).find(Number);
   const flags = arguments_.filter((argument) =>
-    argument.startsWith("-") && argument !== "--grouped"
+    argument.startsWith("-") && !grouped.test(argument)
   );
   let paths = arguments_.filter((argument) => !argument.startsWith("-"));
   const isOfFiles = paths.some((path) => path.endsWith(".ts"));
   const report = Deno.makeTempFileSync({ suffix: ".xml" });
-  const folder = Deno.makeTempDirSync({ dir: "tests", prefix: ".group_" });
+  // Outside of the project, where no other task finds them.
+  const folder = Deno.makeTempDirSync();
   try {
-    if (arguments_.includes("--grouped") && !isOfFiles) {
+    if (most !== undefined && !isOfFiles) {
       const ignored = flags.flatMap((flag) => /^--ignore=(.*)/.exec(flag)?.[1]?.split(",") ?? []);
-      paths = group(paths.length === 0 ? ["tests"] : paths, ignored, folder);
+      const all = paths.length === 0 ? ["tests"] : paths;
+      paths = group(all, ignored, { most: Number(most), folder });
     }
     const child = new Deno.Command(Deno.execPath(), {
       args: ["test", `--junit-path=${report}`, ...flags, ...paths],

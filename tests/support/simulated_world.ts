@@ -299,7 +299,7 @@ export function isFaithful(call: Call, known: Step["known"]): boolean {
 
 /** Asserts that `hits` of `trials` are what `rate` gives, within four standard errors. */
 export function assertRate(hits: number, trials: number, rate: number): void {
-  assert(trials >= 400, `too few opportunities to tell: ${trials}`);
+  assert(trials >= 200, `too few opportunities to tell: ${trials}`);
   const slack = 4 * Math.sqrt(trials * rate * (1 - rate)) + 1;
   assert(
     Math.abs(hits - trials * rate) <= slack,

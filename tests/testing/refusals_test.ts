@@ -168,7 +168,7 @@ Deno.test("benchmark() writes over nothing that it must not, and says so before 
       /Cannot keep the (report|verdicts) of benchmark bench 1 in .*: the baseline of a gate has it/,
     ]),
     // Two names of one file.
-    [`${gate} report: "${path}/a/../a/r.html",`, [`--verdict=${path}/./a/r.html`], taken],
+
     [`${gate} report: "${path}/door/new/r.html",`, [`--verdict=${path}/real/new/r.html`], taken],
     [
       `${gate} report: "r.html",`,
@@ -245,10 +245,7 @@ const tableOfVariants: [string, RegExp][] = [
     `${usual}, gate: { baseline: { file: "b.json", missing: "record" } }`,
     /missing: "record" needs a file, and successRate, which the first run must meet/,
   ],
-  [
-    `${usual}, gate: { successRate: 0.9, baseline: { variant: "b", missing: "record" } }`,
-    /missing: "record" needs a file, and successRate/,
-  ],
+
   [
     `${usual}, gate: { successRate: 0.9, baseline: { file: "b.json" } }`,
     /give either successRate or baseline; both only with a baseline of missing: "record"/,
@@ -351,10 +348,7 @@ const tableOfAgents: [call: string, message: RegExp][] = [
     'toolSuite("s", { model })("t", { ...right, agent })',
     /agent must be the same in all tests of a suite: give it to toolSuite\("s", \.\.\.\)/,
   ],
-  [
-    'toolTest("t", { ...right, model, variants: { a: { agent: 5 } } })',
-    /Cannot use variants\.a of tool test t as agent must be a function/,
-  ],
+
   [
     'toolTest("t", { ...right, model, variants: { a: { agent: { command: [] } } } })',
     /variants\.a of tool test t:\n +at command: must name a program/,
@@ -367,10 +361,7 @@ const tableOfAgents: [call: string, message: RegExp][] = [
     'toolTest("t", { ...right, model, agent, variants: { a: { agent }, b: { agent: alone } } })',
     /agent is set in every variant, so that the one beside variants would never be used/,
   ],
-  [
-    'toolTest("t", { ...right, model, variants: { a: { agent }, b: { agent: alone } }, recordings: { mode: "auto", folder: "r" } })',
-    /replies to an agent are not recorded/,
-  ],
+
   [
     'benchmark("b", { model, tasks: { core: 2, depth: 1 }, seed: 1, agent: { command: "echo" } })',
     /Cannot use benchmark b:\n +at agent\.command: /,

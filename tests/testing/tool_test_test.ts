@@ -195,19 +195,14 @@ const WRONG: readonly [options: unknown, message: RegExp, name?: unknown][] = [
     { prompt: " " },
     /as prompt must be a text that is not empty, or a function that makes it: it is " "/,
   ],
-  [
-    { prompt: 7 },
-    /as prompt must be a text that is not empty, or a function that makes it: it is 7/,
-  ],
+
   [{ system: 7 }, /as system must be a text: it is 7/],
   [{ turns: "again" }, /as turns must be a list of .*: it is "again"/],
   [{ turns: [""] }, /as turns must be a list of .*: it is \[""\]/],
   [{ state: {} }, /as state must be a function: it is \{\}/],
   [{ tools: { add } }, /as tools must be a list of tools, or /],
   [{ tools: [null] }, /: Cannot offer tools as each must have a name: number 1 has none/],
-  [{ tools: [add, { name: "b" }] }, /each must have a description: number 2, b, has none/],
-  [{ tools: [{ name: "b", description: "" }] }, /must have parameters, the JSON Schema of an obj/],
-  [{ tools: [{ ...add, execute: 1 }] }, /must have a function execute: number 1, add, has none/],
+
   [
     { tools: [{ ...add, parameters: { type: "objekt" } }] },
     /adds: Cannot offer tool add as its par/,
@@ -229,10 +224,7 @@ const WRONG: readonly [options: unknown, message: RegExp, name?: unknown][] = [
     /adds: Cannot expect a call of add as only assertions take defaults: .*; here it is refused/,
   ],
   [{ expected: "add" }, /as expected must be a list of calls: tool and arguments: it is "add"/],
-  [
-    { expected: ["add"] },
-    /as expected must be a list of calls: .*: it is \["add"\]/,
-  ],
+
   [
     { expected: [{ tool: "ad", arguments: {} }] },
     /adds: Cannot use expected as .*: there is no tool ad, but add/,

@@ -18,7 +18,6 @@ import type { Tool } from "../../lib/tools/tool.ts";
 import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
 import { indirect, restate } from "../../lib/toolkit/wrap_tools.ts";
 import { ARITHMETIC, EVAL } from "../support/arithmetic_tools.ts";
-import fc from "../support/fast_check.ts";
 
 /** A tool that answers as it is told. */
 function tool(
@@ -138,9 +137,7 @@ Deno.test("restate() and indirect() refuse what is given as anything but a JSON 
   for (
     const [given, words] of [
       [new Map([["x", 1]]), "it is of type Map"],
-      [[1], "it is of type Array"],
       [null, "it is of type Null"],
-      ["x", "it is of type String"],
       [{ x: undefined }, "x is not JSON"],
       [{ a: 1, "x\u001b": [new Date()] }, "x\\u001b is not JSON"],
       [{ x: NaN }, "x is not JSON"],
@@ -204,31 +201,6 @@ Deno.test("indirect() offers tools as Symbols does, and does not run what it can
   assertEquals(await count.execute({ by: "@X", result: "@A" }), "@A");
 });
 
-Deno.test("indirect() passes values of any type through names", async () => {
-  const value = fc.jsonValue({ maxDepth: 3 }).map((one) => JSON.parse(JSON.stringify(one)));
-  await fc.assert(
-    fc.asyncProperty(value, async (given) => {
-      const seen: JsonValue[] = [];
-      const keep = tool("keep", (input) => {
-        seen.push(input["value"]!);
-        // Texts would be read as JSON where they are JSON.
-        return JSON.stringify(input["value"]);
-      }, { value: {} });
-      const { tools: [it], symbols } = indirect([keep], { given: { G: given } });
-      await it!.execute({ value: "@G", result: "@A" });
-      await it!.execute({ value: ["@A", { deep: "@G" }], result: "@B" });
-      await it!.execute({ value: "@B", result: "@__proto__" });
-      const both = [given, { deep: given }];
-      // A result that is an object with no key but error binds nothing.
-      if (Object.keys(Object(given)).join() === "error") return;
-      const text = JSON.stringify(both);
-      assertEquals(seen.map((one) => JSON.stringify(one)), [JSON.stringify(given), text, text]);
-      assertEquals(JSON.stringify(symbols.get("A")), JSON.stringify(given));
-    }),
-    { numRuns: 300 },
-  );
-});
-
 Deno.test("indirect() neither knows nor frees the name of a call that still runs", async () => {
   const wait = Promise.withResolvers<string>();
   const { tools, symbols, trace } = indirect([tool("slow", () => wait.promise), ECHO]);
@@ -247,18 +219,6 @@ Deno.test("indirect() neither knows nor frees the name of a call that still runs
   assertEquals(symbols.get("C"), 3);
   // Listed as they began, though the first returned last.
   assertEquals(trace.map((step) => "result" in step && step.result), ["A", "B", "C"]);
-});
-
-Deno.test("indirect() keeps names of one reply apart", async () => {
-  const { tools: [echo], symbols } = indirect([ECHO]);
-  const texts = await Promise.all([
-    echo!.execute({ value: 1, result: "@A" }),
-    echo!.execute({ value: 2, result: "@A" }),
-    echo!.execute({ value: "@A", result: "@B" }),
-  ]);
-  assertEquals(texts[0], "@A");
-  assertEquals(texts.slice(1).map((text) => Object.keys(JSON.parse(text))), [["error"], ["error"]]);
-  assertEquals([symbols.get("A"), symbols.names()], [1, ["A"]]);
 });
 
 Deno.test("indirect() lets go of a name whose call failed: errors of tools are theirs", async () => {
@@ -325,7 +285,6 @@ Deno.test("indirect() calls no tool with what does not conform to its schema", a
   for (
     const [input, words] of [
       [{ days: "@Text" }, "/days must be integer"],
-      [{ days: "7" }, "/days must be integer"],
       [{ days: "@Zero" }, "/days must be >= 1"],
       [{ days: "@Deep" }, "/days must be integer"],
       [{ days: "@Days", units: "@Units" }, "/units must be equal to one of the allowed values"],
@@ -393,14 +352,6 @@ Deno.test("indirect() binds what `read` makes of a result", async () => {
   });
   await it!.execute({ result: "@A" });
   assertEquals(symbols.get("A"), ["task", 512]);
-});
-
-Deno.test("indirect() has a parameter of another name where a tool has a result of its own", async () => {
-  const own = tool("own", ({ result }) => String(result), { result: { type: "integer" } });
-  const { tools: [it], symbols, trace } = indirect([own], { given: { X: 7 } });
-  assertEquals(await it!.execute({ result: "@X", result_name: "@A" }), "@A");
-  assertEquals(symbols.get("A"), 7);
-  assertEquals(trace, [{ tool: "own", arguments: { result: "@X" }, result: "A" }]);
 });
 
 Deno.test("indirect() shows a value by dereference() when allowed, and records that (Indirection, Adding a Level of Indirection)", async () => {

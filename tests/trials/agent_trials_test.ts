@@ -114,10 +114,8 @@ Deno.test("an agent's probes are those of the loop, and its calls are forced as 
   const connections = new Connections();
   const model = "sim:noisy?averse=0.3&ignore=0.3&resist=0.3&dots=0.3&seed=2";
   for (const [place, probe] of PROBES.entries()) {
-    for (const seed of [1, 2]) {
-      const form = FORMS[(place + seed) % FORMS.length]!;
-      await assertEqual(connections, { case: probe, seed }, { model }, [form]);
-    }
+    const form = FORMS[place % FORMS.length]!;
+    await assertEqual(connections, { case: probe, seed: 1 }, { model }, [form]);
   }
 });
 
@@ -174,7 +172,7 @@ function ownCase(seed: number): ToolCase<unknown> {
 Deno.test("an agent's trials of own tools are those of the loop: turns, messages, texts, perturbations", async () => {
   const connections = new Connections();
   const seen: unknown[] = [];
-  const all = new Map([1, 2, 3].map((seed) => [`own ${seed}`, ownCase(seed)]));
+  const all = new Map([1, 2].map((seed) => [`own ${seed}`, ownCase(seed)]));
   const open = caseOpener((name) => {
     const found = all.get(name);
     return found && {
@@ -205,7 +203,7 @@ Deno.test("an agent's trials of own tools are those of the loop: turns, messages
       await assertEqual(connections, { case: name, seed: 1 }, { open, perturbation }, [form]);
     }
   }
-  assert(seen.length > 20);
+  assert(seen.length > 15);
   for (let place = 0; place < seen.length; place += 2) assertEquals(seen[place + 1], seen[place]);
 });
 

@@ -109,8 +109,8 @@ Deno.test("every probe, and every limit, agrees with its own line", async () => 
 Deno.test("calls that a strategy made in place of others agree, wherever a limit ended the trial", async () => {
   const outcomes = new Set<string>();
   const made = new Set<string | undefined>();
-  const limits: Limits[] = [{}, { calls: 5 }, ...[1, 2, 3, 4, 5, 6].map((steps) => ({ steps }))];
-  for (const tokens of [300, 900, 1_200, 1_500, 2_000, 3_000]) limits.push({ tokens });
+  const limits: Limits[] = [{}, { calls: 5 }, ...[2, 4, 6].map((steps) => ({ steps }))];
+  for (const tokens of [300, 1_200, 2_000]) limits.push({ tokens });
   for (const strategy of ["retry", "alternative", "repair+retry+alternative"]) {
     for (const perturbation of ["gone", "timeout:4", "rate_limit+gone"]) {
       for (const references of [false, true]) {

@@ -242,16 +242,8 @@ Deno.test("runTools() carries out nested calls, each once and in their order", a
   const parameters = { type: "object" };
   const tools = [
     tool({ name: "contact", description: "", parameters, returns: { mail: "j@x.org" } }),
-    tool({ name: "weather", description: "", parameters, returns: { days: [{ high: 31 }] } }),
     tool({
-      name: "send",
-      description: "",
-      parameters: {
-        type: "object",
-        properties: { to: { type: "string" }, text: { type: "string" }, high: { type: "integer" } },
-        required: ["to", "text", "high"],
-        additionalProperties: false,
-      },
+      ...{ name: "send", description: "", parameters },
       execute: (input) => {
         asked.push(input);
         return "sent";
@@ -260,16 +252,8 @@ Deno.test("runTools() carries out nested calls, each once and in their order", a
   ];
   const model = scripted("assistant", [{
     calls: [
-      {
-        name: "send",
-        arguments: {
-          to: "$2.mail",
-          text: "It gets $call_1_3.days[0].high degrees, and costs $5",
-          high: "$3.days.0.high",
-        },
-      },
+      { name: "send", arguments: { to: "$2.mail", text: "To $call_1_2.mail, for $5" } },
       { name: "contact", arguments: { name: "John" } },
-      { name: "weather", arguments: { city: "Rome" } },
     ],
   }, { text: "Done." }]);
   const messages = "Tell John the weather";
@@ -278,13 +262,12 @@ Deno.test("runTools() carries out nested calls, each once and in their order", a
     references: true,
   });
   assertEquals(ending, { kind: "answer", text: "Done." });
-  assertEquals(asked, [{ to: "j@x.org", text: "It gets 31 degrees, and costs $5", high: 31 }]);
+  assertEquals(asked, [{ to: "j@x.org", text: "To j@x.org, for $5" }]);
   assertEquals(said.flatMap((one) => one.role === "tool" ? [[one.name, one.content]] : []), [
     ["send", "sent"],
     ["contact", '{"mail":"j@x.org"}'],
-    ["weather", '{"days":[{"high":31}]}'],
   ]);
-  assertEquals(callsOf(events).length, 3);
+  assertEquals(callsOf(events).length, 2);
 
   for (const options of [{ strategy: "indirection" }, { limits: { parallel: 0 } }]) {
     await assertRejects(

@@ -6,11 +6,8 @@ import { createExecutor } from "../../lib/trials/executors/generated.ts";
 import { deriveAgain } from "../../lib/trials/derive.ts";
 import { describeTrial } from "../../lib/reports/story.ts";
 import { openTask } from "../../lib/trials/executors/tasks.ts";
-import { PERTURBATIONS } from "../../lib/perturbations/ids.ts";
-import { parseDefinition } from "../../lib/toolkit/definitions/definition.ts";
 import { perturbTask } from "../../lib/perturbations/perturbed_task.ts";
 import { recoveryOf } from "../../lib/calls/recovery.ts";
-import { runDefinition } from "../../lib/toolkit/definitions/run.ts";
 import { runTrial, type TrialOptions } from "../../lib/trials/run_trial.ts";
 import { type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
 import { STRATEGIES } from "../../lib/trials/strategies/registry.ts";
@@ -49,7 +46,7 @@ const LINK = CONSUMER.parameters.find(({ variable }) =>
 )!;
 
 Deno.test("a right call returns all outputs of its function, each under its own name (FuncBenchGen 3.4)", async () => {
-  for (const seed of [1, 2, 3, 4]) {
+  for (const seed of [1, 2]) {
     const task = generateTask({ ...SPEC, seed });
     using executor = createExecutor(task);
     for (const fn of coreInOrder(task)) {
@@ -124,14 +121,12 @@ Deno.test("sim:planner solves tasks of several outputs with every strategy, refe
     const isAlone = id.includes("indirection") || id === "explanation";
     for (const references of isAlone ? [false] : [false, true]) {
       for (const spec of [SPEC, { ...SPEC, linking: "names" as const }]) {
-        for (const seed of [1, 2, 3]) {
-          const trial = await runTrial({ ...spec, seed }, inProcess("sim:planner"), {
-            ...{ strategy: { strategy: id }, references },
-          });
-          const shown = JSON.stringify([id, references, spec, seed]);
-          assertEquals([trial.outcome, trial.grounded, trial.calls], ["solved", true, 5], shown);
-          assertEquals(trial.failures, [], shown);
-        }
+        const trial = await runTrial({ ...spec, seed: 1 }, inProcess("sim:planner"), {
+          ...{ strategy: { strategy: id }, references },
+        });
+        const shown = JSON.stringify([id, references, spec]);
+        assertEquals([trial.outcome, trial.grounded, trial.calls], ["solved", true, 5], shown);
+        assertEquals(trial.failures, [], shown);
       }
     }
   }
@@ -151,63 +146,6 @@ Deno.test("restating lists each output as a variable of its own, hidden or not",
       assertEquals(known[name], shows(value, `@${SOURCE!.name}.${name}`), id);
     }
   }
-});
-
-Deno.test("a definition takes parts of results, where its tools are functions with several outputs", async () => {
-  using executor = createExecutor(TASK);
-  const core = coreInOrder(TASK);
-  const producer = new Map(core.flatMap((fn) => outputsOf(fn).map(({ name }) => [name, fn.name])));
-  const definition = parseDefinition({
-    ...{ v: 1, kind: "definition", name: "whole_task" },
-    inputs: Array.from(TASK.inputs.keys(), (name) => ({ name, type: "integer" })),
-    output: { name: core.at(-1)!.name, type: "object" },
-    calls: core.map((fn) => ({
-      tool: fn.name,
-      arguments: Object.fromEntries(fn.parameters.map(({ name, variable }) => {
-        const from = producer.get(variable);
-        return [name, from === undefined ? `@${variable}` : `@${from}.${variable}`];
-      })),
-      result: fn.name,
-    })),
-  });
-  const inputs = Object.fromEntries(TASK.inputs);
-  assertEquals(
-    await runDefinition(definition, executor.tools, inputs),
-    trueOutputs(core.at(-1)!),
-  );
-  assertEquals(callsOf(executor.events).map(({ failure }) => failure), core.map(() => undefined));
-});
-
-Deno.test("every strategy under every perturbation agrees with its own line, with several outputs", async () => {
-  const noisy =
-    "sim:noisy?early=0.2&stale=0.2&distract=0.2&copy=0.1&arity=0.1&hallucinate=0.1&invent=0.3&seed=1";
-  const outcomes = new Set<string>();
-  let [others, withheld, seed] = [0, 0, 0];
-  for (const perturbation of ["none", ...PERTURBATIONS]) {
-    for (const id of ["baseline", "restate", "indirection", "backward"]) {
-      const options = { perturbation, strategy: { strategy: id } };
-      const trial = await runTrial({ ...SPEC, seed: ++seed }, inProcess(noisy), {
-        ...options,
-        ...QUICKLY,
-      });
-      const line = TRIAL_LINE.parse(JSON.parse(JSON.stringify(trial)));
-      assertEquals(
-        await deriveAgain(line, {
-          ...{ limits: {}, references: false, strategy: options.strategy },
-          open: QUICKLY.open!,
-        }),
-        { kind: "agrees" },
-        JSON.stringify(options),
-      );
-      outcomes.add(trial.outcome);
-      for (const call of callsOf(line.events)) {
-        others += call.returned?.others?.length ?? 0;
-        withheld += call.alsoWithheld?.length ?? 0;
-      }
-    }
-  }
-  assert(others > 100 && withheld > 10);
-  for (const outcome of ["solved", "wrong_answer", "abstained"]) assert(outcomes.has(outcome));
 });
 
 Deno.test("a line with one value of a return changed does not agree, whichever output it is", async () => {
@@ -230,7 +168,8 @@ Deno.test("a line with one value of a return changed does not agree, whichever o
       ? { ...event, alsoWithheld: event.alsoWithheld.slice(1) }
       : event;
   for (const [ran, changed] of [[trial, change], [faulted, forget]] as const) {
-    assertEquals((await deriveAgain(ran, options)).kind, "agrees");
+    const line = TRIAL_LINE.parse(JSON.parse(JSON.stringify(ran)));
+    assertEquals((await deriveAgain(line, options)).kind, "agrees");
     const { kind } = await deriveAgain({ ...ran, events: ran.events.map(changed) }, options);
     assertEquals(kind, "differs");
   }
@@ -306,13 +245,13 @@ Deno.test("a fault withholds all outputs of its function, and making up any of t
 
 Deno.test("sim:noisy uses returns too early, and confuses outputs as it confuses variables", async () => {
   const totals = { early: 0, stale: 0 };
-  for (let seed = 1; seed <= 20; seed++) {
+  for (let seed = 1; seed <= 8; seed++) {
     for (const mistake of ["early", "stale"] as const) {
       const trial = await runTrial({ ...SPEC, seed }, inProcess(`sim:noisy?${mistake}=1`));
       totals[mistake] += trial.failures.length;
     }
   }
-  assert(totals.early > 20 && totals.stale > 20, JSON.stringify(totals));
+  assert(totals.early > 8 && totals.stale > 8, JSON.stringify(totals));
 });
 
 Deno.test("the story and the page of a trial name every output that a call returned", async () => {

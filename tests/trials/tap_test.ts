@@ -988,14 +988,6 @@ const FAILING: Readonly<Record<string, Failing>> = {
     ...{ script: [asText("<!doctype html>")], agent: calm, outcome: /^invalid: .*it is a page/ },
     permanent: "address",
   },
-  "sends an empty body": { script: [asText("")], agent: calm, outcome: /^invalid: / },
-  "sends an object of another kind": {
-    ...{ script: [asText('{"ok":true}')], agent: calm, outcome: /^invalid: .*choices/ },
-  },
-  "sends deep JSON": {
-    script: [asText(`${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`)],
-    ...{ agent: calm, outcome: /^invalid: / },
-  },
 };
 
 for (const [what, given] of Object.entries(FAILING)) {
@@ -1013,19 +1005,12 @@ Deno.test("a tap says what to do where nothing listens", async () => {
   const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
   const baseURL = `http://127.0.0.1:${listener.addr.port}/v1`;
   listener.close();
-  for (
-    const agent of [
-      looping(),
-      ((task, options) => looping()(task, { ...options, baseURL })) as Agent,
-    ]
-  ) {
-    const { trial } = await trying([DONE], agent, { entry: { baseURL } });
-    assertMatch(
-      outcomeOf(trial),
-      /^invalid: .*nothing listens at 127\.0\.0\.1:\d+: start the server, or check the address/,
-    );
-    assertEquals(trial.permanent, "refused");
-  }
+  const { trial } = await trying([DONE], looping(), { entry: { baseURL } });
+  assertMatch(
+    outcomeOf(trial),
+    /^invalid: .*nothing listens at 127\.0\.0\.1:\d+: start the server, or check the address/,
+  );
+  assertEquals(trial.permanent, "refused");
 });
 
 Deno.test("a stream that breaks off makes no reply", async () => {
@@ -1136,8 +1121,6 @@ Deno.test("an agent's request that nests deep goes on as it came", async () => {
 
 Deno.test("a reply with 10,000 calls ends by the limit of calls", async () => {
   const calls = Array.from({ length: 10_000 }, (_, place) => booking(place));
-  const { trial, booked } = await trying([{ calls }, DONE], looping(), { limits: { calls: 20 } });
-  assertEquals([trial.outcome, trial.calls, booked.length], ["call_limit", 20, 20]);
   const hidden = await trying([{ calls }, DONE], looping((message) => Promise.resolve([message])), {
     limits: { calls: 20 },
   });

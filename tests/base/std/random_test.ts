@@ -54,21 +54,6 @@ Deno.test("randomSeeded() starts as the standard library's does", () => {
   ]);
 });
 
-Deno.test("randomSeeded() gives the known outputs for seed 0", () => {
-  assertEquals(draw(randomSeeded(0n), 10).map((number) => number * 2 ** 32), [
-    298703107,
-    4236525527,
-    336081875,
-    1056616254,
-    1060453275,
-    1616833669,
-    501767310,
-    2864049166,
-    56572352,
-    2362354238,
-  ]);
-});
-
 Deno.test("randomSeeded() is PCG32 for every seed", () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 0n, max: MASK }), (seed) => {
@@ -77,16 +62,8 @@ Deno.test("randomSeeded() is PCG32 for every seed", () => {
         assertEquals(number * 2 ** 32, expected.next().value);
       }
     }),
-    { numRuns: 500, examples: [[0n], [1n], [MASK], [2n ** 63n], [2n ** 32n], [2n ** 32n - 1n]] },
+    { numRuns: 200, examples: [[0n], [1n], [MASK], [2n ** 63n], [2n ** 32n], [2n ** 32n - 1n]] },
   );
-});
-
-Deno.test("randomSeeded() stays PCG32 over a long sequence", () => {
-  const expected = reference(42n);
-  const prng = randomSeeded(42n);
-  for (let index = 0; index < 100_000; index++) {
-    if (prng() * 2 ** 32 !== expected.next().value) throw new Error(`other at ${index}`);
-  }
 });
 
 Deno.test("randomSeeded() takes the lowest 64 bits of a seed", () => {
@@ -97,13 +74,6 @@ Deno.test("randomSeeded() takes the lowest 64 bits of a seed", () => {
   assertEquals(randomSeeded(-1n)(), randomSeeded(MASK)());
   assertEquals(randomSeeded(2n ** 64n)(), randomSeeded(0n)());
   assertNotEquals(randomSeeded(2n ** 32n)(), randomSeeded(0n)());
-});
-
-Deno.test("randomSeeded() keeps generators apart", () => {
-  const one = randomSeeded(7n);
-  const other = randomSeeded(7n);
-  draw(other, 5);
-  assertEquals(draw(one, 10).slice(5), draw(other, 5));
 });
 
 Deno.test("randomBetween() spans from the least, included, to the most, left out", () => {
@@ -145,14 +115,6 @@ Deno.test("randomIntegerBetween() includes both bounds, and rounds them inwards"
   assertEquals(randomIntegerBetween(1.2, 3.8, giving(most)), 3);
   assertEquals(randomIntegerBetween(-5, -5, giving(most)), -5);
   assertEquals(randomIntegerBetween(1, 10, { prng: randomSeeded(1n) }), 3);
-});
-
-Deno.test("randomIntegerBetween() gives every integer about equally often", () => {
-  const options = { prng: randomSeeded(11n) };
-  const counts = new Array(6).fill(0);
-  for (let index = 0; index < 6000; index++) counts[randomIntegerBetween(0, 5, options)]++;
-  // Chi-square with 5 degrees of freedom is below 25.7 in 9999 of 10000 cases.
-  assertLess(counts.reduce((sum, count) => sum + (count - 1000) ** 2 / 1000, 0), 25.7);
 });
 
 Deno.test("randomIntegerBetween() refuses bounds that are not finite, or the wrong way round", () => {
@@ -211,18 +173,4 @@ Deno.test("shuffle() is Fisher's and Yates's, from the last place down", () => {
   assertEquals(shuffle(["a", "b", "c"], giving(0.34, 0)), ["c", "a", "b"]);
   assertEquals(shuffle([], giving()), []);
   assertEquals(shuffle(["a"], giving()), ["a"]);
-});
-
-Deno.test("shuffle() gives every order about equally often", () => {
-  const options = { prng: randomSeeded(12n) };
-  const counts = new Map<string, number>();
-  for (let index = 0; index < 24_000; index++) {
-    const order = shuffle(["a", "b", "c", "d"], options).join("");
-    counts.set(order, (counts.get(order) ?? 0) + 1);
-  }
-  assertEquals(counts.size, 24);
-  // Chi-square with 23 degrees of freedom is below 58.6 in 9999 of 10000 cases.
-  let sum = 0;
-  for (const count of counts.values()) sum += (count - 1000) ** 2 / 1000;
-  assertLess(sum, 58.6);
 });

@@ -250,7 +250,7 @@ Deno.test("nearestCall() takes the tool first, then the name, then the fewest di
 });
 
 Deno.test("hundreds of calls are matched with hundreds of expectations", () => {
-  const many = Array.from({ length: 300 }, (_, x) => made("f", { x }));
+  const many = Array.from({ length: 150 }, (_, x) => made("f", { x }));
   const expected = many.map(({ arguments: given }) => ({
     tool: "f",
     arguments: given as { x: number },
@@ -258,7 +258,7 @@ Deno.test("hundreds of calls are matched with hundreds of expectations", () => {
   const record = recordOf(...many);
   assert(compareTrajectory(record, expected, "exact").holds);
   assert(compareTrajectory(record, expected.toReversed(), "unordered").holds);
-  assertEquals(compareTrajectory(record, expected.toReversed(), "exact").missing.length, 299);
+  assertEquals(compareTrajectory(record, expected.toReversed(), "exact").missing.length, 149);
 });
 
 Deno.test("refused calls are none of the expected ones, and to spare in every mode but superset", () => {
@@ -421,10 +421,10 @@ Deno.test("alignCalls() finds what trying all alignments finds", () => {
   assert(ties > 100, `${ties} ties`);
 });
 
-Deno.test("alignCalls() aligns a thousand calls with a thousand others", () => {
-  const many = Array.from({ length: 1_000 }, (_, x) => ({ tool: "f", arguments: { x, y: 0 } }));
+Deno.test("alignCalls() aligns hundreds of calls with hundreds of others", () => {
+  const many = Array.from({ length: 500 }, (_, x) => ({ tool: "f", arguments: { x, y: 0 } }));
   assertEquals(alignCalls(many, many), many.map((_, index) => index));
-  const shifted = many.slice(500).concat(many.slice(0, 500));
+  const shifted = many.slice(250).concat(many.slice(0, 250));
   assertEquals(alignCalls(shifted, many).filter((other) => other === null).length, 0);
 });
 

@@ -116,13 +116,7 @@ testSamples(hermes, [
       "call 1 had no closing tag",
     ],
   },
-  {
-    what: "a call without its last bracket",
-    reply: tagged(ONE.slice(0, -1)),
-    parsed: "repaired",
-    calls: [A],
-    repairs: ["call 1 had no closing bracket"],
-  },
+
   {
     what: "a call with a bracket too many",
     reply: tagged(`${ONE}}`),
@@ -147,13 +141,7 @@ testSamples(hermes, [
     calls: [A],
     repairs: ["call 1 had capital letters in its tag"],
   },
-  {
-    what: "a tag with attributes",
-    reply: `<tool_call id="1">${ONE}</tool_call>`,
-    parsed: "repaired",
-    calls: [A],
-    repairs: ["call 1 had attributes in its tag"],
-  },
+
   {
     what: "another closing tag",
     reply: `<tool_call>${ONE}</tool_use>`,
@@ -320,14 +308,7 @@ testSamples(hermes, [
     calls: [["add", "<parameter=a>\n1\n</parameter>"]],
     repairs: ["call 1 had a tag with its name in it"],
   },
-  {
-    what: "the same without the tags around it",
-    reply: "I add.\n<function=add>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>",
-    parsed: "unreadable",
-    calls: [["add", "<parameter=a>\n1\n</parameter>"]],
-    text: "I add.",
-    repairs: ["call 1 had the tag function", "call 1 had another closing tag"],
-  },
+
   {
     what: "elements for single arguments of an invocation as unreadable",
     reply: '<invoke name="add"><parameter name="a">1</parameter></invoke>',

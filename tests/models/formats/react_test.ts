@@ -140,13 +140,7 @@ testSamples(react, [
     calls: [A],
     repairs: ["call 1 had its labels written otherwise"],
   },
-  {
-    what: "input in Python's signs",
-    reply: "Action: add\nAction Input: {'a': 1,}",
-    parsed: "repaired",
-    calls: [A],
-    repairs: ["call 1 had single quotes", "call 1 had a trailing comma"],
-  },
+
   {
     what: "input that is cut off",
     reply: 'Action: add\nAction Input: {"a": 1\nObservation: 5',
@@ -172,13 +166,7 @@ testSamples(react, [
     text: "I add.",
     repairs: ["a code fence around calls was left out"],
   },
-  {
-    what: "input that is written as a text",
-    reply: 'Action: add\nAction Input: "{\\"a\\": 1}"',
-    parsed: "repaired",
-    calls: [A],
-    repairs: ["call 1 had its arguments written as a text"],
-  },
+
   {
     what: "words and brackets behind input",
     reply: 'Action: add\nAction Input: {"a": 1}} and then I wait.',

@@ -162,13 +162,7 @@ testSamples(xml, [
     calls: [A],
     repairs: ["call 1 had entities of XML"],
   },
-  {
-    what: "arguments that are written as a text",
-    reply: used(NAME, '<arguments>"{\\"a\\": 1}"</arguments>'),
-    parsed: "repaired",
-    calls: [A],
-    repairs: ["call 1 had its arguments written as a text"],
-  },
+
   {
     what: "JSON in place of the elements",
     reply: used('{"name": "add", "arguments": {"a": 1}}'),

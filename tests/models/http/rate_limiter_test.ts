@@ -135,12 +135,6 @@ const times = (count: number, takes = 100) => Array.from({ length: count }, () =
 
 // Without limits
 
-Deno.test("RateLimiter.enter() gives a place at once where no limit is near", () => {
-  const limiter = new RateLimiter();
-  times(1_000).forEach(() => placeIn(limiter));
-  assertEquals([limiter.underWay, limiter.waited], [1_000, 0]);
-});
-
 // How many at a time
 
 Deno.test("RateLimiter.refused() halves those under way, once for all that were", () => {
@@ -443,24 +437,6 @@ Deno.test("RateLimiter.enter() ends at once with the reason of the signal", asyn
   const gone = AbortSignal.abort(new RangeError("never"));
   await assertRejects(async () => await limiter.enter({ signal: gone }), RangeError, "never");
   assertIdle(limiter, clock);
-});
-
-Deno.test("retrying() stops at once while all are paused", async () => {
-  using clock = new VirtualClock();
-  const limiter = new RateLimiter();
-  const server = new Server(clock, { atOnce: 0, retryAfter: 500_000 });
-  const controller = new AbortController();
-  const { signal } = controller;
-  const ask = asking(server, limiter);
-  const all = times(4).map((question) => ask({ ...question, signal }));
-  const settled = Promise.allSettled(all);
-  await new Promise((resolve) => setTimeout(resolve, 10));
-  assertEquals([limiter.waiting, limiter.underWay], [4, 0]);
-  controller.abort(new RangeError("stop"));
-  assert(
-    (await settled).every((one) => one.status === "rejected" && one.reason.message === "stop"),
-  );
-  assertEquals([limiter.waiting, limiter.underWay], [0, 0]);
 });
 
 // Limits of one's own

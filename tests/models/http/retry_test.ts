@@ -61,23 +61,6 @@ Deno.test("retrying() gives the reply with its duration", async () => {
   assertLess(duration, 5_000);
 });
 
-Deno.test("retrying() hands the request to every attempt", async () => {
-  const seen: ModelRequest[] = [];
-  const request = asked();
-  const note: Attempt = (given) => {
-    seen.push(given);
-    return seen.length < 2 ? Promise.reject(fault("no")) : Promise.resolve(HELLO);
-  };
-  await playing([note]).reply(request);
-  assertEquals(seen.map((given) => given === request), [true, true]);
-});
-
-Deno.test("retrying() retries a retryable fault until an attempt succeeds", async () => {
-  const play = playing([fail, fail, succeed]);
-  assertEquals((await play.reply(asked())).text, "hello");
-  assertEquals(play.attempts, 3);
-});
-
 Deno.test("retrying() retries three times unless told otherwise, and says so", async () => {
   const play = playing([fail]);
   const error = await assertRejects(() => play.reply(asked()), InfrastructureError);
@@ -85,12 +68,6 @@ Deno.test("retrying() retries three times unless told otherwise, and says so", a
   assertEquals(error.message, "Too busy (4 attempts)");
   assertEquals(error.retryable, true);
   assertInstanceOf(error.cause, InfrastructureError);
-});
-
-Deno.test("retrying() with retries 0 makes one attempt", async () => {
-  const play = playing([fail, succeed], { retries: 0 });
-  await assertRejects(() => play.reply(asked()), InfrastructureError, "Too busy (1 attempt)");
-  assertEquals(play.attempts, 1);
 });
 
 Deno.test("retrying() throws a fault that is not retryable at once", async () => {
@@ -126,17 +103,6 @@ Deno.test("retrying() waits for the retryAfter of the fault", async () => {
   assertLess(duration, passed - 110, "waiting is no part of the duration");
 });
 
-Deno.test("retrying() waits for a retryAfter above 60 seconds too", async () => {
-  const controller = new AbortController();
-  const play = playing([
-    () => Promise.reject(fault("no", { retryable: true, retryAfter: 61_000 })),
-    succeed,
-  ]);
-  setTimeout(() => controller.abort(new Error("enough")), 60);
-  await assertRejects(() => play.reply(asked({ signal: controller.signal })), Error, "enough");
-  assertEquals(play.attempts, 1);
-});
-
 Deno.test("retrying() does not wait for hours, but says what the server wishes", async () => {
   for (const retryAfter of [601_000, 86_400_000, Infinity]) {
     const play = playing([
@@ -169,12 +135,6 @@ Deno.test("retrying() doubles the backoff", async () => {
   const [first = 0, , , last = 0] = at;
   // 40 + 80 + 160, each at least half of that; without doubling it would be 120 at most.
   assertLess(135, last - first);
-});
-
-Deno.test("retrying() meets an attempt's timeout with another attempt", async () => {
-  const play = playing([hang, succeed], { requestTimeout: 30, backoff: 1 });
-  assertEquals((await play.reply(asked())).text, "hello");
-  assertEquals(play.attempts, 2);
 });
 
 Deno.test("retrying() names the timeout when every attempt times out", async () => {
@@ -251,10 +211,6 @@ Deno.test("retrying() makes no attempt when no time is left", async () => {
   }
 });
 
-Deno.test("retrying() gives the reply when an attempt ends within its time limit", async () => {
-  assertEquals((await playing([succeed]).reply(asked({ timeLimit: 1e12 }))).text, "hello");
-});
-
 Deno.test("retrying() throws the signal's reason at once, before any attempt", async () => {
   const play = playing([succeed]);
   const signal = AbortSignal.abort(new RangeError("not now"));
@@ -302,12 +258,6 @@ Deno.test("retrying() throws the reason also when the attempt answers it with it
   };
   const play = playing([selfish, succeed]);
   await assertRejects(() => play.reply(asked({ signal: controller.signal })), RangeError, "stop");
-});
-
-Deno.test("retrying() runs several requests at a time", async () => {
-  const reply = retrying(succeed);
-  const replies = await Promise.all([reply(asked()), reply(asked()), reply(asked())]);
-  assertEquals(replies.map(({ text }) => text), ["hello", "hello", "hello"]);
 });
 
 Deno.test("retrying() never repeats silence, whoever is at fault", async () => {

@@ -117,20 +117,6 @@ Deno.test(
 
 // Replies.
 
-Deno.test("openai() by chat reads a reply", async () => {
-  await using server = serving(sound);
-  const { duration, ...reply } = await server.model().reply(asked());
-  assert(duration >= 0);
-  assertEquals(reply, {
-    text: "hello",
-    calls: [],
-    finish: "stop",
-    usage: { inputTokens: 11, outputTokens: 7 },
-    served: "parrot-2",
-    repairs: [],
-  });
-});
-
 Deno.test("openai() by chat maps the reasons to stop", async () => {
   const expected = {
     stop: "stop",

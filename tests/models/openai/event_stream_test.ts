@@ -244,7 +244,7 @@ Deno.test("wholeBody() gives what is read as the unstreamed chat completion, for
         outcome(() => readBody("chat", body)),
       );
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   );
 });
 
@@ -257,7 +257,7 @@ Deno.test("wholeBody() never gives a good reply of a stream that was cut before 
       const head = text.slice(0, Math.floor(share * finish));
       assertThrows(() => readStream("chat", head), InfrastructureError);
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   );
 });
 
@@ -311,7 +311,7 @@ Deno.test("wholeBody() gives what is read as the unstreamed response", () => {
       const cut = text.slice(0, text.lastIndexOf(`"response.${body["status"]}"`));
       assertThrows(() => readStream("responses", cut), InfrastructureError);
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   );
 });
 
@@ -561,12 +561,7 @@ Deno.test("wholeBody() joins reasoning and content that come as lists of parts",
 const BAD: Readonly<Record<string, readonly [WireApi, string, RegExp]>> = {
   "nothing": ["chat", "", /ended before its reply/],
   "comments alone": ["chat", ": OPENROUTER PROCESSING\n\n", /ended before its reply/],
-  "text without a finish reason": ["chat", stream(chunk({ content: "he" })), /ended before/],
-  "a call without a finish reason": [
-    "chat",
-    stream(calls(part({ index: 0, id: "a" }, { name: "add", arguments: "{}" }))),
-    /ended before its reply/,
-  ],
+
   "an empty finish reason": ["chat", stream(chunk({}, { finish_reason: "" })), /ended before/],
   "a finish reason of another choice": [
     "chat",
@@ -601,11 +596,7 @@ const BAD: Readonly<Record<string, readonly [WireApi, string, RegExp]>> = {
     ),
     /it is an error: .*slow/,
   ],
-  "an error of the choice": [
-    "chat",
-    stream(chunk({}, { finish_reason: "stop", error: { message: "gone" } }), "[DONE]"),
-    /it is an error: .*gone/,
-  ],
+
   "Groq: an error event": [
     "chat",
     stream(chunk({ content: "he" })) +
@@ -626,7 +617,6 @@ const BAD: Readonly<Record<string, readonly [WireApi, string, RegExp]>> = {
   "calls that are no list": ["chat", stream(chunk({ tool_calls: { a: 1 } }), CALLS), /tool_calls/],
   "an error sent whole": ["chat", '{"error":{"message":"no"}}', /it is an error: .*no/],
   "a page": ["chat", "<html>", /it is a page/],
-  "half a body": ["chat", '{"choices":[', /not marked as JSON/],
   "a response that has only begun": [
     "responses",
     stream({ type: "response.created", response: response([], { status: "in_progress" }) }),

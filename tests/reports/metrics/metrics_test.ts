@@ -1,4 +1,4 @@
-import { assert, assertAlmostEquals, assertEquals, assertMatch } from "@std/assert";
+import { assertAlmostEquals, assertEquals, assertMatch } from "@std/assert";
 import type { Failure } from "../../../lib/calls/failure.ts";
 import {
   cellName,
@@ -18,7 +18,7 @@ import type { Trial } from "../../../lib/trials/trial.ts";
 import { summarize, type TrialSummary } from "../../../lib/trials/summary.ts";
 import { trialId } from "../../../lib/trials/trial_id.ts";
 import { seedOf } from "../../support/generated.ts";
-import { manyRecords, record, records, stageOf } from "../../support/records.ts";
+import { record, records, stageOf } from "../../support/records.ts";
 
 const USED = { inputTokens: 1, outputTokens: 1 };
 const CELL = { core: 3, depth: 2, connected: 0, disconnected: 0 };
@@ -111,14 +111,6 @@ Deno.test("shareInterval() is Wilson's of single tasks, and clustered of repeate
   assertEquals([shareInterval([], first), shareInterval(tasks([1, 1]), first)], [null, null]);
 });
 
-Deno.test("tally() has Wilson's interval when every graph was run once", () => {
-  assertEquals(tally(manyRecords(8, 10)).interval, wilson(8, 10));
-  assertEquals(
-    tally([...manyRecords(8, 10), record({ seed: 99, outcome: "invalid" })]).interval,
-    wilson(8, 10),
-  );
-});
-
 Deno.test("tally() has the clustered interval when graphs were repeated", () => {
   // Four graphs of two trials: 2, 2, 0 and 1 solved. The mean is 5/8; the excess sums are 3/4, 3/4,
   // -5/4 and -1/4, their squares sum to 44/16; sqrt(4/3 * 44/16) / 8 = 0.239357.
@@ -133,17 +125,6 @@ Deno.test("tally() has the clustered interval when graphs were repeated", () => 
   const half = 3.1824463052837078 * Math.sqrt(4 / 3 * 44 / 16) / 8;
   assertAlmostEquals(interval!.lower, Math.max(0, 0.625 - half), 1e-9);
   assertAlmostEquals(interval!.upper, Math.min(1, 0.625 + half), 1e-9);
-});
-
-Deno.test("tally() of repeated graphs that all go alike does not claim certainty", () => {
-  const trials = [1, 2, 3, 4].flatMap((seed) => [
-    record({ seed, repetition: 1 }),
-    record({ seed, repetition: 2, outcome: "no_answer" }),
-  ]);
-  const { rate, interval } = tally(trials);
-  assertEquals(rate, 0.5);
-  assertAlmostEquals(interval!.lower, 0.15, 0.01);
-  assertAlmostEquals(interval!.upper, 0.85, 0.01);
 });
 
 Deno.test("measure() counts what spoiled tries of a trial took, too", () => {
@@ -175,20 +156,6 @@ Deno.test("measure() prices other models that took part by their own names", () 
   assertEquals(measure(trials, { m: prices.m })[0]!.cost, null);
 });
 
-Deno.test("tally() has no interval for repetitions of a single graph", () => {
-  const trials = [1, 2, 3].map((repetition) => record({ repetition }));
-  assertEquals(tally(trials).rate, 1);
-  assertEquals(tally(trials).interval, null);
-});
-
-Deno.test("tally() of repeated graphs that are all solved does not claim certainty", () => {
-  const trials = [1, 2].flatMap((seed) =>
-    [1, 2, 3].map((repetition) => record({ seed, repetition }))
-  );
-  const { interval } = tally(trials);
-  assert(interval === null || interval.lower < 1, "two graphs do not prove a rate of 100%");
-});
-
 Deno.test("tally() has the mean calls of solved and of failed trials, and the fewest (FuncBenchGen 4.1)", () => {
   const { callsSolved, callsFailed, minimumCalls } = tally([
     record({ seed: 1, calls: 3, minimumCalls: 3 }),
@@ -202,26 +169,6 @@ Deno.test("tally() has the mean calls of solved and of failed trials, and the fe
     callsFailed: 4,
     minimumCalls: 4,
   });
-});
-
-Deno.test("tally() does not know the fewest calls when one trial does not", () => {
-  const trials = [record({ seed: 1 }), record({ seed: 2, minimumCalls: null })];
-  assertEquals(tally(trials).minimumCalls, null);
-});
-
-Deno.test("tally() sums the tokens of all trials, as invalid ones cost too", () => {
-  const usage = { inputTokens: 100, outputTokens: 20 };
-  const trials = [record({ usage }), record({ seed: 2, usage, outcome: "invalid" })];
-  assertEquals(tally(trials).tokens, 240);
-});
-
-Deno.test("tally() has the mean duration of valid trials", () => {
-  const trials = [
-    record({ seed: 1, durationMs: 100 }),
-    record({ seed: 2, durationMs: 300, outcome: "no_answer" }),
-    record({ seed: 3, durationMs: 9_000, outcome: "invalid" }),
-  ];
-  assertEquals(tally(trials).duration, 200);
 });
 
 Deno.test("measure() keeps subjects and cells apart, in the order in which they first occur", () => {
@@ -264,15 +211,6 @@ Deno.test("measure() counts failures by type, roots apart from cascades, all typ
   ]);
 });
 
-Deno.test("measure() counts no failure of an invalid trial, as it says nothing about the model", () => {
-  const trials = [
-    record({ seed: 1 }),
-    record({ seed: 2, outcome: "invalid", failures: [failure("incorrect_value")] }),
-  ];
-  const counts = measure(trials)[0]!.failures.map(({ roots, cascades }) => roots + cascades);
-  assertEquals(counts, [0, 0, 0, 0]);
-});
-
 Deno.test("measure() counts the trials that show a behaviour, and ungrounded solutions", () => {
   const trials = [
     record({ seed: 1, behaviours: ["silent"] }),
@@ -282,17 +220,6 @@ Deno.test("measure() counts the trials that show a behaviour, and ungrounded sol
     record({ seed: 5, grounded: false, outcome: "no_answer" }),
   ];
   assertEquals({ ...measure(trials)[0]!.behaviours }, { silent: 2, aversion: 1, ungrounded: 1 });
-});
-
-Deno.test("measure() is not led astray by behaviours named like parts of an object", () => {
-  const behaviours = ["constructor", "__proto__"] as unknown as Trial["behaviours"];
-  const counted = measure([record({ behaviours })])[0]!.behaviours;
-  assertEquals(Object.entries(counted), [["constructor", 1], ["__proto__", 1]]);
-});
-
-Deno.test("measure() marks programs that stand in for a model", () => {
-  const trials = [record({ model: "sim:planner", simulated: true }), record({ model: "real" })];
-  assertEquals(measure(trials).map(({ simulated }) => simulated), [true, false]);
 });
 
 Deno.test("measure() counts how trials ended, all ways in order", () => {

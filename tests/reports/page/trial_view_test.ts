@@ -11,7 +11,6 @@ import {
   type GeneratedTaskExecutor,
 } from "../../../lib/trials/executors/generated.ts";
 import type { FailureCause, WrongArgument } from "../../../lib/calls/failure.ts";
-import type { JsonValue } from "../../../lib/base/json.ts";
 import { type KnownTask, rightAnswer, taskOf } from "../../../lib/reports/page/_task_view.ts";
 import { viewTrial } from "../../../lib/reports/page/_trial_view.ts";
 import type { Api } from "../../../lib/models/formats/registry.ts";
@@ -381,16 +380,6 @@ Deno.test("viewTrial() of a probe has its right answer, no role for its tool, an
   assertEquals(JSON.stringify(view).includes("unknown"), false);
 });
 
-Deno.test("viewTrial() shows arguments that are named like parts of objects", () => {
-  const written = '{"__proto__":1,"constructor":2,"toString":3}';
-  const [view] = callViews([callEvent(1, { arguments: written })]);
-  assertEquals(view!.inputs, [
-    ["__proto__ = 1"],
-    ["constructor = 2"],
-    ["toString = 3"],
-  ]);
-});
-
 Deno.test("viewTrial() makes hostile texts visible, wherever they stand", () => {
   const reply = { inputTokens: 1, outputTokens: 1, durationMs: 1 };
   const wrong = { parameter: HOSTILE, variable: HOSTILE, given: 5 };
@@ -647,21 +636,6 @@ Deno.test("viewTrial() tells what parameters are beside the right call", () => {
       "/day: specification mismatch or task deviation, undecided without a schema",
     ].map((line) => `compared with right call 2: ${line}`),
   );
-});
-
-Deno.test("viewTrial() survives values that are nested deeper than the stack", () => {
-  let value: JsonValue = [];
-  for (let depth = 0; depth < 100_000; depth++) value = [value];
-  const [view] = callViews([
-    callEvent(1, {
-      parameters: {
-        oracle: 1,
-        failures: [{ type: "task_deviation", parameter: "/a", given: value, expected: 1 }],
-      },
-    }),
-  ]);
-  assertEquals(view!.parameters.length, 1);
-  assertStringIncludes(view!.parameters[0]!, "expected 1");
 });
 
 Deno.test("viewTrial() tells how the model was spoken to, and how its replies could be read", () => {

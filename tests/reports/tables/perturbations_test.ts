@@ -1,9 +1,5 @@
 import { assert, assertEquals, assertNotMatch, assertStringIncludes } from "@std/assert";
-import { PERTURBATION_METHODS } from "../../../lib/perturbations/methods.ts";
-import { FAULTS } from "../../../lib/tools/fault.ts";
-import { METAMORPHIC_CHECKS } from "../../../lib/perturbations/ids.ts";
 import { makeReport } from "../../../lib/reports/report.ts";
-import { textsOf, wordsIn } from "../../../lib/reports/_glossary.ts";
 import { renderMarkdown } from "../../../lib/reports/markdown.ts";
 import { comparisonTables } from "../../../lib/reports/tables/_comparisons.ts";
 import { perturbationTables, wholePercent } from "../../../lib/reports/tables/_perturbations.ts";
@@ -12,9 +8,8 @@ import type { Table } from "../../../lib/reports/_view.ts";
 import { renderReport, renderTables } from "../../../lib/reports/terminal.ts";
 import { tango } from "../../../lib/statistics/proportions.ts";
 import { summarize, type TrialSummary } from "../../../lib/trials/summary.ts";
-import fc from "../../support/fast_check.ts";
 import { scored, scoredAll } from "../../support/parameter_scores.ts";
-import { failureOf, HOSTILE, record, records, STEERING } from "../../support/records.ts";
+import { failureOf, record, records } from "../../support/records.ts";
 
 function tables(trials: readonly TrialSummary[], brief = false): Map<string, Table> {
   const all = perturbationTables(makeReport(trials, { suite: "s" }), brief);
@@ -126,14 +121,6 @@ Deno.test("perturbationTables() tells of what is unknown, undecided and invalid 
   }
 });
 
-Deno.test("perturbationTables() has a dash for rates that nobody knows", () => {
-  const columns = columnsOf(
-    tables(records(["solved", "no_answer"], { perturbation: "RD" })).get("failure-rates-1")!,
-  );
-  assertEquals([columns["hallucination name"], columns["routing errors"]], [["-"], ["-"]]);
-  assertEquals(columns["task accuracy"], ["50.0%"]);
-});
-
 Deno.test("perturbationTables() has no accuracy of tasks without an answer, and no credit for abstaining that nothing asked for", () => {
   const lacking = (perturbation: string, unsolvable: "unlinked" | "misleading") =>
     ["abstained", "wrong_answer"].map((outcome) =>
@@ -234,17 +221,6 @@ Deno.test("comparisonTables() compares nothing with none after which no task can
   const { rows } = pairsOf(TRIALS)!;
   const without = TRIALS.filter(({ perturbation }) => perturbation !== "RP_F");
   assertEquals(rows, pairsOf(without)!.rows);
-});
-
-Deno.test("notes of tables tell what could be misread", () => {
-  const all = tables(TRIALS);
-  const explained = wordsIn(textsOf(all.values())).flat().join("\n");
-  assertStringIncludes(
-    explained,
-    "a call that is not one of the right calls, or repeats one of them",
-  );
-  assertStringIncludes(explained, "earlier versions compared them in their own case");
-  assertStringIncludes(all.get("transfer-1")!.note!, "on the diagonal: again in a later call");
 });
 
 Deno.test("perturbationTables() has checks among the failure rates, behind the methods", () => {
@@ -349,10 +325,6 @@ Deno.test("perturbationTables() has checks apart, with what chance does", () => 
   assertEquals(repeated.get("checks")!.rows[1]!.at(-1), "100.0%");
 });
 
-Deno.test("perturbationTables() is nothing where nothing was perturbed", () => {
-  assertEquals(tables(records(["solved", "no_answer"])).size, 0);
-});
-
 Deno.test("reports have the tables of perturbations in the terminal and in Markdown", () => {
   const report = makeReport(TRIALS, { suite: "s" });
   for (const text of [renderReport(report), renderTables(TRIALS)]) {
@@ -368,52 +340,6 @@ Deno.test("reports have the tables of perturbations in the terminal and in Markd
   assertEquals(
     sourceText("Function Calling Architecture", "Pipeline"),
     'as in Pipeline, an article on "the complete tool use pipeline", under "Function Calling Architecture"',
-  );
-});
-
-Deno.test("reports of all methods stay within a terminal's reasonable width, and others not far off", () => {
-  const widest = (ids: readonly string[]) => {
-    const text = renderTables(
-      ["none", ...ids].flatMap((perturbation) => scoredAll(["NMRSD", "R"], { perturbation })),
-    );
-    const start = text.indexOf("Failure rates under");
-    const lines = text.slice(start).split("\n\n")[0]!.split("\n").slice(2);
-    return Math.max(...lines.map(({ length }) => length));
-  };
-  const [methods, all, faults] = [
-    widest(PERTURBATION_METHODS),
-    widest([...METAMORPHIC_CHECKS, ...PERTURBATION_METHODS]),
-    widest(FAULTS),
-  ];
-  assert(methods <= 125, `${methods} columns`);
-  assert(all <= 150, `${all} columns`);
-  assert(faults <= 150, `${faults} columns`);
-});
-
-Deno.test("perturbationTables() is at peace with hostile names", () => {
-  const names = fc.constantFrom(
-    "none",
-    "RD",
-    "rename",
-    HOSTILE,
-    "__proto__",
-    "constructor",
-    "+",
-    "",
-  );
-  const trials = fc.array(
-    fc.record({ model: names, strategy: names, perturbation: names, seed: fc.nat({ max: 2 }) }),
-    { maxLength: 10 },
-  );
-  fc.assert(
-    fc.property(trials, (all) => {
-      const scores = all.map((traits) => scored("RD D", traits));
-      tables(scores);
-      const report = makeReport(scores, { suite: "s" });
-      for (const line of renderReport(report).split("\n")) assertNotMatch(line, STEERING);
-      for (const line of renderMarkdown(report).split("\n")) assertNotMatch(line, STEERING);
-    }),
-    { numRuns: 40 },
   );
 });
 

@@ -3,15 +3,13 @@ import { wilson } from "../../../lib/statistics/proportions.ts";
 import { makeReport } from "../../../lib/reports/report.ts";
 import { callSetTables } from "../../../lib/reports/tables/_question_sets.ts";
 import { wordsIn } from "../../../lib/reports/_glossary.ts";
-import { renderMarkdown } from "../../../lib/reports/markdown.ts";
 import type { Table } from "../../../lib/reports/_view.ts";
 import { tablesOf } from "../../../lib/reports/_views.ts";
-import { renderReport, renderTables } from "../../../lib/reports/terminal.ts";
+import { renderTables } from "../../../lib/reports/terminal.ts";
 import type { TrialSummary } from "../../../lib/trials/summary.ts";
 import { percent } from "../../../lib/base/numbers.ts";
-import fc from "../../support/fast_check.ts";
 import { answered, question, scoresOf, unanswered, WORTHS } from "../../support/question_scores.ts";
-import { HOSTILE, record, STEERING } from "../../support/records.ts";
+import { record } from "../../support/records.ts";
 
 function tables(trials: readonly TrialSummary[]): Map<string, Table> {
   const all = callSetTables(makeReport(trials, { suite: "s" }));
@@ -457,20 +455,6 @@ Deno.test("callSetTables() has the stability of answers as in Table 7 (CallNavi 
   assertStringIncludes(longer.note!, "cut: answers of which only the first 10,000 characters");
 });
 
-Deno.test("reports have the tables of call sets in Markdown and among all tables", () => {
-  const report = makeReport(TRIALS, { suite: "s" });
-  const markdown = renderMarkdown(report);
-  assertStringIncludes(markdown, "As in CallNavi, Table 4.");
-  assertStringIncludes(markdown, "| m | 2+1+1 | 100.0% |");
-  assertNotMatch(markdown, /calls if solved|fewest|[Ff]ailure types/);
-  const ids = tablesOf(report).map(({ id }) => id);
-  assertEquals(ids, [
-    ...["overview", "matrix", "effort", "call-set-1-functions", "call-set-1", "call-set-judge"],
-    ...["call-set-errors", "outcomes"],
-  ]);
-  assertEquals(JSON.parse(JSON.stringify(report)).callSets[0].rows[0].scores.exact.easy, 0.5);
-});
-
 Deno.test("tables of perturbed questions leave out failures of calls, of which there are none", () => {
   const written = ["none", "RD"].flatMap((perturbation) =>
     TRIALS.map((trial): TrialSummary => ({ ...trial, perturbation }))
@@ -512,47 +496,4 @@ Deno.test("renderTables() says that calls fit the functions, not that none was w
       `all calls fit the functions on offer${what}`,
     ]);
   }
-});
-
-Deno.test("tables of call sets stay within a terminal's reasonable width", () => {
-  const name = "a-model-of-some-length-2026-01 (high)";
-  const trials = TRIALS.flatMap((trial) =>
-    [1, 2].map((repetition): TrialSummary => ({
-      ...trial,
-      repetition,
-      strategy: "repair",
-      model: { requested: name, served: name, simulated: false },
-      scored: { ...trial.scored!, unrepaired: trial.scored!.scores },
-    }))
-  );
-  const lines = renderTables(trials).split("\n").filter((line) => !line.startsWith("("));
-  const widest = Math.max(...lines.map(({ length }) => length));
-  assert(widest <= 140, `${widest} columns`);
-});
-
-Deno.test("callSetTables() is at peace with hostile names", () => {
-  const names = fc.constantFrom("shop", HOSTILE, "__proto__", "constructor", "|", "");
-  const trials = fc.array(
-    fc.record({ set: names, id: names, model: names, worth: fc.constantFrom(...WORTHS) }),
-    { maxLength: 10 },
-  );
-  fc.assert(
-    fc.property(trials, (all) => {
-      const scores = all.map(({ set, id, model, worth }) =>
-        answered(question(id, { set }), worth, {
-          model,
-          judging: {
-            model: { requested: model, served: [HOSTILE, id], simulated: false },
-            usage: { inputTokens: 1, outputTokens: 1 },
-          },
-          answer: { output: HOSTILE, errors: [HOSTILE, "logical_error"], judged: { score: 1 } },
-        })
-      );
-      tables(scores);
-      const report = makeReport(scores, { suite: "s" });
-      for (const line of renderReport(report).split("\n")) assertNotMatch(line, STEERING);
-      for (const line of renderMarkdown(report).split("\n")) assertNotMatch(line, STEERING);
-    }),
-    { numRuns: 40 },
-  );
 });

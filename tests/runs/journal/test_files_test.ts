@@ -120,7 +120,7 @@ Deno.test("readResults() of the test files of a suite is what one file of all it
       );
       assertEquals(readCollection(given).trials, whole.trials);
     }),
-    { numRuns: 40 },
+    { numRuns: 10 },
   );
 });
 

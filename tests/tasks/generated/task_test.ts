@@ -133,12 +133,12 @@ Deno.test("generateTask() makes all pseudo-words unique and none a word of promp
 
 Deno.test("generateTask() never draws a word of the template, over many words of their lengths", () => {
   const drawn = new Set<string>();
-  for (let seed = 0; seed < 12; seed++) {
+  for (let seed = 0; seed < 8; seed++) {
     const task = generateTask({ ...PLAIN, core: 60, disconnected: 1500, types: 300, seed });
     for (const word of pseudoWords(task)) drawn.add(word);
   }
-  // Most of the 17576 words of three letters: without a reserve, some of the template's would be among them.
-  assertGreater([...drawn].filter((word) => word.length === 3).length, 9_000);
+  // Many of the 17576 words of three letters: without a reserve, some of the template's would be among them.
+  assertGreater([...drawn].filter((word) => word.length === 3).length, 7_000);
   assertEquals([...TEMPLATE_WORDS].filter((word) => drawn.has(word)), []);
 });
 
@@ -351,11 +351,11 @@ Deno.test("generateTask() differs from seed to seed, in names as in values (Func
   assertEquals(names.size, 100);
 });
 
-/** The mean of a thing over 400 seeds. */
+/** The mean of a thing over 150 seeds. */
 function meanOver(measure: (seed: number) => number): number {
   let sum = 0;
-  for (let seed = 0; seed < 400; seed++) sum += measure(seed);
-  return sum / 400;
+  for (let seed = 0; seed < 150; seed++) sum += measure(seed);
+  return sum / 150;
 }
 
 Deno.test("generateTask() offers tools in an order that tells no role", () => {
@@ -366,8 +366,8 @@ Deno.test("generateTask() offers tools in an order that tells no role", () => {
       const places = functions.flatMap((made, place) => made.role === role ? [place] : []);
       return places.reduce((sum, it) => sum + it, 0) / 6 - 17 / 2;
     });
-    // The mean of 6 of 18 places has a standard deviation of 1.79; of 400 of them, 0.09.
-    assertLess(Math.abs(place), 5 * 0.09, role);
+    // The mean of 6 of 18 places has a standard deviation of 1.79.
+    assertLess(Math.abs(place), 5 * 1.79 / Math.sqrt(150), role);
   }
 });
 
@@ -383,12 +383,12 @@ Deno.test("generateTask() offers tools in an order that tells no dependency", ()
     );
     return 1 - 6 * distance / 990;
   });
-  assertLess(Math.abs(agreement), 5 / 3 / 20);
+  assertLess(Math.abs(agreement), 5 / 3 / Math.sqrt(150));
   const last = meanOver((seed) => {
     const task = generateTask({ ...spec, seed });
     return task.functions.findIndex(({ output }) => output.name === task.target.variable) - 4.5;
   });
-  assertLess(Math.abs(last), 5 * 2.87 / 20);
+  assertLess(Math.abs(last), 5 * 2.87 / Math.sqrt(150));
 });
 
 Deno.test("generateTask() shuffles parameters and prompt lines", () => {
@@ -417,7 +417,7 @@ Deno.test("generateTask() shuffles parameters and prompt lines", () => {
     const steps = taken.slice(1).filter((place, index) => place > taken[index]!).length;
     return steps / (taken.length - 1) - 0.5;
   });
-  assertLess(Math.abs(moved), 0.05);
+  assertLess(Math.abs(moved), 0.08);
 });
 
 Deno.test("generateTask() keeps tasks apart: changing one never changes another", () => {

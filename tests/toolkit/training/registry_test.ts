@@ -4,10 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import { hermes } from "../../../lib/models/formats/hermes.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
 import type { Message } from "../../../lib/tools/message.ts";
-import {
-  TRAINING_FORMATS,
-  type TrainingConversation,
-} from "../../../lib/toolkit/training/format.ts";
+import type { TrainingConversation } from "../../../lib/toolkit/training/format.ts";
 import { trainingFormat } from "../../../lib/toolkit/training/registry.ts";
 import fc from "../../support/fast_check.ts";
 import { checkHermesLine, checkOpenAILine } from "../../support/training_lines.ts";
@@ -50,10 +47,6 @@ const PARALLEL = conversation([
   result("c3", "3"),
   says("It is 3."),
 ]);
-
-Deno.test("trainingFormat() knows each format by its id", () => {
-  for (const id of TRAINING_FORMATS) assertEquals(trainingFormat(id).id, id);
-});
 
 Deno.test("openaiChat writes what a request would hold, and the answer", () => {
   const { write, refuse } = trainingFormat("openai-chat");
@@ -134,15 +127,6 @@ Deno.test("hermesConversations writes functions, calls and results within their 
     '<tool_response>\n{"name": "add", "call": 1, "content": 3}\n</tool_response>',
     "It is 3.",
   ]);
-});
-
-Deno.test("hermesConversations opens with the functions where nothing stands before the question", () => {
-  const { write } = trainingFormat("hermes");
-  const { conversations } = checkHermesLine({
-    ...write(conversation(PARALLEL.messages.slice(1))),
-    metadata: {},
-  });
-  assertEquals(conversations.slice(0, 2).map(({ from }) => from), ["system", "human"]);
 });
 
 Deno.test("hermesConversations keeps a further question apart from the results before it", () => {

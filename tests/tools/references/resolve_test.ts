@@ -307,18 +307,6 @@ Deno.test("planCalls() puts each call right behind those that it refers to, and 
   }));
 });
 
-Deno.test("planCalls() refuses calls that refer to themselves, alone or among others", () => {
-  fc.assert(fc.property(graphs, (needs) => {
-    const { levels, refusals } = planCalls(callsOf(needs), { depth: 100 });
-    for (const [place, own] of needs.entries()) {
-      const isOwn = refusals.get(place)?.error.includes("is the call itself") ?? false;
-      assertEquals(isOwn, own.includes(place));
-    }
-    const all = [...levels.flat(), ...refusals.keys()].sort((one, other) => one - other);
-    assertEquals(all, [...needs.keys()]);
-  }));
-});
-
 Deno.test("planCalls() carries out chains of as many calls as are allowed (Pipeline, Advanced Call Patterns)", () => {
   const chain = callsOf([[1], [2], [3], [4], [5], []]);
   const { levels, refusals } = planCalls(chain);

@@ -53,7 +53,6 @@ Deno.test("Symbols.offer() leaves positions alone that take every name already",
       {},
       { type: "string" },
       { type: "string", minLength: 1, maxLength: 200 },
-      { type: ["string", "null"], description: "a text" },
       { anyOf: [{ type: "string" }, { type: "null" }] },
       { allOf: [{ type: "string" }, { maxLength: 80 }] },
     ]
@@ -64,10 +63,7 @@ Deno.test("Symbols.offer() lets all other positions take a name", () => {
   for (
     const schema of [
       { type: "integer", minimum: 3 },
-      { type: ["number", "null"] },
-      { type: "string", enum: ["a", "b"] },
       { const: "a" },
-      { type: "string", pattern: "^a" },
       { type: "string", format: "date" },
       { type: "string", minLength: 3 },
       { type: "string", maxLength: 10 },
@@ -107,31 +103,6 @@ Deno.test("Symbols.offer() adds a name to alternatives, not to each of them", ()
   assertEquals(offered({ oneOf: kinds }), { anyOf: [...kinds, NAME_SCHEMA] });
   assertEquals(offered({ type: "integer", anyOf: kinds }), {
     anyOf: [{ type: "integer", anyOf: kinds }, NAME_SCHEMA],
-  });
-});
-
-Deno.test("Symbols.offer() goes into objects, lists, tuples and definitions", () => {
-  const { parameters } = new Symbols().offer(toolOf({
-    list: { type: "array", items: { type: "integer" } },
-    pair: { type: "array", prefixItems: [{ type: "null" }, { type: "string" }], items: false },
-    map: { type: "object", additionalProperties: { type: "boolean" } },
-    point: { $ref: "#/$defs/point" },
-  }, { $defs: { point: { type: "object", properties: { x: { type: "number" } } } } }));
-  const named = (schema: JsonValue) => ({ anyOf: [schema, NAME_SCHEMA] });
-  const { list, pair, map, point } = parameters["properties"] as JsonObject;
-  assertEquals(list, named({ type: "array", items: named({ type: "integer" }) }));
-  assertEquals(
-    pair,
-    named({
-      type: "array",
-      prefixItems: [named({ type: "null" }), { type: "string" }],
-      items: false,
-    }),
-  );
-  assertEquals(map, named({ type: "object", additionalProperties: named({ type: "boolean" }) }));
-  assertEquals(point, named({ $ref: "#/$defs/point" }));
-  assertEquals(parameters["$defs"], {
-    point: { type: "object", properties: { x: named({ type: "number" }) } },
   });
 });
 
@@ -236,13 +207,8 @@ Deno.test("Symbols.offer() keeps what schemas say of themselves: recursion, and 
 });
 
 Deno.test("Symbols.offer() counts the result's name where parameters are counted", () => {
-  const { parameters } = new Symbols().offer(
-    toolOf({ a: {}, b: {} }, { minProperties: 1, maxProperties: 1, required: [] }),
-  );
-  const counts = [{}, { a: 1 }, { a: 1, b: 1 }].map((value) =>
-    accepts(parameters, { ...value, result: "@R" })
-  );
-  assertEquals(counts, [false, true, false]);
+  const { parameters } = new Symbols().offer(toolOf({ a: {} }, { minProperties: 1, required: [] }));
+  assert(!accepts(parameters, { result: "@R" }) && accepts(parameters, { a: 1, result: "@R" }));
 });
 
 Deno.test("Symbols.offer() drops an OpenAPI discriminator, as a name may stand in its place", () => {
@@ -428,6 +394,7 @@ Deno.test("offered schemas keep OpenAI's strict form: closed objects that requir
     strict: true,
   });
   strict(parameters);
+  assert(accepts(parameters, { points: [{ x: "@N", y: 1 }], best: null, result: "@R" }));
   assertEquals(kept, true);
   assertEquals(["anyOf", "oneOf", "allOf"].filter((keyword) => keyword in parameters), []);
 });

@@ -77,14 +77,10 @@ Deno.test("read() replaces names inside strings by the text of their values", ()
       ["see @L and @O.", 'see [1,"two",{"three":null}] and {"a":1}.'],
       ["(@N)[@N]`@N`**@N**", "(3)[3]`3`**3**"],
       ["@N@N", "3@N"],
-      ["@N.@N,@N", "3.3,3"],
       ["bob@example.com", "bob@example.com"],
-      ["josé@example.com", "josé@example.com"],
       ["合計は@Nです", "合計は3です"],
       ["a@N _@N 1@N", "a@N _@N 1@N"],
       ["@@N", "@N"],
-      ["@@@N", "@@N"],
-      ["x@@N", "x@@N"],
       ["@@nobody", "@nobody"],
       ["@ N @1 @-@", "@ N @1 @-@"],
       ["@@ @@@", "@@ @@@"],
@@ -151,17 +147,13 @@ Deno.test("read() ends paths where no part can follow", () => {
       ["Hello @Name.Welcome", "Hello Ann.Welcome"],
       ["@Sum.5 @Sum.a @Sum..", "3.5 3.a 3.."],
       ["@Order.total.5", "30.5"],
-      ["@Order.total, @Order.total; @Order.total!", "30, 30; 30!"],
       ["@Order.total-3", "30-3"],
       ["@Order.total--@Order.id-", "30--7-"],
-      ["@Order.total-55", "30-55"],
       ["@Order.customer.e-mail-x", "null-x"],
       ["@List.0-1 @List.0.1", "1-1 1.1"],
-      ["@List.1.0.5", "2.5"],
       ["@Order.idです", "7です"],
       ["@Order.total.customer", "30.customer"],
       ["@Order.customer.name@Sum", "Ann@Sum"],
-      ["@Order.lines.0[sku]", '{"sku":"pen"}[sku]'],
       ["@List. @List... @List.-", '[1,[2,3],"x"]. [1,[2,3],"x"]... [1,[2,3],"x"].-'],
       ["@@Order.total", "@Order.total"],
       ["@@Order.nope", "@Order.nope"],
@@ -183,10 +175,8 @@ Deno.test("read() refuses a path that leads nowhere, and says where one may lead
       ],
       ["@Order.tota", `There is no @Order.tota: ${order}`],
       ["@Order.total_", `There is no @Order.total_: ${order}`],
-      ["@Order.toString", `There is no @Order.toString: ${order}`],
       ["@Order.ids-x", `There is no @Order.ids-x: ${order}`],
       ["@List.3", "There is no @List.3: @List is a list with items from 0 to 2"],
-      ["@List.01", "There is no @List.01: @List is a list"],
       ["@List.1.2", "There is no @List.1.2: @List.1 is a list with items from 0 to 1"],
       ["@List.length", "There is no @List.length: @List is a list"],
       ["@Odd.constructor", "@Odd has the fields 0, __proto__ and 3 more"],
@@ -451,11 +441,8 @@ Deno.test("read() refuses a text around a name where no text is expected", () =>
     const [schema, written, told] of [
       [{ type: "integer" }, "2*@N", '"2*@N"'],
       [{ type: "integer" }, "@N ", '"@N "'],
-      [{ type: "integer" }, "@N.5", '"@N.5"'],
       [{ type: "integer" }, "@O.a-1", '"@O.a-1"'],
-      [{ type: "object" }, "@O, please", '"@O, please"'],
       [{ enum: [1, 2] }, "\u001b@N\n", '"\\u001b@N\\n"'],
-      [{ type: ["boolean", "null"] }, "(@T)", '"(@T)"'],
       [{ type: "array", items: { type: "integer" } }, [1, "@N+1"], '"@N+1"'],
       [{ type: "integer" }, `@N ${"x".repeat(500)}`, `"@N ${"x".repeat(95)}…`],
     ] as [JsonObject, JsonValue, string][]
@@ -536,15 +523,11 @@ Deno.test("read() and resolve() are at ease with texts of hundreds of thousands 
       ["@".repeat(200_000), "@".repeat(200_000)],
       ["@N ".repeat(66_000), "3 ".repeat(66_000)],
       ["@@@N ".repeat(40_000), "@@N ".repeat(40_000)],
-      ["a".repeat(200_000), "a".repeat(200_000)],
       ["@" + "é".repeat(200_000), "@" + "é".repeat(200_000)],
       ["a@".repeat(100_000), "a@".repeat(100_000)],
-      ["@O.a ".repeat(40_000), "1 ".repeat(40_000)],
       ["@N" + ".a".repeat(100_000), "3" + ".a".repeat(100_000)],
-      ["@O.a" + "-".repeat(200_000), "1" + "-".repeat(200_000)],
       ["@O.a" + "-a".repeat(100_000), "1" + "-a".repeat(100_000)],
       [`@O.a${"-a".repeat(99)} `.repeat(1_000), `1${"-a".repeat(99)} `.repeat(1_000)],
-      ["@O.a" + ".".repeat(200_000), "1" + ".".repeat(200_000)],
     ] as const
   ) {
     assert(symbols.resolve(text) === meant);
@@ -616,19 +599,6 @@ Deno.test("Symbols() refuses what is given under no name, twice, or is no JSON",
     const { message } = assertThrows(() => new Symbols(given), InputError, "Cannot bind @");
     assertNotMatch(message, STEERING);
   }
-});
-
-Deno.test("resolve() gives bare values, and leaves what is no known name", () => {
-  const symbols = symbolsOf();
-  for (
-    const [text, meant] of [
-      ["x = @N", "x = 3"],
-      ["It is `@N`, **@S**.", "It is `3`, **Paris**."],
-      ["@L", '[1,"two",{"three":null}]'],
-      ["@@N or @Unknown, bob@N.com", "@N or @Unknown, bob@N.com"],
-      ["", ""],
-    ] as const
-  ) assertEquals(symbols.resolve(text), meant);
 });
 
 Deno.test("resolve() does not look again at what it has filled in", () => {

@@ -92,13 +92,6 @@ Deno.test("converse() goes on after each answer, with all that was said", async 
   ]);
 });
 
-Deno.test("converse() without turns is the loop once", async () => {
-  const { ending, messages, events } = await talk([call(21), { text: "42" }], ["Double 21."]);
-  assertEquals(ending, { kind: "answer", text: "42" });
-  assertEquals(said(messages), ["user: Double 21.", "assistant: ", "tool: 42", "assistant: 42"]);
-  assertEquals(events.some(({ kind }) => kind === "turn"), false);
-});
-
 Deno.test("converse() ends where a limit is reached, and the user says no more", async () => {
   const calls = await talk([call(1), { text: "2" }, call(2), call(3)], ["One.", "Two.", "Three."], {
     limits: { calls: 2 },

@@ -1,17 +1,11 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { type LoopOptions, type Review, runLoop } from "../../../lib/trials/agent/loop.ts";
 import {
   createExecutor,
   type GeneratedTaskExecutor,
 } from "../../../lib/trials/executors/generated.ts";
 import type { Message } from "../../../lib/tools/message.ts";
-import {
-  InfrastructureError,
-  type Model,
-  type ModelReply,
-  TimeLimitError,
-} from "../../../lib/models/model.ts";
-import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
+import { InfrastructureError, type Model, type ModelReply } from "../../../lib/models/model.ts";
 import {
   type Ending,
   type Limits,
@@ -68,12 +62,6 @@ Deno.test("runLoop() asks with the prompt and the tools, and once if there are n
   assertEquals(events.map(({ kind }) => kind), ["reply"]);
 });
 
-Deno.test("runLoop() hands the model no way to call a tool but its reply", async () => {
-  const model = replying(DONE);
-  await run(model);
-  for (const tool of model.requests[0]!.tools) assert(!("execute" in tool), tool.name);
-});
-
 Deno.test("runLoop() appends the reply, then the results of its calls in order (FuncBenchGen 3.1, 3.4)", async () => {
   const model = replying(SOURCES, TARGET, DONE);
   const { ending, events } = await run(model);
@@ -100,43 +88,6 @@ Deno.test("runLoop() appends the reply, then the results of its calls in order (
   );
 });
 
-Deno.test("runLoop() leaves the messages that it was given, and was seen with, as they are", async () => {
-  const messages = Object.freeze([PROMPT]);
-  const model = replying(SOURCES, DONE);
-  await run(model, {}, { messages });
-  assertEquals(model.requests[0]!.messages.length, 1);
-  assertEquals(model.requests[1]!.messages.length, 4);
-});
-
-Deno.test("runLoop() records every reply with its tokens, time and repairs", async () => {
-  const usage = { inputTokens: 7, outputTokens: 3 };
-  const repairs = ["a missing call id"];
-  const model = replying({ ...SOURCES, usage, duration: 12, repairs }, { ...DONE, duration: 5 });
-  const { events, session } = await run(model);
-  assertEquals(events.filter(({ kind }) => kind === "reply"), [
-    {
-      kind: "reply",
-      request: 1,
-      text: "First the sources.",
-      calls: 2,
-      inputTokens: 7,
-      outputTokens: 3,
-      durationMs: 12,
-      repairs,
-    },
-    {
-      kind: "reply",
-      request: 2,
-      text: "omega = 444",
-      calls: 0,
-      inputTokens: 0,
-      outputTokens: 0,
-      durationMs: 5,
-    },
-  ]);
-  assertEquals(session.served, ["parrot-1"]);
-});
-
 Deno.test("runLoop() ends with the text whatever it is when there are no calls (FuncBenchGen 3.1, 3.4)", async () => {
   for (const text of ["", " ", "I give up."]) {
     assertEquals((await run(replying({ text }))).ending, { kind: "answer", text });
@@ -154,20 +105,6 @@ Deno.test("runLoop() ends at the first call past the limit", async () => {
   assertEquals(events.at(-1)!.kind, "over_limit");
 });
 
-Deno.test("runLoop() lets a model answer after the last call that it may make", async () => {
-  const model = replying({ calls: [SRC, SRC, SRC, SRC, OTH, TGT] }, DONE);
-  assertEquals((await run(model)).ending.kind, "answer");
-});
-
-Deno.test("runLoop() ends after as many replies as there may be steps", async () => {
-  const model = replying(SOURCES, TARGET, DONE);
-  const { ending, executor } = await run(model, { steps: 2 });
-  assertEquals(ending.kind, "step_limit");
-  assertEquals(model.requests.length, 2);
-  assertEquals(executor.calls, 3);
-  assertEquals((await run(replying(SOURCES, TARGET, DONE), { steps: 3 })).ending.kind, "answer");
-});
-
 Deno.test("runLoop() ends when the tokens read and written are more than there may be", async () => {
   const usage = { inputTokens: 60, outputTokens: 40 };
   const model = replying({ ...SOURCES, usage }, { ...TARGET, usage }, { ...DONE, usage });
@@ -177,36 +114,6 @@ Deno.test("runLoop() ends when the tokens read and written are more than there m
   assertEquals(model.requests.length, 2);
   const enough = replying({ ...SOURCES, usage }, { ...DONE, usage });
   assertEquals((await run(enough, { tokens: 200 })).ending.kind, "answer");
-});
-
-Deno.test("runLoop() ends when the replies took longer than they may", async () => {
-  const slow = { ...SOURCES, duration: 600 };
-  const model = replying(slow, { ...TARGET, duration: 600 }, DONE);
-  const { ending, executor } = await run(model, { seconds: 1 });
-  assertEquals(ending.kind, "time_limit");
-  assertEquals(executor.calls, 2);
-  assertEquals(model.requests.length, 2);
-  assertEquals((await run(replying(slow, DONE), { seconds: 1 })).ending.kind, "answer");
-});
-
-Deno.test("runLoop() tells the model how much time is left, if it is limited", async () => {
-  const model = replying({ ...SOURCES, duration: 400 }, DONE);
-  await run(model, { seconds: 60 });
-  assertEquals(model.requests[0]!.timeLimit, 60_000);
-  const left = model.requests[1]!.timeLimit!;
-  assert(left <= 59_600 && left > 0, String(left));
-  const free = replying(DONE);
-  await run(free);
-  assert(!("timeLimit" in free.requests[0]!));
-});
-
-Deno.test("runLoop() takes a model's TimeLimitError for the end of its time", async () => {
-  const late: Model = {
-    name: "late",
-    simulated: true,
-    reply: () => Promise.reject(new TimeLimitError("1 second is over")),
-  };
-  assertEquals((await run(late, { seconds: 1 })).ending.kind, "time_limit");
 });
 
 Deno.test("runLoop() takes a reply that was cut off for the end of the tokens", async () => {
@@ -249,24 +156,6 @@ Deno.test("runLoop() passes the signal to the model, and rejects with its reason
       }),
   };
   await assertRejects(() => run(waiting, {}, { signal: controller.signal }), RangeError, "enough");
-});
-
-Deno.test("runLoop() rejects once it is aborted, though the model takes no notice", async () => {
-  const controller = new AbortController();
-  let requests = 0;
-  const deaf = scripted("deaf", (): ScriptedReply => {
-    if (++requests === 2) controller.abort(new RangeError("enough"));
-    return requests < 5 ? { calls: [{ name: "func_src", arguments: { given: 731 } }] } : DONE;
-  });
-  await assertRejects(() => run(deaf, {}, { signal: controller.signal }), RangeError, "enough");
-  assertEquals(requests, 2);
-});
-
-Deno.test("runLoop() asks nobody when it is aborted before it begins", async () => {
-  const model = replying(DONE);
-  const signal = AbortSignal.abort(new RangeError("enough"));
-  await assertRejects(() => run(model, {}, { signal }), RangeError, "enough");
-  assertEquals(model.requests.length, 0);
 });
 
 // What strategies change

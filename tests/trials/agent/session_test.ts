@@ -399,9 +399,3 @@ Deno.test("Session keeps no more of a reply than a journal can hold", async () =
     assertEquals(name.length, 200);
   }
 });
-
-Deno.test("Session.record() takes what strategies tell", () => {
-  const { session, events } = open(parrot([{}]));
-  session.record({ kind: "stage", stage: "plan", message: "a plan" });
-  assertEquals(events, [{ kind: "stage", stage: "plan", message: "a plan" }]);
-});

@@ -23,6 +23,10 @@ const STATED: Record<string, readonly string[]> = {
     "bujxe = 512\n",
     "bujxe\n\n512",
     "BUJXE: no; bujxe: 512",
+    "bujxe → 512 (from 731)",
+    "bujxe -> 512 (from 731)",
+    "| bujxe | 512 |\n| other | 731 |",
+    "Bujxe is 512, from 731.",
   ],
   "with emphasis": [
     "**bujxe** = **512**",
@@ -40,6 +44,8 @@ const STATED: Record<string, readonly string[]> = {
     "$bujxe = 512$",
     "### bujxe\n**512**",
     "bujxe (512)",
+    "bujxe = _512_, from 731",
+    "The answer is __512__.",
   ],
   "before other numbers": [
     "bujxe = 512, from 731",
@@ -72,6 +78,7 @@ const STATED: Record<string, readonly string[]> = {
     "The answer: `512`",
     "First 731, then 100, then 512",
     "731.5 no, 512 yes",
+    "To get bujxe:\n\n1. I called func_abc.\n2. I called func_abd.\n\nThe answer is 512.",
     "512 and 7.5",
     "It is 512, not v2 or 3rd or func_7",
   ],
@@ -88,6 +95,7 @@ for (const [manner, texts] of Object.entries(STATED)) {
 Deno.test("parseAnswer() reads negative and large numbers with thousands separators", () => {
   const table: [string, number][] = [
     ["bujxe = -512", -512],
+    ["bujxe = \u2212512", -512],
     ["bujxe is -1,234.", -1234],
     ["bujxe = 1,234,567 from 731", 1234567],
     ["bujxe = 1_234", 1234],
@@ -108,6 +116,7 @@ Deno.test("parseAnswer() finds nothing where no integer is", () => {
       "I do not know.",
       "bujxe is unknown",
       "bujxe = 512.5",
+      "512,5",
       "bujxe = 5.12e2",
       "bujxe = .512",
       "func_512 and x512 and 512nd",
@@ -148,35 +157,6 @@ Deno.test("parseAnswer() takes a statement for none if it says something else", 
     ["bujxe, alpha = 731; so 512", 512],
   ];
   for (const [text, value] of table) assertEquals(parseAnswer(text, "bujxe"), value, text);
-});
-
-Deno.test("parseAnswer() takes no number of a list for the value", () => {
-  const text =
-    "To get bujxe:\n\n1. I called func_abc.\n2. I called func_abd.\n\nThe answer is 512.";
-  assertEquals(parseAnswer(text, "bujxe"), 512);
-});
-
-Deno.test("parseAnswer() reads an integer in underscores of emphasis", () => {
-  assertEquals(parseAnswer("bujxe = _512_, from 731", "bujxe"), 512);
-  assertEquals(parseAnswer("The answer is __512__.", "bujxe"), 512);
-});
-
-Deno.test("parseAnswer() reads a value behind an arrow or in a table", () => {
-  assertEquals(parseAnswer("bujxe → 512 (from 731)", "bujxe"), 512);
-  assertEquals(parseAnswer("bujxe -> 512 (from 731)", "bujxe"), 512);
-  assertEquals(parseAnswer("| bujxe | 512 |\n| other | 731 |", "bujxe"), 512);
-});
-
-Deno.test("parseAnswer() reads the sign of a typographic minus", () => {
-  assertEquals(parseAnswer("bujxe = \u2212512", "bujxe"), -512);
-});
-
-Deno.test("parseAnswer() reads no integer out of a number with a decimal comma", () => {
-  assertEquals(parseAnswer("512,5", "bujxe"), null);
-});
-
-Deno.test("parseAnswer() takes the value to be the statement's right side, at a capital, too", () => {
-  assertEquals(parseAnswer("Bujxe is 512, from 731.", "bujxe"), 512);
 });
 
 Deno.test("parseAnswer() gives a safe integer or null for any text, and never minus zero", () => {

@@ -129,20 +129,6 @@ Deno.test("Executor.execute() runs calls at the same time, at most 10, and recor
   }
 });
 
-Deno.test("Executor.execute() gives queued results in the order of the calls", async () => {
-  for (const parallel of [1, 2, 10]) {
-    const next = tool({
-      name: "next",
-      description: "Counts",
-      parameters: z.object({}),
-      sequence: ["one", "two", "three", "four"],
-    });
-    using toolbox = new Toolbox([next], { parallel });
-    const results = await toolbox.execute(new Array(4).fill(call("next", {})));
-    assertEquals(results.map(({ content }) => content), ["one", "two", "three", "four"]);
-  }
-});
-
 Deno.test("Executor.execute() records what is answered at once within the turn", () => {
   using executor = createExecutor(TASK);
   const answering = executor.execute([SRC, OTH]);
@@ -288,30 +274,6 @@ Deno.test("Executor.execute() takes references for texts unless it is told other
   assertEquals(await answers(toolbox, ...calls), [{ x: "$2.y $$2.y" }, { y: 1 }]);
   assertEquals(callsOf(toolbox.events).some((event) => "resolved" in event), false);
   assertEquals(toolbox.tools[0]!.parameters, { type: "object", properties: {} });
-});
-
-Deno.test("Executor.execute() records what is meant, and no more of how it came to it", async () => {
-  using toolbox = toolboxOf([ECHO]);
-  await toolbox.execute([
-    own("a", "echo", { x: "$b.y", z: "$5 $$b.y" }),
-    own("b", "echo", { y: 1 }),
-  ]);
-  assertEquals(callsOf(toolbox.events).map(({ durationMs: _, ...event }) => event), [{
-    kind: "call",
-    call: 1,
-    step: 1,
-    function: "echo",
-    arguments: '{"x":"$b.y","z":"$5 $$b.y"}',
-    resolved: '{"x":1,"z":"$5 $b.y"}',
-    result: '{"x":1,"z":"$5 $b.y"}',
-  }, {
-    kind: "call",
-    call: 2,
-    step: 1,
-    function: "echo",
-    arguments: '{"y":1}',
-    result: '{"y":1}',
-  }]);
 });
 
 Deno.test("Executor.execute() leaves calls without references as they were written", async () => {
@@ -608,14 +570,4 @@ Deno.test("an executor tells failures apart by what is meant", async () => {
     })),
     [{ parameter: "one", origin: "wrong_return", originCall: 2 }],
   );
-});
-
-Deno.test("an executor without references refuses them as what they are: no numbers", async () => {
-  using executor = createExecutor(TASK);
-  await executor.execute([call("func_tgt", { one: "$2.alpha", two: "$3.beta" }), SRC, OTH]);
-  const [failure, ...others] = failuresOf(executor.events);
-  assertEquals(others, []);
-  assertEquals(failure!.detail, {
-    ...{ missing: [], unexpected: [], wrongType: ["one", "two"], malformed: false },
-  });
 });

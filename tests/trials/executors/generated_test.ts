@@ -24,7 +24,7 @@ import {
 } from "../../../lib/tools/tool.ts";
 import { callsOf, failuresOf } from "../../../lib/calls/trace.ts";
 import fc from "../../support/fast_check.ts";
-import { coreInOrder, rightArguments, specs } from "../../support/generated.ts";
+import { coreInOrder, specs } from "../../support/generated.ts";
 import { call, lastCall, lastValue, OTH, SRC, TASK, TGT } from "../../support/handmade.ts";
 
 function patient(task: Task = TASK): GeneratedTaskExecutor {
@@ -202,13 +202,6 @@ Deno.test("execute() calls a wrong value of an input variable incorrect from the
   assertEquals(event.failure?.type, "incorrect_value");
 });
 
-Deno.test("execute() goes by availability when a wrong call also holds a lucky guess", async () => {
-  const event = await after([SRC], [call("func_tgt", { one: 9, two: 222 })]);
-  assertEquals(event.failure?.type, "value_not_yet_known");
-  assertEquals(wrongArguments(event.failure).map(({ parameter }) => parameter), ["one"]);
-  assertEquals(event.guessed, undefined);
-});
-
 Deno.test("execute() marks right values that could not be known as guessed, no failure", async () => {
   const event = await after([TGT]);
   assertEquals(event.guessed, true);
@@ -295,15 +288,6 @@ Deno.test("Tool.execute() shares a step among calls that an async agent begins i
   ]);
   assertEquals(callsOf(executor.events).map(({ step }) => step), [1, 1]);
   assertEquals(lastCall(executor).guessed, true);
-});
-
-Deno.test("Tool.execute() gives a step to each call that is awaited", async () => {
-  const executor = patient();
-  await tool(executor, "func_src").execute({ given: 731 });
-  await tool(executor, "func_oth").execute({ also: 205 });
-  await tool(executor, "func_tgt").execute({ one: 111, two: 222 });
-  assertEquals(callsOf(executor.events).map(({ step }) => step), [1, 2, 3]);
-  assertEquals(lastCall(executor).guessed, undefined);
 });
 
 Deno.test("GeneratedTaskExecutor.step() sets the steps by hand from its first use on", async () => {
@@ -414,29 +398,6 @@ Deno.test("execute() calls a failure a cascade only if all its wrong values were
   assertEquals(await failures(value, 731), true);
 });
 
-Deno.test("execute() calls no failure a cascade of a call in its own step", async () => {
-  const wrong = call("func_src", { given: 1 });
-  const value = (await after([wrong])).returned!.value;
-  const event = await after([wrong, call("func_con", { con: value })]);
-  assertEquals(wrongArguments(event.failure)[0]!.origin, "fabricated");
-  assertEquals(event.failure?.root, true);
-});
-
-Deno.test("execute() follows a cascade over several calls, in disconnected functions, too", async () => {
-  const executor = patient();
-  await executor.execute([call("func_dis", { never: 1 })]);
-  await executor.execute([call("func_dip", { dip: lastValue(executor) })]);
-  await executor.execute([call("func_con", { con: lastValue(executor) })]);
-  assertEquals(
-    failuresOf(executor.events).map(({ call, step, type, root }) => [call, step, type, root]),
-    [
-      [1, 1, "value_not_yet_known", true],
-      [2, 2, "incorrect_value", false],
-      [3, 3, "value_not_yet_known", false],
-    ],
-  );
-});
-
 // Limits
 
 Deno.test("execute() answers twice as many calls as are needed, and no more (FuncBenchGen 4.1)", async () => {
@@ -533,6 +494,7 @@ Deno.test("execute() survives huge names and arguments, and does not keep them",
   const calls = [
     call(huge, "{}"),
     call("func_src", huge),
+    call("func_src", { [huge]: 1 }),
     call("func_src", `{"given":"${huge}"}`),
     call("func_src", `{"given":${"9".repeat(100_000)}}`),
     call("func_src", "[".repeat(1_000_000)),
@@ -545,34 +507,17 @@ Deno.test("execute() survives huge names and arguments, and does not keep them",
   }
 });
 
-Deno.test("execute() does not keep a huge name of an argument", async () => {
-  const event = await after([call("func_src", { ["x".repeat(1_000_000)]: 1 })]);
-  assertEquals(event.failure?.type, "wrong_number_of_inputs");
-  assert(JSON.stringify(event).length < 50_000, "the detail keeps what the arguments may not");
-});
-
 Deno.test("execute() shows no control characters of a name", async () => {
   const event = await after([call("func\u001b[31m\n\u202e", "{}")]);
   const { error } = JSON.parse(event.result);
   for (const control of ["\u001b", "\n", "\u202e"]) assert(!error.includes(control));
 });
 
-Deno.test("Tool.execute() classifies whatever an agent's own code hands in", async () => {
-  await fc.assert(fc.asyncProperty(
-    fc.oneof(fc.object(), fc.string(), fc.constant(null), fc.array(fc.anything()), fc.double()),
-    async (input) => {
-      const executor = patient();
-      await tool(executor, "func_src").execute(input as JsonObject);
-      const { failure } = lastCall(executor);
-      assertEquals(failure?.type, "wrong_number_of_inputs");
-    },
-  ));
-});
-
 Deno.test("Tool.execute() classifies what JSON cannot carry", async () => {
   const cyclic: Record<string, unknown> = {};
   cyclic["given"] = cyclic;
-  for (const input of [undefined, { given: 1n }, cyclic, { given: Symbol() }, () => 731]) {
+  const odd = [undefined, null, [], "731", 731, { given: 1n }, cyclic, { given: Symbol() }];
+  for (const input of [...odd, () => 731]) {
     const executor = patient();
     await tool(executor, "func_src").execute(input as unknown as JsonObject);
     assertEquals(lastCall(executor).failure?.type, "wrong_number_of_inputs");
@@ -734,22 +679,6 @@ Deno.test("execute() classifies every call by exactly one type, and as a second 
   // The property says something only if all of this has happened.
   assertEquals(types.size, FAILURE_TYPES.length);
   assert(cascades > 0 && guesses > 0);
-});
-
-Deno.test("execute() gives the same trace for the same calls", async () => {
-  await fc.assert(fc.asyncProperty(specs(10), fc.array(fc.nat()), async (spec, places) => {
-    const task = generateTask(spec);
-    const traces = await Promise.all([0, 1].map(async () => {
-      const executor = patient(task);
-      for (const place of places) {
-        const made = task.functions[place % task.functions.length]!;
-        const right = rightArguments(task, made);
-        await executor.execute([call(made.name, right), call(made.name, { wrong: place })]);
-      }
-      return executor.events;
-    }));
-    assertEquals(traces[0], traces[1]);
-  }));
 });
 
 // What stands around an executor

@@ -401,20 +401,6 @@ Deno.test("functions whose names providers refuse are called by others, and are 
   }
 });
 
-Deno.test("an answer after the last call that was allowed has reached the limit", async () => {
-  const [first] = CITY.domains.get(CITY.questions[0]!.domain)!;
-  const eager = scripted(
-    "m",
-    ({ messages }) =>
-      messages.some(({ role }) => role === "tool")
-        ? { text: "Done." }
-        : { calls: Array.from({ length: 9 }, () => ({ name: first!.name, arguments: {} })) },
-  );
-  for (const trial of await runAll(eager, { mode: "tools" })) {
-    assertEquals(trial.outcome, "call_limit");
-  }
-});
-
 Deno.test("a document perturbation leaves the functions that it does not change as they are", async () => {
   const prompts = new Map<string, string>();
   const model = writing((truth, { messages, context }) => {
@@ -470,15 +456,6 @@ Deno.test("strategy repair sends back a sentence where YAML is asked for", async
   for (const trial of await runAll(model, { output: "yaml" }, { strategies: ["repair"] })) {
     assertEquals([trial.id, trial.outcome], [trial.id, "solved"]);
     assertEquals(scoredIn(trial).unrepaired?.syntaxValid, false);
-  }
-});
-
-Deno.test("error classes are told of answers in YAML as of those in JSON", async () => {
-  const invented = { API: ["noSuchThing"], parameters: [{}] };
-  for (const output of ["json", "yaml"] as const) {
-    const text = output === "json" ? JSON.stringify(invented) : writeYaml(invented);
-    const [first] = await runAll(scripted("m", [{ text }]), { output, difficulty: "easy" });
-    assertEquals(scoredIn(first!).errors, ["hallucination"]);
   }
 });
 

@@ -143,12 +143,6 @@ Deno.test("Toolbox.execute() answers calls up to the limit; others reach no tool
   assertEquals(toolbox.events.at(-1), { kind: "over_limit", function: "own", limit: 3 });
 });
 
-Deno.test("Toolbox answers any number of calls unless told otherwise", async () => {
-  using toolbox = new Toolbox([tool("echo")]);
-  await toolbox.execute(new Array(1000).fill(call("echo", {})));
-  assertEquals([toolbox.calls, toolbox.exhausted], [1000, false]);
-});
-
 // Schemas
 
 Deno.test("Toolbox.execute() names the kinds of faults of arguments, and calls no tool with them (Butterfly 6.1, 6.3)", async () => {
@@ -295,16 +289,6 @@ Deno.test("Toolbox takes schemas as other programs write them", async () => {
   assertEquals((await one(tuple, { pair: ["a", "b"] })).failure?.type, "wrong_number_of_inputs");
 });
 
-Deno.test("Toolbox checks formats of JSON Schema, and leaves unknown ones and keywords to the tools", async () => {
-  const day = { type: "string", format: "date", "x-of": "ours" };
-  const own = tool("own", { properties: { day, place: { type: "string", format: "place" } } });
-  assertEquals((await one(own, { day: "2024-02-29", place: "here" })).failure, undefined);
-  assertEquals((await one(own, { day: "someday" })).failure?.detail, {
-    ...NOTHING,
-    wrongType: ["day"],
-  });
-});
-
 Deno.test("Toolbox refuses tools of one name, and schemas that are none", () => {
   assertThrows(
     () => new Toolbox([tool("a"), tool("b"), tool("a")]),
@@ -367,24 +351,17 @@ Deno.test("Toolbox.execute() gives back the error of a tool that throws, and goe
     [new RangeError("too far"), "too far"],
     ["just a text", "just a text"],
     [undefined, "undefined"],
-    [{ code: 7 }, "[object Object]"],
     [new Error("\u001b[2Jgone\n"), "\\u001b[2Jgone\\n"],
   ];
   for (const [error, message] of errors) {
-    for (
-      const execute of [() => Promise.reject(error), () => {
-        throw error;
-      }]
-    ) {
-      using toolbox = new Toolbox([tool("bad", {}, execute), tool("good")]);
-      const results = await toolbox.execute([call("bad", {}), call("good", {})]);
-      assertEquals(results.map(({ content }) => content), [
-        JSON.stringify({ error: message }),
-        "{}",
-      ]);
-      // The call was right: it is the tool that failed.
-      assertEquals(callsOf(toolbox.events).map(({ failure }) => failure), [undefined, undefined]);
-    }
+    const bad = tool("bad", {}, () => {
+      throw error;
+    });
+    using toolbox = new Toolbox([bad, tool("good")]);
+    const results = await toolbox.execute([call("bad", {}), call("good", {})]);
+    assertEquals(results.map(({ content }) => content), [JSON.stringify({ error: message }), "{}"]);
+    // The call was right: it is the tool that failed.
+    assertEquals(callsOf(toolbox.events).map(({ failure }) => failure), [undefined, undefined]);
   }
 });
 
@@ -406,26 +383,6 @@ async function seenOf(
   });
   return { known: seen, values };
 }
-
-Deno.test("Toolbox.execute() tells writers the JSON value of results of any type", async () => {
-  const results: [text: string, value: JsonValue][] = [
-    ["42", 42],
-    ["-1.5", -1.5],
-    ["true", true],
-    ["null", null],
-    ['"a"', "a"],
-    ["[1,[2]]", [1, [2]]],
-    ['{"a":{"b":1}}', { a: { b: 1 } }],
-    ["Rain in Oslo", "Rain in Oslo"],
-    ["", ""],
-    ["12345678901234567890", "12345678901234567890"],
-  ];
-  for (const [text, value] of results) {
-    const own = tool("own", {}, () => Promise.resolve(text));
-    const seen = await seenOf([own], [call("own", {})]);
-    assertEquals(seen.values, [[true, value]], text);
-  }
-});
 
 Deno.test("Toolbox.execute() tells writers no value of calls that failed, or that reached no tool", async () => {
   const tools = [
@@ -463,17 +420,6 @@ Deno.test("Toolbox knows what was given from the start, and what was returned be
   assertEquals(none.known, { city: "Oslo", "echo.a": 0 });
   const some = await seenOf([tool("echo")], [call("echo", { a: 1 })], { given });
   assertEquals(some.known, { city: "Oslo", "echo.a": 1 }, "the last return wins");
-});
-
-Deno.test("Toolbox refuses what is given and is no plain JSON object", () => {
-  const wrong: unknown[] = [null, [], "city", { at: new Date() }, { at: NaN }, { at: () => 1 }];
-  for (const given of wrong) {
-    assertThrows(
-      () => new Toolbox([tool("echo")], { given: given as JsonObject }),
-      InputError,
-      "Cannot use what is given as it must be a plain JSON object",
-    );
-  }
 });
 
 // Hostile arguments

@@ -1,5 +1,4 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Message } from "../../../lib/tools/message.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import { PROMPTS } from "../../../lib/models/prompts.ts";
 import { OTH, SRC, TASK, TGT } from "../../support/handmade.ts";
@@ -116,12 +115,6 @@ Deno.test("backward carries on without a list when there is none", async () => {
   }
 });
 
-Deno.test("backward passes a list on as it is, whatever stands in it", async () => {
-  const hostile = "{tools} {question} $& @given func_nix";
-  const done = await work("backward", [{ text: hostile }, { text: hostile }, {}]);
-  assertEquals(said(done.requests[2]!.messages)[1], ["assistant", hostile]);
-});
-
 Deno.test("backward cuts a list of a million letters, and sees behind it that it is complete", async () => {
   const long = "x".repeat(1_000_000);
   const done = await work("backward", [{ text: `${long} <!stop>` }, {}]);
@@ -130,36 +123,6 @@ Deno.test("backward cuts a list of a million letters, and sees behind it that it
   const endless = await work("backward", [{ text: long }, { text: `${long}y` }, {}]);
   assertEquals(told(endless)[0], 2, "what lies behind the cut adds nothing");
   assert(JSON.stringify(endless.requests).length < 100_000);
-});
-
-Deno.test("backward keeps system messages for both stages", async () => {
-  const messages: Message[] = [
-    { role: "system", content: "Be brief." },
-    { role: "user", content: TASK.prompt },
-  ];
-  const { requests } = await work("backward", [{ text: `${ALL}<!stop>` }, {}], { messages });
-  assertEquals(said(requests[0]!.messages), [["system", "Be brief."], ["user", FINAL]]);
-  assertEquals(said(requests[1]!.messages), [
-    ...said(messages),
-    ["assistant", ALL],
-    ["user", TEXTS.call],
-  ]);
-});
-
-Deno.test("backward lets one model infer and another one call", async () => {
-  const usage = { inputTokens: 3, outputTokens: 1 };
-  const thinker = scripted("thinker", [
-    { text: LAST, usage, served: "thinker-1" },
-    { text: `${ALL}<!stop>`, usage, served: "thinker-2" },
-  ]);
-  const done = await work("backward", [{}, {}, ...CARRY_OUT], { models: { infer: thinker } });
-  assertEquals(done.session.stages, [{
-    stage: "infer",
-    model: { requested: "thinker", served: ["thinker-1", "thinker-2"], simulated: true },
-    usage: { inputTokens: 6, outputTokens: 2 },
-  }]);
-  assertEquals(done.session.served, ["script"]);
-  assertEquals(done.judgement?.outcome, "solved");
 });
 
 Deno.test("backward uses texts of the user's own", async () => {

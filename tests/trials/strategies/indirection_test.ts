@@ -121,12 +121,6 @@ Deno.test("indirection judges bare values, and shows people names with values (I
   }
 });
 
-Deno.test("indirection leaves a limit a limit", async () => {
-  const done = await work("indirection", [{ calls: [SRC, OTH] }], { limits: { calls: 1 } });
-  assertEquals(done.ending.kind, "call_limit");
-  assertEquals(done.calls.map(({ result }) => result), ["@a"]);
-});
-
 // No value reaches a model
 
 /** Composites in which names stand between the values and whatever asks a model. */
@@ -189,56 +183,14 @@ Deno.test("indirection hides given numbers in every user message, and nothing el
   ]);
 });
 
-Deno.test("indirection hides values from stages, which get no tools", async () => {
-  const done = await work("indirection+plan_then_call", [
-    { text: "1. func_src(given = @given)" },
-    {},
-  ]);
-  const [plan, carry] = done.requests;
-  assertEquals(plan!.tools, []);
-  assert(!/731|205/.test(JSON.stringify(done.requests)));
-  assertStringIncludes(plan!.messages[0]!.content, explained(HIDDEN));
-  assertStringIncludes(plan!.messages[0]!.content, "Descriptive unique variable @name");
-  assertEquals(said(carry!.messages).slice(0, 2), [
-    ["user", explained(HIDDEN)],
-    ["assistant", "1. func_src(given = @given)"],
-  ]);
-});
-
 // Names
 
-Deno.test("indirection takes values in place of names, as they are", async () => {
-  assertEquals(
-    await outcomesOf([
-      [call("func_src", { given: 731, result: "@a" })],
-      [call("func_oth", { also: "205", result: "@b" })],
-    ]),
-    [
-      {
-        result: "@a",
-        resolved: '{"given":731}',
-        returned: 111,
-        failure: undefined,
-        detail: undefined,
-      },
-      {
-        result: "@b",
-        resolved: '{"also":"205"}',
-        returned: 222,
-        failure: undefined,
-        detail: undefined,
-      },
-    ],
-  );
-});
-
 Deno.test("indirection classifies failures by the values that are meant", async () => {
-  const [, mixed, early, missing, more] = await outcomesOf([
+  const [, mixed, early, missing] = await outcomesOf([
     [SRC],
     [call("func_src", { given: "@a", result: "@c" })],
     [call("func_tgt", { one: "@a", two: "@a", result: "@d" })],
     [call("func_tgt", { one: "@a", result: "@e" })],
-    [call("func_oth", { also: "@also", more: 1, result: "@f" })],
   ]);
   assertEquals(mixed!.failure, "incorrect_value");
   assertEquals(mixed!.detail, {
@@ -260,26 +212,13 @@ Deno.test("indirection classifies failures by the values that are meant", async 
     malformed: false,
   });
   assertEquals(missing!.resolved, '{"one":111}');
-  assertEquals(more!.detail, {
-    missing: [],
-    unexpected: ["more"],
-    wrongType: [],
-    malformed: false,
-  });
 });
 
 Deno.test("indirection refuses calls that do not name their result, or not well", async () => {
   const table: [given: JsonObject | string, missing: string[], wrongType: string[]][] = [
     [{ given: "@given" }, ["result"], []],
     [{ given: "@given", result: "a" }, [], ["result"]],
-    [{ given: "@given", result: "@1" }, [], ["result"]],
-    [{ given: "@given", result: "@a b" }, [], ["result"]],
-    [{ given: "@given", result: "" }, [], ["result"]],
-    [{ given: "@given", result: 7 }, [], ["result"]],
-    [{ given: "@given", result: null }, [], ["result"]],
-    [{ given: "@given", result: `@${"x".repeat(65)}` }, [], ["result"]],
     [{ given: "@given", result: "@given" }, [], ["result"]],
-    [{ given: "@given", result: "@also" }, [], ["result"]],
     [{ given: "@nix", result: "@a" }, [], ["given"]],
     [{ given: "@a", result: "@a" }, [], ["given"]],
     [{ given: "@nix", result: "nix" }, [], ["result", "given"]],
@@ -299,29 +238,6 @@ Deno.test("indirection refuses calls that do not name their result, or not well"
   assertEquals(broken!.detail, { missing: [], unexpected: [], wrongType: [], malformed: true });
 });
 
-Deno.test("indirection says what is wrong with a name, and what there is", async () => {
-  const [, unknown, rebound, unnamed] = await outcomesOf([
-    [SRC],
-    [call("func_oth", { also: "@nix", result: "@b" })],
-    [call("func_oth", { also: "@also", result: "@a" })],
-    [call("func_oth", { also: "@also" })],
-  ]);
-  assertEquals(
-    unknown!.result,
-    "There is no value named @nix, as in also. The name of a result is known from the next reply " +
-      "on. Known names: @given, @also, @a",
-  );
-  assertEquals(
-    rebound!.result,
-    "Parameter result must be a new name, such as @a_2: @a is taken. " +
-      "Known names: @given, @also, @a",
-  );
-  assertMatch(
-    unnamed!.result,
-    /^Parameter result must name the result, such as @Result; .*missing$/,
-  );
-});
-
 Deno.test("indirection does not let calls of one reply use each other's names", async () => {
   const outcomes = await outcomesOf([[SRC, OTH, TGT], [{ ...TGT }]]);
   assertEquals(outcomes.map(({ failure }) => failure), [
@@ -332,30 +248,6 @@ Deno.test("indirection does not let calls of one reply use each other's names", 
   ]);
   assertStringIncludes(outcomes[2]!.result, "There is no value named @a, @b, as in one, two");
   assertEquals(outcomes[3]!.returned, 444);
-  // In a circle neither can be first.
-  const circle = await outcomesOf([[
-    call("func_src", { given: "@y", result: "@x" }),
-    call("func_oth", { also: "@x", result: "@y" }),
-  ]]);
-  assertEquals(circle.map(({ failure }) => failure), [
-    "wrong_number_of_inputs",
-    "wrong_number_of_inputs",
-  ]);
-});
-
-Deno.test("indirection gives a name to the first of several calls of one reply", async () => {
-  const [first, second, third] = await outcomesOf([
-    [SRC, call("func_oth", { also: "@also", result: "@a" })],
-    [call("func_con", { con: "@a", result: "@c" })],
-  ]);
-  assertEquals(first!.returned, 111);
-  assertEquals([second!.failure, second!.detail], ["wrong_number_of_inputs", {
-    missing: [],
-    unexpected: [],
-    wrongType: ["result"],
-    malformed: false,
-  }]);
-  assertEquals(third!.returned, 333, "@a is what the first one returned");
 });
 
 Deno.test("indirection frees a name whose call was refused", async () => {
@@ -369,15 +261,6 @@ Deno.test("indirection frees a name whose call was refused", async () => {
   ]);
   const [, second] = await outcomesOf([[refused, SRC]]);
   assertEquals(second!.failure, undefined, "in the same reply too");
-});
-
-Deno.test("indirection leaves functions that do not exist as they are", async () => {
-  const [outcome] = await outcomesOf([[call("func_srx", { given: "@given", result: "@a" })], [
-    SRC,
-  ]]);
-  assertEquals(outcome!.failure, "function_not_found");
-  assertEquals(outcome!.detail, { nearest: "func_src" });
-  assertEquals(outcome!.result, "There is no function func_srx");
 });
 
 Deno.test("indirection finds another parameter for the result where result is taken", async () => {
@@ -442,15 +325,6 @@ Deno.test("indirection lets a model look at values where it is told to, each loo
   assertEquals(done.ending, { kind: "answer", text: "alpha is 111" });
 });
 
-Deno.test("indirection counts looks against the limit of calls", async () => {
-  const done = await work("indirection", [{ calls: [LOOK("@given")] }], {
-    set: { dereference: true },
-    limits: { calls: 2 },
-  });
-  assertEquals([done.ending.kind, done.calls.length], ["call_limit", 2]);
-  assertEquals(eventsOf(done, "over_limit").map((event) => event.function), ["dereference"]);
-});
-
 Deno.test("indirection refuses to look at what has no name, without a failure of the call", async () => {
   const looks = ["@nix", "", "@", 7, null, "@given @also", "__proto__"].map(LOOK);
   const done = await work("indirection", [
@@ -500,37 +374,6 @@ Deno.test("indirection has restate list names, never values", async () => {
       `@c\n${known("@c")}`,
       JSON.stringify({ error: "There is no function func_nix", ...JSON.parse(known("@c")) }),
     ]);
-  }
-});
-
-Deno.test("indirection shows no value to whatever else writes results", async () => {
-  const seen: unknown[] = [];
-  const done = await work("indirection", [{ calls: [SRC, call("func_nix", {})] }, {}], {
-    around: {
-      write: (answered, known) => {
-        seen.push(answered.map(({ content, value }) => [content, value]), [...known]);
-        return answered.map(({ content }) => `! ${content}`);
-      },
-    },
-  });
-  assertEquals(seen, [
-    [["@a", "@a"], ['{"error":"There is no function func_nix"}', undefined]],
-    [["given", "@given"], ["also", "@also"], ["alpha", "@a"]],
-  ]);
-  assertEquals(resultsSeen(done)[0], "! @a");
-});
-
-Deno.test("indirection has calls mended in names", async () => {
-  for (const strategy of ["repair+indirection", "indirection+repair"]) {
-    const done = await work(strategy, [
-      { calls: [call("func_src", { given: "@given" })] },
-      { text: SRC.arguments },
-      { text: "Done." },
-    ]);
-    const [, { messages }] = done.requests as [unknown, { messages: Message[] }];
-    assert(!/731|205/.test(JSON.stringify(messages)));
-    assertStringIncludes(messages.at(-1)!.content, '"result"');
-    assertEquals(done.calls.map(({ resolved }) => resolved), ['{"given":731}']);
   }
 });
 

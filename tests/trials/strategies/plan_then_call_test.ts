@@ -144,15 +144,6 @@ Deno.test("plan_then_call passes a plan on as it is, whatever stands in it", asy
   assertEquals(eventsOf(done, "stage")[0]!.message, "the plan names 0 of 6 functions");
 });
 
-Deno.test("plan_then_call does not fill in what stands in the question", async () => {
-  const question = "What is {tools}, {question} and $&?";
-  const messages: Message[] = [{ role: "user", content: question }];
-  const { requests } = await work("plan_then_call", [{ text: PLAN }, {}], { messages });
-  const [[, content]] = said(requests[0]!.messages) as [[string, string]];
-  assert(content.startsWith(`${question}\n\n`), content.slice(0, 100));
-  assertEquals(content.split('"name": "func_src"').length, 2, "the functions are listed once");
-});
-
 Deno.test("plan_then_call cuts a plan of a million letters", async () => {
   const long = `func_src ${"x".repeat(1_000_000)} func_oth`;
   const done = await work("plan_then_call", [{ text: long }, {}]);

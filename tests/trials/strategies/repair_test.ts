@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Message } from "../../../lib/tools/message.ts";
 import type { ModelRequest } from "../../../lib/models/model.ts";
-import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
+import type { ScriptedReply } from "../../../lib/models/scripted.ts";
 import { PROMPTS } from "../../../lib/models/prompts.ts";
 import { call, OTH, SRC, TASK, TGT } from "../../support/handmade.ts";
 import {
@@ -251,42 +251,13 @@ Deno.test("repair shows the conversation so far, and leaves no trace in it", asy
   assert(after.every(({ content }) => !content.includes("invalid arguments")));
 });
 
-Deno.test("repair lets another model mend", async () => {
-  const usage = { inputTokens: 8, outputTokens: 2 };
-  const mender = scripted("mender", [{ calls: [SRC], usage, served: "mender-1" }]);
-  const done = await work("repair", [{ calls: [BAD], usage }, {}, { text: "Done.", usage }], {
-    models: { repair: mender },
-  });
-  assertEquals(done.session.stages, [{
-    stage: "repair",
-    model: { requested: "mender", served: ["mender-1"], simulated: true },
-    usage,
-  }]);
-  assertEquals(done.session.served, ["script"]);
-  assertEquals(done.session.usage, { inputTokens: 24, outputTokens: 6 });
-  assertEquals(
-    eventsOf(done, "reply").map(({ stage, model }) => [stage, model]),
-    [[undefined, undefined], ["repair", "mender"], [undefined, undefined]],
-  );
-});
-
 Deno.test("repair uses a text of the user's own", async () => {
   const prompts = { repair: { fix: "No: {arguments}" } };
   const done = await work("repair", [{ calls: [BAD] }, { calls: [SRC] }, {}], { set: { prompts } });
   assertEquals(said(repairs(done)[0]!.messages)[2], ["user", "No: {}"]);
 });
 
-Deno.test("repair passes hostile arguments on without filling them in, and cut", async () => {
-  const hostile = "{tools} {schema} $& {errors}";
-  const done = await work("repair", [
-    { calls: [call("func_src", hostile)] },
-    { calls: [SRC] },
-    { text: "Done." },
-  ]);
-  assertEquals(said(repairs(done)[0]!.messages).slice(1), [
-    ["assistant", `func_src(${hostile})`],
-    ["user", fix("{}").replace("Arguments: {}", () => `Arguments: ${hostile}`)],
-  ]);
+Deno.test("repair passes long arguments on cut", async () => {
   const long = `{"given":"${"x".repeat(1_000_000)}"}`;
   const cut = await work("repair", [
     { calls: [call("func_src", long)] },

@@ -1,4 +1,4 @@
-// `plan --series`, as users meet it: sizes of releases, and what is simulated of series of them.
+// What `plan --series` simulates of series of releases, and how it is told.
 
 import { assert, assertEquals, assertLess, assertMatch, assertStringIncludes } from "@std/assert";
 import { toolgates } from "../support/command_line.ts";
@@ -46,20 +46,4 @@ Deno.test("plan --series sizes releases and simulates series of them", async () 
   assertEquals([of300.shared.graphs, of300.fresh.graphs, of300.discordance], [300, 300, 0.18]);
   // At 98% two releases differ on too few graphs to plan with pairs.
   assertMatch(high!.stdout, /graphs of each, [^\n]* none +\d+\n/);
-});
-
-Deno.test("plan --series refuses what it cannot plan", async () => {
-  const wrong: [string[], string][] = [
-    [["--series", "0"], "--series must be a whole number from 1 on: it is 0"],
-    [["--series", "101"], "it has at most 100 releases: it has 101"],
-    [["--series", "5", "--cases", "3"], "--series goes without --cases"],
-    [["--series", "5", "--rate", "1"], "rate must be between 0 and 1: it is 1"],
-    [["--series", "5", "--discordance", "0.4"], "discordance must be above 0 and at most 0.32"],
-    [["suite.jsonc", "--series", "5"], "--series goes without a file"],
-  ];
-  const results = await toolgates(wrong.map(([line]) => ["plan", ...line]));
-  for (const [place, { code, stderr }] of results.entries()) {
-    assertEquals(code, 2);
-    assertStringIncludes(stderr, wrong[place]![1]);
-  }
 });
