@@ -70,10 +70,10 @@ function sourcesOf(roots: readonly string[]): Readonly<Record<string, string>> |
 function importsOf(url: string, text: string): string[] {
   return [...text.matchAll(IMPORTS)].flatMap(([, , specifier]) => {
     try {
-      const { href, protocol } = new URL(
+      const { href, protocol, host } = new URL(
         /^\.{0,2}\//.test(specifier!) ? new URL(specifier!, url) : import.meta.resolve(specifier!),
       );
-      return protocol === "file:" && !isForeign(href) ? [href] : [];
+      return protocol === "file:" && host === "" && !isForeign(href) ? [href] : [];
     } catch {
       // No import map has it.
       return [];

@@ -251,6 +251,10 @@ function badInput(temporary: Folder): [line: readonly string[], message: RegExp]
       ["run", bad("secret", suiteOf([{ model: "m", apiKeyVariable: "NO_SUCH_KEY" }], 1)), ...out],
       /model m .*NO_SUCH_KEY is not set/,
     ],
+    [
+      ["run", suite, ...out, "--request-timeout", "0"],
+      /--request-timeout must be a number above 0: it is 0/,
+    ],
     [["run", suite, ...out, "--modle", "m"], /there is no option --modle; did you mean --model\?/],
     [
       ["run", suite, ...out, "--model", "sim:oracle"],

@@ -257,6 +257,16 @@ Deno.test("limits by the minute hold for all requests of a run, and it ends whil
   assertEquals([ran.code, server.replied], [3, 7], ran.all);
   assertMatch(ran.stderr, /were delayed by the given rate limits; requests waited/);
   assertStringIncludes(ran.stderr, "nothing is kept, as it ran without --out");
+  // Tokens of replies count once these are there, and a test holds the limit as a command does.
+  await using other = limitingServer({});
+  const file = temporary.write("limited_test.ts", benchmarkOf(other, TRIALS));
+  const own = ["--", "--tokens-per-minute=1"];
+  const test = start(Deno.execPath(), [...testing(temporary, file), ...own]);
+  await other.until(() => other.replied >= 1);
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  test.process.kill("SIGTERM");
+  const tested = await test.finished;
+  assertEquals([tested.code, other.replied], [3, 1], tested.all);
 });
 
 Deno.test("deno test, told to end during a test of the user's own, ends when that has", async () => {

@@ -420,7 +420,8 @@ toolTest("sums", { tools: [add], prompt: "What is 1 + 2?", model: adder(), trial
 `;
   Deno.mkdirSync(place.file("closures"));
   place.write("closures/helper.ts", `import "./other.ts";\n${helper("3")}`);
-  place.write("closures/other.ts", "// Nothing yet.\n");
+  // What only looks like an import leads nowhere.
+  place.write("closures/other.ts", 'const text = `from "file://${name}/mod.ts"`;\n');
   const file = write("my closures %41.ts", body);
   const own = [`--out=${place.file("closures.jsonl")}`];
   const first = await run(file, { flags: FILES, own });

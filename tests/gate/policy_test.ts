@@ -123,6 +123,8 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
   [{ successRate: "0.9" }, "successRate", "expected number"],
   [{ ...RATE, margin: -0.01 }, "margin", "must be at least 0"],
   [{ ...RATE, margin: 1 }, "margin", "must be below 1"],
+  [{ ...UPGRADE, power: 1 }, "power", "must be below 1"],
+  [{ ...RATE, infrastructure: [{ status: 600 }] }, "infrastructure[0].status", "at most 599"],
   [{ successRate: 0.05 }, "margin", "margin (default 0.05) must be below successRate"],
   [{ ...RATE, confidence: 0.5 }, "confidence", "must be above 0.5"],
   [{ ...RATE, confidence: 95 }, "confidence", "must be below 1"],

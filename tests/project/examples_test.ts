@@ -1,6 +1,7 @@
 // The examples of the public documentation, each a module of its own in this process: `deno test --doc` loads the library
 // anew for each of them. Their types are checked by `deno task checks`.
 
+import { assertGreater } from "@std/assert";
 import { ROOT } from "../support/surroundings.ts";
 
 /** An example, and the line in the documentation that it begins at. */
@@ -30,6 +31,8 @@ function examplesOf(file: string): Example[] {
 }
 
 const EXAMPLES = ["mod.ts", ...modulesBelow("lib")].flatMap(examplesOf);
+
+Deno.test("the examples are found", () => assertGreater(EXAMPLES.length, 100));
 
 for (const { file, line, text } of EXAMPLES) {
   Deno.test({

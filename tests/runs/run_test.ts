@@ -932,3 +932,29 @@ Deno.test("Run says that the gate differs where both runs keep a baseline", asyn
     "it must declare the same gate: its gate differs",
   );
 });
+
+Deno.test("Run.connect() fails before anything is run when the model of a stage cannot be had", () => {
+  const { asked, connect } = mending();
+  using run = new Run(MENDING_PLAN, {
+    connect: (entry, task) => {
+      if (entry.model === "m") throw new InputError("Cannot use model m");
+      return connect(entry, task);
+    },
+  });
+  assertThrows(() => run.connect(), InputError, "Cannot use model m");
+  assertEquals(asked, []);
+});
+
+Deno.test("Run refuses to resume a journal whose strategies were set in another way", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  {
+    using run = new Run(MENDING_PLAN, { ...mending(), journal });
+    await run.all();
+  }
+  const [first, , third] = MENDING.strategies!;
+  const changed = { strategy: "repair", attempts: 2, name: "once" } as const;
+  const plan = planSuite({ ...MENDING, strategies: [first!, changed, third!] });
+  const run = () => new Run(plan, { ...mending(), journal, resume: true }).open();
+  assertThrows(run, InputError, "strategies");
+});

@@ -621,3 +621,11 @@ Deno.test("differences() does not mind the order of keys, as planHash() does not
   assertEquals(planHash(one), planHash(other));
   assertEquals(differences(one, other), []);
 });
+
+Deno.test("readResults() names what differs when two journals differ in their hash alone", () => {
+  using folder = new Folder();
+  const one = writeShard(folder, "1.jsonl", { index: 1, of: 2 });
+  const line = { ...planLine(PLAN, { index: 2, of: 2 }), planHash: "0".repeat(64) };
+  const other = folder.write("2.jsonl", textOf([line]));
+  assertMatch(readResults([one, other]).problem!, /they differ in their hashes$/);
+});

@@ -403,3 +403,15 @@ Deno.test("indirection hides what a message gives, whole or not at all", () => {
     assertEquals(explainNames(said, { tools: [], given }, "{question}"), hidden);
   }
 });
+
+Deno.test("indirection gives a name to the first of several calls of one reply", async () => {
+  const [first, second, third] = await outcomesOf([
+    [SRC, call("func_oth", { also: "@also", result: "@a" })],
+    [call("func_con", { con: "@a", result: "@c" })],
+  ]);
+  assertEquals([first!.returned, third!.returned], [111, 333]);
+  assertEquals(
+    [second!.failure, (second!.detail as unknown as { wrongType: string[] }).wrongType],
+    ["wrong_number_of_inputs", ["result"]],
+  );
+});
