@@ -93,7 +93,7 @@ export function planOfJournal(path: string): Plan {
     throw cannot(
       `run a trial of ${path}`,
       "only the file of its benchmark has its model or agent",
-      `run  deno test ${shellQuote(testFileOf(line) ?? "FILE")} -- --only=ID`,
+      `run  deno test -A --no-check ${shellQuote(testFileOf(line) ?? "FILE")} -- --only=ID`,
     );
   }
   const { agent } = line.resolved;
@@ -135,7 +135,7 @@ export function rerunLine(
   if (parseTrialId(id) === undefined) return undefined;
   if (plan?.ownCode) {
     const file = shellQuote(testFileOf(plan) ?? "YOUR_BENCHMARK.ts");
-    return `deno test -A ${file} -- --only=${shellQuote(id)}`;
+    return `deno test -A --no-check ${file} -- --only=${shellQuote(id)}`;
   }
   const run = commandLine("run");
   if (plan !== undefined) {

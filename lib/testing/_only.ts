@@ -89,7 +89,7 @@ export function rerunLine(
   const variables = variablesOf(texts);
   return [
     ...variables.map(([name, value]) => `${name}=${shellQuote(value)}`),
-    "deno test -A",
+    "deno test -A --no-check",
     shellQuote(pathForUser(shownFile(Deno.mainModule))),
     "--",
     ...[`--only=${id}`, ...keptArguments(Deno.args, texts)].map(flagText),

@@ -293,7 +293,7 @@ Deno.test("viewCalls() finds nothing wrong with what assertions accept, and only
     ignore: fc.subarray(["a", "b.a", "a[*]", "[*].b", "b[*].a"], { maxLength: 2 }),
   }, { requiredKeys: ["tool"] });
   const seen = { right: 0, wrong: 0 };
-  fc.assert(
+  fc.assertAll(
     fc.property(keyed(value.value), call, (given, expected) => {
       const one = made(JSON.stringify(given));
       const [accepted, faultless] = [

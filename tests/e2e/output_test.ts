@@ -108,7 +108,7 @@ Deno.test("deno test tells failures of a gate's cases once and few, and reports 
   // Only the gate's test tells of them: ten, how many more, the table, the verdict.
   const [block] = blocks;
   assertEquals(
-    block!.match(/^ {4}rerun: deno test -A file_test\.ts -- --only='core=/gm)?.length,
+    block!.match(/^ {4}rerun: deno test -A --no-check file_test\.ts -- --only='core=/gm)?.length,
     10,
   );
   const order = [
@@ -197,7 +197,7 @@ bench("wrong", -1);
   assertStringIncludes(hostile!.message, "No call was as expected: weather(");
   assertStringIncludes(
     hostile!.message,
-    "rerun: deno test -A 'a %41 (1)_test.ts' -- --only='case=",
+    "rerun: deno test -A --no-check 'a %41 (1)_test.ts' -- --only='case=",
   );
   assertEquals(/^\s*(##\[|::)/m.test(hostile!.message), false, hostile!.message);
 
@@ -326,7 +326,7 @@ Deno.test("the bench task shows failures, table and verdict in at most 60 rows o
   assertEquals(code, 0, all);
   assertMatch(stdout, /^ok \| 253 passed \| 0 failed/m);
   assertMatch(stdout, /^quick: report: results\/quick\.html\r?$/m);
-  assertEquals(stdout.match(/^ {4}rerun: deno test -A fixtures/gm)?.length, 1, all);
+  assertEquals(stdout.match(/^ {4}rerun: deno test -A --no-check fixtures/gm)?.length, 1, all);
   assertMatch(stdout, /^ {2}and \d+ more: see results\/quick\.html/m);
   assertMatch(stdout, /: PASS: the true success rate is at least 60\.0%/);
   // Deno draws over the lines of its downloads.

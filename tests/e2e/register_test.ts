@@ -105,11 +105,6 @@ function storiesIn({ stdout }: Finished): { story: string; rerun: string }[] {
     .map(([, story, rerun]) => ({ story: story!, rerun: rerun! }));
 }
 
-/** Runs a line as a user would paste it, but for the check of types, which takes seconds. */
-function paste(line: string): Promise<Finished> {
-  return shell(line.replace(/(?<=^|\s)deno test /, "deno test --no-check "));
-}
-
 /** Work whose result several tests look at: it is done when the first of them asks. */
 function once<T>(work: () => Promise<T>): () => Promise<T> {
   let result: Promise<T> | undefined;
@@ -249,7 +244,7 @@ Deno.test("benchmark() runs probes and strategies with options as cases, and run
   }
   const planned = stories.find(({ story }) => story.includes("stage plan"))!;
   assertStringIncludes(planned.rerun, "strategy=planned");
-  const again = await paste(planned.rerun);
+  const again = await shell(planned.rerun);
   assertEquals([again.code, storiesIn(again)], [1, [planned]], again.all);
 });
 
@@ -342,7 +337,7 @@ Deno.test("benchmark() without a gate fails each unsolved case with its story, a
   }
   // One of them, pasted as it is printed.
   const { story, rerun } = stories.at(-1)!;
-  const again = await paste(rerun);
+  const again = await shell(rerun);
   assertEquals(again.code, 1, again.all);
   assertStringIncludes(again.stdout, "running 1 test from");
   assertEquals(failedIn(again).length, 1, again.all);
@@ -363,7 +358,7 @@ Deno.test("benchmark() reruns one trial of a gated file with its story, and leav
   // The line has the variable that the file reads its server from.
   const line = rerun.replace(weakServer.url, fresh.url);
   assertStringIncludes(line, `TOOLGATE_SERVER=${fresh.url} deno test `);
-  const again = await paste(line);
+  const again = await shell(line);
   // Whoever reruns wants the story, so here the case itself fails.
   assertEquals(again.code, 1, again.all);
   assertMatch(again.stdout, /0 passed \| 1 failed \| 1 ignored/);

@@ -279,7 +279,7 @@ Deno.test("toolTest() tells what was wrong, where, and how to run just that agai
       const id = `case=${encodeURIComponent(name)} seed=`;
       assertStringIncludes(
         rerun!,
-        `deno test -A fixtures/tool_tests/failing/${file} -- --only='${id}`,
+        `deno test -A --no-check fixtures/tool_tests/failing/${file} -- --only='${id}`,
       );
       assertEquals(frames.length, 1);
       if (at === undefined) return;

@@ -29,7 +29,6 @@ import {
   stakesOf,
 } from "../../lib/gate/sequential.ts";
 import { blocksOfWave } from "../../lib/gate/waves.ts";
-import { GATES, powerOf, powerTables, SEED } from "../bench/power.ts";
 import { drawsOf, noiseOf } from "../support/error_rates.ts";
 import { sequentialEnds } from "../support/exact_gates.ts";
 import fc from "../support/fast_check.ts";
@@ -378,18 +377,6 @@ Deno.test("sequentialRule() saves half of the graphs of a suite with one cell, a
       assertLessOrEqual(undecided, 0.03, JSON.stringify(policy));
     }
   }
-});
-
-Deno.test("powerTables() are what the README of the benchmarks shows", async () => {
-  // The soak task holds all rows against it.
-  const readme = await Deno.readTextFile(new URL("../bench/README.md", import.meta.url));
-  const policies = [
-    { successRate: 0.7, margin: 0.1 },
-    { baseline: "old", margin: 0.05, discordance: 0.1 },
-  ];
-  const tables = powerTables(policies.map((policy) => powerOf(policy)));
-  for (const line of tables.split("\n")) assert(readme.includes(`${line}\n`), line);
-  assert(readme.includes(`${GATES.toLocaleString("en-US")} gates, seed ${SEED}`));
 });
 
 // Waves of a sequential gate: how a plan is cut, and how often a gate that looks after each of them errs.

@@ -472,7 +472,7 @@ Deno.test("editors are told the same of ids as suites take", () => {
   const ids = fc.uniqueArray(part, { selector: (id) => id.split(":")[0], maxLength: 4 })
     .map((parts) => parts.join("+"));
   let taken = 0;
-  fc.assert(
+  fc.assertAll(
     fc.property(ids, (id) => {
       const suite = { name: "n", seed: 1, tasks: [{ core: 2, depth: 1 }], models: ["m"] };
       const { success } = SUITE.safeParse({ ...suite, perturbations: [id] });

@@ -28,7 +28,7 @@ Deno.test("README: the story of a failure is what its rerun line gives", async (
   const connections = new Connections();
   const model = connections.model({ model: key.model });
   const trial = await runTrial({ ...key, id: id!, index: 0, block: 0 }, model);
-  const rerun = `rerun: deno test -A my_benchmark.ts -- --only='${id}'`;
+  const rerun = `rerun: deno test -A --no-check my_benchmark.ts -- --only='${id}'`;
   assertEquals(shown.trim(), `The task is not solved.\n${describeTrial(trial)}\n${rerun}`);
 });
 

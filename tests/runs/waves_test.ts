@@ -67,7 +67,7 @@ const COURSES = fc.record({
 
 Deno.test("a gate over waves goes on until the wave in which one machine stops, and then says the same", () => {
   const kinds = new Set<string>();
-  fc.assert(
+  fc.assertAll(
     fc.property(COURSES, ({ isUpgrade, seed, rates, invalid, waves: of, shards }) => {
       const plan = isUpgrade ? UPGRADE : RATE;
       using folder = new Folder();

@@ -410,7 +410,7 @@ Deno.test("RP_F and RP_L: what was removed is named, and nothing is made up", as
 
 Deno.test("CP: sums are understood, and number words are not", async () => {
   const seen = { sums: 0, words: 0 };
-  await fc.assert(
+  await fc.assertAll(
     fc.asyncProperty(TASKS, async (task) => {
       const lines = perturbTask(task, "CP").prompt.matchAll(/^Variable (\w+) = (.*)$/gm);
       const words = [...lines].filter(([, , value]) => !/\d/.test(value!)).map(([, name]) => name!);

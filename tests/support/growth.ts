@@ -30,7 +30,7 @@ export function assertLinear(
   read: (text: string) => unknown,
   before: string,
   repeated: string,
-  length = 20_000,
+  length = 8_000,
 ): void {
   const text = (size: number) => before + repeated.repeat(Math.ceil(size / repeated.length));
   const [short, long] = [text(length), text(FACTOR * length)];

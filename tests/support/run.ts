@@ -60,7 +60,7 @@ function summary(cases: readonly Case[]): string[] {
       ? seconds.slice(0, SLOWEST).map(([file, sum]) => `${sum.toFixed(1).padStart(7)} ${file}`)
       : []),
     ...(skipped.length === 0 ? [] : [
-      `left out: ${skipped.length} tests: ` +
+      `left out: ${skipped.length} test${skipped.length === 1 ? "" : "s"}: ` +
       [...reasons].map(([reason, tests]) => `${tests.length} as ${reason}`).join("; "),
     ]),
   ];
@@ -101,6 +101,12 @@ async function follow(output: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<
 const ALONE =
   /Deno\.test\.before|CollectedTests\.ofFile|support\/refusals\.ts|sanitizeOps: false|^import "\.\//m;
 
+/**
+ * Files that simulate thousands of gates, the part `loops`: counters of lines slow them to a third. All other files are
+ * the part `lines`.
+ */
+const LOOPS = /support\/(?:error_rates|exact_gates)\.ts/;
+
 /** The files of tests below a path, but for those below an ignored one. */
 function* testFiles(path: string, ignored: readonly string[]): Generator<string> {
   if (ignored.includes(path)) return;
@@ -123,9 +129,17 @@ const WHOLE = "all files of this module were loaded";
 function group(
   paths: readonly string[],
   ignored: readonly string[],
-  { most, folder }: { readonly most: number; readonly folder: string },
+  { most, part, folder }: {
+    readonly most: number;
+    readonly part: string | undefined;
+    readonly folder: string;
+  },
 ): string[] {
   const files = paths.flatMap((path) => [...testFiles(path.replace(/\/$/, ""), ignored)])
+    .filter((file) =>
+      part === undefined ||
+      LOOPS.test(Deno.readTextFileSync(file)) === (part === "loops")
+    )
     .toSorted();
   const write = (name: string, own: readonly string[]) => {
     const path = `${folder}/${name}_test.ts`;
@@ -160,11 +174,11 @@ function group(
 async function run(given: readonly string[]): Promise<number> {
   // Only what is behind this flag may look like a path.
   const arguments_ = given.join("\0").replace(/(?<=^|\0)--filter\0/, "--filter=").split("\0");
-  const grouped = /^--grouped=(\d+)$/;
-  const most = arguments_.map((argument) => grouped.exec(argument)?.[1]).find(Number);
-  const flags = arguments_.filter((argument) =>
-    argument.startsWith("-") && !grouped.test(argument)
+  const own = /^--(?:grouped=(\d+)|part=(lines|loops))$/;
+  const [most, part] = [1, 2].map((place) =>
+    arguments_.map((argument) => own.exec(argument)?.[place]).find(Boolean)
   );
+  const flags = arguments_.filter((argument) => argument.startsWith("-") && !own.test(argument));
   let paths = arguments_.filter((argument) => !argument.startsWith("-"));
   const isOfFiles = paths.some((path) => path.endsWith(".ts"));
   const report = Deno.makeTempFileSync({ suffix: ".xml" });
@@ -173,8 +187,8 @@ async function run(given: readonly string[]): Promise<number> {
   try {
     if (most !== undefined && !isOfFiles) {
       const ignored = flags.flatMap((flag) => /^--ignore=(.*)/.exec(flag)?.[1]?.split(",") ?? []);
-      const all = paths.length === 0 ? ["tests"] : paths;
-      paths = group(all, ignored, { most: Number(most), folder });
+      const below = paths.length === 0 ? ["tests"] : paths;
+      paths = group(below, ignored, { most: Number(most), part, folder });
     }
     const child = new Deno.Command(Deno.execPath(), {
       args: ["test", `--junit-path=${report}`, ...flags, ...paths],
@@ -185,12 +199,12 @@ async function run(given: readonly string[]): Promise<number> {
     if (!isOfFiles) await follow(child.stdout);
     const { code } = await child.status;
     const cases = readCases(Deno.readTextFileSync(report));
-    const own = cases.filter(({ name }) => name !== WHOLE);
-    for (const line of summary(own)) console.log(line);
+    const all = cases.filter(({ name }) => name !== WHOLE);
+    for (const line of summary(all)) console.log(line);
     // A filter leaves out that test too.
     const isCounted = most !== undefined && !isOfFiles &&
       !flags.some((flag) => /^--filter/.test(flag));
-    if (isCounted && code === 0 && paths.length > cases.length - own.length) {
+    if (isCounted && code === 0 && paths.length > cases.length - all.length) {
       console.log("FAILED: a file of tests has ended the process while it was loaded");
       return 1;
     }

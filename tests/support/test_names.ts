@@ -11,7 +11,7 @@ function* filesIn(folder: string): Generator<string> {
   for (const { name, isDirectory } of Deno.readDirSync(`${ROOT}/${folder}`)) {
     const path = `${folder}/${name}`;
     if (isDirectory) yield* filesIn(path);
-    else if (name.endsWith("_test.ts")) yield path;
+    else if (name.endsWith("_test.ts") || folder === "tests/soak") yield path;
   }
 }
 

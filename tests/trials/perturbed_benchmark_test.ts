@@ -75,7 +75,7 @@ Deno.test("benchmark() without a gate: each case ends as its perturbation asks",
 
   // The line that is printed runs the same trial again, perturbed as it was.
   const failed = casesOf(finished, "brittle").find(({ ended }) => ended === "FAILED")!;
-  const [, id] = /^rerun: deno test -A \S+ -- --only='([^']*perturbation=WT[^']*)'$/m
+  const [, id] = /^rerun: deno test -A --no-check \S+ -- --only='([^']*perturbation=WT[^']*)'$/m
     .exec(failed.error)!;
   const again = await CollectedTests.of(() => register(), [`--only=${id}`]).run();
   assertEquals(endedIn(again, "brittle"), ["FAILED"]);

@@ -36,7 +36,7 @@ Deno.test("matchMembers() finds as many as trying all pairs does, and asks about
   const member = fc.record({ x: fc.nat({ max: 3 }), bits: fc.nat({ max: 15 }) });
   const members = fc.array(member, { maxLength: 7 });
   let short = 0;
-  fc.assert(
+  fc.assertAll(
     fc.property(members, members, (expected, actual) => {
       const fits = (one: { bits: number }, other: { x: number }) => (one.bits >> other.x) % 2 === 1;
       const { partners } = matched(expected, actual, fits as never);

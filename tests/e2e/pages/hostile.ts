@@ -89,7 +89,7 @@ browserTest("hostile trials open as text, on a wide screen and on a phone", asyn
     assertEquals(await page.evaluate(() => document.documentElement.scrollWidth), width);
     for (let number = 1; number <= count; number++) {
       // The trials of the second half differ in their graph alone, and one of the phone in its width.
-      const step = (number > EVIL.length ? 5 : 1) * (width === 1280 ? 1 : 4);
+      const step = (number > EVIL.length ? 10 : 1) * (width === 1280 ? 1 : 8);
       if (number % step !== 0 && number < count) continue;
       const where = `trial ${number} at ${width}`;
       await goToTrial(page, number);

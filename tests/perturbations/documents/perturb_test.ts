@@ -868,7 +868,7 @@ Deno.test("perturbTools() by WT makes schemas that take none of the right values
       if (given.typed) typed++;
     },
     ["WT"],
-    { given: CHECKED_CASES },
+    { given: CHECKED_CASES, runs: 200 },
   );
   assert(typed > 8, String(typed));
 });

@@ -473,7 +473,7 @@ Deno.test("viewTrial() shows the events of other tools, whatever they look like"
       .map(([field, value]) => ({ ...usual[kind], [field]: value }))
   );
   let read = 0;
-  fc.assert(
+  fc.assertAll(
     fc.property(event, (value) => {
       const { success, data } = EVENT.safeParse(value);
       if (!success) return;

@@ -317,7 +317,7 @@ Deno.test("askJudges() settles all that a comparison of a run with what is expec
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, unjudged(inner)]));
   };
   let right = 0;
-  await fc.assert(
+  await fc.assertAll(
     fc.asyncProperty(given, expectation, async (value, expected) => {
       const made = run([call("f", { at: value })]);
       const [judged] = await askJudges(made, [{ tool: "f", arguments: { at: expected } }]);

@@ -294,7 +294,7 @@ Deno.test("strategies judge random trials as the baseline does, where the model 
       assertEquals(judged(trial), usual, id);
     }
   };
-  await fc.assert(
+  await fc.assertAll(
     fc.asyncProperty(specs(12), fc.nat(), async (task, seed) => {
       const mistakes = "hallucinate=.1&arity=.1&early=.2&distract=.4";
       await compare([...TRANSPARENT, ...WITH_RESULTS], "sim:planner", task);
