@@ -3,6 +3,8 @@ import {
   canonicalJson,
   isJsonObject,
   parseJson,
+  pointerKeys,
+  pointerPart,
   printable,
   printableJson,
   printableLines,
@@ -179,4 +181,9 @@ Deno.test("printable() does not cut a character in two", () => {
   for (let limit = 1; limit < 12; limit++) {
     assertEquals(printable("a🜁🜁🜁🜁🜁🜁", limit).isWellFormed(), true, `${limit}`);
   }
+});
+
+Deno.test("pointerKeys() gives back the keys that pointerPart() has escaped (RFC 6901)", () => {
+  const keys = ["a/b", "~1", "~01", "m~n", ""];
+  assertEquals(pointerKeys(`/${keys.map(pointerPart).join("/")}`), keys);
 });

@@ -3,9 +3,9 @@
  *
  * Every property draws from the same seed, so that tests pass or fail alike each time they run. A run of the tests
  * checks a fifth of the inputs that a property names; `TOOLGATE_FUZZ_RUNS=1` checks all of them, and
- * `TOOLGATE_FUZZ_RUNS=10` ten times as many. `TOOLGATE_FUZZ_SEED=fresh` draws a new seed: `deno task soak` does both. A failed property prints its seed and path:
- * `TOOLGATE_FUZZ_SEED=NUMBER` repeats it, and `TOOLGATE_FUZZ_PATH`, together with `--filter` for that
- * test alone, starts at the input that failed.
+ * `TOOLGATE_FUZZ_RUNS=10` ten times as many. `TOOLGATE_FUZZ_SEED=fresh` draws a new seed: `deno task soak` does both.
+ * A failed property prints its seed and path: `TOOLGATE_FUZZ_SEED=NUMBER` repeats it, and `TOOLGATE_FUZZ_PATH`,
+ * together with `--filter` for that test alone, starts at the input that failed.
  */
 
 import * as fc from "fast-check";
