@@ -1,9 +1,8 @@
 // The TypeScript of README and docs runs in a copy of the project, and in a project of a user's own beside it. Its types
 // are checked by `deno task checks`.
 
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { ROOT } from "../support/child.ts";
-import { blocksOf, PAGES, shell, textOf, unchecked, Workplace } from "../support/documents.ts";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { blocksOf, PAGES, shell, textOf, Workplace } from "../support/documents.ts";
 
 const place = await Workplace.make();
 Deno.test.beforeEach(() => place.clear());
@@ -70,14 +69,15 @@ for (const [flags, examples] of Map.groupBy(EXAMPLES, flagsOf)) {
     const written = writeBlocks(examples);
     const standIn = `${place.clone}/results/stand_in.ts`;
     Deno.writeTextFileSync(standIn, STAND_IN.replaceAll('"./lib/', '"../lib/'));
-    // Blocks of a page are loaded by one file, as each file that is run loads the library anew.
-    const loaders = written.map(({ name, paths }) => {
-      const loader = `results/${name}.ts`;
-      const lines = paths.map((path) =>
+    // Each file that is run loads the library anew, so that one has all pages, but for README, whose test goes by the
+    // name of another page's.
+    const files = Map.groupBy(written, ({ name }) => name === "README_md" ? "readme" : "pages");
+    const loaders = [...files].map(([file, own]) => {
+      const lines = own.flatMap(({ paths }) => paths).map((path) =>
         `await import("../${path}");\nconsole.log("loaded ${path}");`
       );
-      Deno.writeTextFileSync(`${place.clone}/${loader}`, lines.join("\n"));
-      return loader;
+      Deno.writeTextFileSync(`${place.clone}/results/${file}.ts`, lines.join("\n"));
+      return `results/${file}.ts`;
     });
     const { code, output } = await shell(
       `deno test --no-check --no-prompt --preload=${standIn} ${flags} ${loaders.join(" ")}`,
@@ -85,7 +85,7 @@ for (const [flags, examples] of Map.groupBy(EXAMPLES, flagsOf)) {
     );
     assertEquals(code, 0, output);
     assertStringIncludes(output, " | 0 failed");
-    for (const path of written.flatMap((page) => page.paths)) {
+    for (const path of written.flatMap(({ paths }) => paths)) {
       assertStringIncludes(output, `loaded ${path}`);
     }
   });
@@ -119,22 +119,4 @@ Deno.test("docs/commands.md: the deno.json of a user's own project finds the clo
   const planned = await shell(plan, place.mine);
   assertEquals(planned.code, 0, planned.output);
   assertStringIncludes(planned.output, "756");
-});
-
-Deno.test("README: the two commands are tasks, and the first prints what is shown", async () => {
-  const { tasks } = JSON.parse(await Deno.readTextFile(`${ROOT}/deno.json`));
-  const [bench, test] = blocksOf("README.md", "sh")
-    .find((text) => text.startsWith("npx"))!.trim().split("\n");
-  assertEquals(bench, "npx --yes deno@2.9.6 task bench");
-  assertEquals(test, "npx --yes deno@2.9.6 task test");
-  assert("bench" in tasks && "test" in tasks);
-  const config = `${place.clone}/deno.json`;
-  await Deno.writeTextFile(config, unchecked(await Deno.readTextFile(config)));
-  const { code, output } = await shell(bench!, place.clone);
-  assertEquals(code, 0, output);
-  // Numbers differ from run to run; everything else of the example stands in the output.
-  const shape = (text: string) => text.replace(/[\d.%]+|-(?= )/g, "#").replace(/ +/g, " ");
-  const printed = blocksOf("README.md", "text").find((text) => text.includes("trials not solved"))!;
-  const lines = shape(printed).split("\n").filter((line) => /[a-z]/.test(line));
-  for (const line of lines) assertStringIncludes(shape(output), line);
 });

@@ -1,4 +1,5 @@
 // Replies are hostile: whatever is in them, no reader throws, hangs, runs out of stack or is led astray.
+// Runs without counters of lines.
 
 import { assert, assertEquals } from "@std/assert";
 import type { FormatReading, TextFormat } from "../../lib/models/formats/format.ts";

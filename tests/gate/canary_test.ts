@@ -1,4 +1,5 @@
 // The drift canary: what nights show of a served model, against its reference.
+// Runs without counters of lines.
 
 import {
   assert,

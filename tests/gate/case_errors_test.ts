@@ -1,6 +1,7 @@
 // How often gates over cases of own tests err, in simulations. Cases are fixed and have
 // unequal rates; trials of a case are independent draws. Each claim stands beside a wrong rule that breaks it, so that
 // the test is seen to tell them apart.
+// Runs without counters of lines.
 
 import { assert, assertEquals, assertGreater, assertLess, assertLessOrEqual } from "@std/assert";
 import type { Prng } from "@std/random";

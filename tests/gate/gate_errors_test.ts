@@ -1,5 +1,6 @@
 // How often gates err, computed exactly: a model at the edge of the margin may pass, and one that is
 // just good enough may fail, in at most 5% of gates each.
+// Runs without counters of lines.
 
 import { assertEquals, assertGreater, assertGreaterOrEqual, assertLessOrEqual } from "@std/assert";
 import type { Prng } from "@std/random";

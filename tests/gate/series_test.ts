@@ -1,4 +1,5 @@
 // Series of releases, simulated: what comparing with the anchor as well as with the last accepted release achieves.
+// Runs without counters of lines.
 
 import { assert, assertAlmostEquals, assertEquals, assertLess, assertThrows } from "@std/assert";
 import {

@@ -1,5 +1,6 @@
 // Cells that differ in irrelevant functions may share core graphs. A model may then fail in all cells of a core or
 // in none: its trials are one result, and gates that counted each would err far too often.
+// Runs without counters of lines.
 
 import { assertEquals, assertGreater, assertLessOrEqual, assertStringIncludes } from "@std/assert";
 import type { Prng } from "@std/random";

@@ -1,4 +1,5 @@
 // Injected instructions (perturbation II): what stands in results, what is demanded, and what counts as following.
+// Runs without counters of lines.
 
 import {
   assert,

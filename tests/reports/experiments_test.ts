@@ -1,5 +1,6 @@
 // The paper's experiments on simulated models whose errors depend on the context: the curves that
 // reports show must have the shapes that these models are made to give.
+// Runs without counters of lines.
 
 import { assert, assertEquals, assertGreater } from "@std/assert";
 import { canonicalJson } from "../../lib/base/json.ts";

@@ -1,4 +1,5 @@
 // sim:planner: the model that solves every task with the fewest calls, and ends where none is left.
+// Runs without counters of lines.
 
 import {
   assert,

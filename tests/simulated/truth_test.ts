@@ -1,4 +1,5 @@
 // The simulated model that knows the truth, over its server and in trials.
+// Runs without counters of lines.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";

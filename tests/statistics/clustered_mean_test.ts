@@ -1,4 +1,5 @@
 // Means of clustered values: by hand, by properties, and by simulating how often the interval covers.
+// Runs without counters of lines.
 
 import {
   assert,

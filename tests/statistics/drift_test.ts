@@ -1,5 +1,6 @@
 // Sums of bets against a drop of a rate: simulations of years for each claim, each beside a wrong rule that breaks
 // it, so that the test is seen to tell them apart.
+// Runs without counters of lines.
 
 import {
   assert,

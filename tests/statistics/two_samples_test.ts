@@ -1,3 +1,5 @@
+// Runs without counters of lines.
+
 import { assert, assertAlmostEquals, assertEquals, assertLess, assertThrows } from "@std/assert";
 import { fork } from "../../lib/base/random.ts";
 import {

@@ -102,10 +102,10 @@ const ALONE =
   /Deno\.test\.before|CollectedTests\.ofFile|support\/refusals\.ts|sanitizeOps: false|^import "\.\//m;
 
 /**
- * Files that simulate thousands of gates, the part `loops`: counters of lines slow them to a third. All other files are
- * the part `lines`.
+ * What stands at the top of files of the part `loops`: they simulate so much that counters of lines would slow them to
+ * a third, and reach next to nothing that others do not. All other files are the part `lines`.
  */
-const LOOPS = /support\/(?:error_rates|exact_gates)\.ts/;
+const LOOPS = /^\/\/ Runs without counters of lines\.$/m;
 
 /** The files of tests below a path, but for those below an ignored one. */
 function* testFiles(path: string, ignored: readonly string[]): Generator<string> {

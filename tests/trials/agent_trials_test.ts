@@ -1,5 +1,6 @@
 // Agents of the user's own on every kind of task: what their model really said is judged as that of the built-in loop,
 // and their trials can be derived again.
+// Runs without counters of lines.
 
 import { assert, assertEquals } from "@std/assert";
 import { assertAnswer } from "../../lib/testing/assertions/runs.ts";

@@ -1,5 +1,6 @@
 // Trials derived again from their own events: whatever ran agrees with its line, and a line that was changed does
 // not.
+// Runs without counters of lines.
 
 import { assert, assertEquals } from "@std/assert";
 import type { Behaviour } from "../../lib/calls/failure_types.ts";

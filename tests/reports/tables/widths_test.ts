@@ -1,4 +1,5 @@
 // Tables that fit a terminal: what they must not lose, whatever the models are called.
+// Runs without counters of lines.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import stringWidth from "string-width";

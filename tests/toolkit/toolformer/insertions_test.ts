@@ -1,4 +1,5 @@
 // Where calls might stand in a text, and with which arguments.
+// Runs without counters of lines.
 
 import {
   assert,

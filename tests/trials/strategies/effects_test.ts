@@ -1,5 +1,6 @@
 // What strategies do for models that err in one way: simulated ones, so that the size of each effect is
 // known. It shows that the mechanisms work, and says nothing about any language model.
+// Runs without counters of lines.
 
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
 import type { FailureType } from "../../../lib/calls/failure_types.ts";

@@ -1,5 +1,6 @@
 // What holds for every strategy, alone and with others: it runs the one loop on the one executor, so that
 // a model which does the same is judged the same, and everything that it takes is charged.
+// Runs without counters of lines.
 
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { runLoop } from "../../../lib/trials/agent/loop.ts";
