@@ -1,4 +1,5 @@
 // What is kept of results when they are accepted, and that it is read back as it was.
+// Runs without counters of lines.
 
 import { completePolicy } from "../../lib/gate/policy.ts";
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";

@@ -1,3 +1,5 @@
+// Runs without counters of lines.
+
 import {
   assert,
   assertAlmostEquals,

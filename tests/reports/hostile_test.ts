@@ -1,5 +1,6 @@
 // Journals full of what could run, steer, hide or break something, through reports for terminals, Markdown and JSON;
 // tests/e2e/pages/hostile.ts opens their page.
+// Runs without counters of lines.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { toolgate } from "../support/command_line.ts";

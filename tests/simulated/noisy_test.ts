@@ -1,4 +1,5 @@
 // The mistakes of sim:noisy in random tasks: each at its rate, and nothing else that goes wrong.
+// Runs without counters of lines.
 
 import { assert, assertEquals, assertGreater, assertNotEquals, assertNotMatch } from "@std/assert";
 import { fork, hash64 } from "../../lib/base/random.ts";

@@ -102,8 +102,8 @@ const ALONE =
   /Deno\.test\.before|CollectedTests\.ofFile|support\/refusals\.ts|sanitizeOps: false|^import "\.\//m;
 
 /**
- * What stands at the top of files of the part `loops`: they simulate so much that counters of lines would slow them to
- * a third, and reach next to nothing that others do not. All other files are the part `lines`.
+ * What stands at the top of files of the part `loops`: they simulate or draw so much that counters of lines would slow
+ * them to a third, and reach next to nothing that others do not. All other files are the part `lines`.
  */
 const LOOPS = /^\/\/ Runs without counters of lines\.$/m;
 

@@ -1,3 +1,5 @@
+// Runs without counters of lines.
+
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import type { Behaviour } from "../../../lib/calls/failure_types.ts";
 import type { ModelRequest } from "../../../lib/models/model.ts";
