@@ -1,4 +1,4 @@
-// The pages of reports and histories, and figures, in a real browser: files of tests/e2e/pages/ in one, as they share a
+// The pages of reports and histories in a real browser: files of tests/e2e/pages/ in one, as they share a
 // Chromium. tests/soak/pages.ts has the others.
 
 import "./pages/downloads.ts";
@@ -7,4 +7,3 @@ import "./pages/hostile.ts";
 import "./pages/journals.ts";
 import "./pages/pairs.ts";
 import "./pages/run.ts";
-import "./pages/svg.ts";
