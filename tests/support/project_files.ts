@@ -22,6 +22,7 @@ export function write(place: Folder, files: Readonly<Record<string, string>>): v
   }
 }
 
+/** The settings in a file of Deno. */
 // deno-lint-ignore no-explicit-any
 export function configOf(path: string): any {
   return parseJsonc(Deno.readTextFileSync(path));
