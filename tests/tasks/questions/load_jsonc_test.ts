@@ -258,7 +258,8 @@ Deno.test("files of any content load, or are told in one error", () => {
     ),
     { seed: 1 },
   );
-  assert(loaded.length > 10 && loaded.length < 90);
+  const share = loaded.length / fc.runsOf(100);
+  assert(share > 0.1 && share < 0.9, `${share} loaded`);
 });
 
 const LOOKED_UP = {
