@@ -136,9 +136,10 @@ export class Toolbox extends Executor<{ readonly input: JsonObject }> {
 
   /** What is wrong with a call: there is no such tool, or its arguments are refused. */
   protected override judge(call: PreparedCall): CallOutcome | undefined {
+    // Whatever its arguments refer to.
+    if (!this.#tools.has(call.name)) return notFound(call.name, this.#tools.keys());
     const checked = this.checked(call);
-    if (checked === undefined) return notFound(call.name, this.#tools.keys());
-    if (!("error" in checked)) return undefined;
+    if (checked === undefined || !("error" in checked)) return undefined;
     const { error, fault: detail } = checked;
     return {
       content: JSON.stringify({ error }),

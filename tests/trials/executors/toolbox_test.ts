@@ -205,15 +205,20 @@ Deno.test("Toolbox.execute() names the parameter in which something deep is wron
 });
 
 Deno.test("Toolbox.execute() refuses unknown tools, and tells the nearest name (Pipeline, Structured Output for Tool Invocation)", async () => {
-  using toolbox = new Toolbox([tool("get_weather"), tool("get_time")]);
-  const [result] = await toolbox.execute([call("get_wether", {})]);
-  assertEquals(result!.content, '{"error":"There is no function get_wether"}');
-  assertEquals(callsOf(toolbox.events)[0]!.failure, {
-    type: "function_not_found",
-    detail: { nearest: "get_weather" },
-    root: true,
-  });
-  assertEquals(toolbox.calls, 1, "it is counted");
+  using toolbox = new Toolbox([tool("get_weather"), tool("get_time")], { references: true });
+  // Whatever their arguments refer to.
+  for (const given of [{}, { city: "$2.x" }]) {
+    const [result] = await toolbox.execute([call("get_wether", given)]);
+    assertEquals(result!.content, '{"error":"There is no function get_wether"}');
+  }
+  for (const { failure } of callsOf(toolbox.events)) {
+    assertEquals(failure, {
+      type: "function_not_found",
+      detail: { nearest: "get_weather" },
+      root: true,
+    });
+  }
+  assertEquals(toolbox.calls, 2, "they are counted");
 });
 
 Deno.test("Toolbox.refuse() says before a call what execute() would say, and calls nothing", async () => {
