@@ -57,6 +57,8 @@ export function registerCases(
 ): void {
   const name = printable(given, Infinity);
   const said = new Set<string>();
+  /** The names of the cases that say why others are not run, by what they say. */
+  const told = new Map<string, string>();
   let derived: Promise<DerivedAgain> | undefined;
   const judge = async (place: number, context: Deno.TestContext) => {
     state.begin();
@@ -65,19 +67,14 @@ export function registerCases(
     // Without a gate, or in a shard, nothing else would fail.
     if (disagreement !== undefined) {
       const reason: SkippedTrial = { kind: "needless", by: "fault", reason: disagreement };
-      return await skip(reason, true, state, context);
+      return await skip(reason, true, told, context);
     }
-    const trial = await finished(run.trial(place)).catch(async (error) => {
+    const trial = await finished(run.trial(place)).catch((error) => {
       // What is wrong for all trials, such as a journal that cannot be written, is said once.
-      const { message } = error;
-      if (!(error instanceof InputError) || !said.has(message)) {
-        said.add(message);
-        throw error;
-      }
-      await context.step({ name: `not run: ${TOLD}`, ignore: true, fn() {} });
+      if (error instanceof InputError) failIfTold(error.message, told, context);
+      throw error;
     });
-    if (trial === undefined) return;
-    if (trial.kind === "needless") return await skip(trial, strict, state, context);
+    if (trial.kind === "needless") return await skip(trial, strict, told, context);
     state.scores.push(run.score(place)!);
     if (state.whole) state.trials.push(trial);
     // Thousands of whole trials would fill the memory.
@@ -91,8 +88,10 @@ export function registerCases(
     if (isGood && only !== undefined) console.log(describeTrial(trial, { story: storyAsked() }));
     if (isGood && cleanUp === undefined) return;
     if (!isGood) state.failures.add(trial, rerun(trial));
-    state.isFaultTold ||= trial.permanent !== undefined;
-    if (strict) {
+    // With a gate as well: of a run that goes no further, nothing is a pass.
+    const endsRun = trial.permanent !== undefined && run.fault !== undefined;
+    if (strict || endsRun) {
+      if (trial.permanent !== undefined) told.getOrInsert(trial.reason!, context.name);
       try {
         assertRight(trial);
         assertPerturbed(trial);
@@ -149,25 +148,32 @@ function assertCleanedUp({ cleanUp }: Trial): void {
   if (cleanUp !== undefined) throw new AssertionError(`The model passed, but ${cleanUp}`);
 }
 
-/** Why a case is not run that would fail like another one. */
-const TOLD = "an earlier case says why";
-
 /**
- * Ends a skipped case with a note; without a gate nothing else decides, so that it fails. Where a model cannot
- * be asked, one case fails for all, and one tells why.
+ * Fails a case that is not run for a reason that an earlier one has told, with one line: no case that did not run
+ * may count as passed, and a test that has begun cannot become ignored.
  */
+function failIfTold(
+  reason: string,
+  told: Map<string, string>,
+  { name }: Deno.TestContext,
+): void {
+  const teller = told.getOrInsert(reason, name);
+  // The runner shows frames of every error, and a text as it is.
+  // deno-lint-ignore no-throw-literal
+  if (teller !== name) throw `not run: see ${printable(teller)}`;
+}
+
+/** Ends a skipped case: with a note where a gate decides without it; else it fails. */
 async function skip(
   { by, reason }: SkippedTrial,
   strict: boolean,
-  state: RunState,
+  told: Map<string, string>,
   context: Deno.TestContext,
 ): Promise<void> {
-  const isTold = by === "fault" && state.isFaultTold;
-  state.isFaultTold ||= by === "fault";
-  if (strict && !isTold) {
+  if (by === "fault") failIfTold(reason, told, context);
+  if (strict || by === "fault") {
     throw new AssertionError(`The trial was not run${by === "fault" ? ":" : " as"} ${reason}`);
   }
-  const why = isTold ? TOLD : reason;
-  const name = `${by === "gate" ? "not needed" : "not run"}: ${why}`;
+  const name = `${by === "gate" ? "not needed" : "not run"}: ${reason}`;
   await context.step({ name, ignore: true, fn() {} });
 }

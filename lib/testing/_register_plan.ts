@@ -190,7 +190,6 @@ function registerPlan(
     failures: new FailedTrials(),
     whole: reports.length > 0,
     isOwed: false,
-    isFaultTold: false,
   };
   const strict = plan.gate === undefined || only !== undefined;
   const { signal } = interruption;

@@ -33,6 +33,4 @@ export interface RunState {
   decision?: GateReport;
   /** Whether its gate must decide and has not done so yet. */
   isOwed: boolean;
-  /** Whether a case has said why its model cannot be asked. */
-  isFaultTold: boolean;
 }

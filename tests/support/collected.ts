@@ -138,6 +138,7 @@ async function ended({ name, fn, ignore = false }: Deno.TestDefinition): Promise
     await fn({ name, step } as unknown as Deno.TestContext);
     return { name, ended: "ok", error: "", steps };
   } catch (error) {
+    if (typeof error === "string") return { name, ended: "FAILED", error, steps };
     const { name: kind, message, stack = "" } = error as Error;
     // The message may have lines that look like frames.
     const frames = stack.replace(message, "").split("\n").filter((line) => /^ {4}at /.test(line));
