@@ -22,7 +22,7 @@ import { canonicalJson, printable, printableJson } from "../base/json.ts";
 import { gateToMarkdown } from "../reports/markdown.ts";
 import { renderGate, renderVerdicts } from "../reports/terminal.ts";
 import { type GateReport, reportProblem } from "../gate/gate_report.ts";
-import { pricesFor } from "../runs/plan.ts";
+import { pricesFor, skippedNote } from "../runs/plan.ts";
 import { readAndDerive } from "../runs/derived.ts";
 import { decideResults, type DecisionOptions, undecidableReason } from "../runs/decide_results.ts";
 import { decideByHistory } from "../runs/history/decide.ts";
@@ -199,7 +199,8 @@ function remarks(
       "The journal has no plan line: trials may be missing, and no gate was declared before the run",
     ];
   }
-  if (declared === undefined) return [];
+  const skipped = skippedNote(plan);
+  if (declared === undefined) return skipped;
   const names = [...new Set([...Object.keys(declared), ...Object.keys(policy)])];
   const value = (gate: CompletePolicy, name: string) => canonicalJson(Reflect.get(gate, name));
   const other = names.filter((name) => value(declared, name) !== value(policy, name));
@@ -213,9 +214,10 @@ function remarks(
   ) {
     words.push("other prices");
   }
-  return words.length === 0
-    ? []
-    : [`The plan declares ${words.join(", ")}, which the options of this command replace`];
+  return words.length === 0 ? skipped : [
+    ...skipped,
+    `The plan declares ${words.join(", ")}, which the options of this command replace`,
+  ];
 }
 
 /** Adds sentences to the text of each verdict. */

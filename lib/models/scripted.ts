@@ -6,7 +6,13 @@
 import { cannot } from "../base/errors.ts";
 import { isObject, type JsonObject, printable } from "../base/json.ts";
 import type { Usage } from "../tools/message.ts";
-import type { FinishReason, Model, ModelReply, ModelRequest } from "./model.ts";
+import {
+  type FinishReason,
+  InfrastructureError,
+  type Model,
+  type ModelReply,
+  type ModelRequest,
+} from "./model.ts";
 
 /** A reply of a scripted model: text, calls, or both. */
 export interface ScriptedReply {
@@ -28,8 +34,8 @@ export interface ScriptedReply {
 export type Script = (request: ModelRequest) => ScriptedReply | Promise<ScriptedReply>;
 
 /**
- * Creates a model that replies as `script` says: a function of each request, or a list of replies of which
- * the last is repeated.
+ * Creates a model that replies as `script` says: a function of each request, or a list of the replies of a
+ * trial. A text that ends a list is repeated; where a list ends with calls and is asked for more, the trial is invalid.
  *
  * @throws {InputError} If it is neither a function nor a list of replies, or the list is empty.
  *
@@ -53,7 +59,7 @@ export function scripted(name: string, script: Script | readonly ScriptedReply[]
       const started = performance.now();
       const { text = "", calls = [], ...claims } = typeof script === "function"
         ? await script(request)
-        : script[Math.min(request.context.request, script.length) - 1]!;
+        : nextOf(script, name, request);
       return {
         text,
         calls: calls.map((call, index) => ({
@@ -72,6 +78,21 @@ export function scripted(name: string, script: Script | readonly ScriptedReply[]
       };
     },
   };
+}
+
+function nextOf(
+  script: readonly ScriptedReply[],
+  name: string,
+  { context: { request } }: ModelRequest,
+): ScriptedReply {
+  const reply = script[request - 1] ?? script.at(-1)!;
+  if (request <= script.length || (reply.calls ?? []).length === 0) return reply;
+  throw new InfrastructureError(
+    `The scripted model ${
+      printable(name, 100)
+    } has no reply ${request}: its list of ${script.length} ends with ` +
+      "calls. Add the reply to their results, or give a function of the request",
+  );
 }
 
 /** Runtime checks for callers without TypeScript. */

@@ -6,7 +6,7 @@
 import type { CaseParts } from "../trials/executors/case_parts.ts";
 import type { CallSet } from "../tasks/questions/question_set.ts";
 import { cannot, InputError, reasonOf } from "../base/errors.ts";
-import { canonicalJson, defined } from "../base/json.ts";
+import { canonicalJson, defined, listText, printable } from "../base/json.ts";
 import {
   type ModelEntry,
   modelName,
@@ -98,6 +98,16 @@ export interface Plan {
   readonly traces?: true;
   /** The baseline file that is written once the gate passes, as there was none when the run began. */
   readonly records?: string;
+  /** See {@linkcode TaskSource.leftOut}. */
+  readonly leftOut?: LeftOut;
+}
+
+/** The names of tests of a suite that are not in its plan. */
+export interface LeftOut {
+  /** Those that are skipped, over which nothing is decided. */
+  readonly skipped?: readonly string[];
+  /** Those that could not be used, without which nothing can be decided. */
+  readonly refused?: readonly string[];
 }
 
 /** A source of tasks that cannot be made from their specs alone. */
@@ -118,6 +128,8 @@ export interface TaskSource {
   readonly variants?: Readonly<Record<string, PlannedVariant>>;
   /** The call sets and their paths, by name. */
   readonly sets?: ReadonlyMap<string, { readonly set: CallSet; readonly path: string }>;
+  /** The tests beside the cases that are not run; omitted if there are none. */
+  readonly leftOut?: LeftOut;
 }
 
 /** Options of {@linkcode planSuite}. */
@@ -237,7 +249,10 @@ export function planSuite(
     ...(rule === undefined || sharded ? {} : { rule }),
     ...defined({ budget: suite.budget }),
     ...prices,
-    ...(tasks === undefined ? {} : { open: tasks.open, ...defined({ isAlone: tasks.isAlone }) }),
+    ...(tasks === undefined ? {} : {
+      open: tasks.open,
+      ...defined({ isAlone: tasks.isAlone, leftOut: tasks.leftOut }),
+    }),
     ...(tasks?.sets === undefined ? {} : {
       places: fromSets(tasks.sets, ({ path }) => path),
       callSets: [...tasks.sets.values()].map(({ set }) => set),
@@ -346,4 +361,16 @@ function sampledStrategy(
     [stage, withSampling(model, sampling)] as const
   );
   return stages.length === 0 ? entry : { ...entry, models: Object.fromEntries(stages) };
+}
+
+/** Says over which tests a verdict does not decide. */
+export function skippedNote({ leftOut = {} }: Pick<Plan, "leftOut">): string[] {
+  const { skipped = [] } = leftOut;
+  if (skipped.length === 0) return [];
+  const tests = skipped.length === 1 ? "1 test is" : `${skipped.length} tests are`;
+  return [
+    `${tests} skipped and not decided on: ${
+      listText(skipped.map((name) => printable(name, 100)), 5)
+    }`,
+  ];
 }

@@ -12,12 +12,11 @@ import { compareStrategies } from "../gate/comparison.ts";
 import { type DecidedVariant, decideTrials } from "../gate/decide_trials.ts";
 import { type GateReport, reportProblem, reportVerdicts } from "../gate/gate_report.ts";
 import { InputError } from "../base/errors.ts";
-import { listText, printable } from "../base/json.ts";
 import { isFailed } from "../reports/failures.ts";
 import type { RunState } from "./_run_state.ts";
 import type { CompletePolicy } from "../gate/policy.ts";
 import type { JournalsOfPlan } from "../runs/derived.ts";
-import type { Plan } from "../runs/plan.ts";
+import { type Plan, skippedNote } from "../runs/plan.ts";
 import { recordBaseline } from "../runs/accept.ts";
 import { readPlanLine } from "../runs/journal/journal.ts";
 import { planLine } from "../runs/journal/plan_line.ts";
@@ -46,8 +45,6 @@ interface GateTest {
   readonly where: string;
   /** The command that runs a trial again. */
   readonly rerun: (trial: Pick<Trial, "id" | "model" | "strategy" | "task">) => string;
-  /** The names of tests that are skipped, over which it does not decide. */
-  readonly skipped: readonly string[];
   /** What else the verdict must say of the trials that it is about. */
   readonly scope: readonly string[];
   /** The baseline that is written if it passes; omitted for none. */
@@ -60,7 +57,7 @@ export function gateTest(
   gate: GateTest,
 ): () => Promise<void> {
   const { plan, policy, run, baseline, missing, file, derive, state } = gate;
-  const { finished, where, rerun, skipped, scope, records } = gate;
+  const { finished, where, rerun, scope, records } = gate;
   const publish = (
     { gateToMarkdown, renderGate, summarizeJob }: Awaited<ReturnType<typeof loadTexts>>,
     trials: readonly TrialSummary[],
@@ -111,7 +108,7 @@ export function gateTest(
       trials,
       reportVerdicts(name, variants, policy, {
         comparisons: compareStrategies(trials, prices),
-        notes: [...skippedNote(skipped), ...notes, ...scope],
+        notes: [...skippedNote(plan), ...notes, ...scope],
         rerun: rerunById,
       }),
     );
@@ -130,17 +127,6 @@ export function gateTest(
     }
     if (variants.length === 0) throw new AssertionError("INVALID: there is nothing to decide");
   };
-}
-
-/** Says which tests a verdict does not speak of. */
-function skippedNote(skipped: readonly string[]): string[] {
-  if (skipped.length === 0) return [];
-  const tests = skipped.length === 1 ? "1 test is" : `${skipped.length} tests are`;
-  return [
-    `${tests} skipped and not decided on: ${
-      listText(skipped.map((name) => printable(name, 100)), 5)
-    }`,
-  ];
 }
 
 /** Why trials cannot be compared with a baseline, if they are replays of it. */

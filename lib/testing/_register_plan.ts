@@ -52,8 +52,6 @@ import { RateLimiters } from "../models/http/rate_limiter.ts";
 
 /** The registration of a benchmark, with the place and the names of its tests. */
 export interface RegisteredPlan extends Registration, FileOwner, CaseRegistration {
-  /** The names of tests that are skipped; default none. */
-  readonly skipped?: readonly string[];
   /** Returns the choices of models for trials of a task; default: those of the options. */
   readonly choicesOf?: (task: TaskSpec) => readonly ModelChoice[];
   /** What was said before, by the flag `--traces`; omitted without it. */
@@ -208,7 +206,7 @@ function registerPlan(
     const { gate: policy } = plan;
     const fn = gateTest(name, {
       ...{ plan, policy, run, baseline, missing, file: verdict, derive, state, finished, where },
-      ...{ rerun, skipped: registration.skipped ?? [] },
+      rerun,
       scope: scopeNotes(plan, settings, registration),
       ...defined({ records }),
     });

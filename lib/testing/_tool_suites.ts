@@ -75,8 +75,8 @@ export class SuiteTests {
   /** What was planned for tests by themselves; most of them share it. */
   readonly #planned: { readonly benchmark: BenchmarkOptions; readonly resolved: ResolvedSuite }[] =
     [];
-  /** Whether one of its tests was refused. */
-  #isBroken = false;
+  /** The names of its tests that were refused. */
+  readonly #refused: string[] = [];
   /** Whether its tests are registered, so that another one would never be run. */
   #isRegistered = false;
 
@@ -110,7 +110,7 @@ export class SuiteTests {
 
   /** Adds a test or, if it cannot be used, registers one that fails in its place. */
   add(site: CallSite, name: string, options: () => AnyOptions, mode?: Mode): void {
-    this.#isBroken = !site.attempt(() => this.#add(site, name, options(), mode)) || this.#isBroken;
+    if (!site.attempt(() => this.#add(site, name, options(), mode))) this.#refused.push(`${name}`);
   }
 
   #add(site: CallSite, name: string, given: AnyOptions, mode: Mode): void {
@@ -165,7 +165,7 @@ export class SuiteTests {
     const { gate } = this.#options;
     const all = [...this.#tests.values()];
     // A gate over the rest would claim more than was asked.
-    if (this.#isBroken && gate !== undefined) return;
+    if (this.#refused.length > 0 && gate !== undefined) return;
     for (const { site, ignore, options, name } of all) {
       if (ignore) site.add({ name: this.#titleOf(name, options), ignore, fn() {} });
     }
@@ -194,7 +194,7 @@ export class SuiteTests {
         ...this.#owner,
         shared: this.#isShared(),
         callers: tests.flatMap(({ site }) => site.callers),
-        source: this.#source(run, base, settingsOf(benchmark, flags)),
+        source: { ...this.#source(run, base, settingsOf(benchmark, flags)), ...this.#leftOut() },
         ...defined({ recorded: traced?.recorded, leaves: traced?.leaves }),
         ...defined({ variantAgents: readVariants(this.subject, this.#options).agents }),
         choicesOf: (task) => choicesOf(testOf(task) ?? base),
@@ -203,9 +203,15 @@ export class SuiteTests {
           const own = planned && testOf(planned.task);
           registered.push([own?.site ?? this.#site, { ...test, ...defined({ only: own?.only }) }]);
         },
-        skipped: all.filter(({ ignore }) => ignore).map(({ name }) => name),
       }));
     for (const [site, test] of registered) site.add(test);
+  }
+
+  /** The tests that are skipped, and those that were refused. */
+  #leftOut(): Pick<TaskSource, "leftOut"> {
+    const skipped = [...this.#tests.values()].flatMap(({ name, ignore }) => ignore ? name : []);
+    const refused = this.#refused;
+    return skipped.length + refused.length === 0 ? {} : { leftOut: { skipped, refused } };
   }
 
   /** Whether a module makes it that other test files may load, too. */

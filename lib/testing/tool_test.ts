@@ -37,8 +37,17 @@ export function testFunctions<Shared extends keyof ToolTestOptions, Usual>(
   const each = (table: readonly unknown[]) => {
     const row = (title: string, make: (...values: readonly unknown[]) => unknown) => {
       const site = new CallSite(row, title, `${name}.each`);
-      const isUsable = site.attempt(() => assertRows(name, title, table, make));
-      for (const [place, one] of isUsable ? table.entries() : []) {
+      const refused = refusedRows(name, title, table, make);
+      if (refused !== undefined) {
+        // Told to its suite, which is not whole without them.
+        site.attempt(() =>
+          add(site, title, () => {
+            throw refused;
+          })
+        );
+        return;
+      }
+      for (const [place, one] of table.entries()) {
         const named = rowName(title, one, place);
         const own = new CallSite(row, named, `${name}.each`);
         own.attempt(() => add(own, named, () => rowOptions(named, make, one)));
@@ -70,8 +79,13 @@ function rowOptions(
   return options as AnyOptions;
 }
 
-/** Checks a table of tests, for callers without TypeScript. */
-function assertRows(called: string, title: unknown, table: unknown, make: unknown): void {
+/** Why a table of tests cannot be used, for callers without TypeScript; `undefined` if it can be. */
+function refusedRows(
+  called: string,
+  title: unknown,
+  table: unknown,
+  make: unknown,
+): InputError | undefined {
   const fault: [rule: string, value: unknown] | undefined = !Array.isArray(table)
     ? ["its table must be a list", table]
     : table.length === 0
@@ -81,8 +95,8 @@ function assertRows(called: string, title: unknown, table: unknown, make: unknow
     : typeof make !== "function"
     ? ["its options must be a function of a row", make]
     : undefined;
-  if (fault === undefined) return;
-  throw cannot(
+  if (fault === undefined) return undefined;
+  return cannot(
     `use ${called}.each(table)(name, options)`,
     fault[0],
     `it is ${valueText(fault[1])}`,

@@ -196,6 +196,8 @@ export async function playTrial(
     return stop("agent_error", why, at);
   };
   let judging: Judging | undefined;
+  /** Whether the agent has answered, so that what is thrown now is not its own. */
+  let hasAnswered = false;
   const askJudge = (judge: AnswerJudge): NonNullable<Work["judge"]> => async (predicted, truth) => {
     const { score, why, unfit, usage, served } = await judge.score(predicted, truth, {
       context: {
@@ -228,6 +230,7 @@ export async function playTrial(
     if (ending.kind !== "answer") return stop(ending.kind, ending.message);
     const { text, rendered, unrepaired } = ending;
     const { usage, elapsed: durationMs } = session;
+    hasAnswered = true;
     return await fixture.answer(text, rendered, {
       ...{ messages, usage, durationMs },
       ...(turns.length === 0 ? {} : { turnsMs }),
@@ -240,7 +243,7 @@ export async function playTrial(
     // An agent may throw another error in its place, or none.
     const error = fixture.broken ?? thrown;
     if (isErrorOf(error, NoText) || isErrorOf(error, NoAnswer)) return stopAgent(error.message);
-    if (agent !== undefined && !isErrorOf(error, InfrastructureError)) {
+    if (agent !== undefined && !hasAnswered && !isErrorOf(error, InfrastructureError)) {
       // Run again until it throws no more, a bad agent would look good.
       const why = printable(thrownText(error).replace(/^it /, "the agent "), 500);
       return stopAgent(why, placeOf(error));

@@ -1,6 +1,7 @@
 // Suites of tests of one's own tools as users run them: files with several tests, in child processes.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { readResults } from "../../lib/runs/journal/results.ts";
 import type { Model } from "../../lib/models/model.ts";
 import { scripted } from "../../lib/models/scripted.ts";
 import { assertAnswer } from "../../lib/testing/assertions/runs.ts";
@@ -214,6 +215,10 @@ toolTest("other retries", { ...rests, model: adder, retries: 1 });
   free("adds freely", right);
   free("asks naught", { ...right, prompt: "" });
 
+  const rowless = toolSuite("rowless", { model: adder, tools: [add], trials: 5, gate });
+  rowless("adds", right);
+  rowless.each([])("adds nothing", () => right);
+
   toolSuite("faulty", { model: adder, tools: [add], gate: {} })("adds", right);
   toolSuite("empty", { model: adder, gate });
   toolSuite("skipped", { model: adder, tools: [add], gate }).skip("adds", right);
@@ -293,13 +298,16 @@ Deno.test("suites of a file, with the suite of its tests alone, run side by side
     assertStringIncludes(finished.stdout, "SEEN 1 true 1\n");
   });
   await context.step("nothing of a suite is run with a gate of which a test cannot be used", () => {
-    assertEquals(among("adds", "asks", "free >", "broken >", "rows >"), {
+    assertEquals(among("adds", "asks", "free >", "broken >", "rows >", "rowless >"), {
       "asks nothing": "FAILED",
       "adds freely": "FAILED",
       "asks naught": "FAILED",
       "free > adds freely": "ok",
       "adds 2": "FAILED",
+      "adds nothing": "FAILED",
     }, all);
+    const { problem } = readResults([place.file("kept/free.mixed_test.jsonl")]);
+    assertMatch(problem!, /could not be used, and are not in it: adds freely, asks naught$/);
     assertMatch(
       all,
       /Cannot use tool test adds freely as the tests of a suite must have different names: the other is at mixed_test\.ts:\d+:\d+$/m,

@@ -58,6 +58,11 @@ export function listened(model: Model, requests: ModelRequest[]): Model {
   };
 }
 
+/** A script whose last reply is repeated for ever, also if it has calls. */
+export function forever(...replies: readonly ScriptedReply[]): Script {
+  return ({ context }) => replies[context.request - 1] ?? replies.at(-1)!;
+}
+
 /** What {@linkcode work} may be given. */
 export interface WorkOptions {
   /** What is set of the strategy. */

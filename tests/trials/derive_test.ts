@@ -20,6 +20,7 @@ import { calling, CITY_PATH, cityPlan, citySuite, writing } from "../support/cal
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import fc from "../support/fast_check.ts";
 import { inProcess } from "../support/in_process.ts";
+import { forever } from "../support/strategy_runs.ts";
 
 const SPEC = { core: 4, depth: 2, connected: 2, disconnected: 1, seed: 7 };
 /** Makes mistakes of every kind, but none that only the wire has. */
@@ -172,7 +173,8 @@ Deno.test("replies that a limit or a filter ended agree, whatever they had shown
       [[{ ...call, text: "I call it." }, call, { finish: "filter" }], []],
     ];
   for (const [replies, behaviours] of scripts) {
-    const trial = await assertAgrees(SPEC, scripted("script", replies), { limits: { tokens: 40 } });
+    const model = scripted("script", forever(...replies));
+    const trial = await assertAgrees(SPEC, model, { limits: { tokens: 40 } });
     assert(["token_limit", "filtered"].includes(trial.outcome), trial.outcome);
     assertEquals(trial.behaviours, behaviours);
   }

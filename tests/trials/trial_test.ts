@@ -31,6 +31,7 @@ import {
 } from "../../lib/trials/trial_id.ts";
 import fc from "../support/fast_check.ts";
 import { coreInOrder, rightArguments, specs } from "../support/generated.ts";
+import { forever } from "../support/strategy_runs.ts";
 
 const SPEC: GraphSpec = { core: 4, depth: 2, connected: 2, disconnected: 2, seed: 11 };
 const TASK = generateTask(SPEC);
@@ -45,7 +46,7 @@ function perfect(task: Task = TASK, answer = task.target.value): ScriptedReply[]
 }
 
 function run(script: readonly ScriptedReply[], options: TrialOptions = {}): Promise<Trial> {
-  return runTrial(SPEC, scripted("parrot", script), options);
+  return runTrial(SPEC, scripted("parrot", forever(...script)), options);
 }
 
 /** A scripted model that fails at a request. */

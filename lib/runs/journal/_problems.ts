@@ -55,7 +55,8 @@ export function brokenProblem(
   return firstOf(parts, hashProblem) ??
     (planned === undefined ? `together they have more than ${MAX_TRIALS} trials` : undefined) ??
     firstOf(parts, shardProblem) ?? doubledProblem(files) ?? firstOf(parts, foreignProblem) ??
-    firstOf(parts, misplacedProblem) ?? firstOf(parts, ruleProblem) ?? alteredProblem(files);
+    firstOf(parts, refusedProblem) ?? firstOf(parts, misplacedProblem) ??
+    firstOf(parts, ruleProblem) ?? alteredProblem(files);
 }
 
 function firstOf(
@@ -72,6 +73,15 @@ function hashProblem({ files, planned }: Part): string | undefined {
   if (planned !== undefined) return undefined;
   return "the plan line does not agree with its own hash: " +
     `that of ${files[0]!.path} was changed, or made by another version`;
+}
+
+/** A verdict over the rest of a suite would claim more than was asked. */
+function refusedProblem({ files, plan: { leftOut = {} } }: Part): string | undefined {
+  const { refused = [] } = leftOut;
+  if (refused.length === 0) return undefined;
+  return `tests of the suite of ${files[0]!.path} could not be used, and are not in it: ${
+    listText(refused.map((name) => printable(name, 100)), MAX_NAMED)
+  }`;
 }
 
 /** What a run declared before its first trial must not depend on how the trials ended. */

@@ -9,6 +9,7 @@ import type { JournalFile } from "./journal.ts";
 import { declaredHash, type PlanLine } from "./plan_line.ts";
 import { canonicalJson, defined, printable } from "../../base/json.ts";
 import { isCase } from "../../trials/executors/task_kind.ts";
+import type { LeftOut } from "../plan.ts";
 import { comparisonHash, planHash, type ResolvedSuite } from "../resolved_suite.ts";
 
 /** The fields of a plan that have entries for its own tests. */
@@ -87,11 +88,20 @@ export function joinedPlan(plans: readonly PlanLine[]): PlanLine {
     trials: all.reduce((sum, { trials }) => sum + trials, 0),
     shard: { index: 1, of: 1 },
     resolved,
+    ...joinedLeftOut(all),
   };
   // Of a plan without its hash nobody can tell whether its gate was changed.
   return all.every(({ declared }) => declared !== undefined)
     ? { ...joined, declared: declaredHash(joined) }
     : joined;
+}
+
+/** The tests that any file has left out. */
+function joinedLeftOut(plans: readonly PlanLine[]): Pick<PlanLine, "leftOut"> {
+  const all = plans.flatMap(({ leftOut }) => leftOut ?? []);
+  if (all.length === 0) return {};
+  const namesOf = (kind: keyof LeftOut) => all.flatMap((one) => one[kind] ?? []);
+  return { leftOut: { skipped: namesOf("skipped"), refused: namesOf("refused") } };
 }
 
 /** One record with the entries of several, whose keys differ; `undefined` if there are none. */

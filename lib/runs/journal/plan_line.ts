@@ -14,7 +14,7 @@ import {
   printable,
 } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
-import { MAX_TRIALS, type Plan } from "../plan.ts";
+import { type LeftOut, MAX_TRIALS, type Plan } from "../plan.ts";
 import {
   comparisonHash,
   countTrials,
@@ -70,6 +70,8 @@ export interface PlanLine {
   readonly records?: string;
   /** See {@linkcode Plan.traces}. */
   readonly traces?: true;
+  /** See {@linkcode Plan.leftOut}. */
+  readonly leftOut?: LeftOut;
   /** All that determines the trials. */
   readonly resolved: ResolvedSuite;
   /** See {@linkcode declaredHash}; omitted in journals from before there was one. */
@@ -146,6 +148,10 @@ const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
   file: z.string().exactOptional(),
   records: z.string().exactOptional(),
   traces: z.literal(true).exactOptional(),
+  leftOut: z.looseObject({
+    skipped: z.array(z.string()).exactOptional(),
+    refused: z.array(z.string()).exactOptional(),
+  }).exactOptional(),
   declared: z.string().exactOptional(),
   resolved: z.looseObject({
     generator: z.int(),
@@ -215,6 +221,7 @@ export function planLine(
       file: plan.file,
       records: plan.records,
       traces: plan.traces,
+      leftOut: plan.leftOut,
     }),
     resolved: plan.resolved,
   };

@@ -264,9 +264,10 @@ export function assertState(
 /**
  * Asserts that a run stayed within a budget. All calls count, including those refused or lost to a fault.
  *
- * @throws {AssertionError} If not; the message shows each exceeded limit.
- * @throws {InputError} If a limit is unknown, negative or no number, if there is none, or if replies or
- * tokens are limited that were not counted, as in the run of a custom agent.
+ * @throws {AssertionError} If not, or if replies or tokens are limited and no reply was seen, as with an agent that asks
+ * its model unseen; the message shows each exceeded limit.
+ * @throws {InputError} If a limit is unknown, negative or no number, if there is none, or if tokens are limited that
+ * the server does not report.
  *
  * @example Usage
  * ```ts
@@ -323,9 +324,19 @@ function refuseUncounted(limits: RunBudget, amounts: Required<RunBudget>): void 
   ];
   const limit = uncounted.find((key) => limits[key] !== undefined);
   if (limit === undefined) return;
+  if (amounts.replies === 0) {
+    // An agent that could leave a trial out by hiding would hide when it needs much.
+    return fail({
+      what:
+        `Nobody knows how many ${
+          WORDS[limit]
+        } it took: no reply of its model was seen, as where an agent ` +
+        "does not ask through the fetch or baseURL that it is given",
+    });
+  }
   throw cannot(
     `limit ${limit}`,
-    `the ${limit === "replies" ? "replies" : "tokens"} of the run must be counted`,
-    "there are none, as with a custom agent, or a server that reports none",
+    "the tokens of the run must be counted",
+    "there are none, as with a server that reports none",
   );
 }

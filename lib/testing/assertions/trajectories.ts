@@ -17,7 +17,7 @@ import type { CallExpectation } from "../../tools/expected_call.ts";
 import type { CheckedCall } from "../../calls/expected/checked_call.ts";
 import { cannot } from "../../base/errors.ts";
 import { z } from "zod";
-import { type CallScore, scoreCalls } from "../../calls/expected/precision_recall.ts";
+import { scoreCalls } from "../../calls/expected/precision_recall.ts";
 import { countText } from "../../base/numbers.ts";
 import { parseWith } from "../../base/input.ts";
 
@@ -39,10 +39,9 @@ const SCORE_THRESHOLDS = z.strictObject({ precision: SHARE, recall: SHARE, f1: S
 );
 
 /**
- * Asserts that the calls, in any order, reach a score ({@linkcode CallScore}). A refused call is never an
+ * Asserts that the calls, in any order, reach a score, which `scoreCalls()` computes. A refused call is never an
  * expected one and lowers the precision; calls lost to a fault do not count.
  *
- * @returns The score.
  * @throws {AssertionError} If not; the message shows the missing and unexpected calls.
  * @throws {InputError} If a threshold cannot be used, or no threshold or call is given.
  *
@@ -60,7 +59,7 @@ export function assertCallScore(
   expected: readonly CallExpectation[],
   thresholds: ScoreThresholds,
   message?: string,
-): CallScore {
+): void {
   checkUse(record, message);
   const checked = checkExpectedCalls(expected, record.tools);
   refuseNone(checked, "assertCallScore");
@@ -69,10 +68,10 @@ export function assertCallScore(
   const missed = (["precision", "recall", "f1"] as const).filter((name) =>
     score[name] < (limits[name] ?? 0)
   );
-  if (missed.length === 0) return score;
+  if (missed.length === 0) return;
   const { missing, unexpected } = compareTrajectory(record, expected, "unordered");
   const spare = unexpected.map((place) => record.calls[place]!);
-  return fail({
+  fail({
     what: `The calls do not reach their score: ${
       missed.map((name) => `${name} is ${shareText(score[name])} and should be ${limits[name]}`)
         .join(", ")

@@ -13,7 +13,8 @@ import { forbiddenText } from "../../calls/expected/never.ts";
 import { AskedJudges, collectAsked } from "../../models/judge/asked.ts";
 import type { StageUse } from "../../models/model.ts";
 import type { AnswerCheck, Fixture, Work } from "./fixture.ts";
-import { InputError, isErrorOf, isNeverError } from "../../base/errors.ts";
+import { cannot, InputError, isErrorOf, isNeverError } from "../../base/errors.ts";
+import { valueText } from "../../calls/values/text.ts";
 import { defined, type JsonObject, type JsonValue, parseJson } from "../../base/json.ts";
 import { isJson, isMatcher } from "../../calls/expected/matchers.ts";
 import type { ExpectedCall } from "../../tools/expected_call.ts";
@@ -299,7 +300,15 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     // As with other errors, no model must become better by being asked again.
     const outOfTime = () =>
       new AssertionError(`assert did not end within ${MAX_ASSERT} seconds: look at the test first`);
-    const assert = async () => await this.#case.assert(run);
+    const assert = async () => {
+      const returned: unknown = await this.#case.assert(run);
+      if (returned === undefined) return;
+      throw cannot(
+        "use assert",
+        "it must throw where the run is wrong, and return nothing",
+        `it returned ${valueText(returned, 100)}`,
+      );
+    };
     try {
       const deadline = { timeout: 1000 * MAX_ASSERT, outOfTime, signal, clock: this.#clock };
       await inTime(assert, deadline);

@@ -260,11 +260,7 @@ Deno.test("assertNoFailedCalls() tells the error of every call that failed", () 
 Deno.test("assertCallScore() tells each score that is not reached", () => {
   const thresholds = { precision: 1 / 3, recall: 0.5, f1: 0.4 };
   const expected = ["locate", weather("Paris")];
-  const score = assertCallScore(TRIP, expected, thresholds);
-  assertEquals(score, {
-    ...thresholds,
-    ...{ matched: 1, made: 3, expected: 2 },
-  });
+  assertCallScore(TRIP, expected, thresholds);
   assertEquals(
     messageOf(() => assertCallScore(TRIP, expected, { precision: 0.334, recall: 0.5, f1: 0.9 })),
     [
@@ -573,10 +569,7 @@ const pay = (sum: number | string): ExpectedCall => ({ tool: "pay", arguments: {
 Deno.test("a call that was refused is none of the expected ones; one that threw may be", () => {
   assertCalled(PAID, pay(7), { times: 1 });
   assertCallCount(PAID, undefined, 3);
-  assertEquals(assertCallScore(PAID, ["pay", "refund"], { recall: 0.5, precision: 1 / 3 }), {
-    ...{ precision: 1 / 3, recall: 0.5, f1: 0.4 },
-    ...{ matched: 1, made: 3, expected: 2 },
-  });
+  assertCallScore(PAID, ["pay", "refund"], { recall: 0.5, precision: 1 / 3 });
   for (
     const assertion of [
       () => assertCallScore(PAID, ["pay", "pay", "refund"], { recall: 0.5 }),

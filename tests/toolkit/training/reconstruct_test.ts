@@ -28,7 +28,7 @@ import { calling, CITY, CITY_PATH, writing } from "../../support/call_sets.ts";
 import fc from "../../support/fast_check.ts";
 import { severalSpecs, specs } from "../../support/generated.ts";
 import { inProcess } from "../../support/in_process.ts";
-import { EVERY, listened, planned } from "../../support/strategy_runs.ts";
+import { EVERY, forever, listened, planned } from "../../support/strategy_runs.ts";
 
 const SPEC: GraphSpec = { core: 4, depth: 2, connected: 2, disconnected: 1, seed: 11 };
 
@@ -270,7 +270,7 @@ Deno.test("reconstructTrial() takes what is set of a strategy", async () => {
 
 /** A trial of a model that calls the first function, and then answers. */
 async function tried(replies: readonly ScriptedReply[], options: TrialOptions = {}) {
-  return await run(scripted("m", replies), "baseline", options);
+  return await run(scripted("m", forever(...replies)), "baseline", options);
 }
 
 Deno.test("reconstructTrial() says why a trial cannot be told", async () => {

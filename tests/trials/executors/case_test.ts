@@ -34,6 +34,7 @@ import { runTrial, type TrialOptions } from "../../../lib/trials/run_trial.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import fc from "../../support/fast_check.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
+import { forever } from "../../support/strategy_runs.ts";
 
 const BOOK = tool({
   name: "book",
@@ -83,6 +84,7 @@ async function runOf<State = undefined>(
   return runs[0]!;
 }
 
+const outcomeAndReason = ({ outcome, reason }: Trial) => `${outcome}: ${reason}`;
 const assertion = ({ events }: Trial) => events.find((event) => event.kind === "assertion");
 
 Deno.test("a case tells its assert all that has happened", async () => {
@@ -229,16 +231,22 @@ Deno.test("a case lets no text of a model give orders to what reads a log", asyn
 });
 
 Deno.test("a case passes on what an assertion says that cannot be used so", async () => {
-  const trial = await tryCase({
-    assert() {
-      throw new InputError("Cannot use that:\n  at tool: must be a text");
-    },
-  });
-  assertEquals(trial.outcome, "invalid");
-  assertMatch(
-    trial.reason!,
-    /^Cannot judge the run at tests\/trials\/executors\/case_test\.ts:\d+:\d+: Cannot use that: at tool: must be a text$/,
-  );
+  const assertWrongly = () => {
+    throw new InputError("Cannot use that:\n  at tool: must be a text");
+  };
+  const place = String.raw`tests\/trials\/executors\/case_test\.ts:\d+:\d+`;
+  // It is the test's, also with an agent: whether that has answered decides, and not what is thrown.
+  for (const options of [{}, { agent: () => Promise.resolve("Booked.") }]) {
+    const slip = await tryCase({ assert: assertWrongly }, options);
+    assertMatch(
+      outcomeAndReason(slip),
+      new RegExp(`^invalid: Cannot judge the run at ${place}: Cannot use that: at tool: must be`),
+    );
+    const boolean = await tryCase({ assert: (() => Promise.resolve(false)) as never }, options);
+    assertMatch(outcomeAndReason(boolean), /^invalid: .*return nothing: it returned false$/);
+  }
+  const thrown = await tryCase({}, { agent: () => Promise.resolve().then(assertWrongly) });
+  assertMatch(outcomeAndReason(thrown), /^agent_error: the agent threw InputError/);
 });
 
 Deno.test("a case takes no place from what a message looks like", async () => {
@@ -313,8 +321,8 @@ Deno.test("a case goes on for several turns with one state", async () => {
 Deno.test("a case does not ask its assert where a limit is reached", async () => {
   let asked = 0;
   const own = { assert: () => void asked++ };
-  const forever = [RIGHT[0]!];
-  const many = await tryCase(own, { model: forever });
+  const endless = scripted("script", forever(RIGHT[0]!));
+  const many = await tryCase(own, { model: endless });
   assertEquals([many.outcome, many.calls], ["call_limit", 50]);
 
   assertEquals(asked, 0);
@@ -548,8 +556,8 @@ Deno.test("a call that must never happen is told however a trial ends", async ()
   /** The model, options, and the outcome. */
   const table: [Model | ScriptedReply[], TryOptions, string][] = [
     [[drop, { text: "Done." }], {}, "wrong_answer"],
-    [[drop], { limits: { calls: 3 } }, "call_limit"],
-    [[pay], { limits: { steps: 2 } }, "step_limit"],
+    [scripted("script", forever(drop)), { limits: { calls: 3 } }, "call_limit"],
+    [scripted("script", forever(pay)), { limits: { steps: 2 } }, "step_limit"],
     [
       [{ ...drop, usage: { inputTokens: 9, outputTokens: 9 } }],
       { limits: { tokens: 5 } },
@@ -653,7 +661,7 @@ Deno.test("each question to a judge leaves an event with its reply, and its toke
   const kind = judge({ model: scripted("kind", [{ text: "[[0.6]]", usage }]) });
   const rated = { clear: { reason: `It says so, ${secret}.`, score: 2 } };
   const strict = judge({
-    model: scripted("strict", [{ calls: [{ name: "rate", arguments: rated }], usage }]),
+    model: scripted("strict", () => ({ calls: [{ name: "rate", arguments: rated }], usage })),
   });
   const own: Partial<ToolCase<undefined>> = {
     async assert(run) {

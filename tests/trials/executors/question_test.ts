@@ -30,6 +30,7 @@ import { Connections } from "../../../lib/models/connect.ts";
 import { QuestionExecutor } from "../../../lib/trials/executors/question.ts";
 import { loadCallSet } from "../../../lib/tasks/questions/load.ts";
 import { scoresDifference } from "../../../lib/trials/derive.ts";
+import { forever } from "../../support/strategy_runs.ts";
 
 async function runAll(
   model: Model,
@@ -123,7 +124,7 @@ Deno.test("a model that calls nothing in mode tools has not answered; one that n
   const [mute] = await runAll(scripted("m", [{ text: "No idea." }]), { mode: "tools" });
   assertEquals([mute!.outcome, mute!.behaviours], ["no_answer", ["aversion"]]);
   const name = CITY.domains.get(CITY.questions[0]!.domain)![0]!.name;
-  const loop = scripted("m", [{ calls: [{ name, arguments: {} }] }]);
+  const loop = scripted("m", forever({ calls: [{ name, arguments: {} }] }));
   const [endless] = await runAll(loop, { mode: "tools" });
   assertEquals([endless!.outcome, endless!.calls], ["call_limit", 2 * endless!.minimumCalls!]);
 });

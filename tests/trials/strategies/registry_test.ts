@@ -40,6 +40,7 @@ import {
   COMPOSITES,
   eventsOf,
   EVERY,
+  forever,
   listened,
   type Manner,
   planned,
@@ -458,7 +459,7 @@ for (const strategy of EVERY) {
     await fc.assert(
       fc.asyncProperty(fc.array(garbage(), { minLength: 1, maxLength: 8 }), async (replies) => {
         const requests: ModelRequest[] = [];
-        const model = listened(scripted("garbage", replies), requests);
+        const model = listened(scripted("garbage", forever(...replies)), requests);
         const trial = await runTrial(planned(strategy, "garbage", SPEC), model, {
           limits: { steps: 40 },
         });

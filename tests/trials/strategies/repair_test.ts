@@ -7,6 +7,7 @@ import { call, OTH, SRC, TASK, TGT } from "../../support/handmade.ts";
 import {
   eventsOf,
   filled,
+  forever,
   resultsSeen,
   said,
   type Work,
@@ -322,7 +323,7 @@ Deno.test("repair mends what another review leaves, and ends where that reaches 
 
 Deno.test("repair mends no more calls of a reply than may still be made", async () => {
   const bad = Array.from({ length: 200 }, () => call("func_src", {}));
-  const done = await work("repair", [{ calls: bad }], { limits: { calls: 3 } });
+  const done = await work("repair", forever({ calls: bad }), { limits: { calls: 3 } });
   // One reply, and both attempts for each of three calls.
   assertEquals(done.requests.length, 1 + 2 * 3);
   assertEquals(done.calls.length, 3);
