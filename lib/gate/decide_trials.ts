@@ -5,6 +5,7 @@
 
 import { checkCeilings } from "./ceilings.ts";
 import {
+  idleReturns,
   missingCases,
   missingInjections,
   missingPairs,
@@ -42,6 +43,7 @@ import {
 import {
   type Excused,
   excusedBy,
+  isCounted,
   isUnwatched,
   modelsBeside,
   type ScoredTrial,
@@ -100,6 +102,8 @@ export interface DecidedVariant extends Variant {
   readonly beside?: readonly string[];
   /** How many of its trials that count have an agent that was not watched; omitted if none. */
   readonly unwatched?: number;
+  /** The trials in which a return was changed, of those that count; omitted unless its perturbation is of returns. */
+  readonly returns?: { readonly changed: number; readonly of: number };
   /** The name of the baseline; omitted in an absolute gate. */
   readonly baseline?: string;
   /**
@@ -205,7 +209,7 @@ export function decideTrials(
       ? lackingPart(decision) ??
         `there are no trials of the baseline ${printable(against.baseline!)}`
       : unequalCases(decision.graphs) ?? mixedWays(own) ?? unsolvable([subject, baseline]) ??
-        withoutAnswer(both) ??
+        withoutAnswer(both) ?? idleReturns(own) ?? idleReturns(other) ??
         unaskedModel(own) ?? unaskedModel(other, " of the baseline") ??
         servedModelChange(own, "the served model") ??
         servedModelChange(other, "the served model of the baseline");
@@ -218,12 +222,15 @@ export function decideTrials(
     );
     const beside = modelsBeside(own);
     const unwatched = own.filter(isUnwatched).length;
+    const perturbed = own.filter((trial) => isCounted(trial) && trial.returns !== undefined);
+    const changed = perturbed.filter(({ returns }) => returns!.changed > 0).length;
     const excused = excusedBy(policy.infrastructure ?? [], both);
     return {
       ...{ ...subject, simulated, ...replaysOf(own, other), ...against, verdict, unit },
       ...(excused.length === 0 ? {} : { excused }),
       ...(beside.length === 0 ? {} : { beside }),
       ...(unwatched === 0 ? {} : { unwatched }),
+      ...(perturbed.length === 0 ? {} : { returns: { changed, of: perturbed.length } }),
       ...differsFrom(decision, planned, options),
       ...(baseline === undefined || cases === undefined ? {} : { leftOut: toldCases(cases) }),
     };

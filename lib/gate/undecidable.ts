@@ -21,12 +21,14 @@ import {
 import { isCovered } from "./_coverage.ts";
 import type { Verdict } from "./decide.ts";
 import { printable } from "../base/json.ts";
+import { countText } from "../base/numbers.ts";
 import { commonKinds } from "../base/text_kind.ts";
 import { isInjecting, isRemoving } from "../perturbations/ids.ts";
+import { isOn } from "../perturbations/methods.ts";
 import type { ParameterFailureType } from "../calls/failure_types.ts";
 import type { Ceilings, CompletePolicy } from "./policy.ts";
 import { scoringKey } from "../trials/executors/question.ts";
-import { isQuestion } from "../trials/executors/task_kind.ts";
+import { isCase, isGenerated, isQuestion } from "../trials/executors/task_kind.ts";
 import { SERVED_SEPARATOR } from "../trials/trial.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 
@@ -68,6 +70,23 @@ export function withoutAnswer(trials: readonly ScoredTrial[]): string | undefine
         ? "documents mislead"
         : "nothing links their parameters any more"
     } (with cues: "names", names tell what belongs together)`;
+}
+
+/** Why nothing was perturbed: trials of a case had results, or needed none, and not one held anything to change. */
+export function idleReturns(trials: readonly ScoredTrial[]): string | undefined {
+  // What else a perturbation changes, and the returns of a generated task, are known before any call.
+  const told = trials.filter(({ outcome, perturbation, task }) =>
+    outcome !== "invalid" && !isGenerated(task) &&
+    perturbation.split("+").every((id) => isOn(id, "return"))
+  );
+  const nameOf = ({ task }: ScoredTrial) => isCase(task) ? caseText(task.case) : "all questions";
+  for (const [name, own] of Map.groupBy(told, nameOf)) {
+    if (own.some(({ returns }) => returns === undefined || returns.changed > 0)) continue;
+    const idle = own.filter(({ returns, solved }) => returns!.read > 0 || solved).length;
+    if (idle === 0) continue;
+    return `${printable(own[0]!.perturbation)} found nothing to change in ${name}: ` +
+      `no return was changed in any of ${countText(own.length, "trial")}`;
+  }
 }
 
 /** Adds the commonest kinds of reasons to a verdict that too few trials are valid. */

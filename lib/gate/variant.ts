@@ -72,6 +72,7 @@ export interface ScoredTrial
   readonly stages?: Trial["stages"];
   readonly agent?: NonNullable<Trial["agent"]>;
   readonly unasked?: TrialSummary["unasked"];
+  readonly returns?: TrialSummary["returns"];
   readonly failures: readonly { readonly type: FailureType }[];
   readonly replayed?: true;
   readonly partlyReplayed?: true;

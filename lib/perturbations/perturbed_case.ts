@@ -122,6 +122,14 @@ export function toolboxOptions(
   return { offered, perturbReturn, injectFault, injectInstruction };
 }
 
+/**
+ * Whether a case is another one, as far as it tells by itself: what a model reads of returns depends on its calls, so
+ * that a trial without any counts like all others.
+ */
+export function isChangedCase({ steps }: PerturbedCase): boolean {
+  return steps.some(({ id, changed }) => changed || isOn(id, "return"));
+}
+
 /** The effect of a step, without its id. */
 export type StepResult = Omit<Step, "id">;
 

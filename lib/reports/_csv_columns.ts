@@ -147,6 +147,7 @@ export const CELLS: Columns<CellRow> = {
   invalid: ({ tally: { trials, valid, unchanged, unsolvable = 0 } }) =>
     trials - valid - unchanged - unsolvable,
   unchanged: ({ tally }) => tally.unchanged,
+  returns_changed: ({ tally }) => tally.returnsChanged,
   unsolvable: ({ tally }) => tally.unsolvable ?? 0,
   solved: ({ tally }) => tally.solved,
   rate: ({ tally }) => tally.rate,

@@ -201,6 +201,11 @@ export const WORDS: readonly Entry[] = [
     "and is left out of all rates",
   ],
   [
+    "a return changed",
+    "the valid trials in which a perturbation of returns changed what a function returned: a model that calls " +
+    "nothing reads no return, and its trials count all the same",
+  ],
+  [
     "abstained",
     "an outcome where nothing that the model was shown leads to the answer: it gave no answer and made no " +
     "value up. That is the right behaviour, but the task counts as not solved",

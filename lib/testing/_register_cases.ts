@@ -19,7 +19,8 @@ import { describeTrial } from "../reports/story.ts";
 import type { Run } from "../runs/run.ts";
 import type { SkippedTrial } from "../runs/early_stopping.ts";
 import { isCase } from "../trials/executors/task_kind.ts";
-import type { TrialSummary } from "../trials/summary.ts";
+import { summarize, type TrialSummary } from "../trials/summary.ts";
+import { idleReturns } from "../gate/undecidable.ts";
 import type { Trial } from "../trials/trial.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 
@@ -79,7 +80,7 @@ export function registerCases(
     if (state.whole) state.trials.push(trial);
     // Thousands of whole trials would fill the memory.
     else run.forget(place);
-    const isUnchanged = strict && trial.changed === false && isCase(trial.task);
+    const isUnchanged = strict && foundNothing(trial);
     const isRight = trial.solved ||
       trial.outcome === "abstained" && !(strict && trial.unsolvable === "misleading");
     const isGood = isRight && !isUnchanged;
@@ -134,12 +135,19 @@ function needTables(scores: readonly TrialSummary[]): boolean {
   return scores.length > 1 && (cases.length === 0 || new Set(cases).size < scores.length);
 }
 
+/** Whether a perturbation found nothing to change in a trial of a tool test. */
+function foundNothing(trial: Trial): boolean {
+  return isCase(trial.task) &&
+    (trial.changed === false || idleReturns([summarize(trial)]) !== undefined);
+}
+
 /** Fails a tool test whose perturbation changed nothing, as it would falsely show robustness. */
-function assertPerturbed({ changed, perturbation, task }: Trial): void {
-  if (changed !== false || !isCase(task)) return;
+function assertPerturbed(trial: Trial): void {
+  if (!foundNothing(trial)) return;
   throw new AssertionError(
-    `The perturbation ${perturbation} found nothing to change, so that the test says nothing about it. ` +
-      "Values in the question are found by the arguments of expected, or given by parameters",
+    `The perturbation ${trial.perturbation} found nothing to change, so that the test says nothing about it. ` +
+      "Values in the question are found by the arguments of expected, or given by parameters; results are what " +
+      "functions return",
   );
 }
 

@@ -13,8 +13,16 @@ import { sumUsage, type Usage } from "../tools/message.ts";
 import { type ParameterScore, scoreOfViews } from "../calls/parameter_views.ts";
 import { type ParseCounts, parsesOf } from "../calls/parse_counts.ts";
 import { type Recovery, recoveryOf } from "../calls/recovery.ts";
-import { callsOf, type FailedAttempt, type ScoredEvent, type TraceEvent } from "../calls/trace.ts";
+import {
+  type CallEvent,
+  callsOf,
+  type FailedAttempt,
+  type ScoredEvent,
+  type TraceEvent,
+} from "../calls/trace.ts";
 import { type AgentWork, agentWorkOf, type StrategyWork, workOf } from "../calls/work.ts";
+import { isOn } from "../perturbations/methods.ts";
+import { perturbReturn } from "../perturbations/returns.ts";
 import { type ExpressionKind, expressionsOf } from "./executors/expressions.ts";
 import { isCase } from "./executors/task_kind.ts";
 import { isUneventful } from "./transcript.ts";
@@ -47,6 +55,8 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures" | "trans
   readonly never?: true;
   /** Set if the model was shown a result with an injected instruction; else omitted. */
   readonly injected?: true;
+  /** The results that the model read under a perturbation of returns; omitted without one. */
+  readonly returns?: ReturnCounts;
   /** Calls with a right value that nothing had established; omitted without any. */
   readonly guessed?: number;
   /** Requests and repairs of strategies outside the loop; omitted without any. */
@@ -96,6 +106,32 @@ export interface TrialSummary extends Omit<Trial, "events" | "failures" | "trans
   readonly replacedIdle?: true;
 }
 
+/** Results of functions under a perturbation of returns. */
+export interface ReturnCounts {
+  /** The number of results, without errors and refusals. */
+  readonly read: number;
+  /** The number of results that the perturbation changed. */
+  readonly changed: number;
+}
+
+/** Counts the results of a trial under a perturbation of returns; `undefined` without one, or if calls are missing. */
+export function returnsOf(
+  { perturbation, calls, events }: Pick<Trial, "perturbation" | "calls" | "events">,
+): ReturnCounts | undefined {
+  const methods = perturbation.split("+").filter((id) => isOn(id, "return"));
+  const made = callsOf(events);
+  if (methods.length === 0 || made.length < calls) return undefined;
+  const results = made.filter(({ failure, returned, error, agentDid }) =>
+    (failure === undefined || returned !== undefined) && error === undefined &&
+    agentDid === undefined
+  );
+  const isChanged = ({ unperturbed, injected }: CallEvent) =>
+    unperturbed !== undefined &&
+    // An instruction that was injected is another change.
+    (injected === undefined || methods.some((id) => perturbReturn(id, unperturbed).changed));
+  return { read: results.length, changed: results.filter(isChanged).length };
+}
+
 /** For how long the tool of one call ran. */
 export interface CallLatency {
   /** The tool. */
@@ -134,6 +170,7 @@ export function summarize(trial: Trial): TrialSummary {
   const unclear = unclearOf(trial.events);
   const guesses = callsOf(trial.events).filter(({ guessed }) => guessed).length;
   const latencies = latenciesOf(trial.events);
+  const returns = sharedPart(returnsOf(trial));
   const why = isCase(task) && reason === undefined ? sharedText(whyUnsolved(trial)) : undefined;
   return {
     ...{ v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition },
@@ -151,7 +188,7 @@ export function summarize(trial: Trial): TrialSummary {
       agentWork,
       rules,
     }),
-    ...defined({ impossible }),
+    ...defined({ impossible, returns }),
     ...(guesses === 0 ? {} : { guessed: guesses }),
     ...(hasForbiddenCall(trial) ? { never: true as const } : {}),
     ...(isInjected(trial) ? { injected: true as const } : {}),
@@ -259,6 +296,7 @@ const FACTS = [
   "never",
   "injected",
   "unasked",
+  "returns",
   "guessed",
   "work",
   "agentWork",

@@ -35,6 +35,8 @@ export interface Tally {
   readonly valid: number;
   /** Number of trials in whose task the perturbation found nothing to change. */
   readonly unchanged: number;
+  /** Number of valid trials in which a return was changed; omitted unless a perturbation is of returns. */
+  readonly returnsChanged?: number;
   /** Number of trials on tasks that a perturbation left without an answer; omitted without any. */
   readonly unsolvable?: number;
   readonly solved: number;
@@ -278,11 +280,15 @@ export function tally(trials: readonly TrialSummary[]): Tally {
   const unsolvable = trials.filter(isCounted).length - valid.length;
   const failed = valid.filter((trial) => !trial.solved);
   const calling = valid.filter(canCall);
+  const perturbed = valid.filter(({ returns }) => returns !== undefined);
   const minima = calling.flatMap(({ minimumCalls }) => minimumCalls ?? []);
   return {
     trials: trials.length,
     valid: valid.length,
     unchanged: trials.filter(({ changed }) => changed === false).length,
+    ...(perturbed.length === 0
+      ? {}
+      : { returnsChanged: perturbed.filter(({ returns }) => returns!.changed > 0).length }),
     ...(unsolvable === 0 ? {} : { unsolvable }),
     solved: solved.length,
     rate: valid.length === 0 ? null : solved.length / valid.length,

@@ -15,7 +15,7 @@ import type { Bounds } from "../../statistics/proportions.ts";
 import type { VariantMetrics } from "../metrics/metrics.ts";
 import type { Report } from "../report.ts";
 import { reportWords } from "../_words.ts";
-import { invalidTrials, lessUnsolvable } from "./_success.ts";
+import { changedReturnsOf, invalidTrials, lessUnsolvable } from "./_success.ts";
 import { againstName, signedPoints, unitsOf } from "./_comparisons.ts";
 import {
   boundsText,
@@ -177,6 +177,11 @@ export function overviewTable(report: HeadlineReport): Table {
       shown: "filled",
     },
     { head: "unchanged", cell: ({ total }) => total.unchanged, shown: "filled" },
+    {
+      head: "a return changed",
+      cell: ({ total }) => changedReturnsOf(total),
+      shown: rows.some(({ total }) => total.returnsChanged !== undefined),
+    },
     { head: "unsolvable", cell: ({ total }) => total.unsolvable ?? 0, shown: "filled" },
     {
       head: "cost",

@@ -43,6 +43,11 @@ export function tallyColumns<Row>(
     ...callColumns(tallyOf, tallies, words),
     column("invalid", invalidTrials),
     column("unchanged", ({ unchanged }) => unchanged, "filled"),
+    column(
+      "a return changed",
+      changedReturnsOf,
+      tallies.some((one) => one.returnsChanged !== undefined),
+    ),
     column("unsolvable", ({ unsolvable = 0 }) => unsolvable, "filled"),
   ];
 }
@@ -50,6 +55,11 @@ export function tallyColumns<Row>(
 /** Returns how many of the valid trials were solved; a dash without any. */
 export function solvedOf({ solved, valid }: Pick<Tally, "solved" | "valid">): string {
   return valid === 0 ? NOTHING : `${solved} of ${valid}`;
+}
+
+/** Returns in how many trials a return was changed; a dash where no perturbation is of returns. */
+export function changedReturnsOf({ returnsChanged, valid }: Tally): string {
+  return returnsChanged === undefined ? NOTHING : `${returnsChanged} of ${valid}`;
 }
 
 /** Returns the columns of calls, where any of `tallies` has data. */

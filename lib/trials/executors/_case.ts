@@ -21,6 +21,7 @@ import type { ExpectedCall } from "../../tools/expected_call.ts";
 import { withViews } from "../../calls/parameter_views.ts";
 import { impossibleFailures } from "../../calls/possible_failures.ts";
 import {
+  isChangedCase,
   perturbCase,
   type PerturbedCase,
   toolboxOptions,
@@ -159,7 +160,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
 
   /** Whether the perturbation found something to change; `true` where that is unknown. */
   get changed(): boolean {
-    return this.#perturbed === undefined || this.#perturbed.steps.some(({ changed }) => changed);
+    return this.#perturbed === undefined || isChangedCase(this.#perturbed);
   }
 
   /** Judges the run by the user's own assertions. */

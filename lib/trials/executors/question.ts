@@ -41,6 +41,7 @@ import type { ExpectedCall, ExpectedValue } from "../../tools/expected_call.ts";
 import { withViews } from "../../calls/parameter_views.ts";
 import { impossibleFailures } from "../../calls/possible_failures.ts";
 import {
+  isChangedCase,
   perturbCase,
   type PerturbedCase,
   toolboxOptions,
@@ -180,7 +181,7 @@ export class QuestionExecutor extends Toolbox implements Fixture {
 
   /** Whether the perturbation found something to change. */
   get changed(): boolean {
-    return this.#perturbed === undefined || this.#perturbed.steps.some(({ changed }) => changed);
+    return this.#perturbed === undefined || isChangedCase(this.#perturbed);
   }
 
   /** Scores the answer, or the calls that were made. */
