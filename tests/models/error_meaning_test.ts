@@ -102,6 +102,11 @@ Deno.test("a question or reply that a content filter stopped is filtered, and no
     [400, error("Rejected by the safety system", { code: "content_policy_violation" })],
     [400, error("Your prompt was flagged", { code: "invalid_prompt" })],
     [403, error("Your input was flagged by moderation")],
+    // As Azure may send it: without a message, by its inner code alone, and in an answer of status 200.
+    [400, { error: { code: "content_filter" } }],
+    [400, { error: { innererror: { code: "ResponsibleAIPolicyViolation" } } }],
+    [200, { error: { code: "content_filter" } }],
+    [200, error("The response was filtered", { code: "content_filter" })],
   ] as const;
   for (const [code, body] of kinds) {
     await using server = serving(status(code, body));

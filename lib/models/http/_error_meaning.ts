@@ -4,7 +4,7 @@
  */
 
 import type { APIError } from "openai";
-import { isJsonObject } from "../../base/json.ts";
+import { fieldOf, isJsonObject } from "../../base/json.ts";
 import type { FailedAttempt } from "../../calls/trace.ts";
 import type { Permanent } from "../model.ts";
 
@@ -29,7 +29,7 @@ export interface ErrorMeaning {
 interface Signature extends ErrorMeaning {
   /** HTTP statuses. */
   readonly status?: readonly number[];
-  /** The error's `code` or `type`. */
+  /** The error's `code` or `type`, or the `code` of its `innererror`. */
   readonly code?: readonly string[];
   /**
    * The error's text; for errors of a model also the whole error, in which a gateway hands on that of a server.
@@ -73,9 +73,13 @@ const SIGNATURES: readonly Signature[] = [
   // Amazon Nova: https://docs.aws.amazon.com/nova/latest/userguide/tool-use-definition.html
   { says: /produced (?:an? )?invalid sequence as part of ToolUse/i, reply: "unreadable" },
 
-  // Questions and replies that a content filter stopped.
+  // Questions and replies that a content filter stopped: Azure may send no more than the inner code.
   // https://learn.microsoft.com/azure/ai-services/openai/concepts/content-filter
-  { status: [400], code: ["content_filter", "content_policy_violation"], reply: "filtered" },
+  {
+    status: [400],
+    code: ["content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"],
+    reply: "filtered",
+  },
   // https://platform.openai.com/docs/guides/reasoning, of prompts against its usage policy
   { status: [400], code: ["invalid_prompt"], reply: "filtered" },
   // https://openrouter.ai/docs/api-reference/errors, of moderated models
@@ -149,10 +153,11 @@ const SIGNATURES: readonly Signature[] = [
 export function errorMeaning({ status, code, type, error, message }: APIError): ErrorMeaning {
   const text = errorText(error, message).slice(0, MAX_SEARCHED);
   const whole = isJsonObject(error) ? JSON.stringify(error).slice(0, MAX_SEARCHED) : "";
+  const inner = isJsonObject(error) ? fieldOf(error["innererror"], "code") : undefined;
   for (const { status: statuses, code: codes, says, isJson, ...meaning } of SIGNATURES) {
     if (statuses?.includes(status ?? 0) === false) continue;
     // Some servers send numbers.
-    if (codes?.some((one) => one === code || one === type) === false) continue;
+    if (codes?.some((one) => one === code || one === type || one === inner) === false) continue;
     if (isJson && error === undefined) continue;
     const found = says?.exec(text) ?? (meaning.reply === "unreadable" ? says?.exec(whole) : null);
     if (says !== undefined && found === null) continue;

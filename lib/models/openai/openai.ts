@@ -28,7 +28,7 @@ import {
 import { type Attempt, retrying } from "../http/retry.ts";
 import { apiOfPath } from "./agent_request.ts";
 import { refusedOption } from "./_refused_option.ts";
-import { faultReply, FORMATS, unusableAt, withUsage } from "./watched_reply.ts";
+import { faultReply, FORMATS, readAnswer, unusableAt, withUsage } from "./watched_reply.ts";
 import { checkedChoice, type OpenAIOptions, type WireApi, type WireFormat } from "./wire_format.ts";
 
 export type { OpenAIOptions, WireApi } from "./wire_format.ts";
@@ -158,7 +158,7 @@ export function openai(options: OpenAIOptions): Model {
     const failed: FailedAttempt[] = [];
     const answered = async () => {
       try {
-        return format.read(await ask({ request, choice, signal, failed }), source);
+        return readAnswer(format, await ask({ request, choice, signal, failed }), source);
       } catch (error) {
         if (error instanceof ModelFault) return faultReply(error, source);
         // Serializing a part that nests too deep overflows the stack.

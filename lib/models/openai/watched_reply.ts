@@ -128,12 +128,7 @@ export function readWatched(
   const answer = isStream ? wholeBody(api, text) : parseJson(text) ?? text;
   let read: WireReply;
   try {
-    const said = isStream && isJsonObject(answer) ? answer["error"] : undefined;
-    const meaning = isJsonObject(said) ? errorMeaning(streamedError(said)) : {};
-    // A server that had begun to answer can say in the stream alone that it could not read a call.
-    read = meaning.reply === undefined
-      ? FORMATS[api].read(answer, source)
-      : faultReply(new ModelFault("", meaning), source);
+    read = readAnswer(FORMATS[api], answer, source);
   } catch (error) {
     // Serializing a part that nests too deep overflows the stack.
     throw error instanceof RangeError ? source.unusable("it nests too deep") : error;
@@ -148,8 +143,22 @@ export function readWatched(
   return { reply: withUsage(request, read), id, builtIns };
 }
 
-/** An error in a stream, as the answer that it would otherwise have been. */
-function streamedError(error: JsonObject): Parameters<typeof errorMeaning>[0] {
+/**
+ * Reads the reply in an answer of status 200. A server that had begun to answer can say in the stream alone that it
+ * could not read a call, and some say in the body that a content filter stopped a reply.
+ *
+ * @throws {InfrastructureError} If there is none.
+ */
+export function readAnswer(format: WireFormat, answer: unknown, source: ReplySource): WireReply {
+  const said = isJsonObject(answer) ? answer["error"] : undefined;
+  const meaning = isJsonObject(said) ? errorMeaning(errorWithin(said)) : {};
+  return meaning.reply === undefined
+    ? format.read(answer, source)
+    : faultReply(new ModelFault("", meaning), source);
+}
+
+/** An error within an answer, as the answer that it would otherwise have been. */
+function errorWithin(error: JsonObject): Parameters<typeof errorMeaning>[0] {
   const { code, type } = error;
   return { status: 400, code, type, error, message: "" } as unknown as APIError;
 }
