@@ -72,6 +72,12 @@ Deno.test("openApiTools() reads OpenAPI 3.0 and 3.1 into the same JSON Schemas",
   const { properties } = await read("3.0.3", older);
   assertEquals((properties as JsonObject)["n"], newer);
   assertEquals(await read("3.1.0", newer), await read("3.0.3", older));
+  // Of draft 2019-09: the root is the component.
+  const list = (next: JsonObject) =>
+    parametersOf(single(bodyOf({ $ref: "#/components/schemas/A" }), {
+      components: { schemas: { A: { properties: { b: { items: next } } } } },
+    }, "post"));
+  assertEquals(await list({ $recursiveRef: "#" }), await list({ $ref: "#/components/schemas/A" }));
 });
 
 Deno.test("openApiTools() reads text of JSON and YAML, files and addresses", async () => {

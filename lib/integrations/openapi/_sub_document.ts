@@ -32,7 +32,7 @@ const MAX_ALIASES = 20;
 /** Keywords that say nothing about arguments or results, or hold definitions, which move. */
 const LEFT_OUT = new Set([
   ...["xml", "externalDocs", "discriminator", "contentSchema"],
-  ...["$id", "$schema", "$anchor", "$dynamicAnchor", "$comment", "$vocabulary"],
+  ...["$id", "$schema", "$anchor", "$dynamicAnchor", "$comment", "$vocabulary", "$recursiveAnchor"],
   ...["$defs", "definitions"],
 ]);
 
@@ -72,10 +72,11 @@ export function subDocument(
   };
 }
 
-/** Where a schema is, for messages, and what its references start from. */
+/** Where a schema is, for messages, and what its references start from: `$ref`, and `$recursiveRef`. */
 interface Place {
   readonly at: string;
   readonly base: JsonObject;
+  readonly root: JsonObject;
   readonly depth: number;
 }
 
@@ -88,11 +89,10 @@ class Copier {
   /** The last number of each name that more than one was called by. */
   readonly #taken = new Map<string, number>();
   /** The schemas that are still to be copied. */
-  readonly #waiting: {
+  readonly #waiting: (Omit<Place, "at" | "depth"> & {
     readonly schema: JsonObject;
     readonly name: string;
-    readonly base: JsonObject;
-  }[] = [];
+  })[] = [];
   #schemas = 0;
 
   constructor({ source, root }: OpenApiDocument) {
@@ -127,8 +127,8 @@ class Copier {
   schemas(): JsonObject {
     const copies: [string, JsonValue][] = [];
     // Iterating goes on through those that copying adds.
-    for (const { schema, name, base } of this.#waiting) {
-      copies.push([name, this.#schema(schema, { at: `schema ${name}`, base, depth: 0 })]);
+    for (const { schema, name, ...from } of this.#waiting) {
+      copies.push([name, this.#schema(schema, { at: `schema ${name}`, ...from, depth: 0 })]);
     }
     return Object.fromEntries(copies);
   }
@@ -215,7 +215,8 @@ class Copier {
   #schemaField(holder: JsonObject, at: string): JsonObject {
     const schema = fieldOf(holder, "schema");
     if (schema === undefined) return {};
-    return { schema: this.#schema(schema, { at, base: this.#root, depth: 0 }) };
+    const root = isJsonObject(schema) ? schema : this.#root;
+    return { schema: this.#schema(schema, { at, base: this.#root, root, depth: 0 }) };
   }
 
   /** Refuses a field with a typing error: what it says would be left out, and nobody told. */
@@ -276,14 +277,20 @@ class Copier {
       );
     }
     // References within a schema with an id start from it.
-    const base = typeof schema["$id"] === "string" ? schema : place.base;
-    const inner = { at, base, depth: depth + 1 };
+    const { base, root } = typeof schema["$id"] === "string"
+      ? { base: schema, root: schema }
+      : place;
+    const inner = { at, base, root, depth: depth + 1 };
     const copies = Object.entries(schema).flatMap(([given, value]): [string, JsonValue][] => {
       // Which branch counts is said by the discriminator, however many a value fits.
       const isSaid = given === "oneOf" && isJsonObject(schema["discriminator"]);
       const keyword = isSaid && schema["anyOf"] === undefined ? "anyOf" : given;
       if (LEFT_OUT.has(keyword) || keyword.startsWith("x-") || value === undefined) return [];
       if (keyword === "$ref") return [[keyword, this.#reference(value, at, base)]];
+      // Draft 2019-09, as tools have it: a reference to the root of its schema, which is no document here.
+      if (keyword === "$recursiveRef" && value === "#" && schema["$ref"] === undefined) {
+        return [["$ref", this.#named(root, "schema", { base, root })]];
+      }
       if (keyword === "$dynamicRef" || keyword === "$recursiveRef") {
         throw this.#fault(`its schemas must refer by $ref: ${printable(at)} has ${keyword}`);
       }
@@ -295,16 +302,22 @@ class Copier {
 
   #reference(reference: JsonValue, at: string, base: JsonObject): string {
     const target = this.#target(reference, at, base);
+    const [component] = /^#\/components\/schemas\/[^/]+/.exec(String(reference)) ?? [];
+    const root = base === this.#root ? targetOf(base, component) ?? target : base;
+    return this.#named(target, decodeUri(String(reference).split("/").at(-1)!), { base, root });
+  }
+
+  /** Returns the reference to a schema, which is copied under a name like `last`. */
+  #named(target: JsonObject, last: string, from: Omit<Place, "at" | "depth">): string {
     const known = this.#names.get(target);
     if (known !== undefined) return `#/components/schemas/${known}`;
-    const last = decodeUri(String(reference).split("/").at(-1)!);
     const plain = last.replaceAll(/[^a-zA-Z0-9._-]+/g, "_").replace(/^_+/, "") || "schema";
     let name = plain;
     let number = this.#taken.get(plain) ?? 1;
     while (this.#taken.has(name)) name = `${plain}_${++number}`;
     this.#taken.set(name, 1).set(plain, number);
     this.#names.set(target, name);
-    this.#waiting.push({ schema: target, name, base });
+    this.#waiting.push({ schema: target, name, ...from });
     return `#/components/schemas/${name}`;
   }
 
