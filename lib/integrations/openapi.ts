@@ -3,14 +3,15 @@
  * @module
  */
 
-import { cannot, reasonOf } from "../base/errors.ts";
-import { isObject, type JsonObject, printable } from "../base/json.ts";
+import { cannot, InputError, reasonOf } from "../base/errors.ts";
+import { isObject, type JsonObject, listText, printable } from "../base/json.ts";
+import { countText } from "../base/numbers.ts";
 import { nearestOrAll } from "../base/nearest_name.ts";
 import { registerSecrets, requestSecrets } from "../base/secrets.ts";
 import { InfrastructureError } from "../models/model.ts";
 import { tool } from "../tools/define_tool.ts";
 import { FRESH, type StoppableTool } from "../tools/tool.ts";
-import { chooseOperations } from "./openapi/_choice.ts";
+import { chooseOperations, type ChosenOperation, placeOf } from "./openapi/_choice.ts";
 import { readDocument } from "./openapi/_document.ts";
 import { callService, type Service } from "./openapi/_fetch.ts";
 import { Mocks } from "./openapi/_mock.ts";
@@ -41,7 +42,7 @@ export interface OpenApiToolsOptions {
   readonly seconds?: number;
   /**
    * Whether patterns that no linear engine can express are run nevertheless. A text can then block the process for
-   * minutes. Default: operations whose arguments have one are refused.
+   * minutes. Default: operations whose arguments have one make no tools.
    */
   readonly unsafePatterns?: boolean;
 }
@@ -68,9 +69,12 @@ const OPTION_NAMES: Readonly<Record<keyof OpenApiToolsOptions, true>> = {
  * arguments; its properties with the names of arguments have their values where these fit. With it, the service is called: a response that is no success is an error of the tool, and a service that
  * cannot be reached throws an `InfrastructureError`.
  *
+ * An operation that is not valid, refers to another file, or whose request a model cannot write, is left out: a line
+ * on stderr names it, and why.
+ *
  * @param document The document: a parsed object, its text in JSON or YAML, or the URL of either (`file:`, `https:`).
- * @throws {InputError} If it cannot be read, is not valid where it is read, refers to other files, an operation is
- * unknown, or a model cannot write its request.
+ * @throws {InputError} If it cannot be read, an operation is unknown, or one that `operations` names, or each there
+ * is, would be left out.
  *
  * @example Usage
  * ```ts
@@ -111,14 +115,17 @@ export async function openApiTools(
   const service = serviceOf(options);
   const source = await readDocument(document);
   const chosen = chooseOperations(source, options.operations);
-  const part = subDocument(source, chosen);
+  const faults = new Map<string, InputError>();
+  const part = subDocument(source, chosen, faults);
   // Loaded here, as it takes a while: the rest of this module is of use to those who import its types alone.
   const { parsedDocument } = await import("./openapi/_parser.ts");
-  const reader = new OperationReader(parsedDocument(part, source.source), source.source, {
+  const reader = new OperationReader(parsedDocument(part, source.source, faults), source.source, {
     headers: new Set(service?.headers.keys()),
     query: new Set(service?.base.searchParams.keys()),
   });
-  return chosen.map((one) => {
+  const toolOf = (one: ChosenOperation): StoppableTool => {
+    const fault = faults.get(placeOf(one));
+    if (fault !== undefined) throw fault;
     const operation = reader.read(one);
     const { name, description, parameters } = operation;
     const shared = {
@@ -137,7 +144,36 @@ export async function openApiTools(
     const made = tool<JsonObject>({ ...shared, execute: mock(operation, seed, unsafePatterns) });
     // It has no state, so that runs beside each other may share it. A copy with another execute may have one.
     return Object.defineProperty(made, FRESH, { value: () => made, enumerable: false });
+  };
+  const left = new Map<string, InputError>();
+  const tools = chosen.flatMap((one) => {
+    try {
+      return [toolOf(one)];
+    } catch (error) {
+      // Who names an operation wants that one.
+      if (!(error instanceof InputError) || Array.isArray(options.operations)) throw error;
+      left.set(placeOf(one), error);
+      return [];
+    }
   });
+  if (tools.length === 0) throw [...left.values()][0];
+  if (left.size > 0) tellLeftOut(source.source, left);
+  return tools;
+}
+
+/** What was told of operations that are left out: each once, as tools may be made for each trial. */
+const told = new Set<string>();
+
+/** Prints which operations make no tools, and why. */
+function tellLeftOut(source: string, left: ReadonlyMap<string, InputError>): void {
+  const reasons = [...left].map(([place, { message }]) =>
+    `\n  ${printable(place, 100)}: ${printable(message, 500)}`
+  );
+  const text = `Left out of ${source}: ${countText(left.size, "operation")}:${
+    listText(reasons, 5)
+  }`;
+  if (!told.has(text)) console.error(text);
+  told.add(text);
 }
 
 /** Returns what makes up results: it throws an `InfrastructureError` if none fits, as no model is to blame. */

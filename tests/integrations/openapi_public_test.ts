@@ -99,7 +99,7 @@ Deno.test("openApiTools() makes up results of public documents that fit their sc
     const source = await readDocument(document);
     const operations = placesIn(document).filter((_, index) => index % every === 0);
     const chosen = chooseOperations(source, operations);
-    const part = parsedDocument(subDocument(source, chosen), "it");
+    const part = parsedDocument(subDocument(source, chosen, new Map()), "it", new Map());
     const reader = new OperationReader(part, "it", { headers: new Set(), query: new Set() });
     for (const one of chosen) {
       const schema = reader.read(one).result?.schema() ?? {};

@@ -5,7 +5,7 @@ import { InputError } from "../../lib/base/errors.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
 import { openApiTools, type OpenApiToolsOptions } from "../../lib/integrations/openapi.ts";
 import { folder } from "../support/child.ts";
-import { bodyOf, documentOf, OK, PETS, single } from "../support/openapi.ts";
+import { bodyOf, documentOf, OK, PETS, resultOf, single } from "../support/openapi.ts";
 
 async function assertRefused(
   document: unknown,
@@ -18,6 +18,27 @@ async function assertRefused(
   );
   assertStringIncludes(message, text);
   assertEquals(message.split("\n").length, 1, message);
+}
+
+/** An operation that cannot be used is left out and named beside others, and refused alone or by its name. */
+async function assertLeftOut(
+  document: JsonObject,
+  text: string,
+  options: OpenApiToolsOptions = {},
+): Promise<void> {
+  await assertRefused(document, text, options);
+  const paths = { ...document["paths"] as JsonObject, "/good": { get: { responses: OK } } };
+  const said: string[] = [];
+  const { error } = console;
+  console.error = (line) => void said.push(String(line));
+  const tools = await openApiTools({ ...document, paths }, options)
+    .finally(() => console.error = error);
+  assertEquals(tools.map(({ name }) => name), ["get_good"]);
+  const [told, reason = ""] = said.join().split("\n  ");
+  assertEquals(told, "Left out of the OpenAPI document: 1 operation:");
+  assertStringIncludes(reason, text);
+  const operations = [reason.split(": ")[0]!];
+  await assertRefused({ ...document, paths }, text, { ...options, operations });
 }
 
 Deno.test("openApiTools() refuses what is no document of OpenAPI 3.0 or 3.1", async () => {
@@ -49,7 +70,7 @@ const HOLDS_ITSELF = [
   "  /it: { get: { parameters: [{ $ref: &a { b: *a } }] } }",
 ].join("\n");
 
-Deno.test("openApiTools() says where a document is not valid, or cannot be used", async () => {
+Deno.test("openApiTools() leaves out operations that are not valid or cannot be used, and says where", async () => {
   const query = (fields: JsonObject) =>
     single({ parameters: [{ name: "q", in: "query", ...fields }] });
   const binary = { type: "object", properties: { f: { type: "string", format: "binary" } } };
@@ -72,7 +93,6 @@ Deno.test("openApiTools() says where a document is not valid, or cannot be used"
         "GET /it, parameter 1 (q) refers to",
       ],
       [query({ schema: { $ref: 5 } }), "bundle its files first"],
-      [HOLDS_ITSELF, "refers to an object; bundle its files first"],
       [query({ schema: { $ref: "#" } }), "must lead to a part of it"],
       [single({ parametrs: [] }), "GET /it has parametrs; did you mean parameters?"],
       [query({ schema: {}, requred: true }), "(q) has requred; did you mean required?"],
@@ -89,24 +109,33 @@ Deno.test("openApiTools() says where a document is not valid, or cannot be used"
         single(bodyOf({}, {}, "application/octet-stream"), {}, "post"),
         "it is application/octet-stream",
       ],
+      [
+        single({ responses: resultOf({ $ref: "#/components/schemas/A" }) }, {
+          components: {
+            schemas: { A: { items: { $ref: "#/components/schemas/B" } }, B: { $dynamicRef: "#a" } },
+          },
+        }),
+        "schema B has $dynamicRef",
+      ],
     ] as const
-  ) await assertRefused(document, text);
+  ) await assertLeftOut(document, text);
+  await assertRefused(HOLDS_ITSELF, "refers to an object; bundle its files first");
 });
 
-Deno.test("openApiTools() refuses schemas without an end, and documents that hold themselves", async () => {
+Deno.test("openApiTools() leaves out schemas without an end, and refuses documents that hold themselves", async () => {
   const within = (schemas: JsonObject) =>
     single({
       parameters: [{ name: "q", in: "query", schema: { $ref: "#/components/schemas/A" } }],
     }, { components: { schemas } });
   const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
-  await assertRefused(within({ A: ref("B"), B: ref("A") }), "refers to itself");
+  await assertLeftOut(within({ A: ref("B"), B: ref("A") }), "refers to itself");
   const { components } = within({ A: ref("B"), B: ref("A") });
-  await assertRefused(
+  await assertLeftOut(
     single(bodyOf(ref("A")), { components: components! }, "post"),
     "refers to itself",
   );
   await assertRefused(within({ A: { allOf: [{ anyOf: [ref("A")] }] } }), "refers to itself");
-  await assertRefused(
+  await assertLeftOut(
     single({ parameters: [{ $ref: "#/components/parameters/P" }] }, {
       components: { parameters: { P: { $ref: "#/components/parameters/P" } } },
     }),
@@ -114,7 +143,7 @@ Deno.test("openApiTools() refuses schemas without an end, and documents that hol
   );
   const itself: JsonObject = { type: "object", properties: {} };
   (itself["properties"] as JsonObject)["self"] = itself;
-  await assertRefused(
+  await assertLeftOut(
     single({ parameters: [{ name: "q", in: "query", schema: itself }] }),
     "refer to themselves by $ref",
   );
@@ -169,7 +198,7 @@ Deno.test("openApiTools() refuses options that are wrong", async () => {
   ) await assertRefused(PETS, text, options as OpenApiToolsOptions);
 });
 
-Deno.test("openApiTools() refuses what HTTP cannot carry, and blames no model for it", async () => {
+Deno.test("openApiTools() leaves out what HTTP cannot carry, and blames no model for it", async () => {
   const baseURL = "http://localhost";
   const header = { parameters: [{ name: "a b", in: "header", schema: {} }] };
   for (
@@ -180,7 +209,7 @@ Deno.test("openApiTools() refuses what HTTP cannot carry, and blames no model fo
       [single(bodyOf({}, {}, "application/json;\r\na: b"), {}, "post"), "Invalid header value"],
       [documentOf({ "/a/../b": { get: { responses: OK } } }), "a part of the path . or .."],
     ] as const
-  ) await assertRefused(document, text, { baseURL });
+  ) await assertLeftOut(document, text, { baseURL });
 });
 
 Deno.test("openApiTools() refuses addresses that lead to nothing, and documents and references that do", async () => {

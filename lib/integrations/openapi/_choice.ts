@@ -19,7 +19,7 @@ export interface ChosenOperation extends ListedOperation {
 const MAX_TOOLS = 128;
 
 /** How an operation is named in messages, and can be chosen: `GET /pets/{id}`. */
-export function placeOf({ method, path }: ListedOperation): string {
+export function placeOf({ method, path }: Pick<ListedOperation, "method" | "path">): string {
   return `${method.toUpperCase()} ${path}`;
 }
 

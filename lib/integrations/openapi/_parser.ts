@@ -5,23 +5,32 @@
 
 import { upgrade } from "@scalar/openapi-upgrader";
 import { validate } from "@scalar/openapi-validator";
-import { cannot } from "../../base/errors.ts";
+import { cannot, type InputError } from "../../base/errors.ts";
 import { type JsonObject, pointerKeys, printable } from "../../base/json.ts";
+import { placeOf } from "./_choice.ts";
 
 /**
- * Returns a document as one of OpenAPI 3.1. Its schemas are not checked here: a tool checks its own.
+ * Returns a document as one of OpenAPI 3.1, and adds to `faults` why operations are not valid, by method and path.
+ * Its schemas are not checked here: a tool checks its own.
  *
- * @throws {InputError} If it is not valid; names `source` and the place.
+ * @throws {InputError} If it is not valid elsewhere; names `source` and the place.
  */
-export function parsedDocument(document: JsonObject, source: string): JsonObject {
+export function parsedDocument(
+  document: JsonObject,
+  source: string,
+  faults: Map<string, InputError>,
+): JsonObject {
   const parsed = upgrade(document, "3.1") as unknown as JsonObject;
-  const { valid, errors = [] } = validate(parsed);
-  if (valid) return parsed;
-  const [{ message, path = "" } = { message: "it is not valid" }] = errors;
-  const keys = typeof path === "string" ? pointerKeys(path) : path;
-  throw cannot(
-    `use ${source}`,
-    "it must follow the specification of OpenAPI",
-    `at ${printable(keys.join(" > "), 300) || "the top"}: ${printable(message, 300)}`,
-  );
+  for (const { message, path: at = "" } of validate(parsed).errors ?? []) {
+    const keys = typeof at === "string" ? pointerKeys(at) : at;
+    const fault = cannot(
+      `use ${source}`,
+      "it must follow the specification of OpenAPI",
+      `at ${printable(keys.join(" > "), 300) || "the top"}: ${printable(message, 300)}`,
+    );
+    const [field, path, method] = keys;
+    if (field !== "paths" || path === undefined || method === undefined) throw fault;
+    faults.getOrInsert(placeOf({ path, method }), fault);
+  }
+  return parsed;
 }

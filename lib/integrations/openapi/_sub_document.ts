@@ -4,7 +4,7 @@
  * @module
  */
 
-import { cannot, type InputError } from "../../base/errors.ts";
+import { cannot, InputError } from "../../base/errors.ts";
 import {
   decodeUri,
   fieldOf,
@@ -53,15 +53,23 @@ const FIELDS = {
   body: ["required", "content", "description"],
 };
 
-/** Returns the document of the chosen operations alone. */
+/**
+ * Returns the document of the chosen operations alone, and adds to `faults` why some of them cannot be used, by method
+ * and path.
+ *
+ * @throws {InputError} If they need more than those of any service.
+ */
 export function subDocument(
   document: OpenApiDocument,
   operations: readonly ChosenOperation[],
+  faults: Map<string, InputError>,
 ): JsonObject {
-  const copier = new Copier(document);
+  const copier = new Copier(document, faults);
   const paths = [...Map.groupBy(operations, ({ path }) => path)].map(([path, ones]) => [
     path,
-    Object.fromEntries(ones.map((one) => [one.method, copier.operation(one)])),
+    Object.fromEntries(
+      ones.flatMap((one) => copier.copied(placeOf(one), one.method, () => copier.operation(one))),
+    ),
   ]);
   const schemas = copier.schemas();
   return {
@@ -93,11 +101,18 @@ class Copier {
     readonly schema: JsonObject;
     readonly name: string;
   })[] = [];
+  /** Why operations and schemas cannot be used, by place or name. */
+  readonly #faults: Map<string, InputError>;
+  /** The operations and schemas that refer to each schema. */
+  readonly #users = new Map<string, string[]>();
+  /** What is being copied. */
+  #user = "";
   #schemas = 0;
 
-  constructor({ source, root }: OpenApiDocument) {
+  constructor({ source, root }: OpenApiDocument, faults: Map<string, InputError>) {
     this.#source = source;
     this.#root = root;
+    this.#faults = faults;
   }
 
   operation(chosen: ChosenOperation): JsonObject {
@@ -123,12 +138,30 @@ class Copier {
     };
   }
 
+  /** Returns the copy of an operation or schema under a key; none where it cannot be used, which is kept. */
+  copied(name: string, key: string, copy: () => JsonValue): [string, JsonValue][] {
+    this.#user = name;
+    try {
+      return [[key, copy()]];
+    } catch (error) {
+      // Too many schemas are the fault of none.
+      if (!(error instanceof InputError) || this.#schemas > MAX_SCHEMAS) throw error;
+      this.#faults.set(name, error);
+      return [];
+    }
+  }
+
   /** Returns all schemas that were referred to, by name. */
   schemas(): JsonObject {
     const copies: [string, JsonValue][] = [];
     // Iterating goes on through those that copying adds.
     for (const { schema, name, ...from } of this.#waiting) {
-      copies.push([name, this.#schema(schema, { at: `schema ${name}`, ...from, depth: 0 })]);
+      const place = { at: `schema ${name}`, ...from, depth: 0 };
+      copies.push(...this.copied(name, name, () => this.#schema(schema, place)));
+    }
+    // So does iterating through what cannot be used, as it refers to such a schema.
+    for (const [name, fault] of this.#faults) {
+      for (const user of this.#users.get(name) ?? []) this.#faults.getOrInsert(user, fault);
     }
     return Object.fromEntries(copies);
   }
@@ -309,15 +342,16 @@ class Copier {
 
   /** Returns the reference to a schema, which is copied under a name like `last`. */
   #named(target: JsonObject, last: string, from: Omit<Place, "at" | "depth">): string {
-    const known = this.#names.get(target);
-    if (known !== undefined) return `#/components/schemas/${known}`;
-    const plain = last.replaceAll(/[^a-zA-Z0-9._-]+/g, "_").replace(/^_+/, "") || "schema";
-    let name = plain;
-    let number = this.#taken.get(plain) ?? 1;
-    while (this.#taken.has(name)) name = `${plain}_${++number}`;
-    this.#taken.set(name, 1).set(plain, number);
-    this.#names.set(target, name);
-    this.#waiting.push({ schema: target, name, ...from });
+    const name = this.#names.getOrInsertComputed(target, () => {
+      const plain = last.replaceAll(/[^a-zA-Z0-9._-]+/g, "_").replace(/^_+/, "") || "schema";
+      let free = plain;
+      let number = this.#taken.get(plain) ?? 1;
+      while (this.#taken.has(free)) free = `${plain}_${++number}`;
+      this.#taken.set(free, 1).set(plain, number);
+      this.#waiting.push({ schema: target, name: free, ...from });
+      return free;
+    });
+    this.#users.getOrInsertComputed(name, () => []).push(this.#user);
     return `#/components/schemas/${name}`;
   }
 
