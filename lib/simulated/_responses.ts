@@ -8,6 +8,7 @@
 
 import { z } from "zod";
 import { defined, isJsonObject, type JsonObject } from "../base/json.ts";
+import { hash64 } from "../base/random.ts";
 import { faultOfItems, faultOfTools, sealFor } from "./_responses_rules.ts";
 import {
   isAssistant,
@@ -42,13 +43,43 @@ export interface ReadRequest {
   readonly encrypted: boolean;
   /** Whether the response comes as a stream of events. */
   readonly streams: boolean;
+  /** Whether later requests may refer to the items of the response. */
+  readonly stores: boolean;
 }
 
-/** Parses the body of a request, or returns what is wrong with it. */
-export function readResponsesRequest(body: unknown): ReadRequest | WireFault {
+/** Items of earlier replies, by id. */
+export type StoredItems = Map<string, JsonObject>;
+
+/** Items that are stored, at most: far more than the trials under way refer to. */
+const MAX_STORED = 50_000;
+
+/** Stores the items of a response; the oldest ones go. */
+export function storeItems({ output }: JsonObject, stored: StoredItems): void {
+  for (const item of output as JsonObject[]) {
+    const id = String(item["id"]);
+    stored.delete(id);
+    stored.set(id, item);
+  }
+  for (const id of stored.keys().take(Math.max(0, stored.size - MAX_STORED))) stored.delete(id);
+}
+
+/** Parses the body of a request, which may refer to stored items, or returns what is wrong with it. */
+export function readResponsesRequest(body: unknown, stored: StoredItems): ReadRequest | WireFault {
   const odd = UNSUPPORTED.find((name) => isJsonObject(body) && Object.hasOwn(body, name));
   if (odd !== undefined) return { message: `Unsupported parameter: '${odd}'.`, param: odd };
-  const parsed = RESPONSES_REQUEST.safeParse(body);
+  const { input } = Object(body);
+  const items: unknown = Array.isArray(input)
+    ? input.map((item) =>
+      item?.type === "item_reference" && typeof item.id === "string" ? stored.get(item.id) : item
+    )
+    : input;
+  const lost = Array.isArray(items) ? items.indexOf(undefined) : -1;
+  if (lost >= 0) {
+    return { message: `Item with id '${input[lost].id}' not found.`, param: "input", status: 404 };
+  }
+  const parsed = RESPONSES_REQUEST.safeParse(
+    items === undefined ? body : { ...Object(body), input: items },
+  );
   if (!parsed.success) {
     const path = z.core.toDotPath(parsed.error.issues[0]?.path ?? []);
     return { message: z.prettifyError(parsed.error), param: path || null };
@@ -61,7 +92,10 @@ export function readResponsesRequest(body: unknown): ReadRequest | WireFault {
   }
   const fault = faultOfTools(request) ?? faultOfItems(request);
   if (fault !== undefined) return fault;
-  return { chat: toChat(request), reasons, encrypted, streams: request.stream ?? false };
+  return {
+    ...{ chat: toChat(request), reasons, encrypted },
+    ...{ streams: request.stream ?? false, stores: request.store ?? true },
+  };
 }
 
 /** The request as simulated models read it. */
@@ -145,7 +179,8 @@ export function toResponse(
   { id, model, choices: [{ message }], usage }: ChatAnswer,
   { reasons, encrypted }: Pick<ReadRequest, "reasons" | "encrypted">,
 ): JsonObject {
-  const hash = id.slice(id.indexOf("-") + 1);
+  // Another seed may draw another reply to the same request: an id is that of one reply.
+  const hash = hash64(`${id}\u0000${JSON.stringify(message)}`).toString(16).padStart(16, "0");
   // The "x" marks items without reasoning, which need no reasoning item when sent back.
   const reply = reasons ? hash : `x${hash}`;
   const reasoningId = `rs_${reply}`;

@@ -1,6 +1,6 @@
 /**
  * Requests that OpenAI's responses API refuses, with its messages, to detect clients that lose items they must
- * send back. Nothing is stored: ids and seals show which items the server has made.
+ * send back. Ids and seals show which items the server has made.
  * @module
  */
 

@@ -12,7 +12,7 @@ import { readBody } from "../base/request_body.ts";
 import { parseSimulatedModel } from "./names.ts";
 import { SIMULATED_MODELS } from "../models/simulated_name.ts";
 import { readChosen } from "./_reading.ts";
-import { readResponsesRequest, toResponse } from "./_responses.ts";
+import { readResponsesRequest, type StoredItems, storeItems, toResponse } from "./_responses.ts";
 import { completionChunks, eventStream, responseEvents } from "./_streaming.ts";
 import { truthsOf } from "./truth.ts";
 import {
@@ -76,7 +76,8 @@ export function simulatedFetch(
  * comes piece by piece, in the events that OpenAI sends.
  *
  * Responses contain a reasoning item, unless the effort is `none`. It must be sent back together with the items
- * that it led to: without it the next request is refused.
+ * that it led to: without it the next request is refused. An item may be sent back by its id alone, as an
+ * `item_reference`, unless `store` was `false`.
  *
  * @throws {RangeError} If `latency` is not a valid number of milliseconds.
  * @throws {Deno.errors.AddrInUse} If the port is taken.
@@ -145,13 +146,14 @@ function answering(
     );
   }
   const truths = truthsOf(sets);
+  const stored: StoredItems = new Map();
   const complete = async (request: Request, read: Reader, signal: AbortSignal) => {
     onAsked?.();
     const text = await readBody(request, BODY_LIMIT);
     if (text === undefined) return refuse(413, `The body must not exceed ${BODY_LIMIT} bytes`);
     const body = parseJson(text);
     if (body === undefined) return refuse(400, "The body must be JSON");
-    const parsed = read(body);
+    const parsed = read(body, stored);
     if ("message" in parsed) return refuse(parsed.status ?? 400, parsed.message, parsed);
     const { write } = parsed;
     const chat = asWritten(parsed.chat);
@@ -185,7 +187,7 @@ function answering(
 }
 
 /** Parses a body to the request for the model and a function that sends its answer. */
-type Reader = (body: JsonValue) => ParsedRequest | WireFault;
+type Reader = (body: JsonValue, stored: StoredItems) => ParsedRequest | WireFault;
 
 interface ParsedRequest {
   readonly chat: ChatRequest;
@@ -216,13 +218,14 @@ function readChat(body: JsonValue): ParsedRequest | WireFault {
   };
 }
 
-function readResponses(body: JsonValue): ParsedRequest | WireFault {
-  const parsed = readResponsesRequest(body);
+function readResponses(body: JsonValue, stored: StoredItems): ParsedRequest | WireFault {
+  const parsed = readResponsesRequest(body, stored);
   if ("message" in parsed) return parsed;
   return {
     chat: parsed.chat,
     write: (answer) => {
       const response = toResponse(answer, parsed);
+      if (parsed.stores) storeItems(response, stored);
       return parsed.streams ? eventStream(responseEvents(response)) : Response.json(response);
     },
   };

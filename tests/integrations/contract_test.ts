@@ -113,7 +113,8 @@ const ADAPTERS: Readonly<Record<string, Adapter>> = {
   },
 };
 
-const named = ({ streamed, api }: AgentForm) => `${streamed ? "streamed" : "whole"}, by ${api}`;
+const named = ({ streamed, api, stored }: AgentForm) =>
+  `${streamed ? "streamed" : "whole"}, by ${api}${stored ? " and references to items" : ""}`;
 
 const FORMS: readonly AgentForm[] = [
   { streamed: false, api: "chat" },
@@ -214,7 +215,10 @@ const AGENTS: Readonly<Record<string, (form: AgentForm) => Agent>> = {
 };
 
 for (const [name, make] of Object.entries(AGENTS)) {
-  for (const form of FORMS) {
+  const forms: readonly AgentForm[] = name === "AI SDK"
+    ? [...FORMS, { streamed: true, api: "responses", stored: true }]
+    : FORMS;
+  for (const form of forms) {
     // It has chat completions alone.
     if (name === "runTools" && form.api === "responses") continue;
     Deno.test(`${name}: an agent with our tools solves generated tasks, ${named(form)}`, async () => {

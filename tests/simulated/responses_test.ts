@@ -247,6 +247,7 @@ Deno.test(
     const lost: [body: JsonObject, id: string][] = [
       [{ store: false, input: [user, reasoned, call, done] }, reasoned["id"] as string],
       [{ input: [user, { ...reasoned, id: "rs_mine" }, call, done] }, "rs_mine"],
+      [{ input: [user, { type: "item_reference", id: "msg_mine" }] }, "msg_mine"],
     ];
     for (const [more, id] of lost) {
       assertStringIncludes(await refused(server, { ...GOOD, ...more }, 404), `'${id}' not found`);

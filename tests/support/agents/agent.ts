@@ -9,6 +9,8 @@ import type { AgentTask } from "../../../lib/trials/own_agent.ts";
 export interface AgentForm {
   readonly streamed: boolean;
   readonly api: "chat" | "responses";
+  /** Whether it sends what a server has stored by its id alone, as the AI SDK does by default. */
+  readonly stored?: true;
 }
 
 /** At most this many replies are asked for. */

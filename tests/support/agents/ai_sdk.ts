@@ -7,7 +7,7 @@ import type { Agent as AgentFunction } from "../../../lib/trials/own_agent.ts";
 import { type AgentForm, MAX_REPLIES, saidIn } from "./agent.ts";
 
 /** Returns an agent with the task's tools, or with tools of the AI SDK in their place. */
-export function aiSdkAgent({ streamed, api }: AgentForm, own?: ToolSet): AgentFunction {
+export function aiSdkAgent({ streamed, api, stored }: AgentForm, own?: ToolSet): AgentFunction {
   return async (task, { baseURL, apiKey, fetch, model, signal }) => {
     const openai = createOpenAI({ baseURL, apiKey, fetch });
     const options = {
@@ -17,8 +17,10 @@ export function aiSdkAgent({ streamed, api }: AgentForm, own?: ToolSet): AgentFu
       tools: own ?? toAiSdkTools(task.tools, { jsonSchema }),
       stopWhen: isStepCount(MAX_REPLIES),
       abortSignal: signal,
-      // Reasoning goes back as it came, not by the id of what a server has stored.
-      providerOptions: { openai: { store: false, include: ["reasoning.encrypted_content"] } },
+      // Reasoning goes back as it came.
+      ...(stored ? {} : {
+        providerOptions: { openai: { store: false, include: ["reasoning.encrypted_content"] } },
+      }),
     };
     if (!streamed) return (await generateText(options)).text;
     let failure: { readonly error: unknown } | undefined;
