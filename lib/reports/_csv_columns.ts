@@ -147,8 +147,8 @@ export const CELLS: Columns<CellRow> = {
   invalid: ({ tally: { trials, valid, unchanged, unsolvable = 0 } }) =>
     trials - valid - unchanged - unsolvable,
   unchanged: ({ tally }) => tally.unchanged,
-  returns_changed: ({ tally }) => tally.returnsChanged,
   unsolvable: ({ tally }) => tally.unsolvable ?? 0,
+  returns_changed: ({ tally }) => tally.returnsChanged,
   solved: ({ tally }) => tally.solved,
   rate: ({ tally }) => tally.rate,
   lower: ({ tally }) => tally.interval?.lower,

@@ -91,6 +91,24 @@ export function registerOwnTests() {
     toolTest("planned", { ...rests, model: rated(0.99), gate: { ...gate, sequential: true } });
   }
   {
+    const { execute: _, ...schema } = add;
+    const sky = tool({ ...schema, name: "sky", returns: { sky_state: "clear" } });
+    const call = { calls: [{ name: "sky", arguments: { x: 1, y: 2 } }] };
+    /** A model that calls in one of three trials, and answers always. */
+    const seldom = scripted(
+      "seldom",
+      ({ context, messages }) =>
+        messages.at(-1).role === "user" && context.repetition % 3 === 0 ? call : { text: "clear" },
+    );
+    const own = { ...rests, tools: [sky], model: seldom, trials: 60, gate: { successRate: 0.8 } };
+    const assert = (run) => assertCalled(run, "sky");
+    for (const perturbation of ["CK", "FK", "CF"]) {
+      toolTest(`seldom ${perturbation}`, { ...own, perturbation, assert });
+    }
+    toolTest("seldom idle", { ...own, perturbation: "UK", assert });
+    toolTest("seldom needless", { ...own, perturbation: "UK", assert() {}, model: silent() });
+  }
+  {
     const gate = { baseline: "old", margin: 0.15 };
     const own = { ...rests, trials: 40, gate };
     toolTest("better", { ...own, model: [silent("old"), adder("new")] });

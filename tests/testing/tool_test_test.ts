@@ -154,6 +154,23 @@ Deno.test("toolTest() fails where a perturbation found nothing to change", () =>
   );
 });
 
+Deno.test("toolTest() counts each trial under a perturbation of returns, also if the model called nothing", () => {
+  const errors = errorsIn(finished);
+  for (const id of ["CK", "FK", "CF"]) {
+    const error = errors.get(`seldom ${id} > gate`)!;
+    assertMatch(
+      error,
+      /: FAIL: .*\n {2}solved: 20 of 60 valid trials [^]*changed in 20 of 60 trials/,
+    );
+  }
+  for (const name of ["idle", "needless"]) {
+    assertMatch(
+      errors.get(`seldom ${name} > gate`)!,
+      /: INVALID: UK found nothing to change in "sel/,
+    );
+  }
+});
+
 Deno.test("toolTest() shows nothing that a message makes look like a place", () => {
   const errors = errorsIn(finished);
   for (const name of ["spoofed", "long"]) {
