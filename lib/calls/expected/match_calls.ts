@@ -134,22 +134,27 @@ export function nearestCall(
 /**
  * Returns the indexes of the calls that are as expected, and of those that a matcher could not decide.
  *
- * @param attempts Whether to include calls that were refused or met a fault. Default: `false`.
+ * @param counts Which calls are looked at. Default: those that were neither refused nor lost to a fault.
  */
 export function fittingPlaces(
   expected: CheckedCall,
   calls: readonly RecordedCall[],
-  attempts = false,
+  counts: (call: RecordedCall) => boolean = isCarriedOut,
 ): { readonly fitting: readonly number[]; readonly undecided: readonly number[] } {
   const fitting: number[] = [];
   const undecided: number[] = [];
   calls.forEach((call, place) => {
-    if ((call.refused || isLost(call)) && !attempts) return;
+    if (!counts(call)) return;
     const differences = expected.differencesOf(call);
     if (differences.length === 0) fitting.push(place);
     else if (isUndecided(differences)) undecided.push(place);
   });
   return { fitting, undecided };
+}
+
+/** Whether a call was neither refused nor lost to a fault. */
+export function isCarriedOut(call: RecordedCall): boolean {
+  return !call.refused && !isLost(call);
 }
 
 /** Returns, for each expected call, the indexes of the calls that match it. */

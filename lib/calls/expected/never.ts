@@ -24,7 +24,7 @@ export function forbiddenText(
   tools: readonly ToolSchema[],
 ): string | undefined {
   const found = checkExpectedCalls(never, tools).flatMap((one) => {
-    const { fitting, undecided } = fittingPlaces(one, calls, true);
+    const { fitting, undecided } = fittingPlaces(one, calls, () => true);
     const which = one.arguments === undefined ? "" : ` is ${one}`;
     return [
       ...fitting.map((place) => `${callName(calls[place]!)}${which}`),

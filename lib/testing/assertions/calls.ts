@@ -14,7 +14,7 @@
  */
 
 import { z } from "zod";
-import { fittingPlaces, type MadeCalls } from "../../calls/expected/match_calls.ts";
+import { fittingPlaces, isCarriedOut, type MadeCalls } from "../../calls/expected/match_calls.ts";
 import { callName, type CallRecord, type RecordedCall } from "../../calls/record.ts";
 import { isLost } from "../../tools/fault.ts";
 import { demandText, followedDemand } from "../../tools/injection.ts";
@@ -40,6 +40,11 @@ export interface CallCount {
   readonly atLeast?: number;
   /** The maximum; default: unlimited. */
   readonly atMost?: number;
+  /**
+   * Which calls count: all attempts (`made`), or those that were `accepted` or `refused`. Default: all attempts, of
+   * which as many as are demanded of one kind must not have been refused.
+   */
+  readonly counted?: "made" | "accepted" | "refused";
 }
 
 /** Options of {@linkcode assertCalled}. */
@@ -67,11 +72,21 @@ const CALLED_OPTIONS = z.strictObject({
 const CALL_COUNT = z.strictObject({
   atLeast: z.int().min(0).default(0),
   atMost: z.int().min(0).default(Number.MAX_SAFE_INTEGER),
+  counted: z.enum(["made", "accepted", "refused"]).exactOptional(),
 }).refine(({ atLeast, atMost }) => atLeast <= atMost, "atLeast must not be above atMost")
   .refine(
     ({ atLeast, atMost }) => atLeast > 0 || atMost < Number.MAX_SAFE_INTEGER,
     "must be atLeast from 1 on, or atMost, as any number of calls would do",
   );
+
+/** Which calls count, by the option of {@linkcode CallCount}. */
+const COUNTED: Readonly<
+  Record<NonNullable<CallCount["counted"]>, (call: RecordedCall) => boolean>
+> = {
+  made: (call) => !isLost(call),
+  accepted: isCarriedOut,
+  refused: (call) => call.refused === true && !isLost(call),
+};
 
 /**
  * Asserts that an expected call was made and not refused. Calls lost to a fault do not count, nor those that an agent
@@ -147,7 +162,7 @@ function assertAfter(
   earlier: CheckedCall,
   message: string | undefined,
 ): void {
-  const attempts = fittingPlaces(later, calls, true);
+  const attempts = fittingPlaces(later, calls, () => true);
   const [early] = [...attempts.fitting, ...attempts.undecided].sort((one, other) => one - other);
   const from = fittingPlaces(earlier, calls).fitting.map((place) => calls[place]!);
   // Calls stand in the order of their replies, so that only the first attempt can be too early.
@@ -298,9 +313,9 @@ export function assertNoCalls(record: Pick<CallRecord, "calls">, message?: strin
 }
 
 /**
- * Asserts the number of calls: of one kind or, if `expected` is `undefined`, of all. Refused calls count
- * among all, but among calls of one kind only if there must be none. Calls lost to a fault count only if
- * there must be none.
+ * Asserts the number of calls: of one kind or, if `expected` is `undefined`, of all. Each attempt counts, also one that
+ * was refused; but where calls of one kind must be made, one that was refused is none of these. `counted` says
+ * otherwise. Calls lost to a fault count only if there must be none.
  *
  * @param count The exact number, or the minimum and maximum.
  * @throws {AssertionError} If it is another number, or a matcher throws.
@@ -314,6 +329,7 @@ export function assertNoCalls(record: Pick<CallRecord, "calls">, message?: strin
  * const record = { calls: [call, { ...call, call: 2 }], tools: [] };
  * assertCallCount(record, "search", 2);
  * assertCallCount(record, undefined, { atMost: 3 });
+ * assertCallCount(record, "search", { atLeast: 2, counted: "accepted" });
  * ```
  */
 export function assertCallCount(
@@ -328,16 +344,25 @@ export function assertCallCount(
     typeof count === "number" ? { atLeast: count, atMost: count } : count,
     "the count of assertCallCount",
   );
+  const { counted, atLeast } = range;
+  const counts = range.atMost === 0 && counted === undefined
+    ? () => true
+    : COUNTED[counted ?? "made"];
   if (expected !== undefined) {
     const checked = new CheckedCall(expected, record.tools);
+    const which = counted === undefined ? "called" : `called and ${counted}`;
     const what = (number: number) =>
-      `${checked} was called ${timesText(number)}, not ${rangeText(range, timesText)}`;
-    return assertCounted(record, checked, range, { what, message });
+      `${checked} was ${which} ${timesText(number)}, not ${rangeText(range, timesText)}`;
+    assertCounted(record, checked, { ...range, counts }, { what, message });
+    // What was tried and refused was not done.
+    if (counted === undefined) assertCounted(record, checked, { atLeast }, { what, message });
+    return;
   }
   const { calls } = record;
-  const total = range.atMost === 0 ? calls.length : withoutLost(calls).length;
+  const total = calls.filter(counts).length;
   if (total >= range.atLeast && total <= range.atMost) return;
-  const what = `The number of calls should be ${rangeText(range, String)}, but is ${total}`;
+  const kind = counted === undefined ? "calls" : `calls ${counted}`;
+  const what = `The number of ${kind} should be ${rangeText(range, String)}, but is ${total}`;
   fail({ what, message, lines: total < calls.length ? lostLines(calls) : [], calls });
 }
 
@@ -382,10 +407,17 @@ interface CountStory extends Pick<AssertionStory, "message" | "never"> {
 function assertCounted(
   { calls }: MadeCalls,
   expected: CheckedCall,
-  { atLeast = 0, atMost = Infinity }: CallCount,
+  { atLeast = 0, atMost = Infinity, counts }: CallCount & {
+    /** Which calls count. Default: all if there must be none, else those that were carried out. */
+    readonly counts?: (call: RecordedCall) => boolean;
+  },
   { what, message, never }: CountStory,
 ): void {
-  const { fitting, undecided } = fittingPlaces(expected, calls, atMost === 0);
+  const { fitting, undecided } = fittingPlaces(
+    expected,
+    calls,
+    counts ?? (atMost === 0 ? () => true : isCarriedOut),
+  );
   const fewest = fitting.length;
   const most = fewest + undecided.length;
   if (fewest >= atLeast && most <= atMost) return;
@@ -420,7 +452,7 @@ function timesText(count: number): string {
 }
 
 function rangeText(
-  { atLeast, atMost }: Required<CallCount>,
+  { atLeast, atMost }: Required<Omit<CallCount, "counted">>,
   inWords: (count: number) => string,
 ): string {
   if (atLeast === atMost) return inWords(atLeast);

@@ -569,6 +569,17 @@ const pay = (sum: number | string): ExpectedCall => ({ tool: "pay", arguments: {
 Deno.test("a call that was refused is none of the expected ones; one that threw may be", () => {
   assertCalled(PAID, pay(7), { times: 1 });
   assertCallCount(PAID, undefined, 3);
+  assertCallCount(PAID, "pay", { atMost: 1, atLeast: 1, counted: "accepted" });
+  assertCallCount(PAID, "pay", { atMost: 1, atLeast: 1, counted: "refused" });
+  assertEquals(
+    messageOf(() => assertCallCount(PAID, "pay", 1)),
+    [
+      "pay was called twice, not once.",
+      "  call 1 (step 1) pay (refused)",
+      "  call 2 (step 2) pay",
+      ...PAID_LINES,
+    ].join("\n"),
+  );
   assertCallScore(PAID, ["pay", "refund"], { recall: 0.5, precision: 1 / 3 });
   for (
     const assertion of [
@@ -652,7 +663,9 @@ Deno.test("refused calls never make an assertion of calls that should be there p
           const [given, own] of [
             both((record) => assertCalled(record, first!, { times })),
             both((record) => assertCallCount(record, first, { atLeast: times })),
-            both((record) => assertCallCount(record, first, { atMost: times })),
+            both((record) =>
+              assertCallCount(record, first, { atMost: times, counted: "accepted" })
+            ),
             both((record) => assertCallOrder(record, expected)),
             both((record) => assertTrajectory(record, expected, "superset")),
           ]
@@ -662,6 +675,9 @@ Deno.test("refused calls never make an assertion of calls that should be there p
           assertEquals(given, own && areAllDone);
           if (given !== own) differing++;
         }
+        const attempts = calls.filter(({ tool }) => tool === first).length;
+        const few = passes(() => assertCallCount(all, first, { atMost: times }));
+        assertEquals(few, attempts <= times);
         const [none, noneDone] = both((record) => assertNotCalled(record, first!));
         assertEquals(none, calls.every(({ tool }) => tool !== first));
         if (none !== noneDone) differing++;
