@@ -10,6 +10,7 @@ import type { Fixture, Work } from "./executors/fixture.ts";
 import { cannot, InputError, isErrorOf, reasonOf } from "../base/errors.ts";
 import { defined, type JsonValue, printable } from "../base/json.ts";
 import type { JudgeScore } from "../models/judge/score.ts";
+import { currentRecording, withinRecording } from "../models/recordings/scope.ts";
 import type { Message } from "../tools/message.ts";
 import {
   InfrastructureError,
@@ -128,7 +129,8 @@ export async function runTrial(
   const play = () => playTrial(planned, model, options);
   // What was recorded has had its spans where it was said.
   if (options.recorded !== undefined) return await play();
-  return await traceTrial(planned, { model, suite: options.suite ?? "" }, play);
+  const traced = () => traceTrial(planned, { model, suite: options.suite ?? "" }, play);
+  return await withinRecording(currentRecording(), traced);
 }
 
 /** Runs a trial without spans: one that is rebuilt from its line in a journal is no other. */

@@ -286,3 +286,10 @@ Deno.test("benchmark({ agent }) works on every kind of task within a budget, and
   );
   assertStringIncludes(finished.all, "not run: the budget of 5000 tokens was reached");
 });
+
+Deno.test("agents of all frameworks pass 40 trials each, whatever their packages load in the first one", async () => {
+  const agents = "tests/support/agents/each_framework.ts";
+  const lock = `--lock=${ROOT}/tests/deno.lock`;
+  const { stdout, all } = await deno(["test", "-A", "--no-check", lock, agents], { cwd: ROOT });
+  assertEquals(stdout.match(/^ {2}solved: 40 of 40 valid trials/gm)?.length, 4, all);
+});

@@ -3,21 +3,30 @@
  * @module
  */
 
-import defer * as hooks from "node:async_hooks";
+import * as hooks from "node:async_hooks";
 import type { Model } from "../model.ts";
 import type { TrialRecording } from "./_trial_recording.ts";
 
 // Made with the first recording, as most runs have none.
 let scope: hooks.AsyncLocalStorage<TrialRecording> | undefined;
 
-/** Runs a trial so that all its requests, including those of assertions, find its recording. */
+/**
+ * Runs work in the context in which this module was loaded. A module that is first imported within a context, as by an
+ * agent's library, leaves Deno in it, so that later tests would begin in that of an earlier trial, with its signal.
+ */
+const whenLoaded = hooks.AsyncLocalStorage.snapshot();
+
+/**
+ * Runs a trial so that all its requests, including those of assertions, find its recording, and nothing that an
+ * earlier trial has left.
+ */
 export function withinRecording<T>(
   recording: TrialRecording | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
-  if (recording === undefined) return work();
-  scope ??= new hooks.AsyncLocalStorage();
-  return scope.run(recording, work);
+  if (recording === undefined) return whenLoaded(work);
+  const own = scope ??= new hooks.AsyncLocalStorage();
+  return whenLoaded(() => own.run(recording, work));
 }
 
 /** Returns the recording of the trial that is running, if it has one. */
