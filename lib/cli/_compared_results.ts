@@ -116,7 +116,7 @@ export async function decide(
   try {
     const baseline = baselineOfGate(gate, userPath);
     if (baseline !== undefined && isItself(baseline)) return { baseline };
-    const missing = missingBaseline(gate, baseline, { journals });
+    const missing = missingBaseline(gate, baseline, userPath);
     const problem = undecidableReason(results) ?? missing;
     if (problem !== undefined) return { decision: reportProblem(suite, printable(problem, 1000)) };
     const decision = await decideResults(results, gate, { baseline, prices, journal });

@@ -257,7 +257,7 @@ function baselineOf(policy: CompletePolicy, options: Arguments, journals: readon
   const file = options.text("baseline");
   if (file !== undefined) return readBaseline(userPath(file));
   const baseline = baselineOfGate(policy, userPath);
-  const missing = missingBaseline(policy, baseline, { journals });
+  const missing = missingBaseline(policy, baseline, userPath);
   if (missing !== undefined) throw cannot(`decide over ${journals[0]}`, missing);
   return baseline;
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import defer * as paths from "node:path";
 import { assertNotNewer, assertShallow, parseWith, readText } from "../base/input.ts";
 import { commandLine } from "../base/command_line.ts";
 import { cannot, InputError } from "../base/errors.ts";
@@ -181,30 +182,41 @@ export function gateInForce(
   return file === undefined ? gate : policyInForce(gate!, !isMissing(pathOf(file)));
 }
 
-/** Options of {@linkcode missingBaseline}. */
-interface MissingBaselineOptions {
+/** Options of {@linkcode howToAccept}. */
+interface AcceptOptions {
   /** Returns the path of a file as the user gives it to a command. Default: the path. */
   readonly pathOf?: (file: string) => string;
   /** The journals that have all trials of the run; omitted if these are not kept. */
   readonly journals?: readonly string[];
 }
 
-/** Returns how to make a baseline file that does not exist yet; `undefined` if none is missing. */
+/**
+ * Returns how to make a baseline file that does not exist; `undefined` if none is missing. It is never to be made of the
+ * run that it would judge: the file may just be elsewhere.
+ *
+ * @param pathOf Returns the path of the file for this process, where it is another one. Default: the path.
+ * @param shownOf Returns the path of the file as the user gives it to a command. Default: the path.
+ */
 export function missingBaseline(
   gate: GatePolicy | undefined,
   baseline: Baseline | undefined,
-  { pathOf = (file) => file, journals }: MissingBaselineOptions = {},
+  pathOf = (file: string) => file,
+  shownOf = (file: string) => file,
 ): string | undefined {
   const file = baselineFile(gate);
   if (file === undefined || baseline !== undefined) return undefined;
-  const how = howToAccept(gate, defined({ pathOf, journals }));
-  return `there is no baseline ${file} yet: ${journals === undefined ? "" : "make it with "}${how}`;
+  return `there is no baseline ${
+    paths.resolve(pathOf(file))
+  }: keep a run of what is in use now with --out=old.jsonl, and ` +
+    `make it the baseline with ${
+      commandLine(`accept old.jsonl --out ${shellQuote(shownOf(file))}`)
+    }`;
 }
 
 /** Returns how to accept a run as the baseline of its gate; `undefined` if that is no file. */
 export function howToAccept(
   gate: GatePolicy | undefined,
-  { pathOf = (file) => file, journals }: MissingBaselineOptions = {},
+  { pathOf = (file) => file, journals }: AcceptOptions = {},
 ): string | undefined {
   const file = baselineFile(gate);
   if (file === undefined) return undefined;

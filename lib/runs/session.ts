@@ -4,6 +4,7 @@
  * @module
  */
 
+import defer * as paths from "node:path";
 import { leftOutLines, tooFewCases } from "../gate/compared_cases.ts";
 import { type CompletePolicy, recordedFile } from "../gate/policy.ts";
 import { commandLine, pathForUser } from "../base/command_line.ts";
@@ -233,7 +234,7 @@ export function planRun(request: RunRequest): PlannedRun {
         }; for another add  ${flag("N")}${printer.flagHint ?? ""}`,
     );
   }
-  const missing = missingBaseline(gate, baseline, defined({ pathOf, journals }));
+  const missing = missingBaseline(gate, baseline, request.baselinePath, pathOf);
   const wave = asked && planWave(plan, { ...settings, subject, wave: asked, baseline });
   if (wave !== undefined) printer.note(waveNote(plan, wave, shard));
   return { subject, plan, settings, baseline, missing, wave, agent: agentOf(request) };
@@ -256,11 +257,16 @@ export function agentOf(
 }
 
 /** Says that a run which passes becomes the first baseline, and what writes it. */
-function tellFirstBaseline(file: string, { settings, shared, printer }: RunRequest): void {
+function tellFirstBaseline(
+  file: string,
+  { settings, shared, printer, baselinePath = (path) => path }: RunRequest,
+): void {
   const folder = settings.folder ?? (shared ? "results/" : undefined);
   const flag = `${printer.flagPrefix ?? ""}--out=${folder}`;
   printer.note(
-    `there is no baseline ${file} yet: successRate decides, and a run that passes is written there` +
+    `there is no baseline ${
+      paths.resolve(baselinePath(file))
+    }: successRate decides, and a run that passes is written there` +
       (folder === undefined ? "" : ` by ${gateOfFolder(folder)}`) +
       (folder === settings.folder
         ? ""

@@ -77,8 +77,10 @@ export function registerBenchmark(options: BenchmarkOptions, registration: Regis
     throw cannot(`score ${flags.traces}`, "traces are of tool tests", `${subject} has other tasks`);
   }
   const planned = planBenchmark(options, settings, registration);
-  if (planned.missing !== undefined && settings.journal === undefined) {
-    throw cannot(`run ${subject}`, planned.missing);
+  if (planned.missing !== undefined) {
+    if (settings.journal === undefined) throw cannot(`run ${subject}`, planned.missing);
+    // Before anything is paid for.
+    printerOf(registration.name).warn(`the gate cannot decide: ${planned.missing}`);
   }
   const { stopped, wave } = planned.wave ?? {};
   if (stopped !== undefined) {

@@ -193,7 +193,7 @@ export class SuiteTests {
         ...{ name: this.name, subject: this.subject },
         ...this.#owner,
         shared: this.#isShared(),
-        callers: tests.flatMap(({ site }) => site.callers),
+        callers: [this.#site, ...tests.map(({ site }) => site)].flatMap(({ callers }) => callers),
         source: { ...this.#source(run, base, settingsOf(benchmark, flags)), ...this.#leftOut() },
         ...defined({ recorded: traced?.recorded, leaves: traced?.leaves }),
         ...defined({ variantAgents: readVariants(this.subject, this.#options).agents }),

@@ -3,6 +3,7 @@
  * @module
  */
 
+import defer * as paths from "node:path";
 import { z } from "zod";
 import { type Connections, identityOf } from "../models/connect.ts";
 import { parseWith } from "../base/input.ts";
@@ -10,6 +11,7 @@ import { cannot, InputError, isErrorOf } from "../base/errors.ts";
 import { defined, isObject, printable } from "../base/json.ts";
 import { nearestOrAll } from "../base/nearest_name.ts";
 import { InfrastructureError, isModel, type Model } from "../models/model.ts";
+import { isUpgrade } from "../gate/policy.ts";
 import type { TaskSource } from "../runs/plan.ts";
 import { optionSchemas } from "../runs/options.ts";
 import type { BenchmarkSettings } from "../runs/option_types.ts";
@@ -38,7 +40,7 @@ import type { CommandAgent } from "../trials/tap/command.ts";
 import { valueText } from "../calls/values/text.ts";
 import { sourcesOfCallers, testFile } from "./_sources.ts";
 import { sum } from "../base/numbers.ts";
-import type { Place } from "../base/user_code.ts";
+import { type Place, shownFile } from "../base/user_code.ts";
 
 /** Options of `benchmark()`. */
 export interface BenchmarkOptions extends BenchmarkSettings {
@@ -218,7 +220,10 @@ export function planBenchmark(
   { name, subject, source, callers, shared, variantAgents }: Registration,
 ): PlannedRun {
   const agent = options.agent !== undefined || variantAgents !== undefined;
-  const suite = readSuite(options, settings, { name, subject, ...defined({ source }) });
+  const suite = besideFile(
+    readSuite(options, settings, { name, subject, ...defined({ source }) }),
+    callers[0]?.url ?? Deno.mainModule,
+  );
   const ownCode = agent || source !== undefined ||
     modelChoices(options).some(isModel);
   const planned = planRun({
@@ -236,6 +241,16 @@ export function planBenchmark(
     shared,
   });
   return planned;
+}
+
+/** Returns a suite whose baseline has its path from the working folder: in a test file it is from there, as imports are. */
+function besideFile({ gate, ...suite }: Suite, url: string): Suite {
+  if (gate === undefined) return suite;
+  if (!isUpgrade(gate) || typeof gate.baseline === "string") return { ...suite, gate };
+  const { file } = gate.baseline;
+  if (file === undefined || paths.isAbsolute(file)) return { ...suite, gate };
+  const baseline = { ...gate.baseline, file: paths.join(paths.dirname(shownFile(url)), file) };
+  return { ...suite, gate: { ...gate, baseline } };
 }
 
 /**

@@ -356,7 +356,7 @@ Deno.test("a gate refuses a candidate that replays its baseline, and takes anoth
         gate: { baseline: { file: place.file("base.json") }, margin: 0.3, discordance: 0.4 },
       }), [`--out=${place.file(out)}`, own.replace("=", `=${place.path}/`)]).run();
   const first = await test("first.jsonl", "--record=old");
-  assertMatch(first.all, /there is no baseline \S+base\.json yet/);
+  assertMatch(first.all, /there is no baseline \/\S+base\.json: keep a run/);
   const accept = ["accept", "first.jsonl", "--out", "base.json"];
   assertEquals((await toolgate(accept, { cwd: place.path })).code, 0);
   const gates = async (journal: string) => {

@@ -96,13 +96,18 @@ for (const [title, project] of Object.entries(PROJECTS)) {
       { cwd: place.at },
     );
     assertEquals(test.code, 1, test.all);
-    const accept = afterIn(test.all, "there is no baseline base line.json yet: make it with");
-    const line = `${start} accept results.jsonl --out 'base line.json'`;
-    assertEquals(accept.replace(/\.$/, ""), line);
+    // It is not this run that is to be accepted.
+    const line = `${start} accept old.jsonl --out 'base line.json'`;
+    assertStringIncludes(
+      test.all,
+      `there is no baseline ${place.at}/base line.json: keep a run of what is in use now with --out=old.jsonl, and ` +
+        `make it the baseline with ${line}\n`,
+    );
+    Deno.copyFileSync(`${place.at}/results.jsonl`, `${place.at}/old.jsonl`);
     const undecided = await shell(`${start} gate results.jsonl`, { cwd: place.at });
     assertEquals(undecided.code, 2, undecided.all);
     assertStringIncludes(undecided.stderr, "Cannot decide over results.jsonl as there is no");
-    assertStringIncludes(undecided.stderr, `make it with ${line}`);
+    assertStringIncludes(undecided.stderr, `make it the baseline with ${line}`);
     const [accepted, wrong] = await Promise.all([
       shell(line, { cwd: place.at }),
       shell(`${start} gatee`, { cwd: sub }),
@@ -121,8 +126,8 @@ Deno.test("hints have the paths of where the user stands, also where a task leav
   const settings = { ...IMPORTS, tasks: { ...TASKS, bench } };
   Deno.writeTextFileSync(`${place.at}/deno.json`, JSON.stringify(settings));
   const test = await deno(["task", "bench"], { cwd: `${place.at}/sub` });
-  const accept = afterIn(test.all, "yet: make it with").replace(/\.$/, "");
-  assertEquals(accept, "deno task toolgate accept ../results.jsonl --out '../base line.json'");
+  const accept = /make it the baseline with (.*[^.])\.?$/m.exec(test.all)?.[1];
+  assertEquals(accept, "deno task toolgate accept old.jsonl --out '../base line.json'");
 });
 
 Deno.test("a test that may read nothing names the package, and asks nobody", async () => {

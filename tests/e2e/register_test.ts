@@ -490,7 +490,9 @@ Deno.test("benchmark() says once why its model cannot be asked any more, and not
       })
     ).run({ filter });
     assertEquals(code, 1, all);
-    const told = tests.filter(({ error }) => /Cannot get a reply of m .*refuses the key/.test(error));
+    const told = tests.filter(({ error }) =>
+      /Cannot get a reply of m .*refuses the key/.test(error)
+    );
     assert(told.length > 0 && told.length < 12, all);
     // No case that did not run may look as if it had passed: each of the others fails with one line.
     const notRun = tests.filter(({ error }) => error === `not run: see ${told[0]!.name}`);

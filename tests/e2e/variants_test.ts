@@ -109,7 +109,7 @@ Deno.test("the first run that meets its success rate is the baseline of later on
   assertEquals(first.code, 0, first.all);
   assertStringIncludes(
     first.stdout,
-    "there is no baseline baseline.json yet: successRate decides, and a run that passes is written there",
+    "there is no baseline baseline.json: successRate decides, and a run that passes is written there",
   );
   assertMatch(verdictIn(first), /^mine \(simulated\): PASS: the true success rate is at least 75/);
   assertStringIncludes(first.stdout, "these 60 trials are the baseline now: baseline.json");

@@ -328,14 +328,9 @@ Deno.test("missingBaseline() says how to make the baseline that is not there", (
   using folder = new Folder();
   const gate = { baseline: { file: "b.json" } };
   assertEquals(
-    missingBaseline(gate, undefined),
-    "there is no baseline b.json yet: keep the trials with --out=results.jsonl, then " +
-      "deno task toolgate accept results.jsonl --out b.json",
-  );
-  assertEquals(
-    missingBaseline(gate, undefined, { journals: ["1.jsonl", "2.jsonl"] }),
-    "there is no baseline b.json yet: make it with " +
-      "deno task toolgate accept 1.jsonl 2.jsonl --out b.json",
+    missingBaseline(gate, undefined, (file) => `/there/${file}`, (file) => `../${file}`),
+    "there is no baseline /there/b.json: keep a run of what is in use now with --out=old.jsonl, and make it the " +
+      "baseline with deno task toolgate accept old.jsonl --out ../b.json",
   );
   assertEquals(missingBaseline(gate, readBaseline(writeJournal(folder, PLAN))), undefined);
   for (const other of [undefined, { successRate: 0.9 }, { baseline: "a" }]) {

@@ -109,7 +109,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     file("two gates in one", 'bench({ gate: { successRate: 0.8, baseline: { file: "a" } } });', /give either successRate or baseline/),
     file("a margin above the rate", "bench({ gate: { successRate: 0.1, margin: 0.5 } });", /at gate\.margin: margin .* must be below successRate/),
     file("a sequential gate with graphs", "bench({ gate: { successRate: 0.8, sequential: true } });", /sets the number of graphs itself: graphs is 2; leave it out/),
-    file("a baseline that is not there", 'bench({ gate: { baseline: { file: "no.json" } } });', /there is no baseline no\.json yet: keep the trials with --out/),
+    file("a baseline that is not there", 'bench({ gate: { baseline: { file: "no.json" } } });', /there is no baseline \/\S+no\.json: keep a run of what is in use now with --out/),
     file("a baseline of other graphs", 'bench({ gate: { baseline: { file: "$dir/other.jsonl" } } });', /both must be of the same graphs: they differ in seed/),
     file("no such strategy", 'bench({ strategies: ["nope"] });', /at strategies\[0\]: must be one of baseline, .*it is nope/),
     file("nothing for a strategy", "bench({ strategies: [null] });", /at strategies\[0\]: expected string or object, received null/),
@@ -267,7 +267,7 @@ export const WRONG_INPUTS: Readonly<Record<string, readonly Wrong[]>> = {
     command("an existing one", "run suite.jsonc --out good.jsonl", /^Cannot begin the journal good\.jsonl as there is such a file already/),
     command("another plan", "run other.jsonc --out good.jsonl --resume", /must be of the same plan: it differs in suite, seed/),
     command("a page to go on with", "run suite.jsonc --out page.html --resume", /it is a page \(HTML\), and no journal/),
-    command("a baseline that is not there", "gate other.jsonl --baseline no.json", /Cannot read no\.json|there is no baseline no\.json/),
+    command("a baseline that is not there", "gate other.jsonl --baseline no.json", /Cannot read no\.json|there is no baseline \S+no\.json/),
   ],
   recordings: [
     command("no such folder", "run suite.jsonc --replay no", /^Cannot replay from no as it must be a folder of recordings: there is no such/),
