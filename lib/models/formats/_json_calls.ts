@@ -105,9 +105,9 @@ export function beginsJson(text: string, at: number): boolean {
 const JSON_BEGIN = /\s*(?:(?:```|~~~|``|`)\w{0,20}\s*)?[{[]/y;
 
 /** Reads the calls of a text that contains only calls of available functions; otherwise returns none. */
-export function bareCalls(text: string, names: readonly string[]): ReadCall[] {
+export function bareCalls(text: string, names: Iterable<string>): ReadCall[] {
   const calls: ReadCall[] = [];
-  const offered = new Set(names);
+  const offered = names instanceof Set ? names : new Set(names);
   let at = 0;
   while (beginsJson(text, at)) {
     const read = readTolerantJson(text, at);

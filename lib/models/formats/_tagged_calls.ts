@@ -95,7 +95,8 @@ function tagsOf(text: string, form: TagForm): Tag[] {
 /** An element within the tags of a call. */
 const ELEMENT = /\s*<(name|tool_name|function|arguments|parameters|args|input)>/iy;
 const NAME_ELEMENTS: readonly string[] = ["name", "tool_name", "function"];
-const NAME_ATTRIBUTE = /\bname\s{0,9}=\s{0,9}["']([^"']{1,200})["']/i;
+/** The name of a function in the attributes of a tag. */
+export const NAME_ATTRIBUTE = /\bname\s{0,9}=\s{0,9}["']([^"']{1,200})["']/i;
 const ENTITY = /&(?:quot|apos|lt|gt|amp|#39|#34);/g;
 const ENTITIES: ReadonlyMap<string, string> = new Map([
   ["&quot;", '"'],
@@ -358,7 +359,7 @@ const NAMED_ENDS: Ends = { any: /<\/(?:function|invoke)>/i, here: /\s*<\/(?:func
 const SINGLE = /\s*<(?:parameter\b|\/(?:function|invoke)>)/iy;
 
 /** Placeholders with which texts about calls quote the form. */
-const PLACEHOLDER = /\s*\{\s*(?:["']?name["']?\s{0,9}:\s{0,9}["']?)?(?:\.\.\.|…|<)/y;
+export const PLACEHOLDER = /\s*\{\s*(?:["']?name["']?\s{0,9}:\s{0,9}["']?)?(?:\.\.\.|…|<)/y;
 
 /** The begin of an element. */
 interface Element {

@@ -1,38 +1,192 @@
 /**
  * Calls as text: calls that a model wrote into its text although it could have made them as such.
+ *
+ * The marks of calls of all families of models are rewritten as those that the reader of Hermes takes; behind a mark
+ * that it leaves, a name is searched for. Without marks, only what is nothing but calls of available functions counts:
+ * prose, code and JSON about functions are no calls.
  * @module
  */
 
-import { parseJson } from "../../base/json.ts";
+import { readTolerantJson } from "../../base/json_repair.ts";
+import { stickyEnd } from "../../base/json_slices.ts";
 import { bareCalls } from "./_json_calls.ts";
+import { NAME_ATTRIBUTE, PLACEHOLDER } from "./_tagged_calls.ts";
 import { formatOf } from "./registry.ts";
 
-/**
- * Returns the name of an available function that a text calls in one of the usual forms, that is between tags
- * (Hermes, Qwen, Llama), behind `[TOOL_CALLS]` (Mistral), as `Action:` (ReAct), or as JSON, also in a code
- * fence; `undefined` if it calls none.
- */
-export function textCall(text: string, names: readonly string[]): string | undefined {
-  const beginning = text.slice(0, REACH);
-  if (!FORMS.test(beginning)) return undefined;
-  const marked = MISTRAL.exec(beginning)?.[1];
-  if (marked !== undefined && names.includes(marked)) return marked;
-  const plain = beginning.replace(MARK, "").trim();
-  const fenced = [...plain.matchAll(FENCED)].map(([, json]) => json!.trim());
-  return [
-    ...formatOf("hermes").read(plain, names).calls,
-    ...formatOf("react").read(plain, names).calls,
-    ...[plain, ...fenced].filter((part) => parseJson(part) !== undefined)
-      .flatMap((part) => bareCalls(part, names)),
-  ].find(({ name }) => names.includes(name))?.name;
+/** A call in a text. */
+export interface TextCall {
+  /** The name of the function; omitted where a call begins and no name can be read. */
+  readonly name?: string;
 }
 
-/** Characters that are searched, at most. */
+/**
+ * Returns the calls in a text, in any of the usual forms, those in tags first. Of a long text only the beginning and
+ * the end are searched.
+ *
+ * @param names Names of the available functions. Others count only in calls with marks.
+ */
+export function textCalls(text: string, names: readonly string[]): TextCall[] {
+  const isLong = text.length > 2 * REACH;
+  const ends = isLong ? `${text.slice(0, REACH)}\n${text.slice(-REACH)}` : text;
+  if (!/[<[({✿]|action|to=/i.test(ends)) return [];
+  const available = new Set(names);
+  const marked = MARKS.reduce((all, [mark, tag]) => all.replace(mark, tag), asTags(ends));
+  const tagged = formatOf("hermes").read(marked, []);
+  const react = ACTION.test(tagged.text) ? formatOf("react").read(tagged.text, names) : undefined;
+  return [
+    ...tagged.calls.flatMap(({ name, arguments: given }) =>
+      name !== "" && given.startsWith("{") ? [name] : namesIn(name + given, available, name)
+    ),
+    ...namesLeft(tagged.text, available),
+    ...react?.calls.map(({ name }) => name) ?? [],
+    ...plainNames(react?.text ?? tagged.text, available),
+  ].map((name) => name === "" ? {} : { name });
+}
+
+/** Characters at either end that are searched, at most. */
 const REACH = 20_000;
-/** What each form has: most texts need not be read. */
-const FORMS =
-  /<\/?(?:tool_call|tool_use|function)|\[TOOL_CALLS\]|^[*_` ]{0,9}Action[*_` ]{0,9}:|["']?(?:name|function|tool|action)["']?\s{0,9}:/m;
-/** Mistral's later form, `[TOOL_CALLS]add[ARGS]{...}`; the earlier one has JSON behind the mark. */
-const MISTRAL = /\[TOOL_CALLS\]\s{0,9}([\w.-]{1,300})/;
-const MARK = /^\s*\[TOOL_CALLS\]/;
-const FENCED = /```\w{0,20}\s((?:(?!```)[^])*)```/g;
+/** A label of ReAct with more than a sentence behind it: an input, a bracket, or one word at the end. */
+const ACTION =
+  /^[^\w\n]{0,9}Action\b(?:[^\n]*\n[^\w\n]{0,9}Action[ _]Input|[^\n]*[{(`]|\W{1,9}\S{1,300}\s{0,9}(?![^]))/im;
+
+/** The marks of Mistral, LM Studio and MiniMax M2.5. */
+const BRACKETS = /\[((?:\/|END_)?TOOL_?(?:CALLS?|REQUEST))\]/gi;
+/** Tags and special tokens: bars and slash, namespace, name, attributes, bar. The last character may be missing. */
+const TOKEN =
+  /<([|｜/]{0,2})(?:[\w.-]{1,30}[:｜])?([\w▁-]{2,40})((?:[\s=(][^<>]*)?)([|｜]?)(?:>|(?=<|(?![^])))/g;
+const CALL_TAG = /(?:tool|function)s?[_▁-]?(?:calls?|use|request|code)$|^use_(?:mcp_)?tool$/i;
+const CALL_TOKEN =
+  /^(?!.*(?:sep|argument|output|respon|result)).*(?:tool|function_|python|action)/i;
+
+/** Rewrites all tags and special tokens around calls as tags of Hermes; other special tokens become a space. */
+function asTags(text: string): string {
+  return text.replace(BRACKETS, "<$1>").replace(TOKEN, (all, open, word, attributes, shut) => {
+    const key = `${open}_${word}_${shut}`;
+    const slash = /\/|^_.*[|｜]$|[_▁]end|suffix/i.test(key) ? "/" : "";
+    const isSpecial = /[|｜]/.test(key);
+    const isCall = (isSpecial ? CALL_TOKEN : CALL_TAG).test(word);
+    if (isCall) return `<${slash}tool_call${attributes}>`;
+    if (/^(?:invoke|function|parameter)$/i.test(word)) return `<${slash}${word}${attributes}>`;
+    return isSpecial ? " " : all;
+  });
+}
+
+/** Other marks by families of models, and the tags in their place; the order matters. */
+const MARKS: readonly (readonly [mark: RegExp, tag: string])[] = [
+  // Mistral
+  [/\[CALL_ID\]\w{0,40}|\[ARGS\]/g, " "],
+  // GLM, LongCat, MiniCPM
+  [/<\w{0,20}(?:arg_key|param)(?=[\s=>])/gi, "<parameter"],
+  [/<function(?=\s[^<>]*>\s*(?:<param|\{))/gi, "<invoke"],
+  // OpenAI's own JSON
+  [
+    /(?<![^])\s{0,9}\{\s{0,9}"(?:tool_calls?|function_call)"\s{0,9}:\s{0,9}(?=[[{])/g,
+    "<tool_call>",
+  ],
+  // Llama, Phi-4-mini, Qwen 2
+  [/<function>(?=\s*\{)|\bfunctools(?=\s?\[\s?\{)|✿FUNCTION✿:\s?/gi, "\n<tool_call>"],
+  // gpt-oss that is cut off
+  [/\w\s?to=functions\.(?=[\w$/-]{1,300}\s{0,9}(?:\w{4,10}\s{0,9}){0,2}(?![^]))/g, "\n<tool_call>"],
+  // Calls whose opening tag is missing: a line of JSON or with a name, before the closing tag, behind no opening one
+  [
+    /^(?=[{[][^<]{0,2000}[}\])]\s{0,9}<\/tool_call>|[\w.-]{1,99}(?:>?\s{0,3}<parameter|\([^<]{0,2000}\)\s{0,9}<\/tool_call>))(?<!(?:[[{]|[}\]],|<(?:tool_call|invoke|function)[^]{0,2000})\s{0,9})/gm,
+    "<tool_call>",
+  ],
+  // Llama, Qwen Coder
+  [
+    /<function\s{0,9}[=(]\s{0,9}["']?([^"'(){}<>\n]{1,300}?)["')]{0,2}\s{0,9}(?:>|(?=[{(<\n])|(?![^]))/gi,
+    '<invoke name="$1">',
+  ],
+  // DeepSeek, GLM, Gemma, Kimi K2, gpt-oss, Functionary: what marks a name, the name, perhaps a number, a type or
+  // a fence, and then JSON or elements
+  [
+    /(?:<tool_call>\s{0,9}(?:(?:function\s|call:|functions\.)\s{0,9}){0,3}|\bto=(?!assistant)(?:functions\.)?|\bfunctions\.|^>>>)([^\s"'`{}()<>[\],]{1,300}?)(?::\d{1,4}|[:>])?\s{0,9}(?:(?:json|code|commentary)\s{0,9}){0,2}(?:```\w{0,9}\s{0,9})?(?=\{\s{0,9}(?:["'}]|\w{1,50}:)|<parameter)/gm,
+    '\n<invoke name="$1">',
+  ],
+  // Results that a model made up, behind which it may go on to call
+  [/<\/?tool_(?:response|result)s?>/gi, "\n"],
+  [/^(\W{0,9})Observation/gim, "$1Thought"],
+];
+
+/** Names of the available functions. */
+type Names = ReadonlySet<string>;
+
+/** A tag that the reader of Hermes leaves, its attributes, and the text up to the next one. */
+const LEFT =
+  /<(?:tool_call|invoke(?=\s))((?:\s[^<>]*)?)(?:>|(?=<|(?![^])))((?:(?!<\/?(?:tool_call|invoke\s))[^])*)/gi;
+
+/** Returns the names that are called behind tags which the reader of Hermes leaves. */
+function namesLeft(text: string, available: Names): string[] {
+  return [...text.matchAll(LEFT)].flatMap(({ 0: all, 1: attributes = "", 2: body = "", index }) => {
+    const isOuter = /^\s*(?:function\s*)?$/.test(attributes + body) &&
+      index + all.length < text.length;
+    if (isOuter || isMentioned(text.slice(Math.max(0, index - 3), index), body)) return [];
+    const name = NAME_ATTRIBUTE.exec(attributes)?.[1];
+    return name === undefined ? namesIn(`${attributes} ${body}`, available, "") : [name];
+  });
+}
+
+/** Returns whether a tag is in quotes or within a sentence, so that no call begins there. */
+function isMentioned(before: string, body: string): boolean {
+  if (stickyEnd(PLACEHOLDER, body, 0) !== undefined) return true;
+  if (/(?:^|[^`])`{1,2}$|["“'‘]$/.test(before)) return true;
+  if (/^\s*(?:[{[(]|<(?!\/)|```|[\w.:-]{1,300}\()/.test(body)) return false;
+  return /^[ \t]+[\p{L}\p{N}]|^[.,;:!?)…]/u.test(body) || /[\p{L},] $/u.test(before);
+}
+
+/** Returns the names that a text behind a mark calls; failing that, the first available name, or another. */
+function namesIn(text: string, available: Names, otherwise: string): string[] {
+  const calls = pythonCalls(text, available, "marked");
+  if (calls.length > 0) return calls;
+  const words = text.match(/[\p{L}\p{N}_$./:@-]+/gu) ?? [];
+  const parts = words.flatMap((word) => [word, ...word.split(/[./:]/)]);
+  return [parts.find((word) => available.has(word)) ?? otherwise];
+}
+
+/** Strings, names before arguments (literals or with names, as those of a call are), and single characters. */
+const PYTHON =
+  /"(?:[^"\\]|\\[^])*"?|'(?:[^'\\]|\\[^])*'?|print\(|([^\s"'()[\]{},;][^"'()[\]{},;\n]{0,299}?)\s{0,3}(?:\((?=\s{0,9}(?:[)"'{[\d-]|[TFN]\w{3,4}\b|\w{1,50}\s?=))|\{(?=\s{0,9}["'}]))|[^]/gu;
+const NAMESPACE = /^(?:\w{1,50}\s{0,9}=\s{0,9})?(?:(?:default_api|functions|tools)\.)?/;
+
+/** Names that count behind a mark, though they are not available. */
+const ANY = /^(?!print$)[\p{L}\p{N}_$.:/@-]+$/u;
+
+/** Returns the names of the calls in Python, or the like, where a text has nothing else, or among other code. */
+function pythonCalls(text: string, available: Names, kind: "marked" | "plain" | "code"): string[] {
+  const names: string[] = [];
+  let depth = 0;
+  for (const [token, written = ""] of text.matchAll(PYTHON)) {
+    const name = written.trim().replace(NAMESPACE, "");
+    if (depth > 0) depth += /[([{]$/.test(token) ? 1 : /^[)\]}]/.test(token) ? -1 : 0;
+    else if (available.has(name) || (kind === "marked" && ANY.test(name))) {
+      depth = names.push(name) && 1;
+    } else if (kind !== "code" && !/^(?:print\(|[\s[\]),;])$/.test(token)) return [];
+  }
+  return names;
+}
+
+/** Code fences, and lines with a list of calls. */
+const BLOCKS = /```(\w{0,20})([^]*?)(?:```|(?![^]))|^[ \t]{0,9}(\[.*\)\])[ \t]*$/gm;
+/** The definition of a function, which is no call. */
+const SCHEMA =
+  /"(?:parameters|arguments|input_schema)"\s*:\s*\{\s*"(?:type"\s*:\s*"object|properties)"/;
+const CUT_OFF =
+  /^\s*\[?\s*\{\s*["']?(?:name|function|tool|tool_name|action)["']?\s*:\s*["']([^"'\n]{1,300})["']\s*(?:,\s*)?["']?(?:arg|par|inp|tool_i|action_i|\w{0,2}$)/;
+
+/** Returns the names that a text without marks calls: as a whole, or in code fences and lines. */
+function plainNames(text: string, available: Names): string[] {
+  const read = (written: string, language = "") => {
+    const part = written.trim().replace(/^(?:[\s,;]|tool_code\b|json\b)*/, "");
+    const calls = SCHEMA.test(part) ? [] : bareCalls(part, available);
+    if (calls.length > 0) return calls.map(({ name }) => name);
+    const cut = CUT_OFF.exec(part)?.[1] ?? "";
+    if (available.has(cut) && readTolerantJson(part, 0) === undefined) return [cut];
+    const kind = language === "tool_code" ? "code" : "plain";
+    return /^(?:json|py\w*|tool\w*|)$/i.test(language) ? pythonCalls(part, available, kind) : [];
+  };
+  const whole = read(text);
+  if (whole.length > 0) return whole;
+  return [...text.matchAll(BLOCKS)].flatMap(([, language, block, line]) =>
+    read(block ?? line!, language)
+  );
+}

@@ -18,7 +18,7 @@ import {
   TimeLimitError,
 } from "../../models/model.ts";
 import { isTextFormat } from "../../models/formats/registry.ts";
-import { textCall } from "../../models/formats/text_call.ts";
+import { textCalls } from "../../models/formats/text_call.ts";
 import type { Tool, ToolChoice, ToolSchema } from "../../tools/tool.ts";
 import { MAX_KEPT_LENGTH, type ReplyEvent, type TraceEvent } from "../../calls/trace.ts";
 import { traceReply } from "../_spans.ts";
@@ -327,8 +327,9 @@ export class Session {
     }
     // Text formats have read the calls of their texts.
     const isNative = model.api === undefined || !isTextFormat(model.api);
+    const names = tools.map(({ name }) => name);
     const called = isNative && tools.length > 0 && reply.calls.length === 0
-      ? textCall(reply.text, tools.map(({ name }) => name))
+      ? textCalls(reply.text, names).find(({ name = "" }) => names.includes(name))?.name
       : undefined;
     this.#charge(reply, { request, stage, aside, other, called, told });
     if (reply.finish === "length" && !beside) {

@@ -9,7 +9,7 @@ import {
   isTextFormat,
   TEXT_FORMATS,
 } from "../../../lib/models/formats/registry.ts";
-import { textCall } from "../../../lib/models/formats/text_call.ts";
+import { textCalls } from "../../../lib/models/formats/text_call.ts";
 import type { ModelReply, ModelRequest } from "../../../lib/models/model.ts";
 import type { Message } from "../../../lib/tools/message.ts";
 import type { ToolCall, ToolChoice } from "../../../lib/tools/tool.ts";
@@ -458,25 +458,98 @@ Deno.test("functions are told with name, description and parameters, and ReAct s
   assertEquals(formatOf("react").stop.map((stop) => stop.trim()), ["Observation:"]);
 });
 
-Deno.test("textCall() finds a call of an available function in the forms that models write", () => {
+Deno.test("textCalls() finds the calls in the forms of all families of models, whole and broken", () => {
   const call = '{"name": "add", "arguments": {"left": 1}}';
-  const table: [text: string, found: string | undefined][] = [
-    [`<tool_call>\n${call}\n</tool_call>`, "add"],
-    [`I add.\n<tool_call>\n${call}`, "add"],
-    ["<function=add>\n<parameter=left>1</parameter>\n</function>", "add"],
-    ['<function=add>{"left": 1}</function>', "add"],
-    [`[TOOL_CALLS] [${call}]`, "add"],
-    ['[TOOL_CALLS]add[ARGS]{"left": 1}', "add"],
-    [`I call it:\n\`\`\`json\n${call}\n\`\`\`\nNow I wait.`, "add"],
-    [call, "add"],
-    ['{"function": "add", "parameters": {"left": 1}}', "add"],
-    ['Thought: I add.\nAction: add\nAction Input: {"left": 1}', "add"],
-    [call.replaceAll("add", "other"), undefined],
-    ["[TOOL_CALLS]other[ARGS]{}", undefined],
-    ['The answer is {"name": "Ann", "arguments": 2}.', undefined],
-    ["I would call add, but I cannot.", undefined],
-    ["The answer is 3.", undefined],
-    ["", undefined],
-  ];
-  for (const [text, found] of table) assertEquals(textCall(text, ["sum", "add"]), found, text);
+  const far = "word ".repeat(10_000);
+  const table: Record<string, string[]> = {
+    add: [
+      `<tool_call>\n${call}\n</tool_call>`,
+      `I add.\n<tool_call>\n${call}`,
+      `${far}<tool_call>\n${call}\n</tool_call>${far.slice(0, 900)}`,
+      "<function=add>\n<parameter=left>1</parameter>\n</function>",
+      '<function=add>{"left": 1}</function>',
+      '<function name="add"><param name="left">1</param></function>',
+      `[TOOL_CALLS] [${call}]`,
+      '[TOOL_CALLS]add[CALL_ID]a1[ARGS]{"left": 1}',
+      `[TOOL_REQUEST]${call}[END_TOOL_REQUEST]`,
+      '[TOOL_CALL]\n{tool => "add", args => {--left 1}}\n[/TOOL_CALL]',
+      '<｜DSML｜function_calls>\n<｜DSML｜invoke name="add">\n<｜DSML｜parameter name="left">1</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>',
+      '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>add\n```json\n{"left": 1}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+      '<|tool_calls_section_begin|><|tool_call_begin|>functions.add:0<|tool_call_argument_begin|>{"left": 1}<|tool_call_end|><|tool_calls_section_end|>',
+      '<|channel|>commentary to=functions.add <|constrain|>json<|message|>{"left":1}<|call|>',
+      'commentary to=functions.add json{"left":1}',
+      "commentary to=functions.add",
+      `<|python_tag|>${call}<|eot_id|>`,
+      "<|python_start|>[add(left=1)]<|python_end|>",
+      "<tool_call>add\n<arg_key>left</arg_key>\n<arg_value>1</arg_value>\n</tool_call>",
+      "<start_function_call>call:add{left:1}<end_function_call>",
+      '<minimax:tool_call>\n<invoke name="add">\n<parameter name="left">1</parameter>\n</invoke>\n</minimax:tool_call>',
+      `<|START_ACTION|>[${call.replace("name", "tool_name")}]<|END_ACTION|>`,
+      `<TOOLCALL>[${call}]</TOOLCALL>`,
+      `functools[${call}]`,
+      '<|tools_prefix|>[{"add": {"left": 1}}]<|tools_suffix|>',
+      '<tool_call>\n<tool_call name="add" arguments={"left": 1}/>\n</tool_call>',
+      '<tool_call>{"name": "add", "argu',
+      '<invoke name="add"',
+      `Now:\n${call}\n</tool_call>`,
+      `I call it:\n\`\`\`json\n${call}\n\`\`\`\nNow I wait.`,
+      call,
+      call.replaceAll('"', "'"),
+      '{"name": "add", "argu',
+      `{"tool_calls": [{"function": ${call}}]}`,
+      '{"function": "add", "parameters": {"left": 1}}',
+      'add\n{"left": 1}',
+      "add(left=1)",
+      "I add:\n[add(left=1)]\nNow I wait.",
+      "```tool_code\nsum = add(left=1)\nprint(sum)\n```",
+      'Thought: I add.\nAction: add\nAction Input: {"left": 1}',
+    ],
+    other: [
+      `<tool_call>${call.replaceAll("add", "other")}</tool_call>`,
+      "[TOOL_CALLS]other[ARGS]{}",
+      'commentary to=functions.other json{"left":1}',
+    ],
+    "add sum": [
+      "<|tool_call_start|>[add(left=1, right=[(2)]), sum(of='(')]<|tool_call_end|>",
+      `<tool_call>${call}</tool_call><tool_response>3</tool_response><invoke name="sum">`,
+    ],
+    "?": ["<tool_call>", "I add.\n<tool_call>\n???\n</tool_call>", "<|python_tag|>import math"],
+    "": [
+      call.replaceAll("add", "other"),
+      'The answer is {"name": "Ann", "arguments": 2}.',
+      `${call} is the JSON of a call.`,
+      '{"name": "add", "description": "Adds", "parameters": {"type": "object"}}',
+      "I would call add(1), but I cannot.",
+      "`add` adds.",
+      "Set to=functions, not to=functions.add.",
+      "```python\ndef add(left):\n    return left\n```",
+      "```\nadd(left)\nsum(of)\n```",
+      "<functions><function><name>add</name></function></functions>",
+      "Models write `<tool_call>`, <tool_call> or <function=add> before they add(1).",
+      "Write <tool_call>{...}</tool_call>.",
+      "[add(1)](https://example.com)",
+      "Action: add some salt",
+      "It is 3.<|im_end|>",
+      "<think>add(1)</think>It is 3.",
+      "",
+    ],
+  };
+  for (const [found, texts] of Object.entries(table)) {
+    for (const text of texts) {
+      const names = textCalls(text, ["sum", "add"]).map(({ name = "?" }) => name);
+      assertEquals(names.join(" "), found, text.slice(0, 200));
+    }
+  }
+});
+
+Deno.test("textCalls() reads hostile texts in linear time, whatever the number of functions", () => {
+  const names = Array.from({ length: 3000 }, (_, index) => `(a+)+${index}`);
+  const start = performance.now();
+  for (const part of ["<tool_call>", "(", "\n{", "\n[", '\\"', "```", "a(", " \n", "to=a ", "<"]) {
+    textCalls(part.repeat(20_000), names);
+  }
+  assert(performance.now() - start < 10_000);
+  assertEquals(textCalls(`<tool_call>{"name": "${names[7]}", "arguments": {}}`, names), [{
+    name: "(a+)+7",
+  }]);
 });
